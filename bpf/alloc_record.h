@@ -10,10 +10,10 @@
 
 /* A block of memory that rec.pid got. */
 struct rec_alloc {
-	struct rec_sample sample; /* as for REC_SAMPLE, except that weight and cpu_time are 0 */
-	__u64 address; /* of the process */
+	struct rec_sample sample; /* same as in a REC_SAMPLE, but weight and cpu_time are 0 */
+	__u64 address; /* address in the process */
 	__u64 size; /* bytes */
-	__u64 weighted; /* bytes of allocations that it represents */
+	__u64 weighted; /* bytes of all allocations represented by this one */
 };
 
 /*
@@ -23,7 +23,7 @@ struct rec_alloc {
 struct rec_free {
 	struct rec rec;
 	__u64 address;
-	__u64 size; /* bytes, of which that block may be a part; 0: that block */
+	__u64 size; /* bytes freed, perhaps of a larger block; 0: the whole block */
 };
 
 #endif

@@ -13,7 +13,7 @@ struct alloc_distances {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, __u64); /* bytes up to the next marked one; 0: not drawn yet */
+	__type(value, __u64); /* bytes until the next marked byte; 0: not drawn yet */
 };
 
 struct alloc_distances alloc_distances SEC(".maps");
@@ -43,7 +43,7 @@ static __always_inline __u64 draw_distance(void)
 	return ((alloc_sampling.mean * 45426 >> 16) * random_log() >> 26) + 1;
 }
 
-/* Is one of the next `size` bytes marked? */
+/* True if one of the next `size` bytes is marked. */
 static __always_inline bool takes_bytes(__u64 size)
 {
 	__u32 zero = 0;

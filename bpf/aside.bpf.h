@@ -9,9 +9,9 @@
 #define ASIDE_BYTES 8192
 
 struct aside {
-	__u64 writer; /* the task that writes the ring, as a number; 0: none */
-	__u64 used, sent; /* bytes of words, and those of them that were sent */
-	__u64 words[2 * ASIDE_BYTES / 8]; /* the second half is never used: for the verifier */
+	__u64 writer; /* task that writes the ring, as a number; 0: none */
+	__u64 used, sent; /* bytes of `words` in use, and bytes already sent */
+	__u64 words[2 * ASIDE_BYTES / 8]; /* the second half only satisfies the verifier */
 };
 
 struct asides {

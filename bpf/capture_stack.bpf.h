@@ -32,7 +32,7 @@ _Static_assert(UNWIND_SHARD_BYTES >> SPACE_MAPPINGS_SHIFT <= sizeof(struct unwin
 /* A binary search. Its variables are in s->rows: the verifier does not follow values there. */
 struct search {
 	struct stack_scratch *s;
-	const __u32 *words; /* of the shard */
+	const __u32 *words; /* words of the shard */
 	__u64 addr;
 };
 
@@ -421,7 +421,10 @@ __noinline int unwind_push(struct stack_scratch *s, __u8 kind)
 	return 1;
 }
 
-/* Is the frame left to the program of the process's runtime? Until then, it is broken. */
+/*
+ * True if the frame is left to the program of the process's runtime; until then it counts as
+ * broken.
+ */
 static __always_inline bool stops_for_runtime(struct stack_scratch *s)
 {
 	if (!runtime_has(s->runtime, RUNTIME_WALK_RESUMES) || s->resumes == RESUME_REFUSED)
@@ -707,7 +710,7 @@ __noinline int load_entering_regs(struct bpf_perf_event_data *ctx, struct stack_
 	}
 	if (sp > saved && sp - saved <= sizeof(s->regs)) {
 		s->regs.rip = s->regs.rcx;
-		s->regs.rsp = 0; /* known once it is pushed */
+		s->regs.rsp = 0; /* known once it has been pushed */
 		take_pushed_regs(s, saved, sp);
 		return 1;
 	}

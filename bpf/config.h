@@ -67,7 +67,7 @@ struct event_limit {
 
 /* Bytes that are recorded of a tracepoint. */
 struct tracepoint_layout {
-	__u32 size; /* bytes of its fields */
+	__u32 size; /* size of all fields, bytes */
 	__u32 dynamic_count;
 	/* Offsets of words with the offset of a text, and in the upper half its length. */
 	__u32 dynamic[TRACEPOINT_DYNAMIC_MAX];
@@ -81,7 +81,7 @@ struct tracepoint_layout {
 #define USDT_LAYOUTS_MAX 4096
 
 enum usdt_argument_kind {
-	USDT_UNREADABLE, /* a floating-point number, or beside a symbol */
+	USDT_UNREADABLE, /* a floating-point number, or relative to a symbol */
 	USDT_CONSTANT,
 	USDT_REGISTER,
 	USDT_MEMORY, /* at base + (index << shift) + number */
@@ -90,9 +90,9 @@ enum usdt_argument_kind {
 /* struct usdt_argument.flags */
 enum {
 	USDT_SIGNED = 1 << 0,
-	USDT_TEXT = 1 << 1, /* the address of a text, which is requested */
-	USDT_INDEX_LOW = 1 << 2, /* of the index, the lower 32 bits count */
-	USDT_INDEX_SIGNED = 1 << 3, /* likewise, with their sign */
+	USDT_TEXT = 1 << 1, /* the argument is the address of a string, which is requested */
+	USDT_INDEX_LOW = 1 << 2, /* only the lower 32 bits of the index count */
+	USDT_INDEX_SIGNED = 1 << 3, /* only the lower 32 bits of the index count, with their sign */
 };
 
 #define USDT_NO_REGISTER 0xffff
@@ -100,15 +100,15 @@ enum {
 /* Describes the place where a probe has an argument. */
 struct usdt_argument {
 	__s64 number;
-	__u16 base, index; /* places in the kernel's struct of registers, or USDT_NO_REGISTER */
+	__u16 base, index; /* offsets in the kernel's register struct, or USDT_NO_REGISTER */
 	__u8 kind; /* enum usdt_argument_kind */
-	__u8 size; /* bytes: 1, 2, 4 or 8 */
-	__u8 shift; /* of a register: bits below the argument */
+	__u8 size; /* size in bytes: 1, 2, 4 or 8 */
+	__u8 shift; /* register bits below the argument */
 	__u8 flags;
 };
 
 struct usdt_layout {
-	__u32 probe; /* user space's number for it */
+	__u32 probe; /* number of the probe in user space */
 	__u32 count;
 	struct usdt_argument arguments[USDT_ARGUMENTS_MAX];
 };
@@ -135,8 +135,8 @@ enum alloc_function {
 
 /* Samples allocations at random, as if each byte were marked with probability 1 / mean. */
 struct alloc_sampling {
-	__u64 mean; /* bytes, below 2^31 */
-	__u32 log2[ALLOC_LOG_STEPS + 1]; /* of 1 to 2, in 2^-26 */
+	__u64 mean; /* mean distance in bytes, below 2^31 */
+	__u32 log2[ALLOC_LOG_STEPS + 1]; /* logarithms of 1 to 2, in units of 2^-26 */
 	__u32 reserved;
 	/* x / (1 - e^-x) for x from 0 to ALLOC_WEIGHT_MAX, in 2^-20 */
 	__u32 weights[ALLOC_WEIGHT_STEPS + 1];
@@ -149,7 +149,7 @@ struct alloc_sampling {
 /* System calls that give memory back. */
 enum page_call {
 	PAGE_CALL_MUNMAP,
-	PAGE_CALL_MMAP, /* in place of what is there */
+	PAGE_CALL_MMAP, /* maps over existing mappings */
 	PAGE_CALL_MADVISE,
 	PAGE_CALL_MREMAP,
 	PAGE_CALL_BRK,
@@ -166,12 +166,12 @@ enum {
 
 /* bpf_config.filter: a task must meet all criteria that are set. */
 enum {
-	FILTER_PID = 1 << 0, /* in `wanted` */
-	FILTER_COMM = 1 << 1, /* the process's name is in process_names */
+	FILTER_PID = 1 << 0, /* the pid is in `wanted` */
+	FILTER_COMM = 1 << 1, /* the process name is in process_names */
 	FILTER_UID = 1 << 2, /* the effective uid is in `uids` */
-	FILTER_CGROUP = 1 << 3, /* below one of wanted_cgroups */
-	FILTER_TID = 1 << 4, /* in wanted_tids */
-	FILTER_THREAD = 1 << 5, /* the thread's name is in thread_names */
+	FILTER_CGROUP = 1 << 3, /* the task is below one of wanted_cgroups */
+	FILTER_TID = 1 << 4, /* the tid is in wanted_tids */
+	FILTER_THREAD = 1 << 5, /* the thread name is in thread_names */
 };
 
 #define UIDS_MAX 16
@@ -179,21 +179,24 @@ enum {
 
 /* A process in the filter. */
 struct tracked_process {
-	__u64 start; /* its start time: distinguishes it from a later process with the same pid */
-	__u64 first_exec; /* its task's exec count when it entered the filter */
-	__u64 entered; /* when a scan found it; 0: its start was recorded */
-	__u64 cgroups; /* cgroups_of() it when user space last read its control group; 0: never */
+	__u64 start; /* start of the process, which distinguishes it from a later process with its
+			pid */
+	__u64 first_exec; /* exec count of the task when it entered the filter */
+	__u64 entered; /* time at which a scan found the process; 0: its start was recorded */
+	__u64 cgroups; /* value of cgroups_of() when user space last read the control group; 0:
+			  never */
 	__u64 user; /* complement of the bpf_get_current_uid_gid() last sent; 0: none sent */
-	__u64 code_pages; /* it had mapped when a stack was last taken; 0 after an exec */
+	__u64 code_pages; /* pages of code that were mapped when a stack was last taken; 0 after an
+			     exec */
 };
 
 /* Read-only data: constant to the verifier, so unused branches cost nothing. */
 struct bpf_config {
-	__u64 user_pc_mask; /* bits of a return address that are not its signature */
-	__u32 pid_inode; /* of the recorder's pid namespace; 0: the initial one */
+	__u64 user_pc_mask; /* bits of a return address without its signature */
+	__u32 pid_inode; /* inode of the recorder's pid namespace; 0: the initial namespace */
 	__u32 wakeup_bytes; /* wake user space when a ring holds this much data */
 	__u32 stack_limit; /* maximum user frames from bpf_get_stack */
-	__u32 copy_bytes; /* 0: no copies */
+	__u32 copy_bytes; /* bytes per copy; 0: no copies */
 	__u32 unwind; /* UNWIND_…: how to find user stacks; 0: none */
 	__u32 filter; /* FILTER_…: criteria for tasks of the tracked processes */
 	__u32 cgroup_hierarchy; /* for FILTER_CGROUP; 0: cgroup version 2 */
@@ -205,7 +208,7 @@ struct bpf_config {
 	 * events, no copies, and stacks of at most SHORT_STACK frames.
 	 */
 	__u32 full_bytes;
-	__u32 record_all; /* every process, regardless of its parent */
+	__u32 record_all; /* record every process, regardless of its parent */
 	__u32 skip_children; /* do not track the children of tracked processes */
 	__u32 return_probes; /* returns of functions are probed */
 	__u32 arguments; /* send a REC_EXEC after each exec */
@@ -231,21 +234,21 @@ struct symbol_query {
 
 /* One per CPU: which waits become samples. */
 struct switch_state {
-	__u64 window; /* its start, ns */
+	__u64 window; /* start of the window, ns */
 	__u64 scale; /* chance of a wait by the thread's mean wait, see choose_wait() */
 	__u64 expected; /* sum of chance * cost in this window, in units of 2^-32 */
-	__u64 random; /* state of a generator; 0: not begun */
+	__u64 random; /* state of the random number generator; 0: not seeded */
 	__u32 taken; /* cost of the stacks in this window */
-	__u32 chance_min; /* in units of 2^-32; 0: all were certain */
-	__u64 waits; /* of recorded threads */
-	__u64 sampled, lost; /* stacks of waits; lost: the ring had no room */
+	__u32 chance_min; /* lowest chance in units of 2^-32; 0: all waits were certain */
+	__u64 waits; /* number of waits of recorded threads */
+	__u64 sampled, lost; /* stacks of waits; lost: no room in the ring */
 	/* The stack of a switch begins in code that calls programs: */
-	__u64 schedule; /* address in __schedule() that follows; 0: not found */
-	__u32 skip; /* number of frames before it */
-	__u32 searches; /* for it by name */
-	__u64 address; /* of a task, as a number */
-	struct rec_wait wait; /* being sent */
-	__u64 frames; /* of runtimes in its stack */
+	__u64 schedule; /* the following address, in __schedule(); 0: not found */
+	__u32 skip; /* number of frames before that address */
+	__u32 searches; /* number of searches for it by name */
+	__u64 address; /* task address as a number */
+	struct rec_wait wait; /* record being sent */
+	__u64 frames; /* number of frames of runtimes in its stack */
 };
 
 /* Maximum number of files with a runtime. */
@@ -265,37 +268,37 @@ struct switch_state {
 
 /* One per CPU, of samples of processes with a runtime. */
 struct runtime_counters {
-	__u64 samples; /* taken over by a runtime's program */
-	__u64 missed; /* the program or the layout was not there */
-	__u64 threadless; /* the runtime has no such thread */
-	__u64 idle; /* the thread runs no function of the runtime */
-	__u64 whole; /* all frames found, each in its place */
-	__u64 copied; /* sent with a copied stack, to be put in place in user space */
-	__u64 torn; /* frames missing: structures were being changed */
-	__u64 retried; /* whole after a torn group was left out */
-	__u64 unplaced; /* frames missing: no native frame holds them */
-	__u64 cut; /* too many frames */
-	__u64 switched; /* the native stack was ended with the frames: the rest is another chain's
-			 */
+	__u64 samples; /* samples passed to a runtime's program */
+	__u64 missed; /* samples without a program or layout */
+	__u64 threadless; /* samples of threads unknown to the runtime */
+	__u64 idle; /* samples of threads that run no function of the runtime */
+	__u64 whole; /* samples with all frames in their places */
+	__u64 copied; /* samples sent with a copied stack, to be completed in user space */
+	__u64 torn; /* samples without frames because structures were being changed */
+	__u64 retried; /* samples that are whole except for a torn group */
+	__u64 unplaced; /* samples whose frames belong to no native frame */
+	__u64 cut; /* samples with too many frames */
+	/* the native stack was ended with the frames: the rest is another chain's */
+	__u64 switched;
 	__u64 locked, unlocked; /* of samples with frames: the thread held its interpreter's lock */
-	__u64 functions; /* functions described */
-	__u64 lost_functions; /* the ring had no room */
-	__u64 unfound; /* compiled code of some frames was not found */
-	__u64 clamped; /* instructions outside of their code */
-	__u64 abandoned; /* processes whose structures misled every time */
+	__u64 functions; /* number of functions described */
+	__u64 lost_functions; /* functions without room in the ring */
+	__u64 unfound; /* samples with unknown compiled code */
+	__u64 clamped; /* number of instructions outside of their code */
+	__u64 abandoned; /* processes whose structures were misleading every time */
 };
 
 /* One per CPU; only the programs on that CPU add to it. */
 struct bpf_counters {
-	__u64 lost_samples; /* no room in the ring */
+	__u64 lost_samples; /* samples without room in the ring */
 	__u64 lost_events;
-	__u64 lost_tracking; /* processes the filter had no room for */
+	__u64 lost_tracking; /* processes without room in the filter */
 	__u64 lost_no_ring;
-	__u64 idle_ticks; /* the CPU was idle */
-	__u64 other_ticks; /* an unwanted task ran */
+	__u64 idle_ticks; /* ticks on an idle CPU */
+	__u64 other_ticks; /* ticks in unwanted tasks */
 	__u64 skipped_copies; /* stacks left unknown because the copy limit was reached */
 	__u64 skipped_arguments; /* execs sent without arguments: the ring was filling up */
-	__u64 written_bytes; /* into the ring, without the kernel's 8-byte headers */
+	__u64 written_bytes; /* bytes written to the ring, without the kernel's 8-byte headers */
 };
 
 /* Processes that are not recorded; the least recently running ones make room for others. */
@@ -306,7 +309,7 @@ struct bpf_counters {
 struct background_process {
 	__u64 ticks, first, last; /* ns */
 	__u64 is_recorder;
-	__u64 flags; /* of its first thread */
+	__u64 flags; /* flags of the main thread */
 	/* Names its first thread and its executed file; "": unknown, or hidden. */
 	char name[16], program[16];
 	char arguments[BACKGROUND_ARGUMENTS_MAX];
@@ -362,12 +365,12 @@ enum timed_program {
 /* Sums of a program on a CPU, including the runtime's program that it tail-called. */
 struct program_cost {
 	__u64 runs;
-	__u64 next; /* timed from this number of runs on */
-	__u64 start; /* of this run, ns; 0: it is not timed */
+	__u64 next; /* number of the next timed run */
+	__u64 start; /* start of the current run, ns; 0: not timed */
 	__u64 early_ns; /* time of the first TIMED_RUNS runs */
-	__u64 late_timed, late_ns; /* number and time of those timed later */
-	__u64 max_ns; /* of all timed ones */
-	__u64 min_ns; /* likewise; 0: none was timed, or the clock stood still */
+	__u64 late_timed, late_ns; /* number and time of the runs timed later */
+	__u64 max_ns; /* maximum of all timed runs */
+	__u64 min_ns; /* minimum of all timed runs; 0: none was timed, or the clock stood still */
 };
 
 /* One per CPU. */
@@ -377,12 +380,12 @@ struct program_costs {
 
 /* One per CPU and event; only the programs on that CPU touch it. */
 struct event_state {
-	__u64 window; /* its start, ns */
+	__u64 window; /* start of the window, ns */
 	__u64 pending; /* occurrences since the last sample */
 	__u64 samples; /* written into the ring */
-	__u64 lost; /* occurrences lost because the ring had no room for their sample */
+	__u64 lost; /* occurrences lost because the ring had no room for the sample */
 	__u32 seen, taken; /* occurrences and samples in this window */
-	__u32 period; /* event_limit.period, or as thinning out has set it */
+	__u32 period; /* event_limit.period, or a larger value after thinning out */
 	__u32 reserved;
 };
 

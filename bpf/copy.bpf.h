@@ -31,8 +31,8 @@ _Static_assert((KERNEL_DEPTH_MAX & (KERNEL_DEPTH_MAX + 1)) == 0, "a mask of bits
 
 struct copy_scratch {
 	__u64 words[COPY_HEADER_WORDS + COPY_BODY_WORDS]; /* a struct rec_copy */
-	__u64 window; /* its start, ns */
-	__u32 used; /* bytes in this window */
+	__u64 window; /* start of the window, ns */
+	__u32 used; /* bytes copied in this window */
 	/* Variables of copy_stack(): the verifier does not follow values in map memory. */
 	__u64 sp;
 	__u32 at, want, done;

@@ -48,7 +48,7 @@ struct task_name {
 	char text[NAME_LENGTH_MAX + 1];
 };
 
-/* Is the name in thread_names if is_thread, else in process_names? */
+/* True if the name is in thread_names (is_thread) or in process_names. */
 extern int name_matches(const struct task_name *name, __u32 is_thread);
 
 static __always_inline bool matches_name(const char *from, bool is_thread)
@@ -125,7 +125,7 @@ static __always_inline const char *process_name(struct task_struct *task, struct
 	       bpf_core_field_offset(struct task_struct, comm);
 }
 
-/* Is the task's process wanted? `pid` is in user space's namespace. */
+/* True if the task's process is wanted. `pid` is in user space's namespace. */
 static __always_inline bool process_matches(struct task_struct *task, struct task_ids ids,
 					    __u32 pid, const char *name)
 {
@@ -138,7 +138,7 @@ static __always_inline bool process_matches(struct task_struct *task, struct tas
 	return !(config.filter & FILTER_CGROUP) || matches_cgroup(task);
 }
 
-/* Is the task itself wanted, regardless of its process? */
+/* True if the task itself is wanted, regardless of its process. */
 static __always_inline bool thread_matches(__u32 tid, const char *name)
 {
 	if (config.filter & FILTER_TID && !bpf_map_lookup_elem(&wanted_tids, &tid))

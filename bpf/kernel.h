@@ -196,7 +196,7 @@ struct thread_struct {
 /* A call of a function whose return is probed. */
 struct return_instance {
 	unsigned long stack, orig_ret_vaddr;
-	struct return_instance *next; /* the call before it */
+	struct return_instance *next; /* return instance of the preceding call */
 } CORE;
 
 struct uprobe_task {

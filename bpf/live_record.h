@@ -49,16 +49,17 @@ enum live_rec_kind {
 /* rec.flags of REC_COPY */
 enum {
 	COPY_LEAF_KERNEL =
-		1 << 0, /* the sample's leaf is in the kernel: pc is its first user frame */
+		1 << 0, /* the leaf of the sample is in the kernel: pc is its first user frame */
 	COPY_KEEPS_INTERPRETER =
-		1 << 1, /* native frames stay beside the frames of a runtime that they run */
-	COPY_BY_TRACEPOINT = 1 << 2, /* of a wait or the like, not of a tick or hardware event */
-	COPY_KNOWS_RUNTIME = 1 << 3, /* the kernel knew which runtime the process has */
+		1 << 1, /* keep native frames beside the runtime frames that they run */
+	COPY_BY_TRACEPOINT =
+		1 << 2, /* copied for a wait or the like, not for a tick or hardware event */
+	COPY_KNOWS_RUNTIME = 1 << 3, /* the kernel knew the runtime of the process */
 };
 
 /* A frame of a runtime. */
 struct managed_frame {
-	__u64 position; /* as of FRAME_MANAGED */
+	__u64 position; /* position as for FRAME_MANAGED */
 	/*
 	 * An address in the C frame of the call of the interpreter that runs a group of frames,
 	 * given by the group's innermost one; 0 in the others.
@@ -79,7 +80,7 @@ struct managed_frame {
  * memory could not be read; words of anything in programs of other languages.
  */
 struct copied_go {
-	__u64 thread; /* address that thread-local variables are relative to */
+	__u64 thread; /* base address of thread-local variables */
 	__u64 g, m, other; /* addresses */
 	__u64 g_words[COPIED_G_WORDS], m_words[COPIED_M_WORDS], other_words[COPIED_G_WORDS];
 };
@@ -95,7 +96,8 @@ struct rec_copy {
 	__u16 kernel_depth;
 	__u16 below_sp; /* bytes below sp at which the copy begins */
 	__u32 stack_size; /* bytes copied; a multiple of 8 */
-	__u32 other_size; /* likewise, of the stack that was left, from a little below its sp on */
+	/* bytes copied of the stack that was left, from a little below its sp on */
+	__u32 other_size;
 	__u32 managed_count;
 	__u32 reserved;
 	__u64 pc, sp;
@@ -120,8 +122,8 @@ struct rec_copy {
  */
 struct rec_exec {
 	struct rec rec;
-	__u16 folder_size; /* bytes of the working folder: names, innermost first, each terminated
-			    */
+	/* length of the working folder: names, innermost first, each terminated */
+	__u16 folder_size;
 	__u16 arguments_size; /* bytes of the arguments, each terminated but a cut last one */
 	__u32 reserved;
 	char text[]; /* the folder, then the arguments, padded to 8 */
@@ -129,17 +131,17 @@ struct rec_exec {
 
 /* A piece of the body of a REC_FUNCTION: an object's text as it was in memory. */
 struct function_text {
-	__u32 size; /* bytes in the body; fewer than the text has: see the flags */
-	__u32 length; /* of the text, in units of `width` bytes, from the object */
-	__u8 width; /* bytes of a unit: 1, 2 or 4; 0: the text is unknown */
-	__u8 flags; /* FUNCTION_… */
+	__u32 size; /* bytes in the body; fewer than in the text if cut, see the flags */
+	__u32 length; /* length of the text in units of `width` bytes, as the object states it */
+	__u8 width; /* bytes per unit: 1, 2 or 4; 0: text unknown */
+	__u8 flags; /* set of FUNCTION_… flags */
 	__u8 reserved[6];
 };
 
 enum {
-	FUNCTION_CUT = 1 << 0, /* the text has more than there was room for */
-	FUNCTION_UNREADABLE = 1 << 1, /* it could not be read; size is 0 */
-	FUNCTION_ASCII = 1 << 2, /* units of 1 byte are ASCII, else Latin-1 */
+	FUNCTION_CUT = 1 << 0, /* the text is longer than the room for it */
+	FUNCTION_UNREADABLE = 1 << 1, /* the text could not be read; size is 0 */
+	FUNCTION_ASCII = 1 << 2, /* 1-byte units are ASCII, otherwise Latin-1 */
 };
 
 #define FUNCTION_NAME_MAX 256
@@ -155,12 +157,12 @@ struct rec_function {
 	struct rec rec;
 	__u64 position;
 	__u64 code; /* address of the code object, to read it again */
-	__u64 identity; /* of the code object, see runtime_identity() */
-	__u32 units; /* positions, one for each unit of instructions, at least 1 */
+	__u64 identity; /* identity of the code object, see runtime_identity() */
+	__u32 units; /* number of positions, one for each instruction unit, at least 1 */
 	__u32 first_line;
-	__u16 layout; /* number of the layout of its runtime */
+	__u16 layout; /* number of the runtime's layout */
 	__u16 reserved;
-	__u32 parent_pid; /* has or had the same memory; 0 if unknown */
+	__u32 parent_pid; /* process that shares or shared the memory; 0: unknown */
 	struct function_text name, file, lines; /* in this order in the body, without padding */
 	char body[]; /* padded to 8 */
 };
@@ -172,14 +174,14 @@ struct rec_function {
 /* The kernel has loaded a module and is about to start it. */
 struct rec_loaded {
 	struct rec rec;
-	__u64 start, size; /* of its code */
-	__u64 init_start, init_size; /* of the code dropped after its start */
+	__u64 start, size; /* code of the module */
+	__u64 init_start, init_size; /* code that is dropped once the module has started */
 	char name[REC_LOADED_NAME_SIZE];
 };
 
 /* Variables of an object whose records become markers. */
 struct marker_variables {
-	__u64 since; /* when recording began or went on, CLOCK_MONOTONIC ns; 0: not recording */
+	__u64 since; /* CLOCK_MONOTONIC ns at which recording began or resumed; 0: not recording */
 	__u64 sent, lost; /* numbers of records */
 };
 
@@ -189,8 +191,8 @@ struct marker_variables {
 
 /* rec.flags of REC_CALL */
 enum {
-	CALL_COMPAT = 1 << 0, /* the number is that of 32-bit programs */
-	CALL_OPEN = 1 << 1, /* it has not returned: without result and stack */
+	CALL_COMPAT = 1 << 0, /* the call number is that of a 32-bit program */
+	CALL_OPEN = 1 << 1, /* the call has not returned: without result and stack */
 };
 
 /* A system call, which ends at rec.time. User space makes a REC_MARKER of it. */
@@ -198,29 +200,29 @@ struct rec_call {
 	struct rec rec;
 	__u64 start;
 	__s64 result; /* -errno after a failure */
-	__u64 argument; /* the first one */
+	__u64 argument; /* first argument */
 	__s32 number;
-	__u32 path_size; /* bytes, without the padding; 0: the call has none, or it is unreadable */
-	struct rec_marker_stack stack; /* of the caller */
+	__u32 path_size; /* bytes without padding; 0: the call has no path, or it is unreadable */
+	struct rec_marker_stack stack; /* stack of the caller */
 	char path[]; /* not terminated, padded to 8 */
 };
 
 /* rec.flags of REC_IO */
 enum {
-	IO_WRITE_BACK = 1 << 0, /* a kernel thread wrote: pid and tid are 0 */
+	IO_WRITE_BACK = 1 << 0, /* a kernel thread wrote the data: pid and tid are 0 */
 	IO_HAS_STACK = 1 << 1,
 };
 
 /* A request to a block device, which ends at rec.time. User space makes a REC_MARKER of it. */
 struct rec_io {
-	struct rec rec; /* pid and tid are the submitter's */
+	struct rec rec; /* pid and tid are those of the submitter */
 	__u64 start;
-	__u32 device; /* as the kernel has it: the minor number in the lower 20 bits */
+	__u32 device; /* device number as in the kernel: minor number in the lower 20 bits */
 	__u32 bytes;
-	__u16 operation; /* the kernel's REQ_OP_… */
-	__u8 status; /* 0: it has succeeded */
+	__u16 operation; /* REQ_OP_… of the kernel */
+	__u8 status; /* 0: success */
 	__u8 reserved[5];
-	struct rec_marker_stack stack; /* of the submission */
+	struct rec_marker_stack stack; /* stack of the submission */
 };
 
 /* rec.flags of REC_FAULT and REC_MAPPED */
@@ -232,10 +234,11 @@ enum {
 struct rec_fault {
 	struct rec rec;
 	__u64 address;
-	__u32 names_size; /* bytes, without the padding; 0: no file is mapped there, or not known */
+	/* bytes without padding; 0: no file is mapped at the address, or unknown */
+	__u32 names_size;
 	__u32 reserved;
 	struct rec_marker_stack stack;
-	char names[]; /* of the file and its folders, innermost first, each terminated */
+	char names[]; /* names of the file and its folders, innermost first, each terminated */
 };
 
 /* Calls that wait for events. */
@@ -248,7 +251,7 @@ struct rec_fault {
 struct rec_task {
 	struct rec rec;
 	__u64 start;
-	__s32 number; /* of the call that it came back from */
+	__s32 number; /* number of the call that returned the event */
 	__u32 reserved;
 };
 
@@ -258,13 +261,13 @@ struct rec_tracepoint {
 	__u32 event; /* as in struct rec_event */
 	__u32 size; /* bytes, without the padding */
 	struct rec_marker_stack stack;
-	char bytes[]; /* as the kernel records them, padded to 8 */
+	char bytes[]; /* bytes as recorded by the kernel, padded to 8 */
 };
 
 /* A thread is about to map this much of a file. User space makes a REC_MARKER of it. */
 struct rec_mapped {
 	struct rec rec;
-	__u32 kilobytes; /* 1024 bytes each */
+	__u32 kilobytes; /* size in units of 1024 bytes */
 	__u32 names_size; /* bytes, without the padding */
 	char names[]; /* as in struct rec_fault */
 };
@@ -273,10 +276,10 @@ struct rec_mapped {
 struct rec_usdt {
 	struct rec rec;
 	__u32 probe; /* as in struct usdt_layout */
-	__u16 count; /* arguments */
-	__u16 readable; /* a bit for each that could be read */
+	__u16 count; /* number of arguments */
+	__u16 readable; /* a bit for each readable argument */
 	__u32 text_size; /* bytes, without the padding */
-	__u16 texts; /* a bit for each argument that is one */
+	__u16 texts; /* a bit for each argument that is a string */
 	__u16 reserved;
 	struct rec_marker_stack stack;
 	/* Numbers; of texts the size in the upper half, the place among them in the lower one. */
@@ -290,7 +293,7 @@ struct rec_usdt {
  */
 struct rec_usdt_task {
 	struct rec rec; /* pid: the process */
-	__u32 parent_pid; /* 0: it is no new process */
+	__u32 parent_pid; /* 0: not a new process */
 	__u32 reserved;
 };
 
@@ -306,69 +309,69 @@ enum signal_origin {
 	SIGNAL_FROM_FAULT,
 	SIGNAL_FROM_CHILD,
 	SIGNAL_FROM_KERNEL,
-	SIGNAL_FROM_END, /* of the whole process: other threads get it like this */
+	SIGNAL_FROM_END, /* sent at the end of a whole process, to its other threads */
 	SIGNAL_ORIGIN_COUNT,
 };
 
 /* rec.flags of REC_SIGNAL */
 enum {
-	SIGNAL_BY_KERNEL = 1 << 0, /* no process has sent it */
+	SIGNAL_BY_KERNEL = 1 << 0, /* not sent by a process */
 };
 
-#define LIVE_NAME_SIZE 16 /* of a process or thread */
+#define LIVE_NAME_SIZE 16 /* size of a process or thread name */
 
 /* A signal is delivered to a thread. User space makes a REC_MARKER of it. */
 struct rec_signal {
 	struct rec rec;
 	__u16 signal, origin; /* enum signal_origin */
-	__u32 sender; /* pid; 0: not known */
-	struct rec_marker_stack stack; /* of what it interrupts */
-	char name[LIVE_NAME_SIZE]; /* of the sender; empty: not known */
+	__u32 sender; /* pid of the sender; 0: unknown */
+	struct rec_marker_stack stack; /* the interrupted stack */
+	char name[LIVE_NAME_SIZE]; /* name of the sender; empty: unknown */
 };
 
 /* rec.flags of REC_WAKER */
 enum {
-	WAKER_INTERRUPT = 1 << 0, /* an interrupt has ended the wait, not a thread */
+	WAKER_INTERRUPT = 1 << 0, /* an interrupt, not a thread, ended the wait */
 };
 
 /* The long wait of a thread ends at rec.time. User space makes a REC_MARKER of it. */
 struct rec_waker {
 	struct rec rec; /* pid and tid are those of the woken thread */
-	__u64 start; /* of the wait */
-	struct rec_marker_stack stack; /* of the waker, whose pid and tid are here */
-	char name[LIVE_NAME_SIZE]; /* of the waker */
+	__u64 start; /* start of the wait */
+	struct rec_marker_stack stack; /* stack of the waker, with its pid and tid */
+	char name[LIVE_NAME_SIZE]; /* name of the waker */
 };
 
 /* rec.flags of REC_CONNECTION */
 enum {
 	CONNECTION_HAS_STACK = 1 << 0,
 	CONNECTION_IPV6 = 1 << 1,
-	CONNECTION_CAME_IN = 1 << 2, /* the peer has opened it */
-	CONNECTION_WAS_OPEN = 1 << 3, /* before recording began */
-	CONNECTION_IS_OPEN = 1 << 4, /* when recording ended */
+	CONNECTION_CAME_IN = 1 << 2, /* the peer opened the connection */
+	CONNECTION_WAS_OPEN = 1 << 3, /* open before recording began */
+	CONNECTION_IS_OPEN = 1 << 4, /* still open when recording ended */
 };
 
 /* States of connections, by the kernel's numbers of TCP. */
 enum connection_state {
 	CONNECTION_ESTABLISHED = 1,
 	CONNECTION_CONNECTING = 2,
-	CONNECTION_RECEIVED = 3, /* the peer connects */
-	CONNECTION_FIN_WAIT_1 = 4, /* this side has shut it down first */
+	CONNECTION_RECEIVED = 3, /* the peer is connecting */
+	CONNECTION_FIN_WAIT_1 = 4, /* closed by this side first */
 	CONNECTION_CLOSED = 7,
-	CONNECTION_CLOSE_WAIT = 8, /* the peer has shut it down */
-	CONNECTION_LAST_ACK = 9, /* then this side, too */
+	CONNECTION_CLOSE_WAIT = 8, /* closed by the peer */
+	CONNECTION_LAST_ACK = 9, /* closed by the peer, then by this side */
 };
 
 /* A TCP connection, which ends at rec.time. User space makes a REC_MARKER of it. */
 struct rec_connection {
 	struct rec rec;
-	__u64 start, established; /* established: 0 if it was never, or not known when */
+	__u64 start, established; /* established 0: never, or at an unknown time */
 	__u32 retransmissions;
 	__u16 local_port, peer_port; /* peer_port in network byte order */
-	__u8 peer[16]; /* address in network byte order; of IPv4 the first 4 bytes */
+	__u8 peer[16]; /* address in network byte order; for IPv4 the first 4 bytes */
 	__u8 state; /* enum connection_state, before the end */
 	__u8 reserved[7];
-	struct rec_marker_stack stack; /* of the connecting task */
+	struct rec_marker_stack stack; /* stack of the connecting task */
 };
 
 /*
@@ -381,11 +384,11 @@ struct counted_task {
 	__u64 cpu_ns;
 	__u64 minor_faults, major_faults;
 	__u64 switches;
-	__u64 read_bytes, written_bytes; /* of block devices */
-	__u32 leads; /* 1: the first thread */
+	__u64 read_bytes, written_bytes; /* bytes read from and written to block devices */
+	__u32 leads; /* 1: main thread */
 	__u32 threads;
 	__u64 start_ns; /* CLOCK_MONOTONIC */
-	__s64 resident_pages, swapped_pages; /* within some dozens of pages a CPU */
+	__s64 resident_pages, swapped_pages; /* exact to some dozens of pages per CPU */
 };
 
 #define LIVE_RECORD(kind, type, size, ...) \

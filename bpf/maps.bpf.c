@@ -19,8 +19,8 @@ const volatile struct bpf_config config SHARED_CONSTANT = {};
 const volatile struct name_set process_names SHARED_CONSTANT = {};
 const volatile struct name_set thread_names SHARED_CONSTANT = {};
 /* The recorder's own, set by find_self. */
-__u32 own_pid_level SHARED_VARIABLE = 0; /* depth of its pid namespace */
-__u32 own_tgid SHARED_VARIABLE = 0; /* in the initial pid namespace */
+__u32 own_pid_level SHARED_VARIABLE = 0; /* depth of the recorder's pid namespace */
+__u32 own_tgid SHARED_VARIABLE = 0; /* id in the initial pid namespace */
 /* Index of config.cgroup_hierarchy in css_set.subsys. */
 __u32 cgroup_subsystem SHARED_VARIABLE = 0;
 /* See stack_emit.bpf.h. */

@@ -11,7 +11,7 @@
 #include <linux/types.h>
 
 #define NAME_WORDS 2
-#define NAME_LENGTH_MAX 15 /* TASK_COMM_LEN without its terminator */
+#define NAME_LENGTH_MAX 15 /* TASK_COMM_LEN without the terminator */
 
 struct name_set {
 	__u64 starts[NAME_WORDS]; /* a pattern begins here */

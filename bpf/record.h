@@ -41,7 +41,7 @@ enum frame_kind {
  */
 #define MANAGED_LOCK_SHIFT 62
 enum managed_lock {
-	MANAGED_LOCK_UNKNOWN, /* or not requested */
+	MANAGED_LOCK_UNKNOWN, /* unknown, or not requested */
 	MANAGED_LOCK_HELD,
 	MANAGED_LOCK_FREE, /* waited for it, or ran code that needs no lock */
 };
@@ -67,7 +67,7 @@ enum {
 
 struct rec_counter {
 	struct rec rec;
-	__u32 counter; /* of an earlier REC_COUNTER_INFO */
+	__u32 counter; /* id of an earlier REC_COUNTER_INFO */
 	__u32 reserved;
 	__s64 delta; /* change since the counter's previous record */
 };
@@ -94,8 +94,8 @@ struct rec_label {
  */
 struct rec_labels {
 	struct rec rec;
-	__u16 count; /* at most LABELS_MAX; 0: none, or none that could be read */
-	__u16 more; /* labels left out */
+	__u16 count; /* at most LABELS_MAX; 0: none, or none that was readable */
+	__u16 more; /* number of labels left out */
 	__u32 reserved;
 	struct rec_label labels[];
 };
@@ -107,8 +107,9 @@ _Static_assert(sizeof(struct rec_label) == 128, "wire format");
  * process was not requested if all its records are outside.
  */
 enum {
-	REC_OUTSIDE = 1 << 6, /* the process is unwanted: its threads are not sampled */
-	REC_UNSAMPLED = 1 << 7, /* this thread is not sampled; others of its process may be */
+	REC_OUTSIDE = 1 << 6, /* the process is unwanted, so its threads are not sampled */
+	REC_UNSAMPLED =
+		1 << 7, /* this thread is not sampled, though other threads of the process may be */
 };
 
 #define REC_NAME_SIZE 16 /* TASK_COMM_LEN */
@@ -116,8 +117,8 @@ enum {
 
 /* An occurrence of an event other than the clock. */
 struct rec_event {
-	struct rec_sample sample; /* as for REC_SAMPLE, except that weight and cpu_time are 0 */
-	__u64 period; /* number of occurrences it represents; taken at the last one */
+	struct rec_sample sample; /* same as in a REC_SAMPLE, but weight and cpu_time are 0 */
+	__u64 period; /* number of occurrences represented; sampled at the last one */
 	__u32 event; /* defined by an earlier REC_EVENT_NAME */
 	__u32 reserved;
 };
@@ -128,9 +129,9 @@ enum {
 	/* The leaf was in the kernel, so the first user address is a pc, not a return address. */
 	STACK_USER_PC = 1 << 1,
 	/* End of the user side; none of these if there is no user side. */
-	STACK_WHOLE = 1 << 2, /* at the outermost frame */
-	STACK_BROKEN = 1 << 3, /* at a frame without a known caller */
-	STACK_UNKNOWN = 1 << 4, /* at code that was not known yet */
+	STACK_WHOLE = 1 << 2, /* ends at the outermost frame */
+	STACK_BROKEN = 1 << 3, /* ends at a frame without a known caller */
+	STACK_UNKNOWN = 1 << 4, /* ends at code that was not known yet */
 	STACK_GUESSED = 1 << 5, /* contains a FRAME_GUESS */
 	STACK_LATER = 1 << 6, /* unwound in user space, from a copy */
 	/* The leaf is the interpreter that runs the first frame, which replaces it. */
@@ -279,7 +280,7 @@ enum {
 struct rec_map {
 	struct rec rec;
 	__u64 start, end;
-	__u64 file_offset; /* of start */
+	__u64 file_offset; /* file offset of `start` */
 	__u32 module_id; /* of an earlier REC_MODULE, or NO_REC_MODULE */
 	__u32 reserved;
 };
@@ -360,11 +361,11 @@ struct rec_event_name {
 };
 
 enum lost_cause {
-	LOST_RING_FULL, /* samples and stacks the ring had no room for */
+	LOST_RING_FULL, /* samples and stacks without room in the ring */
 	LOST_STACK, /* samples whose stack record never arrived */
-	LOST_EVENT, /* fork, exec, exit, rename and module records the ring had no room for */
+	LOST_EVENT, /* fork, exec, exit, rename and module records without room in the ring */
 	LOST_MAPPING, /* mapping events the kernel dropped */
-	LOST_TRACKING, /* processes the filter had no room for */
+	LOST_TRACKING, /* processes without room in the filter */
 	LOST_NO_RING, /* samples on a CPU that came online and has no ring yet */
 	LOST_CAPTURE, /* samples missing in a capture file: no room to write, or damage */
 	LOST_CAUSE_COUNT,
@@ -373,7 +374,7 @@ enum lost_cause {
 #define LOST_WAITS 0xffffffffu /* rec_lost.event */
 
 struct rec_lost {
-	struct rec rec; /* rec.cpu: where; pid and tid 0 */
+	struct rec rec; /* rec.cpu: the CPU of the loss; pid and tid are 0 */
 	__u32 cause; /* enum lost_cause */
 	/* 0: count is clock ticks; LOST_WAITS: sampled waits; else occurrences of this event */
 	__u32 event;
@@ -415,15 +416,15 @@ enum {
 
 /* The load record, in a jitdump that the process mapped, with the bytes of the code. */
 struct rec_code_dump {
-	__u64 offset; /* in the dump */
-	__u8 id[16]; /* of the dump */
+	__u64 offset; /* offset in the dump */
+	__u8 id[16]; /* id of the dump */
 };
 
 /* The code from `offset` on belongs to this source line. */
 struct rec_code_line {
 	__u32 offset;
 	__u32 line;
-	__u32 file; /* offset of its name in the text */
+	__u32 file; /* offset of the file name in the text */
 	/*
 	 * 0: the code's own function. Else the offset in the text of "LINE:NAME" or
 	 * "TIER/LINE:NAME" of an inlined function, called by that of the line before, which has the
@@ -471,7 +472,7 @@ struct rec_schema {
 
 /* rec.flags of REC_MARKER */
 enum {
-	MARKER_CAUSE = 1 << 0, /* its first stack is that of its cause */
+	MARKER_CAUSE = 1 << 0, /* the first stack is that of the cause */
 	/*
 	 * Reported by the program itself, perhaps late or wrong: rec.time may be older than earlier
 	 * records; a thread that is not known counts as the first one of its process.
@@ -509,20 +510,21 @@ struct rec_marker {
 	__u16 value_count;
 	__u8 stack_count;
 	__u8 reserved;
-	__u16 name_size, category_size; /* first in the text; 0: schema's name, no category */
+	__u16 name_size, category_size; /* lengths at the start of the text; 0: name of the schema,
+					   no category */
 	__u32 text_size; /* bytes, without the padding */
 	struct rec_value values[]; /* then the stacks, then the text, padded to 8 */
 };
 
 enum rec_setting_kind {
 	SETTING_NONE,
-	SETTING_SLOW_NS, /* waits of this length become markers */
+	SETTING_SLOW_NS, /* minimum length of waits that become markers */
 	/*
 	 * 1: recording pauses. Until the next one, 0, there are no samples, waits, markers and
 	 * counters; those that come nevertheless were on their way.
 	 */
 	SETTING_PAUSED,
-	SETTING_HELD_ONLY, /* 1: of allocations, only those that are held at the end are wanted */
+	SETTING_HELD_ONLY, /* 1: only allocations held at the end are wanted */
 	SETTING_COUNT,
 };
 
@@ -562,7 +564,7 @@ struct rec_file {
 	struct rec rec;
 	__u32 module_id; /* of a REC_MODULE, perhaps a later one */
 	__u32 size; /* bytes, without the padding */
-	__u64 offset; /* in the file */
+	__u64 offset; /* offset in the file */
 	__u8 bytes[]; /* padded to 8 */
 };
 

@@ -18,7 +18,7 @@ struct rec {
 	__u8 kind; /* enum rec_kind */
 	__u8 flags; /* meaning depends on the kind */
 	__u16 cpu; /* the CPU that wrote it */
-	__u16 weight; /* samples: timer ticks it represents; else 0 */
+	__u16 weight; /* samples: number of timer ticks represented; otherwise 0 */
 	__u64 time;
 	__u32 pid, tid;
 };

@@ -152,7 +152,7 @@ static __always_inline __u32 copy_of(struct task_struct *task, struct stack_scra
 	return sizeof(*rec) + depth * 8 + bytes + rec->managed_count * sizeof(struct managed_frame);
 }
 
-/* Is the address space gone, or replaced by one that the registers do not belong to? */
+/* True if the address space is gone, or no longer the one of the registers. */
 static __always_inline bool has_left_space(struct task_struct *task)
 {
 	if (task->flags & PF_EXITING)

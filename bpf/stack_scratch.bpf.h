@@ -67,7 +67,7 @@ struct rule_cache {
 
 #define RULE_CACHE_BITS 8
 
-/* Has the walk stopped at a runtime's code? */
+/* True if the walk has stopped at a runtime's code. */
 enum resume {
 	RESUME_NOWHERE,
 	RESUME_HERE, /* at s->frame */

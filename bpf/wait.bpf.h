@@ -81,7 +81,7 @@ static __always_inline struct wait_row *find_wait_row(struct task_struct *task)
 	return bpf_task_storage_get(&wait_rows, task, NULL, 0);
 }
 
-/* Is it on a run queue? A task about to be dequeued does not count. */
+/* True if the task is on a run queue. A task about to be dequeued does not count. */
 static __always_inline bool is_queued(struct task_struct *task)
 {
 	return task->on_rq &&

@@ -451,7 +451,8 @@ WALK_INLINE int walk_is_call(const __u8 b[WALK_CALL_SIZE], int is_arm64)
 	}
 	if (b[3] == 0xe8)
 		return 1;
-	/* ff /2: by a register, by memory with no, one or four bytes of displacement, with an index
+	/*
+	 * ff /2: by a register, by memory with no, one or four bytes of displacement, with an index
 	 */
 	return (b[6] == 0xff && (b[7] & 0x38) == 0x10) || (b[5] == 0xff && (b[6] & 0x38) == 0x10) ||
 	       (b[4] == 0xff && (b[5] & 0x38) == 0x10) || (b[2] == 0xff && (b[3] & 0x38) == 0x10) ||

@@ -24,12 +24,12 @@ __u64 alloc_frees, alloc_others;
 /* An allocation under way in the current thread; a record is made in it when it is complete. */
 struct alloc_call {
 	struct rec_alloc rec;
-	__u64 where; /* the address is stored there; 0: it is returned */
+	__u64 where; /* location that receives the address; 0: it is returned */
 };
 
 struct alloc_scratch {
 	struct alloc_call call;
-	__u64 is_owned; /* the kernel may run other tasks in the middle of a program */
+	__u64 is_owned; /* in use: the kernel may preempt programs */
 };
 
 struct alloc_scratches {
@@ -59,7 +59,7 @@ struct alloc_depth_map {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
-	__type(value, __u64); /* its stack pointer; 0: in none */
+	__type(value, __u64); /* stack pointer in the call; 0: not in a call */
 };
 
 struct alloc_depth_map alloc_depth_map SEC(".maps");
@@ -79,7 +79,7 @@ struct alloc_blocks {
 
 struct alloc_blocks alloc_blocks SEC(".maps");
 
-__u64 alloc_overflow; /* blocks for which it had no room, and which are not recorded */
+__u64 alloc_overflow; /* blocks that did not fit into the table and are not recorded */
 
 /* Sets pids and time. Returns the current process, NULL: it is not recorded. */
 static __always_inline struct tracked_process *begin_record(struct task_struct *task,

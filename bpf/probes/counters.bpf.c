@@ -24,7 +24,7 @@ struct mm_struct___counted {
 struct mm_rss_stat___until_6_1 {
 	struct {
 		__s64 counter;
-	} count[COUNTED_COUNT]; /* of atomic_long_t: CO-RE takes no number for a struct */
+	} count[COUNTED_COUNT]; /* atomic_long_t: CO-RE cannot read a struct as a number */
 } CORE;
 
 struct mm_struct___until_6_1 {

@@ -51,7 +51,7 @@ struct requests requests SEC(".maps");
 
 /* The request that is being submitted. */
 struct submission {
-	__u64 key; /* in requests */
+	__u64 key; /* key in `requests` */
 	struct rec_io io;
 };
 
@@ -198,7 +198,7 @@ int BPF_PROG(on_bio_complete, void *queue, struct bio *bio)
 
 struct completion {
 	struct bio *bio;
-	__u32 bytes; /* number of those done, from the first one of `bio` on */
+	__u32 bytes; /* bytes completed, from the first one of `bio` on */
 	__u32 status;
 };
 

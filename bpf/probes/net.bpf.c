@@ -51,7 +51,7 @@ struct connections connections SEC(".maps");
 
 /* A connection that is being opened. */
 struct opening {
-	__u64 key; /* in connections */
+	__u64 key; /* key in `connections` */
 	struct rec_connection row;
 };
 
@@ -104,7 +104,8 @@ static __always_inline void begin_connection(struct rec_connection *row, struct 
 	}
 }
 
-/* Keeps the connection that is being opened. `sample`: NULL if the ring had no room for its stack.
+/*
+ * Keeps the connection that is being opened. `sample`: NULL if the ring had no room for its stack.
  */
 static __always_inline void finish_opening(const struct rec_sample *sample)
 {

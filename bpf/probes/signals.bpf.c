@@ -121,7 +121,7 @@ __noinline int find_origin(int signal, int code)
 	 1u << SIGNAL_FROM_THREAD | 1u << SIGNAL_FROM_MESSAGE_QUEUE | 1u << SIGNAL_FROM_CHILD | \
 	 1u << SIGNAL_FROM_END)
 
-/* Does siginfo have the pid of its sender or subject? */
+/* True if siginfo has the pid of its sender or subject. */
 static __always_inline bool has_sender(__u32 origin)
 {
 	return 1u << (origin & 31) & SENT_BY_PROCESSES;

@@ -17,7 +17,7 @@ const volatile __s32 exec_calls[2][2] = {};
 const volatile __u64 syscalls_min_ns = 0;
 
 struct call_row {
-	__u64 start; /* 0: in no call */
+	__u64 start; /* 0: not in a call */
 	__u64 arguments[2];
 	__s32 number;
 	__u32 is_compat;

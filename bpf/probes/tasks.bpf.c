@@ -170,7 +170,7 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *name)
 }
 
 struct signal_struct___exit {
-	struct mm_struct *oom_mm; /* stays until the process is freed */
+	struct mm_struct *oom_mm; /* remains until the process is freed */
 } CORE;
 
 static __always_inline bool was_oom_killed(struct task_struct *task)

@@ -33,7 +33,7 @@ struct text_copy {
 	void *ctx;
 	const volatile struct tracepoint_layout *layout;
 	struct rec_tracepoint *rec;
-	__u32 used; /* bytes of the record */
+	__u32 used; /* number of bytes in the record */
 };
 
 /* Copies a text and stores its new place in its field. Returns 1 after the last one. */

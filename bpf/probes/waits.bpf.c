@@ -164,9 +164,9 @@ static __always_inline bool note_departure(struct task_struct *task, struct swit
 
 struct schedule_search {
 	struct stack_scratch *s;
-	__u64 schedule; /* its address; 0: not known yet */
-	__u32 by_name; /* look for the name, too */
-	__u32 found; /* frames before it; SCHEDULE_FRAMES: none */
+	__u64 schedule; /* address in __schedule(); 0: not known yet */
+	__u32 by_name; /* also look up the name */
+	__u32 found; /* number of frames before it; SCHEDULE_FRAMES: none found */
 };
 
 static long compare_frame(__u32 i, void *ctx)

@@ -18,8 +18,8 @@ __u64 fence = 0;
 /* Functions of the kernel that determine the meaning of a stack. */
 enum frame_meaning {
 	MEANS_NOTHING,
-	MEANS_WAKING, /* frames inside of it are this program's */
-	MEANS_INTERRUPT, /* frames outside of it were interrupted */
+	MEANS_WAKING, /* inner frames belong to this program */
+	MEANS_INTERRUPT, /* outer frames were interrupted */
 };
 
 /* By address: looking up a name takes longer than everything else. */
@@ -184,7 +184,7 @@ static __always_inline void tell_waker(void *ctx, struct rec_waker *w, struct st
 	}
 }
 
-/* Does the wait that ends have a stack, and is it long? Sets its start. */
+/* True if the ending wait has a stack and is long. Sets its start. */
 static __always_inline bool is_told(struct task_struct *task, struct wait_row *row, __u64 now,
 				    __u64 *start)
 {

@@ -171,7 +171,8 @@ static bool parse_lines(const struct jitdump *d, struct bytes *b, uint64_t code_
 		name = bytes_cstr(b);
 		if (!name)
 			return false;
-		/* Erlang: the first row begins up to LEAD_MAX before the code, the last is its end.
+		/*
+		 * Erlang: the first row begins up to LEAD_MAX before the code, the last is its end.
 		 */
 		if (offset >= code_size && !line)
 			continue;

@@ -58,8 +58,8 @@ static int set_fields(struct script *c, struct error *err)
 		if (!field_names[i])
 			return error_text(
 				err, -EINVAL,
-				"--fields %s: must be of comm, pid, tid, cpu, time, period, "
-				"event, ip, sym, dso and srcline",
+				"--fields %s: unknown field; use comm, pid, tid, cpu, time, period, "
+				"event, ip, sym, dso or srcline",
 				field);
 		c->has[i] = true;
 	}

@@ -425,7 +425,8 @@ static int delete_shared(const struct share *s, struct error *err)
 	const char *slash = strrchr(s->deleted, '/');
 	const char *token = slash ? slash + 1 : s->deleted;
 	struct shared_list l = {0};
-	int ret = error_text(err, -ENOENT, "%s was not shared from here: see --list", s->deleted);
+	int ret = error_text(err, -ENOENT, "%s was not shared from this machine: see --list",
+			     s->deleted);
 
 	shared_list_read(&l);
 	vec_for_each(&l.rows, const struct shared_row *, row) {

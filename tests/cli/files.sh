@@ -42,7 +42,7 @@ unreadable stacks.folded 'stacks.folded: not a profile in a format'
 unreadable cut.json 'cut.json: '
 unreadable cut.json.gz 'cut.json.gz: the gzip data is cut off'
 unreadable header.gz 'header.gz: '
-unreadable newer.json 'newer.json: version 999 .* is newer'
+unreadable newer.json 'newer.json: version 999 .* is too new'
 unreadable /dev/null '/dev/null: not a profile'
 unreadable /proc/self/mem 'Input/output error'
 unreadable - 'standard input: not a profile' </dev/null

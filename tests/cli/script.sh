@@ -25,7 +25,7 @@ like "script prints the fields that are asked for" "$out" 'cc1 813
 	main'
 run "$PROF" script --event page-faults "$text"
 unlike "script prints the samples that are asked for" "$out" cpu-clock
-refuses "a field that is none" 2 '--fields nonsense: not a field' "$PROF" script -F nonsense "$text"
+refuses "a field that is none" 2 '--fields nonsense: unknown field' "$PROF" script -F nonsense "$text"
 refuses "no sample counts" 125 'the heaviest threads: FS Broker, cc1$' "$PROF" script --thread nobody "$text"
 for command in report script 'convert -o x.svg'; do
 	# shellcheck disable=SC2086 # words

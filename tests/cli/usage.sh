@@ -80,7 +80,7 @@ wrong '--cgroup: a name must not be empty' record -a --cgroup '' -- touch starte
 wrong '--pidfile' record -a --pidfile x -- touch started
 refused 'no process with pid 2147483647' record -a -p 2147483647 -- touch started
 refused 'no thread with tid 2147483647' record -a --tid 2147483647 -- touch started
-refused 'there is no user nobody-is-called-so' record -a --uid nobody-is-called-so -- touch started
+refused 'no such user: nobody-is-called-so' record -a --uid nobody-is-called-so -- touch started
 refused '--uid 4294967295: not a user' record -a --uid 4294967295 -- touch started
 refused '--uid: at most' record -a --uid "$(seq -s, 0 99)" -- touch started
 refused 'there-is-none' record -a --cgroup /there-is-none -- touch started

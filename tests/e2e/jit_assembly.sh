@@ -88,7 +88,7 @@ like "a capture has the places, too" "$out" "inner in jit-$(awk '{print $1}' raw
 
 mkdir elsewhere
 mv "jit-$pid.dump" elsewhere
-refuses "the dump is gone" 125 "jit-$pid.dump: .*gone.*--debug-dir" \
+refuses "the dump is gone" 125 "jit-$pid.dump: .*not on this machine.*--debug-dir" \
 	"$PROF" report --annotate inner --asm dump.json.gz
 run "$PROF" report --annotate inner --asm --debug-dir elsewhere dump.json.gz
 like "it has moved" "$out" "<inner\+0x"

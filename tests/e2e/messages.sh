@@ -14,11 +14,11 @@ unlike "or whose waits are recorded" "$err" 'hardly'
 # The command goes on: prof prints its pid, so that it can be ended.
 record left 0 -d 0.2 -- sleep 60
 like "-d: the command still runs, with its pid" "$err" 'still running with pid [0-9]+; use --kill'
-pid=$(sed -n 's/.*its pid is \([0-9]*\);.*/\1/p' <<<"$err")
+pid=$(sed -n 's/.*with pid \([0-9]*\);.*/\1/p' <<<"$err")
 is "and it is that of the command" "$(cat "/proc/$pid/comm")" sleep
 kill "$pid"
 record ended 0 -d 0.2 --kill -- sleep 60
-unlike "--kill: it does not" "$err" 'still runs'
+unlike "--kill: it does not" "$err" 'still running'
 
 # Losses: the recorder cannot read a small ring until the command has ended.
 stall() { # NAME OPTION... -- COMMAND

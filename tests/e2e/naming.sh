@@ -61,7 +61,7 @@ judge "without a build id, a file is recognized by its contents" lineless.json.g
 objcopy --remove-section .note.gnu.build-id bin/whole bin/lineless
 run "$PROF" convert lineless.prof -o lineless.json.gz
 judge "and another one is told apart" lineless.json.gz lineless \
-	'^0 of [0-9]+ frames named, .*the file that is here is of another' <symbols.py
+	'^0 of [0-9]+ frames named, .*the file on this machine is from a different' <symbols.py
 
 record quiet 0 -q -v -- bin/whole
 is "-q is stronger than -v" "$(grep -c 'frames *named' <<<"$err")" 0
@@ -81,5 +81,5 @@ run "$PROF" symbolize -v unasked.json.gz -o done.json.gz
 like "symbolize: the file is not here" "$(table_line whole)" '  whole: the file is not on this machine'
 cp "$workloads/spin" bin/whole
 run "$PROF" symbolize -v unasked.json.gz -o done.json.gz
-like "symbolize: of another build" "$(table_line whole)" '  whole: the file that is here is of another'
+like "symbolize: of another build" "$(table_line whole)" '  whole: the file on this machine is from a different'
 done_testing

@@ -86,7 +86,7 @@ record words 0 --start-paused --control-fd 5,6 -- bash -c "
 	echo nonsense >$tmp/words; echo disable >$tmp/words; read -r third <$tmp/acks
 	echo \"\$first \$second \$third\" >$tmp/answers"
 is "words: answers" "$(<answers)" "ack ack ack"
-like "words: an unknown one is told" "$err" 'unknown word nonsense'
+like "words: an unknown one is told" "$err" 'unknown command nonsense'
 is "words: pauses" "$(stats_of words)" "2 0"
 exec 5>&- 6>&-
 refuses "a descriptor that is not open" 125 'control-fd 77' "$PROF" record -o x.json.gz --control-fd 77 -- true

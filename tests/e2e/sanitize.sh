@@ -136,7 +136,7 @@ wrong() { # REGEX ARGUMENT...
 wrong "unknown 'x'; must be one of args, env" --sanitize=args,x build.json.gz -o x.json
 wrong 'list is empty' --sanitize= build.json.gz -o x.json
 wrong 'needs --sanitize=names=RE' --sanitize --sanitize-key key build.json.gz -o x.json
-refuses "an expression that is none" 125 'not a regular expression' \
+refuses "an expression that is none" 125 'invalid regular expression' \
 	"$PROF" convert '--sanitize=names=(' --sanitize-key key build.json.gz -o x.json
 : >short
 refuses "a key that is too short" 125 'at least 16 bytes' \

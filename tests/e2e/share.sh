@@ -44,7 +44,7 @@ is "--delete: exit status" "$status" 0
 is "what is asked for" "$(request 'r["method"] + " " + r["path"]')" "DELETE /profile/tok3n"
 like "by that right" "$(request 'r["headers"]["Authorization"]')" '^Bearer [^.]+\.[^.]+\.sig$'
 is "it is no longer listed" "$("$PROF" share --list)" ""
-refuses "once more" 125 'was not shared from here' "$PROF" share --delete tok3n
+refuses "once more" 125 'was not shared from this machine' "$PROF" share --delete tok3n
 
 answer_as plain
 run "$PROF" share --yes --full one.json.gz

@@ -133,7 +133,7 @@ like "record --open: the browser opens it" "$(<again)" 'url=http://127.0.0.1:[0-
 pkill -INT -P "$viewer"
 wait "$viewer"
 is "and the exit status is the command's" $? 3
-refuses "record --open without a file" 2 'needs a profile in a file' \
+refuses "record --open without a file" 2 'needs a profile file' \
 	"$PROF" record --open -o - -- touch started
 SSH_CONNECTION="10.0.0.1 1000 10.0.0.2 22" USER=ann view one.json.gz
 port=$(sed -E 's/.*127.0.0.1(%3A|:)([0-9]+).*/\2/' url)
@@ -159,7 +159,7 @@ wait_until grep -q '^prof view: ends' view.err
 like "a browser that is not installed" "$(<view.err)" 'cannot open a browser .*installed.*: open the address'
 ends "it ends" INT
 view --no-open one.json.gz
-refuses "a port in use" 125 "port $(port_of): .*in use.*without --port" "$PROF" view --no-open --port "$(port_of)" one.json.gz
+refuses "a port in use" 125 "port $(port_of): .*in use.*leave out --port" "$PROF" view --no-open --port "$(port_of)" one.json.gz
 ends "it ends" INT
 BROWSER=$PWD/browser OPENED=$PWD/dashed TMPDIR=$PWD "$PROF" record -q --open -o -x.json -- true >url 2>view.err &
 viewer=$!

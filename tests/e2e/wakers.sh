@@ -89,7 +89,7 @@ expect(len(found) >= 15, f"{len(found)} markers")
 expect({f[1:] for f in found} == {(True, 0)}, set(found))
 CODE
 
-refuses "wakers without waits" 125 'wakers is about waits' \
+refuses "wakers without waits" 125 'needs waits to be recorded' \
 	"$PROF" record --wakers --no-off-cpu -- touch started
 record none 0 --off-cpu=2000 -- "$workloads/wait_turns" pipe 0 1 0 3000 10
 judge_wakers "without the option, no markers" none.json.gz <<'CODE'

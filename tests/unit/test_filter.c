@@ -156,7 +156,7 @@ TEST(what_is_no_control_group_is_refused)
 	struct error err = {0};
 
 	assert_int_equal(filter_add_cgroup(&f, "/no/such/group", &err), -ENOENT);
-	assert_string_equal(err.text, "--cgroup /no/such/group: there is no such control group");
+	assert_string_equal(err.text, "--cgroup /no/such/group: no such control group");
 	assert_int_equal(filter_add_cgroup(&f, "/tmp", &err), -EINVAL);
 	assert_int_equal(f.criteria, 0);
 	filter_release(&f);

@@ -247,7 +247,7 @@ TEST(perf_script_prints_samples)
 	       "0 1x0 main@ffff\n"
 	       "main 7 main\n"
 	       "100 1x0 main@4e1\n");
-	refuse(&format_perf_script, "words\n", -EBADMSG, "there is no sample");
+	refuse(&format_perf_script, "words\n", -EBADMSG, "no samples in perf script's format");
 }
 
 TEST(speedscope_has_samples_or_events)

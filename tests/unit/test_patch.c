@@ -385,8 +385,8 @@ TEST(damage_is_refused)
 	expect_refusal("Version\":70", "Version\":71", -ENOTSUP, "version 71");
 	expect_refusal("\"extra\":[{", "\"extra\":7,\"more\":[{", -EBADMSG,
 		       "meta.extra is not a list");
-	expect_refusal("\"counters\":[]", "\"counters\":[", -EBADMSG, "not valid JSON");
-	expect_refusal("\"counters\":[]", "\"counters\":[01]", -EBADMSG, "not valid JSON");
+	expect_refusal("\"counters\":[]", "\"counters\":[", -EBADMSG, "invalid JSON");
+	expect_refusal("\"counters\":[]", "\"counters\":[01]", -EBADMSG, "invalid JSON");
 	expect_refusal("\"frame\":[0,1,3", "\"frame\":[0,1,5", -EBADMSG, "stackTable.frame[2]");
 	expect_refusal("\"prefixOffset\":[0,1,1", "\"prefixOffset\":[0,1,3", -EBADMSG,
 		       "stackTable[2]");

@@ -265,7 +265,7 @@ CASE(files_that_cannot_be_read)
 	expect_refused("Name=", -EINVAL, "expected NAME=FILE");
 	expect_refused("Name=/sys/text:", -EINVAL, "expected NAME=FILE");
 	expect_refused("Name=/sys/none", -ENOENT, "cannot open /sys/none");
-	expect_refused("Name=/sys", -EINVAL, "not a file that can be read");
+	expect_refused("Name=/sys", -EINVAL, "not a readable file");
 	expect_refused("Name=/sys/text:absent", -EINVAL, "no number behind absent");
 	/* The number of another line is not the key's. */
 	expect_refused("Name=/sys/text:number", -EINVAL, "no number behind number");

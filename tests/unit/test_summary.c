@@ -327,7 +327,7 @@ TEST(cuts_and_leftovers_are_reported)
 	_cleanup_free_ char *quiet = NULL;
 
 	p->stats.cpu_samples = 100;
-	expect_no_line(&outcome, "still runs");
+	expect_no_line(&outcome, "still running");
 	expect_no_line(&outcome, "read in part");
 	outcome.left_running = 4711;
 	expect_line(&outcome, "prof: the command is still running with pid 4711\n");

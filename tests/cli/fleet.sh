@@ -148,7 +148,7 @@ done
 rm -r engine/each
 
 echo partial >engine/mode
-refuses "a collector that refuses a part" 125 'refuses 2 profiles: no\?' "$PROF" push "$file" "$collector"
+refuses "a collector that refuses a part" 125 'rejected 2 profiles: no\?' "$PROF" push "$file" "$collector"
 for to in "$collector" "${at/clickhouse/pyroscope}" parca+http://127.0.0.1; do
 	refuses "what cannot be read: $to" 2 'cannot read from a collector' "$PROF" fleet hosts "$to"
 	refuses "what cannot be reported: $to" 125 'cannot read from a collector' "$PROF" report "$to"

@@ -76,7 +76,7 @@ fails "a recorder that ends before it records" 125 \
 	'the recorder ended early: no profile was written; the command was not run' \
 	'send hello; receive; exit' 'exit 0'
 fails "a recorder that is killed" 125 \
-	'the recorder ended early (signal 9): no profile was written; the command was not run' \
+	'the recorder ended early \(signal 9\): no profile was written; the command was not run' \
 	'send hello; receive; kill -9 $$' 'exit 0'
 fails "a recorder that talks nonsense" 125 'the recorder ended early: no profile was written; the command' \
 	'send hello; receive; send malformed; exit' 'exit 0'

@@ -137,7 +137,7 @@ wrong 'unexpected' help record surplus
 wrong "unknown command 'a\?\[31m\?b'" $'a\x9b[31m\xe2\x80\xaeb'
 wrong 'nonsense' check --nonsense
 wrong '.' check surplus
-wrong 'exclude' check -q --json
+wrong 'cannot be combined' check -q --json
 
 wrong 'no file given' info
 wrong 'more than one file: a and b' info a b

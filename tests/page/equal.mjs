@@ -25,7 +25,7 @@ function report(...words) {
 	try {
 		return JSON.parse(run('report', '--format', 'json', '--limit', '0', ...words));
 	} catch (failure) {
-		if (/no sample|no such event/.test(failure.stderr))
+		if (/no matching samples|no such event/.test(failure.stderr))
 			return null;
 		throw failure;
 	}

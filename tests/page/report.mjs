@@ -30,7 +30,7 @@ export class Report {
 		try {
 			return JSON.parse(this.run('report', '--format', 'json', '--min', '0', ...words)).summary.weight;
 		} catch (failure) {
-			return /no sample/.test(failure.stderr) ? 0 : -1;
+			return /no matching samples/.test(failure.stderr) ? 0 : -1;
 		}
 	}
 }

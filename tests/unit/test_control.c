@@ -31,7 +31,7 @@ static void expect_answer(const char *line, const char *wanted, int wanted_calls
 
 TEST(lines_are_answered)
 {
-	const char *no_command = "{\"error\":\"no text \\\"command\\\"\",\"ok\":false}";
+	const char *no_command = "{\"error\":\"no string \\\"command\\\"\",\"ok\":false}";
 	const char *no_json = "{\"error\":\"not a JSON line\",\"ok\":false}";
 
 	expect_answer("{\"command\":\"rest\",\"more\":1}", "{\"did\":\"rest\",\"ok\":true}", 1);

@@ -276,7 +276,7 @@ TEST(cpu_profiles_of_v8_have_a_tree)
 TEST(damage_of_other_formats_is_refused)
 {
 	refuse(&format_pprof, "\x0a\x7f", -EBADMSG, "at byte 2");
-	refuse(&format_pprof, "\x12\x01", -EBADMSG, "cut off");
+	refuse(&format_pprof, "\x12\x01", -EBADMSG, "truncated");
 	refuse(&format_speedscope, "{\"profiles\":[]}", -EBADMSG, "no shared frames");
 	refuse(&format_cpuprofile, "{\"nodes\":[]}", -EBADMSG, "not a V8 CPU profile");
 	refuse(&format_cpuprofile, "{\"nodes\":[],\"samples\":[1]}", -EBADMSG,
@@ -317,7 +317,7 @@ TEST(jslb_is_the_same_profile)
 {
 	expect_same(&format_jslb, "gecko/new.json", &format_gecko);
 	expect_same(&format_jslb, "read/version-58.json", &format_firefox);
-	refuse(&format_jslb, "short", -EBADMSG, "cut off");
+	refuse(&format_jslb, "short", -EBADMSG, "truncated");
 }
 
 TEST(gecko_keeps_stacks_and_markers)

@@ -266,9 +266,9 @@ CASE(files_that_cannot_be_read)
 	expect_refused("Name=/sys/text:", -EINVAL, "expected NAME=FILE");
 	expect_refused("Name=/sys/none", -ENOENT, "cannot open /sys/none");
 	expect_refused("Name=/sys", -EINVAL, "not a readable file");
-	expect_refused("Name=/sys/text:absent", -EINVAL, "no number behind absent");
+	expect_refused("Name=/sys/text:absent", -EINVAL, "no number after absent");
 	/* The number of another line is not the key's. */
-	expect_refused("Name=/sys/text:number", -EINVAL, "no number behind number");
+	expect_refused("Name=/sys/text:number", -EINVAL, "no number after number");
 	for (int i = 0; i < FILE_COUNTERS_MAX; i++)
 		assert_int_equal(file_counter_add(&settings, "Name=/sys/text", &err), 0);
 	assert_int_equal(file_counter_add(&settings, "Name=/sys/text", &err), -EINVAL);

@@ -137,7 +137,7 @@ CASE(filters_want_what_is_there)
 	expect(filter_add_tid(&filter, NOBODY, &err), -ESRCH, "no thread with tid 1073741827", "");
 	assert_int_equal(filter_add_uid(&filter, "root", &err), 0);
 	expect(filter_add_uid(&filter, "nobody-at-all", &err), -ENOENT,
-	       "there is no user nobody-at-all", "");
+	       "no such user: nobody-at-all", "");
 	expect(filter_add_uid(&filter, "4294967295", &err), -EINVAL, "--uid 4294967295: not a user",
 	       "");
 	for (unsigned int i = 1; i < UIDS_MAX; i++)

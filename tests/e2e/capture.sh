@@ -164,7 +164,7 @@ ok "which stays one" test -c /dev/null
 refuses "--raw -" 2 'must be a file' "$PROF" record --raw - -- touch started
 refuses "--raw and --stats" 2 'need a profile' "$PROF" record --raw x --stats y -- touch started
 refuses "--raw without a spool" 2 'not with --raw' "$PROF" record --raw x --no-spool -- touch started
-refuses "no folder for the spool" 125 'spool-dir nowhere: No such' \
+refuses "no folder for the spool" 125 'spool-dir nowhere: cannot create a capture: No such' \
 	"$PROF" record --spool-dir nowhere -- touch started
 refuses "no folder for the capture" 125 'write nowhere/x: No such' \
 	"$PROF" record --raw nowhere/x -- touch started

@@ -138,7 +138,7 @@ refuses "with --raw" 2 '--last: not with --raw' "$PROF" record --last 5 --raw x.
 refuses "to standard output" 125 'cannot write snapshots to standard output' "$PROF" record --last 5 -o - -- true
 refuses "a folder that is not there" 125 'No such file' "$PROF" record --last 5 -o nowhere/x.gz -- true
 refuses "a trigger alone" 2 '--when-exit: needs --last' "$PROF" record --when-exit 3 -- true
-refuses "a pattern that is none" 2 'after %' "$PROF" record -o 'x%y.gz' -- true
+refuses "a pattern that is none" 2 '% must be followed by' "$PROF" record -o 'x%y.gz' -- true
 for value in '' x 5,1K 0; do
 	run "$PROF" record --last "$value" -- true
 	is "--last '$value'" "$status" 2

@@ -59,7 +59,7 @@ is "nothing was sent" "$(sha256sum store/body)" "$before"
 touch full
 run env XDG_STATE_HOME="$PWD/full" "$PROF" share --yes one.json.gz
 is "no place for the right to delete it: exit status" "$status" 125
-like "says which" "$err" 'keep the deletion token in .*/full/prof/shared'
+like "says which" "$err" 'store the deletion token in .*/full/prof/shared'
 is "nothing was published" "$(sha256sum store/body)" "$before"
 fails() { # DESCRIPTION MODE REGEX
 	answer_as "$2"

@@ -188,7 +188,7 @@ CODE
 record absent 0 --usdt 'nobody:nothing' -- true
 like "a probe that no file has is told of" "$err" \
 	'no probe nobody:nothing was found in the files that the recorded processes mapped'
-refuses "what names no probe" 2 "--usdt wants PROVIDER:NAME\[=LABEL\], not 'nonsense'" \
+refuses "what names no probe" 2 "--usdt: must be PROVIDER:NAME\[=LABEL\], not 'nonsense'" \
 	"$PROF" record --usdt nonsense -- touch started
 refuses "a label that is none" 2 "'%u' is not one of" \
 	"$PROF" record --usdt 'a:b=%u' -- touch started

@@ -87,7 +87,7 @@ ends "it ends" INT
 gunzip -c one.json.gz | sed 's/"interval": *[0-9.]*/"interval":4/' >coarse.json
 view --no-open one.json.gz coarse.json
 like "two of other intervals: side by side" "$url" '/compare/[?]profiles'
-like "which says why" "$(<view.err)" 'cannot show a difference.*: different intervals
+like "which says why" "$(<view.err)" 'cannot show a difference.*: different intervals'
 ends "it ends" INT
 
 "$PROF" record -q --raw one.capture -- "$workloads/inlines" 0.2

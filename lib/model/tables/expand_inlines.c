@@ -30,8 +30,8 @@ static bool holds(const struct rebind_span *span, uint64_t time)
 }
 
 /*
- * Leaves out the innermost frames that the next frame already represents. `*depth` of them are those
- * that it is inlined into. Returns false if they represent the frame instead.
+ * Leaves out the innermost frames that the next frame already represents. `*depth` of them are
+ * those that it is inlined into. Returns false if they represent the frame instead.
  */
 static bool leave_out(const struct rebinding *r, const struct frame *frame, stack_id *parent,
 		      uint16_t *depth)

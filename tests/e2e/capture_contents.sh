@@ -87,7 +87,7 @@ for file in secret closed/open public/open fleeting/open; do
 expect((within("sixty") > 0) == (args[0] in ("public/open", "fleeting/open")), within("sixty"))
 CODE
 done
-refuses "no spool where the invoking user may not write" 125 'spool-dir closed: Permission denied' \
+refuses "no spool where the invoking user may not write" 125 'spool-dir closed: cannot create a capture: Permission denied' \
 	"${nobody[@]}" "$PROF" record --spool-dir closed -o theirs/x.json -- touch theirs/started
 is "nothing is left there" "$(ls -A closed)" ""
 done_testing

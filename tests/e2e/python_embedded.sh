@@ -45,7 +45,7 @@ CODE
 done
 
 ok "a program without call frame information" build bare "-lpython$version" \
-	-fno-asynchronous-unwind-tables -fno-unwind-tables -fno-exceptions -fomit-frame-pointer
+	-fno-asynchronous-unwind-tables -fno-unwind-tables -fno-exceptions -fomit-frame-pointer -g0
 record bare 0 --unwind cfi -- ./bare 1
 judge "stacks that end in it have all functions of Python" bare.json.gz <<'CODE'
 found = 0

@@ -150,12 +150,12 @@ SSH_CONNECTION="10.0.0.1 1000 10.0.0.3 22" setpriv --bounding-set=-all sh -c \
 session=$!
 at_exit+=("kill $session 2>/dev/null" "kill \$(<pid) 2>/dev/null")
 wait_until test -s url
-wait_until grep -q '^prof view: ends' view.err
+wait_until grep -q '^prof view: exits' view.err
 like "under sudo, which hides that" "$(<view.err)" "ssh -N -L $(port_of):127.0.0.1:$(port_of) .*10.0.0.3"
 kill "$(<pid)"
 wait "$session"
 DISPLAY=:99 BROWSER=no-such-browser view one.json.gz
-wait_until grep -q '^prof view: ends' view.err
+wait_until grep -q '^prof view: exits' view.err
 like "a browser that is not installed" "$(<view.err)" 'cannot open a browser .*installed.*: open the address'
 ends "it ends" INT
 view --no-open one.json.gz

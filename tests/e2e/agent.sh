@@ -199,7 +199,7 @@ run "$PROF" record -q --push "$url" --host h7 --spool-dir "$tmp/kept" -- ./burne
 ok "record: the next one sends it" test "$(find kept -type f | wc -l)" = 0
 
 begin --host h10 --status nowhere/status
-wait_until grep -q '^prof agent: --status: write nowhere/status: ' agent.err
+wait_until grep -q '^prof agent: --status: cannot write nowhere/status: ' agent.err
 end
 is "a status that cannot be written: exit status" "$status" 0
 

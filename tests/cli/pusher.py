@@ -568,7 +568,7 @@ def run(part):
 def main():
     count = failed = 0
     # Most of the time is spent waiting.
-    with multiprocessing.Pool(4, maxtasksperchild=1) as pool:
+    with multiprocessing.Pool(2, maxtasksperchild=1) as pool:
         for found in pool.imap(run, PARTS):
             for holds, description, details in found:
                 count += 1

@@ -96,7 +96,7 @@ expect(stats["unwind_rows"] > 1000000 and stats["unwind_bytes"] > 4 << 20, stats
 expect(stats["whole"] >= 0.99 * can_be_whole > 100 and stats["unwind_refused"] == 0, stats)
 CODE
 record tight 0 --unwind-memory 4M -- "$workloads/many_rows"
-like "--unwind-memory: what found no room is told" "$err" "1 unwind table found no room"
+like "--unwind-memory: what found no room is told" "$err" "1 unwind table did not fit"
 judge_stats "--unwind-memory: no more is taken, stacks are found by other means" tight <<'CODE'
 expect(0 < stats["unwind_rows"] < 1000000 and 0 < stats["unwind_bytes"] <= 4 << 20, stats)
 expect(stats["unwind_refused"] == 1 and panel["Tables without room"] == 1, (stats, panel))

@@ -60,6 +60,6 @@ record two 0 -- far/near 0.2
 silence
 run "$PROF" view --no-open two.json.gz
 is "code there: it does not start" "$status" 125
-like "and says why" "$err" 'two.json.gz, or code that it names: a file system does not answer'
+like "and says why" "$err" 'two.json.gz, or a file of its code: a file system does not answer'
 
 done_testing

@@ -22,19 +22,26 @@ static double named_share(const struct query *q)
 	return q->weight ? (double)named / (double)q->weight : 0;
 }
 
+/* Returns false if guesses were not counted. */
+static bool guessed_share(const struct profile *p, double *share)
+{
+	const char *text = profile_fact(p, FACT_GUESSED_SHARE, NULL);
+
+	return text && text_to_double(text, share);
+}
+
 struct query_summary query_summarize(const struct query *q)
 {
 	const struct profile_meta *meta = &q->profile->meta;
 	const char *lost = profile_fact(q->profile, FACT_LOST_SAMPLES, NULL);
 	const char *whole = profile_fact(q->profile, FACT_WHOLE_SHARE, NULL);
-	const char *guessed = profile_fact(q->profile, FACT_GUESSED_SHARE, NULL);
 	struct query_summary s = {.named = named_share(q)};
 
 	if (meta->end_ns > meta->start_ns)
 		s.seconds = (double)(meta->end_ns - meta->start_ns) / 1e9;
 	s.has_lost = lost && text_to_u64(lost, 10, &s.lost);
 	s.has_whole = whole && text_to_double(whole, &s.whole);
-	s.has_guessed = guessed && text_to_double(guessed, &s.guessed);
+	s.has_guessed = guessed_share(q->profile, &s.guessed);
 	return s;
 }
 
@@ -63,11 +70,10 @@ static void add_waits(const struct query *q, struct strbuf *out)
 
 void query_guesses_text(const struct profile *p, struct strbuf *out)
 {
-	const char *share = profile_fact(p, FACT_GUESSED_SHARE, NULL);
 	const char *modules = profile_fact(p, FACT_GUESSED_ABOVE, NULL);
 	double guessed;
 
-	if (!share || !text_to_double(share, &guessed) || guessed < GUESSES_SHOWN)
+	if (!guessed_share(p, &guessed) || guessed < GUESSES_SHOWN)
 		return;
 	strbuf_addf(out, ", %.1f %% with guessed frames", 100 * guessed);
 	if (modules) {

@@ -124,15 +124,28 @@ static void draw_time(struct screen *s, thread_id id, int line, int column, int 
 	query_timeline_release(&t);
 }
 
-/* Omits the process if both do not fit: the end of the thread's title distinguishes it. */
+/* Returns the titles of a thread and its process, of main threads with the pid. */
+static char *full_name(const struct screen *s, thread_id id)
+{
+	const struct profile_thread *thread = &s->model.query.profile->threads.rows.items[id];
+	char *titles = thread_title_whole(&s->titles, id), *full;
+
+	if (!thread->is_main || thread->is_folded)
+		return titles;
+	full = xasprintf("%s %" PRIu32, titles, thread->pid);
+	free(titles);
+	return full;
+}
+
+/* Omits the process or pid if it does not fit: the end of the thread's title distinguishes it. */
 static char *name_of(const struct screen *s, thread_id id, size_t width)
 {
-	_cleanup_free_ char *whole = thread_title_whole(&s->titles, id);
+	_cleanup_free_ char *full = full_name(s, id);
 	_cleanup_free_ char *title = xstrdup(thread_title(&s->titles, id));
 
-	text_to_line(whole);
+	text_to_line(full);
 	text_to_line(title);
-	return text_cut(text_width(whole) <= width ? whole : title, width, true);
+	return text_cut(text_width(full) <= width ? full : title, width, true);
 }
 
 static void draw_head(struct screen *s, int line, int columns, uint64_t from, uint64_t until)

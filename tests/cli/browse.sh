@@ -136,7 +136,7 @@ keys R 4
 sees "flame graph" '^ main'
 sees "callees below" '^ parse .* evil'
 keys 5
-sees "threads" '^ one +[0-9.]+ %'
+sees "threads" '^ one 100 +[0-9.]+ %'
 keys Enter
 sees "a thread is chosen" '--process 100 --thread 1'
 keys u 1 '?'

@@ -114,7 +114,7 @@ record met 0 -a --comm sleep -- sleep 0.1
 judge "a command that meets them" met.json.gz \
 	<<<'expect("sleep" in {t["name"].split()[0] for t in p["threads"]}, check_profile.thread_names(p))'
 refuses "--pid of nobody" 125 'no process' "$PROF" record -a --pid 2147483647
-refuses "--uid of nobody" 125 'no user' "$PROF" record -a --uid no-such-user
+refuses "--uid of nobody" 125 'no such user' "$PROF" record -a --uid no-such-user
 refuses "--cpu that is none" 125 'not online' "$PROF" record -a --cpu 4000
 refuses "--cgroup that is none" 125 'not a control group' "$PROF" record -a --cgroup /tmp
 for wrong in "--pid 1 -- touch started" "-a --pid x" "-a --kill -d 1" "-a --comm [x" "-a --uid ,"; do

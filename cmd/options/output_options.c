@@ -195,6 +195,7 @@ int output_open(const struct output_options *o, const struct identity *owner, st
 		.path = o->path,
 		.fd = -1,
 		.gzip = format_is_compressed(o->format, o->path),
+		.keeps_old = !o->path_is_set,
 		.owner = *owner,
 		.is_cancelled = o->is_cancelled,
 	};

@@ -46,6 +46,7 @@ struct outfile {
 	char *temp; /* temporary name in dir_fd; NULL: none, or no longer there */
 	bool is_unnamed; /* the file has no name yet, so it vanishes with its descriptor, however
 			    prof ends */
+	bool keeps_old, kept_old;
 	struct identity owner;
 	const bool *is_cancelled;
 	int failure; /* negative errno of the first failure */
@@ -268,6 +269,7 @@ int outfile_open(struct outfile **out, const struct outfile_options *options, st
 	memset(f, 0, offsetof(struct outfile, input));
 	f->fd = f->dir_fd = -1;
 	f->owner = options->owner;
+	f->keeps_old = options->keeps_old;
 	f->is_cancelled = options->is_cancelled;
 	f->path = xstrdup(options->path ? options->path : "-");
 	if (options->fd >= 0) {
@@ -421,6 +423,14 @@ static int name_file(struct outfile *f)
 	return rc;
 }
 
+/* A file that cannot be renamed is replaced. */
+static void keep_old(struct outfile *f)
+{
+	_cleanup_free_ char *name = xasprintf("%s.old", f->name);
+
+	f->kept_old = renameat(f->dir_fd, f->name, f->dir_fd, name) == 0;
+}
+
 /* Names and renames the file; removes it after a failure. */
 static void settle_name(struct outfile *f)
 {
@@ -433,6 +443,8 @@ static void settle_name(struct outfile *f)
 		f->failure = before.failure;
 	if (!f->failure && f->is_unnamed)
 		f->failure = name_file(f);
+	if (!f->failure && f->temp && f->keeps_old)
+		keep_old(f);
 	if (!f->failure && f->temp && renameat(f->dir_fd, f->temp, f->dir_fd, f->name))
 		f->failure = -errno;
 	if (f->failure && f->temp)
@@ -456,6 +468,11 @@ int outfile_commit(struct outfile *f, struct error *err)
 	if (f->failure)
 		return error_set(err, f->failure, "cannot write %s", f->path);
 	return 0;
+}
+
+bool outfile_kept_old(const struct outfile *f)
+{
+	return f->kept_old;
 }
 
 bool outfile_is_placed_at_end(const struct outfile *f)

@@ -22,6 +22,7 @@ struct outfile_options {
 	const char *path; /* if fd is given, used only for messages */
 	int fd; /* >= 0: write to this descriptor, which is taken over, instead of opening path */
 	bool gzip;
+	bool keeps_old; /* rename a file that is replaced to NAME.old */
 	struct identity owner; /* the user that owns the file, with that user's permissions */
 	const bool *is_cancelled; /* once set (atomically), writing fails; NULL: never set */
 };
@@ -61,6 +62,8 @@ int outfile_commit(struct outfile *f, struct error *err);
 uint64_t outfile_size(const struct outfile *f);
 /* False if the file is written directly: other writers may share it, and readers see it grow. */
 bool outfile_is_placed_at_end(const struct outfile *f);
+/* True if the last commit renamed an older file to NAME.old. */
+bool outfile_kept_old(const struct outfile *f);
 /* True if both write to the same file: the last commit would replace the other. */
 bool outfile_is_same(const struct outfile *a, const struct outfile *b);
 /* Removes the temporary file unless outfile_commit() was called. Accepts NULL. */

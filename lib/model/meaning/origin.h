@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Origins of code: written by the user, or part of a package, a language's runtime or the system.
+ * Paths and names decide, so that profiles of any program and machine can be judged.
+ */
+#ifndef PROF_LIB_MODEL_MEANING_ORIGIN_H
+#define PROF_LIB_MODEL_MEANING_ORIGIN_H
+
+#include <stdint.h>
+
+#include "lib/model/tables/profile.h"
+
+enum origin {
+	/* The kernel, libraries of the system, and standard libraries inside of binaries. */
+	ORIGIN_SYSTEM,
+	ORIGIN_RUNTIME, /* an interpreter and the standard library of its language */
+	ORIGIN_PACKAGE, /* a library that a package manager of a language installed */
+	ORIGIN_OWN,
+};
+
+/* Returns the origin of each function, by func_id; the caller frees them. */
+uint8_t *origins_of_funcs(const struct profile *p);
+
+#endif

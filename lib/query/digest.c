@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/query/digest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/model/meaning/origin.h"
+#include "lib/query/tree.h"
+
+#define PATH_SHARE 0.25
+#define BRANCH_SHARE 0.1
+#define BRANCHES_MAX 8
+#define BRANCH_DEPTH_MAX 3
+
+struct finder {
+	struct digest *a;
+	const struct query *q;
+	struct query_tree tree;
+	const uint8_t *origins; /* by func_id */
+	uint8_t limits[UINT8_MAX + 1]; /* by category: best origin of frames without a file */
+	uint32_t *lines; /* by key */
+	uint32_t path[QUERY_TREE_DEPTH];
+	size_t path_size;
+	uint8_t origin; /* of steps */
+	uint32_t end; /* node of the path's last step */
+	uint8_t *place_of_node; /* 1: below the end; 2: below a branch */
+	size_t branches;
+};
+
+static bool is_category(const struct profile *p, uint8_t category, uint8_t named)
+{
+	return strcmp(category_name(p, category), categories[named]->name) == 0;
+}
+
+/* Sets the best origin that frames of each category can have. */
+static void find_limits(struct finder *f)
+{
+	for (unsigned int i = 0; i < sizeof(f->limits); i++) {
+		uint8_t category = (uint8_t)i;
+
+		f->limits[i] = ORIGIN_OWN;
+		if (is_category(f->q->profile, category, CATEGORY_KERNEL) ||
+		    is_category(f->q->profile, category, CATEGORY_IDLE))
+			f->limits[i] = ORIGIN_SYSTEM;
+		/* Functions of a language that are in no file are built into its runtime. */
+		for (uint8_t language = CATEGORY_BEFORE_LANGUAGES + 1; language < CATEGORY_COUNT;
+		     language++) {
+			if (is_category(f->q->profile, category, language))
+				f->limits[i] = ORIGIN_RUNTIME;
+		}
+	}
+}
+
+static uint8_t origin_of_stack(const struct finder *f, stack_id stack)
+{
+	const struct profile *p = f->q->profile;
+	const struct frame *frame = &p->frames.rows.items[p->stacks.rows.items[stack].frame];
+	uint8_t limit = f->limits[f->q->categories[stack].category], origin;
+
+	if (frame->func == NO_FUNC || frame->kind == PROFILE_FRAME_LABEL)
+		return ORIGIN_SYSTEM;
+	origin = f->origins[frame->func];
+	if (limit == ORIGIN_RUNTIME && p->funcs.rows.items[frame->func].file != NO_SOURCE_FILE)
+		return origin;
+	return origin < limit ? origin : limit;
+}
+
+static uint8_t origin_of_node(const struct finder *f, uint32_t node)
+{
+	return origin_of_stack(f, f->tree.nodes.items[node].stack);
+}
+
+static bool is_step(const struct finder *f, uint32_t key)
+{
+	vec_for_each(&f->a->steps, const struct hot_step *, step) {
+		if (step->key == key)
+			return true;
+	}
+	return false;
+}
+
+static void add_step(struct finder *f, uint32_t node, unsigned int depth)
+{
+	const struct query_node *of = &f->tree.nodes.items[node];
+
+	vec_push(&f->a->steps, (struct hot_step){of->key, f->lines[of->key], depth, of->total});
+}
+
+/* True if the node has most of the weight of its caller, and enough of all. */
+static bool leads_on(const struct finder *f, uint32_t node)
+{
+	const struct query_node *of = &f->tree.nodes.items[node];
+	uint64_t caller = of->parent == QUERY_NO_NODE ? f->q->weight
+						      : f->tree.nodes.items[of->parent].total;
+
+	return of->total > caller / 2 && (double)of->total >= PATH_SHARE * (double)f->q->weight;
+}
+
+static void find_path(struct finder *f)
+{
+	uint32_t at = f->tree.first_root;
+
+	f->origin = ORIGIN_SYSTEM;
+	f->end = QUERY_NO_NODE;
+	while (at != QUERY_NO_NODE && leads_on(f, at)) {
+		uint8_t origin = origin_of_node(f, at);
+
+		if (origin > f->origin)
+			f->origin = origin;
+		f->path[f->path_size++] = at;
+		at = f->tree.nodes.items[at].first_child;
+	}
+	for (size_t i = 0; i < f->path_size; i++) {
+		if (origin_of_node(f, f->path[i]) != f->origin ||
+		    is_step(f, f->tree.nodes.items[f->path[i]].key))
+			continue;
+		add_step(f, f->path[i], 0);
+		f->end = f->path[i];
+	}
+}
+
+/*
+ * Adds the functions that hold much of the weight below a node: those of the steps' origin, through
+ * others, and the direct callees of the path's end.
+ */
+static void add_branches(struct finder *f, uint32_t node, unsigned int depth)
+{
+	const struct query_tree *t = &f->tree;
+
+	for (uint32_t at = t->nodes.items[node].first_child; at != QUERY_NO_NODE;
+	     at = t->nodes.items[at].next_sibling) {
+		const struct query_node *child = &t->nodes.items[at];
+		bool is_of_origin = origin_of_node(f, at) == f->origin;
+
+		if ((double)child->total < BRANCH_SHARE * (double)f->q->weight ||
+		    f->branches == BRANCHES_MAX)
+			return;
+		if ((is_of_origin || node == f->end) && !is_step(f, child->key)) {
+			f->branches++;
+			if (is_of_origin)
+				f->place_of_node[at] = 2;
+			add_step(f, at, depth);
+			if (depth < BRANCH_DEPTH_MAX)
+				add_branches(f, at, depth + 1);
+		} else {
+			add_branches(f, at, depth);
+		}
+	}
+}
+
+static int compare_modules(const void *a, const void *b)
+{
+	const struct hot_module *x = a, *y = b;
+	int result = compare_u64(y->weight, x->weight);
+
+	return result ? result : compare_u64(x->module, y->module);
+}
+
+static void add_to_module(struct digest *a, string_id module, uint64_t weight)
+{
+	vec_for_each(&a->modules, struct hot_module *, row) {
+		if (row->module == module) {
+			row->weight += weight;
+			return;
+		}
+	}
+	vec_push(&a->modules, (struct hot_module){module, weight});
+}
+
+/* Sums up the modules in which the time at the end of the path was spent. */
+static void find_modules(struct finder *f)
+{
+	const struct query_tree *t = &f->tree;
+
+	f->place_of_node[f->end] = 1;
+	for (uint32_t i = f->end + 1; i < t->nodes.count; i++) {
+		uint32_t parent = t->nodes.items[i].parent;
+
+		if (parent != QUERY_NO_NODE && !f->place_of_node[i])
+			f->place_of_node[i] = f->place_of_node[parent];
+	}
+	for (stack_id id = 0; id < f->q->profile->stacks.rows.count; id++) {
+		uint32_t node = t->of_stacks[id];
+
+		if (f->q->weights[id] && node != QUERY_NO_NODE && f->place_of_node[node] == 1)
+			add_to_module(f->a, f->a->keys.rows.items[f->a->keys.of_stacks[id]].module,
+				      f->q->weights[id]);
+	}
+	if (f->a->modules.count)
+		qsort(f->a->modules.items, f->a->modules.count, sizeof(*f->a->modules.items),
+		      compare_modules);
+}
+
+static void find_hot_path(struct finder *f)
+{
+	const struct query_tree_options options = {
+		.by = QUERY_BY_FUNCTION,
+		.keys = &f->a->keys,
+		/* Sorts only the nodes that can be shown. */
+		.min_weight = (uint64_t)(BRANCH_SHARE * (double)f->q->weight),
+	};
+
+	query_tree_make(&f->tree, f->q, &options);
+	f->place_of_node = xcalloc(f->tree.nodes.count + 1, 1);
+	find_path(f);
+	if (f->end != QUERY_NO_NODE) {
+		add_branches(f, f->end, 1);
+		find_modules(f);
+	}
+	free(f->place_of_node);
+	query_tree_release(&f->tree);
+}
+
+/*
+ * Returns, by stack_id, the innermost stack whose function has the best origin among its callers,
+ * at least `least`; NO_STACK if there is none.
+ */
+static stack_id *find_callers(const struct finder *f, const struct query *q, uint8_t least)
+{
+	size_t count = q->profile->stacks.rows.count;
+	stack_id *callers = xcalloc(count + 1, sizeof(*callers));
+
+	for (stack_id id = 0; id < count; id++) {
+		stack_id parent = q->parents[id];
+		uint8_t origin = q->is_shown[id] ? origin_of_stack(f, id) : ORIGIN_SYSTEM;
+
+		callers[id] = q->is_shown[id] && parent != NO_STACK ? callers[parent] : NO_STACK;
+		if (origin >= least &&
+		    (callers[id] == NO_STACK || origin >= origin_of_stack(f, callers[id])))
+			callers[id] = id;
+	}
+	return callers;
+}
+
+static uint32_t line_of_stack(const struct profile *p, stack_id stack)
+{
+	return p->frames.rows.items[p->stacks.rows.items[stack].frame].line;
+}
+
+/* Weight that a pair of keys, or a key and a kind, has by one stack. */
+struct share_of_pair {
+	uint64_t pair;
+	uint64_t weight;
+	stack_id stack;
+};
+
+struct pairs {
+	VEC(struct share_of_pair) rows;
+};
+
+static int compare_pairs(const void *a, const void *b)
+{
+	const struct share_of_pair *x = a, *y = b;
+	int result = compare_u64(x->pair, y->pair);
+
+	if (!result)
+		result = compare_u64(y->weight, x->weight);
+	return result ? result : compare_u64(x->stack, y->stack);
+}
+
+/* Sums up equal pairs; each keeps its heaviest stack. */
+static void sum_pairs(struct pairs *pairs)
+{
+	size_t kept = 0;
+
+	vec_sort(&pairs->rows, compare_pairs);
+	for (size_t i = 0; i < pairs->rows.count; i++) {
+		struct share_of_pair row = pairs->rows.items[i];
+
+		if (kept && pairs->rows.items[kept - 1].pair == row.pair)
+			pairs->rows.items[kept - 1].weight += row.weight;
+		else
+			pairs->rows.items[kept++] = row;
+	}
+	pairs->rows.count = kept;
+}
+
+static void add_functions(struct finder *f, size_t wanted, uint32_t *places)
+{
+	struct digest *a = f->a;
+
+	for (size_t i = 0; i < a->keys.rows.count; i++)
+		places[i] = UINT32_MAX;
+	for (size_t i = 0; i < a->table.rows.count && i < wanted; i++) {
+		const struct query_row *row = &a->table.rows.items[i];
+
+		places[row->key] = (uint32_t)i;
+		vec_push(&a->functions, (struct heavy_function){row, DIGEST_NO_KEY, 0});
+	}
+}
+
+static void find_functions(struct finder *f, size_t wanted)
+{
+	_cleanup_free_ uint32_t *places = xcalloc(f->a->keys.rows.count + 1, sizeof(*places));
+	_cleanup_free_ stack_id *callers = find_callers(f, f->q, ORIGIN_OWN);
+	_cleanup_free_ uint64_t *most = xcalloc(wanted + 1, sizeof(*most));
+	const uint32_t *keys = f->a->keys.of_stacks;
+	struct pairs pairs = {0};
+
+	add_functions(f, wanted, places);
+	for (stack_id id = 0; id < f->q->profile->stacks.rows.count; id++) {
+		if (f->q->weights[id] && places[keys[id]] != UINT32_MAX &&
+		    callers[id] != NO_STACK && keys[callers[id]] != keys[id])
+			vec_push(&pairs.rows,
+				 (struct share_of_pair){(uint64_t)places[keys[id]] << 32 |
+								keys[callers[id]],
+							f->q->weights[id], callers[id]});
+	}
+	sum_pairs(&pairs);
+	vec_for_each(&pairs.rows, const struct share_of_pair *, pair) {
+		size_t place = pair->pair >> 32;
+		struct heavy_function *function = &f->a->functions.items[place];
+
+		if (pair->weight <= most[place])
+			continue;
+		most[place] = pair->weight;
+		function->caller = (uint32_t)pair->pair;
+		function->caller_line = line_of_stack(f->q->profile, pair->stack);
+	}
+	vec_release(&pairs.rows);
+}
+
+/* Returns the innermost stack of a wait that is code. */
+static stack_id without_label(const struct query *q, stack_id stack)
+{
+	const struct profile *p = q->profile;
+
+	while (q->parents[stack] != NO_STACK &&
+	       p->frames.rows.items[p->stacks.rows.items[stack].frame].kind == PROFILE_FRAME_LABEL)
+		stack = q->parents[stack];
+	return stack;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct wait_place *x = a, *y = b;
+	int result = compare_u64(y->weight, x->weight);
+
+	if (!result)
+		result = compare_u64(x->key, y->key);
+	return result ? result : compare_u64(x->subcategory, y->subcategory);
+}
+
+static uint64_t add_places(struct finder *f, const struct query *waits, struct pairs *pairs)
+{
+	uint64_t sum = 0;
+
+	sum_pairs(pairs);
+	vec_for_each(&pairs->rows, const struct share_of_pair *, pair) {
+		sum += pair->weight;
+		vec_push(&f->a->waits,
+			 (struct wait_place){(uint32_t)(pair->pair >> 16),
+					     line_of_stack(waits->profile, pair->stack),
+					     (uint8_t)(pair->pair >> 8), (uint8_t)pair->pair,
+					     pair->weight});
+	}
+	if (f->a->waits.count)
+		qsort(f->a->waits.items, f->a->waits.count, sizeof(*f->a->waits.items),
+		      compare_places);
+	return sum;
+}
+
+/* Prefers waits below the user's code: helper threads of a runtime wait all the time. */
+static void find_waits(struct finder *f, const struct query *waits)
+{
+	_cleanup_free_ stack_id *callers = find_callers(f, waits, ORIGIN_RUNTIME);
+	struct pairs own = {0}, others = {0};
+
+	for (stack_id id = 0; id < waits->profile->stacks.rows.count; id++) {
+		stack_id at;
+		uint64_t pair;
+
+		if (!waits->weights[id] || query_wait_of(waits, id) != QUERY_BLOCKED)
+			continue;
+		at = callers[id] == NO_STACK ? without_label(waits, id) : callers[id];
+		pair = (uint64_t)f->a->keys.of_stacks[at] << 16 |
+		       (uint64_t)waits->categories[id].category << 8 |
+		       waits->categories[id].subcategory;
+		vec_push(origin_of_stack(f, at) >= ORIGIN_PACKAGE ? &own.rows : &others.rows,
+			 ((struct share_of_pair){pair, waits->weights[id], at}));
+	}
+	f->a->blocked = add_places(f, waits,
+				   own.rows.count || f->origin >= ORIGIN_PACKAGE ? &own : &others);
+	vec_release(&own.rows);
+	vec_release(&others.rows);
+}
+
+void digest_make(struct digest *a, const struct query *q, const struct query *waits,
+		 enum query_order order, size_t functions)
+{
+	_cleanup_free_ uint8_t *origins = origins_of_funcs(q->profile);
+	struct finder f = {.a = a, .q = q, .origins = origins};
+
+	*a = (struct digest){0};
+	find_limits(&f);
+	query_keys_make(&a->keys, q, QUERY_BY_FUNCTION);
+	query_table_make(&a->table, q, QUERY_BY_FUNCTION, &a->keys);
+	query_table_sort(&a->table, order);
+	f.lines = xcalloc(a->keys.rows.count + 1, sizeof(*f.lines));
+	vec_for_each(&a->table.rows, const struct query_row *, row)
+		f.lines[row->key] = row->line;
+	find_hot_path(&f);
+	find_functions(&f, functions);
+	if (waits)
+		find_waits(&f, waits);
+	free(f.lines);
+}
+
+void digest_release(struct digest *a)
+{
+	query_table_release(&a->table);
+	query_keys_release(&a->keys);
+	vec_release(&a->steps);
+	vec_release(&a->modules);
+	vec_release(&a->functions);
+	vec_release(&a->waits);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Short answers to "where did the time go": the hot path, the heaviest functions with the user's
+ * function that calls them, and the places where threads were blocked. Origins of code tell the
+ * user's functions from those of libraries (lib/model/meaning/origin.h).
+ */
+#ifndef PROF_LIB_QUERY_DIGEST_H
+#define PROF_LIB_QUERY_DIGEST_H
+
+#include "lib/query/keys.h"
+#include "lib/query/table.h"
+
+#define DIGEST_NO_KEY UINT32_MAX
+
+/* A function of the hot path, or of a branch at its end. */
+struct hot_step {
+	uint32_t key; /* of digest.keys */
+	uint32_t line; /* as in query_row */
+	unsigned int depth; /* 0: on the path; 1: a branch; 2: a branch of a branch … */
+	uint64_t total;
+};
+
+/* Weight in a module at the end of the hot path, without the branches. */
+struct hot_module {
+	string_id module; /* of keys.texts; NO_STRING: unknown */
+	uint64_t weight;
+};
+
+struct heavy_function {
+	const struct query_row *row; /* borrowed from the table */
+	uint32_t caller; /* key of the user's function with most of its weight; or DIGEST_NO_KEY */
+	uint32_t caller_line;
+};
+
+struct wait_place {
+	uint32_t key; /* the user's innermost function, otherwise the innermost one */
+	uint32_t line;
+	uint8_t category, subcategory; /* of the wait */
+	uint64_t weight; /* ticks of the clock */
+};
+
+struct digest {
+	struct query_keys keys;
+	struct query_table table; /* by function */
+	/*
+	 * The path begins at the outermost function and goes on while one callee has more than half
+	 * of its caller's weight, and a quarter of all. Steps are functions of the best origin that
+	 * it reaches, each once.
+	 */
+	VEC(struct hot_step) steps; /* the path, then the branches in display order */
+	VEC(struct hot_module) modules; /* by descending weight */
+	VEC(struct heavy_function) functions; /* as many of the table's first rows as wanted */
+	/*
+	 * Blocked threads below the user's code, or all if it is not known; by descending weight.
+	 */
+	VEC(struct wait_place) waits;
+	uint64_t blocked; /* weight of all these places */
+};
+
+/*
+ * Branches have at least 10 % of the weight. `waits` is NULL, or a query of the same profile that
+ * includes waits. The query must outlive the digest.
+ */
+void digest_make(struct digest *a, const struct query *q, const struct query *waits,
+		 enum query_order order, size_t functions);
+void digest_release(struct digest *a);
+
+#endif

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/* Origins of code, and short answers made of them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/model/meaning/origin.h"
+#include "lib/query/digest.h"
+#include "tests/unit/test.h"
+
+static module_id add_module(struct profile *p, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	string_id id = strings_intern(&p->strings, path);
+
+	for (module_id at = 0; at < p->modules.rows.count; at++) {
+		if (p->modules.rows.items[at].path == id)
+			return at;
+	}
+	return modules_add(&p->modules, *path == '[' ? PROFILE_MODULE_KERNEL : PROFILE_MODULE_FILE,
+			   id, strings_intern(&p->strings, slash ? slash + 1 : path));
+}
+
+/* "NAME MODULE FILE"; "-" for a module or file that is not known. */
+static func_id add_func(struct profile *p, const char *text)
+{
+	struct func func = {.module = NO_MODULE, .file = NO_SOURCE_FILE, .is_named = true};
+	char name[64], module[64], file[64];
+
+	assert_int_equal(sscanf(text, "%63s %63s %63[^\n]", name, module, file), 3);
+	func.name = strings_intern(&p->strings, name);
+	if (strcmp(module, "-") != 0)
+		func.module = add_module(p, module);
+	if (strcmp(file, "-") != 0)
+		func.file = source_files_intern(&p->source_files,
+						strings_intern(&p->strings, file));
+	return funcs_intern(&p->funcs, &func);
+}
+
+TEST(test_origins)
+{
+	static const struct {
+		const char *func;
+		enum origin origin;
+	} rows[] = {
+		{"work /home/u/app main.c", ORIGIN_OWN},
+		{"work /home/u/libapp.so.1 -", ORIGIN_OWN},
+		{"xz_main /usr/bin/xz -", ORIGIN_OWN},
+		{"exec /usr/lib/postgresql/15/bin/postgres -", ORIGIN_OWN},
+		{"lzma_code /usr/lib/x86_64-linux-gnu/liblzma.so.5 -", ORIGIN_SYSTEM},
+		{"memcpy libc.so.6 -", ORIGIN_SYSTEM},
+		{"read [kernel.kallsyms] -", ORIGIN_SYSTEM},
+		{"std::sort<int> /home/u/app -", ORIGIN_SYSTEM},
+		{"push /home/u/app /usr/include/c++/12/bits/vector.tcc", ORIGIN_SYSTEM},
+		{"_start /home/u/app -", ORIGIN_SYSTEM},
+		{"puts@plt /home/u/app -", ORIGIN_SYSTEM},
+		{"handle - /srv/web/app.py", ORIGIN_OWN},
+		{"get - /usr/lib/python3/dist-packages/requests/api.py", ORIGIN_PACKAGE},
+		{"get - /venv/lib/python3.11/site-packages/requests/api.py", ORIGIN_PACKAGE},
+		{"dumps - /usr/lib/python3.11/json/__init__.py", ORIGIN_RUNTIME},
+		{"_find - <frozen importlib._bootstrap>", ORIGIN_RUNTIME},
+		{"_PyEval_Vector /usr/bin/python3.11 -", ORIGIN_RUNTIME},
+		{"dot /venv/site-packages/numpy/core/_multiarray.so -", ORIGIN_PACKAGE},
+		{"render - /srv/web/server.js", ORIGIN_OWN},
+		{"use - /srv/web/node_modules/express/index.js", ORIGIN_PACKAGE},
+		{"Module._load - node:internal/modules/cjs/loader", ORIGIN_RUNTIME},
+		{"node::Start /usr/bin/node -", ORIGIN_RUNTIME},
+		{"nodemon_main /usr/bin/nodemon -", ORIGIN_OWN},
+		{"org.example.Shop.sell - Shop.java", ORIGIN_OWN},
+		{"java.util.HashMap.get - HashMap.java", ORIGIN_RUNTIME},
+		{"io.netty.util.Recycler.get - Recycler.java", ORIGIN_PACKAGE},
+		{"JavaMain /usr/lib/jvm/java-17/lib/server/libjvm.so -", ORIGIN_RUNTIME},
+		{"main.serve /srv/shop /home/u/shop/main.go", ORIGIN_OWN},
+		{"main.serve /srv/shop shop/main.go", ORIGIN_OWN},
+		{"sort.Ints /srv/shop /usr/local/go/src/sort/sort.go", ORIGIN_RUNTIME},
+		{"sort.Ints /srv/shop sort/sort.go", ORIGIN_RUNTIME},
+		{"sync/atomic.AddInt64 /srv/shop -", ORIGIN_SYSTEM},
+		{"runtime.mallocgc /srv/shop -", ORIGIN_SYSTEM},
+		{"sort.part.0 /home/u/app -", ORIGIN_OWN},
+		{"gin.Next /srv/shop /home/u/go/pkg/mod/github.com/gin/gin.go", ORIGIN_PACKAGE},
+		{"serde::de /srv/rusty /home/u/.cargo/registry/src/x/serde/de.rs", ORIGIN_PACKAGE},
+		{"fold /srv/rusty /rustc/90c541/library/core/src/iter.rs", ORIGIN_RUNTIME},
+	};
+	struct profile *p = profile_new();
+	uint8_t *origins;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		assert_int_equal(add_func(p, rows[i].func), i);
+	origins = origins_of_funcs(p);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		if (origins[i] != rows[i].origin)
+			fail_msg("%s: %d, not %d", rows[i].func, origins[i], rows[i].origin);
+	}
+	free(origins);
+	profile_free(p);
+}
+
+static void add_thread(struct profile *p)
+{
+	threads_add(&p->threads,
+		    &(struct profile_thread){.pid = 1,
+					     .tid = 1,
+					     .name = strings_intern(&p->strings, "thread"),
+					     .process_name = NO_STRING,
+					     .process_label = NO_STRING,
+					     .arguments = NO_STRING});
+}
+
+/* Functions as for add_func(), each in a line of its own, the outermost first. */
+static stack_id add_stack(struct profile *p, const char *text)
+{
+	_cleanup_free_ char *lines = xstrdup(text);
+	stack_id stack = NO_STACK;
+
+	for (char *line = strtok(lines, "\n"); line; line = strtok(NULL, "\n")) {
+		func_id func = add_func(p, line);
+		struct frame frame = {
+			.func = func,
+			.module = p->funcs.rows.items[func].module,
+			.offset = func,
+			.symbol = NO_SYMBOL,
+			.line = 100 + func,
+		};
+
+		stack = stacks_intern(&p->stacks, stack, frames_intern(&p->frames, &frame));
+	}
+	return stack;
+}
+
+static void add_sample(struct profile *p, uint32_t weight, const char *text)
+{
+	if (!p->threads.rows.count)
+		add_thread(p);
+	samples_add(
+		&threads_get(&p->threads, 0)->samples,
+		&(struct sample){
+			.time = 1, .stack = add_stack(p, text), .weight = weight, .cpu = NO_CPU});
+}
+
+/* A wait whose innermost frame is a label. */
+static void add_wait(struct profile *p, uint32_t weight, const char *text, uint8_t subcategory)
+{
+	struct frame label = {
+		.func = add_func(p, "[wait] - -"),
+		.module = NO_MODULE,
+		.symbol = NO_SYMBOL,
+		.kind = PROFILE_FRAME_LABEL,
+		.category = CATEGORY_IDLE,
+		.subcategory = subcategory,
+	};
+	stack_id stack = stacks_intern(&p->stacks, add_stack(p, text),
+				       frames_intern(&p->frames, &label));
+
+	samples_add(&threads_get(&p->threads, 0)->samples,
+		    &(struct sample){.time = 2, .stack = stack, .weight = weight, .cpu = NO_CPU});
+}
+
+static const char *function_name(const struct digest *d, uint32_t key)
+{
+	return query_keys_text(&d->keys, d->keys.rows.items[key].function);
+}
+
+static void add_steps(const struct digest *d, struct strbuf *text)
+{
+	vec_for_each(&d->steps, const struct hot_step *, step)
+		strbuf_addf(text, "%u %s %d\n", step->depth, function_name(d, step->key),
+			    (int)step->total);
+	vec_for_each(&d->modules, const struct hot_module *, row)
+		strbuf_addf(text, "in %s %d\n", query_keys_text(&d->keys, row->module),
+			    (int)row->weight);
+}
+
+static void add_functions(const struct digest *d, struct strbuf *text)
+{
+	vec_for_each(&d->functions, const struct heavy_function *, f)
+		strbuf_addf(text, "%s %d by %s\n", function_name(d, f->row->key), (int)f->row->self,
+			    f->caller == DIGEST_NO_KEY ? "-" : function_name(d, f->caller));
+}
+
+static void add_waits(const struct digest *d, struct strbuf *text)
+{
+	vec_for_each(&d->waits, const struct wait_place *, place)
+		strbuf_addf(text, "blocked %d in %s, kind %d\n", (int)place->weight,
+			    function_name(d, place->key), place->subcategory);
+	if (d->waits.count)
+		strbuf_addf(text, "blocked %d\n", (int)d->blocked);
+}
+
+static void check(struct profile *p, enum query_order order, const char *expected)
+{
+	struct query_filter filter = QUERY_FILTER_ALL;
+	struct strbuf text = {0};
+	struct error err = {0};
+	struct query q, waits;
+	struct digest d;
+
+	assert_int_equal(query_select(&q, p, &filter, &err), 0);
+	filter.include_idle = true;
+	assert_int_equal(query_select(&waits, p, &filter, &err), 0);
+	digest_make(&d, &q, &waits, order, 3);
+	add_steps(&d, &text);
+	add_functions(&d, &text);
+	add_waits(&d, &text);
+	assert_string_equal(strbuf_text(&text), expected);
+	digest_release(&d);
+	query_release(&waits);
+	query_release(&q);
+	strbuf_release(&text);
+	profile_free(p);
+}
+
+#define MAIN "_start /app -\nmain /app main.c\n"
+#define SERVE MAIN "serve /app serve.c\n"
+#define SQL "step /lib/libsql.so.0 -\n"
+
+TEST(test_path_ends_in_the_users_code)
+{
+	struct profile *p = profile_new();
+
+	/* More rows of the library than of the program, each heavier. */
+	add_sample(p, 30, SERVE "lookup /app cache.c\n" SQL "btree /lib/libsql.so.0 -");
+	add_sample(p, 40, SERVE "lookup /app cache.c\n" SQL "vdbe /lib/libsql.so.0 -");
+	add_sample(p, 20, SERVE "lookup /app cache.c\n" SQL "read [kernel.kallsyms] -");
+	add_sample(p, 6, SERVE "log /app log.c");
+	add_sample(p, 4, MAIN "parse /app parse.c");
+	check(p, QUERY_ORDER_SELF,
+	      "0 main 100\n0 serve 96\n0 lookup 90\n1 step 90\n"
+	      "in libsql.so.0 70\nin [kernel.kallsyms] 20\n"
+	      "vdbe 40 by lookup\nbtree 30 by lookup\nread 20 by lookup\n");
+}
+
+TEST(test_path_ends_where_it_parts)
+{
+	struct profile *p = profile_new();
+
+	add_sample(p, 45, SERVE "lookup /app cache.c");
+	add_sample(p, 35, SERVE SQL "render /app render.c");
+	add_sample(p, 15, SERVE "small /app small.c");
+	add_sample(p, 5, SERVE);
+	check(p, QUERY_ORDER_TOTAL,
+	      "0 main 100\n0 serve 100\n1 lookup 45\n1 step 35\n2 render 35\n1 small 15\n"
+	      "in app 5\n"
+	      "serve 5 by -\n_start 0 by -\nmain 0 by -\n");
+}
+
+/* A path of calls that repeat shows each function once, with the weight of its outermost call. */
+TEST(test_path_through_recursion)
+{
+	struct profile *p = profile_new();
+
+	add_sample(p, 60, MAIN "a /app a.c\nb /app b.c\na /app a.c\nb /app b.c\na /app a.c");
+	add_sample(p, 40, MAIN "a /app a.c");
+	check(p, QUERY_ORDER_SELF,
+	      "0 main 100\n0 a 100\n0 b 60\nin app 60\na 100 by -\n_start 0 by -\nmain 0 by -\n");
+}
+
+TEST(test_no_path)
+{
+	struct profile *p = profile_new();
+
+	add_sample(p, 50, "one /one -");
+	add_sample(p, 50, "two /two -");
+	check(p, QUERY_ORDER_SELF, "one 50 by -\ntwo 50 by -\n");
+}
+
+TEST(test_waits_are_those_below_the_users_code)
+{
+	struct profile *p = profile_new();
+
+	add_sample(p, 10, SERVE);
+	add_wait(p, 300, "clone libc.so.6 -\nPark /jdk/libjvm.so -", IDLE_CONDITION);
+	add_wait(p, 40, SERVE "get /app cache.c\nlock libc.so.6 -", IDLE_LOCK);
+	add_wait(p, 20, SERVE "get /app cache.c\nlock_slow libc.so.6 -", IDLE_LOCK);
+	add_wait(p, 50, SERVE "get /app cache.c\nread libc.so.6 -", IDLE_DISK);
+	add_wait(p, 500, SERVE "sleep libc.so.6 -", IDLE_TIMER);
+	check(p, QUERY_ORDER_SELF,
+	      "0 main 10\n0 serve 10\nin app 10\nserve 10 by -\n_start 0 by -\nmain 0 by -\n"
+	      "blocked 60 in get, kind 2\nblocked 50 in get, kind 4\nblocked 110\n");
+}

@@ -8,6 +8,7 @@
 #include "cmd/run/pager.h"
 #include "cmd/run/profile_file.h"
 #include "cmd/text/annotation.h"
+#include "cmd/text/first_screen.h"
 #include "cmd/text/job_summary.h"
 #include "cmd/text/query_listing.h"
 #include "cmd/text/profile_summary.h"
@@ -31,6 +32,7 @@ static void make_table(const struct report_options *o, const struct query *q,
 	struct query_table table;
 
 	query_table_make(&table, q, o->tree.by, NULL);
+	query_table_sort(&table, o->order);
 	rows->left_out = query_listing_table(&rows->listing, q, &table, &o->listing);
 	query_table_release(&table);
 }
@@ -286,6 +288,27 @@ static int list(const struct report_options *o, const struct profile_file *file,
 	return ret;
 }
 
+static void show_first_screen(const struct report_options *o, const struct profile_file *file,
+			      const struct query *q, struct strbuf *out)
+{
+	const struct first_screen_options options = {
+		.filter = &o->filter,
+		.order = o->order,
+		.listing = o->listing,
+		.leaves_noise_out = o->leaves_noise_out,
+		.is_markdown = o->format == REPORT_MARKDOWN,
+		.width = pager_columns(),
+	};
+
+	if (options.is_markdown) {
+		job_summary(q, &options, file->label, out);
+		return;
+	}
+	profile_summary_samples(q, &file->counts, out);
+	first_screen(q, &options, out);
+	add_thinned(q, out);
+}
+
 static int report(const struct report_options *o, const struct profile_file *file,
 		  const struct query *q, struct error *err)
 {
@@ -296,8 +319,8 @@ static int report(const struct report_options *o, const struct profile_file *fil
 		return ret;
 	if (!q->weight && !o->markers)
 		return fail_for_want_of(o, file, q, "matching samples", err);
-	if (o->is_summary)
-		job_summary(q, &o->listing, file->label, &out);
+	if (o->is_first_screen)
+		show_first_screen(o, file, q, &out);
 	else if (o->assembly)
 		ret = show_assembly(o, file, q, &out, err);
 	else

@@ -247,6 +247,7 @@ void model_list(const struct model *m, struct listing *l, size_t first, size_t c
 	const struct query_listing_options options = {
 		.unit = QUERY_UNIT_PERCENT,
 		.for_people = true,
+		.has_errors = true,
 	};
 
 	if (m->form == MODEL_TABLE) {

@@ -60,8 +60,8 @@ static void screen_draw_help(struct screen *s, int line, int height)
 
 /* Lines and instructions of a function. */
 
-static const struct query_listing_options listing_options = {.unit = QUERY_UNIT_PERCENT,
-							     .for_people = true};
+static const struct query_listing_options listing_options = {
+	.unit = QUERY_UNIT_PERCENT, .for_people = true, .has_errors = true};
 
 static void clear(struct screen *s)
 {
@@ -604,7 +604,8 @@ static void draw_box(struct screen *s, int line, int columns)
 {
 	const struct model *m = &s->model;
 	uint32_t node = flame_node(&s->flame);
-	const struct query_listing_options how = {.unit = QUERY_UNIT_PERCENT, .for_people = true};
+	const struct query_listing_options how = {
+		.unit = QUERY_UNIT_PERCENT, .for_people = true, .has_errors = true};
 	_cleanup_(strbuf_release) struct strbuf text = {0};
 	struct listing l = {0};
 

@@ -84,10 +84,12 @@ int query_options_check_tree(enum query_by by, struct error *err)
 /* Limits for people: a page of a table, and the large parts of a tree. */
 #define TABLE_LIMIT 40
 #define TREE_LIMIT 200
+#define FIRST_SCREEN_LIMIT 10
 #define TREE_MIN_PERCENT 0.5
 #define UNSET SIZE_MAX
 
 static const char *const unit_names[] = {"percent", "ms", "samples", NULL};
+static const char *const order_names[] = {"self", "total", NULL};
 static const char *const format_names[] = {"text", "json", "csv", "markdown", NULL};
 
 static int set_tree(struct report_options *o, enum query_tree_kind kind, const char *function,
@@ -158,8 +160,12 @@ static const struct option_row rows[] = {
 	 AT(markers)},
 	{0, "min", "PERCENT", "leave out anything with a smaller total (trees: 0.5)", OPTION_SHARE,
 	 AT(listing.min_share)},
-	{0, "limit", "COUNT", "rows, 0 for all (text, markdown: 40, trees: 200)", OPTION_NUMBER,
+	{0, "limit", "COUNT", "rows, 0 for all (text: 10, with --by 40, trees 200)", OPTION_NUMBER,
 	 AT(listing.limit), .range = &query_limit},
+	{0, "sort", "WEIGHT", "order of a table: self (default), total", OPTION_CHOICE, AT(order),
+	 .choices = order_names},
+	{0, "errors", NULL, "show the sampling error of each weight", OPTION_FLAG,
+	 AT(listing.has_errors)},
 	{0, "unit", "UNIT", "percent (default), ms, samples (default of json and csv)",
 	 OPTION_CHOICE, AT(listing.unit), .choices = unit_names},
 	{0, "format", "NAME",
@@ -176,6 +182,8 @@ static const struct option_rule rules[] = {
 	 "event category during focus ignore hide root no-kernel fold-recursion include-idle", NULL,
 	 "--markers: only --process, --thread and --time select them"},
 	{"annotate", TREES " by", NULL, "--annotate: is a table of its own, by line"},
+	{"sort", TREES " annotate markers", NULL, "--sort: orders the rows of tables"},
+	{"errors", "markers", NULL, "--errors: markers have no weights"},
 	{"annotate", "min limit", NULL, "--annotate: shows all lines"},
 	{"asm", NULL, "annotate", "--asm: needs --annotate with a function"},
 	{"debug-dir", NULL, "asm", "--debug-dir: only with --asm"},
@@ -187,8 +195,10 @@ static int complete(struct report_options *o, struct error *err)
 {
 	int ret;
 
-	o->is_summary = o->format == REPORT_MARKDOWN && (int)o->tree.by < 0 && !o->is_tree &&
-			!o->annotate && !o->markers;
+	o->is_first_screen = (o->format == REPORT_TEXT || o->format == REPORT_MARKDOWN) &&
+			     (int)o->tree.by < 0 && !o->is_tree && !o->annotate && !o->markers;
+	if ((int)o->order < 0)
+		o->order = QUERY_ORDER_SELF;
 	if ((int)o->tree.by < 0)
 		o->tree.by = QUERY_BY_FUNCTION;
 	o->listing.for_people = o->format == REPORT_TEXT || o->format == REPORT_MARKDOWN;
@@ -199,9 +209,12 @@ static int complete(struct report_options *o, struct error *err)
 		return error_text(err, -EINVAL, "--callers and --callees: need --by function");
 	if ((int)o->listing.unit < 0)
 		o->listing.unit = o->listing.for_people ? QUERY_UNIT_PERCENT : QUERY_UNIT_SAMPLES;
+	o->leaves_noise_out = o->listing.limit == UNSET && o->listing.min_share < 0;
 	if (o->listing.min_share < 0)
 		o->listing.min_share = o->is_tree ? TREE_MIN_PERCENT / 100 : 0;
-	if (o->listing.limit == UNSET && o->listing.for_people)
+	if (o->listing.limit == UNSET && o->is_first_screen && o->format == REPORT_TEXT)
+		o->listing.limit = FIRST_SCREEN_LIMIT;
+	else if (o->listing.limit == UNSET && o->listing.for_people)
 		o->listing.limit = o->is_tree ? TREE_LIMIT : TABLE_LIMIT;
 	else if (o->listing.limit == UNSET)
 		o->listing.limit = 0;
@@ -241,6 +254,7 @@ int report_options_parse(struct report_options *o, int argc, char **argv, struct
 	*o = (struct report_options){
 		.filter = QUERY_FILTER_ALL,
 		.tree = {.by = (enum query_by) - 1},
+		.order = (enum query_order) - 1,
 		.listing = {.unit = (enum query_unit) - 1, .min_share = -1, .limit = UNSET},
 	};
 	ret = command_parse(argc, argv, report_options_table, o, err);

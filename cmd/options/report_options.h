@@ -6,6 +6,7 @@
 #include "cmd/options/option_table.h"
 #include "lib/query/keys.h"
 #include "lib/query/select.h"
+#include "lib/query/table.h"
 #include "lib/query/tree.h"
 
 /* Options of every command that queries a profile: which samples count, which frames are shown. */
@@ -40,6 +41,7 @@ enum query_unit {
 struct query_listing_options {
 	enum query_unit unit;
 	bool for_people; /* otherwise columns are machine-readable */
+	bool has_errors; /* for people: each weight has its sampling error */
 	double min_share; /* rows with a smaller share of the total are omitted; 0 to 1 */
 	size_t limit; /* maximum number of rows; 0: none */
 };
@@ -48,7 +50,9 @@ struct report_options {
 	const char *path;
 	enum report_format format;
 	struct query_filter filter;
-	bool is_summary; /* Markdown summary for a CI job */
+	bool is_first_screen; /* show short answers; otherwise one table or tree */
+	bool leaves_noise_out; /* the number of rows was left to the first screen */
+	enum query_order order; /* of rows of tables */
 	bool is_tree; /* show a tree; otherwise a table */
 	bool markers; /* show a list of markers */
 	const char *annotate; /* function whose lines are shown; NULL: none */

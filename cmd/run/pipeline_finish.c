@@ -269,6 +269,8 @@ static void describe(struct pipeline *p, bool is_written, struct outcome *outcom
 		.may_kill = p->supervisor.reason == STOP_DURATION,
 		.has_sources = output->sources,
 		.path = output->no_file ? NULL : output->path,
+		.kept_old = is_written && p->outputs.profile &&
+			    outfile_kept_old(p->outputs.profile),
 		.file_bytes = output->no_file || !is_written ? 0 : outfile_size(p->outputs.profile),
 		.finish_ns = clock_monotonic_ns() - p->supervisor.stop_ns,
 		.drain_ns = p->drain_ns,

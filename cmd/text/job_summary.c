@@ -98,7 +98,7 @@ static void limit(struct strbuf *out, size_t begin)
 	strbuf_adds(out, CUT);
 }
 
-void job_summary(const struct query *q, const struct query_listing_options *options,
+void job_summary(const struct query *q, const struct first_screen_options *options,
 		 const char *path, struct strbuf *out)
 {
 	_cleanup_(strbuf_release) struct strbuf line = {0};
@@ -111,8 +111,8 @@ void job_summary(const struct query *q, const struct query_listing_options *opti
 	strbuf_adds(&line, path);
 	add_line("\nOpen ", &line, " at <https://profiler.firefox.com>, or with `prof view`.\n",
 		 out);
-	add_table(q, QUERY_BY_PROCESS, "By process", options, out);
-	add_table(q, QUERY_BY_FUNCTION, "By function", options, out);
+	first_screen(q, options, out);
+	add_table(q, QUERY_BY_PROCESS, "By process", &options->listing, out);
 	add_unnamed(q->profile, out);
 	limit(out, begin);
 }

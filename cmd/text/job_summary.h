@@ -3,16 +3,16 @@
 #ifndef PROF_CMD_TEXT_JOB_SUMMARY_H
 #define PROF_CMD_TEXT_JOB_SUMMARY_H
 
-#include "cmd/options/report_options.h"
+#include "cmd/text/first_screen.h"
 
 /* GitHub's limit for a step. */
 #define JOB_SUMMARY_MAX ((size_t)1000 << 10)
 
 /*
- * Appends figures, processes, functions, losses, modules without names, and how to open the file.
- * Names are escaped. At most JOB_SUMMARY_MAX bytes.
+ * Appends figures, the first screen, processes, losses, modules without names, and how to open the
+ * file. Names are escaped. At most JOB_SUMMARY_MAX bytes.
  */
-void job_summary(const struct query *q, const struct query_listing_options *options,
+void job_summary(const struct query *q, const struct first_screen_options *options,
 		 const char *path, struct strbuf *out);
 
 #endif

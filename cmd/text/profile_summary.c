@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "cmd/command.h"
+#include "cmd/text/first_screen.h"
 #include "cmd/text/listing.h"
-#include "cmd/text/query_listing.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/log.h"
 #include "lib/query/summary.h"
@@ -25,34 +25,27 @@ static size_t width(void)
 	return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
 }
 
-static void print_table(const struct query *q)
-{
-	const struct query_listing_options options = {
-		.unit = QUERY_UNIT_PERCENT, .for_people = true, .limit = ROWS};
-	_cleanup_(strbuf_release) struct strbuf out = {0};
-	struct listing listing = {0};
-	struct query_table table;
-
-	query_table_make(&table, q, QUERY_BY_FUNCTION, NULL);
-	query_listing_table(&listing, q, &table, &options);
-	query_table_release(&table);
-	listing_print_text(&listing, width(), &out);
-	listing_release(&listing);
-	log_write(strbuf_text(&out));
-}
-
 void heaviest_print(const struct profile *p)
 {
 	struct query_filter filter = QUERY_FILTER_ALL;
+	const struct first_screen_options options = {
+		.filter = &filter,
+		.listing = {.unit = QUERY_UNIT_PERCENT, .for_people = true, .limit = ROWS},
+		.leaves_noise_out = true,
+		.width = width(),
+	};
+	_cleanup_(strbuf_release) struct strbuf out = {0};
 	struct query q;
 
 	/* A filter without names cannot be refused. */
 	if (query_select(&q, p, &filter, NULL))
 		return;
-	if (q.weight)
-		print_table(&q);
-	else
+	if (q.weight) {
+		first_screen(&q, &options, &out);
+		log_write(strbuf_text(&out));
+	} else {
 		command_say("--report: no matching samples");
+	}
 	query_release(&q);
 }
 
@@ -68,20 +61,35 @@ void profile_summary_unread(const struct import_counts *counts, struct strbuf *o
 	}
 }
 
-void profile_summary_text(const struct query *q, const struct import_counts *counts,
-			  struct strbuf *out)
+/* Appends the lines that follow the first. */
+static void add_reservations(const struct query *q, const struct import_counts *counts,
+			     struct strbuf *out)
 {
 	const char *no_times = profile_fact(q->profile, FACT_NO_TIMES, NULL);
 	size_t before;
 
-	query_summary_text(q, out);
-	strbuf_addch(out, '\n');
 	if (no_times)
 		strbuf_addf(out, "times: %s\n", no_times);
 	before = out->size;
 	profile_summary_unread(counts, out);
 	if (out->size != before)
 		strbuf_addch(out, '\n');
+}
+
+void profile_summary_text(const struct query *q, const struct import_counts *counts,
+			  struct strbuf *out)
+{
+	query_summary_text(q, out);
+	strbuf_addch(out, '\n');
+	add_reservations(q, counts, out);
+}
+
+void profile_summary_samples(const struct query *q, const struct import_counts *counts,
+			     struct strbuf *out)
+{
+	query_summary_samples(q, out);
+	strbuf_addch(out, '\n');
+	add_reservations(q, counts, out);
 }
 
 void profile_summary_json(const struct query *q, const struct import_counts *counts,

@@ -8,9 +8,7 @@
 #include "lib/model/tables/profile.h"
 #include "lib/query/select.h"
 
-/* Prints the heaviest functions at the end of a recording. */
-
-/* Writes a table of the ten functions with the most samples to stderr. */
+/* Prints the first screen of prof report to stderr, at the end of a recording. */
 void heaviest_print(const struct profile *p);
 
 /* One line, safe to print; a second one if parts of the file were not read. */
@@ -18,6 +16,9 @@ void profile_summary_text(const struct query *q, const struct import_counts *cou
 			  struct strbuf *out);
 /* One line, "not read: 2 markers, …"; nothing if everything was read. */
 void profile_summary_unread(const struct import_counts *counts, struct strbuf *out);
+/* The first line without the times that threads ran and waited. */
+void profile_summary_samples(const struct query *q, const struct import_counts *counts,
+			     struct strbuf *out);
 /* A JSON object; null for values missing in the profile. */
 void profile_summary_json(const struct query *q, const struct import_counts *counts,
 			  struct strbuf *out);

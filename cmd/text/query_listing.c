@@ -198,15 +198,15 @@ static char *copy_text(const struct filler *f, string_id id)
 	return id == NO_STRING ? NULL : xstrdup(query_keys_text(f->keys, id));
 }
 
-static char *place(const struct filler *f, const struct item *item)
+char *query_listing_place(const struct query_keys *keys, uint32_t key, uint32_t line)
 {
-	const char *path = query_keys_text(f->keys, item->key->file);
+	const char *path = query_keys_text(keys, keys->rows.items[key].file);
 	const char *slash = strrchr(path, '/');
 
 	if (!*path)
 		return NULL;
 	path = slash && slash[1] ? slash + 1 : path;
-	return item->line ? xasprintf("%s:%" PRIu32, path, item->line) : xstrdup(path);
+	return line ? xasprintf("%s:%" PRIu32, path, line) : xstrdup(path);
 }
 
 static char *function(const struct filler *f, const struct item *item)
@@ -238,7 +238,8 @@ static char *field_text(const struct filler *f, const struct item *item, enum fi
 	case FIELD_LINE_NUMBER:
 		return item->line ? whole_number(item->line) : NULL;
 	case FIELD_PLACE:
-		return place(f, item);
+		return query_listing_place(f->keys, (uint32_t)(key - f->keys->rows.items),
+					   item->line);
 	case FIELD_ADDRESS:
 		return key->function == NO_STRING || (key->module == NO_STRING && !key->address)
 			       ? NULL
@@ -282,14 +283,23 @@ static char *share(const struct filler *f, uint64_t weight)
 	double value = in_unit(f, (double)weight), error = in_unit(f, query_error(f->q, weight));
 	struct strbuf text = {0};
 
-	if (f->options->unit == QUERY_UNIT_SAMPLES) {
+	if (f->options->unit == QUERY_UNIT_SAMPLES)
 		strbuf_add_grouped(&text, weight);
-		strbuf_addf(&text, " ±%.0f", error);
-	} else {
-		strbuf_addf(&text, "%.1f ±%.1f %s", value, error,
-			    f->options->unit == QUERY_UNIT_MS ? "ms" : "%");
-	}
+	else
+		strbuf_addf(&text, "%.1f", value);
+	if (f->options->has_errors)
+		strbuf_addf(&text, " ±%.*f", f->options->unit != QUERY_UNIT_SAMPLES, error);
+	if (f->options->unit != QUERY_UNIT_SAMPLES)
+		strbuf_addf(&text, " %s", f->options->unit == QUERY_UNIT_MS ? "ms" : "%");
 	return strbuf_take(&text);
+}
+
+char *query_listing_weight(const struct query *q, const struct query_listing_options *options,
+			   uint64_t weight)
+{
+	const struct filler f = {.q = q, .options = options};
+
+	return share(&f, weight);
 }
 
 static char *number(double value)

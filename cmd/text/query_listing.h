@@ -19,6 +19,13 @@ void query_listing_nodes(struct listing *l, const struct query *q, const struct 
 			 const uint32_t *nodes, size_t count,
 			 const struct query_listing_options *options);
 
+/* Returns "file.c:12", without folders and, if it is 0, without the line; NULL: no file is known.
+ */
+char *query_listing_place(const struct query_keys *keys, uint32_t key, uint32_t line);
+/* Returns a weight in the unit of the options, with its sampling error if they ask for it. */
+char *query_listing_weight(const struct query *q, const struct query_listing_options *options,
+			   uint64_t weight);
+
 /* Columns and cells of weight that all such listings share: two, four for programs. */
 void query_listing_add_weight_columns(struct listing *l,
 				      const struct query_listing_options *options);

@@ -11,11 +11,13 @@
 #include "cmd/command.h"
 #include "cmd/text/advice.h"
 #include "cmd/text/common_library.h"
+#include "cmd/text/first_screen.h"
 #include "cmd/text/listing.h"
 #include "cmd/text/wait_text.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/log.h"
+#include "lib/base/quote.h"
 #include "lib/base/text.h"
 #include "lib/live/features.h"
 #include "lib/live/unwind_methods.h"
@@ -561,6 +563,31 @@ static void print_left_out(const struct outcome *outcome)
 			    strbuf_text(&line));
 }
 
+/* Names the file, and the next command. */
+static void print_written(const struct outcome *outcome)
+{
+	_cleanup_free_ char *old = outcome->kept_old ? xasprintf("; the one before is %s.old now",
+								 outcome->path)
+						     : xstrdup("");
+	_cleanup_(strbuf_release) struct strbuf file = {0};
+
+	command_say_written(outcome->path, outcome->file_bytes, old);
+	if (strcmp(outcome->path, "-") == 0)
+		return;
+	quote_word(&file, outcome->path, strlen(outcome->path));
+	command_say("next: prof report %s", strbuf_text(&file));
+}
+
+static void print_hottest(const struct outcome *outcome)
+{
+	_cleanup_(strbuf_release) struct strbuf line = {0};
+
+	if (!outcome->leaves_addresses)
+		first_screen_line(outcome->recording->profile, &line);
+	if (line.size)
+		command_say("%s", strbuf_text(&line));
+}
+
 static void print_advice(const struct outcome *outcome)
 {
 	_cleanup_(strbuf_release) struct strbuf line = {0};
@@ -599,8 +626,9 @@ void summary_print(const struct outcome *outcome, bool quiet)
 	print_sources(outcome);
 	print_phases(outcome);
 	print_advice(outcome);
+	print_hottest(outcome);
 	if (outcome->path)
-		command_say_written(outcome->path, outcome->file_bytes, "");
+		print_written(outcome);
 	if (outcome->left_running)
 		command_say("the command is still running with pid %d%s",
 			    (int)outcome->left_running,

@@ -34,6 +34,7 @@ struct outcome {
 	bool may_kill; /* --kill would have ended it */
 	bool has_sources; /* sources were requested */
 	const char *path; /* path of the profile; "-": standard output; NULL: not kept */
+	bool kept_old; /* the file that it replaced is PATH.old now */
 	uint64_t file_bytes;
 	uint64_t finish_ns; /* from the end of the command to the finished file */
 	uint64_t drain_ns, write_ns; /* parts of finish_ns other than names and sources */

@@ -84,7 +84,7 @@ void query_guesses_text(const struct profile *p, struct strbuf *out)
 	}
 }
 
-void query_summary_text(const struct query *q, struct strbuf *out)
+void query_summary_samples(const struct query *q, struct strbuf *out)
 {
 	const struct profile *p = q->profile;
 	struct query_summary s = query_summarize(q);
@@ -109,6 +109,11 @@ void query_summary_text(const struct query *q, struct strbuf *out)
 		strbuf_addf(out, ", %.1f %% whole", 100 * s.whole);
 	query_guesses_text(p, out);
 	strbuf_addf(out, ", %.1f %% named", 100 * s.named);
+}
+
+void query_summary_text(const struct query *q, struct strbuf *out)
+{
+	query_summary_samples(q, out);
 	if (q->cpu_ns)
 		strbuf_addf(out, "; ran %.3f s", (double)q->cpu_ns / 1e9);
 	add_waits(q, out);

@@ -18,6 +18,8 @@ struct query_summary query_summarize(const struct query *q);
 double query_wait_seconds(const struct query *q, int wait);
 /* Appends the line without a newline; safe to print. */
 void query_summary_text(const struct query *q, struct strbuf *out);
+/* Appends the same without the times that threads ran and waited. */
+void query_summary_samples(const struct query *q, struct strbuf *out);
 
 /* Minimum share of guessed stacks to report. */
 #define GUESSES_SHOWN 0.01

@@ -47,14 +47,14 @@ like "figures" "$out" 'that stand for 300, 12 lost, 100.0 % named'
 like "losses by cause" "$out" $'\nLost: `.*Ring full: 12`\n'
 like "how to open it" "$out" 'Open `hostile.json` at <https://profiler.firefox.com>, or with `prof view`'
 like "processes" "$out" $'### By process\n.*`<script>` \|'
-like "functions" "$out" $'### By function\n.*`plain` \|'
+like "functions" "$out" $'### Where it ran\n.*`plain` \|'
 like "modules without names, and why" "$out" $'### Without names\n\n[^\n]*\n[^\n]*\n\| 3 of 5 \| `lib<i>.so` \| `` no debug file for build id `00`\\\\\\| `` \|\n\| 0 of 2 \| `none` \|  \|$'
 is "no name is markup" "$(judge <<<"$out")" clean
 run "$PROF" report --format markdown --by function hostile.json
 is "a table by itself: no name is markup" "$(judge <<<"$out")" clean
 unlike "a table by itself" "$out" '###'
 run "$PROF" report --format markdown --limit 3 hostile.json
-like "as many rows as are wanted" "$out" $'\n13 more\n'
+like "as many rows as are wanted" "$out" $'\n13 more functions\n'
 
 head -c 3000 /dev/zero | tr '\0' '`' >ticks
 for i in {1..900}; do

@@ -91,7 +91,7 @@ ok "the home folder is a tilde" grep -qx '[~]/kent/goneril.c' clean.txt
 like "it has the program's functions" "$(top clean.json.gz)" "regan"
 is "and their weights" "$(top clean.json.gz)" "$(top build.json.gz)"
 cpu_time() { # FILE
-	"$PROF" report "$1" | sed -n '1s/.* \(ran [0-9.]* s\).*/\1/p'
+	"$PROF" report "$1" | sed -n 's/^\(ran [0-9.]* s\).*/\1/p'
 }
 is "and their CPU time" "$(cpu_time clean.json.gz)" "$(cpu_time build.json.gz)"
 run "$PROF" diff build.json.gz clean.json.gz

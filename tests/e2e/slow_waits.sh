@@ -53,7 +53,7 @@ expect({data.get("fd") for data in reads} == {37}, reads)
 CODE
 fi
 
-like "report tells that waits are left out" "$("$PROF" report reads.json.gz)" \
+like "report tells that waits are left out" "$("$PROF" report --by function reads.json.gz)" \
 	$'\nwaits are left out; --include-idle adds them$'
 unlike "and when they are not" "$("$PROF" report --include-idle reads.json.gz)" 'waits are not'
 refuses "report by a wait's label without waits" 125 \

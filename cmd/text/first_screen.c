@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/text/first_screen.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/text/query_listing.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+#include "lib/query/digest.h"
+
+/* Steps of a longer path are left out after the first ones. */
+#define STEPS_MAX 8
+#define STEPS_FIRST 2
+#define WAITS_MAX 6
+#define PROCESSES_MAX 6
+#define MODULES_MAX 4
+#define KINDS_MAX 3
+/* Smaller shares of modules, kinds and places of waits are not shown. */
+#define SHARE_MIN 0.02
+#define KIND_MIN 0.1
+/* Blocked time is shown if it is more than this share of the time that threads ran. */
+#define BLOCKED_MIN 0.1
+
+struct printer {
+	const struct query *q;
+	const struct first_screen_options *options;
+	const struct digest *a;
+	struct strbuf *out;
+};
+
+static double percent(uint64_t weight, uint64_t of)
+{
+	return of ? 100 * (double)weight / (double)of : 0;
+}
+
+static double seconds(const struct query *q, uint64_t weight)
+{
+	return (double)weight * (double)q->profile->meta.interval_ns / 1e9;
+}
+
+static const char *text_of(const struct digest *a, string_id id, const char *otherwise)
+{
+	const char *text = query_keys_text(&a->keys, id);
+
+	return *text ? text : otherwise;
+}
+
+static const char *function_of(const struct digest *a, uint32_t key)
+{
+	return text_of(a, a->keys.rows.items[key].function, "(no frame)");
+}
+
+static char *copy_or_null(const char *text)
+{
+	return *text ? xstrdup(text) : NULL;
+}
+
+/* The kind of a wait as lower-case text: "lock"; the category's name if it has no kind. */
+static char *kind_of(const struct query *q, const struct wait_place *place)
+{
+	const struct frame_category category = {place->category, place->subcategory};
+	const char *name = subcategory_name(q->profile, category);
+	char *kind = xstrdup(name ? name : category_name(q->profile, place->category));
+
+	*kind = (char)tolower((unsigned char)*kind);
+	text_to_line(kind);
+	return kind;
+}
+
+static void add_heading(const struct printer *p, const char *text)
+{
+	strbuf_addf(p->out, p->options->is_markdown ? "\n### %s\n\n" : "\n%s\n", text);
+}
+
+/* Appends a line that is wrapped after commas. */
+static void add_wrapped(char *text, size_t width, struct strbuf *out)
+{
+	while (width && text_width(text) > width) {
+		char *cut = NULL;
+
+		for (char *comma = strchr(text, ','); comma; comma = strchr(comma + 1, ',')) {
+			if (comma[1] != ' ')
+				continue;
+			comma[1] = '\0';
+			if (cut && text_width(text) > width) {
+				comma[1] = ' ';
+				break;
+			}
+			comma[1] = ' ';
+			cut = comma;
+		}
+		if (!cut)
+			break;
+		strbuf_add(out, text, (size_t)(cut + 1 - text));
+		strbuf_adds(out, "\n  ");
+		text = cut + 2;
+	}
+	strbuf_addf(out, "%s\n", text);
+}
+
+/* Prints untrusted text as a line of its own. */
+static void add_line(const struct printer *p, char *text)
+{
+	text_to_line(text);
+	if (p->options->is_markdown) {
+		strbuf_adds(p->out, "\n");
+		listing_markdown_code(text, p->out);
+		strbuf_addch(p->out, '\n');
+	} else {
+		add_wrapped(text, p->options->width, p->out);
+	}
+}
+
+static void print_listing(const struct printer *p, struct listing *l)
+{
+	listing_keep_ends(l);
+	if (p->options->is_markdown)
+		listing_print_markdown(l, p->out);
+	else
+		listing_print_text(l, p->options->width, p->out);
+	listing_release(l);
+}
+
+/* Appends "(lock 5.9, disk 0.4)": the kinds with the most blocked time. */
+static void add_kinds(const struct query *q, const struct digest *a, struct strbuf *out)
+{
+	uint64_t sums[UINT8_MAX + 1] = {0};
+	size_t before = out->size;
+
+	vec_for_each(&a->waits, const struct wait_place *, place)
+		sums[place->subcategory] += place->weight;
+	for (int shown = 0; shown < KINDS_MAX; shown++) {
+		const struct wait_place *most = NULL;
+		_cleanup_free_ char *kind = NULL;
+
+		vec_for_each(&a->waits, const struct wait_place *, place) {
+			if (!most || sums[place->subcategory] > sums[most->subcategory])
+				most = place;
+		}
+		if (!most || (double)sums[most->subcategory] < KIND_MIN * (double)a->blocked)
+			break;
+		kind = kind_of(q, most);
+		strbuf_addf(out, "%s%s %.1f", out->size == before ? " (" : ", ", kind,
+			    seconds(q, sums[most->subcategory]));
+		sums[most->subcategory] = 0;
+	}
+	if (out->size != before)
+		strbuf_adds(out, ")");
+}
+
+static void print_times(const struct printer *p)
+{
+	const struct query *q = p->q;
+	_cleanup_(strbuf_release) struct strbuf line = {0};
+	size_t threads = 0;
+
+	if (q->event || !q->cpu_ns)
+		return;
+	for (thread_id id = 0; id < q->profile->threads.rows.count; id++)
+		threads += q->thread_weights[id] != 0;
+	strbuf_addf(&line, "ran %.3f s", (double)q->cpu_ns / 1e9);
+	if (q->waits[QUERY_BLOCKED]) {
+		strbuf_addf(&line, ", blocked %.3f s", seconds(q, q->waits[QUERY_BLOCKED]));
+		if (p->a->blocked)
+			add_kinds(q, p->a, &line);
+		else
+			strbuf_adds(&line, " in helper threads");
+	}
+	if (q->waits[QUERY_RUNNABLE])
+		strbuf_addf(&line, ", waited for a CPU %.3f s",
+			    seconds(q, q->waits[QUERY_RUNNABLE]));
+	if (q->waits[QUERY_IDLE])
+		strbuf_addf(&line, ", idle %.3f s", seconds(q, q->waits[QUERY_IDLE]));
+	if (threads > 1)
+		strbuf_addf(&line, ", in %zu threads", threads);
+	add_line(p, line.text);
+}
+
+/* Appends "libx.so 81.2 %, app 5.0 %". */
+static void add_modules(const struct printer *p, struct strbuf *line)
+{
+	size_t shown = 0;
+
+	vec_for_each(&p->a->modules, const struct hot_module *, row) {
+		if (shown == MODULES_MAX ||
+		    (shown && (double)row->weight < SHARE_MIN * (double)p->q->weight))
+			break;
+		strbuf_addf(line, "%s%s %.1f %%", shown++ ? ", " : "",
+			    text_of(p->a, row->module, "code without a module"),
+			    percent(row->weight, p->q->weight));
+	}
+}
+
+static void add_step(const struct printer *p, struct listing *l, const struct hot_step *step)
+{
+	const struct query_key *key = &p->a->keys.rows.items[step->key];
+
+	listing_add_row(l, step->depth);
+	listing_add_cell(l, query_listing_weight(p->q, &p->options->listing, step->total));
+	listing_add_cell(l, xstrdup(function_of(p->a, step->key)));
+	listing_add_cell(l, copy_or_null(query_keys_text(&p->a->keys, key->module)));
+	listing_add_cell(l, query_listing_place(&p->a->keys, step->key, step->line));
+}
+
+static void add_gap(struct listing *l, size_t count)
+{
+	listing_add_row(l, 0);
+	listing_add_cell(l, NULL);
+	listing_add_cell(l, xasprintf("(%zu more)", count));
+	listing_add_cell(l, NULL);
+	listing_add_cell(l, NULL);
+}
+
+/* Shows what ran if no function has most of the time. */
+static void print_processes(const struct printer *p)
+{
+	struct query_listing_options options = p->options->listing;
+	struct query_table table;
+	struct listing l = {0};
+
+	options.limit = PROCESSES_MAX;
+	query_table_make(&table, p->q, QUERY_BY_PROCESS, NULL);
+	query_listing_table(&l, p->q, &table, &options);
+	query_table_release(&table);
+	add_heading(p, "What ran");
+	print_listing(p, &l);
+}
+
+static bool has_branches(const struct digest *a)
+{
+	return a->steps.count && vec_last(&a->steps).depth;
+}
+
+static void print_hot_path(const struct printer *p)
+{
+	const struct digest *a = p->a;
+	_cleanup_(strbuf_release) struct strbuf line = {0};
+	struct listing l = {.is_tree = true};
+	size_t path = 0, begin;
+
+	while (path < a->steps.count && !a->steps.items[path].depth)
+		path++;
+	if (!path) {
+		print_processes(p);
+		return;
+	}
+	if (p->options->is_markdown) {
+		add_heading(p, "Hot path");
+	} else {
+		strbuf_addf(&line, "\nHot path: %.1f %% in %s",
+			    percent(a->steps.items[path - 1].total, p->q->weight),
+			    function_of(a, a->steps.items[path - 1].key));
+		text_to_line(line.text + 1);
+		strbuf_addf(p->out, "%s\n", line.text);
+	}
+	listing_add_column(&l, "TOTAL", LISTING_SHARE);
+	listing_add_column(&l, "FUNCTION", LISTING_TEXT);
+	listing_add_column(&l, "MODULE", LISTING_TEXT);
+	listing_add_column(&l, "LINE", LISTING_TEXT);
+	l.columns[1].is_tree = true;
+	begin = path > STEPS_MAX ? path - (STEPS_MAX - STEPS_FIRST) : 0;
+	for (size_t i = 0; i < a->steps.count; i++) {
+		if (i < begin && i == STEPS_FIRST)
+			add_gap(&l, begin - i);
+		if (i >= begin || i < STEPS_FIRST)
+			add_step(p, &l, &a->steps.items[i]);
+	}
+	print_listing(p, &l);
+	if (a->modules.count) {
+		strbuf_reset(&line);
+		strbuf_adds(&line, has_branches(a) ? "the rest is in " : "in ");
+		add_modules(p, &line);
+		add_line(p, line.text);
+	}
+}
+
+/* Tells how many rows were left out, and how to list them. */
+static void print_rest(const struct printer *p, size_t count, const char *noun, const char *options)
+{
+	if (!count)
+		return;
+	if (p->options->is_markdown)
+		strbuf_addf(p->out, "\n%zu more %s\n", count, noun);
+	else
+		strbuf_addf(p->out, " %zu more %s: %s\n", count, noun, options);
+}
+
+static char *caller_of(const struct printer *p, const struct heavy_function *function)
+{
+	_cleanup_free_ char *place = NULL;
+
+	if (function->caller == DIGEST_NO_KEY)
+		return NULL;
+	place = query_listing_place(&p->a->keys, function->caller, function->caller_line);
+	return xasprintf("%s%s%s", function_of(p->a, function->caller), place ? " " : "",
+			 place ? place : "");
+}
+
+static bool is_noise(const struct printer *p, const struct query_row *row)
+{
+	uint64_t weight = p->options->order == QUERY_ORDER_SELF ? row->self : row->total;
+
+	return p->options->leaves_noise_out && (double)weight <= query_error(p->q, weight);
+}
+
+static void print_functions(const struct printer *p)
+{
+	const struct query_listing_options *options = &p->options->listing;
+	const struct digest *a = p->a;
+	struct listing l = {0};
+	size_t shown = 0;
+
+	listing_add_column(&l, "SELF", LISTING_SHARE);
+	listing_add_column(&l, "TOTAL", LISTING_SHARE);
+	listing_add_column(&l, "FUNCTION", LISTING_TEXT);
+	listing_add_column(&l, "MODULE", LISTING_TEXT);
+	listing_add_column(&l, "LINE", LISTING_TEXT);
+	listing_add_column(&l, "CALLED BY", LISTING_TEXT);
+	vec_for_each(&a->functions, const struct heavy_function *, function) {
+		const struct query_row *row = function->row;
+		const struct query_key *key = &a->keys.rows.items[row->key];
+
+		if ((shown && is_noise(p, row)) ||
+		    (double)row->total < options->min_share * (double)p->q->weight)
+			continue;
+		listing_add_row(&l, 0);
+		listing_add_cell(&l, query_listing_weight(p->q, options, row->self));
+		listing_add_cell(&l, query_listing_weight(p->q, options, row->total));
+		listing_add_cell(&l, xstrdup(function_of(a, row->key)));
+		listing_add_cell(&l, copy_or_null(query_keys_text(&a->keys, key->module)));
+		listing_add_cell(&l, query_listing_place(&a->keys, row->key, row->line));
+		listing_add_cell(&l, caller_of(p, function));
+		shown++;
+	}
+	add_heading(p, "Where it ran");
+	print_listing(p, &l);
+	print_rest(p, a->table.rows.count - shown,
+		   text_counted(a->table.rows.count - shown, "function", "functions"),
+		   "--by function");
+}
+
+static void print_waits(const struct printer *p)
+{
+	const struct digest *a = p->a;
+	struct listing l = {0};
+	size_t shown = 0;
+
+	listing_add_column(&l, "BLOCKED", LISTING_SHARE);
+	listing_add_column(&l, "KIND", LISTING_TEXT);
+	listing_add_column(&l, "FUNCTION", LISTING_TEXT);
+	listing_add_column(&l, "MODULE", LISTING_TEXT);
+	listing_add_column(&l, "LINE", LISTING_TEXT);
+	for (; shown < a->waits.count && shown < WAITS_MAX; shown++) {
+		const struct wait_place *place = &a->waits.items[shown];
+		const struct query_key *key = &a->keys.rows.items[place->key];
+
+		if (shown && (double)place->weight < SHARE_MIN * (double)a->blocked)
+			break;
+		listing_add_row(&l, 0);
+		listing_add_cell(&l, xasprintf("%.3f s", seconds(p->q, place->weight)));
+		listing_add_cell(&l, kind_of(p->q, place));
+		listing_add_cell(&l, xstrdup(function_of(a, place->key)));
+		listing_add_cell(&l, copy_or_null(query_keys_text(&a->keys, key->module)));
+		listing_add_cell(&l, query_listing_place(&a->keys, place->key, place->line));
+	}
+	add_heading(p, "Where it waited");
+	print_listing(p, &l);
+	print_rest(p, a->waits.count - shown,
+		   text_counted(a->waits.count - shown, "place", "places"),
+		   "--by function --category 'Idle*'");
+}
+
+static void print_error(const struct printer *p)
+{
+	/* A share of one half has the largest error. */
+	double error = query_error(p->q, p->q->weight / 2);
+
+	if (!p->options->listing.has_errors && error > 0)
+		strbuf_addf(p->out,
+			    "\nsampling error: at most ±%.1f percentage points (--errors: of each "
+			    "row)\n",
+			    100 * error / (double)p->q->weight);
+}
+
+static void make(struct digest *a, const struct query *q, const struct query_filter *filter,
+		 enum query_order order, size_t limit)
+{
+	struct query_filter with_waits = *filter;
+	struct query waits;
+
+	with_waits.include_idle = true;
+	/* The same filter was accepted before. */
+	if (q->event || !q->waits[QUERY_BLOCKED] ||
+	    query_select(&waits, q->profile, &with_waits, NULL)) {
+		digest_make(a, q, NULL, order, limit);
+		return;
+	}
+	digest_make(a, q, &waits, order, limit);
+	query_release(&waits);
+}
+
+/* Returns the blocked weight without waits for children, whose own time says more. */
+static uint64_t blocked_weight(const struct printer *p)
+{
+	const char *child = categories[CATEGORY_IDLE]->subcategories[IDLE_CHILD];
+	uint64_t weight = p->a->blocked;
+
+	vec_for_each(&p->a->waits, const struct wait_place *, place) {
+		const char *kind = subcategory_name(
+			p->q->profile,
+			(struct frame_category){place->category, place->subcategory});
+
+		if (kind && strcmp(kind, child) == 0)
+			weight -= place->weight;
+	}
+	return weight;
+}
+
+void first_screen(const struct query *q, const struct first_screen_options *options,
+		  struct strbuf *out)
+{
+	struct digest a;
+	const struct printer p = {q, options, &a, out};
+	uint64_t blocked;
+	bool is_blocked, mostly_waits;
+
+	make(&a, q, options->filter, options->order,
+	     options->listing.limit ? options->listing.limit : SIZE_MAX);
+	blocked = blocked_weight(&p);
+	is_blocked = (double)blocked > BLOCKED_MIN * (double)q->weight;
+	mostly_waits = is_blocked && blocked > q->weight;
+	print_times(&p);
+	if (mostly_waits)
+		print_waits(&p);
+	print_hot_path(&p);
+	print_functions(&p);
+	if (is_blocked && !mostly_waits)
+		print_waits(&p);
+	if (!options->is_markdown)
+		print_error(&p);
+	digest_release(&a);
+}
+
+static void add_hottest(const struct digest *a, const struct query *q, struct strbuf *out)
+{
+	const struct hot_step *end = NULL;
+	const struct query_key *key;
+	const char *module;
+
+	vec_for_each(&a->steps, const struct hot_step *, step) {
+		if (!step->depth)
+			end = step;
+	}
+	if (!end && !a->functions.count)
+		return;
+	key = &a->keys.rows.items[end ? end->key : a->functions.items[0].row->key];
+	module = query_keys_text(&a->keys, key->module);
+	strbuf_addf(out, "hottest: %s%s%s%s, %.1f %%", text_of(a, key->function, "(no frame)"),
+		    *module ? " (" : "", module, *module ? ")" : "",
+		    percent(end ? end->total : a->functions.items[0].row->self, q->weight));
+}
+
+static void add_longest_wait(const struct digest *a, const struct query *q, struct strbuf *out)
+{
+	const struct wait_place *place = a->waits.items;
+	_cleanup_free_ char *kind = NULL;
+
+	if (!a->waits.count || (double)a->blocked <= BLOCKED_MIN * (double)q->weight)
+		return;
+	kind = kind_of(q, place);
+	strbuf_addf(out, "%sblocked longest: %s, %.1f s (%s)", out->size ? "; " : "",
+		    function_of(a, place->key), seconds(q, place->weight), kind);
+}
+
+void first_screen_line(const struct profile *p, struct strbuf *out)
+{
+	struct query_filter filter = QUERY_FILTER_ALL;
+	struct digest a;
+	struct query q;
+
+	/* A filter without names cannot be refused. */
+	if (query_select(&q, p, &filter, NULL))
+		return;
+	make(&a, &q, &filter, QUERY_ORDER_SELF, 1);
+	if (q.weight && !q.event)
+		add_hottest(&a, &q, out);
+	if (!q.event)
+		add_longest_wait(&a, &q, out);
+	if (out->size)
+		text_to_line(out->text);
+	digest_release(&a);
+	query_release(&q);
+}

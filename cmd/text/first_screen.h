@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* Short answers at the top of a report: the times, the hot path, where it ran, where it waited. */
+#ifndef PROF_CMD_TEXT_FIRST_SCREEN_H
+#define PROF_CMD_TEXT_FIRST_SCREEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cmd/options/report_options.h"
+#include "lib/base/strbuf.h"
+
+struct first_screen_options {
+	const struct query_filter *filter; /* that of the query */
+	enum query_order order; /* of functions */
+	struct query_listing_options listing; /* its limit is that of functions */
+	bool leaves_noise_out; /* omit functions that have less weight than its sampling error */
+	bool is_markdown;
+	size_t width; /* columns of text; 0: unlimited */
+};
+
+/* Appends the answers. The query must have weight. */
+void first_screen(const struct query *q, const struct first_screen_options *options,
+		  struct strbuf *out);
+/*
+ * Appends "sixty (shares) 61.0 %; waited longest in read_all (app): 2.1 s (disk)", the function
+ * with the most time and the place that was blocked longest; nothing without samples.
+ */
+void first_screen_line(const struct profile *p, struct strbuf *out);
+
+#endif

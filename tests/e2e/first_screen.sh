@@ -1,0 +1,127 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The first screen of prof report, on programs whose culprit is known: each is named in its place.
+. "$(dirname "$0")/lib.sh"
+
+heading() { # REGEX: the section of $out that begins with it
+	awk -v heading="$1" '$0 ~ heading { shown = 1 } !$0 { shown = 0 } shown' <<<"$out"
+}
+answers() { # NAME: shows the first screen of NAME.json.gz
+	run "$PROF" report "$1.json.gz"
+	ok "$1: at most 40 lines: $(wc -l <.out)" test "$(wc -l <.out)" -le 40
+}
+
+# The time is spent in libc, for one function of three.
+cat >sorts.c <<'CODE'
+#include <stdlib.h>
+#include <time.h>
+static int compare(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+static int rows[50000];
+__attribute__((noinline)) static void rank_all(void)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		rows[i] = (int)(random() & 0xffff);
+	qsort(rows, sizeof(rows) / sizeof(*rows), sizeof(*rows), compare);
+	__asm__ volatile("");
+}
+__attribute__((noinline)) static void serve(void)
+{
+	rank_all();
+	__asm__ volatile("");
+}
+int main(void)
+{
+	while (clock() < CLOCKS_PER_SEC * 6 / 10)
+		serve();
+	return 0;
+}
+CODE
+gcc -g -O1 -o sorts sorts.c
+record sorts 0 -- ./sorts
+like "record names it" "$err" $'\nprof: hottest: rank_all \\(sorts\\), (9[0-9]|100)\\.'
+like "record names the next command" "$err" $'\nprof: next: prof report sorts.json.gz$'
+answers sorts
+like "sorts: the hot path ends in the program's function" "$(heading 'Hot path')" \
+	$'^Hot path: (9[0-9]|100)\\.[0-9] % in rank_all\n'
+like "sorts: the path" "$(heading 'Hot path')" ' % +main .*'$'\n''.* % +serve .*'$'\n''.* % +rank_all +sorts +sorts.c:'
+like "sorts: what it calls" "$(heading 'Hot path')" $' % +qsort'
+like "sorts: for whom the library runs" "$(heading 'Where it ran')" 'libc.so.6 .*rank_all sorts.c:12'
+unlike "sorts: it did not wait" "$out" 'Where it waited'
+
+# Threads that wait for one lock, held by one of them.
+cat >convoy.c <<'CODE'
+#include <pthread.h>
+#include <time.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+__attribute__((noinline)) static void take_ticket(void)
+{
+	pthread_mutex_lock(&lock);
+	nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+	pthread_mutex_unlock(&lock);
+}
+static void *work(void *unused)
+{
+	for (int i = 0; i < 20; i++) {
+		take_ticket();
+		for (clock_t begin = clock(); clock() - begin < CLOCKS_PER_SEC / 1000;)
+			;
+	}
+	return unused;
+}
+int main(void)
+{
+	pthread_t threads[6];
+	for (int i = 0; i < 6; i++)
+		pthread_create(&threads[i], NULL, work, NULL);
+	for (int i = 0; i < 6; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
+CODE
+gcc -g -O1 -pthread -o convoy convoy.c
+record convoy 0 -- ./convoy
+like "record names the longest wait" "$err" 'blocked longest: take_ticket, [0-9.]+ s \(lock\)'
+answers convoy
+like "convoy: waits come first" "$out" $'\nWhere it waited\n.*\nHot path'
+like "convoy: the lock, in the function that takes it" "$(heading 'Where it waited')" \
+	$'^Where it waited\n +BLOCKED +KIND +FUNCTION .*\n +[0-9.]+ s +lock +take_ticket +convoy +convoy.c:6\n'
+like "convoy: times" "$out" $'\nran [0-9.]+ s, blocked [0-9.]+ s \\(lock [0-9.]+, condition [0-9.]+\\)'
+
+# A script whose time goes to the standard library.
+cat >shop.py <<'CODE'
+import json
+import time
+def price(order):
+    return sum(item["price"] for item in json.loads(order))
+def handle(orders):
+    return [price(order) for order in orders]
+orders = [json.dumps([{"price": n, "name": "x" * 50} for n in range(300)])] * 10
+end = time.process_time() + 0.6
+while time.process_time() < end:
+    handle(orders)
+CODE
+record shop 0 -- "$(command -v python3)" shop.py
+answers shop
+like "shop: the hot path ends in the script" "$(heading 'Hot path')" \
+	$'^Hot path: [6-9][0-9.]+ % in price\n.* % +<module> .*\n.* % +handle .*\n.* % +price +shop.py:'
+like "shop: for whom the library runs" "$(heading 'Where it ran')" 'price shop.py:4'
+
+# A rule of names: the default name keeps one file more.
+run "$PROF" record -q -- true
+run "$PROF" record -- true
+like "the default name: an older file is kept" "$err" 'wrote profile.json.gz .*; the one before is profile.json.gz.old now'
+ok "profile.json.gz.old is a profile" "$PROF" info profile.json.gz.old
+run "$PROF" record -o profile.json.gz -- true
+unlike "a name that is given: it is replaced" "$err" 'the one before'
+
+run "$PROF" report --errors sorts.json.gz
+like "--errors" "$(heading 'Where it ran')" '[0-9.]+ ±[0-9.]+ % +[0-9.]+ ±[0-9.]+ %'
+run "$PROF" report --sort total --by function sorts.json.gz
+totals=$(awk 'NR > 3 && $2 == "%" { print $3 }' .out)
+is "--sort total" "$totals" "$(sort -rn <<<"$totals")"
+ok "--sort total: more than a row" test "$(wc -l <<<"$totals")" -gt 3
+refuses "--sort of a tree" 2 'orders the rows of tables' "$PROF" report --sort total --tree sorts.json.gz
+done_testing

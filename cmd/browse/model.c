@@ -338,6 +338,8 @@ void model_describe(const struct query_filter *f, struct strbuf *out)
 	add_word(out, "root", f->root);
 	if (f->no_kernel)
 		strbuf_adds(out, " --no-kernel");
+	if (f->own)
+		strbuf_adds(out, " --own");
 	if (f->fold_recursion)
 		strbuf_adds(out, " --fold-recursion");
 	if (f->include_idle)

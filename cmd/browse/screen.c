@@ -33,7 +33,7 @@ static const char *const help_lines[] = {
 	"  f  stacks with this function    i  those without    r  stacks begin at it",
 	"  m  leave it out, callers get its weight             c  its callers",
 	"  K  without the kernel           w  with waits       F  fold recursion",
-	"  [ ]  begin and end of a range of time in threads, Enter takes it",
+	"  O  own code only                [ ]  begin, end of a range of time in threads",
 	"  :  options of prof report: --process make --time 1..2",
 	"More",
 	"  space  live: freeze, go on; else a page down    + -  live: length of the window",

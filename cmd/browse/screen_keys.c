@@ -79,6 +79,8 @@ static void switch_filter(struct screen *s, int key)
 		filter.include_idle = !filter.include_idle;
 	else if (key == 'K')
 		filter.no_kernel = !filter.no_kernel;
+	else if (key == 'O')
+		filter.own = !filter.own;
 	else
 		filter.fold_recursion = !filter.fold_recursion;
 	model_push(&s->model, &filter);
@@ -272,6 +274,7 @@ static bool select_key(struct screen *s, int key)
 	case 'w':
 	case 'K':
 	case 'F':
+	case 'O':
 		switch_filter(s, key);
 		return true;
 	case 'u':

@@ -68,6 +68,8 @@ const struct option_row query_options[] = {
 	 QUERY_OPTIONS_AT(hide)},
 	{0, "root", "NAME", "start stacks at this function", OPTION_TEXT, QUERY_OPTIONS_AT(root)},
 	{0, "no-kernel", NULL, "leave kernel frames out", OPTION_FLAG, QUERY_OPTIONS_AT(no_kernel)},
+	{0, "own", NULL, "leave out code of packages, runtimes and the system", OPTION_FLAG,
+	 QUERY_OPTIONS_AT(own)},
 	{0, "fold-recursion", NULL, "show a function that calls itself once", OPTION_FLAG,
 	 QUERY_OPTIONS_AT(fold_recursion)},
 	{0},
@@ -179,7 +181,7 @@ static const struct option_row rows[] = {
 static const struct option_rule rules[] = {
 	{"markers", TREES " annotate by unit min", NULL, "--markers: is a list, without weights"},
 	{"markers",
-	 "event category during focus ignore hide root no-kernel fold-recursion include-idle", NULL,
+	 "event category during focus ignore hide root no-kernel own fold-recursion include-idle", NULL,
 	 "--markers: only --process, --thread and --time select them"},
 	{"annotate", TREES " by", NULL, "--annotate: is a table of its own, by line"},
 	{"sort", TREES " annotate markers", NULL, "--sort: orders the rows of tables"},

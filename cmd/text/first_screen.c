@@ -269,7 +269,7 @@ static void print_hot_path(const struct printer *p)
 			add_step(p, &l, &a->steps.items[i]);
 	}
 	print_listing(p, &l);
-	if (a->modules.count) {
+	if (a->modules.count > 1 || (a->modules.count && a->modules.items[0].module != NO_STRING)) {
 		strbuf_reset(&line);
 		strbuf_adds(&line, has_branches(a) ? "the rest is in " : "in ");
 		add_modules(p, &line);

@@ -18,8 +18,7 @@ struct finder {
 	struct digest *a;
 	const struct query *q;
 	struct query_tree tree;
-	const uint8_t *origins; /* by func_id */
-	uint8_t limits[UINT8_MAX + 1]; /* by category: best origin of frames without a file */
+	const uint8_t *origins; /* by frame_id */
 	uint32_t *lines; /* by key */
 	uint32_t path[QUERY_TREE_DEPTH];
 	size_t path_size;
@@ -29,42 +28,9 @@ struct finder {
 	size_t branches;
 };
 
-static bool is_category(const struct profile *p, uint8_t category, uint8_t named)
-{
-	return strcmp(category_name(p, category), categories[named]->name) == 0;
-}
-
-/* Sets the best origin that frames of each category can have. */
-static void find_limits(struct finder *f)
-{
-	for (unsigned int i = 0; i < sizeof(f->limits); i++) {
-		uint8_t category = (uint8_t)i;
-
-		f->limits[i] = ORIGIN_OWN;
-		if (is_category(f->q->profile, category, CATEGORY_KERNEL) ||
-		    is_category(f->q->profile, category, CATEGORY_IDLE))
-			f->limits[i] = ORIGIN_SYSTEM;
-		/* Functions of a language that are in no file are built into its runtime. */
-		for (uint8_t language = CATEGORY_BEFORE_LANGUAGES + 1; language < CATEGORY_COUNT;
-		     language++) {
-			if (is_category(f->q->profile, category, language))
-				f->limits[i] = ORIGIN_RUNTIME;
-		}
-	}
-}
-
 static uint8_t origin_of_stack(const struct finder *f, stack_id stack)
 {
-	const struct profile *p = f->q->profile;
-	const struct frame *frame = &p->frames.rows.items[p->stacks.rows.items[stack].frame];
-	uint8_t limit = f->limits[f->q->categories[stack].category], origin;
-
-	if (frame->func == NO_FUNC || frame->kind == PROFILE_FRAME_LABEL)
-		return ORIGIN_SYSTEM;
-	origin = f->origins[frame->func];
-	if (limit == ORIGIN_RUNTIME && p->funcs.rows.items[frame->func].file != NO_SOURCE_FILE)
-		return origin;
-	return origin < limit ? origin : limit;
+	return f->origins[f->q->profile->stacks.rows.items[stack].frame];
 }
 
 static uint8_t origin_of_node(const struct finder *f, uint32_t node)
@@ -390,11 +356,10 @@ static void find_waits(struct finder *f, const struct query *waits)
 void digest_make(struct digest *a, const struct query *q, const struct query *waits,
 		 enum query_order order, size_t functions)
 {
-	_cleanup_free_ uint8_t *origins = origins_of_funcs(q->profile);
+	_cleanup_free_ uint8_t *origins = origins_of_frames(q->profile);
 	struct finder f = {.a = a, .q = q, .origins = origins};
 
 	*a = (struct digest){0};
-	find_limits(&f);
 	query_keys_make(&a->keys, q, QUERY_BY_FUNCTION);
 	query_table_make(&a->table, q, QUERY_BY_FUNCTION, &a->keys);
 	query_table_sort(&a->table, order);

@@ -10,6 +10,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/model/meaning/origin.h"
 #include "lib/model/meaning/titles.h"
 #include "lib/model/tables/thinned.h"
 #include "lib/query/pattern.h"
@@ -297,6 +298,11 @@ static bool is_recursion(const struct profile *p, const struct frame *frame, sta
 	return caller->func == frame->func && caller->module == frame->module;
 }
 
+static bool is_foreign(const struct frame *frame, uint8_t origin)
+{
+	return origin != ORIGIN_OWN && frame->kind != PROFILE_FRAME_LABEL;
+}
+
 /* Callers have lower ids. */
 static void mark_stacks(struct selection *s)
 {
@@ -304,6 +310,7 @@ static void mark_stacks(struct selection *s)
 	const struct profile *p = q->profile;
 	const struct query_filter *filter = s->filter;
 	_cleanup_free_ struct frame_category *of_frames = categories_of_frames(p);
+	_cleanup_free_ uint8_t *origins = filter->own ? origins_of_frames(p) : NULL;
 	_cleanup_free_ uint8_t *marks = xcalloc(p->stacks.rows.count + 1, 1);
 	_cleanup_free_ struct category_answer *known = xcalloc(1 << 16, sizeof(*known));
 
@@ -322,6 +329,7 @@ static void mark_stacks(struct selection *s)
 		q->parents[id] = is_outer ? NO_STACK : s->shown[stack->parent];
 		q->is_shown[id] = !(own & IS_HIDDEN) && (!filter->root || all & IS_ROOT) &&
 				  !(filter->no_kernel && is_kernel(p, q->categories[id])) &&
+				  !(origins && is_foreign(frame, origins[stack->frame])) &&
 				  !(filter->fold_recursion &&
 				    is_recursion(p, frame, q->parents[id]));
 		s->shown[id] = q->is_shown[id] ? id : q->parents[id];

@@ -34,6 +34,7 @@ struct query_filter {
 	const char *hide; /* functions to hide in stacks; their callers get the weight */
 	const char *root; /* outermost function of stacks */
 	bool no_kernel; /* hide kernel frames */
+	bool own; /* hide frames of code that is not the user's, but not reasons of waits */
 	bool fold_recursion; /* hide frames with the same function as their shown caller */
 	bool all_events; /* keep samples of all events, which mixes units of weight */
 	/* Keep samples of waits; otherwise only those in the categories of `category`. */

@@ -39,6 +39,21 @@ static func_id add_func(struct profile *p, const char *text)
 	return funcs_intern(&p->funcs, &func);
 }
 
+/* A frame of such a function. */
+static frame_id add_frame(struct profile *p, const char *text)
+{
+	func_id func = add_func(p, text);
+	struct frame frame = {
+		.func = func,
+		.module = p->funcs.rows.items[func].module,
+		.offset = func,
+		.symbol = NO_SYMBOL,
+		.line = 100 + func,
+	};
+
+	return frames_intern(&p->frames, &frame);
+}
+
 TEST(test_origins)
 {
 	static const struct {
@@ -87,8 +102,8 @@ TEST(test_origins)
 	uint8_t *origins;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		assert_int_equal(add_func(p, rows[i].func), i);
-	origins = origins_of_funcs(p);
+		assert_int_equal(add_frame(p, rows[i].func), i);
+	origins = origins_of_frames(p);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		if (origins[i] != rows[i].origin)
 			fail_msg("%s: %d, not %d", rows[i].func, origins[i], rows[i].origin);
@@ -114,18 +129,8 @@ static stack_id add_stack(struct profile *p, const char *text)
 	_cleanup_free_ char *lines = xstrdup(text);
 	stack_id stack = NO_STACK;
 
-	for (char *line = strtok(lines, "\n"); line; line = strtok(NULL, "\n")) {
-		func_id func = add_func(p, line);
-		struct frame frame = {
-			.func = func,
-			.module = p->funcs.rows.items[func].module,
-			.offset = func,
-			.symbol = NO_SYMBOL,
-			.line = 100 + func,
-		};
-
-		stack = stacks_intern(&p->stacks, stack, frames_intern(&p->frames, &frame));
-	}
+	for (char *line = strtok(lines, "\n"); line; line = strtok(NULL, "\n"))
+		stack = stacks_intern(&p->stacks, stack, add_frame(p, line));
 	return stack;
 }
 
@@ -263,6 +268,32 @@ TEST(test_no_path)
 	add_sample(p, 50, "one /one -");
 	add_sample(p, 50, "two /two -");
 	check(p, QUERY_ORDER_SELF, "one 50 by -\ntwo 50 by -\n");
+}
+
+TEST(test_own_code_only)
+{
+	struct query_filter filter = QUERY_FILTER_ALL;
+	struct profile *p = profile_new();
+	struct strbuf text = {0};
+	struct query_table t;
+	struct error err = {0};
+	struct query q;
+
+	add_sample(p, 5, SERVE SQL "btree /lib/libsql.so.0 -");
+	add_sample(p, 2, "clone libc.so.6 -");
+	add_wait(p, 3, SERVE "read libc.so.6 -", IDLE_DISK);
+	filter.own = filter.include_idle = true;
+	assert_int_equal(query_select(&q, p, &filter, &err), 0);
+	query_table_make(&t, &q, QUERY_BY_FUNCTION, NULL);
+	vec_for_each(&t.rows, const struct query_row *, row)
+		strbuf_addf(&text, "%s %d %d, ",
+			    query_keys_text(t.keys, t.keys->rows.items[row->key].function),
+			    (int)row->self, (int)row->total);
+	assert_string_equal(strbuf_text(&text), "serve 5 8, [wait] 3 3,  2 2, main 0 8, ");
+	strbuf_release(&text);
+	query_table_release(&t);
+	query_release(&q);
+	profile_free(p);
 }
 
 TEST(test_waits_are_those_below_the_users_code)

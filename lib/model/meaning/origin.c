@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
+#include "lib/model/meaning/categories.h"
 
 #define ORIGIN_UNKNOWN 0xff
 
@@ -215,7 +217,8 @@ static uint8_t origin_of(const struct profile *p, const struct func *func, const
 	return is_of_native_library(name) ? ORIGIN_SYSTEM : ORIGIN_OWN;
 }
 
-uint8_t *origins_of_funcs(const struct profile *p)
+/* Returns the origin of each function, by func_id. */
+static uint8_t *origins_of_funcs(const struct profile *p)
 {
 	uint8_t *modules = xcalloc(p->modules.rows.count + 1, 1);
 	uint8_t *origins = xcalloc(p->funcs.rows.count + 1, 1);
@@ -225,5 +228,50 @@ uint8_t *origins_of_funcs(const struct profile *p)
 	for (size_t i = 0; i < p->funcs.rows.count; i++)
 		origins[i] = origin_of(p, &p->funcs.rows.items[i], modules);
 	free(modules);
+	return origins;
+}
+
+static bool is_category(const struct profile *p, uint8_t category, uint8_t named)
+{
+	return strcmp(category_name(p, category), categories[named]->name) == 0;
+}
+
+/* Returns the best origin that frames of a category can have if their file is not known. */
+static uint8_t limit_of(const struct profile *p, uint8_t category)
+{
+	if (is_category(p, category, CATEGORY_KERNEL) || is_category(p, category, CATEGORY_IDLE))
+		return ORIGIN_SYSTEM;
+	/* Functions of a language that are in no file are built into its runtime. */
+	for (uint8_t id = CATEGORY_BEFORE_LANGUAGES + 1; id < CATEGORY_COUNT; id++) {
+		if (is_category(p, category, id))
+			return ORIGIN_RUNTIME;
+	}
+	return ORIGIN_OWN;
+}
+
+uint8_t *origins_of_frames(const struct profile *p)
+{
+	_cleanup_free_ struct frame_category *of_frames = categories_of_frames(p);
+	_cleanup_free_ uint8_t *of_funcs = origins_of_funcs(p);
+	uint8_t *origins = xcalloc(p->frames.rows.count + 1, 1);
+	uint8_t limits[UINT8_MAX + 1];
+
+	for (unsigned int i = 0; i < sizeof(limits); i++)
+		limits[i] = limit_of(p, (uint8_t)i);
+	for (size_t i = 0; i < p->frames.rows.count; i++) {
+		const struct frame *frame = &p->frames.rows.items[i];
+		uint8_t limit = of_frames[i].category == CATEGORY_OF_CALLER
+					? ORIGIN_SYSTEM
+					: limits[of_frames[i].category];
+
+		if (frame->func == NO_FUNC || frame->kind == PROFILE_FRAME_LABEL)
+			continue;
+		origins[i] = of_funcs[frame->func];
+		if (limit == ORIGIN_RUNTIME &&
+		    p->funcs.rows.items[frame->func].file != NO_SOURCE_FILE)
+			continue;
+		if (origins[i] > limit)
+			origins[i] = limit;
+	}
 	return origins;
 }

@@ -18,7 +18,7 @@ enum origin {
 	ORIGIN_OWN,
 };
 
-/* Returns the origin of each function, by func_id; the caller frees them. */
-uint8_t *origins_of_funcs(const struct profile *p);
+/* Returns the origin of each frame, an enum origin by frame_id; the caller frees them. */
+uint8_t *origins_of_frames(const struct profile *p);
 
 #endif

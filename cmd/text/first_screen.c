@@ -155,12 +155,14 @@ static void print_times(const struct printer *p)
 {
 	const struct query *q = p->q;
 	_cleanup_(strbuf_release) struct strbuf line = {0};
+	_cleanup_free_ bool *selected = NULL;
 	size_t threads = 0;
 
 	if (q->event || !q->cpu_ns)
 		return;
+	selected = query_select_threads(q->profile, p->options->filter);
 	for (thread_id id = 0; id < q->profile->threads.rows.count; id++)
-		threads += q->thread_weights[id] != 0;
+		threads += selected[id];
 	strbuf_addf(&line, "ran %.3f s", (double)q->cpu_ns / 1e9);
 	if (q->waits[QUERY_BLOCKED]) {
 		strbuf_addf(&line, ", blocked %.3f s", seconds(q, q->waits[QUERY_BLOCKED]));
@@ -457,8 +459,10 @@ static void add_hottest(const struct digest *a, const struct query *q, struct st
 	if (!end && !a->functions.count)
 		return;
 	key = &a->keys.rows.items[end ? end->key : a->functions.items[0].row->key];
+	if (key->function == NO_STRING)
+		return;
 	module = query_keys_text(&a->keys, key->module);
-	strbuf_addf(out, "hottest: %s%s%s%s, %.1f %%", text_of(a, key->function, "(no frame)"),
+	strbuf_addf(out, "hottest: %s%s%s%s, %.1f %%", query_keys_text(&a->keys, key->function),
 		    *module ? " (" : "", module, *module ? ")" : "",
 		    percent(end ? end->total : a->functions.items[0].row->self, q->weight));
 }

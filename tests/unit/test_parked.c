@@ -158,6 +158,48 @@ TEST(threads_of_java_are_known_by_name)
 }
 
 /*
+ * Returns what a condition wait is for in a thread that waited `waits` ms for it, ran `runs` ms,
+ * and existed during the last `lives` ms of a recording of 2 s.
+ */
+static uint8_t meaning_of_thread(bool is_main, uint32_t waits, uint32_t runs, uint64_t lives)
+{
+	struct profile *p = profile_new();
+	struct profile_thread *thread;
+	uint8_t found;
+
+	p->meta.interval_ns = 1000000;
+	p->meta.start_ns = 5000000000;
+	p->meta.end_ns = 7000000000;
+	add_wait(p, "mariadbd", "start_thread;fun_1234" CONDITION);
+	thread = &p->threads.rows.items[0];
+	thread->is_main = is_main;
+	thread->start = p->meta.end_ns - lives * 1000000;
+	thread->samples.open.items[0].weight = waits;
+	vec_push(&thread->samples.open,
+		 ((struct sample){.stack = NO_STACK, .weight = runs, .cpu_delta = runs * 1000000}));
+	wait_frames_refine(p);
+	found = p->frames.rows
+			.items[p->stacks.rows.items[thread->samples.open.items[0].stack].frame]
+			.subcategory;
+	profile_free(p);
+	return found;
+}
+
+TEST(helpers_without_work_are_idle)
+{
+	assert_int_equal(meaning_of_thread(false, 1990, 1, 2000), IDLE_FOR_WORK);
+	assert_int_equal(meaning_of_thread(false, 1850, 35, 2000), IDLE_FOR_WORK);
+	assert_int_equal(meaning_of_thread(false, 1190, 1, 1200), IDLE_FOR_WORK);
+	/* One that was there before the recording. */
+	assert_int_equal(meaning_of_thread(false, 1990, 1, 6000), IDLE_FOR_WORK);
+	/* It did other things, ran, was short, or is the thread that waits for the others. */
+	assert_int_equal(meaning_of_thread(false, 1700, 1, 2000), IDLE_CONDITION);
+	assert_int_equal(meaning_of_thread(false, 1900, 90, 2000), IDLE_CONDITION);
+	assert_int_equal(meaning_of_thread(false, 800, 1, 800), IDLE_CONDITION);
+	assert_int_equal(meaning_of_thread(true, 1990, 1, 2000), IDLE_CONDITION);
+}
+
+/*
  * Ends of waits in C libraries, as they were recorded: glibc 2.36, 2.41 and 2.43 with debug
  * information and without, glibc in programs that are linked statically, musl.
  */

@@ -247,7 +247,8 @@ TEST(the_summary_is_short)
 	assert_string_equal(text, "prof: 3 samples, 2 threads, 1 process in 1.50 s; "
 				  "6 lost (ring-full 5, stack 1); 50.0 % of 2 frames named\n"
 				  "prof: stacks: 100.0 % whole\n"
-				  "prof: wrote p.json (1.2 kB)\n");
+				  "prof: wrote p.json (1.2 kB)\n"
+				  "prof: next: prof report p.json\n");
 	outcome.verbose = true;
 	verbose = summary_of(&outcome, false);
 	assert_non_null(strstr(verbose, "prof: stacks: 100.0 % whole (100.0 % with guesses, "

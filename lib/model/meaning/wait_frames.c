@@ -275,6 +275,64 @@ static void parked_mark_java(struct profile *p)
 	}
 }
 
+/* Shares of a thread's time that make it a helper without work, and the least of that time. */
+#define HELPER_WAITS 0.9
+#define HELPER_RUNS 0.02
+#define HELPER_NS 1000000000u
+
+static bool waits_for_condition(const struct profile *p, const struct sample *sample)
+{
+	const struct frame *label;
+
+	if (sample->stack == NO_STACK || sample->event)
+		return false;
+	label = frame_at(p, sample->stack);
+	return label->kind == PROFILE_FRAME_LABEL && label->category == CATEGORY_IDLE &&
+	       label->subcategory == IDLE_CONDITION;
+}
+
+/* Returns the time of the recording in which the thread existed, ns. */
+static uint64_t lifetime(const struct profile *p, const struct profile_thread *thread)
+{
+	uint64_t from = thread->start > p->meta.start_ns ? thread->start : p->meta.start_ns;
+	uint64_t until = thread->end && thread->end < p->meta.end_ns ? thread->end
+								     : p->meta.end_ns;
+
+	return until > from ? until - from : 0;
+}
+
+/* True if the thread waited for conditions all the time, and hardly ran. */
+static bool is_helper_without_work(const struct profile *p, const struct profile_thread *thread)
+{
+	uint64_t lives = lifetime(p, thread), waits = 0, runs = 0;
+
+	if (thread->is_main || lives < HELPER_NS)
+		return false;
+	samples_for_each(&thread->samples, sample) {
+		if (waits_for_condition(p, sample))
+			waits += sample->weight;
+		runs += sample->cpu_delta;
+	}
+	return (double)waits * (double)p->meta.interval_ns >= HELPER_WAITS * (double)lives &&
+	       (double)runs <= HELPER_RUNS * (double)lives;
+}
+
+/*
+ * Marks the waits of threads that had nothing to do during the whole recording: the helpers of a
+ * server, whose functions may have no names. Rewrites the stacks of samples.
+ */
+static void parked_mark_helpers(struct profile *p)
+{
+	vec_for_each(&p->threads.rows, struct profile_thread *, thread) {
+		if (!is_helper_without_work(p, thread))
+			continue;
+		samples_change_each(&thread->samples, sample) {
+			if (waits_for_condition(p, sample))
+				sample->stack = mark(p, sample->stack);
+		}
+	}
+}
+
 /* In the order of the rows from MARKER_SLOW_CALL on. All are calls at first. */
 enum kind {
 	KIND_CALL,
@@ -718,6 +776,7 @@ void wait_frames_refine(struct profile *p)
 	}
 	profile_replace_stacks(p, &frames, &stacks, map);
 	parked_mark_java(p);
+	parked_mark_helpers(p);
 	slow_waits_classify(p);
 	free(map);
 	free(known);

@@ -63,8 +63,11 @@ static char *kind_of(const struct query *q, const struct wait_place *place)
 {
 	const struct frame_category category = {place->category, place->subcategory};
 	const char *name = subcategory_name(q->profile, category);
-	char *kind = xstrdup(name ? name : category_name(q->profile, place->category));
+	char *kind;
 
+	if (place->is_sleep)
+		return xstrdup("sleep in an event loop");
+	kind = xstrdup(name ? name : category_name(q->profile, place->category));
 	*kind = (char)tolower((unsigned char)*kind);
 	text_to_line(kind);
 	return kind;
@@ -131,7 +134,7 @@ static void add_kinds(const struct query *q, const struct digest *a, struct strb
 	size_t before = out->size;
 
 	vec_for_each(&a->waits, const struct wait_place *, place)
-		sums[place->subcategory] += place->weight;
+		sums[place->subcategory] += place->is_sleep ? 0 : place->weight;
 	for (int shown = 0; shown < KINDS_MAX; shown++) {
 		const struct wait_place *most = NULL;
 		_cleanup_free_ char *kind = NULL;
@@ -140,7 +143,8 @@ static void add_kinds(const struct query *q, const struct digest *a, struct strb
 			if (!most || sums[place->subcategory] > sums[most->subcategory])
 				most = place;
 		}
-		if (!most || (double)sums[most->subcategory] < KIND_MIN * (double)a->blocked)
+		if (!most || !sums[most->subcategory] ||
+		    (double)sums[most->subcategory] < KIND_MIN * (double)a->blocked)
 			break;
 		kind = kind_of(q, most);
 		strbuf_addf(out, "%s%s %.1f", out->size == before ? " (" : ", ", kind,
@@ -387,23 +391,6 @@ static void print_error(const struct printer *p)
 			    100 * error / (double)p->q->weight);
 }
 
-static void make(struct digest *a, const struct query *q, const struct query_filter *filter,
-		 enum query_order order, size_t limit)
-{
-	struct query_filter with_waits = *filter;
-	struct query waits;
-
-	with_waits.include_idle = true;
-	/* The same filter was accepted before. */
-	if (q->event || !q->waits[QUERY_BLOCKED] ||
-	    query_select(&waits, q->profile, &with_waits, NULL)) {
-		digest_make(a, q, NULL, order, limit);
-		return;
-	}
-	digest_make(a, q, &waits, order, limit);
-	query_release(&waits);
-}
-
 /* Returns the blocked weight without waits for children, whose own time says more. */
 static uint64_t blocked_weight(const struct printer *p)
 {
@@ -429,8 +416,8 @@ void first_screen(const struct query *q, const struct first_screen_options *opti
 	uint64_t blocked;
 	bool is_blocked, mostly_waits;
 
-	make(&a, q, options->filter, options->order,
-	     options->listing.limit ? options->listing.limit : SIZE_MAX);
+	digest_make(&a, q, options->filter, options->order,
+		    options->listing.limit ? options->listing.limit : SIZE_MAX);
 	blocked = blocked_weight(&p);
 	is_blocked = (double)blocked > BLOCKED_MIN * (double)q->weight;
 	mostly_waits = is_blocked && blocked > q->weight;
@@ -488,7 +475,7 @@ void first_screen_line(const struct profile *p, struct strbuf *out)
 	/* A filter without names cannot be refused. */
 	if (query_select(&q, p, &filter, NULL))
 		return;
-	make(&a, &q, &filter, QUERY_ORDER_SELF, 1);
+	digest_make(&a, &q, &filter, QUERY_ORDER_SELF, 1);
 	if (q.weight && !q.event)
 		add_hottest(&a, &q, out);
 	if (!q.event)

@@ -299,6 +299,72 @@ static stack_id without_label(const struct query *q, stack_id stack)
 	return stack;
 }
 
+/* Waits of an event loop and sleeps must alternate that often in a thread for it to be a loop. */
+#define LOOP_TURNS 4
+
+enum loop_wait {
+	LOOP_NEITHER,
+	LOOP_EVENT,
+	LOOP_SLEEP,
+};
+
+/* Sleeps of one thread, until it is known whether it has an event loop. */
+struct loop_finder {
+	uint8_t *kinds; /* by stack_id: enum loop_wait, of the innermost frame */
+	struct pairs sleeps; /* of threads with event loops; `pair` is not set */
+	size_t begin; /* first of `sleeps` of the current thread */
+	thread_id thread;
+	uint8_t last; /* enum loop_wait of its last wait */
+	uint32_t turns;
+};
+
+static uint8_t loop_wait_of(const struct profile *p, stack_id stack)
+{
+	static const char *const events[] = {"[epoll_",	 "[poll]",     "[ppoll]",
+					     "[select]", "[pselect6]", "[io_uring_enter]"};
+	const struct frame *frame = &p->frames.rows.items[p->stacks.rows.items[stack].frame];
+	const char *name;
+
+	if (frame->kind != PROFILE_FRAME_LABEL || frame->func == NO_FUNC)
+		return LOOP_NEITHER;
+	name = strings_get(&p->strings, p->funcs.rows.items[frame->func].name);
+	for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++) {
+		if (strncmp(name, events[i], strlen(events[i])) == 0)
+			return LOOP_EVENT;
+	}
+	return strcmp(name, "[nanosleep]") == 0 || strcmp(name, "[clock_nanosleep]") == 0
+		       ? LOOP_SLEEP
+		       : LOOP_NEITHER;
+}
+
+static void end_thread(struct loop_finder *l)
+{
+	if (l->turns < LOOP_TURNS)
+		l->sleeps.rows.count = l->begin;
+	l->begin = l->sleeps.rows.count;
+	l->turns = 0;
+	l->last = LOOP_NEITHER;
+}
+
+static void visit_wait(void *ctx, const struct query *q, thread_id thread,
+		       const struct sample *sample, stack_id shown)
+{
+	struct loop_finder *l = ctx;
+	uint8_t kind;
+
+	(void)q;
+	if (thread != l->thread)
+		end_thread(l);
+	l->thread = thread;
+	kind = shown == NO_STACK || !sample->weight ? LOOP_NEITHER : l->kinds[shown];
+	if (kind == LOOP_NEITHER)
+		return;
+	l->turns += l->last != LOOP_NEITHER && kind != l->last;
+	l->last = kind;
+	if (kind == LOOP_SLEEP)
+		vec_push(&l->sleeps.rows, (struct share_of_pair){0, sample->weight, shown});
+}
+
 static int compare_places(const void *a, const void *b)
 {
 	const struct wait_place *x = a, *y = b;
@@ -309,51 +375,81 @@ static int compare_places(const void *a, const void *b)
 	return result ? result : compare_u64(x->subcategory, y->subcategory);
 }
 
-static uint64_t add_places(struct finder *f, const struct query *waits, struct pairs *pairs)
+static void add_places(struct finder *f, const struct query *waits, struct pairs *pairs)
 {
-	uint64_t sum = 0;
-
 	sum_pairs(pairs);
 	vec_for_each(&pairs->rows, const struct share_of_pair *, pair) {
-		sum += pair->weight;
+		f->a->blocked += pair->weight;
 		vec_push(&f->a->waits,
-			 (struct wait_place){(uint32_t)(pair->pair >> 16),
-					     line_of_stack(waits->profile, pair->stack),
-					     (uint8_t)(pair->pair >> 8), (uint8_t)pair->pair,
-					     pair->weight});
+			 (struct wait_place){.key = (uint32_t)(pair->pair >> 17),
+					     .is_sleep = pair->pair >> 16 & 1,
+					     .line = line_of_stack(waits->profile, pair->stack),
+					     .category = (uint8_t)(pair->pair >> 8),
+					     .subcategory = (uint8_t)pair->pair,
+					     .weight = pair->weight});
 	}
 	if (f->a->waits.count)
 		qsort(f->a->waits.items, f->a->waits.count, sizeof(*f->a->waits.items),
 		      compare_places);
-	return sum;
+}
+
+/* Waits by the user's functions that led to them, and those of threads without such functions. */
+struct wait_finder {
+	struct finder *f;
+	const struct query *waits;
+	const stack_id *callers; /* by stack_id */
+	struct pairs own, others;
+};
+
+static void add_wait(struct wait_finder *w, stack_id id, uint64_t weight, bool is_sleep)
+{
+	stack_id at = w->callers[id] == NO_STACK ? without_label(w->waits, id) : w->callers[id];
+	uint64_t pair = (uint64_t)w->f->a->keys.of_stacks[at] << 17 | (uint64_t)is_sleep << 16 |
+			(uint64_t)w->waits->categories[id].category << 8 |
+			w->waits->categories[id].subcategory;
+
+	vec_push(origin_of_stack(w->f, at) >= ORIGIN_PACKAGE ? &w->own.rows : &w->others.rows,
+		 ((struct share_of_pair){pair, weight, at}));
 }
 
 /* Prefers waits below the user's code: helper threads of a runtime wait all the time. */
-static void find_waits(struct finder *f, const struct query *waits)
+static void add_waits(struct finder *f, const struct query *waits, const struct loop_finder *l)
 {
 	_cleanup_free_ stack_id *callers = find_callers(f, waits, ORIGIN_RUNTIME);
-	struct pairs own = {0}, others = {0};
+	struct wait_finder w = {.f = f, .waits = waits, .callers = callers};
 
 	for (stack_id id = 0; id < waits->profile->stacks.rows.count; id++) {
-		stack_id at;
-		uint64_t pair;
-
-		if (!waits->weights[id] || query_wait_of(waits, id) != QUERY_BLOCKED)
-			continue;
-		at = callers[id] == NO_STACK ? without_label(waits, id) : callers[id];
-		pair = (uint64_t)f->a->keys.of_stacks[at] << 16 |
-		       (uint64_t)waits->categories[id].category << 8 |
-		       waits->categories[id].subcategory;
-		vec_push(origin_of_stack(f, at) >= ORIGIN_PACKAGE ? &own.rows : &others.rows,
-			 ((struct share_of_pair){pair, waits->weights[id], at}));
+		if (waits->weights[id] && query_wait_of(waits, id) == QUERY_BLOCKED)
+			add_wait(&w, id, waits->weights[id], false);
 	}
-	f->a->blocked = add_places(f, waits,
-				   own.rows.count || f->origin >= ORIGIN_PACKAGE ? &own : &others);
-	vec_release(&own.rows);
-	vec_release(&others.rows);
+	vec_for_each(&l->sleeps.rows, const struct share_of_pair *, sleep)
+		add_wait(&w, sleep->stack, sleep->weight, true);
+	add_places(f, waits, w.own.rows.count || f->origin >= ORIGIN_PACKAGE ? &w.own : &w.others);
+	vec_release(&w.own.rows);
+	vec_release(&w.others.rows);
 }
 
-void digest_make(struct digest *a, const struct query *q, const struct query *waits,
+static void find_waits(struct finder *f, const struct query_filter *filter)
+{
+	const struct profile *p = f->q->profile;
+	_cleanup_free_ uint8_t *kinds = xcalloc(p->stacks.rows.count + 1, 1);
+	struct query_filter with_waits = *filter;
+	struct loop_finder l = {.kinds = kinds};
+	struct query waits;
+
+	for (stack_id id = 0; id < p->stacks.rows.count; id++)
+		kinds[id] = loop_wait_of(p, id);
+	with_waits.include_idle = true;
+	/* The same filter was accepted before. */
+	if (query_select_each(&waits, p, &with_waits, visit_wait, &l, NULL))
+		return;
+	end_thread(&l);
+	add_waits(f, &waits, &l);
+	vec_release(&l.sleeps.rows);
+	query_release(&waits);
+}
+
+void digest_make(struct digest *a, const struct query *q, const struct query_filter *filter,
 		 enum query_order order, size_t functions)
 {
 	_cleanup_free_ uint8_t *origins = origins_of_frames(q->profile);
@@ -368,8 +464,8 @@ void digest_make(struct digest *a, const struct query *q, const struct query *wa
 		f.lines[row->key] = row->line;
 	find_hot_path(&f);
 	find_functions(&f, functions);
-	if (waits)
-		find_waits(&f, waits);
+	if (!q->event && (q->waits[QUERY_BLOCKED] || q->waits[QUERY_IDLE]))
+		find_waits(&f, filter);
 	free(f.lines);
 }
 

@@ -36,6 +36,7 @@ struct wait_place {
 	uint32_t key; /* the user's innermost function, otherwise the innermost one */
 	uint32_t line;
 	uint8_t category, subcategory; /* of the wait */
+	bool is_sleep; /* of a thread that also waits for events: its event loop stood still */
 	uint64_t weight; /* ticks of the clock */
 };
 
@@ -51,17 +52,18 @@ struct digest {
 	VEC(struct hot_module) modules; /* by descending weight */
 	VEC(struct heavy_function) functions; /* as many of the table's first rows as wanted */
 	/*
-	 * Blocked threads below the user's code, or all if it is not known; by descending weight.
+	 * Blocked threads below the user's code, or all if it is not known, and sleeps of event
+	 * loops; by descending weight.
 	 */
 	VEC(struct wait_place) waits;
 	uint64_t blocked; /* weight of all these places */
 };
 
 /*
- * Branches have at least 10 % of the weight. `waits` is NULL, or a query of the same profile that
- * includes waits. The query must outlive the digest.
+ * Branches have at least 10 % of the weight. `filter` is that of the query, which must outlive the
+ * digest.
  */
-void digest_make(struct digest *a, const struct query *q, const struct query *waits,
+void digest_make(struct digest *a, const struct query *q, const struct query_filter *filter,
 		 enum query_order order, size_t functions);
 void digest_release(struct digest *a);
 

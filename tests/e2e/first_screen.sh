@@ -109,6 +109,25 @@ like "shop: the hot path ends in the script" "$(heading 'Hot path')" \
 	$'^Hot path: [6-9][0-9.]+ % in price\n.* % +<module> .*\n.* % +handle .*\n.* % +price +shop.py:'
 like "shop: for whom the library runs" "$(heading 'Where it ran')" 'price shop.py:4'
 
+# An event loop that a handler holds up by sleeping.
+cat >loop.py <<'CODE'
+import asyncio
+import time
+def slow_lookup():
+    time.sleep(0.05)
+async def handle():
+    slow_lookup()
+async def main():
+    for _ in range(20):
+        await handle()
+        await asyncio.sleep(0.002)
+asyncio.run(main())
+CODE
+record loop 0 -- "$(command -v python3)" loop.py
+answers loop
+like "loop: the sleep, in the function that sleeps" "$(heading 'Where it waited')" \
+	$'\n +(0\\.9|1\\.)[0-9]+ s +sleep in an event loop +slow_lookup +loop.py:4\n'
+
 # A rule of names: the default name keeps one file more.
 run "$PROF" record -q -- true
 run "$PROF" record -- true

@@ -145,10 +145,11 @@ static void add_sample(struct profile *p, uint32_t weight, const char *text)
 }
 
 /* A wait whose innermost frame is a label. */
-static void add_wait(struct profile *p, uint32_t weight, const char *text, uint8_t subcategory)
+static void add_call(struct profile *p, uint32_t weight, const char *text, const char *call,
+		     uint8_t subcategory)
 {
 	struct frame label = {
-		.func = add_func(p, "[wait] - -"),
+		.func = add_func(p, call),
 		.module = NO_MODULE,
 		.symbol = NO_SYMBOL,
 		.kind = PROFILE_FRAME_LABEL,
@@ -160,6 +161,11 @@ static void add_wait(struct profile *p, uint32_t weight, const char *text, uint8
 
 	samples_add(&threads_get(&p->threads, 0)->samples,
 		    &(struct sample){.time = 2, .stack = stack, .weight = weight, .cpu = NO_CPU});
+}
+
+static void add_wait(struct profile *p, uint32_t weight, const char *text, uint8_t subcategory)
+{
+	add_call(p, weight, text, "[wait] - -", subcategory);
 }
 
 static const char *function_name(const struct digest *d, uint32_t key)
@@ -198,19 +204,16 @@ static void check(struct profile *p, enum query_order order, const char *expecte
 	struct query_filter filter = QUERY_FILTER_ALL;
 	struct strbuf text = {0};
 	struct error err = {0};
-	struct query q, waits;
+	struct query q;
 	struct digest d;
 
 	assert_int_equal(query_select(&q, p, &filter, &err), 0);
-	filter.include_idle = true;
-	assert_int_equal(query_select(&waits, p, &filter, &err), 0);
-	digest_make(&d, &q, &waits, order, 3);
+	digest_make(&d, &q, &filter, order, 3);
 	add_steps(&d, &text);
 	add_functions(&d, &text);
 	add_waits(&d, &text);
 	assert_string_equal(strbuf_text(&text), expected);
 	digest_release(&d);
-	query_release(&waits);
 	query_release(&q);
 	strbuf_release(&text);
 	profile_free(p);
@@ -294,6 +297,34 @@ TEST(test_own_code_only)
 	query_table_release(&t);
 	query_release(&q);
 	profile_free(p);
+}
+
+/* Adds a thread's waits for events and sleeps, as often as they alternate. */
+static void add_loop(struct profile *p, const char *sleeper, int turns)
+{
+	_cleanup_free_ char *stack = xasprintf(SERVE "%s /app app.c\nusleep libc.so.6 -", sleeper);
+
+	for (int i = 0; i < turns; i++) {
+		add_call(p, 1, SERVE "poll libc.so.6 -", "[epoll_wait] - -", IDLE_OTHER);
+		add_call(p, 30, stack, "[clock_nanosleep] - -", IDLE_TIMER);
+	}
+}
+
+TEST(test_sleeps_of_event_loops)
+{
+	struct profile *p = profile_new();
+
+	add_sample(p, 10, SERVE);
+	add_loop(p, "handle", 5);
+	check(p, QUERY_ORDER_SELF,
+	      "0 main 10\n0 serve 10\nin app 10\nserve 10 by -\n_start 0 by -\nmain 0 by -\n"
+	      "blocked 150 in handle, kind 1\nblocked 150\n");
+	/* A program that polls at first and sleeps then has no loop. */
+	p = profile_new();
+	add_sample(p, 10, SERVE);
+	add_loop(p, "handle", 2);
+	check(p, QUERY_ORDER_SELF,
+	      "0 main 10\n0 serve 10\nin app 10\nserve 10 by -\n_start 0 by -\nmain 0 by -\n");
 }
 
 TEST(test_waits_are_those_below_the_users_code)

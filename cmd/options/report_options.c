@@ -181,8 +181,8 @@ static const struct option_row rows[] = {
 static const struct option_rule rules[] = {
 	{"markers", TREES " annotate by unit min", NULL, "--markers: is a list, without weights"},
 	{"markers",
-	 "event category during focus ignore hide root no-kernel own fold-recursion include-idle", NULL,
-	 "--markers: only --process, --thread and --time select them"},
+	 "event category during focus ignore hide root no-kernel own fold-recursion include-idle",
+	 NULL, "--markers: only --process, --thread and --time select them"},
 	{"annotate", TREES " by", NULL, "--annotate: is a table of its own, by line"},
 	{"sort", TREES " annotate markers", NULL, "--sort: orders the rows of tables"},
 	{"errors", "markers", NULL, "--errors: markers have no weights"},

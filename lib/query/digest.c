@@ -300,7 +300,7 @@ static stack_id without_label(const struct query *q, stack_id stack)
 }
 
 /* Waits of an event loop and sleeps must alternate that often in a thread for it to be a loop. */
-#define LOOP_TURNS 4
+#define LOOP_CHANGES 4
 
 enum loop_wait {
 	LOOP_NEITHER,
@@ -315,7 +315,7 @@ struct loop_finder {
 	size_t begin; /* first of `sleeps` of the current thread */
 	thread_id thread;
 	uint8_t last; /* enum loop_wait of its last wait */
-	uint32_t turns;
+	uint32_t changes;
 };
 
 static uint8_t loop_wait_of(const struct profile *p, stack_id stack)
@@ -339,10 +339,10 @@ static uint8_t loop_wait_of(const struct profile *p, stack_id stack)
 
 static void end_thread(struct loop_finder *l)
 {
-	if (l->turns < LOOP_TURNS)
+	if (l->changes < LOOP_CHANGES)
 		l->sleeps.rows.count = l->begin;
 	l->begin = l->sleeps.rows.count;
-	l->turns = 0;
+	l->changes = 0;
 	l->last = LOOP_NEITHER;
 }
 
@@ -359,7 +359,7 @@ static void visit_wait(void *ctx, const struct query *q, thread_id thread,
 	kind = shown == NO_STACK || !sample->weight ? LOOP_NEITHER : l->kinds[shown];
 	if (kind == LOOP_NEITHER)
 		return;
-	l->turns += l->last != LOOP_NEITHER && kind != l->last;
+	l->changes += l->last != LOOP_NEITHER && kind != l->last;
 	l->last = kind;
 	if (kind == LOOP_SLEEP)
 		vec_push(&l->sleeps.rows, (struct share_of_pair){0, sample->weight, shown});

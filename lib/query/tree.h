@@ -50,8 +50,8 @@ void query_tree_make(struct query_tree *t, const struct query *q,
 		     const struct query_tree_options *options);
 /*
  * Replaces the weights of a plain tree by those of a different query of the profile. Both queries
- * must show the same frames: only `hide`, `root`, `no_kernel`, `own` and `fold_recursion` of a filter
- * affect that.
+ * must show the same frames: only `hide`, `root`, `no_kernel`, `own` and `fold_recursion` of a
+ * filter affect that.
  */
 void query_tree_weigh(struct query_tree *t, const struct query *q, uint64_t min_weight);
 void query_tree_release(struct query_tree *t);

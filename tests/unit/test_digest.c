@@ -300,11 +300,11 @@ TEST(test_own_code_only)
 }
 
 /* Adds a thread's waits for events and sleeps, as often as they alternate. */
-static void add_loop(struct profile *p, const char *sleeper, int turns)
+static void add_loop(struct profile *p, const char *sleeper, int changes)
 {
 	_cleanup_free_ char *stack = xasprintf(SERVE "%s /app app.c\nusleep libc.so.6 -", sleeper);
 
-	for (int i = 0; i < turns; i++) {
+	for (int i = 0; i < changes; i++) {
 		add_call(p, 1, SERVE "poll libc.so.6 -", "[epoll_wait] - -", IDLE_OTHER);
 		add_call(p, 30, stack, "[clock_nanosleep] - -", IDLE_TIMER);
 	}

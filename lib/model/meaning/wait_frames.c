@@ -295,8 +295,7 @@ static bool waits_for_condition(const struct profile *p, const struct sample *sa
 static uint64_t lifetime(const struct profile *p, const struct profile_thread *thread)
 {
 	uint64_t from = thread->start > p->meta.start_ns ? thread->start : p->meta.start_ns;
-	uint64_t until = thread->end && thread->end < p->meta.end_ns ? thread->end
-								     : p->meta.end_ns;
+	uint64_t until = thread->end && thread->end < p->meta.end_ns ? thread->end : p->meta.end_ns;
 
 	return until > from ? until - from : 0;
 }

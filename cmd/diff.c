@@ -192,9 +192,25 @@ static int print(struct diff *d, struct error *err)
 	return 0;
 }
 
+/* One run a side does not show how much runs vary, unless the user tells. */
+static bool is_single(const struct diff *d)
+{
+	return d->sides.runs[SIDE_A].rows.count == 1 && d->sides.runs[SIDE_B].rows.count == 1 &&
+	       d->options->comparison.noise < 0;
+}
+
 static int exit_status(const struct diff *d)
 {
-	if (!d->options->gate.rules.count || d->results.verdict == VERDICT_PASSED)
+	if (!d->options->gate.rules.count)
+		return 0;
+	if (is_single(d)) {
+		struct error err = {0};
+
+		error_text(&err, -EINVAL, "--gate: one run a side cannot decide");
+		error_hint(&err, "repeat with prof record --iterations 5, or use --allow-single");
+		return command_fail(name, EXIT_INCONCLUSIVE, &err);
+	}
+	if (d->results.verdict == VERDICT_PASSED)
 		return 0;
 	if (d->results.verdict == VERDICT_REGRESSION)
 		return EXIT_REGRESSION;

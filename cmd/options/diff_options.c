@@ -49,6 +49,8 @@ static const struct option_row gate_rows[] = {
 	{0, "gate", "RULES", "fail if B is slower: total=2%,NAME=10%,any=5%", OPTION_CALL, AT(gate),
 	 .set = set_gate},
 	{0, "strict", NULL, "exit with 3 if the runs are inconclusive", OPTION_FLAG, AT(strict)},
+	{0, "allow-single", NULL, "judge even if each side has one run", OPTION_FLAG,
+	 AT(allow_single)},
 	{.help = "\nOutput, besides the text:"},
 	{'o', "output", "FILE", "a profile of both sides and their difference, or a page",
 	 OPTION_NAME, AT(output_path)},
@@ -74,6 +76,7 @@ static int take(void *options, const char *path, struct error *err)
 
 static const struct option_rule rules[] = {
 	{"strict", NULL, "gate", "--strict @"},
+	{"allow-single", NULL, "gate", "--allow-single @"},
 	{"format", "json markdown", NULL, "--format: cannot be combined with --json or --markdown"},
 	{0},
 };
@@ -102,8 +105,8 @@ void diff_options_table(struct option_table *t, void *options)
 		"A, B and FILE are profiles, compressed or not; - is stdin. Of output - is "
 		"stdout, in\n"
 		"place of the text.\n"
-		"Exit status: 0 compared or passed, 1 regression, 3 inconclusive with --strict,\n"
-		"125 if a file cannot be used, 2 for wrong use.\n";
+		"Exit status: 0 compared or passed, 1 regression, 3 inconclusive with --strict, or\n"
+		"one run a side, 125 if a file cannot be used, 2 for wrong use.\n";
 }
 
 static bool is_stdout(const char *path)
@@ -174,6 +177,8 @@ static int complete(struct diff_options *o, struct error *err)
 	if ((o->base || o->against) && o->sides[SIDE_B].paths.count)
 		return error_text(err, -EINVAL, "--%s is for one file with variants",
 				  o->base ? "base" : "against");
+	if (o->allow_single && o->comparison.noise < 0)
+		o->comparison.noise = 0;
 	if (o->format == DIFF_JSON)
 		o->json_path = "-";
 	if (o->format == DIFF_MARKDOWN)

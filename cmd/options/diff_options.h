@@ -21,6 +21,7 @@ struct diff_options {
 	const char *against; /* name of variant B; NULL: the only other variant */
 	const char *json_path, *markdown_path, *output_path; /* NULL: no such output */
 	size_t limit; /* maximum number of rows; 0: all */
+	bool allow_single; /* the gate judges even one run a side */
 	bool strict; /* inconclusive results have their own exit status */
 	bool force;
 	bool is_divided; /* "--" separates the sides */

@@ -39,7 +39,11 @@ is "no command" "$status" 2
 
 PROF_BASELINE=base.json.gz PROF_GATE=total=1% job "$workloads/spin" die 0.3
 like "with a baseline" "$(<summary.md)" 'Against the baseline.*CPU'
-like "the verdict" "$(<outputs)" 'verdict='
+like "the verdict" "$(<outputs)" 'verdict=3'
+is "one run a side cannot decide" "$status" 3
+like "one run a side: what to do" "$(<summary.md)" 'set PROF_NOISE'
+PROF_NOISE=0% PROF_BASELINE=base.json.gz PROF_GATE=total=100000% job "$workloads/spin" die 0.3
+is "with their noise it can" "$status" 0
 export PROF_ARGS="--iterations 4"
 job "$workloads/spin" die 0.1
 cp profile.json.gz base.json.gz

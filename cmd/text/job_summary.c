@@ -104,7 +104,7 @@ void job_summary(const struct query *q, const struct first_screen_options *optio
 	_cleanup_(strbuf_release) struct strbuf line = {0};
 	size_t begin = out->size;
 
-	query_summary_text(q, &line);
+	query_summary_samples(q, &line);
 	add_line("", &line, "\n", out);
 	add_losses(q->profile, out);
 	strbuf_reset(&line);

@@ -20,7 +20,7 @@ job "$workloads/spin" die 0.3
 is "exit status of the command" "$status" 0
 is "outputs" "$(<outputs)" $'status=0\nprofile=profile.json.gz'
 ok "a profile" python3 "$root/tests/check_profile.py" profile.json.gz
-like "summary: processes and functions" "$(<summary.md)" 'By process.*`spin`.*### By function.*`spinning`'
+like "summary: processes and functions" "$(<summary.md)" '### Hot path.*`spinning`.*### By process.*`spin`'
 like "summary: losses, whole stacks" "$(<summary.md)" ' samples of clock.* 0 lost, [0-9.]* % whole'
 cp profile.json.gz base.json.gz
 

@@ -56,6 +56,25 @@ like "they are moments, which select nothing" "$err" 'have no duration'
 ok "a sanitized profile has none of their texts" sh -c "
 	'$PROF' convert --sanitize -o clean.json own.json.gz && ! grep -q 'step 3' clean.json && ! grep -q workload: clean.json"
 
+# Pairs of probes are spans, nested ones too.
+record pairs 0 --usdt 'shop:query__start=query %d' --usdt 'shop:*' -- "$truth" query 5
+judge "probes before and after are a span" pairs.json.gz <<'CODE'
+strings = p["shared"]["stringArray"]
+spans = {}
+for t in p["threads"]:
+    m = t["markers"]
+    for i in range(m["length"]):
+        if m["data"][i] and m["data"][i]["type"] == "usdt shop:query__start":
+            expect(m["phase"][i] == 1, m["phase"][i])
+            spans[m["data"][i]["arg1"]] = (m["startTime"][i], m["endTime"][i])
+expect(sorted(spans) == sorted([10 * i for i in range(1, 6)] + [10 * i + 1 for i in range(1, 6)]), spans)
+for number, (start, end) in spans.items():
+    expect(end - start >= (10 if number % 10 == 0 else 5), (number, end - start))
+    inner = spans[number // 10 * 10 + 1]
+    expect(spans[number // 10 * 10][0] < inner[0] < inner[1] < spans[number // 10 * 10][1], number)
+CODE
+ok "report selects by them" "$PROF" report --include-idle --during query pairs.json.gz
+
 record silent 0 -- "$truth" 3
 judge "without the option nothing is attached" silent.json.gz silent.stats <<'CODE'
 import json

@@ -2,11 +2,12 @@
 /*
  * Passes probes that it declares (USDT), as <sys/sdt.h> would write them.
  *
- *	usdt STEPS           passes each probe so often, and prints what a tracer has to see
- *	usdt fork STEPS      the same in a child: forks once there is a file "fork", and goes on
- *once there is a file "go" usdt exec STEPS      executes itself, in a second thread usdt wait
- *SECONDS    prints its pid and the address of its semaphore, and passes nothing usdt rate PASSES
- *prints the time that it takes to pass a probe so often, in ns each
+ *	usdt STEPS          passes each probe so often, and prints what a tracer has to see
+ *	usdt fork STEPS     forks once there is a file "fork"; the child waits for "go", and passes
+ *	usdt exec STEPS     executes itself, in a second thread, and passes
+ *	usdt wait SECONDS   prints its pid and the address of its semaphore, and passes nothing
+ *	usdt query COUNT    passes probes before and after so many queries, with another one in each
+ *	usdt rate PASSES    prints the time that it takes to pass a probe so often, in ns each
  *
  * "step" has a semaphore: it is passed only while somebody traces it. "plain" is always passed.
  */
@@ -24,7 +25,8 @@
 __attribute__((section(".probes"), used)) volatile unsigned short step_semaphore;
 
 /* The note of a probe: owner, its place, that of the base, of the semaphore, names, arguments. */
-#define NOTE(name, semaphore, arguments) \
+#define NOTE(name, semaphore, arguments) NOTE_OF(PROVIDER, name, semaphore, arguments)
+#define NOTE_OF(provider, name, semaphore, arguments) \
 	"990: nop\n" \
 	".pushsection .note.stapsdt,\"\",\"note\"\n" \
 	".balign 4\n" \
@@ -32,7 +34,7 @@ __attribute__((section(".probes"), used)) volatile unsigned short step_semaphore
 	"991: .asciz \"stapsdt\"\n" \
 	"992: .balign 4\n" \
 	"993: .8byte 990b, 0, " semaphore "\n" \
-	".asciz \"" PROVIDER "\"\n" \
+	".asciz \"" provider "\"\n" \
 	".asciz \"" name "\"\n" \
 	".asciz \"" arguments "\"\n" \
 	"994: .balign 4\n" \
@@ -69,6 +71,24 @@ __attribute__((noinline)) static void pass_step(const struct step *s)
 __attribute__((noinline)) static void pass_plain(void)
 {
 	__asm__ volatile(NOTE("plain", "0", ""));
+}
+
+/* Passes probes before and after a query that another one is part of. */
+__attribute__((noinline)) static void pass_query(int number)
+{
+#if defined(__x86_64__)
+	__asm__ volatile(NOTE_OF("shop", "query__start", "0", "-4@%k[number]")
+			 :
+			 : [number] "r"(number));
+#else
+	__asm__ volatile(NOTE_OF("shop", "query__start", "0", "-4@%w[number]")
+			 :
+			 : [number] "r"(number));
+#endif
+	usleep(5000);
+	if (number % 10 == 0)
+		pass_query(number + 1);
+	__asm__ volatile(NOTE_OF("shop", "query__done", "0", ""));
 }
 
 static void pass(int steps)
@@ -153,6 +173,9 @@ int main(int argc, char **argv)
 		printf("%d %lu\n", getpid(), (unsigned long)&step_semaphore);
 		fflush(stdout);
 		sleep((unsigned int)atoi(argv[2]));
+	} else if (argc == 3 && strcmp(argv[1], "query") == 0) {
+		for (int i = 1; i <= atoi(argv[2]); i++)
+			pass_query(10 * i);
 	} else if (argc == 3 && strcmp(argv[1], "rate") == 0) {
 		measure(atol(argv[2]));
 	} else {

@@ -10,6 +10,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
 #include "lib/model/meaning/long_tasks.h"
+#include "lib/model/meaning/probe_spans.h"
 #include "lib/model/tables/schemas.h"
 #include "lib/stream/record/records.h"
 #include "lib/stream/session/code/code_frames.h"
@@ -668,6 +669,7 @@ void session_finish(struct session *s, uint64_t end_ns)
 	thread_table_finish(&s->tasks.threads);
 	life_markers_children(&s->tasks, s->profile->meta.end_ns);
 	module_users_find(&s->tasks);
+	probe_spans_join(s->profile);
 	marker_feed_limit(&s->markers);
 	long_tasks_set_causes(s->profile);
 	span_frames_finish(s->profile);

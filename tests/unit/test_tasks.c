@@ -292,6 +292,24 @@ CASE(renames_are_markers)
 	assert_int_equal(fed_thread(f, 10, 0, 10)->markers.count, 0);
 }
 
+CASE(a_thread_is_called_as_it_was_while_it_ran)
+{
+	struct fed *f = *state;
+
+	feed_fork(f, 10, 10, 10, 1, "app");
+	feed_fork(f, 20, 10, 11, 10, "app");
+	feed_name(f, 1000, 10, 11, 0, "task idle");
+	for (uint64_t i = 1; i < 4; i++) {
+		feed_name(f, i * 10000, 10, 11, 0, "task 7");
+		feed_sample(f, i * 10000 + 5000, 10, 11, 0, 0x10, 0, i * 4000);
+		feed_name(f, i * 10000 + 6000, 10, 11, 0, "task idle");
+		feed_sample(f, i * 10000 + 9000, 10, 11, 0, 0x10, 0, i * 4000 + 160);
+	}
+	feed_end(f, 50000);
+	fed_expect_name(f, fed_thread(f, 10, 0, 11)->name, "task 7");
+	assert_int_equal(fed_thread(f, 10, 0, 11)->markers.count, 7);
+}
+
 CASE(the_main_threads_name_is_the_processes)
 {
 	struct fed *f = *state;

@@ -40,6 +40,8 @@ void task_name_change(struct tasks *t, process_id id, thread_id thread, string_i
 	/* Without an exec, as of kernel threads, nothing else tells it from its parent. */
 	string_id before = process->is_forked ? NO_STRING : process->name;
 
+	if (thread != process->main_thread)
+		thread_leave_name(&t->threads, thread);
 	task_name_set(t, id, thread, name);
 	if (before != NO_STRING &&
 	    !process_name_fits(strings_get(strings, name), strings_get(strings, before), "", 0))

@@ -2,6 +2,9 @@
 #include "lib/stream/session/tasks/thread.h"
 
 #include <assert.h>
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
 
 /* Returns ns from a to b; 0 if the clock went back. */
 static uint64_t used_between(uint32_t a, uint32_t b)
@@ -168,8 +171,30 @@ void thread_table_init(struct thread_table *t, struct threads *profile)
 	*t = (struct thread_table){.profile = profile};
 }
 
+/* Later ones are not counted. */
+#define FORMER_NAMES_MAX 16
+
+struct former_name {
+	string_id name;
+	uint64_t used_ns;
+};
+
+struct former_names {
+	VEC(struct former_name) rows;
+	uint64_t sum_ns; /* CPU time until the last change of the name */
+};
+
+static void former_names_free(struct former_names *names)
+{
+	if (names)
+		vec_release(&names->rows);
+	free(names);
+}
+
 void thread_table_release(struct thread_table *t)
 {
+	vec_for_each(&t->rows, struct thread *, thread)
+		former_names_free(thread->names);
 	vec_release(&t->rows);
 	index_release(&t->by_tid);
 }
@@ -275,10 +300,51 @@ uint32_t thread_read_cpu(struct thread_table *t, thread_id id, uint64_t time, ui
 	return cpu_clock_read(clock, time, cpu_time);
 }
 
+void thread_leave_name(struct thread_table *t, thread_id id)
+{
+	struct thread *thread = &t->rows.items[id];
+	string_id name = threads_get(t->profile, id)->name;
+	struct former_name *found = NULL;
+	uint64_t used;
+
+	if (!thread->names)
+		thread->names = xcalloc(1, sizeof(*thread->names));
+	/* A reading from before the first one may have changed the sum. */
+	used = thread->cpu.used_ns > thread->names->sum_ns
+		       ? thread->cpu.used_ns - thread->names->sum_ns
+		       : 0;
+	thread->names->sum_ns += used;
+	vec_for_each(&thread->names->rows, struct former_name *, row) {
+		if (row->name == name)
+			found = row;
+	}
+	if (found)
+		found->used_ns += used;
+	else if (name != NO_STRING && thread->names->rows.count < FORMER_NAMES_MAX)
+		vec_push(&thread->names->rows, (struct former_name){name, used});
+}
+
+static void choose_name(struct thread_table *t, thread_id id)
+{
+	const struct former_name *best = NULL;
+
+	/* The time since the last change counts for the last name. */
+	thread_leave_name(t, id);
+	vec_for_each(&t->rows.items[id].names->rows, const struct former_name *, row) {
+		if (!best || row->used_ns > best->used_ns)
+			best = row;
+	}
+	if (best && best->used_ns)
+		threads_get(t->profile, id)->name = best->name;
+}
+
 void thread_table_finish(struct thread_table *t)
 {
-	for (thread_id id = 0; id < t->rows.count; id++)
+	for (thread_id id = 0; id < t->rows.count; id++) {
+		if (t->rows.items[id].names)
+			choose_name(t, id);
 		cpu_clock_settle(&t->rows.items[id].cpu, threads_get(t->profile, id));
+	}
 }
 
 void thread_add_sample(struct thread_table *t, thread_id id, const struct sample *sample)

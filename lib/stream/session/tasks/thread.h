@@ -42,6 +42,9 @@ void cpu_clock_replace(struct cpu_clock *c);
 /* Takes the wire's CPU time at `time`. Returns the reading to keep in a row. */
 uint32_t cpu_clock_read(struct cpu_clock *c, uint64_t time, uint32_t wire);
 
+/* Names that a thread had before its last one, with the CPU time that it used meanwhile. */
+struct former_names;
+
 #define NO_WAIT UINT32_MAX
 
 struct thread {
@@ -49,6 +52,7 @@ struct thread {
 	uint32_t tid;
 	thread_id next; /* next thread in the process; NO_THREAD: none */
 	struct cpu_clock cpu;
+	struct former_names *names; /* NULL: it was never renamed */
 	struct wait_rows *wait_rows; /* NULL: no wait has ended yet, see waits.h */
 	uint32_t open_waits; /* first open wait in struct waits; NO_WAIT: none */
 	uint64_t seen; /* time of the latest sign of life */
@@ -80,12 +84,18 @@ void thread_fit(struct thread_table *t, thread_id id);
 /* Extends start and end of the thread to this time, at which it was alive. */
 void thread_seen(struct thread_table *t, thread_id id, uint64_t time);
 
+/* Notes that the thread, whose row has its name, is renamed now. */
+void thread_leave_name(struct thread_table *t, thread_id id);
+
 /*
  * Takes the wire's CPU time at `time`. Returns the value that cpu_delta of a sample holds until the
  * end.
  */
 uint32_t thread_read_cpu(struct thread_table *t, thread_id id, uint64_t time, uint32_t cpu_time);
-/* Computes the CPU time of samples. Call once all samples have arrived. */
+/*
+ * Computes the CPU time of samples, and names renamed threads as they were called for most of it.
+ * Call once all samples have arrived.
+ */
 void thread_table_finish(struct thread_table *t);
 /* Inserts the sample in order of time; nearly always at the end. */
 void thread_add_sample(struct thread_table *t, thread_id id, const struct sample *sample);

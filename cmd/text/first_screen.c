@@ -200,6 +200,15 @@ static void add_modules(const struct printer *p, struct strbuf *line)
 	}
 }
 
+/* Appends "beside it: f 29.1 %, g 10.4 %". */
+static void add_beside(const struct printer *p, struct strbuf *line)
+{
+	strbuf_adds(line, "beside it: ");
+	vec_for_each(&p->a->beside, const struct hot_step *, step)
+		strbuf_addf(line, "%s%s %.1f %%", step == p->a->beside.items ? "" : ", ",
+			    function_of(p->a, step->key), percent(step->total, p->q->weight));
+}
+
 static void add_step(const struct printer *p, struct listing *l, const struct hot_step *step)
 {
 	const struct query_key *key = &p->a->keys.rows.items[step->key];
@@ -275,6 +284,11 @@ static void print_hot_path(const struct printer *p)
 			add_step(p, &l, &a->steps.items[i]);
 	}
 	print_listing(p, &l);
+	if (a->beside.count) {
+		strbuf_reset(&line);
+		add_beside(p, &line);
+		add_line(p, line.text);
+	}
 	if (a->modules.count > 1 || (a->modules.count && a->modules.items[0].module != NO_STRING)) {
 		strbuf_reset(&line);
 		strbuf_adds(&line, has_branches(a) ? "the rest is in " : "in ");

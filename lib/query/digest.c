@@ -116,6 +116,42 @@ static void add_branches(struct finder *f, uint32_t node, unsigned int depth)
 	}
 }
 
+static bool is_on_path(const struct finder *f, uint32_t node)
+{
+	for (size_t i = 0; i < f->path_size; i++) {
+		if (f->path[i] == node)
+			return true;
+	}
+	return false;
+}
+
+/* Adds the outermost functions of the steps' origin from these siblings on, but not of the path. */
+static void add_beside(struct finder *f, uint32_t first)
+{
+	for (uint32_t at = first; at != QUERY_NO_NODE; at = f->tree.nodes.items[at].next_sibling) {
+		const struct query_node *node = &f->tree.nodes.items[at];
+
+		if ((double)node->total < BRANCH_SHARE * (double)f->q->weight ||
+		    f->a->beside.count == BRANCHES_MAX)
+			return;
+		if (is_on_path(f, at) || is_step(f, node->key))
+			continue;
+		if (origin_of_node(f, at) == f->origin)
+			vec_push(&f->a->beside,
+				 (struct hot_step){node->key, f->lines[node->key], 0, node->total});
+		else
+			add_beside(f, node->first_child);
+	}
+}
+
+/* The path has ended at `end`; callees of nodes after it are branches. */
+static void find_beside(struct finder *f)
+{
+	add_beside(f, f->tree.first_root);
+	for (size_t i = 0; i < f->path_size && f->path[i] != f->end; i++)
+		add_beside(f, f->tree.nodes.items[f->path[i]].first_child);
+}
+
 static int compare_modules(const void *a, const void *b)
 {
 	const struct hot_module *x = a, *y = b;
@@ -172,6 +208,7 @@ static void find_hot_path(struct finder *f)
 	f->place_of_node = xcalloc(f->tree.nodes.count + 1, 1);
 	find_path(f);
 	if (f->end != QUERY_NO_NODE) {
+		find_beside(f);
 		add_branches(f, f->end, 1);
 		find_modules(f);
 	}
@@ -474,6 +511,7 @@ void digest_release(struct digest *a)
 	query_table_release(&a->table);
 	query_keys_release(&a->keys);
 	vec_release(&a->steps);
+	vec_release(&a->beside);
 	vec_release(&a->modules);
 	vec_release(&a->functions);
 	vec_release(&a->waits);

@@ -49,6 +49,7 @@ struct digest {
 	 * it reaches, each once.
 	 */
 	VEC(struct hot_step) steps; /* the path, then the branches in display order */
+	VEC(struct hot_step) beside; /* functions of that origin that the path passes by */
 	VEC(struct hot_module) modules; /* by descending weight */
 	VEC(struct heavy_function) functions; /* as many of the table's first rows as wanted */
 	/*
@@ -60,7 +61,7 @@ struct digest {
 };
 
 /*
- * Branches have at least 10 % of the weight. `filter` is that of the query, which must outlive the
+ * Branches and functions beside the path have at least 10 % of the weight. `filter` is that of the query, which must outlive the
  * digest.
  */
 void digest_make(struct digest *a, const struct query *q, const struct query_filter *filter,

@@ -178,6 +178,8 @@ static void add_steps(const struct digest *d, struct strbuf *text)
 	vec_for_each(&d->steps, const struct hot_step *, step)
 		strbuf_addf(text, "%u %s %d\n", step->depth, function_name(d, step->key),
 			    (int)step->total);
+	vec_for_each(&d->beside, const struct hot_step *, step)
+		strbuf_addf(text, "beside %s %d\n", function_name(d, step->key), (int)step->total);
 	vec_for_each(&d->modules, const struct hot_module *, row)
 		strbuf_addf(text, "in %s %d\n", query_keys_text(&d->keys, row->module),
 			    (int)row->weight);
@@ -262,6 +264,19 @@ TEST(test_path_through_recursion)
 	add_sample(p, 40, MAIN "a /app a.c");
 	check(p, QUERY_ORDER_SELF,
 	      "0 main 100\n0 a 100\n0 b 60\nin app 60\na 100 by -\n_start 0 by -\nmain 0 by -\n");
+}
+
+TEST(test_functions_beside_the_path)
+{
+	struct profile *p = profile_new();
+
+	add_sample(p, 60, SERVE "sixty /app a.c\nburn /app b.c");
+	add_sample(p, 15, SERVE "thirty /app a.c\nburn /app b.c");
+	add_sample(p, 13, MAIN SQL "thirty /app a.c\nburn /app b.c");
+	add_sample(p, 12, "clone libc.so.6 -\nwork /app a.c\nburn /app b.c");
+	check(p, QUERY_ORDER_SELF,
+	      "0 main 88\n0 serve 75\n0 sixty 60\n0 burn 60\nbeside work 12\nbeside thirty 13\n"
+	      "beside thirty 15\nin app 60\nburn 100 by -\n_start 0 by -\nmain 0 by -\n");
 }
 
 TEST(test_no_path)

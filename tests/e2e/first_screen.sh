@@ -136,6 +136,14 @@ ok "profile.json.gz.old is a profile" "$PROF" info profile.json.gz.old
 run "$PROF" record -o profile.json.gz -- true
 unlike "a name that is given: it is replaced" "$err" 'the one before'
 
+# An assistant records, and reads the same.
+run "$PROF" mcp --allow-record <<'CALLS'
+{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"record","arguments":{"output":"told.json.gz","command":["./sorts"]}}}
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"report","arguments":{"file":"told.json.gz"}}}
+CALLS
+like "prof mcp records" "$out" '"id":1.*hottest: rank_all.*"isError":false'
+like "prof mcp reports" "$out" '"id":2.*Hot path.*`rank_all`.*"isError":false'
+
 run "$PROF" report --errors sorts.json.gz
 like "--errors" "$(heading 'Where it ran')" '[0-9.]+ ±[0-9.]+ % +[0-9.]+ ±[0-9.]+ %'
 run "$PROF" report --sort total --by function sorts.json.gz

@@ -39,7 +39,9 @@
 	ROW(browse) \
 	ROW(diff) \
 	ROW(convert) \
-	ROW(script) ROW(info) ROW(mcp) ROW(symbolize) ROW(recover) ROW(view) ROW(share) ROW(push) ROW(fleet)
+	ROW(explain) \
+	ROW(script) ROW(info) ROW(mcp) ROW(symbolize) ROW(recover) ROW(view) ROW(share) ROW(push) \
+		ROW(fleet)
 
 #define COMMAND_DECLARE(name) extern const struct command command_##name;
 #define COMMAND_ROW(name) &command_##name,

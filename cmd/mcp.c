@@ -45,6 +45,7 @@ static const char *const versions[] = {"2025-06-18", "2025-03-26", "2024-11-05"}
 
 enum parameter_type {
 	PARAMETER_FILE, /* an operand */
+	PARAMETER_NAME, /* any other operand */
 	PARAMETER_TEXT, /* the value of the option */
 	PARAMETER_NUMBER,
 	PARAMETER_FLAG,
@@ -123,6 +124,19 @@ static const struct tool tools[] = {
 			(const struct parameter[]){
 				PROFILE_FILE,
 				{"function", "annotate", PARAMETER_TEXT, true, "its name"},
+				SELECTION,
+				{0},
+			},
+	},
+	{
+		.name = "explain",
+		.help = "Explains one function: cost, callers, callees, heaviest lines, waits and allocations "
+			"below it.",
+		.words = (const char *const[]){"explain", "--no-config", "--markdown", NULL},
+		.parameters =
+			(const struct parameter[]){
+				PROFILE_FILE,
+				{"function", NULL, PARAMETER_NAME, true, "its name"},
 				SELECTION,
 				{0},
 			},
@@ -292,6 +306,14 @@ static int add_parameter(struct argument_words *words, const struct parameter *p
 		if (!json_is_string(value))
 			break;
 		return add_file(words, p, json_string_value(value), err);
+	case PARAMETER_NAME:
+		if (!json_is_string(value))
+			break;
+		/* An option cannot be meant: no function has such a name. */
+		if (*json_string_value(value) == '-')
+			return error_text(err, -EINVAL, "%s: must be a name", p->key);
+		vec_push(&words->rows, xstrdup(json_string_value(value)));
+		return 0;
 	case PARAMETER_TEXT:
 		if (!json_is_string(value))
 			break;

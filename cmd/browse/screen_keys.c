@@ -5,6 +5,7 @@
 #include "cmd/browse/term.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/query/pattern.h"
 
 static struct rows *rows_of(struct screen *s)
 {
@@ -37,16 +38,9 @@ static const char *function_here(struct screen *s)
 /* Returns an expression that matches only this function. */
 static const char *expression_of(struct model *m, const char *function)
 {
-	_cleanup_(strbuf_release) struct strbuf text = {0};
+	_cleanup_free_ char *expression = pattern_of_name(function);
 
-	strbuf_addch(&text, '^');
-	for (; *function; function++) {
-		if (strchr("\\^$.[]()*+?{}|", *function))
-			strbuf_addch(&text, '\\');
-		strbuf_addch(&text, *function);
-	}
-	strbuf_addch(&text, '$');
-	return model_keep(m, strbuf_text(&text));
+	return model_keep(m, expression);
 }
 
 /* Applies a filter by the function under the cursor. */

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "lib/base/strbuf.h"
+
 /*
  * Returns the problem with an expression that C libraries accept or interpret differently; NULL:
  * none. In brackets, a backslash is literal.
@@ -47,4 +49,18 @@ int pattern_compile(regex_t *regex, const char *option, const char *expression, 
 		return 0;
 	regerror(ret, regex, why, sizeof(why));
 	return error_text(err, -EINVAL, "%s%s%s%s: %s", dashes, option, blank, expression, why);
+}
+
+char *pattern_of_name(const char *name)
+{
+	struct strbuf text = {0};
+
+	strbuf_addch(&text, '^');
+	for (; *name; name++) {
+		if (strchr("\\^$.[]()*+?{}|", *name))
+			strbuf_addch(&text, '\\');
+		strbuf_addch(&text, *name);
+	}
+	strbuf_addch(&text, '$');
+	return strbuf_take(&text);
 }

@@ -14,4 +14,7 @@
  */
 int pattern_compile(regex_t *regex, const char *option, const char *expression, struct error *err);
 
+/* Returns the expression that matches this name alone; the caller frees it. */
+char *pattern_of_name(const char *name);
+
 #endif

@@ -54,7 +54,7 @@ CODE
 is "a client that connects" "$out" "2025-03-26 prof True
 2025-06-18
 {}
-['report', 'annotate', 'markers', 'info', 'diff']
+['report', 'annotate', 'explain', 'markers', 'info', 'diff']
 0"
 
 client <<'CODE'
@@ -73,6 +73,12 @@ s = start()
 print(tool(s, "diff", a="a.json", b="b.json"))
 CODE
 like "diff" "$out" 'CPU \+35\.0 %'
+client <<'CODE'
+s = start()
+print(tool(s, "explain", file="a.json", function="serve"))
+print(tool(s, "explain", file="a.json", function="--help"))
+CODE
+like "explain" "$out" '### Callers.*`main`.*### Callees.*`lookup`.*error: function: must be a name'
 client <<'CODE'
 s = start()
 print(tool(s, "info", file="a.json"))

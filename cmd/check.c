@@ -117,8 +117,8 @@ static void print_table(const struct feature *features, size_t count)
 static void print_json(const struct feature *features, size_t count, bool can_record)
 {
 	json_t *rows = json_array();
-	json_t *root = json_pack("{s:s, s:b, s:o}", "version", PROF_VERSION, "can_record",
-				 can_record, "features", rows);
+	json_t *root = json_pack("{s:s, s:s, s:b, s:o}", "schema", "prof-check/1", "version",
+				 PROF_VERSION, "can_record", can_record, "features", rows);
 
 	for (size_t i = 0; i < count; i++) {
 		const struct feature *f = &features[i];

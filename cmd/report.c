@@ -100,7 +100,7 @@ static void print_json(const struct report_options *o, const struct query *q,
 		       const struct profile_file *file, const struct report_rows *rows,
 		       struct strbuf *out)
 {
-	strbuf_adds(out, "{\"summary\": ");
+	strbuf_adds(out, "{\"schema\": \"prof-report/1\", \"summary\": ");
 	profile_summary_json(q, &file->counts, out);
 	strbuf_addf(out, ",\n\"%s\": ", rows_name(o));
 	listing_print_json(&rows->listing, out);

@@ -89,9 +89,12 @@ static void print(struct top *t, const struct profile *p, uint64_t until_ns)
 	if (query_select(&q, p, &filter, NULL))
 		return;
 	list(t, &q, &l);
-	strbuf_addf(&out, "{\"from\": %.9f, \"until\": %.9f, \"lost\": %" PRIu64 ", \"summary\": ",
-		    (double)filter.from / 1e9, (double)filter.until / 1e9,
-		    moving_count(t->moving).lost);
+	strbuf_addf(
+		&out,
+		"{\"schema\": \"prof-top/1\", \"from\": %.9f, \"until\": %.9f, \"lost\": %" PRIu64
+		", \"summary\": ",
+		(double)filter.from / 1e9, (double)filter.until / 1e9,
+		moving_count(t->moving).lost);
 	profile_summary_json(&q, &counts, &out);
 	strbuf_addf(&out, ", \"%s\": ", t->options.is_tree ? "tree" : "rows");
 	listing_print_json(&l, &out);

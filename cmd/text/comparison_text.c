@@ -133,7 +133,7 @@ void comparison_print_json(const struct comparison_text *t, struct strbuf *out)
 	const char *between = "";
 
 	comparison_headline(t, &headline);
-	strbuf_adds(out, "{");
+	strbuf_adds(out, "{\"schema\": \"prof-diff/1\", ");
 	add_text(out, "verdict", verdict_names[t->results->verdict]);
 	strbuf_adds(out, ", ");
 	add_text(out, "headline", strbuf_text(&headline));

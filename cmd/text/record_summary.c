@@ -159,7 +159,7 @@ static void set(json_t *at, const struct fact *fact)
 /* Writes one JSON object: the facts with a key, in the order of facts.def. */
 static void stats_write(const struct facts *facts, struct outfile *out)
 {
-	json_t *root = json_object();
+	json_t *root = json_pack("{s:s}", "schema", "prof-stats/1");
 	char *text;
 
 	for (enum fact_id id = 0; id < FACT_COUNT; id++) {

@@ -70,6 +70,6 @@ like "diff: rows" "$out" 'javascript.*`plain`'
 is "diff: no name is markup" "$(judge <<<"${out//&#+([0-9]);/}")" clean
 is "diff: the same as in a file" "$out" "$("$PROF" diff --force --markdown - --gate 'total=1%,[x](javascript:alert(1))=2%' hostile.json other.json)"
 run "$PROF" diff --force --format json hostile.json other.json
-like "diff: JSON" "$out" '^."verdict": "'
+like "diff: JSON" "$out" '^."schema": "prof-diff/1", "verdict": "'
 refuses "diff: twice the same" 2 'format' "$PROF" diff --force --format json --markdown x hostile.json other.json
 done_testing

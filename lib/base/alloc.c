@@ -9,21 +9,21 @@
 
 #include "lib/base/log.h"
 
-/* The exit status when the machine refuses. */
+/* Exit status when memory runs out. */
 #define EXIT_OUT_OF_MEMORY 125
 
 _Noreturn void alloc_failed(void)
 {
 	static bool has_failed;
 
-	/* Another thread may have none either: the first one ends both in a moment. */
+	/* A second thread that runs out of memory waits for the first, which ends the process. */
 	while (__atomic_exchange_n(&has_failed, true, __ATOMIC_RELAXED))
 		;
 	log_write("prof: out of memory\n");
 	_exit(EXIT_OUT_OF_MEMORY);
 }
 
-/* malloc(0) and realloc(p, 0) may give NULL without having failed. */
+/* malloc(0) and realloc(p, 0) may return NULL without having failed. */
 static size_t at_least_one(size_t size)
 {
 	return size ? size : 1;

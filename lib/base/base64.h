@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes as text of 64 characters, with padding (RFC 4648). */
+/* Base64 with padding (RFC 4648). */
 #ifndef PROF_LIB_BASE_BASE64_H
 #define PROF_LIB_BASE_BASE64_H
 

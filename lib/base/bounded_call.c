@@ -8,7 +8,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/workers.h"
 
-/* Freed by the last of caller and thread. */
+/* Freed by the caller or the thread, whichever finishes last. */
 struct call {
 	void (*run)(void *ctx);
 	void (*release)(void *ctx);
@@ -55,7 +55,7 @@ static void *run_call(void *ctx)
 	return NULL;
 }
 
-/* Waits for the end. False: the thread frees the call. */
+/* Waits for run() to return. On false, the thread frees the call. */
 static bool wait_for_end(struct call *c, uint64_t limit_ns)
 {
 	struct timespec until;

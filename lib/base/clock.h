@@ -15,16 +15,16 @@
 bool boot_id_read(uint8_t id[BOOT_ID_SIZE]);
 
 /*
- * Latest time accepted from a file, ns: 100 years after its clock began, with the machine, the
- * recording or the Unix epoch. The sum of two such times fits an int64_t.
+ * Latest time accepted from a file: 100 years, in ns, after the start of its clock (boot, start of
+ * the recording or the Unix epoch). The sum of two such times fits an int64_t.
  */
 #define CLOCK_TIME_MAX (36525ull * 86400 * 1000000000)
-/* Greater than any time; marks one that is missing, negative or beyond CLOCK_TIME_MAX. */
+/* Greater than any time; marks a time that is missing, negative or beyond CLOCK_TIME_MAX. */
 #define CLOCK_NO_TIME UINT64_MAX
 
 /*
- * Returns false for a time that no clock can show. An event with such a time counts, but is placed
- * at the end of its thread, or of its file, and does not extend that.
+ * Returns false for impossible times. An event with such a time is kept, but placed at the end of
+ * its thread or file, which it does not extend.
  */
 static inline bool clock_can_show(uint64_t ns)
 {
@@ -39,7 +39,7 @@ static inline uint64_t clock_time_from(double ns)
 
 uint64_t clock_monotonic_ns(void);
 uint64_t clock_realtime_ns(void);
-/* CPU time of this process so far, all threads, user and system. */
+/* CPU time of all threads of this process so far, user and system. */
 uint64_t clock_process_cpu_ns(void);
 /* CPU time of this thread so far. */
 uint64_t clock_thread_cpu_ns(void);

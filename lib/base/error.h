@@ -11,7 +11,7 @@
 #define PROF_LIB_BASE_ERROR_H
 
 struct error {
-	int code; /* negative errno, 0 without a failure */
+	int code; /* negative errno; 0: no failure */
 	char text[512]; /* one line that describes the failure, without a full stop */
 	char hint[256]; /* remedy; may be empty */
 };

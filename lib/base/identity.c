@@ -84,7 +84,7 @@ static char *user_name(uid_t uid)
 	return found ? xstrdup(entry.pw_name) : NULL;
 }
 
-/* Groups from the group database; only the main group for a user without an entry. */
+/* Returns the user's groups; without an entry in the group database, only the main group. */
 static struct identity_groups *groups_of(const struct identity *who)
 {
 	_cleanup_free_ char *name = user_name(who->uid);
@@ -110,7 +110,7 @@ static struct identity_groups *groups_of(const struct identity *who)
 
 /*
  * Calls the system call directly, because glibc's setgroups() changes every thread. It may fail
- * without CAP_SETGID or in a user namespace that denies it: such a process has no groups that its
+ * without CAP_SETGID or in a user namespace that denies it; the process then has no groups that its
  * user lacks.
  */
 static void set_groups(const struct identity_groups *groups)
@@ -148,7 +148,7 @@ static int change_capabilities(uint32_t drop, uint32_t raise, uint32_t *dropped)
 	return (*dropped || raise) && syscall(SYS_capset, &header, data) ? -errno : 0;
 }
 
-/* Leaves root unchanged; other users have such capabilities only from this program's file. */
+/* Leaves root unchanged; other users have these capabilities only from this program's file. */
 static struct identity assume_own_files(void)
 {
 	struct identity before = {.is_self = true};
@@ -190,7 +190,7 @@ struct identity identity_assume_ids(uid_t uid, gid_t gid)
 	};
 
 	set_groups(&none);
-	/* The kernel takes file capabilities only from a thread whose fsuid was 0. */
+	/* The kernel drops file capabilities only when a thread's fsuid changes from 0. */
 	if (getgroups(0, NULL) || !set_file_ids(uid, gid))
 		before.failure = -EPERM;
 	else
@@ -215,7 +215,7 @@ static long change_effective(const struct __user_cap_data_struct *data)
 	return syscall(SYS_capset, &header, data);
 }
 
-/* The system calls themselves, because glibc's functions change every thread. */
+/* Calls the system calls directly, because glibc's functions change every thread. */
 static bool set_effective_ids(uid_t uid, gid_t gid)
 {
 	return !syscall(SYS_setresgid, -1L, (long)gid, -1L) &&
@@ -252,7 +252,7 @@ struct identity identity_assume_all(const struct identity *who)
 
 static void restore_whole(struct identity_whole *whole)
 {
-	/* Root's own ids need no capability, which comes back last. */
+	/* Restoring root's ids needs no capability; capabilities come back last. */
 	syscall(SYS_setresuid, -1L, (long)whole->uid, -1L);
 	syscall(SYS_setresgid, -1L, (long)whole->gid, -1L);
 	change_effective(whole->capabilities);

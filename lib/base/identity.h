@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The user on whose behalf the program runs: the invoking one, also under sudo. */
+/* The user on whose behalf the program runs: under sudo, the invoking user. */
 #ifndef PROF_LIB_BASE_IDENTITY_H
 #define PROF_LIB_BASE_IDENTITY_H
 
@@ -13,10 +13,10 @@ struct identity_whole;
 struct identity {
 	uid_t uid;
 	gid_t gid;
-	bool is_self; /* the effective user already: nothing to switch */
-	/* Set only in the value that identity_assume_files() returns. */
+	bool is_self; /* the effective user is already this one: nothing to switch */
+	/* Set only in values that identity_assume_files() returns. */
 	struct identity_groups *groups;
-	uint32_t dropped; /* dropped capabilities, a bit each */
+	uint32_t dropped; /* bit mask of dropped capabilities */
 	struct identity_whole *whole; /* NULL: only file access is switched */
 	int failure; /* negative errno if nothing was switched; files must not be touched then */
 };
@@ -29,10 +29,10 @@ struct identity identity_of_invoker(void);
 
 /*
  * Accesses files as that user: switches the fsuid, fsgid and supplementary groups of this thread
- * alone until identity_restore_files(). The kernel takes the file capabilities (CAP_DAC_OVERRIDE,
- * CAP_FOWNER ...) from a thread whose fsuid is not 0, so root may do no more than the user. With
- * is_self, only drops these capabilities, which the program's file may have given to a user other
- * than root. Returns what to restore, exactly once.
+ * only, until identity_restore_files(). A thread whose fsuid is not 0 loses the file capabilities
+ * (CAP_DAC_OVERRIDE, CAP_FOWNER ...), so root may do no more than the user. With is_self, only
+ * drops these capabilities, which the program's file may have given to a user other than root.
+ * Returns the state to restore, exactly once.
  */
 struct identity identity_assume_files(const struct identity *who);
 /*

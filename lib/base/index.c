@@ -11,8 +11,8 @@
 #define FIRST_CAPACITY 16u
 
 /*
- * Callers may pass weak hashes, such as the key itself: the multiplication spreads them over the
- * top bits.
+ * Callers may pass weak hashes, such as the key itself: the multiplication moves their entropy to
+ * the top bits.
  */
 static uint32_t fold(uint64_t hash)
 {
@@ -89,7 +89,7 @@ void index_add(struct index *ix, uint64_t hash, uint32_t id)
 	ix->count++;
 }
 
-/* Moves back entries that a search would no longer find past the gap, so no tombstones collect. */
+/* Moves back entries that a search would no longer find past the gap, which avoids tombstones. */
 static void close_gap(struct index *ix, uint32_t gap)
 {
 	uint32_t mask = ix->capacity - 1;
@@ -138,8 +138,8 @@ static uint64_t load_u32(const uint8_t *at)
 }
 
 /*
- * Folds both halves of the product: unlike in a plain multiplication, no input bit changes the
- * result in a predictable way that the next word could undo.
+ * Folds both halves of the product: after a plain multiplication, the next word could cancel an
+ * input bit in a predictable way.
  */
 static uint64_t fold_product(uint64_t a, uint64_t b)
 {

@@ -34,7 +34,7 @@ static void reader_free(struct reader *r)
 }
 DEFINE_CLEANUP(struct reader *, reader_free)
 
-/* Reads the next bytes of the file to `to`, r->chunk_size of them; none at its end. */
+/* Reads up to r->chunk_size bytes of the file to `to`; 0 at its end. */
 static int read_some(struct reader *r, void *to, size_t room, struct error *err)
 {
 	ssize_t got;
@@ -53,7 +53,7 @@ static int fill_chunk(struct reader *r, struct error *err)
 	return read_some(r, r->chunk, CHUNK_SIZE, err);
 }
 
-/* The whole of a file that is not packed, or enough for the first chunk. */
+/* The whole of an uncompressed file, or enough for the first chunk. */
 static size_t first_capacity(const struct reader *r)
 {
 	struct stat status;

@@ -53,7 +53,7 @@ ssize_t read_at(int fd, void *data, size_t size, uint64_t offset)
 {
 	size_t done = 0;
 
-	/* No file has bytes there. */
+	/* No file can have bytes there. */
 	if (offset > INT64_MAX - size)
 		return 0;
 	while (done < size) {
@@ -105,7 +105,7 @@ int memory_file_write(const char *what, bool gzip, memory_file_writer *write, vo
 		      uint64_t *size, struct error *err)
 {
 	_cleanup_close_ int fd = memfd_create(what, MFD_CLOEXEC);
-	/* outfile closes its own. */
+	/* outfile closes its own descriptor. */
 	const struct outfile_options options = {
 		.fd = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1),
 		.path = what,

@@ -18,9 +18,9 @@ int open_regular(const char *path);
 /* Does the same for the file behind an O_PATH descriptor, which is borrowed. */
 int open_regular_place(int place);
 /*
- * The same for a name that the recorded program chose. Follows no link in /proc, which could lead
- * to files that this process has open. If `root` is not 0, it is an open directory that serves as
- * "/": no link and no ".." leads out of it, and even a relative path starts there.
+ * The same for a name chosen by the recorded program. Follows no link in /proc, which could lead to
+ * files that this process has open. If `root` is not 0, it is an open directory that serves as "/":
+ * neither links nor ".." can leave it, and even a relative path starts there.
  */
 int open_regular_named(int root, const char *path);
 
@@ -37,8 +37,8 @@ int write_at(int fd, const void *data, size_t size, uint64_t offset);
 typedef int memory_file_writer(void *ctx, struct outfile *out, struct error *err);
 
 /*
- * Calls write() once. Returns a descriptor, which the caller closes, and sets *size; on failure a
- * negative errno with err set. `what` names the content in messages: "the page".
+ * Calls write() once. Returns a descriptor, which the caller closes, and sets *size; on failure
+ * returns a negative errno with err set. `what` names the content in messages: "the page".
  */
 int memory_file_write(const char *what, bool gzip, memory_file_writer *write, void *ctx,
 		      uint64_t *size, struct error *err);

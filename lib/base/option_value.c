@@ -8,7 +8,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 
-/* Keeps nanoseconds within what a timer can be set to. */
+/* Keeps nanoseconds within the range of timers. */
 #define SECONDS_MAX 1e9
 #define NS_PER_SECOND 1e9
 
@@ -21,7 +21,7 @@ int option_parse_positive(const char *option, const char *value, double *number,
 	return 0;
 }
 
-/* Cuts the unit off the text. Returns its ns, or `unit_ns` without a unit. */
+/* Cuts the unit off the text. Returns the unit in ns, or `unit_ns` if there is none. */
 static double cut_unit(char *text, double unit_ns)
 {
 	static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Values of command line options. Each failure names the option, the value and the fault. */
+/* Values of command line options. Each error message names the option, the value and the fault. */
 #ifndef PROF_LIB_BASE_OPTION_VALUE_H
 #define PROF_LIB_BASE_OPTION_VALUE_H
 

@@ -43,9 +43,9 @@ struct outfile {
 	int fd, dir_fd;
 	char *path; /* path for messages */
 	char *name; /* name in dir_fd */
-	char *temp; /* temporary name in dir_fd; NULL: none, or no longer there */
-	bool is_unnamed; /* the file has no name yet, so it vanishes with its descriptor, however
-			    prof ends */
+	char *temp; /* temporary name in dir_fd; NULL: none, or already removed */
+	/* the file has no name yet, so it vanishes with its descriptor, however prof exits */
+	bool is_unnamed;
 	bool keeps_old, kept_old;
 	struct identity owner;
 	const bool *is_cancelled;
@@ -98,7 +98,7 @@ static bool folder_is_special(const struct outfile *f)
 	       folder.st_ino == dev.st_ino;
 }
 
-/* Finds out before the recording, not after it, whether the rename would fail. */
+/* Fails before the recording rather than after it if the rename would fail. */
 static int check_replaceable(const struct outfile *f, struct error *err)
 {
 	struct stat folder;
@@ -123,7 +123,7 @@ static void random_letters(char *letters)
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 	uint64_t value;
 
-	/* Names need not be secret, as O_EXCL makes them safe; they must only rarely be taken. */
+	/* Names need not be secret, because of O_EXCL; they must only rarely be taken. */
 	if (getrandom(&value, sizeof(value), GRND_NONBLOCK) != sizeof(value))
 		value = clock_monotonic_ns() * 0x9e3779b97f4a7c15ull ^ (uint64_t)getpid();
 	for (int i = 0; i < RANDOM_SIZE; i++, value /= sizeof(alphabet) - 1)
@@ -133,7 +133,7 @@ static void random_letters(char *letters)
 /* 0 or a negative errno. */
 typedef int make_fn(struct outfile *f, const char *name);
 
-/* Makes a file with a temporary name and stores that in f->temp. */
+/* Makes a file with a temporary name and stores the name in f->temp. */
 static int make_temporary(struct outfile *f, make_fn *make)
 {
 	/* The temporary name is longer than the final one, which may have the full NAME_MAX. */
@@ -175,7 +175,7 @@ static bool open_unnamed(struct outfile *f)
 	struct stat by_path, st;
 	char path[32];
 
-	/* Readable too, because it is copied if the file system refuses to name it in the end. */
+	/* Readable too: if the file system refuses to link it in the end, it is copied. */
 	f->fd = openat(f->dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (f->fd < 0)
 		return false;
@@ -401,7 +401,7 @@ static int copy_named(struct outfile *f, const char *name)
 	do {
 		size = sendfile(f->fd, from, &at, COPY_SIZE);
 	} while (size > 0 || (size < 0 && errno == EINTR));
-	/* The copy has the temporary name now, which gets removed. */
+	/* The copy has the temporary name now; remove it. */
 	if (size < 0)
 		f->failure = -errno;
 	check_close(f, dup(f->fd));
@@ -409,8 +409,8 @@ static int copy_named(struct outfile *f, const char *name)
 }
 
 /*
- * Links the final name if it is free, else a temporary one to be renamed. Some file systems refuse
- * links only when asked to: then writes the file once more.
+ * Links the final name if it is free, else a temporary name to be renamed. Copies the file if the
+ * file system refuses the link.
  */
 static int name_file(struct outfile *f)
 {
@@ -423,7 +423,7 @@ static int name_file(struct outfile *f)
 	return rc;
 }
 
-/* A file that cannot be renamed is replaced. */
+/* Renames the existing file to NAME.old; if that fails, the file will be replaced. */
 static void keep_old(struct outfile *f)
 {
 	_cleanup_free_ char *name = xasprintf("%s.old", f->name);
@@ -431,7 +431,7 @@ static void keep_old(struct outfile *f)
 	f->kept_old = renameat(f->dir_fd, f->name, f->dir_fd, name) == 0;
 }
 
-/* Names and renames the file; removes it after a failure. */
+/* Names and renames the file, or removes it after a failure. */
 static void settle_name(struct outfile *f)
 {
 	struct identity before;

@@ -113,7 +113,7 @@ void program_begin(const char *place, char **environment)
 	length = snprintf(program_again, PATH_MAX, "%.*s/%s", (int)folder, path, place);
 	if (length >= PATH_MAX)
 		strcpy(program_again, RUNNING);
-	/* Tools show the loader's name otherwise. */
+	/* Otherwise tools show the loader's name. */
 	prctl(PR_SET_NAME, name, 0, 0, 0);
 	show_variables(environment);
 }

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Commands by name, as execvp() looks them up. */
+/* Looks up commands in PATH, as execvp() does. */
 
 /*
  * Finds the first file with that name in PATH, regardless of its permissions. Allocates nothing. A
@@ -35,7 +35,7 @@ char *companion_path(const char *name);
  */
 void signal_name(int number, char to[SIGNAL_NAME_SIZE]);
 
-/* Paths below the root of the tarball, which may lie anywhere. */
+/* Paths below the root of the unpacked tarball. */
 #define PROGRAM_PROF "bin/prof"
 #define PROGRAM_VIEW "lib/prof/prof-view"
 #define PROGRAM_BROWSE "lib/prof/prof-browse"
@@ -46,7 +46,7 @@ void signal_name(int number, char to[SIGNAL_NAME_SIZE]);
 
 /*
  * Variables that the loader would obey, but that are meant for recorded programs: the launcher
- * replaces their first letter by PROGRAM_HIDDEN, in place.
+ * hides them by replacing their first letter with PROGRAM_HIDDEN, in place.
  */
 #define PROGRAM_LOADER_VARIABLES \
 	{ \
@@ -54,18 +54,18 @@ void signal_name(int number, char to[SIGNAL_NAME_SIZE]);
 	}
 #define PROGRAM_HIDDEN '_'
 
-/* Path that starts the program again. Only program_begin() changes it. */
+/* Path with which the program can be started again. Only program_begin() changes it. */
 extern char program_again[];
 
 /*
- * Sets where the program lies, one of the paths above, and undoes the launcher's changes to
+ * Sets the program's place, one of the paths above, and undoes the launcher's changes to
  * `environment`. Call before threads run; without this call, no launcher is assumed.
  */
 void program_begin(const char *place, char **environment);
 
 /*
- * Returns the offset in /proc/self/cmdline at which the program's own words begin, after the
- * launcher's. The first of them is the file that the loader runs, in place of the program's name.
+ * Returns the offset in /proc/self/cmdline of the program's own words, after the launcher's. The
+ * first one is the file that the loader runs, in place of the program's name.
  */
 size_t program_first_word(void);
 

@@ -9,7 +9,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/text.h"
 
-/* True for characters without a meaning to any shell. */
+/* True for characters that are special to no shell. */
 static bool is_plain(unsigned char c)
 {
 	return isalnum(c) || (c && strchr("@%+=:,./_-", c));

@@ -30,7 +30,7 @@ static void sort_few(struct radix_row *rows, size_t count)
 	}
 }
 
-/* Turns counts into the places where rows with each digit begin. */
+/* Turns counts into start positions of rows with each digit. */
 static void add_up(size_t *counts)
 {
 	size_t sum = 0;
@@ -64,7 +64,7 @@ void radix_sort(struct radix_row *rows, size_t count)
 		size_t *places = counts + (size_t)pass * DIGITS;
 		struct radix_row *swap = from;
 
-		/* Skip digits that are equal in all rows, as the high ones mostly are. */
+		/* Skip digits that are equal in all rows, as the high ones usually are. */
 		if (places[digit_of(&rows[0], pass)] == count)
 			continue;
 		add_up(places);

@@ -14,7 +14,7 @@
 #include "lib/base/identity.h"
 #include "lib/base/open_file.h"
 
-/* Shown by the kernel for ids without a mapping; owns nothing, or should not. */
+/* The kernel shows this id for ids without a mapping; it should own nothing. */
 #define OVERFLOW_ID 65534
 
 void readers_release(struct readers *readers)
@@ -38,7 +38,7 @@ static bool has_mode(const char *path, mode_t mode)
 	return stat(path, &st) == 0 && (st.st_mode & mode) == mode;
 }
 
-/* Checks the file and every folder on its path without links, from the root on. */
+/* Checks the file, and every folder on its link-free path from the root on. */
 static bool is_open_to_all(int fd)
 {
 	char name[32], path[PATH_MAX];

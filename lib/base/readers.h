@@ -26,7 +26,7 @@ void readers_release(struct readers *readers);
 /* Adds the reader unless it is already in the list. */
 void readers_add(struct readers *readers, struct reader reader);
 
-/* readers_open(): this process can read the file, but not all readers can. */
+/* Returned by readers_open(): this process can read the file, but not all readers can. */
 #define READERS_REFUSED (-EKEYREJECTED)
 
 /*

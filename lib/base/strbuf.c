@@ -12,7 +12,7 @@
 #include "lib/base/vec.h"
 
 /*
- * Makes room for `size` more bytes and the terminator. On overflow asks for an impossible amount,
+ * Makes room for `size` more bytes and the terminator. An overflow becomes an impossible request,
  * which ends the process.
  */
 static void reserve(struct strbuf *s, size_t size)

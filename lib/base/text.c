@@ -31,7 +31,7 @@ static bool has(const struct range *ranges, size_t count, uint32_t point)
 	return false;
 }
 
-/* Blocks of Unicode 15. */
+/* Wide and zero-width blocks of Unicode 15. */
 static size_t width_of_point(uint32_t point)
 {
 	static const struct range none[] = {{0x0300, 0x036f}, {0x0483, 0x0489},	 {0x0591, 0x05bd},
@@ -50,7 +50,7 @@ static size_t width_of_point(uint32_t point)
 	return 1 + has(two, sizeof(two) / sizeof(two[0]), point);
 }
 
-/* Bytes of the character at text, and the columns that it takes. */
+/* Returns the size of the character at text, and its width in columns. */
 static size_t step(const char *text, size_t *width)
 {
 	size_t size = text_utf8_length(text, strlen(text));
@@ -95,7 +95,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\n';
 }
 
-/* Takes the text up to the closing quote and leaves `at` after it; false if none. */
+/* Takes the text up to the closing quote and moves *at past it; false if there is none. */
 static bool take_quoted(const char **at, char quote, struct strbuf *word)
 {
 	for (; **at && **at != quote; ++*at) {
@@ -157,7 +157,7 @@ void words_free(char **words)
 }
 
 #define WORD_MAX 32
-/* Allow one mistake per this many letters, and one in a word of two. */
+/* Allow one mistake per this many letters, and one in a word of two letters. */
 #define LETTERS_PER_MISTAKE 3
 
 static size_t min(size_t a, size_t b)
@@ -235,7 +235,7 @@ static int digit_value(char c)
 	return INT32_MAX;
 }
 
-/* Leaves *at alone on failure. */
+/* Leaves *at unchanged on failure. */
 static bool scan(const char **at, const char *end, int base, uint64_t *value)
 {
 	const char *p = *at;
@@ -385,7 +385,7 @@ uint32_t text_code_point(const char *text, size_t length)
 	return point;
 }
 
-/* Control and format characters (Cc, Cf), and the separators of lines, as of Unicode 15. */
+/* Control and format characters (Cc, Cf), and line separators, as of Unicode 15. */
 static bool steers_terminal(uint32_t point)
 {
 	static const struct {
@@ -424,7 +424,7 @@ void text_to_line(char *text)
 	*text = '\0';
 }
 
-/* Files in /proc have no size and give a page or a line at a time: read to the end. */
+/* Files in /proc report no size and return a page or a line at a time: read to the end. */
 char *text_read_fd(int fd, size_t max, size_t *size)
 {
 	_cleanup_free_ char *text = NULL;

@@ -17,7 +17,7 @@ size_t text_width(const char *text);
  */
 char *text_cut(const char *text, size_t width, bool keeps_end);
 
-/* A command line, split into words by the quoting rules of a shell, without expansions. */
+/* Splits a command line into words. */
 
 /*
  * Words are separated by blanks; quotes and backslashes work as in a shell. Returns a
@@ -46,7 +46,7 @@ const char *near_miss(const char *word, const char *const *candidates, size_t co
  */
 #define PATH_DELETED " (deleted)"
 
-/* Returns `one` or `many`, by the count. */
+/* Returns `one` or `many`, depending on the count. */
 const char *text_counted(uint64_t count, const char *one, const char *many);
 
 bool text_starts_with(const char *text, const char *prefix);
@@ -80,8 +80,8 @@ uint32_t text_code_point(const char *text, size_t length);
 void text_to_line(char *text);
 
 /*
- * Reads a whole (pseudo) file, terminated, at most max bytes; NULL with errno set. The caller frees
- * it.
+ * Reads a whole (pseudo) file of at most max bytes as a terminated string; NULL with errno set on
+ * failure. The caller frees it.
  */
 char *text_read_file(const char *path, size_t max, size_t *size);
 char *text_read_fd(int fd, size_t max, size_t *size);

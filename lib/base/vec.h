@@ -55,7 +55,7 @@ void *vec_shrink(void *items, size_t *capacity, size_t count, size_t item_size);
 	((v)->items = vec_shrink((v)->items, &(v)->capacity, (v)->count, sizeof(*(v)->items)))
 #define vec_last(v) ((v)->items[(v)->count - 1])
 #define vec_clear(v) ((void)((v)->count = 0))
-/* Returns the order of two numbers, for comparisons. */
+/* Three-way comparison of two numbers. */
 static inline int compare_u64(uint64_t a, uint64_t b)
 {
 	return (a > b) - (a < b);

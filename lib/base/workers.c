@@ -11,9 +11,9 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 
-/* Nine times the share of a CPU that others get. */
+/* At this niceness, Linux grants nine times the CPU share of a normal thread. */
 #define NICENESS (-10)
-/* The calling thread, for Linux. */
+/* To setpriority(), 0 is the calling thread. */
 #define SELF 0
 
 void urgency_raise(void)
@@ -28,9 +28,9 @@ void urgency_lower(void)
 		setpriority(PRIO_PROCESS, SELF, 0);
 }
 
-/* Time that a thread gets to end. */
+/* Time limit for joining a thread. */
 #define JOIN_NS 500000000
-/* Between two calls while a thread runs. */
+/* Interval between two calls while a thread runs. */
 #define BESIDE_NS 20000000
 
 static bool are_left;
@@ -44,7 +44,7 @@ int thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	code = pthread_create(thread, NULL, run, ctx);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	/* The name is optional. */
+	/* Naming the thread is optional. */
 	if (!code)
 		pthread_setname_np(*thread, name);
 	return code;
@@ -118,19 +118,19 @@ bool threads_are_left(void)
 	return __atomic_load_n(&are_left, __ATOMIC_RELAXED);
 }
 
-/* More threads would only multiply the memory … */
+/* More threads would only use more memory … */
 #define MAX_THREADS 8u
-/* … unless they stand still. */
+/* … unless they are blocked. */
 #define MAX_STILL_THREADS 64u
 #define CHECK_NS 50000000ull
-/* Jobs that were not begun get threads of their own after this long without progress. */
+/* After this long without progress, jobs not yet begun get new threads. */
 #define STILL_NS 250000000ull
-/* Time that jobs get to finish after WORKERS_HURRY. */
+/* Time limit for jobs to finish after WORKERS_HURRY. */
 #define HURRY_NS 2000000000ull
 /* Waiting itself uses up to this much CPU time. */
 #define PROGRESS_CPU_NS 1000000ll
 
-/* Signs of life of all threads but the caller's. */
+/* CPU time and context switches of all threads but the caller's, as signs of progress. */
 struct pace {
 	int64_t cpu_ns, switches; /* differences between consecutive readings */
 };
@@ -246,7 +246,7 @@ static void wait_a_moment(struct pool *pool)
 		pthread_cond_wait(&pool->changed, &pool->lock);
 }
 
-/* Asks the caller, without the lock. */
+/* Asks the caller, without holding the lock. */
 static void report_progress(struct pool *pool, uint64_t now)
 {
 	size_t done = pool->done;
@@ -274,7 +274,7 @@ static bool is_stalled(const struct pool *pool, uint64_t now)
 	return pool->jobs.stall_ns && still >= pool->jobs.stall_ns;
 }
 
-/* Looks how things go, now and then; with the lock. */
+/* Checks progress at intervals. Call with the lock held. */
 static void watch(struct pool *pool)
 {
 	uint64_t now = clock_monotonic_ns();
@@ -318,7 +318,9 @@ static void take_all(struct pool *pool)
 	}
 }
 
-/* Waits for the threads, unless something is given up. With the lock. True: all have ended. */
+/*
+ * Waits for the threads, unless a job is given up. Call with the lock held. True if all have ended.
+ */
 static bool end_threads(struct pool *pool)
 {
 	uint64_t end;
@@ -335,7 +337,7 @@ unsigned int workers_default(void)
 {
 	cpu_set_t cpus;
 
-	/* A machine with more CPUs than the set has room for has enough of them. */
+	/* A machine with more CPUs than fit in the set has enough of them. */
 	if (sched_getaffinity(0, sizeof(cpus), &cpus) != 0)
 		return MAX_THREADS;
 	return (unsigned int)CPU_COUNT(&cpus);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Runs jobs in threads and returns results in job order, regardless of the order in which they
- * finish. A job that reads files may block forever on a network file system. Once no thread of the
- * process but the caller's has used a CPU or returned from a wait for a while, running jobs are
- * given up and their threads left behind.
+ * finish. A job that reads files may block forever on a network file system. If for a while no
+ * thread but the caller's has used a CPU or returned from a wait, running jobs are given up and
+ * their threads left behind.
  */
 #ifndef PROF_LIB_BASE_WORKERS_H
 #define PROF_LIB_BASE_WORKERS_H
@@ -34,20 +34,20 @@ void urgency_lower(void);
  */
 int thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *ctx);
 /*
- * Calls run(ctx) in a thread of that name, and meanwhile(arg) in the caller's every 20 ms until it
- * has ended. The thread has normal priority. If no thread can be started, calls run(ctx) in the
- * caller's.
+ * Calls run(ctx) in a thread of that name, and meanwhile(arg) in the caller's thread every 20 ms
+ * until it has ended. The thread has normal priority. If no thread can be started, calls run(ctx)
+ * in the caller's.
  */
 void thread_run_beside(const char *name, void (*run)(void *ctx), void *ctx,
 		       void (*meanwhile)(void *arg), void *arg);
 /* Initializes a condition whose timed waits use CLOCK_MONOTONIC. */
 void thread_cond_init(pthread_cond_t *cond);
 /*
- * Joins a thread that ends soon unless a file system blocks it. False: it was left behind, so
- * memory it uses must stay allocated.
+ * Joins a thread that ends soon unless a file system blocks it. Returns false if it was left
+ * behind; memory it uses must then stay allocated.
  */
 bool thread_join_soon(pthread_t thread);
-/* Notes that a thread was left behind: memory it may use must not be freed any more. */
+/* Notes that a thread was left behind: memory it may use must no longer be freed. */
 void threads_leave(void);
 /*
  * True if a thread was left behind. The process must then end by _exit(), freeing nothing before.
@@ -67,13 +67,13 @@ struct worker_jobs {
 	/* Called in one of the threads. */
 	void (*run)(void *ctx, size_t job);
 	/*
-	 * Called in the caller's thread once the job has run and all earlier ones were taken or
+	 * Called in the caller's thread once the job has run and all earlier jobs were taken or
 	 * given up.
 	 */
 	void (*take)(void *ctx, size_t job);
-	/* Called instead for a job that still runs or was never begun. NULL: nothing to do. */
+	/* Called instead for a job that is still running or was never begun. May be NULL. */
 	void (*abandon)(void *ctx, size_t job);
-	/* Called a few times a second in the caller's thread. NULL: go on. */
+	/* Called a few times a second in the caller's thread. NULL: always go on. */
 	enum workers_wish (*progress)(void *ctx, size_t done);
 	void *ctx;
 };
@@ -82,8 +82,8 @@ struct worker_jobs {
 unsigned int workers_default(void);
 /*
  * Returns when all jobs are taken or given up. `threads` must be at least 1 and may exceed the
- * number of jobs; more are started while some are blocked. False: threads were left behind, so
- * everything that the jobs use must live as long as the process.
+ * number of jobs; more are started while some are blocked. Returns false if threads were left
+ * behind: everything that the jobs use must then live as long as the process.
  */
 bool workers_run(const struct worker_jobs *jobs, unsigned int threads);
 

@@ -37,7 +37,7 @@ static char skip_space(struct json_cursor *s)
 	return s->at < s->size && !s->failed ? s->text[s->at] : '\0';
 }
 
-/* Most texts have no space between values. */
+/* Most files have no space between values. */
 static inline char peek(struct json_cursor *s)
 {
 	if (s->at < s->size && s->text[s->at] > ' ' && !s->failed)
@@ -59,8 +59,8 @@ static bool take(struct json_cursor *s, char c)
 }
 
 /*
- * Goes to the next item of a list between these brackets: after the first bracket or a comma. Skips
- * the item before if the caller has not consumed it: no value ends with one of `begins`.
+ * Moves to the next item of a list in these brackets: after the opening bracket or a comma. Skips
+ * the previous item if the caller has not consumed it: no value ends with one of `begins`.
  */
 static bool enter(struct json_cursor *s, bool is_first, char open, char close, const char *begins)
 {
@@ -95,7 +95,7 @@ static bool is_escape(const struct json_cursor *s)
 	return c && strchr("\"\\/bfnrtu", c);
 }
 
-/* Goes after the closing quote. */
+/* Moves past the closing quote. */
 static bool skip_string(struct json_cursor *s, struct span *inside)
 {
 	if (!take(s, '"'))
@@ -124,7 +124,7 @@ bool json_cursor_element(struct json_cursor *s, size_t row)
 {
 	if (!enter(s, !row, '[', ']', "[,"))
 		return false;
-	/* "[1,]": a comma promises a value. */
+	/* "[1,]": a value must follow the comma. */
 	return peek(s) == ']' ? fail(s) : true;
 }
 
@@ -196,7 +196,7 @@ static bool skip_word(struct json_cursor *s, const char *word)
 	return true;
 }
 
-/* Smaller objects and arrays are not worth a row of struct json_ends. */
+/* Smaller objects and arrays are rescanned instead of remembered in struct json_ends. */
 #define LARGE 16384
 
 static struct span *end_row(const struct json_cursor *s)
@@ -279,7 +279,7 @@ bool json_cursor_i64(struct json_cursor *s, int64_t *value)
 		    __builtin_sub_overflow(number, *at - '0', &number))
 			return fail(s);
 	}
-	/* No digit, a leading zero, a point or an exponent: no integer. */
+	/* Not an integer: no digit, a leading zero, a point or an exponent. */
 	if (s->failed || at == start || (at - start > 1 && *start == '0') ||
 	    (at < end && strchr(".eE", *at) && *at))
 		return fail(s);
@@ -364,7 +364,7 @@ static void add_utf8(struct strbuf *text, uint32_t c)
 	strbuf_add(text, bytes, size);
 }
 
-/* Decodes "uXXXX" at `at`, both halves of a surrogate pair. Returns its length; 0: failed. */
+/* Decodes "uXXXX" at `at`, or both halves of a surrogate pair. Returns its length; 0 on failure. */
 static size_t add_unicode(struct json_cursor *s, size_t at, size_t end, struct strbuf *text)
 {
 	uint32_t high, low;
@@ -387,7 +387,7 @@ static size_t add_unicode(struct json_cursor *s, size_t at, size_t end, struct s
 	return size;
 }
 
-/* Decodes the characters after a backslash; returns their number; 0: failed. */
+/* Decodes the characters after a backslash. Returns their number; 0 on failure. */
 static size_t add_escaped(struct json_cursor *s, size_t at, size_t end, struct strbuf *text)
 {
 	static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";

@@ -45,25 +45,27 @@ struct json_cursor {
 };
 
 void json_cursor_init(struct json_cursor *s, const char *text, size_t size);
-/* Returns a cursor over a part of the same text; offsets remain relative to the whole. */
+/*
+ * Returns a cursor over a part of the same text; offsets still count from the start of the whole.
+ */
 struct json_cursor json_cursor_within(const struct json_cursor *s, struct span span);
 
 /*
- * Returns the first character of the next value; '\0' at the end and after a failure. Consumes
- * nothing.
+ * Returns the first character of the next value without consuming it; '\0' at the end and after a
+ * failure.
  */
 char json_cursor_peek(struct json_cursor *s);
 /*
- * Goes to the next member of the object that begins here; `key` is the text between the quotes, and
- * 0, 0 before the first member. Skips the value before unless the caller has consumed it.
+ * Moves to the next member of the object that begins here. `key` is the text between the quotes;
+ * pass 0, 0 for the first member. Skips the previous value unless the caller has consumed it.
  */
 bool json_cursor_member(struct json_cursor *s, struct span *key);
-/* Goes to the next element of the array that begins here, in the same way; `row` is its number. */
+/* Moves to the next element of the array that begins here in the same way; `row` is its number. */
 bool json_cursor_element(struct json_cursor *s, size_t row);
 
 #define json_for_each_member(s, key) for (struct span key = {0}; json_cursor_member(s, &key);)
 #define json_for_each_element(s, row) for (size_t row = 0; json_cursor_element(s, row); row++)
-/* Do the same, but a value of any other type has no members or elements. */
+/* The same, but a value of any other type counts as empty. */
 #define json_for_each_member_if_any(s, key) \
 	for (struct span key = {0}; \
 	     (key.end || json_cursor_peek(s) == '{') && json_cursor_member(s, &key);)
@@ -90,16 +92,16 @@ bool json_cursor_string(struct json_cursor *s, struct strbuf *text);
  */
 char *json_cursor_text(struct json_cursor *s);
 /*
- * Finds the values of members of the object at the cursor. Leaves spans of missing members
- * unchanged. False if it is damaged or not an object.
+ * Finds the values of the named members of the object at the cursor. Leaves spans of missing
+ * members unchanged. Returns false if the object is damaged or the value is not an object.
  */
 bool json_cursor_find(struct json_cursor s, const char *const *names, struct span *spans);
 /* True if nothing but white space follows. */
 bool json_cursor_end(struct json_cursor *s);
 
-/* True if the span has this text. */
+/* True if the span equals this text. */
 bool span_is(const struct json_cursor *s, struct span span, const char *text);
-/* Does the same for one of several strings, NULL-terminated. */
+/* Does the same for a NULL-terminated list of strings. */
 bool span_is_one_of(const struct json_cursor *s, struct span span, const char *const *texts);
 
 #endif

@@ -26,7 +26,7 @@ bool decimal_parse_scientific(const char *text, size_t size, struct decimal *val
 	return true;
 }
 
-/* Parses digits after a point, to thousand millionths. Returns the place after them. */
+/* Parses digits after a point, to nine decimal places. Returns the position after them. */
 static const char *parse_fraction(const char *at, const char *end, uint64_t *fraction)
 {
 	static const uint32_t units[] = {1000000000, 100000000, 10000000, 1000000, 100000,

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A number in millionths: millionths + thousandths / 1000. Both have its sign. */
+/* A number in millionths: millionths + thousandths / 1000. Both members have its sign. */
 struct decimal {
 	int64_t millionths;
 	int32_t thousandths; /* thousandths of a millionth: -999 to 999 */

@@ -90,7 +90,7 @@ static void open_bracket(struct jsonw *w, char bracket)
 
 static void close_bracket(struct jsonw *w, char bracket)
 {
-	/* No comma goes before the value of a key. */
+	/* No comma goes between a key and its value. */
 	w->is_first = true;
 	w->at = jsonw_begin_value(w);
 	*w->at++ = bracket;
@@ -164,8 +164,8 @@ char *jsonw_column_begin(struct jsonw *w, const char *key)
 void jsonw_column_end(struct jsonw *w, char *at)
 {
 	/*
-	 * at[-1] is the last comma, or the bracket of an empty column; only a value makes room by
-	 * flushing.
+	 * at[-1] is the last comma, or the bracket of an empty column: only writing a value can
+	 * flush.
 	 */
 	if (at[-1] == ',')
 		at--;
@@ -174,7 +174,7 @@ void jsonw_column_end(struct jsonw *w, char *at)
 	w->is_first = false;
 }
 
-/* Number of leading bytes that need no escape in a JSON string. */
+/* Returns the number of leading bytes that need no escape in a JSON string. */
 static size_t plain_length(const char *text, size_t size)
 {
 	size_t i = 0;

@@ -24,15 +24,15 @@
 #include "lib/base/outfile.h"
 #include "lib/base/strbuf.h"
 
-/* Room after `limit` for anything but a string: comma, sign, 20 digits, stores of 8 bytes. */
+/* Room after `limit` for any value but a string: comma, sign, 20 digits, stores of 8 bytes. */
 #define JSONW_SLACK 64
 
 struct jsonw {
 	struct outfile *out; /* destination, or NULL */
 	struct strbuf *text;
 	char *buffer, *at;
-	char *limit; /* a value that begins here or later first flushes the buffer */
-	bool is_first; /* no comma is due before the next value */
+	char *limit; /* a value that would begin here or later flushes the buffer first */
+	bool is_first; /* no comma is needed before the next value */
 };
 
 void jsonw_init(struct jsonw *w, struct outfile *out);
@@ -52,9 +52,9 @@ void jsonw_key(struct jsonw *w, const char *key);
 /* Replaces invalid UTF-8 as jsonw_clean() does. */
 void jsonw_string(struct jsonw *w, const char *text, size_t size);
 void jsonw_cstring(struct jsonw *w, const char *text);
-/* Writes a value that the caller has formatted. */
+/* Writes a value that the caller has already formatted. */
 void jsonw_raw_value(struct jsonw *w, const void *data, size_t size);
-/* Writes bytes between values, or the rest of one. */
+/* Writes bytes between values, or the remaining bytes of a value. */
 void jsonw_raw(struct jsonw *w, const void *data, size_t size);
 
 /* Returns true for valid UTF-8. */
@@ -65,7 +65,7 @@ void jsonw_clean(struct strbuf *s, const char *text, size_t size);
 /* "0000" … "9999" in a row, four bytes each. */
 extern const char jsonw_fours[40001];
 
-/* `value` below 10^8 as eight ASCII digits, the first in the lowest byte. */
+/* Returns `value`, below 10^8, as eight ASCII digits, the first in the lowest byte. */
 static inline uint64_t jsonw_digits(uint32_t value)
 {
 	uint32_t upper, lower;
@@ -98,7 +98,7 @@ static inline char *jsonw_format_u64(char *at, uint64_t value)
 	if (__builtin_expect(value >= 100000000, 0))
 		return jsonw_format_large_u64(at, value);
 	digits = jsonw_digits((uint32_t)value);
-	/* The bit keeps the last digit if all are 0. */
+	/* The extra bit keeps the last digit if all are 0. */
 	leading = (unsigned int)__builtin_ctzll((digits ^ JSONW_ZEROS) | 1ull << 56) / 8;
 	jsonw_store(at, digits >> 8 * leading);
 	return at + 8 - leading;

@@ -80,8 +80,8 @@ bool capture_block_is_good(const struct capture_block *f)
 /* Bytes to read at once when searching for the next block. */
 #define SEARCH_SIZE ((size_t)64 << 10)
 /*
- * Limit of bytes wasted on blocks with a valid header and damaged contents. A forged file cannot
- * make the search take longer than this plus the file's own size.
+ * Limit of bytes wasted on blocks with a valid header and damaged contents: bounds the search in a
+ * forged file to this plus the file's own size.
  */
 #define VAIN_MAX ((uint64_t)64 << 20)
 /*
@@ -91,7 +91,7 @@ bool capture_block_is_good(const struct capture_block *f)
 #define RAW_FREE ((uint64_t)64 << 20)
 #define RAW_RATIO 40
 
-/* Stacks of samples before the end of a part may come this much later. */
+/* Late stacks of samples before to_ns arrive within this time. */
 #define LATE_NS 1000000000ull
 
 /* A place where reading can start. */
@@ -111,15 +111,15 @@ struct block_reader {
 	uint64_t raw_total, packed_total; /* total bytes of blocks so far */
 	struct capture_counts counts;
 	uint64_t first_at; /* position of the state to start with; 0: the file's beginning */
-	uint64_t to_ns; /* records after this time are not wanted */
+	uint64_t to_ns; /* time of the last record to return */
 	bool is_past; /* a record after to_ns was read */
 	bool is_skipped; /* the block was not read because it is not needed */
 	bool is_begun; /* a block of the stream was read */
 	bool is_window;
-	bool is_late; /* the state of the next window was read */
+	bool is_late; /* the state at the start of the next window was read */
 	bool has_late; /* a block after that state was read */
 	bool is_settled; /* no more blocks of the previous window can follow */
-	bool wants_state; /* blocks are missing: the next state block makes up for them */
+	bool wants_state; /* blocks are missing, and the next state block replaces them */
 	struct block_contents *out; /* destination for the current block */
 	uint8_t *packed;
 	struct block_unpacker *unpacker;
@@ -144,7 +144,7 @@ static int read_header(struct block_reader *r, struct error *err)
 	return ret;
 }
 
-/* True if the block with this header must be read. Others need not even be whole. */
+/* True if the block with this header must be read. Other blocks may be truncated. */
 static bool is_wanted(struct block_reader *r)
 {
 	const struct capture_block *f = &r->out->block;
@@ -229,7 +229,9 @@ static int find_magic(struct block_reader *r, uint64_t *at)
 	return 0;
 }
 
-/* Moves to the next whole block and reads it. As read_block(), but 0 at the end of the file. */
+/*
+ * Moves to the next whole block and reads it. Like read_block(), but 0 means the end of the file.
+ */
 static int next_whole_block(struct block_reader *r)
 {
 	uint64_t start = r->at, at = start;
@@ -256,17 +258,20 @@ static void note_missing(struct block_reader *r)
 	if (f->sequence <= r->sequence)
 		return;
 	r->out->is_after_gap = true;
-	/* Nothing is missing that lies before the part that is read. */
+	/* Nothing before the selected part counts as missing. */
 	if (f->samples > r->samples && (r->is_begun || !r->first_at))
 		r->out->lost_samples = f->samples - r->samples;
-	/* The next window counts that itself. */
+	/* The next window counts its missing blocks itself. */
 	if (r->has_late)
 		r->out->lost_samples = 0;
 	r->counts.lost_samples += r->out->lost_samples;
 	r->wants_state = true;
 }
 
-/* Counts only the part of the file that was read: the rest may be a hole. */
+/*
+ * True if the records are too many for the size of the part read: the rest of the file may be a
+ * hole.
+ */
 static bool is_swollen(struct block_reader *r)
 {
 	r->raw_total += r->out->block.raw_size;
@@ -274,7 +279,7 @@ static bool is_swollen(struct block_reader *r)
 	return r->raw_total > RAW_FREE + RAW_RATIO * r->packed_total;
 }
 
-/* Enters a block of the stream, and notes where the stream continues. */
+/* Handles a block of the stream, and notes where the stream continues. */
 static void enter_stream(struct block_reader *r)
 {
 	const struct capture_block *f = &r->out->block;
@@ -289,7 +294,7 @@ static void enter_stream(struct block_reader *r)
 	r->is_begun = true;
 	r->sequence = f->sequence + 1;
 	r->samples = f->samples;
-	/* The state before it, if it was wanted, has been read. */
+	/* Any state that was needed before this block has been read. */
 	if (f->flags & CAPTURE_BLOCK_EPOCH)
 		r->wants_state = false;
 }
@@ -345,7 +350,10 @@ int block_reader_next(struct block_reader *r, struct block_contents *out)
 	return out->result;
 }
 
-/* The end of a recording begins with a state: nothing is missing before it. */
+/*
+ * Handles a file that holds only the end of a recording: it begins with a state, and nothing is
+ * missing before it.
+ */
 static void find_start(struct block_reader *r)
 {
 	struct capture_block f;
@@ -390,7 +398,7 @@ const struct capture_header *block_reader_header(const struct block_reader *r)
 	return &r->header;
 }
 
-/* Notes an epoch whose state is complete from its first block on. */
+/* Notes an epoch if its state is complete from the first block on. */
 static bool note_epoch(struct epoch *e, const struct capture_block *f, uint64_t at)
 {
 	if (f->flags & CAPTURE_BLOCK_STATE) {
@@ -403,7 +411,7 @@ static bool note_epoch(struct epoch *e, const struct capture_block *f, uint64_t 
 	return f->flags & CAPTURE_BLOCK_EPOCH && e->at && f->sequence == e->sequence && !e->left;
 }
 
-/* Seeks over the blocks by their headers. Returns 0 or a negative errno. */
+/* Searches block headers for the epoch to start with. Returns 0 or a negative errno. */
 static int find_epoch(struct block_reader *r, uint64_t from_ns, struct epoch *found)
 {
 	struct epoch next = {0};

@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 /*
- * A part of a capture that becomes a capture of its own with a different header: the end that is
- * kept, or one of consecutive windows.
+ * A part of a capture that becomes a capture of its own with a different header: the retained end,
+ * or one of consecutive windows.
  */
 
 struct capture_window {
@@ -20,8 +20,8 @@ struct capture_window {
 	uint64_t end_ns; /* start of the next window; 0: the recording ended */
 	uint64_t next_at; /* offset of the next window; 0: none yet */
 	uint64_t held; /* number of samples in the window; 0: unknown */
-	uint64_t start_realtime_ns; /* CLOCK_REALTIME, set by the caller instead of the writer */
-	uint64_t sequence, samples; /* values of the header of the next block */
+	uint64_t start_realtime_ns; /* CLOCK_REALTIME; set by the caller, not by the writer */
+	uint64_t sequence, samples; /* sequence and sample counters for the next block's header */
 };
 
 /*
@@ -30,10 +30,10 @@ struct capture_window {
  */
 int capture_window_copy(const struct capture_window *w, int from, int to);
 
-/* A byte above 127 and both kinds of line end reveal transfers in text mode, as in PNG files. */
+/* A byte above 127 and both kinds of line end reveal text-mode transfers, as in PNG files. */
 #define CAPTURE_MAGIC "\x89prof\r\n\x1a"
 #define CAPTURE_MAGIC_SIZE 8
-/* Version 1 has no columns, version 2 no epochs, version 3 no shapes for waits in columns. */
+/* Version 1 has no columns, version 2 no epochs, version 3 no column shapes for waits. */
 #define CAPTURE_VERSION 4
 #define CAPTURE_BOOT_ID_SIZE 16
 
@@ -42,7 +42,7 @@ struct capture_header {
 	uint32_t version;
 	uint32_t size; /* offset of the first block */
 	uint8_t boot_id[CAPTURE_BOOT_ID_SIZE];
-	/* The same moment by two clocks: CLOCK_MONOTONIC, and since the Unix epoch. */
+	/* The same moment by CLOCK_MONOTONIC and since the Unix epoch. */
 	uint64_t start_ns, start_realtime_ns;
 	uint16_t machine; /* e_machine */
 	uint16_t reserved;
@@ -53,7 +53,7 @@ struct capture_header {
 
 /* capture_block.flags */
 enum {
-	CAPTURE_BLOCK_END = 1 << 0, /* the recording ended here, by itself */
+	CAPTURE_BLOCK_END = 1 << 0, /* the recording ended normally here */
 	/* Holds contents of files (REC_FILE), outside of the stream: sequence and samples are 0. */
 	CAPTURE_BLOCK_FILE = 1 << 1,
 	CAPTURE_BLOCK_COLUMNS = 1 << 2, /* the records are in columns, see columns.h */

@@ -17,9 +17,9 @@
 
 struct block_ahead;
 
-/* One is in use while the others are filled. */
+/* One buffer is in use while the others are filled. */
 #define SLOTS 4u
-/* Files with few blocks are read before a thread could help. */
+/* Files with fewer blocks than this are read before a thread could help. */
 #define FRAMES_WITHOUT 8u
 
 struct block_ahead {
@@ -111,7 +111,9 @@ static void await_block(struct block_ahead *a)
 	pthread_mutex_unlock(&a->lock);
 }
 
-/* Returns the next result, valid until the next call; the last one again and again. */
+/*
+ * Returns the next result, valid until the next call; at the end, returns the last one repeatedly.
+ */
 static const struct block_contents *block_ahead_next(struct block_ahead *a)
 {
 	struct block_contents *slot = &a->slots[a->used % SLOTS];
@@ -128,7 +130,7 @@ static const struct block_contents *block_ahead_next(struct block_ahead *a)
 	return slot;
 }
 
-/* Bytes of a file in one record. */
+/* Bytes of file contents per record. */
 #define CONTENTS_CHUNK ((size_t)128 << 10)
 
 void capture_contents_free(struct capture_contents *c)
@@ -193,7 +195,7 @@ static bool is_in_place(const struct block_contents *block, const struct rec *re
 	return rec->kind != REC_FILE && (!block->is_past || rec->kind == REC_META);
 }
 
-/* True for a record of a single event, which must be in one window only. */
+/* True for a record of a single event, which must appear in one window only. */
 static bool happens_once(const struct rec *rec)
 {
 	switch (rec->kind) {
@@ -210,7 +212,7 @@ static bool happens_once(const struct rec *rec)
 	}
 }
 
-/* Blocks soon after the beginning of a window are read for the one before, too. */
+/* Blocks shortly after the beginning of a window are also read for the previous one. */
 static bool is_in_window(const struct capture_reader *r, const struct rec *rec)
 {
 	const struct block_contents *block = r->block;
@@ -247,7 +249,7 @@ static const struct rec *next_record(struct capture_reader *r)
 	return NULL;
 }
 
-/* Returns a record of the samples in missing blocks; NULL if none are missing. */
+/* Returns a record for the samples in missing blocks; NULL if none are missing. */
 static const struct rec *begin_block(struct capture_reader *r)
 {
 	r->raw_at = 0;

@@ -15,7 +15,7 @@
 #include "lib/stream/capture/capture_format.h"
 #include "lib/stream/record/source.h"
 
-/* Contents of a file on their way into a capture, as parts that become REC_FILE records. */
+/* Contents of a file to be written to a capture, as parts that become REC_FILE records. */
 
 /* A part of a file. */
 struct capture_part {
@@ -60,19 +60,19 @@ bool capture_is_one(const void *bytes, size_t size);
  */
 int capture_reader_open(struct capture_reader **out, int fd, struct error *err);
 void capture_reader_free(struct capture_reader *r);
-/* Returns a borrowed source without files. A read error ends it. */
+/* Returns a borrowed source whose `files` is NULL. A read error ends it. */
 struct source *capture_reader_source(struct capture_reader *r);
 /*
- * Limits reading to records from from_ns to to_ns, CLOCK_MONOTONIC: from the latest epoch that
- * begins by from_ns, to a little beyond to_ns; also reads all contents of files and the facts at
- * the end. Call before the first record.
+ * Limits reading to the CLOCK_MONOTONIC times from from_ns to to_ns: starts at the latest epoch
+ * that begins by from_ns, and ends shortly after to_ns. All contents of files and the facts at the
+ * end are read as well. Call before the first record.
  */
 int capture_reader_select(struct capture_reader *r, uint64_t from_ns, uint64_t to_ns,
 			  struct error *err);
 /*
- * Reads a window that ends at end_ns, CLOCK_MONOTONIC. From the next window, also reads late stacks
- * and late records of this one; the next window skips these, so each is in exactly one window. Call
- * before the first record.
+ * Reads a window that ends at end_ns (CLOCK_MONOTONIC). Also reads late stacks and records of this
+ * window from the next one; the reader of the next window skips these, so each is in exactly one
+ * window. Call before the first record.
  */
 void capture_reader_limit(struct capture_reader *r, uint64_t end_ns);
 /* True if the last record read repeats earlier state. */

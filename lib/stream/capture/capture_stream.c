@@ -48,7 +48,10 @@ static const struct rec *next_record(struct capture_stream *s)
 	return NULL;
 }
 
-/* Reads until that many bytes of the part are there. 1; 0: the end; -EAGAIN; or another errno. */
+/*
+ * Reads until `size` bytes of the part are there. Returns 1, 0 at the end, -EAGAIN or another
+ * errno.
+ */
 static int fill(struct capture_stream *s, void *data, size_t size)
 {
 	while (s->filled < size) {
@@ -104,7 +107,7 @@ static int enter_contents(struct capture_stream *s, struct error *err)
 	return 1;
 }
 
-/* Reads the next part. As fill(). */
+/* Reads the next part. Returns the same as fill(). */
 static int read_part(struct capture_stream *s, struct error *err)
 {
 	int ret;

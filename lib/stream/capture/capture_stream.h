@@ -21,14 +21,14 @@ struct capture_stream *capture_stream_new(int fd);
 void capture_stream_free(struct capture_stream *s);
 /*
  * Returns a source that yields records as they arrive, and SOURCE_IDLE when none are available yet.
- * Its files are NULL. -EBADMSG if the capture is damaged.
+ * Its `files` is NULL. -EBADMSG if the capture is damaged.
  */
 struct source *capture_stream_source(struct capture_stream *s);
 /*
  * True if the last record read repeats earlier state; sets *begins if it is the first such record.
  */
 bool capture_stream_is_state(const struct capture_stream *s, bool *begins);
-/* Returns the number of samples in blocks that were not written. */
+/* Returns the number of samples in blocks that were dropped before they were written. */
 uint64_t capture_stream_lost(const struct capture_stream *s);
 
 #endif

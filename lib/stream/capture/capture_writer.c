@@ -20,9 +20,9 @@
 #include "lib/stream/record/records.h"
 #include "lib/stream/record/stack_record.h"
 
-/* Batches of records that the adding thread of a capture writer hands to the writing one. */
+/* Batches of records that the adding thread hands to the writing thread. */
 
-/* The records of a block, not packed yet; or contents, which become records when written. */
+/* The unpacked records of a block; or contents of a file, which become records when written. */
 struct capture_batch {
 	struct capture_batch *next;
 	struct capture_contents *contents; /* NULL: none */
@@ -47,19 +47,20 @@ struct kept_epochs {
 	rows; /* oldest first; the beginning of the recording is one of the rows */
 	uint64_t latest_ns; /* time of the latest record */
 	uint64_t sequence; /* sequence number of the last state noted */
-	bool has_windows; /* only kept_epochs_end_window() and kept_epochs_drop_windows() drop */
-	bool is_given; /* the first epoch is in use */
+	/* only kept_epochs_end_window() and kept_epochs_drop_windows() drop epochs */
+	bool has_windows;
+	bool is_given; /* the first epoch was returned as a window and is in use */
 };
 
 /* Packs records into a block of a capture. */
 
 struct block_packer;
 
-/* Batches of a capture on their way into the file: a thread packs and writes them. */
+/* Queue of batches that a thread packs and writes to the file. */
 
 struct batch_queue;
 
-/* After this time all is written that the window before needs. */
+/* Late stacks and records of a window are written within this time after its end. */
 #define LATE_NS 2000000000ull
 
 static void kept_epochs_init(struct kept_epochs *k, const struct capture_writer_options *options)
@@ -79,7 +80,7 @@ static void kept_epochs_release(struct kept_epochs *k)
 	vec_release(&k->rows);
 }
 
-/* Notes a block that was written at that position. */
+/* Notes a block written at that position. */
 static void kept_epochs_note(struct kept_epochs *k, const struct capture_block *block, uint64_t at)
 {
 	if (block->last_ns > k->latest_ns)
@@ -95,7 +96,7 @@ static void kept_epochs_note(struct kept_epochs *k, const struct capture_block *
 	vec_push(&k->rows, (struct kept_epoch){.at = at, .start_ns = block->first_ns});
 }
 
-/* True if the rest is enough without the oldest epoch, or too much with it. */
+/* True if the other epochs suffice without the oldest, or exceed the limit with it. */
 static bool is_spent(const struct kept_epochs *k, uint64_t size)
 {
 	if (k->rows.count < 2)
@@ -104,14 +105,17 @@ static bool is_spent(const struct kept_epochs *k, uint64_t size)
 	       (k->keep_ns && k->latest_ns - k->rows.items[1].start_ns >= k->keep_ns);
 }
 
-/* Frees the bytes between. All before them but the header has gone, so pages go as a whole. */
+/*
+ * Frees the bytes between. Everything before them but the header is freed already, so whole pages
+ * go.
+ */
 static void make_hole(int fd, uint64_t at, uint64_t end)
 {
 	uint64_t page = at - at % (uint64_t)sysconf(_SC_PAGESIZE);
 
 	if (page < sizeof(struct capture_header))
 		page = sizeof(struct capture_header);
-	/* A file system without holes keeps them. */
+	/* A file system that cannot make holes keeps the bytes. */
 	(void)!fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)page,
 			 (off_t)(end - page));
 }
@@ -123,7 +127,7 @@ static void drop_first(struct kept_epochs *k, int fd, uint64_t size)
 	memmove(&k->rows.items[0], &k->rows.items[1], k->rows.count * sizeof(k->rows.items[0]));
 }
 
-/* Makes holes of epochs that are too old, or too much. `size`: bytes of the file. */
+/* Punches holes for epochs beyond the limits of time and size. `size`: bytes of the file. */
 static void kept_epochs_drop(struct kept_epochs *k, int fd, uint64_t size)
 {
 	if ((!k->keep_ns && !k->keep_bytes) || k->has_windows)
@@ -134,7 +138,7 @@ static void kept_epochs_drop(struct kept_epochs *k, int fd, uint64_t size)
 
 static void kept_epochs_window(const struct kept_epochs *k, struct capture_window *window);
 
-/* Gives the first one as a window, once the second one began a while ago. False: not yet. */
+/* Returns the first epoch as a window, once the second began long enough ago. False: not yet. */
 static bool kept_epochs_next(struct kept_epochs *k, uint64_t now_ns, bool is_end,
 			     struct capture_window *window)
 {
@@ -155,7 +159,7 @@ static bool kept_epochs_next(struct kept_epochs *k, uint64_t now_ns, bool is_end
 	return true;
 }
 
-/* Makes a hole of the window that was given. `size`: bytes of the file. */
+/* Punches a hole for the returned window. `size`: bytes of the file. */
 static void kept_epochs_end_window(struct kept_epochs *k, int fd, uint64_t size)
 {
 	if (k->is_given)
@@ -163,7 +167,10 @@ static void kept_epochs_end_window(struct kept_epochs *k, int fd, uint64_t size)
 	k->is_given = false;
 }
 
-/* Makes holes of the first ones, unless given, while all is too much. Returns their samples. */
+/*
+ * Punches holes for the oldest epochs not in use while all exceed the limit. Returns their number
+ * of samples.
+ */
 static uint64_t kept_epochs_drop_windows(struct kept_epochs *k, int fd, uint64_t size)
 {
 	uint64_t samples = 0;
@@ -176,7 +183,7 @@ static uint64_t kept_epochs_drop_windows(struct kept_epochs *k, int fd, uint64_t
 	return samples;
 }
 
-/* Sets where the first one is that is left, and when it begins; 0: with the recording. */
+/* Sets position and start time of the first remaining epoch; time 0: start of the recording. */
 static void kept_epochs_window(const struct kept_epochs *k, struct capture_window *window)
 {
 	window->at = k->rows.items[0].at;
@@ -192,7 +199,7 @@ struct block_packer {
 	uint8_t *packed; /* header, then payload */
 };
 
-/* Keeps only memory between blocks. */
+/* The packer keeps only buffers between blocks. */
 static struct block_packer *block_packer_new(void)
 {
 	struct block_packer *p = xcalloc(1, sizeof(*p));
@@ -276,7 +283,7 @@ struct batch_queue {
 	uint64_t synced_ns;
 };
 
-/* Takes over the options' descriptor. */
+/* Takes ownership of the options' descriptor. */
 static struct batch_queue *batch_queue_new(const struct capture_writer_options *options)
 {
 	struct batch_queue *q = xcalloc(1, sizeof(*q));
@@ -312,7 +319,7 @@ static void sync_file(struct batch_queue *q, bool now)
 	if (!q->sync || (!now && time - q->synced_ns < SYNC_NS))
 		return;
 	q->synced_ns = time;
-	/* Some files cannot be synced; the data went as far as it goes. */
+	/* Some files cannot be synced; nothing more can be done. */
 	(void)fdatasync(q->fd);
 }
 
@@ -326,7 +333,7 @@ static bool is_over(struct batch_queue *q)
 	return is_over;
 }
 
-/* Writes the records that the contents have become, if any. */
+/* Writes the records made from file contents, if any. */
 static int write_contents_block(struct batch_queue *q, struct capture_batch *batch, uint64_t *bytes)
 {
 	int ret;
@@ -357,7 +364,7 @@ static int write_contents(struct batch_queue *q, struct capture_batch *batch, ui
 	return ret ? ret : write_contents_block(q, batch, bytes);
 }
 
-/* State and contents are no part of the stream. */
+/* State blocks and contents are not part of the stream. */
 static bool is_beside(const struct capture_batch *batch)
 {
 	return batch->contents || batch->block.flags & CAPTURE_BLOCK_STATE;
@@ -384,7 +391,7 @@ static void discard(struct batch_queue *q, const struct capture_batch *batch)
 	q->written.unwritten_samples += batch_samples(batch);
 }
 
-/* Writes one batch, without the lock. After a failure the file has ended. */
+/* Writes one batch, without holding the lock. A failure ends the file. */
 static void write_batch(struct batch_queue *q, struct capture_batch *batch, bool has_failed)
 {
 	uint64_t bytes = 0;
@@ -451,7 +458,7 @@ static void *write_batches(void *ctx)
 }
 
 /*
- * Starts with the first batch: many recordings end sooner. Signals belong to the main thread.
+ * Started with the first batch: many recordings end sooner. Signals are left to the main thread.
  * Without a thread, nothing is written.
  */
 static void start_thread(struct batch_queue *q)
@@ -479,7 +486,7 @@ static void join(struct batch_queue *q)
 	pthread_join(q->thread, NULL);
 }
 
-/* Writes everything that waits, and ends the thread. */
+/* Writes all waiting batches, and ends the thread. */
 static void batch_queue_finish(struct batch_queue *q)
 {
 	join(q);
@@ -507,7 +514,7 @@ static void batch_queue_free(struct batch_queue *q)
 	free(q);
 }
 
-/* Writes at once, before the first batch. 0 or a negative errno. */
+/* Writes immediately, before the first batch. Returns 0 or a negative errno. */
 static int batch_queue_write(struct batch_queue *q, const void *data, size_t size)
 {
 	q->written.bytes += size;
@@ -532,8 +539,8 @@ static struct capture_batch *batch_queue_take(struct batch_queue *q)
 }
 
 /*
- * Takes over one batch or a list of them. Without room for all of it writes nothing, unless they
- * `must`, counts the records, and returns false.
+ * Takes ownership of one batch or a list of batches. Without a thread, or without room for all of
+ * them unless `must` is set, writes none, counts the records as unwritten and returns false.
  */
 static bool batch_queue_push(struct batch_queue *q, struct capture_batch *batches, bool must)
 {
@@ -571,7 +578,7 @@ static void await_idle(struct batch_queue *q)
 		pthread_cond_wait(&q->idle, &q->lock);
 }
 
-/* Waits until nothing waits. */
+/* Waits until all batches are written. */
 static void batch_queue_drain(struct batch_queue *q)
 {
 	pthread_mutex_lock(&q->lock);
@@ -579,7 +586,7 @@ static void batch_queue_drain(struct batch_queue *q)
 	pthread_mutex_unlock(&q->lock);
 }
 
-/* Like capture_writer_pin(): sets the place and start time of the window. */
+/* Implements capture_writer_pin(): sets position and start time of the window. */
 static void batch_queue_pin(struct batch_queue *q, struct capture_window *window)
 {
 	pthread_mutex_lock(&q->lock);
@@ -597,7 +604,7 @@ static void batch_queue_unpin(struct batch_queue *q)
 	pthread_mutex_unlock(&q->lock);
 }
 
-/* Implement those of capture_writer.h. */
+/* Implement the functions of capture_writer.h with these names. */
 static bool batch_queue_next_window(struct batch_queue *q, uint64_t now_ns, bool is_end,
 				    struct capture_window *window)
 {
@@ -635,14 +642,16 @@ static void batch_queue_count(struct batch_queue *q, struct capture_written *wri
 	pthread_mutex_unlock(&q->lock);
 }
 
-/* Number of first blocks that are shorter, each twice as long as the previous one. */
+/* Number of shorter blocks at the start, each twice as long as the previous one. */
 #define FIRST_FRAMES 5
-/* An epoch is at most this large, and this many times as large as the state before it. */
+/* Limits of an epoch: absolute size, and multiple of the size of the state before it. */
 #define EPOCH_BYTES ((uint64_t)64 << 20)
 #define STATE_RATIO 20
-/* Stacks in memory at which an epoch begins: the next one needs only those of tasks that sleep. */
+/*
+ * Bytes of stacks in memory at which a new epoch begins, which keeps only those of sleeping tasks.
+ */
 #define STACKS_BYTES ((uint64_t)16 << 20)
-/* Records of the epoch before last are not under way any more. */
+/* After this time, no record of the epoch before last can still arrive. */
 #define EPOCH_MIN_NS 100000000ull
 
 struct capture_writer {
@@ -656,7 +665,7 @@ struct capture_writer {
 	uint64_t epoch_ns; /* start of the latest epoch, possibly in the future */
 	uint64_t epoch_at; /* bytes written at epoch_ns */
 	uint64_t state_at; /* value of written.state_bytes before the epoch */
-	bool awaits_epoch; /* no record of the epoch has come yet */
+	bool awaits_epoch; /* no record of the epoch has arrived yet */
 	uint32_t next_flags; /* flags for the next block */
 };
 
@@ -728,7 +737,7 @@ void capture_writer_add_file(struct capture_writer *w, uint32_t module_id, int f
 	batch_queue_push(w->queue, batch, true);
 }
 
-/* Hands the batch to the thread, if there is room. */
+/* Hands the batch to the thread if there is room; otherwise drops it. */
 static void end_batch(struct capture_writer *w, uint32_t flags)
 {
 	struct capture_batch *batch = steal(w->batch);
@@ -743,7 +752,7 @@ static void end_batch(struct capture_writer *w, uint32_t flags)
 	batch_queue_push(w->queue, batch, flags);
 }
 
-/* The blocks of a state, before they are handed to the thread. */
+/* Collects the blocks of a state until they are handed to the thread. */
 struct state_blocks {
 	struct capture_writer *writer;
 	struct capture_batch *head, **tail, *last;
@@ -809,7 +818,7 @@ bool capture_writer_wants_epoch(struct capture_writer *w, uint64_t now_ns, uint6
 	batch_queue_count(w->queue, &written);
 	bytes = written.bytes - w->epoch_at;
 	state_bytes = written.state_bytes - w->state_at;
-	/* A state that is larger than an epoch would be followed by another one at once. */
+	/* An epoch must be larger than its state, or the next one would begin at once. */
 	if (bytes >= w->epoch_bytes + state_bytes ||
 	    capture_state_stack_bytes(w->state) >= STACKS_BYTES)
 		return true;
@@ -827,7 +836,7 @@ void capture_writer_add(struct capture_writer *w, const struct rec *rec)
 	size_t size = record_size(rec);
 	struct capture_block *block;
 
-	/* Facts arrive in between, as they become known. */
+	/* Facts are skipped: they arrive at any time, as they become known. */
 	if (w->awaits_epoch && rec->kind != REC_META && rec->time >= w->epoch_ns)
 		write_state(w);
 	capture_state_take(w->state, rec);
@@ -848,7 +857,7 @@ void capture_writer_add(struct capture_writer *w, const struct rec *rec)
 		end_batch(w, 0);
 }
 
-/* The first blocks are shorter, so that a recording killed early leaves data, too. */
+/* The first blocks are shorter, so that even a recording killed early leaves data. */
 static uint64_t block_ns(const struct capture_writer *w)
 {
 	return w->sequence < FIRST_FRAMES ? w->block_ns >> (FIRST_FRAMES - w->sequence)

@@ -28,8 +28,8 @@ struct capture_start {
 #define CAPTURE_KEPT_EPOCHS 8
 
 struct capture_writer_options {
-	int fd; /* ownership is taken */
-	bool sync; /* flush to the disk once a second */
+	int fd; /* the writer takes ownership */
+	bool sync; /* flush to disk once a second */
 	uint64_t room; /* bytes that may wait to be written; 0: the default, 16 MB */
 	/*
 	 * Retain about this much of the end, in time and bytes; 0: no limit. Older epochs become
@@ -68,28 +68,29 @@ bool capture_writer_is_due(const struct capture_writer *w, uint64_t now_ns);
 /* Closes a block that is due; call a few times a second, with CLOCK_MONOTONIC. */
 void capture_writer_poll(struct capture_writer *w, uint64_t now_ns);
 /*
- * True if an epoch should begin: the last epoch is `age_ns` old and, unless `always`, long enough
- * compared with its state; or it is too large.
+ * True if an epoch should begin: either the last epoch is too large, or it is `age_ns` old and,
+ * unless `always` is set, long enough compared with its state.
  */
 bool capture_writer_wants_epoch(struct capture_writer *w, uint64_t now_ns, uint64_t age_ns,
 				bool always);
 /*
- * Begins an epoch with the first record from time_ns on, which must not have been added yet. From
- * then on stacks must be sent again.
+ * Begins an epoch with the first record at or after time_ns, which must not have been added yet.
+ * From then on stacks must be resent.
  */
 void capture_writer_begin_epoch(struct capture_writer *w, uint64_t time_ns);
 /* Waits until everything added so far is written. */
 void capture_writer_drain(struct capture_writer *w);
 /*
- * Writes everything added so far, and keeps the present epochs until capture_writer_unpin(). Waits
- * only for the packing.
+ * Writes everything added so far, and retains the present epochs until capture_writer_unpin().
+ * Waits only until records are packed.
  */
 void capture_writer_pin(struct capture_writer *w, struct capture_window *window);
 void capture_writer_unpin(struct capture_writer *w);
 /*
  * Returns the oldest complete window: the next epoch began long enough ago for late stacks to have
- * arrived, or `is_end`. False if there is none, or capture_writer_end_window() was not called for
- * the previous one. The window extends to the end of the file, to include late stacks.
+ * arrived, or `is_end` is set. Returns false if there is none, or if capture_writer_end_window()
+ * was not called for the previous one. The window extends to the end of the file, to include late
+ * stacks.
  */
 bool capture_writer_next_window(struct capture_writer *w, uint64_t now_ns, bool is_end,
 				struct capture_window *window);
@@ -103,11 +104,11 @@ uint64_t capture_writer_drop_windows(struct capture_writer *w);
 /* Returns the counts so far. */
 void capture_writer_count(struct capture_writer *w, struct capture_written *written);
 /*
- * Writes all waiting data. `complete`: the recording ended normally. Call once; only counting and
- * freeing may follow.
+ * Writes all waiting data. `complete`: the recording ended normally. Call once; afterwards only
+ * counting and freeing are allowed.
  */
 void capture_writer_finish(struct capture_writer *w, bool complete);
-/* Ends the thread and closes the file; unfinished data stays unwritten. Accepts NULL. */
+/* Ends the thread and closes the file; unfinished data is not written. Accepts NULL. */
 void capture_writer_free(struct capture_writer *w);
 
 #endif

@@ -26,8 +26,11 @@ static void column_streams_begin_encoding(struct column_streams *s)
 		vec_clear(&s->written[i]);
 }
 
-/* False: the sizes are damaged. There are `count` streams; others are empty. Borrows the bytes. */
-/* The sizes stand before the streams, of 4 bytes each. */
+/*
+ * Reads the sizes of `count` streams; all others are empty. Borrows the bytes. False if the sizes
+ * are damaged.
+ */
+/* The sizes, 4 bytes each, precede the streams. */
 static bool column_streams_begin_decoding(struct column_streams *s, const uint8_t *bytes,
 					  size_t size, size_t count)
 {
@@ -61,7 +64,7 @@ static uint8_t *add_bytes(struct column_streams *s, const void *bytes, size_t si
 	return s->whole.items;
 }
 
-/* Returns everything written, valid until the next beginning. */
+/* Returns all written bytes, valid until the next beginning. */
 static const uint8_t *column_streams_end(struct column_streams *s, size_t *size)
 {
 	uint32_t sizes[COLUMN_STREAMS];
@@ -88,7 +91,7 @@ static uint8_t column_byte(struct column_streams *s, unsigned int stream, uint8_
 	return 0;
 }
 
-/* Each writes the value and returns it, or returns the value read. */
+/* Each function writes a value and returns it, or returns the value read. */
 /* Seven bits per byte, lowest first; the highest bit is set if another byte follows. */
 static uint64_t column_number(struct column_streams *s, unsigned int stream, uint64_t value)
 {
@@ -113,7 +116,7 @@ static uint64_t column_number(struct column_streams *s, unsigned int stream, uin
 	return 0;
 }
 
-/* Small ones of either sign take few bytes. */
+/* Zigzag: small numbers of either sign take few bytes. */
 static int64_t column_signed(struct column_streams *s, unsigned int stream, int64_t value)
 {
 	uint64_t folded = ((uint64_t)value << 1) ^ (uint64_t)(value >> 63);
@@ -122,7 +125,7 @@ static int64_t column_signed(struct column_streams *s, unsigned int stream, int6
 	return (int64_t)(folded >> 1 ^ -(folded & 1));
 }
 
-/* The bytes are written, or filled. */
+/* Writes the bytes, or fills them from the stream. */
 static void column_bytes(struct column_streams *s, unsigned int stream, void *bytes, size_t size)
 {
 	if (!s->is_decoding) {
@@ -172,7 +175,10 @@ static uint32_t add(struct column_values *v, uint64_t hash, uint64_t value)
 	return row;
 }
 
-/* Returns the row of the value, new or not. Decoding: only where values are found. */
+/*
+ * Returns the row of the value, adding it if it is new. When decoding, only if values are looked
+ * up.
+ */
 static uint32_t column_values_add(struct column_values *v, uint64_t value)
 {
 	uint64_t hash = hash_pair(v->seed, value);
@@ -186,7 +192,10 @@ static uint64_t last_of(const struct column_values *v)
 	return v->rows.count ? vec_last(&v->rows) : 0;
 }
 
-/* Codes the number of a value, and 1, or 0. Returns its row, or INDEX_NONE: it is new. */
+/*
+ * Codes the number of a known value plus 1, or 0 for a new one. Returns the row; INDEX_NONE for a
+ * new value.
+ */
 static uint32_t code_number(struct column_streams *s, unsigned int stream, struct column_values *v,
 			    uint64_t hash, uint64_t value)
 {
@@ -200,7 +209,7 @@ static uint32_t code_number(struct column_streams *s, unsigned int stream, struc
 	return number ? (uint32_t)number - 1 : INDEX_NONE;
 }
 
-/* Adds values that are read as new without a search: being there twice does no harm. */
+/* Adds values decoded as new without a search: duplicates do no harm. */
 static uint32_t add_new(struct column_streams *s, struct column_values *v, uint64_t hash,
 			uint64_t value)
 {
@@ -213,8 +222,8 @@ static uint32_t add_new(struct column_streams *s, struct column_values *v, uint6
 }
 
 /*
- * A value that is probably among them: its number, or 0 and, in the next stream, the value. Returns
- * its row, or INDEX_NONE where the bytes are damaged.
+ * Codes a value that is probably known: its number, or 0 and, in the next stream, the value.
+ * Returns its row, or INDEX_NONE if the bytes are damaged.
  */
 static uint32_t column_row(struct column_streams *s, unsigned int stream, struct column_values *v,
 			   uint64_t value)
@@ -253,12 +262,12 @@ uint64_t column_value(struct column_streams *s, unsigned int stream, struct colu
 	return row == INDEX_NONE ? 0 : v->rows.items[row];
 }
 
-/* Marks the task in a row as known and sets it. Returns the row. */
+/* Sets the task of a row and marks it as known. Returns the row. */
 static uint32_t set_task(struct columns *c, struct rec *rec, uint32_t row)
 {
 	uint64_t value;
 
-	/* Unknown if the bytes are damaged. */
+	/* The bytes are damaged: the task is unknown. */
 	if (row == INDEX_NONE)
 		row = column_values_add(&c->tasks, 0);
 	value = c->tasks.rows.items[row];
@@ -274,7 +283,7 @@ static uint64_t task_of(const struct rec *rec)
 	return (uint64_t)rec->pid << 32 | rec->tid;
 }
 
-/* Codes the task; 0 stands for the CPU's last one. Returns its row. */
+/* Codes the task; 0 means the CPU's last one. Returns its row. */
 static uint32_t code_task(struct columns *c, struct known_cpu *cpu, struct rec *rec)
 {
 	bool is_last = !c->streams.is_decoding && cpu->task &&
@@ -297,7 +306,7 @@ static void code_time(struct columns *c, struct rec *rec)
 	c->time = rec->time;
 }
 
-/* Ticks come at multiples of the interval and a little later: the grid is moved to the earliest. */
+/* Ticks come at multiples of the interval or a little later, so the grid follows the earliest. */
 static void code_tick(struct columns *c, struct known_cpu *cpu, struct rec *rec)
 {
 	int64_t interval = (int64_t)c->interval, past, rest;
@@ -323,9 +332,7 @@ static void code_tick(struct columns *c, struct known_cpu *cpu, struct rec *rec)
 	cpu->next_tick = rec->time + c->interval - (uint64_t)(rest > 0 ? rest - (rest >> 4) : 0);
 }
 
-/*
- * Codes the common beginning of such records, except words and kind. Returns the row of the task.
- */
+/* Codes the common beginning of a record, except words and kind. Returns the row of the task. */
 static uint32_t code_head(struct columns *c, struct rec *rec, bool is_tick)
 {
 	struct known_cpu *cpu;
@@ -342,7 +349,7 @@ static uint32_t code_head(struct columns *c, struct rec *rec, bool is_tick)
 	return row;
 }
 
-/* CPU time advances with time while a thread runs. Its unit is 16 ns. */
+/* Codes CPU time, in units of 16 ns: it advances with time while a thread runs. */
 static void code_cpu_time(struct columns *c, struct rec_sample *rec, uint32_t row)
 {
 	struct known_task *task = &c->known_tasks.items[row];
@@ -396,7 +403,7 @@ static void code_reason(struct columns *c, struct wait_reason *reason)
 	memcpy(reason, &value, sizeof(value));
 }
 
-/* A wait begins when its stack is taken, unless the thread was visited. */
+/* A wait begins when its stack is taken, unless the stack was taken by a visit during the wait. */
 static void code_wait(struct columns *c, struct rec_wait *rec, enum shape shape)
 {
 	uint32_t row = code_sample(c, &rec->sample, shape);
@@ -427,7 +434,7 @@ static void code_resumed(struct columns *c, struct rec_resumed *rec)
 	rec->chance = task->chance + (uint32_t)column_signed(s, RESUMED_CHANGES,
 							     (int32_t)(rec->chance - task->chance));
 	code_reason(c, &rec->reason);
-	/* A thread that was preempted was runnable all the time. */
+	/* A preempted thread was runnable for the whole wait. */
 	foretold = rec->reason.state == WAIT_RUNNABLE ? rec->rec.time - rec->start : 0;
 	rec->queued = foretold +
 		      (uint64_t)column_signed(s, QUEUED, (int64_t)(rec->queued - foretold));
@@ -435,7 +442,7 @@ static void code_resumed(struct columns *c, struct rec_resumed *rec)
 	task->cpu_time = rec->cpu_time;
 }
 
-/* Such a record does not predict what the CPU runs next. */
+/* This record does not predict which task the CPU runs next. */
 static void code_plain(struct columns *c, struct rec *rec)
 {
 	struct column_streams *s = &c->streams;
@@ -520,7 +527,7 @@ struct columns *columns_new(void)
 	struct columns *c = xcalloc(1, sizeof(*c));
 	uint64_t seed = 0;
 
-	/* Without random bytes, forged captures may take long. */
+	/* Without random bytes, forged captures may take long to process. */
 	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) < 0)
 		seed = 0;
 	c->tasks.seed = c->leaves.seed = c->stacks.seed = c->lows.seed = c->highs.seed = seed;
@@ -572,7 +579,7 @@ static bool is_sample_of(const struct rec_sample *rec, const struct rec_stack *s
 	       rec->rec.tid == stack->rec.tid;
 }
 
-/* True if nothing is in the record that decoding would not bring back. */
+/* True if decoding restores the whole record. */
 static bool is_plain(const struct rec_stack *rec)
 {
 	struct stack_body body = stack_record_body(rec);

@@ -36,7 +36,7 @@ struct column_streams {
  */
 struct column_values {
 	uint64_t seed;
-	bool is_found; /* decoding also looks up values */
+	bool is_found; /* when decoding, values are looked up as well */
 	VEC(uint64_t) rows;
 	struct index by_value;
 };
@@ -54,7 +54,7 @@ uint64_t column_address(struct column_streams *s, unsigned int stream, struct co
 
 struct columns;
 
-/* Its state between blocks is only memory to be reused. */
+/* Between blocks, the state is only memory to reuse. */
 struct columns *columns_new(void);
 /* Accepts NULL. */
 void columns_free(struct columns *c);

@@ -14,12 +14,12 @@ enum shape {
 	SAMPLE_OF_STACK, /* sample of the preceding stack record, with the same head and id */
 	STACK_OF_SAMPLE, /* stack followed by a SAMPLE_OF_STACK */
 	STACK, /* any other stack */
-	LIKE_SAMPLE, /* event that begins with a sample */
+	LIKE_SAMPLE, /* event whose record begins with a sample */
 	/* Since version 4: */
 	WAIT,
 	WAIT_OF_STACK, /* wait of the preceding stack record, with the same time, CPU, task and
 			  stack */
-	RESUMED, /* end of a wait, probably the thread's last one */
+	RESUMED, /* end of a wait, probably the thread's latest */
 	PLAIN, /* anything else */
 	SHAPE_COUNT,
 };
@@ -98,11 +98,11 @@ struct columns {
 	struct rec head; /* head of the last stack */
 };
 
-/* The fixed part of a stack, with its size; coded before the rest. */
+/* Codes the fixed part of a stack, including its size; must precede the rest. */
 void columns_code_stack_head(struct columns *c, struct rec_stack *rec, enum shape shape);
 /*
  * Codes a record in place, after its shape and, for shapes of variable size, its size. Encoding
- * does not change it.
+ * leaves it unchanged.
  */
 void columns_code(struct columns *c, struct rec *rec, enum shape shape);
 

@@ -16,7 +16,7 @@ static bool start_equal(const void *table, uint32_t row, const void *key)
 	return p->code.items[row] && p->code.items[row]->start == *(const uint64_t *)key;
 }
 
-/* Drops older code that begins at the same address, as nearly all replaced code does. */
+/* Replaces older code that begins at the same address, which covers nearly all replaced code. */
 void state_code_add(struct state_process *p, const struct rec_code *rec)
 {
 	uint64_t hash = hash_u64(rec->start);
@@ -44,7 +44,7 @@ void state_code_clear(struct state_process *p)
 	p->by_start = (struct index){0};
 }
 
-/* Links of a chain; real ones have some hundreds at most. */
+/* Bounds the links of a chain; real ones have some hundreds at most. */
 #define LINKS_MAX 2048
 
 void state_stacks_release(struct state_stacks *s)
@@ -125,7 +125,7 @@ static void give(const struct giving *g, const struct rec *rec)
 		g->sink(g->ctx, rec);
 }
 
-/* The record may be that of another process, which left it to this one. */
+/* The record may have been received for an ancestor, from which this process inherited it. */
 static void give_as(const struct giving *g, const struct rec *rec, uint32_t pid)
 {
 	_cleanup_free_ struct rec *own = rec ? state_copy(rec) : NULL;
@@ -150,7 +150,9 @@ static void give_fork(const struct giving *g, const struct state_process *p,
 	if (thread->tid != p->pid) {
 		rec.parent_pid = p->pid;
 	} else if (p->parent != NO_STATE_ROW) {
-		/* It runs the code of that process, whichever one forked it. */
+		/*
+		 * The parent is the process whose code this one runs, whichever process forked it.
+		 */
 		rec.parent_pid = rec.parent_tid = g->tasks->processes.items[p->parent].pid;
 	}
 	memcpy(rec.name, thread->name, sizeof(rec.name));
@@ -182,7 +184,7 @@ static void give_code(const struct giving *g, const struct state_process *p)
 		give(g, *rec ? &(*rec)->rec : NULL);
 }
 
-/* Gives a process that has ended, whose code others run. */
+/* Passes on an ended process whose code other processes run. */
 static void give_dead(const struct giving *g, const struct state_process *p)
 {
 	const struct state_thread thread = {.tid = p->pid, .origin = STATE_FORKED};
@@ -308,7 +310,7 @@ void state_threads_give(struct state_tasks *t, const struct state_stacks *stacks
 	}
 }
 
-/* Facts with such keys are the last records: no epoch follows them. */
+/* Facts whose keys begin so are the last records: no epoch follows them. */
 #define END_KEY "end."
 
 struct capture_state *capture_state_new(void)
@@ -506,7 +508,7 @@ static bool is_gone(const struct capture_state *s, const struct rec *rec)
 	       bsearch(&id, s->gone.items, s->gone.count, sizeof(id), compare_ids);
 }
 
-/* Drops the modules that have been forgotten. */
+/* Drops modules that the recorder has forgotten. */
 static void drop_gone(struct capture_state *s)
 {
 	size_t kept = 0;

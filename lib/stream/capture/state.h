@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The state that records leave behind, which a reader needs to start in the middle of a capture.
- * Consumes each record that passes, and produces records that recreate the state in a session.
+ * The state that a reader needs to start in the middle of a capture. Consumes the records of the
+ * stream, and produces records that recreate the state in a session.
  */
 #ifndef PROF_LIB_STREAM_CAPTURE_STATE_H
 #define PROF_LIB_STREAM_CAPTURE_STATE_H
@@ -25,7 +25,7 @@ void capture_state_take(struct capture_state *s, const struct rec *rec);
  * of open waits.
  */
 void capture_state_give(struct capture_state *s, record_sink_fn *sink, void *ctx);
-/* Returns the memory, in bytes, of this epoch's stacks; beginning a new epoch frees it. */
+/* Returns the bytes of memory used by this epoch's stacks; beginning a new epoch frees them. */
 size_t capture_state_stack_bytes(const struct capture_state *s);
 
 #endif

@@ -47,7 +47,7 @@ struct state_process {
 	bool is_outside; /* no filter ever selected the process */
 	uint64_t order; /* position in the order in which processes were first mentioned */
 	struct mapping_table *mappings;
-	struct rec *space; /* latest NAME_NEW_SPACE, owned; the following members likewise */
+	struct rec *space; /* latest NAME_NEW_SPACE; owned, as are the following members */
 	struct rec *arguments, *container, *resource, *user;
 	VEC(struct rec_code *) code; /* in order of arrival, owned; NULL: replaced */
 	struct index by_start; /* index of code, except managed code */

@@ -98,7 +98,7 @@ static void free_thread(struct state_tasks *t, uint32_t row)
 	t->free_thread = row;
 }
 
-/* Ends all threads but that one. */
+/* Ends all threads except `spared`. */
 static void end_threads(struct state_tasks *t, struct state_process *p, uint32_t spared)
 {
 	uint32_t row = p->threads, next;
@@ -117,7 +117,7 @@ static void end_threads(struct state_tasks *t, struct state_process *p, uint32_t
 
 static void free_process(struct state_tasks *t, uint32_t row);
 
-/* The process runs code of its parent no longer. */
+/* Notes that the process no longer runs code of its parent. */
 static void leave_parent(struct state_tasks *t, uint32_t row)
 {
 	uint32_t parent = t->processes.items[row].parent;
@@ -130,7 +130,7 @@ static void leave_parent(struct state_tasks *t, uint32_t row)
 		free_process(t, parent);
 }
 
-/* Frees a process that is found by its pid no longer. */
+/* Frees a process that its pid no longer finds. */
 static void free_process(struct state_tasks *t, uint32_t row)
 {
 	struct state_process *p = &t->processes.items[row];
@@ -214,7 +214,7 @@ static bool equal_names(const char *a, const char *b)
 	return strncmp(a, b, REC_NAME_SIZE) == 0;
 }
 
-/* Names a thread and, as the session does, its process. */
+/* Names a thread and, by the session's rules, its process. */
 static void set_name(struct state_process *p, struct state_thread *thread, const char *name)
 {
 	copy_name(thread->name, name);
@@ -262,7 +262,7 @@ static void inherit(struct state_tasks *t, uint32_t row, const struct rec_fork *
 		t->processes.items[p->parent].heirs++;
 }
 
-/* Its fork arrives after another record about it. */
+/* True if the fork record arrives after another record of the thread. */
 static bool is_late(const struct state_thread *thread, uint64_t time)
 {
 	return thread->origin == STATE_SEEN && time <= thread->start;

@@ -87,7 +87,7 @@ struct mapping_table *mapping_table_copy(const struct mapping_table *t, uint64_t
 	return copy;
 }
 
-/* The first row that ends at addr or beyond. */
+/* Returns the position of the first row that ends at addr or beyond. */
 static size_t first_reaching(const struct mapping_table *t, uint64_t addr)
 {
 	return vec_count_front(&t->rows, it, it->end < addr);
@@ -95,7 +95,7 @@ static size_t first_reaching(const struct mapping_table *t, uint64_t addr)
 
 const struct mapping *mapping_table_find(const struct mapping_table *t, uint64_t addr)
 {
-	/* addr + 1 wraps at the very end of the address space, where no mapping can reach. */
+	/* addr + 1 wraps at the very end of the address space, where no mapping can lie. */
 	size_t at = addr == UINT64_MAX ? t->rows.count : first_reaching(t, addr + 1);
 
 	if (at == t->rows.count || t->rows.items[at].start > addr)
@@ -103,7 +103,7 @@ const struct mapping *mapping_table_find(const struct mapping_table *t, uint64_t
 	return &t->rows.items[at];
 }
 
-/* True if b, which starts within or right after a, equals a continued. */
+/* True if b, which starts within or right after a, continues a. */
 static bool continues(const struct mapping *a, const struct mapping *b)
 {
 	return a->module == b->module && a->file_offset + (b->start - a->start) == b->file_offset;
@@ -147,7 +147,10 @@ bool mapping_table_insert(struct mapping_table **table, const struct mapping *ma
 
 	while (last < t->rows.count && t->rows.items[last].start <= mapping->end)
 		last++;
-	/* Rows [first, last) overlap or touch; only the outermost two can have a part left. */
+	/*
+	 * Rows [first, last) overlap or touch; only the first and the last can have a remaining
+	 * part.
+	 */
 	if (first < last && t->rows.items[first].start < mapping->start) {
 		struct mapping left = t->rows.items[first];
 

@@ -54,8 +54,9 @@ struct mapping_table *mapping_table_new(void);
 struct mapping_table *mapping_table_hold(struct mapping_table *t);
 void mapping_table_drop(struct mapping_table *t);
 /*
- * Hold and drop a table for a waiting record. If the process maps more, its old table is kept for
- * such records, so both functions return the change in bytes kept alive for waiting records.
+ * Hold and drop a table for a waiting record. While records wait, a process that maps more gets a
+ * new table and the old one is kept; both functions return the change in bytes kept alive for
+ * waiting records.
  */
 size_t mapping_table_await(struct mapping_table *t);
 size_t mapping_table_settle(struct mapping_table *t);

@@ -6,7 +6,10 @@
 #include "bpf/record.h"
 #include "lib/base/text.h"
 
-/* An interpreter's arguments before the script: itself, and one of the script's first line. */
+/*
+ * Arguments of an interpreter that may precede the script: its own name, and one from the script's
+ * first line.
+ */
 #define SCRIPT_AFTER 2
 
 static const char *last_component(const char *path)
@@ -16,7 +19,10 @@ static const char *last_component(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Is it the program's, or a title that begins with that? "python3" is a link to "python3.11". */
+/*
+ * True if the name is the program's, or a title that begins with it. "python3" is a link to
+ * "python3.11".
+ */
 static bool is_of_program(const char *name, const char *program)
 {
 	return text_starts_with(program, name) ||

@@ -40,7 +40,7 @@ static bool may_leave(const char *key)
 	return false;
 }
 
-/* Cuts a value between characters. */
+/* Truncates a value at a character boundary. */
 static void bound(char *value)
 {
 	size_t size = 0, length;
@@ -56,7 +56,7 @@ static void bound(char *value)
 	text_to_line(value);
 }
 
-/* Takes both over. */
+/* Takes ownership of both strings. */
 static void add(struct resource *r, char *key, char *value)
 {
 	size_t at = 0;
@@ -81,7 +81,7 @@ static void add(struct resource *r, char *key, char *value)
 	r->rows.items[at] = (struct resource_attribute){key, value};
 }
 
-/* Adds what the text has; NULL: only judges it. */
+/* Parses the text; adds its attributes unless `r` is NULL. */
 static bool parse(struct resource *r, const char *text, size_t size)
 {
 	const char *end = text + size;
@@ -96,7 +96,7 @@ static bool parse(struct resource *r, const char *text, size_t size)
 			key = unquote_url_trimmed(text, (size_t)(equal - text));
 			value = unquote_url_trimmed(equal + 1, (size_t)(stop - equal - 1));
 		}
-		/* A comma at the end is common. */
+		/* A trailing comma is common. */
 		if ((!key || !*key || !value) && stop > text)
 			return false;
 		if (r && key && value)
@@ -119,13 +119,16 @@ void resource_parse_environment(struct resource *r, const char *text, size_t siz
 		next = memchr(text, '\0', (size_t)(end - text));
 		if (!next)
 			break;
-		/* The first of two counts, as for getenv(). */
+		/* The first of two variables wins, as for getenv(). */
 		if (!service && text_starts_with(text, SERVICE_VARIABLE))
 			service = text + strlen(SERVICE_VARIABLE);
 		else if (!attributes && text_starts_with(text, ATTRIBUTES_VARIABLE))
 			attributes = text + strlen(ATTRIBUTES_VARIABLE);
 	}
-	/* Taken first, the service has a place among those that are kept; taken last, it counts. */
+	/*
+	 * Add the service twice: first so that it is among the attributes kept, last so that it
+	 * wins.
+	 */
 	if (service && *service)
 		add(r, xstrdup(RESOURCE_SERVICE_NAME), xstrdup(service));
 	if (!attributes)

@@ -15,7 +15,7 @@
 /* Limits of kept attributes, and of the bytes of each value. */
 #define RESOURCE_ATTRIBUTES_MAX 16
 #define RESOURCE_VALUE_MAX 255
-/* Maximum length of the text of resource_write(); each byte of a value may take three. */
+/* Maximum length of resource_write()'s text; each byte of a value may take three. */
 #define RESOURCE_TEXT_MAX 4096
 
 struct resource_attribute {

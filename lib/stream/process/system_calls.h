@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* System calls by number, and the reason that threads wait in them. */
+/* System calls by number, and why threads wait in them. */
 #ifndef PROF_LIB_STREAM_PROCESS_SYSTEM_CALLS_H
 #define PROF_LIB_STREAM_PROCESS_SYSTEM_CALLS_H
 
@@ -30,7 +30,7 @@ struct system_call {
 	uint8_t waits_for; /* enum call_wait */
 };
 
-/* Returns NULL if there is no call with that number, or if it is newer than the table. */
+/* Returns NULL if no call has that number, or if it is newer than the table. */
 const struct system_call *system_call_find(enum system_call_table table, int32_t number);
 /* Returns the number of the call with that name; -1 if the table has no such call. */
 int32_t system_call_number(enum system_call_table table, const char *name);

@@ -69,7 +69,7 @@ static size_t length(const struct marker_text *text)
 	return text->size < TEXT_MAX ? text->size : TEXT_MAX;
 }
 
-/* Returns the offset of the text in the record's. */
+/* Returns the offset of the text in the record's text. */
 static size_t put_text(struct rec_marker *rec, char *to, const struct marker_text *text)
 {
 	size_t at = rec->text_size, size = length(text);

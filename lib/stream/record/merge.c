@@ -12,17 +12,17 @@
 #define CHUNK_SIZE (512 * 1024)
 /* Empty chunks kept for the next round, so that a steady stream allocates nothing. */
 #define SPARE_CHUNKS 4
-/* Records are due when there are so many bytes of them, or this long after the last that were. */
+/* Records are due at this many bytes, or this long after records were last due. */
 #define DUE_BYTES (128u << 10)
 #define DUE_NS 100000000ull
 
 struct chunk {
 	uint8_t *data; /* NULL: the chunk number is free */
 	uint32_t used;
-	uint32_t live; /* records not returned yet */
+	uint32_t live; /* live records not yet returned */
 };
 
-/* Sorting moves these and never the records. */
+/* Position of a record in the order: sorting moves entries and never the records. */
 struct entry {
 	uint64_t time;
 	uint32_t chunk, offset;
@@ -195,7 +195,7 @@ static size_t run_length(const struct entry *items, size_t count)
 }
 
 /*
- * Every ring is nearly sorted, so `incoming` consists of a few long ascending runs: merging
+ * Every ring is nearly sorted, so `incoming` consists of a few long ascending runs. Merging
  * neighbouring runs until one is left costs count * log(rings).
  */
 static void sort_incoming(struct merge *m)

@@ -59,7 +59,7 @@ size_t rec_arguments_size(size_t folder_size, size_t arguments_size)
 	return sizeof(struct rec_arguments) + padded(folder_size + arguments_size);
 }
 
-/* Text from the kernel can end in the middle of an argument; text from user space never does. */
+/* Arguments copied from the kernel can end in the middle of one; those from user space never do. */
 static bool arguments_end(const struct rec_arguments *rec)
 {
 	size_t size = rec->arguments_size;

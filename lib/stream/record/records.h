@@ -21,7 +21,7 @@ static inline size_t record_size(const struct rec *rec)
  */
 bool record_is_valid(const struct rec *rec, size_t available);
 
-/* Returns "ring-full", "stack", …: the keys of lost_by in --stats. */
+/* Returns the key of lost_by in --stats: "ring-full", "stack", … */
 const char *lost_cause_name(unsigned int cause);
 
 /* Returns the path of a module record: path_size bytes, not NUL-terminated. */
@@ -35,7 +35,7 @@ uint64_t rec_module_contents(const struct rec_module *module);
 /* Returns the text of a code record: text_size bytes, perhaps not NUL-terminated. */
 const char *rec_code_text(const struct rec_code *code);
 
-/* Copies the location of the code bytes. Returns false if they are in no dump. */
+/* Copies the location of the code bytes. Returns false if no dump has them. */
 bool rec_code_dump(const struct rec_code *code, struct rec_code_dump *dump);
 
 /* Returns the size of a rec_container, including padding. */
@@ -62,7 +62,8 @@ const struct rec_marker_stack *rec_marker_stacks(const struct rec_marker *marker
 const char *rec_marker_text(const struct rec_marker *marker);
 
 /*
- * Fills in the common part; size in bytes, a multiple of 8. `kind` may be a kind of live_record.h.
+ * Fills in the common part; `size` in bytes, a multiple of 8. `kind` may be a kind of
+ * live_record.h.
  */
 void record_init(struct rec *rec, unsigned int kind, size_t size, __u64 time, __u32 pid, __u32 tid);
 

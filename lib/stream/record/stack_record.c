@@ -4,7 +4,7 @@
 #include "lib/base/alloc.h"
 #include "lib/stream/record/records.h"
 
-/* Runs begin at a multiple of 8 bytes. */
+/* Runs are aligned to 8 bytes. */
 static size_t lows_size(uint32_t depth)
 {
 	return (size_t)(depth + 1) / 2 * 8;
@@ -67,7 +67,7 @@ uint32_t stack_body_unpack(const struct stack_body *body, uint32_t skip, uint64_
 	return done;
 }
 
-/* Appends a frame to the runs; returns how many there are. */
+/* Appends a frame to the runs. Returns the new number of runs. */
 static uint32_t add_to_runs(struct rec_run *runs, uint32_t count, uint64_t addr, uint8_t kind)
 {
 	struct rec_run *last = count ? &runs[count - 1] : NULL;

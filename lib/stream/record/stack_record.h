@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Frames <-> the body of a stack record, see struct rec_stack. */
+/* Packs and unpacks the frames in the body of a stack record, see struct rec_stack. */
 #ifndef PROF_LIB_STREAM_RECORD_STACK_RECORD_H
 #define PROF_LIB_STREAM_RECORD_STACK_RECORD_H
 
@@ -40,7 +40,7 @@ struct stack_body stack_body_at(const void *words, uint32_t depth, uint32_t run_
 void stack_record_clear_padding(struct rec_stack *rec);
 /* True if the runs cover exactly `depth` frames. */
 bool stack_body_is_valid(const struct stack_body *body);
-/* Stores the frames except the innermost `skip`; returns their number, at most depth. */
+/* Stores the frames except the innermost `skip` ones. Returns their number, at most depth. */
 uint32_t stack_body_unpack(const struct stack_body *body, uint32_t skip, uint64_t *addrs,
 			   uint8_t *kinds);
 

@@ -6,11 +6,11 @@
 
 #include "lib/base/text.h"
 
-/* The counter has a value for each such time at most. */
+/* Minimum distance of the counter's values. */
 #define COUNTER_STEP_NS 10000000ull
-/* Clocks of CPUs differ by less. */
+/* CPUs' clocks differ by less than this. */
 #define CLOCK_SKEW_NS 1000000ull
-/* Blocks of ranges begin at multiples of it: the smallest page of any machine. */
+/* Alignment of blocks in ranges: the smallest page size of any machine. */
 #define RANGE_STEP 4096u
 
 void alloc_feed_init(struct alloc_feed *f, struct tasks *tasks)
@@ -47,7 +47,7 @@ static struct alloc_stats *stats_of(struct alloc_feed *f)
 	return &f->tasks->profile->stats.allocs;
 }
 
-/* A number from 0 to `end` - 1. */
+/* Returns a random number from 0 to `end` - 1. */
 static uint64_t next_random(struct alloc_feed *f, uint64_t end)
 {
 	f->random ^= f->random << 13;
@@ -56,7 +56,7 @@ static uint64_t next_random(struct alloc_feed *f, uint64_t end)
 	return f->random % end;
 }
 
-/* The block is not held any more. */
+/* Notes that the block is no longer held. */
 static void end_row(struct alloc_feed *f, struct fed_alloc *row, uint64_t time)
 {
 	index_remove(&f->by_address, hash_of(row), (uint32_t)(row - f->rows.items));
@@ -76,7 +76,7 @@ static void add_loose_end(struct alloc_feed *f, const struct fed_alloc *key, con
 	};
 }
 
-/* Tells whether the record may be of an earlier moment than the end, as far as clocks tell. */
+/* True if the record may be earlier than the loose end, within the skew of the clocks. */
 static bool may_precede(const struct rec *rec, const struct loose_end *end)
 {
 	return rec->time <= end->time ||
@@ -84,8 +84,8 @@ static bool may_precede(const struct rec *rec, const struct loose_end *end)
 }
 
 /*
- * Finds the free for an allocation, or for a free the allocation that has taken its block's
- * address. Returns the end, which is used up; NULL: there is none.
+ * Finds the free for an allocation, or for a free the allocation that reused its block's address.
+ * Marks the loose end as matched; NULL if there is none.
  */
 static const struct loose_end *take_loose_end(struct alloc_feed *f, const struct fed_alloc *key,
 					      const struct rec *rec, bool is_free)
@@ -108,7 +108,10 @@ static void drop_row(struct alloc_feed *f, struct fed_alloc *row)
 	vec_push(&f->free_rows, (uint32_t)(row - f->rows.items));
 }
 
-/* Keeps one of each two rows, by chance in proportion to their bytes; it gets those of both. */
+/*
+ * Merges rows in pairs: keeps one of the two at random, in proportion to their bytes, with the
+ * bytes of both.
+ */
 static void halve(struct alloc_feed *f)
 {
 	struct fed_alloc *before = NULL;
@@ -173,7 +176,10 @@ uint32_t alloc_feed_add(struct alloc_feed *f, thread_id thread, const struct rec
 		stats_of(f)->unmatched--;
 		stats_of(f)->matched++;
 	} else if (at != INDEX_NONE) {
-		/* Its free was lost, or comes late. In any list, it has to end first. */
+		/*
+		 * The free of the earlier block was lost or comes late. Its row must end first in
+		 * any order.
+		 */
 		end_row(f, &f->rows.items[at], row.allocation.time - !!row.allocation.time);
 		add_loose_end(f, &row, &rec->sample.rec, false);
 	}
@@ -193,7 +199,7 @@ uint32_t alloc_feed_add(struct alloc_feed *f, thread_id thread, const struct rec
 
 void alloc_feed_set_stack(struct alloc_feed *f, uint32_t row, uint64_t time, stack_id stack)
 {
-	/* The row may have been left out, and be another's by now. */
+	/* The row may have been dropped and reused since. */
 	if (f->rows.items[row].allocation.time == time)
 		f->rows.items[row].allocation.stack = stack;
 }
@@ -204,7 +210,10 @@ static void free_at(struct alloc_feed *f, uint32_t row, const struct rec_free *r
 	end_row(f, &f->rows.items[row], tasks_time(f->tasks, rec->rec.time));
 }
 
-/* Ends all that the process holds in the range: looks for each page, or at each row. */
+/*
+ * Ends all blocks that the process holds in the range. Looks up each page or scans all rows,
+ * whichever is faster.
+ */
 static void free_range(struct alloc_feed *f, const struct rec_free *rec, process_id process)
 {
 	uint64_t pages = rec->size / RANGE_STEP;
@@ -243,7 +252,7 @@ void alloc_feed_free(struct alloc_feed *f, const struct rec_free *rec)
 		return;
 	}
 	at = index_find(&f->by_address, hash_of(&key), address_equal, f, &key);
-	/* It may be that of the block before, which has ended already. */
+	/* The free may be that of the previous block, which has already ended. */
 	if (at != INDEX_NONE && take_loose_end(f, &key, &rec->rec, false)) {
 		stats_of(f)->matched++;
 		return;
@@ -291,7 +300,7 @@ static int compare_times(const void *left, const void *right)
 	return a->tid < b->tid ? -1 : a->tid > b->tid;
 }
 
-/* Functions of the shim are in every such stack. */
+/* Allocation stacks begin with functions of the shim. */
 static stack_id leave_out_shim(const struct profile *p, stack_id stack)
 {
 	for (; stack != NO_STACK; stack = p->stacks.rows.items[stack].parent) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Joins allocations with their frees. Front-ends can hold some 100,000 allocations. Beyond that,
- * sampling is halved repeatedly and weights doubled, so that sums stay the same on average.
+ * the sampling rate is halved repeatedly and weights are doubled, so that sums stay the same on
+ * average.
  */
 #ifndef PROF_LIB_STREAM_SESSION_ALLOC_FEED_H
 #define PROF_LIB_STREAM_SESSION_ALLOC_FEED_H
@@ -19,9 +20,9 @@ struct fed_alloc {
 };
 
 /*
- * A free may arrive before its allocation, or after the next allocation at the same address: clocks
- * of CPUs differ a little, and a CPU delivers late while a preempted thread writes to its ring.
- * Therefore the last unmatched frees and blocks are kept.
+ * A free may arrive before its allocation, or after the next allocation at the same address: CPUs'
+ * clocks differ a little, and a preempted thread that is writing to a ring delays that CPU's
+ * records. Therefore the last unmatched frees and blocks are kept.
  */
 struct loose_end {
 	process_id process; /* NO_PROCESS: already matched */
@@ -44,7 +45,7 @@ struct alloc_feed {
 	uint32_t loose_count; /* number of loose ends so far */
 	uint32_t max; /* maximum number of rows; FED_ALLOCS_MAX except in tests */
 	uint64_t random; /* state of the random number generator */
-	bool held_only; /* leave out freed blocks */
+	bool held_only; /* leave out blocks that were freed */
 };
 
 void alloc_feed_init(struct alloc_feed *f, struct tasks *tasks);

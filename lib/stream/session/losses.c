@@ -32,7 +32,7 @@ void losses_release(struct losses *l)
 	vec_release(&l->series);
 }
 
-/* Returns NULL for numbers that no machine has. */
+/* Returns NULL for impossible CPU numbers. */
 static struct cpu_losses *get_cpu(struct losses *l, uint16_t cpu)
 {
 	struct profile *p = l->profile;

@@ -20,7 +20,7 @@ struct loss {
 struct losses {
 	struct profile *profile;
 	VEC(struct loss) rows;
-	VEC(struct loss_series) series; /* last row of each reason and CPU */
+	VEC(struct loss_series) series; /* latest row of each reason and CPU */
 };
 
 void losses_init(struct losses *l, struct profile *profile);

@@ -11,12 +11,15 @@
 #include "lib/stream/session/code/code_table.h"
 
 /*
- * Bounds for hostile records. In a real stream each continuing stack adds frames, and no stack is
- * deeper than the walker goes.
+ * Bounds for hostile records. In a real stream each continuation adds frames, and no stack is
+ * deeper than the walker's limit.
  */
 #define LINKS_MAX 2000
 #define DEPTH_MAX UINT16_MAX
-/* Stacks that wait for the end of something; more are forgotten with the others. */
+/*
+ * Maximum number of stacks kept for waits that have not ended; beyond it they are forgotten like
+ * others.
+ */
 #define UNASKED_MAX 16384
 
 struct content_key {
@@ -82,7 +85,10 @@ static bool content_equal(const void *table, uint32_t id, const void *key)
 	       !memcmp(s->words.items + row->first_word, rec->lows, wanted->body_size);
 }
 
-/* Ends a stack where it would be too deep or its continuation is unknown: hostile records only. */
+/*
+ * Ends a stack that would be too deep or whose continuation is unknown; only hostile records have
+ * either.
+ */
 static void link_outer(const struct raw_stacks *s, struct raw_stack *row)
 {
 	const struct raw_stack *outer;
@@ -101,7 +107,7 @@ static void link_outer(const struct raw_stacks *s, struct raw_stack *row)
 	row->depth += more;
 }
 
-/* `row` holds what its record had. */
+/* `row` holds the fields of its record. */
 static uint64_t content_hash(const struct raw_stack *row, const void *body, size_t size)
 {
 	uint64_t shape = (uint64_t)row->outer << 32 | (uint64_t)row->prefix_skip << 16 |
@@ -200,7 +206,7 @@ static void forget_sent(struct raw_stacks *s)
 	vec_fit(&s->sent);
 }
 
-/* Gives the rows that are used, and those that they continue, their new ids. */
+/* Gives new ids to the used rows and to those they continue. */
 static void move_rows(struct raw_stacks *s, raw_stack_id *ids)
 {
 	size_t words = 0;
@@ -216,7 +222,7 @@ static void move_rows(struct raw_stacks *s, raw_stack_id *ids)
 			count * sizeof(*s->words.items));
 		row.first_word = words;
 		words += count;
-		/* A row continues an older one, which has moved. */
+		/* A row continues an older row, which has already moved. */
 		row.outer = row.outer == NO_RAW_STACK ? NO_RAW_STACK : ids[row.outer];
 		index_add(&s->by_content, content_hash(&row, s->words.items + row.first_word, size),
 			  kept);
@@ -247,13 +253,13 @@ void raw_stacks_forget(struct raw_stacks *s)
 }
 
 /*
- * Each key has a pair of lines, of which the one filled first is overwritten. A pair is a cache
- * line. A miss costs a walk over the stack and nothing else, and a machine full of short-lived
- * processes cannot fill memory. Short recordings touch few lines.
+ * The caches: each key has a pair of lines, which share a hardware cache line; a new result
+ * replaces the older one. A miss costs only one walk over the stack. The fixed size protects memory
+ * from machines full of short-lived processes, and short recordings touch few lines.
  */
 #define FIRST_LINES (1u << 12)
 #define LINES_MAX (1u << 15)
-/* Places for the last child of a stack, 2 MB. */
+/* Number of entries for the last child of a stack, 2 MB. */
 #define CHILDREN_MAX (1u << 16)
 
 struct resolved {
@@ -263,7 +269,7 @@ struct resolved {
 	struct stack_extent extent;
 };
 
-/* A stack with its leaf. */
+/* A stack and its leaf. */
 struct resolved_leaf {
 	uint64_t stamp, addr;
 	stack_id base, stack;
@@ -276,8 +282,8 @@ _Static_assert(sizeof(struct resolved) == LINE_BYTES, "");
 _Static_assert(sizeof(struct resolved_leaf) == LINE_BYTES, "");
 
 /*
- * The frame that was last put on a stack. Stacks of a program repeat each other from the root on,
- * in all its processes: mostly this is the one that is wanted again, without two searches.
+ * The frame last added to a stack. Stacks of a program resemble each other from the root on, in all
+ * its processes, so this one is mostly the next one needed, which saves two searches.
  */
 struct last_child {
 	uint64_t offset;
@@ -294,14 +300,14 @@ struct last_frame {
 	uint8_t kind;
 };
 
-/* Place of a frame. */
+/* The location of a frame. */
 struct located_frame {
 	uint64_t addr; /* address that represents the frame */
 	const struct frame_kind_info *info;
 	const struct mapping *mapping; /* NULL: not in any mapping */
 };
 
-/* Makes empty caches. They take memory only where they are used. */
+/* Allocates empty caches; untouched pages use no memory. */
 static void make_caches(struct resolver *r)
 {
 	uint8_t *memory = mmap(NULL, 2 * (size_t)r->lines * LINE_BYTES, PROT_READ | PROT_WRITE,
@@ -326,7 +332,7 @@ void resolver_init(struct resolver *r, struct profile *profile)
 	make_caches(r);
 }
 
-/* Makes the caches larger, and empty, after as many misses as they have lines. */
+/* Enlarges and empties the caches after as many misses as they have lines. */
 static void note_miss(struct resolver *r)
 {
 	if (++r->misses < r->lines || r->lines == LINES_MAX)
@@ -337,7 +343,7 @@ static void note_miss(struct resolver *r)
 	make_caches(r);
 }
 
-/* Forgets all that was found for stacks. */
+/* Clears all cached results. */
 static void clear_found(struct resolver *r)
 {
 	memset(r->cache, 0, 2 * (size_t)r->lines * LINE_BYTES);
@@ -345,7 +351,7 @@ static void clear_found(struct resolver *r)
 		vec_clear(&r->last[i].frames);
 }
 
-/* Forgets it when the kernel's mappings have changed, which is rare. */
+/* Clears the caches if the kernel's mappings have changed, which is rare. */
 static void check_kernel(struct resolver *r)
 {
 	if (r->kernel_stamp == r->kernel->stamp)
@@ -368,16 +374,16 @@ void resolver_release(struct resolver *r)
 }
 
 /*
- * Returns the address that stands for a frame. A return address is that of the instruction after
- * the call, which may belong to another line or even another function; one less lies in the call.
- * No other place subtracts it.
+ * Returns the address to resolve for a frame. A return address belongs to the instruction after the
+ * call, which may be in another line or even another function; one less is within the call. Nothing
+ * else subtracts it.
  */
 static uint64_t frame_addr(uint64_t addr, bool is_pc)
 {
 	return is_pc || !addr ? addr : addr - 1;
 }
 
-/* Made on the first frame in it: most anonymous memory is never executed. */
+/* Created with the first frame in it: most anonymous memory is never executed. */
 static module_id anon_module(struct profile *p, struct process *process)
 {
 	if (process->anon == NO_MODULE) {
@@ -389,7 +395,7 @@ static module_id anon_module(struct profile *p, struct process *process)
 	return process->anon;
 }
 
-/* Returns the place of the stack, which may be another's, too. */
+/* Returns the stack's entry, which other stacks may share. */
 static struct last_child *last_child_of(struct resolver *r, stack_id parent)
 {
 	size_t at = (parent + 1u) % CHILDREN_MAX; /* NO_STACK is entry 0 */
@@ -454,9 +460,9 @@ static bool is_interrupted(const struct resolver *r, uint32_t i)
 }
 
 /*
- * True if the address of user frame `i` is an instruction's own and not a return address. A signal
- * trampoline is not called, either: the kernel makes the handler return to its first instruction.
- * Its frame comes just before the interrupted one.
+ * True if the address of user frame `i` is the instruction's own and not a return address. That
+ * includes signal trampolines, which are not called: the kernel makes the handler return to their
+ * first instruction. Their frame comes just before the interrupted one.
  */
 static bool is_pc(const struct resolver *r, const struct raw_stack *stack, uint32_t i)
 {
@@ -465,7 +471,7 @@ static bool is_pc(const struct resolver *r, const struct raw_stack *stack, uint3
 	return i + 1 < stack->depth && is_interrupted(r, i + 1);
 }
 
-/* Finds the place of frame `i`; `near`: that of a frame beside it, or NULL. */
+/* Locates frame `i`. `near`: location of a neighbouring frame, or NULL. */
 static const struct located_frame *locate(struct resolver *r, const struct raw_stack *stack,
 					  uint32_t i, const struct mapping_table *mappings,
 					  const struct located_frame *near)
@@ -486,9 +492,10 @@ static const struct located_frame *locate(struct resolver *r, const struct raw_s
 }
 
 /*
- * Locates all frames before frame `end`, and returns how many of the user frames among them are
- * code, judged by the mappings. A frame pointer register with other contents leads the walker into
- * data: if the first native address lies in no executable mapping, the rest is no chain, either.
+ * Locates the frames before `end`. Returns the number of user frames up to the first one that is
+ * not code, according to the mappings: a frame pointer register with other contents leads the
+ * walker into data, and if the first native address is in no executable mapping, the rest is no
+ * call chain, either.
  */
 static uint32_t code_depth(struct resolver *r, const struct raw_stack *stack, uint32_t end,
 			   const struct mapping_table *mappings)
@@ -507,8 +514,8 @@ static uint32_t code_depth(struct resolver *r, const struct raw_stack *stack, ui
 }
 
 /*
- * Remembers frame `i`, if all frames outside it are; the innermost one may be an address of another
- * kind in the next stack.
+ * Remembers frame `i` if all frames outside of it are remembered; the innermost may be an address
+ * of another kind in the next stack.
  */
 static void remember(const struct resolver *r, const struct raw_stack *stack, uint32_t i,
 		     stack_id id, struct last_stack *last)
@@ -518,7 +525,7 @@ static void remember(const struct resolver *r, const struct raw_stack *stack, ui
 			 (struct last_frame){r->addrs.items[i], id, r->kinds.items[i]});
 }
 
-/* Adds the `count` innermost frames, located, to `base`, without those of unknown kinds. */
+/* Adds the `count` innermost frames, already located, to `base`, except those of unknown kinds. */
 static stack_id walk(struct resolver *r, const struct raw_stack *stack, stack_id base,
 		     uint32_t count, struct process *process, struct stack_extent *extent,
 		     struct last_stack *last)
@@ -562,7 +569,7 @@ static bool is_line_of(const struct resolved *line, raw_stack_id raw,
 	return line->key == raw + 1 && line->stamp == mappings->stamp;
 }
 
-/* Returns the last stack with these mappings; without frames if there was none. */
+/* Returns the entry of the last stack with these mappings, without frames if there was none. */
 static struct last_stack *last_stack_of(struct resolver *r, const struct mapping_table *mappings)
 {
 	struct last_stack *last = &r->last[mappings->stamp % LAST_STACKS];
@@ -574,7 +581,9 @@ static struct last_stack *last_stack_of(struct resolver *r, const struct mapping
 	return last;
 }
 
-/* Counts the outermost frames that both stacks have; never the innermost user frame. */
+/*
+ * Returns the number of outermost frames that both stacks share, without the innermost user frame.
+ */
 static uint32_t count_common(const struct resolver *r, const struct raw_stack *stack,
 			     const struct last_stack *last)
 {
@@ -601,7 +610,7 @@ static void resolve(struct resolver *r, const struct raw_stack *stack, struct pr
 	unpack(r, stack);
 	common = count_common(r, stack, last);
 	extent->user_depth = common + code_depth(r, stack, stack->depth - common, mappings);
-	/* Ends the stack before the first frame that is no code. */
+	/* End the stack before the first frame that is not code. */
 	if (extent->user_depth < user_depth) {
 		extent->user_depth -= common;
 		common = 0;

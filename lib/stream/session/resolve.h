@@ -44,7 +44,7 @@ struct stack_cache_entry {
 	uint32_t stack_id; /* stack_id of the wire */
 	raw_stack_id stack;
 	bool is_recent; /* sent after the last raw_stacks_forget() */
-	bool is_unasked; /* not looked up yet, except perhaps by a connection that closes */
+	bool is_unasked; /* not looked up since it arrived */
 };
 
 struct raw_stacks {
@@ -57,8 +57,8 @@ struct raw_stacks {
 
 void raw_stacks_release(struct raw_stacks *s);
 /*
- * Binds the record's stack_id to this stack from now on. Returns NO_RAW_STACK, with nothing
- * changed, if the record continues a stack that has not arrived yet.
+ * Binds the record's stack_id to this stack from now on. Returns NO_RAW_STACK and changes nothing
+ * if the record continues a stack that has not arrived yet.
  */
 raw_stack_id raw_stacks_add(struct raw_stacks *s, const struct rec_stack *rec);
 /* Returns the present meaning of a wire stack_id; NO_RAW_STACK if it never arrived. */
@@ -94,12 +94,12 @@ struct resolver {
 	struct mapping_table *kernel;
 	struct raw_stacks raw;
 	struct resolved *cache;
-	struct resolved_leaf *leaves; /* leaf cache, allocated right after `cache` */
+	struct resolved_leaf *leaves; /* leaf cache, allocated right behind `cache` */
 	uint64_t kernel_stamp; /* stamp of the kernel mappings that both caches used */
-	uint32_t lines, misses; /* lines of each cache; misses since the caches have this size */
+	uint32_t lines, misses; /* lines of each cache; misses since their last resize */
 	VEC(struct last_child) children; /* by stack id plus 1; entry 0 is NO_STACK */
 	struct last_stack last[LAST_STACKS]; /* by mapping stamp */
-	/* Frames of the stack that is being resolved. */
+	/* Frames of the stack being resolved. */
 	VEC(uint64_t) addrs;
 	VEC(uint8_t) kinds;
 	VEC(struct located_frame) located;
@@ -110,8 +110,8 @@ void resolver_release(struct resolver *r);
 
 /* Extent of a stack in the profile. */
 struct stack_extent {
-	uint32_t user_depth; /* user frames up to the end of the stack, including left-out frames */
-	uint32_t unknown_depth; /* frames left out because of their unknown kind */
+	uint32_t user_depth; /* user frames up to the end of the stack, including omitted frames */
+	uint32_t unknown_depth; /* frames omitted because of their unknown kind */
 	bool has_user_frame;
 };
 

@@ -11,12 +11,11 @@
 #include "lib/stream/session/waits/waits.h"
 
 /*
- * Makes fewer rows of a thread's samples where little is lost by it. What each stack weighs and the
- * CPU time stay exactly as they are. has_readings: the rows' cpu_delta is still a reading, as in
- * thread.h.
+ * Merges rows of a thread's samples at little loss. The total weight of each stack and the CPU time
+ * stay exactly the same. has_readings: cpu_delta of the rows is still a reading, as in thread.h.
  */
 
-/* Ticks of a window that are looked through. */
+/* Maximum number of ticks in a window. */
 #define WINDOW_ROWS 512u
 
 struct merging {
@@ -49,7 +48,7 @@ static void row_merging_leave_out(struct merging *m, const struct sample *row)
 	m->gone++;
 }
 
-/* Replaces the rows by those that are left. */
+/* Replaces the rows by the remaining ones. */
 static uint64_t finish(struct merging *m, struct samples *samples)
 {
 	vec_release(&m->rows);
@@ -58,7 +57,7 @@ static uint64_t finish(struct merging *m, struct samples *samples)
 	return m->gone;
 }
 
-/* Writes the first row of the waits, and the last one with the weight of all others. */
+/* Writes the first row of the waits, and the last row with the weight of all others. */
 static void end_waits(struct merging *m)
 {
 	size_t count = m->rows.count;
@@ -81,8 +80,8 @@ static void end_waits(struct merging *m)
 }
 
 /*
- * Makes one wait, with a row at its start and one at its end, of waits that follow each other
- * without anything between them. Returns how many rows have gone.
+ * Merges waits that directly follow each other into one with a row at its start and one at its end.
+ * Returns the number of rows dropped.
  */
 static uint64_t row_merging_waits(const struct profile *p, struct samples *samples,
 				  bool has_readings)
@@ -103,7 +102,10 @@ static uint64_t row_merging_waits(const struct profile *p, struct samples *sampl
 	return finish(&m, samples);
 }
 
-/* Gives the weight of a tick to the last one of the window with its stack. */
+/*
+ * Adds the tick's weight to the last tick of the window with the same stack and CPU. False if there
+ * is none.
+ */
 static bool hand_on(struct merging *m, size_t tick)
 {
 	const struct sample *row = &m->rows.items[tick];
@@ -134,8 +136,8 @@ static void end_window(struct merging *m)
 }
 
 /*
- * Lets the last of the ticks with one stack within `window` ns stand for all of them. Waits end a
- * window. Returns how many rows have gone.
+ * Merges ticks with the same stack within `window` ns into the last one. Waits end a window.
+ * Returns the number of rows dropped.
  */
 static uint64_t row_merging_ticks(const struct profile *p, struct samples *samples, uint64_t window,
 				  bool has_readings)
@@ -158,11 +160,13 @@ static uint64_t row_merging_ticks(const struct profile *p, struct samples *sampl
 }
 
 #define SEED 0x726f7773u
-/* Bytes of a row in a file, of the two that mark a gap, and of a stack with inlined functions. */
+/*
+ * Bytes in a file of a row, of the two rows that mark a gap, and of a stack with inlined functions.
+ */
 #define ROW_BYTES 33
 #define GAP_BYTES 34
 #define STACK_BYTES 13
-/* Fewer rows have fewer stacks, but nobody knows how many fewer. */
+/* Dropping rows also drops stacks, but their number is unknown in advance. */
 #define ROUNDS_MAX 8
 #define WINDOW_NS 100000000u
 
@@ -191,7 +195,10 @@ static void count_rows(struct row_bounds *b)
 	}
 }
 
-/* Rows that are left out or stay together: one, or the two of a wait, the second at its end. */
+/*
+ * Rows that are dropped or kept together: a single row, or a wait's two rows, the second at its
+ * end.
+ */
 struct unit {
 	struct sample rows[2];
 	bool is_pair;
@@ -221,7 +228,7 @@ static struct unit_reader unit_reader_begin(const struct profile *p, const struc
 	return r;
 }
 
-/* False at the end, which releases the reader. */
+/* Returns false at the end, which releases the reader. */
 static bool next_unit(struct unit_reader *r, struct unit *unit)
 {
 	const struct sample *first = &unit->rows[0];
@@ -246,7 +253,7 @@ static uint64_t unit_weight(const struct unit *unit)
 	return (uint64_t)unit->rows[0].weight + (unit->is_pair ? unit->rows[1].weight : 0);
 }
 
-/* Lighter units are counted together. */
+/* Units of lower weight are counted by weight. */
 #define LIGHT 4096u
 
 struct heavy_unit {
@@ -256,7 +263,7 @@ struct heavy_unit {
 
 /* Units of one event by weight. */
 struct units {
-	uint64_t light[2][LIGHT]; /* number of units that are not pairs, and of pairs */
+	uint64_t light[2][LIGHT]; /* number of units by weight: single rows, and pairs */
 	VEC(struct heavy_unit) heavy;
 };
 
@@ -290,7 +297,7 @@ static uint64_t sum_weights(const struct units *units)
 	return sum;
 }
 
-/* Returns how many rows a step leaves on average. */
+/* Returns the expected number of rows that remain at this step. */
 static double expected_rows(const struct units *units, uint64_t step)
 {
 	double sum = 0;
@@ -306,7 +313,7 @@ static double expected_rows(const struct units *units, uint64_t step)
 	return sum;
 }
 
-/* Finds the smallest step that leaves this many rows of a kind, or fewer. */
+/* Finds the smallest step that leaves at most this many rows of a kind. */
 static uint64_t find_step(const struct profile *p, size_t event, uint64_t rows)
 {
 	struct units *units = xcalloc(1, sizeof(*units));
@@ -327,7 +334,7 @@ static uint64_t find_step(const struct profile *p, size_t event, uint64_t rows)
 	return low;
 }
 
-/* Counts the points of a kind in the weight that comes next. */
+/* Counts the kind's points within the next `weight`. */
 static uint64_t points_in(struct row_kind *kind, uint64_t weight)
 {
 	double step = (double)kind->step, from = (double)kind->passed;
@@ -337,7 +344,7 @@ static uint64_t points_in(struct row_kind *kind, uint64_t weight)
 			  points_before(SEED, from, step));
 }
 
-/* Collects the rows of a thread that stay. */
+/* Collects the remaining rows of a thread. */
 struct thinning {
 	struct row_bounds *bounds;
 	struct samples out;
@@ -360,7 +367,7 @@ static void leave_out(struct thinning *t, const struct sample *sample)
 
 	kind->rows--;
 	kind->left_out++;
-	/* A later reading has it in it. */
+	/* A later reading includes the dropped row's time. */
 	if (!t->bounds->has_readings)
 		t->used_ns += sample->cpu_delta;
 }
@@ -385,7 +392,7 @@ static void thin(struct thinning *t, const struct unit *unit)
 	}
 }
 
-/* Keeps the CPU time of a thread of which no later row is left. */
+/* Keeps the CPU time of dropped rows at the end of a thread, after the last remaining row. */
 static void keep_time(struct thinning *t, struct sample last)
 {
 	if (!t->used_ns)
@@ -449,7 +456,7 @@ static uint64_t find_share(const struct row_bounds *b, uint64_t max)
 	return fair_share(counts, EVENT_COUNTS_MAX, max);
 }
 
-/* Leaves about this many rows. */
+/* Reduces the rows to about this number. */
 static void limit_rows(struct row_bounds *b, uint64_t max)
 {
 	uint64_t share = find_share(b, max);
@@ -472,7 +479,7 @@ static double allowed(uint64_t limit, uint64_t is)
 	return is <= limit ? 1 : (double)limit / (double)is;
 }
 
-/* Returns the share of the rows that the limits allow, about; 1: all. */
+/* Returns the approximate share of rows within the limits; 1: all. */
 static double allowed_share(const struct row_bounds *b)
 {
 	uint64_t rows = sum_rows(b), stacks = b->profile->stacks.rows.count;
@@ -483,7 +490,7 @@ static double allowed_share(const struct row_bounds *b)
 	return fmin(share, allowed(b->limits.stacks, stacks));
 }
 
-/* Makes fewer rows without a change of what any stack weighs. */
+/* Merges rows without changing the weight of any stack. */
 static void merge_rows(struct row_bounds *b)
 {
 	struct profile *p = b->profile;
@@ -516,8 +523,8 @@ void row_bounds_init(struct row_bounds *b, struct profile *p, struct row_limits 
 }
 
 /*
- * Leaves about as many as the limits allow. Each round comes nearer. May be called again when more
- * rows have come.
+ * Reduces the rows to about the limits; each round comes closer. May be called again after more
+ * rows were added.
  */
 static void row_bounds_limit(struct row_bounds *b, int rounds)
 {
@@ -526,7 +533,7 @@ static void row_bounds_limit(struct row_bounds *b, int rounds)
 	count_rows(b);
 	if (allowed_share(b) == 1)
 		return;
-	/* Markers that were left out have stacks, too. */
+	/* Dropped markers may have been the last users of stacks. */
 	drop_unused(b);
 	if (allowed_share(b) < 1)
 		merge_rows(b);
@@ -553,19 +560,19 @@ void row_bounds_finish(struct row_bounds *b)
 	}
 }
 
-/* Smaller tables are not looked through. */
+/* Smaller tables are not searched for unused values. */
 #define VALUES_MIN ((size_t)1 << 16)
 #define STACKS_MIN ((size_t)1 << 17)
-/* Markers that were left out whose values may stay. */
+/* Maximum number of dropped markers whose values stay. */
 #define DROPPED_MAX (MARKERS_MAX / 4)
-/* Rows are counted after this many records. */
+/* Rows are counted every this many records. */
 #define RECORDS (1u << 18)
-/* Rows are few, and not thinned for the sake of stacks, below this part of the stacks' limit. */
+/* Below this fraction of the stacks' limit, rows are few and not thinned to save stacks. */
 #define FEW_ROWS 16
-/* Rows are limited once there are this many times as many as the limit. */
+/* Rows are limited once they exceed the limit this many times. */
 #define EXCESS 2
 
-/* Copies values that markers have, and notes their new numbers, plus one. */
+/* Copies the values in use, and records their new numbers plus one. */
 struct value_copy {
 	struct markers *markers;
 	struct markers into; /* only values are used */
@@ -626,7 +633,7 @@ static void mark_machine(const struct reclaim *r, bool *used)
 		profile_mark_marker(r->profile, marker, used);
 }
 
-/* Drops stacks that nothing has; unless `all` must go, they stay if they are few. */
+/* Drops unused stacks; unless `all` is set, only if they are a quarter or more. */
 static void reclaim_stacks(struct reclaim *r, bool all)
 {
 	struct profile *p = r->profile;
@@ -646,7 +653,7 @@ static void reclaim_stacks(struct reclaim *r, bool all)
 	r->stacks_next = 2 * p->stacks.rows.count;
 	if (!r->is_off && r->stacks_next > limit)
 		r->stacks_next = limit;
-	/* Looks again only after some growth: what cannot go stays. */
+	/* Search again only after some growth: the remaining stacks are in use. */
 	if (r->stacks_next < p->stacks.rows.count + p->stacks.rows.count / 4)
 		r->stacks_next = p->stacks.rows.count + p->stacks.rows.count / 4;
 	if (r->stacks_next < STACKS_MIN)
@@ -697,7 +704,7 @@ static void step_stacks(struct reclaim *r)
 	uint64_t limit = r->bounds.limits.stacks;
 
 	reclaim_stacks(r, false);
-	/* Markers have stacks, too: few rows are not the cause. */
+	/* Rows are not to blame if they are few: markers have stacks, too. */
 	if (!r->is_off && r->profile->stacks.rows.count > limit &&
 	    reclaim_count_rows(r) > limit / FEW_ROWS)
 		reclaim_limit_rows(r);
@@ -722,7 +729,7 @@ static bool rows_are_due(struct reclaim *r)
 	return reclaim_count_rows(r) > EXCESS * r->bounds.limits.rows;
 }
 
-/* Tables to look through. */
+/* The tables to search in one pass. */
 struct pass {
 	struct reclaim *reclaim;
 	bool values, stacks, rows;
@@ -741,7 +748,7 @@ static void run_pass(void *ctx)
 		step_stacks(r);
 	if (pass->rows)
 		reclaim_limit_rows(r);
-	/* Gives back the memory that was freed between what stays. */
+	/* Return memory freed between remaining blocks to the system. */
 	malloc_trim(0);
 }
 

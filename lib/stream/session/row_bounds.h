@@ -3,7 +3,7 @@
  * Limits the rows of samples: front-ends hold a few millions. First merges consecutive waits, then
  * ticks with the same stack within 100 ms. If rows are still too many, thins them thread by thread:
  * one row represents several. The total weight of the clock and of each event stays the same, and
- * on average that of each stack, as if fewer samples had been taken. Kinds with few rows stay as
+ * that of each stack on average, as if fewer samples had been taken. Kinds with few rows stay as
  * they are.
  */
 #ifndef PROF_LIB_STREAM_SESSION_ROW_BOUNDS_H
@@ -18,7 +18,7 @@ struct row_limits {
 	uint64_t rows, stacks;
 };
 
-/* Limits of what a browser opens. */
+/* Limits of what a browser can open. */
 #define ROW_LIMITS ((struct row_limits){190000000, 5000000, 1000000})
 
 /* Rows of one event; event 0 is the clock, including waits. */
@@ -43,15 +43,12 @@ struct row_bounds {
 
 /* The limits are ROW_LIMITS except in tests. */
 void row_bounds_init(struct row_bounds *b, struct profile *p, struct row_limits limits);
-/*
- * Applies the limits at the end. Notes in the profile how much has been merged and left out in
- * total.
- */
+/* Applies the limits at the end. Adds the totals of merged and dropped rows to the profile. */
 void row_bounds_finish(struct row_bounds *b);
 
 /*
- * Limits the memory of a long recording: drops values of markers that were left out, unused stacks
- * and frames, and rows of samples beyond their limits.
+ * Limits the memory of a long recording: drops values of omitted markers, unused stacks and frames,
+ * and sample rows beyond their limits.
  */
 
 struct reclaim {
@@ -59,11 +56,11 @@ struct reclaim {
 	struct sample_feed *samples;
 	struct marker_feed *markers;
 	struct row_bounds bounds;
-	/* Sizes of tables at which to check next. */
+	/* Sizes of the tables at which to check next. */
 	size_t values_next, stacks_next;
 	uint32_t records; /* records since rows were last counted */
 	bool is_off; /* the number of rows is unlimited */
-	bool keeps_stacks; /* the caller refers to stacks by id, and takes the rows */
+	bool keeps_stacks; /* the caller refers to stacks by id and takes the rows */
 	/* Called a few times a second while a thread reclaims memory; NULL: no thread is used. */
 	void (*meanwhile)(void *ctx);
 	void *ctx;

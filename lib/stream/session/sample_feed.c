@@ -66,7 +66,7 @@ bool pending_add(struct pending *p, const struct pending_sample *sample)
 }
 
 /*
- * Takes the oldest sample out of the chain that begins with `first`. The first row stays in place
+ * Removes the oldest sample of the chain that begins with `first`. The first row stays in place
  * while the chain has other samples, so that the index changes only when the chain ends.
  */
 static uint32_t unchain(struct pending *p, uint32_t first)
@@ -105,8 +105,7 @@ bool pending_take(struct pending *p, uint32_t wire_id, struct pending_sample *sa
 }
 
 /*
- * Takes out any sample from before that time; *cursor begins as 0. The caller drops
- * sample->mappings.
+ * Removes any sample older than that time; *cursor begins as 0. The caller drops sample->mappings.
  */
 static bool pending_take_next(struct pending *p, uint64_t before_ns, uint32_t *cursor,
 			      struct pending_sample *sample)
@@ -129,7 +128,7 @@ void pending_move_values(struct pending *p, const uint32_t *map)
 	}
 }
 
-/* Drops the record if all room is taken: its samples will then have no stack. */
+/* Drops the record if there is no more room: its samples will then have no stack. */
 static void pending_add_stack(struct pending *p, const struct rec_stack *rec)
 {
 	struct rec_stack *copy;
@@ -141,7 +140,7 @@ static void pending_add_stack(struct pending *p, const struct rec_stack *rec)
 	vec_push(&p->stacks, copy);
 }
 
-/* Takes out a record that continues this stack, NULL if none. The caller frees. */
+/* Removes a record that continues this stack; NULL if there is none. The caller frees it. */
 static struct rec_stack *pending_take_stack(struct pending *p, uint32_t prefix_id)
 {
 	for (size_t i = 0; i < p->stacks.count; i++) {
@@ -149,7 +148,7 @@ static struct rec_stack *pending_take_stack(struct pending *p, uint32_t prefix_i
 
 		if (rec->prefix_id != prefix_id)
 			continue;
-		/* Keeps the order: of two records with one id the later one counts. */
+		/* Keep the order: of two records with one id the later one wins. */
 		memmove(p->stacks.items + i, p->stacks.items + i + 1,
 			(--p->stacks.count - i) * sizeof(rec));
 		return rec;
@@ -158,9 +157,9 @@ static struct rec_stack *pending_take_stack(struct pending *p, uint32_t prefix_i
 }
 
 /*
- * The kind of task decides first: no better stack could be had. A stack without information about
- * its end, like those by frame pointers, is unknown. One marked whole with parts missing from the
- * profile is broken.
+ * The kind of task comes first: no better stack is possible for these. A stack that does not say
+ * whether it is complete, such as one by frame pointers, is unknown. A stack marked as whole that
+ * lacks parts in the profile is broken.
  */
 enum stack_class tick_stats_class(const struct tick_stats_entry *entry)
 {
@@ -229,14 +228,14 @@ static bool has_user_frame(const struct rec_sample *rec, const struct stack_exte
 	return extent->has_user_frame || !(rec->rec.flags & (SAMPLE_NO_LEAF | SAMPLE_LEAF_KERNEL));
 }
 
-/* The kernel completes no stack of a 32-bit program, so most samples need no check. */
+/* The kernel never walks a 32-bit program's stack completely, so most samples need no check. */
 static bool may_be_32bit(const struct tick_stats_entry *entry)
 {
 	return !(entry->sample_flags & (SAMPLE_KERNEL_THREAD | SAMPLE_EXITING)) &&
 	       (entry->stack_flags & (STACK_WHOLE | STACK_LATER)) != STACK_WHOLE;
 }
 
-/* Weighs the sample by its period, at least 1: a weight of 0 would be taken for a gap. */
+/* Weights the sample by its period, at least 1: a row of weight 0 would be taken for a gap. */
 static void count_event(struct sample_feed *f, const struct pending_sample *pending,
 			struct sample *sample)
 {
@@ -264,8 +263,8 @@ static bool leaf_is_replaced(const struct rec_sample *rec, const struct tick_sta
 }
 
 /*
- * Resolves the stack of a sample or marker and what is known of it. raw: the stack below the leaf,
- * NO_RAW_STACK for none.
+ * Resolves the stack of a sample or marker with the state of its time. raw: the stack below the
+ * leaf; NO_RAW_STACK: none.
  */
 static stack_id resolve_pending(struct sample_feed *f, const struct pending_sample *pending,
 				raw_stack_id raw, struct tick_stats_entry *entry,
@@ -354,7 +353,7 @@ static void lose_sample(struct sample_feed *f, const struct pending_sample *pend
 		waits_set_stack(&f->waits, pending->wait - 1, NO_STACK);
 		return;
 	}
-	/* It is in the profile all the same. */
+	/* The allocation stays in the profile without its stack. */
 	if (pending->alloc)
 		return;
 	if (pending->event)
@@ -396,8 +395,8 @@ static void feed_sample(struct sample_feed *f, const struct rec_sample *rec)
 }
 
 /*
- * Reads the whole CPU time of a thread that is dead. Such a record introduces nobody, and does not
- * mean that the filters let the thread pass.
+ * Reads the final CPU time of a dead thread. The record neither introduces the thread nor implies
+ * that the filters passed it.
  */
 static void feed_death(struct sample_feed *f, const struct rec_sample *sample)
 {
@@ -486,7 +485,7 @@ void sample_feed_marker_stack(void *ctx, uint32_t value, const struct rec_marker
 		.marker_value = value + 1,
 	};
 
-	/* A marker about a task that was never recorded does not introduce it. */
+	/* A marker does not introduce a task that was never recorded. */
 	if (process == NO_PROCESS) {
 		f->profile->stats.lost_marker_values++;
 		return;

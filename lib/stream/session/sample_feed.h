@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Samples of all kinds, and their conversion once their stack has arrived: to rows of threads,
+ * Collects samples of all kinds until their stack arrives, then converts them to rows of threads,
  * values of markers, or waits.
  */
 #ifndef PROF_LIB_STREAM_SESSION_SAMPLE_FEED_H

@@ -27,7 +27,7 @@
 
 /* Enters counters of the stream into the profile. */
 
-/* Bounds the values: half are left of more. */
+/* Maximum number of values; beyond it, every other one is dropped. */
 #define COUNTER_VALUES_MAX (1u << 20)
 
 struct wire_counter {
@@ -46,11 +46,11 @@ struct counter_feed {
 };
 
 /*
- * Labels that a program gives to what its threads do: each becomes markers over the times in which
- * its samples were taken.
+ * Labels that a program gives to a thread's work: each becomes markers over the times of its
+ * samples.
  */
 
-/* A thread's labels since its last record of them, and its samples with them up to a pause. */
+/* A thread's labels since its last label record, and their samples up to a pause. */
 struct label_run {
 	string_id text; /* NO_STRING: no labels */
 	uint64_t first, last; /* times of the first and the last sample, CLOCK_MONOTONIC ns */
@@ -90,7 +90,7 @@ static uint32_t find(const struct counter_feed *f, uint32_t wire_id)
 	return index_find(&f->by_wire_id, hash_u64(wire_id), wire_id_equal, f, &wire_id);
 }
 
-/* Consumes the next text; NO_STRING if it is empty. */
+/* Consumes the next string; NO_STRING if it is empty. */
 static string_id take_text(struct strings *strings, const char **text, size_t size)
 {
 	const char *start = *text;
@@ -129,7 +129,7 @@ static void counter_feed_info(struct counter_feed *f, const struct rec_counter_i
 	vec_push(&f->rows, row);
 }
 
-/* Leaves half of the most values, where there are most. */
+/* Halves the values of the counters with the most. */
 static void limit_values(struct counter_feed *f)
 {
 	struct profile_counters *counters = &f->profile->counters;
@@ -145,7 +145,7 @@ static void limit_values(struct counter_feed *f)
 			f->profile->stats.merged_counter_values += counter_halve(counter);
 		f->values += counter->samples.count;
 	}
-	/* There are too many counters for fewer. */
+	/* The number of counters allows no further reduction. */
 	if (f->values > f->max / 2)
 		f->max = 2 * f->values;
 }
@@ -174,13 +174,13 @@ static void counter_feed_count(struct counter_feed *f, const struct rec_counter 
 }
 
 /*
- * After this many intervals without a sample a marker ends: the thread did nothing. Each tick of a
- * thread that runs now and then would be a marker of its own with fewer.
+ * A marker ends after this many intervals without a sample, as the thread was idle. With fewer,
+ * each tick of a thread that runs now and then would be a marker of its own.
  */
 #define PAUSE_INTERVALS 10
 /*
- * Markers begin and end this much before the samples that show them: readers that select samples by
- * markers have times with rounding errors.
+ * Markers begin and end this much before the samples they cover: rounding errors in readers must
+ * not exclude samples.
  */
 #define AHEAD_NS 1000
 
@@ -217,7 +217,7 @@ static void label_feed_release(struct label_feed *f)
 	vec_release(&f->runs);
 }
 
-/* Ends the marker under way, `limit` at the latest; begins no other. */
+/* Ends the open marker, at `limit` at the latest. */
 static void end_marker(struct label_feed *f, thread_id thread, uint64_t limit)
 {
 	struct profile *p = f->tasks->profile;
@@ -247,7 +247,7 @@ static int compare_labels(const void *a, const void *b)
 	return order ? order : x->key_size - y->key_size;
 }
 
-/* Interns "key: value, …" by key, as pprof prints it: a map of Go has no order. */
+/* Interns "key: value, …", sorted by key because Go's maps have no order, in pprof's format. */
 static string_id intern(struct strings *strings, const struct rec_labels *rec)
 {
 	_cleanup_(strbuf_release) struct strbuf text = {0};
@@ -307,16 +307,16 @@ static void label_feed_sample(struct label_feed *f, const struct rec *rec)
 	run->samples++;
 }
 
-/* Ends what is still under way. */
+/* Ends the markers still open. */
 static void label_feed_finish(struct label_feed *f)
 {
 	for (thread_id thread = 0; thread < f->runs.count; thread++)
 		end_marker(f, thread, f->tasks->profile->meta.end_ns);
 }
 
-/* Changes of CPU state that are listed one by one. */
+/* Maximum number of CPU state changes listed one by one. */
 #define CPU_CHANGES_MAX 32
-/* Records of the epoch before are under way no more. */
+/* After this time, no record of the previous epoch can still arrive. */
 #define EPOCH_MIN_NS 5000000000ull
 
 struct cpu_change {
@@ -408,7 +408,7 @@ static void feed_map(struct session *s, const struct rec_map *rec)
 
 	if (rec->module_id == NO_REC_MODULE && !is_kernel)
 		mapping.module = MAPPING_ANON;
-	/* Without file and offset, the frame is known by its address. */
+	/* Without file and offset, the address identifies the frame. */
 	if (mapping.module == NO_MODULE || mapping.module == MAPPING_ANON)
 		mapping.file_offset = rec->start;
 	if (!is_kernel)
@@ -479,7 +479,7 @@ static void feed_setting(struct session *s, const struct rec_setting *rec)
 		feed_pause(s, rec->value, tasks_time(&s->tasks, rec->rec.time));
 }
 
-/* Feeds what belongs to no task. */
+/* Handles records that belong to no task. */
 static void feed_machine(struct session *s, const struct rec *rec)
 {
 	if (rec->kind == REC_CPU)
@@ -492,7 +492,7 @@ static void feed_loss(struct session *s, const struct rec *rec)
 {
 	uint64_t time = tasks_time(&s->tasks, rec->time);
 
-	/* Stacks may be in the part that is missing. */
+	/* Their stacks may be in the missing part. */
 	if (rec->kind == REC_LOST && ((const struct rec_lost *)rec)->cause == LOST_CAPTURE)
 		s->samples.lost_cause = LOST_CAPTURE;
 	if (rec->kind == REC_LOST)
@@ -518,7 +518,7 @@ static void feed_marker(struct session *s, const struct rec_marker *rec)
 		marker_feed_marker(&s->markers, rec, sample_feed_marker_stack, &s->samples);
 }
 
-/* Feeds markers, labels and counters. */
+/* Handles markers, labels and counters. */
 static void feed_shown(struct session *s, const struct rec *rec)
 {
 	if (rec->kind == REC_SCHEMA)
@@ -533,7 +533,7 @@ static void feed_shown(struct session *s, const struct rec *rec)
 		counter_feed_count(&s->counters, (const struct rec_counter *)rec);
 }
 
-/* Programs tell later what they have done; a schema only has to come before its markers. */
+/* True for a program's own reports, which come late; a schema only has to precede its markers. */
 static bool may_be_late(const struct rec *rec)
 {
 	return rec->kind == REC_SCHEMA || (rec->kind == REC_MARKER && rec->flags & MARKER_TOLD);
@@ -554,7 +554,7 @@ void session_feed(struct session *s, const struct rec *rec)
 	reclaim_step(&s->reclaim);
 }
 
-/* Takes what belongs to a process, and to its children. */
+/* Handles records of processes, which also concern their children. */
 static void feed_process(struct session *s, const struct rec *rec)
 {
 	if (rec->kind == REC_CONTAINER)
@@ -674,7 +674,7 @@ void session_finish(struct session *s, uint64_t end_ns)
 	long_tasks_set_causes(s->profile);
 	span_frames_finish(s->profile);
 	tasks_drop_unwanted(&s->tasks);
-	/* Needs all samples in the profile. */
+	/* Requires all samples to be in the profile. */
 	code_frames_name(s->profile, &s->code, &s->tasks.processes);
 	marker_feed_finish(&s->markers);
 	reclaim_finish(&s->reclaim);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Turns records into a profile. A pure function of the stream: touches neither the machine nor a
- * file. Keeps processes with their mappings, resolves addresses to (module, file offset) with the
- * mappings of the sample's time, and interns frames and stacks.
+ * file. Tracks processes and their mappings, resolves addresses to (module, file offset) with the
+ * mappings at the sample's time, and interns frames and stacks.
  */
 #ifndef PROF_LIB_STREAM_SESSION_SESSION_H
 #define PROF_LIB_STREAM_SESSION_SESSION_H
@@ -39,8 +39,8 @@ void session_begin_epoch(struct session *s, uint64_t time_ns);
 void session_finish(struct session *s, uint64_t end_ns);
 
 /*
- * Gives threads their rows and names so far, while the stream goes on. Open waits have rows up to
- * until_ns; all earlier records must have arrived. CPU times of samples are not final.
+ * Moves rows and names collected so far to the threads while the stream goes on. Open waits have
+ * rows up to until_ns; all earlier records must have arrived. CPU times of samples are not final.
  */
 void session_advance(struct session *s, uint64_t until_ns);
 /*
@@ -52,7 +52,7 @@ void session_keep_stacks(struct session *s);
 void session_drop_rows(struct session *s);
 /* True if the filters let the thread's process pass. */
 bool session_wants_thread(struct session *s, thread_id id);
-/* Names frames of generated code in a profile with the session's modules. */
+/* Names frames of generated code in a profile that has the session's modules. */
 void session_name_code(struct session *s, struct profile *p);
 
 #endif

@@ -6,7 +6,7 @@
 #include <strings.h>
 
 /*
- * Options whose names do not tell that they take a secret: "-pSECRET", "-p SECRET", "-u
+ * Options whose names do not reveal that they take a secret: "-pSECRET", "-p SECRET", "-u
  * user:SECRET".
  */
 enum letter_form {
@@ -84,7 +84,7 @@ static bool word_says_secret(const char *word, size_t size)
 	return size >= 3 && strncasecmp(word + size - 3, "key", 3) == 0;
 }
 
-/* "--db-password", "PGPASSWORD", "aws.secretKey" */
+/* True for "--db-password", "PGPASSWORD", "aws.secretKey". */
 static bool says_secret(const char *name, size_t size)
 {
 	size_t start = 0;
@@ -104,7 +104,10 @@ static void mask(struct masking *m)
 	strbuf_adds(m->out, "***");
 }
 
-/* Size of the separator between a name and its value: "=", ": ", `": "`; 0: no value follows. */
+/*
+ * Returns the size of the separator between a name and its value: "=", ": ", `": "`; 0 if no value
+ * follows.
+ */
 static size_t separator_size(const char *text, size_t size)
 {
 	size_t at = 0;
@@ -122,7 +125,7 @@ static size_t separator_size(const char *text, size_t size)
 	return at;
 }
 
-/* The size of "user:SECRET@" or "SECRET@" in front of a host, 0 if none. */
+/* Returns the size of "user:SECRET@" or "SECRET@" before a host; 0 if there is none. */
 static size_t user_size(const struct masking *m, const char *text, size_t size)
 {
 	size_t end = 0, at = 0;
@@ -131,13 +134,13 @@ static size_t user_size(const struct masking *m, const char *text, size_t size)
 		if (text[end] == '@')
 			at = end + 1;
 	}
-	/* The text is cut within it: the host may be in the missing part. */
+	/* The text is truncated here: the host may be in the missing part. */
 	if (!at && m->is_cut && end == size && memchr(text, ':', end))
 		return end;
 	return at;
 }
 
-/* Writes the user part of the URL at text[at]; returns where it ends. */
+/* Writes the user part of the URL at text[at]. Returns the end of that part. */
 static size_t mask_user(struct masking *m, const char *text, size_t at, size_t size)
 {
 	size_t part = user_size(m, text + at, size - at);
@@ -176,7 +179,7 @@ static void mask_password_of_user(struct masking *m, const char *text, size_t si
 {
 	const char *colon = memchr(text, ':', size);
 
-	/* "user%SECRET" is smbclient's way. */
+	/* smbclient separates them as "user%SECRET". */
 	if (!colon)
 		colon = memchr(text, '%', size);
 	if (!colon) {
@@ -187,7 +190,7 @@ static void mask_password_of_user(struct masking *m, const char *text, size_t si
 	mask(m);
 }
 
-/* "-pSECRET". True: the rest of the argument is written. */
+/* Handles "-pSECRET". True if the rest of the argument was written. */
 static bool mask_letter(struct masking *m, const char *word, size_t word_size, size_t rest)
 {
 	const struct known_letter *known = find_letter(m, word, word_size);
@@ -257,8 +260,8 @@ static bool is_user_option(const char *name, size_t size)
 }
 
 /*
- * Looks at the name at text[at]. If its value is secret and in the same argument, writes both and
- * returns true: the value is masked up to the argument's end, as its end is unknown.
+ * Checks the name at text[at]. If its value is secret and in the same argument, writes both and
+ * returns true. The end of the value is unknown, so it is masked up to the argument's end.
  */
 static bool mask_value(struct masking *m, const char *text, size_t at, size_t name, size_t size)
 {
@@ -284,7 +287,7 @@ static bool mask_value(struct masking *m, const char *text, size_t at, size_t na
 	return true;
 }
 
-/* Masks an argument about which no earlier one says anything. */
+/* Masks an argument that follows no option with a secret value. */
 static void mask_argument(struct masking *m, const char *text, size_t size)
 {
 	size_t at = 0;
@@ -298,7 +301,7 @@ static void mask_argument(struct masking *m, const char *text, size_t size)
 			note_program(m, text + at, word);
 			if (mask_letter(m, text + at, word, size - at))
 				return;
-			/* Its value is the next word of the same text. */
+			/* The secret is the next word of the same text. */
 			if (m->next && at + word < size) {
 				strbuf_add(m->out, text + at, word + 1);
 				mask(m);

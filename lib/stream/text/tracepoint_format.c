@@ -11,7 +11,7 @@
 #define FIELD_PREFIX "field:"
 #define LINE_MAX_SIZE 512
 
-/* "offset:8" among the parts of a line, separated by ';'. */
+/* Finds "offset:8" among the parts of a line, which are separated by ';'. */
 static bool read_number(const char *line, const char *key, uint32_t *number)
 {
 	const char *at = strstr(line, key);
@@ -50,7 +50,7 @@ static bool has_word(const char *text, const char *end, const char *word)
 	return false;
 }
 
-/* Sets the key to the last word before `end`, which is moved to its begin. */
+/* Sets the key to the last word before `end`, and moves `end` to the word's start. */
 static bool take_name(const char *declaration, const char **end, char key[TRACEPOINT_KEY_SIZE])
 {
 	const char *stop = *end, *start;
@@ -65,14 +65,14 @@ static bool take_name(const char *declaration, const char **end, char key[TRACEP
 		return false;
 	memcpy(key, start, (size_t)(stop - start));
 	key[stop - start] = '\0';
-	/* These have a meaning of their own in markers. */
+	/* Markers use these keys for something else. */
 	if (strcmp(key, "type") == 0 || strcmp(key, "cause") == 0)
 		strcat(key, "_");
 	*end = start;
 	return true;
 }
 
-/* Parses what is declared: "__data_loc char[] name", "char comm[16]", "pid_t pid". */
+/* Parses a declaration: "__data_loc char[] name", "char comm[16]", "pid_t pid". */
 static bool read_declaration(const char *text, const char *end, struct tracepoint_field *field)
 {
 	const char *bracket = end;
@@ -127,7 +127,8 @@ static void add_field(struct tracepoint_format *f, const struct tracepoint_field
 	f->fields[f->count++] = *field;
 }
 
-/* "field:int common_pid;	offset:4;	size:4;	signed:1;" Returns false for other lines. */
+/* Parses "field:int common_pid;	offset:4;	size:4;	signed:1;". Returns false for other
+ * lines. */
 static bool read_line(struct tracepoint_format *f, const char *line)
 {
 	struct tracepoint_field field = {0};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The fields of a tracepoint, by its `format` file in tracefs, and their values in the bytes that
- * the kernel records: integers, and strings of fixed size or after a __data_loc. Pointers and other
- * arrays are left out.
+ * Parses a tracepoint's `format` file in tracefs, and reads the fields from the bytes recorded by
+ * the kernel: integers, and strings of fixed size or after a __data_loc. Pointers and other arrays
+ * are left out.
  */
 #ifndef PROF_LIB_STREAM_TEXT_TRACEPOINT_FORMAT_H
 #define PROF_LIB_STREAM_TEXT_TRACEPOINT_FORMAT_H
@@ -20,7 +20,7 @@
 enum tracepoint_field_kind {
 	TRACEPOINT_INTEGER,
 	TRACEPOINT_TEXT, /* array of characters */
-	TRACEPOINT_DYNAMIC_TEXT, /* word with offset and length of the text */
+	TRACEPOINT_DYNAMIC_TEXT, /* word with offset and length of the string */
 };
 
 struct tracepoint_field {
@@ -37,14 +37,14 @@ struct tracepoint_format {
 };
 
 /*
- * Parses the text of a format file. Skips fields beyond the limits for bytes or fields. Returns 0,
+ * Parses the text of a format file. Skips fields beyond the limits of size and number. Returns 0,
  * or -EBADMSG with err if the text is malformed or has no field.
  */
 int tracepoint_format_parse(struct tracepoint_format *f, const char *name, const char *text,
 			    size_t size, struct error *err);
 
 struct tracepoint_value {
-	const char *text; /* text in the bytes, not NUL-terminated; NULL: a number */
+	const char *text; /* string in the bytes, not NUL-terminated; NULL: a number */
 	size_t size;
 	int64_t number;
 };

@@ -9,14 +9,14 @@
 
 #define TOKEN_MAX 128
 
-/* A register's place among those that the kernel saves (struct pt_regs), and its bits. */
+/* A register's position in struct pt_regs, and the bits used. */
 struct place {
 	uint16_t at;
 	uint8_t shift; /* number of lower bits to drop */
 	uint8_t bits;
 };
 
-/* x86-64: names of 64, 32, 16 and 8 bits, and of the second lowest byte. */
+/* x86-64: the 64-, 32-, 16- and 8-bit names, and the name of the second lowest byte. */
 static const struct {
 	uint16_t at;
 	const char *names[5];
@@ -34,7 +34,7 @@ static const struct {
 #define ARM64_SP_AT 248
 #define ARM64_REGISTERS 31
 
-/* A text being read. */
+/* A text being parsed. */
 struct cursor {
 	const char *at;
 	bool is_arm64;
@@ -126,7 +126,7 @@ static void set_index(struct usdt_argument *a, const struct place *place)
 		a->flags |= USDT_INDEX_LOW;
 }
 
-/* "(%rax,%rbx,8)", after the number. */
+/* Parses "(%rax,%rbx,8)", after the number. */
 static bool read_x86_memory(struct cursor *c, struct usdt_argument *a)
 {
 	struct place place;
@@ -153,7 +153,7 @@ static bool read_x86_memory(struct cursor *c, struct usdt_argument *a)
 	return skip(c, ')');
 }
 
-/* "x1, lsl 3" or "w1, sxtw 3". */
+/* Parses "x1, lsl 3" or "w1, sxtw 3". */
 static bool read_arm64_index(struct cursor *c, struct usdt_argument *a)
 {
 	struct place place;
@@ -180,7 +180,7 @@ static bool read_arm64_index(struct cursor *c, struct usdt_argument *a)
 	return shift >= 0 && shift <= 4;
 }
 
-/* "[x0]", "[sp, 16]", "[x0, x1, lsl 3]". */
+/* Parses "[x0]", "[sp, 16]", "[x0, x1, lsl 3]". */
 static bool read_arm64_memory(struct cursor *c, struct usdt_argument *a)
 {
 	struct place place;
@@ -236,7 +236,7 @@ static void read_arm64(struct cursor *c, struct usdt_argument *a)
 	}
 }
 
-/* Reads an argument's text, "SIZE@PLACE". */
+/* Parses an argument, "SIZE@PLACE". */
 static void read_argument(const char *text, bool is_arm64, struct usdt_argument *a)
 {
 	struct cursor c = {text, is_arm64};
@@ -252,7 +252,7 @@ static void read_argument(const char *text, bool is_arm64, struct usdt_argument 
 	if (size != 1 && size != 2 && size != 4 && size != 8)
 		return;
 	a->size = (uint8_t)size;
-	/* Floating-point numbers are marked by an f. */
+	/* An f marks floating-point numbers. */
 	if (*c.at++ != '@')
 		return;
 	if (is_arm64)
@@ -264,7 +264,7 @@ static void read_argument(const char *text, bool is_arm64, struct usdt_argument 
 }
 
 /*
- * Copies the next argument's text: spaces within brackets belong to it. Returns false at the end.
+ * Copies the text of the next argument, including spaces within brackets. Returns false at the end.
  */
 static bool next_token(const char **text, char token[TOKEN_MAX])
 {

@@ -14,13 +14,13 @@
 #include "lib/model/tables/expand_inlines.h"
 
 /*
- * Finds the code at an address of a process at a time. Indexes the code-table entries that cover an
- * address occurring in the profile.
+ * Finds the code at an address of a process at a given time. Indexes only entries of the code table
+ * that cover an address in the profile.
  */
 
 #define NO_CODE UINT32_MAX
 
-/* Rows of one process in a table; each lasts until the next begins. */
+/* Rows of one process in a table; each is valid until the next begins. */
 struct code_range {
 	uint32_t first, count;
 };
@@ -44,11 +44,11 @@ struct code_versions {
 	VEC(struct code_version) rows;
 	VEC(struct code_slot) slots;
 	struct index by_place; /* index of slots */
-	struct code_range *execs; /* by process: its rows in table->execs */
+	struct code_range *execs; /* by process: its range of table->execs */
 	bool is_cut; /* the limit of versions was reached */
 };
 
-/* Bounds entries that overlap one another without end, which no real compiler writes. */
+/* Bounds the work for entries that overlap one another endlessly, which no real compiler writes. */
 #define VERSIONS_MAX (1u << 22)
 /* Bounds chains of forks without an exec. */
 #define ANCESTORS_MAX 16
@@ -108,7 +108,7 @@ static void sort_execs(struct code_versions *v, struct code_table *table)
 	}
 }
 
-/* Returns the position of the first address not below `addr`. */
+/* Returns the index of the first address not below `addr`. */
 static size_t find_addr(const struct code_versions *v, uint64_t addr)
 {
 	return vec_count_front(&v->addrs, it, *it < addr);
@@ -169,7 +169,7 @@ static bool covers_any(const struct code_versions *v, const struct code_entry *r
 }
 
 /*
- * Borrows all arguments; sorts the table's execs. `addrs` are the addresses to be asked for, in any
+ * Borrows all arguments; sorts the table's execs. `addrs` are the addresses to look up, in any
  * order.
  */
 static void code_versions_init(struct code_versions *v, struct code_table *table,
@@ -213,7 +213,7 @@ static void narrow(struct rebind_span *span, uint64_t from, uint64_t to)
 }
 
 /*
- * Returns the span of the program that ran at this time: from its exec, or 0 for the first one, to
+ * Returns the span of the program that ran at this time: from its exec (0 for the first program) to
  * the next exec.
  */
 static struct rebind_span find_program(const struct code_versions *v, process_id process,
@@ -277,8 +277,8 @@ static uint32_t code_versions_find(const struct code_versions *v, process_id pro
 		uint32_t entry = find_own(v, process, addr, time, &own);
 
 		/*
-		 * The parent's code at the fork is fixed: only the process's own programs limit the
-		 * span.
+		 * The parent's code at the fork is fixed: only execs of the process itself limit
+		 * the span.
 		 */
 		if (!i)
 			*span = own;
@@ -290,7 +290,7 @@ static uint32_t code_versions_find(const struct code_versions *v, process_id pro
 	return NO_CODE;
 }
 
-/* Stands for a function without a name. */
+/* Replaces the name of a function whose record was lost. */
 #define NAME_LOST "(name lost)"
 
 /* The profile function of a code-table row. */
@@ -311,7 +311,7 @@ struct code_frames {
 	bool has_managed;
 };
 
-/* If a name has no language, a mapped library of the compiler decides. */
+/* If a name does not reveal the language, the compiler's library among the mappings decides. */
 static uint8_t language_of_process(const struct profile *p, const struct process *process)
 {
 	vec_for_each(&process->mappings->rows, const struct mapping *, mapping) {
@@ -327,7 +327,7 @@ static uint8_t language_of_process(const struct profile *p, const struct process
 	return LANGUAGE_NONE;
 }
 
-/* NO_USER is READER_UNKNOWN in both ids. */
+/* NO_USER becomes READER_UNKNOWN in both ids. */
 static struct reader reader_of(uint64_t user)
 {
 	return (struct reader){(uint32_t)user, (uint32_t)(user >> 32)};
@@ -338,7 +338,7 @@ static source_file_id intern_file(struct profile *p, const char *path, size_t si
 	return source_files_intern(&p->source_files, strings_intern_sized(&p->strings, path, size));
 }
 
-/* Sets the name that a runtime's function has in its source. Returns its role. */
+/* Sets a runtime function's source-level name. Returns its role. */
 static uint8_t set_name(struct code_frames *c, uint8_t language, const char *name, size_t size,
 			string_id file, struct func *func)
 {
@@ -363,15 +363,15 @@ static source_file_id file_of_text(struct code_frames *c, string_id file)
 			   strings_size(&c->table->names, file));
 }
 
-/* If the name has no file, take that of the first line in the debug information. */
+/* If the name contains no file, returns that of the first line in the debug information. */
 static string_id file_of_lines(const struct code_frames *c, const struct code_entry *entry)
 {
 	return entry->line_count ? c->table->lines.items[entry->first_line].file : NO_STRING;
 }
 
 /*
- * Functions of a runtime have no module that would tell who may read their file, and in which root
- * it is.
+ * Notes the users who must be able to read the file: functions of a runtime have no module that
+ * tells users and root.
  */
 static void add_users(struct code_frames *c, const struct code_entry *entry, source_file_id id)
 {
@@ -404,7 +404,7 @@ static void name_entry(struct code_frames *c, const struct code_entry *entry, mo
 	func.line = name.line;
 	func.column = name.column;
 	func.is_js = name.is_js;
-	/* The same function as the runtime reports it. */
+	/* The runtime also reports this function itself. */
 	if (c->has_managed && name.is_js && name.language == LANGUAGE_JAVASCRIPT) {
 		func.module = NO_MODULE;
 		func.column = 0;
@@ -415,7 +415,7 @@ static void name_entry(struct code_frames *c, const struct code_entry *entry, mo
 	out->tier = name.tier;
 }
 
-/* 0: unknown */
+/* Returns the source line at an offset, 0 if unknown. */
 static uint32_t line_at(const struct code_table *t, const struct code_entry *entry, uint64_t offset)
 {
 	size_t low = count_front(&t->lines.items[entry->first_line], entry->line_count, it,
@@ -447,7 +447,10 @@ static uint8_t tier_of_name(uint8_t language, const char *name, size_t size)
 	return 0;
 }
 
-/* The name begins with "CATEGORY:" or "CATEGORY/TIER:"; the first line is the definition's. */
+/*
+ * Names code reported as "CATEGORY:…" or "CATEGORY/TIER:…"; the first line is that of the
+ * definition.
+ */
 static void name_managed(struct code_frames *c, const struct code_entry *entry,
 			 struct code_func *out)
 {
@@ -484,7 +487,7 @@ static uint8_t language_of_runtime(uint64_t kind)
 	return kind < RUNTIME_KIND_COUNT ? by_kind[kind] : LANGUAGE_NONE;
 }
 
-/* Code without a record: the ring was full, or its record was lost. */
+/* Names code whose record was lost, for example because the ring was full. */
 static void set_name_lost(struct code_frames *c, struct frame *frame)
 {
 	struct func func = {
@@ -500,7 +503,7 @@ static void set_name_lost(struct code_frames *c, struct frame *frame)
 	frame->offset = 0;
 }
 
-/* Takes what was known of the interpreter's lock out of the frame's address. */
+/* Separates the state of the interpreter's lock from the frame's address. */
 static enum managed_lock take_lock(struct frame *frame)
 {
 	enum managed_lock lock = (enum managed_lock)(frame->offset >> MANAGED_LOCK_SHIFT);
@@ -518,7 +521,9 @@ static void set_lock(struct frame *frame, enum managed_lock lock)
 		frame->tier = language->lock_tier + (lock == MANAGED_LOCK_FREE);
 }
 
-/* Sets the function of a frame, and its tier if the name, "LINE:NAME", has one before it. */
+/*
+ * Sets the function of an inlined frame from "LINE:NAME", and its tier if the text begins with one.
+ */
 static void set_inlined(struct code_frames *c, const struct code_entry *entry,
 			const struct code_line *line, struct frame *frame)
 {
@@ -543,8 +548,8 @@ static void set_inlined(struct code_frames *c, const struct code_entry *entry,
 }
 
 /*
- * Sets the line at `offset` of the code, and adds the functions that are inlined there. Returns the
- * number of frames.
+ * Sets the line at `offset` of the code, and adds the functions inlined there. Returns the number
+ * of frames.
  */
 static size_t set_calls(struct code_frames *c, const struct code_entry *entry, uint64_t offset,
 			struct frame *frames)
@@ -566,7 +571,7 @@ static size_t set_calls(struct code_frames *c, const struct code_entry *entry, u
 	return count;
 }
 
-/* Positions of a recording mean the same at all times. */
+/* Positions keep their meaning for the whole recording. */
 static size_t name_managed_position(struct code_frames *c, struct frame *frame)
 {
 	const struct code_table *t = c->table;
@@ -599,7 +604,7 @@ static size_t name_managed_frame(struct code_frames *c, struct frame *frame)
 	return count;
 }
 
-/* The last mapped one: a process that was forked has its parent's, too. */
+/* Takes the last mapped dump: a forked process has its parent's mapped, too. */
 static const struct module *find_dump_file(const struct code_frames *c, process_id process)
 {
 	const struct mapping_table *mappings = c->processes->rows.items[process].mappings;
@@ -617,7 +622,7 @@ static const struct module *find_dump_file(const struct code_frames *c, process_
 	return found;
 }
 
-/* Returns a module for the dump alone, or NO_MODULE. */
+/* Returns a module that stands only for the dump, or NO_MODULE. */
 static module_id dump_module(struct code_frames *c, uint32_t dump)
 {
 	const struct code_dump *row = &c->table->dumps.items[dump];
@@ -637,7 +642,7 @@ static module_id dump_module(struct code_frames *c, uint32_t dump)
 	return c->dumps[dump];
 }
 
-/* Places the frame where the bytes of its instruction are. False: nobody has kept them. */
+/* Locates the frame's instruction bytes in the dump. False if no dump has them. */
 static bool place_in_dump(struct code_frames *c, const struct code_entry *entry,
 			  struct frame *frame)
 {
@@ -648,7 +653,7 @@ static bool place_in_dump(struct code_frames *c, const struct code_entry *entry,
 		.size = entry->end - entry->start,
 	};
 
-	/* Profiles have no further addresses. */
+	/* Addresses in profiles are limited to this range. */
 	if (module == NO_MODULE || symbol.size > INT32_MAX ||
 	    entry->dump_offset > INT32_MAX - symbol.size)
 		return false;
@@ -693,15 +698,15 @@ static bool is_python(const struct frame *frame)
 }
 
 /*
- * Code that Python makes for profilers that see native frames alone: a call of it runs one
- * function, which has its name.
+ * True for code that Python generates so that native profilers see Python functions: each
+ * trampoline calls one function and bears its name.
  */
 static bool is_trampoline(const struct frame *frame)
 {
 	return frame->kind != PROFILE_FRAME_MANAGED && frame->language == LANGUAGE_PYTHON;
 }
 
-/* Code without a name that a process has made. */
+/* True for nameless code generated by a process. */
 static bool is_nameless_code(const struct code_frames *c, const struct frame *frame)
 {
 	return frame->func == NO_FUNC && frame->module != NO_MODULE &&
@@ -717,7 +722,7 @@ static bool is_same_function(const struct code_frames *c, const struct frame *a,
 	return x->name == y->name && x->file == y->file;
 }
 
-/* Does a frame represent its caller of the same language, which only leads to it? */
+/* True if `caller` should be hidden: it is in the same language and only leads to the frame. */
 static bool covers_caller(const struct code_frames *c, const struct frame *frame,
 			  const struct frame *caller)
 {
@@ -726,7 +731,9 @@ static bool covers_caller(const struct code_frames *c, const struct frame *frame
 	return caller->role == CODE_MACHINERY;
 }
 
-/* Nameless code that Python's interpreter itself calls is compiled from the function it runs. */
+/*
+ * Nameless code called by Python's interpreter itself is the compiled form of the function it runs.
+ */
 static enum rebind_kept keep_frames(void *ctx, const struct frame *frame,
 				    const struct frame *caller)
 {
@@ -749,7 +756,7 @@ static void set_reasons(struct code_frames *c)
 	for (size_t i = 0; i < c->processes->rows.count; i++) {
 		const struct process *process = &c->processes->rows.items[i];
 
-		/* Parents come before their children, so their state is known by now. */
+		/* Parents come before their children, so their state is known. */
 		if (process->parent != NO_PROCESS && !process->space_start)
 			has_code[i] |= has_code[process->parent];
 		if (process->anon != NO_MODULE)

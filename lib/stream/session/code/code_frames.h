@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names frames in anonymous memory by the code that lay there when they were sampled. */
+/* Names frames in anonymous memory after the code that lay there when they were sampled. */
 #ifndef PROF_LIB_STREAM_SESSION_CODE_CODE_FRAMES_H
 #define PROF_LIB_STREAM_SESSION_CODE_CODE_FRAMES_H
 
@@ -7,8 +7,8 @@
 #include "lib/stream/session/code/code_table.h"
 
 /*
- * Call once all samples and all code have arrived. Notes for each process's anonymous memory
- * whether it had a map.
+ * Call once all samples and all code have arrived. Notes in each process whether its generated code
+ * had a map.
  */
 void code_frames_name(struct profile *p, struct code_table *table,
 		      const struct process_table *processes);

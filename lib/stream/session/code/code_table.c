@@ -55,7 +55,7 @@ static bool lines_equal(const void *table, uint32_t id, const void *key)
 		      piece->count * sizeof(*t->lines.items)) == 0;
 }
 
-/* Takes the lines of the row, the last ones, away again if they are there already. */
+/* Shares the row's lines, the last ones added, with an equal piece. */
 static void share_lines(struct code_table *t, struct code_entry *row)
 {
 	const struct code_lines piece = {row->first_line, row->line_count};
@@ -84,7 +84,7 @@ static void add_lines(struct code_table *t, const struct rec_code *rec, struct c
 		const struct rec_code_line *from = &rec->lines[i];
 		struct code_line line = {.offset = from->offset, .line = from->line};
 
-		/* Lines are searched by offset. */
+		/* Lines are searched by offset, so offsets must not decrease. */
 		if (from->offset < last)
 			break;
 		last = from->offset;
@@ -96,7 +96,7 @@ static void add_lines(struct code_table *t, const struct rec_code *rec, struct c
 	share_lines(t, row);
 }
 
-/* Most code is in the dump of the code before. */
+/* Search from the end: most code is in the same dump as the previous code. */
 static void set_dump(struct code_table *t, const struct rec_code *rec, struct code_entry *row)
 {
 	struct rec_code_dump dump;

@@ -17,16 +17,19 @@
 #include "lib/model/tables/strings.h"
 #include "lib/stream/session/tasks/process.h"
 
-/* A row of properties for each kind of frame in stack records. */
+/* Properties of each kind of frame in stack records. */
 
 /* Address space of a frame. */
 enum frame_place {
 	FRAME_PLACE_UNKNOWN, /* unknown kind: the frame is left out of stacks */
 	FRAME_PLACE_KERNEL,
-	/* Mappings of the process. An address outside them is not code: the stack ends there. */
+	/*
+	 * In a mapping of the process. The stack ends at an address outside of all mappings, which
+	 * is not code.
+	 */
 	FRAME_PLACE_PROCESS,
 	/*
-	 * Not in memory: no mapping is searched, and the stack continues on both sides of the
+	 * Not in memory: mappings are not searched, and the stack continues on both sides of the
 	 * frame.
 	 */
 	FRAME_PLACE_NONE,
@@ -36,13 +39,13 @@ struct frame_kind_info {
 	enum frame_place place;
 	enum profile_frame_kind kind; /* kind of frame in the profile */
 	/*
-	 * The address is that of the next instruction, not a return address. The same holds for the
-	 * inner neighbour, which the kernel started.
+	 * The address is that of the next instruction, not a return address; likewise for the inner
+	 * neighbour, which the kernel started.
 	 */
 	bool is_interrupted;
 };
 
-/* Accepts any byte as kind. is_kernel_part: the frame is in the kernel's part of the stack. */
+/* Accepts any byte as kind. is_kernel_part: the frame is in the stack's kernel part. */
 const struct frame_kind_info *frame_kind_info(uint8_t kind, bool is_kernel_part);
 
 struct code_line {
@@ -66,18 +69,18 @@ struct code_entry {
 
 #define NO_DUMP UINT32_MAX
 
-/* Lines of a piece of code, which several processes may share. */
+/* Lines of code, which several processes may share. */
 struct code_lines {
 	uint32_t first, count; /* range in `lines` */
 };
 
-/* A dump that a process wrote. */
+/* A jitdump written by a process. */
 struct code_dump {
 	process_id process;
 	uint8_t id[sizeof(((struct rec_code_dump *)NULL)->id)];
 };
 
-/* From this time on, the process runs a different program. */
+/* An exec: from this time on, the process runs a different program. */
 struct code_exec {
 	process_id process;
 	uint64_t time;
@@ -91,7 +94,7 @@ struct code_table {
 	struct index by_lines; /* index of `pieces` */
 	VEC(struct code_exec) execs;
 	VEC(struct code_dump) dumps;
-	struct strings names; /* separate from the profile: most code is never sampled */
+	struct strings names; /* separate from the profile, because most code is never sampled */
 };
 
 /* A zeroed struct is an empty table. */

@@ -22,10 +22,10 @@ uint64_t fair_share(uint64_t *counts, size_t kinds, uint64_t max)
 	return UINT64_MAX;
 }
 
-/* Limit only now and then, when this many times as many have come. */
+/* Limits are applied once there are this many times as many markers. */
 #define SLACK 2u
 #define ADDED_MAX MARKERS_MAX
-/* Threads that tell themselves how many were left out: those of which most were. */
+/* Maximum number of threads with a marker of their own for omitted markers: those with the most. */
 #define TELLING_MAX 200u
 
 void marker_bounds_release(struct marker_bounds *b)
@@ -34,15 +34,15 @@ void marker_bounds_release(struct marker_bounds *b)
 	vec_release(&b->floors);
 }
 
-/* Leaves markers of losses out of the limits: they are few. */
+/* Exempts markers of losses from the limits: they are few. */
 static bool is_bounded(const struct marker *marker)
 {
 	return marker->schema < MARKER_LOST || marker->schema >= MARKERS_OF_SESSION;
 }
 
 /*
- * Orders markers by length. Of those of one length chance decides, so that of many instants some of
- * each second stay.
+ * Orders markers by length, at random among equal lengths, so that of many instants some remain in
+ * each second.
  */
 #define CHANCE_BITS 20
 #define LENGTH_MAX ((1ull << (64 - CHANCE_BITS)) - 1)
@@ -65,7 +65,7 @@ static void swap(uint64_t *a, uint64_t *b)
 	*b = kept;
 }
 
-/* Sorts just enough that items[at] is the one that sorting would put there. */
+/* Sorts only enough to put the right item at items[at]. */
 static void select_at(uint64_t *items, size_t count, size_t at)
 {
 	while (count > 1) {
@@ -113,7 +113,7 @@ struct counts {
 	VEC(uint64_t) of;
 };
 
-/* Threads whose markers are limited together, and the limit of each schema. */
+/* Threads whose markers are limited together, with a limit per schema. */
 struct group {
 	struct profile *profile;
 	thread_id first, end;
@@ -134,7 +134,7 @@ static void group_release(struct group *g)
 	vec_release(&g->ranks);
 }
 
-/* Returns the number of all. */
+/* Counts markers by schema. Returns their total. */
 static uint64_t count_markers(struct group *g)
 {
 	uint64_t count = 0;
@@ -161,7 +161,7 @@ static void limit_schema(struct group *g, schema_id schema, uint64_t share)
 	g->limits.items[schema] = find_limit(g->ranks.items, g->ranks.count, share);
 }
 
-/* Finds limits by schema: floods of one leave room for those that are rare, like kills. */
+/* Sets limits by schema, so that a flood of one schema leaves room for rare ones, such as kills. */
 static void find_limits(struct group *g, uint64_t max)
 {
 	struct counts sorted = {0};
@@ -231,7 +231,7 @@ static void limit_thread(struct marker_bounds *b, struct profile *p, thread_id t
 	group_release(&g);
 }
 
-/* Notes the limits: as more markers come, they rise. */
+/* Raises the floors to the new limits. */
 static void keep_floors(struct marker_bounds *b, const struct group *all)
 {
 	if (b->floors.count < all->limits.count)
@@ -259,8 +259,8 @@ void marker_bounds_limit(struct marker_bounds *b, struct profile *p)
 }
 
 /*
- * False if the next limit would take a marker of that thread away at once. It is counted as left
- * out, and nothing of it need be stored.
+ * Returns false, and counts the marker as left out, if the next limit would drop it anyway; its
+ * values need not be stored then.
  */
 static bool marker_bounds_admit(struct marker_bounds *b, thread_id thread,
 				const struct marker *marker)
@@ -284,13 +284,15 @@ void marker_bounds_added(struct marker_bounds *b, struct profile *p, thread_id t
 		limit_thread(b, p, thread);
 }
 
-/* The schema is in profiles that need it, and in no others. */
+/* Interns the schema only in profiles that need it. */
 static schema_id left_out_schema(struct profile *p)
 {
 	return schema_text_intern(marker_schema(MARKER_LEFT_OUT), &p->markers.schemas, &p->strings);
 }
 
-/* Makes a marker with the number left out. Returns false if there are too many schemas. */
+/*
+ * Makes a marker with the number of omitted markers. Returns false if there are too many schemas.
+ */
 static bool make_left_out(struct profile *p, uint64_t count, struct marker *marker)
 {
 	schema_id schema = left_out_schema(p);
@@ -316,7 +318,7 @@ static void add_left_out(struct profile *p, thread_id thread, uint64_t count)
 	vec_push(&row->markers, marker);
 }
 
-/* Returns the least number of markers left out that a thread reports itself. */
+/* Returns the minimum number of omitted markers for which a thread gets a marker of its own. */
 static uint64_t least_told(const struct marker_bounds *b)
 {
 	struct counts sorted = {0};
@@ -387,7 +389,7 @@ static const struct wire_schema *find_schema(const struct marker_feed *f, uint32
 	return id == INDEX_NONE ? NULL : &f->schemas.items[id];
 }
 
-/* Consumes the next text; NO_STRING if it is empty. */
+/* Consumes the next string; NO_STRING if it is empty. */
 static string_id take_text(struct strings *strings, const char **text, size_t size)
 {
 	const char *start = *text;
@@ -396,7 +398,7 @@ static string_id take_text(struct strings *strings, const char **text, size_t si
 	return size ? strings_intern_sized(strings, start, size) : NO_STRING;
 }
 
-/* Readers find a field by its key and labels refer to it, so it must be an identifier. */
+/* Fields are found by key, and labels refer to keys, so a key must be an identifier. */
 static bool is_key(const struct strings *strings, string_id id)
 {
 	const char *key = strings_get(strings, id);
@@ -514,7 +516,7 @@ static void take_value(struct marker_feed *f, const struct rec_marker *rec,
 		out->number = value->value;
 }
 
-/* Stacks are taken last: their values may be known only later. */
+/* Stacks come last: their values may be known only later. */
 static void take_stacks(const struct rec_marker *rec, const struct marker *marker,
 			const struct schema *schema, struct marker_value *values,
 			marker_stack_fn *fn, void *ctx)
@@ -554,8 +556,8 @@ static void take_values(struct marker_feed *f, const struct rec_marker *rec,
 }
 
 /*
- * Finds the thread of what a program reports, which does not introduce threads or move their ends.
- * NO_THREAD: the process is unknown, too.
+ * Finds the thread of a program's report, which neither introduces threads nor extends their lives.
+ * NO_THREAD if even the process is unknown.
  */
 static thread_id find_told(const struct tasks *t, const struct rec *rec)
 {
@@ -574,7 +576,7 @@ static void add_marker(struct marker_feed *f, thread_id thread, const struct mar
 	marker_bounds_added(&f->bounds, f->profile, thread);
 }
 
-/* Returns the row of the machine with that name; NO_THREAD: there are too many. */
+/* Returns the machine's row with that name; NO_THREAD if there are too many. */
 static thread_id machine_row(struct marker_feed *f, string_id name)
 {
 	uint32_t number = 0;
@@ -596,19 +598,19 @@ static void add_to_machine(struct marker_feed *f, struct marker *marker, bool ha
 		vec_push(&f->machine, *marker);
 		return;
 	}
-	/* The row says what the category would. */
+	/* The row's title replaces the category. */
 	marker->category = NO_STRING;
 	add_marker(f, row, marker);
 }
 
-/* Returns the thread of a marker that is not the machine's; NO_THREAD: nobody knows it. */
+/* Returns the thread of a marker that is not the machine's; NO_THREAD if unknown. */
 static thread_id find_thread(const struct marker_feed *f, const struct rec *rec)
 {
 	return rec->flags & MARKER_TOLD ? find_told(f->tasks, rec)
 					: tasks_sampled(f->tasks, rec, 0);
 }
 
-/* False: there are too many that are longer, so that nothing of it is needed. */
+/* Returns false if the marker is too short to be kept, so that its values can be skipped. */
 static bool is_admitted(struct marker_feed *f, thread_id thread, schema_id schema,
 			const struct rec_marker *rec)
 {

@@ -10,7 +10,7 @@
 #include "lib/model/tables/profile.h"
 #include "lib/stream/session/tasks/tasks.h"
 
-/* Divides room among kinds, some of which need little. */
+/* Divides room fairly among kinds. */
 
 /*
  * Returns the maximum per kind for a total of `max`: kinds that need less leave the rest to the
@@ -19,9 +19,9 @@
 uint64_t fair_share(uint64_t *counts, size_t kinds, uint64_t max);
 
 /*
- * Limits the number of markers: front-ends cannot show millions. Of kinds with too many, drops the
- * shortest, and adds a marker with their number. Ties are broken at random. Keeps markers of losses
- * and kinds with few.
+ * Limits the number of markers: front-ends cannot show millions. Drops the shortest of each kind
+ * that has too many, and adds a marker with their number. Ties are broken at random. Markers of
+ * losses and kinds with few markers are kept.
  */
 
 #define MARKERS_PER_THREAD 20000u
@@ -29,18 +29,18 @@ uint64_t fair_share(uint64_t *counts, size_t kinds, uint64_t max);
 
 struct marker_bounds {
 	VEC(uint64_t) left_out; /* by thread_id */
-	VEC(uint64_t) floors; /* by schema: minimum rank of markers that are kept, now and later */
+	VEC(uint64_t) floors; /* by schema: minimum rank of markers that are kept from now on */
 	uint64_t added; /* markers added since the last limiting */
 	/*
-	 * Markers dropped by limits; their values still take room in the profile's table. Reset by
-	 * the caller that reclaims the values.
+	 * Dropped markers whose values still take room in the profile's table. Reset by the caller
+	 * that reclaims the values.
 	 */
 	uint64_t dropped;
 	bool is_off; /* true: nothing is dropped */
 };
 
 void marker_bounds_release(struct marker_bounds *b);
-/* Call it after a marker was added to the thread. */
+/* Call after adding a marker to the thread. */
 void marker_bounds_added(struct marker_bounds *b, struct profile *p, thread_id thread);
 /* Limits all markers, for example after adding many by other means. */
 void marker_bounds_limit(struct marker_bounds *b, struct profile *p);
@@ -78,14 +78,14 @@ void marker_feed_schema(struct marker_feed *f, const struct rec_schema *rec);
 typedef void marker_stack_fn(void *ctx, uint32_t value, const struct rec_marker_stack *stack);
 
 /*
- * Counts a marker without a schema, or of an unknown process, as lost. Skips a program's reports
+ * Counts a marker as lost if it has no schema or its process is unknown. Skips a program's reports
  * from before the recording, and values that do not fit the schema.
  */
 void marker_feed_marker(struct marker_feed *f, const struct rec_marker *rec, marker_stack_fn *fn,
 			void *ctx);
-/* Limits the markers of threads. Call it while thread ids are valid. */
+/* Limits the markers of threads. Call while thread ids are valid. */
 void marker_feed_limit(struct marker_feed *f);
-/* Adds markers of the machine to the first thread, like losses. */
+/* Adds markers of the machine, like losses, to the first thread. */
 void marker_feed_finish(struct marker_feed *f);
 
 #endif

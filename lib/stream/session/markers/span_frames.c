@@ -4,10 +4,10 @@
 #include "lib/base/alloc.h"
 #include "lib/model/meaning/label_frames.h"
 
-/* Frames of a stack that spans can add; of more open ones the innermost are left out. */
+/* Maximum number of open spans added to a stack; beyond it the innermost are left out. */
 #define OPEN_MAX 64
 
-/* The last stack that was made of another. */
+/* A stack with span frames, derived from another stack. */
 struct made {
 	stack_id root; /* root stack of the innermost span */
 	stack_id stack;
@@ -19,7 +19,7 @@ struct span_frames {
 	const struct marker *open[OPEN_MAX]; /* open spans, by beginning */
 	size_t open_count;
 	stack_id root; /* root stack of the open spans; NO_STACK: none */
-	VEC(struct made) made; /* by the stack it was made from */
+	VEC(struct made) made; /* by the stack they were derived from */
 	VEC(stack_id) chain;
 };
 
@@ -56,7 +56,7 @@ static void make_root(struct span_frames *s)
 					label_frames_intern(p, s->open[i]->name, other));
 }
 
-/* Closes and opens spans up to this time. `next` is the first that was not opened before. */
+/* Closes and opens spans up to this time. *next is the first span not opened so far. */
 static void advance(struct span_frames *s, uint64_t time, size_t *next)
 {
 	size_t kept = 0;

@@ -13,7 +13,7 @@
 
 #include "lib/model/tables/profile.h"
 
-/* Call it when all threads have their final times and samples. */
+/* Call once all threads have their final times and samples. */
 void span_frames_finish(struct profile *p);
 
 #endif

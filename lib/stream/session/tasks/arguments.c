@@ -4,7 +4,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/quote.h"
 
-/* Finds the latest exec without arguments; adds a marker if the record of that exec was lost. */
+/* Finds the latest exec that lacks arguments; adds a marker if the record of that exec was lost. */
 static const struct marker *find_exec(struct tasks *t, thread_id id, uint64_t time)
 {
 	struct profile_thread *row = threads_get(&t->profile->threads, id);
@@ -26,7 +26,7 @@ static const struct marker *find_exec(struct tasks *t, thread_id id, uint64_t ti
 	return &vec_last(&row->markers);
 }
 
-/* True if the marker calls the program so anyway. The kernel truncates names. */
+/* True if the marker already shows this program name. The kernel truncates names. */
 static bool is_named(const struct strings *strings, string_id name, const char *program)
 {
 	const char *slash = strrchr(program, '/');
@@ -35,7 +35,7 @@ static bool is_named(const struct strings *strings, string_id name, const char *
 	return size && strncmp(slash ? slash + 1 : program, strings_get(strings, name), size) == 0;
 }
 
-/* Joins the arguments to a line, NO_STRING if none. */
+/* Joins the arguments to one line; NO_STRING if there are none. */
 static string_id arguments_line(struct strings *strings, string_id program, string_id arguments)
 {
 	_cleanup_(strbuf_release) struct strbuf text = {0};

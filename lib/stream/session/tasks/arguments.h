@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Arguments with which processes were executed. */
+/* Arguments with which programs were executed. */
 #ifndef PROF_LIB_STREAM_SESSION_TASKS_ARGUMENTS_H
 #define PROF_LIB_STREAM_SESSION_TASKS_ARGUMENTS_H
 

@@ -9,7 +9,7 @@
 
 #define STATUS_SIZE (SIGNAL_NAME_SIZE + 32)
 
-/* False: the profile can have no more schemas, or has another one of that name. */
+/* Returns false if the profile has too many schemas, or another schema of that name. */
 static bool begin(struct tasks *t, enum marker_id id, uint64_t start, uint64_t end,
 		  struct marker *marker)
 {
@@ -27,7 +27,7 @@ static struct marker_value *value_of(struct tasks *t, const struct marker *marke
 	return marker_value(&t->profile->markers, marker, field);
 }
 
-/* Parts of a status as wait(2) has it. */
+/* Parse a status as returned by wait(2). */
 static int signal_of(uint32_t status)
 {
 	return status & 0x7f;
@@ -89,7 +89,7 @@ void life_markers_exit(struct tasks *t, process_id id, const struct rec_exit *en
 
 	process->status = end->status;
 	process->has_status = true;
-	/* One that the kernel wanted to end may have been quicker. */
+	/* A process that the kernel selected to kill may have exited on its own before. */
 	process->was_oom_killed = end->rec.flags & EXIT_OOM_KILLED && signal_of(end->status);
 	if (process->was_oom_killed)
 		add_killed(t, process, MARKER_OOM_KILL);
@@ -114,7 +114,7 @@ void life_markers_cpu(struct tasks *t, thread_id id, uint64_t time, uint16_t cpu
 	uint16_t before = thread->last_cpu;
 	struct marker marker;
 
-	/* Records of other recorders do not always tell it. */
+	/* Records of other recorders may lack it. */
 	if (cpu == NO_CPU)
 		return;
 	thread->last_cpu = cpu;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Markers of rare events in the lives of tasks, made from records that exist anyway. */
+/* Markers of rare events in the lives of tasks, derived from records needed anyway. */
 #ifndef PROF_LIB_STREAM_SESSION_TASKS_LIFE_MARKERS_H
 #define PROF_LIB_STREAM_SESSION_TASKS_LIFE_MARKERS_H
 
 #include "lib/stream/session/tasks/tasks.h"
 
-/* Notes how the process ended: its status, the signal, out of memory. */
+/* Notes how the process ended: its status, the signal, whether it ran out of memory. */
 void life_markers_exit(struct tasks *t, process_id process, const struct rec_exit *end);
 /* Notes that a signal had stopped the thread. */
 void life_markers_stopped(struct tasks *t, thread_id thread, uint64_t start, uint64_t end);

@@ -6,7 +6,7 @@
 #include "lib/base/text.h"
 #include "lib/stream/record/records.h"
 
-/* Samples of a thread from one time until before another, while its process had one user. */
+/* Samples of a thread in a period in which its process had one user. */
 struct stretch {
 	uint64_t user;
 	thread_id row;
@@ -107,7 +107,7 @@ void module_users_find(struct tasks *t)
 	vec_release(&all.rows);
 }
 
-/* More sections than any module has that could be sampled. */
+/* No module has more sections with sampled code. */
 #define MAX_SECTIONS 64
 #define MAX_SYMBOLS 16384
 
@@ -147,8 +147,8 @@ module_id module_map_find(const struct module_map *m, uint32_t key)
 }
 
 /*
- * The kernel's suffix for unlinked files is not part of the name. The path keeps it: no file with
- * that path today is the mapped one.
+ * The kernel's suffix for unlinked files is not part of the name. The path keeps it, so that no
+ * existing file of that path is taken for the mapped one.
  */
 static bool was_deleted(const struct rec_module *rec, const char *path, size_t size)
 {
@@ -158,7 +158,7 @@ static bool was_deleted(const struct rec_module *rec, const char *path, size_t s
 	       memcmp(path + size - suffix, PATH_DELETED, suffix) == 0;
 }
 
-/* Returns the last component of the path, or all of a pseudo file's ("[vdso]"). */
+/* Returns the last component of the path; the whole name of a pseudo file ("[vdso]"). */
 static string_id module_name(struct strings *strings, const char *path, size_t size)
 {
 	size_t start = size;
@@ -170,7 +170,7 @@ static string_id module_name(struct strings *strings, const char *path, size_t s
 	return strings_intern_sized(strings, path + start, size - start);
 }
 
-/* Captures repeat modules for readers who start later. */
+/* True for a repeated module: captures repeat them for readers that start later. */
 static bool is_same(const struct module_map *m, module_id id, const struct rec_module *rec,
 		    string_id path)
 {
@@ -208,7 +208,7 @@ static void set_segments(struct module *module, const struct rec_module *rec)
 	}
 }
 
-/* True if the record belongs to that row, whose samples so far are from the same file. */
+/* True if the record completes that row, whose samples so far are from the same file. */
 static bool completes(const struct module_map *m, module_id id, const struct rec_module *rec)
 {
 	return rec->rec.flags & MODULE_COMPLETED &&
@@ -272,7 +272,7 @@ void module_map_add_section(struct module_map *m, const struct rec_section *rec)
 	struct module_section section = {.offset = rec->offset};
 	struct module *module;
 
-	/* Sections with code have no such long names. */
+	/* Sections that contain code have no such long names. */
 	if (id == NO_MODULE || rec->name_size >= sizeof(section.name))
 		return;
 	module = modules_get(&m->profile->modules, id);

@@ -8,7 +8,7 @@
 #include "lib/model/tables/profile.h"
 #include "lib/stream/session/tasks/tasks.h"
 
-/* Users whose processes have frames in a module. */
+/* The users in whose processes a module has frames. */
 
 /*
  * Fills in the users of all modules except the kernel's. Call once all samples are in the rows of

@@ -3,7 +3,7 @@
 
 #include "lib/model/meaning/recording_markers.h"
 
-/* More are not marked one by one. */
+/* Further pauses get no markers. */
 #define MARKERS_MAX 10000
 #define NS_PER_MS 1000000
 
@@ -35,7 +35,7 @@ uint64_t pauses_resumed(const struct pauses *p)
 	return count ? p->rows.items[count - 1].end : 0;
 }
 
-/* Returns the first one that ends after that time, or their number. */
+/* Returns the position of the first pause that ends after that time, or their number. */
 static size_t find(const struct pauses *p, uint64_t time)
 {
 	size_t low = 0, high = p->rows.count;

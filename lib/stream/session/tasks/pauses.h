@@ -13,7 +13,7 @@ struct pause {
 	uint64_t start, end; /* CLOCK_MONOTONIC ns; end UINT64_MAX: not over yet */
 };
 
-/* Zeroed: no pauses. */
+/* A zeroed struct has no pauses. */
 struct pauses {
 	VEC(struct pause) rows; /* in order of time */
 };

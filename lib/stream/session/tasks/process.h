@@ -20,7 +20,7 @@ typedef uint32_t process_id;
 enum task_origin {
 	TASK_SEEN, /* seen active: the beginning is unknown */
 	TASK_SCANNED, /* already running when the recording began */
-	TASK_FORKED, /* the beginning was recorded */
+	TASK_FORKED, /* the fork was recorded */
 };
 
 /* No user. Both NO_USER and rec_user have the group in the upper half. */
@@ -77,8 +77,8 @@ process_id process_table_find(const struct process_table *t, uint32_t pid);
 process_id process_table_add(struct process_table *t, uint32_t pid, uint64_t start,
 			     enum task_origin origin, struct mapping_table *mappings);
 /*
- * Returns the process's mappings at a time no earlier than its last exec but one. They include
- * later changes, except changes by an exec.
+ * Returns the process's mappings at a time no earlier than its last exec but one. They may include
+ * later changes, but none made by an exec.
  */
 struct mapping_table *process_mappings_at(const struct process *process, uint64_t time);
 /* Sets control group and pid namespace. */

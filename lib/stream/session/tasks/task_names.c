@@ -28,7 +28,7 @@ void task_name_set(struct tasks *t, process_id process, thread_id thread, string
 	if (name == NO_STRING)
 		return;
 	threads_get(&t->profile->threads, thread)->name = name;
-	/* ps shows the main thread's name as the process's. */
+	/* A process is called like its main thread, as in ps. */
 	if (thread == process_at(t, process)->main_thread)
 		task_name_set_process(t, process, name);
 }
@@ -37,7 +37,9 @@ void task_name_change(struct tasks *t, process_id id, thread_id thread, string_i
 {
 	const struct strings *strings = &t->profile->strings;
 	const struct process *process = process_at(t, id);
-	/* Without an exec, as of kernel threads, nothing else tells it from its parent. */
+	/*
+	 * Without an exec, as for kernel threads, only the name distinguishes it from its parent.
+	 */
 	string_id before = process->is_forked ? NO_STRING : process->name;
 
 	if (thread != process->main_thread)
@@ -48,7 +50,7 @@ void task_name_change(struct tasks *t, process_id id, thread_id thread, string_i
 		task_name_set_process(t, id, before);
 }
 
-/* A thread begins with the name of the one that forks it, a process with that of its parent. */
+/* A thread inherits the name of the thread that forks it, a process its parent's. */
 void task_name_fork(struct tasks *t, process_id id, string_id name)
 {
 	const struct process *process = process_at(t, id);

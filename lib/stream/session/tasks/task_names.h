@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of threads and of their processes, as records give them. NO_STRING is ignored. */
+/* Names of threads and their processes, from records. NO_STRING is ignored. */
 #ifndef PROF_LIB_STREAM_SESSION_TASKS_TASK_NAMES_H
 #define PROF_LIB_STREAM_SESSION_TASKS_TASK_NAMES_H
 

@@ -72,7 +72,7 @@ string_id container_label(struct strings *strings, string_id cgroup, string_id c
 static void tasks_add_marker(struct tasks *t, thread_id id, enum marker_id kind, uint64_t time,
 			     string_id name);
 
-/* Stores the whole path; the process's name has only the end of it. */
+/* Stores the whole path; the process's name shows only its end. */
 static void set_container(struct tasks *t, const struct process *process)
 {
 	if (process->cgroup != NO_STRING)
@@ -159,7 +159,7 @@ static struct profile_thread *row_at(struct tasks *t, thread_id id)
 	return threads_get(&t->profile->threads, id);
 }
 
-/* Adds the main thread, too: all of the leader's own records may have been lost. */
+/* Also adds the main thread: all of the leader's own records may have been lost. */
 static process_id add_process(struct tasks *t, uint32_t pid, uint64_t start,
 			      enum task_origin origin, struct mapping_table *mappings)
 {
@@ -180,8 +180,8 @@ static process_id get_process(struct tasks *t, uint32_t pid, uint64_t time)
 }
 
 /*
- * For records that only live processes cause and the kernel itself reports: if the latest process
- * with that pid has ended, adds a newer one, whose fork record was lost.
+ * For records of live processes from the kernel: if the latest process with that pid has ended,
+ * adds a newer one, whose fork record was lost.
  */
 static process_id get_live_process(struct tasks *t, uint32_t pid, uint64_t time)
 {
@@ -238,8 +238,8 @@ static void tasks_add_marker(struct tasks *t, thread_id id, enum marker_id kind,
 }
 
 /*
- * True if the task was known only by what it did after this fork: then the fork record came late,
- * and does not introduce a later task with the same number.
+ * True if the task is known only by actions after this fork: then the fork record came late, and
+ * introduces this task rather than a later one with the same number.
  */
 static bool is_late_introduction(uint8_t origin, uint64_t start, uint64_t fork_time)
 {
@@ -272,8 +272,8 @@ static void fork_thread(struct tasks *t, const struct rec_fork *fork, uint64_t t
 
 /*
  * Shares the parent's mappings until either process changes them. Anonymous memory is a module of
- * its own in each process, so mappings that have any get a new stamp: resolved stacks of the parent
- * are wrong for the child.
+ * its own in each process, so mappings that contain any get a new stamp: the parent's resolved
+ * stacks do not apply to the child.
  */
 static struct mapping_table *inherit_mappings(struct tasks *t, uint32_t parent_pid)
 {
@@ -358,7 +358,7 @@ static void fork_process(struct tasks *t, const struct rec_fork *fork, uint64_t 
 	task_name_fork(t, id, name);
 }
 
-/* Notes the result of the filters in a record of a task's life. */
+/* Notes the filters' verdict in a record of a task's life. */
 static void note_filters(struct tasks *t, const struct rec *rec)
 {
 	process_id id = process_table_find(&t->processes, rec->pid);
@@ -382,7 +382,7 @@ static thread_id find_thread(const struct tasks *t, const struct rec *rec)
 				     : thread_table_find(&t->threads, process, rec->tid);
 }
 
-/* True if the fork is repeated of a task that is known; gives it the name that it has now. */
+/* True if the fork record repeats a known task; sets the task's present name. */
 static bool is_repeated(struct tasks *t, const struct rec_fork *fork, uint64_t time, string_id name)
 {
 	thread_id id = fork->rec.flags & FORK_RUNNING ? find_thread(t, &fork->rec) : NO_THREAD;
@@ -400,12 +400,12 @@ void tasks_fork(struct tasks *t, const struct rec_fork *fork)
 	bool is_known = is_repeated(t, fork, time, name);
 
 	if (is_known)
-		; /* as it is */
+		; /* unchanged */
 	else if (fork->rec.pid == fork->parent_pid)
 		fork_thread(t, fork, time, name);
 	else
 		fork_process(t, fork, time, name);
-	/* The CPU time that it has used is not known. */
+	/* The CPU time used so far is unknown. */
 	if (!is_known && fork->rec.flags & FORK_RUNNING)
 		t->threads.rows.items[find_thread(t, &fork->rec)].cpu = (struct cpu_clock){0};
 	note_filters(t, &fork->rec);
@@ -441,7 +441,7 @@ static void scanned(struct tasks *t, process_id process, thread_id thread)
 	}
 }
 
-/* An exec renames the task on its way, and the kernel reports that as a rename of its own. */
+/* Drops the rename that the kernel reports as a part of an exec. */
 static void drop_rename_by_exec(struct tasks *t, struct profile_thread *row, string_id name)
 {
 	const struct marker *last = row->markers.count ? &vec_last(&row->markers) : NULL;
@@ -452,8 +452,8 @@ static void drop_rename_by_exec(struct tasks *t, struct profile_thread *row, str
 }
 
 /*
- * An exec leaves only the executing thread, which becomes the main thread: it takes over the
- * leader's tid. If the leader had ended before, the CPU time that goes on is another thread's.
+ * Handles an exec, which leaves only the executing thread as the main thread: it takes over the
+ * leader's tid. If the leader had ended before, the CPU time continues that of another thread.
  */
 static void executed(struct tasks *t, process_id process, uint64_t time, string_id name)
 {
@@ -513,7 +513,7 @@ void tasks_name(struct tasks *t, const struct rec_name *rec)
 	task_name_set(t, process, thread, name);
 }
 
-/* Extends the lives of a process and its thread to a sign of life. */
+/* Extends the lives of a process and its thread to a time at which they were alive. */
 static void note_life(struct tasks *t, struct process *owner, thread_id thread, uint64_t time)
 {
 	thread_seen(&t->threads, thread, time);
@@ -530,7 +530,10 @@ thread_id tasks_exit(struct tasks *t, const struct rec_exit *end)
 	thread_id thread = get_thread(t, process, end->rec.tid, time);
 
 	note_filters(t, &end->rec);
-	/* The process may have ended it: the last two threads may both take themselves for that. */
+	/*
+	 * The process may have ended it already: the last two threads may both consider themselves
+	 * the last.
+	 */
 	if (t->threads.rows.items[thread].has_ended)
 		note_life(t, process_at(t, process), thread, time);
 	else

@@ -35,7 +35,7 @@ void ended_spaces_add(struct ended_spaces *e, struct process_table *t, process_i
 /*
  * Returns "1a2b3c4d5e6f" for a container, "ssh.service" for any other control group, "pid 7 in …"
  * and "pid 7" for a pid namespace; NO_STRING if no label is needed. cgroup: its path, NO_STRING for
- * the recorder's own. container: a name to show in place of the id, or NO_STRING.
+ * the recorder's own. container: a name to use instead of the id, or NO_STRING.
  */
 string_id container_label(struct strings *strings, string_id cgroup, string_id container,
 			  uint32_t ns_pid);
@@ -44,7 +44,7 @@ struct tasks {
 	struct profile *profile;
 	struct process_table processes;
 	struct thread_table threads;
-	uint64_t last_stamp; /* last stamp given to a mapping table */
+	uint64_t last_stamp; /* latest stamp assigned to a mapping table */
 	struct ended_spaces ended;
 };
 
@@ -63,8 +63,8 @@ void tasks_map(struct tasks *t, const struct rec *rec, const struct mapping *map
 /* Returns the latest process with the record's pid, dead or alive. */
 process_id tasks_process(struct tasks *t, const struct rec *rec);
 /*
- * Returns the sampled task, which was also alive at `since` (0: unknown). Extends its end if it had
- * been reported as ended earlier.
+ * Returns the sampled task, which was also alive at `since` (0: unknown). Extends its life if it
+ * was reported as ended earlier.
  */
 thread_id tasks_sampled(struct tasks *t, const struct rec *rec, uint64_t since);
 /*
@@ -72,7 +72,7 @@ thread_id tasks_sampled(struct tasks *t, const struct rec *rec, uint64_t since);
  * passed it; NO_THREAD: unknown.
  */
 thread_id tasks_known(struct tasks *t, const struct rec *rec);
-/* Returns thread `number` of process 0, which stands for the machine. */
+/* Returns thread `number` of process 0, which represents the machine. */
 thread_id tasks_machine_row(struct tasks *t, uint32_t number, string_id name);
 /* Sets the known names and times of all the profile's threads. */
 void tasks_name_rows(struct tasks *t);

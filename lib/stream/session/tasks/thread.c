@@ -31,7 +31,7 @@ void cpu_clock_replace(struct cpu_clock *c)
 	c->is_replaced = c->is_known;
 }
 
-/* Lets the wire's next value, this one, mean that at most `max_ns` were used since the last one. */
+/* Adjusts the base so that the next value, `wire`, means at most `max_ns` since the last one. */
 static void cpu_clock_limit(struct cpu_clock *c, uint32_t wire, uint64_t max_ns)
 {
 	uint64_t used = used_between(c->last.cpu, wire - c->base);
@@ -63,7 +63,7 @@ uint32_t cpu_clock_read(struct cpu_clock *c, uint64_t time, uint32_t wire)
 	return reading.cpu;
 }
 
-/* Stores the time of the first row with a reading; false: there is none. */
+/* Stores the time of the first row with a reading; false if there is none. */
 static bool first_reading(const struct profile_thread *row, uint64_t *time)
 {
 	samples_for_each(&row->samples, sample) {
@@ -74,7 +74,7 @@ static bool first_reading(const struct profile_thread *row, uint64_t *time)
 	return false;
 }
 
-/* Returns the latest reading in a row, that of `first` without one. */
+/* Returns the latest reading in a row, or `first` if there is none. */
 static uint32_t latest_in_rows(const struct profile_thread *row, uint32_t first)
 {
 	uint32_t latest = first;
@@ -99,8 +99,8 @@ static void add_edge(struct profile_thread *row, uint64_t time, uint32_t cpu)
 }
 
 /*
- * Had the thread used CPU time by the time of its first row? The kernel brings its count up to date
- * now and then, so a later reading may tell more: in no time can be used more than has passed.
+ * True if the thread had used CPU time before its first row. The kernel updates its count only now
+ * and then, so later readings are considered as well: CPU time cannot exceed the time passed.
  */
 static bool had_run(const struct cpu_clock *c, const struct profile_thread *row)
 {
@@ -134,9 +134,9 @@ static void add_edges(const struct cpu_clock *c, struct profile_thread *row)
 }
 
 /*
- * Turns the readings in cpu_delta of the thread's rows, all in order of time, into differences, at
- * most the time that passed. Adds a row without stack and weight for CPU time before the first row
- * and after the last one, so that the sum is all that was used between the clock's readings.
+ * Converts the readings in cpu_delta, whose rows are in order of time, into differences of at most
+ * the time passed. Adds rows without stack and weight for CPU time before the first row and after
+ * the last one, so that the sum is all time between the clock's readings.
  */
 static void cpu_clock_settle(const struct cpu_clock *c, struct profile_thread *row)
 {
@@ -153,7 +153,7 @@ static void cpu_clock_settle(const struct cpu_clock *c, struct profile_thread *r
 			continue;
 		if ((int32_t)(sample->cpu_delta - last) > 0)
 			last = sample->cpu_delta;
-		/* Nothing is known of what came before the first row. */
+		/* The time before the first row is unknown. */
 		sample->cpu_delta = is_first ? 0 : used < UINT32_MAX ? (uint32_t)used : UINT32_MAX;
 		is_first = false;
 	}
@@ -294,7 +294,10 @@ uint32_t thread_read_cpu(struct thread_table *t, thread_id id, uint64_t time, ui
 	struct cpu_clock *clock = &t->rows.items[id].cpu;
 	uint64_t resumed = pauses_are_on(t->pauses) ? time : pauses_resumed(t->pauses);
 
-	/* Leaves out CPU time of a pause, with the little after the reading before it. */
+	/*
+	 * Leaves out the CPU time of a pause, including the short time between the last reading and
+	 * the pause.
+	 */
 	if (resumed > clock->last.time)
 		cpu_clock_limit(clock, cpu_time, time > resumed ? time - resumed : 0);
 	return cpu_clock_read(clock, time, cpu_time);

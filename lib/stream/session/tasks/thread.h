@@ -16,8 +16,8 @@
 #include "lib/stream/session/tasks/process.h"
 
 /*
- * The CPU time of a thread, from readings in its records. Rows of a thread hold readings until all
- * records have arrived; then each row gets the CPU time used since the previous row.
+ * The CPU time of a thread, from readings in its records. Until all records have arrived, rows hold
+ * readings; then each row gets the CPU time used since the previous row.
  */
 
 /* CPU time in units of 16 ns; it wraps around. */
@@ -35,9 +35,9 @@ struct cpu_clock {
 	bool is_replaced; /* the next reading is the first of a different clock */
 };
 
-/* The thread began at `time`, with no CPU time. */
+/* Notes that the thread began at `time`, with no CPU time. */
 void cpu_clock_begin(struct cpu_clock *c, uint64_t time);
-/* The thread takes over the clock of another thread, which may continue from any value. */
+/* Notes that the thread takes over another thread's clock, which may continue from any value. */
 void cpu_clock_replace(struct cpu_clock *c);
 /* Takes the wire's CPU time at `time`. Returns the reading to keep in a row. */
 uint32_t cpu_clock_read(struct cpu_clock *c, uint64_t time, uint32_t wire);
@@ -88,8 +88,7 @@ void thread_seen(struct thread_table *t, thread_id id, uint64_t time);
 void thread_leave_name(struct thread_table *t, thread_id id);
 
 /*
- * Takes the wire's CPU time at `time`. Returns the value that cpu_delta of a sample holds until the
- * end.
+ * Takes the wire's CPU time at `time`. Returns the value for cpu_delta of a sample until the end.
  */
 uint32_t thread_read_cpu(struct thread_table *t, thread_id id, uint64_t time, uint32_t cpu_time);
 /*

@@ -6,9 +6,9 @@
 #include "lib/base/alloc.h"
 #include "lib/stream/session/waits/waits.h"
 
-/* Fewer long waits than this, sampled by chance, say too little of the others. */
+/* Fewer sampled long waits than this are too few to estimate the others. */
 #define LONG_SAMPLED_MIN 16
-/* Errors of sampling stay within this many standard deviations; larger ones have other causes. */
+/* Larger deviations are not sampling errors. */
 #define DEVIATIONS 4
 
 struct wait_rows *wait_rows_new(uint64_t seed, const struct cpu_clock *clock)
@@ -39,7 +39,7 @@ double wait_part_count(const struct wait_part *part)
 	return part->chance ? 4294967296.0 / ((double)part->chance + 1) : 1;
 }
 
-/* The time that it stands for, in ns. */
+/* Returns the time that the part represents, in ns. */
 static double estimate(const struct wait_part *part)
 {
 	return (double)part->length * wait_part_count(part);
@@ -75,11 +75,11 @@ static double bounded(double value, double middle, double range)
 }
 
 /*
- * Sets the factor of each group's estimates. All long waits are known, so that their lengths say
- * what those with a stack stand for. The short ones have the rest of the time off the CPU, which
- * is also what an interrupt or another machine took from the thread: the estimate is corrected as
- * far as chance alone explains, and never beyond the time that there was: of a tiny chance, one
- * wait stands for billions.
+ * Sets the factor of each group's estimates. The lengths of all long waits are known, so those with
+ * a stack are scaled to the total. Short waits get the rest of the time off the CPU. That rest
+ * includes time taken by interrupts or other virtual machines, so the estimate is corrected only
+ * within the sampling error, and never beyond the available time: at a tiny chance, one wait
+ * represents billions.
  */
 static void fit(const struct wait_rows *w, const struct cpu_clock *clock, double *factors,
 		bool *counts_lengths)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Makes rows of a thread's waits. The total weight of the rows is the time that the thread waited:
- * a wait sampled at random stands for its length divided by its chance, fitted to the time that the
+ * a wait sampled at random represents its length divided by its chance, fitted to the time that the
  * thread was known to be off the CPU.
  *
  * The waits, put end to end, have one random point in each interval. The weight of a wait is the
  * number of points in it: one in a row at its start, the rest in a row at its end. So there are
- * never more rows than intervals, and no rhythm of the thread can cause aliasing.
+ * never more rows than intervals, and periodic waits cause no aliasing.
  */
 #ifndef PROF_LIB_STREAM_SESSION_WAITS_WAIT_ROWS_H
 #define PROF_LIB_STREAM_SESSION_WAITS_WAIT_ROWS_H
@@ -15,16 +15,16 @@
 #include "lib/model/tables/profile.h"
 #include "lib/stream/session/tasks/thread.h"
 
-/* The waits that a sampled one represents. */
+/* The waits that a sampled wait represents. */
 enum wait_group {
 	WAIT_COUNTS, /* only the wait itself, with its exact length */
-	WAIT_LONG, /* long waits sampled at random: all are known, most without a stack */
+	WAIT_LONG, /* long waits sampled at random: all lengths are known, most stacks are not */
 	WAIT_LONG_UNSAMPLED, /* long waits without a stack */
-	WAIT_SHORT, /* short waits sampled at random: the other ones are unknown */
+	WAIT_SHORT, /* short waits sampled at random: the others are unknown */
 	WAIT_GROUP_COUNT,
 };
 
-/* A wait that is over, or the part of it in which the thread was queued. */
+/* A completed wait, or the part of it in which the thread was queued. */
 struct wait_part {
 	uint64_t start, length; /* ns */
 	stack_id stack; /* stack with the label */
@@ -54,7 +54,7 @@ void wait_rows_add(struct wait_rows *w, const struct wait_part *part);
  */
 void wait_rows_flush(struct wait_rows *w, const struct cpu_clock *clock, uint64_t interval_ns,
 		     struct wait_stats *stats);
-/* Frees spare room: few waits are expected, or none. */
+/* Frees spare room: few further waits are expected, or none. */
 void wait_rows_trim(struct wait_rows *w);
 /* Moves the rows to those of the thread, in order of time. */
 void wait_rows_place(struct wait_rows *w, struct profile_thread *thread);

@@ -50,7 +50,7 @@ static stack_id add_label(struct wait_labels *l, stack_id stack, const char *tex
 	return stacks_intern(&p->stacks, stack, label_frames_intern(p, name, category));
 }
 
-/* By any program's file: all of a machine have one native table. */
+/* Determined from any program's file: all programs of a machine share one native table. */
 static enum system_call_table native_table(const struct profile *p)
 {
 	vec_for_each(&p->modules.rows, const struct module *, module) {
@@ -62,7 +62,7 @@ static enum system_call_table native_table(const struct profile *p)
 	return CALLS_X86_64;
 }
 
-/* NULL: unknown, as are all calls of 32-bit programs but those of i386. */
+/* Returns NULL if unknown, as are calls of 32-bit programs except i386. */
 static const struct system_call *find_call(struct wait_labels *l, const struct wait_reason *reason)
 {
 	enum system_call_table table = native_table(l->profile);
@@ -88,8 +88,8 @@ static struct frame_category idle(enum idle_subcategory subcategory)
 }
 
 /*
- * The kernel says of io_uring_enter that it waits for I/O whatever it waits for. A call that waits
- * for time or events is not interrupted by signals only while it is held up by something else.
+ * The kernel always reports io_uring_enter as waiting for I/O. A call that waits for time or events
+ * can be interrupted by signals, unless something else holds it up.
  */
 static struct frame_category category_of_call(const struct system_call *call,
 					      const struct wait_reason *reason)
@@ -135,7 +135,7 @@ static stack_id add_kernel_thread(struct wait_labels *l, stack_id stack,
 	return add_label(l, stack, "[kernel thread]", category);
 }
 
-/* Adds the label to the stack (NO_STACK: the label is all). */
+/* Adds the label to the stack; NO_STACK: a stack of the label alone. */
 static stack_id wait_labels_add(struct wait_labels *l, stack_id stack,
 				const struct wait_reason *reason, bool is_kernel_thread)
 {
@@ -151,11 +151,11 @@ static stack_id wait_labels_add(struct wait_labels *l, stack_id stack,
 		return add_call(l, stack, reason);
 	if (reason->call == WAIT_CALL_UNKNOWN)
 		return add_label(l, stack, "[waiting]", idle(IDLE_OTHER));
-	/* User code that makes no call waits for nothing else. */
+	/* User code outside of system calls waits only for page faults. */
 	return add_label(l, stack, "[page fault]", idle(IDLE_FAULT));
 }
 
-/* Adds that of the end of a wait, when the thread could go on but had no CPU. */
+/* Adds the label for the end of a wait, in which the thread was runnable but had no CPU. */
 static stack_id wait_labels_add_queued(struct wait_labels *l, stack_id stack)
 {
 	return add_label(l, stack, "[queued]", idle(IDLE_QUEUED));
@@ -170,7 +170,7 @@ static string_id without_brackets(struct strings *strings, string_id label)
 	return size > 2 ? strings_intern_sized(strings, text + 1, size - 2) : label;
 }
 
-/* "one of 12 like it" */
+/* Formats "one of 12 like it". */
 static string_id taken_text(struct strings *strings, const struct slow_wait *wait)
 {
 	char text[48];
@@ -197,7 +197,7 @@ static void set_values(struct profile *p, const struct marker *marker, const str
 	values[SLOW_WAIT_CALL] = marker_string(call);
 }
 
-/* Adds a marker to the thread, unless the label says that it idled. */
+/* Adds a marker to the thread, unless the label means that the thread idled. */
 static void wait_markers_add(struct tasks *tasks, const struct slow_wait *wait)
 {
 	struct profile *p = tasks->profile;
@@ -206,7 +206,7 @@ static void wait_markers_add(struct tasks *tasks, const struct slow_wait *wait)
 	struct marker marker;
 	schema_id schema;
 
-	/* The program's functions may yet tell that an event is a lock. */
+	/* The wait for an event may turn out to be a lock once functions have names. */
 	if (label->subcategory == IDLE_TIMER ||
 	    (label->subcategory == IDLE_FOR_WORK && wait->taken == WAIT_STACK_NONE))
 		return;
@@ -218,14 +218,14 @@ static void wait_markers_add(struct tasks *tasks, const struct slow_wait *wait)
 	thread_add_marker(&tasks->threads, wait->thread, &marker);
 }
 
-/* Parts of waits kept until their threads are fitted. */
+/* Maximum number of parts of waits kept until their threads are fitted. */
 #define PARTS_MAX (1u << 20)
 /*
- * Waits of one thread that records are looked for. More are open only if records were lost, or if
+ * Maximum number of open waits searched per thread. There are more only if records were lost or
  * stacks come very late.
  */
 #define OPEN_MAX 64
-/* A chance that leaves no wait out. */
+/* The chance of waits that are always sampled. */
 #define CERTAIN UINT32_MAX
 
 void waits_init(struct waits *w, struct tasks *tasks)
@@ -286,7 +286,7 @@ static void remove_row(struct waits *w, uint32_t id)
 	w->free = id;
 }
 
-/* Returns the thread's wait that began then, NO_WAIT if it has none. */
+/* Returns the thread's wait that began at that time; NO_WAIT if there is none. */
 static uint32_t find_row(struct waits *w, thread_id thread, uint64_t start)
 {
 	uint32_t id = thread_of(w, thread)->open_waits;
@@ -298,7 +298,9 @@ static uint32_t find_row(struct waits *w, thread_id thread, uint64_t start)
 	return NO_WAIT;
 }
 
-/* A start that was not recorded is that of the thread, or of the recording or its last part. */
+/*
+ * An unrecorded start is that of the thread, of the recording, or of recording's last resumption.
+ */
 static uint64_t known_start(struct waits *w, thread_id thread, uint64_t start)
 {
 	const struct profile_thread *row = threads_get(&w->tasks->profile->threads, thread);
@@ -321,7 +323,7 @@ static struct wait_rows *rows_of(struct waits *w, thread_id id)
 	return thread->wait_rows;
 }
 
-/* Returns the ns that a weight of 1 stands for. */
+/* Returns the ns that a weight of 1 represents. */
 static uint64_t interval_of(const struct waits *w)
 {
 	uint64_t interval = w->tasks->profile->meta.interval_ns;
@@ -337,7 +339,7 @@ static void place(struct waits *w, thread_id id)
 		wait_rows_place(rows, threads_get(&w->tasks->profile->threads, id));
 }
 
-/* Makes rows of all parts. Threads that have ended need nothing else. */
+/* Turns all parts into rows. Threads that have ended are then complete. */
 static void flush(struct waits *w)
 {
 	for (thread_id id = 0; id < w->tasks->threads.rows.count; id++) {
@@ -396,7 +398,10 @@ static void add_slow(struct waits *w, const struct open_wait *row, stack_id stac
 		wait_markers_add(w->tasks, &slow);
 }
 
-/* The wait is over: its time as far as it was blocked, then the time in which it was queued. */
+/*
+ * Adds a completed wait as two parts: the time in which the thread was blocked, and that in which
+ * it was queued.
+ */
 static void add_wait(struct waits *w, const struct open_wait *row)
 {
 	uint64_t start = row->covered ? row->covered : row->start;
@@ -439,9 +444,9 @@ static void finish_if_complete(struct waits *w, uint32_t id)
 }
 
 /*
- * Ends a wait whose end was never reported. One without a later record of its thread goes on until
- * the recording or the thread ends. Of others it is known when the thread ran again at the latest:
- * that is the end, less the CPU time used since, if there can have been no other wait.
+ * Ends a wait whose end was never reported. Without a later record of its thread, it lasts until
+ * the recording or the thread ends. Otherwise the end is the time at which the thread was seen
+ * running, less the CPU time used since; only known if no other wait can have come between.
  */
 static bool find_end(struct waits *w, struct open_wait *row, uint64_t end_ns)
 {
@@ -462,7 +467,7 @@ static bool find_end(struct waits *w, struct open_wait *row, uint64_t end_ns)
 	return true;
 }
 
-/* Takes a wait as it is: nothing more comes. */
+/* Closes a wait with the records that have arrived. */
 static void close_row(struct waits *w, uint32_t id, uint64_t end_ns)
 {
 	struct open_wait *row = &w->rows.items[id];
@@ -474,7 +479,7 @@ static void close_row(struct waits *w, uint32_t id, uint64_t end_ns)
 	remove_row(w, id);
 }
 
-/* Keeps the number of a thread's open waits bounded. */
+/* Bounds the number of a thread's open waits. */
 static void close_oldest(struct waits *w, thread_id thread)
 {
 	uint32_t id = thread_of(w, thread)->open_waits;
@@ -486,7 +491,7 @@ static void close_oldest(struct waits *w, thread_id thread)
 		close_row(w, id, 0);
 }
 
-/* Kernel threads map nothing and make no calls. Of a process, mappings may have been lost. */
+/* Kernel threads map nothing and make no calls. A process's mappings may have been lost. */
 static bool is_kernel_thread(struct waits *w, thread_id thread, const struct wait_reason *reason)
 {
 	return reason->call < 0 && !tasks_process_of(w->tasks, thread)->mappings->rows.count;
@@ -498,10 +503,10 @@ uint32_t waits_begin(struct waits *w, thread_id thread, const struct rec_wait *r
 	uint32_t id = find_row(w, thread, start), cpu;
 	struct open_wait *row;
 
-	/* The clock stands still until the wait ends. */
+	/* CPU time stands still until the wait ends. */
 	cpu = thread_read_cpu(&w->tasks->threads, thread, start, rec->sample.cpu_time);
 	waits_seen(w, thread, start, &cpu);
-	/* One that was sampled by chance may be visited later. */
+	/* A wait sampled at random may be visited later. */
 	if (id != NO_WAIT && w->rows.items[id].has_begin)
 		return NO_WAIT;
 	if (id == NO_WAIT) {
@@ -570,7 +575,7 @@ void waits_seen(struct waits *w, thread_id thread, uint64_t time, const uint32_t
 	for (int i = 0; i < OPEN_MAX && id != NO_WAIT; i++, id = w->rows.items[id].next) {
 		struct open_wait *row = &w->rows.items[id];
 
-		/* The record that saw this one has seen the older ones, too. */
+		/* The record that set this one has set the older ones, too. */
 		if (row->seen && row->seen <= time)
 			return;
 		if (row->has_end || time <= row->start)
@@ -581,7 +586,7 @@ void waits_seen(struct waits *w, thread_id thread, uint64_t time, const uint32_t
 	}
 }
 
-/* Ends a wait, whose stack may still come. One of unknown length is left out. */
+/* Ends a wait whose stack may still come. A wait of unknown length is dropped. */
 static void cut_wait(struct waits *w, uint32_t id, uint64_t time)
 {
 	struct open_wait *row = &w->rows.items[id];
@@ -624,7 +629,7 @@ void waits_resume(struct waits *w, uint64_t time)
 	}
 }
 
-/* Makes a part of a wait that goes on, if none will stand for it by chance. */
+/* Emits the part so far of an open wait, unless a random sample will represent it. */
 static void emit_open(struct waits *w, uint32_t id, uint64_t time)
 {
 	struct open_wait *row = &w->rows.items[id];

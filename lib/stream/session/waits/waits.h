@@ -18,7 +18,7 @@
 
 /*
  * Random points along a line, one in each interval. The weight of a piece of the line is the number
- * of points in it, so that few pieces represent all in proportion to their length, without
+ * of points in it: a few pieces represent the whole in proportion to their lengths, without
  * aliasing.
  */
 
@@ -61,7 +61,7 @@ struct open_wait {
 	stack_id stack;
 	struct wait_reason reason;
 	bool has_begin, has_end; /* the REC_WAIT or the REC_RUN has arrived */
-	bool awaits_stack, awaits_begin; /* the record is known to be pending */
+	bool awaits_stack, awaits_begin; /* the record is known to be on its way */
 	bool is_sampled; /* the wait was sampled at random */
 	bool is_kernel_thread;
 	bool seen_has_cpu;
@@ -73,7 +73,7 @@ struct waits {
 	struct wait_labels labels;
 	VEC(struct open_wait) rows;
 	uint32_t free; /* first free row, NO_WAIT: none */
-	size_t parts; /* waits of all threads that are not rows yet */
+	size_t parts; /* parts of all threads' waits that are not rows yet */
 	uint64_t resumed_ns; /* time at which recording resumed after a pause; 0: no pause */
 	uint64_t slow_ns; /* minimum length of waits that become markers; 0: none */
 };
@@ -88,26 +88,28 @@ uint32_t waits_begin(struct waits *w, thread_id thread, const struct rec_wait *r
 /* Sets the stack of a wait; NO_STACK if it was lost. */
 void waits_set_stack(struct waits *w, uint32_t row, stack_id stack);
 void waits_end(struct waits *w, thread_id thread, const struct rec_resumed *rec);
-/* The thread ran at `time`. cpu: a reading, NULL if none. */
+/* Notes that the thread ran at `time`. cpu: a reading; NULL: none. */
 void waits_seen(struct waits *w, thread_id thread, uint64_t time, const uint32_t *cpu);
-/* The thread has ended. */
+/* Notes that the thread has ended. */
 void waits_exit(struct waits *w, thread_id thread);
 /*
- * Recording pauses at `time`: waits end there as far as known. After the pause, waits that had
- * begun earlier count as new.
+ * Notes that recording pauses at `time`: waits end there as far as known. After the pause, waits
+ * that had begun earlier count as new.
  */
 void waits_pause(struct waits *w, uint64_t time);
 void waits_resume(struct waits *w, uint64_t time);
-/* Gives threads the rows of waits up to `time`, including open waits that are known to be long. */
+/*
+ * Moves rows of waits up to `time` to the threads, including open waits that are known to be long.
+ */
 void waits_advance(struct waits *w, uint64_t time);
-/* Gives threads the existing rows of waits. */
+/* Moves the existing rows of waits to the threads. */
 void waits_place(struct waits *w);
-/* Returns the number of rows of waits not yet given to threads. */
+/* Returns the number of rows not yet moved to threads. */
 size_t waits_row_count(const struct waits *w);
 /* Mark the stacks of waits, see stacks_mark(), and replace them by the new ids. */
 void waits_mark_stacks(const struct waits *w, bool *used);
 void waits_move_stacks(struct waits *w, const stack_id *map);
-/* Ends all waits, and gives threads their rows. */
+/* Ends all waits, and moves their rows to the threads. */
 void waits_finish(struct waits *w, uint64_t end_ns);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Captures, see prof-capture(5). */
+/* Source of records: captures, see prof-capture(5). */
 #include <sys/stat.h>
 #include <unistd.h>
 

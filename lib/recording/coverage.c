@@ -8,9 +8,9 @@
 #include "lib/base/text.h"
 #include "lib/model/tables/modules.h"
 
-/* Modules listed one by one; the others are summed up. */
+/* Maximum number of modules listed one by one; the others are summed up. */
 #define LISTED_MAX 40
-/* Limit for names of files that do not answer. */
+/* Maximum number of unresponsive files named. */
 #define SILENT_SHOWN 3
 
 static int compare(const void *a, const void *b)
@@ -33,7 +33,7 @@ void coverage_count(struct coverage *n, const struct profile *p)
 		struct module_coverage *row =
 			&rows[frame->module == NO_MODULE ? count : frame->module];
 
-		/* Inlined functions share the place of the outer one; labels have none. */
+		/* Inlined functions share the outer function's place; labels have none. */
 		if (frame->inline_depth || frame->kind == PROFILE_FRAME_LABEL)
 			continue;
 		row->frames++;
@@ -53,7 +53,7 @@ void coverage_release(struct coverage *n)
 	vec_release(&n->rows);
 }
 
-/* Returns a single line, even for a name with newlines; the caller frees. */
+/* Returns a single line even for a name that contains newlines. The caller frees it. */
 static char *module_text(const struct module_coverage *row, const struct profile *p)
 {
 	const char *known = row->module == NO_MODULE
@@ -66,7 +66,7 @@ static char *module_text(const struct module_coverage *row, const struct profile
 	return name;
 }
 
-/* Adds nothing if nothing is missing. */
+/* Adds the reason for missing names or lines, if any. */
 static void add_reason(const struct module_coverage *row, const struct profile *p,
 		       const char *separator, struct strbuf *out)
 {
@@ -81,7 +81,7 @@ static void add_reason(const struct module_coverage *row, const struct profile *
 	module_describe_reason(module, out);
 }
 
-/* Sums up the modules that are not listed; false if all are. */
+/* Sums up the modules that are not listed; false if all are listed. */
 static bool sum_up_rest(const struct coverage *n, struct module_coverage *rest)
 {
 	*rest = (struct module_coverage){.module = NO_MODULE};

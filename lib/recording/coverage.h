@@ -28,7 +28,9 @@ void coverage_describe(const struct coverage *n, const struct profile *p, const 
 		       struct strbuf *out);
 /* Adds one line for each module to "Show more", in a section of its own. */
 void coverage_add_extra(const struct coverage *n, struct profile *p);
-/* Lists files skipped because their file system did not answer. Appends nothing if all did. */
+/*
+ * Lists files skipped because their file system did not respond; appends nothing if there are none.
+ */
 void coverage_describe_silence(const struct profile *p, const struct sources_stats *sources,
 			       uint64_t stall_ns, struct strbuf *text);
 

@@ -22,18 +22,18 @@
 #include "lib/stream/record/records.h"
 
 #define POLL_NS 2000000000ull
-/* Each takes memory and a descriptor until it is written. */
+/* Maximum number of files waiting to be written: each takes memory and a descriptor. */
 #define MODULES_AT_ONCE 64
-/* The rings buffer records during the search. */
+/* Time limit of a search; the rings buffer records meanwhile. */
 #define SEARCH_NS 500000000ull
 
-/* Files with a name in the recorder's own root can be found there later. */
+/* False for files with a name in the recorder's own root, which can be found later. */
 static bool may_vanish(uint32_t module_id, const struct file_set *files, const struct statx *st)
 {
 	return !st->stx_nlink || file_set_find_root(files, module_id) > 0;
 }
 
-/* Returns true on the kernel's internal tmpfs, which cannot be mounted. */
+/* True for the kernel's internal tmpfs, which cannot be mounted. */
 static bool is_on_own_tmpfs(const struct statx *st)
 {
 	_cleanup_close_ int own = memfd_create("device", MFD_CLOEXEC);
@@ -44,7 +44,7 @@ static bool is_on_own_tmpfs(const struct statx *st)
 		st->stx_dev_minor == own_st.stx_dev_minor);
 }
 
-/* Files of memfd_create() have mode 0777, but no name by which others could open them. */
+/* Files made by memfd_create() have mode 0777, but no name by which others could open them. */
 static bool is_memory(int fd, const struct statx *st)
 {
 	struct statfs fs;
@@ -55,7 +55,7 @@ static bool is_memory(int fd, const struct statx *st)
 	       (fs.f_type == TMPFS_MAGIC && is_on_own_tmpfs(st));
 }
 
-/* Opens the folder that the file was in when it was mapped, in that root. */
+/* Opens the folder in that root that contained the file when it was mapped. */
 static int open_folder(const struct rec_module *rec, int root)
 {
 	const struct open_how how = {
@@ -72,8 +72,8 @@ static int open_folder(const struct rec_module *rec, int root)
 }
 
 /*
- * Returns true if the owner may enter the file's folder and all above it. Must be checked before
- * the folder is deleted.
+ * True if the owner may search the file's folder and all folders above it. Check before the folder
+ * is deleted.
  */
 static bool may_reach(const struct rec_module *rec, const struct file_set *files,
 		      const struct identity *owner)
@@ -122,7 +122,7 @@ static void hand_over(struct essential_parts *parts, uint32_t module_id, int fd,
 	capture_writer_add_file(writer, module_id, fd, rows, count);
 }
 
-/* A search for the parts of a file; may outlive its caller. */
+/* A search for the parts of a file to retain; may outlive its caller. */
 struct search {
 	int fd; /* owned */
 	uint64_t limit; /* maximum size in bytes */
@@ -147,7 +147,7 @@ static void free_search(void *ctx)
 	free(s);
 }
 
-/* Skips a file whose file system does not answer. */
+/* Skips a file whose file system does not respond. */
 static void keep(struct kept_contents *k, uint32_t module_id, int fd, struct capture_writer *writer)
 {
 	uint64_t left = KEPT_ALL_MAX - k->bytes;
@@ -166,7 +166,7 @@ static void keep(struct kept_contents *k, uint32_t module_id, int fd, struct cap
 }
 
 /*
- * Uses cached attributes: repeated requests to a file server that does not answer would delay the
+ * Uses cached attributes: repeated requests to an unresponsive file server would delay the
  * recording.
  */
 static bool poll_file(int fd, struct statx *st)
@@ -174,7 +174,7 @@ static bool poll_file(int fd, struct statx *st)
 	return statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, st) == 0;
 }
 
-/* False: the file still has a name. */
+/* Returns false if the file still has a name. */
 static bool keep_if_vanishing(struct kept_contents *k, const struct kept_module *module,
 			      const struct file_set *files, const struct identity *owner,
 			      struct capture_writer *writer)
@@ -202,7 +202,7 @@ void kept_contents_add(struct kept_contents *k, const struct rec_module *rec,
 		keep(k, rec->module_id, fd, writer);
 		module.is_vdso = true;
 	}
-	/* The file may be opened later, with another process; another record reports it then. */
+	/* The file may be opened later through another process; another record reports it then. */
 	if (rec->rec.flags & MODULE_UNOPENED ||
 	    (rec->kind != MODULE_FILE && !(module.is_vdso && k->is_deferred)))
 		return;

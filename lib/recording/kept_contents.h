@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Contents of files embedded in a capture because they may not outlive the recording: deleted
- * files, files in memory or in another root, and the vDSO.
+ * Embeds contents of files in a capture that may not outlive the recording: deleted files, files in
+ * memory or in another root, and the vDSO.
  */
 #ifndef PROF_LIB_RECORDING_KEPT_CONTENTS_H
 #define PROF_LIB_RECORDING_KEPT_CONTENTS_H
@@ -25,27 +25,27 @@ struct kept_contents {
 	uint64_t bytes; /* bytes of all files so far */
 	uint32_t left_out; /* files that were too large */
 	VEC(struct kept_module) others; /* files that had a name at the last check */
-	bool is_deferred; /* kept_contents_add() writes nothing, and each kept_contents_repeat()
-			     writes all files */
+	/* kept_contents_add() writes nothing, and each kept_contents_repeat() writes all files */
+	bool is_deferred;
 	uint64_t polled_ns; /* CLOCK_MONOTONIC time of the last poll */
 };
 
 void kept_contents_release(struct kept_contents *k);
 
 /*
- * Writes the parts of a new module's file that must be retained. Leaves out files that the
- * capture's owner may not read, and other users' memory that was mapped like a file.
+ * Writes the parts of a new module's file that must be retained. Skips files that the capture's
+ * owner may not read, and other users' memory mapped like a file.
  */
 void kept_contents_add(struct kept_contents *k, const struct rec_module *rec,
 		       const struct file_set *files, const struct identity *owner,
 		       struct capture_writer *writer);
-/* Does the same for files deleted since; checks at most once in some seconds, unless `now`. */
+/* Does the same for files deleted since; checks only every few seconds unless `now` is set. */
 void kept_contents_poll(struct kept_contents *k, bool now, const struct file_set *files,
 			const struct identity *owner, struct capture_writer *writer);
 
 /* Call when the recorder has dropped the module. */
 void kept_contents_remove(struct kept_contents *k, uint32_t module_id);
-/* Writes all that must be retained of modules so far, as if for the first time. */
+/* Writes everything to be retained of all modules so far, as if for the first time. */
 void kept_contents_repeat(struct kept_contents *k, const struct file_set *files,
 			  const struct identity *owner, struct capture_writer *writer);
 

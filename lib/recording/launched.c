@@ -23,7 +23,7 @@ static bool is_launcher(const char *command)
 	return false;
 }
 
-/* Returns true in a pid namespace below the recorder's. */
+/* True for a thread in a pid namespace below the recorder's. */
 static bool is_inside(const struct profile *p, const struct profile_thread *thread)
 {
 	return thread->process_label != NO_STRING &&
@@ -39,7 +39,10 @@ static uint64_t cpu_time_of(const struct profile_thread *thread)
 	return ns;
 }
 
-/* Returns the thread that names the profile, or NULL. `firsts`: see query_process_firsts(). */
+/*
+ * Returns the thread after which the profile is named, or NULL. `firsts`: see
+ * query_process_firsts().
+ */
 static const struct profile_thread *find_launched(const struct profile *p, const thread_id *firsts)
 {
 	size_t count = p->threads.rows.count;

@@ -19,9 +19,9 @@
 #include "lib/stream/session/session.h"
 #include "symbolize/name_cache.h"
 
-/* Names of the frames of a moving profile; they outlive the session of the frames. */
+/* Names of the frames of a moving profile; they outlive the frames' session. */
 
-/* The names of a frame: frames in the chain of struct moving_names, the outermost first. */
+/* The names of a frame: frames in the chain of struct moving_names, outermost first. */
 struct moved_frame {
 	uint32_t first, count; /* count 0: no names yet */
 };
@@ -35,7 +35,7 @@ struct known_frame {
 	struct moved_frame as;
 };
 
-/* Sources of names, and names found so far. */
+/* Sources of names, and the names found so far. */
 struct moving_names {
 	struct recording_facts facts;
 	struct read_contents contents;
@@ -50,9 +50,9 @@ struct moving_names {
 	uint64_t named_ns; /* time at which the last run ended */
 };
 
-/* Moves rows of samples from a session into a lasting profile, with names. */
+/* Moves rows of samples, with names, from a session into a lasting profile. */
 
-/* A sample that waits for names. */
+/* A sample that waits for the names of its frames. */
 struct held_sample {
 	thread_id thread; /* thread of the session */
 	struct sample sample;
@@ -78,7 +78,7 @@ struct moving_rows {
 #define OVERDUE_NS 10000000000ull
 
 /*
- * Returns true if it is time to name new frames, so that naming takes a small part of all time.
+ * True if it is time to name new frames, so that naming takes a small part of the time.
  * `is_urgent`: many samples wait for names.
  */
 static bool moving_names_are_due(const struct moving_names *n, bool is_urgent)
@@ -99,7 +99,7 @@ static void moving_names_release(struct moving_names *n)
 	index_release(&n->index);
 }
 
-/* Identifies the frame across sessions. False: it may have another meaning in the next one. */
+/* Identifies the frame across sessions. False if it may mean something else in the next session. */
 static bool identify(const struct profile *p, const struct frame *frame, struct known_frame *known)
 {
 	const struct module *module = frame->module == NO_MODULE
@@ -133,7 +133,7 @@ static uint64_t hash_of(const struct known_frame *known)
 	return hash_pair(known->module, known->offset << 3 ^ known->kind);
 }
 
-/* Returns the names of a session's frame, perhaps found for another session. */
+/* Returns the names of a session's frame, which may have been found in another session. */
 static struct moved_frame moving_names_find(const struct moving_names *n, const struct profile *p,
 					    frame_id id)
 {
@@ -198,7 +198,7 @@ static void moving_names_move(struct moving_names *n, struct profile *into,
 }
 
 #define STALL_NS 1000000000ull
-/* Descriptors that are not for modules. */
+/* Descriptors reserved for other uses than modules. */
 #define RESERVED_FILES 64
 
 struct frame_list {
@@ -252,7 +252,7 @@ static bool is_code(const struct profile *p, const struct frame *frame)
 		p->modules.rows.items[frame->module].kind == PROFILE_MODULE_ANON);
 }
 
-/* A profile of frames alone: a thread has a sample for each, in their order. */
+/* Makes a profile of frames alone: one thread with a sample per frame, in order. */
 static struct profile *picture(const struct profile *from, const struct frame_list *list,
 			       bool has_modules)
 {
@@ -277,7 +277,7 @@ static struct profile *picture(const struct profile *from, const struct frame_li
 	return p;
 }
 
-/* Adds the names of the frames: the stack of each sample is the chain of one frame. */
+/* Adds the names of the frames: each sample's stack is the chain of names of one frame. */
 static void take_chains(struct moving_rows *r, const struct frame_list *list,
 			const struct profile *named, struct profile *into, struct moving_names *n)
 {
@@ -330,8 +330,8 @@ static void name_picture(struct moving_names *n, struct profile *p, bool is_of_k
 }
 
 /*
- * Names frames of one kind: code of runtimes by records, the kernel's by the kernel, the rest by
- * files.
+ * Names frames of one kind: runtimes' code from records, the kernel's from the kernel, the rest
+ * from files.
  */
 static void name_list(struct moving_rows *r, const struct frame_list *list, struct profile *into,
 		      struct moving_names *names, bool is_of_kernel, bool is_of_runtimes)
@@ -390,7 +390,7 @@ static void follow_session(struct moving_rows *r)
 		vec_add_zeroed(&r->frames, p->frames.rows.count - r->frames.count);
 }
 
-/* Collects frames without names of a stack not yet taken. True: there are none. */
+/* Collects frames without names of a stack not yet taken. True if there are none. */
 static bool find_frames(struct moving_rows *r, stack_id stack, const struct moving_names *names,
 			bool *is_seen, struct frame_list *list)
 {
@@ -459,7 +459,7 @@ static string_id take_text(void *ctx, string_id id)
 					     strings_size(&p->from->strings, id));
 }
 
-/* Returns the thread with these ids in the profile, added if new. */
+/* Returns the thread with these ids in the profile, adding it if new. */
 static thread_id moving_thread(struct profile *into, const struct profile *from,
 			       const struct profile_thread *row)
 {
@@ -480,7 +480,7 @@ static thread_id moving_thread(struct profile *into, const struct profile *from,
 	return threads_add(&into->threads, &copy);
 }
 
-/* Processes may get the names of their programs later. */
+/* Processes may be renamed after their programs later. */
 static void rename_thread(struct profile *into, const struct profile *from,
 			  struct profile_thread *thread, const struct profile_thread *row)
 {
@@ -504,7 +504,7 @@ static void take_sample(struct moving_rows *r, thread_id thread, const struct sa
 	into->stats.cpu_samples += copy.event ? 0 : copy.weight;
 }
 
-/* Naming is urgent if more than this part of the samples waits: the gap would be visible. */
+/* Naming is urgent if more than this part of the samples wait: the gap would be visible. */
 #define URGENT_PART 10
 
 static void hold_samples(struct moving_rows *r)
@@ -532,8 +532,8 @@ static void rename_threads(struct moving_rows *r, struct profile *into)
 }
 
 /*
- * Takes all rows of the session, and those of waits up to until_ns. Rows without names are held
- * back unless it names them.
+ * Takes all rows of the session, and those of waits up to until_ns. Holds back rows without names
+ * unless it names them.
  */
 static void moving_rows_take(struct moving_rows *r, struct profile *into,
 			     struct moving_names *names, uint64_t until_ns, bool names_all)
@@ -567,15 +567,15 @@ static void moving_rows_take(struct moving_rows *r, struct profile *into,
 	rename_threads(r, into);
 }
 
-/* Limit for the delay of stacks of samples before an epoch. */
+/* Stacks of samples before an epoch arrive within this time. */
 #define LATE_NS 1000000000ull
-/* Usual delay of records; more if the recorder is starved. */
+/* Usual delay of records; longer if the recorder is starved. */
 #define SETTLE_NS 400000000ull
 #define SETTLE_MAX_NS 10000000000ull
 #define SPARE_NS 200000000ull
-/* Bytes of names that are kept. */
+/* Maximum size of retained names, in bytes. */
 #define NAMES_BYTES ((size_t)32 << 20)
-/* Limit for records per call, so that the caller is not blocked for long. */
+/* Maximum number of records per call, which bounds the caller's wait. */
 #define RECORDS_MAX (1u << 20)
 
 struct moving {
@@ -585,7 +585,7 @@ struct moving {
 	struct profile *profile; /* NULL: no record so far */
 	struct profile *held; /* profile still in use by the caller; NULL: none */
 	uint64_t number; /* sequence number of the profile */
-	/* `before` is the session before this epoch, which gets late stacks */
+	/* `before` is the session before this epoch, which gets late stacks. */
 	struct moving_rows now, before;
 	uint64_t epoch_ns; /* start of the current epoch */
 	uint64_t end_ns; /* time of the latest record */
@@ -651,7 +651,7 @@ static stack_id copy_stack(struct row_copier *c, struct profile *into, const str
 	return map[stack];
 }
 
-/* Starts a new profile without old rows and all that only these refer to. */
+/* Starts a new profile without old rows and everything that only they refer to. */
 static void renew_profile(struct moving *m)
 {
 	struct profile *old = m->profile, *p = new_profile(m);

@@ -30,21 +30,21 @@ struct moving *moving_new(int fd, const struct moving_options *options);
 void moving_free(struct moving *m);
 /*
  * Reads the available records. Returns 1 if more will come, 0 if the recording has ended, -EBADMSG
- * or the error of reading.
+ * or a read error.
  */
 int moving_read(struct moving *m, struct error *err);
 /*
  * Updates the profile with the records read. Without names_all, samples in new functions are added
- * once naming them would not take too much of the time. The profile is borrowed, without CPU times
- * of samples, valid until the next call, and the same one while *number is unchanged. NULL: nothing
- * was recorded yet.
+ * once naming them would not take too much time. The profile is borrowed, lacks the samples' CPU
+ * times, is valid until the next call, and is the same one while *number is unchanged. NULL if
+ * nothing was recorded yet.
  */
 const struct profile *moving_profile(struct moving *m, bool names_all, uint64_t *number);
 /* Sets the minimum length of the profile from now on. */
 void moving_keep(struct moving *m, uint64_t keep_ns);
-/* Freezes the last returned profile; updates go to a copy. False: unfreezes it. */
+/* Freezes the last returned profile, so that updates go to a copy; false unfreezes it. */
 void moving_hold(struct moving *m, bool is_held);
-/* Returns the time up to which the profile is complete, ns since its start; 0: none. */
+/* Returns the time up to which the profile is complete, in ns since its start; 0: none. */
 uint64_t moving_end(const struct moving *m);
 struct moving_counts moving_count(const struct moving *m);
 

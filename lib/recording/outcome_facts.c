@@ -163,7 +163,7 @@ static double fitted_by(const struct wait_stats *stats)
 	return stats->estimated_ns > 0 ? stats->fitted_ns / stats->estimated_ns - 1 : 0;
 }
 
-/* Probabilities in records have 32 bits; the maximum stands for 1. */
+/* Probabilities in records have 32 bits; the maximum means 1. */
 static double chance(const struct wait_stats *stats)
 {
 	return stats->chance_min ? ((double)stats->chance_min + 1) / 4294967296.0 : 1;

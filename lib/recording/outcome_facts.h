@@ -7,7 +7,7 @@
 #include "lib/live/recorder.h"
 #include "lib/model/tables/profile.h"
 
-/* Adds the instruments' reports; call once their records are in the profile. */
+/* Adds the instruments' reports. Call once their records are in the profile. */
 void outcome_facts_ask(struct report *report, const struct recorder *recorder,
 		       const struct profile *p);
 /* Adds settings, stacks, losses and pauses of the finished profile. */
@@ -17,8 +17,8 @@ void outcome_facts_add_end(struct facts *f, const struct profile *p, enum record
 void outcome_facts_add_waits(struct facts *f, const struct profile *p);
 
 /*
- * Returns the number of ticks whose stack can be whole: not lost, and of tasks with a user side.
- * Shares of stacks refer to it.
+ * Returns the number of ticks whose stack can be whole: not lost, and of tasks that run in user
+ * space. Shares of stacks refer to this number.
  */
 uint64_t outcome_stacks(const struct profile_stats *stats);
 /*

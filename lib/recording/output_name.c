@@ -15,7 +15,7 @@
 #define NUMBERS_MAX 1000000
 #define NS_PER_SECOND 1000000000
 
-/* Adds a word as part of a file's name. */
+/* Adds a word as a part of a file name. */
 static void add_word(struct strbuf *out, const char *word)
 {
 	for (; *word; word++)
@@ -41,7 +41,7 @@ static void add_host(struct strbuf *out)
 	add_word(out, host);
 }
 
-/* Adds the value of a placeholder. False: unknown letter. */
+/* Adds the value of a placeholder. False if the letter is unknown. */
 static bool add_part(struct strbuf *out, char letter, const struct output_words *words,
 		     unsigned int number)
 {
@@ -69,7 +69,7 @@ static bool add_part(struct strbuf *out, char letter, const struct output_words 
 	}
 }
 
-/* NULL with err. *has_number: the name depends on it. */
+/* Returns NULL with err set on failure. *has_number: the name depends on `number`. */
 static char *expand(const char *name, const struct output_words *words, unsigned int number,
 		    bool *has_number, struct error *err)
 {

@@ -16,9 +16,9 @@ struct output_words {
 };
 
 /*
- * Replaces %p, %c, %t; %h by the host name; %n by the first number from 1 for which no such file
- * exists; %% by one %. The caller frees the name. NULL with -EINVAL in err: unknown letter after a
- * %.
+ * Replaces %p, %c, %t, %h by the host name, %n by the first number from 1 for which no such file
+ * exists, and %% by %. The caller frees the name. NULL with -EINVAL in err if another letter
+ * follows a %.
  */
 char *output_name_expand(const char *name, const struct output_words *words, struct error *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files of `perf record`. */
+/* Source of records: files written by `perf record`. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -128,7 +128,7 @@ static void send_begin(struct perf_data *d)
 	recording_facts_release(&facts);
 }
 
-/* Sends the events' names, and the records left out. */
+/* Sends the events' names and the counts of records not shown. */
 static void send_end(struct perf_data *d)
 {
 	const struct perf_file *file = perf_source_file(d->records);
@@ -188,8 +188,8 @@ static int next(struct source *source, const struct rec **rec, struct error *err
 }
 
 /*
- * perf records the time of day only with -k; else derive it from the file's modification at the end
- * of the recording.
+ * perf records the time of day only with -k; otherwise derive it from the file's modification time,
+ * which is the end of the recording.
  */
 static void find_realtime(struct perf_data *d, int fd)
 {

@@ -27,7 +27,7 @@
 
 #define MILLIONTHS 1e6
 
-/* Limit for valid values; the format can hold larger ones. */
+/* Limit of valid values; the format can hold larger ones. */
 #define VALUE_MAX 9e12
 
 /* Cost of one program, or of all: runs, and µs. */
@@ -35,7 +35,7 @@ struct cost {
 	double runs, us, mean, max, min;
 };
 
-/* Reports may come from damaged captures. */
+/* Reports from damaged captures may contain any value. */
 static uint64_t in_millionths(double value)
 {
 	return value > 0 && value < VALUE_MAX ? (uint64_t)(value * MILLIONTHS + 0.5) : 0;
@@ -59,7 +59,7 @@ static double real_of(const struct facts *f, enum fact_id id, const char *progra
 	return fact ? fact->real : 0;
 }
 
-/* Sums the cost of a program; NULL: of all. */
+/* Sums the cost of a program; NULL: of all programs. */
 static struct cost find_cost(const struct facts *f, const char *program)
 {
 	struct cost sum = {0};
@@ -81,7 +81,7 @@ static struct cost find_cost(const struct facts *f, const char *program)
 	return sum;
 }
 
-/* Sets three fields from `mean` on. */
+/* Sets three consecutive fields, beginning with `mean`. */
 static void set_range(uint64_t *mean, const struct cost *cost)
 {
 	mean[0] = in_millionths(cost->mean);
@@ -111,7 +111,7 @@ static void fill_statistics(struct profile_overhead *o, const struct recorder_in
 	o->statistics[OVERHEAD_SAMPLINGS] = in_millionths(ticks.runs);
 }
 
-/* Returns 0 if none. */
+/* Returns 0 if there is none. */
 static uint64_t first_tick(const struct profile *p)
 {
 	uint64_t first = 0;
@@ -175,14 +175,14 @@ static void tally_loss(struct profile *p, const struct rec_lost *rec)
 		p->stats.lost[rec->cause] += rec->count;
 }
 
-/* Counts as the session does: an exec's new address space and a process's name pass no filter. */
+/* Counts like the session: an exec's new address space and a process's name pass no filter. */
 static bool is_wanted(const struct rec *rec)
 {
 	return !(rec->flags & (REC_OUTSIDE | REC_UNSAMPLED)) &&
 	       !(rec->kind == REC_NAME && rec->flags & (NAME_NEW_SPACE | NAME_PROCESS));
 }
 
-/* Adds the record to the counts of the profile, which holds nothing else. */
+/* Adds the record to the counts of the profile, which contains nothing else. */
 static void raw_tally(struct profile *p, const struct rec *rec)
 {
 	switch (rec->kind) {
@@ -214,7 +214,7 @@ static void raw_tally(struct profile *p, const struct rec *rec)
 
 void recording_release(struct recording *r)
 {
-	/* Threads left behind may still use it. */
+	/* Threads that were left behind may still use it. */
 	if (threads_are_left())
 		return;
 	session_free(r->session);
@@ -295,7 +295,7 @@ void recording_complete(struct recording *r, const struct completion *c)
 		collect_sources(r, c->sources);
 }
 
-/* Call once the facts of the beginning are read. */
+/* Call once the initial facts are read. */
 static void begin(struct recording *r, const struct source_kind *kind, const void *state)
 {
 	struct profile *p = profile_new();
@@ -345,7 +345,7 @@ static int replay(struct recording *r, const struct source_kind *kind, void *sta
 	return result;
 }
 
-/* If the recording was truncated, estimates the facts that its end would have. */
+/* If the recording was truncated, estimates the facts missing at its end. */
 static void conclude(struct recording *r, const struct source_part *part)
 {
 	struct recorder_info *info = &r->facts.info;
@@ -384,7 +384,7 @@ static int read_all(struct recording *r, const struct source_kind *kind, int fd,
 	ret = replay(r, kind, state, err);
 	kind->count(state, &r->counts);
 	kind->close(state);
-	/* Shows what was read before the disk failed. */
+	/* Show everything read before the disk failed. */
 	if (ret && r->counts.records) {
 		_cleanup_free_ char *line = xasprintf("%s: the rest is left out", err->text);
 
@@ -428,7 +428,9 @@ static void say_damage(const struct recording *r, const char *label,
 	}
 }
 
-/* Finds the recorded files on this machine. The source may have been written by others. */
+/*
+ * Finds the recorded files on this machine. Users other than this one may have written the source.
+ */
 static void complete(struct recording *r, int fd, const struct recording_options *options)
 {
 	const struct identity owner = identity_of_invoker();

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Turns records into a finished profile, in one way for all sources:
+ * Turns records of any source into a finished profile:
  *
  * begin ─► take, take, … ─► finish ─► complete
  *
- * A live recording passes its records one by one; recording_load() does all of it for a file that
- * holds records.
+ * A live recording passes its records one by one; recording_load() does all of it for a file of
+ * records.
  */
 #ifndef PROF_LIB_RECORDING_RECORDING_H
 #define PROF_LIB_RECORDING_RECORDING_H
@@ -25,22 +25,22 @@ struct recording {
 	struct profile *profile; /* owned; NULL before the recording begins */
 	/* NULL before and after the recording, or if records are only counted */
 	struct session *session;
-	/* Give the profile all rows and markers; set before the recording begins. */
+	/* Keep all rows and markers; set before the recording begins. */
 	bool is_unlimited;
 	struct recording_facts facts;
 	struct read_contents contents; /* contents of files in the records */
 	struct source_counts counts; /* counts of recording_load() */
-	/* Results of completing it. */
+	/* Set by recording_complete(). */
 	struct coverage coverage;
 	struct sources_stats sources;
-	uint64_t names_ns, sources_ns; /* time spent on names, and on sources */
+	uint64_t names_ns, sources_ns; /* time spent on names and on source files */
 };
 
 /* Frees nothing if threads were left behind. */
 void recording_release(struct recording *r);
 
 /*
- * Takes ownership of the profile, whose meta is set. `only_counts`: records are counted without a
+ * Takes ownership of the profile, whose meta is set. `only_counts`: count records without a
  * session.
  */
 void recording_begin(struct recording *r, struct profile *p, bool only_counts);
@@ -48,15 +48,15 @@ void recording_begin(struct recording *r, struct profile *p, bool only_counts);
 void recording_take(struct recording *r, const struct rec *rec);
 /* See session_begin_epoch(). */
 void recording_begin_epoch(struct recording *r, uint64_t time_ns);
-/* Ends the session at end_ns, and adds the runs of the facts. */
+/* Ends the session at end_ns, and adds the runs in the facts. */
 void recording_finish(struct recording *r, uint64_t end_ns);
 
 struct completion {
 	const struct naming *naming; /* NULL: leave addresses unnamed */
-	const struct sources_options *sources; /* NULL: leave out the text of source files */
+	const struct sources_options *sources; /* NULL: leave out source files */
 };
 
-/* Completes the finished profile: facts, names, coverage, texts of sources. */
+/* Completes the finished profile: facts, names, coverage, source files. */
 void recording_complete(struct recording *r, const struct completion *c);
 
 struct recording_options {
@@ -74,7 +74,7 @@ struct recording_options {
 };
 
 /*
- * Loads a file of that kind: reads, completes and names its profile. `label` is its name in
+ * Loads a file of that kind: reads, completes and names its profile. `label` is the file's name in
  * messages. Looks for the recorded files by their paths and in `dirs`. A truncated source yields
  * its readable part, with a message. -EBADMSG if it cannot be read, -ENODATA if it is empty.
  */

@@ -14,7 +14,7 @@
 #include "lib/model/meaning/recording_markers.h"
 #include "lib/stream/record/records.h"
 
-/* Returns the main thread of the executed process: the first one of that pid. */
+/* Returns the main thread of the executed process: the first thread of that pid. */
 static thread_id find_thread(const struct profile *p, uint32_t pid)
 {
 	thread_id found = NO_THREAD;
@@ -30,7 +30,7 @@ static thread_id find_thread(const struct profile *p, uint32_t pid)
 	return found;
 }
 
-/* Sets the process's start to its exec: it was forked with all others, and waited. */
+/* Sets the process's start to its exec: all runs were forked at once, and waited. */
 static void begin_process(struct profile *p, thread_id main, uint64_t start)
 {
 	const struct profile_thread of = *threads_get(&p->threads, main);
@@ -62,7 +62,7 @@ void run_fact_add_marker(const struct run_fact *run, struct profile *p)
 
 	if (thread == NO_THREAD)
 		return;
-	/* Prefer the kernel's time of the end to the recorder's. */
+	/* Prefer the kernel's end time to the recorder's. */
 	if (p->threads.rows.items[thread].process_end > run->start_ns)
 		marker.end = p->threads.rows.items[thread].process_end;
 	if (run->variant)
@@ -73,7 +73,7 @@ void run_fact_add_marker(const struct run_fact *run, struct profile *p)
 
 #define NUMBERS 9
 
-/* Prints the numbers, then the name of the variant if there is one. */
+/* Prints the numbers, then the variant's name, if any. */
 void run_fact_print(const struct run_fact *run, struct strbuf *out)
 {
 	const uint64_t numbers[NUMBERS] = {
@@ -119,12 +119,12 @@ bool run_fact_parse(struct run_fact *run, const char *text)
 	return run->end_ns >= run->start_ns;
 }
 
-/* Limit for rows of one kind, against hostile captures. */
+/* Maximum number of rows of one kind, against hostile captures. */
 #define ROWS_MAX 4096
 #define KERNEL_SYMBOLS_MAX (1u << 20)
-/* Limit for a value, above any command line. */
+/* Maximum size of a value, above any command line. */
 #define VALUE_MAX ((size_t)256 << 10)
-/* Limit for bytes of all values, above a million kernel symbols. */
+/* Maximum size of all values, above a million kernel symbols. */
 #define BYTES_MAX ((uint64_t)128 << 20)
 
 enum meta_type {
@@ -307,14 +307,14 @@ void recording_facts_send_root(uint64_t time, uint32_t pid, record_sink_fn *sink
 	send_number(&s, "root-pid", pid);
 }
 
-/* Each field is terminated, and begins with "+", or with "-" if absent. */
+/* Terminates each field; the field begins with "+", or with "-" if absent. */
 static void add_field(struct strbuf *row, const char *text)
 {
 	strbuf_addch(row, text ? '+' : '-');
 	strbuf_add(row, text ? text : "", (text ? strlen(text) : 0) + 1);
 }
 
-/* Sends the recorder's facts; others are derived from the records again. */
+/* Sends a fact of the recorder; other facts are derived from the records again. */
 static void send_fact(const struct sender *s, const struct fact *fact)
 {
 	_cleanup_(strbuf_release) struct strbuf row = {0};
@@ -383,7 +383,7 @@ static bool take_field(struct recording_facts *f, const struct meta_field *field
 	return false;
 }
 
-/* Splits a row in place. False: damaged. */
+/* Splits a row in place. False if damaged. */
 static bool split_row(char *text, size_t size, char **fields, size_t count)
 {
 	char *end = text + size;
@@ -503,7 +503,7 @@ static void take_run(struct recording_facts *f, const char *value)
 		return true; \
 	}
 
-/* Adds a text to a list. False: not the key of a list. */
+/* Adds a value to a list. False if the key is not a list's. */
 static bool take_text(struct recording_facts *f, const char *key, const char *value)
 {
 	TAKE_TEXT("feature", f->meta.features)

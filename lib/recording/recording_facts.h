@@ -2,7 +2,7 @@
 /*
  * Facts of a recording that no event contains: the machine, the command, the settings, the
  * instruments' reports. Captures hold them as REC_META records, so that a profile made from a
- * capture equals that of the recording itself. prof-capture(5) lists the keys.
+ * capture equals the recording's own. prof-capture(5) lists the keys.
  */
 #ifndef PROF_LIB_RECORDING_RECORDING_FACTS_H
 #define PROF_LIB_RECORDING_RECORDING_FACTS_H
@@ -17,7 +17,7 @@
 #include "lib/stream/record/sink.h"
 #include "symbolize/kernel/kernel_table.h"
 
-/* A run of a command that is recorded several times, as known once it has ended. */
+/* A completed run of a command that is recorded several times. */
 
 struct run_fact {
 	uint32_t pid;
@@ -31,15 +31,15 @@ struct run_fact {
 	uint64_t cpu_ns;
 };
 
-/* Adds the run's marker to the finished profile, unless its process is not in it. */
+/* Adds the run's marker to the finished profile, unless its process is missing. */
 void run_fact_add_marker(const struct run_fact *run, struct profile *p);
 
 /* Appends the run as one line of text, for captures. */
 void run_fact_print(const struct run_fact *run, struct strbuf *out);
-/* Parses such a line. False: damaged. The variant borrows from the text. */
+/* Parses such a line. False if damaged. The variant borrows from the text. */
 bool run_fact_parse(struct run_fact *run, const char *text);
 
-/* Subject of the recording, for people. */
+/* Subject of the recording, for display. */
 enum recording_subject {
 	RECORDING_OF_COMMAND,
 	RECORDING_OF_PROCESSES, /* running processes */
@@ -47,7 +47,7 @@ enum recording_subject {
 	RECORDING_OF_FILTERS, /* tasks that match the filters */
 };
 
-/* Zeroed is empty. Texts are owned; NULL: unknown. */
+/* Zeroed is empty. Strings are owned; NULL: unknown. */
 struct recording_facts {
 	/* Set when recording begins. */
 	struct profile_meta meta; /* all but end_ns, symbolicated and extra */
@@ -69,7 +69,7 @@ struct recording_facts {
 
 void recording_facts_release(struct recording_facts *f);
 
-/* Sends the facts set when recording begins. Borrows all of `facts`. */
+/* Sends the initial facts. Borrows all of `facts`. */
 void recording_facts_send_begin(const struct recording_facts *facts, record_sink_fn *sink,
 				void *ctx);
 void recording_facts_send_kernel_symbol(uint64_t time, const struct kernel_symbol_text *symbol,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files that hold the records of a recording. Each kind has a file here and a row in source_kinds.
- * Its records pass through session, walker and naming like those of a live recording.
+ * Kinds of files with the records of a recording. Each kind has a file here and a row in
+ * source_kinds. Its records pass through session, walker and naming like those of a live recording.
  */
 #ifndef PROF_LIB_RECORDING_SOURCE_KIND_H
 #define PROF_LIB_RECORDING_SOURCE_KIND_H
@@ -16,7 +16,7 @@ struct source_part {
 	/* Times since the start of the recording; until_ns 0: to the end. */
 	uint64_t from_ns, until_ns;
 	uint64_t window_end_ns; /* end of the window, CLOCK_MONOTONIC; 0: not a window */
-	/* Folders with files by build id, NULL-terminated; NULL: none. */
+	/* Folders that hold files by build id, NULL-terminated; NULL: none. */
 	const char *const *dirs;
 };
 
@@ -32,14 +32,14 @@ struct source_counts {
 enum record_place {
 	RECORD_OF_STREAM,
 	RECORD_OF_STATE, /* the record repeats state from before the part began */
-	RECORD_BEGINS_EPOCH, /* stacks are sent again from this record on */
+	RECORD_BEGINS_EPOCH, /* stacks are resent from this record on */
 };
 
 struct source_kind {
 	const char *name; /* "capture" */
 	/* Recognizes an open file by its first bytes. */
 	bool (*matches)(int fd);
-	/* Opens a file to read only that part. fd is borrowed while the state lives. */
+	/* Opens a file to read only that part. fd is borrowed until close(). */
 	int (*open)(void **state, int fd, const struct source_part *part, struct error *err);
 	struct source *(*source)(void *state);
 	/* Returns the start of the recording, CLOCK_MONOTONIC and since the Unix epoch. */
@@ -52,7 +52,7 @@ struct source_kind {
 
 extern const struct source_kind *const source_kinds[]; /* NULL-terminated */
 
-/* Returns the kind of an open file, NULL if it holds no records. */
+/* Returns the kind of an open file; NULL if it holds no records. */
 const struct source_kind *source_kind_of(int fd);
 
 extern const struct source_kind source_capture, source_perf_data;

@@ -23,7 +23,7 @@
 #include "lib/stream/record/stack_record.h"
 
 #define ASK_NS 200000000ull
-/* Limit for distinct addresses, above the functions of any kernel. */
+/* Maximum number of distinct addresses, above the functions of any kernel. */
 #define ADDRESSES_MAX (1u << 20)
 
 static void asked_symbols_release(struct asked_symbols *k)
@@ -50,7 +50,7 @@ static void note(struct asked_symbols *k, uint64_t addr)
 	vec_push(&k->addresses, addr);
 }
 
-/* Kernel frames are the innermost ones; a call precedes its return address. */
+/* Kernel frames come first; a return address minus one lies in the call. */
 static void note_stack(struct asked_symbols *k, const struct rec_stack *rec)
 {
 	struct stack_body body = stack_record_body(rec);
@@ -85,7 +85,7 @@ static void note_marker(struct asked_symbols *k, const struct rec_marker *rec)
 	}
 }
 
-/* Notes the kernel's addresses of a record. */
+/* Notes a record's kernel addresses. */
 static void asked_symbols_note(struct asked_symbols *k, const struct rec *rec)
 {
 	switch (rec->kind) {
@@ -114,7 +114,9 @@ struct answer {
 	void *ctx;
 };
 
-/* Drops functions that overlap an older one: their addresses were seen after it had gone. */
+/*
+ * Drops functions that overlap an older one: they replaced it after their addresses were sampled.
+ */
 static void take_answer(void *ctx, const struct kernel_symbol_text *symbol)
 {
 	const struct answer *a = ctx;
@@ -131,8 +133,8 @@ static void take_answer(void *ctx, const struct kernel_symbol_text *symbol)
 }
 
 /*
- * Queries the symbols of new addresses, at most some times a second unless `now`. Passes them to
- * `sink`, too, unless NULL.
+ * Looks up the symbols of new addresses, at most a few times a second unless `now` is set. Also
+ * passes them to `sink` unless it is NULL.
  */
 static void asked_symbols_ask(struct asked_symbols *k, struct recorder *recorder, bool now,
 			      record_sink_fn *sink, void *ctx)
@@ -141,7 +143,7 @@ static void asked_symbols_ask(struct asked_symbols *k, struct recorder *recorder
 	size_t count = k->addresses.count - k->asked;
 	_cleanup_free_ uint64_t *sorted = NULL;
 
-	/* A kernel that hides symbols also hides the address of its image: respect that. */
+	/* Respect a kernel that hides symbols: it also hides the address of its image. */
 	if (!count || !k->has_image || k->is_hidden || (!now && answer.time - k->asked_ns < ASK_NS))
 		return;
 	k->asked_ns = answer.time;
@@ -152,7 +154,10 @@ static void asked_symbols_ask(struct asked_symbols *k, struct recorder *recorder
 		k->is_hidden = true;
 }
 
-/* Returns the symbols found, sealed: no more queries may follow. NULL if the kernel hides them. */
+/*
+ * Seals the symbols found and returns them; no more lookups may follow. NULL if the kernel hides
+ * its symbols.
+ */
 static const struct kernel_table *asked_symbols_seal(struct asked_symbols *k)
 {
 	if (k->answers)
@@ -161,9 +166,9 @@ static const struct kernel_table *asked_symbols_seal(struct asked_symbols *k)
 }
 
 #define NAME_TRIES 100
-/* Interval of epochs, from which a capture can be read independently. */
+/* Interval of epochs; a reader can start at any of them. */
 #define EPOCH_NS 30000000000ull
-/* Limit for bytes of waiting windows, with the files in the first. */
+/* Maximum size of waiting windows, including the files in the first. */
 #define WINDOWS_BYTES (KEPT_ALL_MAX + ((uint64_t)32 << 20))
 
 #if defined(__x86_64__)
@@ -225,7 +230,7 @@ static int create(struct spool *s, const char *folder, const char *name)
 	s->path = strcmp(folder, ".")
 			  ? xasprintf("%s/%s", strcmp(folder, "/") ? folder : "", s->name)
 			  : xstrdup(s->name);
-	/* The lock shows prof recover that the recorder is alive. */
+	/* The lock tells prof recover that the recorder is alive. */
 	flock(s->fd, LOCK_EX | LOCK_NB);
 	return 0;
 }
@@ -239,7 +244,7 @@ static bool is_beside(const char *path)
 	       (lstat(path, &st) != 0 ? errno == ENOENT : S_ISREG(st.st_mode));
 }
 
-/* Stores rows of samples in the same folder if they are too many for memory. */
+/* Chooses the same folder for rows of samples that exceed memory. */
 static void open_sample_store(const struct spool *s)
 {
 	int fd = openat(s->dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -248,7 +253,7 @@ static void open_sample_store(const struct spool *s)
 		sample_store_set_file(fd, SAMPLE_STORE_MAX);
 }
 
-/* Creates the spool in its folder, as the owner. */
+/* Creates the spool in its folder as the owner. */
 static int create_somewhere(struct spool *s)
 {
 	const struct spool_options *o = &s->options;
@@ -402,7 +407,10 @@ static void warn(struct spool *s)
 		log_warn("%s: the disk is too slow: parts of the capture are missing", s->path);
 }
 
-/* Returns the length of an epoch: a small part of the retained time, dropped as a whole. */
+/*
+ * Returns the length of an epoch: a small part of the retained time, as epochs are dropped as a
+ * whole.
+ */
 static uint64_t epoch_ns(const struct spool *s)
 {
 	if (s->options.keep_ns)
@@ -411,8 +419,8 @@ static uint64_t epoch_ns(const struct spool *s)
 }
 
 /*
- * Returns true if it is time for an epoch. Windows are aligned to the wall clock, equally on all
- * machines.
+ * True if it is time for an epoch. Windows are aligned to the wall clock, so that they are equal on
+ * all machines.
  */
 static bool wants_epoch(struct spool *s, uint64_t now)
 {
@@ -428,7 +436,7 @@ static bool wants_epoch(struct spool *s, uint64_t now)
 		return false;
 	}
 	s->window = window;
-	/* Limit the files of each window, not of all. */
+	/* The limit on files applies to each window. */
 	s->contents.bytes = 0;
 	return true;
 }
@@ -437,7 +445,7 @@ uint64_t spool_poll(struct spool *s, struct recorder *recorder)
 {
 	uint64_t now = clock_monotonic_ns(), epoch = 0;
 
-	/* Names go into the block of their addresses, which may be the last one. */
+	/* Names must be in the same block as their addresses, which may be the last block. */
 	asked_symbols_ask(&s->asked_symbols, recorder,
 			  s->writer && capture_writer_is_due(s->writer, now),
 			  s->writer ? add : NULL, s);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The capture file of a running recording, for recovery if the recorder is killed. It lies beside
- * the output, has a hidden name and is locked while this process lives. The file of --raw is
- * renamed at the end. Failures end the spool with a warning, never the recording.
+ * The capture file of a running recording, from which it is recovered if the recorder is killed. It
+ * lies beside the output, has a hidden name and is locked while this process lives. The file of
+ * --raw is renamed at the end. Failures end the spool with a warning, never the recording.
  */
 #ifndef PROF_LIB_RECORDING_SPOOL_H
 #define PROF_LIB_RECORDING_SPOOL_H
@@ -23,7 +23,7 @@
 #include "symbolize/kernel/kernel_table.h"
 
 /*
- * Queries the kernel's symbols during the recording, each function once: code of BPF programs may
+ * Looks up the kernel's symbols during the recording, each function once: code of BPF programs may
  * be gone later, and the capture may be read under another kernel.
  */
 
@@ -32,7 +32,7 @@ struct asked_symbols {
 					    a different function */
 	struct kernel_table *answers; /* symbols found so far; NULL: none yet */
 	struct index known; /* index of `addresses` */
-	/* Outside of the functions known at the time, in order of appearance. */
+	/* Addresses outside of the functions known at the time, in order of appearance. */
 	VEC(uint64_t) addresses;
 	size_t asked; /* number of addresses looked up */
 	uint64_t asked_ns; /* CLOCK_MONOTONIC time of the last lookup */
@@ -52,7 +52,7 @@ struct spool_options {
 	bool is_unnamed; /* the profile gets no names, so no kernel symbols are needed */
 	/* Retain only the latest records, in memory; 0: all records. */
 	uint64_t keep_ns, keep_bytes;
-	uint64_t epoch_ns; /* fixed interval between epochs; 0: as often as is cheap */
+	uint64_t epoch_ns; /* fixed interval between epochs; 0: as often as affordable */
 	uint64_t block_ns; /* maximum duration of a block; 0: the default */
 	uint64_t window_ns; /* length of windows, which are handed out from memory; 0: none */
 };
@@ -79,27 +79,27 @@ struct spool {
 #define SPOOL_SUFFIX ".capture"
 
 /*
- * Opens the file as that user. Fails only for --raw; without a place for a spool, recording
- * continues without one, with a message.
+ * Opens the file as that user. Fails only for --raw; if there is no place for a spool, says so and
+ * the recording continues without one.
  */
 int spool_open(struct spool *s, const struct spool_options *options, const struct identity *owner,
 	       struct error *err);
-/* Begins to write. `facts` has what records do not contain. */
+/* Begins to write. `facts` are those that no record contains. */
 int spool_begin(struct spool *s, const struct recording_facts *facts, struct error *err);
-/* Adds a record. `files` are those of the record's source. */
+/* Adds a record. `files` belong to the record's source. */
 void spool_add(struct spool *s, const struct rec *rec, const struct file_set *files);
 /* Adds a completed run of a command that is recorded several times. */
 void spool_add_run(struct spool *s, const struct run_fact *run);
 /* Adds the first recorded process, unless it was known when recording began. */
 void spool_add_root(struct spool *s, uint32_t pid);
 /*
- * Call whenever there is no record. Queries the kernel for new symbols. Returns the time when an
- * epoch begins (CLOCK_MONOTONIC ns), 0 if none does.
+ * Call whenever there is no record. Looks up new kernel symbols. Returns the time at which an epoch
+ * begins (CLOCK_MONOTONIC ns); 0 if none does.
  */
 uint64_t spool_poll(struct spool *s, struct recorder *recorder);
 /*
- * Returns the symbols of the kernel's functions in all records, valid until the spool is released.
- * NULL: none.
+ * Returns the kernel symbols for all records, valid until the spool is released; NULL if there are
+ * none.
  */
 const struct kernel_table *spool_kernel_symbols(struct spool *s, struct recorder *recorder);
 /* True if the file is kept although the profile is complete: --raw, --keep-capture. */
@@ -115,14 +115,14 @@ void spool_pin(struct spool *s, struct recorder *recorder, const struct recorder
 	       const struct report *report, struct capture_window *window, int *fd);
 void spool_unpin(struct spool *s);
 /*
- * Returns the oldest complete window. `info` has the start of the recording, and its end if
- * `is_end`, after spool_end(). False: none yet. The capture in `memory` holds the window until
- * spool_end_window().
+ * Returns the oldest complete window; false if there is none yet. `info` has the start of the
+ * recording, and its end if `is_end` is set, after spool_end(). The capture in `memory` holds the
+ * window until spool_end_window().
  */
 bool spool_next_window(struct spool *s, const struct recorder_info *info, bool is_end,
 		       struct capture_window *window);
 void spool_end_window(struct spool *s);
-/* Drops windows that have waited too long. Returns the number of their samples. */
+/* Drops windows that have waited too long. Returns the number of samples in them. */
 uint64_t spool_drop_windows(struct spool *s);
 /* Renames the finished file of --raw to its final name, replacing an older file. */
 int spool_commit(struct spool *s, struct error *err);

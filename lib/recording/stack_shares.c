@@ -11,7 +11,7 @@
 #include "lib/query/summary.h"
 #include "lib/recording/outcome_facts.h"
 
-/* Files listed one by one. */
+/* Maximum number of files listed one by one. */
 #define LISTED_MAX 5
 #define GUESSING_LISTED_MAX 3
 
@@ -36,7 +36,7 @@ static bool has_unopened(const struct profile *p)
 	return false;
 }
 
-/* Returns the samples of each stack; the caller frees. */
+/* Returns the number of samples by stack; the caller frees it. */
 static uint64_t *sum_stacks(const struct profile *p, uint64_t *of)
 {
 	uint64_t *sums = xcalloc(p->stacks.rows.count + 1, sizeof(*sums));
@@ -177,8 +177,8 @@ void stack_shares_add_unopened(struct facts *f, const struct profile *p,
 }
 
 /*
- * Returns the module with the code below the innermost guessed frame of the stack. That code had no
- * rule. NO_MODULE if there is none; `guessed` is set if there is a guessed frame.
+ * Returns the module of the code below the innermost guessed frame, which lacks an unwind rule.
+ * NO_MODULE if unknown; `guessed` is set if there is a guessed frame.
  */
 static module_id module_without_rules(const struct profile *p, stack_id id, bool *guessed)
 {
@@ -198,7 +198,7 @@ static module_id module_without_rules(const struct profile *p, stack_id id, bool
 	return NO_MODULE;
 }
 
-/* Code without a file has one row, for all processes. */
+/* Code without a file shares one row for all processes. */
 static string_id shown_module(const struct profile *p, module_id id)
 {
 	const struct module *module = id == NO_MODULE ? NULL : &p->modules.rows.items[id];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Checked cursor over bytes in either byte order. */
+/* A checked cursor over bytes in either byte order. */
 #ifndef PROF_LIB_RECORDING_PERF_DATA_ORDERED_BYTES_H
 #define PROF_LIB_RECORDING_PERF_DATA_ORDERED_BYTES_H
 

@@ -10,10 +10,10 @@
 #include "lib/base/vec.h"
 #include "lib/recording/perf_data/ordered_bytes.h"
 
-/* Limit for memory, above any real recording. */
+/* Bounds memory; above any real recording. */
 #define PERF_ATTRS_MAX 4096
 #define PERF_IDS_MAX (1u << 20)
-/* The smallest struct perf_event_attr that kernels had. */
+/* Smallest size of struct perf_event_attr in any kernel. */
 #define PERF_ATTR_SIZE_MIN 64
 
 /* The members of struct perf_event_attr that prof reads. */
@@ -30,7 +30,7 @@ struct perf_attr {
 	char *name; /* name given by perf; owned; NULL: unknown */
 	/* Derived: offsets in words. */
 	uint8_t time_at, id_at; /* offset in the body of a sample; 0xff: missing */
-	/* In other records, from their end, from 1 on; 0: not there. */
+	/* Offsets in other records, counted from their end and from 1; 0: missing. */
 	uint8_t time_before_end, id_before_end;
 	uint8_t trailer_words; /* total number of trailer words */
 	uint32_t event; /* event number in records: 0 for the clock; UINT32_MAX: not shown */
@@ -62,8 +62,8 @@ void perf_attrs_name(struct perf_attrs *a, uint32_t attr, const char *name, size
 uint32_t perf_attrs_find(const struct perf_attrs *a, uint64_t id);
 /*
  * Names unnamed attributes by type and number, and numbers the events: the first clock of the CPU
- * or of the task that samples is event 0, others count from 1 on, up to `max`. Waits are an event
- * only if switches report them, too.
+ * or of the task that samples is event 0; others count from 1, up to `max`. Waits are an event only
+ * if context switches report them, too.
  */
 void perf_attrs_number(struct perf_attrs *a, uint32_t max);
 bool perf_attr_is_clock(const struct perf_attr *attr);

@@ -12,7 +12,7 @@
 #include "lib/base/clock.h"
 #include "lib/stream/record/records.h"
 
-/* Limit for memory, above the CPUs of any machine. */
+/* Bounds memory; above the CPUs of any machine. */
 #define CPUS_MAX 65535
 #define CHANCE_CERTAIN UINT32_MAX
 
@@ -194,7 +194,7 @@ static bool perf_convert_event(struct perf_convert *c, struct perf_input *in)
 	}
 }
 
-/* Bits of misc that the headers of older kernels lack. */
+/* Bits of misc that older kernels' headers lack. */
 #define MISC_FORK_EXEC (1 << 13)
 #define MISC_BUILD_ID (1 << 14)
 
@@ -219,7 +219,10 @@ static void send_name(struct perf_convert *c, const struct perf_input *in,
 	memcpy(rec->name, task->name, sizeof(rec->name));
 }
 
-/* The stack of an exec itself is still that of the old program: it goes with the first mapping. */
+/*
+ * The stack of an exec itself is still that of the old program; the mappings are replaced with the
+ * first new mapping.
+ */
 static void begin_space(struct perf_convert *c, uint32_t pid, uint64_t time)
 {
 	struct rec_name *rec;
@@ -275,7 +278,7 @@ static void take_mmap(struct perf_convert *c, struct perf_input *in)
 
 /*
  * Reads a build id, padded with zeros. False if there is none. Once one listener has requested
- * build ids, kernels mark the records of all listeners, though the others get inodes.
+ * build ids, kernels mark the records of all listeners, although the other listeners get inodes.
  */
 static bool read_build_id(struct perf_input *in, struct perf_mapped *file)
 {
@@ -321,7 +324,7 @@ static void take_mmap2(struct perf_convert *c, struct perf_input *in)
 		take_map(c, in, &map);
 }
 
-/* Names that perf found itself, before the kernel's first record, have no time. */
+/* Names that perf itself found before the kernel's first record have no time. */
 static void take_name(struct perf_convert *c, struct perf_input *in)
 {
 	uint32_t pid = ordered_u32(&in->body), tid = ordered_u32(&in->body);
@@ -359,8 +362,8 @@ static bool read_life(struct perf_input *in, struct life *life)
 }
 
 /*
- * perf's own fork records of running tasks are followed by the tasks' mappings: ignore the
- * parent's.
+ * perf's own fork records of running tasks are followed by the tasks' mappings, so these do not
+ * inherit the parent's.
  */
 static void take_fork(struct perf_convert *c, struct perf_input *in)
 {
@@ -454,7 +457,7 @@ static bool perf_convert_task(struct perf_convert *c, struct perf_input *in)
 /* Tracepoint hit when a thread leaves its CPU. */
 #define SWITCH_NAME "sched:sched_switch"
 
-/* The samples of a clock have a fixed distance. */
+/* Returns the fixed distance between a clock's samples. */
 static uint64_t interval_of(const struct perf_attrs *attrs)
 {
 	vec_for_each(&attrs->rows, const struct perf_attr *, attr) {
@@ -507,7 +510,7 @@ void perf_convert_begin(struct perf_convert *c)
 	perf_tracepoints_begin(&c->tracepoints, c->file, &c->out);
 }
 
-/* CPU time of a thread at a time, in the unit of struct rec_sample. */
+/* Returns a thread's CPU time at a time, in the unit of struct rec_sample. */
 static uint32_t perf_convert_cpu_time(const struct perf_task *task, uint64_t time)
 {
 	uint64_t ns = task->cpu_ns;
@@ -557,7 +560,7 @@ static void perf_convert_fill(struct rec_sample *rec, const struct perf_sample *
 	rec->stack_id = place->stack;
 }
 
-/* A tick of the clock. */
+/* Sends a tick of the clock. */
 static void send_tick(struct perf_convert *c, const struct perf_attr *attr,
 		      const struct perf_sample *sample, const struct perf_place *place)
 {
@@ -589,7 +592,7 @@ static void send_event(struct perf_convert *c, const struct perf_attr *attr,
 
 /*
  * Splits a sample of a group ({a,b}:S) into one for each member whose count has grown. The leader's
- * own is sent already.
+ * own was sent already.
  */
 static void send_members(struct perf_convert *c, const struct perf_attr *leader,
 			 const struct perf_sample *sample, const struct perf_place *place)
@@ -621,7 +624,7 @@ static void set_time(struct perf_convert *c, struct perf_sample *sample)
 		sample->time = c->untimed++ * (c->interval_ns ? c->interval_ns : SECOND_NS / 1000);
 }
 
-/* Keeps the stack of a thread that leaves the CPU, for its wait. */
+/* Keeps the stack of a thread that leaves the CPU for its wait. */
 static void note_switch(struct perf_convert *c, const struct perf_sample *sample,
 			const struct perf_place *place)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Converts a record of the kernel to records of prof. */
+/* Converts a kernel record to prof's records. */
 #ifndef PROF_LIB_RECORDING_PERF_DATA_PERF_CONVERT_H
 #define PROF_LIB_RECORDING_PERF_DATA_PERF_CONVERT_H
 
@@ -43,7 +43,7 @@ struct perf_trailer {
 	uint64_t id;
 };
 
-/* A record that is being converted. */
+/* A record being converted. */
 struct perf_input {
 	struct perf_head head;
 	struct ordered_bytes body; /* record body without the trailer */

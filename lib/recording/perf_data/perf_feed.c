@@ -38,7 +38,7 @@ enum {
 	PERF_COMPRESSED2 = 83,
 };
 
-/* Compressed records: one stream of zstd in pieces, which holds records. */
+/* Compressed records: pieces of one zstd stream that contains records. */
 
 struct perf_file;
 struct perf_unpacker;
@@ -74,7 +74,7 @@ static void perf_unpacker_free(struct perf_unpacker *u)
 	free(u);
 }
 
-/* Like perf_feed_bytes(), for the next piece. */
+/* Like perf_feed_bytes(), for the next compressed piece. */
 static int perf_unpacker_take(struct perf_unpacker *u, const void *piece, size_t size,
 			      struct error *err)
 {
@@ -97,7 +97,7 @@ static int perf_unpacker_take(struct perf_unpacker *u, const void *piece, size_t
 	return 0;
 }
 
-/* Returns true if the unpacked bytes end between two records, or for NULL. */
+/* True if the unpacked bytes end between two records, or for NULL. */
 static bool perf_unpacker_is_whole(const struct perf_unpacker *u)
 {
 	return !u || perf_feed_is_whole(&u->feed);
@@ -126,8 +126,8 @@ static int damaged(struct error *err, const char *what)
 }
 
 /*
- * perf writes the kernel's mappings itself, and perf inject writes them late: they hold from the
- * start.
+ * True for kernel mappings written by perf itself, which are valid from the start although perf
+ * inject writes them late.
  */
 static bool is_kernel_map(const struct perf_head *head)
 {
@@ -320,7 +320,7 @@ static int take(struct perf_feed *f, const uint8_t *record, const struct perf_he
 	return take_own(f, record, head, err);
 }
 
-/* Skips bytes after a record. Returns how many. */
+/* Skips bytes after a record. Returns their number. */
 static size_t skip(struct perf_feed *f, const uint8_t *bytes, size_t size)
 {
 	struct perf_features *features = &f->file->features;

@@ -22,11 +22,11 @@ struct perf_feed {
 	size_t tracing_wanted, tracing_size;
 };
 
-/* Zeroed except `file` is ready for use. */
+/* Zeroed except for `file`, it is ready for use. */
 void perf_feed_release(struct perf_feed *f);
-/* Returns -EBADMSG for damage from the record named in err on; earlier records are in the file. */
+/* Returns -EBADMSG with the first damaged record in err; earlier records are in the file. */
 int perf_feed_bytes(struct perf_feed *f, const void *bytes, size_t size, struct error *err);
-/* Returns true if the bytes so far end between two records. */
+/* True if the bytes so far end between two records. */
 bool perf_feed_is_whole(const struct perf_feed *f);
 
 #endif

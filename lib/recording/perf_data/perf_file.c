@@ -56,7 +56,7 @@ static void perf_store_sort(struct perf_store *s)
 #define TEXT_SIZE_MAX 4096
 #define COMMAND_MAX ((size_t)64 << 10)
 #define BUILD_IDS_MAX (1u << 18)
-/* In the header of an entry: the byte after the id is its size. */
+/* Flag in the header of an entry: the byte after the id is its size. */
 #define HAS_BUILD_ID_SIZE (1 << 15)
 
 static void perf_features_release(struct perf_features *f)
@@ -74,7 +74,7 @@ static void perf_features_release(struct perf_features *f)
 	index_release(&f->by_path);
 }
 
-/* Reads a padded text after its size. NULL: damaged. The caller frees. */
+/* Reads a padded string after its size. NULL if damaged. The caller frees it. */
 static char *read_text(struct ordered_bytes *b)
 {
 	uint32_t size = ordered_u32(b);
@@ -120,7 +120,7 @@ static bool take_command(struct perf_features *f, struct ordered_bytes *b)
 	return !b->bytes.failed;
 }
 
-/* Finds the attribute by its ids, else by its number in the list. */
+/* Finds the attribute by its ids, or else by its number in the list. */
 static void name_attr(struct perf_attrs *attrs, uint32_t number, const char *name,
 		      struct ordered_bytes *b, uint32_t id_count)
 {
@@ -272,7 +272,7 @@ bool perf_features_take(struct perf_features *f, unsigned int feature, struct or
 #define FILE_HEADER_SIZE 104
 #define PIECE_SIZE ((size_t)1 << 20)
 #define FEATURE_SIZE_MAX ((uint64_t)256 << 20)
-/* Limit for threads of perf record, each with a file. */
+/* Maximum number of perf record's threads, each with a file. */
 #define FOLDER_FILES_MAX 4096
 
 struct section {
@@ -339,7 +339,7 @@ uint32_t perf_file_attr(const struct perf_file *f, const void *record)
 		id = ordered_word(body, words - first->id_before_end, f->is_swapped);
 	else
 		return is_sample ? UINT32_MAX : 0;
-	/* perf's own records of earlier state have no id. */
+	/* perf's own records of the initial state have no id. */
 	return id ? perf_attrs_find(attrs, id) : 0;
 }
 
@@ -364,7 +364,7 @@ static int open_part(int dir, const char *name)
 	return steal_fd(&fd);
 }
 
-/* perf record --kcore begins with folder and file, and may fail then. */
+/* perf record --kcore creates folder and file first, and may fail after that. */
 static bool is_empty(int fd)
 {
 	struct stat st;
@@ -484,7 +484,7 @@ static bool read_features(struct perf_file *f, int fd, uint64_t file_size,
 	return is_whole;
 }
 
-/* Feeds the records of a file. Damage ends it, but earlier records count. */
+/* Feeds the records of a file. Damage ends it; earlier records are kept. */
 static int read_records(struct perf_file *f, int fd, const struct section *data, struct error *err)
 {
 	_cleanup_free_ uint8_t *piece = xmalloc(PIECE_SIZE);

@@ -19,8 +19,8 @@
 #include "lib/recording/perf_data/perf_attrs.h"
 
 /*
- * The kernel's records of a recording, sorted by time. Files have them by CPU and buffer; one sort
- * of all is cheaper than following the rounds in which they were written, and gives the same order.
+ * The kernel's records, sorted by time. Files contain them by CPU and buffer; sorting everything
+ * once is cheaper than following the rounds in which they were written, and yields the same order.
  */
 
 /* Zeroed is empty. */
@@ -31,10 +31,10 @@ struct perf_store {
 };
 
 #define PERF_BLOCK_SIZE ((size_t)4 << 20)
-/* Places are 32 bits. */
+/* Positions have 32 bits. */
 #define PERF_STORE_MAX ((uint64_t)32 << 30)
 
-/* Copies a record of at most 64 KiB. False: the store is full. */
+/* Copies a record of at most 64 KiB. False if the store is full. */
 bool perf_store_add(struct perf_store *s, uint64_t time, const void *record, size_t size);
 
 /* Returns record `i` in order, aligned to 8 bytes. */
@@ -72,7 +72,7 @@ struct perf_build_id {
 	char *path; /* owned */
 };
 
-/* Zeroed is empty. Texts are owned; NULL: unknown. */
+/* Zeroed is empty. Strings are owned; NULL: unknown. */
 struct perf_features {
 	char *hostname, *release, *arch, *cpu_name, *command_line, *perf_version;
 	uint32_t cpus_online, cpus;
@@ -87,7 +87,7 @@ struct perf_features {
 
 /*
  * Parses the contents of a feature; names of events go to `attrs`. Unknown features are ignored.
- * False: damaged.
+ * False if damaged.
  */
 bool perf_features_take(struct perf_features *f, unsigned int feature, struct ordered_bytes bytes,
 			struct perf_attrs *attrs);
@@ -102,7 +102,7 @@ struct perf_head {
 	uint16_t misc, size;
 };
 
-/* Kinds of records that are counted and left out. */
+/* Kinds of records that are counted, but not shown. */
 enum perf_left_out {
 	PERF_LEFT_AUX, /* hardware traces: Intel PT, Arm SPE and CoreSight */
 	PERF_LEFT_TEXT_POKES, /* changes to kernel code */
@@ -127,7 +127,7 @@ struct perf_file {
 };
 
 void perf_file_release(struct perf_file *f);
-/* Returns true for a perf.data file, or a folder with one. */
+/* True for a perf.data file, or a folder that contains one. */
 bool perf_file_is_one(int fd);
 /* Reads and sorts everything; fd is borrowed. *f must be zeroed. */
 int perf_file_read(struct perf_file *f, int fd, struct error *err);
@@ -137,10 +137,10 @@ int perf_file_read(struct perf_file *f, int fd, struct error *err);
  * first trailer are stale.
  */
 size_t perf_file_words(const struct perf_file *f, const void *record);
-/* Returns the attribute of a record: its number; UINT32_MAX: unknown. */
+/* Returns the number of a record's attribute; UINT32_MAX if unknown. */
 uint32_t perf_file_attr(const struct perf_file *f, const void *record);
 struct perf_head perf_file_head(const struct perf_file *f, const void *record);
-/* Appends "12 AUX records, 3 samples of virtual machines"; nothing if nothing was left out. */
+/* Appends "12 AUX records, 3 samples of virtual machines"; nothing if all records are shown. */
 void perf_file_say_left_out(const struct perf_file *f, struct strbuf *out);
 
 #endif

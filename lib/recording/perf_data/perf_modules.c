@@ -13,12 +13,12 @@
 #define KERNEL_NAME "[kernel.kallsyms]"
 #define VDSO_NAME "[vdso]"
 /*
- * Limit for the kernel image, as in live recordings; modules, mapped later, replace the part beyond
- * it.
+ * Maximum size of the kernel image, as in live recordings; modules, mapped later, replace the part
+ * beyond it.
  */
 #define IMAGE_SIZE_MAX ((uint64_t)256 << 20)
 #define X86_64_MODULES 0xffffffffc0000000ull
-/* Limit for memory and open files, above any real recording. */
+/* Bounds memory and open files; above any real recording. */
 #define MODULES_MAX (1u << 18)
 
 void perf_modules_init(struct perf_modules *m, const struct perf_features *features,
@@ -163,7 +163,7 @@ static bool is_anonymous(const char *path)
 		text_starts_with(path, "/SYSV"));
 }
 
-/* The list of build ids has a single name for the kernel. */
+/* The list of build ids contains a single name for the kernel. */
 static void find_build_id(const struct perf_modules *m, struct perf_mapped *file)
 {
 	bool is_kernel = text_starts_with(file->path, KERNEL_NAME);
@@ -239,7 +239,7 @@ uint32_t perf_modules_map(struct perf_modules *m, const struct perf_map *reporte
 void perf_modules_kernel_symbol(struct perf_modules *m, uint64_t time, uint64_t start,
 				uint32_t size, const char *name)
 {
-	/* Like an inode, the address distinguishes functions of one name. */
+	/* Like an inode, the address distinguishes functions of the same name. */
 	const struct perf_map map = {
 		.time = time,
 		.start = start,

@@ -62,7 +62,7 @@ struct perf_map {
 uint32_t perf_modules_map(struct perf_modules *m, const struct perf_map *map);
 /*
  * Sends a function that the kernel generated, of BPF or a trampoline, as a module of its own, so
- * that it keeps its name if another one takes its place.
+ * that it keeps its name if another function replaces it.
  */
 void perf_modules_kernel_symbol(struct perf_modules *m, uint64_t time, uint64_t start,
 				uint32_t size, const char *name);

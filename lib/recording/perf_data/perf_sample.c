@@ -25,7 +25,7 @@ static const void *take_words(struct ordered_bytes *b, uint64_t count)
 	return b->bytes.failed ? NULL : words;
 }
 
-/* Reads counter values; those of a group only if they have ids. */
+/* Reads counter values; values of a group only if they have ids. */
 static void read_values(struct perf_sample *s, uint64_t format, struct ordered_bytes *b)
 {
 	unsigned int times = !!(format & PERF_FORMAT_TOTAL_TIME_ENABLED) +
@@ -133,7 +133,7 @@ static void read_last(struct perf_sample *s, const struct perf_attr *attr, struc
 
 /*
  * Reads a wait that ended, or a sum of waits. Since perf 6.16, the bytes sent by its BPF program
- * have all facts; the sample's own members describe that program.
+ * contain all facts; the sample's own members describe that program.
  */
 static void read_off_cpu(struct perf_sample *s, bool is_raw, struct ordered_bytes *b)
 {

@@ -27,7 +27,7 @@ struct perf_sample {
 	bool is_swapped;
 };
 
-/* Parses the body of a sample. False: its counts exceed its size. */
+/* Parses the body of a sample. False if its counts exceed its size. */
 bool perf_sample_read(struct perf_sample *s, const struct perf_attr *attr, const void *body,
 		      size_t size, bool is_swapped);
 /* Returns register `number` (perf's numbering of the machine); 0 if it was not sampled. */

@@ -12,7 +12,7 @@
 #include "lib/stream/record/records.h"
 #include "lib/code/unwind/user_walk.h"
 
-/* Descriptors reserved for other uses than files of code. */
+/* Descriptors reserved for other uses than modules. */
 #define RESERVED_FILES 64
 /* Parent of all kernel threads. */
 #define KTHREADD 2
@@ -134,8 +134,8 @@ static bool read_naming(const struct perf_file *file, const void *record, struct
 
 /*
  * Finds the subject. Names without times belong to tasks that ran before the recording. A single
- * process is the command, or the one attached to; its first exec names it. Kernel threads occur if
- * all processes were recorded.
+ * process is the command, or the process attached to; its first exec names it. Kernel threads occur
+ * if all processes were recorded.
  */
 struct perf_origin perf_source_origin(const struct perf_source *s)
 {

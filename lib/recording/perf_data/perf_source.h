@@ -8,7 +8,7 @@
 #include "lib/stream/record/source.h"
 
 struct perf_source_options {
-	/* As in struct perf_modules; NULL: no file is available. */
+	/* As in struct perf_modules; NULL: no files are available. */
 	int (*open_file)(void *ctx, const struct perf_mapped *file);
 	void *ctx;
 	uint32_t max_event; /* maximum event number */

@@ -20,7 +20,7 @@ struct perf_walker;
 
 #define TABLES_MAX ((uint64_t)512 << 20)
 #define PAGE_SIZE_USUAL 4096
-/* Bits of an address on arm64; pointer authentication uses those above. */
+/* Bits of an address on arm64; pointer authentication uses the higher bits. */
 #define ARM64_PC_MASK ((1ull << 48) - 1)
 
 /* perf's numbers of registers, see asm/perf_regs.h of these machines. */
@@ -58,7 +58,9 @@ static void on_module(void *ctx, const struct rec_module *rec)
 	module_tables_add(&w->tables.modules, rec, TABLE_NONE);
 }
 
-/* Borrows `modules`, the source of files. NULL: stacks of this machine are not supported. */
+/*
+ * Borrows `modules`, the source of files. Returns NULL if the machine's stacks are not supported.
+ */
 static struct perf_walker *perf_walker_new(struct perf_modules *modules, uint16_t machine)
 {
 	struct native_tables_options options = {
@@ -125,7 +127,7 @@ static void compile(struct perf_walker *w, uint32_t module)
 	stack_finisher_forget(w->finisher);
 }
 
-/* Compiles the tables of the process's mappings, if not done yet. */
+/* Compiles tables for the process's mappings unless that is done already. */
 static void prepare(struct perf_walker *w, struct perf_process *process)
 {
 	const struct mapping_table *mappings = process->mappings;
@@ -176,7 +178,7 @@ static void fill_registers(const struct perf_walker *w, const struct perf_attr *
 /*
  * Makes the stack record of a sample, without id and time: `kernel`, the kernel's return addresses,
  * innermost first, then the walked frames. `leaf_is_kernel`: the first user frame is part of the
- * stack; else it is the leaf, stored in *leaf. The caller frees.
+ * stack; otherwise it is the leaf, stored in *leaf. The caller frees it.
  */
 static struct rec_stack *perf_walker_walk(struct perf_walker *w, const struct perf_attr *attr,
 					  const struct perf_sample *sample, const uint64_t *kernel,
@@ -256,7 +258,7 @@ static void send(struct perf_stacks *s, struct rec_stack *stack, uint32_t id,
 	perf_out_copy(s->out, &stack->rec);
 }
 
-/* A chain to send: the kernel's frames first, the leaf among them. */
+/* A chain to send: the kernel's frames first, including the leaf. */
 struct chain {
 	uint32_t kernel, user; /* numbers of frames */
 	bool is_full;
@@ -282,7 +284,7 @@ static struct chain read_chain(struct perf_stacks *s, const struct perf_sample *
 			is_known = is_user || addr == (uint64_t)PERF_CONTEXT_KERNEL;
 			continue;
 		}
-		/* User frames are the outer ones. */
+		/* User frames must be the outermost ones. */
 		if (!is_known || (!is_user && chain.user))
 			continue;
 		if (chain.kernel + chain.user == PERF_DEPTH_MAX)
@@ -296,8 +298,8 @@ static struct chain read_chain(struct perf_stacks *s, const struct perf_sample *
 }
 
 /*
- * Replaces the user frames by the CPU's call stack (--call-graph lbr). It has the addresses of the
- * calls themselves: add 1 to make them return addresses.
+ * Replaces the user frames by the CPU's call stack (--call-graph lbr). It contains the addresses of
+ * the calls themselves; adding 1 makes them return addresses.
  */
 static void use_branches(struct perf_stacks *s, const struct perf_sample *sample,
 			 struct chain *chain)

@@ -7,7 +7,7 @@
 #include "lib/recording/perf_data/perf_sample.h"
 #include "lib/recording/perf_data/perf_tasks.h"
 
-/* Limit for frames of a chain; perf's default is 127. */
+/* Maximum number of frames in a chain; perf's default is 127. */
 #define PERF_DEPTH_MAX 8192
 
 struct perf_walker;
@@ -30,7 +30,7 @@ struct perf_place {
 
 void perf_stacks_init(struct perf_stacks *s, struct perf_out *out);
 void perf_stacks_release(struct perf_stacks *s);
-/* Prepares to walk copied stacks. machine: e_machine of the recording, 0: this machine's. */
+/* Prepares to walk copied stacks. machine: e_machine of the recording; 0: this machine's. */
 void perf_stacks_walk(struct perf_stacks *s, struct perf_modules *modules, uint16_t machine);
 /* Finds the place of a sample, and sends its stack if it is new. is_kernel: ip is in the kernel. */
 struct perf_place perf_stacks_place(struct perf_stacks *s, const struct perf_attr *attr,

@@ -19,7 +19,7 @@ struct perf_task {
 	uint64_t cpu_ns, on_ns;
 	uint64_t off_ns; /* time at which the thread left the CPU; 0: running, or unknown */
 	bool was_preempted;
-	/* The stack recorded with its last switch by a switch event. */
+	/* Time and stack of the thread's last switch, from a switch event. */
 	uint64_t switch_ns;
 	uint64_t switch_leaf;
 	uint32_t switch_stack;
@@ -39,7 +39,7 @@ struct perf_tasks {
 	VEC(struct perf_task) rows;
 	VEC(struct perf_process) processes;
 	struct index by_tid, by_pid;
-	uint64_t last_stamp; /* last stamp given to mappings */
+	uint64_t last_stamp; /* latest stamp assigned to mappings */
 };
 
 void perf_tasks_release(struct perf_tasks *t);
@@ -50,9 +50,9 @@ struct perf_process *perf_tasks_process(struct perf_tasks *t, uint32_t pid);
 void perf_tasks_fork(struct perf_tasks *t, const struct rec_fork *fork);
 /* Ends a task. Returns true if it was the last one of its process. */
 bool perf_tasks_exit(struct perf_tasks *t, uint32_t pid, uint32_t tid);
-/* Ends the process's other threads; the next mapping starts the new program. */
+/* Ends the process's other threads; the next mapping begins the new program. */
 void perf_tasks_exec(struct perf_tasks *t, uint32_t pid, uint32_t tid);
-/* Returns true if this is the first mapping after an exec, and drops those of the old program. */
+/* True if this is the first mapping after an exec; then drops the old program's mappings. */
 bool perf_tasks_begin_space(struct perf_tasks *t, uint32_t pid);
 void perf_tasks_map(struct perf_tasks *t, uint32_t pid, const struct mapping *mapping);
 

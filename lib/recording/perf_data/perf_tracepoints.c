@@ -10,7 +10,7 @@
 #include "lib/base/text.h"
 #include "lib/stream/record/marker_record.h"
 
-/* First bytes of the formats, as in files of trace-cmd. */
+/* First bytes of the formats; trace-cmd uses the same. */
 static const char magic[] = "\x17\x08\x44tracing";
 #define ID_PREFIX "\nID: "
 
@@ -33,7 +33,7 @@ static void skip_sized(struct bytes *b)
 		bytes_skip(b, size);
 }
 
-/* Skips the header before the list of systems. False: unknown format. */
+/* Skips the header before the list of systems. False if the format is unknown. */
 static bool skip_head(struct bytes *b)
 {
 	const void *start = bytes_take(b, sizeof(magic) - 1);
@@ -76,7 +76,7 @@ static void send_schema(const struct perf_tracepoints *t, const char *name, stru
 	perf_out_copy(out, &rec->rec);
 }
 
-/* Finds the events of this tracepoint by the kernel's number. */
+/* Finds the events of this tracepoint by the kernel's number for it. */
 static void take_format(struct perf_tracepoints *t, const struct perf_file *file, const char *text,
 			size_t size, struct perf_out *out)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Converts samples of tracepoints to markers with the tracepoints' fields, by the formats in the
- * file.
+ * Converts samples of tracepoints to markers that contain the tracepoints' fields, using the
+ * formats in the file.
  */
 #ifndef PROF_LIB_RECORDING_PERF_DATA_PERF_TRACEPOINTS_H
 #define PROF_LIB_RECORDING_PERF_DATA_PERF_TRACEPOINTS_H

@@ -6,7 +6,7 @@
 #include "lib/base/clock.h"
 #include "lib/recording/perf_data/perf_sample.h"
 
-/* Exits by thread: the key is its id, the value the number of the record. */
+/* Exits by thread: key is the thread's id, value the record's number. */
 struct exits {
 	VEC(struct radix_row) rows;
 };
@@ -32,7 +32,7 @@ static void add_exit(struct exits *exits, const struct perf_file *f, size_t row)
 		vec_push(&exits->rows, (struct radix_row){tid, (uint32_t)row});
 }
 
-/* Returns the thread of a sample. False: another record, or damaged. */
+/* Returns the thread of a sample. False for any other record and for damage. */
 static bool read_thread(const struct perf_file *f, const void *record, uint32_t *tid)
 {
 	struct perf_head head = perf_file_head(f, record);

@@ -16,7 +16,7 @@ bool code_fetch_is_possible(const struct module *module)
 	       (module->kind == PROFILE_MODULE_FILE || module->kind == PROFILE_MODULE_KERNEL);
 }
 
-/* Returns false for a debug file, which has only addresses of code. */
+/* False for a debug file, which contains only addresses of code. */
 static bool has_code(int fd)
 {
 	struct binary *binary;

@@ -12,15 +12,15 @@
 
 /* Downloads missing files with machine code from debuginfod servers. */
 
-/* Returns true if servers may have the module's code: neither generated code nor kernel modules. */
+/* False for generated code and kernel modules, which no server has. */
 bool code_fetch_is_possible(const struct module *module);
 /*
- * Downloads the file with the module's code; the kernel's is its vmlinux. `owner`: the user to run
- * as; NULL: the process's. Returns a descriptor; -1: no servers, or none has it.
+ * Downloads the file with the module's code; for the kernel, its vmlinux. `owner`: the user to run
+ * as; NULL: the process's. Returns a descriptor; -1 if there are no servers or none has the file.
  */
 int code_fetch(const struct module *module, const struct identity *owner);
 
-/* Limit for the size of a function, in bytes. */
+/* Maximum size of a function, in bytes. */
 #define FUNCTION_CODE_MAX ((uint64_t)1 << 20)
 
 struct function_code {

@@ -44,7 +44,7 @@ char *perf_cache_folder(const struct identity *user)
 	return steal(path);
 }
 
-/* Bytes searched for _text, which is near the beginning of a System.map, too. */
+/* Bytes searched for _text, which is near the start of a System.map, too. */
 #define SYSTEM_MAP_START (64u << 10)
 
 static enum symbol_reason reason_of(int failure)
@@ -105,7 +105,7 @@ char *lookup_kernel_release(const char *os)
 	return size ? xstrndup(start + 1, size) : NULL;
 }
 
-/* A file to find in a thread; holds copies, because others change the profile. */
+/* A file to find in a thread; copies strings, because the profile may change meanwhile. */
 struct wanted {
 	uint8_t build_id[sizeof(((struct module *)0)->build_id)];
 	size_t build_id_size;
@@ -143,7 +143,7 @@ static int find_vmlinux(const struct finding *f, const struct wanted *w)
 	return module_file_open(&search);
 }
 
-/* Uses the running kernel's symbols if it is the recorded kernel. */
+/* Uses the running kernel's symbols if that kernel was recorded. */
 static int find_running(const struct profile *p, struct module *module)
 {
 	struct special_module running;
@@ -173,7 +173,7 @@ static int open_map(struct wanted *w, char *name)
 }
 
 /*
- * Finds the list in perf's cache by build id, else a System.map. That has no build id; it is
+ * Finds the list in perf's cache by build id, else a System.map. The latter has no build id; it is
  * trusted because the user put it there and its release matches.
  */
 static int find_map(const struct finding *f, struct wanted *w)
@@ -213,7 +213,7 @@ static void find_file(void *ctx, size_t number)
 		});
 }
 
-/* Adds the list as the file of a module, as the search for kernel symbols expects. */
+/* Adds the list as the file of a module, as the lookup of kernel symbols expects. */
 static void add_kernel_list(const struct lookup *l, struct file_set *files, int fd)
 {
 	struct profile *p = l->profile;
@@ -224,7 +224,7 @@ static void add_kernel_list(const struct lookup *l, struct file_set *files, int 
 	file_set_add(files, id, fd);
 }
 
-/* A vmlinux is an ordinary file; a list of symbols serves all of the kernel's modules. */
+/* A vmlinux is an ordinary file; a symbol list serves all of the kernel's modules. */
 static int find_kernel(struct finding *f, struct module *module, struct wanted *w)
 {
 	int fd, failure;
@@ -282,7 +282,7 @@ static void release_wanted(struct wanted *w)
 	free(w->release);
 }
 
-/* The recorder could not open the file: only now can offsets be mapped to addresses. */
+/* Maps offsets to addresses, which the recorder could not do without the file. */
 static void find_segments(struct module *module, int fd)
 {
 	struct binary_summary summary = {0};

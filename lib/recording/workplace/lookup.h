@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the code files of a profile, perhaps recorded elsewhere, on this machine. */
+/* Finds the code files of a profile on this machine, though it may have been recorded elsewhere. */
 #ifndef PROF_LIB_RECORDING_WORKPLACE_LOOKUP_H
 #define PROF_LIB_RECORDING_WORKPLACE_LOOKUP_H
 
@@ -25,11 +25,11 @@ struct lookup {
 	const char *const *dirs; /* folders of --debug-dir, NULL-terminated */
 	/*
 	 * Writers of the profile: only files that they may read are used, so that the profile
-	 * cannot expose others. NULL: the current user alone. They and the owner of each file found
-	 * become users of its module.
+	 * cannot expose other files. NULL: only the current user. They and the owner of each file
+	 * found become users of its module.
 	 */
 	const struct readers *readers;
-	/* Limit for files that do not answer; their threads are left behind. 0: none. */
+	/* Time limit for unresponsive files; threads blocked by them are left behind. 0: none. */
 	uint64_t stall_ns;
 };
 

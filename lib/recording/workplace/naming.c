@@ -12,7 +12,7 @@
 #include "lib/base/workers.h"
 #include "symbolize/symbolize_profile.h"
 
-/* Limit for all downloads of one profile, unless there is a limit for stalls. */
+/* Time limit for all downloads of a profile if stall_ns is not set. */
 #define DOWNLOAD_NS 60000000000ull
 
 const char *const naming_fetch_command[] = {program_again, NAMING_FETCH, NULL};

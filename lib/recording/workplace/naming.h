@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names the frames of a profile, with all sources of debug files. */
+/* Names the frames of a profile from all sources of debug files. */
 #ifndef PROF_LIB_RECORDING_WORKPLACE_NAMING_H
 #define PROF_LIB_RECORDING_WORKPLACE_NAMING_H
 
@@ -21,22 +21,23 @@ struct naming {
 	/* Keep unpacked debug files of distributions in the user's cache folder. */
 	bool keeps_unpacked;
 	const char *kernel_release; /* release of the recorded kernel; NULL: the running kernel */
-	int fetcher; /* socket to a downloading process, ownership is taken; -1: start one */
+	int fetcher; /* socket to a downloading process, taken over; -1: start one */
 	/*
-	 * Limit for files and servers without progress. 0: none for files, and a minute for all
-	 * downloads together.
+	 * Time limit for files and servers without progress. 0: no limit for files, and a minute
+	 * for all downloads together.
 	 */
 	uint64_t stall_ns;
 	/*
-	 * Progress callbacks, called by one thread at a time; may be NULL. A wish to stop, or true,
-	 * ends the search and keeps the names found so far. Sizes are in bytes; 0: unknown.
+	 * Progress callbacks, called by one thread at a time; may be NULL. A return value other
+	 * than WORKERS_GO_ON, or true, ends the search and keeps the names found so far. Sizes are
+	 * in bytes; 0: unknown.
 	 */
 	enum workers_wish (*on_names)(void *ctx, size_t done, size_t count);
 	bool (*on_download)(void *ctx, const char *path, uint64_t done, uint64_t size);
 	void *ctx;
 };
 
-/* Default of stall_ns for commands without an option for it. */
+/* stall_ns for commands that have no option for it. */
 #define NAMING_STALL_NS 10000000000ull
 
 /* Internal argument: a program that names frames re-executes itself with it to download. */
@@ -48,7 +49,7 @@ extern const char *const naming_fetch_command[];
 bool naming_downloads(void);
 /*
  * Downloads one file from the servers named in the environment, as that user; NULL: the current
- * one. Returns a descriptor; -1: no servers, or none has it.
+ * one. Returns a descriptor; -1 if there are no servers or none has the file.
  */
 int naming_fetch(const struct debug_request *request, const struct identity *owner);
 

@@ -4,9 +4,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Limit for files of a capture, against hostile ones. */
+/* Maximum number of files in a capture, against hostile ones. */
 #define FILES_MAX 16384
-/* Limit for offsets in a valid file. */
+/* Maximum offset in a valid file. */
 #define OFFSET_MAX ((uint64_t)1 << 40)
 #define PAGE ((uint64_t)4096)
 
@@ -64,7 +64,7 @@ static size_t find_or_add(struct read_contents *c, uint32_t module_id)
 	return c->rows.count - 1;
 }
 
-/* Returns the memory used by the bytes: whole pages, even for one byte in each. */
+/* Returns the memory used by the bytes: whole pages, even for a single byte in each. */
 static uint64_t memory_of(const struct rec_file *rec)
 {
 	uint64_t first = rec->offset / PAGE, end = (rec->offset + rec->size + PAGE - 1) / PAGE;

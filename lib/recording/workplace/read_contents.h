@@ -28,7 +28,7 @@ struct read_contents {
 void read_contents_release(struct read_contents *c);
 /* Takes a valid record of an untrusted file. */
 void read_contents_take(struct read_contents *c, const struct rec_file *rec);
-/* Returns a borrowed descriptor, -1 if none. */
+/* Returns a borrowed descriptor; -1 if there is none. */
 int read_contents_find(struct read_contents *c, uint32_t module_id);
 /* Drops the least recently used files until the others have at most `bytes`. */
 void read_contents_trim(struct read_contents *c, uint64_t bytes);

@@ -169,7 +169,7 @@ enum fact_id fact_by_name(const char *name)
 	return id;
 }
 
-/* Matches a part of a key. Sets *of to the text in place of "*". */
+/* Matches a part of a key. Sets *of to the text matched by "*". */
 static bool matches_part(const char *part, size_t size, const char *text, const char **of)
 {
 	if (size == 1 && *part == '*') {
@@ -221,7 +221,7 @@ static bool matches_label(const char *pattern, const char *label, const char **o
 	return pattern[size] ? label[size] : !label[size];
 }
 
-/* A row that is called so itself comes before one whose "*" may be anything. */
+/* An exact match precedes a row whose "*" matches anything. */
 enum fact_id fact_by_row(const char *section, const char *label, const char **of)
 {
 	enum fact_id found = FACT_NONE;

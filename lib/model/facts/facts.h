@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Facts of a recording about itself: numbers and texts by id. Each fact has a row in facts.def,
- * which defines its place in --stats, in the info panel and in captures.
+ * Facts that a recording reports about itself: numbers and strings by id. Each fact has a row in
+ * facts.def, which defines its place in --stats, in the info panel and in captures.
  */
 #ifndef PROF_LIB_MODEL_FACTS_FACTS_H
 #define PROF_LIB_MODEL_FACTS_FACTS_H
@@ -17,7 +17,7 @@ enum fact_id {
 #define FACT(id, key, section, label, format, shared, origin) FACT_##id,
 #include "lib/model/facts/facts.def"
 	FACT_COUNT,
-	FACT_NONE = FACT_COUNT, /* a row of the panel from another program */
+	FACT_NONE = FACT_COUNT, /* a row of another program's panel */
 /* Ids of the facts of a probe, by probe name. */
 #define PROBE_FACTS(name, NAME, SENT, ...) \
 	FACT_SENT_##name = FACT_##NAME##_##SENT, FACT_LOST_##name = FACT_##NAME##_LOST,
@@ -59,7 +59,7 @@ enum fact_origin { FACT_LIVE, FACT_MADE, FACT_WRITTEN }; /* see facts.def */
 
 struct fact_kind {
 	const char *name; /* name of the id, for captures */
-	const char *key, *label; /* "" for a fact without a key or label */
+	const char *key, *label; /* "" if the fact has no key or label */
 	enum fact_section section;
 	enum fact_format format;
 	enum fact_origin origin;
@@ -72,7 +72,7 @@ struct fact {
 	uint64_t count; /* a count, or bytes, ms or ns; 0 or 1 for a flag */
 	double real;
 	char *text; /* owned; NULL for numbers */
-	bool is_hidden; /* not shown in the panel */
+	bool is_hidden; /* omitted from the panel */
 };
 
 /* Zeroed is empty. */
@@ -84,7 +84,7 @@ void facts_release(struct facts *f);
 
 /*
  * Sets a fact, replacing an earlier value. `of` is the subject that replaces "*" in its row,
- * copied; NULL if none. The format determines which of these functions to use.
+ * copied; NULL if there is none. The fact's format determines which of these functions to use.
  */
 void facts_count(struct facts *f, enum fact_id id, const char *of, uint64_t count);
 void facts_real(struct facts *f, enum fact_id id, const char *of, double real);

@@ -23,7 +23,7 @@
 	ROW(net, NET, CONNECTIONS, "connections", RAW, " of connections", with) \
 	ROW(jank, JANK, LONG_TASKS, "long_tasks", NONE, "", with)
 
-/* Belongs to waits, and is listed among them. */
+/* Listed among waits, to which it belongs. */
 #define WAKERS_PROBE(ROW, with) ROW(wakers, WAKERS, RECORDED, "told", TYPED, " of wakers", with)
 
 #endif

@@ -56,7 +56,7 @@ enum marker_group {
 
 /* Kinds of values, by which a profile is sanitized before sharing. */
 enum value_kind {
-	VALUE_UNKNOWN, /* left out */
+	VALUE_UNKNOWN, /* never shared */
 	VALUE_NUMBER, /* a number or a stack */
 	VALUE_WORDS, /* the program's own words, or a name meant for others */
 	VALUE_PATH,
@@ -74,12 +74,12 @@ struct marker_schema_field {
 	enum value_kind value;
 };
 
-/* Texts are borrowed. Chart, table and tooltip use the label. */
+/* Strings are borrowed. Chart, table and tooltip use the label. */
 struct marker_schema {
 	const char *name, *label;
 	uint32_t shown; /* SHOWN_…, and a group */
 	bool stays; /* the marker is kept in every sanitized profile */
-	/* Up to the first field without a key. */
+	/* Ends at the first field without a key. */
 	struct marker_schema_field fields[MARKER_SCHEMA_FIELDS_MAX];
 };
 

@@ -13,26 +13,26 @@
 struct strbuf;
 
 /*
- * Names of code in perf maps and jitdumps. Both formats have one free-form text, into which
- * runtimes put more than a name.
+ * Names of code in perf maps and jitdumps. Both formats have one free-form text, which runtimes use
+ * for more than a name.
  */
 
-/* Pieces of the text that was parsed, or constants; not terminated. */
+/* Parts of the parsed text, or constants; not terminated. */
 struct code_name {
 	const char *name;
 	size_t name_size;
 	const char *file; /* NULL: unknown */
 	size_t file_size;
-	uint32_t line, column; /* of the definition, 0: unknown */
+	uint32_t line, column; /* position of the definition; 0: unknown */
 	uint8_t language; /* enum language_id */
-	uint8_t tier; /* a row of the language's tiers */
+	uint8_t tier; /* index into the language's tiers */
 	bool is_js; /* a function of a script, not part of the engine */
 };
 
 /* Accepts any bytes; text in no language's form becomes the name unchanged. */
 void code_name_parse(struct code_name *out, const char *text, size_t size);
 
-/* False: the text is what a compiler calls all its code, whatever function it is of. */
+/* Returns false if a compiler gives this name to all its code, whatever the function. */
 bool code_name_is_function(const char *text, size_t size);
 
 /* For parsers. */
@@ -49,11 +49,11 @@ enum language_id {
 	LANGUAGE_COUNT,
 };
 
-/* Tells how a frame of a runtime's function is shown. */
+/* Display of a frame of a runtime's function. */
 enum code_role {
 	CODE_OWN,
-	CODE_ENTRY, /* not at all if it leads to code of a function with the same name */
-	CODE_MACHINERY, /* not at all if it leads to a function of the runtime's */
+	CODE_ENTRY, /* hidden if it leads to code of a function with the same name */
+	CODE_MACHINERY, /* hidden if it leads to a function of the runtime */
 };
 
 struct strbuf;
@@ -68,16 +68,16 @@ struct category_row {
 struct language {
 	struct category_row category; /* its subcategories are the tiers of the runtime */
 	/*
-	 * Parses any bytes. Returns false, without a change, if the text does not have the
+	 * Parses any bytes. Returns false and changes nothing if the text does not have the
 	 * language's form. *out has the whole text as name; the parser sets the tier and other
 	 * members found in the text. NULL if names carry no information.
 	 */
 	bool (*parse_name)(struct code_name *out, const char *text, size_t size);
-	const char *all_code; /* name that a compiler gives to all its code; NULL: none does */
+	const char *all_code; /* name that a compiler gives to all its code; NULL: none */
 	/*
-	 * Appends the name that a function has in its source, from that in its runtime, to an empty
-	 * text; nothing if they are the same. `file` has no bytes if it is unknown. NULL: they
-	 * always are.
+	 * Appends to an empty text the source-level name of a function, given its name in the
+	 * runtime; nothing if both are the same. `file` has no bytes if it is unknown. NULL if both
+	 * are always the same.
 	 */
 	enum code_role (*translate)(const char *name, size_t size, const char *file,
 				    size_t file_size, struct strbuf *out);
@@ -88,17 +88,17 @@ struct language {
 	const char *library;
 	/*
 	 * Prefix of process names of the runtime's program; `remedy` explains how to get names of
-	 * its code. NULL: there is no way, or only by running other code instead.
+	 * its code. NULL if that is impossible, or possible only by running other code instead.
 	 */
 	const char *program, *remedy;
 	/*
-	 * Value of the jitdump header field that the format leaves unused, and the offset that the
+	 * Value of a jitdump header field that the format leaves unused, and the offset that the
 	 * runtime adds to addresses in lines. A mark of 0: none.
 	 */
 	uint32_t dump_mark, dump_line_shift;
 	/*
-	 * Subcategory of frames whose thread held the interpreter's lock; the next one is for those
-	 * without it. 0: no lock.
+	 * Subcategory of frames whose thread held the interpreter's lock; the next one is for
+	 * frames whose thread did not. 0: no lock.
 	 */
 	uint8_t lock_tier;
 };

@@ -10,8 +10,8 @@
  * language.
  *
  * Functions that prof finds itself are named "package.Class.method", or "package.Class.method(int)"
- * with types. Compilers of other languages than Java write their functions' names into those of
- * classes and methods, each by rules of its own; the file's suffix or a mark proves the language.
+ * with types. Compilers of other languages encode their functions' names in those of classes and
+ * methods, each by its own rules; the file's suffix or a mark identifies the language.
  */
 
 static const char *const tiers[] = {"Other",  "Interpreter", "C1",	  "C2",
@@ -23,7 +23,7 @@ struct piece {
 	size_t size;
 };
 
-/* A method's name in pieces. */
+/* The parts of a method's name. */
 struct method {
 	struct piece class, name;
 	struct piece types; /* "(int)"; empty: not wanted */
@@ -78,7 +78,7 @@ static bool cut_end(struct piece *p, const char *text)
 	return true;
 }
 
-/* Takes digits off the end. False: there are none. */
+/* Removes digits from the end. False if there are none. */
 static bool cut_number(struct piece *p)
 {
 	size_t size = p->size;
@@ -88,7 +88,7 @@ static bool cut_number(struct piece *p)
 	return p->size < size;
 }
 
-/* Cuts from the text on, if it is there. */
+/* Removes the text and everything after it, if present. */
 static bool cut_from(struct piece *p, const char *text)
 {
 	const char *at = p->size ? memmem(p->at, p->size, text, strlen(text)) : NULL;
@@ -98,7 +98,7 @@ static bool cut_from(struct piece *p, const char *text)
 	return at;
 }
 
-/* Returns the text behind the last such character; all if there is none. */
+/* Returns the text after the last such character; the whole text if there is none. */
 static struct piece behind_last(struct piece p, char c)
 {
 	const char *at = p.size ? memrchr(p.at, c, p.size) : NULL;
@@ -111,13 +111,13 @@ static void add(struct strbuf *out, struct piece p)
 	strbuf_add(out, p.at, p.size);
 }
 
-/* Escapes of names: a text in the class file, and what it stands for. */
+/* An escape sequence in names of the class file, and its meaning. */
 struct escape {
 	const char *text;
 	char meaning;
 };
 
-/* Returns the escape that the text begins with; NULL: none. */
+/* Returns the escape at the beginning of the text; NULL if there is none. */
 static const struct escape *find_escape(struct piece p, const struct escape *escapes, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -132,16 +132,17 @@ static const struct escape *find_escape(struct piece p, const struct escape *esc
 #define RUBY_MARK "\xef\xb8\x8f\xe2\x9d\xa4"
 #define NO_BREAK "\xc2\xa0"
 
-/* Forms of compiled scopes' names: MARK KIND NAME NUMBER, with something in between. */
+/* Forms of compiled scopes' names: MARK KIND NAME NUMBER, with separators. */
 static const struct ruby_form {
-	const char *mark, *between, *number, *again; /* again: it takes its arguments as an array */
+	/* suffix of a variant that takes its arguments as an array */
+	const char *mark, *between, *number, *again;
 	const char *method, *block;
 } ruby_forms[] = {
 	{RUBY_MARK, NO_BREAK, "#", NO_BREAK "**", "def", "{}"}, /* 10 */
 	{"RUBY", "$", "", "$__VARARGS__", "method", "block"}, /* 9 */
 };
 
-/* Appends a name with the JVM's forbidden characters. False: it is not one of JRuby's. */
+/* Appends a name, decoding characters that the JVM forbids. False if it is not one of JRuby's. */
 static bool add_ruby_name(struct strbuf *out, struct piece name)
 {
 	static const char escapes[] = "-|,?!%{}^_", meanings[] = "\\/.;:$[]<>";
@@ -164,7 +165,7 @@ static bool add_ruby_name(struct strbuf *out, struct piece name)
 	return name.size;
 }
 
-/* Appends the name of a scope, "KIND" or "KIND NAME", as Ruby's own backtraces have it. */
+/* Appends the name of a scope, "KIND" or "KIND NAME", in the form of Ruby's own backtraces. */
 static bool add_ruby_scope(struct strbuf *out, struct piece scope, const struct ruby_form *form)
 {
 	static const char *const bodies[] = {"class", "module"};
@@ -212,7 +213,7 @@ static bool decode_ruby_scope(struct piece name, struct strbuf *out)
 	return false;
 }
 
-/* Names the code at which a method is called, "invokeOther16:name". */
+/* Names a call site, "invokeOther16:name". */
 static bool decode_ruby_call(struct piece name, struct strbuf *out)
 {
 	const char *colon = name.size ? memchr(name.at, ':', name.size) : NULL;
@@ -242,7 +243,7 @@ static bool decode_ruby(const struct method *m, struct strbuf *out, enum code_ro
 	return decode_ruby_call(m->name, out);
 }
 
-/* Jython: "org.python.pycode._pyx0.name$1", in a class for each file. */
+/* Jython: "org.python.pycode._pyx0.name$1", with a class for each file. */
 static bool decode_python(const struct method *m, struct strbuf *out, enum code_role *role)
 {
 	struct piece class = behind_last(m->class, '.'), name = m->name;
@@ -259,7 +260,7 @@ static bool decode_python(const struct method *m, struct strbuf *out, enum code_
 		return false;
 	if (is(m->name, "f$0"))
 		strbuf_adds(out, "<module>");
-	else if (is(name, "f")) /* also a name for functions without one */
+	else if (is(name, "f")) /* also the name of anonymous functions */
 		add(out, m->name);
 	else
 		add(out, name);
@@ -307,7 +308,7 @@ static void add_clojure_name(struct strbuf *out, struct piece name)
 	}
 }
 
-/* Leaves out what the compiler has appended to make a name unique, "fn__149". */
+/* Strips the number that the compiler appends to make a name unique, "fn__149". */
 static struct piece without_serial(struct piece name)
 {
 	for (size_t i = 1; i + 2 < name.size; i++) {
@@ -317,7 +318,7 @@ static struct piece without_serial(struct piece name)
 	return name;
 }
 
-/* Appends the name of a function from that of its class, "name.space$outer$inner__1". */
+/* Appends a function's name, derived from its class's, "name.space$outer$inner__1". */
 static void add_clojure_class(struct strbuf *out, struct piece class)
 {
 	for (;;) {
@@ -364,7 +365,7 @@ static const struct escape scala_escapes[] = {
 	{"$eq", '='},	   {"$up", '^'},      {"$at", '@'},
 };
 
-/* Returns the character in ASCII that "$u0020" stands for; 0: it is none that can be seen. */
+/* Returns the ASCII character encoded by "$u0020"; 0 if it is not a visible one. */
 static char scala_character(struct piece p)
 {
 	const char *at = p.at + 4;
@@ -376,7 +377,10 @@ static char scala_character(struct piece p)
 	return value >= ' ' && value < 0x7f ? (char)value : 0;
 }
 
-/* Returns the escape at the beginning; NULL: none. No longer word begins with an operator's. */
+/*
+ * Returns the escape at the beginning; NULL if there is none. No longer word begins with an
+ * operator's.
+ */
 static const struct escape *scala_escape(struct piece name)
 {
 	const struct escape *escape = find_escape(name, scala_escapes,
@@ -398,7 +402,7 @@ static void add_scala_name(struct strbuf *out, struct piece name)
 	}
 }
 
-/* Cuts what a private method has before its name: that of its class, "p$Class$$". */
+/* Strips the class name that precedes a private method's name, "p$Class$$". */
 static void cut_scala_class(struct piece class, struct piece *name)
 {
 	if (name->size < class.size + 2 || memcmp(name->at + class.size, "$$", 2) != 0)
@@ -410,7 +414,7 @@ static void cut_scala_class(struct piece class, struct piece *name)
 	*name = behind(*name, class.size + 2);
 }
 
-/* Appends a class and a dot; objects without their mark, no file's own object. */
+/* Appends a class and a dot; strips the mark of objects, and omits a file's own object. */
 static void add_scala_class(struct strbuf *out, struct piece class)
 {
 	struct piece last = behind_last(class, '.');
@@ -425,7 +429,10 @@ static void add_scala_class(struct strbuf *out, struct piece class)
 	strbuf_addch(out, '.');
 }
 
-/* Cuts marks of the compiler off a method's name. Returns what the method is besides; "": it is. */
+/*
+ * Strips the compiler's marks from a method's name. Returns the method's kind; "" for an ordinary
+ * method.
+ */
 static const char *cut_scala_marks(struct piece *name, enum code_role *role)
 {
 	struct piece whole = *name;
@@ -470,7 +477,7 @@ static bool decode_scala(const struct method *m, struct strbuf *out, enum code_r
 
 /* Kotlin */
 
-/* Is it the class for functions outside of classes in a file: "ProgKt", "FacadeKt__ProgKt"? */
+/* True for the class of a file's top-level functions: "ProgKt", "FacadeKt__ProgKt". */
 static bool is_kotlin_file(struct piece class, struct piece file)
 {
 	const char *parts = class.size ? memmem(class.at, class.size, "Kt__", 4) : NULL;
@@ -493,7 +500,7 @@ static bool is_kotlin_file(struct piece class, struct piece file)
 	return true;
 }
 
-/* Appends a class and a dot; its package alone if the class stands for a file. */
+/* Appends a class and a dot; only its package if the class represents a file. */
 static void add_kotlin_class(struct strbuf *out, struct piece class, struct piece file)
 {
 	struct piece last = behind_last(class, '.');
@@ -507,8 +514,8 @@ static void add_kotlin_class(struct strbuf *out, struct piece class, struct piec
 }
 
 /*
- * Splits the class of a lambda, "p.Class$function$1", at the function. False: it is not one, or
- * stands in no function.
+ * Splits the class of a lambda, "p.Class$function$1", at the function. False if it is not a lambda
+ * or not in a function.
  */
 static bool split_kotlin_lambda(struct piece class, struct piece *outer, struct piece *function)
 {
@@ -530,7 +537,7 @@ static bool split_kotlin_lambda(struct piece class, struct piece *outer, struct 
 	return false;
 }
 
-/* Cuts the mark of a class without an object of its own off a name: "-impl", "-<hash>". */
+/* Strips the suffixes of value classes from a name: "-impl", "-<hash>". */
 static void cut_kotlin_hash(struct piece *name)
 {
 	const char *at = name->size ? memrchr(name->at, '-', name->size) : NULL;
@@ -593,7 +600,7 @@ static bool decode_groovy(const struct method *m, struct strbuf *out, enum code_
 	return true;
 }
 
-/* Is it code that the JVM makes to lead from a call to what it calls? Classes without a file. */
+/* True for code generated by the JVM to link a call to its target: classes without a file. */
 static bool is_method_handle(const struct method *m)
 {
 	static const char *const holders[] = {"DirectMethodHandle$Holder",
@@ -618,7 +625,7 @@ static bool decode_handle(const struct method *m, struct strbuf *out, enum code_
 	return true;
 }
 
-/* Splits at the last dot: a method's name has none, nor have types. */
+/* Splits at the last dot: names of methods and types contain none. */
 static bool split(struct piece text, struct method *m)
 {
 	if (ends(text, ")")) {

@@ -5,7 +5,7 @@
 
 /*
  * V8, as in node: "JS:*name /path/file.js:12:3" (older: "LazyCompile:", "Function:"), where the
- * mark in front of the name is the tier; "Builtin:Name"
+ * mark before the name is the tier; "Builtin:Name".
  */
 
 /* Tiers that run a function, from the slowest to the fastest, then other kinds of code. */
@@ -29,11 +29,11 @@ static const char *const tiers[TIER_COUNT + 1] = {
 
 static const char anonymous[] = "(anonymous)";
 
-/* The tags that V8 begins a name with. */
+/* The tags with which V8's names begin. */
 static const struct {
 	const char *tag;
 	uint8_t tier;
-	bool is_function; /* of a script: a mark for the tier, a name, a place */
+	bool is_function; /* of a script: tier mark, name, position */
 } tags[] = {
 	{"JS:", TIER_OTHER, true},	   {"LazyCompile:", TIER_OTHER, true},
 	{"Function:", TIER_OTHER, true},   {"Eval:", TIER_OTHER, true},
@@ -63,7 +63,7 @@ static bool tier_of_mark(char mark, uint8_t *tier)
 	return false;
 }
 
-/* Takes ":NUMBER" off the end. */
+/* Removes ":NUMBER" from the end. */
 static bool cut_number(const char *text, size_t *size, uint32_t *number)
 {
 	size_t at = *size;
@@ -85,7 +85,7 @@ static bool is_letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* A path from the root, or something with a scheme: "node:fs", "file:///x". */
+/* True for a path from the root or a URL: "node:fs", "file:///x". */
 static bool begins_file(const char *text, size_t size)
 {
 	size_t at = 0;
@@ -113,8 +113,8 @@ static const char *find_file(const char *text, size_t size)
 }
 
 /*
- * Skips the mark of the tier. From V8 13 on, "o" before it stands for code that was entered in a
- * loop, and "'" behind it for code of a single closure.
+ * Skips the mark of the tier. Since V8 13, "o" before it means code entered in a loop, and "'"
+ * after it code of a single closure.
  */
 static void skip_marks(struct code_name *out, const char **text, size_t *size)
 {
@@ -173,7 +173,7 @@ const struct language language_javascript = {
 	.parse_name = parse_name,
 	.program = "node",
 	.remedy = "start node with --perf-basic-prof",
-	/* Addresses include the header of the ELF file that a dump is made into. */
+	/* Addresses include the ELF header of the file into which a dump is converted. */
 	.dump_mark = 0xdeadbeef,
 	.dump_line_shift = 0x40,
 };

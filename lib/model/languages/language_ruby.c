@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/languages/language.h"
 
-/* Ruby: its interpreter writes no names for others. */
+/* Ruby's interpreter publishes no names. */
 
 static const char *const tiers[] = {"Other", "Ruby", "C method", NULL};
 

@@ -7,14 +7,14 @@
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
 
-/* Longer names are cut; the kernel has none. */
+/* Longer names are truncated; the kernel has none. */
 #define MAX_NAME 128
 #define LETTERS 128
 #define NO_ROW UINT16_MAX
 
 /*
  * Names without leading underscores and without the suffixes that compilers append after a dot. A
- * final star matches any rest. The longest match wins.
+ * trailing star matches any rest. The longest match wins.
  */
 static const char syscall_names[] =
 	"arm64_compat_sys_* arm64_sys_* do_SYSENTER_32 do_el0_svc* do_fast_syscall_32 "
@@ -372,7 +372,7 @@ struct classes {
 	bool *has_kernel_caller;
 };
 
-/* Only its name distinguishes a library from a position-independent program. */
+/* A library and a position-independent program differ only in name. */
 static bool is_library(const char *name)
 {
 	return strstr(name, ".so.") || text_ends_with(name, ".so") ||

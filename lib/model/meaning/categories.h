@@ -21,9 +21,9 @@ struct kernel_subsystems *kernel_subsystems_new(void);
 /* Accepts NULL. */
 void kernel_subsystems_free(struct kernel_subsystems *a);
 /*
- * Returns an enum kernel_subcategory or KERNEL_SUBSYSTEM_ANY. Tries in turn: names of entry points
- * into the kernel; the directory of the source file (NULL: unknown); the prefix of the name, by the
- * kernel's naming conventions.
+ * Returns an enum kernel_subcategory or KERNEL_SUBSYSTEM_ANY. Tries in turn names of entry points
+ * into the kernel, the directory of the source file (NULL: unknown), and the prefix of the name, by
+ * the kernel's naming conventions.
  */
 uint8_t kernel_subsystems_of_function(const struct kernel_subsystems *a, const char *name,
 				      const char *file);
@@ -72,7 +72,7 @@ enum kernel_subcategory {
 	KERNEL_SUBCATEGORY_COUNT,
 };
 
-/* Subcategories of CATEGORY_IDLE: what the thread waits for. */
+/* Subcategories of CATEGORY_IDLE: reasons of waits. */
 enum idle_subcategory {
 	IDLE_OTHER, /* any event, or an unknown reason */
 	IDLE_TIMER, /* time to pass */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Frames without code: the reason of a wait, or a span of the program. */
+/* Frames without code: the reason of a wait, or a span reported by the program. */
 #ifndef PROF_LIB_MODEL_MEANING_LABEL_FRAMES_H
 #define PROF_LIB_MODEL_MEANING_LABEL_FRAMES_H
 

@@ -3,7 +3,7 @@
 
 #include "lib/model/tables/schemas.h"
 
-/* NO_SCHEMA if none. */
+/* Returns NO_SCHEMA if there is none. */
 static schema_id find_schema(const struct profile *p)
 {
 	return schema_text_find(MARKER_LONG_TASK, &p->markers.schemas, &p->strings);
@@ -25,7 +25,7 @@ static bool is_usable(const struct sample *sample, const struct marker *marker)
 	       sample->time <= marker->end;
 }
 
-/* Stores the sample nearest to the middle of the marker; false: the thread has none in it. */
+/* Stores the sample nearest to the middle of the marker; false if the thread has none within it. */
 static bool find_sample(const struct profile *p, const struct profile_thread *row,
 			const struct marker *marker, struct sample *found)
 {
@@ -44,7 +44,7 @@ static bool find_sample(const struct profile *p, const struct profile_thread *ro
 		;
 	left = left && is_usable(left, marker) ? left : NULL;
 	right = right && is_usable(right, marker) ? right : NULL;
-	/* A wait goes on until the next sample. */
+	/* A wait lasts until the next sample. */
 	if (!left || (right && !profile_is_wait(p, left) &&
 		      distance(left->time, middle) > distance(right->time, middle)))
 		left = right;
@@ -85,7 +85,7 @@ static int compare(const void *a, const void *b)
 	return (x->start > y->start) - (x->start < y->start);
 }
 
-/* Files may hold anything. */
+/* Merge overlapping tasks, which files may contain. */
 static void join(struct long_tasks *t)
 {
 	size_t kept = 0;

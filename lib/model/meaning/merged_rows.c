@@ -4,7 +4,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 
-/* Further programs share a row with those of a single thread. */
+/* Threads of further programs share a row with single threads. */
 #define PROGRAMS_MAX 100
 #define NO_GROUP UINT32_MAX
 #define NO_ROW SIZE_MAX
@@ -25,7 +25,7 @@ struct merger {
 	size_t kept;
 	VEC(struct group)
 	groups; /* groups.items[OTHERS] has the rows without a group of their own */
-	size_t programs; /* upper bound of the values of program_of() */
+	size_t programs; /* number of different values of program_of() */
 };
 
 static bool is_same_process(const struct thread_row *a, const struct thread_row *b)
@@ -71,7 +71,9 @@ static size_t program_of(const struct merger *m, const struct thread_row *row)
 	return row->process_name == NO_STRING ? m->programs - 1 : row->process_name;
 }
 
-/* Finds programs with more short-lived processes than that. Returns false if none. */
+/*
+ * Finds programs with more than `processes` short-lived processes. Returns false if there are none.
+ */
 static bool find_crowds(struct merger *m, size_t processes)
 {
 	_cleanup_free_ size_t *counts = xcalloc(m->programs, sizeof(*counts));
@@ -82,7 +84,7 @@ static bool find_crowds(struct merger *m, size_t processes)
 	for (size_t i = 0; i < m->rows->list.count; i++) {
 		const struct thread_row *row = &m->rows->list.items[i];
 
-		/* Other threads go with the main thread of their process. */
+		/* Other threads follow the main thread of their process. */
 		if (!row->is_main)
 			m->is_crowd[i] = m->mains[i] != NO_ROW && m->is_crowd[m->mains[i]];
 		else if (is_short_lived(m, row))
@@ -134,7 +136,7 @@ static void count_programs(struct merger *m)
 	}
 }
 
-/* Merges groups of one thread, and those beyond PROGRAMS_MAX. */
+/* Merges groups of one thread and groups beyond PROGRAMS_MAX into the others' group. */
 static void merge_small_groups(struct merger *m)
 {
 	struct group *groups = m->groups.items;
@@ -193,7 +195,7 @@ static void add_member(struct thread_row *to, const struct thread_row *from)
 	to->count += from->count;
 }
 
-/* Makes one row of a group, whose threads go to `members`. */
+/* Makes one row of a group. Its threads go to `members`. */
 static struct thread_row merge_group(struct merger *m, uint32_t id, thread_id *members,
 				     size_t *used)
 {

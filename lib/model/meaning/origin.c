@@ -13,7 +13,7 @@
 
 #define ORIGIN_UNKNOWN 0xff
 
-/* Parts of paths of source files and of binaries; the first that fits decides. */
+/* Parts of paths of source files and of binaries; the first match decides. */
 static const struct {
 	const char *part;
 	bool is_prefix;
@@ -46,7 +46,7 @@ static const char *const native_names[] = {
 	"<alloc::", "runtime.",	  "cmd/go/",	 "__libc_", "_start", "_dl_",	 "__GI_",
 };
 
-/* Prefixes of names of functions that are in no binary: packages of Java. */
+/* Prefixes of names of functions outside of binaries: Java packages. */
 static const struct {
 	const char *prefix;
 	uint8_t origin;
@@ -75,7 +75,7 @@ static const struct {
 	{"akka.", ORIGIN_PACKAGE},
 };
 
-/* Names of interpreters, to which digits, dots, dashes or nothing may be appended. */
+/* Names of interpreters, which may be followed by digits, dots and dashes. */
 static const char *const interpreters[] = {
 	"python",  "libpython", "pypy",	  "libpypy", "node",	"libnode",    "ruby",
 	"libruby", "java",	"libjvm", "libjli",  "perl",	"libperl",    "php",
@@ -83,11 +83,11 @@ static const char *const interpreters[] = {
 	"deno",	   "bun",	"dotnet", "mono",    "libmono", "libcoreclr",
 };
 
-/* Folders of the system's libraries. Programs below them are the user's subject all the same. */
+/* Folders of the system's libraries. Programs below them still count as the user's. */
 static const char *const system_folders[] = {"/usr/lib", "/lib", "/snap/", "/nix/store/",
 					     "/gnu/store/"};
 
-/* The standard library of Go, as in builds with -trimpath. */
+/* Go's standard library, as in builds with -trimpath. */
 static const char go_packages[] =
 	" archive bufio bytes cmp compress container context crypto database debug embed encoding "
 	"errors expvar flag fmt go hash html image index internal io iter log maps math mime net "
@@ -209,7 +209,7 @@ static uint8_t origin_of(const struct profile *p, const struct func *func, const
 			return origin;
 		return func->is_named ? origin_of_managed(name) : ORIGIN_SYSTEM;
 	}
-	/* A system library's file may have any path; templates of a program have the system's. */
+	/* A system library's file may have any path; templates in a program have the system's. */
 	if (modules[func->module] != ORIGIN_OWN)
 		return modules[func->module];
 	if (origin != ORIGIN_UNKNOWN)
@@ -236,7 +236,7 @@ static bool is_category(const struct profile *p, uint8_t category, uint8_t named
 	return strcmp(category_name(p, category), categories[named]->name) == 0;
 }
 
-/* Returns the best origin that frames of a category can have if their file is not known. */
+/* Returns the best origin for frames of a category whose file is unknown. */
 static uint8_t limit_of(const struct profile *p, uint8_t category)
 {
 	if (is_category(p, category, CATEGORY_KERNEL) || is_category(p, category, CATEGORY_IDLE))

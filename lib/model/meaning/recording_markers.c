@@ -35,7 +35,10 @@ void run_marker_add(struct profile *p, thread_id thread, const struct run_marker
 	vec_push(&threads_get(&p->threads, thread)->markers, marker);
 }
 
-/* The value of a field by its key: a file may have them in another order. NULL: it has none. */
+/*
+ * Returns a field's value by its key, as files may order fields differently; NULL if the field is
+ * missing.
+ */
 static const struct marker_value *find_value(const struct profile *p, const struct marker *marker,
 					     unsigned int field)
 {

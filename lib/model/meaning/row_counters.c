@@ -109,7 +109,7 @@ static void add_part(struct counter *sum, const struct counter *counter, uint64_
 	add_step(sum, end, counter_add(~level, 1));
 }
 
-/* Sorts by time, with one change at each. A step keeps the value before it. */
+/* Sorts by time and merges changes at the same time. A step keeps the value before it. */
 static void join_samples(struct counter *sum)
 {
 	size_t kept = 0;
@@ -127,7 +127,7 @@ static void join_samples(struct counter *sum)
 	sum->samples.count = kept;
 }
 
-/* Returns the end of the last of the row's processes, with counters or without. */
+/* Returns the latest end of the row's processes, with or without counters. */
 static uint64_t end_of_row(const struct thread_rows *rows, size_t row)
 {
 	uint64_t end = rows->list.items[row].end;
@@ -135,7 +135,7 @@ static uint64_t end_of_row(const struct thread_rows *rows, size_t row)
 	return end ? end : rows->profile->meta.end_ns;
 }
 
-/* True if a level is always 0 or 1, as the number of threads of most programs. */
+/* True if a level is always 0 or 1, like the number of threads of most programs. */
 static bool is_dull(const struct counter *counter)
 {
 	const struct counter_sample *first = counter->samples.items;

@@ -7,7 +7,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/model/meaning/wait_sums.h"
 
-/* Finds the stacks whose outermost frame is the kernel's. The caller frees. */
+/* Finds stacks whose outermost frame is in the kernel. The caller frees it. */
 static bool *find_kernel_stacks(const struct profile *p)
 {
 	bool *is_kernel = xcalloc(p->stacks.rows.count + 1, sizeof(*is_kernel));
@@ -172,7 +172,7 @@ void thread_rows_sort(struct thread_rows *r)
 		qsort_r(r->list.items, r->list.count, sizeof(*r->list.items), compare_rows, r);
 }
 
-/* "worker (page-faults)" */
+/* Formats "worker (page-faults)". */
 static string_id event_title(const struct thread_rows *r, const struct thread_row *row)
 {
 	const struct event_counts *events = &r->profile->events;
@@ -231,7 +231,7 @@ static void count_cpus(const struct thread_rows *r, size_t *counts)
 	}
 }
 
-/* Groups samples by CPU: next[cpu] is the place of its next one. */
+/* Groups samples by CPU. next[cpu]: position of the CPU's next sample. */
 static void list_cpu_samples(struct thread_rows *r, size_t *next)
 {
 	const struct threads *threads = &r->profile->threads;
@@ -349,7 +349,9 @@ static void copy_event(struct sample_buffer *b, const struct profile_thread *thr
 	}
 }
 
-/* Drops the rows that mark the start of a thread: one would end another thread's stack. */
+/*
+ * Drops rows that mark the start of a thread: in a CPU's row they would end another thread's stack.
+ */
 static void drop_beginnings(struct sample_buffer *b)
 {
 	size_t kept = 0;
@@ -382,8 +384,8 @@ static void sort_samples(struct sample_buffer *b)
 }
 
 /*
- * Returns the time of a tick, during which its CPU was busy. The thread's own delta is unsuitable:
- * it includes time on other CPUs, and is 0 for a new thread.
+ * Returns a tick's time, in which its CPU was busy. The thread's own delta is unsuitable: it
+ * includes time on other CPUs, and is 0 for a new thread.
  */
 static uint32_t busy_ns(uint64_t interval, uint32_t weight)
 {
@@ -506,7 +508,9 @@ static bool has_processes(const struct thread_rows *r)
 	return processes > 1;
 }
 
-/* Selects all rows needed for a sum of the recording. Returns false if none has CPU time. */
+/*
+ * Selects all rows that contribute to a sum over the recording. Returns false if none has CPU time.
+ */
 static bool select_busy(const struct thread_rows *r, bool *is_selected)
 {
 	bool has_any = false;
@@ -520,7 +524,7 @@ static bool select_busy(const struct thread_rows *r, bool *is_selected)
 	return has_any;
 }
 
-/* Selects the rows of the first event. Returns false if there is none. */
+/* Selects the rows of the first event. Returns false if there are none. */
 static bool select_event(const struct thread_rows *r, bool *is_visible, bool *is_selected)
 {
 	uint8_t first = EVENT_COUNTS_MAX;

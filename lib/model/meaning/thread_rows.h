@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Rows of a display of threads: threads, merged rows of short-lived threads, and views of threads'
- * samples. Displays assume samples of one kind in a row, so a thread has another row for each of
- * its events.
+ * samples. Displays assume that a row's samples are of one kind, so a thread has another row for
+ * each of its events.
  */
 #ifndef PROF_LIB_MODEL_MEANING_THREAD_ROWS_H
 #define PROF_LIB_MODEL_MEANING_THREAD_ROWS_H
@@ -10,7 +10,7 @@
 #include "lib/base/radix.h"
 #include "lib/model/tables/profile.h"
 
-/* Set in the incarnation of merged rows, which stand for no real process. */
+/* Set in the incarnation of merged rows, which represent no real process. */
 #define MERGED_INCARNATION (1u << 31)
 
 enum row_kind {
@@ -91,9 +91,9 @@ struct merge_counts thread_rows_merge(struct thread_rows *r, const struct merge_
 /* Sets the titles of rows of threads, see titles.h. Call before views are added. */
 void thread_rows_title(struct thread_rows *r);
 
-/* Inserts a row for each event of a row, except the clock. Needs the titles of rows. */
+/* Inserts a row for each event of a row, except the clock. Requires the titles of rows. */
 void thread_rows_add_events(struct thread_rows *r);
-/* Appends a row for each CPU with clock samples, by number. */
+/* Appends a row for each CPU with clock samples, ordered by number. */
 void thread_rows_add_cpus(struct thread_rows *r);
 /* Appends the row of a difference, which has no samples in this profile. */
 void thread_rows_add_difference(struct thread_rows *r);
@@ -104,10 +104,10 @@ void thread_rows_add_difference(struct thread_rows *r);
  */
 size_t thread_rows_busiest(const struct thread_rows *r, uint32_t *positions, size_t max);
 /*
- * Chooses what a display shows at first. Sets is_visible[i], initially false, for the busiest rows
- * and their main threads; without samples, for the first rows. Sets is_selected[i] for the rows
- * whose samples are shown together: with several processes all rows with CPU time, otherwise the
- * busiest row. Needs at least one row.
+ * Chooses the rows that a display shows at first. Sets is_visible[i], initially false, for the
+ * busiest rows and their main threads; without samples, for the first rows. Sets is_selected[i] for
+ * the rows whose samples are shown together: with several processes all rows with CPU time,
+ * otherwise the busiest row. Requires at least one row.
  */
 void thread_rows_show_first(const struct thread_rows *r, bool *is_visible, bool *is_selected);
 

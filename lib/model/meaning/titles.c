@@ -16,11 +16,11 @@
 #include "lib/base/vec.h"
 #include "lib/model/meaning/thread_rows.h"
 
-#define TEXT_MAX 24 /* bytes; short enough to read at a glance */
-#define ROLE_MAX 56 /* bytes, for a title that the program provides */
+#define TEXT_MAX 24 /* maximum in bytes, to be read at a glance */
+#define ROLE_MAX 56 /* maximum in bytes of a title that the program provides */
 #define ELLIPSIS "\xe2\x80\xa6"
 
-/* Arguments, each terminated, the program first; empty: unknown. */
+/* Terminated arguments, beginning with the program; empty if unknown. */
 struct command_line {
 	const char *list;
 	size_t size;
@@ -70,7 +70,7 @@ static void count_word(struct words *w, const char *text, uint32_t line)
 	word->last_line = line + 1;
 }
 
-/* Returns the argument after `text`, or NULL. The first call gives the program. */
+/* Returns the argument after `text`, or NULL. The first call returns the program. */
 static const char *next_argument(const struct command_line *line, const char *text)
 {
 	const char *next = text ? text + strlen(text) + 1 : line->list;
@@ -95,8 +95,8 @@ static bool is_folder_itself(const char *text)
 }
 
 /*
- * Returns the first argument that at most `limit` lines contain, but no option: the first of those
- * goes to *option. NULL: none.
+ * Returns the first argument contained in at most `limit` lines, or NULL. Skips options; stores the
+ * first of them in *option.
  */
 static const char *choose_among(const struct words *w, const struct command_line *line,
 				uint32_t limit, const char **option)
@@ -128,8 +128,8 @@ static const char *choose(const struct words *w, const struct command_line *line
 }
 
 /*
- * Returns the role in a title that a program set in place of its arguments, "worker process" of
- * "nginx: worker process"; NULL for arguments.
+ * Returns the role in a title that a program set in place of its arguments, "worker process" in
+ * "nginx: worker process"; NULL for ordinary arguments.
  */
 static const char *find_role(const struct command_line *line)
 {
@@ -139,7 +139,7 @@ static const char *find_role(const struct command_line *line)
 	return colon && !next_argument(line, program) ? colon + 2 : NULL;
 }
 
-/* Returns the size clipped at a character boundary. */
+/* Returns the size, reduced to a character boundary. */
 static size_t clip_end(const char *text, size_t size)
 {
 	while (size && ((unsigned char)text[size] & 0xc0) == 0x80)
@@ -202,7 +202,7 @@ static int compare_choices(const void *a, const void *b)
 	return result ? result : (left->line > right->line) - (left->line < right->line);
 }
 
-/* Resolves "util.c" in two folders to "a/util.c" and "b/util.c". */
+/* Lengthens equal names: "util.c" in two folders to "a/util.c" and "b/util.c". */
 static void lengthen_equals(struct choice *choices, size_t count)
 {
 	if (count > 1)
@@ -225,7 +225,7 @@ static void lengthen_equals(struct choice *choices, size_t count)
 
 /*
  * Sets texts[i] to the shortened argument that distinguishes lines[i], "" if there is none: the
- * first argument that at most half of the lines contain, else the first that not all contain.
+ * first argument contained in at most half of the lines, or else the first not contained in all.
  * Options and names of compilers' dependency files are the last choice.
  */
 static void distinct_arguments(const struct command_line *lines, size_t count, struct strbuf *texts)
@@ -254,8 +254,8 @@ static void distinct_arguments(const struct command_line *lines, size_t count, s
 }
 
 /*
- * Names threads by their purpose. By default the kernel gives threads their process's name; the
- * outermost specific function in most of their stacks is more informative.
+ * Names threads by their purpose. By default threads inherit their process's name; the outermost
+ * specific function in most of their stacks is more informative.
  */
 
 /* Kinds of roles that outer functions imply, better ones last. */
@@ -269,8 +269,8 @@ enum role_kind {
 
 struct stack_role {
 	uint8_t kind;
-	bool is_module; /* the module stands for a function without a name */
-	bool is_rooted; /* begins where threads begin, so the stack is complete */
+	bool is_module; /* the module replaces a function without a name */
+	bool is_rooted; /* begins at a thread's first function, so the stack is complete */
 	uint32_t value; /* string_id of a function or module name, or row of `pools` */
 };
 
@@ -362,7 +362,7 @@ static bool is_c_library(const struct profile *p, const struct func *func)
 		       strings_get(&p->strings, p->modules.rows.items[func->module].name));
 }
 
-/* True if threads begin in the function. A stripped C library's has no name. */
+/* True if threads begin in the function. In a stripped C library it has no name. */
 static bool is_root(const struct profile *p, const struct frame *frame)
 {
 	const struct func *func = frame->func == NO_FUNC ? NULL : &p->funcs.rows.items[frame->func];
@@ -412,7 +412,7 @@ static struct stack_role role_of_func(const struct profile *p, const struct func
 	};
 }
 
-/* Roles of functions, computed when the first of its frames needs it. */
+/* Roles of functions, computed on demand. */
 struct func_roles {
 	struct stack_role *rows; /* by func */
 	bool *is_known;
@@ -459,7 +459,7 @@ static struct stack_role *roles_of_stacks(const struct profile *p)
 			continue;
 		own = role_of(&funcs, p, &p->frames.rows.items[stack->frame]);
 		/*
-		 * The outermost function decides, but a script's takes precedence over the
+		 * The outermost function decides, except that a script's takes precedence over the
 		 * runtime's.
 		 */
 		if (own.kind > role->kind &&
@@ -497,7 +497,7 @@ static void add_weight(struct role_weights *weights, struct stack_role role, uin
 
 /*
  * Strips scopes: "node::(anonymous namespace)::StartIoThread" → "StartIoThread",
- * "main.<locals>.load" → "load". A lambda is only a scope.
+ * "main.<locals>.load" → "load". A lambda counts as a scope.
  */
 static const char *without_scope(const char *name)
 {
@@ -582,7 +582,7 @@ static size_t group_end(const struct keyed_rows *k, size_t i)
 	return end;
 }
 
-/* "NAME TEXT", of the name's first `size` bytes. */
+/* Interns "NAME TEXT" from the first `size` bytes of the name. */
 static string_id join(struct string_overlay *strings, string_id name, size_t size, const char *text)
 {
 	_cleanup_(strbuf_release) struct strbuf title = {0};
@@ -622,7 +622,7 @@ static void name_processes(const struct keyed_row *rows, size_t count,
 	}
 }
 
-/* Gives a process's title to the row of its main thread. */
+/* Gives a process's title to its main thread's row. */
 static void compare_processes(struct thread_rows *r)
 {
 	struct keyed_rows mains = {0};
@@ -642,7 +642,7 @@ static void compare_processes(struct thread_rows *r)
 
 /*
  * Names threads by role if they only have their process's name. Numbers after the name distinguish
- * them.
+ * equal roles.
  */
 static void name_by_roles(struct thread_rows *r)
 {
@@ -717,7 +717,7 @@ static void compare_threads(struct thread_rows *r)
 	vec_release(&all.rows);
 }
 
-/* Appends its share of all CPU time to the title of a merged row: "cc1 × 180, 82 %". */
+/* Appends its share of the total CPU time to the title of a merged row: "cc1 × 180, 82 %". */
 static void add_shares(struct thread_rows *r)
 {
 	double all = 0;
@@ -736,7 +736,7 @@ static void add_shares(struct thread_rows *r)
 	}
 }
 
-/* "nginx (1a2b3c4d5e6f)": shown beside the pid. */
+/* Adds labels, as in "nginx (1a2b3c4d5e6f)", which displays show beside the pid. */
 static void add_labels(struct thread_rows *r)
 {
 	vec_for_each(&r->list, struct thread_row *, row) {
@@ -818,7 +818,7 @@ char *thread_title_whole(const struct thread_titles *t, thread_id id)
 	const char *thread = thread_title(t, id), *process = process_title(t, id);
 	size_t size = strlen(thread);
 
-	/* The process's may have a label. */
+	/* The process's title may end in a label. */
 	if (strncmp(process, thread, size) == 0 && (!process[size] || process[size] == ' '))
 		return xstrdup(thread);
 	return xasprintf("%s – %s", thread, process);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Titles of threads and processes, the same in all displays. Processes with the same name get the
- * first argument in which they differ ("cc1 parse.c"), threads with the same name within a process
- * their tids ("worker 1235"), threads that only have the name of their process their role ("libuv
+ * Titles of threads and processes, the same in all displays. Processes with equal names get the
+ * first argument in which they differ ("cc1 parse.c"), threads with equal names within a process
+ * their tids ("worker 1235"), and threads that only have their process's name their role ("libuv
  * worker").
  */
 #ifndef PROF_LIB_MODEL_MEANING_TITLES_H

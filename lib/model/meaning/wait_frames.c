@@ -9,10 +9,10 @@
 #include "lib/model/meaning/categories.h"
 #include "lib/model/tables/schemas.h"
 
-/* Innermost functions of a program that are looked at. */
+/* Number of a program's innermost functions to check. */
 #define PARKED_USER_FRAMES 16
 
-/* A function that does not wait itself but serves those that do. */
+/* A function that does not wait itself but is called by functions that do. */
 #define SERVES UINT8_MAX
 
 /* By prefix of the name; the first match wins. */
@@ -124,7 +124,7 @@ static const struct frame *frame_at(const struct profile *p, stack_id id)
 	return &p->frames.rows.items[p->stacks.rows.items[id].frame];
 }
 
-/* Returns the name of a frame's function, "" if it has none. */
+/* Returns the name of a frame's function; "" if it has none. */
 static const char *parked_frame_name(const struct profile *p, const struct frame *frame)
 {
 	return frame->func == NO_FUNC
@@ -153,9 +153,9 @@ static bool is_of_c_library(const struct profile *p, stack_id id)
 }
 
 /*
- * Returns the outermost of the C library's frames at the end of a wait: the function that the
- * program called. Inner ones differ between releases, and only debug information names them. A wait
- * without such frames: its own. `id`: the innermost frame of the program.
+ * Returns the outermost of the C library's frames at the end of a wait: the function called by the
+ * program. Inner ones differ between releases, and only debug information names them. Without such
+ * frames, returns `id`, the innermost frame of the program.
  */
 static stack_id parked_call(const struct profile *p, stack_id id)
 {
@@ -166,7 +166,7 @@ static stack_id parked_call(const struct profile *p, stack_id id)
 
 /*
  * True if none of those frames has a name although exported functions have: the called function has
- * jumped to another, as semaphores and joins do, and locks hardly ever. `id`: as above.
+ * jumped to another one. Semaphores and joins do that, locks hardly ever. `id`: as above.
  */
 static bool parked_is_by_jump(const struct profile *p, stack_id id)
 {
@@ -223,7 +223,7 @@ static bool is_java_worker(const char *name)
 	return false;
 }
 
-/* True for a condition that code of Java waits for. */
+/* True for a condition on which Java code waits. */
 static bool is_java_wait(const struct profile *p, stack_id id)
 {
 	const struct stack *stack = &p->stacks.rows.items[id];
@@ -253,7 +253,7 @@ static stack_id mark(struct profile *p, stack_id id)
 }
 
 /*
- * Likewise by names of threads, for those of Java: their functions have no names. Rewrites the
+ * Marks waits of Java threads by thread name, because their functions have no names. Rewrites the
  * stacks of samples.
  */
 static void parked_mark_java(struct profile *p)
@@ -275,7 +275,7 @@ static void parked_mark_java(struct profile *p)
 	}
 }
 
-/* Shares of a thread's time that make it a helper without work, and the least of that time. */
+/* Shares of a thread's time that make it an idle helper, and the minimum of that time. */
 #define HELPER_WAITS 0.9
 #define HELPER_RUNS 0.02
 #define HELPER_NS 1000000000u
@@ -291,7 +291,7 @@ static bool waits_for_condition(const struct profile *p, const struct sample *sa
 	       label->subcategory == IDLE_CONDITION;
 }
 
-/* Returns the time of the recording in which the thread existed, ns. */
+/* Returns the time, in ns, for which the thread existed during the recording. */
 static uint64_t lifetime(const struct profile *p, const struct profile_thread *thread)
 {
 	uint64_t from = thread->start > p->meta.start_ns ? thread->start : p->meta.start_ns;
@@ -300,7 +300,7 @@ static uint64_t lifetime(const struct profile *p, const struct profile_thread *t
 	return until > from ? until - from : 0;
 }
 
-/* True if the thread waited for conditions all the time, and hardly ran. */
+/* True if the thread waited for conditions all the time and hardly ran. */
 static bool is_helper_without_work(const struct profile *p, const struct profile_thread *thread)
 {
 	uint64_t lives = lifetime(p, thread), waits = 0, runs = 0;
@@ -317,8 +317,8 @@ static bool is_helper_without_work(const struct profile *p, const struct profile
 }
 
 /*
- * Marks the waits of threads that had nothing to do during the whole recording: the helpers of a
- * server, whose functions may have no names. Rewrites the stacks of samples.
+ * Marks the waits of threads that were idle during the whole recording: helpers of a server, whose
+ * functions may have no names. Rewrites the stacks of samples.
  */
 static void parked_mark_helpers(struct profile *p)
 {
@@ -332,7 +332,7 @@ static void parked_mark_helpers(struct profile *p)
 	}
 }
 
-/* In the order of the rows from MARKER_SLOW_CALL on. All are calls at first. */
+/* In the order of the rows from MARKER_SLOW_CALL on. Initially, all are calls. */
 enum kind {
 	KIND_CALL,
 	KIND_DISK,
@@ -355,7 +355,7 @@ schema_id slow_waits_schema(struct profile *p)
 	return intern_schema(p, KIND_CALL);
 }
 
-/* Returns the reason of a wait by its label; KIND_NONE: nothing to show. */
+/* Returns the reason of a wait, given its label; KIND_NONE: nothing to show. */
 static enum kind kind_of(const struct frame *label)
 {
 	static const uint8_t kinds[] = {
@@ -381,13 +381,13 @@ static enum kind kind_of_marker(const struct profile *p, const struct marker *ma
 	return kind_of(&p->frames.rows.items[p->stacks.rows.items[stack].frame]);
 }
 
-/* Names the markers by the categories of their stacks, and drops those that only idled. */
+/* Names the markers by the categories of their stacks, and drops those of idle waits. */
 static void slow_waits_classify(struct profile *p)
 {
 	schema_id slow = schema_text_find(MARKER_SLOW_CALL, &p->markers.schemas, &p->strings);
 	schema_id schemas[KIND_COUNT] = {slow};
 
-	/* A program's own markers may have that name. */
+	/* A program's own markers may have the same name. */
 	if (slow == NO_SCHEMA || slow_waits_schema(p) != slow)
 		return;
 	for (enum kind kind = KIND_DISK; kind < KIND_COUNT; kind++)
@@ -412,7 +412,7 @@ static void slow_waits_classify(struct profile *p)
 	}
 }
 
-/* Things that functions of the kernel wait for. */
+/* Reasons for which kernel functions wait. */
 enum meaning {
 	MEANS_NOTHING,
 	MEANS_WORK, /* an event, or work to do */
@@ -500,10 +500,10 @@ static const struct {
 	{"do_mem_abort", MEANS_FAULT},
 };
 
-/* Innermost functions of a program that are looked at. */
+/* Number of a program's innermost functions to check. */
 #define USER_FRAMES 12
 
-/* Functions of programs that wait for other things than a lock by the same call. */
+/* Functions that use a futex to wait for something other than a lock. */
 static const char *const conditions[] = {
 	"pthread_cond_",    "__pthread_cond_", "___pthread_cond_",  "cnd_",
 	"pthread_barrier_", "pthread_join",    "pthread_timedjoin", "__pthread_timedjoin",
@@ -512,8 +512,8 @@ static const char *const conditions[] = {
 };
 
 /*
- * Locks that are made of conditions: those of Python, monitors of Java, and the locks of its
- * library, whose conditions wait by other functions.
+ * Locks implemented with conditions: those of Python, monitors of Java, and the locks of Java's
+ * library, whose conditions wait in other functions.
  */
 static const char *const locks[] = {
 	"take_gil",
@@ -540,7 +540,7 @@ static bool begins_with_one(const char *name, const char *const *list, size_t co
 
 static bool is_condition(const char *name)
 {
-	/* Functions of Rust are within other names. */
+	/* Rust's functions are embedded in other names. */
 	return BEGINS_WITH_ONE(name, conditions) || strstr(name, "Condvar::wait") ||
 	       strstr(name, "Parker::park");
 }
@@ -550,7 +550,7 @@ static const struct frame *frame_of(const struct profile *p, stack_id id)
 	return &p->frames.rows.items[p->stacks.rows.items[id].frame];
 }
 
-/* Classifies a futex wait by the program's functions, the innermost of which is that of `id`. */
+/* Classifies a futex wait by the program's functions, of which `id` is the innermost. */
 static uint8_t meaning_of_futex(const struct profile *p, stack_id id)
 {
 	enum parked parked = parked_of_stack(p, id);
@@ -573,7 +573,7 @@ static uint8_t meaning_of_futex(const struct profile *p, stack_id id)
 	return meaning;
 }
 
-/* Functions of programs that wait for an event which others cause: those of PostgreSQL. */
+/* Functions that wait for an event caused by others: those of PostgreSQL. */
 static const struct {
 	const char *prefix;
 	uint8_t meaning;
@@ -612,7 +612,7 @@ static uint8_t find_meaning(const char *name)
 	return MEANS_NOTHING;
 }
 
-/* `known`: by function, or NULL. */
+/* Classifies a kernel frame. `known`: results by function, or NULL. */
 static uint8_t meaning_of(const struct profile *p, const struct frame *frame, uint8_t *known)
 {
 	if (frame->func == NO_FUNC)
@@ -625,7 +625,8 @@ static uint8_t meaning_of(const struct profile *p, const struct frame *frame, ui
 }
 
 /*
- * The innermost function of the kernel decides, except that pages of a fault come from the disk.
+ * The innermost kernel function decides, except that a fault that reads from disk is a wait for the
+ * disk.
  */
 static uint8_t meaning_of_stack(const struct profile *p, stack_id id, uint8_t *known)
 {
@@ -676,8 +677,8 @@ static void refine(struct profile *p, struct frame *label, uint8_t meaning)
 }
 
 /*
- * Scheduler functions between the waiting function and the end of the stack. The kernel leaves them
- * out of the stack of a thread that is already asleep.
+ * Scheduler functions between the waiting function and the end of the stack. The kernel omits them
+ * from the stack of a thread that is already asleep.
  */
 static const char *const scheduler[] = {
 	"__schedule",
@@ -715,7 +716,7 @@ static stack_id leave_scheduler(const struct profile *p, stack_id id)
 	return id;
 }
 
-/* Refines a label on a stack. Returns the stack that it then stands on. */
+/* Refines a label on a stack. Returns the stack below the refined label. */
 static stack_id refine_label(struct profile *p, stack_id stack, struct frame *label, uint8_t *known)
 {
 	uint8_t meaning;
@@ -723,7 +724,8 @@ static stack_id refine_label(struct profile *p, stack_id stack, struct frame *la
 	if (label->category == CATEGORY_IDLE && !idle_is_runnable(label->subcategory)) {
 		meaning = meaning_of_stack(p, stack, known);
 		/*
-		 * Without the kernel's names, the system call alone shows that it is for an event.
+		 * Without names of kernel functions, only the system call shows that the wait is
+		 * for an event.
 		 */
 		if (meaning == MEANS_WORK ||
 		    (meaning == MEANS_NOTHING && label->subcategory == IDLE_FOR_WORK))

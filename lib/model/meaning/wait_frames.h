@@ -28,15 +28,16 @@ enum parked parked_of_stack(const struct profile *p, stack_id id);
 schema_id slow_waits_schema(struct profile *p);
 
 /*
- * Gives labels the category derived from the kernel frames below them: the system call alone does
- * not identify the kind of file it reads, and a wait for a page of its argument's memory is a page
- * fault. Labels without such frames stay. Removes the scheduler's own functions, so that a wait has
- * the same stack whether it was sampled at its beginning or later. Names the markers of slow waits
- * by the labels. Rewrites frames, stacks, and the stacks of samples and markers.
+ * Derives the category of labels from the kernel frames below them: the system call alone does not
+ * identify the kind of file it reads, and a wait for a page of its argument's memory is a page
+ * fault. Labels without such frames keep their category. Removes the scheduler's own functions, so
+ * that a wait has the same stack whether it was sampled at its beginning or later. Names the
+ * markers of slow waits by the labels. Rewrites frames, stacks, and the stacks of samples and
+ * markers.
  */
 void wait_frames_refine(struct profile *p);
 /*
- * Returns the refined stack of a wait in a profile that still grows: its frames, which must have
+ * Returns the refined stack of a wait in a growing profile, given its frames, which must have
  * names, and its label.
  */
 stack_id wait_frames_add(struct profile *p, stack_id stack, frame_id label);

@@ -3,9 +3,7 @@
 
 #include <string.h>
 
-/*
- * Finds the wait category that corresponds to a category of the profile; false if it is not a wait.
- */
+/* Finds the wait category for a category of the profile; false if it is not a wait. */
 static bool find_subcategory(const struct profile *p, struct frame_category *of)
 {
 	const struct profile_category *row;

@@ -6,7 +6,7 @@
 #include "lib/model/meaning/categories.h"
 #include "lib/model/tables/profile.h"
 
-/* Weights: ticks of the clock that would have elapsed. */
+/* Weights in ticks: those that the clock would have had meanwhile. */
 struct wait_sums {
 	uint64_t rows;
 	uint64_t idle, runnable, blocked;

@@ -13,7 +13,7 @@ static uint64_t moment(const struct copy_rules *rules, uint64_t time)
 	return rules->time ? rules->time(rules->ctx, time) : time;
 }
 
-/* 0 is not a time. */
+/* 0 means "no time". */
 static uint64_t moment_if_any(const struct copy_rules *rules, uint64_t time)
 {
 	return time ? moment(rules, time) : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Copies rows of one profile into another. Only this file lists the members of a row; the caller's
- * rules convert its texts, times and stacks.
+ * rules convert its strings, times and stacks.
  */
 #ifndef PROF_LIB_MODEL_TABLES_COPY_H
 #define PROF_LIB_MODEL_TABLES_COPY_H
@@ -12,7 +12,7 @@
 
 struct copy_rules {
 	void *ctx;
-	/* Returns the text in the new profile; never called for NO_STRING. */
+	/* Returns the string in the new profile; never called for NO_STRING. */
 	string_id (*text)(void *ctx, string_id id);
 	/*
 	 * Converts a time between the CLOCK_MONOTONIC of both profiles; NULL: times stay unchanged.
@@ -32,10 +32,10 @@ struct profile_thread copy_thread_row(const struct profile_thread *from,
 struct counter copy_counter_row(const struct counter *from, const struct copy_rules *rules);
 struct allocation copy_allocation_row(const struct allocation *from,
 				      const struct copy_rules *rules);
-/* Converts the texts of a schema; the caller converts its fields. */
+/* Converts the strings of a schema; the caller converts its fields. */
 void copy_schema_texts(struct schema *row, struct schema_field *fields,
 		       const struct copy_rules *rules);
-/* Returns a marker with a schema of `into`, without any value. */
+/* Returns a marker with a schema of `into`, without values. */
 struct marker copy_marker_row(struct markers *into, schema_id schema, const struct marker *from,
 			      const struct copy_rules *rules);
 struct marker_value copy_marker_value(const struct marker_value *from,

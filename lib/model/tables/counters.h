@@ -45,8 +45,8 @@ static inline int64_t counter_add(int64_t a, int64_t b)
 /* Inserts in order of time, mostly at the end. Adds to an existing sample of the same time. */
 void counter_add_sample(struct counter *counter, uint64_t time, int64_t delta);
 /*
- * Keeps about half of the samples: except for the first, each is added to its successor. Running
- * sums at the remaining samples do not change. Returns the number removed.
+ * Drops about half of the samples: adds each dropped sample to its successor, and keeps the first.
+ * Running sums at the remaining samples do not change. Returns the number dropped.
  */
 size_t counter_halve(struct counter *counter);
 

@@ -2,7 +2,7 @@
 /*
  * The only code that rewrites tables once the session has filled them: the answer for a frame
  * becomes its function, line and symbol, and a chain of inlined functions becomes further frames.
- * Symbolizers only give answers, so they cannot corrupt a profile.
+ * Symbolizers only return answers, so they cannot corrupt a profile.
  */
 #ifndef PROF_LIB_MODEL_TABLES_EXPAND_INLINES_H
 #define PROF_LIB_MODEL_TABLES_EXPAND_INLINES_H
@@ -12,7 +12,7 @@
 #include "lib/model/tables/profile.h"
 
 /*
- * Gives each sample the frames of its own time if an address held different code at different
+ * Gives each sample the frames valid at its time if an address held different code at different
  * times. The caller supplies the answers.
  */
 
@@ -33,11 +33,14 @@ typedef size_t rebind_fn(void *ctx, uint64_t time, struct frame frames[REBIND_CH
 
 enum rebind_kept {
 	REBIND_BOTH,
-	REBIND_FRAME, /* it represents its caller as well, which is left out */
-	REBIND_CALLER, /* likewise */
+	REBIND_FRAME, /* the frame also represents its caller, which is dropped */
+	REBIND_CALLER, /* the caller also represents the frame, which is dropped */
 };
 
-/* Decides on a frame and its caller, both being new ones. Several in a row may be left out. */
+/*
+ * Decides which of a frame and its caller, both new frames, to keep. Several consecutive frames may
+ * be dropped.
+ */
 typedef enum rebind_kept rebind_keep_fn(void *ctx, const struct frame *frame,
 					const struct frame *caller);
 

@@ -95,7 +95,7 @@ void frames_release(struct frames *f)
 	index_release(&f->index);
 }
 
-/* Frames mostly differ only by offset: multiplying is enough for the other members. */
+/* Most frames differ only by offset: multiplying suffices for the other members. */
 static uint64_t frame_hash(const struct frame *frame)
 {
 	uint64_t place = hash_pair((uint64_t)frame->module << 32 | frame->func, frame->offset);
@@ -155,7 +155,10 @@ stack_id stacks_intern(struct stacks *s, stack_id parent, frame_id frame)
 	uint64_t hash = hash_u64((uint64_t)parent << 32 | frame);
 	stack_id id = INDEX_NONE;
 
-	/* The newest stack is the parent of none yet: so are all but the first of a new chain. */
+	/*
+	 * The newest stack has no children yet, as is the case for all stacks but the first of a
+	 * new chain.
+	 */
 	if (parent == NO_STACK || parent + 1 != s->rows.count)
 		id = index_find(&s->index, hash, stack_equal, s, &stack);
 

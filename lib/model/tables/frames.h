@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Frames: places in modules, with or without a name. */
+/* Frames: locations in modules, with or without a name. */
 #ifndef PROF_LIB_MODEL_TABLES_FRAMES_H
 #define PROF_LIB_MODEL_TABLES_FRAMES_H
 
@@ -20,7 +20,7 @@ struct func {
 	string_id name;
 	module_id module; /* NO_MODULE: unknown */
 	source_file_id file; /* NO_SOURCE_FILE: unknown */
-	uint32_t line, column; /* of the definition in a script; 0: unknown */
+	uint32_t line, column; /* position of the definition in a script; 0: unknown */
 	bool is_js; /* is a JavaScript function */
 	bool is_named; /* false: the name is an address or fun_<hex> */
 };
@@ -46,10 +46,7 @@ struct source_file {
 	string_id path;
 	char *text; /* contents, owned; NULL: unknown */
 	size_t size;
-	/*
-	 * Users of the processes whose functions without a module are in the file, with one pid
-	 * each.
-	 */
+	/* Users whose processes have functions without a module in the file, with one pid each. */
 	struct readers users;
 	uint32_t pid;
 };
@@ -72,7 +69,7 @@ source_file_id source_files_intern(struct source_files *s, string_id path);
 /* Takes ownership of the text (from malloc) for a file that has none yet. */
 void source_files_set_text(struct source_files *s, source_file_id id, char *text, size_t size);
 
-/* lib/stream/session translates the kinds on the wire to these kinds. */
+/* lib/stream/session translates the stream's kinds to these. */
 enum profile_frame_kind {
 	PROFILE_FRAME_NATIVE,
 	PROFILE_FRAME_KERNEL,
@@ -107,7 +104,7 @@ void frames_release(struct frames *f);
 frame_id frames_intern(struct frames *f, const struct frame *frame);
 const struct frame *frames_get(const struct frames *f, frame_id id);
 
-/* One tree of stacks for all threads: a node is a frame called from the parent node. */
+/* All stacks of all threads as one tree: a node is a frame called by its parent. */
 
 struct stack {
 	stack_id parent; /* NO_STACK for a root; always smaller than the id of the node itself */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Row ids of the profile's tables. Ids, not pointers, cross rooms. A row never changes its id. */
+/* Row ids of the profile's tables. Ids, not pointers, cross rooms. Rows never change their ids. */
 #ifndef PROF_LIB_MODEL_TABLES_IDS_H
 #define PROF_LIB_MODEL_TABLES_IDS_H
 

@@ -43,12 +43,12 @@ struct markers {
 };
 
 void markers_release(struct markers *m);
-/* Returns a marker named like its schema, without any value. */
+/* Returns a marker named after its schema, without values. */
 struct marker markers_make(struct markers *m, schema_id schema, uint64_t start, uint64_t end);
 
 /*
- * Returns the value of a field, by its number in the schema, to read or set. Number field_count is
- * the stack of the cause. Valid until the next markers_make().
+ * Returns the value of a field, by its number in the schema, for reading or setting. Number
+ * field_count is the stack of the cause. Valid until the next markers_make().
  */
 struct marker_value *marker_value(const struct markers *m, const struct marker *marker,
 				  uint32_t field);

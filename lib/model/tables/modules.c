@@ -123,7 +123,7 @@ bool module_is_kernel(const struct module *m)
 
 bool module_name_is_c_library(const char *name)
 {
-	/* Includes names of older glibc releases: "libm-2.31.so". */
+	/* Covers names of older glibc releases: "libm-2.31.so". */
 	static const char *const prefixes[] = {
 		"libc.so", "libc-2.",  "libc.musl-", "ld-linux", "ld-musl-",	  "ld-2.",
 		"ld.so",   "libm.so",  "libm-2.",    "libmvec.", "libmvec-2.",	  "libpthread.so",
@@ -183,7 +183,7 @@ bool module_offset_to_rva(const struct module *m, uint64_t offset, uint64_t *rva
 		*rva = offset;
 		return true;
 	}
-	/* Two segments may share a page. The executable one decides what is code. */
+	/* If two segments share a page, the executable one decides whether it is code. */
 	vec_for_each(&m->segments, const struct module_segment *, segment) {
 		if (offset < segment->file_offset ||
 		    offset - segment->file_offset >= segment->file_size)

@@ -86,7 +86,7 @@ static void profile_meta_release(struct profile_meta *meta)
 	vec_release(&meta->extra);
 }
 
-/* Copies texts as they are. */
+/* Copies strings unchanged. */
 static char *duplicate(void *ctx, size_t member, const char *text)
 {
 	(void)ctx;
@@ -152,7 +152,7 @@ void profile_add_extra(struct profile *p, const char *section, const char *label
 	vec_push(&p->meta.extra, extra);
 }
 
-/* Add the row of one fact. `of` is the subject in place of "*" in its label, NULL if none. */
+/* Add the row of one fact. `of` is the subject that replaces "*" in its label; NULL: none. */
 static void profile_add_fact(struct profile *p, const struct fact *fact)
 {
 	const struct fact_kind *kind = fact_kind(fact->id);
@@ -322,13 +322,13 @@ void profile_mark_stacks(const struct profile *p, bool *used)
 	}
 }
 
-/* Frames that are kept. */
+/* The frames to keep. */
 struct kept_frames {
 	struct frames frames;
 	frame_id *map; /* new number by old number; NO_FRAME: not moved yet */
 };
 
-/* Looks up each frame once, however many stacks have it. */
+/* Looks up each frame once, however many stacks contain it. */
 static frame_id keep_frame(struct kept_frames *kept, const struct frames *from, frame_id id)
 {
 	if (kept->map[id] == NO_FRAME)
@@ -408,7 +408,7 @@ size_t profile_process_count(const struct profile *p)
 {
 	size_t count = 0;
 
-	/* Every process has exactly one main thread. */
+	/* Each process has exactly one main thread. */
 	vec_for_each(&p->threads.rows, const struct profile_thread *, row)
 		count += row->is_main;
 	return count;

@@ -19,10 +19,7 @@
 #include "lib/model/tables/strings.h"
 #include "lib/model/tables/threads.h"
 
-/*
- * Costs of recording itself, in the fields that front-ends expect, and the main moments of the
- * recording.
- */
+/* Costs of recording, in the fields that front-ends expect, and times of its main events. */
 
 /* Times in µs; mean, maximum and minimum of each. */
 enum overhead_field {
@@ -55,7 +52,7 @@ enum recording_moment {
 	MOMENT_ARMED, /* ms since the start of the profile */
 	MOMENT_FIRST_TICK,
 	MOMENT_STOPPED,
-	MOMENT_TABLES, /* from here on, counts instead of times */
+	MOMENT_TABLES, /* counts rather than times from here on */
 	MOMENT_LOST_SAMPLES,
 	MOMENT_LOST_EVENTS,
 	MOMENT_COUNT
@@ -90,8 +87,8 @@ struct event_counts {
 };
 
 /*
- * Returns the row of that event, added if new; NULL from EVENT_COUNTS_MAX on. Valid until the next
- * call.
+ * Returns the row of that event, adding it if new; NULL if `event` is EVENT_COUNTS_MAX or more.
+ * Valid until the next call.
  */
 struct event_count *event_counts_get(struct event_counts *c, uint32_t number);
 
@@ -108,7 +105,7 @@ struct profile_extra {
 /* Feature name for a recording of the whole machine. */
 #define FEATURE_ALL_PROCESSES "all-processes"
 
-/* Texts; owned, NULL if unknown. */
+/* Strings; owned, NULL if unknown. */
 #define META_TEXTS \
 	META_TEXT(product) /* title: name of the command */ \
 	META_TEXT(command_line) \
@@ -138,14 +135,14 @@ struct profile_meta {
 };
 
 /*
- * Returns an owned copy of a text, or NULL to leave the text out. `member`: offset of the text in
- * the struct.
+ * Returns an owned copy of a string, or NULL to omit it. `member`: offset of the string in the
+ * struct.
  */
 typedef char *meta_text_fn(void *ctx, size_t member, const char *text);
 
 /*
  * Copies everything except `extra`, whose rows belong to facts. Overwrites `into`. copy_text NULL:
- * texts stay unchanged.
+ * strings stay unchanged.
  */
 void profile_meta_copy(struct profile_meta *into, const struct profile_meta *from,
 		       meta_text_fn *copy_text, void *ctx);
@@ -163,7 +160,7 @@ enum stack_class {
 	STACK_CLASS_WHOLE, /* ends at the outermost frame */
 	STACK_CLASS_TRUNCATED, /* ends at a depth limit */
 	STACK_CLASS_BROKEN, /* ends at a frame whose caller was not found */
-	STACK_CLASS_UNKNOWN, /* unknown where it ends */
+	STACK_CLASS_UNKNOWN, /* the end is unknown */
 	STACK_CLASS_KERNEL_ONLY, /* kernel thread, without a user side */
 	STACK_CLASS_EXITING, /* user side already torn down */
 	STACK_CLASS_COUNT,
@@ -196,7 +193,10 @@ struct alloc_stats {
 struct profile_stats {
 	uint64_t cpu_samples; /* timer ticks that became samples */
 	uint64_t user_stacks; /* samples with at least one user frame */
-	/* Each of these ticks is in exactly one class, by where the user side of its stack ends. */
+	/*
+	 * Each tick with a stack is in exactly one of these classes, by the end of the stack's user
+	 * side.
+	 */
 	uint64_t whole; /* ticks whose stack ends at the outermost frame */
 	uint64_t truncated; /* ticks whose stack ends at a depth limit */
 	uint64_t broken; /* ticks whose stack ends at a frame without a known caller */
@@ -294,7 +294,7 @@ static inline uint64_t profile_since_start(const struct profile *p, uint64_t tim
 {
 	return time > p->meta.start_ns ? time - p->meta.start_ns : 0;
 }
-/* Number of samples of all threads, without those of weight 0. */
+/* Number of samples of all threads, except those of weight 0. */
 uint64_t profile_sample_count(const struct profile *p);
 /* Returns the clock if it has a sample, otherwise the lowest event with a sample. */
 uint8_t profile_first_event(const struct profile *p);

@@ -5,15 +5,15 @@
 #include "lib/base/index.h"
 #include "lib/base/radix.h"
 
-/* Traits of the clock that took the rows of a chunk. */
+/* Properties of the clock that took the rows of a chunk. */
 
-/* Other intervals, in ns, do not predict later times. */
+/* Shorter intervals, in ns, do not predict later times. */
 #define INTERVAL_MIN 1024u
 #define INTERVAL_MAX (1u << 31)
-/* CPU time is a reading in units of 16 ns while it is recorded, then a difference in ns. */
+/* While recording, CPU time is a reading in units of 16 ns, later a difference in ns. */
 #define READING_SHIFT 4
 
-/* Returns the length that most of the steps between rows have about. */
+/* Returns the approximate length of most steps between rows. */
 static uint64_t usual_step(const struct sample *rows, size_t count)
 {
 	uint64_t usual = INTERVAL_MIN;
@@ -32,7 +32,7 @@ static uint64_t usual_step(const struct sample *rows, size_t count)
 	return usual;
 }
 
-/* Returns the mean of all steps that differ from this one by at most a part of it. */
+/* Returns the mean of all steps that differ from this one by at most a fraction of it. */
 static uint64_t mean_step(const struct sample *rows, size_t count, uint64_t step, int part_shift)
 {
 	uint64_t most = step >> part_shift, sum = 0, steps = 0;
@@ -49,14 +49,14 @@ static uint64_t mean_step(const struct sample *rows, size_t count, uint64_t step
 }
 
 /*
- * Returns the clock's interval in ns. An error adds up until a phase follows that moves by an
- * eighth of its distance, to eight times as much in each row.
+ * Returns the clock's interval in ns. Precision matters: the phase follows the ticks by an eighth
+ * of the distance, so an error accumulates to eight times its size.
  */
 static uint64_t sample_clock_interval(const struct sample *rows, size_t count)
 {
 	uint64_t interval = usual_step(rows, count);
 
-	/* The mean of ever closer steps. */
+	/* Take the mean of ever closer steps. */
 	for (int part_shift = 3; part_shift <= 9; part_shift += 2)
 		interval = mean_step(rows, count, interval, part_shift);
 	return interval;
@@ -68,8 +68,8 @@ static uint64_t distance(uint32_t a, uint32_t b)
 }
 
 /*
- * Are the CPU times readings? Rows vote, as a few after long pauses are far from either: readings
- * grow with the time that passed, differences are about as long.
+ * True if the CPU times are readings. Rows vote, because a few after long pauses resemble neither:
+ * readings grow with the elapsed time, differences are about as long.
  */
 static bool sample_clock_has_readings(const struct sample *rows, size_t count)
 {
@@ -88,12 +88,12 @@ static bool sample_clock_has_readings(const struct sample *rows, size_t count)
 	return votes > 0;
 }
 
-/* One function both packs and unpacks a row, so that both make the same predictions. */
+/* One function both packs and unpacks a row, so that both directions make the same predictions. */
 #define BOTH_WAYS static inline __attribute__((always_inline))
 
 /*
- * Numbers are in adaptive Rice codes: as many low bits as the last numbers had on average, the rest
- * in unary. Those that would take more are escaped.
+ * Numbers are in adaptive Rice codes: as many low bits as recent numbers had on average, the rest
+ * in unary. Numbers that would take more are escaped.
  */
 #define UNARY_MAX 12
 #define LOW_BITS_MAX 40
@@ -108,7 +108,7 @@ static bool sample_clock_has_readings(const struct sample *rows, size_t count)
 /* Differences from the prediction, as coded by code_signed(). */
 #define FAR_CPU_TIME 32
 
-/* Bits, the lowest first. */
+/* A bit stream, lowest bit first. */
 struct bits {
 	unsigned char *to; /* destination when packing */
 	const unsigned char *from, *end; /* source when unpacking */
@@ -117,12 +117,12 @@ struct bits {
 	unsigned int missing; /* zero bytes read past the end */
 };
 
-/* Mean of the last numbers, shifted. */
+/* Scaled mean of recent numbers. */
 struct rice {
 	uint64_t mean;
 };
 
-/* Rows with the same values of these come at times that predict each other. */
+/* Rows with equal values of these members come at times that predict each other. */
 struct kind {
 	uint16_t cpu;
 	uint8_t event;
@@ -132,8 +132,8 @@ struct kind {
 };
 
 /*
- * Stacks of the rows, the most frequent first. Class n has 2^n stacks in ascending order; a stack
- * is coded as its class and its position in the class.
+ * Stacks of the rows, most frequent first. Class n has 2^n stacks in ascending order; a stack is
+ * coded as its class and its position in the class.
  */
 struct dictionary {
 	uint32_t count;
@@ -141,7 +141,7 @@ struct dictionary {
 	stack_id *stacks; /* owned */
 };
 
-/* Predicts a row from those before. */
+/* Predicts a row from the previous ones. */
 struct model {
 	struct bits bits;
 	struct dictionary stacks;
@@ -285,7 +285,7 @@ BOTH_WAYS uint64_t code_signed(struct model *m, struct rice *rice, uint64_t valu
 	return unzigzag(code_number(m, rice, zigzag(value), is_packing));
 }
 
-/* Returns how many intervals fit, to the nearest; negative numbers wrap around. */
+/* Returns the nearest number of intervals; negative numbers wrap around. */
 static uint64_t steps_between(const struct model *m, uint64_t from, uint64_t to)
 {
 	bool is_back = to < from;
@@ -295,7 +295,9 @@ static uint64_t steps_between(const struct model *m, uint64_t from, uint64_t to)
 	return is_back ? -steps : steps;
 }
 
-/* Codes a time by the clock's phase: a tick is expected one interval after the last row. */
+/*
+ * Codes a time relative to the clock's phase: a tick is expected one interval after the last row.
+ */
 BOTH_WAYS void code_time(struct model *m, struct kind *kind, struct sample *row, bool is_packing)
 {
 	uint64_t phase = kind->phase ? kind->phase : m->time, steps, late;
@@ -317,7 +319,7 @@ static bool is_same_kind(const struct kind *a, const struct kind *b)
 	       a->weighs_one == b->weighs_one;
 }
 
-/* Codes the place among the last kinds, or the kind itself, and moves it to the front. */
+/* Codes the position among the latest kinds, or the kind itself, and moves it to the front. */
 BOTH_WAYS struct kind *code_kind(struct model *m, struct kind kind, bool is_packing)
 {
 	unsigned int at = 0;
@@ -348,9 +350,7 @@ BOTH_WAYS void code_cpu_time(struct model *m, struct sample *row, bool is_packin
 	uint32_t foretold = m->are_readings ? m->cpu_time + (uint32_t)(passed >> READING_SHIFT)
 					    : (uint32_t)passed;
 	uint64_t change = (uint64_t)(int64_t)(int32_t)(row->cpu_delta - foretold);
-	/*
-	 * Most match the prediction except for rounding; the others have lost any part of the time.
-	 */
+	/* Most match the prediction except for rounding; others deviate by any part of the time. */
 	bool is_far = code_bits(m, zigzag(change) >= FAR_CPU_TIME, 1, is_packing);
 	struct rice *rice = &m->cpu_times[is_far ? 1 + m->has_gap : 0];
 
@@ -402,7 +402,7 @@ static void sort_stacks(const struct stack_ranks *r, struct radix_row *sorted, s
 		radix_sort(sorted, count);
 }
 
-/* Gives each stack its class by frequency, and its place in the class by its number. */
+/* Gives each stack its class by frequency, and its position in the class by its number. */
 static void place_stacks(struct stack_ranks *r, struct dictionary *d, size_t rows)
 {
 	struct radix_row *sorted = xcalloc((size_t)d->count + 1, sizeof(*sorted));

@@ -12,7 +12,7 @@
 #include "lib/base/log.h"
 #include "lib/base/open_file.h"
 
-/* The exit status when the machine refuses. */
+/* Exit status if stored rows cannot be read. */
 #define EXIT_REFUSED 125
 
 static struct {
@@ -44,7 +44,7 @@ void sample_store_set_file(int fd, uint64_t max)
 	pthread_mutex_unlock(&store.lock);
 }
 
-/* Reserves a place in the file; false: there is none. */
+/* Reserves space in the file; false if there is none. */
 static bool reserve(uint32_t size, uint64_t *offset)
 {
 	bool has_room;
@@ -71,13 +71,13 @@ static void count(uint64_t *sum, int64_t change)
 	pthread_mutex_unlock(&store.lock);
 }
 
-/* If the disk is full, the bytes stay in memory. */
+/* If the disk is full, keep the bytes in memory. */
 static bool put_in_file(struct stored_bytes *s, const unsigned char *bytes, uint32_t size)
 {
 	struct stored_bytes new = {.offset = s->offset, .size = size, .room = s->room};
 
 	if (new.room < size) {
-		/* Rows that change take a few bytes more or less. */
+		/* Changed rows take a few bytes more or less. */
 		new.room = size + size / 32;
 		if (!reserve(new.room, &new.offset))
 			return false;

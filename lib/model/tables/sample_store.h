@@ -39,7 +39,7 @@ void sample_store_drop(struct stored_bytes *s);
 /* Sets the room for unpacked rows, in bytes. The default is SAMPLE_STORE_ROOM. */
 void sample_store_set_room(uint64_t bytes);
 /*
- * Reserves so many bytes of the room for unpacked rows, to be given back later; false if too little
+ * Reserves this many bytes of the room for unpacked rows, to be returned later; false if too little
  * is left.
  */
 bool sample_store_take_room(uint64_t bytes);

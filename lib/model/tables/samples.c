@@ -5,12 +5,12 @@
 #include "lib/model/tables/sample_pack.h"
 #include "lib/model/tables/sample_store.h"
 
-/* Recordings have millions of samples. */
+/* Recordings contain millions of samples. */
 _Static_assert(sizeof(struct sample) == 24, "grown");
 
-/* Rows that stay open when the ones before are closed, for those that are late. */
+/* Rows that stay open, for late rows, when the previous ones are closed. */
 #define OPEN_ROWS 512u
-/* Fewer rows take less as they are. */
+/* Fewer rows are smaller unpacked. */
 #define CLOSED_MIN 24u
 
 struct sample_chunk {
@@ -81,7 +81,7 @@ static void pack(struct sample_chunk *chunk, const struct sample *rows, uint32_t
 	free(bytes);
 }
 
-/* Copies the rows, in place of those that the chunk has: packed, if there is no room. */
+/* Replaces the rows of the chunk by a copy of these; packed if there is no room. */
 static void put_rows(struct sample_chunk *chunk, const struct sample *rows, uint32_t count)
 {
 	if (chunk->rows)
@@ -118,7 +118,7 @@ static void get_rows(const struct sample_chunk *chunk, struct sample *rows)
 		unpack(chunk, rows);
 }
 
-/* Closes the first rows. */
+/* Closes the first `count` rows. */
 static void close_rows(struct samples *s, uint32_t count)
 {
 	struct sample_chunk chunk = {0};
@@ -132,7 +132,7 @@ static void close_rows(struct samples *s, uint32_t count)
 	memmove(s->open.items, s->open.items + count, s->open.count * sizeof(*s->open.items));
 }
 
-/* Puts a row between those of a chunk, and divides it once it has grown to twice its size. */
+/* Inserts a row into a chunk, which is split once it has twice its size. */
 static void add_late(struct samples *s, size_t number, const struct sample *sample)
 {
 	struct sample_chunk *chunk = &s->closed->list.items[number], second = {0};
@@ -233,7 +233,7 @@ void samples_merge(struct samples *into, struct samples *from)
 	*from = empty;
 }
 
-/* Stores the changes of the present part. */
+/* Stores the changes of the current part. */
 static void leave_part(struct sample_iterator *it)
 {
 	if (it->changes && it->rows && it->rows == it->buffer)

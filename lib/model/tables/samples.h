@@ -48,8 +48,8 @@ void samples_release(struct samples *s);
 /* Returns the number of rows. */
 size_t samples_count(const struct samples *s);
 /*
- * Return the time of the first row, UINT64_MAX if there is none; and of the last row, 0 if there is
- * none.
+ * Return the time of the first row, UINT64_MAX if there are no rows; and of the last row, 0 if
+ * there are none.
  */
 uint64_t samples_first_time(const struct samples *s);
 uint64_t samples_last_time(const struct samples *s);

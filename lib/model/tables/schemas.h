@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Schemas of markers: name, labels, where front-ends show them, and fields. With the schema, code
- * can read any marker, whatever its meaning.
+ * Schemas of markers: name, labels, places in front-ends, and fields. With the schema, code can
+ * read any marker, whatever its meaning.
  */
 #ifndef PROF_LIB_MODEL_TABLES_SCHEMAS_H
 #define PROF_LIB_MODEL_TABLES_SCHEMAS_H
@@ -14,7 +14,7 @@
 #define MARKER_SCHEMAS_MAX 1024
 #define SCHEMA_FIELDS_MAX 32
 
-/* Returns the name of the schema's group, NULL if it has none. */
+/* Returns the name of the schema's group; NULL if it has none. */
 const char *schema_group(uint32_t shown);
 
 struct schema_field {
@@ -49,7 +49,7 @@ schema_id schemas_intern(struct schemas *s, const struct schema *schema,
 /* Returns NO_SCHEMA if no schema has that name. */
 schema_id schemas_find(const struct schemas *s, string_id name);
 const struct schema *schemas_get(const struct schemas *s, schema_id id);
-/* Returns field_count fields; NULL if none. */
+/* Returns field_count fields; NULL if there are none. */
 const struct schema_field *schema_fields(const struct schemas *s, const struct schema *schema);
 /* Returns the number of the field with that key, or field_count. */
 uint32_t schema_find_field(const struct schemas *s, const struct schema *schema, string_id key);

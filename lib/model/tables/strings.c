@@ -29,7 +29,7 @@ static bool string_equal(const void *table, uint32_t id, const void *key)
 	       !memcmp(s->text.items + row->offset, wanted->text, wanted->size);
 }
 
-/* memcmp() must not get the NULL of an empty string. */
+/* memcmp() must not receive an empty string's NULL. */
 static struct string_key key_of(const char *text, size_t size)
 {
 	return (struct string_key){size ? text : "", size};
@@ -56,7 +56,7 @@ string_id strings_intern_list(struct strings *s, const char *text, size_t size)
 		.size = (uint32_t)key.size,
 		.hash = (uint32_t)hash,
 	};
-	/* `text` may be part of an interned string, which growing moves. */
+	/* `text` may be part of an interned string, which moves when the table grows. */
 	uintptr_t inside = (uintptr_t)text - (uintptr_t)s->text.items;
 	bool is_own = s->text.items && inside < s->text.count;
 

@@ -24,9 +24,9 @@ struct strings {
 void strings_release(struct strings *s);
 string_id strings_intern(struct strings *s, const char *text);
 string_id strings_intern_sized(struct strings *s, const char *text, size_t size);
-/* Interns a text as one printable line of valid UTF-8, see text_to_line(). */
+/* Interns the text as one printable line of valid UTF-8, see text_to_line(). */
 string_id strings_intern_line(struct strings *s, const char *text);
-/* Interns several terminated texts as one row. Not for display. */
+/* Interns several terminated strings as one row. Not for display. */
 string_id strings_intern_list(struct strings *s, const char *text, size_t size);
 /* Returns the id of an existing string, else NO_STRING. */
 string_id strings_find(const struct strings *s, const char *text, size_t size);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers of rows left out because there were too many, stored in the profile's info panel for any
+ * Numbers of rows dropped because there were too many, stored in the profile's info panel for any
  * reader.
  */
 #ifndef PROF_LIB_MODEL_TABLES_THINNED_H
@@ -8,9 +8,9 @@
 
 #include "lib/model/tables/profile.h"
 
-/* event 0: the clock, with waits. weight: minimum weight of each remaining row. */
+/* event 0: the clock, including waits. weight: minimum weight of each remaining row. */
 void thinned_add(struct profile *p, uint8_t event, uint64_t left_out, uint64_t weight);
-/* Returns the minimum number of clock samples that a row represents: 1 if none was left out. */
+/* Returns the minimum number of clock samples that a row represents: 1 if none were dropped. */
 uint64_t thinned_weight(const struct profile *p);
 
 #endif

@@ -16,7 +16,7 @@ uint64_t allocation_bytes(const struct allocation *row, enum allocation_sum sum)
 	return 0;
 }
 
-/* The allocation comes before an end of the same time. */
+/* An allocation precedes a free at the same time. */
 static int compare(const void *left, const void *right)
 {
 	const struct allocation_event *a = left, *b = right;

@@ -51,15 +51,15 @@ struct profile_thread {
 	uint32_t incarnation; /* 0: first process with that pid, printed "123"; 1: "123.1" */
 	string_id name;
 	string_id process_name;
-	string_id process_label; /* distinguishes processes of one name; NO_STRING: none */
-	/* Arguments of the last exec, each terminated, the program first; or NO_STRING. */
+	string_id process_label; /* distinguishes processes of the same name; NO_STRING: none */
+	/* Terminated arguments of the last exec, beginning with the program; or NO_STRING. */
 	string_id arguments;
 	uint64_t start, end; /* CLOCK_MONOTONIC ns; end 0: alive when the recording ended */
 	uint64_t process_start, process_end; /* the same for the process */
 	bool is_main; /* set for exactly one thread of a process */
 	/*
 	 * Merged row of several short-lived threads, in files with too many threads: its samples
-	 * may have more CPU time than elapsed.
+	 * may have more CPU time than has elapsed.
 	 */
 	bool is_folded;
 	struct samples samples; /* samples of all events */

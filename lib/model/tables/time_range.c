@@ -4,10 +4,10 @@
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 
-/* 2000-01-01: smaller times since the Unix epoch are those of other clocks. */
+/* 2000-01-01: smaller times since the Unix epoch are by another clock. */
 #define WALL_CLOCK_MIN (946684800 * 1000000000ull)
 
-/* Known times; `last` is that of the last row, before its end. */
+/* The known times; `last` is the start of the last row. */
 struct known_times {
 	struct time_range range;
 	uint64_t last;
@@ -37,8 +37,8 @@ static uint64_t weighed(const struct sample *sample, uint64_t interval)
 }
 
 /*
- * A row is the start of the time it represents, except for a wait's, which covers the time since
- * the previous row.
+ * Returns the end of the last row. A row is at the start of the time it represents, except for a
+ * wait's, which covers the time since the previous row.
  */
 static uint64_t end_of(const struct sample *last, const struct sample *before, uint64_t interval)
 {
@@ -74,7 +74,7 @@ static void include_thread(const struct profile *p, const struct profile_thread 
 			   struct known_times *known)
 {
 	uint64_t interval = p->meta.interval_ns;
-	/* Front-ends count markers in intervals only where there are no samples. */
+	/* Front-ends count markers in intervals only in the absence of samples. */
 	uint64_t after = samples_count(&thread->samples) ? 0 : interval;
 
 	include_samples(p, &thread->samples, known);
@@ -128,7 +128,7 @@ static void settle_thread(struct profile_thread *thread, const struct known_time
 {
 	settle_samples(&thread->samples, known->last);
 	vec_for_each(&thread->markers, struct marker *, marker) {
-		/* It began before the first known time. */
+		/* The marker began before the first known time. */
 		if (marker->start == CLOCK_NO_TIME && marker->end != CLOCK_NO_TIME)
 			marker->start = known->range.start;
 		if (marker->start == CLOCK_NO_TIME)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The time that a profile covers, for files that do not contain it. */
+/* The time range of a profile, for files that do not state it. */
 #ifndef PROF_LIB_MODEL_TABLES_TIME_RANGE_H
 #define PROF_LIB_MODEL_TABLES_TIME_RANGE_H
 
@@ -10,7 +10,7 @@ struct time_range {
 };
 
 /*
- * Sets start and end of a profile that was read. NULL as `stated`: the profile begins with the
+ * Sets start and end of a profile that was read. If `stated` is NULL, the profile begins with the
  * first sample, marker or allocation and ends with the end of the last one, as in front-ends. Rows
  * with CLOCK_NO_TIME get a time that does not extend the range. Drops an impossible wall-clock
  * start.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/fleet/backoff.h"
 
-/* A server's Retry-After is limited to this many times the longest delay. */
+/* A server's Retry-After is capped at this many times the longest delay. */
 #define ASKED_RATIO 12
 
 void backoff_fail(struct backoff *b, uint64_t now_ns, uint64_t at_least_ns, uint64_t random)
@@ -12,7 +12,10 @@ void backoff_fail(struct backoff *b, uint64_t now_ns, uint64_t at_least_ns, uint
 		delay *= 2;
 	if (delay > longest)
 		delay = longest;
-	/* Jitter between half and all of it: machines that failed together come back one by one. */
+	/*
+	 * Jitter between half and all of the delay, so that machines that failed together do not
+	 * return together.
+	 */
 	delay = delay / 2 + random % (delay / 2 + 1);
 	if (at_least_ns > longest * ASKED_RATIO)
 		at_least_ns = longest * ASKED_RATIO;

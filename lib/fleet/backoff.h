@@ -5,11 +5,11 @@
 
 #include <stdint.h>
 
-/* The longest time is this many times the first one. */
+/* Ratio of the longest delay to the first. */
 #define BACKOFF_RATIO 300
 #define BACKOFF_FIRST_NS 1000000000ull
 
-/* Zeroed except first_ns is the state before any failure. */
+/* Zeroed except for first_ns, it is the state before any failure. */
 struct backoff {
 	uint64_t first_ns;
 	uint64_t failures; /* consecutive failures */

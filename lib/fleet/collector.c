@@ -87,7 +87,7 @@ void collector_id(const struct collector *c, size_t first, uint8_t id[COLLECTOR_
 	memcpy(id, halves, sizeof(halves));
 }
 
-/* Returns true if the user gave this label, which takes precedence over the process's own. */
+/* True if the user gave this label, which takes precedence over the process's own. */
 static bool has_label(const struct collector *c, const char *key)
 {
 	size_t size = strlen(key);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Converts a profile to messages for a collector, which only accepts samples: sums by resource,
- * event and stack, split into as many requests as needed. Waits are left out: a collector's samples
- * are of CPU time.
+ * event and stack, split into as many requests as needed. Waits are left out, because a collector's
+ * samples are CPU time.
  */
 #ifndef PROF_LIB_FLEET_COLLECTOR_H
 #define PROF_LIB_FLEET_COLLECTOR_H
@@ -33,17 +33,17 @@ struct collector {
 	struct index index;
 };
 
-/* Messages of a kind of collector. */
+/* Message format of a kind of collector. */
 struct collector_form {
 	/*
-	 * Appends a message with the sums [first, end). Returns 0, or negative with err; -EMSGSIZE:
-	 * too many sums for a message.
+	 * Appends a message with the sums [first, end). Returns 0, or a negative errno with err;
+	 * -EMSGSIZE: too many sums for a message.
 	 */
 	int (*write)(struct collector *c, size_t first, size_t end, struct strbuf *out,
 		     struct error *err);
 	size_t request_bytes;
 	bool is_by_resource; /* requests with a single resource, accepted or rejected as a whole */
-	bool is_packed; /* parts of messages are compressed, so messages are sent as they are */
+	bool is_packed; /* parts of messages are compressed, so messages as a whole are not */
 };
 
 /*

@@ -41,7 +41,7 @@ static int packed_body(const void *body, size_t size, struct strbuf *packed, str
 #define STATUS_UNAUTHORIZED 401
 #define STATUS_FORBIDDEN 403
 #define STATUS_TOO_LARGE 413
-/* Limit for bytes of an engine's message that are shown. */
+/* Bytes of an engine's message to show. */
 #define WORDS_MAX 300
 
 /* The server buffers the whole answer, so that its status is final. */
@@ -54,7 +54,7 @@ static void add_url(const struct engine *e, bool is_outside, const char *query, 
 	if (!is_outside)
 		strbuf_addf(url, "&database=%s", to->database);
 	if (query) {
-		/* Insert synchronously, also into a cluster's other servers. */
+		/* Insert synchronously, also into the other servers of a cluster. */
 		strbuf_adds(url, "&insert_distributed_sync=1&query=");
 		quote_url(url, query);
 	}
@@ -80,7 +80,7 @@ static int refused(const struct engine *e, int status, const struct strbuf *answ
 	return status == STATUS_TOO_LARGE ? -EMSGSIZE : -EREMOTEIO;
 }
 
-/* Headers of a request; `owned` holds those allocated for it. */
+/* Headers of a request; `owned` are those allocated for it. */
 struct headers {
 	VEC(const char *) list; /* NULL-terminated in the end */
 	char *owned[2];
@@ -124,8 +124,8 @@ static void add_rights(struct headers *h, const struct engine *e)
 }
 
 /*
- * Compresses a body and adds gRPC's prefix if needed; leaves `sent` empty if the body is sent as it
- * is.
+ * Compresses a body and adds gRPC's prefix if needed; leaves `sent` empty if the body is sent
+ * unchanged.
  */
 static int wrap(const struct engine *e, const struct strbuf *body, bool *is_packed,
 		struct strbuf *sent, struct error *err)
@@ -164,7 +164,7 @@ static int post(const struct engine *e, const char *url, const struct strbuf *bo
 	request.body = sent.size ? strbuf_text(&sent) : strbuf_text(body);
 	request.size = sent.size ? sent.size : body->size;
 	vec_push(&headers.list, content);
-	/* Send the body without waiting for "100 Continue". */
+	/* Suppress "Expect: 100-continue": send the body at once. */
 	vec_push(&headers.list, "Expect:");
 	if (kind->is_grpc)
 		vec_push(&headers.list, "TE: trailers");

@@ -10,7 +10,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/fleet/fleet_url.h"
 
-/* Limit for an answer, in bytes; above any profile of many machines. */
+/* Maximum size of an answer, in bytes; above any profile of many machines. */
 #define ENGINE_ANSWER_MAX ((size_t)256 << 20)
 
 struct engine_request {
@@ -18,12 +18,12 @@ struct engine_request {
 	const char *const *headers; /* "Name: value" lines, NULL-terminated */
 	const void *body;
 	size_t size;
-	const struct fleet_url *to; /* address with its files, timeout and compression */
+	const struct fleet_url *to; /* address, with its TLS files, timeout and compression */
 };
 
 /*
- * Returns the HTTP status and the answer, at most ENGINE_ANSWER_MAX bytes. Negative, with err, if
- * there is no answer.
+ * Returns the HTTP status and the answer of at most ENGINE_ANSWER_MAX bytes; a negative errno with
+ * err if there is no answer.
  */
 typedef int engine_send_fn(void *ctx, const struct engine_request *request, struct strbuf *answer,
 			   struct error *err);
@@ -54,14 +54,14 @@ int engine_number(const struct engine *e, const char *sql, bool is_outside, uint
 /* Reports an unexpected answer. Returns -EBADMSG. */
 int engine_damaged(struct error *err);
 
-/* RowBinary: plain numbers; texts and arrays follow their length. */
+/* RowBinary: plain numbers; strings and arrays follow their length. */
 void rows_add_u8(struct strbuf *rows, uint8_t value);
 void rows_add_u16(struct strbuf *rows, uint16_t value);
 void rows_add_u32(struct strbuf *rows, uint32_t value);
 void rows_add_u64(struct strbuf *rows, uint64_t value);
 void rows_add_count(struct strbuf *rows, uint64_t count);
 void rows_add_text(struct strbuf *rows, const char *text);
-/* Reads a text, with NUL replaced by '?'; the caller frees it. "" after the end. */
+/* Reads a string, with NUL replaced by '?'; the caller frees it. "" after the end. */
 char *rows_take_text(struct bytes *b);
 /* Reads the length of an array whose elements have at least `element_size` bytes each. */
 size_t rows_take_count(struct bytes *b, size_t element_size);

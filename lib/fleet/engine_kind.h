@@ -8,7 +8,7 @@
 struct engine_kind {
 	const char *scheme; /* may be followed by "s" */
 	uint16_t port, secure_port; /* default ports */
-	/* Messages of a collector, and the path of its requests; NULL: it has a database. */
+	/* Messages of a collector, and the path of its requests; NULL: a database. */
 	const struct collector_form *form;
 	const char *path;
 	const char *content_type; /* content type of requests */

@@ -42,7 +42,7 @@ struct push {
 	VEC(struct sum) sums; /* in the end sorted by window */
 	struct index index;
 	VEC(struct window) windows;
-	struct strbuf rows; /* request under construction */
+	struct strbuf rows; /* request being built */
 };
 
 static bool sum_equal(const void *table, uint32_t id, const void *key)
@@ -135,7 +135,7 @@ static uint64_t window_id(struct push *w, uint32_t time)
 	return hash_bytes(w->rows.text, w->rows.size, 0);
 }
 
-/* Includes the contents, in any order: with other names, it is another batch. */
+/* Covers the contents in any order: the same window with other names is a different batch. */
 static uint64_t batch_id(struct push *w, const struct window *window)
 {
 	uint64_t hash = window->id;
@@ -315,7 +315,7 @@ static int push(struct push *w, struct fleet_pushed *pushed, struct error *err)
 		ret = send_stacks(w, err);
 	if (!ret)
 		ret = send_samples(w, pushed, err);
-	/* The engine's clock decides which of two equal windows is the later one. */
+	/* The engine's clock decides which of two copies of a window is later. */
 	if (!ret)
 		ret = engine_number(w->engine, "SELECT toUInt64(toUInt32(now())) FORMAT RowBinary",
 				    false, &now_s, err);

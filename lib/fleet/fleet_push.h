@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sends a profile to an engine, as sums by time window and stack. A window that the engine has is
- * not sent again. A window sent in part does not count, as its row of prof_windows comes last.
+ * Sends a profile to an engine, as sums by time window and stack. A window that the engine already
+ * has is not sent again. A window sent in part does not count, because its row of prof_windows is
+ * sent last.
  */
 #ifndef PROF_LIB_FLEET_FLEET_PUSH_H
 #define PROF_LIB_FLEET_FLEET_PUSH_H
@@ -11,17 +12,17 @@
 
 #define FLEET_WINDOW_S 10
 
-/* Facts about a profile that it does not contain. */
+/* Facts about a profile that the profile itself lacks. */
 struct fleet_origin {
 	const char *host;
 	const char *service; /* service of all processes; NULL: each process has its own */
-	/* For processes that name no service; NULL: derived from the process. */
+	/* Service of processes that name none; NULL: derived from the process. */
 	const char *fallback;
 	size_t max_series; /* maximum number of resources; 0: the default */
 	const char *const *labels; /* "key=value" strings, NULL-terminated */
 	uint64_t lost; /* number of lost samples */
 	bool is_window; /* the whole profile is one window */
-	size_t request_bytes; /* approximate limit for a request; 0: the default */
+	size_t request_bytes; /* approximate maximum size of a request; 0: the default */
 	uint64_t done; /* number of samples a collector already has; databases report their own
 			  number */
 };
@@ -38,7 +39,7 @@ struct fleet_pushed {
  * Sends a profile in the format of the engine's kind; see engine_kind.h.
  *
  * -ENODATA: nothing to send. -EINVAL: the profile has no start time. -EMSGSIZE: a request is too
- * large. Otherwise an error of engine_send_fn, or -EREMOTEIO. Sets *pushed also on error.
+ * large. Otherwise an error of engine_send_fn, or -EREMOTEIO. Sets *pushed even on error.
  */
 int fleet_push(const struct engine *e, const struct profile *p, const struct fleet_origin *origin,
 	       struct fleet_pushed *pushed, struct error *err);

@@ -11,7 +11,7 @@
 #include "lib/fleet/fleet_push.h"
 #include "lib/fleet/sql.h"
 
-/* Limit for frames of a stack; no recorder stores deeper ones. */
+/* Maximum depth of a stack; no recorder stores deeper ones. */
 #define DEPTH_MAX 100000
 /* Category numbers are bytes; the last one is reserved. */
 #define CATEGORIES_MAX UINT8_MAX
@@ -78,7 +78,7 @@ static const char *color_of(const char *name)
 	return DEFAULT_COLOR;
 }
 
-/* Returns the number of a category; 0: there are too many. */
+/* Returns the number of a category; 0 if there are too many. */
 static uint8_t find_category(struct profile *p, const char *name)
 {
 	struct profile_category row = {0};
@@ -207,7 +207,7 @@ static const struct column {
 	{take_text, offsetof(struct cells, subcategory)},
 };
 
-/* False: arrays differ in length, or end early. */
+/* Returns false if arrays differ in length or end early. */
 static bool read_cells(struct bytes *b, struct cells **cells, size_t *count)
 {
 	*cells = NULL;
@@ -260,10 +260,10 @@ static int stack_reader_read(struct stack_reader *r, struct bytes *b, struct err
 	return ret;
 }
 
-/* Limit for time buckets of a profile. */
+/* Maximum number of time buckets in a profile. */
 #define BUCKETS_MAX 2000
 #define NS_PER_SECOND 1000000000ull
-/* Limit for a row's value; a profile splits it into rows of 32 bits. */
+/* Maximum value of a row; a profile splits it into rows of 32 bits. */
 #define VALUE_MAX ((uint64_t)1 << 44)
 
 /* Sums over the windows. */
@@ -456,7 +456,7 @@ int fleet_build(struct profile **p, const struct fleet_url *url, const struct fl
 	return ret;
 }
 
-/* Queries the data that the first answer lists. */
+/* Queries the data listed in the first answer. */
 static int query_listed(const struct engine *e, struct fleet_answers *answers, struct error *err)
 {
 	_cleanup_(strbuf_release) struct strbuf windows = {0}, once = {0}, samples = {0},

@@ -10,7 +10,7 @@
 #include "lib/format/foreign.h"
 #include "lib/model/tables/profile.h"
 
-/* Columns of prof_stacks, in the order they are read. */
+/* Columns of prof_stacks, in the order in which they are read. */
 #define STACK_COLUMNS \
 	"name, is_named, file, line, function_line, function_column, module, build_id, address," \
 	" kind, inline_depth, category, subcategory"
@@ -28,7 +28,7 @@ struct stack_reader {
 
 /*
  * Converts rows of an engine to a profile of many machines. The engine sums by stack and time; a
- * thread stands for a service, or for another column chosen by the address.
+ * thread represents a service, or a value of another column chosen by the address.
  */
 
 /* Returns -ENODATA if the address matches no samples. */

@@ -31,7 +31,10 @@ static const char *const tls_keys[FLEET_TLS_COUNT] = {
 	[FLEET_TLS_KEY] = "key-file",
 };
 
-/* Parses the scheme, which gives kind and port. Returns the rest; NULL: no known scheme. */
+/*
+ * Parses the scheme, which determines kind and port. Returns the rest; NULL if the scheme is
+ * unknown.
+ */
 static const char *take_scheme(struct fleet_url *url, const char *text)
 {
 	for (const struct engine_kind *kind = engine_kinds; kind->scheme; kind++) {

@@ -64,7 +64,7 @@ struct fleet_url {
 	struct fleet_filter filter;
 };
 
-/* Returns true if the operand of a command is an address, by its scheme, not a file. */
+/* True if a command's operand has an address's scheme and so is not a file. */
 bool fleet_url_is_one(const char *text);
 /*
  * Relative times such as "-1h" count from now_s. -EINVAL: invalid address. A zeroed struct is

@@ -23,7 +23,7 @@ enum { DURATION_SECONDS = 1, DURATION_NANOS };
 #define RETRY_TYPE "/google.rpc.RetryInfo"
 #define PREFIX_SIZE 5
 #define EXHAUSTED 8
-/* Limit for details; longer ones do not fit in a header. */
+/* Maximum size of details; longer ones do not fit in a header. */
 #define DETAILS_MAX 65536
 #define DELAY_MAX_S 86400
 #define HTTP_OK 200
@@ -31,7 +31,7 @@ enum { DURATION_SECONDS = 1, DURATION_NANOS };
 #define HTTP_TOO_LARGE 413
 #define HTTP_TOO_MANY 429
 
-/* By status number. 503 and 504 are temporary. */
+/* HTTP equivalents by status number. 503 and 504 are temporary. */
 static const struct {
 	const char *name;
 	int http;
@@ -159,7 +159,7 @@ void grpc_answer_take(void *ctx, const char *line, size_t size)
 		read_details(a, value, (size_t)(end - value));
 }
 
-/* Servers report a message over their limit only in the text of the status. */
+/* Servers report an oversized message only in the text of the status. */
 static bool is_too_large(const struct grpc_answer *a)
 {
 	return a->words &&
@@ -176,7 +176,7 @@ static int status_of(const struct grpc_answer *a)
 								: HTTP_BAD;
 }
 
-/* Empties an answer that is truncated, or compressed, which was not requested. */
+/* Empties an answer that is truncated, or compressed although that was not requested. */
 static void unframe(struct strbuf *text)
 {
 	uint32_t size = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Unary gRPC calls: one message each way, prefixed by five bytes with its size, and a status that
+ * Unary gRPC calls: one message each way, prefixed with its size in five bytes, and a status that
  * follows the answer or replaces it. Answers of servers are untrusted.
  */
 #ifndef PROF_LIB_FLEET_GRPC_H
@@ -22,7 +22,7 @@ struct grpc_answer {
 	uint64_t delay_s;
 };
 
-/* Appends a message in its wire format. False: it is too large. */
+/* Appends a message in its wire format. False if it is too large. */
 bool grpc_frame(const struct strbuf *message, bool is_packed, struct strbuf *out);
 /* Parses a header or trailer line of the answer; ctx is a struct grpc_answer. */
 void grpc_answer_take(void *ctx, const char *line, size_t size);
@@ -30,7 +30,7 @@ void grpc_answer_take(void *ctx, const char *line, size_t size);
  * Returns the equivalent HTTP status: 200, or 400 and above. Temporary failures are 429, 503 or
  * 504; a message that is too large is 413. `http_status` is that of the HTTP response. Replaces the
  * framed message in `text` by the plain one, or by the reason of the failure. Sets *retry_after_s
- * if the server gave a time. Negative, with err: not a gRPC answer.
+ * if the server gave a time. Returns a negative errno with err if it is not a gRPC answer.
  */
 int grpc_answer_judge(const struct grpc_answer *a, int http_status, struct strbuf *text,
 		      uint64_t *retry_after_s, struct error *err);

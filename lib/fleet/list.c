@@ -4,7 +4,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/fleet/sql.h"
 
-/* Unix seconds, not a text, which would be in the server's time zone. */
+/* Selects Unix seconds; a string would be in the server's time zone. */
 #define FIRST "toUInt32(min(time))"
 #define LAST "toUInt32(max(time))"
 

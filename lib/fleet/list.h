@@ -33,7 +33,7 @@ void fleet_cells_release(struct fleet_cells *c);
 /* Queries the list, filtered by the engine's address. A zeroed struct is empty. */
 int fleet_list_get(const struct engine *e, const struct fleet_list *list, struct fleet_cells *c,
 		   struct error *err);
-/* Parses the answer into one text for each column of each row. */
+/* Parses the answer into one string per column of each row. */
 int fleet_list_read(const struct fleet_list *list, const struct strbuf *answer,
 		    struct fleet_cells *c, struct error *err);
 

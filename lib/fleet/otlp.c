@@ -37,11 +37,11 @@ struct otlp_dictionary {
 	const struct profile *profile;
 	struct strings strings; /* string table; row 0 is "" */
 	const struct location_table *locations;
-	/* Numbers in the tables, by ids of the profile and rows of chains; 0: not there. */
+	/* Numbers in the tables, by the profile's ids and by rows of chains; 0: not added. */
 	uint32_t *stacks, *mappings, *functions, *places;
 	uint32_t counts[TABLES_END]; /* number of rows in each table, without the empty row 0 */
 	struct strings attributes; /* keys and values; row 0 is "" */
-	struct strbuf tables[TABLES_END], message; /* `message`: the message under construction */
+	struct strbuf tables[TABLES_END], message; /* `message`: the message being built */
 };
 
 #define PREFIX "OTEL_EXPORTER_OTLP_"
@@ -101,7 +101,7 @@ static int parse_endpoint(struct fleet_url *url, const char *endpoint, bool is_w
 		return ret;
 	if (!has_port(host))
 		url->port = url->is_secure ? 443 : 80;
-	/* A complete address without a path has an empty one. */
+	/* A complete address without a path means the root path. */
 	if (is_whole && (!path || !path[1])) {
 		free(url->database);
 		url->database = xstrdup("");
@@ -109,7 +109,7 @@ static int parse_endpoint(struct fleet_url *url, const char *endpoint, bool is_w
 	return 0;
 }
 
-/* Parses http[s]://host[:port]; gRPC has paths of its own. */
+/* Parses http[s]://host[:port]; gRPC defines its own paths. */
 static int parse_grpc_endpoint(struct fleet_url *url, const char *endpoint, struct error *err)
 {
 	const char *host = strstr(endpoint, "://");
@@ -152,7 +152,7 @@ static bool is_header(const char *name, const char *value)
 	return *name;
 }
 
-/* Values are secrets: never put them into a message. */
+/* Values are secrets, which must never appear in messages to the user. */
 static int read_headers(struct fleet_url *url, struct error *err)
 {
 	const char *text = find("HEADERS");
@@ -226,7 +226,7 @@ static uint64_t string_of(struct otlp_dictionary *w, string_id id)
 	return otlp_text(w, strings_get(&w->profile->strings, id));
 }
 
-/* Emits the built message as an element of a table, also if it is empty. */
+/* Adds the message being built to a table, even if it is empty. */
 static void emit(struct otlp_dictionary *w, enum table table)
 {
 	protobuf_head(&w->tables[table], (uint32_t)table, w->message.size);
@@ -270,7 +270,7 @@ static void add_attribute(struct strbuf *out, uint32_t field, uint64_t number)
 	strbuf_release(&packed);
 }
 
-/* Adds the built row to a table and returns its number. */
+/* Adds the row being built to a table, and returns its number. */
 static uint32_t add_row(struct otlp_dictionary *w, enum table table, const struct strbuf *row)
 {
 	protobuf_bytes(&w->tables[table], (uint32_t)table, row->text, row->size);
@@ -360,7 +360,7 @@ static uint32_t location_of(struct otlp_dictionary *w, stack_id chain)
 	return w->places[chain] = add_row(w, LOCATION_TABLE, &row);
 }
 
-/* Returns the number of a stack, NO_STACK included. */
+/* Returns the number of a stack, which may be NO_STACK. */
 static uint64_t otlp_stack(struct otlp_dictionary *w, stack_id stack)
 {
 	_cleanup_(strbuf_release) struct strbuf row = {0}, inner = {0};
@@ -445,7 +445,7 @@ enum { VALUE_STRING = 1 };
 enum { KEY_VALUE_KEY = 1, KEY_VALUE_VALUE };
 
 #define WIRE_FIXED64 1
-/* Bytes of a request, uncompressed. */
+/* Maximum size of a request, uncompressed. */
 #define REQUEST_BYTES ((size_t)3 << 20)
 
 struct otlp {

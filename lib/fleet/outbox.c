@@ -22,7 +22,7 @@ static void name_of(const struct outbox_row *row, char name[NAME_SIZE])
 	snprintf(name, NAME_SIZE, NAME_FORMAT, row->id, row->samples, row->lost, row->done);
 }
 
-/* False if the file is not a window. */
+/* Returns false if the file is not a window. */
 static bool parse_name(const char *name, struct outbox_row *row)
 {
 	char again[NAME_SIZE];
@@ -72,7 +72,7 @@ int outbox_open(struct outbox *o, const char *path, struct error *err)
 	int ret;
 
 	o->folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	/* Waits for an earlier process that still sends windows of the folder. */
+	/* Waits for an earlier process that is still sending windows from the folder. */
 	if (o->folder >= 0)
 		flock(o->folder, LOCK_EX);
 	ret = o->folder < 0 ? -errno : find_rows(o);
@@ -112,7 +112,7 @@ void outbox_remove(struct outbox *o, struct outbox_row *row, bool is_lost)
 	o->rows.count--;
 }
 
-/* Returns the oldest window that may be dropped; NULL: none. */
+/* Returns the oldest window that may be dropped; NULL if there is none. */
 static struct outbox_row *oldest(struct outbox *o, bool in_memory)
 {
 	vec_for_each(&o->rows, struct outbox_row *, row) {
@@ -151,7 +151,7 @@ static int copy(int from, int to)
 	return got ? -errno : 0;
 }
 
-/* Writes a file. Returns 0 or a negative errno, and leaves nothing on failure. */
+/* Writes a file. On failure returns a negative errno and leaves no file. */
 static int write_file(const struct outbox *o, const struct outbox_row *row, int from)
 {
 	char name[NAME_SIZE];
@@ -186,7 +186,7 @@ void outbox_add(struct outbox *o, const struct outbox_row *from, int fd, uint64_
 	row.bytes = fstat(fd, &st) ? 0 : (uint64_t)st.st_size;
 	row.done = 0;
 	row.fd = -1;
-	/* The window is being sent already, and its sender was not told so. */
+	/* The replaced window is being sent, and its sender does not know. */
 	if (same && same->id == o->busy) {
 		close(fd);
 		return;

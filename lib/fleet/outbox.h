@@ -26,7 +26,7 @@ struct outbox_limits {
 	uint64_t age_ns; /* maximum age of a window; 0: no limit */
 };
 
-/* Zeroed, but for `limits` and `folder`, is empty. */
+/* Zeroed except for `limits` and `folder`, it is empty. */
 struct outbox {
 	struct outbox_limits limits;
 	int folder; /* descriptor of the folder; -1: none */
@@ -44,13 +44,15 @@ struct outbox {
  */
 int outbox_open(struct outbox *o, const char *path, struct error *err);
 void outbox_release(struct outbox *o);
-/* Takes ownership of a profile; replaces one of the same id. `now_ns`: CLOCK_REALTIME. */
+/*
+ * Takes ownership of a profile; replaces an existing one of the same id. `now_ns`: CLOCK_REALTIME.
+ */
 void outbox_add(struct outbox *o, const struct outbox_row *row, int fd, uint64_t now_ns);
 /* Drops the windows that are too old. */
 void outbox_expire(struct outbox *o, uint64_t now_ns);
-/* Returns the window to send next: newest and oldest in turn. NULL: none. */
+/* Returns the window to send next, alternating between newest and oldest; NULL if there is none. */
 struct outbox_row *outbox_choose(struct outbox *o);
-/* Finds a window; NULL: it was dropped. */
+/* Finds a window; NULL if it was dropped. */
 struct outbox_row *outbox_find(struct outbox *o, uint64_t id);
 /* Opens a profile for reading. Returns a negative errno if it is gone or damaged. */
 int outbox_read(const struct outbox *o, const struct outbox_row *row);

@@ -18,7 +18,7 @@
 static const char program[] = "prof-view";
 static const char grpc[] = "grpc";
 
-/* Returns the next text; NULL, then and on later calls, if it is not terminated. */
+/* Returns the next string; NULL, from then on, if it is not terminated. */
 static const char *take_text(const char **at, const char *end)
 {
 	const char *text = *at;
@@ -74,7 +74,7 @@ bool request_write_text(int fd, const char *text)
 	return request_write(fd, text ? text : "", text ? strlen(text) + 1 : 1);
 }
 
-/* Returns a descriptor from which the request can be read; -1 with errno. */
+/* Returns a descriptor from which the request can be read; -1 with errno set on failure. */
 static int write_request(const struct engine_request *request)
 {
 	int fd = memfd_create("request", MFD_CLOEXEC);
@@ -110,7 +110,7 @@ static void run_child(const char *path, int request, int answer)
 	_exit(1);
 }
 
-/* Reads to the end of file. False: the answer is too large. */
+/* Reads to the end of the file. False if the answer is too large. */
 static bool read_answer(int fd, struct strbuf *answer)
 {
 	char part[16384];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sends requests to an engine from a separate process without privileges, the only part that uses
- * the network. The process runs prof-view, which links the network library.
+ * Sends requests to an engine from a separate unprivileged process, the only one that uses the
+ * network. The process runs prof-view, which links the network library.
  */
 #ifndef PROF_LIB_FLEET_REQUEST_PROCESS_H
 #define PROF_LIB_FLEET_REQUEST_PROCESS_H
@@ -16,10 +16,10 @@ int request_process_send(void *ctx, const struct engine_request *request, struct
 			 struct error *err);
 
 /*
- * Protocol: the process reads a request from standard input: the URL, files of TLS (or empty
- * texts), the timeout in ns, "grpc" or an empty text, headers and an empty text, each terminated,
- * then the body. It writes the status as int32_t, then the answer; or a negative errno, then the
- * error message.
+ * Protocol: the process reads a request from standard input: the URL, TLS files (or empty strings),
+ * the timeout in ns, "grpc" or an empty string, headers and an empty string, each terminated, then
+ * the body. It writes the status as int32_t, then the answer; or a negative errno, then the error
+ * message.
  */
 struct request_message {
 	const char *url;
@@ -31,12 +31,12 @@ struct request_message {
 	size_t size;
 };
 
-/* Writes all bytes. False, with errno, on failure. */
+/* Writes all bytes. Returns false with errno set on failure. */
 bool request_write(int fd, const void *data, size_t size);
-/* Writes a terminated text; NULL is "". */
+/* Writes a terminated string; NULL is "". */
 bool request_write_text(int fd, const char *text);
 
-/* Borrows the text, which is terminated. False: not a valid request. */
+/* Borrows the text, which is terminated. False if it is not a valid request. */
 bool request_message_read(struct request_message *m, const char *text, size_t size);
 
 #endif

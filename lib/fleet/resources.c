@@ -13,7 +13,7 @@
 
 #define UNIT_SUFFIX ".service"
 #define POD "pod"
-/* Characters of a uid, with the four dashes or, for static pods, without. */
+/* Lengths of a uid: with dashes, and, for static pods, without. */
 #define UID_SIZE 36
 #define SHORT_UID_SIZE 32
 #define UNKNOWN_SERVICE "unknown_service:"
@@ -36,7 +36,7 @@ void cgroup_service(const char *path, struct strbuf *service)
 	}
 }
 
-/* Counts the characters of a uid at the beginning of the text. */
+/* Returns the size of the uid at the beginning of the text; 0 if there is none. */
 static size_t uid_size(const char *text)
 {
 	size_t size = 0;
@@ -61,7 +61,7 @@ void cgroup_pod(const char *path, struct strbuf *pod)
 		const char *uid = at + strlen(POD);
 		size_t size = uid_size(uid);
 
-		/* The systemd driver cannot use dashes there. */
+		/* The systemd driver replaces dashes, which it cannot use there. */
 		for (size_t i = 0; i < size; i++)
 			strbuf_addch(pod, uid[i] == '_' ? '-' : uid[i]);
 		if (size)
@@ -75,7 +75,7 @@ enum stated { STATED_CGROUP, STATED_RESOURCE, STATED_COUNT };
 static const char *const told_names[STATED_COUNT] = {
 	[STATED_CGROUP] = "cgroup", [STATED_RESOURCE] = "resource"};
 
-/* A process during the search for its markers. */
+/* A process whose markers are being searched. */
 struct process {
 	uint32_t pid, incarnation;
 	string_id stated[STATED_COUNT];
@@ -109,7 +109,7 @@ static struct process *process_of(struct search *s, const struct profile_thread 
 	return &s->processes.items[id];
 }
 
-/* Returns the schema with that name and one field; NO_SCHEMA: none. */
+/* Returns the schema with that name and one field; NO_SCHEMA if there is none. */
 static schema_id find_schema(const struct profile *p, const char *name)
 {
 	const struct schemas *schemas = &p->markers.schemas;
@@ -140,7 +140,7 @@ static void find_stated(struct search *s, enum stated what)
 	}
 }
 
-/* Names in files of the Firefox Profiler end with the label of the process. */
+/* In files of the Firefox Profiler, names end with the process's label. */
 static char *executable_of(const struct profile *p, const struct profile_thread *thread,
 			   bool has_group)
 {
@@ -154,14 +154,14 @@ static char *executable_of(const struct profile *p, const struct profile_thread 
 	return xstrdup(name);
 }
 
-/* Takes the service out of a process's attributes. NULL: they name none. */
+/* Removes the service from a process's attributes and returns it; NULL if they name none. */
 static char *take_attributes(const char *stated, struct fleet_resource *row)
 {
 	_cleanup_(strbuf_release) struct strbuf others = {0};
 	struct resource resource = {0}, rest = {0};
 	char *service = NULL;
 
-	/* The file is not trusted. */
+	/* The file may contain anything. */
 	resource_parse(&resource, stated, strlen(stated));
 	vec_for_each(&resource.rows, const struct resource_attribute *, attribute) {
 		if (strcmp(attribute->key, RESOURCE_SERVICE_NAME) == 0)
@@ -176,7 +176,7 @@ static char *take_attributes(const char *stated, struct fleet_resource *row)
 	return service;
 }
 
-/* Returns the unit, unless that is one of the container's host. */
+/* Returns the systemd unit, unless it is that of the container's host. */
 static char *find_service(const char *cgroup, const char *container, const char *executable)
 {
 	_cleanup_(strbuf_release) struct strbuf unit = {0};
@@ -266,7 +266,7 @@ static uint64_t weight_of(const struct profile_thread *thread)
 	return weight;
 }
 
-/* Merges all resources smaller than the last one of `max` into one more. */
+/* Merges all resources smaller than the first `max` into one more. */
 static void merge_smallest(struct fleet_resources *r, size_t threads, size_t max)
 {
 	struct fleet_resource other = {.service = xstrdup(RESOURCE_OTHER),
@@ -343,7 +343,7 @@ void fleet_resources_release(struct fleet_resources *r)
 }
 
 /*
- * Finds the threads with samples, and the main threads of the same processes, which have the
+ * Finds the threads with samples, and the main threads of the same processes, which hold the
  * markers.
  */
 static void find_sampled(struct search *s, bool *is_kept)

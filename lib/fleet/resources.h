@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Finds the service, container and program of each process, from its own attributes and its control
- * group. Processes in which all these are equal form one resource.
+ * group. Processes in which all of these are equal form one resource.
  */
 #ifndef PROF_LIB_FLEET_RESOURCES_H
 #define PROF_LIB_FLEET_RESOURCES_H
@@ -10,7 +10,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/model/tables/profile.h"
 
-/* Default limit for resources in a window. */
+/* Default maximum number of resources in a window. */
 #define RESOURCES_MAX 500
 /* Service and program of the merged resources. */
 #define RESOURCE_OTHER "other"
@@ -32,8 +32,8 @@ struct fleet_resources {
 
 /*
  * `service` applies to all processes; NULL: each process has its own, else `fallback`, else one
- * derived from the process. Merges the smallest resources, so that there are at most `max`; 0:
- * RESOURCES_MAX.
+ * derived from the process. Merges the smallest resources into one, so that there are at most
+ * `max`; 0: RESOURCES_MAX.
  */
 void fleet_resources_init(struct fleet_resources *r, const struct profile *p, const char *service,
 			  const char *fallback, size_t max);

@@ -15,7 +15,7 @@
 #include "lib/format/pprof.h"
 #include "lib/format/protobuf.h"
 
-/* Fields of the messages. The fields of requests differ by engine and stand with each. */
+/* Fields of the messages. Those of requests differ by engine and are defined with each. */
 enum { SERIES_LABELS = 1, SERIES_SAMPLES };
 enum { LABEL_SET_LABELS = 1 };
 enum { PAIR_NAME = 1, PAIR_VALUE };
@@ -23,12 +23,12 @@ enum { RAW_PROFILE = 1, RAW_ID };
 enum { PARCA_SERIES = 2, PARCA_NORMALIZED };
 enum { PYROSCOPE_SERIES = 1 };
 
-/* Pyroscope's default limits; that for a burst is 2 MiB. */
+/* Within Pyroscope's default limits; its burst limit is 2 MiB. */
 #define REQUEST_BYTES ((size_t)3 << 19)
 #define SAMPLES_MAX 16000
 #define LABELS_MAX 30
 #define VALUE_MAX 2048
-/* The name of profiles of CPU time in both engines. */
+/* Name of CPU time profiles in both engines. */
 #define PROFILE_NAME "process_cpu"
 #define NO_VALUE UINT8_MAX
 
@@ -42,7 +42,7 @@ struct series {
 	uint64_t size; /* size of the uncompressed profile */
 };
 
-/* All names allow letters, digits and '_' only. */
+/* Names may contain only letters, digits and '_'. */
 static char *word_of(const char *text)
 {
 	char *word = xasprintf("%s%s", isdigit((unsigned char)*text) ? "_" : "", text);
@@ -132,7 +132,7 @@ static int write_profile(void *ctx, struct outfile *out, struct error *err)
 	return 0;
 }
 
-/* Labels of a series; the first of several with a name counts. */
+/* Labels of a series; the first of several with the same name wins. */
 struct labels {
 	struct strings names;
 	struct strbuf pairs;
@@ -172,7 +172,7 @@ static void write_labels(struct collector *c, uint32_t resource, bool is_set, st
 	strbuf_release(&l.pairs);
 }
 
-/* Writes an id in the canonical text form that the server parses. */
+/* Writes an id in the canonical form that the server parses. */
 static void write_id(struct collector *c, size_t first, struct strbuf *out)
 {
 	static const uint8_t ends[] = {4, 6, 8, 10, COLLECTOR_ID_SIZE};
@@ -188,7 +188,7 @@ static void write_id(struct collector *c, size_t first, struct strbuf *out)
 	strbuf_release(&text);
 }
 
-/* Adds the sums [first, end) of one resource, and their uncompressed size. */
+/* Adds the sums [first, end) of one resource. Returns their uncompressed size. */
 static int write_series(struct collector *c, size_t first, size_t end, uint32_t field,
 			bool is_parca, uint64_t *size, struct strbuf *out, struct error *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Messages of engines that accept pprof: one series for each resource, made of labels and a
+ * Messages of engines that accept pprof: one series for each resource, consisting of labels and a
  * profile. Both engines reject duplicate labels and sample names that are not words.
  */
 #ifndef PROF_LIB_FLEET_SERIES_H

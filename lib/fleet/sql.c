@@ -50,7 +50,7 @@ bool sql_is_name(const char *text)
 	return true;
 }
 
-/* Suffix of the table with one server's part of a cluster's rows. */
+/* Suffix of the table that holds one server's part of a cluster's rows. */
 #define LOCAL_SUFFIX "_local"
 
 struct table {
@@ -151,7 +151,7 @@ static int make_database(const struct engine *e, struct error *err)
 }
 
 /*
- * Creates a table, or in a cluster this server's part of it and a distributed table over all parts.
+ * Creates a table; in a cluster, this server's part of it and a distributed table over all parts.
  */
 static int make_table(const struct engine *e, const struct table *t, const char *cluster,
 		      struct error *err)

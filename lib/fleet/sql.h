@@ -10,7 +10,7 @@
 #include "lib/fleet/engine.h"
 #include "lib/fleet/fleet_url.h"
 
-/* Appends a quoted literal: every byte but letters, digits and a few others as \xHH. */
+/* Appends a quoted literal: all bytes except letters, digits and a few others as \xHH. */
 void sql_add_text(struct strbuf *sql, const char *text, size_t size);
 /* Returns true if the name needs no quotes: at most 64 letters, digits and _. */
 bool sql_is_name(const char *text);
@@ -38,7 +38,7 @@ int schema_check(const struct engine *e, struct error *err);
  * host, start_ns, end_ns, labels, ticks, waits, lost, guessed, unnamed.
  */
 void sql_add_windows(struct strbuf *sql, const struct fleet_filter *f);
-/* Appends a statement whose result is 1 if the windows' samples have no duplicate rows. */
+/* Appends a statement whose result is 1 if the windows' samples contain no duplicate rows. */
 void sql_add_is_once(struct strbuf *sql, const struct fleet_filter *f);
 /*
  * Appends the selection of the windows' samples, without duplicates. `is_once`: there are known to

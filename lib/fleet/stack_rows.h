@@ -41,14 +41,14 @@ struct stack_rows {
 	uint32_t *of_stacks; /* by stack_id, with NO_STACK last: row plus 1, or 0 */
 	VEC(struct stack_row) rows;
 	struct index index; /* index of keys */
-	struct strbuf text; /* row under construction */
+	struct strbuf text; /* row being built */
 };
 
 void stack_rows_init(struct stack_rows *s, const struct profile *p);
 void stack_rows_release(struct stack_rows *s);
-/* Returns the number of the stack's row, new or old. */
+/* Returns the number of the stack's row, adding it if new. */
 uint32_t stack_rows_intern(struct stack_rows *s, stack_id stack);
-/* Appends the row in the form of RowBinary. */
+/* Appends the row in RowBinary format. */
 void stack_rows_write(struct stack_rows *s, uint32_t row, struct strbuf *out);
 
 #endif

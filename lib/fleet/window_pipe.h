@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Messages about windows of a running recording, between its processes: recorder ─► converter ─► a
- * pusher for each engine. Sockets are SOCK_SEQPACKET. A receiver peeks at a message, answers it,
- * and only then removes it, so that another process can take over.
+ * Messages about windows of a running recording, between its processes: recorder ─► converter ─►
+ * one pusher per engine. Sockets are SOCK_SEQPACKET. A receiver peeks at a message, answers it, and
+ * only then removes it, so that another process can take over.
  */
 #ifndef PROF_LIB_FLEET_WINDOW_PIPE_H
 #define PROF_LIB_FLEET_WINDOW_PIPE_H
@@ -16,7 +16,7 @@
 
 /* A window on its way to an engine: a profile, whose descriptor comes with the message. */
 struct push_job {
-	/* Start of the window in ns since the Unix epoch; 0: only request the report. */
+	/* Start of the window in ns since the Unix epoch; 0: only requests a report. */
 	uint64_t id;
 	uint64_t samples;
 	uint64_t lost; /* samples lost before the window and not counted in the profile */
@@ -36,7 +36,7 @@ struct push_report {
 
 /* Makes a pair of sockets. Returns 0 or a negative errno. */
 int window_pipe_new(int ends[2]);
-/* Sends a message with a descriptor; fd -1: without. Returns 0 or a negative errno. */
+/* Sends a message with a descriptor; fd -1: none. Returns 0 or a negative errno. */
 int window_pipe_send(int socket, const void *message, size_t size, int fd);
 /*
  * Waits for a message of `size` bytes and leaves it in the socket. *fd, owned by the caller,

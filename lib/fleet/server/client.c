@@ -15,7 +15,7 @@
 struct taking {
 	struct strbuf *answer;
 	size_t max;
-	bool is_whole; /* a larger answer is a failure */
+	bool is_whole; /* an answer over the limit is a failure */
 };
 
 static size_t take(char *data, size_t unit, size_t count, void *ctx)

@@ -14,7 +14,10 @@ struct client_request {
 	const char *const *headers; /* "Name: value" lines, NULL-terminated */
 	const void *body; /* NULL: no body */
 	size_t size;
-	/* Limit for the answer, in bytes; a longer one is a failure. 0: keep only its beginning. */
+	/*
+	 * Maximum size of the answer, in bytes; a longer answer is a failure. 0: keep only its
+	 * beginning.
+	 */
 	size_t answer_max;
 	/* Called about once a second during the request; true cancels it. NULL: never cancelled. */
 	bool (*is_over)(void *ctx);
@@ -32,11 +35,11 @@ struct client_request {
 	uint64_t *retry_after_s; /* receives Retry-After, 0 if not given; may be NULL */
 };
 
-/* Loads in advance all that the first request would load. */
+/* Loads everything that the first request would load. */
 void client_prepare(void);
 /*
- * Returns the HTTP status, and the body in `answer`. Follows no redirection. Negative, with err, if
- * there is no answer: the network failed, or the server is not authentic.
+ * Returns the HTTP status, and the body in `answer`. Follows no redirection. Returns a negative
+ * errno with err if there is no answer: the network failed, or the server is not authentic.
  */
 int client_send(const struct client_request *request, struct strbuf *answer, struct error *err);
 

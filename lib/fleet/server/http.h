@@ -8,10 +8,10 @@
 
 #include "lib/base/vec.h"
 
-/* Bytes of a request's body; a server refuses more. */
+/* Maximum size of a request's body; a server refuses more. */
 #define HTTP_BODY_MAX ((size_t)4 << 20)
 
-/* All borrowed; headers are NULL if none. */
+/* Everything is borrowed; missing headers are NULL. */
 struct http_request {
 	const char *method;
 	const char *path; /* percent-decoded path without the query */
@@ -25,7 +25,7 @@ struct http_header {
 	char *name, *value; /* owned */
 };
 
-/* A zeroed one is empty, and has no status. */
+/* A zeroed struct is empty and has no status. */
 struct http_response {
 	unsigned int status;
 	VEC(struct http_header) headers;
@@ -44,7 +44,7 @@ void http_response_take(struct http_response *r, unsigned int status, const char
 
 /*
  * Parses "bytes=A-B", "bytes=A-" and "bytes=-N" for a body of `size` bytes. Returns 206 and the
- * part, 416, or 200 if there is no range or one to be ignored.
+ * part, 416, or 200 if there is no range or it should be ignored.
  */
 unsigned int http_range(const char *header, uint64_t size, uint64_t *offset, uint64_t *length);
 

@@ -24,12 +24,12 @@
 
 /*
  * Connections of a server. Idle clients cannot shut out others: a connection that sends no request
- * head ends after some seconds, and the oldest of these at once if there are many.
+ * head is closed after some seconds, and the oldest of these at once if there are many.
  */
 
-/* Time for the head of a request. */
+/* Time limit for the head of a request. */
 #define CONNECTION_HEAD_NS 5000000000ull
-/* Limit for connections whose request has not been admitted. */
+/* Maximum number of connections whose request has not been admitted. */
 #define CONNECTIONS_WAITING_MAX 128
 
 enum connection_state {
@@ -73,14 +73,14 @@ static void connections_free(struct connections *c)
 	free(c);
 }
 
-/* The server's thread finds the end of the stream, and closes the socket. */
+/* The server's thread then reads the end of the stream and closes the socket. */
 static void shut_down(struct connection *connection)
 {
 	connection->is_down = true;
 	shutdown(connection->fd, SHUT_RDWR);
 }
 
-/* Returns true if the client has to act. Unread bytes are the server's delay. */
+/* True if the client's turn is next. Unread bytes mean that the server is late. */
 static bool is_waiting(const struct connection *connection)
 {
 	int unread = 0;
@@ -107,8 +107,8 @@ static void drop_oldest(struct connections *c)
 }
 
 /*
- * Adds a socket, which is borrowed until connections_remove(). Shuts down the oldest one that
- * waits if there are too many.
+ * Adds a socket, which is borrowed until connections_remove(). If too many are waiting, shuts down
+ * the oldest of them.
  */
 static struct connection *connections_add(struct connections *c, int fd, uint64_t now)
 {
@@ -163,14 +163,13 @@ static void connections_evict(struct connections *c, uint64_t now)
 /* Above CONNECTIONS_WAITING_MAX, so that clients with a request are accepted. */
 #define CONNECTIONS_MAX 1024
 /*
- * Limit for bytes of bodies and answers in memory; further requests are rejected until there is
- * room.
+ * Maximum size of bodies and answers in memory; further requests are rejected until there is room.
  */
 #define BYTES_MAX ((size_t)48 << 20)
 #define EVICT_MS 250
 /* Room for the headers of a request. */
 #define CONNECTION_BYTES ((size_t)32 << 10)
-/* Connections without progress end, even if the server is the slow side. */
+/* Connections without progress end after this time, even if the server is the slow side. */
 #define TIMEOUT_S 60u
 
 struct server {
@@ -188,7 +187,7 @@ struct server {
 struct exchange {
 	struct strbuf body;
 	bool is_too_large;
-	size_t bytes; /* bytes counted for the request */
+	size_t bytes; /* bytes charged to the request */
 };
 
 static struct connection *connection_of(struct MHD_Connection *connection)
@@ -203,7 +202,7 @@ static void set_state(struct server *s, struct MHD_Connection *connection,
 	connections_set(s->connections, connection_of(connection), state, clock_monotonic_ns());
 }
 
-/* Counts bytes for an exchange until it ends. */
+/* Charges bytes to an exchange until it ends. */
 static void count_bytes(struct server *s, struct exchange *x, size_t bytes)
 {
 	x->bytes += bytes;
@@ -254,7 +253,7 @@ static struct http_request describe(struct MHD_Connection *connection, const cha
 	};
 }
 
-/* Rejects a request that can be rejected without its body, which stays unread. */
+/* Rejects a request that can be rejected without reading its body. */
 static enum MHD_Result begin(struct server *s, struct MHD_Connection *connection, const char *url,
 			     const char *method, struct exchange *x)
 {

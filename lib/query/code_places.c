@@ -7,9 +7,9 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 
-/* Limits the functions of a name that are shown, against malicious input. */
+/* Maximum number of functions shown for a name, against malicious input. */
 #define FUNCTIONS_MAX 16
-/* Bytes after the last place of a function whose size is unknown. */
+/* Bytes shown after the last place of a function of unknown size. */
 #define BYTES_AFTER 16
 
 static bool is_wanted(const struct profile *p, const struct frame *frame, symbol_id symbol)
@@ -57,7 +57,7 @@ static struct code_place *find_place(const struct code_places *places, uint64_t 
 				  : NULL;
 }
 
-/* Weight counts at the interrupted instruction, and at calls that have not returned. */
+/* Counts weight at the interrupted instruction, and at calls that have not returned. */
 static void weigh(struct code_places *places, const struct query *q)
 {
 	const struct profile *p = q->profile;

@@ -15,7 +15,7 @@
 #include "lib/query/heaviest_names.h"
 #include "lib/query/keys.h"
 
-/* Weighs runs, as a whole and by rows common to both sides. */
+/* Weights of runs, as a whole and by rows common to both sides. */
 
 /* A row's name and place, in the table's own strings. */
 struct run_row {
@@ -43,11 +43,11 @@ struct run_weights {
 	struct strings texts;
 	VEC(struct run_row) rows;
 	struct index index; /* index of rows */
-	VEC(struct run_weight) weights; /* unordered; several for one row and run */
+	VEC(struct run_weight) weights; /* unordered; may contain several for one row and run */
 	VEC(struct run_total) runs[SIDE_COUNT];
 };
 
-/* A row in one run, before places of both sides are matched. */
+/* A row in one run, before the places of both sides are matched. */
 struct entry {
 	string_id name, place;
 	uint32_t run;
@@ -193,7 +193,7 @@ static bool has_waits(const struct query *q)
 	return weight;
 }
 
-/* Adds the CPU time of samples of waits: it was used before the wait, since the last tick. */
+/* Adds the CPU time in samples of waits, which was used before the wait, since the last tick. */
 static int add_waits(struct query *q, struct query_filter *filter, struct error *err)
 {
 	struct query with_waits;
@@ -235,7 +235,7 @@ static int add_run(struct gatherer *g, const struct query_run *run, struct error
 	return 0;
 }
 
-/* Finds the sides that have each place: a bit set by string_id. */
+/* Finds the sides that have each place: a bit per side, by string_id. */
 static uint8_t *find_sides(const struct gatherer *g)
 {
 	uint8_t *sides = xcalloc(g->w->texts.rows.count + 1, sizeof(*sides));
@@ -269,7 +269,7 @@ static uint32_t intern_row(struct run_weights *w, const struct run_row *row)
 }
 
 /*
- * Matches functions of a place on one side only by name: the other side is another build, of
+ * Matches functions by name alone if their place exists on one side only: there, the module has
  * another name.
  */
 static void match(struct gatherer *g)
@@ -314,7 +314,7 @@ static int add_side(struct gatherer *g, int side, const struct query_runs *runs,
 	return 0;
 }
 
-/* Zeroed is empty. -ENODATA: a run has no selected sample. */
+/* Zeroed is empty. -ENODATA if a run has no selected sample. */
 static int run_weights_make(struct run_weights *w, const struct query_runs *a,
 			    const struct query_runs *b, const struct query_filter *filter,
 			    enum query_by by, struct error *err)
@@ -366,7 +366,7 @@ static double mean(struct sample_values values)
 }
 
 /*
- * Widens an interval of a log ratio, or of a share, by the assumed noise if there is one run a
+ * Widens an interval of a log ratio, or of a share, by the assumed noise if there is one run per
  * side.
  */
 static struct interval assume(struct interval i, double noise, double sampling, double alpha)
@@ -401,7 +401,7 @@ static int set_times(struct comparison *c, const struct query_runs *const *sides
 	return 0;
 }
 
-/* The standard error of the CPU time's log ratio. */
+/* Returns the standard error of the CPU time's log ratio. */
 static double cpu_error(const struct comparison *c, double noise)
 {
 	struct sample_values a = values_of(c->cpu_ms, c->runs, SIDE_A);
@@ -504,7 +504,7 @@ static void compare_shares(struct comparison *c, double noise)
 		c->rows.items[i].share = shares[i];
 }
 
-/* With one run a side, estimates the error from the counts of samples. */
+/* Estimates the error from sample counts if there is one run per side. */
 static void assume_row(struct comparison_row *row, const struct comparison *c, double noise)
 {
 	double a = row->share.weights[SIDE_A][0], b = row->share.weights[SIDE_B][0];
@@ -519,8 +519,8 @@ static void assume_row(struct comparison_row *row, const struct comparison *c, d
 }
 
 /*
- * Returns the probability of such a difference in time by chance: from the dispersion of the row's
- * share, which is more precise than the row's few times, and the error of the CPU time.
+ * Returns the p-value of a difference in time, from the dispersion of the row's share, which is
+ * more precise than the row's few times, and the error of the CPU time.
  */
 static double p_of_time(const struct comparison *c, const struct comparison_row *row)
 {
@@ -545,8 +545,8 @@ static double p_of_time(const struct comparison *c, const struct comparison_row 
 }
 
 /*
- * A share also differs because others do: if one function takes longer, the shares of all others
- * fall. So the time must differ as well, and in the same direction.
+ * A share also differs if other rows do: when one function takes longer, the shares of all others
+ * fall. So the time must differ as well, in the same direction.
  */
 static bool row_differs(const struct comparison_row *row, const struct comparison *c, double time_p,
 			double noise)
@@ -607,7 +607,7 @@ static int compare_rows(const void *a, const void *b)
 	return order ? order : strcmp(x->place ? x->place : "", y->place ? y->place : "");
 }
 
-/* Returns the maximum over all runs of the minimum weight of a sample. */
+/* Returns the largest minimum sample weight of all runs. */
 static double sample_weight_of(const struct query_runs *const *sides)
 {
 	uint64_t most = 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Compares the runs of two sides. CPU or wall time of whole runs decides whether B is slower;
- * shares of samples in functions or other keys decide in which rows.
+ * shares of samples by function or another key show in which rows.
  */
 #ifndef PROF_LIB_QUERY_COMPARISON_H
 #define PROF_LIB_QUERY_COMPARISON_H
@@ -24,7 +24,7 @@ struct comparison_options {
 	enum query_by by;
 	bool is_wall; /* compare wall time; otherwise CPU time */
 	/*
-	 * Assumed variation between runs if there is one run a side, 0.03 for 3 %; negative:
+	 * Assumed variation between runs if there is one run per side, 0.03 for 3 %; negative:
 	 * unknown.
 	 */
 	double noise;

@@ -45,10 +45,10 @@ void row_copy_meta(struct profile *into, const struct profile *from, uint64_t of
 struct row_copier {
 	struct profile *into;
 	const struct profile *from;
-	/* New ids by old, or NOT_COPIED. */
+	/* New ids by old id, or NOT_COPIED. */
 	uint32_t *strings, *modules, *funcs, *symbols, *files, *schemas;
 	struct index modules_index; /* index of the new profile's modules */
-	uint32_t categories[UINT8_MAX + 1]; /* new id by old; subcategories stay */
+	uint32_t categories[UINT8_MAX + 1]; /* new id by old id; subcategories stay */
 };
 
 static uint32_t *new_map(size_t count)
@@ -127,7 +127,7 @@ static bool module_equal(const void *table, uint32_t id, const void *key)
 	       memcmp(row->build_id, wanted->build_id, sizeof(row->build_id)) == 0;
 }
 
-/* Files of several profiles are the same if name and build id are equal. */
+/* Modules of several profiles are the same if name and build id are equal. */
 static module_id copy_module(struct row_copier *c, module_id id)
 {
 	struct profile *into = c->into;
@@ -280,7 +280,7 @@ static uint8_t copy_category(struct row_copier *c, uint8_t id)
 	return (uint8_t)c->categories[id];
 }
 
-/* True if the stack's frame is inlined into its shown caller's. */
+/* True if the stack's frame is inlined into the frame of its shown caller. */
 static bool is_inlined(const struct profile *p, const struct query *q, stack_id id)
 {
 	const struct frame *frame = &p->frames.rows.items[p->stacks.rows.items[id].frame], *caller;

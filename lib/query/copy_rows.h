@@ -13,7 +13,7 @@ void row_copier_free(struct row_copier *c);
 
 /* Returns the new id. NO_STRING stays NO_STRING. */
 string_id row_copier_string(struct row_copier *c, string_id id);
-/* Does the same for a string that is a list of texts. */
+/* Does the same for a list of terminated strings. */
 string_id row_copier_list(struct row_copier *c, string_id id);
 /* Returns NO_SCHEMA if a different schema has its name, or there are too many. */
 schema_id row_copier_schema(struct row_copier *c, schema_id id);
@@ -28,7 +28,7 @@ frame_id row_copier_frame(struct row_copier *c, frame_id id);
 stack_id *row_copier_stacks(struct row_copier *c, const struct query *q, bool *is_used);
 
 /*
- * Copies properties of the whole recording: always the end; all others from the first profile only;
+ * Copies properties of the whole recording: always the end; others from the first profile only;
  * lines about the recording only if there is a single profile.
  */
 void row_copy_meta(struct profile *into, const struct profile *from, uint64_t offset_ns,

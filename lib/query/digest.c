@@ -22,7 +22,7 @@ struct finder {
 	uint32_t *lines; /* by key */
 	uint32_t path[QUERY_TREE_DEPTH];
 	size_t path_size;
-	uint8_t origin; /* of steps */
+	uint8_t origin; /* origin of the steps */
 	uint32_t end; /* node of the path's last step */
 	uint8_t *place_of_node; /* 1: below the end; 2: below a branch */
 	size_t branches;
@@ -54,7 +54,7 @@ static void add_step(struct finder *f, uint32_t node, unsigned int depth)
 	vec_push(&f->a->steps, (struct hot_step){of->key, f->lines[of->key], depth, of->total});
 }
 
-/* True if the node has most of the weight of its caller, and enough of all. */
+/* True if the node has most of its caller's weight, and a large enough share of the total. */
 static bool leads_on(const struct finder *f, uint32_t node)
 {
 	const struct query_node *of = &f->tree.nodes.items[node];
@@ -88,8 +88,8 @@ static void find_path(struct finder *f)
 }
 
 /*
- * Adds the functions that hold much of the weight below a node: those of the steps' origin, through
- * others, and the direct callees of the path's end.
+ * Adds the functions that hold much of the weight below a node: those of the steps' origin, however
+ * deep, and the direct callees of the path's end.
  */
 static void add_branches(struct finder *f, uint32_t node, unsigned int depth)
 {
@@ -200,7 +200,7 @@ static void find_hot_path(struct finder *f)
 	const struct query_tree_options options = {
 		.by = QUERY_BY_FUNCTION,
 		.keys = &f->a->keys,
-		/* Sorts only the nodes that can be shown. */
+		/* Sort only the nodes that can be shown. */
 		.min_weight = (uint64_t)(BRANCH_SHARE * (double)f->q->weight),
 	};
 
@@ -242,7 +242,7 @@ static uint32_t line_of_stack(const struct profile *p, stack_id stack)
 	return p->frames.rows.items[p->stacks.rows.items[stack].frame].line;
 }
 
-/* Weight that a pair of keys, or a key and a kind, has by one stack. */
+/* Weight of a pair of keys, or of a key and a kind, in one stack. */
 struct share_of_pair {
 	uint64_t pair;
 	uint64_t weight;
@@ -263,7 +263,7 @@ static int compare_pairs(const void *a, const void *b)
 	return result ? result : compare_u64(x->stack, y->stack);
 }
 
-/* Sums up equal pairs; each keeps its heaviest stack. */
+/* Sums up equal pairs, keeping the heaviest stack of each. */
 static void sum_pairs(struct pairs *pairs)
 {
 	size_t kept = 0;
@@ -325,7 +325,7 @@ static void find_functions(struct finder *f, size_t wanted)
 	vec_release(&pairs.rows);
 }
 
-/* Returns the innermost stack of a wait that is code. */
+/* Returns the innermost stack of a wait that is not a label. */
 static stack_id without_label(const struct query *q, stack_id stack)
 {
 	const struct profile *p = q->profile;
@@ -336,7 +336,7 @@ static stack_id without_label(const struct query *q, stack_id stack)
 	return stack;
 }
 
-/* Waits of an event loop and sleeps must alternate that often in a thread for it to be a loop. */
+/* A thread has an event loop if waits for events and sleeps alternate at least this often. */
 #define LOOP_CHANGES 4
 
 enum loop_wait {
@@ -345,13 +345,13 @@ enum loop_wait {
 	LOOP_SLEEP,
 };
 
-/* Sleeps of one thread, until it is known whether it has an event loop. */
+/* Sleeps of one thread, held until it is known whether the thread has an event loop. */
 struct loop_finder {
-	uint8_t *kinds; /* by stack_id: enum loop_wait, of the innermost frame */
-	struct pairs sleeps; /* of threads with event loops; `pair` is not set */
+	uint8_t *kinds; /* by stack_id: enum loop_wait, according to the innermost frame */
+	struct pairs sleeps; /* those of threads with event loops; `pair` is not set */
 	size_t begin; /* first of `sleeps` of the current thread */
 	thread_id thread;
-	uint8_t last; /* enum loop_wait of its last wait */
+	uint8_t last; /* enum loop_wait of the thread's last wait */
 	uint32_t changes;
 };
 
@@ -430,7 +430,7 @@ static void add_places(struct finder *f, const struct query *waits, struct pairs
 		      compare_places);
 }
 
-/* Waits by the user's functions that led to them, and those of threads without such functions. */
+/* Waits by the user's functions that led to them, and waits of threads without such functions. */
 struct wait_finder {
 	struct finder *f;
 	const struct query *waits;
@@ -449,7 +449,7 @@ static void add_wait(struct wait_finder *w, stack_id id, uint64_t weight, bool i
 		 ((struct share_of_pair){pair, weight, at}));
 }
 
-/* Prefers waits below the user's code: helper threads of a runtime wait all the time. */
+/* Prefers waits below the user's code, because helper threads of a runtime wait all the time. */
 static void add_waits(struct finder *f, const struct query *waits, const struct loop_finder *l)
 {
 	_cleanup_free_ stack_id *callers = find_callers(f, waits, ORIGIN_RUNTIME);

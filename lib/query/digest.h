@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Short answers to "where did the time go": the hot path, the heaviest functions with the user's
- * function that calls them, and the places where threads were blocked. Origins of code tell the
- * user's functions from those of libraries (lib/model/meaning/origin.h).
+ * function that calls them, and the places where threads were blocked. Origins of code distinguish
+ * the user's functions from those of libraries (lib/model/meaning/origin.h).
  */
 #ifndef PROF_LIB_QUERY_DIGEST_H
 #define PROF_LIB_QUERY_DIGEST_H
@@ -14,7 +14,7 @@
 
 /* A function of the hot path, or of a branch at its end. */
 struct hot_step {
-	uint32_t key; /* of digest.keys */
+	uint32_t key; /* key in digest.keys */
 	uint32_t line; /* as in query_row */
 	unsigned int depth; /* 0: on the path; 1: a branch; 2: a branch of a branch … */
 	uint64_t total;
@@ -22,21 +22,22 @@ struct hot_step {
 
 /* Weight in a module at the end of the hot path, without the branches. */
 struct hot_module {
-	string_id module; /* of keys.texts; NO_STRING: unknown */
+	string_id module; /* string in keys.texts; NO_STRING: unknown */
 	uint64_t weight;
 };
 
 struct heavy_function {
 	const struct query_row *row; /* borrowed from the table */
-	uint32_t caller; /* key of the user's function with most of its weight; or DIGEST_NO_KEY */
+	/* key of the user's function that contributes most of the weight; or DIGEST_NO_KEY */
+	uint32_t caller;
 	uint32_t caller_line;
 };
 
 struct wait_place {
-	uint32_t key; /* the user's innermost function, otherwise the innermost one */
+	uint32_t key; /* the user's innermost function, or else the innermost one */
 	uint32_t line;
-	uint8_t category, subcategory; /* of the wait */
-	bool is_sleep; /* of a thread that also waits for events: its event loop stood still */
+	uint8_t category, subcategory; /* category of the wait */
+	bool is_sleep; /* the thread also waits for events, so its event loop stood still */
 	uint64_t weight; /* ticks of the clock */
 };
 
@@ -44,25 +45,25 @@ struct digest {
 	struct query_keys keys;
 	struct query_table table; /* by function */
 	/*
-	 * The path begins at the outermost function and goes on while one callee has more than half
-	 * of its caller's weight, and a quarter of all. Steps are functions of the best origin that
-	 * it reaches, each once.
+	 * The path begins at the outermost function and continues as long as one callee has more
+	 * than half of its caller's weight, and a quarter of the total. Steps are functions of the
+	 * best origin on the path, each once.
 	 */
 	VEC(struct hot_step) steps; /* the path, then the branches in display order */
 	VEC(struct hot_step) beside; /* functions of that origin that the path passes by */
 	VEC(struct hot_module) modules; /* by descending weight */
-	VEC(struct heavy_function) functions; /* as many of the table's first rows as wanted */
+	VEC(struct heavy_function) functions; /* the requested number of the table's first rows */
 	/*
-	 * Blocked threads below the user's code, or all if it is not known, and sleeps of event
-	 * loops; by descending weight.
+	 * Places where threads were blocked, by the user's functions, or by all functions if none
+	 * is the user's, and sleeps of event loops; by descending weight.
 	 */
 	VEC(struct wait_place) waits;
 	uint64_t blocked; /* weight of all these places */
 };
 
 /*
- * Branches and functions beside the path have at least 10 % of the weight. `filter` is that of the query, which must outlive the
- * digest.
+ * Branches and functions beside the path have at least 10 % of the weight. `filter` is the query's,
+ * which must outlive the digest.
  */
 void digest_make(struct digest *a, const struct query *q, const struct query_filter *filter,
 		 enum query_order order, size_t functions);

@@ -11,9 +11,9 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 
-/* The lost samples are unknown. */
+/* Above this share of lost samples, the lost ones could change the result. */
 #define LOST_MAX 0.01
-/* Unnamed functions cannot be matched between builds. */
+/* Maximum share of unnamed functions, which cannot be matched between builds. */
 #define UNNAMED_MAX 0.1
 #define UNNAMED_DIFFERENCE_MAX 0.05
 
@@ -190,7 +190,7 @@ void comparable_release(struct comparable *c)
 	vec_release(&c->warnings);
 }
 
-/* More is impractical. */
+/* Larger numbers are impractical. */
 #define MORE_RUNS_MAX 10000
 
 const char *const verdict_names[VERDICT_COUNT] = {
@@ -206,7 +206,7 @@ void gate_release(struct gate *g)
 	vec_release(&g->rules);
 }
 
-/* Parses "NAME=2%". False for other forms. */
+/* Parses "NAME=2%". False for any other form. */
 static bool parse_rule(const char *text, struct gate_rule *rule)
 {
 	const char *equals = strrchr(text, '=');
@@ -232,7 +232,7 @@ int gate_parse(struct gate *g, const char *text, struct error *err)
 {
 	const char *start = text, *end = text;
 
-	/* A name may contain commas: the part up to the first one is then no rule. */
+	/* A name may contain commas: the part before the first comma is then not a rule. */
 	while (*start) {
 		_cleanup_free_ char *piece = NULL;
 		struct gate_rule rule;
@@ -263,15 +263,15 @@ static enum verdict judge(const struct interval *i, double margin)
 	return i->high < margin ? VERDICT_PASSED : VERDICT_INCONCLUSIVE;
 }
 
-/* Returns the larger side's count: pairs, or runs a side. */
+/* Returns the larger count of both sides: pairs, or runs per side. */
 static size_t count_of(const struct comparison *c)
 {
 	return c->runs[SIDE_A] > c->runs[SIDE_B] ? c->runs[SIDE_A] : c->runs[SIDE_B];
 }
 
 /*
- * Returns the runs needed to shrink the interval to above 0, or to below the margin, if the
- * estimate is right. The interval is symmetric on the scale of `distance`.
+ * Returns the number of runs needed to shrink the interval to above 0, or to below the margin,
+ * assuming the estimate is right. The interval is symmetric on the scale of `distance`.
  */
 static size_t count_more(const struct comparison *c, const struct interval *i, double distance)
 {
@@ -297,7 +297,7 @@ static struct gate_result judge_total(const struct comparison *c, double margin)
 	return result;
 }
 
-/* Judges a row. One of many must also be significant after adjustment. */
+/* Judges a row. One row of many must also be significant after adjustment. */
 static struct gate_result judge_row(const struct comparison *c, const struct comparison_row *row,
 				    double margin, bool is_one_of_many)
 {
@@ -305,7 +305,7 @@ static struct gate_result judge_row(const struct comparison *c, const struct com
 	struct gate_result result = {.row = row, .verdict = judge(i, margin)};
 	bool is_slower = row->differs && row->share.estimate > 0;
 
-	/* A new row has no base time for a margin. */
+	/* A new row has no base time to which a margin could apply. */
 	if (row->mark == COMPARISON_NEW && is_slower && !c->is_single)
 		result.verdict = VERDICT_REGRESSION;
 	else if (result.verdict == VERDICT_REGRESSION && is_one_of_many && !is_slower)
@@ -325,7 +325,7 @@ static bool has_own_rule(const struct gate *g, const struct comparison_row *row)
 	return false;
 }
 
-/* Finds the row with the worst verdict; among equals, with the largest increase. */
+/* Finds the row with the worst verdict; among equal verdicts, the one with the largest increase. */
 static struct gate_result judge_any(const struct gate *g, const struct comparison *c, double margin)
 {
 	struct gate_result worst = {.verdict = VERDICT_PASSED};

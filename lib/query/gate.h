@@ -7,7 +7,7 @@
 #include "lib/query/comparison.h"
 #include "lib/query/runs.h"
 
-/* Decides whether two sides are comparable, and lists differences besides the program. */
+/* Tells whether two sides are comparable, and lists differences besides the program. */
 
 struct comparable {
 	VEC(char *) refusals; /* reasons that rule out a comparison; owned */

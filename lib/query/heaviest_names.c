@@ -13,7 +13,7 @@ static string_id name_of(const struct query_table *table, size_t row)
 	return table->keys->by == QUERY_BY_THREAD ? key->thread : key->process;
 }
 
-/* Threads may have equal names. */
+/* Different threads may have equal names. */
 static bool is_repeated(const struct query_table *table, size_t row)
 {
 	for (size_t i = 0; i < row; i++) {
@@ -38,7 +38,7 @@ static void list_names(const struct query *q, enum query_by by, struct strbuf *n
 	query_table_release(&table);
 }
 
-/* False if there are no names. */
+/* Returns false if there are no names. */
 static bool hint(struct error *err, const struct profile *p, const struct query_filter *filter,
 		 enum query_by by)
 {

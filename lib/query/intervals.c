@@ -4,7 +4,7 @@
 #include <float.h>
 #include <math.h>
 
-/* Some multiples of the root of the largest parameter. */
+/* Maximum number of steps: several times the root of the largest parameter. */
 #define STEPS_MAX 20000
 #define BISECTIONS_MAX 200
 /* The asymptotic series of trigamma() is exact to double precision from here on. */
@@ -161,7 +161,7 @@ static double as_it_is(double value)
 	return value;
 }
 
-/* Moments of the values on a scale: their logarithms, or themselves. */
+/* Moments of the values, or of their logarithms. */
 static struct moments moments_of(struct sample_values values, double (*scale)(double))
 {
 	struct moments m = {.variance = NAN};
@@ -187,12 +187,12 @@ struct interval interval_paired(struct sample_values a, struct sample_values b, 
 	return interval_of(mean, sqrt(squares / (count - 1) / count), count - 1, alpha);
 }
 
-/* Welch's degrees of freedom; each variance is that of a mean. */
+/* Welch's degrees of freedom; both variances are of means. */
 static double welch_df(double a, size_t a_count, double b, size_t b_count)
 {
 	double sum = a + b;
 
-	/* Without variance, take the maximum. */
+	/* Without variance, use the maximum. */
 	if (sum == 0)
 		return (double)(a_count + b_count) - 2;
 	return sum * sum / (a * a / ((double)a_count - 1) + b * b / ((double)b_count - 1));

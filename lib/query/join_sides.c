@@ -113,7 +113,10 @@ static bool key_equal(const void *table, uint32_t id, const void *key)
 	return row->name == wanted->name && row->place == wanted->place;
 }
 
-/* A front-end shows one module and one source: none for two modules, B's for two sources. */
+/*
+ * A front-end shows one module and one source per function: none if the modules differ, and B's
+ * source if the sources differ.
+ */
 static void add_to(struct joiner *j, struct func *into, const struct func *func, uint8_t sides)
 {
 	const struct modules *modules = &j->p->modules;
@@ -139,7 +142,7 @@ static void join(struct joiner *j)
 		uint32_t found;
 
 		j->joined[i] = i;
-		/* An address has no meaning in the other build. */
+		/* An address means nothing in the other build. */
 		if (!j->sides[i] || !funcs->rows.items[i].is_named)
 			continue;
 		found = index_find(&j->index, hash, key_equal, j, key);
@@ -178,13 +181,13 @@ static void join_functions(struct profile *p)
 
 static const char *const side_names[SIDE_COUNT] = {"A", "B"};
 
-/* The new profile's number of the only event, if it is not the clock. */
+/* Number in the new profile of the only event, unless it is the clock. */
 #define EVENT 1
 
 struct join {
 	struct profile *into;
 	const struct query_filter *filter;
-	const struct query_run *run; /* run that has the samples */
+	const struct query_run *run; /* run that contains the samples */
 	enum side side;
 	uint64_t start; /* start of the run in the new profile */
 	uint64_t end; /* latest sample of the run in the new profile */
@@ -305,7 +308,7 @@ static int check_intervals(const struct query_runs *const sides[SIDE_COUNT], str
 	return 0;
 }
 
-/* Adds run `number` of each side that has this many. */
+/* Adds run `number` of each side that has that many. */
 static int add_round(struct join *j, const struct query_runs *const sides[SIDE_COUNT],
 		     size_t number, struct error *err)
 {

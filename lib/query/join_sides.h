@@ -10,9 +10,9 @@
 #include "lib/query/shares.h"
 
 /*
- * Returns a new profile, which the caller frees, of the samples that the filter keeps. Its threads
- * are sides, by enum side. The runs of a side follow one another; each begins at the same time as
- * the corresponding run of the other side. Functions are joined: see join_functions(). Times of the
+ * Returns a new profile of the samples that the filter keeps; the caller frees it. Its threads are
+ * sides, by enum side. The runs of a side follow one another; each begins at the same time as the
+ * corresponding run of the other side. Functions are joined, see join_functions(). Times of the
  * filter count from the start of each run. Returns -EXDEV if sampling intervals differ, so that
  * samples cannot be subtracted; otherwise the same errors as query_select().
  */

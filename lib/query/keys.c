@@ -9,17 +9,18 @@
 #include "lib/base/cleanup.h"
 #include "lib/model/meaning/titles.h"
 
-/* A row of many processes is named "cc1 × 60". */
+/* Separates a merged row's name and its number of processes, "cc1 × 60". */
 static const char times[] = " × ";
 
 struct finder {
 	const struct profile *p;
 	struct thread_titles titles;
 	struct strings words; /* first words of names */
-	VEC(string_id) commons; /* by id in `words`: common part of the names, in the keys' texts */
+	/* by id in `words`: common part of the names, in the keys' strings */
+	VEC(string_id) commons;
 };
 
-/* Processes without a name are one program without a name. */
+/* Processes without a name form one nameless program. */
 static const char *name_of(const struct finder *f, thread_id id)
 {
 	return strings_size(&f->p->strings, f->p->threads.rows.items[id].process_name)
@@ -165,7 +166,7 @@ static uint32_t intern(struct query_keys *k, const struct query_key *key)
 	return id;
 }
 
-/* A file may have the same text under several ids. */
+/* A file may contain the same string under several ids. */
 static string_id text(struct query_keys *k, const struct profile *p, string_id id)
 {
 	size_t size = strings_size(&p->strings, id);
@@ -185,7 +186,7 @@ static void set_function(struct query_keys *k, const struct profile *p, const st
 	_cleanup_(strbuf_release) struct strbuf address = {0};
 	const struct func *func;
 
-	/* Names of dumps change each time. */
+	/* Dumps have a different name each time. */
 	if (frame->module != NO_MODULE &&
 	    p->modules.rows.items[frame->module].kind != PROFILE_MODULE_CODE_DUMP)
 		key->module = text(k, p, p->modules.rows.items[frame->module].name);
@@ -344,7 +345,7 @@ static int compare_texts(const void *a, const void *b)
 	return strcmp(((const struct ranked_text *)a)->text, ((const struct ranked_text *)b)->text);
 }
 
-/* Ranks the texts once, so that rows are compared by numbers. */
+/* Ranks the strings once, so that rows are compared by numbers. */
 static void rank_texts(struct query_keys *k)
 {
 	size_t count = k->texts.rows.count;

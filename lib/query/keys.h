@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Keys: the meaning of a table row or a tree node. */
+/* Keys: the identity of a table row or a tree node. */
 #ifndef PROF_LIB_QUERY_KEYS_H
 #define PROF_LIB_QUERY_KEYS_H
 
@@ -31,7 +31,9 @@ enum query_by {
 /* "function", … */
 extern const char *const query_by_names[QUERY_BY_COUNT + 1]; /* NULL-terminated */
 
-/* Strings are ids in the table of struct query_keys, which has no duplicates. NO_STRING: none. */
+/*
+ * Strings are ids in the table of struct query_keys, which contains no duplicates. NO_STRING: none.
+ */
 struct query_key {
 	string_id function, module, file, category;
 	string_id process, thread; /* names */
@@ -57,7 +59,7 @@ struct query_keys {
 	uint32_t *processes;
 };
 
-/* True for keys of frames, of which trees can be made. */
+/* True for keys of frames, which can form trees. */
 bool query_by_has_stacks(enum query_by by);
 /* Makes the keys of all stacks or threads, which do not depend on the query. */
 void query_keys_make(struct query_keys *k, const struct query *q, enum query_by by);

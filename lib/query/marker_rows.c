@@ -24,7 +24,7 @@ static void collect(struct marker_rows *rows, const struct profile *p,
 	}
 }
 
-/* Orders markers of the same time as in the file. */
+/* Keeps markers of the same time in file order. */
 static int compare(const void *a, const void *b)
 {
 	const struct marker_row *x = a, *y = b;

@@ -22,7 +22,10 @@ struct marker_rows {
 void marker_rows_make(struct marker_rows *rows, const struct profile *p,
 		      const struct query_filter *filter);
 void marker_rows_release(struct marker_rows *rows);
-/* Returns "sender: 12, size: 4 kB", which the caller frees; NULL: no fields. Omits stacks. */
+/*
+ * Returns "sender: 12, size: 4 kB", which the caller frees; NULL if there are no fields. Omits
+ * stacks.
+ */
 char *marker_fields_text(const struct profile *p, const struct marker *marker);
 
 #endif

@@ -143,7 +143,7 @@ static bool has_time(const struct narrowing *n, const struct marker *marker)
 	return has_times(n, marker->start, marker->end);
 }
 
-/* Allocations are kept completely if all events are. */
+/* Allocations are kept in full if all events are kept. */
 static bool has_allocation(const struct narrowing *n, const struct allocation *row)
 {
 	return n->filter->all_events && has_times(n, row->time, row->time);
@@ -239,7 +239,7 @@ static void finish_threads(struct narrowing *n)
 	}
 }
 
-/* Copies the samples of the filter's time. A level begins with its previous value. */
+/* Copies the samples within the filter's time. A level begins with its previous value. */
 static void add_counter_samples(struct narrowing *n, const struct counter *from,
 				struct counter *into)
 {
@@ -343,7 +343,7 @@ int narrow(struct profile **into, const struct profile *const *profiles, size_t 
 	}
 	for (size_t i = 0; !ret && i < count; i++) {
 		n.from = profiles[i];
-		/* Profiles without a date start with the first one. */
+		/* Profiles without a date start at the same time as the first. */
 		n.offset_ns = 0;
 		if (n.from->meta.start_realtime_ns)
 			n.offset_ns = n.from->meta.start_realtime_ns - start;

@@ -9,12 +9,12 @@
 #include "lib/query/select.h"
 
 struct narrow_counts {
-	uint64_t lost_markers; /* markers whose schema has a different meaning in a different
-				  profile */
+	/* markers dropped because their schema means something else in another profile */
+	uint64_t lost_markers;
 };
 
 /*
- * Makes a new profile, which the caller frees, of `count` profiles. A pid that occurs in several
+ * Makes a new profile of `count` profiles; the caller frees it. A pid that occurs in several
  * profiles is numbered as if it had been reused. Keeps counters unless the filter selects processes
  * or threads. Returns -ENOENT or -EINVAL like query_select(), or -EINVAL if sampling intervals
  * differ, so that ticks cannot be added.

@@ -7,8 +7,8 @@
 #include "lib/base/strbuf.h"
 
 /*
- * Returns the problem with an expression that C libraries accept or interpret differently; NULL:
- * none. In brackets, a backslash is literal.
+ * Returns the reason why C libraries would reject an expression or interpret it differently; NULL
+ * if there is none. In brackets, a backslash is literal.
  */
 static const char *find_foreign(const char *expression)
 {

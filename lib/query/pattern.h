@@ -10,7 +10,7 @@
 /*
  * Compiles an expression, which the caller frees by regfree(). `option` is for messages; NULL:
  * none. Returns -EINVAL if the expression is invalid, or if C libraries interpret it differently: a
- * page must find the same.
+ * page must produce the same matches.
  */
 int pattern_compile(regex_t *regex, const char *option, const char *expression, struct error *err);
 

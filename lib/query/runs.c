@@ -7,7 +7,7 @@
 
 #include "lib/model/meaning/recording_markers.h"
 
-/* Exit statuses above are those of commands ended by a signal. */
+/* Higher exit statuses are those of commands killed by a signal. */
 #define SIGNAL_BASE 128
 
 static int compare_runs(const void *a, const void *b)
@@ -141,7 +141,7 @@ static int compare_iterations(const void *a, const void *b)
 	return (x->iteration > y->iteration) - (x->iteration < y->iteration);
 }
 
-/* Keeps the iterations that exist on both sides; `r` is sorted by them. */
+/* Keeps the iterations that exist on both sides; `r` is sorted by iteration. */
 static void keep_common(struct query_runs *r, const struct query_runs *other)
 {
 	size_t kept = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The runs in profiles: delimited by markers, or the whole profile as one. */
+/* The runs in profiles: delimited by markers, or a whole profile as one run. */
 #ifndef PROF_LIB_QUERY_RUNS_H
 #define PROF_LIB_QUERY_RUNS_H
 
@@ -9,7 +9,7 @@
 #include "lib/model/tables/profile.h"
 #include "lib/query/select.h"
 
-/* Bounds the work, which a file could otherwise make far larger than its size. */
+/* Bounds the work, which a file could otherwise make far larger than its own size. */
 #define QUERY_RUNS_MAX 2000
 
 struct query_run {
@@ -26,7 +26,7 @@ struct query_run {
 };
 
 struct query_runs {
-	VEC(struct query_run) rows; /* in order of beginning */
+	VEC(struct query_run) rows; /* in order of start */
 };
 
 /* Appends the runs of a profile. Returns -E2BIG if there are too many. */
@@ -38,7 +38,7 @@ int query_runs_find(struct query_runs *r, const struct profile *p, struct error 
  */
 int query_runs_split(struct query_runs *r, const char *base, const char *other,
 		     struct query_runs *a, struct query_runs *b, struct error *err);
-/* Drops runs ended by a signal, whose full length is unknown. Returns their number. */
+/* Drops runs killed by a signal, whose full length is unknown. Returns their number. */
 size_t query_runs_drop_killed(struct query_runs *r);
 /* Returns the filter confined to the run. Its times count from the start of the run. */
 struct query_filter query_run_filter(const struct query_run *run,
@@ -46,8 +46,8 @@ struct query_filter query_run_filter(const struct query_run *run,
 /* Returns "" without a variant. Valid as long as the profile. */
 const char *query_run_variant(const struct query_run *run);
 /*
- * Sorts both by start time. True if they ran in pairs: one of each in any order, then the next two.
- * False for a single pair.
+ * Sorts both sides by start time. True if they ran in pairs: one of each in any order, then the
+ * next two. False for a single pair.
  */
 bool query_runs_are_pairs(struct query_runs *a, struct query_runs *b);
 void query_runs_release(struct query_runs *r);

@@ -15,7 +15,7 @@
 #include "lib/model/tables/thinned.h"
 #include "lib/query/pattern.h"
 
-/* Times covered by markers. */
+/* Time spans covered by markers. */
 
 /* [from, until), CLOCK_MONOTONIC ns. */
 struct query_span {
@@ -34,7 +34,10 @@ static inline void query_spans_release_cleanup(struct query_spans *s)
 	query_spans_release(s);
 }
 
-/* known: 2 for matching names, 1 for others, 0 until evaluated. */
+/*
+ * Matches the glob against a name. known: cached result, 2 for a match, 1 for none, 0 if not
+ * evaluated yet.
+ */
 static bool matches(const struct profile *p, string_id name, const char *glob, uint8_t *known)
 {
 	if (name >= p->strings.rows.count)
@@ -105,7 +108,7 @@ static void query_spans_release(struct query_spans *s)
 	vec_release(&s->rows);
 }
 
-/* True if the time is in one of them. *at is 0 before the first of ascending times. */
+/* True if the time is in one of the spans. *at is 0 before the first of ascending times. */
 static bool query_spans_have(const struct query_spans *s, uint64_t time, size_t *at)
 {
 	while (*at < s->rows.count && s->rows.items[*at].until <= time)
@@ -113,7 +116,7 @@ static bool query_spans_have(const struct query_spans *s, uint64_t time, size_t 
 	return *at < s->rows.count && s->rows.items[*at].from <= time;
 }
 
-/* Flags of functions, and of stacks with such a function. */
+/* Flags of functions, and of stacks that contain such a function. */
 enum {
 	IS_FOCUS = 1 << 0,
 	IS_IGNORED = 1 << 1,
@@ -121,7 +124,7 @@ enum {
 	IS_ROOT = 1 << 3,
 };
 
-/* Set if samples of a wait are selected. */
+/* Set if samples of this wait are selected. */
 #define WAIT_COUNTS 0x80
 
 struct selection {
@@ -250,7 +253,7 @@ static uint8_t wait_of_category(const struct selection *s, struct frame_category
 	return wait && (s->filter->include_idle || s->filter->category) ? wait | WAIT_COUNTS : wait;
 }
 
-/* Results for a category, evaluated once for each. */
+/* Results for a category, evaluated once each. */
 struct category_answer {
 	bool is_known, counts;
 	uint8_t wait;
@@ -281,7 +284,7 @@ static struct frame_category resolve_category(const struct query *q,
 					 : q->categories[stack->parent];
 }
 
-/* All frames of a file have a category, few a kind of frame. */
+/* Decides by category: in files, all frames have one, but few have a frame kind. */
 static bool is_kernel(const struct profile *p, struct frame_category category)
 {
 	return strcmp(category_name(p, category.category), "Kernel") == 0;
@@ -303,7 +306,7 @@ static bool is_foreign(const struct frame *frame, uint8_t origin)
 	return origin != ORIGIN_OWN && frame->kind != PROFILE_FRAME_LABEL;
 }
 
-/* Callers have lower ids. */
+/* Marks stacks in ascending order of ids, in which callers precede callees. */
 static void mark_stacks(struct selection *s)
 {
 	struct query *q = s->q;
@@ -340,8 +343,8 @@ static void mark_stacks(struct selection *s)
 
 /*
  * Matches the whole name, or a prefix of whole words: titles distinguish processes of a program by
- * appended words ("cc1 f1.c", "nginx (web.service)", "kworker/0:1"), and threads likewise. A name
- * that is no glob, such as "bash [x", matches itself.
+ * appended words ("cc1 f1.c", "nginx (web.service)", "kworker/0:1"), and likewise threads. A name
+ * that is no valid glob, such as "bash [x", matches itself.
  */
 static bool matches_name(const char *glob, const char *name)
 {
@@ -403,7 +406,7 @@ bool *query_select_threads(const struct profile *p, const struct query_filter *f
 /*
  * Returns the contribution of a wait's row to the squares. A wait has a row of weight 1 at its
  * start, and one with the rest at its end. A rest no longer than the time between them is as
- * accurate as that many ticks. A longer one also stands for other waits, as one sample of them.
+ * precise as that many ticks. A longer one also represents other waits, as a single sample of them.
  */
 static double squares_of_wait(struct selection *s, thread_id thread, const struct sample *sample)
 {
@@ -430,7 +433,7 @@ static void add_sample(struct selection *s, thread_id thread, const struct sampl
 
 	q->cpu_ns += sample->cpu_delta;
 	if (!sample->weight) {
-		/* A thread's last row has the CPU time since its last sample. */
+		/* A thread's last row may hold only the CPU time since its last sample. */
 		if (s->visit && sample->cpu_delta)
 			s->visit(s->ctx, q, thread, sample, shown);
 		return;
@@ -454,7 +457,10 @@ static void add_sample(struct selection *s, thread_id thread, const struct sampl
 		s->visit(s->ctx, q, thread, sample, shown);
 }
 
-/* Adds the sample if it matches the filter's time and stacks. `span`: as of query_spans_have(). */
+/*
+ * Adds the sample if it matches the filter's time and stacks. `span`: position for
+ * query_spans_have().
+ */
 static void try_sample(struct selection *s, thread_id id, const struct sample *sample, size_t *span)
 {
 	const struct query_filter *filter = s->filter;

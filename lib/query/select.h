@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Queries on a profile: select samples and frames, and weigh each stack. Tables and trees are made
- * from the result. The profile is never modified.
+ * Queries on a profile: select samples and frames, and sum the weight of each stack. Tables and
+ * trees are made from the result. The profile is never modified.
  */
 #ifndef PROF_LIB_QUERY_SELECT_H
 #define PROF_LIB_QUERY_SELECT_H

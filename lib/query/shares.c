@@ -10,8 +10,8 @@
 #include "lib/query/intervals.h"
 
 /*
- * Limits the weight of the common dispersion, in degrees of freedom: noise differs between
- * functions, and a few rows show little of how much.
+ * Maximum weight of the common dispersion, in degrees of freedom: noise differs between functions,
+ * and a few rows hardly reveal by how much.
  */
 #define PRIOR_DF_MAX 20
 /* A slope of 1 is a noise of 100 %. */
@@ -23,7 +23,7 @@ struct totals {
 	double all; /* weight of all samples of both sides */
 	double row_weight;
 	double per_run; /* mean number of samples in a run */
-	double df; /* degrees of freedom between runs of all sides; 0: none */
+	double df; /* degrees of freedom between runs, for all sides; 0: none */
 };
 
 static double sum(const double *values, size_t count)
@@ -60,7 +60,7 @@ static double binomial_variance(const struct share_row *row, const struct totals
 	return share * (1 - share);
 }
 
-/* The variance of a unit of weight, of which a row has several. */
+/* Returns the variance of a unit of weight; a row's weight consists of several. */
 static double unit_variance(const struct share_row *row, const struct totals *t)
 {
 	return t->row_weight * binomial_variance(row, t);
@@ -99,7 +99,7 @@ static double common_dispersion(const struct share_row *row, const struct totals
 	return 1 + slope * t->per_run * binomial_variance(row, t);
 }
 
-/* Returns the ratio to the common dispersion that chance exceeds in one of a hundred rows. */
+/* Returns the ratio to the common dispersion that one row in a hundred exceeds by chance. */
 static double ratio_limit(const struct totals *t)
 {
 	/* Wilson and Hilferty's approximation of chi squared. */
@@ -152,7 +152,7 @@ static double prior_df(const struct share_row *rows, size_t count, const struct 
 	double mean = 0, squares = 0, excess, df;
 	size_t used = 0;
 
-	/* Rows without deviation have few samples, and no information on the spread. */
+	/* Skip rows without deviation: they have few samples, and no information on the spread. */
 	for (size_t i = 0; i < count; i++) {
 		double ratio = rows[i].own_dispersion / common_dispersion(&rows[i], t, slope);
 		double before = mean;

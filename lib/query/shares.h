@@ -44,8 +44,9 @@ struct share_prior {
 };
 
 /*
- * Fills in all members that are not borrowed. With one run a side the dispersion is unknown: then
- * it is that of runs whose times have a relative variation of `noise`; 0: only the binomial error.
+ * Fills in all members that are not borrowed. With one run per side the dispersion is unknown; it
+ * is then computed for runs whose times have a relative variation of `noise`. noise 0: only the
+ * binomial error.
  */
 void shares_compare(struct share_row *rows, size_t count, const struct share_runs *runs,
 		    double noise, double alpha, struct share_prior *prior);

@@ -22,7 +22,7 @@ static double named_share(const struct query *q)
 	return q->weight ? (double)named / (double)q->weight : 0;
 }
 
-/* Returns false if guesses were not counted. */
+/* Returns false if guessed frames were not counted. */
 static bool guessed_share(const struct profile *p, double *share)
 {
 	const char *text = profile_fact(p, FACT_GUESSED_SHARE, NULL);

@@ -57,7 +57,7 @@ static void walk_release(struct walk *w)
 	free(w->depths);
 }
 
-/* Works without recursion, as stacks may be deep. */
+/* Not recursive, because stacks may be deep. */
 static stack_id walk_next(struct walk *w, stack_id at)
 {
 	if (w->first[at] != NO_STACK)
@@ -70,7 +70,7 @@ static stack_id walk_next(struct walk *w, stack_id at)
 	return NO_STACK;
 }
 
-/* Adds each key at its first occurrence on the path, so that recursion adds nothing. */
+/* Adds each key at its first occurrence on the path, so that recursion counts once. */
 static void add_totals(struct query_table *t, const struct query *q, const uint64_t *subtrees)
 {
 	struct walk walk;
@@ -85,7 +85,7 @@ static void add_totals(struct query_table *t, const struct query *q, const uint6
 	walk_release(&walk);
 }
 
-/* Weight of one line of a key. */
+/* The weight of one line of a key. */
 struct line_weight {
 	uint32_t key, line;
 	uint64_t self, total;

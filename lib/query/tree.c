@@ -9,7 +9,7 @@
 #include "lib/base/radix.h"
 #include "lib/query/table.h"
 
-/* Bounds the nodes, which a file could otherwise raise to the square of its size. */
+/* Bounds the number of nodes, which a file could otherwise raise to the square of its size. */
 #define NODES_MAX (1u << 20)
 
 /* A stack on its way outwards, with its weight and current node. */
@@ -23,7 +23,7 @@ struct travellers {
 	VEC(struct traveller) list;
 };
 
-/* By stack_id: true if the stack ends with the function at its outermost call. */
+/* Returns, by stack_id, whether the stack ends with the function at its outermost call. */
 static bool *find_outermost(const struct query_tree *t, const struct query *q, const char *name)
 {
 	size_t count = q->profile->stacks.rows.count;
@@ -66,7 +66,7 @@ static bool node_equal(const void *table, uint32_t id, const void *key)
 	return a->parent == b->parent && a->key == b->key;
 }
 
-/* Returns the parent if the node would be too deep. */
+/* Returns the parent itself if the node would be too deep. */
 static uint32_t intern_node(struct query_tree *t, struct index *index, uint32_t parent,
 			    uint32_t key, stack_id stack)
 {
@@ -127,7 +127,8 @@ static void add_weights(struct query_tree *t, const struct query *q)
 }
 
 /*
- * Moves each traveller one frame outwards. Travellers of one node with the same key share a child.
+ * Moves each traveller one frame outwards. Travellers of a node that have the same key share a
+ * child.
  */
 static void step(struct query_tree *t, const struct query *q, struct travellers *from,
 		 struct travellers *to)

@@ -67,7 +67,7 @@ uint64_t keyed_hash(const uint8_t key[KEYED_HASH_KEY_SIZE], const void *data, si
 	return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
-/* True for values that cannot contain text of the recorded programs. */
+/* True for values that cannot contain strings of the recorded programs. */
 static bool is_known(const struct profile_extra *extra)
 {
 	const struct fact_kind *kind;
@@ -97,7 +97,9 @@ static void copy_extras(struct sanitizer *s)
 	}
 }
 
-/* True for "stackwalk", "cpu-clock", "sched:sched_switch"; false for texts with a folder. */
+/*
+ * True for "stackwalk", "cpu-clock", "sched:sched_switch"; false for strings that contain a folder.
+ */
 static bool is_feature(const char *text)
 {
 	size_t size = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -137,7 +139,7 @@ static char *copy_product(struct sanitizer *s, const char *product)
 	return copy;
 }
 
-/* True if the class is removed; counts the removal. */
+/* True if the class is to be removed; counts the removal. */
 static bool takes_away(struct sanitizer *s, enum sanitize_class class)
 {
 	s->counts->removed[class] += s->options->removes[class];
@@ -201,7 +203,7 @@ static enum value_kind kind_of(const struct sanitizer *s, const struct marker_sc
 	return VALUE_UNKNOWN;
 }
 
-/* Returns the class that removes such a text; SANITIZE_CLASS_COUNT: none. */
+/* Returns the class whose removal covers such a value; SANITIZE_CLASS_COUNT if there is none. */
 static enum sanitize_class class_of(enum value_kind kind)
 {
 	switch (kind) {
@@ -259,7 +261,7 @@ static schema_id copy_schema(struct sanitizer *s, const struct schema *from,
 	return schemas_intern(&s->into->markers.schemas, &row, rows);
 }
 
-/* Returns a schema without fields: even the fields' names may be private. */
+/* Returns a schema without fields: even the names of fields may be private. */
 static schema_id unknown_schema(struct sanitizer *s)
 {
 	const struct schema row = {
@@ -332,7 +334,7 @@ void sanitize_marker(struct sanitizer *s, const struct marker *from, struct prof
 	vec_push(&thread->markers, row);
 }
 
-/* Scrubs each text of a list separately. */
+/* Scrubs each string of a list separately. */
 static string_id sanitize_list(struct sanitizer *s, string_id id)
 {
 	const char *text = strings_get(&s->from->strings, id);
@@ -481,8 +483,8 @@ static source_file_id copy_file(struct sanitizer *s, const struct source_file *f
 }
 
 /*
- * "[futex]", "[preempted]": prof's own labels of waits. Other frames without code are spans, named
- * by the recorded program.
+ * True for "[futex]", "[preempted]": prof's own labels of waits. Other frames without code are
+ * spans, named by the recorded program.
  */
 static bool is_wait(const char *name)
 {
@@ -517,7 +519,7 @@ static bool is_kernel_func(const struct sanitizer *s, module_id module)
 	return module != NO_MODULE && module_is_kernel(&s->from->modules.rows.items[module]);
 }
 
-/* Synthetic names, those of the kernel, and labels are public. */
+/* Synthetic names, kernel names and labels are public. */
 static bool is_public_func(const struct sanitizer *s, func_id id)
 {
 	const struct func *func = &s->from->funcs.rows.items[id];
@@ -538,7 +540,7 @@ bool sanitize_is_public_module(const struct profile *p, module_id module)
 				     strings_size(&p->strings, row->path)));
 }
 
-/* The name may still contain paths, but no names of users and machines. */
+/* Scrubs paths, users and machines, which even a public name may contain. */
 static string_id public_name(struct sanitizer *s, string_id id)
 {
 	bool users = s->scrubber.users, hosts = s->scrubber.hosts;
@@ -764,8 +766,8 @@ string_id sanitize_numbered(struct sanitizer *s, const char *what, uint32_t numb
 }
 
 /*
- * Names from a file may be followed by an argument, as in "cc1 parse.c": only the first word
- * certainly is not one.
+ * Names from a file may end in an argument, as in "cc1 parse.c": only the first word is certainly
+ * not one.
  */
 string_id sanitize_program_name(struct sanitizer *s, string_id id)
 {

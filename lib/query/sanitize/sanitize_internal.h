@@ -15,7 +15,7 @@ struct sanitizer {
 	struct profile *into;
 	struct scrubber scrubber;
 	regex_t names; /* valid if options->names */
-	/* New ids by old. */
+	/* New ids by old id. */
 	module_id *modules;
 	func_id *funcs;
 	symbol_id *symbols;
@@ -25,12 +25,12 @@ struct sanitizer {
 	bool *is_label; /* by func_id: the function is the label of a wait, not code */
 };
 
-/* Returns the scrubbed text; NO_STRING for NO_STRING. */
+/* Returns the scrubbed string; NO_STRING for NO_STRING. */
 string_id sanitize_text(struct sanitizer *s, string_id id);
 string_id sanitize_path(struct sanitizer *s, string_id id);
 /* Does the same for strings outside the table; NULL for NULL; the caller frees the result. */
 char *sanitize_copy(struct sanitizer *s, const char *text);
-/* Callbacks of a row_copier, whose ctx is the sanitizer: scrub texts, drop them, map stacks. */
+/* Callbacks of a row_copier, whose ctx is the sanitizer: scrub strings, drop them, map stacks. */
 string_id sanitize_any_text(void *ctx, string_id id);
 string_id sanitize_no_text(void *ctx, string_id id);
 stack_id sanitize_stack(void *ctx, stack_id id);
@@ -51,8 +51,8 @@ bool sanitize_hides(const struct sanitizer *s, string_id id);
 void sanitize_learn(struct scrubber *scrubber, const struct profile *from,
 		    const struct sanitize_options *options);
 /*
- * True for the kernel and files in system folders: their function names are public, and "vm" in
- * them is not a machine's name.
+ * True for the kernel and files in system folders: their function names are public, and "vm" in one
+ * is not a machine's name.
  */
 bool sanitize_is_public_module(const struct profile *p, module_id module);
 /* Copies properties of the whole recording. */

@@ -11,7 +11,7 @@
 /* Folders whose entries are named after users. */
 static const char *const parents[] = {"/home/", "/Users/", "/var/home/", "/export/home/",
 				      "/usr/home/"};
-/* Subfolders of these that contain the homes of a group of users, or of a domain. */
+/* Their subfolders may contain the homes of a group of users, or of a domain. */
 static const char *const groups[] = {"users", "staff",	"students", "people",
 				     "nfs",   "domain", "domains"};
 /* Folders with a subfolder for each domain. */
@@ -55,7 +55,7 @@ static bool is_domain(const char *name, size_t size)
 		    strncasecmp(name + size - length, home_folders_suffixes[i], length) == 0)
 			return true;
 	}
-	/* Upper case occurs on Windows; useradd refuses it. */
+	/* Upper case occurs on Windows; useradd rejects it. */
 	for (size_t i = 0; i < size; i++) {
 		if (islower((unsigned char)name[i]))
 			return false;
@@ -80,7 +80,7 @@ static size_t part_end(const char *path, size_t size, size_t at)
 	return at;
 }
 
-/* Returns the end of the next part if there is one, else `at`. */
+/* Returns the end of the next part; `at` if there is none. */
 static size_t next_part(const char *path, size_t size, size_t at)
 {
 	size_t start = at;
@@ -99,7 +99,7 @@ static size_t usual_size(const struct home_folders *h, const char *path, size_t 
 	if (is_one_of(path + start, end - start, joined_accounts, COUNT_OF(joined_accounts))) {
 		size_t domain = next_part(path, size, end);
 
-		/* A user may have such a name, but a domain contains users' folders. */
+		/* A user may have such a name, but a domain contains the folders of users. */
 		if (domain == size || domain == end)
 			return end;
 		return next_part(path, size, domain);
@@ -112,7 +112,7 @@ static size_t usual_size(const struct home_folders *h, const char *path, size_t 
 static bool path_begins_with(const char *path, size_t size, const char *prefix);
 static bool path_is_name_end(const char *path, size_t size, size_t at);
 
-/* Returns the size of the home folder that contains an absolute path, 0 if none does. */
+/* Returns the size of the home folder that contains an absolute path; 0 if none does. */
 static size_t home_folders_size(const struct home_folders *h, const char *path, size_t size)
 {
 	vec_for_each(&h->rows, char *const *, home) {
@@ -130,7 +130,7 @@ static size_t home_folders_size(const struct home_folders *h, const char *path, 
 	return 0;
 }
 
-/* Returns the end of the last home folder in a path, 0 if none. */
+/* Returns the end of the last home folder in a path; 0 if there is none. */
 static size_t home_folders_last_end(const struct home_folders *h, const char *path, size_t size)
 {
 	size_t end = 0;
@@ -153,7 +153,7 @@ static size_t parent_size(const char *path, size_t size)
 	return 0;
 }
 
-/* "/home/INITECH/bob" also shows that INITECH is not a user. */
+/* Adds the users in a path. "/home/INITECH/bob" also shows that INITECH is not a user. */
 static void home_folders_add(struct home_folders *h, const char *path, size_t size)
 {
 	size_t group = parent_size(path, size), end;
@@ -179,9 +179,9 @@ static size_t home_folders_owner_start(const char *path, size_t size)
 }
 
 #define WORD_MIN 2
-/* Shorter names are parts of too many words: "tom" of "custom", "eric" of "numeric". */
+/* Shorter names are parts of too many words: "tom" in "custom", "eric" in "numeric". */
 #define ANYWHERE_MIN 5
-/* Replaced text may form a name with the text around it. */
+/* A replacement may form a name with the surrounding text. */
 #define PASSES_MAX 16
 
 /* Accounts, machines and folders common to many systems. */
@@ -352,14 +352,14 @@ static void private_words_replace(const struct private_words *w,
 	strbuf_add(out, strbuf_text(&result), result.size);
 }
 
-/* Addresses of people and machines in texts. */
+/* Addresses of people and machines within text. */
 
 static bool is_name_byte(char c)
 {
 	return isalnum((unsigned char)c) || (c && strchr("._-+", c));
 }
 
-/* Returns the size of "example.org": must end in letters after a dot. */
+/* Returns the size of "example.org", which must end in letters after a dot. */
 static size_t domain_size(const char *text, size_t size)
 {
 	size_t end = 0, dot;
@@ -380,7 +380,7 @@ static size_t domain_size(const char *text, size_t size)
 	return end;
 }
 
-/* Returns the size of "alice@example.org" at text[at], 0 if none. */
+/* Returns the size of "alice@example.org" at text[at]; 0 if there is none. */
 static size_t mail_address_size(const char *text, size_t size, size_t at)
 {
 	size_t end = at, domain;
@@ -459,7 +459,7 @@ static bool is_local_group(const char *text)
 		(isdigit((unsigned char)text[2]) || isdigit((unsigned char)text[3])));
 }
 
-/* Names of code such as "a::b" look similar, but no part of them begins with a digit. */
+/* Names of code such as "a::b" look similar, but none of their parts begins with a digit. */
 static size_t ipv6_size(const char *text, size_t size, size_t at)
 {
 	struct ipv6 a = {.end = at};
@@ -486,7 +486,7 @@ static size_t ipv6_size(const char *text, size_t size, size_t at)
 
 /*
  * Returns the size of "10.1.2.3" or "fe80::1" at text[at]. 0 if there is none, for addresses common
- * to all machines, and for numbers of versions ("libx.so.1.2.3.4").
+ * to all machines, and for version numbers ("libx.so.1.2.3.4").
  */
 static size_t ip_address_size(const char *text, size_t size, size_t at)
 {
@@ -498,9 +498,9 @@ static size_t ip_address_size(const char *text, size_t size, size_t at)
 	return found ? found : ipv6_size(text, size, at);
 }
 
-/* Finds paths in texts. */
+/* Finds paths within text. */
 
-/* Suffixes of sources and of files built from them. */
+/* Suffixes of source files and of files built from them. */
 static const char *const path_text_suffixes[] = {
 	"S",   "a",   "asm",   "bin",  "c",    "cc",   "cfg",	 "class", "conf", "cpp",  "css",
 	"csv", "cxx", "db",    "dll",  "exe",  "go",   "h",	 "hh",	  "hpp",  "html", "hxx",
@@ -517,7 +517,7 @@ static bool path_begins_with(const char *path, size_t size, const char *prefix)
 	return size >= length && memcmp(path, prefix, length) == 0;
 }
 
-/* True for bytes that end a path in a text. */
+/* True for bytes that end a path within text. */
 static bool path_is_end(char c)
 {
 	return (unsigned char)c <= ' ' || strchr("\"'`<>|;,()[]{}=*?&", c);
@@ -536,8 +536,8 @@ static bool path_is_separator(char c)
 }
 
 /*
- * Returns the end of "//user:password@machine:80" after a colon, as in the address of a page; `at`
- * if there is none.
+ * Returns the end of "//user:password@machine:80" after a colon, as in a URL; `at` if there is
+ * none.
  */
 static size_t path_machine_end(const char *text, size_t size, size_t at)
 {
@@ -597,9 +597,9 @@ static bool begins_at_home(const char *token, size_t size)
 }
 
 /*
- * Returns the end of the relative path that begins at text[at]; `at` if none does. Relative paths
- * begin with "./", "../" or "home/", lead to a file with a known suffix, or are Windows'.
- * "github.com/x/y.Run" and "kworker/0:1" are not paths.
+ * Returns the end of the relative path that begins at text[at]; `at` if there is none. Relative
+ * paths begin with "./", "../" or "home/", lead to a file with a known suffix, or are Windows
+ * paths. "github.com/x/y.Run" and "kworker/0:1" are not paths.
  */
 static size_t path_relative_end(const char *text, size_t size, size_t at)
 {
@@ -695,9 +695,9 @@ static void add_joined(struct scrubber *s, const char *words)
 }
 
 /*
- * A single word of a name does not identify anyone, and may be a function's ("Frame", "Page"), as
- * may an initial with it ("JFrame"): first and last names are only removed together, in either
- * order.
+ * A single word of a name does not identify anyone, and may be part of a function's name ("Frame",
+ * "Page"), as may an initial with it ("JFrame"): first and last names are only removed together, in
+ * either order.
  */
 void scrubber_add_full_name(struct scrubber *s, const char *name)
 {
@@ -818,7 +818,7 @@ static void add_words(struct scrubber *s, struct strbuf *out, const char *text, 
 	s->changed_hosts += counts[PRIVATE_HOST];
 }
 
-/* Appends "b" of "a/b/", and of "C:\a\b". */
+/* Appends "b" for "a/b/" and for "C:\a\b". */
 static void add_last_part(struct scrubber *s, struct strbuf *out, const char *path, size_t size)
 {
 	size_t start;
@@ -832,7 +832,7 @@ static void add_last_part(struct scrubber *s, struct strbuf *out, const char *pa
 	add_words(s, out, path + start, size - start);
 }
 
-/* Modules are in a folder named after the kernel's release. */
+/* The folder of modules is named after the kernel's release. */
 static void add_public_path(struct scrubber *s, struct strbuf *out, const char *path, size_t size)
 {
 	const char *folder = s->hosts ? memmem(path, size, kernel_modules, strlen(kernel_modules))

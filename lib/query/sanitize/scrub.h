@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Removes from texts the identity of the user and the machine. Paths keep only folders of the
- * system; home folders become "~", and other paths, including relative ones, are cut to their last
- * part. Names of users and machines become "user" and "host" everywhere; addresses of pages lose
- * their host, and kernel releases the part after the version.
+ * Removes the identity of the user and the machine from strings. Paths keep only folders of the
+ * system; home folders become "~", and other paths, including relative ones, are reduced to their
+ * last part. Names of users and machines become "user" and "host" everywhere; URLs lose their host,
+ * and kernel releases the part after the version.
  */
 #ifndef PROF_LIB_QUERY_SANITIZE_SCRUB_H
 #define PROF_LIB_QUERY_SANITIZE_SCRUB_H
@@ -22,7 +22,7 @@ struct home_folders {
 	VEC(char *) groups; /* groups of users, such as "INITECH" of "/home/INITECH/bob" */
 };
 
-/* Names of users and machines, replaced wherever they occur in a text. */
+/* Names of users and machines, replaced wherever they occur. */
 
 enum private_kind {
 	PRIVATE_USER,
@@ -53,13 +53,13 @@ void scrubber_release(struct scrubber *s);
 /* Ignores NULL, "/", and common names ("root", "localhost", "ubuntu"). */
 void scrubber_add_home(struct scrubber *s, const char *path);
 void scrubber_add_user(struct scrubber *s, const char *name);
-/* Adds a name with blanks, as in accounts. Accepts NULL; a single word is ignored. */
+/* Adds a name that contains blanks, as in accounts. Accepts NULL; ignores a single word. */
 void scrubber_add_full_name(struct scrubber *s, const char *name);
 /* Adds the name without its domain, and the domain as well. */
 void scrubber_add_host(struct scrubber *s, const char *name);
 /* Adds the build name in a kernel release, "6.1.0-27-initech"; the version is kept. */
 void scrubber_add_release(struct scrubber *s, const char *release, size_t size);
-/* Adds the users whose home folders contain a path of the text. */
+/* Adds the users whose home folders contain a path in the text. */
 void scrubber_learn(struct scrubber *s, const char *text, size_t size);
 
 /* Appends any text. Recognizes paths by a leading slash. */

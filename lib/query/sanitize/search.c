@@ -58,7 +58,7 @@ static void add_argument(struct search *s, const char *text, size_t size)
 	strings_intern_sized(&s->arguments, text, size);
 }
 
-/* Adds each argument but the program. */
+/* Adds each argument except the program. */
 static void add_list(struct search *s, string_id list)
 {
 	const char *text = strings_get(&s->from->strings, list);

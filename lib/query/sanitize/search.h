@@ -17,7 +17,7 @@ struct sanitize_findings {
 
 void sanitize_findings_release(struct sanitize_findings *f);
 /*
- * Searches all texts of `p` for the user, the host and the home folder of the options, for paths
+ * Searches all strings of `p` for the user, the host and the home folder of the options, for paths
  * outside of the system's folders, and for the arguments of the processes of `from`, which may be
  * `p`. Ignores arguments that are options or names of programs; searches those without a slash only
  * outside of the names of code. Stops at `max` findings.

@@ -29,7 +29,7 @@
 
 /* Reports a service's state to systemd, see sd_notify(3). */
 
-/* Sends "READY=1" or the like. Does nothing without NOTIFY_SOCKET. */
+/* Sends a state such as "READY=1". Does nothing without NOTIFY_SOCKET. */
 static void notify(const char *state)
 {
 	const char *path = getenv("NOTIFY_SOCKET");
@@ -67,7 +67,7 @@ static const char name[] = "agent";
 struct agent {
 	struct filter_options filter;
 	struct live_options live;
-	struct output_options output; /* only some of its members are options here */
+	struct output_options output; /* only some of its members have options here */
 	struct push_options push;
 };
 
@@ -197,7 +197,7 @@ struct keeper {
 	struct agent *agent;
 	char **argv;
 	int signals;
-	int alive; /* written by the recorder while it records; -1: recorder has ended */
+	int alive; /* written by the recorder while it records; -1: the recorder has ended */
 	pid_t recorder;
 	bool is_ready, is_ending, is_reloading;
 };
@@ -226,7 +226,7 @@ static void start(struct keeper *k, const sigset_t *mask)
 	k->is_ready = false;
 }
 
-/* Waits for a signal or for the recorder, whose signs of life are passed to systemd. */
+/* Waits for a signal or for the recorder, and passes its signs of life to systemd. */
 static int next_signal(struct keeper *k)
 {
 	struct pollfd fds[] = {{.fd = k->signals, .events = POLLIN},
@@ -315,7 +315,7 @@ static int supervise(struct agent *a, char **argv)
 	return keep(&k, &mask);
 }
 
-/* Executes the program's present file with the original arguments. */
+/* Executes the program's present file again with the original arguments. */
 static int start_over(void)
 {
 	_cleanup_free_ char *words = NULL;

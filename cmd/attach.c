@@ -18,7 +18,7 @@ extern const struct command command_attach;
 
 /* Interval between searches while waiting. */
 #define WAIT_US 50000
-/* Maximum number of names printed. */
+/* Maximum number of process names printed. */
 #define SHOWN_MAX 8
 
 struct attach {
@@ -86,7 +86,7 @@ static bool is_to_come(const struct error *err)
 	return err->code == -ESRCH || err->code == -ENOENT;
 }
 
-/* Finds the processes; with --wait, as soon as there are any. */
+/* Finds the processes; with --wait, waits until there are any. */
 static int find(struct attach *a, struct targets *targets, struct error *err)
 {
 	bool is_silent = a->output.quiet || a->front;
@@ -105,7 +105,7 @@ static int find(struct attach *a, struct targets *targets, struct error *err)
 	return ret;
 }
 
-/* Prints the processes that a name stands for. */
+/* Prints the processes found for a name. */
 static void say_found(const struct targets *targets)
 {
 	_cleanup_(strbuf_release) struct strbuf text = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* prof browse: in a program of its own, prof-browse. */
+/* prof browse: implemented by a program of its own, prof-browse. */
 #include <errno.h>
 #include <unistd.h>
 

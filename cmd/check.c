@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* prof check: whether this machine can record. */
+/* prof check: tells whether this machine can record. */
 #include <errno.h>
 #include <jansson.h>
 #include <stddef.h>
@@ -61,7 +61,7 @@ static void print_row(const struct feature *f)
 {
 	_cleanup_free_ char *line = xasprintf("%-8s %-20s %s", status_name(f->status), f->name,
 					      f->detail);
-	/* A hint shared by several rows is printed once, below. */
+	/* Print a hint shared by several rows once, below the table. */
 	_cleanup_free_ char *hint = xasprintf("%s%s", f->hint[0] && !f->wants_privilege ? "; " : "",
 					      f->wants_privilege ? "" : f->hint);
 

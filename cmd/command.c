@@ -13,7 +13,7 @@
 #include "lib/base/log.h"
 #include "lib/base/text.h"
 
-/* Writes the line in one call, so that it is not mixed with output of others. */
+/* Writes the line in one call, so that it does not mix with other output. */
 static void print_line(const char *prefix, const char *text)
 {
 	_cleanup_free_ char *text_line = xasprintf("%s%s", prefix, text), *line = NULL;
@@ -56,7 +56,7 @@ void command_complete(option_table_fn *options, int count, char **words)
 {
 	_cleanup_(option_table_release) struct option_table table = {0};
 	_cleanup_(strbuf_release) struct strbuf out = {0};
-	/* Values are not stored; rows only take addresses in it. */
+	/* Dummy target: values are not stored, rows only take addresses within it. */
 	static char nowhere[1 << 16];
 
 	options(&table, nowhere);

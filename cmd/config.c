@@ -34,7 +34,7 @@ int config_read(struct defaults *d, const struct command *command, int argc, cha
 		struct error *err)
 {
 	_cleanup_(option_table_release) struct option_table table = {0}, given = {0};
-	/* Values are not stored; rows only take addresses in it. */
+	/* Dummy target: values are not stored, rows only take addresses within it. */
 	static char nowhere[1 << 16];
 	struct error ignored = {0};
 	int taken, ret;

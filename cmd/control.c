@@ -103,7 +103,7 @@ static int by_pid(const void *a, const void *b)
 	return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-/* Root finds recordings of all users who have logged in. */
+/* For root, finds recordings of all users who have logged in. */
 static void find_all(struct recorders *r)
 {
 	struct identity owner = identity_of_invoker(),
@@ -127,7 +127,7 @@ static void find_all(struct recorders *r)
 		vec_sort(&r->rows, by_pid);
 }
 
-/* Sends the request and reads a line. NULL with err. */
+/* Sends the request and reads a line. Returns NULL with err set on failure. */
 static json_t *send_request(const struct recorder_at *at, const char *command, struct error *err)
 {
 	_cleanup_free_ char *request = xasprintf("{\"command\":\"%s\"}\n", command);
@@ -246,7 +246,7 @@ static void print_status(const json_t *reply)
 	puts(text);
 }
 
-/* Waits until the recorder has written, and closes the connection. */
+/* Waits until the recorder has written its output and closes the connection. */
 static void await_end(const struct recorder_at *at)
 {
 	char nothing[256];
@@ -383,7 +383,7 @@ static int run(const struct command *command, int argc, char **argv)
 	return ret ? command_fail(command->name, EXIT_REFUSED, &err) : 0;
 }
 
-/* One row each. */
+/* Defines one command per row. */
 #define COMMAND_ROW(word, text, table) \
 	static int run_##word(int argc, char **argv) \
 	{ \

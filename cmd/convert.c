@@ -47,7 +47,7 @@ static bool is_number(const char *value)
 	return text_to_double(value, &number);
 }
 
-/* Sets one end of the part of a capture to read. */
+/* Sets from_ns or until_ns of the part of a capture to read. */
 static int set_time(struct convert *c, const char *option, const char *value, uint64_t *time,
 		    struct error *err)
 {
@@ -277,7 +277,7 @@ static int write_out(const struct convert *c, const struct profile *p,
 	return ret;
 }
 
-/* True if a capture's profile is written just as the recording would have written it. */
+/* True if a capture's profile is written exactly as the recording would have written it. */
 static bool is_replay(const struct convert *c)
 {
 	return c->paths.count == 1 && c->files[0].recording && !c->base_path && !c->is_filtered &&
@@ -295,8 +295,8 @@ static int write_replay(const struct convert *c, struct error *err)
 }
 
 /*
- * True if the profile has rows of CPUs. They derive from samples, which have CPUs in a written
- * profile only if it had such rows.
+ * True if the profile has rows of CPUs. These are derived from samples, which have CPUs in a
+ * written profile only if it had such rows.
  */
 static bool has_cpu_rows(const struct profile_file *file)
 {

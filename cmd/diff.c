@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* prof diff: whether B is slower than A, and in which functions. */
+/* prof diff: tells whether B is slower than A, and in which functions. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>

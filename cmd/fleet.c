@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* prof fleet: lists tables of an engine that stores samples of many machines, and their rows. */
+/* prof fleet: sets up an engine that stores samples of many machines, and lists its contents. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -86,7 +86,9 @@ static int make_tables(const struct engine *e, const char *cluster, struct error
 	return 0;
 }
 
-/* Takes ownership of the text. Shows local time to people. */
+/*
+ * Takes ownership of the text. Formats times as local time unless the output is machine-readable.
+ */
 static char *cell_text(const struct fleet_column *column, char *text, bool json)
 {
 	char buf[64];

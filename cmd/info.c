@@ -18,7 +18,7 @@
 
 static const char name[] = "info";
 
-/* Prints every line, made safe for a terminal: names in a file are untrusted. */
+/* Prints a line, made safe for a terminal: names in a file are untrusted. */
 __attribute__((format(printf, 2, 3))) static void line(const char *label, const char *fmt, ...)
 {
 	_cleanup_free_ char *value = NULL, *key = xstrdup(label);
@@ -182,7 +182,7 @@ static void show_entry(const struct profile_extra *extra)
 	}
 }
 
-/* Includes losses and whole stacks. Rows of a section are adjacent. */
+/* Shows losses and whole stacks as well. Rows of a section are adjacent. */
 static void show_extra(const struct profile *p)
 {
 	const char *section = "";

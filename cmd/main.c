@@ -22,7 +22,7 @@
 #include "lib/format/firefox/version.h"
 #include "symbolize/debuginfo/debug_fetch.h"
 
-/* In the order of the help. The row NAME refers to command_NAME, in a file of its own. */
+/* In the order of the help. ROW(NAME) refers to command_NAME, in a file of its own. */
 #define COMMANDS(ROW) \
 	ROW(record) \
 	ROW(attach) \
@@ -230,9 +230,9 @@ static int run(int argc, char **argv)
 }
 
 /*
- * Fills closed descriptors 0, 1 and 2: the next opened file would take them, and get text meant for
- * a terminal. Reading from 0 and writing to 1 and 2 fail, as on a closed descriptor. Close-on-exec,
- * so that the recorded command finds them closed, too.
+ * Fills closed descriptors 0, 1 and 2: otherwise the next opened file would take their number, and
+ * get text meant for a terminal. Reading from 0 and writing to 1 and 2 fail, as on a closed
+ * descriptor. Close-on-exec, so that the recorded command finds them closed as well.
  */
 static void occupy_standard_fds(void)
 {
@@ -250,12 +250,12 @@ int main(int argc, char **argv)
 	program_begin(PROGRAM_PROF, environ);
 	occupy_standard_fds();
 	status = run(argc, argv);
-	/* Checks text printed on purpose; the profile has its own descriptor. */
+	/* Check output printed on purpose; the profile has its own descriptor. */
 	if (fflush(stdout)) {
 		error_set(&err, -errno, "cannot write to standard output");
 		status = command_fail(NULL, EXIT_REFUSED, &err);
 	}
-	/* They may still use any data. */
+	/* Threads that were left behind may still use any data. */
 	if (threads_are_left())
 		_exit(status);
 	return status;

@@ -73,7 +73,7 @@ static uint64_t lost_samples(const struct profile_file *file)
 	return text && text_to_u64(text, 10, &lost) ? lost : 0;
 }
 
-/* A profile of the whole machine has many services: each process is one. */
+/* A profile of the whole machine contains many services: one per process. */
 static const char *fallback_of(const struct profile *p)
 {
 	const char *product = p->meta.product;

@@ -84,7 +84,7 @@ static void make_table(struct option_table *t, void *ctx)
 		   "failed, 126 or 127 if the command could not be run, 2 for wrong use.\n";
 }
 
-/* Refuses filters that need -a. */
+/* Rejects filters that need -a. */
 static int refuse_filters(const struct record *r, struct error *err)
 {
 	vec_for_each(&r->filter.choices, const struct filter_choice *, choice) {

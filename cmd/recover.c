@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* prof recover: profiles of recordings whose recorder was killed. */
+/* prof recover: makes profiles from recordings whose recorder was killed. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -107,7 +107,7 @@ static void describe(const struct leftover *l)
 		    l->recording.counts.is_complete ? "complete" : "cut");
 }
 
-/* Modification times decide which is newer, as both are written to the end. */
+/* Files are written to the end, so modification times tell which is newer. */
 static bool is_free(const struct leftover *l, const char *path)
 {
 	struct stat st;
@@ -120,7 +120,7 @@ static bool is_free(const struct leftover *l, const char *path)
 }
 
 /*
- * True if the capture names a file in its own folder and with its own name. Other names are not
+ * True if the capture names a file in its own folder with its own name. Other names are not
  * trusted.
  */
 static bool is_own_place(const char *beside, const char *wanted)
@@ -143,7 +143,7 @@ static bool is_absent(const char *path)
 	return lstat(path, &st) != 0 && errno == ENOENT;
 }
 
-/* Returns the name in ".profile.json.gz.XXXXXX.capture" without the spool's additions. */
+/* Returns the profile's name: ".profile.json.gz.XXXXXX.capture" without the spool's additions. */
 static char *name_beside(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -157,7 +157,7 @@ static char *name_beside(const char *path)
 	return xasprintf("%.*s%.*s", (int)folder, path, (int)size, name);
 }
 
-/* Chooses the requested path, the recording's, or a free name beside the spool. */
+/* Chooses the requested path, the recording's, or an unused name beside the spool. */
 static char *choose_target(const struct recover *r, const struct leftover *l)
 {
 	const char *wanted = l->recording.facts.output;
@@ -258,7 +258,7 @@ static int write_profile(struct recover *r, struct leftover *l, struct error *er
 	return ret ? error_wrap(err, "%s", l->path) : 0;
 }
 
-/* True if a profile without threads has lost nothing. */
+/* True if the recording is empty, so that nothing is lost with it. */
 static bool is_nobody(const struct recording *f)
 {
 	return !f->profile->threads.rows.count && !f->counts.skipped_bytes;
@@ -298,7 +298,10 @@ static int recover_opened(struct recover *r, struct leftover *l, struct error *e
 	return ret;
 }
 
-/* NFS grants exclusive locks only to writers; the recorder's excludes both. */
+/*
+ * Locks for writing: NFS grants exclusive locks only to writers, and the recorder's excludes any
+ * other.
+ */
 static int lock(int fd)
 {
 	if (flock(fd, LOCK_EX | LOCK_NB) == 0 ||
@@ -307,7 +310,7 @@ static int lock(int fd)
 	return -errno;
 }
 
-/* Recovers an opened file unless its recorder is alive or has just removed it. */
+/* Recovers an open file unless its recorder is alive or has just removed it. */
 static int recover_unless_locked(struct recover *r, struct leftover *l, struct error *err)
 {
 	int ret = lock(l->fd);
@@ -323,7 +326,10 @@ static int recover_unless_locked(struct recover *r, struct leftover *l, struct e
 	return recover_opened(r, l, err);
 }
 
-/* Does not trust names in a folder writable by others: no links, and only the user's own files. */
+/*
+ * Distrusts names in a folder that others can write to: follows no links, and takes only the user's
+ * own files.
+ */
 static void recover_file(struct recover *r, const char *path)
 {
 	struct leftover l = {.path = path};
@@ -365,7 +371,7 @@ static void recover_folder(struct recover *r, const char *folder, DIR *dir)
 	}
 }
 
-/* Without `must_exist`, a missing folder has no spools. */
+/* Recovers a path; a missing folder counts as empty unless `must_exist` is set. */
 static void recover_path(struct recover *r, const char *path, bool must_exist)
 {
 	_cleanup_closedir_ DIR *dir = opendir(path);
@@ -389,7 +395,7 @@ static void recover_path(struct recover *r, const char *path, bool must_exist)
 static int recover_all(struct recover *r)
 {
 	struct identity before = identity_assume_files(&r->owner);
-	/* Recordings through sudo lack the user's environment. */
+	/* Recordings made through sudo lack the user's environment. */
 	const struct identity by_sudo = {.uid = r->owner.uid, .gid = r->owner.gid};
 	_cleanup_free_ char *state = spool_state_folder(&r->owner);
 	_cleanup_free_ char *other = spool_state_folder(&by_sudo);
@@ -462,7 +468,7 @@ static int run(int argc, char **argv)
 
 	output_options_init(&r.output);
 	ret = parse(&r, argc, argv, &err);
-	/* A list needs no names. */
+	/* Listing needs no names. */
 	r.output.no_symbols |= r.only_list;
 	r.output.finish_now = &finish_now;
 	watch_signals();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* prof report: where the time of a profile was spent. */
+/* prof report: shows where the time of a profile was spent. */
 #include <errno.h>
 #include <inttypes.h>
 
@@ -61,7 +61,7 @@ static void add_footer(const struct report_rows *rows, struct strbuf *out)
 			    QUERY_TREE_DEPTH);
 }
 
-/* True if waits match the selection otherwise. */
+/* True if waits would match the selection. */
 static bool leaves_waits_out(const struct report_options *o, const struct query *q)
 {
 	return !o->filter.include_idle && !o->filter.category &&
@@ -107,7 +107,7 @@ static void print_json(const struct report_options *o, const struct query *q,
 	strbuf_adds(out, "}\n");
 }
 
-/* Reports dropped rows: errors of shares are those of fewer samples. */
+/* Reports dropped rows, which increase the errors of shares. */
 static void add_thinned(const struct query *q, struct strbuf *out)
 {
 	uint64_t weight = thinned_weight(q->profile);
@@ -157,7 +157,7 @@ static int check_unit(const struct report_options *o, const struct query *q, str
 	return 0;
 }
 
-/* Prints a heading and rows; `notes` are lines about them, in text formats. */
+/* Prints a heading and rows; `notes` are lines about them, for text formats. */
 static void print_listing(const struct report_options *o, char *heading,
 			  const struct listing *listing, const char *notes, struct strbuf *out)
 {
@@ -221,7 +221,7 @@ static int annotate(const struct report_options *o, const struct profile_file *f
 	"(as in the file: the kernel patches its code when it starts, for this CPU and for " \
 	"static calls)\n"
 
-/* Heading and rows of one function. */
+/* Prints heading and rows of one function. */
 static void print_function(const struct report_options *o, const struct query *q,
 			   const struct assembly_function *f, struct strbuf *out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* prof share is in a program of its own. */
+/* prof share: implemented by a program of its own, prof-view. */
 #include "cmd/command.h"
 #include "cmd/run/companion_program.h"
 

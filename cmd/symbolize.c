@@ -102,7 +102,10 @@ static int parse(int argc, char **argv, struct symbolize_command *c, struct erro
 	return ret ? ret : check(c, err);
 }
 
-/* Patches need one format; others are converted to it. Takes ownership of the text. */
+/*
+ * Opens the profile for patching. Patches require one format; other formats are converted. Takes
+ * ownership of the text.
+ */
 static int open_patch(struct symbolize_command *c, struct profile_file *file, struct error *err)
 {
 	int ret;
@@ -134,7 +137,10 @@ static int read_input(struct symbolize_command *c, struct error *err)
 	return ret;
 }
 
-/* True if the contents of files must be kept from users who could not read them without prof. */
+/*
+ * True if prof can read files that its user cannot, so their contents must be kept from other
+ * readers.
+ */
 static bool is_root(const struct symbolize_command *c)
 {
 	return c->owner.is_self && geteuid() == 0;
@@ -371,7 +377,7 @@ static int run(int argc, char **argv)
 		ret = work_as_owner(&c);
 	}
 	outfile_free(c.out);
-	/* The threads may still use it. */
+	/* Threads that were left behind may still use it. */
 	if (threads_are_left())
 		return ret;
 	coverage_release(&c.coverage);

@@ -21,7 +21,7 @@ struct browse {
 	struct profile_file file; /* used for one file */
 	struct sides sides; /* used for two files */
 	struct profile *profiles[SIDE_COUNT]; /* profile of the first run of each side */
-	int side; /* side that is shown */
+	int side; /* side being shown */
 };
 
 static void describe(void *ctx, const struct query *q, struct strbuf *out)
@@ -100,7 +100,7 @@ static int show(struct browse *b)
 	struct screen s;
 	int status;
 
-	/* Report mistakes in the filter before the screen is opened. */
+	/* Report mistakes in the filter before opening the screen. */
 	if (o->filter.is_given) {
 		if (query_select(&query, b->profiles[0], &o->filter, &err))
 			return command_fail(name, EXIT_REFUSED, &err);

@@ -170,8 +170,8 @@ static char *cell_of(const struct listing *l, size_t row, size_t column)
 }
 
 /*
- * Returns the column that gets the remaining room: the first one of text. For lines and
- * instructions, which are cut at their end, the last.
+ * Returns the column that gets the remaining width: the first text column. For lines and
+ * instructions, which are cut at their end, the last one.
  */
 static size_t first_text(const struct listing *l)
 {

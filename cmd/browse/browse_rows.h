@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of text on the screen: a cursor, columns that keep their places, a search. */
+/* Rows of text on the screen, with a cursor, stable columns and a search. */
 #ifndef PROF_CMD_BROWSE_BROWSE_ROWS_H
 #define PROF_CMD_BROWSE_BROWSE_ROWS_H
 
@@ -13,14 +13,14 @@
 struct rows_source {
 	void *ctx;
 	size_t count;
-	/* Identifies a row while others come and go. NULL: its index does. */
+	/* Identifies a row while others are added or removed. NULL: by its index. */
 	uint64_t (*id)(void *ctx, size_t row);
 	/* Returns the name that searches match; untrusted. */
 	const char *(*name)(void *ctx, size_t row);
 	void (*list)(void *ctx, struct listing *l, size_t first, size_t count);
-	/* Share of the row, 0 to 1, for its colour; NULL: none. */
+	/* Returns the row's share, 0 to 1, which determines its colour; NULL: none. */
 	double (*share)(void *ctx, size_t row);
-	/* A mark before names in trees: "+" or "-"; NULL: none. */
+	/* Returns the mark before a name in a tree: "+" or "-"; NULL: none. */
 	const char *(*mark)(void *ctx, size_t row);
 };
 
@@ -39,16 +39,16 @@ struct rows {
 void rows_release(struct rows *r);
 /* Resets cursor and column widths for a different kind of rows. */
 void rows_reset(struct rows *r);
-/* Sets the search expression, "" for none. -EINVAL with err. */
+/* Sets the search expression, "" for none. Returns -EINVAL with err if it is invalid. */
 int rows_search(struct rows *r, const char *expression, struct error *err);
 /* Moves the cursor to the next or previous match. False if there is none. */
 bool rows_find(struct rows *r, const struct rows_source *s, int direction);
 /* Moves the cursor to its row after the rows were rebuilt. */
 void rows_follow(struct rows *r, const struct rows_source *s);
 void rows_go(struct rows *r, const struct rows_source *s, size_t row);
-/* Handles movement keys: arrows and those of less and vim. False for other keys. */
+/* Handles movement keys: arrows, and those of less and vim. False for other keys. */
 bool rows_key(struct rows *r, const struct rows_source *s, int key);
-/* Draws a head and rows into lines [line, line + height). */
+/* Draws headings and rows into lines [line, line + height). */
 void rows_draw(struct rows *r, const struct rows_source *s, int line, int height);
 
 #endif

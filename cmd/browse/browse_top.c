@@ -24,7 +24,7 @@
 #include "lib/query/select.h"
 #include "lib/recording/moving.h"
 
-/* The data of prof top: a recorder's records of the latest seconds as rows. */
+/* The data of prof top: the latest seconds of a recorder's records, as rows. */
 
 struct top {
 	struct top_options options;
@@ -37,11 +37,11 @@ struct top {
 	uint64_t until_ns;
 	bool has_waits;
 
-	struct error err; /* reason, unless the recorder ended normally */
+	struct error err; /* reason of the end, unless the recorder ended normally */
 };
 
 #define STEP_MS 100
-/* Only for people; applies to trees in windows. */
+/* Applies to trees in windows for display only. */
 #define TREE_MIN_SHARE 0.005
 
 static void list(const struct top *t, const struct query *q, struct listing *l)
@@ -146,7 +146,7 @@ static bool renew(void *ctx, struct screen *s, bool is_frozen)
 	moving_hold(t->moving, is_frozen);
 	top_read(t);
 	if (is_frozen) {
-		/* Rows would accumulate. */
+		/* Discard rows while the view is frozen: they would accumulate. */
 		moving_profile(t->moving, false, &number);
 		return !t->has_ended;
 	}
@@ -302,7 +302,7 @@ static int end(struct top *t, int status)
 	int recorder = 0;
 
 	kill(t->recorder, SIGTERM);
-	/* Make room for its last records. */
+	/* Read its last records, so that the pipe has room for them. */
 	for (int i = 0; i < END_STEPS && !t->has_ended; i++) {
 		struct pollfd ready = {.fd = t->fd, .events = POLLIN};
 
@@ -314,7 +314,7 @@ static int end(struct top *t, int status)
 		;
 	if (t->err.code)
 		return command_fail(name, EXIT_REFUSED, &t->err);
-	/* It has reported the reason. */
+	/* The recorder has reported the reason. */
 	if (!status && t->has_ended && WIFEXITED(recorder) && WEXITSTATUS(recorder) &&
 	    WEXITSTATUS(recorder) < EXIT_SIGNAL_BASE)
 		status = WEXITSTATUS(recorder);

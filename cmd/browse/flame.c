@@ -34,7 +34,9 @@ static void add_box(struct flame *f, uint32_t node, int level, int column, int w
 		f->levels = level + 1;
 }
 
-/* Lays out the children of a box, or all roots, in its columns in proportion to their weights. */
+/*
+ * Lays out the children of a box, or all roots, within its columns in proportion to their weights.
+ */
 static void add_children(struct flame *f, const struct model *m, uint32_t first, int level,
 			 double column, double width, uint64_t weight)
 {
@@ -153,7 +155,7 @@ static void draw_names(const struct flame *f, const struct model *m)
 	}
 }
 
-/* Two levels a line: fill an array of colours first. */
+/* Fills an array of colours first, as a line shows two levels. */
 static void draw_halves(const struct flame *f, const struct model *m)
 {
 	size_t cells = (size_t)(2 * f->height) * (size_t)f->columns;
@@ -215,7 +217,8 @@ static void walk(struct flame *f, const struct model *m, int levels, int directi
 		if (box->level != from->level + levels || box == from || away < 0)
 			continue;
 		/*
-		 * The caller contains the cursor's columns. Among callees, take the widest in them.
+		 * A caller contains the cursor's columns. Among callees, choose the widest within
+		 * them.
 		 */
 		if (levels < 0 &&
 		    !(box->column <= from->column && from->column < box->column + box->width))

@@ -6,7 +6,7 @@
 
 #include "lib/base/alloc.h"
 
-/* Nodes with a larger share are initially open. */
+/* Nodes with a larger share are open initially. */
 #define OPEN_SHARE 0.05
 #define MIN_SHARE 0.0005
 

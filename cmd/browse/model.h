@@ -14,7 +14,7 @@
 #include "lib/query/table.h"
 #include "lib/query/tree.h"
 
-/* Forms of the rows. */
+/* Forms of presentation. */
 enum model_form {
 	MODEL_TABLE,
 	MODEL_TREE,
@@ -31,7 +31,7 @@ struct model {
 	enum query_by by;
 	enum query_order order;
 	const char *function; /* function whose callers are shown */
-	double min_share; /* minimum share in trees */
+	double min_share; /* minimum share of nodes in trees */
 	struct query query;
 	bool has_query;
 	struct query_table table; /* for MODEL_TABLE */
@@ -45,9 +45,9 @@ struct model {
 
 void model_init(struct model *m);
 void model_release(struct model *m);
-/* Returns the filter in force. */
+/* Returns the active filter. */
 struct query_filter *model_filter(struct model *m);
-/* Puts a filter in force. Its texts must belong to the model: see model_keep(). */
+/* Activates a filter. Its strings must belong to the model, see model_keep(). */
 void model_push(struct model *m, const struct query_filter *filter);
 /* Restores the previous filter. False if there is none. */
 bool model_undo(struct model *m);
@@ -65,14 +65,14 @@ uint64_t model_self(const struct model *m, size_t row);
 uint64_t model_total(const struct model *m, size_t row);
 /* Returns the function of the row, or NULL. */
 const char *model_function(const struct model *m, size_t row);
-/* Fills a listing with rows from `first` on. */
+/* Fills a listing with rows, beginning with `first`. */
 void model_list(const struct model *m, struct listing *l, size_t first, size_t count);
-/* For trees: whether the row has children, and whether they are shown. */
+/* Tell whether a row of a tree has children, and whether they are shown. */
 bool model_has_children(const struct model *m, size_t row);
 bool model_is_open(const struct model *m, size_t row);
 /* Opens or closes the row. */
 void model_toggle(struct model *m, size_t row);
-/* Returns the row of its parent, itself for a root. */
+/* Returns the row of its parent; a root is its own. */
 size_t model_parent(const struct model *m, size_t row);
 /* Formats a filter as options of prof report. */
 void model_describe(const struct query_filter *filter, struct strbuf *out);

@@ -159,7 +159,7 @@ void screen_open(struct screen *s, const char *function, enum view view)
 	go_to_heaviest(s, heaviest(&s->detail));
 }
 
-/* Text typed by the user: searches, and options of prof report. */
+/* Input typed by the user: searches, and options of prof report. */
 
 /* Splits text into words at blanks, except within quotes. The model owns the words. */
 static void split(struct screen *s, const char *text, char **words, size_t room, int *count)
@@ -537,7 +537,7 @@ static void draw_views(struct screen *s, int columns)
 	for (int i = 0; i < VIEW_COUNT; i++) {
 		bool is_shown = i == (int)s->view;
 
-		/* The title of a detail takes their place. */
+		/* A detail's title takes their place. */
 		if (!is_shown && (s->view >= VIEW_LINES || !screen_has(s, (enum view)i)))
 			continue;
 		at += term_text(1, at, columns - at, is_shown ? TERM_BOLD : TERM_DIM, false,
@@ -613,7 +613,7 @@ static void draw_box(struct screen *s, int line, int columns)
 		return;
 	query_listing_nodes(&l, &m->query, &m->tree, &node, 1, &how);
 	strbuf_adds(&text, " ");
-	/* Names first: they matter most. */
+	/* Names come first, as they matter most. */
 	for (size_t i = 2; i < l.column_count; i++)
 		strbuf_addf(&text, "%s  ", l.cells.items[i] ? l.cells.items[i] : "");
 	strbuf_addf(&text, "total %s  self %s", l.cells.items[1], l.cells.items[0]);
@@ -668,7 +668,10 @@ static void draw(struct screen *s)
 	term_end();
 }
 
-/* Updates the data if it is due. Returns the milliseconds until the next update, -1: never. */
+/*
+ * Updates the data if it is due. Returns the milliseconds until the next update, -1 if there is
+ * none.
+ */
 static int renew(struct screen *s, uint64_t *next_ns)
 {
 	uint64_t now = clock_monotonic_ns();

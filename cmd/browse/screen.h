@@ -27,7 +27,7 @@ struct screen;
 struct screen_source {
 	void *ctx;
 	const char *command; /* "top" */
-	const char *path; /* path as prof report accepts it; NULL: not a file */
+	const char *path; /* path for prof report; NULL: not a file */
 	struct reader writer; /* user who wrote the file */
 	const char *const *debug_dirs; /* folders of --debug-dir, NULL-terminated; may be NULL */
 	int period_ms; /* time between updates; 0: static profile */
@@ -36,14 +36,14 @@ struct screen_source {
 	/* Appends the text of the first line that follows the selection. */
 	void (*describe)(void *ctx, const struct query *q, struct strbuf *out);
 	/*
-	 * Lists the differences between two files and appends a line about them; NULL: there is one
-	 * file. -EINVAL or -ENODATA with err.
+	 * Lists the differences between two files and appends a line about them; NULL if there is
+	 * only one file. Returns -EINVAL or -ENODATA with err.
 	 */
 	int (*compare)(void *ctx, struct screen *s, struct listing *l, struct strbuf *line,
 		       struct error *err);
 	/* Switches to the other file. */
 	void (*change_side)(void *ctx, struct screen *s);
-	/* Lengthens or shortens the window of a live view; NULL: there is none. */
+	/* Lengthens or shortens the window of a live view; NULL: not a live view. */
 	void (*stretch)(void *ctx, int seconds);
 };
 

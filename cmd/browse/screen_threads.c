@@ -42,7 +42,7 @@ void screen_list_threads(struct screen *s)
 			(void *)q);
 }
 
-/* Finds the displayed time: the selected range within the recording. */
+/* Finds the displayed time: the selected range, clipped to the recording. */
 static void find_span(const struct screen *s, uint64_t *from, uint64_t *until)
 {
 	const struct query *q = &s->model.query;
@@ -124,7 +124,7 @@ static void draw_time(struct screen *s, thread_id id, int line, int column, int 
 	query_timeline_release(&t);
 }
 
-/* Returns the titles of a thread and its process, of main threads with the pid. */
+/* Returns the titles of a thread and its process, with the pid for main threads. */
 static char *full_name(const struct screen *s, thread_id id)
 {
 	const struct profile_thread *thread = &s->model.query.profile->threads.rows.items[id];
@@ -165,7 +165,7 @@ static void draw_head(struct screen *s, int line, int columns, uint64_t from, ui
 	term_text(line, columns - (int)strlen(right), (int)strlen(right), TERM_TITLE, false, right);
 }
 
-/* Makes rows of `threads`, for the movement keys. */
+/* Makes rows of `threads` for the movement keys. */
 static void make_rows(struct screen *s, struct rows_source *rows)
 {
 	*rows = (struct rows_source){.ctx = s, .count = s->threads.count};

@@ -41,7 +41,7 @@ static void on_end(int number)
 
 /*
  * Restores the terminal after a crash without ncurses: leaves the alternate screen, shows the
- * cursor, and turns attributes and the mouse off, with sequences common to all terminals that have
+ * cursor, and turns off attributes and the mouse, with sequences common to all terminals that have
  * these.
  */
 static void on_crash(int number)
@@ -134,7 +134,7 @@ int term_open(struct error *err)
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || !name || !*name ||
 	    tcgetattr(STDIN_FILENO, &term.before))
 		return error_text(err, -ENOTTY, "a terminal is required");
-	/* Keep bytes of names unchanged, and numbers as everywhere in prof. */
+	/* Keep the bytes of names unchanged, and numbers in the format used everywhere in prof. */
 	setlocale(LC_CTYPE, "");
 	term.is_unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 	term.screen = newterm(NULL, stdout, stdin);
@@ -263,7 +263,7 @@ static int control_key(wint_t key)
 	}
 }
 
-/* Reads an available key. */
+/* Reads a key that is available. */
 static int take_key(void)
 {
 	wint_t key;
@@ -285,7 +285,7 @@ int term_key(int timeout_ms)
 		return key;
 	if (poll(&in, 1, timeout_ms) < 0 && errno != EINTR)
 		return TERM_KEY_NONE;
-	/* The terminal is gone without a signal. */
+	/* The terminal has closed without sending a signal. */
 	if (in.revents & (POLLHUP | POLLERR | POLLNVAL))
 		ended = SIGHUP;
 	return take_key();
@@ -377,7 +377,7 @@ void term_block(int row, int column, int width, int color, bool is_selected, con
 	else
 		attrset(is_selected ? A_REVERSE | A_BOLD : A_NORMAL);
 	write_text(row, column, width, true, text);
-	/* Without colours, areas need an edge. */
+	/* Without colours, blocks need an edge. */
 	if (!term.has_colors && width > 1)
 		mvaddch(row, column + width - 1, '|');
 	attrset(A_NORMAL);

@@ -11,7 +11,7 @@
 
 #include "lib/base/error.h"
 
-/* Text styles. Without colours some look the same. */
+/* Text styles. Without colours, some look the same. */
 enum term_style {
 	TERM_PLAIN,
 	TERM_DIM,
@@ -54,7 +54,7 @@ enum term_key {
 	TERM_KEY_HELP, /* F1 */
 };
 
-/* Returns -ENOTTY with err without a terminal that can move its cursor. */
+/* Returns -ENOTTY with err if there is no terminal that can move its cursor. */
 int term_open(struct error *err);
 void term_close(void);
 /* True once a terminating signal has arrived. Stores its number in *signal. */
@@ -70,16 +70,18 @@ void term_mouse(int *row, int *column);
 
 /* Begins an empty screen. */
 void term_begin(void);
-/* Shows the screen. Sends only the changes. */
+/* Shows the screen, sending only the changes. */
 void term_end(void);
 /*
- * Writes a line of text that is safe to print, cut to `width` columns. With `fills`, the rest of
- * them gets the style as well. Returns the number of columns written.
+ * Writes a line of text that is safe to print, cut to `width` columns. With `fills`, the remaining
+ * columns get the style as well. Returns the number of columns written.
  */
 int term_text(int row, int column, int width, enum term_style style, bool fills, const char *text);
 /* Does the same on a coloured background; `color` is below TERM_COLORS. */
 void term_block(int row, int column, int width, int color, bool is_selected, const char *text);
-/* Two cells, one above the other, in one character; -1: no colour. Needs Unicode and colours. */
+/*
+ * Draws two cells, one above the other, in one character; -1: no colour. Needs Unicode and colours.
+ */
 void term_halves(int row, int column, int upper, int lower);
 /* Places the text cursor. A negative row hides it. */
 void term_cursor(int row, int column);

@@ -32,7 +32,7 @@ static int fail_not_for_users(struct error *err)
 		"input on");
 }
 
-/* Checks the process at the other end, which made the socket. */
+/* Checks that the process at the other end created the socket and belongs to the user. */
 static int check_peer(struct caller *f, const struct identity *user, struct error *err)
 {
 	struct ucred peer;
@@ -50,7 +50,7 @@ static int check_peer(struct caller *f, const struct identity *user, struct erro
 	return 0;
 }
 
-/* Keeps few variables: root's actions must not depend on another user's environment. */
+/* Keeps only a few variables: root's actions must not depend on another user's environment. */
 static void drop_environment(void)
 {
 	static const char *const kept[] = {"SUDO_UID", "SUDO_GID", "TERM", "NO_COLOR"};
@@ -69,7 +69,7 @@ static void drop_environment(void)
 	}
 }
 
-/* Raises limits: the caller's are for the command, not for the recorder. */
+/* Raises resource limits: the caller's are for the command, not for the recorder. */
 static void drop_limits(void)
 {
 	static const int unlimited[] = {RLIMIT_CPU, RLIMIT_AS, RLIMIT_DATA};
@@ -81,7 +81,7 @@ static void drop_limits(void)
 	if (getrlimit(RLIMIT_NOFILE, &files))
 		return;
 	files.rlim_cur = files.rlim_max;
-	/* Root in a container may not raise the hard limit. */
+	/* Root in a container may be unable to raise the hard limit. */
 	if (files.rlim_max >= FILES_MAX ||
 	    setrlimit(RLIMIT_NOFILE, &(struct rlimit){FILES_MAX, FILES_MAX}))
 		setrlimit(RLIMIT_NOFILE, &files);
@@ -124,7 +124,7 @@ static int check_command(struct caller *f, const struct identity *user, struct e
 					  "the command belongs to user %u, not to user %u", uids[i],
 					  user->uid);
 	}
-	/* Still alive, so the checks did not see another process that reused the pid. */
+	/* The process is still alive, so the checks did not see another one that reused its pid. */
 	return pid_of(f->command_fd) == f->command
 		       ? 0
 		       : error_text(err, -ESRCH, "the command ended before it could start");
@@ -204,7 +204,7 @@ int caller_accept(struct caller *f, struct error *err)
 	if (f->socket < 0 || null < 0 || dup2(null, STDIN_FILENO) < 0)
 		return error_set(err, -errno, "cannot read standard input");
 	close(null);
-	/* SIGTTOU arrives in the background of a terminal with "stty tostop". */
+	/* With "stty tostop", output from the background raises SIGTTOU. */
 	signal(SIGTTOU, SIG_IGN);
 	drop_environment();
 	drop_limits();
@@ -239,7 +239,7 @@ static void add_signal(struct caller *f, int number, bool from_terminal)
 		f->signals[f->signal_count++] = (struct signal_event){number, from_terminal};
 }
 
-/* Treats a lost caller as a hang-up: recording ends, the command goes on. */
+/* Treats a lost caller as a hang-up: recording ends, the command continues. */
 static void lose(struct caller *f)
 {
 	if (!f->gone)
@@ -305,7 +305,7 @@ static bool has_ended(void *ctx, int *wait_status, uint64_t *cpu_ns)
 	struct caller *f = ctx;
 
 	listen_to(f);
-	/* Without the caller the status is unknown. */
+	/* Without the caller, the exit status is unknown. */
 	if (f->gone && pid_of(f->command_fd) < 0)
 		f->ended = true;
 	*wait_status = f->wait_status;
@@ -313,7 +313,7 @@ static bool has_ended(void *ctx, int *wait_status, uint64_t *cpu_ns)
 	return f->ended;
 }
 
-/* Preserves signals that arrive meanwhile. */
+/* Keep signals that arrive meanwhile. */
 static int execute(void *ctx, struct error *err)
 {
 	struct elevation_message message = {.kind = ELEVATION_READY};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The helper's side of the connection to its caller: see cmd/elevate/elevation.h. */
+/* The helper's side of the connection to its caller, see cmd/elevate/elevation.h. */
 #ifndef PROF_CMD_ELEVATE_CALLER_H
 #define PROF_CMD_ELEVATE_CALLER_H
 
@@ -12,7 +12,7 @@
 #include "lib/base/error.h"
 #include "lib/live/machine/child.h"
 
-/* Signals that may be queued; further ones are dropped. */
+/* Maximum number of queued signals; further ones are dropped. */
 #define CALLER_SIGNALS 16
 
 struct caller {
@@ -39,13 +39,13 @@ struct caller {
  */
 int caller_accept(struct caller *f, struct error *err);
 void caller_release(struct caller *f);
-/* Replaces the caller's descriptor numbers in the options by the descriptors received from it. */
+/* Replaces the caller's descriptor numbers in the options by the descriptors received. */
 void caller_set_options(struct caller *f, struct live_options *live);
-/* Returns the command, which waits in the caller. */
+/* Returns the command, which is waiting in the caller. */
 int caller_child(struct caller *f, struct child **out, struct error *err);
-/* Has the caller fork the variant's command, replacing the previous one. */
+/* Makes the caller fork the variant's command, replacing the previous one. */
 int caller_fork(struct caller *f, uint32_t variant, struct child **out, struct error *err);
-/* Readable when the caller has sent a message. */
+/* Returns a descriptor that is readable when the caller has sent a message. */
 int caller_fd(const struct caller *f);
 /* Callback for struct signals; ctx is the caller. */
 bool caller_next_signal(void *ctx, struct signal_event *event);

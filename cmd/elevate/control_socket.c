@@ -18,7 +18,7 @@
 
 #define BACKLOG 64
 
-/* Ignores another user's environment. Root has a folder even if nobody has logged in. */
+/* Ignores another user's environment. Root gets a folder even if nobody has logged in. */
 static char *runtime_folder(const struct identity *owner)
 {
 	const char *folder = owner->is_self ? getenv("XDG_RUNTIME_DIR") : NULL;
@@ -61,7 +61,8 @@ int control_folder_open(const struct identity *owner, bool creates, char **path)
 }
 
 /*
- * Returns the address of a socket in the folder by descriptor: its own path may exceed the limit.
+ * Returns the address of a socket by its folder's descriptor, because its own path may exceed the
+ * limit.
  */
 static struct sockaddr_un address_of(int folder, const char *name)
 {
@@ -194,7 +195,7 @@ char *control_answer_line(const char *line, size_t size, control_answer_fn *answ
 	return text;
 }
 
-/* False: the client does not accept the answer. */
+/* Returns false if the client does not accept the answer. */
 static bool answer_line(const struct control_client *client, size_t size,
 			const struct control_hooks *hooks)
 {
@@ -206,7 +207,7 @@ static bool answer_line(const struct control_client *client, size_t size,
 	return send(client->fd, line, (size_t)length, MSG_DONTWAIT | MSG_NOSIGNAL) == length;
 }
 
-/* Answers all complete lines. False: drop the client. */
+/* Answers all complete lines. False if the client must be dropped. */
 static bool answer_lines(struct control_client *client, const struct control_hooks *hooks)
 {
 	char *end;
@@ -222,7 +223,7 @@ static bool answer_lines(struct control_client *client, const struct control_hoo
 	return client->used < CONTROL_LINE_MAX;
 }
 
-/* False: the client has closed, or must be dropped. */
+/* Returns false if the client has closed its end or must be dropped. */
 static bool read_client(struct control_client *client, const struct control_hooks *hooks,
 			bool *has_spoken)
 {

@@ -14,11 +14,11 @@
 
 #include "lib/base/identity.h"
 
-/* Connections at a time. A further one replaces the client that has been silent longest. */
+/* Maximum number of connections. A further one replaces the client that has been silent longest. */
 #define CONTROL_CLIENTS_MAX 32
-/* Bytes of a line, with its end. */
+/* Maximum size of a line in bytes, including its end. */
 #define CONTROL_LINE_MAX 4096
-/* Environment variable with the socket's path, for the recorded program. */
+/* Environment variable that tells the recorded program the socket's path. */
 #define CONTROL_VARIABLE "PROF_CONTROL"
 
 struct control_client {
@@ -39,8 +39,8 @@ struct control_socket {
 #define CONTROL_SOCKET_INIT ((struct control_socket){.fd = -1, .folder = -1})
 
 /*
- * Listens on PID.sock in the runtime folder of that user. False if there is no such folder, or
- * others can access it. Signals still work then.
+ * Listens on PID.sock in the runtime folder of that user. Returns false if there is no such folder
+ * or others can access it; signals still work then.
  */
 bool control_socket_listen(struct control_socket *s, pid_t pid, const struct identity *owner);
 /* Takes over a listening socket that belongs to another process. */
@@ -52,25 +52,23 @@ void control_socket_adopt(struct control_socket *s, int fd, const struct identit
  */
 typedef json_t *control_answer_fn(void *ctx, const char *command, const json_t *request);
 
-/*
- * Accepts, reads and answers without blocking. added() and removed() report descriptors that become
- * readable when there is work.
- */
+/* added() receives each new descriptor, which is readable when control_socket_poll() has work. */
 struct control_hooks {
 	control_answer_fn *answer;
 	void (*added)(void *ctx, int fd);
 	void *ctx;
 };
+/* Accepts, reads and answers without blocking. */
 void control_socket_poll(struct control_socket *s, const struct control_hooks *hooks);
 /* Closes everything and removes the socket. */
 void control_socket_close(struct control_socket *s);
 
-/* Returns the answer to one line, to be freed with free(). Exported for tests as well. */
+/* Returns the answer to one line, to be freed with free(). Exported for tests. */
 char *control_answer_line(const char *line, size_t size, control_answer_fn *answer, void *ctx);
 
 /*
- * Returns a descriptor of the folder for that user's sockets, -1 if none is safe. `creates`:
- * creates a missing folder. *path gets its name, from malloc(), unless NULL.
+ * Opens the folder for that user's sockets. Returns a descriptor, -1 if no folder is safe.
+ * `creates`: create a missing folder. *path gets its name, from malloc(), unless NULL.
  */
 int control_folder_open(const struct identity *owner, bool creates, char **path);
 

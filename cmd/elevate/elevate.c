@@ -26,7 +26,7 @@
 #include "lib/live/machine/child.h"
 #include "symbolize/debuginfo/debug_fetch.h"
 
-/* Time for sudo to end after the helper. */
+/* Time limit for sudo to end after the helper. */
 #define SUDO_END_MS 10000
 #define AS_ROOT "as root (in a container: --user 0) run"
 
@@ -38,7 +38,7 @@ struct front {
 	struct child *child;
 	bool executed, ended; /* state of the command */
 	pid_t fetcher; /* 0: none */
-	struct control_socket control; /* control socket that the helper serves */
+	struct control_socket control; /* control socket, on which the helper accepts connections */
 	struct preload preload; /* library that the command loads */
 	int fetch_socket; /* socket until it is passed to the helper; -1: none */
 	int interrupted; /* signal received before the helper started; 0: none */
@@ -78,8 +78,8 @@ static int find_program(struct front *f, struct error *err)
 }
 
 /*
- * Builds an argv: program, `first` (NULL: none), prof's own arguments. NULL-terminated; the caller
- * frees.
+ * Builds an argv of program, `first` (NULL: none) and prof's own arguments. NULL-terminated; the
+ * caller frees it.
  */
 static char **make_argv(struct front *f, char *first)
 {
@@ -94,7 +94,7 @@ static char **make_argv(struct front *f, char *first)
 	return words.items;
 }
 
-/* Prints one line of any length: the reason, and the command to type instead. */
+/* Prints the reason and the command to type instead, in one line of any length. */
 static int refuse(struct front *f, const char *why, const char *prefix)
 {
 	_cleanup_free_ char **argv = make_argv(f, NULL);
@@ -229,7 +229,10 @@ static int fork_command(struct front *f, char *const *argv, struct error *err)
 	return child_new(&f->child, &child, err);
 }
 
-/* Runs in the caller, because the user's environment defines servers, proxies and the cache. */
+/*
+ * Starts the downloading process here, because the user's environment defines servers, proxies and
+ * the cache.
+ */
 static void start_fetcher(struct front *f)
 {
 	const struct debug_fetcher_options fetcher = {.command = naming_fetch_command};
@@ -296,7 +299,7 @@ static int hand_over(struct front *f, struct error *err)
 	return give_descriptors(f, err);
 }
 
-/* Ignores failures: the helper gets end of file. */
+/* Ignores failures: the helper then reads end of file. */
 static void send_message(struct front *f, struct elevation_message message)
 {
 	elevation_send(f->sudo.socket, &message, NULL);
@@ -322,7 +325,7 @@ static char *const *argv_of(const struct front *f, uint32_t variant)
 	return iterations->variant_count ? iterations->variants[variant].argv : f->options->argv;
 }
 
-/* Forks the next run. An executed one has already ended. */
+/* Forks the next run. The previous one has ended if it was executed. */
 static void fork_next(struct front *f, uint32_t variant)
 {
 	struct elevation_message message = {.kind = ELEVATION_FORKED};
@@ -369,7 +372,7 @@ static void poll_command(struct front *f)
 			});
 }
 
-/* Serves the helper until it has written. False if it died first. */
+/* Serves the helper until it has written its output. False if it died before. */
 static bool serve(struct front *f, int *status)
 {
 	struct elevation_message message;
@@ -403,7 +406,10 @@ static bool serve(struct front *f, int *status)
 	}
 }
 
-/* Waits for sudo to end; a signal or SUDO_END_MS ends the wait. -1: still running. */
+/*
+ * Waits for sudo to end; a signal or SUDO_END_MS ends the wait. Returns -1 if sudo is still
+ * running.
+ */
 static int await_sudo(struct front *f)
 {
 	struct pollfd fds[] = {

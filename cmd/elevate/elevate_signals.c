@@ -7,7 +7,7 @@
 
 #include "lib/base/clock.h"
 
-/* Far below the interval between two keystrokes or two commands of a script. */
+/* Shorter than the interval between two keystrokes or two commands of a script. */
 #define REPEAT_NS (50ull * 1000 * 1000)
 
 static void remember_ignored(sigset_t *ignored)
@@ -37,13 +37,16 @@ int signals_init(struct signals *s, struct error *err)
 	if (!sigismember(&s->inherited_ignored, SIGHUP))
 		sigaddset(&watched, SIGHUP);
 	sigprocmask(SIG_BLOCK, &watched, &s->inherited_mask);
-	/* An ignored signal is not queued; a blocked one that is not ignored is. */
+	/* The kernel discards an ignored signal, but queues a blocked one. */
 	signal(SIGINT, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGQUIT, SIG_DFL);
 	signal(SIGUSR1, SIG_DFL);
 	signal(SIGUSR2, SIG_DFL);
-	/* A closed pipe and a file size limit become errors of write(), which are reported. */
+	/*
+	 * Without these signals, a closed pipe or a file size limit makes write() fail, which is
+	 * reported.
+	 */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	/* With SIGCHLD ignored, the kernel would discard the command's exit status. */

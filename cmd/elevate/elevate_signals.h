@@ -25,12 +25,12 @@ struct signals {
 	int last_signal; /* last signal with its sender and time */
 	pid_t last_sender;
 	uint64_t last_ns;
-	/* Returns signals that another process received on behalf of this one; NULL: none. */
+	/* Returns signals that another process received for this one; NULL: none. */
 	bool (*next_elsewhere)(void *ctx, struct signal_event *event);
 	void *ctx;
 };
 
-/* True if the signal is a request that does not end the recording. */
+/* True for signals that request something without ending the recording. */
 static inline bool signal_is_request(int number)
 {
 	return number == SIGUSR1 || number == SIGUSR2;
@@ -39,13 +39,13 @@ static inline bool signal_is_request(int number)
 /* Ignores SIGPIPE and SIGXFSZ from now on. The signals above arrive only as events. */
 int signals_init(struct signals *s, struct error *err);
 /*
- * Stores the next signal; false if none. An immediate repetition by the same sender is one
- * event: timeout(1) signals first the process and then its whole group.
+ * Stores the next signal; false if there is none. Immediate repetition by the same sender counts
+ * once: timeout(1) signals first the process and then its whole group.
  */
 bool signals_next(struct signals *s, struct signal_event *event);
 /* Restores the signals before another program is executed. */
 void signals_restore(const struct signals *s);
-/* Leaves the dispositions as they are. */
+/* Leaves the signals' dispositions unchanged. */
 void signals_release(struct signals *s);
 
 #endif

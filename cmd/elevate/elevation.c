@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* One more: the kernel may fill the padding after the descriptors with it. */
+/* One more than expected: the kernel may fill the padding after the descriptors with it. */
 #define PACKED_MAX (ELEVATION_FD_COUNT + 1)
 
 union control {
@@ -14,7 +14,7 @@ union control {
 	char room[CMSG_SPACE(ELEVATION_FD_COUNT * sizeof(int))];
 };
 
-/* Stores the present descriptors contiguously. */
+/* Stores the valid descriptors contiguously. */
 static size_t pack(struct elevation_message *message, const int *fds, int *packed)
 {
 	size_t count = 0;

@@ -35,7 +35,7 @@ enum elevation_kind {
 	ELEVATION_SIGNAL, /* value: signal number */
 	ELEVATION_ENDED, /* value: wait status; cpu_ns */
 	ELEVATION_DONE, /* value: exit status of prof */
-	ELEVATION_FORK, /* value: number of the variant to fork; the new command waits */
+	ELEVATION_FORK, /* value: number of the variant to fork; its command waits */
 	ELEVATION_FORKED, /* value: as for START; text: reason for a failure */
 };
 
@@ -63,8 +63,8 @@ struct elevation_message {
 };
 
 /*
- * Sends a message. fds: by enum elevation_fd, -1 for none; NULL: none at all. 0 or a negative
- * errno.
+ * Sends a message. fds: by enum elevation_fd, -1 for missing ones; NULL: none at all. Returns 0 or
+ * a negative errno.
  */
 int elevation_send(int socket, struct elevation_message *message, const int *fds);
 /*

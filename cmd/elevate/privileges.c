@@ -50,7 +50,7 @@ static bool has(cap_t set, cap_value_t capability)
 	return cap_get_flag(set, capability, CAP_PERMITTED, &value) == 0 && value == CAP_SET;
 }
 
-/* Keeps capabilities of the list that the thread is permitted. */
+/* Keeps the capabilities of the list that the thread is permitted. */
 static int keep(cap_t kept, cap_t permitted, const cap_value_t *list, size_t count)
 {
 	static const cap_flag_t flags[] = {CAP_PERMITTED, CAP_EFFECTIVE};
@@ -76,7 +76,7 @@ bool privileges_are_missing(void)
 
 int privileges_reduce(bool writes_as_root, struct error *err)
 {
-	/* Older users have only this capability, from which the newer ones were split off. */
+	/* Older programs have only this capability, from which the newer ones were split off. */
 	static const cap_value_t admin = CAP_SYS_ADMIN;
 	_cleanup_(cap_free) cap_t permitted = cap_get_proc();
 	_cleanup_(cap_free) cap_t kept = cap_init();

@@ -13,7 +13,7 @@
  */
 bool privileges_are_missing(void);
 /*
- * Drops, for good, every capability not needed for recording, and all that an executed program
+ * Drops, for good, every capability not needed for recording, and those that an executed program
  * would inherit. Capabilities are per thread: call while there is only one, after forking the
  * command, which may keep more. writes_as_root: root may write the output, and sudo was not used.
  */

@@ -46,7 +46,7 @@ static void run(const struct signals *signals, int input, int errors, const char
 {
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
-	/* Keys at the terminal are for the command, but sudo would pass them to the helper. */
+	/* Keystrokes are meant for the command, but sudo would pass their signals to the helper. */
 	setpgid(0, 0);
 	if (null < 0 || dup2(input, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 ||
 	    dup2(errors, STDERR_FILENO) < 0)

@@ -20,7 +20,7 @@ struct sudo {
 	int errors; /* pipe from standard error of sudo and the program; -1: none */
 };
 
-/* True if PATH has sudo. */
+/* True if sudo is in PATH. */
 bool sudo_is_installed(void);
 /* True if programs started by this process cannot gain privileges: no_new_privs. */
 bool sudo_is_powerless(void);
@@ -29,9 +29,9 @@ bool sudo_is_powerless(void);
  * background process group. Standard output is /dev/null.
  */
 int sudo_start(struct sudo *s, char *const *argv, const struct signals *signals, struct error *err);
-/* Lets sudo prompt for the password, in the foreground. False if it was refused. */
+/* Lets sudo prompt for the password in the foreground. False if authentication failed. */
 bool sudo_authenticate(const struct signals *signals);
-/* Stores the last line written to standard error so far, "" if none. */
+/* Stores the last line written to standard error so far; "" if there is none. */
 void sudo_last_words(const struct sudo *s, char *line, size_t size);
 /* Waits for sudo to end. Returns the wait status. */
 int sudo_wait(struct sudo *s);

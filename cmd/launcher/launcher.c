@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Starts a program of a tarball with the loader and libraries from the tarball. Statically linked,
- * so that it runs on any distribution, whatever its libc.
+ * Starts a program of a tarball with the loader and libraries of the tarball. Statically linked, so
+ * that it runs on any distribution, whatever its libc.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static int fail(const char *text)
 	return FAILED;
 }
 
-/* Cuts this file's location off its path. Returns the name of the program, or NULL. */
+/* Strips this file's own path below the tarball. Returns the name of the program, or NULL. */
 static const char *find_folder(char *path)
 {
 	static const char *const places[] = {"/" PROGRAM_PROF, "/" PROGRAM_VIEW,
@@ -60,7 +60,7 @@ int main(int argc, char **argv)
 	char *const first[] = {loader,	"--inhibit-cache", "--library-path",
 			       library, "--argv0",	   argc ? argv[0] : program};
 
-	/* The loader trusts the environment, but the caller may have fewer rights. */
+	/* The loader trusts the environment, which a caller with fewer rights may have set. */
 	if (getauxval(AT_SECURE))
 		return fail("file capabilities and set-user-ID do not work with a tarball: "
 			    "use sudo, or a package");

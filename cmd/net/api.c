@@ -14,7 +14,8 @@
 #include "lib/base/json/writer.h"
 
 /*
- * Limit of objects and arrays in a request: a front-end sends some 10,000 addresses, each an array.
+ * Maximum number of objects and arrays in a request: a front-end sends some 10,000 addresses, each
+ * as an array.
  */
 #define VALUES_MAX 200000
 
@@ -112,7 +113,7 @@ static int source(const struct api *api, const json_t *request, struct strbuf *o
 
 	if (!path)
 		return error_text(err, -EINVAL, "\"file\" is missing");
-	/* In pages, an empty lib stands for scripts. */
+	/* In pages, an empty lib denotes scripts. */
 	v = lib && !*lib ? api->profiles : api_find_asked(api, request, &module, err);
 	if (!v)
 		return -ENOENT;
@@ -168,7 +169,7 @@ bool api_has(const char *path)
 	return false;
 }
 
-/* One request, which may outlive its connection. */
+/* A job of a request, which may outlive its connection. */
 struct job {
 	const struct api *api;
 	size_t row;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Answers front-ends' requests to a symbol server, version 5 of that interface: JSON in and out. An
- * invalid request gets an object with "error".
+ * Answers requests of front-ends to a symbol server, version 5 of that interface: JSON in and out.
+ * An invalid request is answered by an object with "error".
  */
 #ifndef PROF_CMD_NET_API_H
 #define PROF_CMD_NET_API_H

@@ -10,7 +10,7 @@
 #include "symbolize/disassemble.h"
 #include "symbolize/kernel/patched_code.h"
 
-/* Limit of named targets of a function. */
+/* Maximum number of named targets in a function. */
 #define TARGETS_MAX 4096
 
 static uint64_t address_of(const struct instruction *row)
@@ -79,7 +79,7 @@ static void name_own_targets(const struct viewed_profile *v, module_id module,
 	}
 }
 
-/* Front-ends without the size send a lower bound. */
+/* Front-ends that do not know the size send a lower bound. */
 static uint64_t whole_size(struct viewed_profile *v, module_id module, uint64_t start,
 			   uint64_t size)
 {
@@ -105,7 +105,7 @@ static json_t *assembly_value(const struct disassembly *d, uint64_t start, uint6
 			 api_hex(size), "arch", d->arch, "syntax", d->syntax, "instructions", rows);
 }
 
-/* Naming closes and reopens files: none may be closed while it is read. */
+/* Locks because naming closes and reopens files, and none may be closed while it is read. */
 static int read_code(struct function_code *code, struct patched_code *patched,
 		     struct viewed_profile *v, module_id module, const char *name, uint64_t start,
 		     uint64_t size, struct error *err)
@@ -117,7 +117,7 @@ static int read_code(struct function_code *code, struct patched_code *patched,
 	if (row.file_key != UINT32_MAX)
 		file_set_need(v->files, &row.file_key, 1);
 	ret = function_code_read(code, &row, name, v->files, start, size, err);
-	/* A vmlinux is now an ordinary file. */
+	/* A vmlinux is an ordinary file from here on. */
 	if (!ret && text_starts_with(strings_get(&v->profile->strings, row.name), "[kernel"))
 		patched_code_read(patched, file_set_find(v->files, row.file_key));
 	pthread_mutex_unlock(&v->lock);

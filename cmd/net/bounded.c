@@ -10,10 +10,10 @@
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 
-/* Time limit without progress. Downloads, made by another process, have a limit of 60 s. */
+/* Time limit without progress. Downloads run in another process, with a limit of 60 s. */
 #define STILL_NS 10000000000ull
 #define DOWNLOAD_STILL_NS 75000000000ull
-/* Limit while other work is stalled, probably for the same reason. */
+/* Time limit while other work is stalled, probably for the same reason. */
 #define IMPATIENT_NS 2000000000ull
 #define CHECK_NS 200000000ull
 /* CPU time of the whole process that counts as progress. */
@@ -66,7 +66,7 @@ static uint64_t patience_ns(void)
 	return stuck ? IMPATIENT_NS : STILL_NS;
 }
 
-/* Called with the lock held. */
+/* Call with the lock held. */
 static void wait_a_little(void)
 {
 	struct timespec until;
@@ -78,7 +78,7 @@ static void wait_a_little(void)
 	pthread_cond_timedwait(&changed, &lock, &until);
 }
 
-/* Called with the lock held. True: finished. */
+/* Returns true if the work has finished. Call with the lock held. */
 static bool wait_for(const struct work *work)
 {
 	uint64_t since = clock_monotonic_ns(), cpu = cpu_ns();

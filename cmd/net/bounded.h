@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * File reads that may never return, as on a network file system. Each runs in a thread of its own
- * with a bounded wait.
+ * Runs file reads that may never return, as on a network file system, in threads of their own with
+ * a bounded wait.
  */
 #ifndef PROF_CMD_NET_BOUNDED_H
 #define PROF_CMD_NET_BOUNDED_H
@@ -13,11 +13,11 @@
 typedef void bounded_fn(void *ctx);
 
 /*
- * Runs fn(ctx) and waits a bounded time. -ETIMEDOUT with err: fn makes no progress and may still
- * run; it then calls free_ctx(ctx) when it ends. Otherwise the caller frees ctx.
+ * Runs fn(ctx) and waits a bounded time. Returns -ETIMEDOUT with err if fn makes no progress; it
+ * may still be running, and calls free_ctx(ctx) when it ends. Otherwise the caller frees ctx.
  */
 int bounded_run(bounded_fn *fn, bounded_fn *free_ctx, void *ctx, struct error *err);
-/* Ends all waits now. True if a thread still runs, so that its data must stay. */
+/* Ends all waits now. True if a thread is still running, so that its data must stay. */
 bool bounded_stop(void);
 
 #endif

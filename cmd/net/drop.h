@@ -7,7 +7,7 @@
 
 /*
  * Becomes the invoking user for good, with the user's groups and home, and drops all capabilities,
- * also for root without sudo. Call while there is one thread.
+ * even for root without sudo. Call while there is one thread.
  */
 int drop_privileges(struct error *err);
 /*

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests to engines, as sent by both processes that talk to them. */
+/* Sends requests to engines, for both processes that talk to them. */
 #ifndef PROF_CMD_NET_ENGINE_CLIENT_H
 #define PROF_CMD_NET_ENGINE_CLIENT_H
 
 #include "lib/fleet/server/client.h"
 
 /*
- * client_send() for engines: posts a request, with gRPC over HTTP/2. *retry_after_s gets the delay
+ * client_send() for engines: posts a request, using HTTP/2 for gRPC. *retry_after_s gets the delay
  * that the engine requests, 0 for none; may be NULL.
  */
 int engine_client_send(const struct client_request *request, struct strbuf *answer,

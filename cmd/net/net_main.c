@@ -11,7 +11,10 @@
 #include "lib/recording/workplace/naming.h"
 #include "symbolize/debuginfo/debug_fetch.h"
 
-/* prof-view, a companion program of prof: its libraries would delay every start of a recording. */
+/*
+ * prof-view, a companion program of prof, because loading its libraries would delay every
+ * recording.
+ */
 
 int main(int argc, char **argv)
 {

@@ -29,7 +29,7 @@
 #include "lib/format/format.h"
 #include "lib/query/narrow.h"
 
-/* Profiles shared by the user, with the right to delete each: one file of mode 0600 each. */
+/* Profiles shared by the user, with the tokens to delete them: one file of mode 0600 each. */
 
 struct shared_row {
 	char *token; /* name of the profile in the store; all strings are owned */
@@ -61,7 +61,7 @@ static void shared_list_release(struct shared_list *l)
 	vec_release(&l->rows);
 }
 
-/* Returns the folder, created if `make`; NULL without a home. */
+/* Returns the folder, creating it if `make` is set; NULL without a home. */
 static char *folder_path(bool make)
 {
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
@@ -413,7 +413,7 @@ static int delete_row(const struct shared_row *row, struct error *err)
 
 	if (status < 0)
 		return status;
-	/* It may have been deleted otherwise. */
+	/* It may have been deleted by other means. */
 	if ((status < 200 || status > 299) && status != 404)
 		return refuse(status, &answer, err);
 	command_say_as(name, "deleted %s", row->url);

@@ -78,8 +78,8 @@ static bool take_connection(pid_t pid)
 }
 
 /*
- * Sets SSH_CONNECTION for users who are logged in over ssh, as sudo removes the variable. Reads the
- * environments of this process's ancestors, with the process's rights.
+ * Sets SSH_CONNECTION for users who are logged in over ssh, because sudo removes the variable.
+ * Reads the environments of this process's ancestors, with the process's rights.
  */
 static void ssh_find_connection(void)
 {
@@ -160,7 +160,7 @@ static void await_page(int from)
 	execlp(program, program, page, (char *)NULL);
 }
 
-/* Starts a session, so that Ctrl-C here does not end it. Its parent is init. */
+/* Starts a session, so that Ctrl-C here does not end the process. Its parent becomes init. */
 static void become_starter(int from)
 {
 	sigset_t none;
@@ -217,8 +217,8 @@ static void browser_prepare(struct browser *b)
 static void browser_release(struct browser *b);
 
 /*
- * Opens the browser with the name of a page that only this user can read, as every user of the
- * machine can read command lines. False: no browser, no display, or not prepared.
+ * Opens the browser with the name of a page that only this user can read, because every user of the
+ * machine can read command lines. False if there is no browser or display, or it was not prepared.
  */
 static bool browser_open(struct browser *b, const char *url)
 {
@@ -238,7 +238,7 @@ static bool browser_open(struct browser *b, const char *url)
 	return is_told;
 }
 
-/* Removes the page. A browser not opened yet never is. */
+/* Removes the page. A browser that is not open yet will not be opened. */
 static void browser_release(struct browser *b)
 {
 	if (b->starter)
@@ -252,7 +252,7 @@ static void browser_release(struct browser *b)
 	*b = (struct browser){0};
 }
 
-/* prof view: shows a profile in a browser, with its code. */
+/* prof view: shows a profile in a browser, together with its code. */
 
 #define FILES_MAX 8
 #define FRONT_END "https://profiler.firefox.com"
@@ -385,7 +385,7 @@ static void open_profile(void *ctx)
 	o->ret = viewed_profile_open(o->profile, o->paths, o->count, o->options, &o->err);
 }
 
-/* The module files may be on any file system. */
+/* Opens with a time limit: module files may be on any file system. */
 static int open_bounded(struct view *v, size_t i, size_t count, struct error *err)
 {
 	struct opening *o = xcalloc(1, sizeof(*o));
@@ -401,7 +401,7 @@ static int open_bounded(struct view *v, size_t i, size_t count, struct error *er
 	return ret;
 }
 
-/* Opens `count` files, from number i on, as one profile. */
+/* Opens `count` files as one profile, beginning with file i. */
 static int open_next(struct view *v, size_t i, size_t count, struct error *err)
 {
 	struct api *api = &v->viewer.api;
@@ -419,7 +419,7 @@ static int open_next(struct view *v, size_t i, size_t count, struct error *err)
 	return 0;
 }
 
-/* Compares two profiles. Incomparable or more than two profiles are shown side by side. */
+/* Compares two profiles. Shows incomparable profiles, or more than two, side by side. */
 static int open_profiles(struct view *v, struct error *err)
 {
 	int ret = -EXDEV;
@@ -511,8 +511,8 @@ static int make_page(struct view *v, struct error *err)
 }
 
 /*
- * Limits malloc's arenas: threads that answer allocate little, but each arena keeps most of its
- * memory.
+ * Maximum number of malloc's arenas: threads that answer allocate little, but each arena keeps most
+ * of its memory.
  */
 #define ARENAS_MAX 2
 

@@ -40,11 +40,11 @@
 #include "lib/fleet/window_pipe.h"
 #include "lib/format/format.h"
 
-/* Sends a window, which is a profile, to an engine, and classifies the result. */
+/* Sends a window's profile to an engine, and classifies the result. */
 
 enum window_fate {
-	WINDOW_SENT, /* accepted, in so far as the engine stores it */
-	WINDOW_LATER, /* to be sent again */
+	WINDOW_SENT, /* accepted, as far as the engine stores such data */
+	WINDOW_LATER, /* must be sent again */
 	WINDOW_REFUSED, /* rejected for good */
 };
 
@@ -52,11 +52,11 @@ struct window_send {
 	const char *host, *service, *fallback; /* service and fallback as in fleet_origin, or "" */
 	size_t max_series;
 	const char *const *labels; /* "key=value" strings, NULL-terminated */
-	size_t request_bytes; /* limit, lowered after rejections; 0: the default */
+	size_t request_bytes; /* maximum size, lowered after rejections; 0: the default */
 };
 
 /*
- * `fd` contains the profile. *status is that of the latest answer, 0 without one, set by the
+ * Sends the profile in `fd`. *status is that of the latest answer, 0 without one, set by the
  * engine's send(). err describes the failure or, with WINDOW_SENT, the refused part.
  */
 enum window_fate window_send(struct window_send *s, const struct engine *e, int fd,
@@ -72,8 +72,8 @@ enum window_fate window_send(struct window_send *s, const struct engine *e, int 
 #endif
 
 /*
- * Files are opened by host name resolution, for certificates and in the spool; curl has threads for
- * name resolution. Nothing is executed, traced, mounted, or given rights.
+ * Host name resolution, certificates and the spool need files, and curl needs threads for name
+ * resolution. Nothing is executed, traced, mounted, or given rights.
  */
 static const int allowed[] = {
 	SYS_read,
@@ -195,8 +195,8 @@ static const int allowed[] = {
 #define REFUSE (SECCOMP_RET_ERRNO | ENOSYS)
 
 /*
- * Refuses all other system calls from now on, for all threads, with ENOSYS. Call after
- * drop_new_privileges(). -ENOSYS: this kernel has no filters.
+ * Makes all other system calls fail with ENOSYS from now on, for all threads. Call after
+ * drop_new_privileges(). Returns -ENOSYS if this kernel has no filters.
  */
 static int confine(struct error *err)
 {
@@ -225,7 +225,7 @@ static int confine(struct error *err)
 }
 
 #define WINDOW_MAX ((size_t)256 << 20)
-/* Halved while an engine refuses requests for their size. */
+/* Initial size; halved while an engine rejects requests for their size. */
 #define REQUEST_BYTES ((size_t)2 << 20)
 #define REQUEST_BYTES_MIN ((size_t)2 << 10)
 
@@ -306,15 +306,15 @@ enum window_fate window_send(struct window_send *s, const struct engine *e, int 
 }
 
 /*
- * The process that sends windows to one engine, prof-view __push. Only it has access to the network
- * and the spool. It has no privileges, and only the system calls that this needs.
+ * The process that sends windows to one engine, prof-view __push. Only this process has access to
+ * the network and the spool. It has no privileges, and only the system calls it needs.
  */
 
 #define NS_PER_SECOND 1000000000ull
 #define NS_PER_MS 1000000ull
 #define SPOOL_BYTES ((uint64_t)256 << 20)
 #define MEMORY_BYTES ((uint64_t)16 << 20)
-/* Collectors refuse windows older than an hour. */
+/* Collectors reject windows older than an hour. */
 #define AGE_NS (50 * 60 * NS_PER_SECOND)
 /* Time limit for the remaining windows at the end. */
 #define END_NS (3 * NS_PER_SECOND)
@@ -325,7 +325,7 @@ enum window_fate window_send(struct window_send *s, const struct engine *e, int 
 
 #define SETTINGS_MAX ((size_t)1 << 20)
 
-/* Arguments are descriptors. */
+/* Arguments, all of which are descriptors. */
 enum { ARG_SOCKET = 1, ARG_SETTINGS, ARG_COUNT };
 /* Strings in the settings, in order; labels follow. */
 enum {
@@ -431,7 +431,7 @@ static void take_in(struct pusher *p, int timeout_ms)
 		end(p);
 }
 
-/* Also receives windows that arrive meanwhile. */
+/* Receives windows that arrive meanwhile. True if the request must end. */
 static bool is_over(void *ctx)
 {
 	struct pusher *p = ctx;
@@ -577,7 +577,7 @@ static void make_folder(struct pusher *p, uid_t uid, gid_t gid)
 		close(fd);
 }
 
-/* Root becomes a dedicated user, unless it lacks the right to do so. */
+/* Turns root into a dedicated user, unless root lacks the right to switch. */
 static int drop_all(struct pusher *p, struct error *err)
 {
 	struct identity who = identity_of_invoker();
@@ -622,7 +622,7 @@ static int prepare(struct pusher *p, const struct settings *s, struct error *err
 	return ret;
 }
 
-/* Reads them to the end. False if they were not written by prof. */
+/* Reads the settings to the end. False if prof did not write them. */
 static bool read_settings(struct settings *s, const char *number)
 {
 	uint64_t fd;
@@ -679,7 +679,7 @@ static int push_all(struct pusher *p, const struct settings *s)
 	set_signals();
 	if (prepare(p, s, &err))
 		return command_fail("push", EXIT_REFUSED, &err);
-	/* Its supervisor has ended. */
+	/* Receive SIGUSR1 when the supervisor ends. */
 	prctl(PR_SET_PDEATHSIG, SIGUSR1);
 	run(p);
 	if (p->outbox.rows.count)

@@ -20,10 +20,10 @@
 
 /* Requests with rows have a few MiB. */
 #define REQUEST_MAX ((size_t)64 << 20)
-/* The user without files. */
+/* Uid of a user who owns no files. */
 #define NOBODY 65534
 
-/* Root without an invoking user becomes nobody, unless it lacks the right to do so. */
+/* Turns root without an invoking user into nobody, unless root lacks the right to switch. */
 static int drop_all(struct error *err)
 {
 	struct identity who = identity_of_invoker();

@@ -19,8 +19,8 @@
 #include "symbolize/source_texts.h"
 
 /*
- * Sources of scripts. Front-ends request only those of machine code, by address: the others must be
- * in the profile.
+ * Adds source files of scripts. Front-ends request only those of machine code, by address; others
+ * must be in the profile.
  */
 
 #define FILE_MAX ((uint64_t)4 << 20)
@@ -43,7 +43,7 @@ static const struct source_file *missing_file(const struct profile *p, const str
 	return file->text ? NULL : file;
 }
 
-/* True if functions of scripts lack their texts. */
+/* True if functions of scripts lack their source files. */
 static bool script_sources_are_missing(const struct profile *p)
 {
 	vec_for_each(&p->funcs.rows, const struct func *, func) {
@@ -68,8 +68,8 @@ static char *find_text(void *ctx, const char *path, size_t *size)
 }
 
 /*
- * Writes the profile in `text` with the texts of its scripts that exist here and that
- * source_text_read() accepts for the owners. Errors as contents_write().
+ * Writes the profile in `text` with those of its scripts that exist here and that
+ * source_text_read() accepts for the owners. Fails like contents_write().
  */
 static int script_sources_write(const struct profile *p, const struct readers *owners,
 				const char *text, size_t size, struct outfile *out,
@@ -116,7 +116,7 @@ struct original {
 	size_t size;
 };
 
-/* Writes a profile of another format, or a capture's. */
+/* Writes a profile that is in another format or from a capture. */
 static int write_copy(void *ctx, struct outfile *out, struct error *err)
 {
 	const struct original *from = ctx;

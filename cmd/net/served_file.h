@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The bytes of the profile that is served to a front-end. */
+/* The bytes of the profile served to a front-end. */
 #ifndef PROF_CMD_NET_SERVED_FILE_H
 #define PROF_CMD_NET_SERVED_FILE_H
 
@@ -8,14 +8,14 @@
 #include "lib/model/tables/profile.h"
 
 struct served_file {
-	int fd; /* nonzero */
+	int fd; /* never 0 */
 	uint64_t size;
 	bool is_gzip;
 };
 
 /*
- * Opens a file, or converts it to a format that front-ends read. Two files give both sides and
- * their difference; -EXDEV if their difference is undefined. Sets `text` to the uncompressed bytes,
+ * Opens a file, or converts it to a format that front-ends read. Two files become both sides and
+ * their difference; -EXDEV if the difference is undefined. Sets `text` to the uncompressed bytes,
  * which the caller frees.
  */
 int served_file_open(struct served_file *f, const char *const *paths, size_t count,

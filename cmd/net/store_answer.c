@@ -18,7 +18,7 @@ bool store_token_is_valid(const char *token)
 	return size && size <= STORE_TOKEN_MAX && strspn(token, digits) == size;
 }
 
-/* Decodes base64url without padding. Returns the size; bytes has room for 3/4 of the text. */
+/* Decodes base64url without padding. Returns the size; `bytes` has room for 3/4 of the text. */
 static size_t decode(const char *text, size_t size, char *bytes)
 {
 	uint32_t bits = 0;

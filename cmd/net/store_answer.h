@@ -10,7 +10,7 @@
 
 /*
  * Parses the answer: a JSON web token with "profileToken", or the name itself. False if it is
- * neither. A name has letters, digits, "-" and "_" only.
+ * neither. A name consists of letters, digits, "-" and "_".
  */
 bool store_answer_read(const char *text, size_t size, char token[STORE_TOKEN_MAX + 1]);
 /* True if the text is a valid name. */

@@ -10,7 +10,7 @@
 #include "lib/base/json/writer.h"
 
 #define JOBS_MAX 100
-/* Limit for all jobs of a request. */
+/* Maximum number of addresses in all jobs of a request. */
 #define ADDRESSES_MAX ((size_t)100000)
 
 /* A requested address. */
@@ -128,7 +128,7 @@ static void add_hex(struct jsonw *out, uint64_t value)
 	jsonw_cstring(out, text);
 }
 
-/* Omits keys of unknown values: front-ends reject answers with null. */
+/* Omits keys of unknown values: front-ends reject answers that contain null. */
 static void add_frame(struct jsonw *out, const struct job *job, const struct asked *row,
 		      size_t position)
 {
@@ -154,7 +154,7 @@ static void add_frame(struct jsonw *out, const struct job *job, const struct ask
 	jsonw_object_end(out);
 }
 
-/* Names are keys here, and two libs may have the same. */
+/* Names are keys here, and two libs may have the same name. */
 static void add_found(struct jsonw *out, const struct job *job)
 {
 	json_t *found = json_object();

@@ -94,7 +94,7 @@ static bool is_fetched_later(const struct module *module)
 	return module->file_key == UINT32_MAX && code_fetch_is_possible(module);
 }
 
-/* Queries servers once. */
+/* Queries servers, once per module. */
 static void fetch(struct viewed_profile *v, module_id module)
 {
 	struct module *row = &v->profile->modules.rows.items[module];
@@ -107,7 +107,7 @@ static void fetch(struct viewed_profile *v, module_id module)
 	if (fd >= 0) {
 		pthread_mutex_lock(&v->lock);
 		file_set_add(v->files, module, fd);
-		/* The kernel's names are in a list that needs little memory. */
+		/* The kernel's names are in a list, which needs little memory. */
 		if (module_is_kernel(row))
 			v->has_kernel_code = true;
 		else
@@ -136,7 +136,7 @@ struct module viewed_profile_code_module(struct viewed_profile *v, module_id mod
 	return copy;
 }
 
-/* Makes a profile of only these addresses, to be named like any other. */
+/* Makes a profile of only these addresses, which can be named like any other. */
 static struct profile *address_profile(const struct viewed_profile *v, module_id id,
 				       const uint64_t *rvas, size_t count)
 {
@@ -217,7 +217,7 @@ void viewed_profile_name(struct viewed_profile *v, module_id module, const uint6
 	};
 
 	viewed_profile_fetch(v, module);
-	/* Files are closed and reopened on demand, so access is serialized. */
+	/* Serialize access: files are closed and reopened on demand. */
 	pthread_mutex_lock(&v->lock);
 	p = address_profile(v, module, rvas, count);
 	naming_run(p, &naming);
@@ -267,7 +267,10 @@ static int fetch_source(const struct module *module, const char *path)
 	return naming_fetch(&request, NULL);
 }
 
-/* Distributions build in folders that do not exist elsewhere: reports where their sources are. */
+/*
+ * Reports where to get the sources of a distribution's file, which was built in a folder that
+ * exists nowhere else.
+ */
 static void fail_source(const char *module_path, const char *path, enum source_outcome outcome,
 			struct error *err)
 {

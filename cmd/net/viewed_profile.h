@@ -38,13 +38,13 @@ struct viewed_level {
 /* Names of an address. */
 struct viewed_place {
 	VEC(struct viewed_level) levels; /* innermost first; empty: unknown */
-	bool has_start; /* the machine-code function, which is the last level, has a known start */
+	bool has_start; /* the machine-code function, the last level, has a known start */
 	uint64_t start, size; /* RVA and size of the machine-code function; size 0: unknown */
 };
 
 /*
- * Reads the profile with the process's permissions. Two paths give both sides and their difference;
- * -EXDEV if that is undefined.
+ * Reads the profile with the process's permissions. Two paths become both sides and their
+ * difference; -EXDEV if the difference is undefined.
  */
 int viewed_profile_open(struct viewed_profile *v, const char *const *paths, size_t count,
 			const struct output_options *options, struct error *err);
@@ -59,13 +59,13 @@ void viewed_places_release(struct viewed_place *places, size_t count);
 /* Fetches the module's file from a server if it is missing here. Each module is tried once. */
 void viewed_profile_fetch(struct viewed_profile *v, module_id module);
 /*
- * Does the same, and returns a copy of the module that leads to its code: a vmlinux is an ordinary
- * file. The copy shares the original's pointers.
+ * Does the same, and returns a copy of the module that leads to its code: the kernel's vmlinux
+ * becomes an ordinary file. The copy shares the original's pointers.
  */
 struct module viewed_profile_code_module(struct viewed_profile *v, module_id module);
 /*
  * Returns the text of a source file of the module, to be freed. NULL with err if the profile does
- * not name the file, or it cannot be read. Scripts have NO_MODULE.
+ * not name the file or the file cannot be read. Scripts have NO_MODULE.
  */
 char *viewed_profile_source(struct viewed_profile *v, module_id module, const char *path,
 			    size_t *size, struct error *err);

@@ -18,9 +18,9 @@
 #include "lib/fleet/server/http.h"
 #include "lib/format/format.h"
 
-/* The files of a local front-end in a folder. No path leads out of it. */
+/* Serves the files of a local front-end from a folder, and nothing outside of it. */
 
-/* The largest one has 5 MB. */
+/* Maximum size; the largest file has 5 MB. */
 #define FILE_MAX ((size_t)64 << 20)
 
 static const char *type_of(const char *path)
@@ -48,8 +48,8 @@ static const char *type_of(const char *path)
 }
 
 /*
- * Sends the file of that path. A path without a file that does not look like a file name is a route
- * of the front-end, and gets its page.
+ * Sends the file at that path. A path that matches no file and does not look like a file name is a
+ * route of the front-end, and gets its page.
  */
 static void front_end_files_send(int folder, const char *path, struct http_response *response)
 {
@@ -142,7 +142,7 @@ static void add_profile(const struct viewer *v, struct strbuf *out, size_t numbe
 	strbuf_addch(out, '/');
 }
 
-/* Front-ends compare a thread of each profile, which the address must select. */
+/* Front-ends compare one thread of each profile; the address must select them. */
 static void add_compared(const struct viewer *v, struct strbuf *out, size_t number)
 {
 	const struct viewed_profile *profile = &v->api.profiles[number];
@@ -243,7 +243,7 @@ static void send_profile(const struct viewed_profile *p, const struct http_reque
 		return;
 	http_response_add(r, "Accept-Ranges", "bytes");
 	http_response_add(r, "Content-Type", "application/json");
-	/* Stored compressed; a client without gzip gets the original bytes. */
+	/* The file is stored compressed; clients without gzip get the original bytes. */
 	if (p->served.is_gzip && encodings && strstr(encodings, "gzip"))
 		http_response_add(r, "Content-Encoding", "gzip");
 	r->fd = p->served.fd;
@@ -260,7 +260,7 @@ static void send_page(const struct viewer *v, struct http_response *r)
 	r->size = v->page_size;
 }
 
-/* Returns the profile behind "profile.json", "profile-2.json", NULL if none. */
+/* Returns the profile for "profile.json", "profile-2.json"; NULL if there is none. */
 static const struct viewed_profile *find_profile(const struct viewer *v, const char *path)
 {
 	char name[40];
@@ -276,7 +276,8 @@ static const struct viewed_profile *find_profile(const struct viewer *v, const c
 }
 
 /*
- * Lax: browsers withhold strict cookies if a page of another site, such as net_view.c's, led here.
+ * Sets a Lax cookie: browsers withhold strict cookies if a page of another site, such as
+ * net_view.c's, led here.
  */
 static void open_front_end(const struct viewer *v, struct http_response *r)
 {

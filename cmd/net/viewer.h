@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Authorizes requests. Refuses requests without the token in the path, with another Host, or from a
+ * Authorizes requests. Rejects requests without the token in the path, with another Host, or from a
  * page whose origin is not the front-end's.
  */
 #ifndef PROF_CMD_NET_VIEWER_H
@@ -14,7 +14,10 @@
 struct viewer {
 	struct api api;
 	char token[VIEW_TOKEN_SIZE + 1];
-	/* Cookie for clients that have presented the token, for the front-end's own files. */
+	/*
+	 * Cookie for clients that have presented the token; admits requests for the front-end's own
+	 * files.
+	 */
 	char ticket[VIEW_TOKEN_SIZE + 1];
 	uint16_t port;
 	char *origin; /* origin of the front-end, "https://…"; owned */
@@ -26,13 +29,11 @@ struct viewer {
 
 /* Makes token and ticket. */
 int viewer_init(struct viewer *v, struct error *err);
-/* `front_end`: an address; NULL: its files are in v->folder. Call once the port is known. */
+/* `front_end`: an address; NULL: the files in v->folder. Call once the port is known. */
 void viewer_set_front_end(struct viewer *v, const char *front_end);
 void viewer_release(struct viewer *v);
 
-/*
- * Makes a page of the first profile, from one or two files, and serves that instead of a front-end.
- */
+/* Makes a page of one or two files, and serves it instead of a front-end. */
 int viewer_make_page(struct viewer *v, const char *const *paths, size_t count, struct error *err);
 /* Returns the address to open in a browser, to be freed. */
 char *viewer_url(const struct viewer *v);

@@ -17,7 +17,7 @@ struct browse_options {
 };
 
 void browse_options_release(struct browse_options *o);
-/* Fills a table with the options. Values go into a struct browse_options. */
+/* Fills a table with the options, whose values are stored in a struct browse_options. */
 void browse_options_table(struct option_table *t, void *options);
 /* Returns -ECANCELED if --help was printed, or -EINVAL with err if the command line is wrong. */
 int browse_options_parse(struct browse_options *o, int argc, char **argv, struct error *err);

@@ -192,7 +192,7 @@ static int take_text(struct reading *r, char *text, struct error *err)
 	return 0;
 }
 
-/* Returns the text of a file. NULL if it is skipped, with the reason in `sources`. */
+/* Returns the text of a file. NULL if the file is skipped; the reason goes to `sources`. */
 static char *read_file(struct defaults *d, const char *path, bool needs_root)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -221,7 +221,7 @@ static bool is_raised(const struct identity *owner)
 	return !owner->is_self || getauxval(AT_SECURE);
 }
 
-/* Returns the path in the owner's home; NULL without a home. The caller frees. */
+/* Returns the path in the owner's home, which the caller frees; NULL without a home. */
 static char *own_path(const struct identity *owner)
 {
 	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
@@ -253,7 +253,10 @@ static int take_own_file(struct reading *r, const struct identity *owner, struct
 	return ret;
 }
 
-/* Cuts the next word from the text with shell quoting. NULL: the end, or err is set. */
+/*
+ * Cuts the next word from the text by the quoting rules of a shell. NULL at the end, or if err is
+ * set.
+ */
 static char *next_word(char **text, struct error *err)
 {
 	char *in = *text, *out, *word, quote = '\0';
@@ -338,7 +341,7 @@ int defaults_read(struct defaults *d, const char *command, const char *others,
 	return ret;
 }
 
-/* True for pairs not covered by rules: two ways to say the same. */
+/* True for pairs that no rule covers: two ways to say the same. */
 static bool excludes(const char *one, const char *other)
 {
 	static const char *const pairs[][2] = {
@@ -396,7 +399,7 @@ void defaults_fit(struct defaults *d, struct option_table *table, int argc, char
 	}
 }
 
-/* Default words in the current command line, and their origins. */
+/* Words in the current command line that are defaults, and their origins. */
 static struct {
 	char **words;
 	const struct defaults *defaults;

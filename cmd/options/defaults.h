@@ -2,7 +2,7 @@
 /*
  * Default options of a user or a machine, in increasing order of precedence:
  *
- *	/etc/prof.conf, $XDG_CONFIG_HOME/prof/config, PROF_OPTIONS, the command line
+ * /etc/prof.conf, $XDG_CONFIG_HOME/prof/config, PROF_OPTIONS, the command line
  *
  * Files have a section for each command, with lines "option = value". Defaults become words before
  * those of the command line, so parsers treat both alike. A process with more rights than its
@@ -22,7 +22,7 @@ struct default_option {
 	char *value; /* NULL: no value */
 	char *origin; /* source, such as "/etc/prof.conf:3" */
 	unsigned int weight; /* precedence of the source: the largest wins */
-	/* Why it is ignored: "replaced by /etc/prof.conf:5". NULL: it applies. */
+	/* Reason for ignoring it: "replaced by /etc/prof.conf:5". NULL: it applies. */
 	char *left_out;
 };
 
@@ -36,15 +36,15 @@ struct defaults {
 typedef bool is_command_fn(const char *name);
 
 /*
- * Reads the defaults of a command with these options. `others`: sections whose options apply too if
- * the command has them; NULL: none. -EINVAL with an err that begins with the origin: a line is
- * wrong.
+ * Reads the defaults of a command with these options. `others`: sections whose options also apply
+ * if the command has them; NULL: none. Returns -EINVAL if a line is wrong; err then begins with the
+ * origin.
  */
 int defaults_read(struct defaults *d, const char *command, const char *others,
 		  struct option_table *table, is_command_fn *is_command, struct error *err);
 /*
  * Drops defaults that the command line overrides or excludes: options of the same name, and those
- * in conflict by a rule of the table.
+ * that a rule of the table makes conflict.
  */
 void defaults_fit(struct defaults *d, struct option_table *table, int argc, char **argv);
 /*

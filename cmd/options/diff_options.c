@@ -12,7 +12,7 @@
 #include "lib/base/text.h"
 #include "lib/format/format.h"
 
-/* A page for people; programs get all rows. */
+/* Default number of rows for display; JSON gets all rows. */
 #define ROWS_LIMIT 20
 
 static const char *const output_names[] = {"text", "json", "markdown", NULL};

@@ -16,10 +16,10 @@ struct diff_options {
 	struct gate gate;
 	struct {
 		VEC(const char *) paths;
-	} sides[SIDE_COUNT]; /* if there are no files of B, the file of A has both sides */
+	} sides[SIDE_COUNT]; /* without files of B, the file of A contains both sides */
 	const char *base; /* name of variant A; NULL: the first one recorded */
 	const char *against; /* name of variant B; NULL: the only other variant */
-	const char *json_path, *markdown_path, *output_path; /* NULL: no such output */
+	const char *json_path, *markdown_path, *output_path; /* NULL: output not requested */
 	size_t limit; /* maximum number of rows; 0: all */
 	bool allow_single; /* the gate judges even one run a side */
 	bool strict; /* inconclusive results have their own exit status */
@@ -29,7 +29,7 @@ struct diff_options {
 	enum diff_format format;
 };
 
-/* Fills a table with the options. Values go into `o`. */
+/* Fills a table with the options, whose values are stored in `o`. */
 void diff_options_table(struct option_table *t, void *options);
 /*
  * Returns -ECANCELED if --help was printed, or -EINVAL with err if the command line is wrong.

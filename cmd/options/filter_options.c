@@ -26,12 +26,12 @@
 #define DOCKER "/var/lib/docker/containers"
 #define STORAGE "containers/storage"
 #define STORAGE_CONF "containers/storage.conf"
-/* Limits of driver folders in a storage, and of users whose lists are read. */
+/* Maximum number of driver folders in a storage, and of users whose lists are read. */
 #define DRIVERS_MAX 16
 #define USERS_MAX 256
 #define ID_SHOWN 12
 
-/* Containers of that name, without duplicates. */
+/* Containers found by name, without duplicates. */
 struct search {
 	const char *name;
 	VEC(char *) ids;
@@ -119,14 +119,17 @@ static void find_in_storage(struct search *s, const char *storage)
 			continue;
 		count++;
 		lasting = xasprintf("%s/%s/containers.json", storage, entry->d_name);
-		/* Containers of "podman run --rm". */
+		/* Also lists containers of "podman run --rm". */
 		passing = xasprintf("%s/%s/volatile-containers.json", storage, entry->d_name);
 		find_in_list(s, lasting);
 		find_in_list(s, passing);
 	}
 }
 
-/* Returns the string that a line of storage.conf sets, or NULL; the caller frees. */
+/*
+ * Returns the string that a line of storage.conf sets, which the caller frees; NULL if no line sets
+ * it.
+ */
 static char *setting_of(const char *text, const char *key)
 {
 	for (const char *line = text; line; line = strchr(line, '\n')) {
@@ -144,7 +147,7 @@ static char *setting_of(const char *text, const char *key)
 	return NULL;
 }
 
-/* Searches the storage named by a key of the file. "$HOME" in it is replaced by the home. */
+/* Searches the storage named by a key of the file, with "$HOME" replaced by the home. */
 static void find_in_configured(struct search *s, const char *file, const char *key,
 			       const char *home)
 {
@@ -159,8 +162,8 @@ static void find_in_configured(struct search *s, const char *file, const char *k
 }
 
 /*
- * Returns a folder below the home, or the one in this user's environment variable; the caller
- * frees.
+ * Returns the folder named by this user's environment variable, or else one below the home; the
+ * caller frees it.
  */
 static char *folder_of(const struct identity *who, const char *home, const char *variable,
 		       const char *usual, const char *path)
@@ -171,7 +174,7 @@ static char *folder_of(const struct identity *who, const char *home, const char 
 			       : xasprintf("%s/%s/%s", home, usual, path);
 }
 
-/* Reads with the user's rights: the user controls these files and links. */
+/* Reads with the user's rights, because the user controls these files and links. */
 static void find_of_user(struct search *s, const struct identity *who, const char *home)
 {
 	_cleanup_free_ char *storage = folder_of(who, home, "XDG_DATA_HOME", ".local/share",
@@ -268,7 +271,7 @@ static int fail_to_find(const struct search *s, struct error *err)
 	return -ENOENT;
 }
 
-/* Finds the group of the running container: lists also contain ended ones. */
+/* Finds the group of the container that is running: lists also contain ended ones. */
 static int search_groups(const struct search *s, char **found, struct error *err)
 {
 	if (!s->ids.count)
@@ -288,10 +291,10 @@ static int search_groups(const struct search *s, char **found, struct error *err
 }
 
 /*
- * Returns the control group's folder of a running container by its id, a prefix of that, or its
- * name in Docker or Podman; the caller frees. Looks names up in the lists of the machine and of the
- * invoking user, and for root in those of all users with running programs. NULL with err: -ENOENT
- * if no such container runs, -EINVAL for several.
+ * Returns the control group's folder of a running container, given its id, a prefix of the id, or
+ * its name in Docker or Podman; the caller frees it. Looks names up in the lists of the machine and
+ * of the invoking user, and for root in those of all users with running programs. Returns NULL with
+ * -ENOENT in err if no such container is running, -EINVAL if several are.
  */
 static char *container_folder(const char *name, struct error *err)
 {
@@ -588,7 +591,10 @@ static int resolve_uid(void *ctx, const char *word, struct error *err)
 	return filter_add_uid(r->filter, word, err);
 }
 
-/* Filters by the group. Its processes determine the end. Takes ownership of the folder. */
+/*
+ * Filters by the group, whose processes determine when recording ends. Takes ownership of the
+ * folder.
+ */
 static int resolve_folder(const struct resolution *r, char *folder, struct error *err)
 {
 	_cleanup_free_ char *own = folder;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Options that select the tasks to record. Parsing is independent of the machine, so that a wrong
- * command line is wrong everywhere. Resolving looks the names up.
+ * command line is wrong everywhere. Resolving looks names up.
  */
 #ifndef PROF_CMD_OPTIONS_FILTER_OPTIONS_H
 #define PROF_CMD_OPTIONS_FILTER_OPTIONS_H
@@ -37,20 +37,23 @@ struct filter_options {
 	VEC(struct filter_choice) choices; /* in command-line order */
 	struct name_set names; /* patterns for --comm */
 	char *names_text; /* names for messages; NULL: none */
-	bool is_searched; /* processes are not selected by pid alone */
-	bool is_group; /* a whole control group is attached to */
+	bool is_searched; /* some processes were found by other means than their pid */
+	bool is_group; /* attached to a whole control group */
 	bool is_limited; /* not all processes and threads are recorded */
 };
 
-/* Values go into filter_options. Options for every recording; for one of the whole machine; */
+/*
+ * Options for every recording, and for one of the whole machine; values are stored in
+ * filter_options.
+ */
 extern const struct option_row filter_options[], system_options[];
-/* and those that select running processes. */
+/* Options that select running processes. */
 extern const struct option_row target_options[];
 extern const struct option_rule target_rules[];
 
 void filter_options_release(struct filter_options *o);
 /*
- * Looks up on this machine everything the options name. If `targets` is not NULL, processes are
+ * Looks up everything the options name on this machine. If `targets` is not NULL, processes are
  * added there instead of to the filter.
  */
 int filter_options_resolve(struct filter_options *o, struct targets *targets, struct error *err);

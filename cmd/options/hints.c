@@ -13,10 +13,10 @@
 #include "lib/base/text.h"
 #include "lib/base/strbuf.h"
 
-/* No command has more options. */
+/* Maximum number of options of a command. */
 #define OPTIONS_MAX 96
 
-/* Options of perf(1) with a counterpart in prof; letter 0: a long name only. */
+/* Options of perf(1) and their counterparts in prof; letter 0: long name only. */
 static const struct {
 	char letter;
 	const char *name, *text;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Suggests corrections of an unknown word on the command line: a typing mistake, or a word of
- * perf(1).
+ * Suggests corrections of unknown words on the command line: typing mistakes, or words of perf(1).
  */
 #ifndef PROF_CMD_OPTIONS_HINTS_H
 #define PROF_CMD_OPTIONS_HINTS_H

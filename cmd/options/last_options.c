@@ -53,7 +53,7 @@ static int add(struct last_options *o, enum trigger_kind kind, const char *value
 	return 0;
 }
 
-/* Returns the signal of that name, with or without SIG; 0: none. */
+/* Returns the signal of that name, with or without SIG; 0 if unknown. */
 static int signal_of(const char *name)
 {
 	bool is_bare = strncasecmp(name, "SIG", 3) != 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Options of the flight recorder: how much is kept, and which events trigger a snapshot. */
+/* Options of the flight recorder: how much to keep, and which events trigger a snapshot. */
 #ifndef PROF_CMD_OPTIONS_LAST_OPTIONS_H
 #define PROF_CMD_OPTIONS_LAST_OPTIONS_H
 
@@ -10,13 +10,13 @@
 
 enum trigger_kind {
 	TRIGGER_EXIT, /* a recorded process ends with a status or by a signal */
-	TRIGGER_FILE, /* a file appears or is written */
-	TRIGGER_PRESSURE, /* tasks stall on a resource for this share of a second */
+	TRIGGER_FILE, /* a file is created or written */
+	TRIGGER_PRESSURE, /* tasks are stalled on a resource for this share of a second */
 	TRIGGER_STALL, /* no recorded task has run for this long */
 	TRIGGER_MARKER, /* a marker lasted longer than this */
 };
 
-/* Stands for every wait(2) status except exit(0). */
+/* Represents every wait(2) status except exit(0). */
 #define EXIT_FAILED UINT64_MAX
 
 /* A condition that triggers a snapshot. */

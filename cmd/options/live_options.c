@@ -40,7 +40,7 @@ static bool is_made(const struct values *v)
 	return v->list.count;
 }
 
-/* Reads a process's name in one call, as completion may read thousands. */
+/* Reads a process's name in a single call, as completion may read thousands. */
 static bool read_name(int proc, const char *pid, char name[NAME_SIZE])
 {
 	char path[sizeof("/comm") + NAME_MAX];
@@ -187,7 +187,7 @@ const char *const *live_nothing(void)
 #define NS_PER_SECOND 1e9
 #define RING_BYTES_MIN (64u << 10)
 #define RING_BYTES_MAX (1ull << 30)
-/* The memory consists of tables of this size. */
+/* Size of a single table, of which the memory consists. */
 #define UNWIND_BYTES_MIN (4u << 20)
 #define UNWIND_BYTES_MAX ((uint64_t)UNWIND_SHARDS_MAX * UNWIND_SHARD_BYTES)
 
@@ -212,7 +212,7 @@ static int set_unwind(void *at, const char *value, struct error *err)
 	return 0;
 }
 
-/* Sets the two descriptors. The second one is optional. */
+/* Sets the two descriptors, the second of which is optional. */
 static int set_control(void *at, const char *value, struct error *err)
 {
 	int *fds = at;
@@ -235,7 +235,7 @@ static const struct size_range unwind_range = {UNWIND_BYTES_MIN, UNWIND_BYTES_MA
 
 #define AT(member) OPTION_AT(live_options, member)
 
-/* The instruments' options refer to these names in `after`. */
+/* Instruments refer to these options by name in `after`. */
 static const struct option_row rows[] = {
 	{'d', "duration", "S", "stop recording after this many seconds", OPTION_TIME,
 	 AT(duration_ns), .unit_ns = NS_PER_SECOND},
@@ -292,7 +292,7 @@ static void add_instrument(struct option_table *t, const struct instrument_optio
 	option_table_add_row(t, &row, settings);
 }
 
-/* Adds the options of instruments that follow `name`; NULL: those that come first. */
+/* Adds the options of instruments that follow option `name`; NULL: those at the beginning. */
 static void add_followers(struct option_table *t, struct live_options *o, const char *name)
 {
 	const struct instrument_option *option;

@@ -17,11 +17,11 @@
 
 /*
  * Values that options can have on this machine now, for completion in shells. Each list ends with
- * NULL, is made at the first call, and lives until the program ends. A value may have a description
- * after a tab.
+ * NULL, is made at the first call, and lives until the program ends. A value may be followed by a
+ * tab and a description.
  */
 
-/* Pids, described by the names of the processes. */
+/* Pids, with the names of the processes as descriptions. */
 const char *const *live_pids(void);
 /* Names of processes, each once. */
 const char *const *live_names(void);
@@ -40,7 +40,7 @@ struct live_options {
 	struct instrument_settings instruments;
 	uint64_t duration_ns; /* 0: no limit */
 	bool per_cpu; /* add a row for each CPU to the profile */
-	uint64_t ring_bytes; /* size for each CPU; 0: the default */
+	uint64_t ring_bytes; /* size per CPU; 0: the default */
 	enum recorder_unwind unwind;
 	uint64_t unwind_bytes; /* 0: the default */
 	bool kill; /* end the command after the duration */
@@ -56,9 +56,9 @@ struct live_options {
 	struct last_options last;
 };
 
-/* Adds these options and those of the instruments. Values go into `o`. */
+/* Adds these options and those of the instruments. Values are stored in `o`. */
 void live_options_table(struct option_table *t, struct live_options *o);
-/* Options for a command that prof starts; values go into live_options, too. */
+/* Options for commands that prof starts; values are also stored in live_options. */
 extern const struct option_row command_options[];
 extern const struct option_rule command_rules[];
 

@@ -41,7 +41,7 @@ static bool is_list(const struct option_row *row)
 	return strcmp(row->argument, "LIST") == 0 || strstr(row->argument, "[,...]");
 }
 
-/* True if this value, without its description, precedes in the list. */
+/* True if the list contains this value, without its description, at an earlier position. */
 static bool is_listed(const char *list, size_t list_size, const char *value)
 {
 	size_t size = strcspn(value, "\t");
@@ -53,7 +53,7 @@ static bool is_listed(const char *list, size_t list_size, const char *value)
 	return false;
 }
 
-/* `before`: the part of the word before the value. */
+/* `before`: the part of the word that precedes the value. */
 static void complete_value(const struct option_row *row, const char *before, const char *word,
 			   struct strbuf *out)
 {
@@ -72,7 +72,7 @@ static void complete_value(const struct option_row *row, const char *before, con
 		strbuf_adds(out, ":files\n");
 }
 
-/* Appends the first line of the help as description. */
+/* Appends an option, with the first line of its help as description. */
 static void add_option(const struct option_row *row, const char *name, struct strbuf *out)
 {
 	const char *help = row->help ? row->help : "";

@@ -10,7 +10,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 
-/* Given options, and conflicts between them. */
+/* Tracks given options, and conflicts between them. */
 
 static bool has_word(const char *words, const char *name)
 {
@@ -109,7 +109,7 @@ int option_table_judge(const struct option_table *t, struct error *err)
 	return 0;
 }
 
-/* Values of options for getopt_long(): the number of the row. */
+/* Values of options for getopt_long(): the row's number is added. */
 #define FIRST_VALUE 256
 /* Column of the help texts. Longer names get a line of their own. */
 #define NAME_WIDTH 22
@@ -215,7 +215,7 @@ static void add_choices(struct strbuf *out, const struct option_row *row)
 		strbuf_addf(out, "%s%s", i ? ", " : "", choices[i]);
 }
 
-/* Adds the text with `insert` in place of "@"; all lines but the first are indented. */
+/* Adds the text with "@" replaced by `insert`; indents all lines but the first. */
 static void option_expand(struct strbuf *out, const char *text, const char *insert, int indent)
 {
 	for (; *text; text++) {
@@ -343,7 +343,7 @@ static const char *long_name(const struct option *longs, int value)
 	return "?";
 }
 
-/* Describes the error that made getopt_long() refuse the option. */
+/* Describes the error for which getopt_long() rejected the option. */
 static int refuse(const struct option_table *t, int result, const char *word, struct error *err)
 {
 	const struct option *longs = t->longs.items;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Options as tables: a row has an option's name, its help text, the type of its value and the place
- * to store it. Parsing, the help, checks for missing or empty values, and completion are derived
- * from that.
+ * to store it. Parsing, help, checks for missing or empty values, and completion are derived from
+ * it.
  */
 #ifndef PROF_CMD_OPTIONS_OPTION_TABLE_H
 #define PROF_CMD_OPTIONS_OPTION_TABLE_H
@@ -28,7 +28,8 @@ enum option_type {
 	OPTION_SIZE, /* uint64_t in bytes; must be within `range` */
 	OPTION_CHOICE, /* int: index of `choices` */
 	OPTION_SHARE, /* double: "0.5" and "0.5%" are 0.005 */
-	OPTION_NUMBER, /* integer of `size` bytes; `range` says "must be a number from 1 to 5" */
+	/* integer of `size` bytes; `range` is the message "must be a number from 1 to 5" */
+	OPTION_NUMBER,
 	OPTION_CALL, /* calls `set` with the address and the value; NULL: no value */
 	OPTION_HELP, /* shows the help */
 };
@@ -39,7 +40,7 @@ struct option_row {
 	char letter; /* 0: none */
 	const char *name; /* without dashes; NULL: a heading */
 	const char *argument; /* "FILE"; "[=MS]": optional; NULL: the option takes no value */
-	const char *help; /* help lines; "@" stands for the choices; NULL: not in the help */
+	const char *help; /* help lines; "@" is replaced by the choices; NULL: not in the help */
 	enum option_type type;
 	size_t offset, size; /* position of the value in the struct of the group */
 	size_t given; /* offset of a bool to set if the option is given; 0: none */
@@ -47,13 +48,13 @@ struct option_row {
 	const struct size_range *range;
 	const char *const *choices; /* NULL-terminated; other types: for help and completion */
 	const char *const *(*list)(void); /* choices that are not constant */
-	/* Possible values on this machine, only for completion: see live_options.h. */
+	/* Possible values on this machine, for completion only: see live_options.h. */
 	const char *const *(*live)(void);
 	option_set_fn *set;
 	/*
-	 * is_plain: a caller's defaults may set it in a process with more rights: it names no file,
-	 * descriptor or command, and discloses nothing. Options of plain types with values of their
-	 * own are plain unless `is_guarded`.
+	 * is_plain: a caller's defaults may set it in a process with more rights, because it names
+	 * no file, descriptor or command, and discloses nothing. Options of plain types that store
+	 * a value are plain unless `is_guarded`.
 	 */
 	bool is_plain, is_guarded;
 };
@@ -65,8 +66,8 @@ struct option_row {
 #define OPTION_GIVEN(s, member) .given = offsetof(struct s, member)
 
 /*
- * Refuses `option` together with one of `with`, or without all of `without`: names separated by
- * spaces, or NULL. In the text, "@" stands for "not with --a, --b or --c" or "needs --a"; NULL:
+ * Rejects `option` together with any of `with`, or without all of `without`: names separated by
+ * spaces, or NULL. In the text, "@" is replaced by "not with --a, --b or --c" or "needs --a"; NULL:
  * "--option: @".
  */
 struct option_rule {
@@ -89,7 +90,7 @@ struct option_table {
 	 * POSIX.
 	 */
 	int (*take)(void *ctx, const char *operand, struct error *err);
-	bool divides; /* take() also receives the first "--" and all that follows */
+	bool divides; /* take() also receives the first "--" and everything after it */
 	bool runs; /* the operands are a command with its arguments */
 	const char *const *(*operands)(void); /* operands for completion; NULL: files */
 	/* For getopt_long(), built on demand. */
@@ -104,7 +105,10 @@ static inline void option_table_release_cleanup(struct option_table *t)
 	option_table_release(t);
 }
 
-/* Adds copies of rows, up to a zeroed one, and borrows their strings. Values go into `target`. */
+/*
+ * Adds copies of rows, up to a zeroed one, and borrows their strings. Values are stored in
+ * `target`.
+ */
 void option_table_add(struct option_table *t, const struct option_row *rows, void *target);
 /* Adds rules, up to a zeroed one. The rules are borrowed. */
 void option_table_add_rules(struct option_table *t, const struct option_rule *rules);
@@ -113,50 +117,50 @@ void option_table_add_row(struct option_table *t, const struct option_row *row, 
 
 /*
  * Parses the next option, if optind is at one. Returns 1; 0 at another argument or the end;
- * -ECANCELED: the help was printed; -EINVAL with err: it is wrong.
+ * -ECANCELED if the help was printed; -EINVAL with err if the option is wrong.
  */
 int option_table_next(struct option_table *t, int argc, char **argv, struct error *err);
-/* Returns the row of that option, NULL if none. */
+/* Returns the row of that option; NULL if there is none. */
 const struct option_row *option_table_find(const struct option_table *t, const char *name);
 /* True if a caller's defaults may set the option: see struct option_row. */
 bool option_is_plain(const struct option_row *row);
 /*
- * Calls fn for each option of the words without setting any, and marks it as given. *taken is the
- * number of words before the first that is not an option. Returns 0 or what fn returned; -EINVAL
- * with err.
+ * Calls fn for each option in the words without setting any, and marks it as given. *taken is the
+ * number of words before the first that is not an option. Returns 0, the value returned by fn, or
+ * -EINVAL with err.
  */
 typedef int option_scan_fn(void *ctx, const struct option_row *row, const char *value);
 int option_table_scan(struct option_table *t, int argc, char **argv, option_scan_fn *fn, void *ctx,
 		      int *taken, struct error *err);
 /* Marks the option as given. */
 void option_table_give(struct option_table *t, const char *name);
-/* True if a rule excludes the two options from each other. */
+/* True if a rule makes the two options conflict. */
 bool option_table_excludes(const struct option_table *t, const char *one, const char *other);
-/* True if the option requires one that was not given. */
+/* True if the option requires another one that was not given. */
 bool option_table_lacks(const struct option_table *t, const char *name);
 /* True if one of these options was given: names separated by spaces. */
 bool option_table_has(const struct option_table *t, const char *names);
-/* Applies the rules to the given options: 0, or -EINVAL for the first broken one. */
+/* Applies the rules to the given options. Returns 0, or -EINVAL for the first broken rule. */
 int option_table_judge(const struct option_table *t, struct error *err);
 
 /* Appends the help. */
 void option_table_help(const struct option_table *t, struct strbuf *out);
-/* Returns the possible values, an empty list if any value is allowed. */
+/* Returns the possible values; an empty list if any value is allowed. */
 const char *const *option_choices(const struct option_row *row);
 /* True if the value is optional, so that it must be part of the same word. */
 bool option_is_optional(const struct option_row *row);
 /*
- * option_complete.c: appends completions of the last word, one a line, with an optional description
- * after a tab. A last line ":files", ":folders" or ":command N" means that the word is the name of
- * a file, of a folder, or belongs to the command that begins with words[N]. `words` follow the name
- * of prof's command; there is at least one.
+ * option_complete.c: appends completions of the last word, one per line, with an optional
+ * description after a tab. A last line ":files", ":folders" or ":command N" means that the word is
+ * the name of a file, of a folder, or belongs to the command that begins with words[N]. `words`
+ * follow the name of prof's command; there is at least one.
  */
 void option_table_complete(const struct option_table *t, int count, char *const *words,
 			   struct strbuf *out);
 
-/* The row of --help, and the end of a group. */
+/* The row of --help, which ends a group. */
 extern const struct option_row option_help[];
-/* The same after that of --no-config, for commands that take defaults. */
+/* The same after the row of --no-config, for commands that have defaults. */
 extern const struct option_row option_common[];
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Options of every command that writes a profile: file, symbolization, verbosity. */
+/* Options of all commands that write a profile: file, symbolization, verbosity. */
 #ifndef PROF_CMD_OPTIONS_OUTPUT_OPTIONS_H
 #define PROF_CMD_OPTIONS_OUTPUT_OPTIONS_H
 
@@ -14,9 +14,9 @@
 
 /* Values of --progress. */
 enum progress_style {
-	PROGRESS_AUTO, /* on a terminal, one line */
+	PROGRESS_AUTO, /* one line, on a terminal only */
 	PROGRESS_PLAIN, /* plain lines */
-	PROGRESS_JSON, /* lines with a JSON object each */
+	PROGRESS_JSON, /* one JSON object per line */
 };
 
 struct output_options {
@@ -45,37 +45,37 @@ struct output_options {
 	bool quiet;
 	unsigned int verbose;
 	int progress; /* enum progress_style */
-	uint64_t stall_ns; /* maximum time without progress in steps at the end */
+	uint64_t stall_ns; /* time limit for final steps without progress */
 	const volatile sig_atomic_t *finish_now; /* once set, naming ends early; may be NULL */
 	/* Once set (atomically), writing the profile stops; may be NULL. */
 	const bool *is_cancelled;
 };
 
 /* Adds the options of commands that record. */
-/* Rules of these options, for tables with some of them. */
+/* Rules of these options, for tables that contain some of them. */
 extern const struct option_rule output_rules[];
 void output_options_table(struct option_table *t, struct output_options *o);
-/* Functions of OPTION_CALL, whose values go into output_options. */
+/* Functions of OPTION_CALL rows whose values are stored in output_options. */
 option_set_fn output_set_format, output_add_debug_dir;
-/* Sets the format by name. `option` is named in the error, -EINVAL. */
+/* Sets the format by name. Returns -EINVAL with err, which names `option`. */
 int output_choose_format(struct output_options *o, const char *option, const char *value,
 			 struct error *err);
 
 void output_options_init(struct output_options *o);
 void output_options_release(struct output_options *o);
 /*
- * Call after the last option: 0, or -EINVAL with err. Afterwards debug_dirs.items is
- * NULL-terminated (not counted).
+ * Call after the last option. Returns 0, or -EINVAL with err. Afterwards debug_dirs.items is
+ * NULL-terminated; the terminator is not counted.
  */
 int output_options_check(struct output_options *o, struct error *err);
 
-/* Only NULL-terminates debug_dirs, for commands with their own checks. */
+/* Only NULL-terminates debug_dirs, for commands with checks of their own. */
 void output_options_end_dirs(struct output_options *o);
 
 bool output_is_stdout(const struct output_options *o);
 /* Warns about --debug-dir folders that this user cannot read. */
 void output_check_debug_dirs(const struct output_options *o, const struct identity *owner);
-/* Opens the file at `path` as that user; refuses a terminal. *out is NULL with no_file. */
+/* Opens the file at `path` as that user; rejects a terminal. *out is NULL with no_file. */
 int output_open(const struct output_options *o, const struct identity *owner, struct outfile **out,
 		struct error *err);
 

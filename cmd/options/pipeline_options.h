@@ -19,8 +19,8 @@ struct pipeline_options {
 	const struct output_options *output;
 	const struct push_options *push; /* engines that receive windows; NULL: none */
 	char *const *own_argv; /* arguments of prof itself, beginning with the command */
-	const char *filter_text; /* description of the filters, for recordings without command and
-				    targets */
+	/* description of the filters, for recordings without command and targets */
+	const char *filter_text;
 	char *const *argv; /* command to run and record, NULL-terminated; NULL: none */
 	const struct iteration_options *iterations; /* NULL: the command runs once */
 	/* Process that runs the command and gets the status; NULL: prof itself. */

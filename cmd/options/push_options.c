@@ -12,8 +12,8 @@
 
 #define NS_PER_SECOND 1e9
 #define EVERY_NS_DEFAULT 10000000000ull
+/* Engines store the times of windows in seconds. */
 #define EVERY_NS_MIN 1000000000ull
-/* Engines store times of windows at this resolution. */
 #define EVERY_NS_MAX 3600000000000ull
 
 void push_options_init(struct push_options *o)

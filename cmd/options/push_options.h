@@ -25,9 +25,12 @@ struct push_options {
 	int alive_fd; /* descriptor that receives a byte each second while recording; -1: none */
 };
 
-/* Rows whose values go into push_options: the sender, and what is sent during a recording. */
+/*
+ * Rows whose values are stored in push_options: options about the sender, and about pushing during
+ * a recording.
+ */
 extern const struct option_row push_options_who[], push_options_windows[];
-/* Rules of push_options_windows, for commands with --push. */
+/* Rules for push_options_windows, for commands with --push. */
 extern const struct option_rule push_options_rules[];
 
 void push_options_init(struct push_options *o);

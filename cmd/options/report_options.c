@@ -83,7 +83,7 @@ int query_options_check_tree(enum query_by by, struct error *err)
 }
 
 #define DEFAULT_PATH "profile.json.gz"
-/* Limits for people: a page of a table, and the large parts of a tree. */
+/* Default limits for display: a page of a table, and the large parts of a tree. */
 #define TABLE_LIMIT 40
 #define TREE_LIMIT 200
 #define FIRST_SCREEN_LIMIT 10

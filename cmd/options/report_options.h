@@ -9,17 +9,17 @@
 #include "lib/query/table.h"
 #include "lib/query/tree.h"
 
-/* Options of every command that queries a profile: which samples count, which frames are shown. */
+/* Options of all commands that query a profile: which samples count, which frames are shown. */
 
-/* Two groups of options with headings, after an empty line; values go into a query_filter. */
+/* Two groups of options with headings, after an empty line; values are stored in a query_filter. */
 extern const struct option_row query_options[];
 /* Help of --by, which sets an enum query_by. */
 #define QUERY_BY_HELP \
 	"rows: function (default), module, file, line, process\n" \
 	"(of a program), pid, thread, category, address"
-/* Checks that stacks can be made of such rows, for trees. 0, or -EINVAL with err. */
+/* Checks that such rows can form stacks, for trees. Returns 0, or -EINVAL with err. */
 int query_options_check_tree(enum query_by by, struct error *err);
-/* Range for a limit of rows: size_t. */
+/* Range of a limit on rows: size_t. */
 extern const struct size_range query_limit;
 
 #define REPORT_DEBUG_DIRS_MAX 16
@@ -40,10 +40,10 @@ enum query_unit {
 
 struct query_listing_options {
 	enum query_unit unit;
-	bool for_people; /* otherwise columns are machine-readable */
-	bool has_errors; /* for people: each weight has its sampling error */
+	bool for_people; /* formatted for display; otherwise machine-readable */
+	bool has_errors; /* for display: show each weight's sampling error */
 	double min_share; /* rows with a smaller share of the total are omitted; 0 to 1 */
-	size_t limit; /* maximum number of rows; 0: none */
+	size_t limit; /* maximum number of rows; 0: no limit */
 };
 
 struct report_options {
@@ -51,8 +51,8 @@ struct report_options {
 	enum report_format format;
 	struct query_filter filter;
 	bool is_first_screen; /* show short answers; otherwise one table or tree */
-	bool leaves_noise_out; /* the number of rows was left to the first screen */
-	enum query_order order; /* of rows of tables */
+	bool leaves_noise_out; /* neither --limit nor --min was given */
+	enum query_order order; /* order of table rows */
 	bool is_tree; /* show a tree; otherwise a table */
 	bool markers; /* show a list of markers */
 	const char *annotate; /* function whose lines are shown; NULL: none */
@@ -62,7 +62,7 @@ struct report_options {
 	struct query_listing_options listing;
 };
 
-/* Fills a table with the options. Values go into `o`. */
+/* Fills a table with the options, whose values are stored in `o`. */
 void report_options_table(struct option_table *t, void *options);
 /* Returns -ECANCELED if --help was printed, or -EINVAL with err if the command line is wrong. */
 int report_options_parse(struct report_options *o, int argc, char **argv, struct error *err);

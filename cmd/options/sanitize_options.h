@@ -10,11 +10,13 @@
 struct sanitize_settings {
 	bool is_asked; /* --sanitize was given */
 	bool checks; /* --check-sanitized was given */
-	struct sanitize_options options; /* has no key, user, home and host yet */
+	struct sanitize_options options; /* key, user, home and host are not set yet */
 	const char *key_path; /* NULL: use the user's own key */
 };
 
-/* A group of options with a heading, after an empty line; values go into sanitize_settings. */
+/*
+ * A group of options with a heading, after an empty line; values are stored in sanitize_settings.
+ */
 extern const struct option_row sanitize_options[];
 /* OPTION_CALL function for sanitize_settings. Without a list, removes the default classes. */
 option_set_fn sanitize_set;

@@ -12,9 +12,9 @@
 #define WINDOW_NS_MIN SECOND_NS
 #define WINDOW_NS_MAX (60 * SECOND_NS)
 #define LIMIT 40
-/* Interval at which readers get blocks of records. */
+/* Interval at which the viewer gets blocks of records. */
 #define BLOCK_NS 100000000ull
-/* Interval of the points at which reading can start. */
+/* Interval of points at which the viewer can start reading. */
 #define EPOCH_NS (10 * SECOND_NS)
 
 #define AT(member) OPTION_AT(top_options, member)

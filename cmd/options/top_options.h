@@ -11,7 +11,7 @@
 struct top_options {
 	struct filter_options filter;
 	struct live_options live;
-	struct output_options output; /* only some of its members are options here */
+	struct output_options output; /* only some of its members have options here */
 	bool all; /* record the whole machine */
 	uint64_t window_ns; /* length of the window shown */
 	uint64_t every_ns; /* interval between printed windows; 0: length of a window */
@@ -20,12 +20,12 @@ struct top_options {
 	bool is_tree, is_inverted;
 	bool by_total; /* sort tables by total instead of self */
 	bool has_waits;
-	size_t limit; /* maximum number of printed rows; 0: none */
+	size_t limit; /* maximum number of printed rows; 0: no limit */
 };
 
 void top_options_init(struct top_options *o);
 void top_options_release(struct top_options *o);
-/* Fills a table with the options. Values go into a struct top_options. */
+/* Fills a table with the options, whose values are stored in a struct top_options. */
 void top_options_table(struct option_table *t, void *options);
 /* Returns -ECANCELED if --help was printed, or -EINVAL with err if the command line is wrong. */
 int top_options_parse(struct top_options *o, int argc, char **argv, struct error *err);

@@ -46,7 +46,7 @@ int view_program_run(int argc, char **argv)
 
 void view_program_open(const char *path)
 {
-	/* Keep a name that begins with '-' from being an option. */
+	/* Keep a name that begins with '-' from being taken for an option. */
 	char command[] = "view", *file = xasprintf("%s%s", *path == '-' ? "./" : "", path);
 	char *argv[] = {command, file, NULL};
 	void (*before)(int) = signal(SIGINT, SIG_IGN);

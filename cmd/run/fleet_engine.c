@@ -19,7 +19,7 @@
 #define PASSWORD_MAX 4096
 #define TLS_FILE_MAX ((size_t)1 << 20)
 
-/* Reads the password from the first line. It becomes part of a header. */
+/* Reads the password, the first line of the file. It becomes part of a header. */
 static int read_password(const char *path, char **password, struct error *err)
 {
 	size_t size;
@@ -40,8 +40,8 @@ static int read_password(const char *path, char **password, struct error *err)
 }
 
 /*
- * Copies a TLS file into memory and replaces its path by the copy, which started programs and those
- * without privileges can open.
+ * Copies a TLS file into memory and replaces its path by the copy's, which even unprivileged
+ * processes started by this one can open.
  */
 static int keep_file(struct fleet_engine *e, enum fleet_tls which, struct error *err)
 {

@@ -14,10 +14,10 @@ struct fleet_engine {
 
 /*
  * Parses the address, and reads its files as the invoking user, before privileges are dropped.
- * Sends no request. Release also after a failure. -EINVAL: invalid address.
+ * Sends no request. Release even after a failure. Returns -EINVAL for an invalid address.
  */
 int fleet_engine_open(struct fleet_engine *e, const char *address, struct error *err);
-/* Does the same, but refuses collectors, which store nothing. */
+/* Does the same, but rejects collectors, which store nothing. */
 int fleet_engine_open_store(struct fleet_engine *e, const char *address, struct error *err);
 void fleet_engine_release(struct fleet_engine *e);
 

@@ -64,7 +64,7 @@ static bool differs(const struct file_state *a, const struct file_state *b)
 	return a->ino != b->ino || a->size != b->size || a->ns != b->ns;
 }
 
-/* Waits, with the lock held, until `ns` have passed or something has changed. */
+/* Waits until `ns` have passed or something has changed. Call with the lock held. */
 static int wait_for_change(struct watched_file *w, long ns)
 {
 	struct timespec until;
@@ -76,7 +76,7 @@ static int wait_for_change(struct watched_file *w, long ns)
 	return pthread_cond_timedwait(&w->changed, &w->lock, &until);
 }
 
-/* Stores the observation and pauses. False at the end. */
+/* Stores the observation and pauses. Returns false at the end. */
 static bool go_on(struct watched_file *w, bool has_change)
 {
 	bool is_over;
@@ -120,8 +120,8 @@ static void release(struct watched_file *w)
 
 /*
  * Starts watching with the rights of `owner`, which must stay valid. Reports changes from now on;
- * if the file system does not answer within a second, from its first answer on. NULL: no thread
- * could be started. The caller frees.
+ * if the file system does not respond within a second, from its first response on. Returns NULL if
+ * no thread could be started. The caller frees it.
  */
 static struct watched_file *watched_file_new(const char *path, const struct identity *owner,
 					     struct error *err)
@@ -206,8 +206,8 @@ static int begin(struct trigger_state *s, const struct identity *owner, struct e
 }
 
 /*
- * Starts watching with the rights of the owner, whose struct must stay valid. err and a negative
- * errno for conditions that this kernel does not measure.
+ * Starts watching with the rights of the owner, whose struct must stay valid. Returns a negative
+ * errno with err for conditions that this kernel does not measure.
  */
 static int triggers_open(struct triggers *t, const struct last_options *options,
 			 const struct identity *owner, trigger_fn *fire, void *ctx,
@@ -287,7 +287,7 @@ static const char *schema_name(const struct triggers *t, uint32_t id)
 	return "";
 }
 
-/* Returns the name given to the marker itself, "" without one; the caller frees. */
+/* Returns the marker's own name, "" if it has none; the caller frees it. */
 static char *own_name(const struct rec_marker *rec)
 {
 	const char *text = (const char *)(rec->values + rec->value_count) +
@@ -315,7 +315,7 @@ static void take_marker(struct triggers *t, const struct rec_marker *rec)
 	}
 }
 
-/* Checks a valid record. */
+/* Checks a valid record against the triggers. */
 static void triggers_take(struct triggers *t, const struct rec *rec)
 {
 	switch (rec->kind) {
@@ -365,7 +365,7 @@ static void poll_pressure(struct triggers *t, struct trigger_state *s, uint64_t 
 	s->total_us = total_us;
 }
 
-/* Checks conditions that are not in records. `is_paused`: nothing recorded runs. */
+/* Checks conditions that are not in records. `is_paused`: tasks are not being recorded. */
 static void triggers_poll(struct triggers *t, uint64_t now_ns, bool is_paused)
 {
 	uint64_t passed_ns = now_ns - t->pressure_ns;
@@ -452,7 +452,7 @@ static char *choose_path(const struct pipeline *p, uint64_t realtime_ns, struct 
 	return output_name_expand(output->path_is_set ? output->path : DEFAULT_NAME, &words, err);
 }
 
-/* Starts the writing process, with the rights of the invoking user. */
+/* Starts the writing process with the rights of the invoking user. */
 static int start(struct pipeline *p, const struct kept_capture *k, struct error *err)
 {
 	struct flight *f = &p->flight;
@@ -484,7 +484,7 @@ static void let_go(struct pipeline *p)
 	spool_unpin(&p->spool);
 }
 
-/* Refuses a name in a folder that is not writable for the owner. */
+/* Rejects a name in a folder that the owner cannot write to. */
 static int check_folder(const struct pipeline *p, const char *path, struct error *err)
 {
 	const char *slash = strrchr(path, '/');
@@ -519,7 +519,7 @@ int flight_open(struct pipeline *p, struct error *err)
 			     err);
 }
 
-/* Begins to write the kept data. */
+/* Begins to write the retained data. */
 static int take(struct pipeline *p, struct error *err)
 {
 	_cleanup_(report_release) struct report report = {0};
@@ -568,7 +568,7 @@ static void take_due(struct pipeline *p)
 	struct flight *f = &p->flight;
 	struct error err = {0};
 
-	/* Later requests share the next one. */
+	/* Later requests share the next snapshot. */
 	if (!f->due_ns || f->child || clock_monotonic_ns() < f->due_ns)
 		return;
 	progress_erase(&p->progress);
@@ -645,7 +645,7 @@ static void await_child(struct pipeline *p)
 		signals = supervisor_finish_signals(&p->supervisor);
 		if (signals > 1)
 			return;
-		/* The writer then ends naming. */
+		/* The writer then stops naming. */
 		if (signals && p->flight.child && !finish_now)
 			child_kill(p->flight.child, SIGTERM);
 		finish_now = signals;

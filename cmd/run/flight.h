@@ -18,7 +18,7 @@
 #include "lib/stream/record/records.h"
 
 /*
- * A file polled several times a second by a thread of its own: its file system may hang, which must
+ * A file polled several times a second in a thread of its own: its file system may hang, which must
  * not delay the recording or its end.
  */
 
@@ -62,7 +62,7 @@ struct flight {
 	uint64_t due_ns; /* time of the next snapshot; 0: none requested */
 	struct triggers triggers;
 	struct child *child; /* process that writes the snapshot; NULL: none */
-	int copying; /* pipe that ends once the child has copied the kept data; -1: none */
+	int copying; /* pipe that ends once the child has copied the retained data; -1: none */
 	char *path; /* path of the snapshot being written, or of the last one */
 	uint64_t kept_ns; /* length of the snapshot */
 	uint64_t triggered_ns; /* time at which a trigger last fired */
@@ -77,7 +77,7 @@ struct flight {
 int flight_open(struct pipeline *p, struct error *err);
 /*
  * Requests a snapshot, taken --after from now, and marks this moment in the recording. Returns its
- * number, 0 without --last.
+ * number; 0 without --last.
  */
 uint32_t flight_ask(struct pipeline *p, const char *reason);
 /* Checks a record against the triggers. */

@@ -10,7 +10,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/log.h"
 
-/* Leaves room for the file system's metadata. */
+/* Reserve for the file system's metadata. */
 #define SPARE_BYTES 16384
 
 static int write_once(const struct full_disk *d, struct outfile *out, struct error *err)

@@ -18,7 +18,9 @@ struct full_disk {
 	const struct identity *owner;
 	/* Writes the whole profile. May be called again after a failure. */
 	int (*write)(void *ctx, struct outfile *out, struct error *err);
-	/* Stats the capture. Returns false if no capture may be removed. */
+	/*
+	 * Calls fstat() on the capture. Returns false if there is no capture that may be removed.
+	 */
 	bool (*find_capture)(void *ctx, struct stat *st);
 	/* Removes the capture and closes it. */
 	void (*abandon)(void *ctx);

@@ -132,7 +132,7 @@ static struct sample_values times_of(const struct iterations *it, uint32_t varia
 	for (size_t i = 0; i <= it->current; i++) {
 		const struct iteration_run *run = &it->runs.items[i];
 
-		/* A run without CPU time has no logarithm: take the least time. */
+		/* A run without CPU time has no logarithm: use the smallest nonzero time. */
 		if (run->iteration && run->variant == variant)
 			times[values.count++] = run->cpu_ns ? (double)run->cpu_ns : 1;
 	}
@@ -149,7 +149,8 @@ static bool is_due(const struct iteration_options *o, uint32_t iteration)
 }
 
 /*
- * True after the last run of an iteration if the difference is significant at the error of a look.
+ * True after the last run of an iteration if the difference is significant at the error level of a
+ * look.
  */
 static bool is_decided(const struct iterations *it)
 {

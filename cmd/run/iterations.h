@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs a command, or two variants, several times in one recording. All runs are forked at once and
- * wait, before anything changes this process. Each is executed when the previous one has ended. A
- * caller, whose state does not change, forks them one by one.
+ * Runs a command, or two variants, several times in one recording. All runs are forked at once,
+ * before anything changes this process, and wait; each is executed when the previous one has ended.
+ * A caller, whose state does not change, forks them one by one.
  */
 #ifndef PROF_CMD_RUN_ITERATIONS_H
 #define PROF_CMD_RUN_ITERATIONS_H
@@ -35,8 +35,8 @@ struct iterations {
 };
 
 /*
- * Chooses the order and forks all runs like `like`; variants have commands of their own. A caller
- * forks the first run now, and each other one when its turn comes.
+ * Chooses the order and forks all runs like `like`, with the commands of their variants. A caller
+ * forks the first run now, and each later one when it is due.
  */
 int iterations_fork(struct iterations *it, const struct iteration_options *options,
 		    const struct child_options *like, struct caller *front, struct error *err);
@@ -47,12 +47,12 @@ struct iteration_run *iterations_current(struct iterations *it);
 /* Returns the first recorded run. */
 const struct iteration_run *iterations_first(const struct iterations *it);
 /*
- * Records the end of the current run and goes on to the next one, whose child the supervisor gets.
- * Returns false at the end: after a failure, an interruption, or a decisive interim look; or, with
- * err, because the caller could not fork the next run.
+ * Records the end of the current run and advances to the next one, whose child becomes the
+ * supervisor's. Returns false at the end: after a failure, an interruption, or a decisive interim
+ * look; or, with err, because the caller could not fork the next run.
  */
 bool iterations_advance(struct iterations *it, struct supervisor *supervisor, struct error *err);
-/* Records the end of the last run, which may follow the end of sampling. */
+/* Records the end of the last run, which may come after sampling has ended. */
 void iterations_settle(struct iterations *it, const struct supervisor *supervisor);
 /* True if the recording ended while warming up, so that it is empty. */
 bool iterations_are_none(struct iterations *it);
@@ -60,7 +60,7 @@ bool iterations_are_none(struct iterations *it);
 int iterations_exit_status(const struct iterations *it, const struct supervisor *supervisor);
 /* Stores the next recorded run that has ended, each run once. False if there is none. */
 bool iterations_next_fact(struct iterations *it, struct run_fact *fact);
-/* Adds each recorded run that has ended to the facts. They borrow its variant's name. */
+/* Adds each recorded run that has ended to the facts, which borrow its variant's name. */
 void iterations_add_runs(const struct iterations *it, struct recording_facts *facts);
 
 #endif

@@ -19,7 +19,7 @@
 
 #define NUMBERS 8
 #define NICENESS 10
-/* A snapshot may use at most the machine's memory divided by this. */
+/* A snapshot may use at most this fraction of the machine's memory. */
 #define MEMORY_PART 2
 
 extern const struct command command_recover;
@@ -48,7 +48,7 @@ char **kept_capture_arguments(const struct kept_capture *k, const char *path,
 	add_number(arguments, &count, w->sequence);
 	add_number(arguments, &count, w->samples);
 	arguments[count++] = xstrdup(path);
-	/* The recorder reports it. */
+	/* The recorder reports the result. */
 	arguments[count++] = xstrdup("--quiet");
 	if (output->no_symbols)
 		arguments[count++] = xstrdup("--no-symbols");
@@ -87,7 +87,7 @@ static bool parse(struct kept_capture *k, char **argv)
 	return k->window.at <= k->window.end;
 }
 
-/* Writes the capture. 0 or a negative errno with err. */
+/* Writes the capture. Returns 0 or a negative errno with err. */
 static int write_capture(struct spool *s, const struct kept_capture *k, const char *path,
 			 struct error *err)
 {
@@ -131,7 +131,7 @@ static void limit_memory(void)
 		limit.rlim_cur = bytes;
 		setrlimit(RLIMIT_DATA, &limit);
 	}
-	/* If memory runs out nevertheless, this process is killed first. */
+	/* If memory runs out nevertheless, the kernel kills this process first. */
 	if (fd >= 0)
 		(void)!write(fd, "1000", 4);
 }
@@ -157,7 +157,7 @@ int kept_capture_run(int argc, char **argv)
 	close(k.copied);
 	close(k.fd);
 	path = xstrdup(spool.path);
-	/* Also unlocks the file. */
+	/* This also unlocks the file. */
 	spool_release(&spool);
 	status = recover(path, argv[NUMBERS + 1], argv + NUMBERS + 2);
 	return status;

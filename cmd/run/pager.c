@@ -12,10 +12,10 @@
 
 #include "lib/base/identity.h"
 
-/* Fits into mails, logs and windows. */
+/* Width that fits into mails, logs and windows. */
 #define COLUMNS 120
 
-#define NOT_FOUND 127 /* exit status of a shell */
+#define NOT_FOUND 127 /* exit status of a shell that finds no command */
 
 size_t pager_width(void)
 {
@@ -33,7 +33,7 @@ size_t pager_columns(void)
 	return width ? width : COLUMNS;
 }
 
-/* NULL if none is wanted. */
+/* Returns NULL if no pager is wanted. */
 static const char *find_pager(void)
 {
 	const char *pager = getenv("PAGER"), *term = getenv("TERM");

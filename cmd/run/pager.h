@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Text for users, on standard output. */
+/* Prints text for users on standard output. */
 #ifndef PROF_CMD_RUN_PAGER_H
 #define PROF_CMD_RUN_PAGER_H
 
 #include <stddef.h>
 
-/* Width of the terminal on standard output, 0 if it is not a terminal. */
+/* Returns the width of the terminal on standard output; 0 if it is not a terminal. */
 size_t pager_width(void);
-/* Width for text: that of the terminal, or 120 without one. */
+/* Returns the width for text: that of the terminal, or 120 without one. */
 size_t pager_columns(void);
 /*
  * Prints the text. On a terminal, runs $PAGER or less(1), which exits at once if the text fits a
- * page. Only the invoking user gets a pager: it could run commands as root.
+ * page. Only the invoking user gets a pager, which could run commands as root.
  */
 void pager_print(const char *text, size_t size);
 

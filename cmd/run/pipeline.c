@@ -71,9 +71,9 @@ bool pipeline_run_apart(struct pipeline *p, const struct pipeline_part *part, ui
 	return workers_run(&jobs, 1);
 }
 
-/* Opens, forks and arms everything, before the command runs a single instruction. */
+/* Prepares everything before the command runs a single instruction. */
 
-/* Keeps files a while longer than --last does, for records on their way. */
+/* Keeps files for a while longer than --last does, for records that have not arrived yet. */
 #define FORGET_DELAY_NS 2000000000ull
 
 static int fork_runs(struct pipeline *p, const struct child_options *child, struct error *err)
@@ -158,7 +158,7 @@ static int track(struct pipeline *p, struct error *err)
 	return ret;
 }
 
-/* Returns the length of pushed windows; 0: none. */
+/* Returns the length of pushed windows; 0: no windows. */
 static uint64_t window_ns_of(const struct pipeline *p)
 {
 	const struct push_options *push = p->options->push;
@@ -195,7 +195,7 @@ static int arm(struct pipeline *p, struct error *err)
 	return ret;
 }
 
-/* Warns that a container hides processes if all are to be recorded. */
+/* Warns if all processes are to be recorded but a container hides some. */
 static void warn_of_container(const struct pipeline *p)
 {
 	struct error err = {0};
@@ -204,7 +204,7 @@ static void warn_of_container(const struct pipeline *p)
 		log_warn("%s; %s", err.text, err.hint);
 }
 
-/* If the machine is the cause, explain as `prof check` does. */
+/* Explains a failure caused by the machine as `prof check` does. */
 static int arm_or_explain(struct pipeline *p, struct error *err)
 {
 	struct error missing = {0};
@@ -336,16 +336,15 @@ int pipeline_prepare(struct pipeline *p, struct error *err)
 }
 
 /*
- *	outputs ─► (child) ─► recorder ─► source ─► session ─► profile ─► symbolize
- *	        ─► format ─► file
+ * outputs ─► (child) ─► recorder ─► source ─► session ─► profile ─► symbolize ─► format ─► file
  *
- * This order makes every refusal come before the command has run a single instruction.
+ * In this order, every error is reported before the command has run a single instruction.
  */
 
 /* Poll child and signals at least every this many records. */
 #define RECORDS_PER_POLL 4096
 
-/* Frees nothing that may still be used by threads left behind. */
+/* Frees nothing that threads left behind may still use. */
 static void pipeline_free(struct pipeline *p)
 {
 	steering_release(&p->steering);
@@ -441,7 +440,7 @@ static void take(struct pipeline *p, const struct rec *rec)
 	recording_take(&p->recording, rec);
 }
 
-/* Handles child, signals, timers and clients. True if the recording ends. */
+/* Handles child, signals, timers and clients. True if the recording must end. */
 static bool attend(struct pipeline *p)
 {
 	if (!recorder_is_asked(p->recorder))
@@ -489,7 +488,7 @@ static void record(struct pipeline *p)
 	recording_failed(p, &err);
 }
 
-/* Without a caller, all are forked before recording begins. */
+/* Without a caller, all runs are forked before recording begins. */
 static void spool_root(struct pipeline *p)
 {
 	if (p->iterations.front && iterations_current(&p->iterations)->iteration)
@@ -580,7 +579,7 @@ static int run(struct pipeline *p)
 	return pipeline_exit_status(p);
 }
 
-/* Expands the pattern of --output. Each snapshot expands it by itself. */
+/* Expands the pattern of --output. Each snapshot expands it anew. */
 static char *name_output(const struct pipeline_options *options, struct error *err)
 {
 	const struct output_words words = {

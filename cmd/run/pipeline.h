@@ -5,7 +5,7 @@
 
 #include "cmd/options/pipeline_options.h"
 
-/* Records, writes, reports. Returns the exit status; failures have been reported. */
+/* Records, writes and reports. Returns the exit status; failures have been reported. */
 int pipeline_run(const struct pipeline_options *options);
 
 #endif

@@ -21,7 +21,7 @@
 #include "lib/recording/loss_counts.h"
 #include "lib/recording/outcome_facts.h"
 
-/* Refuses the same file twice: the second would replace the first. */
+/* Rejects the same file given twice: the second would replace the first. */
 static int check(const struct outputs *o, const struct output_options *output,
 		 const struct live_options *live, struct error *err)
 {
@@ -103,7 +103,7 @@ void overhead_poll(struct pipeline *p)
 	spent_ns = clock_process_cpu_ns() + recorder_kernel_ns(p->recorder);
 	share = (double)(spent_ns - o->spent_ns) / (double)passed_ns /
 		(double)sysconf(_SC_NPROCESSORS_ONLN);
-	/* The first second includes building the tables of all programs. */
+	/* Skip the first second, which includes building the tables of all programs. */
 	if (o->checked_ns && o->has_begun && share > limit)
 		relieve(p, share);
 	o->has_begun |= o->checked_ns != 0;
@@ -111,7 +111,7 @@ void overhead_poll(struct pipeline *p)
 	o->spent_ns = spent_ns;
 }
 
-/* Limit after something has stalled. */
+/* Time limit once something has stalled. */
 #define IMPATIENT_NS 500000000ull
 
 static enum workers_wish current_wish(void *ctx)
@@ -124,7 +124,10 @@ static enum workers_wish current_wish(void *ctx)
 	return signals > 1 ? WORKERS_END : signals ? WORKERS_HURRY : WORKERS_GO_ON;
 }
 
-/* Shorter once something has stalled: the rest is probably on the same file system. */
+/*
+ * Returns the time limit, shorter once something has stalled: the rest is probably on the same file
+ * system.
+ */
 static uint64_t patience_ns(const struct pipeline *p)
 {
 	uint64_t stall_ns = p->options->output->stall_ns;
@@ -165,7 +168,7 @@ static void complete(struct pipeline *p)
 	progress_naming_end(&progress);
 }
 
-/* Leaves waits out of formats without times, as prof report does. */
+/* Omits waits from formats without times, as prof report does. */
 static int write_as(void *ctx, struct outfile *out, struct error *err)
 {
 	struct pipeline *p = ctx;
@@ -236,7 +239,7 @@ static int write_profile(struct pipeline *p, struct error *err)
 		p->counts.processes = profile_process_count(p->recording.profile);
 		return 0;
 	}
-	/* A pipe's reader may be slow. */
+	/* The reader of a pipe may be slow. */
 	is_done = pipeline_run_apart(p, &part,
 				     outfile_is_placed_at_end(p->outputs.profile) ? stall_ns : 0);
 	p->write_ns = clock_monotonic_ns() - start_ns;
@@ -301,7 +304,7 @@ static int write_stats(struct pipeline *p, const struct outcome *outcome, struct
 	return err->code;
 }
 
-/* Writes the numbers although the profile failed with err. */
+/* Writes the statistics although the profile failed with err. */
 static int fail_to_write(struct pipeline *p)
 {
 	struct outcome outcome;
@@ -347,7 +350,7 @@ static bool end_spool(struct pipeline *p, bool is_last)
 	return pipeline_run_apart(p, &part, patience_ns(p));
 }
 
-/* The capture is complete. Further data and names are added by a conversion. */
+/* Finishes a capture requested by --raw. A conversion adds further data and names. */
 static int finish_raw(struct pipeline *p, struct error *err)
 {
 	const struct capture_written *written = &p->spool.written;
@@ -385,7 +388,7 @@ int pipeline_finish(struct pipeline *p, struct error *err)
 		return windows_finish(p, err);
 	iterations_add_runs(&p->iterations, &p->recording.facts);
 	recording_finish(&p->recording, info->end_ns);
-	/* With a caller, it was not forked yet when recording began. */
+	/* With a caller, the command was not forked yet when recording began. */
 	if (p->iterations.front)
 		p->recording.profile->meta.root_pid = iterations_first(&p->iterations)->pid;
 	ret = subject_check_found(p->options, &p->recording.profile->stats,

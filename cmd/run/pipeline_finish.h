@@ -21,7 +21,7 @@ struct outputs {
 
 #define OUTPUTS_INIT ((struct outputs){.ready.fd = -1})
 
-/* Opens the files as that user. Release also after a failure. */
+/* Opens the files as that user. Release even after a failure. */
 int outputs_open(struct outputs *o, const struct output_options *output,
 		 const struct live_options *live, const struct identity *owner, struct error *err);
 /* Discards files that were not committed. */

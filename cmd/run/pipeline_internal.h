@@ -46,13 +46,13 @@ struct pipeline {
 	struct child *child; /* running command; borrowed if there are several runs */
 	struct iterations iterations;
 	struct recorder *recorder;
-	struct recording recording; /* without a session for --raw */
+	struct recording recording; /* has no session for --raw */
 	struct spool spool;
 	struct export_counts counts;
-	int status; /* exit status for failures of prof after the command ran; 0: none */
+	int status; /* exit status if prof fails after the command ran; 0: no failure */
 	struct pipeline_part part;
 	struct error part_err; /* error of `part` */
-	bool is_cancelled; /* atomic: the profile is not wanted any longer */
+	bool is_cancelled; /* atomic: the profile is no longer wanted */
 	uint64_t drain_ns, write_ns; /* duration of draining and writing */
 };
 
@@ -63,11 +63,11 @@ int pipeline_track_child(struct pipeline *p, struct error *err);
 /* Runs from the last record to the finished files. */
 int pipeline_finish(struct pipeline *p, struct error *err);
 /*
- * Runs a step of finishing in a thread. False if it was abandoned, by a signal or because it made
- * no progress for so long (0: no limit).
+ * Runs a step of finishing in a thread. False if it was abandoned, by a signal or after this long
+ * without progress (0: no limit).
  */
 bool pipeline_run_apart(struct pipeline *p, const struct pipeline_part *part, uint64_t stall_ns);
-/* Reports that there is no profile, and the location of its data. Returns the exit status. */
+/* Reports that there is no profile, and where its data is. Returns the exit status. */
 int pipeline_fail(struct pipeline *p, struct error *err);
 /* Returns the absolute path, which the caller frees; NULL: standard output. */
 char *absolute_path(const char *path);

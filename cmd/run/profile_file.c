@@ -24,7 +24,7 @@
 #include "lib/model/tables/sample_store.h"
 #include "lib/recording/recording.h"
 
-/* More text than a browser could load. */
+/* Maximum size; browsers cannot load more. */
 #define TEXT_MAX ((size_t)1 << 30)
 
 void profile_file_release(struct profile_file *f)
@@ -129,8 +129,8 @@ struct reader profile_file_owner(const char *path)
 }
 
 /*
- * Reads a capture from memory, if it came through a pipe or is compressed. -ENOENT if it is not a
- * capture.
+ * Reads a capture from memory, if it came through a pipe or is compressed. Returns -ENOENT if it is
+ * not a capture.
  */
 static int load_records_of_text(struct profile_file *f, const struct output_options *output,
 				struct error *err)
@@ -149,7 +149,7 @@ static int load_records_of_text(struct profile_file *f, const struct output_opti
 	return kind ? load_records(f, kind, fd, output, err) : -ENOENT;
 }
 
-/* Reads a text of a known format. -ENOENT for other formats. */
+/* Reads a text of a known format. Returns -ENOENT for other formats. */
 static int read_text(struct profile_file *f, int fd, struct error *err)
 {
 	int ret = infile_read(fd, f->label, TEXT_MAX, &f->text, &f->size, err);

@@ -22,17 +22,17 @@ struct profile_file {
 	struct recording *recording; /* recording that owns the profile made from it; NULL: none */
 };
 
-/* Zeroed is empty; so is the struct after a failure. */
+/* A zeroed struct is empty, as is the struct after a failure. */
 void profile_file_release(struct profile_file *f);
 /* Opens a path, or standard input for "-". Sets the label. The caller owns the descriptor. */
 int profile_file_open(struct profile_file *f, const char *path, struct error *err);
 /* Reads the text of such a descriptor and detects its format. */
 int profile_file_read(struct profile_file *f, int fd, struct error *err);
-/* Does the same, and makes a profile without names of a capture, which is not text. */
+/* Does the same. A capture, which is not text, becomes a profile without names. */
 int profile_file_read_unnamed(struct profile_file *f, int fd, struct error *err);
 /*
- * Replaces the profile that was read by the text of a processed profile with shared tables, unless
- * it is one.
+ * Replaces the profile by the text of a processed profile with shared tables, unless it was read
+ * from one.
  */
 int profile_file_upgrade(struct profile_file *f, struct error *err);
 /* Returns the file's owner, whose rights limit the files that it may name; unknown for a pipe. */
@@ -46,8 +46,8 @@ int profile_file_load_records(struct recording *r, const struct source_kind *kin
 			      struct error *err);
 /*
  * Opens, reads and parses as the invoking user, so that root reads no file which the user cannot
- * read. A path may be the address of an engine that stores samples of many machines. A capture is
- * named according to `output`; NULL: the default.
+ * read. A path may be the address of an engine that stores samples of many machines. Names a
+ * capture according to `output`; NULL: the default.
  */
 int profile_file_load(struct profile_file *f, const char *path, const struct output_options *output,
 		      struct error *err);

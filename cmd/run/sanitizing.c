@@ -20,7 +20,7 @@
 
 #define FINDINGS_MAX 3
 #define HOST_SIZE 256
-/* The first uid of people in most distributions. */
+/* First uid of people in most distributions. */
 #define PEOPLE_FIRST 1000
 #define PEOPLE_LAST 59999
 
@@ -32,7 +32,7 @@ static const struct {
 #undef COUNTED_ROW
 };
 
-/* The first one is the invoking user. */
+/* The invoking user comes first. */
 struct known_users {
 	VEC(struct sanitize_user) rows;
 };
@@ -157,7 +157,7 @@ static int find_key(struct sanitize_options *o, const struct sanitize_settings *
 	return ret;
 }
 
-/* Appends "3 paths", after a comma. */
+/* Appends a count such as "3 paths", preceded by a comma unless it is the first. */
 static void add_count(struct strbuf *text, uint64_t count, const char *one, const char *many)
 {
 	strbuf_addf(text, "%s%" PRIu64 " %s", text->size ? ", " : "", count,

@@ -7,8 +7,8 @@
 
 /*
  * Replaces *p, which is owned, by its sanitized form. `label`: the command's, for messages on
- * stderr. Returns 0; 1 with err if a check found something; negative with err on failure. *p is
- * valid in any case.
+ * stderr. Returns 0; 1 with err if a check found something; a negative errno with err on failure.
+ * *p is valid in any case.
  */
 int sanitizing_run(struct profile **p, const struct sanitize_settings *settings, const char *label,
 		   struct error *err);

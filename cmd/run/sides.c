@@ -6,7 +6,7 @@
 #include "cmd/text/comparison_text.h"
 #include "lib/query/join_sides.h"
 
-/* Rows of the text. */
+/* Maximum number of rows in the text. */
 #define ROWS_MAX 20
 
 void sides_release(struct sides *s)

@@ -22,12 +22,12 @@ struct sides {
 /* Zeroed is empty. */
 void sides_release(struct sides *s);
 /*
- * Loads a file and appends its runs. Sets the number of runs that were dropped because a signal
- * ended them. A capture is named according to `output`; NULL: the default. -ENODATA without a run.
+ * Loads a file and appends its runs. Sets the number of runs dropped because a signal killed them.
+ * Names a capture according to `output`; NULL: the default. Returns -ENODATA if there is no run.
  */
 int sides_load(struct sides *s, const char *path, const struct output_options *output,
 	       struct query_runs *runs, size_t *killed, struct error *err);
-/* Properties of a difference to write. */
+/* Properties of a difference to be written. */
 struct sides_output {
 	const struct format *format;
 	const char *text, *json; /* comparison as text and JSON, for pages; NULL: none */

@@ -62,7 +62,7 @@ void control_words_poll(struct control_words *w, control_word_fn *obey, void *ct
 		count = read(w->fd, w->line + w->used, sizeof(w->line) - w->used);
 		if (count < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
-		/* The other end is closed. */
+		/* The peer has closed its end. */
 		if (count <= 0)
 			control_words_close(w);
 		else
@@ -118,7 +118,7 @@ int steering_watch(struct pipeline *p, struct error *err)
 	for (size_t i = 0; !ret && i < sizeof(fds) / sizeof(*fds); i++) {
 		if (fds[i] >= 0)
 			ret = recorder_watch(p->recorder, fds[i], err);
-		/* epoll refuses regular files, which are always readable. */
+		/* epoll rejects regular files, which are always readable. */
 		if (ret == -EPERM)
 			ret = error_text(err, -EINVAL, "--control-fd %d: not a pipe or a socket",
 					 fds[i]);
@@ -171,7 +171,9 @@ static json_int_t resident_bytes(void)
 	return (json_int_t)(resident * (unsigned long long)sysconf(_SC_PAGESIZE));
 }
 
-/* Returns the output file, or the latest snapshot; the caller frees. NULL: none yet. */
+/*
+ * Returns the output file, or the latest snapshot; the caller frees it. NULL if there is none yet.
+ */
 static char *path_of_file(const struct pipeline *p)
 {
 	const struct output_options *output = p->options->output;
@@ -183,7 +185,7 @@ static char *path_of_file(const struct pipeline *p)
 	return output->no_file ? NULL : absolute_path(output->path);
 }
 
-/* Adds the results of the snapshots. */
+/* Adds the results of snapshots. */
 static void describe_snapshots(const struct pipeline *p, json_t *status)
 {
 	const struct flight *f = &p->flight;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Controls when to record: a recording pauses, resumes and ends by --delay, signals, requests to
- * its control socket (see prof-control(7)) and words on the descriptor of --control-fd.
+ * Pauses, resumes and ends a recording, as requested by --delay, signals, the control socket (see
+ * prof-control(7)) and words on the descriptor of --control-fd.
  */
 #ifndef PROF_CMD_RUN_STEERING_H
 #define PROF_CMD_RUN_STEERING_H
@@ -14,7 +14,7 @@
 
 /*
  * The words of --control-fd, as in `perf record --control`: "enable", "disable", "snapshot", "stop"
- * and "ping", one a line; each may be answered by "ack".
+ * and "ping", one per line; each may be answered by "ack".
  */
 
 #define CONTROL_WORD_MAX 128
@@ -28,7 +28,7 @@ struct control_words {
 
 #define CONTROL_WORDS_INIT ((struct control_words){.fd = -1, .ack_fd = -1})
 
-/* Executes a word. Returns false, with a message, if it is unknown. */
+/* Executes a word. Returns false, after a message, if it is unknown. */
 typedef bool control_word_fn(void *ctx, const char *word);
 
 /* Reads and executes words without blocking. */
@@ -54,7 +54,7 @@ struct steering {
 int steering_open(struct pipeline *p, struct error *err);
 /* Makes requests wake the recorder. */
 int steering_watch(struct pipeline *p, struct error *err);
-/* Called when recording begins. Pauses at once if requested. */
+/* Call when recording begins. Pauses at once if requested. */
 int steering_begin(struct pipeline *p, struct error *err);
 /* Pauses or resumes the recording. */
 void steering_pause(struct pipeline *p, bool is_paused);

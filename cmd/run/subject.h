@@ -14,7 +14,7 @@ struct subject {
 	char *name, *command_line; /* owned; NULL: none */
 };
 
-/* Describes the subject; `child` is the pid of the command, used if the options have one. */
+/* Describes the subject. `child`: pid of the command, used if the options have one. */
 void subject_init(struct subject *s, const struct pipeline_options *options, pid_t child);
 void subject_release(struct subject *s);
 
@@ -23,9 +23,9 @@ static inline void subject_release_cleanup(struct subject *s)
 	subject_release(s);
 }
 
-/* The subject as one word for file names: a program's name, "attach" or "system". */
+/* Returns the subject as one word for file names: a program's name, "attach" or "system". */
 const char *subject_word(const struct pipeline_options *options);
-/* The subject as the progress line shows it; the caller frees. */
+/* Returns the subject for the progress line; the caller frees it. */
 char *subject_heading(const struct pipeline_options *options, const struct profile *profile);
 enum recording_subject subject_kind(const struct pipeline_options *options);
 /* Returns 0, or -ENODATA or -ESRCH with err if there is nothing to write. */

@@ -39,7 +39,7 @@ int supervisor_start(struct supervisor *s, uint64_t duration_ns, struct error *e
 		.it_value.tv_nsec = (long)(duration_ns % NS_PER_SECOND),
 	};
 
-	/* A duration of 0 disarms: no limit. */
+	/* A duration of 0 disarms the timer: no limit. */
 	if (timerfd_settime(s->timer_fd, 0, &at, NULL))
 		return error_set(err, -errno, "cannot set a timer");
 	return 0;
@@ -91,7 +91,9 @@ bool supervisor_poll(struct supervisor *s)
 		stop(s, STOP_CHILD_ENDED);
 	if (s->targets && targets_have_ended(s->targets))
 		stop(s, STOP_TARGETS_ENDED);
-	/* Consume signals of an ended child, too: they are not meant for finishing. */
+	/*
+	 * Consume signals received before an ended child is noticed: they do not concern finishing.
+	 */
 	while (signals_next(s->signals, &event)) {
 		if (s->reason == STOP_NOT_YET)
 			handle_signal(s, &event);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decides when a recording ends and with which exit status: after the end of the command or of the
- * attached processes, the duration, or a signal.
+ * Decides when a recording ends and with which exit status: after the command or the attached
+ * processes have ended, after the duration, or on a signal.
  */
 #ifndef PROF_CMD_RUN_SUPERVISOR_H
 #define PROF_CMD_RUN_SUPERVISOR_H
@@ -26,26 +26,27 @@ enum stop_reason {
 struct supervisor {
 	struct signals *signals; /* borrowed */
 	struct child *child; /* borrowed; NULL: there is no command */
-	struct targets *targets; /* borrowed; NULL: no process is attached to */
+	struct targets *targets; /* borrowed; NULL: not attached to a process */
 	int timer_fd; /* -1: unlimited duration */
 	bool kill_at_end;
 	enum stop_reason reason;
 	int stop_signal; /* signal number for STOP_SIGNAL */
-	bool interrupted; /* interrupted once from the terminal: the recording lasts as long as the
-			     command */
+	/* interrupted once from the terminal: recording lasts as long as the command */
+	bool interrupted;
 	unsigned int requests[2]; /* pending SIGUSR1 and SIGUSR2, which the caller takes */
 	unsigned int finish_signals; /* signals received since sampling ended */
 	bool child_ended;
 	int wait_status; /* valid if child_ended */
-	/* CLOCK_MONOTONIC of the reason, or of the end of the command if later. */
+	/* CLOCK_MONOTONIC time of the reason, or of the end of the command if later. */
 	uint64_t stop_ns;
 };
 
-/* Initialises; the duration starts with supervisor_start(). */
+/* Initializes; the duration starts with supervisor_start(). */
 int supervisor_init(struct supervisor *s, struct signals *signals, struct error *err);
 void supervisor_release(struct supervisor *s);
 /*
- * Starts the duration (0: none). Call when the command has been executed, or everything is armed.
+ * Starts the duration (0: unlimited). Call when the command has been executed, or everything is
+ * armed.
  */
 int supervisor_start(struct supervisor *s, uint64_t duration_ns, struct error *err);
 /* Polls command, targets, signals and time. True if sampling must end. */
@@ -57,7 +58,7 @@ void supervisor_next(struct supervisor *s, struct child *child);
 /* Ends the recording after an error. */
 void supervisor_abandon(struct supervisor *s);
 /*
- * Gives the command time to end after a signal, or ends it with --kill. Call after sampling has
+ * Gives the command time to end after a signal, or kills it with --kill. Call after sampling has
  * ended. A further signal cuts the wait short.
  */
 void supervisor_settle(struct supervisor *s);

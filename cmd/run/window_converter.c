@@ -19,13 +19,13 @@
 #include "lib/recording/recording.h"
 
 #define NICENESS 10
-/* A window that has ended this many converters is dropped. */
+/* A window is dropped after killing this many converters. */
 #define ATTEMPTS_MAX 2
-/* Cached contents of files, in bytes, kept between windows. */
+/* Maximum size of file contents kept between windows, in bytes. */
 #define CONTENTS_MAX ((uint64_t)256 << 20)
-/* Cached names, in bytes. */
+/* Maximum size of cached names, in bytes. */
 #define NAMES_BYTES ((size_t)32 << 20)
-/* Free memory above this goes back to the kernel after a window. */
+/* Free memory above this is returned to the kernel after a window. */
 #define FREE_MAX ((size_t)8 << 20)
 
 static void say(const char *line)
@@ -33,7 +33,7 @@ static void say(const char *line)
 	command_say("%s", line);
 }
 
-/* Makes a profile of the window. Returns its descriptor; -ENODATA: nothing happened in it. */
+/* Makes a profile of the window. Returns its descriptor; -ENODATA if nothing happened in it. */
 static int name(struct window_converter *n, const struct capture_window *w, struct push_job *job,
 		struct error *err)
 {
@@ -54,7 +54,7 @@ static int name(struct window_converter *n, const struct capture_window *w, stru
 
 	if (ret)
 		return error_set(err, ret, "cannot read a window");
-	/* Contents of files that may have been deleted are sent once. */
+	/* Contents of files that may have been deleted are sent only once. */
 	r.contents = n->contents;
 	n->contents = (struct read_contents){0};
 	ret = recording_load(&r, &source_capture, copy, "a window", &options, err);
@@ -73,7 +73,7 @@ static int name(struct window_converter *n, const struct capture_window *w, stru
 	return ret;
 }
 
-/* Returns memory: a window with many processes needs many times the usual amount. */
+/* Returns memory: a window with many processes uses many times the usual amount. */
 static void return_memory(void)
 {
 	if (mallinfo2().fordblks > FREE_MAX)
@@ -94,7 +94,7 @@ static void add_report(struct push_report *sums, const struct push_report *repor
 		memcpy(sums->words, report->words, sizeof(sums->words));
 }
 
-/* Sends a profile, or a request for the report, to a pusher. Earlier answers may come first. */
+/* Sends a profile, or a request for a report, to a pusher. Earlier answers may come first. */
 static int hand_over(int pusher, const struct push_job *job, int fd, struct push_report *report)
 {
 	int ret = window_pipe_send(pusher, job, sizeof(*job), fd);
@@ -111,7 +111,7 @@ static int hand_over(int pusher, const struct push_job *job, int fd, struct push
 	return ret;
 }
 
-/* 0, or a negative errno: a pusher is gone. */
+/* Returns 0, or a negative errno if a pusher is gone. */
 static int hand_over_all(const struct window_converter *n, const struct push_job *job, int fd,
 			 struct window_answer *answer)
 {
@@ -157,7 +157,7 @@ static int work(struct window_converter *n, const struct window_job *job,
 	return ret;
 }
 
-/* Sends the rest of a killed recorder: the data after the last window handed over. */
+/* Sends the remaining data of a killed recorder, after the last window handed over. */
 static int take_rest(struct window_converter *n)
 {
 	const struct capture_window *last = &n->memory->last;
@@ -189,7 +189,7 @@ static bool is_end(const struct window_job *job)
 	return !job->window.end;
 }
 
-/* Works until the recorder ends. 0, also if it was killed; or a negative errno. */
+/* Works until the recorder ends. Returns 0, even if it was killed, or a negative errno. */
 static int work_all(struct window_converter *n)
 {
 	struct window_job job;

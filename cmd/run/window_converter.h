@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The process that makes named profiles of windows and hands them to a pusher for each engine. It
+ * The process that makes named profiles of windows and hands them to one pusher per engine. It
  * takes no part in recording, and can be restarted.
  */
 #ifndef PROF_CMD_RUN_WINDOW_CONVERTER_H
@@ -18,11 +18,11 @@
 
 /* A window handed out by the recorder. */
 struct window_job {
-	struct capture_window window; /* all zero: the recording has ended */
+	struct capture_window window; /* zeroed: the recording has ended */
 	uint64_t lost; /* samples dropped before the window */
 };
 
-/* The answer after every pusher has the window. */
+/* The answer, sent once every pusher has the window. */
 struct window_answer {
 	uint64_t start_ns; /* start of the window */
 	uint64_t lost_windows, lost_samples; /* windows that could not be read, and their samples */

@@ -24,7 +24,7 @@
 enum { CAPTURE_FD = STDERR_FILENO + 1, JOBS_FD, FIRST_FREE_FD };
 /* Delay before a restart. */
 #define RESTART_US 200000
-/* Limit of failures, beyond which all processes are assumed to be broken. */
+/* Maximum number of failures, beyond which all processes are assumed to be broken. */
 #define FAILURES_MAX 20
 
 static const char program[] = "prof-view";
@@ -41,11 +41,11 @@ struct guard {
 	VEC(struct pusher_process) pushers;
 	pid_t converter_pid; /* 0: has ended */
 	char host[256];
-	bool is_unsent, is_waiting; /* set if a pusher ended with windows unsent, or waiting */
+	bool is_unsent, is_waiting; /* a pusher ended with windows unsent, or waiting */
 	unsigned int failures;
 };
 
-/* Each engine has a folder of its own. */
+/* Returns the engine's own folder. */
 static char *spool_of(const char *dir, const char *url)
 {
 	return dir ? xasprintf("%s/%016" PRIx64, dir, hash_bytes(url, strlen(url), 0))
@@ -53,8 +53,8 @@ static char *spool_of(const char *dir, const char *url)
 }
 
 /*
- * Returns a descriptor with a pusher's settings, in its order of reading: arguments would show
- * addresses and names to all users of this machine. Negative on failure.
+ * Returns a descriptor from which a pusher reads its settings, a negative errno on failure:
+ * arguments would show addresses and names to all users of this machine.
  */
 static int settings_of(const struct guard *g, const struct pusher_process *pusher)
 {
@@ -124,7 +124,7 @@ static void pause_after(struct guard *g, int status)
 	usleep(RESTART_US);
 }
 
-/* Closes the sockets, by which the pushers detect the end. */
+/* Closes the sockets, from which the pushers notice the end. */
 static void close_sockets(struct guard *g)
 {
 	vec_for_each(&g->pushers, struct pusher_process *, pusher) {

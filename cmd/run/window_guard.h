@@ -11,8 +11,8 @@
 
 /*
  * Becomes the guard process and never returns. Takes over n->capture and n->jobs, and closes all
- * other descriptors but the standard ones. Exits after the recorder, once the other processes have
- * ended.
+ * other descriptors except the standard ones. Exits after the recorder, once the other processes
+ * have ended.
  */
 void window_guard_run(struct window_converter *n) __attribute__((noreturn));
 

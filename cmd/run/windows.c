@@ -23,7 +23,7 @@
 #define NS_PER_MS 1000000ull
 /* Time limit for naming and sending after the end. */
 #define END_NS (4500 * NS_PER_MS)
-/* Added for a command's recording, whose exit status reports whether everything was sent. */
+/* Added for a command's recording, whose exit status tells whether everything was sent. */
 #define COMMAND_END_NS (20000 * NS_PER_MS)
 #define STEP_MS 50
 /* Interval between signs of life. */
@@ -70,7 +70,7 @@ int windows_open(struct pipeline *p, struct error *err)
 
 	if (!windows_are_on(p))
 		return 0;
-	/* The pushers open them as well, but could refuse them only later. */
+	/* The pushers open the files as well, but could report errors only later. */
 	for (size_t i = 0; !ret && i < push->urls.count; i++) {
 		struct fleet_engine engine;
 
@@ -203,7 +203,7 @@ void windows_poll(struct pipeline *p)
 	give_next(p, false);
 }
 
-/* Waits until the guard has ended, and stores its *status. False: still running. */
+/* Waits until the guard has ended, and stores its *status. False if it is still running. */
 static bool await_guard(struct pipeline *p, uint64_t until_ns, int *status)
 {
 	struct windows *w = &p->windows;
@@ -217,7 +217,7 @@ static bool await_guard(struct pipeline *p, uint64_t until_ns, int *status)
 	return true;
 }
 
-/* Reports the result after the pushers have ended. The latest report may be outdated. */
+/* Reports the result after the pushers have ended, as the latest report may be outdated. */
 static void say_end(const struct pipeline *p, bool is_waiting)
 {
 	const struct windows *w = &p->windows;

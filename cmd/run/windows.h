@@ -37,7 +37,10 @@ int windows_open(struct pipeline *p, struct error *err);
 int windows_watch(struct pipeline *p, struct error *err);
 /* Hands over complete windows. Call often. */
 void windows_poll(struct pipeline *p);
-/* Hands over the remaining windows after sampling, and waits a while until they are sent. */
+/*
+ * Hands over the remaining windows after sampling, and waits until they are sent, for a limited
+ * time.
+ */
 int windows_finish(struct pipeline *p, struct error *err);
 void windows_release(struct windows *w);
 

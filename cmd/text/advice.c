@@ -31,7 +31,7 @@
 #define SMALL_FILE_MAX 65536
 #define LIST_MAX ((size_t)16 << 20)
 /*
- * Time limit for reading the package lists: ten times the usual time with some thousand packages.
+ * Time limit for reading the package lists: ten times as long as usual with some thousand packages.
  */
 #define SEARCH_NS 500000000ull
 /* Bytes of a list read at once. */
@@ -56,7 +56,7 @@ bool debug_package_may_have(const char *path)
 	return is_merged_folder(path);
 }
 
-/* Opens a file below a root, whose files may be a container's: no link leads out of it. */
+/* Opens a file below a root, which may be a container's: no link leads out of it. */
 static int open_place(const char *root, const char *path, int flags)
 {
 	_cleanup_close_ int folder = open(*root ? root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -86,9 +86,9 @@ static char *read_text(const char *root, const char *path, size_t max)
 	return fd < 0 ? NULL : text_read_fd(fd, max, NULL);
 }
 
-/* A search of the lists of packages for a file. */
+/* A search for a file in the lists of packages. */
 struct search {
-	/* Paths with newlines around them: under / and under /usr; may be NULL. */
+	/* Paths between newlines: under / and under /usr; may be NULL. */
 	const char *lines[2];
 	const char *stem; /* stem of the file name: packages with this prefix come first */
 	size_t stem_size;
@@ -105,7 +105,7 @@ static bool has_lines(const struct search *s, size_t size)
 	return false;
 }
 
-/* True if the package's list has the file. */
+/* True if the package's list contains the file. */
 static bool lists(struct search *s, int folder, const char *list)
 {
 	_cleanup_close_ int fd = openat(folder, list,
@@ -124,7 +124,7 @@ static bool lists(struct search *s, int folder, const char *list)
 			return true;
 		if (clock_monotonic_ns() > s->end)
 			return false;
-		/* The last line continues in the next part, and no line is as long as a part. */
+		/* The last line continues in the next part; no line is as long as a part. */
 		rest = memrchr(s->part, '\n', size);
 		if (!rest || rest == s->part)
 			break;
@@ -135,7 +135,10 @@ static bool lists(struct search *s, int folder, const char *list)
 	return has_lines(s, size + 1);
 }
 
-/* Returns the first package with the file, of those named like it or of the others. */
+/*
+ * Returns the first package that contains the file, among packages named like it or among the
+ * others.
+ */
 static char *find_among(struct search *s, DIR *dir, bool like_file)
 {
 	const struct dirent *entry;
@@ -152,7 +155,10 @@ static char *find_among(struct search *s, DIR *dir, bool like_file)
 	return NULL;
 }
 
-/* Returns the Debian package of the file; NULL if not found in time. The caller frees. */
+/*
+ * Returns the Debian package that contains the file, which the caller frees; NULL if it is not
+ * found in time.
+ */
 static char *find_package(const char *root, const char *path)
 {
 	_cleanup_closedir_ DIR *dir = open_folder(root, "/var/lib/dpkg/info");
@@ -189,7 +195,7 @@ static void add_debian(struct strbuf *out, const char *root, const char *path)
 		    strcmp(package, "libc6") == 0 ? "dbg" : "dbgsym");
 }
 
-/* True if ID or ID_LIKE in os-release contains it. */
+/* True if ID or ID_LIKE in os-release contains the name. */
 static bool is_like(const char *os_release, const char *name)
 {
 	for (const char *line = os_release; line; line = strchr(line, '\n')) {
@@ -222,7 +228,7 @@ static void add_package(struct strbuf *out, const char *root, const char *path)
 		strbuf_adds(out, "install the -debuginfo package of the one that it is in");
 }
 
-/* Returns a file that lists the distribution's servers, or NULL; the caller frees. */
+/* Returns a file that lists the distribution's servers, which the caller frees, or NULL. */
 static char *find_servers(const char *root)
 {
 	_cleanup_closedir_ DIR *dir = open_folder(root, "/etc/debuginfod");
@@ -283,7 +289,7 @@ char *debug_package_sources(const char *root, const char *path)
 	return xasprintf("sources of %s are not on this machine: apt source %s", package, source);
 }
 
-/* Advice on files of other systems: of containers and changed roots. */
+/* Advice on files of other systems: containers and changed roots. */
 
 enum verdict { SAME_FILE, OTHER_FILE, NOT_KNOWN };
 
@@ -307,7 +313,7 @@ static enum verdict compare(const struct module *module, const char *root, const
 	return OTHER_FILE;
 }
 
-/* Finds the stacks with a frame of the module. Returns an array by stack; the caller frees. */
+/* Returns, by stack, whether it has a frame of the module; the caller frees it. */
 static bool *find_stacks(const struct profile *p, module_id id)
 {
 	bool *has = xcalloc(p->stacks.rows.count, sizeof(*has));
@@ -332,7 +338,7 @@ static uint64_t weight_of(const struct profile_thread *thread, const bool *has)
 	return weight;
 }
 
-/* Returns the thread with the most samples in the module, NULL for none. */
+/* Returns the thread with the most samples in the module; NULL if there is none. */
 static const struct profile_thread *find_user(const struct profile *p, module_id id)
 {
 	_cleanup_free_ bool *has = find_stacks(p, id);
@@ -364,7 +370,7 @@ static char *describe(const struct profile *p, const struct profile_thread *user
 	return title;
 }
 
-/* Returns the remedy in the root of the process if it lives and the file is there; else NULL. */
+/* Returns the remedy in the root of the process if it is alive and the file is there; else NULL. */
 static char *remedy_in_root(const struct module *module, const char *path, uint32_t pid,
 			    bool has_servers)
 {
@@ -381,8 +387,8 @@ static char *remedy_in_root(const struct module *module, const char *path, uint3
 }
 
 /*
- * Returns a remedy for a module whose build id differs from the file at its path on this machine;
- * NULL if it is the same. The caller frees. has_servers: DEBUGINFOD_URLS is set.
+ * Returns a remedy for a module whose build id differs from that of the file at its path on this
+ * machine, which the caller frees; NULL if they are equal. has_servers: DEBUGINFOD_URLS is set.
  */
 static char *foreign_file_remedy(const struct profile *p, module_id id, bool has_servers)
 {
@@ -411,9 +417,9 @@ static char *foreign_file_remedy(const struct profile *p, module_id id, bool has
 	return text;
 }
 
-/* Too few samples to show where time was spent. */
+/* Fewer samples do not show where time was spent. */
 #define FEW_SAMPLES 3
-/* Intervals of waits that are worth a profile, though nothing ran. */
+/* Waits of this many intervals are worth a profile even if nothing ran. */
 #define MANY_WAITS 50
 #define NAMELESS_PERMILLE_MIN 50
 
@@ -471,7 +477,7 @@ static bool is_callers(const struct profile *p, const struct frame *frame)
 }
 
 /*
- * Returns a row for each stack; the caller frees. Unnamed files that only pass time through, as
+ * Returns a row for each stack; the caller frees it. Unnamed files that only pass time through, as
  * libc does below main(), do not count.
  */
 static struct nameless *find_nameless(const struct profile *p)
@@ -495,7 +501,7 @@ static struct nameless *find_nameless(const struct profile *p)
 	return found;
 }
 
-/* Returns the language whose runtime a file contains, by the file's name. */
+/* Returns the language whose runtime a file contains, according to its name. */
 static enum language_id language_of_file(const char *path)
 {
 	const char *name = strrchr(path, '/');
@@ -509,8 +515,8 @@ static enum language_id language_of_file(const char *path)
 }
 
 /*
- * Returns the language of the compiler that made the code: that of the calling file, as a process
- * may have several. Falls back to the process's name.
+ * Returns the language of the compiler that generated the code: that of the calling file, as a
+ * process may have several. Falls back to the process's name.
  */
 static enum language_id language_of_code(const struct profile *p, const struct nameless *code,
 					 const struct profile_thread *thread)
@@ -565,7 +571,7 @@ static struct share find_worst(const struct profile *p, bool of_waits)
 	return worst;
 }
 
-/* Returns how a program can report its JIT code, NULL if there is no way. */
+/* Returns how a program can report its JIT code; NULL if there is no way. */
 static const char *jit_remedy(enum language_id language)
 {
 	if (language != LANGUAGE_NONE && languages[language]->program)
@@ -573,7 +579,7 @@ static const char *jit_remedy(enum language_id language)
 	return "see \"Code made at run time\" in: man prof-runtimes";
 }
 
-/* Returns a remedy, NULL if none; the caller frees. */
+/* Returns a remedy, which the caller frees; NULL if there is none. */
 static char *file_remedy(const struct profile *p, module_id id, const char *path)
 {
 	const struct module *module = &p->modules.rows.items[id];

@@ -10,7 +10,7 @@
 
 /* Package remedies: names of installed programs, as distributions provide them. */
 
-/* True if only a distribution's packages write to the path's folder. */
+/* True if only a distribution's packages install files in the path's folder. */
 bool debug_package_may_have(const char *path);
 /*
  * Returns "install bash-dbgsym, or set DEBUGINFOD_URLS …" for a file that may be in a package; NULL

@@ -20,7 +20,7 @@
 /* Descriptors reserved for other uses than modules. */
 #define RESERVED_FILES 64
 
-/* Returns the function at that place; NO_SYMBOL: none in the profile. */
+/* Returns the function at that place; NO_SYMBOL if the profile has none. */
 static symbol_id find_symbol(const struct profile *p, module_id module, uint64_t rva)
 {
 	for (symbol_id id = 0; id < p->symbols.rows.count; id++) {
@@ -34,8 +34,8 @@ static symbol_id find_symbol(const struct profile *p, module_id module, uint64_t
 }
 
 /*
- * Appends "<main+0x12>" to a jump within the function, and to calls of functions with samples, and
- * the kernel's patch of the instruction.
+ * Appends "<main+0x12>" to jumps within the function and to calls of functions with samples, and
+ * notes the kernel's patch of the instruction.
  */
 static char *full_text(const struct profile *p, const struct assembly_function *f,
 		       const struct instruction *row, uint64_t size,
@@ -61,7 +61,9 @@ static char *full_text(const struct profile *p, const struct assembly_function *
 		patched_code_find(patched, rva, row->size, row->target == NO_TARGET ? NULL : name));
 }
 
-/* Counts samples within an instruction, such as a call that has not returned, for it. */
+/*
+ * Counts samples within an instruction, such as a call that has not returned, for the instruction.
+ */
 static void add_rows(struct assembly_function *f, const struct profile *p,
 		     const struct code_places *places, const struct disassembly *d,
 		     const struct patched_code *patched)
@@ -125,7 +127,7 @@ static void fetch_file(struct profile *p, module_id id, struct file_set *files,
 	file_set_add(files, id, fd);
 }
 
-/* Call before files are searched: a vmlinux found then is an ordinary file. */
+/* Takes the functions before files are searched, which makes a vmlinux an ordinary file. */
 static void take_functions(struct assembly *a, const struct profile *p,
 			   const struct code_functions *found)
 {
@@ -178,7 +180,7 @@ static uint64_t weigh_without_code(const struct query *q, const char *function)
 	return total;
 }
 
-/* Functions named by a perf map or a runtime have only a name, no code. */
+/* Fails because functions named by a perf map or a runtime have only a name, no code. */
 static int fail_without_code(const struct profile *p, const char *function, struct error *err)
 {
 	vec_for_each(&p->funcs.rows, const struct func *, func) {
@@ -230,7 +232,7 @@ void assembly_release(struct assembly *a)
 static void add_row(struct listing *l, const struct assembly_row *row, const struct query *q,
 		    const struct query_listing_options *options)
 {
-	/* Cells of rows without weight are empty, so that the others stand out. */
+	/* Leave cells of rows without weight empty, so that the others stand out. */
 	if (row->total || !options->for_people)
 		query_listing_add_weights(l, q, options, row->self, row->total);
 	else
@@ -274,11 +276,11 @@ void assembly_list(struct listing *l, const struct assembly *a, const struct que
 	}
 }
 
-/* Lines of context around a weighted one. */
+/* Lines of context around a weighted line. */
 #define AROUND 3
 #define TAB 8
 #define TEXT_MAX ((size_t)16 << 20)
-/* Limits the files of a function name: normally few, more only in malicious input. */
+/* Maximum number of files for a function name: normally few, more only in malicious input. */
 #define TEXTS_MAX 16
 
 /* A row of the table by lines. */

@@ -31,17 +31,17 @@ struct assembly {
 
 /*
  * Finds the local code of all functions of that name, by build id, with the permissions of the
- * invoking user; these also apply to the modules' files. -ENODATA: no sample has such a function;
- * otherwise the reason why the code of the heaviest one cannot be shown. `dirs`: folders of
- * --debug-dir, NULL-terminated.
+ * invoking user, which also apply to the modules' files. Returns -ENODATA if no sample has such a
+ * function; otherwise the reason why the code of the heaviest one cannot be shown. `dirs`: folders
+ * of --debug-dir, NULL-terminated.
  */
 int assembly_make(struct assembly *a, struct profile *p, const struct query *q,
 		  const char *function, const char *const *dirs, struct error *err);
 void assembly_release(struct assembly *a);
-/* For people: one function in a listing of its own. */
+/* Lists one function, for display. */
 void assembly_list_function(struct listing *l, const struct assembly_function *function,
 			    const struct query *q, const struct query_listing_options *options);
-/* For programs: all functions. */
+/* Lists all functions, machine-readable. */
 void assembly_list(struct listing *l, const struct assembly *a, const struct query *q,
 		   const struct query_listing_options *options);
 
@@ -65,17 +65,17 @@ struct annotation {
 };
 
 /*
- * Finds the lines of all functions of that name, and their text: from the profile, else from a
+ * Finds the lines of all functions of that name, and their text: from the profile, or else from a
  * local file of that name which both the invoking user and the writer of the profile may read.
  */
 void annotation_make(struct annotation *a, const struct query *q, const char *function,
 		     struct reader writer);
 void annotation_release(struct annotation *a);
 
-/* For people: weighted lines and their context, in a listing of its own. */
+/* Lists weighted lines and their context, for display. */
 void annotation_list_file(struct listing *l, const struct annotation_file *file,
 			  const struct query *q, const struct query_listing_options *options);
-/* For programs: the weighted lines of all files. */
+/* Lists the weighted lines of all files, machine-readable. */
 void annotation_list(struct listing *l, const struct annotation *a, const struct query *q,
 		     const struct query_listing_options *options);
 

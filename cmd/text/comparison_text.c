@@ -159,7 +159,7 @@ void comparison_print_json(const struct comparison_text *t, struct strbuf *out)
 	strbuf_adds(out, "]}\n");
 }
 
-/* Markdown: keeps the output within COMPARISON_MARKDOWN_LINES. */
+/* Rows in Markdown, which keep the output within COMPARISON_MARKDOWN_LINES. */
 #define MARKDOWN_ROWS 12
 #define MARKDOWN_RULES 6
 #define MARKDOWN_WARNINGS 5
@@ -172,7 +172,7 @@ static void add_safe(struct strbuf *out, const char *text)
 	strbuf_adds(out, copy);
 }
 
-/* "+4.6 % (+3.1 … +6.2)"; without limits if the error is unknown. */
+/* Adds "+4.6 % (+3.1 … +6.2)", without limits if the error is unknown. */
 static void add_percent(struct strbuf *out, const struct interval *i)
 {
 	if (!isfinite(i->estimate)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints the result of a comparison: for people, for a job's summary, for programs. */
+/* Prints the result of a comparison as text, Markdown or JSON. */
 #ifndef PROF_CMD_TEXT_COMPARISON_TEXT_H
 #define PROF_CMD_TEXT_COMPARISON_TEXT_H
 
@@ -8,7 +8,7 @@
 #include "lib/query/comparison.h"
 #include "lib/query/gate.h"
 
-/* Lines of the job summary, at most. */
+/* Maximum number of lines of the job summary. */
 #define COMPARISON_MARKDOWN_LINES 30
 
 struct comparison_text {
@@ -22,14 +22,14 @@ struct comparison_text {
 	size_t limit; /* maximum number of rows; 0: all */
 };
 
-/* "CPU +4.6 % (+3.1 … +6.2), 10 pairs", prefixed by "Slower: " or similar. */
+/* Appends "CPU +4.6 % (+3.1 … +6.2), 10 pairs", prefixed by "Slower: " or similar. */
 void comparison_headline(const struct comparison_text *t, struct strbuf *out);
-/* width: columns of the terminal, 0 without one. */
+/* width: columns of the terminal; 0 without one. */
 void comparison_print_text(const struct comparison_text *t, size_t width, struct strbuf *out);
 /* Lists the rows of the text. Returns the number of omitted rows. */
 size_t comparison_list(const struct comparison_text *t, struct listing *l);
 void comparison_print_markdown(const struct comparison_text *t, struct strbuf *out);
-/* A JSON object as described in prof-diff(1). */
+/* Prints a JSON object as described in prof-diff(1). */
 void comparison_print_json(const struct comparison_text *t, struct strbuf *out);
 
 #endif

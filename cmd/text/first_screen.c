@@ -11,17 +11,17 @@
 #include "lib/base/text.h"
 #include "lib/query/digest.h"
 
-/* Steps of a longer path are left out after the first ones. */
+/* Maximum number of steps shown; later steps of a longer path are omitted. */
 #define STEPS_MAX 8
 #define STEPS_FIRST 2
 #define WAITS_MAX 6
 #define PROCESSES_MAX 6
 #define MODULES_MAX 4
 #define KINDS_MAX 3
-/* Smaller shares of modules, kinds and places of waits are not shown. */
+/* Smaller shares of modules, kinds and places of waits are omitted. */
 #define SHARE_MIN 0.02
 #define KIND_MIN 0.1
-/* Blocked time is shown if it is more than this share of the time that threads ran. */
+/* Blocked time is shown if it exceeds this share of the time in which threads ran. */
 #define BLOCKED_MIN 0.1
 
 struct printer {
@@ -58,7 +58,7 @@ static char *copy_or_null(const char *text)
 	return *text ? xstrdup(text) : NULL;
 }
 
-/* The kind of a wait as lower-case text: "lock"; the category's name if it has no kind. */
+/* Returns the kind of a wait in lower case, "lock"; the category's name if it has no kind. */
 static char *kind_of(const struct query *q, const struct wait_place *place)
 {
 	const struct frame_category category = {place->category, place->subcategory};
@@ -78,7 +78,7 @@ static void add_heading(const struct printer *p, const char *text)
 	strbuf_addf(p->out, p->options->is_markdown ? "\n### %s\n\n" : "\n%s\n", text);
 }
 
-/* Appends a line that is wrapped after commas. */
+/* Appends a line, wrapped after commas. */
 static void add_wrapped(char *text, size_t width, struct strbuf *out)
 {
 	while (width && text_width(text) > width) {
@@ -127,7 +127,7 @@ static void print_listing(const struct printer *p, struct listing *l)
 	listing_release(l);
 }
 
-/* Appends "(lock 5.9, disk 0.4)": the kinds with the most blocked time. */
+/* Appends "(lock 5.9, disk 0.4)", the kinds with the most blocked time. */
 static void add_kinds(const struct query *q, const struct digest *a, struct strbuf *out)
 {
 	uint64_t sums[UINT8_MAX + 1] = {0};
@@ -229,7 +229,7 @@ static void add_gap(struct listing *l, size_t count)
 	listing_add_cell(l, NULL);
 }
 
-/* Shows what ran if no function has most of the time. */
+/* Shows the processes that ran if no function has most of the time. */
 static void print_processes(const struct printer *p)
 {
 	struct query_listing_options options = p->options->listing;
@@ -297,7 +297,7 @@ static void print_hot_path(const struct printer *p)
 	}
 }
 
-/* Tells how many rows were left out, and how to list them. */
+/* Reports the number of omitted rows, and how to list them. */
 static void print_rest(const struct printer *p, size_t count, const char *noun, const char *options)
 {
 	if (!count)
@@ -405,7 +405,7 @@ static void print_error(const struct printer *p)
 			    100 * error / (double)p->q->weight);
 }
 
-/* Returns the blocked weight without waits for children, whose own time says more. */
+/* Returns the blocked weight except for waits for children, whose own time is more informative. */
 static uint64_t blocked_weight(const struct printer *p)
 {
 	const char *child = categories[CATEGORY_IDLE]->subcategories[IDLE_CHILD];
@@ -486,7 +486,7 @@ void first_screen_line(const struct profile *p, struct strbuf *out)
 	struct digest a;
 	struct query q;
 
-	/* A filter without names cannot be refused. */
+	/* A filter without names is always valid. */
 	if (query_select(&q, p, &filter, NULL))
 		return;
 	digest_make(&a, &q, &filter, QUERY_ORDER_SELF, 1);

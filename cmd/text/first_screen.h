@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Short answers at the top of a report: the times, the hot path, where it ran, where it waited. */
+/*
+ * Short answers at the top of a report: the times, the hot path, where code ran and where it
+ * waited.
+ */
 #ifndef PROF_CMD_TEXT_FIRST_SCREEN_H
 #define PROF_CMD_TEXT_FIRST_SCREEN_H
 
@@ -10,10 +13,10 @@
 #include "lib/base/strbuf.h"
 
 struct first_screen_options {
-	const struct query_filter *filter; /* that of the query */
-	enum query_order order; /* of functions */
-	struct query_listing_options listing; /* its limit is that of functions */
-	bool leaves_noise_out; /* omit functions that have less weight than its sampling error */
+	const struct query_filter *filter; /* the query's filter */
+	enum query_order order; /* order of functions */
+	struct query_listing_options listing; /* its limit applies to functions */
+	bool leaves_noise_out; /* omit functions whose weight is within its sampling error */
 	bool is_markdown;
 	size_t width; /* columns of text; 0: unlimited */
 };
@@ -22,8 +25,8 @@ struct first_screen_options {
 void first_screen(const struct query *q, const struct first_screen_options *options,
 		  struct strbuf *out);
 /*
- * Appends "sixty (shares) 61.0 %; waited longest in read_all (app): 2.1 s (disk)", the function
- * with the most time and the place that was blocked longest; nothing without samples.
+ * Appends the function with the most time and the place that was blocked longest, "sixty (shares)
+ * 61.0 %; waited longest in read_all (app): 2.1 s (disk)"; nothing without samples.
  */
 void first_screen_line(const struct profile *p, struct strbuf *out);
 

@@ -10,7 +10,7 @@
 #include "lib/base/text.h"
 #include "lib/query/summary.h"
 
-/* Modules without names. */
+/* Maximum number of modules without names to list. */
 #define MODULES_MAX 20
 #define CUT "\n\nThis summary was cut off.\n"
 

@@ -10,7 +10,7 @@
 
 /*
  * Appends figures, the first screen, processes, losses, modules without names, and how to open the
- * file. Names are escaped. At most JOB_SUMMARY_MAX bytes.
+ * file. Escapes names. At most JOB_SUMMARY_MAX bytes.
  */
 void job_summary(const struct query *q, const struct first_screen_options *options,
 		 const char *path, struct strbuf *out);

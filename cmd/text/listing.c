@@ -13,7 +13,7 @@
 #define GAP 2
 /* Minimum width of a truncated text. */
 #define TEXT_MIN 12
-/* Columns of a cell of Markdown: pages have a limit. */
+/* Maximum width of a cell in Markdown, whose pages are limited. */
 #define MARKDOWN_CELL 1000
 
 void listing_add_column(struct listing *l, const char *name, enum listing_type type)
@@ -50,7 +50,7 @@ static const char *cell_at(const struct listing *l, size_t row, size_t column)
 	return l->cells.items[row * l->column_count + column];
 }
 
-/* Returns the cell in a form that is safe in a line; to be freed. */
+/* Returns the cell in a form that is safe within a line; to be freed. */
 static char *printable(const struct listing *l, size_t row, size_t column)
 {
 	const char *cell = cell_at(l, row, column);
@@ -176,7 +176,7 @@ static void add_markdown_cell(const struct listing *l, size_t row, size_t column
 	unsigned int depth = l->columns[column].is_tree ? l->depths.items[row] : 0;
 
 	strbuf_addch(out, ' ');
-	/* Leading blanks are not shown. */
+	/* Markdown drops leading blanks. */
 	for (unsigned int i = 0; i < depth; i++)
 		strbuf_adds(out, "&nbsp;");
 	if (l->columns[column].type != LISTING_TEXT)
@@ -208,7 +208,7 @@ static void add_csv_text(const char *cell, struct strbuf *out)
 	_cleanup_free_ char *text = xstrdup(cell);
 
 	text_to_line(text);
-	/* Spreadsheets would evaluate a formula. */
+	/* Spreadsheets would evaluate these as formulas. */
 	if (*text && strchr("=+-@", *text))
 		strbuf_adds(out, "\"'");
 	else
@@ -303,7 +303,7 @@ static void add_members(const struct listing *l, size_t row, struct strbuf *out)
 	}
 }
 
-/* Closes the rows between a row's depth and that of the next one. */
+/* Closes the rows between the depths of a row and of the next one. */
 static void close_rows(unsigned int from, unsigned int to, struct strbuf *out)
 {
 	for (; from > to; from--)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A table, or a tree of rows, printed in several formats. Texts are untrusted: every format escapes
- * control characters and its own markup.
+ * A table, or a tree of rows, printed in several formats. Strings are untrusted: every format
+ * escapes control characters and its own markup.
  */
 #ifndef PROF_CMD_TEXT_LISTING_H
 #define PROF_CMD_TEXT_LISTING_H
@@ -14,14 +14,14 @@
 enum listing_type {
 	LISTING_TEXT,
 	LISTING_NUMBER, /* number in JSON, all ASCII */
-	LISTING_SHARE, /* number with a unit or the like, right-aligned */
+	LISTING_SHARE, /* number with a unit, for example; right-aligned */
 };
 
 struct listing_column {
-	const char *name; /* shown in capitals to people; otherwise the key */
+	const char *name; /* heading in capitals on display; otherwise the key */
 	enum listing_type type;
 	bool is_tree; /* text is indented by the depth of the row */
-	bool keeps_end; /* long texts are cut in the middle */
+	bool keeps_end; /* long strings are cut in the middle */
 };
 
 #define LISTING_COLUMNS_MAX 12
@@ -31,27 +31,27 @@ struct listing {
 	size_t column_count;
 	VEC(char *) cells; /* cells row by row, owned; NULL: unknown */
 	VEC(unsigned int) depths; /* depth by row */
-	bool is_tree; /* the parent of a row is the last row above whose depth is smaller by 1 */
+	bool is_tree; /* a row's parent is the last row above whose depth is smaller by 1 */
 };
 
 void listing_add_column(struct listing *l, const char *name, enum listing_type type);
-/* Lets texts of all columns be cut in the middle: names of functions and files. */
+/* Cuts long strings of all columns in the middle: names of functions and files. */
 void listing_keep_ends(struct listing *l);
-/* Takes ownership of the cells: column_count of them, from left to right. */
+/* Adds a row. Takes ownership of its cells: column_count of them, from left to right. */
 void listing_add_row(struct listing *l, unsigned int depth);
 void listing_add_cell(struct listing *l, char *cell);
 void listing_release(struct listing *l);
 
-/* Prints columns. width 0: unlimited, else texts are cut to fit lines, if possible. */
+/* Prints columns. Strings are cut to fit lines of `width` if possible; 0: unlimited. */
 void listing_print_text(const struct listing *l, size_t width, struct strbuf *out);
 void listing_print_markdown(const struct listing *l, struct strbuf *out);
 /* Appends a code span. The text must be safe to print. */
 void listing_markdown_code(const char *text, struct strbuf *out);
-/* RFC 4180, except that lines end with a newline alone. Trees have a first column "depth". */
+/* Prints RFC 4180, except that lines end with a newline only. Trees have a first column "depth". */
 void listing_print_csv(const struct listing *l, struct strbuf *out);
-/* An array of objects. In trees, each has a member "children". */
+/* Prints an array of objects. In trees, each has a member "children". */
 void listing_print_json(const struct listing *l, struct strbuf *out);
-/* Appends an ASCII JSON string; NULL: null. Invalid UTF-8 becomes U+FFFD. */
+/* Appends an ASCII JSON string; null for NULL. Invalid UTF-8 becomes U+FFFD. */
 void listing_json_string(const char *text, struct strbuf *out);
 
 #endif

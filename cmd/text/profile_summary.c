@@ -15,7 +15,7 @@
 
 #define ROWS 10
 
-/* Width of the terminal on stderr, 0 if it is not a terminal. */
+/* Returns the width of the terminal on stderr; 0 if it is not a terminal. */
 static size_t width(void)
 {
 	struct winsize size;
@@ -37,7 +37,7 @@ void heaviest_print(const struct profile *p)
 	_cleanup_(strbuf_release) struct strbuf out = {0};
 	struct query q;
 
-	/* A filter without names cannot be refused. */
+	/* A filter without names is always valid. */
 	if (query_select(&q, p, &filter, NULL))
 		return;
 	if (q.weight) {
@@ -61,7 +61,7 @@ void profile_summary_unread(const struct import_counts *counts, struct strbuf *o
 	}
 }
 
-/* Appends the lines that follow the first. */
+/* Appends the lines after the first. */
 static void add_reservations(const struct query *q, const struct import_counts *counts,
 			     struct strbuf *out)
 {

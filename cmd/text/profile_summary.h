@@ -11,15 +11,15 @@
 /* Prints the first screen of prof report to stderr, at the end of a recording. */
 void heaviest_print(const struct profile *p);
 
-/* One line, safe to print; a second one if parts of the file were not read. */
+/* Prints one line, safe to print; a second one if parts of the file were not read. */
 void profile_summary_text(const struct query *q, const struct import_counts *counts,
 			  struct strbuf *out);
-/* One line, "not read: 2 markers, …"; nothing if everything was read. */
+/* Prints one line, "not read: 2 markers, …"; nothing if everything was read. */
 void profile_summary_unread(const struct import_counts *counts, struct strbuf *out);
 /* The first line without the times that threads ran and waited. */
 void profile_summary_samples(const struct query *q, const struct import_counts *counts,
 			     struct strbuf *out);
-/* A JSON object; null for values missing in the profile. */
+/* Prints a JSON object, with null for values missing in the profile. */
 void profile_summary_json(const struct query *q, const struct import_counts *counts,
 			  struct strbuf *out);
 

@@ -52,7 +52,7 @@ void progress_init(struct progress *progress, bool quiet, enum progress_style st
 	};
 }
 
-/* A background job leaves the terminal to the foreground. */
+/* False for a background job, which leaves the terminal to the foreground. */
 static bool is_in_front(const struct progress *progress)
 {
 	pid_t group = tcgetpgrp(STDERR_FILENO);
@@ -87,7 +87,7 @@ static void leave_line(void)
 	log_write(blanks);
 }
 
-/* A wrapped line could not be erased. */
+/* Cuts the line to the terminal's width, because a wrapped line could not be erased. */
 static void cut_to_width(char *line)
 {
 	size_t width = columns() - 1;
@@ -181,7 +181,7 @@ static bool is_line_due(struct progress *progress, uint64_t period_ns)
 	return true;
 }
 
-/* Prints progress in lines. */
+/* Prints progress as lines. */
 static void print_recording(struct progress *progress, uint64_t samples, uint64_t lost)
 {
 	bool is_json = progress->style == PROGRESS_JSON;

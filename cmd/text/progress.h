@@ -34,7 +34,7 @@ struct progress {
 	bool shown, is_paused;
 	pid_t group; /* process group that must be in the foreground */
 	uint64_t start_ns, next_ns; /* CLOCK_MONOTONIC */
-	/* 1 + the phase shown last in lines, and when it began. */
+	/* 1 + the last phase printed in lines, and its start. */
 	unsigned int phase;
 	uint64_t phase_ns;
 	uint64_t interrupt_ns; /* time of the interrupt; 0: none; UINT64_MAX: message already
@@ -55,13 +55,13 @@ void progress_recording(struct progress *progress, uint64_t samples, uint64_t lo
 			bool interrupted);
 /* Shows that recording pauses or resumes. */
 void progress_paused(struct progress *progress, bool is_paused);
-/* `done` of `count`; 0: unknown. */
+/* Shows that `done` of `count` are finished; count 0: unknown. */
 void progress_step(struct progress *progress, enum progress_phase phase, size_t done, size_t count);
 /* Sizes are in bytes; size 0: unknown. */
 void progress_download(struct progress *progress, const char *path, uint64_t done, uint64_t size);
 void progress_erase(struct progress *progress);
 
-/* Shows the progress of naming. `wish` decides whether naming goes on; may be NULL. */
+/* Shows the progress of naming. `wish` decides whether naming continues; may be NULL. */
 struct progress_naming {
 	struct progress progress;
 	enum workers_wish (*wish)(void *ctx);

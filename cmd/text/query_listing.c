@@ -90,10 +90,10 @@ enum field {
 	FIELD_MODULE,
 	FIELD_FILE,
 	FIELD_LINE_NUMBER,
-	FIELD_PLACE, /* file:line; for people */
+	FIELD_PLACE, /* file:line; for display */
 	FIELD_ADDRESS,
 	FIELD_PROCESS,
-	FIELD_PROGRAM, /* "cc1 ×60"; for people */
+	FIELD_PROGRAM, /* "cc1 ×60"; for display */
 	FIELD_PROCESSES,
 	FIELD_PID,
 	FIELD_THREAD,
@@ -127,7 +127,7 @@ static const struct {
 
 #define FIELDS_MAX 6
 
-/* Default columns for people, then for programs. */
+/* Default columns: for display, then machine-readable. */
 static const uint8_t shown[2][QUERY_BY_COUNT][FIELDS_MAX] = {
 	{
 		[QUERY_BY_FUNCTION] = {FIELD_FUNCTION, FIELD_MODULE, FIELD_PLACE},
@@ -154,7 +154,7 @@ static const uint8_t shown[2][QUERY_BY_COUNT][FIELDS_MAX] = {
 	},
 };
 
-/* Columns that follow the weights, for programs. */
+/* Machine-readable columns after the weights. */
 static const uint8_t added[QUERY_BY_COUNT][3] = {
 	[QUERY_BY_PID] = {FIELD_PROCESS_TITLE},
 	[QUERY_BY_THREAD] = {FIELD_THREAD_TITLE, FIELD_PROCESS_TITLE},
@@ -176,10 +176,10 @@ struct filler {
 	const struct query *q;
 	const struct query_keys *keys;
 	const struct query_listing_options *options;
-	char **errors; /* by weight; for programs; owned, NULL until needed */
+	char **errors; /* by weight; machine-readable; owned, NULL until needed */
 };
 
-/* Does the same as "%PRIu64" at a fraction of the cost. */
+/* Formats like "%PRIu64" at a fraction of the cost. */
 static char *whole_number(uint64_t value)
 {
 	char text[24], *at = text + sizeof(text) - 1;
@@ -192,7 +192,7 @@ static char *whole_number(uint64_t value)
 	return xstrdup(at);
 }
 
-/* Returns NULL for the empty text. */
+/* Returns NULL for an empty string. */
 static char *copy_text(const struct filler *f, string_id id)
 {
 	return id == NO_STRING ? NULL : xstrdup(query_keys_text(f->keys, id));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Results of queries as rows to be printed, for people or for programs. */
+/* Results of queries as rows to print, for display or machine-readable. */
 #ifndef PROF_CMD_TEXT_QUERY_LISTING_H
 #define PROF_CMD_TEXT_QUERY_LISTING_H
 
@@ -19,14 +19,18 @@ void query_listing_nodes(struct listing *l, const struct query *q, const struct 
 			 const uint32_t *nodes, size_t count,
 			 const struct query_listing_options *options);
 
-/* Returns "file.c:12", without folders and, if it is 0, without the line; NULL: no file is known.
+/*
+ * Returns "file.c:12", without folders, and without the line if it is 0; NULL if no file is known.
  */
 char *query_listing_place(const struct query_keys *keys, uint32_t key, uint32_t line);
-/* Returns a weight in the unit of the options, with its sampling error if they ask for it. */
+/* Returns a weight in the unit of the options, with its sampling error if they request it. */
 char *query_listing_weight(const struct query *q, const struct query_listing_options *options,
 			   uint64_t weight);
 
-/* Columns and cells of weight that all such listings share: two, four for programs. */
+/*
+ * Columns and cells of weight common to all such listings: two for display, four if
+ * machine-readable.
+ */
 void query_listing_add_weight_columns(struct listing *l,
 				      const struct query_listing_options *options);
 void query_listing_add_weights(struct listing *l, const struct query *q,

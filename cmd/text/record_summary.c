@@ -89,7 +89,7 @@ static void add_largest(const struct profile *p, uint64_t held, struct strbuf *o
 		    p->frames.rows.items[frame].line);
 }
 
-/* Appends "held at the end: 12.3 MB of 1.2 GB, …"; nothing without sampled allocations. */
+/* Appends "held at the end: 12.3 MB of 1.2 GB, …"; nothing if no allocations were sampled. */
 static void alloc_text_describe(const struct profile *p, struct strbuf *out)
 {
 	const struct alloc_stats *stats = &p->stats.allocs;
@@ -179,12 +179,12 @@ static void stats_write(const struct facts *facts, struct outfile *out)
 	json_decref(root);
 }
 
-/* Below this share of whole stacks, the summary points to -v. */
+/* Below this share of whole stacks, the summary refers to -v. */
 #define WHOLE_PERMILLE_MIN 990
 
 /*
- * Adds a share in tenths of a percent; rounded up to show small ones, or down so that 100 % means
- * all.
+ * Adds a share in tenths of a percent: rounded up, so that small shares show, or down, so that 100
+ * % means all.
  */
 static void add_share(struct strbuf *out, uint64_t count, uint64_t of, bool up)
 {
@@ -251,7 +251,7 @@ void unwinding_describe(enum recorder_unwind method, const struct profile_stats 
 			    stats->compat_unknown);
 }
 
-/* Appends the share of whole stacks in a few words. Nothing if there were no stacks. */
+/* Appends the share of whole stacks in a few words; nothing if there were no stacks. */
 static void unwinding_summarize(enum recorder_unwind method, const struct profile *p,
 				struct strbuf *out)
 {
@@ -271,7 +271,7 @@ static void unwinding_summarize(enum recorder_unwind method, const struct profil
 		strbuf_adds(out, "; others end early, -v tells how");
 }
 
-/* Number of modules listed as slowest to name; shorter times are omitted. */
+/* Maximum number of modules listed as slowest to name; shorter times are omitted. */
 #define SLOWEST_MAX 5
 #define SLOW_NAMING_NS 1000000ull
 
@@ -292,7 +292,7 @@ static void add_losses(struct strbuf *out, const struct profile_stats *stats)
 		strbuf_addf(out, " (%s)", strbuf_text(&causes));
 }
 
-/* Rounded down: 100 % means all. */
+/* Adds the share of named frames, rounded down: 100 % means all. */
 static void add_named(struct strbuf *out, const struct profile *p)
 {
 	uint64_t frames = p->frames.rows.count, named = profile_named_frames(p);
@@ -352,7 +352,7 @@ static void print_warnings(const struct report *report)
 		log_warn("%s", *text);
 }
 
-/* BPF programs get names when they are loaded, even if the kernel hides its list. */
+/* False for BPF programs, which are named when loaded, even if the kernel hides its symbols. */
 static bool is_kernel_code(const struct profile *p, const struct frame *frame)
 {
 	const struct module *module = frame->module == NO_MODULE
@@ -377,7 +377,7 @@ static bool has_nameless_kernel_frames(const struct profile *p)
 	return found;
 }
 
-/* If no kernel code has a name, the machine hides its symbols. */
+/* Warns if no kernel code has a name, which means that the machine hides its symbols. */
 static void warn_of_hidden_kernel(const struct outcome *outcome)
 {
 	struct error err = {0};

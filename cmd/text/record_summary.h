@@ -15,10 +15,7 @@
 #include "lib/model/tables/profile.h"
 #include "lib/recording/recording.h"
 
-/*
- * Appends one line for people, without a newline: the nonzero shares. Appends nothing without
- * stacks.
- */
+/* Appends the nonzero shares as one line, without a newline; nothing without stacks. */
 void unwinding_describe(enum recorder_unwind method, const struct profile_stats *stats,
 			struct strbuf *out);
 
@@ -30,23 +27,23 @@ struct outcome {
 	bool verbose; /* show details of stacks and names */
 	bool leaves_addresses; /* set by --no-symbols: missing names are expected */
 	bool symbolizing_was_cut; /* a signal cut symbolization short */
-	pid_t left_running; /* pid of a command still running; 0: ended, or none */
+	pid_t left_running; /* pid of a command still running; 0: ended, or no command */
 	bool may_kill; /* --kill would have ended it */
 	bool has_sources; /* sources were requested */
 	const char *path; /* path of the profile; "-": standard output; NULL: not kept */
 	bool kept_old; /* the file that it replaced is PATH.old now */
 	uint64_t file_bytes;
-	uint64_t finish_ns; /* from the end of the command to the finished file */
+	uint64_t finish_ns; /* time from the end of the command to the finished file */
 	uint64_t drain_ns, write_ns; /* parts of finish_ns other than names and sources */
-	uint64_t stall_ns; /* limit for steps that make no progress */
+	uint64_t stall_ns; /* time limit for steps without progress */
 	uint64_t recorder_cpu_ns;
 	int exit_status;
-	bool is_cut; /* the source's recorder did not end by itself */
+	bool is_cut; /* the source's recorder did not end normally */
 };
 
 /* Prints the summary. Warns of losses even with `quiet`. */
 void summary_print(const struct outcome *outcome, bool quiet);
-/* Reports that --fail-on-loss made the recording fail; returns the exit status. */
+/* Reports that --fail-on-loss made the recording fail. Returns the exit status. */
 int summary_fail_on_loss(const char *command);
 /* Writes one JSON object with the keys documented in prof-stats(5). The caller commits. */
 void summary_write_stats(const struct outcome *outcome, struct outfile *out);

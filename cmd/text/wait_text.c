@@ -17,7 +17,7 @@ static double seconds(uint64_t weight, uint64_t interval_ns)
 	return (double)weight * (double)interval_ns / 1e9;
 }
 
-/* Two digits, or one after the point. */
+/* Returns the number of decimal places: for two significant digits, but at least one. */
 static int digits(double value)
 {
 	return value < 0.095 ? 3 : value < 0.95 ? 2 : 1;
@@ -75,7 +75,7 @@ void wait_text_describe(const struct wait_sums *sums, uint64_t ran_ns, uint64_t 
 	strbuf_adds(out, ", waited for a CPU ");
 	add_seconds(out, seconds(sums->runnable, interval_ns));
 	strbuf_adds(out, " s");
-	/* Sums may be longer than the recording. */
+	/* Sums over threads may exceed the recording's duration. */
 	if (threads > 1) {
 		strbuf_adds(out, ", added up over ");
 		strbuf_add_grouped(out, threads);

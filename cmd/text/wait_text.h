@@ -7,8 +7,8 @@
 #include "lib/model/meaning/wait_sums.h"
 
 /*
- * "ran 2.1 s, blocked 3.4 s (disk 2.9), waited for a CPU 0.2 s, added up over 12 threads"; nothing
- * without waits. Times of waiting are weights times interval_ns.
+ * Appends "ran 2.1 s, blocked 3.4 s (disk 2.9), waited for a CPU 0.2 s, added up over 12 threads";
+ * nothing without waits. Wait times are weights times interval_ns.
  */
 void wait_text_describe(const struct wait_sums *sums, uint64_t ran_ns, uint64_t interval_ns,
 			uint64_t threads, struct strbuf *out);

@@ -81,11 +81,11 @@ size_t address_index_count_distinct(const struct place *places, size_t count)
 	return distinct;
 }
 
-/* In a damaged file each of many names can be as long as the file. */
+/* In a damaged file, each of many names can be as long as the file. */
 #define MAX_TEXT 16384
 #define MAX_COMPARED 65536
 
-/* Cuts a long text. A hash tells those apart that begin alike. */
+/* Truncates a long string. A hash distinguishes strings with the same beginning. */
 static void add_cut(struct string_pool *t, const char *text, struct text *row)
 {
 	uint64_t hash = hash_bytes(text, strnlen(text, MAX_COMPARED), 0);
@@ -103,7 +103,7 @@ static bool equal_source(const void *table, uint32_t id, const void *key)
 	return t->rows.items[id].source == key;
 }
 
-/* Returns the number of a text; NO_TEXT for NULL. */
+/* Returns the number of a string; NO_TEXT for NULL. */
 static uint32_t string_pool_add(struct string_pool *t, const char *text)
 {
 	struct text row = {.source = text, .id = NO_STRING};
@@ -137,7 +137,7 @@ static void string_pool_seal(struct string_pool *t)
 	strbuf_release(&t->readable);
 }
 
-/* NO_STRING for NO_TEXT. */
+/* Returns NO_STRING for NO_TEXT. */
 static string_id string_pool_intern(struct string_pool *t, uint32_t number, struct strings *strings)
 {
 	struct text *row;
@@ -158,8 +158,8 @@ static void string_pool_release(struct string_pool *t)
 }
 
 /*
- * Is the function what Cython makes of the body of `caller`, inlined there? Both have one name in
- * Python.
+ * True if Cython generated the function for the body of `caller`, into which it is inlined. Both
+ * have one name in Python.
  */
 static bool is_inner_half(const struct answers *n, const char *func, uint32_t row,
 			  const char *caller, uint32_t caller_row)
@@ -170,7 +170,8 @@ static bool is_inner_half(const struct answers *n, const char *func, uint32_t ro
 }
 
 /*
- * Name the physical function by its symbol, which distinguishes clones, and inlined ones by DWARF.
+ * Names the physical function by its symbol, which distinguishes clones, and inlined functions by
+ * DWARF.
  */
 static void add_levels(struct answers *n, const struct answer *answer)
 {

@@ -17,7 +17,7 @@
 #include "symbolize/arena.h"
 #include "symbolize/symbolizer.h"
 
-/* The frames of a profile, by module and within it by address. */
+/* The frames of a profile, by module, and within a module by address. */
 
 struct place {
 	uint64_t rva;
@@ -25,7 +25,8 @@ struct place {
 };
 
 /*
- * Groups one after the other: group i belongs to module i; the frames of the last lie in no module.
+ * Groups stored consecutively: group i belongs to module i; the last one holds the frames outside
+ * of all modules.
  */
 struct address_index {
 	struct place *rows; /* sorted by address within each group */
@@ -36,19 +37,19 @@ struct address_index {
 /* Collects the frames of the profile that can be named. */
 void address_index_collect(struct address_index *index, struct profile *p);
 void address_index_release(struct address_index *index);
-/* Number of different addresses among `count` sorted places. */
+/* Returns the number of different addresses among `count` sorted places. */
 size_t address_index_count_distinct(const struct place *places, size_t count);
 
 /*
- * Texts from symbolizers, copied before those are freed: each text once, demangled, and interned in
- * the profile only when used there. Symbolizers give the same pointer for the same text.
+ * Strings of symbolizers, copied before these are freed: each string once, demangled, and interned
+ * in the profile only when used there. Symbolizers return the same pointer for the same string.
  */
 
 #define NO_TEXT UINT32_MAX
 
 struct text {
-	const void *source; /* pointer from the symbolizer; only an identity after the symbolizer is
-			       freed */
+	/* pointer from the symbolizer; only an identity after the symbolizer is freed */
+	const void *source;
 	const char *text; /* NUL-terminated, owned by the arena */
 	uint32_t size;
 	string_id id; /* NO_STRING: not interned yet */
@@ -60,12 +61,12 @@ struct string_pool {
 	struct index index;
 	struct arena arena;
 	struct strbuf readable;
-	bool is_mangled; /* the texts are function names that may be mangled */
+	bool is_mangled; /* the strings are function names that may be mangled */
 };
 
 /* A function of a chain, outermost first. */
 struct named_level {
-	uint32_t func, file; /* rows of texts, or NO_TEXT */
+	uint32_t func, file; /* rows of strings, or NO_TEXT */
 	uint32_t line; /* 0: unknown */
 	bool is_named; /* func is a real name, not a synthetic one */
 };
@@ -91,10 +92,10 @@ struct answers {
 
 /* Copies the answer for places[first … first + count), which have the same address. */
 void answers_add(struct answers *n, const struct answer *answer, size_t first, size_t count);
-/* Ends adding: the symbolizers that gave the answers may be freed now. */
+/* Ends adding: the symbolizers of the answers may be freed now. */
 void answers_seal(struct answers *n);
 /*
- * Enters the answers into the profile. The rows count from `places`; `module` is theirs, or
+ * Enters the answers into the profile. Their rows count from `places`; `module` is theirs, or
  * NO_MODULE.
  */
 void answers_apply(struct answers *n, module_id module, const struct place *places,

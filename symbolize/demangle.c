@@ -10,7 +10,7 @@
 #include "lib/base/text.h"
 
 /*
- * The style of function names: with scopes and template arguments, without parameters. Debug
+ * Shortens function names to scopes and template arguments, without parameters, because debug
  * information often has no more for inlined functions.
  */
 
@@ -40,7 +40,7 @@ static bool is_identifier(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '$';
 }
 
-/* Returns the place after the bracket that closes the one at `at`; NULL if none does. */
+/* Returns the position after the bracket that closes the one at `at`; NULL if none does. */
 static const char *skip_brackets(const char *at, const char *end)
 {
 	size_t depth = 0;
@@ -54,7 +54,7 @@ static const char *skip_brackets(const char *at, const char *end)
 	return NULL;
 }
 
-/* Copies an operator's name, of which brackets and angles are part. */
+/* Copies an operator's name, which may contain brackets and angles. */
 static bool copy_operator(struct scan *s, const char *start, struct strbuf *out)
 {
 	static const char *const names[] = {
@@ -72,7 +72,7 @@ static bool copy_operator(struct scan *s, const char *start, struct strbuf *out)
 	return true;
 }
 
-/* "{lambda(int)#1}" → "{lambda#1}" */
+/* Shortens "{lambda(int)#1}" to "{lambda#1}". */
 static bool copy_lambda(struct scan *s, struct strbuf *out)
 {
 	const char *behind;
@@ -87,7 +87,7 @@ static bool copy_lambda(struct scan *s, struct strbuf *out)
 	return true;
 }
 
-/* Drops the parameters of an enclosing function: "f(int) const::". */
+/* Skips the parameters of an enclosing function: "f(int) const::". */
 static bool copy_brackets(struct scan *s, struct strbuf *out)
 {
 	static const char *const qualifiers[] = {" const", " volatile", " &&", " &"};
@@ -116,8 +116,8 @@ static bool copy_brackets(struct scan *s, struct strbuf *out)
 }
 
 /*
- * Appends a demangled name, which has no parameters itself, without those of enclosing functions
- * and lambdas: "f(int)::{lambda(char)#1}::operator()" → "f::{lambda#1}::operator()".
+ * Appends a demangled name without the parameters of enclosing functions and lambdas; it has none
+ * of its own: "f(int)::{lambda(char)#1}::operator()" → "f::{lambda#1}::operator()".
  */
 static void short_name_add(struct strbuf *out, const char *name, size_t size)
 {
@@ -138,12 +138,12 @@ static void short_name_add(struct strbuf *out, const char *name, size_t size)
 }
 
 /*
- * libiberty keeps up to 220 bytes of stack for each byte of a C++ name: less than a megabyte. Its
- * own limit, which DMGL_NO_RECURSE_LIMIT lifts, refuses all names of more than 1,024 bytes.
+ * libiberty uses up to 220 bytes of stack for each byte of a C++ name: less than a megabyte. Its
+ * own limit, which DMGL_NO_RECURSE_LIMIT lifts, rejects all names of more than 1,024 bytes.
  */
 #define MAX_MANGLED 4096
 #define CPLUSPLUS (DMGL_ANSI | DMGL_NO_RECURSE_LIMIT)
-/* Substitutions double: 100 bytes can stand for more than any memory holds. */
+/* Substitutions double the size: 100 bytes can expand to more than any memory holds. */
 #define MAX_READABLE 8192
 
 struct output {
@@ -153,8 +153,8 @@ struct output {
 };
 
 /*
- * libiberty offers no way to stop and would go on producing output almost forever. It keeps all its
- * state on the stack here, so leaving it by longjmp() leaks nothing.
+ * Stops at the limit by longjmp(): libiberty offers no other way and could continue almost forever.
+ * It keeps all its state on the stack here, so nothing leaks.
  */
 static void append(const char *text, size_t size, void *opaque)
 {
@@ -173,7 +173,10 @@ static bool is_hex_digit(char c)
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
 }
 
-/* Rust's first scheme looks like C++ with a hash as last component: "…17h0123456789abcdefE". */
+/*
+ * True for Rust's first scheme, which looks like C++ with a hash as last component:
+ * "…17h0123456789abcdefE".
+ */
 static bool is_legacy_rust(const char *name)
 {
 	const char *end = name + strlen(name);
@@ -200,7 +203,7 @@ static bool is_cplusplus(const char *name)
 	return text_starts_with(name, "_Z") || text_starts_with(name, "_GLOBAL__");
 }
 
-/* Parses with parameters first: without them, names followed by rubbish would be accepted, too. */
+/* Parses with parameters first: without them, libiberty accepts names followed by garbage. */
 static bool demangle_cplusplus(const char *name, struct output *out)
 {
 	if (!cplus_demangle_v3_callback(name, CPLUSPLUS | DMGL_PARAMS, append, out))
@@ -209,7 +212,7 @@ static bool demangle_cplusplus(const char *name, struct output *out)
 	return cplus_demangle_v3_callback(name, CPLUSPLUS, append, out);
 }
 
-/* Names of functions that Cython and mypyc compile from Python. */
+/* Names of functions compiled from Python by Cython and mypyc. */
 
 static bool is_all_identifier(const char *text)
 {
@@ -220,7 +223,7 @@ static bool is_all_identifier(const char *text)
 	return *text && !isdigit((unsigned char)*text);
 }
 
-/* Reads a number without leading zeros. Returns the place after it, NULL if there is none. */
+/* Reads a number without leading zeros. Returns the position after it; NULL if there is none. */
 static const char *read_number(const char *at, size_t *number)
 {
 	*number = 0;
@@ -234,7 +237,7 @@ static const char *read_number(const char *at, size_t *number)
 	return *number ? at : NULL;
 }
 
-/* Reads a scope, "3Box_". Returns the place after it, NULL if there is none. */
+/* Reads a scope, "3Box_". Returns the position after it; NULL if there is none. */
 static const char *read_scope(const char *at, const char **name, size_t *size)
 {
 	*name = read_number(at, size);
@@ -246,13 +249,13 @@ static const char *read_scope(const char *at, const char **name, size_t *size)
 
 enum cython_kind {
 	CYTHON_PLAIN, /* the name itself */
-	CYTHON_NUMBERED, /* behind a number */
-	CYTHON_HALF, /* behind a number, unless it is the first of its scope */
+	CYTHON_NUMBERED, /* after a number */
+	CYTHON_HALF, /* after a number, unless it is the first of its scope */
 };
 
 /*
- * Reads a function's own name. NULL if none is there, or if it may begin with a scope as well: the
- * number of a function is not told from the length of a scope then.
+ * Reads a function's own name. NULL if there is none, or if it might also begin with a scope: a
+ * function's number then looks like the length of a scope.
  */
 static const char *read_own(const char *at, enum cython_kind kind, bool is_scoped)
 {
@@ -270,7 +273,7 @@ static const char *read_own(const char *at, enum cython_kind kind, bool is_scope
 	return at && is_scoped && is_all_identifier(at) ? at : NULL;
 }
 
-/* "4cmod_3Box_2call_back" → "cmod.Box.call_back" */
+/* Reads "4cmod_3Box_2call_back" as "cmod.Box.call_back". */
 static bool read_cython(const char *at, enum cython_kind kind, struct output *out)
 {
 	const char *text, *next, *own = NULL;
@@ -281,12 +284,12 @@ static bool read_cython(const char *at, enum cython_kind kind, struct output *ou
 		next = read_scope(at, &text, &size);
 		if (!next)
 			break;
-		/* It is the own name, if what follows is none: "5outer_x". */
+		/* If no scope follows, this is the function's own name: "5outer_x". */
 		if (kind == CYTHON_NUMBERED && !isdigit((unsigned char)*next))
 			break;
 		/*
-		 * "2ab_c" may be c of ab, or the second function, ab_c. The other half of each
-		 * function has an odd number.
+		 * "2ab_c" may be c in ab, or the second function, ab_c. The number of a function's
+		 * other half is odd.
 		 */
 		if (kind == CYTHON_HALF && out->size && size % 2 == 0 &&
 		    !isdigit((unsigned char)*next) && !text_starts_with(next, "__"))
@@ -300,7 +303,7 @@ static bool read_cython(const char *at, enum cython_kind kind, struct output *ou
 	return true;
 }
 
-/* "M___m_back" → "M.m_back"; "___3_" is "___" in a name. */
+/* Reads "M___m_back" as "M.m_back"; "___3_" is "___" in a name. */
 static bool read_mypyc(const char *at, struct output *out)
 {
 	static const char separator[] = "___", literal[] = "___3_";
@@ -367,8 +370,8 @@ static bool demangle_into(const char *name, struct output *out)
 }
 
 /*
- * Cuts the suffixes of copies and parts of a function: ".constprop.0", ".cold". Rust's first scheme
- * has dots of its own.
+ * Strips the suffixes of copies and parts of a function: ".constprop.0", ".cold". Names in Rust's
+ * first scheme contain dots themselves.
  */
 static void cut_clone(char *name)
 {
@@ -379,7 +382,7 @@ static void cut_clone(char *name)
 		*dot = '\0';
 }
 
-/* Size of the name without the suffix of a function called through a stub. */
+/* Returns the size of the name without the suffix of a function called through a stub. */
 static size_t plain_size(const char *name, size_t size)
 {
 	static const char suffix[] = "@plt";
@@ -395,7 +398,10 @@ static int lower_hex(char c)
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Returns the size of an OCaml name without the stamp that the compiler numbers anew: "map_456". */
+/*
+ * Returns the size of an OCaml name without its stamp, which each compilation numbers anew:
+ * "map_456".
+ */
 static size_t without_stamp(const char *name, size_t size)
 {
 	size_t end = size;
@@ -405,7 +411,10 @@ static size_t without_stamp(const char *name, size_t size)
 	return end > 1 && end < size && name[end - 1] == '_' ? end - 1 : size;
 }
 
-/* camlStdlib__List__map_456 and, from OCaml 5.2 on, camlStdlib__List.map_456 → Stdlib.List.map */
+/*
+ * Demangles camlStdlib__List__map_456 or, since OCaml 5.2, camlStdlib__List.map_456 to
+ * Stdlib.List.map.
+ */
 static bool demangle_ocaml(const char *name, size_t size, struct strbuf *out)
 {
 	size_t end = without_stamp(name, size);
@@ -430,7 +439,10 @@ static bool demangle_ocaml(const char *name, size_t size, struct strbuf *out)
 	return true;
 }
 
-/* GHC's escapes of one character; those of tuples and of any code point follow other rules. */
+/*
+ * Decodes GHC's one-character escapes; those of tuples and of arbitrary code points follow other
+ * rules.
+ */
 static char z_decoded(const char *at)
 {
 	static const char lower[] = "za&zb|zc^zd$ze=zg>zh#zi.zl<zm-zn!zp+zq'zr\\zs/zt*zu_zv%zzz";
@@ -446,7 +458,7 @@ static char z_decoded(const char *at)
 
 /*
  * Decodes package_Module_name_info: the package ends at the first "_", which is escaped elsewhere.
- * False for names that GHC would not make.
+ * False for names that GHC would not generate.
  */
 static bool demangle_ghc(const char *name, size_t size, struct strbuf *out)
 {
@@ -456,7 +468,7 @@ static bool demangle_ghc(const char *name, size_t size, struct strbuf *out)
 
 	if (size <= sizeof(suffix) || strcmp(end, suffix) != 0 || !module || module >= end)
 		return false;
-	/* The package is left out in programs' own modules: Main_main1_info. */
+	/* Names in a program's own modules lack the package: Main_main1_info. */
 	module = name[0] >= 'A' && name[0] <= 'Z' ? name : module + 1;
 	if (*module < 'A' || *module > 'Z')
 		return false;
@@ -472,7 +484,7 @@ static bool demangle_ghc(const char *name, size_t size, struct strbuf *out)
 	return has_path || text_starts_with(name, "Main_");
 }
 
-/* Names of languages that neither C++ nor Rust would make. */
+/* Demangles names that neither C++ nor Rust would generate. */
 static bool demangle_others(const char *name, size_t size, struct strbuf *readable)
 {
 	if (demangle_ocaml(name, size, readable))

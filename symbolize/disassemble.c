@@ -25,7 +25,7 @@
 #define TEXT_SIZE 256
 
 /*
- * Extensions of arm64 that version 14 decodes. It has no name for all of them, and prints errors
+ * Extensions of arm64 that version 14 decodes. It has no common name for them, and prints errors
  * for unknown ones.
  */
 #define ARM64_FEATURES_14 \
@@ -72,13 +72,13 @@ static const struct machine machines[] = {
 
 #define LIBRARY_14 "libLLVM-14.so.1"
 
-/* The newest first. */
+/* Newest first. */
 static const char *const libraries[] = {
 	"libLLVM.so.19.1", "libLLVM-19.so.1", "libLLVM.so.18.1", "libLLVM-18.so.1",
 	"libLLVM-17.so.1", "libLLVM-16.so.1", "libLLVM-15.so.1", LIBRARY_14,
 };
 
-/* Loaded once, and kept. */
+/* Loaded once, and never unloaded. */
 static struct {
 	void *handle;
 	bool lacks_all; /* the LLVM library does not know the feature "all" */
@@ -92,7 +92,7 @@ static struct {
 
 static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
 
-/* ISO C has no conversion from the void * of dlsym() to a function. */
+/* ISO C cannot convert the void * of dlsym() to a function pointer. */
 static bool find(void *handle, const char *name, void *function)
 {
 	void *found = dlsym(handle, name);
@@ -130,7 +130,7 @@ static int load(struct error *err)
 	return -ENOENT;
 }
 
-/* Stores the instruction's target without naming it, so that addresses are printed. */
+/* Stores the instruction's target without naming it, so that LLVM prints the address. */
 static const char *note_target(void *ctx, uint64_t value, uint64_t *type, uint64_t pc,
 			       const char **name)
 {
@@ -168,14 +168,14 @@ static int open_disassembler(void **out, const struct machine *m, uint64_t *targ
 		return ret;
 	if (!*out)
 		return error_text(err, -ENOTSUP, "the LLVM library does not support %s", m->arch);
-	/* The syntax first: it brings a new printer. */
+	/* Set the syntax first, as that creates a new printer. */
 	if (m->step == 1)
 		llvm.set_options(*out, OPTION_OTHER_SYNTAX);
 	llvm.set_options(*out, OPTION_HEX);
 	return 0;
 }
 
-/* "\tmov\trax, rbx\t# comment" → "mov rax, rbx # comment" */
+/* Converts "\tmov\trax, rbx\t# comment" to "mov rax, rbx # comment". */
 static char *plain(const char *text)
 {
 	char *copy = xstrdup(text + strspn(text, " \t")), *to = copy;
@@ -193,8 +193,8 @@ static char *plain(const char *text)
 }
 
 /*
- * Computes the address from the reported one, which is relative to the next instruction. LLVM's own
- * is wrong in some versions (14) if an immediate follows.
+ * Computes the address of data from the reported one, which is relative to the next instruction.
+ * LLVM's own result is wrong in some versions (14) if an immediate follows.
  */
 static uint64_t data_address(const char *text, uint64_t next)
 {
@@ -224,7 +224,7 @@ static char *bytes_text(const uint8_t *code, size_t size)
 	return text;
 }
 
-/* Some versions decode a prefix of some instructions as a separate instruction. */
+/* Tells whether the instruction is only a prefix, which some versions decode separately. */
 static bool is_prefix(const char *text)
 {
 	static const char *const prefixes[] = {"lock",	   "rep",     "repne",

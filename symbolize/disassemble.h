@@ -27,15 +27,15 @@ struct disassembly {
 };
 
 /*
- * Disassembles code at `address`. The last instruction may be truncated. -ENOTSUP: unknown machine;
- * -ENOENT: the library is not installed; the hint names the package.
+ * Disassembles code at `address`. The last instruction may be truncated. Returns -ENOTSUP for an
+ * unknown machine, -ENOENT if the library is not installed; the hint then names the package.
  */
 int disassemble(struct disassembly *d, uint16_t machine, const uint8_t *code, size_t size,
 		uint64_t address, struct error *err);
 /*
  * Formats an instruction with the address of its data, and the function `name` at `start`, if any,
- * that it jumps or points to: "call 0x1234 <main+0x4>". `patched`: how the kernel changes it; NULL:
- * not known to. The caller frees.
+ * to which it jumps or points: "call 0x1234 <main+0x4>". `patched`: the kernel's change to the
+ * instruction; NULL: none known. The caller frees it.
  */
 char *instruction_text(const struct instruction *row, const char *name, uint64_t start,
 		       const char *patched);

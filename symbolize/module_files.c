@@ -23,12 +23,12 @@
 #include "symbolize/elf/symbol_table.h"
 #include "symbolize/kernel/kernel_files.h"
 
-/* The possible places of a unit's .dwo file. */
+/* The possible paths of a unit's .dwo file. */
 
 /*
  * Returns possible path number `place` (from 0) of the file that a skeleton in the file `base`
- * (NULL: unknown) calls `name`, in the folder `dir` (NULL: none). The caller frees it. NULL: no
- * such place, and *ret is -ENOENT, or -ERANGE if there are no more.
+ * (NULL: unknown) calls `name`, in the folder `dir` (NULL: none); the caller frees it. Returns NULL
+ * with *ret -ENOENT if there is no such path, -ERANGE if there are no more.
  */
 static char *split_path(const char *base, unsigned int place, const char *dir, const char *name,
 			int *ret)
@@ -56,7 +56,7 @@ static char *split_path(const char *base, unsigned int place, const char *dir, c
 	}
 }
 
-/* Returns the reason whose check got further. */
+/* Returns the reason of the check that got further. */
 static int worse_or(int before, int failure)
 {
 	static const int order[] = {-ENOENT, -EACCES, -ESTALE};
@@ -68,7 +68,7 @@ static int worse_or(int before, int failure)
 	return -ENOENT;
 }
 
-/* Generated code is in a dump, which is no ELF file. */
+/* Reads the id of a dump, which contains generated code and is no ELF file. */
 static bool take_dump_id(struct binary_summary *summary, int fd)
 {
 	struct code_dump_head head;
@@ -120,7 +120,7 @@ static int search_build_id(const struct module_search *search, const char *dir, 
 
 	build_id_to_text(search->build_id, search->build_id_size, id);
 	result = try_next(search, result, xasprintf("%s/.build-id/%.2s/%s", dir, id, id + 2));
-	/* perf's cache has a folder there. */
+	/* In perf's cache, this is a folder. */
 	return try_next(search, result, xasprintf("%s/.build-id/%.2s/%s/elf", dir, id, id + 2));
 }
 
@@ -162,7 +162,10 @@ int module_file_open(const struct module_search *search)
 	return result;
 }
 
-/* MiniDebugInfo holds only names of functions; the largest have some megabytes. */
+/*
+ * Maximum size of MiniDebugInfo, which contains only names of functions; the largest have some
+ * megabytes.
+ */
 #define MAX_MINI_PACKED ((size_t)64 << 20)
 #define MAX_MINI ((uint64_t)256 << 20)
 #define MAX_MINI_NS 3000000000ull
@@ -171,22 +174,22 @@ struct module_files {
 	struct symbolizer_input input;
 	char *path; /* path as the process saw it, even if deleted since */
 	bool was_deleted;
-	struct shared_fdes fdes; /* with a lock of its own */
+	struct shared_fdes fdes; /* has a lock of its own */
 	pthread_mutex_t lock; /* guards all members below */
 	unsigned int references;
 	bool was_searched, was_read;
 	bool has_debug, has_symbols; /* properties of the module's own file */
 	struct debug_file debug;
 	bool was_searched_for_symbols;
-	/* File with symbols for a kernel module whose file has no lines. */
+	/* File with symbols for a kernel module whose own file has no lines. */
 	struct debug_file symbols;
 	int mini;
 	bool was_tabled;
 	struct symbol_table *table;
-	struct error table_error; /* why there is no symbol table */
+	struct error table_error; /* reason for having no symbol table */
 	struct debug_sections sections, shared;
 	enum symbol_reason reason;
-	struct error error; /* why there are no debug sections */
+	struct error error; /* reason for having no debug sections */
 };
 
 struct module_files *module_files_new(const struct symbolizer_input *input)
@@ -251,8 +254,8 @@ static const struct debug_search *search_of(const struct module_files *f)
 }
 
 /*
- * The users who must be able to read files that the module names. The kernel's are not bound to any
- * user.
+ * Returns the users who must be able to read files that the module names. Files of the kernel are
+ * not restricted to any users.
  */
 static const struct readers *readers_of(const struct module_files *f)
 {
@@ -261,7 +264,7 @@ static const struct readers *readers_of(const struct module_files *f)
 	return module && !module_is_kernel(module) ? &module->users : NULL;
 }
 
-/* Opens MiniDebugInfo: a file of a few symbols, packed with xz into a section. */
+/* Opens MiniDebugInfo: an ELF file with a few symbols, packed with xz into a section. */
 static int open_mini(const struct binary *own)
 {
 	_cleanup_free_ uint8_t *packed = NULL;
@@ -329,7 +332,10 @@ static void search_with_own(struct module_files *f, const struct binary *own)
 		f->reason = SYMBOLS_NO_LINES;
 }
 
-/* The whole image is linked and large, so it is never downloaded; only modules may be packed. */
+/*
+ * Finds a file for the kernel. The whole image is linked and large, so it is never downloaded; only
+ * modules may be packed.
+ */
 static int find_kernel_file(struct module_files *f, bool needs_lines, struct debug_file *found,
 			    enum symbol_reason *reason)
 {
@@ -368,7 +374,7 @@ static void search_kernel(struct module_files *f)
 		f->reason = SYMBOLS_KERNEL_NO_DEBUG_FILE;
 }
 
-/* With the lock held. */
+/* Call with the lock held. */
 static void search(struct module_files *f)
 {
 	struct error err = {0};
@@ -442,8 +448,8 @@ static enum symbol_reason reason_of(int result)
 _Static_assert(MODULE_SECTION_NAME == SECTION_NAME_SIZE, "the same names");
 
 /*
- * Returns the folder for unpacked contents of the file with lines; NULL: not kept. Used for
- * distributions' files alone: only root can change them, and only they are large and compressed.
+ * Returns the folder for unpacked contents of the file with lines; NULL: not kept. Used only for
+ * distributions' files: only root can change them, and only they are large and compressed.
  */
 static const char *folder_of(const struct module_files *f)
 {
@@ -475,7 +481,7 @@ static int open_sections(struct module_files *f, int fd)
 	return ret;
 }
 
-/* With the lock held. */
+/* Call with the lock held. */
 static void read_sections(struct module_files *f)
 {
 	int fd, ret;
@@ -504,9 +510,7 @@ struct shared_fdes *module_files_fdes(struct module_files *f)
 	return &f->fdes;
 }
 
-/*
- * Searches for a file with symbols, if they are not available from the kernel. With the lock held.
- */
+/* Searches for a file with symbols if the kernel does not provide them. Call with the lock held. */
 static void search_for_symbols(struct module_files *f)
 {
 	enum symbol_reason reason;
@@ -517,7 +521,10 @@ static void search_for_symbols(struct module_files *f)
 	find_kernel_file(f, false, &f->symbols, &reason);
 }
 
-/* Returns another file with the symbols stripped from the own one, or -1. With the lock held. */
+/*
+ * Returns another file with the symbols stripped from the module's own, or -1. Call with the lock
+ * held.
+ */
 static int separate_symbols(struct module_files *f)
 {
 	search(f);
@@ -570,7 +577,7 @@ const struct debug_sections *module_files_shared(struct module_files *f)
 	return sections;
 }
 
-/* Path of the file that holds the skeletons. With the lock held. */
+/* Returns the path of the file that holds the skeletons. Call with the lock held. */
 static const char *skeleton_path(const struct module_files *f, int *root)
 {
 	bool is_apart = !f->has_debug && f->debug.path;

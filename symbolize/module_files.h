@@ -31,8 +31,9 @@ struct module_search {
 /*
  * Tries these paths, then in each directory .build-id/xx/yyy, yyy/elf (perf's cache), the path
  * below the directory, and the bare name. Accepts only a regular ELF file or jitdump with the build
- * id or, without one, the same contents. Returns a descriptor, or -ENOENT: not found, -ESTALE: only
- * other builds, -EACCES: only unreadable files, -EINVAL: no identity given.
+ * id or, without one, the same contents. Returns a descriptor, or -ENOENT if not found, -ESTALE if
+ * only other builds were found, -EACCES if only unreadable files were found, -EINVAL if no identity
+ * was given.
  */
 int module_file_open(const struct module_search *search);
 
@@ -48,24 +49,26 @@ void module_files_unref(struct module_files *f);
 
 /*
  * Returns the symbols of the module's own file and its separate debug file. The first caller's
- * addresses, which ascend, are cheapest to look up. NULL with -ENOENT or -ENOEXEC in err.
+ * addresses, which ascend, are the fastest to look up. Returns NULL with -ENOENT or -ENOEXEC in
+ * err.
  */
 struct symbol_table *module_files_symbol_table(struct module_files *f, const uint64_t *rvas,
 					       size_t count, struct error *err);
 /*
- * Returns the functions of the own file by its call frame information; never NULL, perhaps empty.
+ * Returns the functions of the own file according to its call frame information; never NULL,
+ * perhaps empty.
  */
 struct shared_fdes *module_files_fdes(struct module_files *f);
 /*
  * Returns the debug information with functions and lines, from the module's own file or a separate
- * file. NULL with -ENOENT, -EFBIG, -ENOMEM or -ENOEXEC in err.
+ * file. Returns NULL with -ENOENT, -EFBIG, -ENOMEM or -ENOEXEC in err.
  */
 const struct debug_sections *module_files_debug(struct module_files *f, struct error *err);
-/* The part that dwz moved into a shared file; NULL: none. */
+/* Returns the part that dwz moved into a shared file; NULL if there is none. */
 const struct debug_sections *module_files_shared(struct module_files *f);
 /*
- * Opens a file with split units of the module at possible place number `place` (from 0), without
- * checking its content. Returns a new descriptor, -ERANGE if there are no more places, or another
+ * Opens a file with split units of the module at possible path number `place` (from 0), without
+ * checking its content. Returns a new descriptor, -ERANGE if there are no more paths, or another
  * negative errno. `name` is the unit's, `dir` the unit's folder or NULL.
  */
 int module_files_open_split(struct module_files *f, unsigned int place, const char *dir,
@@ -75,9 +78,9 @@ int module_files_open_split(struct module_files *f, unsigned int place, const ch
  * errno.
  */
 int module_files_open_package(struct module_files *f);
-/* Notes why a reader of the debug information failed. The first reason counts. */
+/* Notes why a reader of the debug information failed. The first reason wins. */
 void module_files_set_reason(struct module_files *f, enum symbol_reason reason);
-/* Returns the outcome of the search, after a call of module_files_debug(). */
+/* Returns the outcome of the search. Call after module_files_debug(). */
 enum symbol_reason module_files_reason(struct module_files *f);
 /* Returns the path of the debug information, or NULL if it is in the module's own file. */
 const char *module_files_debug_path(struct module_files *f);

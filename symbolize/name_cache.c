@@ -10,9 +10,9 @@
 #include "lib/base/vec.h"
 #include "symbolize/arena.h"
 
-/* Stands for the outcome of the module among its addresses. */
+/* Key of the module's outcome among its addresses. */
 #define OUTCOME UINT64_MAX
-/* Bytes of an entry beside its texts: with the index. */
+/* Size of an entry besides its strings: with the index. */
 #define ENTRY_BYTES (sizeof(struct entry) + 16)
 
 struct entry {
@@ -137,7 +137,7 @@ static struct entry *add(struct generation *g, uint64_t module, uint64_t rva,
 	return &vec_last(&g->rows);
 }
 
-/* Moves a found entry to the present generation. With the lock held. */
+/* Moves an entry, if found, to the present generation. Call with the lock held. */
 static struct entry *find_any(struct name_cache *c, uint64_t module, uint64_t rva)
 {
 	struct entry *entry = find(&c->now, module, rva);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cache of names of addresses across profiles, keyed by the file that gave them and its build id.
- * Drops the least recently used names first.
+ * Cache of names of addresses across profiles, keyed by the file that they come from and its build
+ * id. Drops the least recently used names first.
  */
 #ifndef PROF_SYMBOLIZE_NAME_CACHE_H
 #define PROF_SYMBOLIZE_NAME_CACHE_H
@@ -24,7 +24,10 @@ void name_cache_begin(struct name_cache *c);
  */
 uint64_t name_cache_module(const struct symbolizer_input *input);
 
-/* Any thread may call these. Finds an answer, whose texts stay until the next profile. */
+/*
+ * The following functions may be called from any thread. Finds an answer, whose strings stay until
+ * the next profile.
+ */
 bool name_cache_find(struct name_cache *c, uint64_t module, uint64_t rva, struct answer *answer);
 /* Adds a copy of an answer, even an empty one. */
 void name_cache_add(struct name_cache *c, uint64_t module, uint64_t rva,

@@ -21,7 +21,7 @@ static void sort(struct intervals *intervals)
 	const struct interval *rows = intervals->rows.items;
 	size_t count = intervals->rows.count;
 
-	/* Compilers and linkers write most ranges in order. */
+	/* Skip sorting if the ranges are in order, as compilers and linkers write most of them. */
 	for (size_t i = 1; i < count; i++) {
 		if (compare(&rows[i - 1], &rows[i]) > 0) {
 			qsort(intervals->rows.items, count, sizeof(*rows), compare);
@@ -38,7 +38,7 @@ static void add(struct segments *s, uint64_t start, uint32_t id)
 		vec_push(&s->rows, (struct segment){.start = start, .id = id});
 }
 
-/* Emits the innermost ranges up to `until`, closing those that end on the way. */
+/* Emits the innermost ranges up to `until`, closing those that end before it. */
 static void close_until(struct segments_builder *b, uint64_t until)
 {
 	while (b->open.count) {
@@ -46,7 +46,7 @@ static void close_until(struct segments_builder *b, uint64_t until)
 
 		if (end > until)
 			return;
-		/* Drop outer ranges that end within this one: no address is left to them. */
+		/* Drop outer ranges that end within this one: it covers the rest of them. */
 		do {
 			b->open.count--;
 		} while (b->open.count && vec_last(&b->open).end <= end);

@@ -25,7 +25,7 @@ struct intervals {
 	VEC(struct interval) rows;
 };
 
-/* Reaches to the start of the next segment. */
+/* Extends to the start of the next segment. */
 struct segment {
 	uint64_t start;
 	uint32_t id; /* NO_SEGMENT: no range covers it */
@@ -41,8 +41,8 @@ struct segments {
  */
 void segments_build(struct segments *s, struct intervals *intervals);
 /*
- * Does the same range by range for sorted ranges: by start, outer ones before inner ones. Zeroed
- * except `out` at first; ended by segments_builder_finish().
+ * Does the same incrementally for sorted ranges: by start, outer ones before inner ones. Zeroed
+ * except for `out` at first; ended by segments_builder_finish().
  */
 struct segments_builder {
 	struct segments *out; /* initially empty */

@@ -17,11 +17,11 @@
 #include "lib/base/log.h"
 #include "lib/base/text.h"
 
-/* Links on the way to a file. */
+/* Maximum number of links on the way to a file. */
 #define LINKS_MAX 16
 
 /*
- * Endings for compiled languages, and for interpreted ones whose interpreters report places to
+ * Endings for compiled languages, and for interpreted ones whose interpreters report positions to
  * profilers.
  */
 static const char *const endings[] = {
@@ -95,8 +95,8 @@ static bool may_lead(const struct readers *readers, const struct stat *link)
 }
 
 /*
- * Replaces the first link in an absolute path by its target. Returns NULL if there is none, or if
- * its owner is not trusted; *is_path distinguishes them.
+ * Replaces the first link in an absolute path by its target. Returns NULL if there is no link, or
+ * if its owner is not trusted; *is_path distinguishes the two.
  */
 static char *follow_link(const struct readers *readers, const char *path, bool *is_path)
 {
@@ -128,7 +128,10 @@ static char *follow_link(const struct readers *readers, const char *path, bool *
 	return NULL;
 }
 
-/* Resolves all links of a path, so that the opened path has none. NULL: an untrusted link. */
+/*
+ * Resolves all links in a path, so that none is left to follow when opening it. NULL if a link is
+ * not trusted.
+ */
 static char *resolve(const struct readers *readers, const char *path)
 {
 	char *at = xstrdup(path);
@@ -215,13 +218,13 @@ struct collection {
 	bool is_stopped; /* accessed atomically */
 };
 
-/* A frame in a file, seen from a root. */
+/* A frame in a file, as seen from a root. */
 struct sighting {
 	source_file_id file;
 	int root;
 };
 
-/* Uses cached attributes of the file: its server may not answer. */
+/* Uses cached attributes of the file: its server may not respond. */
 static int64_t module_time(const struct module *module, const struct file_set *files)
 {
 	struct statx st;
@@ -267,7 +270,7 @@ static int compare_sightings(const void *a, const void *b)
 	return x->root < y->root ? -1 : x->root > y->root;
 }
 
-/* Containers may have different files at one path: takes the root with most frames. */
+/* Chooses the root with the most frames: containers may have different files at the same path. */
 static void choose_roots(struct profile *p, const struct file_set *files, struct candidate *rows)
 {
 	VEC(struct sighting) seen = {0};
@@ -312,7 +315,7 @@ static void add_users(struct candidate *row, const struct readers *users)
 		readers_add(&row->readers, users->rows.items[i]);
 }
 
-/* A file that two modules name must be readable by the users of both. */
+/* Collects readers: a file named by two modules must be readable by the users of both. */
 static void add_readers(struct profile *p, const struct readers *unknown_readers,
 			struct candidate *rows)
 {
@@ -367,7 +370,9 @@ static struct candidate *find_candidates(struct profile *p, const struct sources
 	return rows;
 }
 
-/* Distinguishes a file that is too large from one for which there is no more room. */
+/*
+ * Reads a file, and distinguishes one that is too large from one for which there is no more room.
+ */
 static enum source_outcome read_source(const struct readers *readers, int root, const char *path,
 				       const struct sources_options *options, uint64_t room,
 				       struct source_text *source)
@@ -395,7 +400,7 @@ static void read_candidate(void *ctx, size_t number)
 	if (!before.failure)
 		row->outcome = read_source(&row->readers, row->root, row->path, &c->options, room,
 					   &row->source);
-	/* The source may be outside the process's root, where the program was built. */
+	/* The source may be outside of the process's root, where the program was built. */
 	if (row->outcome == SOURCE_MISSING && row->root) {
 		readers_add(&row->readers, (struct reader){READER_UNKNOWN, READER_UNKNOWN});
 		row->outcome = read_source(&row->readers, 0, row->path, &c->options, room,
@@ -416,7 +421,7 @@ static void take_candidate(void *ctx, size_t number)
 	struct candidate *row = &c->rows[number];
 	struct source_text *source = &row->source;
 
-	/* Others were read meanwhile. */
+	/* Other files were read meanwhile. */
 	if (row->outcome == SOURCE_TAKEN && source->size > c->options.total_bytes - c->bytes) {
 		free(steal(source->text));
 		row->outcome = SOURCE_NO_ROOM;
@@ -460,7 +465,7 @@ static enum workers_wish report_progress(void *ctx, size_t done)
 	return wish;
 }
 
-/* Keeps candidates with frames and without a text. */
+/* Keeps candidates with frames but without a text. */
 static void select_candidates(struct collection *c)
 {
 	const struct profile *p = c->profile;

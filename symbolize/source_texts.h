@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Embeds the texts of source files in the profile, so that it can be read without them. */
+/* Embeds source files in the profile, so that it can be read without them. */
 #ifndef PROF_SYMBOLIZE_SOURCE_TEXTS_H
 #define PROF_SYMBOLIZE_SOURCE_TEXTS_H
 
@@ -14,7 +14,7 @@
 #include "lib/code/files/file_set.h"
 #include "lib/model/tables/profile.h"
 
-/* Reads a source file named in a profile. */
+/* Outcome of reading a source file named in a profile. */
 
 enum source_outcome {
 	SOURCE_TAKEN,
@@ -24,28 +24,30 @@ enum source_outcome {
 	SOURCE_NO_CODE, /* name or contents do not look like source code */
 	SOURCE_TOO_LARGE, /* larger than the limit for a file */
 	SOURCE_NO_ROOM, /* all files together would be larger than their limit */
-	SOURCE_SILENT, /* the file system did not answer */
+	SOURCE_SILENT, /* the file system did not respond */
 	SOURCE_OUTCOME_COUNT,
 };
 
-/* True for a name of a source code file. */
+/* True for the name of a source file. */
 bool source_texts_is_code(const char *path);
 
 struct source_text {
-	char *text; /* the caller that takes it becomes the owner */
+	char *text; /* owned by the caller that takes it */
 	size_t size;
 	int64_t modified_ns;
 };
 
 /*
- * Reads a source file named in a profile, which is untrusted. Accepts only a regular file with a
- * name of source code, at most `max` bytes and no NUL, not of /proc, /sys or /dev, that this thread
- * and all readers may open. Follows only links owned by root, this thread's user or the readers.
+ * Reads a source file named in a profile, which is untrusted. Accepts only a regular file with the
+ * name of a source file, at most `max` bytes and no NUL, outside of /proc, /sys and /dev, that this
+ * thread and all readers may open. Follows only links owned by root, this thread's user or the
+ * readers.
  */
 enum source_outcome source_text_read(const struct readers *readers, const char *path, uint64_t max,
 				     struct source_text *source);
 /*
- * Does the same in the folder `root`, which no link may leave; links outside were followed before.
+ * Does the same in the folder `root`, which no link may leave; links outside of it were followed
+ * before.
  */
 enum source_outcome source_text_read_at(const struct readers *readers, int root, const char *path,
 					uint64_t max, struct source_text *source);
@@ -65,8 +67,8 @@ struct sources_options {
 	 */
 	const struct readers *unknown_readers;
 	uint64_t file_bytes, total_bytes; /* limits for a file, and for all files */
-	uint64_t stall_ns; /* time after which files without an answer are given up; 0: never */
-	/* As in struct naming, of files; may be NULL. */
+	uint64_t stall_ns; /* time after which unresponsive files are given up; 0: never */
+	/* As in struct naming, counting files; may be NULL. */
 	enum workers_wish (*progress)(void *ctx, size_t done, size_t count);
 	void *ctx;
 };
@@ -79,14 +81,14 @@ struct sources_stats {
 
 /*
  * Reads the source files of the profile's functions, those with the most frames first: in the root
- * of the functions' process, which no link may leave, else in this process's root. Debug
- * information is untrusted and may name any file. Accepts only regular files with a name of source
- * code and without NUL bytes, readable by the owner and all users of the modules that name the
- * file, see readers.h. Outside the process's own root a file must be readable by everybody.
+ * of the functions' process, which no link may leave, or else in this process's root. Debug
+ * information is untrusted and may name any file. Accepts only regular files with the name of a
+ * source file and without NUL bytes, readable by the owner and all users of the modules that name
+ * the file, see readers.h. Outside of the process's own root a file must be readable by everybody.
  */
 void sources_collect(struct profile *p, const struct sources_options *options,
 		     struct sources_stats *stats);
-/* "12 files (340 kB); left out: 3 not here, 1 too large". */
+/* Appends "12 files (340 kB); left out: 3 not here, 1 too large". */
 void sources_describe(const struct sources_stats *stats, struct strbuf *out);
 /* Adds this information as lines of "Show more". */
 void sources_add_extra(struct profile *p, const struct sources_stats *stats);

@@ -20,7 +20,7 @@
  * symbolizers.
  */
 
-/* The kernel's symbols: those given, else its list, which is read once, on the first request. */
+/* The kernel's symbols: those passed in, or else its list, which is read once, on first use. */
 struct kernel_list {
 	pthread_mutex_t lock;
 	const struct kernel_table *given; /* kernel symbols that were passed in; NULL: none */
@@ -34,7 +34,10 @@ struct kernel_list {
 
 /* Borrowed; nobody may change it meanwhile. */
 struct name_task {
-	/* Without the kernel's symbols; rvas: of all parts of the module, NULL if this is all. */
+	/*
+	 * Lacks the kernel's symbols. rvas: those of all parts of the module; NULL if this is the
+	 * only part.
+	 */
 	struct symbolizer_input input;
 	struct kernel_list *kernel;
 	struct name_cache *cache; /* may be NULL */
@@ -45,7 +48,7 @@ struct name_task {
 	void *ctx;
 };
 
-/* Addresses between two looks at whether to stop. */
+/* Number of addresses between two calls of should_stop(). */
 #define BATCH 256
 #define MAX_SYMBOLIZERS 4
 
@@ -58,7 +61,7 @@ static const struct symbolizer_ops *const for_kernel[] = {
 	&symbolizer_dwarf,
 	NULL,
 };
-/* A module's file replaces a kernel that cannot be queried. */
+/* The module's file substitutes for a kernel that cannot be queried. */
 static const struct symbolizer_ops *const for_kernel_modules[] = {
 	&symbolizer_kernel,
 	&symbolizer_elf,
@@ -140,7 +143,7 @@ static size_t open_symbolizers(const struct name_task *task, const struct groups
 	return count;
 }
 
-/* Collects the addresses that no earlier profile has named; the names of the others are added. */
+/* Collects the addresses that no earlier profile has named; adds the names of the others. */
 static void find_new(const struct name_task *task, uint64_t module, struct groups *groups,
 		     struct answers *names)
 {
@@ -208,7 +211,7 @@ static bool take_outcome(const struct name_task *task, uint64_t module, struct a
 	return true;
 }
 
-/* Fills in `names`, which then need no symbolizer any more. */
+/* Fills in `names`, which no longer depend on the symbolizers. */
 static void name_places(const struct name_task *task, struct answers *names)
 {
 	struct symbolizer *symbolizers[MAX_SYMBOLIZERS + 1] = {NULL};
@@ -242,7 +245,9 @@ static void name_places(const struct name_task *task, struct answers *names)
 		(*s)->ops->free(*s);
 }
 
-/* Modules are split into parts of at least this many addresses, to be named side by side. */
+/*
+ * Minimum number of addresses in the parts into which a module is split, to be named in parallel.
+ */
 #define MIN_PART 8192
 
 /* A module, or a part of one. */
@@ -254,7 +259,7 @@ struct job {
 	uint64_t ns; /* time spent on the module */
 };
 
-/* Not freed, with all that it refers to, if jobs were abandoned. */
+/* Not freed, with everything that it refers to, if jobs were abandoned. */
 struct run {
 	struct profile *profile;
 	struct symbolize_options options;
@@ -285,7 +290,7 @@ static enum workers_wish report_progress(void *ctx, size_t done)
 	return wish;
 }
 
-/* The recorder stores the kernel's list under the modules that need it. */
+/* Returns the kernel's list, which the recorder stores under the modules that need it. */
 static int find_kernel_list(const struct run *r)
 {
 	struct file_set *files = r->options.files;
@@ -324,7 +329,7 @@ static void add_job(struct run *r, const struct symbolizer_input *module,
 			   });
 }
 
-/* Sets the addresses of all parts of a module, which share what is read of its files. */
+/* Sets the addresses of all parts of a module, which share the contents read from its files. */
 static void expect(struct run *r, struct symbolizer_input *input, const struct place *places,
 		   size_t count)
 {
@@ -418,7 +423,9 @@ static bool is_kernel(const struct job *job)
 	return !job->task.input.module || module_is_kernel(job->task.input.module);
 }
 
-/* Longest jobs first: the kernel, whose list has to be read, then by number of addresses. */
+/*
+ * Sorts the longest jobs first: the kernel, whose list has to be read, then by number of addresses.
+ */
 static int compare_jobs(const void *a, const void *b, void *ctx)
 {
 	const struct run *r = ctx;
@@ -469,7 +476,7 @@ static void take_reason(struct run *r, struct job *job)
 		module->debug_file = strings_intern(&r->profile->strings, job->names.debug_path);
 }
 
-/* Runs after a stop, too, so that names found so far stay. */
+/* Runs even after a stop, so that names found so far stay. */
 static void take_job(void *ctx, size_t number)
 {
 	struct run *r = ctx;
@@ -491,7 +498,7 @@ static void abandon_job(void *ctx, size_t number)
 		modules_get(&r->profile->modules, job->module)->reason = SYMBOLS_SILENT;
 }
 
-/* False: threads still use the run. */
+/* Returns false if threads still use the run. */
 static bool run_jobs(struct run *r)
 {
 	const struct worker_jobs jobs = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names all frames of a profile: module by module, several at a time, only for addresses that
- * occur. The result does not depend on the number of threads.
+ * Names all frames of a profile, module by module and several at a time; looks up only addresses
+ * that occur. The result does not depend on the number of threads.
  */
 #ifndef PROF_SYMBOLIZE_SYMBOLIZE_PROFILE_H
 #define PROF_SYMBOLIZE_SYMBOLIZE_PROFILE_H
@@ -25,11 +25,12 @@ struct symbolize_options {
 	const struct kernel_table *kernel_symbols;
 	const struct debug_search *search; /* settings for debug files; may be NULL */
 	struct name_cache *cache; /* cache of names across profiles; NULL: none */
-	unsigned int threads; /* number of threads; 0: one for each CPU */
-	uint64_t stall_ns; /* time after which files without an answer are given up; 0: never */
+	unsigned int threads; /* number of threads; 0: one per CPU */
+	uint64_t stall_ns; /* time after which unresponsive files are given up; 0: never */
 	/*
-	 * Called now and then with the modules (or parts of large ones) done and in total, in the
-	 * caller's thread. Any wish but to go on stops and keeps the names found so far.
+	 * Called now and then in the caller's thread with the number of modules (or parts of large
+	 * ones) done and in total. Any return value but WORKERS_GO_ON stops and keeps the names
+	 * found so far.
 	 */
 	enum workers_wish (*progress)(void *ctx, size_t done, size_t count);
 	void *ctx;
@@ -37,8 +38,8 @@ struct symbolize_options {
 
 /*
  * Bad input files are never an error: their frames stay addresses, and the reason is logged at
- * debug level. Sets meta.symbolicated; false if stopped. Modules whose files do not answer get that
- * reason; then threads_are_left(), and the profile and the options' objects must stay.
+ * debug level. Sets meta.symbolicated; false if stopped. Modules whose files do not respond get
+ * that reason; threads_are_left() is then true, and the profile and the options' objects must stay.
  */
 void symbolize_profile(struct profile *p, const struct symbolize_options *options);
 

@@ -20,15 +20,15 @@ struct location {
 };
 
 /*
- * The facts about one address. Symbolizers are asked in turn and fill in unknown members. Strings
+ * The facts about one address. Symbolizers are queried in turn and fill in unknown members. Strings
  * and chains belong to the symbolizer and live until it is freed.
  */
 struct answer {
 	const char *func; /* symbol that covers the address; NULL: unknown */
 	uint64_t func_start, func_size; /* RVA and size; size 0: unknown */
 	bool is_synthetic; /* func is a synthetic name, fun_<hex> */
-	bool is_stub; /* the linker created the code, which leads to func */
-	/* The end of func is the next symbol's start: func_size is too large. */
+	bool is_stub; /* the linker generated the code, which leads to func */
+	/* The end of func is only known as the next symbol's start, so func_size is too large. */
 	bool is_reach_guessed;
 	struct location *chain; /* outermost function first; NULL: unknown */
 	size_t depth;
@@ -40,8 +40,8 @@ struct debug_search;
 struct module_files;
 
 /*
- * The input of a symbolizer for one module. Borrowed for the symbolizer's life. Kernel addresses in
- * no module have no module here either; their RVA is the address.
+ * The input of a symbolizer for one module. Borrowed for the symbolizer's life. Kernel addresses
+ * outside of all modules have no module here either; their RVA is the address.
  */
 struct symbolizer_input {
 	const struct module *module; /* NULL only for kernel addresses */
@@ -53,7 +53,7 @@ struct symbolizer_input {
 	struct module_files *files; /* files found with the members above; NULL: each symbolizer
 				       searches on its own */
 	const struct kernel_table *kernel_symbols; /* NULL: not available */
-	bool has_symbols; /* a preceding symbolizer knows the symbol table */
+	bool has_symbols; /* an earlier symbolizer knows the symbol table */
 	const uint64_t *rvas; /* addresses of later lookups, ascending; NULL: unknown */
 	size_t rva_count;
 };
@@ -63,12 +63,12 @@ struct symbolizer_ops {
 	bool reads_symbols; /* reads the file's symbols, so later symbolizers need not name
 			       functions */
 	/*
-	 * Returns 0 and *out, -ENOENT if the symbolizer has nothing for this module, or a different
-	 * negative errno.
+	 * Returns 0 and sets *out; -ENOENT if the symbolizer has nothing for this module, or
+	 * another negative errno.
 	 */
 	int (*open)(struct symbolizer **out, const struct symbolizer_input *input,
 		    struct error *err);
-	/* `rvas` ascends. Fills in answers[i] for rvas[i]. */
+	/* Fills in answers[i] for rvas[i], which ascend. */
 	void (*lookup)(struct symbolizer *s, const uint64_t *rvas, size_t count,
 		       struct answer *answers);
 	void (*free)(struct symbolizer *s);

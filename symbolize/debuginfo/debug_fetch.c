@@ -66,13 +66,14 @@ static int send_answer(const struct fetch_answer *answer, int fd)
 }
 
 /*
- * Returns the URL of the server that is sending; the library's own function, NULL if it is too old.
+ * Returns the URL of the server that is sending. A function of the library; NULL if the library is
+ * too old.
  */
 static const char *(*get_url)(struct debuginfod_client *client);
 
 /*
  * Called a few times a second; nonzero cancels the download. `done`: bytes of the file once it is
- * arriving, before that a number of calls.
+ * arriving, and a number of calls before that.
  */
 static int on_progress(struct debuginfod_client *client, long done, long size)
 {
@@ -128,7 +129,7 @@ static bool begins_with(const char *text, const char *prefix)
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* Build ids are hexadecimal text, of size 0. Changes the request. */
+/* Finds the file, modifying the request. Build ids are hexadecimal strings, which size 0 means. */
 static int find(const struct library *library, char *request, char **path)
 {
 	if (begins_with(request, FETCH_EXECUTABLE))
@@ -183,7 +184,7 @@ int debug_fetch_serve(void)
 }
 
 #define TICK_MS 100
-/* Give up on unreachable servers after this many failures in a row. */
+/* Consecutive failures after which unreachable servers are given up. */
 #define MAX_FAILURES 2
 
 extern char **environ;
@@ -195,7 +196,7 @@ struct debug_fetcher {
 	int socket; /* -1: not connected */
 	unsigned int failures; /* consecutive failures */
 	uint64_t spent_ns;
-	enum symbol_reason given_up; /* why downloads have stopped, or SYMBOLS_UNASKED */
+	enum symbol_reason given_up; /* reason for giving up; SYMBOLS_UNASKED: not given up */
 };
 
 struct environment {
@@ -237,8 +238,8 @@ void debug_fetcher_free(struct debug_fetcher *f)
 
 /*
  * Replaces the home and XDG folders by the owner's home, so that the client uses the owner's cache.
- * Disables the client's own limit, which would cut slow downloads, too; stalled ones are cancelled
- * here.
+ * Disables the client's own time limit, which would also cut off slow downloads; stalled ones are
+ * cancelled here.
  */
 static void environment_init(struct environment *e, const char *home)
 {
@@ -269,7 +270,7 @@ static void environment_release(struct environment *e)
 
 /*
  * The fork may have stopped other threads anywhere, holding any lock: only system calls until exec.
- * glibc's setuid() and the like would try to reach those threads.
+ * glibc's setuid() and similar functions would try to reach those threads.
  */
 static void run_child(const struct debug_fetcher_options *options, int socket,
 		      char *const *environment)
@@ -279,7 +280,7 @@ static void run_child(const struct debug_fetcher_options *options, int socket,
 	gid_t gid = owner ? owner->gid : 0;
 	sigset_t none;
 
-	/* A Ctrl-C at the terminal is for the parent. */
+	/* Ctrl-C at the terminal is meant for the parent. */
 	setpgid(0, 0);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
@@ -292,7 +293,7 @@ static void run_child(const struct debug_fetcher_options *options, int socket,
 	    (syscall(SYS_setgroups, 1L, &gid) || syscall(SYS_setresgid, gid, gid, gid) ||
 	     syscall(SYS_setresuid, owner->uid, owner->uid, owner->uid)))
 		_exit(1);
-	/* A process that talks to the network must not gain its file's privileges. */
+	/* A process with network access must not gain the privileges of its file. */
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	execve(options->command[0], (char *const *)options->command, environment);
 	_exit(1);
@@ -335,7 +336,10 @@ static int start(struct debug_fetcher *f)
 	return ret;
 }
 
-/* Receives one packet. A negative errno, -EPIPE if the other side is gone. *fd: -1 if none came. */
+/*
+ * Receives one packet. Returns a negative errno on failure, -EPIPE if the peer is gone. *fd: -1 if
+ * no descriptor came.
+ */
 static int receive(int socket, struct fetch_answer *answer, int *fd)
 {
 	union {

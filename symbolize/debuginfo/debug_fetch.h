@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Downloads debug files with debuginfod's client in a separate process without privileges, the only
- * part that uses the network.
+ * Downloads debug files with debuginfod's client in a separate unprivileged process, the only one
+ * that uses the network.
  */
 #ifndef PROF_SYMBOLIZE_DEBUGINFO_DEBUG_FETCH_H
 #define PROF_SYMBOLIZE_DEBUGINFO_DEBUG_FETCH_H
@@ -23,7 +23,7 @@
 
 enum fetch_kind { FETCH_PROGRESS, FETCH_DONE, FETCH_FAILED };
 
-/* A descriptor comes along with FETCH_DONE. */
+/* FETCH_DONE comes with a descriptor. */
 struct fetch_answer {
 	uint32_t kind;
 	int32_t code; /* for FETCH_FAILED: negative errno */
@@ -52,12 +52,15 @@ struct debug_fetcher_options {
 	void *ctx;
 };
 
-/* Starts no process before the first request. Borrows what `options` points to. */
+/* Starts no process before the first request. Borrows everything that `options` points to. */
 struct debug_fetcher *debug_fetcher_new(const struct debug_fetcher_options *options);
 /* Ends the process. Accepts NULL. */
 void debug_fetcher_free(struct debug_fetcher *f);
 
-/* True if debuginfod's client is on this machine. Loads it: not for a process with privileges. */
+/*
+ * True if debuginfod's client is installed on this machine. Loads it, so not for a process with
+ * privileges.
+ */
 bool debug_fetch_is_installed(void);
 
 /*

@@ -18,7 +18,10 @@
 #include "lib/model/tables/modules.h"
 #include "symbolize/debuginfo/debug_fetch.h"
 
-/* Limits for the checksum of one file and for unpacking one; a gigabyte takes a second. */
+/*
+ * Maximum sizes for computing the checksum of a file and for unpacking one; a gigabyte takes a
+ * second.
+ */
 #define MAX_CRC_BYTES ((uint64_t)4 << 30)
 #define MAX_PACKED ((off_t)256 << 20)
 #define MAX_UNPACKED ((uint64_t)1 << 30)
@@ -28,7 +31,7 @@ struct hunt {
 	struct debug_file *file;
 	const struct debug_wanted *wanted;
 	const struct debug_search *search;
-	enum symbol_reason refused; /* why the first existing file was refused */
+	enum symbol_reason refused; /* reason for rejecting the first existing file */
 	char id[2 * BUILD_ID_MAX + 1];
 	int root; /* root of the current paths; 0: prof's own root */
 };
@@ -67,7 +70,7 @@ static bool belongs(struct hunt *h, const struct binary *b, int fd, const char *
 	return wanted->link && has_link_checksum(h, fd, path);
 }
 
-/* Returns false if the link by build id leads to the module's file itself, which adds nothing. */
+/* False if the link by build id leads to the module's file itself, which adds nothing. */
 static bool says_something(const struct hunt *h, const struct binary *b)
 {
 	return binary_has_section(b, ".debug_info") || binary_has_section(b, ".zdebug_info") ||
@@ -76,7 +79,10 @@ static bool says_something(const struct hunt *h, const struct binary *b)
 		(binary_has_section(b, ".debug_str") || binary_has_section(b, ".zdebug_str")));
 }
 
-/* Returns a descriptor of the unpacked content and closes fd; or fd itself if it is not packed. */
+/*
+ * Returns a descriptor of the unpacked content and closes fd, or returns fd itself if it is not
+ * packed.
+ */
 static int unpack_file(int fd, struct error *err)
 {
 	_cleanup_close_ int packed = fd;
@@ -130,13 +136,13 @@ static bool try_opened(struct hunt *h, int fd, const char *path)
 	return false;
 }
 
-/* Tries a path that the program has named, or in a folder that it may have changed. */
+/* Tries a path named by the program, or in a folder that the program may have modified. */
 static bool try(struct hunt *h, const char *path)
 {
 	return try_opened(h, readers_open(h->wanted->readers, h->root, path), path);
 }
 
-/* Tries a path in a folder that the invoking user has named or owns. */
+/* Tries a path in a folder that the invoking user named or owns. */
 static bool try_trusted(struct hunt *h, const char *path)
 {
 	return try_opened(h, open_regular(path), path);
@@ -165,7 +171,7 @@ static bool try_build_id(struct hunt *h)
 	/* A single byte cannot be split into a folder and a name. */
 	if (h->wanted->build_id_size < 2)
 		return false;
-	/* Folders that the user names or owns are in our root. */
+	/* Folders that the user names or owns are in prof's own root. */
 	for (; h->root <= 0 && dirs && *dirs; dirs++) {
 		_cleanup_free_ char *path = build_id_path(h, *dirs);
 
@@ -198,7 +204,7 @@ static bool try_link(struct hunt *h)
 	return false;
 }
 
-/* Relative paths start in the folder of the file they belong to, if that is known. */
+/* Resolves a relative path from the folder of the file that it belongs to, if that is known. */
 static bool try_alt_path(struct hunt *h, const char *alt_path)
 {
 	const struct debug_wanted *wanted = h->wanted;

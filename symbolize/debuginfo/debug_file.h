@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Finds the separate files with the symbols and debug information that were stripped from a module.
- */
+/* Finds the separate files with the symbols and debug information stripped from a module. */
 #ifndef PROF_SYMBOLIZE_DEBUGINFO_DEBUG_FILE_H
 #define PROF_SYMBOLIZE_DEBUGINFO_DEBUG_FILE_H
 
@@ -34,13 +32,13 @@ struct debug_search {
 /* The folder of distributions' debug files. */
 #define DEBUG_SYSTEM_DIR "/usr/lib/debug"
 
-/* One wanted file. Borrowed. */
+/* The file to find. Borrowed. */
 struct debug_wanted {
 	const uint8_t *build_id; /* NULL if build_id_size is 0 */
 	size_t build_id_size;
 	const char *path; /* path of the stripped file, as its process saw it; NULL: unknown */
 	const struct debug_link *link; /* debug link of the stripped file; NULL: none */
-	const char *const *alt_paths; /* other places to search, NULL-terminated; may be NULL */
+	const char *const *alt_paths; /* other paths to try, NULL-terminated; may be NULL */
 	int root; /* open root folder of the process, if it differs from prof's own; otherwise 0 */
 	/* Users who must be able to read the file as well; NULL: none. */
 	const struct readers *readers;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The DWARF of one file, indexed on demand: all units by address; functions and lines of a unit
- * once an address hits it; inlined calls of a function once one hits that. Private to the dwarf*.c.
- * All state is in one struct debug_info with its own libdw handle, so several can work in parallel.
+ * The DWARF of one file, indexed on demand: all units by address, functions and lines of a unit
+ * once an address falls into it, inlined calls of a function once an address falls into that.
+ * Private to the dwarf*.c. All state is in one struct debug_info with its own libdw handle, so
+ * several can work in parallel.
  *
  * DWARF is untrusted: the depth of each walk is limited, and the steps of all walks together by
  * `budget`.
@@ -23,10 +24,10 @@
 #include "symbolize/symbolizer.h"
 #include "symbolize/dwarf/step_budget.h"
 
-/* Deepest nesting of scopes and of inlined calls. */
+/* Maximum nesting of scopes and of inlined calls. */
 #define MAX_DIE_DEPTH 200
 
-/* Limit for visits: each entry and line takes more than a byte. */
+/* Maximum number of visits: each entry and line takes more than a byte. */
 #define STEPS_PER_BYTE 4
 
 struct inlined_call {
@@ -71,10 +72,10 @@ struct unit {
 	struct unit_detail *detail; /* NULL until an address in the unit is looked up */
 };
 
-/* Limit on the memory of all details; a single unit may exceed it. */
+/* Maximum memory of all details; a single unit may exceed it. */
 #define MAX_DETAIL_BYTES ((size_t)64 << 20)
 
-/* A result for an object that does not move in memory. */
+/* A cached result for an object that does not move in memory. */
 struct cached {
 	const void *place;
 	const void *value; /* may be NULL */
@@ -85,7 +86,7 @@ struct caches {
 	struct index index;
 };
 
-/* Whole paths, each once for all units. */
+/* Whole paths, each stored once for all units. */
 struct path_set {
 	VEC(const char *) rows;
 	struct index index;
@@ -104,10 +105,10 @@ struct debug_info {
 	VEC(struct unit) units;
 	struct segments segments; /* address ranges of units */
 	uint64_t heads_end; /* end of the unit headers in .debug_info that have been read */
-	bool has_all_units; /* otherwise only units that state their own code ranges are known, by
-			       offset */
+	/* otherwise, only units that list their own code ranges are known, by offset */
+	bool has_all_units;
 	size_t detail_bytes; /* size of the details of all units */
-	bool has_symbols; /* a different symbolizer also knows symbols */
+	bool has_symbols; /* another symbolizer also knows symbols */
 	struct debug_sections package; /* package of split units; zeroed: none */
 	bool has_looked_for_package;
 	uint64_t split_bytes; /* size of all open split units */
@@ -121,11 +122,11 @@ struct debug_info {
 /* dwarf_index.c */
 void units_index(struct debug_info *info);
 /*
- * Finds the unit that covers the address; NULL: none. May invalidate pointers to other units.
- * `listed`: searches only units that list their code ranges apart, if there are such.
+ * Finds the unit that covers the address; NULL if there is none. May invalidate pointers to other
+ * units. `listed`: searches only units that list their code ranges separately, if there are any.
  */
 struct unit *units_find_at(struct debug_info *info, uint64_t addr, bool listed);
-/* Unpacks all units of the module's own file. False: damaged. */
+/* Unpacks all units of the module's own file. False if damaged. */
 bool units_need_all(struct debug_info *info);
 
 /* dwarf_units.c */
@@ -135,7 +136,7 @@ void die_add_ranges(const struct unit *unit, Dwarf_Die *die, uint32_t id, uint32
 /* Does the same for an entry from a walk. */
 void entry_add_ranges(const struct unit *unit, const struct die_entry *e, uint32_t id,
 		      uint32_t rank, struct intervals *intervals, struct step_budget *budget);
-/* Opens a walk over the entries of the unit or its split unit. False: damaged. */
+/* Opens a walk over the entries of the unit or its split unit. False if damaged. */
 bool unit_walk_open(struct debug_info *info, const struct unit *unit, struct die_walk *walk);
 /* Makes a libdw entry from its address in the unit or its split unit. */
 Dwarf_Die unit_die_at(const struct unit *unit, const uint8_t *at);
@@ -155,7 +156,7 @@ struct function *unit_find_function(struct debug_info *info, struct unit *unit, 
 /* dwarf_split.c */
 /* True if the functions of this unit of the module's file are elsewhere; `type` is libdw's. */
 bool is_skeleton(struct debug_info *info, Dwarf_Die *die, uint8_t type);
-/* Returns NULL if not available; the module's files have the reason. */
+/* Returns NULL if not available; the module's files hold the reason. */
 struct split *split_open(struct debug_info *info, Dwarf_Die *skeleton);
 /* Accepts NULL. */
 void split_free(struct split *split);
@@ -180,7 +181,7 @@ void describe_address(struct debug_info *info, struct unit *unit, struct functio
 const char *attribute_text(struct debug_info *info, Dwarf_Die *die, unsigned int name);
 /*
  * Returns the linkage name of a function or inlined call, or its name, prefixed by its scopes if
- * the language has any. NULL: no name. Lives as long as info.
+ * the language has any; NULL if it has no name. Lives as long as info.
  */
 const char *die_function_name(struct debug_info *info, Dwarf_Die *die);
 

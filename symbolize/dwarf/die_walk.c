@@ -6,9 +6,9 @@
 #include "lib/base/alloc.h"
 #include "lib/base/vec.h"
 
-/* A table of abbreviations (DWARF 5, 7.5.3), with the steps of a walk over entries for each. */
+/* A table of abbreviations (DWARF 5, 7.5.3), with a walk's steps over the attributes of each. */
 
-/* Parameters of the sizes of forms. */
+/* Parameters for the sizes of forms. */
 struct die_sizes {
 	uint16_t version;
 	uint8_t address, offset; /* sizes in bytes: 4 or 8 */
@@ -35,16 +35,16 @@ struct abbrevs {
 	struct die_sizes sizes;
 	VEC(struct abbrev) rows; /* sorted by code */
 	VEC(struct die_step) steps;
-	bool is_dense; /* the codes are 1, 2, 3, … */
+	bool is_dense; /* codes are 1, 2, 3, … */
 };
 
 /*
- * Far above any compiler's tables; each step takes several times the memory of its bytes in the
- * file.
+ * Maximum number of steps, far above any compiler's tables; each takes several times as much memory
+ * as its bytes in the file.
  */
 #define MAX_STEPS (1u << 20)
 
-/* Bytes of a value of that form; -1: the size depends on the value. */
+/* Returns the size in bytes of a value of that form; -1 if it depends on the value. */
 static int form_size(uint64_t form, struct die_sizes sizes)
 {
 	switch (form) {
@@ -110,7 +110,7 @@ static enum die_value value_of(uint64_t name)
 	}
 }
 
-/* Merges attributes that have a known size and are not needed. */
+/* Adds a step, merging unneeded attributes of known size. */
 static void add_step(struct abbrevs *a, size_t first, uint64_t name, uint64_t form)
 {
 	enum die_value value = value_of(name);
@@ -127,7 +127,7 @@ static void add_step(struct abbrevs *a, size_t first, uint64_t name, uint64_t fo
 				    });
 }
 
-/* False: the attributes are damaged, or there are too many. */
+/* Returns false if the attributes are damaged or too many. */
 static bool read_attributes(struct abbrevs *a, struct bytes *b, struct step_budget *budget)
 {
 	size_t first = a->steps.count;
@@ -194,7 +194,7 @@ static void abbrevs_free(struct abbrevs *a)
 	free(a);
 }
 
-/* NULL: no abbreviation has this code. */
+/* Returns NULL if no abbreviation has this code. */
 static const struct abbrev *abbrevs_find(const struct abbrevs *a, uint64_t code)
 {
 	size_t low;
@@ -249,8 +249,8 @@ static uint64_t read_sized(struct bytes *b, unsigned int size)
 }
 
 /*
- * The bytes of the unit from its header on; empty if it is in no section of entries, or longer than
- * its section.
+ * Returns the bytes of the unit, including its header; empty if the unit is in no section of
+ * entries or longer than its section.
  */
 static struct bytes find_unit(const struct debug_view *view, const uint8_t *header)
 {
@@ -345,7 +345,9 @@ static void skip_form(struct die_walk *w, uint64_t form)
 		bytes_skip(b, bytes_u32(b));
 		break;
 	default:
-		/* Unknown forms have an unknown size; DW_FORM_indirect is unused. */
+		/*
+		 * The size of unknown forms is unknown; DW_FORM_indirect is not used in practice.
+		 */
 		b->failed = true;
 		break;
 	}
@@ -363,7 +365,7 @@ static bool is_reference(uint64_t form)
 	       form == DW_FORM_ref8 || form == DW_FORM_ref_udata;
 }
 
-/* The code range of an entry, as far as read. */
+/* The code range of an entry, as far as it has been read. */
 struct extent {
 	uint64_t low, high;
 	bool has_low, has_high, is_size; /* is_size: `high` is relative to `low` */
@@ -436,8 +438,8 @@ static bool read_entry(struct die_walk *w, const uint8_t *at, uint64_t code, str
 }
 
 /*
- * Reads the abbreviation code of the next entry; 0 ends a list of siblings. False: damaged, out of
- * bytes or out of steps.
+ * Reads the abbreviation code of the next entry; 0 ends a list of siblings. False if damaged, or
+ * out of bytes or steps.
  */
 static bool read_code(struct die_walk *w, uint64_t *code)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Walks the entries of one unit in section order, straight from the bytes. Most entries only need
- * the next one's place and whether they have code; libdw takes several times as long for that.
- * DWARF 2 to 5, .debug_info and .debug_types.
+ * Walks the entries of one unit in section order, directly on the bytes. For most entries only the
+ * next one's position and the existence of code matter, for which libdw takes several times as
+ * long. DWARF 2 to 5, .debug_info and .debug_types.
  */
 #ifndef PROF_SYMBOLIZE_DWARF_DIE_WALK_H
 #define PROF_SYMBOLIZE_DWARF_DIE_WALK_H
@@ -41,16 +41,16 @@ struct die_walk {
 
 /*
  * Opens the unit with that header. Borrows the section's bytes and the cache; the walk is valid
- * until ABBREV_TABLES others were opened. Takes a step of the budget for each abbreviation it has
- * to read, and later one for each entry. False: damaged.
+ * until ABBREV_TABLES others were opened. Takes a step of the budget for each abbreviation that
+ * must be read, and later one for each entry. False if damaged.
  */
 bool die_walk_open(struct die_walk *w, struct abbrev_cache *cache, const struct debug_view *view,
 		   const uint8_t *header, struct step_budget *budget);
-/* Goes to the children of the entry there. */
+/* Moves to the children of that entry. */
 void die_walk_enter(struct die_walk *w, const uint8_t *parent);
-/* Gets the next entry, children before siblings. False: no more, or damaged. */
+/* Stores the next entry, children before siblings. False at the end, or if damaged. */
 bool die_walk_next(struct die_walk *w, struct die_entry *e);
-/* Skips the children of the entry that came last. */
+/* Skips the children of the last entry. */
 void die_walk_skip(struct die_walk *w, const struct die_entry *e);
 
 #endif

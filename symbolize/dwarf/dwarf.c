@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions, inlined calls and lines from DWARF, by libdw. */
+/* Reads functions, inlined calls and lines from DWARF with libdw. */
 #include <dwarf.h>
 #include <errno.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static void free_info(struct debug_info *info)
 }
 DEFINE_CLEANUP(struct debug_info *, free_info)
 
-/* Opens a private handle over sections that all workers share. */
+/* Opens a private handle for sections shared by all workers. */
 static int begin(const struct debug_sections *sections, struct Elf **elf, Dwarf **dwarf,
 		 struct error *err)
 {
@@ -102,8 +102,8 @@ static void fill_in_function(struct debug_info *info, const struct unit *unit,
 }
 
 /*
- * Returns true for code that the linker adds to each file: a stub, or a function of its startup
- * files. Only a search of all units would show that none has it.
+ * True for code that the linker adds to each file: a stub, or a function of its startup files.
+ * Otherwise a search of all units would be needed to find nothing.
  */
 static bool is_linkers(const struct answer *answer)
 {
@@ -143,8 +143,8 @@ static void info_lookup(struct symbolizer *base, const uint64_t *rvas, size_t co
 		if (!unit)
 			continue;
 		/*
-		 * An address without a symbol is mostly padding between functions, not worth a full
-		 * walk.
+		 * An address without a symbol is mostly padding between functions, and not worth a
+		 * full walk.
 		 */
 		function = unit_find_function(info, unit, addr,
 					      answers[i].func || !info->has_symbols);

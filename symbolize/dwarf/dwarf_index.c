@@ -39,7 +39,7 @@ static void read_ranges(struct aranges_reader *r, struct bytes *set, unsigned in
 	}
 }
 
-/* Takes the whole set, as alignment counts from its start. */
+/* Takes the whole set, because alignment counts from its start. */
 static void read_set(struct aranges_reader *r, struct bytes set, bool is_64bit)
 {
 	unsigned int version, address_size, segment_size;
@@ -86,7 +86,7 @@ void aranges_read(struct aranges *a, const struct debug_section *section,
 	struct aranges_reader r = {.budget = budget};
 
 	read_sets(&r, section);
-	/* Ranges mostly are in this order already. */
+	/* Ranges are mostly sorted already. */
 	vec_sort(&r.ranges, compare);
 	vec_for_each(&r.ranges, const struct range *, it) {
 		if (!a->units.count || vec_last(&a->units) != it->unit)
@@ -108,14 +108,14 @@ void aranges_release(struct aranges *a)
 }
 
 /*
- * The index of units. Units with code ranges in .debug_aranges are read only when hit; before that
- * only their heads are read, and of a packed section nothing behind the last one hit. All units are
- * read once an address lies in none of those ranges.
+ * Indexes units. A unit with code ranges in .debug_aranges is read only when an address falls into
+ * it; until then only unit heads are read, and of a packed section nothing after the last unit
+ * used. All units are read once an address lies outside of those ranges.
  */
 
 /*
- * libdw reads the headers of all units before one, and the beginning of their first entry, which
- * may name a split unit. Few are longer.
+ * libdw reads the headers of all preceding units, and the beginning of their first entry, which may
+ * name a split unit. Few are longer than this.
  */
 #define HEAD_BYTES 1024
 
@@ -132,7 +132,7 @@ bool units_need_all(struct debug_info *info)
 	return false;
 }
 
-/* Gives the size of the header of the unit at `offset`, and the next unit's offset. */
+/* Stores the size of the header of the unit at `offset`, and the next unit's offset. */
 static bool read_head(struct debug_info *info, uint64_t offset, size_t *header, Dwarf_Off *next)
 {
 	uint64_t left = info_size(info) - offset;
@@ -144,7 +144,7 @@ static bool read_head(struct debug_info *info, uint64_t offset, size_t *header, 
 	       *next > offset;
 }
 
-/* Reads the heads of all units until `end`, and moves info->heads_end there. */
+/* Reads the heads of all units up to `end`, and moves info->heads_end there. */
 static bool read_heads(struct debug_info *info, uint64_t end)
 {
 	Dwarf_Off next;
@@ -213,7 +213,7 @@ static bool index_by_aranges(struct debug_info *info)
 	return info->segments.rows.count;
 }
 
-/* Returns the number of the unit, which may be there already; the search starts at *next. */
+/* Returns the number of the unit, adding it if missing; the search starts at *next. */
 static uint32_t add_unit(struct debug_info *info, size_t *next, size_t known, struct unit *unit)
 {
 	while (*next < known && info->units.items[*next].offset < unit->offset)
@@ -241,7 +241,8 @@ static void index_all(struct debug_info *info)
 		uint32_t id;
 
 		/*
-		 * libdw does not search for the split unit's file if it gets no place for the unit.
+		 * libdw does not search for the split unit's file if no pointer for the unit is
+		 * passed.
 		 */
 		if (dwarf_get_units(info->dwarf, cu, &after, NULL, &type, &unit.die, NULL) != 0 ||
 		    !step_budget_take(&info->budget, 1))

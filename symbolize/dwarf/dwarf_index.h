@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * .debug_aranges (DWARF 5, 6.1.2): the code ranges of units. Not all compilers write it, and one
- * file may have units of several compilers.
+ * file may contain units of several compilers.
  */
 #ifndef PROF_SYMBOLIZE_DWARF_DWARF_INDEX_H
 #define PROF_SYMBOLIZE_DWARF_DWARF_INDEX_H
@@ -15,7 +15,7 @@
 
 /*
  * If several units claim the same code, it belongs to the first: inline functions are compiled with
- * each unit that uses them; linkers keep the first copy and let the entries of all others point to
+ * each unit that uses them; linkers keep the first copy and make the entries of all others refer to
  * it.
  */
 #define UNIT_RANK(number) (UINT32_MAX - (uint32_t)(number))
@@ -25,7 +25,7 @@ struct aranges {
 	struct intervals ranges; /* range ids are indexes of `units` */
 };
 
-/* Leaves out damaged sets and forms that no supported machine uses. */
+/* Skips damaged sets and forms that no supported machine uses. */
 void aranges_read(struct aranges *a, const struct debug_section *section,
 		  struct step_budget *budget);
 void aranges_release(struct aranges *a);

@@ -79,7 +79,10 @@ static uint64_t attribute_number(Dwarf_Die *die, unsigned int name)
 	return value;
 }
 
-/* Without a row in the line table, the file that declares the function is the best guess. */
+/*
+ * Describes file and line. Without a row in the line table, the file that declares the function is
+ * the best guess.
+ */
 static void describe_place(struct debug_info *info, struct unit *unit, Dwarf_Die *function,
 			   uint64_t addr, struct location *at)
 {
@@ -103,8 +106,8 @@ static void describe_call(struct debug_info *info, struct unit *unit, Dwarf_Die 
 }
 
 /*
- * Every level except the innermost is at its call of the next one; the callee's entry has file and
- * line of that call. The file is always the line's own; for included code it differs from the one
+ * Each level except the innermost is at its call of the next; the callee's entry contains file and
+ * line of that call. The file is always that of the line; for included code it differs from the one
  * that declares the function.
  */
 void describe_address(struct debug_info *info, struct unit *unit, struct function *function,
@@ -140,7 +143,7 @@ void describe_address(struct debug_info *info, struct unit *unit, struct functio
 	}
 }
 
-/* Source files of a unit as whole paths; the caches of paths and names. */
+/* Source files of a unit as whole paths; caches of paths and names. */
 
 static bool equal_place(const void *table, uint32_t id, const void *key)
 {
@@ -218,7 +221,7 @@ static void put_absolute_in_front(struct strbuf *path, const char *dir)
 
 /*
  * Directories are relative to the unit's own, which DWARF 5 repeats as number 0. If the build hid
- * that one, a relative path is more useful without it.
+ * that one, a relative path without it is more useful.
  */
 static void build_path(struct debug_info *info, struct unit *unit, const struct line_file *file,
 		       struct strbuf *path)
@@ -253,12 +256,12 @@ const char *unit_file(struct debug_info *info, struct unit *unit, uint64_t numbe
 /* Names of functions in DWARF. */
 
 /*
- * An inlined call refers to an abstract function, which refers to a declaration, which ends the
- * chain.
+ * Maximum number of references: an inlined call refers to an abstract function, which refers to a
+ * declaration, which ends the chain.
  */
 #define MAX_REFERENCES 8
 #define MAX_TEXT 65536
-/* Limit for the length of a name: nesting could make many long names from a small file. */
+/* Maximum length of a name: by nesting, a small file could produce many long names. */
 #define MAX_BUILT_NAME 2048
 
 static const struct debug_view *view_of(const struct debug_info *info, Dwarf_CU *cu)
@@ -287,8 +290,8 @@ static bool is_within(const struct debug_view *view, const char *text, bool *is_
 }
 
 /*
- * libdw hands out the last string of a section even if it is not terminated. Strings longer than
- * any compiler makes would cost their length for each entry that has them.
+ * libdw returns the last string of a section even if it is not terminated. Strings longer than any
+ * compiler's would cost their length for each entry that refers to them.
  */
 static bool is_sane_text(const struct debug_info *info, Dwarf_CU *cu, const char *text)
 {
@@ -304,13 +307,11 @@ const char *attribute_text(struct debug_info *info, Dwarf_Die *die, unsigned int
 	Dwarf_Attribute attribute;
 	const char *text = dwarf_attr(die, name, &attribute) ? dwarf_formstring(&attribute) : NULL;
 
-	/* An empty name counts as none. */
+	/* An empty name counts as missing. */
 	return text && is_sane_text(info, die->cu, text) && text[0] ? text : NULL;
 }
 
-/*
- * Returns true if the target of the reference is unpacked. Only the module's own file may not be.
- */
+/* True if the target of the reference is unpacked. Only the module's own file may be packed. */
 static bool is_there(struct debug_info *info, Dwarf_Attribute *attribute)
 {
 	switch (dwarf_whatform(attribute)) {
@@ -352,7 +353,7 @@ static const char *linkage_name(struct debug_info *info, Dwarf_Die *die)
 	return name ? name : attribute_text(info, die, DW_AT_MIPS_linkage_name);
 }
 
-/* Takes the name from the declaration itself, as libdw's search could open other files. */
+/* Takes the name from the declaration itself: libdw's search could open other files. */
 static const char *plain_name(struct debug_info *info, Dwarf_Die die)
 {
 	for (int i = 0; i < MAX_REFERENCES; i++) {
@@ -425,8 +426,8 @@ static void add_scope(struct debug_info *info, struct strbuf *name, Dwarf_Die *s
 }
 
 /*
- * Entries have no links to their parents. They are in depth-first order, so the entries open when
- * the walk reaches one are its scopes.
+ * Adds the scopes of an entry. Entries do not link to their parents; as a walk is in depth-first
+ * order, the entries open when it reaches one are its scopes.
  */
 static void add_scopes(struct debug_info *info, Dwarf_Die unit, const Dwarf_Die *die,
 		       const char *member, struct strbuf *name)

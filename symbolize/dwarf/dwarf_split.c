@@ -10,12 +10,12 @@
 #include "lib/base/log.h"
 #include "symbolize/dwarf/debug_info.h"
 
-/* Limit above the number of section kinds. */
+/* Maximum number of columns, above the number of section kinds. */
 #define MAX_COLUMNS 16
 
 struct index_table {
 	uint32_t version, column_count, row_count, slot_count;
-	/* Each starts at its first element; bounds are checked. */
+	/* Cursors at the first element of each array; bounds are checked. */
 	struct bytes ids, rows, columns, offsets, sizes;
 };
 
@@ -33,7 +33,7 @@ static bool read_table(struct index_table *t, const struct debug_section *index)
 	uint64_t cells;
 
 	bytes_init(&b, index->data, index->size);
-	/* DWARF 5 has 2 bytes of version and 2 of padding; GNU's form has 4 of version. */
+	/* DWARF 5 has 2 bytes of version and 2 of padding; GNU's form has 4 bytes of version. */
 	t->version = bytes_u32(&b);
 	t->column_count = bytes_u32(&b);
 	t->row_count = bytes_u32(&b);
@@ -60,7 +60,7 @@ static uint64_t u64_at(struct bytes table, uint64_t number)
 	return bytes_u64(&table);
 }
 
-/* Returns the row of the unit, from 1; 0: none. */
+/* Returns the row of the unit, from 1; 0 if there is none. */
 static uint32_t find_row(const struct index_table *t, uint64_t unit_id)
 {
 	uint64_t mask = t->slot_count - 1, slot = unit_id & mask;
@@ -77,7 +77,7 @@ static uint32_t find_row(const struct index_table *t, uint64_t unit_id)
 	return 0;
 }
 
-/* -1: a kind that is not read. */
+/* Returns -1 for kinds of sections that are not read. */
 static int kind_of_column(uint32_t version, uint32_t id)
 {
 	switch (id) {
@@ -125,11 +125,11 @@ bool unit_index_find(const struct debug_view *package, uint64_t unit_id, struct 
 /*
  * Units whose functions are in another file than their lines: a skeleton names a .dwo file, or a
  * package beside the program (.dwp) holds all of them. libdw would open any path that the skeleton
- * names and supports packages only in part. So each split unit is put together here as a small file
+ * names, and supports packages only in part. So each split unit is assembled here as a small file
  * of its own, with the parts of the skeleton's file that it needs.
  */
 
-/* Limit for all split units that one worker has open. */
+/* Maximum size of all split units that one worker has open. */
 #define MAX_SPLIT_BYTES ((uint64_t)1 << 30)
 
 static bool read_number(Dwarf_Die *die, unsigned int name, unsigned int old_name, uint64_t *value)
@@ -154,7 +154,7 @@ static const char *split_name(struct debug_info *info, Dwarf_Die *skeleton)
 
 bool is_skeleton(struct debug_info *info, Dwarf_Die *die, uint8_t type)
 {
-	/* libdw takes a skeleton with a few functions of its own for a whole unit. */
+	/* libdw mistakes a skeleton with a few functions of its own for a whole unit. */
 	return type == DW_UT_skeleton || (type == DW_UT_split_compile && split_name(info, die));
 }
 
@@ -170,7 +170,7 @@ static bool find_part_in_package(struct debug_info *info, uint64_t id, struct sp
 	return info->package.source && unit_index_find(&info->package.view, id, &split->view);
 }
 
-/* Cuts off the part of units in front of this one. */
+/* Cuts off the part of units before this one. */
 static struct debug_section cut(const struct debug_section *whole, uint64_t offset)
 {
 	if (offset >= whole->size)
@@ -195,7 +195,7 @@ static void add_from_skeleton(struct debug_info *info, Dwarf_Die *skeleton, stru
 	split->view.at[DEBUG_LINE] = (struct debug_section){0};
 }
 
-/* A file may hold types and, after link-time optimization, several units. */
+/* Finds a unit by id: a file may contain types and, after link-time optimization, several units. */
 static bool find_unit(struct split *split, uint64_t id)
 {
 	Dwarf_CU *cu = NULL, *next;
@@ -297,7 +297,7 @@ void split_free(struct split *split)
 	free(split);
 }
 
-/* Reads the value itself, as libdw would look it up in sections that are cut off. */
+/* Reads the value itself: libdw would look it up in sections that are cut off. */
 static void open_list(const struct split *split, const Dwarf_Attribute *attribute,
 		      struct range_list *list)
 {

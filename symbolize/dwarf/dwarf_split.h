@@ -12,7 +12,7 @@
 #include "lib/code/binary/debug_sections.h"
 
 /*
- * Views the package as the unit's own file: each section cut to the unit's part, strings whole.
+ * Views the package as the unit's own file: each section reduced to the unit's part, strings whole.
  * False if the index is damaged or lists no unit of that id.
  */
 bool unit_index_find(const struct debug_view *package, uint64_t unit_id, struct debug_view *unit);

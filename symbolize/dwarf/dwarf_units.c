@@ -17,7 +17,7 @@ static uint64_t largest(const struct range_source *source)
 	return source->address_size == 8 ? UINT64_MAX : UINT32_MAX;
 }
 
-/* Returns 0 and fails the list if the index is out of range. */
+/* Returns 0 and marks the list as failed if the index is out of range. */
 static uint64_t read_indexed(struct range_list *l)
 {
 	const struct debug_section *addresses = &l->source->view->at[DEBUG_ADDR];
@@ -46,9 +46,7 @@ void range_list_open(struct range_list *l, const struct range_source *source, ui
 void range_list_open_number(struct range_list *l, const struct range_source *source,
 			    uint64_t number)
 {
-	/*
-	 * The length is followed by 2 bytes of version, 2 of sizes and 4 with the count of lists.
-	 */
+	/* After the length: 2 bytes of version, 2 of sizes and 4 with the number of lists. */
 	size_t first = source->offset_size == 8 ? 20 : 12;
 	struct range_list table;
 	uint64_t count, offset;
@@ -80,7 +78,7 @@ static bool next_pair(struct range_list *l, uint64_t *start, uint64_t *end)
 	return true;
 }
 
-/* 1: a range, 0: something else, -1: the end. */
+/* Returns 1 for a range, 0 for any other entry, -1 at the end. */
 static int next_entry(struct range_list *l, uint64_t *start, uint64_t *end)
 {
 	unsigned int size = l->source->address_size;
@@ -177,7 +175,7 @@ Dwarf_Die unit_die_at(const struct unit *unit, const uint8_t *at)
 {
 	Dwarf_Die die = unit->split ? unit->split->die : unit->die;
 
-	/* libdw reads the abbreviation itself when it needs it. */
+	/* libdw reads the abbreviation itself when needed. */
 	die.addr = (void *)(uintptr_t)at;
 	die.abbrev = NULL;
 	return die;
@@ -221,7 +219,7 @@ void units_release(struct debug_info *info)
 }
 
 /*
- * Functions mostly are children of the unit or of namespaces. GCC puts those of local classes and
+ * Functions are mostly children of the unit or of namespaces. GCC puts those of local classes and
  * lambdas into the type inside the function; only a full walk finds them.
  */
 static bool may_hold_functions(const struct die_entry *e, bool is_deep)
@@ -308,7 +306,7 @@ struct unit *units_find(struct debug_info *info, uint64_t addr, bool listed)
 
 	if (!unit || unit->detail)
 		return unit;
-	/* Addresses ascend: with this many details most units are finished. */
+	/* Addresses ascend: when there are this many details, most units are finished. */
 	if (info->detail_bytes > MAX_DETAIL_BYTES)
 		drop_details(info);
 	unit->detail = xcalloc(1, sizeof(*unit->detail));

@@ -13,12 +13,14 @@ struct line_header {
 	uint8_t instruction_size;
 	uint8_t operations; /* operations per instruction: more than 1 only on VLIW machines */
 	int8_t line_base;
-	uint8_t line_range; /* nonzero */
-	uint8_t opcode_base; /* nonzero */
+	uint8_t line_range; /* never 0 */
+	uint8_t opcode_base; /* never 0 */
 	uint8_t operand_counts[256]; /* number of operands by standard opcode */
 };
 
-/* Limit for the kinds of content in a list of directories or files; real lists have up to five. */
+/*
+ * Maximum number of kinds of content in a list of directories or files; real lists have up to five.
+ */
 #define MAX_FORMATS 16
 
 struct format {
@@ -33,7 +35,7 @@ struct formats {
 struct reader {
 	const struct line_sections *sections;
 	struct line_table *table;
-	bool is_64bit; /* the 64-bit format of DWARF, which any machine may use */
+	bool is_64bit; /* DWARF's 64-bit format, which any machine may use */
 };
 
 static uint64_t read_offset(const struct reader *r, struct bytes *b)
@@ -49,7 +51,10 @@ static const char *text_at(struct bytes section, uint64_t offset)
 	return bytes_cstr(&section);
 }
 
-/* NULL for a form that is no text. Fails for unknown forms, whose size is unknown. */
+/*
+ * Reads a string; NULL for a form that is no string. Fails for unknown forms, whose size is
+ * unknown.
+ */
 static const char *read_text(const struct reader *r, uint64_t form, struct bytes *b)
 {
 	switch (form) {
@@ -132,7 +137,7 @@ static struct line_file read_entry(const struct reader *r, const struct formats 
 	return file;
 }
 
-/* From DWARF 5 on, the table itself describes the format of its directories and files. */
+/* Since DWARF 5, the table itself describes the format of its directories and files. */
 static void read_lists(const struct reader *r, struct bytes *b)
 {
 	struct formats formats;
@@ -187,7 +192,7 @@ static bool read_fields(struct line_header *h, const struct reader *r, unsigned 
 	return !b->failed;
 }
 
-/* Fills in the header and the table's directories and files. False: the table is unusable. */
+/* Reads the header and the table's directories and files. False if the table is unusable. */
 static bool line_header_read(struct line_header *h, const struct line_sections *sections,
 			     uint64_t offset, struct line_table *t, struct step_budget *budget)
 {
@@ -253,7 +258,7 @@ static void add_row(struct machine *m)
 		return;
 	}
 	last = &vec_last(&m->table->rows);
-	/* The last of several rows for one address holds from there on. */
+	/* The last of several rows for one address is valid from there on. */
 	if (row.addr == last->addr) {
 		*last = row;
 	} else if (row.addr < last->addr || row.line != last->line || row.file != last->file) {
@@ -267,7 +272,7 @@ struct numbered_row {
 	size_t number;
 };
 
-/* Stable: the last of equal addresses has to stay the last. */
+/* Stable: the last of equal addresses must stay the last. */
 static int compare_rows(const void *a, const void *b)
 {
 	const struct numbered_row *x = a, *y = b;
@@ -277,7 +282,7 @@ static int compare_rows(const void *a, const void *b)
 	return x->number < y->number ? -1 : 1;
 }
 
-/* No compiler needs this, but the format allows it in some versions. */
+/* Sorts rows: no compiler needs this, but the format allows it in some versions. */
 static void sort_rows(struct line_row *rows, size_t count)
 {
 	struct numbered_row *numbered = xreallocarray(NULL, count, sizeof(*numbered));

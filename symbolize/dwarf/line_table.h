@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The line table of one unit: DWARF 2 to 5, "Line Number Information". Leaves out rows that repeat
- * the one before. The sections are untrusted; damage ends the table early.
+ * the previous one. The sections are untrusted; damage ends the table early.
  */
 #ifndef PROF_SYMBOLIZE_DWARF_LINE_TABLE_H
 #define PROF_SYMBOLIZE_DWARF_LINE_TABLE_H
@@ -26,11 +26,11 @@ struct line_sequence {
 	uint32_t first_row, row_count;
 };
 
-/* The sections own the texts. */
+/* Strings belong to the sections. */
 struct line_file {
 	const char *name; /* NULL: no file with this number */
 	uint64_t dir; /* index into dirs */
-	const char *path; /* for the user of the table; initially NULL */
+	const char *path; /* for use by the caller; initially NULL */
 };
 
 /* A zeroed struct is empty. */

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Steps (entries, ranges, lines) that are left; at first a multiple of the size of the file. */
+/* Remaining steps (entries, ranges, lines); initially a multiple of the size of the file. */
 struct step_budget {
 	uint64_t left;
 };

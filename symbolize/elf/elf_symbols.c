@@ -14,7 +14,7 @@
 #include "symbolize/elf/symbol_table.h"
 #include "symbolize/symbolizer.h"
 
-/* Names are searched for a version only up to this length. */
+/* Maximum length of names in which a version is searched. */
 #define MAX_NAME 16384
 
 struct symtab {
@@ -48,7 +48,7 @@ static int symtab_open(struct symbolizer **out, const struct symbolizer_input *i
 	return 0;
 }
 
-/* "memcpy@@GLIBC_2.14" → "memcpy". */
+/* Strips the version: "memcpy@@GLIBC_2.14" → "memcpy". */
 static const char *plain_name(struct symtab *t, const char *name)
 {
 	const char *version = memchr(name, '@', strnlen(name, MAX_NAME));
@@ -95,7 +95,7 @@ static void name_stub(struct symtab *t, uint64_t rva, struct answer *answer)
 
 static void name_symbol(struct symtab *t, const struct binary_symbol *symbol, struct answer *answer)
 {
-	/* Addresses ascend: those of one symbol mostly come in a row. */
+	/* Addresses ascend, so those of one symbol are mostly adjacent. */
 	if (symbol != t->last)
 		t->last_name = plain_name(t, symbol->name);
 	t->last = symbol;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names functions "fun_<hex>" that are known only from CFI. A program's entry gets the name that
- * linkers expect.
+ * Gives functions known only from CFI the name fun_<hex>. A program's entry point gets the name
+ * that linkers expect.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names, files, lines and inlined calls of Go programs that have neither DWARF nor a symbol table,
- * from the table of functions that Go's runtime needs itself.
+ * Names, files, lines and inlined calls of Go programs without DWARF and symbol table, from the
+ * table of functions that Go's runtime itself needs.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "symbolize/arena.h"
 #include "symbolize/symbolizer.h"
 
-/* Limit for nested inlined calls. */
+/* Maximum nesting of inlined calls. */
 #define MAX_DEPTH 64
 
 struct go_names {
@@ -58,7 +58,7 @@ static int go_names_open(struct symbolizer **out, const struct symbolizer_input 
 	return 0;
 }
 
-/* Reads an inlined call of a function. False: unreadable. */
+/* Reads an inlined call of a function. False if unreadable. */
 static bool read_call(const struct go_names *n, const struct pclntab_function *function,
 		      int32_t number, struct pclntab_call *call)
 {
@@ -89,7 +89,7 @@ static struct location location_at(const struct go_names *n,
 	};
 }
 
-/* Fills in the calls around an offset in the function, innermost first. Returns their number. */
+/* Stores the calls around an offset in the function, innermost first. Returns their number. */
 static size_t find_chain(const struct go_names *n, const struct pclntab_function *function,
 			 uint64_t offset, struct location chain[MAX_DEPTH])
 {

@@ -15,7 +15,7 @@ void shared_fdes_release(struct shared_fdes *s)
 	pthread_mutex_destroy(&s->lock);
 }
 
-/* With the lock held. */
+/* Call with the lock held. */
 static void read_once(struct shared_fdes *s)
 {
 	struct error err = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions of a module by its call frame information, read once for all workers. */
+/* The functions of a module according to its call frame information, read once for all workers. */
 #ifndef PROF_SYMBOLIZE_ELF_SHARED_FDES_H
 #define PROF_SYMBOLIZE_ELF_SHARED_FDES_H
 

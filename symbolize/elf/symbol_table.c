@@ -13,8 +13,9 @@
 
 /*
  * Selects the symbols that decide the names of some addresses, from tables that may have a million
- * rows. An address within symbols of known size is named by them and their aliases. Outside of
- * them, a label without a size may reach it from behind the last of them. Nothing else counts.
+ * rows. An address within symbols of known size is named by them and their aliases. Any other
+ * address may be named by a label without a size between it and the last such symbol before it.
+ * Nothing else counts.
  *
  * Tables are read twice: near_symbols_mark() finds the places, near_symbols_wants() selects all
  * symbols there. Both are members of a struct binary_symbol_filter, with this struct as context.
@@ -22,7 +23,7 @@
 
 #define NEAR_SYMBOLS_GRID 4096
 
-/* Addresses in order, and for each cell of a grid over them the first that is not before it. */
+/* Addresses in order, and for each cell of a grid over them the first one at or after its start. */
 struct near_addresses {
 	VEC(uint64_t) rows;
 	unsigned int shift; /* shift from an address to its cell */
@@ -38,10 +39,10 @@ struct near_symbols {
 	size_t label_count;
 };
 
-/* More labels than these are not marked. */
+/* Maximum number of labels to mark. */
 #define NEAR_SYMBOLS_LABELS 1024
 
-/* Sets shift and cells for rows that are in order. */
+/* Sets shift and cells for sorted rows. */
 static void draw_grid(struct near_addresses *a)
 {
 	uint64_t last = a->rows.count ? vec_last(&a->rows) : 0;
@@ -56,7 +57,7 @@ static void draw_grid(struct near_addresses *a)
 	}
 }
 
-/* Returns the number of the first address that is not before this one. */
+/* Returns the index of the first address at or after this one. */
 static size_t first_from(const struct near_addresses *a, uint64_t address)
 {
 	uint64_t cell = address >> a->shift;
@@ -76,7 +77,7 @@ static bool has(const struct near_addresses *a, uint64_t address)
 	return row < a->rows.count && a->rows.items[row] == address;
 }
 
-/* Puts the wanted addresses in order, once the caller has added them all to wanted.rows. */
+/* Sorts the wanted addresses, once the caller has added all of them to wanted.rows. */
 static void near_symbols_begin(struct near_symbols *n)
 {
 	vec_sort(&n->wanted.rows, u64_compare);
@@ -84,7 +85,7 @@ static void near_symbols_begin(struct near_symbols *n)
 	draw_grid(&n->wanted);
 }
 
-/* True for a label without a size, from where a wanted address may be reached. */
+/* True for a label without a size that may name a wanted address after it. */
 static bool near_symbols_mark(void *ctx, const struct binary_symbol *symbol)
 {
 	struct near_symbols *n = ctx;
@@ -103,7 +104,7 @@ static bool near_symbols_mark(void *ctx, const struct binary_symbol *symbol)
 	return !symbol->size && n->label_count++ < NEAR_SYMBOLS_LABELS;
 }
 
-/* Runs between the two passes. */
+/* Call between the two passes. */
 static void near_symbols_seal(struct near_symbols *n)
 {
 	uint64_t last = 0;
@@ -127,7 +128,7 @@ static bool near_symbols_wants(void *ctx, const struct binary_symbol *symbol)
 	return symbol->vaddr >= n->first_vaddr && has(&n->places, rva);
 }
 
-/* Returns true for a wanted address. */
+/* True for a wanted address. */
 static bool near_symbols_has(const struct near_symbols *n, uint64_t rva)
 {
 	return has(&n->wanted, rva);
@@ -141,9 +142,12 @@ static void near_symbols_release(struct near_symbols *n)
 	*n = (struct near_symbols){0};
 }
 
-/* Only this much of a name counts when two symbols of one place are compared. */
+/* Number of bytes of a name that count when two symbols of one place are compared. */
 #define COMPARED_NAME 256
-/* Above this number of addresses all symbols are read at once, as a selection takes two passes. */
+/*
+ * Above this number of addresses all symbols are read at once, because a selection takes two
+ * passes.
+ */
 #define WANTED_MAX 60000
 
 struct sorted_symbols {
@@ -159,9 +163,9 @@ struct symbol_table {
 	uint64_t stubs_start, stubs_end; /* vaddr range that contains all stubs */
 	pthread_mutex_t lock; /* guards the members below until they have been read */
 	bool has_all; /* accessed atomically */
-	struct sorted_symbols all; /* all symbols, read on first need */
+	struct sorted_symbols all; /* all symbols, read on first use */
 	bool has_stubs;
-	struct binary_stubs stubs; /* read on first need */
+	struct binary_stubs stubs; /* read on first use */
 };
 
 DEFINE_CLEANUP(struct symbol_table *, symbol_table_free)
@@ -226,7 +230,10 @@ static void collect(const struct binary *b, const struct binary_symbol_filter *f
 	symbols->rows.count = kept;
 }
 
-/* Chooses the best symbol of a place; it takes a missing size from the next best that has one. */
+/*
+ * Chooses the best symbol of a place. A missing size is taken from the next best one that has a
+ * size.
+ */
 static struct binary_symbol choose(const struct binary_symbols *symbols,
 				   const struct radix_row *order, size_t count)
 {
@@ -269,8 +276,8 @@ static void sort(struct binary_symbols *symbols)
 }
 
 /*
- * Drops labels without a size inside functions; other symbols without a size reach to the next one.
- * Symbols are sorted and without aliases.
+ * Drops labels without a size inside functions; extends other symbols without a size to the next
+ * one. Symbols are sorted and without aliases.
  */
 static void settle_sizes(struct binary_symbols *symbols)
 {
@@ -302,7 +309,7 @@ static void build_segments(struct sorted_symbols *s)
 {
 	struct segments_builder builder = {.out = &s->segments};
 
-	/* Padding follows most functions: a segment for each. */
+	/* Padding follows most functions, and needs a segment of its own. */
 	vec_reserve(&s->segments.rows, 2 * s->symbols.rows.count);
 	for (size_t i = 0; i < s->symbols.rows.count; i++) {
 		const struct binary_symbol *symbol = &s->symbols.rows.items[i];
@@ -351,7 +358,7 @@ static void collect_wanted(struct symbol_table *t,
 	}
 }
 
-/* Returns true if a symbol begins at the address. */
+/* True if a symbol begins at the address. */
 static bool begins(const struct binary_symbols *sorted, uint64_t rva)
 {
 	size_t row = vec_count_front(&sorted->rows, it, it->vaddr < rva);
@@ -368,7 +375,7 @@ static bool is_reached(uint64_t rva, uint64_t from, const struct binary_symbols 
 	return false;
 }
 
-/* True if the symbols that are near decide the names of all wanted addresses. */
+/* True if the selected symbols decide the names of all wanted addresses. */
 static bool is_decided(const struct symbol_table *t, const struct binary_symbols *labels)
 {
 	const struct near_symbols *n = &t->wanted;
@@ -387,7 +394,7 @@ static bool is_decided(const struct symbol_table *t, const struct binary_symbols
 	return t->near.symbols.rows.count && n->label_count <= NEAR_SYMBOLS_LABELS;
 }
 
-/* True if there are any. */
+/* Returns true if there are any stubs. */
 static bool find_stubs(struct symbol_table *t)
 {
 	pthread_mutex_lock(&t->lock);
@@ -410,7 +417,8 @@ const struct binary_stub *symbol_table_find_stub(struct symbol_table *t, uint64_
 	size_t low;
 
 	/*
-	 * Stubs cost reading all relocations, which an address between two functions is not worth.
+	 * Finding stubs requires reading all relocations, which is not worthwhile for an address
+	 * between two functions.
 	 */
 	if (vaddr < t->stubs_start || vaddr >= t->stubs_end || !find_stubs(t))
 		return NULL;

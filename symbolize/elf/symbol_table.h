@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The symbols of a module, from its own and a separate file, and linkers' stubs. Symbols around
- * expected addresses are read first, all once another address is looked up. One table serves all
- * workers: all functions except those that make and free it are thread-safe.
+ * The symbols of a module, from its own and a separate file, and linkers' stubs. Reads symbols
+ * around expected addresses first, and all symbols once any other address is looked up. One table
+ * serves all workers: all functions except those that make and free it are thread-safe.
  */
 #ifndef PROF_SYMBOLIZE_ELF_SYMBOL_TABLE_H
 #define PROF_SYMBOLIZE_ELF_SYMBOL_TABLE_H
@@ -14,14 +14,14 @@ struct symbol_table;
 
 struct symbol_table_input {
 	int own, separate; /* descriptors, borrowed while the table exists; -1: no such file */
-	/* Expected addresses, ascending; others cost more. May be none. */
+	/* expected addresses, ascending; others are slower; may be empty */
 	const uint64_t *rvas;
 	size_t rva_count;
 };
 
 /*
- * Returns -ENOENT if there is neither a symbol nor a stub, or -ENOEXEC if the reason is damage in
- * the module's own file.
+ * Returns -ENOENT if there is neither a symbol nor a stub, or -ENOEXEC if that is because the
+ * module's own file is damaged.
  */
 int symbol_table_new(struct symbol_table **out, const struct symbol_table_input *input,
 		     struct error *err);
@@ -29,11 +29,11 @@ int symbol_table_new(struct symbol_table **out, const struct symbol_table_input 
 void symbol_table_free(struct symbol_table *t);
 
 /*
- * Finds the innermost symbol around the address, the best name among aliases. Its vaddr is an RVA,
- * and its size is final. NULL: none.
+ * Finds the innermost symbol around the address, with the best name among aliases; NULL if there is
+ * none. Its vaddr is an RVA, and its size is final.
  */
 const struct binary_symbol *symbol_table_find(struct symbol_table *t, uint64_t rva);
-/* Finds the stub around the address, with vaddrs as in the file; NULL: none. */
+/* Finds the stub around the address, with vaddrs as in the file; NULL if there is none. */
 const struct binary_stub *symbol_table_find_stub(struct symbol_table *t, uint64_t rva);
 /*
  * Returns the vaddr to which RVAs are relative in the module's own file; 0 if the file is not

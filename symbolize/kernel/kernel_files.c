@@ -12,7 +12,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 
-/* Distributions have some 4,000 modules, in some 600 folders. */
+/* Maximum size of a list; distributions have some 4,000 modules, in some 600 folders. */
 #define MAX_LIST_BYTES ((size_t)16 << 20)
 #define MAX_DEPTH 12
 #define MAX_ENTRIES 200000
@@ -35,7 +35,8 @@ static void add(struct listing *l, char *path)
 }
 
 /*
- * Matches a file name with the module's, "-" and "_" being equal; returns its length up to ".ko".
+ * Matches a file name with the module's, treating "-" and "_" as equal; returns its length up to
+ * ".ko".
  */
 static size_t match_module(const struct listing *l, const char *file, const char *end)
 {
@@ -51,8 +52,8 @@ static size_t match_module(const struct listing *l, const char *file, const char
 }
 
 /*
- * Finds "kernel/fs/ext4/ext4.ko.xz: …" in the list, as "kernel/fs/ext4/ext4.ko"; NULL: no such
- * line.
+ * Finds "kernel/fs/ext4/ext4.ko.xz: …" in the list, and returns "kernel/fs/ext4/ext4.ko"; NULL if
+ * there is no such line.
  */
 static char *find_in_list(const struct listing *l, const char *list)
 {
@@ -99,7 +100,7 @@ static void walk_entry(struct walk *w, int folder, const struct dirent *entry, c
 	}
 }
 
-/* Does not follow links: they lead to whole source trees. */
+/* Does not follow links, which lead to whole source trees. */
 static void walk_folder(struct walk *w, int parent, const char *name, const char *path,
 			unsigned int depth)
 {
@@ -124,7 +125,7 @@ static char *find_below(const struct listing *l, const char *dir)
 	return w.found;
 }
 
-/* Searches a folder that may be the root into which a package was unpacked. */
+/* Searches a folder into which a package may have been unpacked. */
 static char *find_in_dir(const struct listing *l, const char *dir)
 {
 	_cleanup_free_ char *installed = xasprintf("%s" DEBUG_SYSTEM_DIR, dir);
@@ -155,7 +156,10 @@ static char *find_module(const struct listing *l)
 	return found;
 }
 
-/* Adds the file that distributions split off: at the module's path below another root. */
+/*
+ * Adds the file with the debug information that distributions split off: at the module's path below
+ * another root.
+ */
 static void add_split_off(struct listing *l, const char *dir, const char *module)
 {
 	if (!module)
@@ -164,7 +168,7 @@ static void add_split_off(struct listing *l, const char *dir, const char *module
 	add(l, xasprintf("%s/lib/modules/%s/%s", dir, l->release, module));
 }
 
-/* Adds a file by name alone: modules that users build are loaded from anywhere. */
+/* Adds a file by name alone: modules built by users are loaded from anywhere. */
 static void add_by_name(struct listing *l, const char *dir, const char *file)
 {
 	add(l, xasprintf("%s/%s.debug", dir, file));
@@ -218,7 +222,7 @@ static void list_image(struct listing *l)
 		add(l, xasprintf(places[i], l->release));
 }
 
-/* "[ext4]" */
+/* Parses "[ext4]". */
 static bool take_name(struct listing *l, const char *name)
 {
 	size_t size = name && name[0] == '[' ? strcspn(name + 1, "]/") : 0;

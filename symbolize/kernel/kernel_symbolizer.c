@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names the kernel's code by its recorded name, else by the table. */
+/* Names the kernel's code by its recorded name, or else by the table. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "symbolize/kernel/kernel_table.h"
 #include "symbolize/symbolizer.h"
 
-/* Size of "bpf_prog_" and the tag: names equal so far belong to one program. */
+/* Size of "bpf_prog_" and the tag: names with the same beginning belong to one program. */
 #define CODE_NAME_SIZE 25
 #define PAGE_SIZE 4096
 
@@ -17,14 +17,14 @@ struct kernel_symbolizer {
 	const struct kernel_table *table; /* NULL: only names from the module itself are known */
 	const struct module *module; /* NULL: no module */
 	uint64_t load_addr;
-	/* Name, when recorded, of code that the kernel generated. */
+	/* Recorded name of code that the kernel generated. */
 	const char *own_name;
 	const char *module_name; /* "[ext4]"; set only for a loaded module */
 };
 
 /*
- * Returns true if the table has a module at its recorded place. Modules begin on a page of their
- * own, with code. A module that lookup_files() found running has its present place; of others, only
+ * True if the table has the module at its recorded address. Modules begin on a page of their own,
+ * with code. A module that lookup_files() found loaded has its present address; for others, only
  * the list has one.
  */
 static bool has_module(const struct kernel_table *table, const struct module *module,
@@ -61,7 +61,7 @@ static int kernel_open(struct symbolizer **out, const struct symbolizer_input *i
 	return 0;
 }
 
-/* Finds the name from the time of recording. */
+/* Finds the name recorded with the code. */
 static bool find_own_symbol(const struct kernel_symbolizer *n, uint64_t rva,
 			    struct kernel_symbol *symbol)
 {
@@ -78,8 +78,8 @@ static bool find_own_symbol(const struct kernel_symbolizer *n, uint64_t rva,
 }
 
 /*
- * Outside modules, a list names only the kernel itself: its modules and generated code are those of
- * the list's time. Generated code with a recorded name can be compared.
+ * Outside of modules, a list is only valid for the kernel itself: its modules and generated code
+ * are from the time of the list. Generated code with a recorded name can be compared.
  */
 static bool is_of_module(const struct kernel_symbolizer *n, const char *name)
 {
@@ -88,7 +88,7 @@ static bool is_of_module(const struct kernel_symbolizer *n, const char *name)
 	return !name || n->own_name || !n->table->is_list;
 }
 
-/* Finds the name in the list, which may have other code there. */
+/* Finds the name in the list, which may be about other code at that address. */
 static bool find_symbol(const struct kernel_symbolizer *n, uint64_t rva,
 			struct kernel_symbol *symbol)
 {

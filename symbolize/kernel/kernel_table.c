@@ -10,14 +10,14 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 
-/* Ten times the list of a kernel with everything built in. */
+/* Maximum size, ten times the list of a kernel with everything built in. */
 #define MAX_TEXT ((size_t)128 << 20)
-/* The kernel's own limit is 512. */
+/* Maximum length; the kernel's own limit is 512. */
 #define MAX_NAME 4096
 
 DEFINE_CLEANUP(struct kernel_table *, kernel_table_free)
 
-/* "ffffffff81000000 T _text" or "ffffffffc0000000 t name\t[module]", terminated in place. */
+/* Parses "ffffffff81000000 T _text" or "ffffffffc0000000 t name\t[module]", terminated in place. */
 static void parse_line(struct kernel_table *t, char *line, char *end)
 {
 	const char *at = line;
@@ -46,7 +46,7 @@ static void parse(struct kernel_table *t)
 	for (char *line = t->text.text; line < end;) {
 		char *line_end = memchr(line, '\n', (size_t)(end - line));
 
-		/* The text may be cut off in a name at its end. */
+		/* The text may end in the middle of a name. */
 		if (!line_end)
 			break;
 		parse_line(t, line, line_end);
@@ -60,7 +60,7 @@ int kallsyms_read(struct kernel_table **out, int fd, struct error *err)
 	struct strbuf *text = &t->text;
 
 	t->is_list = true;
-	/* The kernel's list has no size before it is read; it has 5 to 10 MB. */
+	/* The kernel's list reports no size before it is read; it has 5 to 10 MB. */
 	text->capacity = (size_t)4 << 20;
 	text->text = xmalloc(text->capacity);
 	while (text->size < MAX_TEXT) {
@@ -119,7 +119,7 @@ void kernel_table_add(struct kernel_table *t, uint64_t start, uint64_t size, con
 	vec_push(&t->rows, row);
 }
 
-/* True for names of places instead of functions, or of functions with a better known name. */
+/* True for names of positions other than functions, and of functions with a better known name. */
 static bool is_second_choice(const char *name)
 {
 	return text_starts_with(name, "__pfx_") || text_starts_with(name, "__ia32_") ||
@@ -128,8 +128,8 @@ static bool is_second_choice(const char *name)
 }
 
 /*
- * Compares how well two symbols of one place name it; negative: x is better. Among equals the one
- * listed first wins, as in the kernel's own search, so that both give a place the same name.
+ * Compares how well two symbols of one address name it; negative: x is better. Among equals the
+ * first one listed wins, as in the kernel's own lookup, so that both choose the same name.
  */
 static int compare_worth(const struct kernel_table *t, const struct kernel_table_row *x,
 			 const struct kernel_table_row *y)
@@ -153,7 +153,9 @@ static int compare(const void *a, const void *b)
 	return x->name < y->name ? -1 : x->name > y->name;
 }
 
-/* The kernel lists its own symbols in order; only modules and what follows them are unsorted. */
+/*
+ * The kernel lists its own symbols in order; only modules and everything after them are unsorted.
+ */
 static void sort(struct kernel_table *t)
 {
 	struct kernel_table_row *rows = t->rows.items, *lowest;
@@ -187,7 +189,7 @@ static void drop_aliases(struct kernel_table *t)
 	t->rows.count = kept;
 }
 
-/* A data symbol ends the function before it, too. */
+/* Sets the ends of functions. A data symbol ends the preceding function, too. */
 static void find_ends(struct kernel_table *t)
 {
 	struct kernel_table_row *rows = t->rows.items;

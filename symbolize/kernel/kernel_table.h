@@ -14,7 +14,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
 
-/* Larger than any function: an address further off belongs to code without a symbol. */
+/* Larger than any function: an address farther from its symbol belongs to code without a symbol. */
 #define KERNEL_FUNC_SIZE_MAX (1u << 20)
 
 struct kernel_table_row {
@@ -30,7 +30,7 @@ struct kernel_table {
 	struct strbuf text;
 	VEC(struct kernel_table_row) rows; /* once sealed: sorted by address, without duplicates */
 	/*
-	 * A complete list from another time, not queries for recorded addresses: modules and
+	 * A complete list from another time, not lookups of recorded addresses: modules and
 	 * generated code may have been elsewhere then.
 	 */
 	bool is_list;
@@ -45,24 +45,27 @@ struct kernel_symbol {
 struct kernel_table *kernel_table_new(void);
 /* Accepts NULL. */
 void kernel_table_free(struct kernel_table *t);
-/* Copies the texts; `name` need not be terminated, `module` is NULL for the image. */
+/* Copies the strings; `name` need not be terminated, `module` is NULL for the image. */
 void kernel_table_add(struct kernel_table *t, uint64_t start, uint64_t size, const char *name,
 		      size_t name_size, const char *module);
 /*
- * Sorts the rows and keeps the best known name of each place. Functions of unknown size reach to
- * the next symbol. Call it after the last addition and before the first search.
+ * Sorts the rows and keeps the best known name of each address. Functions of unknown size extend to
+ * the next symbol. Call after the last addition and before the first search.
  */
 void kernel_table_seal(struct kernel_table *t);
-/* Finds the code symbol that covers the address; false if none is near enough. */
+/* Finds the code symbol that covers the address; false if there is none near enough. */
 bool kernel_table_find(const struct kernel_table *t, uint64_t addr, struct kernel_symbol *symbol);
-/* Returns the address of the first code symbol of a module, such as "[ext4]"; UINT64_MAX: none. */
+/*
+ * Returns the address of the first code symbol of a module, such as "[ext4]"; UINT64_MAX if there
+ * is none.
+ */
 uint64_t kernel_table_module_start(const struct kernel_table *t, const char *module);
 
 /* The kernel's own list of all its symbols, as text. */
 
 /*
- * Reads all of /proc/kallsyms, or a copy of it, from the start of fd (borrowed). -ENOENT if the
- * kernel hides its addresses, which are all 0 then.
+ * Reads all of /proc/kallsyms, or a copy of it, from the start of fd (borrowed). Returns -ENOENT if
+ * the kernel hides its addresses, which are then all 0.
  */
 int kallsyms_read(struct kernel_table **out, int fd, struct error *err);
 

@@ -9,12 +9,12 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 
-/* Distances from themselves to the instruction, to where it jumps, and to the key. */
+/* An entry: distances from its fields to the instruction, to the jump's target, and to the key. */
 #define ENTRY_SIZE 16
 #define ENTRY_ALIGN 8
 /* Shorter runs could occur by chance. */
 #define RUN_MIN 8
-/* The target is in the same function, whose cold part is far away. */
+/* Maximum distance: the target is in the same function, whose cold part is far away. */
 #define DISTANCE_MAX ((int64_t)64 << 20)
 #define INSTRUCTION_MAX 5
 
@@ -43,7 +43,7 @@ static bool is_code(const struct search *s, uint64_t vaddr)
 	return segment && segment->executable;
 }
 
-/* Returns the size of a jump, or of a no-operation in its place; 0: it is neither. */
+/* Returns the size of a jump or of a no-operation in its place; 0 if it is neither. */
 static uint32_t instruction_size(uint16_t machine, const uint8_t *code)
 {
 	static const uint8_t nop5[] = {0x0f, 0x1f, 0x44, 0x00, 0x00}, nop2[] = {0x66, 0x90};
@@ -121,22 +121,22 @@ void jump_table_release(struct jump_table *t)
 }
 
 #define SECTION_MAX ((size_t)16 << 20)
-/* No alternative is longer than this. */
+/* Maximum size of an alternative. */
 #define PLACE_MAX 255
 
 static const char alternative[] = "alternative, by CPU";
 
-/* Sections of distances from each entry to an instruction. */
+/* Sections that contain, per entry, the distance to an instruction. */
 static const struct {
 	const char *section, *how;
-	uint32_t size; /* bytes that change; 1 means the instruction that begins there */
+	uint32_t size; /* number of bytes that change; 1 means the instruction that begins there */
 } tables[] = {
 	{".retpoline_sites", "retpoline", 1},
 	{".return_sites", "return thunk", 1},
 	{".smp_locks", "lock prefix, on one CPU", 1},
 };
 
-/* Functions whose calls are replaced, by the beginnings of their names. */
+/* Functions whose calls are replaced, by prefix of their names. */
 static const struct {
 	const char *name, *how;
 } callees[] = {
@@ -180,7 +180,7 @@ static void read_table(struct reading *r, const char *section, const char *how, 
 
 /*
  * Reads entries. Each begins with the distance to its instruction; kernel versions differ in the
- * members between that and the length of the code. Counts plausible entries.
+ * fields between it and the length of the code. Counts plausible entries.
  */
 static size_t read_alternatives(struct reading *r, const uint8_t *data, size_t size, uint64_t vaddr,
 				size_t stride, size_t length_at)
@@ -289,7 +289,7 @@ const char *patched_code_find(const struct patched_code *p, uint64_t rva, uint32
 		if (text_starts_with(callee, callees[i].name))
 			return callees[i].how;
 	}
-	/* The first place that may reach the instruction. */
+	/* Find the first place that may reach the instruction. */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Places of a vmlinux that the kernel changes when it starts, or while it runs. */
+/* Places in a vmlinux that the kernel changes at boot or while it runs. */
 #ifndef PROF_SYMBOLIZE_KERNEL_PATCHED_CODE_H
 #define PROF_SYMBOLIZE_KERNEL_PATCHED_CODE_H
 
@@ -9,7 +9,7 @@
 #include "lib/base/vec.h"
 #include "lib/code/binary/binary.h"
 
-/* The kernel's table of static keys: jumps and no-operations that become each other. */
+/* The kernel's table of static keys: jumps and no-operations that replace each other. */
 
 struct jump_place {
 	uint64_t vaddr;
@@ -43,8 +43,8 @@ struct patched_code {
 void patched_code_read(struct patched_code *p, int fd);
 void patched_code_release(struct patched_code *p);
 /*
- * Returns how the instruction at `rva` is changed, NULL if not recorded in the file. `callee`: name
- * of the function that it calls or jumps to; NULL: none.
+ * Returns the kernel's change to the instruction at `rva`; NULL if the file records none. `callee`:
+ * name of the function that it calls or jumps to; NULL: none.
  */
 const char *patched_code_find(const struct patched_code *p, uint64_t rva, uint32_t size,
 			      const char *callee);

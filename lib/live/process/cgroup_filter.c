@@ -20,7 +20,7 @@
 
 #define DEPTH_MAX 32
 #define TEXT_MAX (4u << 20)
-/* A shorter part of a container's id is taken for a name. */
+/* Shorter prefixes of a container's id are taken for names. */
 #define ID_MIN 4
 #define PID_MAX 0x7fffffff
 
@@ -33,7 +33,7 @@ bool cgroup_is_unit(const char *name, const char *unit)
 	return !name[size] || (!strchr(unit, '.') && strcmp(name + size, ".service") == 0);
 }
 
-/* True if the rest of the name, before ".scope", fits. */
+/* True if the rest of the name, before ".scope", matches. */
 static bool is_id(const char *rest, const char *id)
 {
 	size_t size = strlen(id), hex = strspn(id, "0123456789abcdef");
@@ -42,7 +42,7 @@ static bool is_id(const char *rest, const char *id)
 		return false;
 	if (!rest[size] || strcmp(rest + size, ".scope") == 0)
 		return true;
-	/* The beginning of an id, which is made of such digits alone. */
+	/* A prefix of an id consists of hexadecimal digits alone. */
 	return size >= ID_MIN && hex == size &&
 	       strspn(rest, "0123456789abcdef") >= strcspn(rest, ".") && strlen(rest) >= 32;
 }
@@ -74,7 +74,7 @@ struct search {
 
 typedef bool folder_fn(void *ctx, int fd, const char *path, const char *name);
 
-/* Calls fn for the folder and those below, as long as fn is true for what is above. */
+/* Calls fn for the folder and everything below; if fn is false for a folder, skips those in it. */
 static void walk(int at, const char *path, const char *name, unsigned int depth, folder_fn *fn,
 		 void *ctx)
 {
@@ -203,7 +203,7 @@ void cgroup_processes(const char *folder, void (*fn)(void *ctx, pid_t pid), void
 	walk(AT_FDCWD, folder, "", 0, list_processes, &l);
 }
 
-/* Mount options that are neither controllers nor the name of a hierarchy. */
+/* Mount options that are neither controllers nor a hierarchy's name. */
 static bool is_controller(const char *option)
 {
 	static const char *const others[] = {"rw",
@@ -222,7 +222,7 @@ static bool is_controller(const char *option)
 	return *option;
 }
 
-/* One line of mountinfo; see proc_pid_mountinfo(5). */
+/* A line of mountinfo, see proc_pid_mountinfo(5). */
 struct mount {
 	unsigned int major, minor;
 	char *root, *point, *type, *options;
@@ -320,8 +320,8 @@ char *cgroup2_mount_of(const char *text)
 }
 
 /*
- * Returns the mount point of the nth hierarchy of version 1 that has controllers; NULL: there are
- * no more. The caller frees.
+ * Returns the mount point of the nth version 1 hierarchy that has controllers, which the caller
+ * frees; NULL if there are no more.
  */
 static char *cgroup1_mount_of(const char *text, size_t nth)
 {

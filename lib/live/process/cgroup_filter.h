@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Control groups, version 1 and 2, identified as the kernel identifies them. */
+/* Control groups of version 1 and 2, identified like the kernel identifies them. */
 #ifndef PROF_LIB_LIVE_PROCESS_CGROUP_FILTER_H
 #define PROF_LIB_LIVE_PROCESS_CGROUP_FILTER_H
 
@@ -18,26 +18,26 @@ typedef bool cgroup_match_fn(const char *name, const char *wanted);
 /* True for the group of this systemd unit, "nginx.service" or "nginx". */
 bool cgroup_is_unit(const char *name, const char *unit);
 /*
- * Is it the group of the container with this id, id prefix or name? Supports the names that Docker,
- * Podman, CRI-O, containerd, LXC and systemd give.
+ * True for the group of the container with this id, id prefix or name. Supports the names given by
+ * Docker, Podman, CRI-O, containerd, LXC and systemd.
  */
 bool cgroup_is_container(const char *name, const char *id);
 
 /*
  * Searches the mounted hierarchies, version 2 first, for the uppermost group that matches, and
- * returns its folder, which the caller frees. NULL with err: -ENOENT without a match, -EINVAL for
- * several; `what` names the option in messages.
+ * returns its folder, which the caller frees. Returns NULL with -ENOENT in err without a match,
+ * -EINVAL for several; `what` names the option in messages.
  */
 char *cgroup_search(const char *what, const char *wanted, cgroup_match_fn *match,
 		    struct error *err);
 
 /*
- * Calls fn for each folder of the hierarchy of version 2, or of the first one of version 1. `path`
- * begins below the mount point. False: skip its subfolders.
+ * Calls fn for each folder of the version 2 hierarchy, or of the first one of version 1. `path`
+ * begins below the mount point. If fn returns false, its subfolders are skipped.
  */
 void cgroup_folders(bool (*fn)(void *ctx, const char *path), void *ctx);
 
-/* Calls fn for each process in the group of that folder and below. */
+/* Calls fn for each process in that folder's group and in groups below. */
 void cgroup_processes(const char *folder, void (*fn)(void *ctx, pid_t pid), void *ctx);
 
 struct cgroup_id {
@@ -51,26 +51,29 @@ struct cgroup_id {
  */
 int cgroup_find(const char *path, struct cgroup_id *found, struct error *err);
 
-/* Returns the folder that such a path denotes; the caller frees. NULL with err. */
+/* Returns the folder that such a path denotes, which the caller frees; NULL with err on failure. */
 char *cgroup_folder(const char *path, struct error *err);
 
 /*
  * Returns the number of the hierarchy that has this controller, given the text of /proc/PID/cgroup;
- * 0 for none.
+ * 0 if none has it.
  */
 uint32_t cgroup_hierarchy_of(const char *text, const char *controller);
 /*
  * Returns the controllers ("cpu,cpuacct", or "name=systemd") of the cgroup file system on a device,
- * given the text of /proc/PID/mountinfo; NULL for none. The caller frees.
+ * given the text of /proc/PID/mountinfo; NULL if there is none. The caller frees it.
  */
 char *cgroup_controllers_of(const char *text, uint32_t major, uint32_t minor);
 /*
  * Returns the mount point of the version 1 hierarchy with this controller ("": of version 2), given
- * the same text; NULL for none. *root, unless NULL, is the group that it shows, as in
+ * the same text; NULL if there is none. *root, unless NULL, is the group visible there, as in
  * /proc/PID/cgroup. The caller frees both.
  */
 char *cgroup_mount_of(const char *text, const char *controller, char **root);
-/* Returns the mount point of version 2, given the same text; NULL for none. The caller frees. */
+/*
+ * Returns the mount point of version 2, given the same text; NULL if there is none. The caller
+ * frees it.
+ */
 char *cgroup2_mount_of(const char *text);
 
 #endif

@@ -12,7 +12,10 @@
 #define TEXT_MAX (4u << 20)
 #define STAT_MAX 4096
 #define GROUPS_MAX 256
-/* A group that ends suddenly was read so recently, or within the last 1/AGE_SHARE of its life. */
+/*
+ * Bounds the time since the last reading of a group that ends suddenly: this long, or the last
+ * 1/AGE_SHARE of its life.
+ */
 #define READ_MIN_NS 100000000ull
 #define READ_MAX_NS 5000000000ull
 #define AGE_SHARE 8
@@ -37,7 +40,7 @@ void cpu_hierarchy_release(struct cpu_hierarchy *h)
 	*h = (struct cpu_hierarchy){0};
 }
 
-/* Finds the path in a line of /proc/PID/cgroup, "4:cpu,cpuacct:/job", of the hierarchy. */
+/* Finds the hierarchy's path in a line of /proc/PID/cgroup, "4:cpu,cpuacct:/job". */
 static const char *path_of_line(const char *line, const char *end, const char *controller)
 {
 	const char *names = memchr(line, ':', (size_t)(end - line));
@@ -115,7 +118,7 @@ static void read_row(const struct cpu_limits *l, struct cpu_limit *row)
 
 	if (!read_counts(l, row, &now))
 		return;
-	/* Another group of that name counts from 0. */
+	/* Another group of the same name counts from 0. */
 	if (now.periods < last.periods || now.throttled < last.throttled ||
 	    now.throttled_ns < last.throttled_ns)
 		last = (struct cpu_limit_counts){0};

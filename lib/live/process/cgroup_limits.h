@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * CPU limits of the control groups of recorded processes, and of the groups above them: how often
- * the kernel held their threads back until the next period. Threads that are held back look like
- * threads that wait for a CPU. Works with version 2, and with the controller "cpu" of version 1.
+ * the kernel held their threads back until the next period. Such threads look as if they waited for
+ * a CPU. Works with version 2, and with the controller "cpu" of version 1.
  */
 #ifndef PROF_LIB_LIVE_PROCESS_CGROUP_LIMITS_H
 #define PROF_LIB_LIVE_PROCESS_CGROUP_LIMITS_H
@@ -23,7 +23,7 @@ void cpu_hierarchy_find(struct cpu_hierarchy *h);
 void cpu_hierarchy_release(struct cpu_hierarchy *h);
 /*
  * Returns the path of the group in the text of /proc/PID/cgroup, below the mount point, "" for the
- * one that it shows; NULL if it is not among those shown. The caller frees.
+ * group at the mount point; NULL if the group is not visible there. The caller frees it.
  */
 char *cpu_hierarchy_path(const struct cpu_hierarchy *h, const char *text);
 
@@ -49,11 +49,11 @@ struct cpu_limits {
 };
 
 void cpu_limits_release(struct cpu_limits *l);
-/* Adds the group of a process, given the text of its /proc/PID/cgroup, and those above. */
+/* Adds the group of a process, given the text of its /proc/PID/cgroup, and the groups above it. */
 void cpu_limits_add(struct cpu_limits *l, const char *text, uint64_t now);
-/* Forgets what was counted so far. */
+/* Resets all counts. */
 void cpu_limits_begin(struct cpu_limits *l);
-/* Reads the groups that are due. A group that is gone keeps its counts. */
+/* Reads the groups that are due. A group that has been removed keeps its counts. */
 void cpu_limits_read(struct cpu_limits *l, uint64_t now);
 void cpu_limits_read_all(struct cpu_limits *l);
 

@@ -13,12 +13,12 @@
 #include "lib/base/text.h"
 #include "lib/code/binary/objects.h"
 
-/* Limits of the kernel: interpreters of interpreters, and bytes of a first line. */
+/* Limits of the kernel: nested interpreters, and bytes of a first line. */
 #define SCRIPTS_MAX 5
 #define FIRST_LINE_MAX 256
 #define ORIGIN "$ORIGIN"
 
-/* Folders of libraries besides those that the program names; the loader's cache is not read. */
+/* Folders of libraries besides those named by the program; the loader's cache is not read. */
 #if defined(__x86_64__)
 #define TRIPLET "x86_64-linux-gnu"
 #else
@@ -26,7 +26,10 @@
 #endif
 #define LIBRARY_FOLDERS "/lib/" TRIPLET ":/usr/lib/" TRIPLET ":/lib64:/usr/lib64:/lib:/usr/lib"
 
-/* Opens a regular file only, as opening others may wait or act. Returns -1 for others. */
+/*
+ * Opens only regular files, because opening others may block or have effects. Returns -1 for
+ * others.
+ */
 static int open_file(const char *path)
 {
 	_cleanup_close_ int file = open(path, O_PATH | O_CLOEXEC);
@@ -39,7 +42,10 @@ static int open_file(const char *path)
 	return open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 }
 
-/* Returns the interpreter that the script's first line names, in `line`; NULL: it is no script. */
+/*
+ * Returns the interpreter named in the script's first line, which is stored in `line`; NULL if the
+ * file is no script.
+ */
 static const char *interpreter_of(int fd, char line[FIRST_LINE_MAX])
 {
 	ssize_t size = pread(fd, line, FIRST_LINE_MAX - 1, 0);
@@ -51,7 +57,7 @@ static const char *interpreter_of(int fd, char line[FIRST_LINE_MAX])
 	line[strcspn(line, "\n")] = '\0';
 	rest = line + 2;
 	word = strtok_r(NULL, " \t", &rest);
-	/* env looks a name up, and may have options. */
+	/* env looks up a name, and may have options. */
 	if (word && text_ends_with(word, "/env")) {
 		do {
 			word = strtok_r(NULL, " \t", &rest);
@@ -94,7 +100,7 @@ static bool find_origin(int fd, char origin[PATH_MAX])
 	return slash;
 }
 
-/* Opens the library in the first of the folders that has it. -1: none has. */
+/* Opens the library in the first of the folders that contains it. Returns -1 if none does. */
 static int open_library(const char *folders, const char *origin, const char *name)
 {
 	char path[PATH_MAX];

@@ -19,7 +19,10 @@
 
 #define ENVIRONMENT_MAX (256u << 10)
 
-/* Opens the environment. -1: it is gone, or not its user's, as that of a set-user-ID program. */
+/*
+ * Opens the environment. Returns -1 if the process is gone or its user may not read it, as for a
+ * set-user-ID program.
+ */
 static int open_environment(uint32_t pid)
 {
 	char path[64];
@@ -52,7 +55,7 @@ void resource_watch_send(struct resource_watch *w, uint32_t pid, uint64_t time,
 
 	if (fd >= 0)
 		environment = text_read_fd(fd, ENVIRONMENT_MAX, &size);
-	/* It is empty while the process ends, or begins. */
+	/* The environment is empty while the process begins or ends. */
 	if (!environment || !size)
 		return;
 	resource_parse_environment(&resource, environment, size);
@@ -80,7 +83,7 @@ static char *read_cgroup(const char *pid)
 	return text_read_file(path, CGROUP_MAX, NULL);
 }
 
-/* If only one version of control groups is in use, the paths of the other are all "/". */
+/* If only one version of control groups is in use, all paths of the other are "/". */
 static int rank_of(const char *line, const char *path, size_t size)
 {
 	if (cgroup_container_id(path, size))
@@ -142,7 +145,7 @@ void container_watch_release(struct container_watch *h)
 	cpu_limits_release(&h->limits);
 }
 
-/* Returns the name of the group's container, NULL if it is unknown. */
+/* Returns the name of the group's container; NULL if unknown. */
 static const char *find_name(const struct container_watch *h, const char *path, size_t size)
 {
 	const char *id = h->filter ? cgroup_container_id(path, size) : NULL;

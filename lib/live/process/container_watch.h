@@ -10,10 +10,7 @@
 #include "lib/live/process/cgroup_limits.h"
 #include "lib/live/process/module_registry.h"
 
-/*
- * Attributes that processes give themselves in their environments, see
- * lib/stream/process/resource.h.
- */
+/* Attributes that processes set in their environments, see lib/stream/process/resource.h. */
 
 struct resource_watch {
 	bool is_any_told; /* a resource was sent: from now on, processes without one are sent as
@@ -21,8 +18,8 @@ struct resource_watch {
 };
 
 /*
- * Sends a REC_RESOURCE for the process as it is now. A process that has ended, or whose user could
- * not read its environment, keeps its parent's.
+ * Sends a REC_RESOURCE for the process in its present state. A process that has ended, or whose
+ * user could not read its environment, keeps its parent's.
  */
 void resource_watch_send(struct resource_watch *w, uint32_t pid, uint64_t time,
 			 record_sink_fn *sink, void *ctx);
@@ -36,14 +33,14 @@ struct container_watch {
 	bool is_any_told; /* a container was sent: from now on the recorder's own is sent as well */
 };
 
-/* `filter` has names of containers; borrowed, NULL: none. */
+/* `filter` contains names of containers; borrowed; NULL: none. */
 void container_watch_init(struct container_watch *h, const struct filter *filter);
 void container_watch_release(struct container_watch *h);
 
 /*
- * Sends a REC_CONTAINER for the process as it is now, unless it shares the recorder's cgroup and
- * pid namespace. is_running: it started before the recording, so its ns_pid is in no fork record. A
- * process that has ended keeps the container of its parent.
+ * Sends a REC_CONTAINER for the process in its present state, unless it shares the recorder's
+ * cgroup and pid namespace. is_running: it started before the recording, so its ns_pid is in no
+ * fork record. A process that has ended keeps the container of its parent.
  */
 void container_watch_send(struct container_watch *h, uint32_t pid, bool is_running, uint64_t time,
 			  record_sink_fn *sink, void *ctx);
@@ -54,7 +51,7 @@ void container_watch_send(struct container_watch *h, uint32_t pid, bool is_runni
  * and is not terminated; *size may be 0.
  */
 const char *container_cgroup(const char *text, size_t *size);
-/* Returns the innermost pid in the text of /proc/PID/status if it lists several, else 0. */
+/* Returns the innermost pid in the text of /proc/PID/status if it lists several; else 0. */
 uint32_t container_ns_pid(const char *text);
 
 #endif

@@ -16,11 +16,11 @@
 #include "lib/live/process/process_root.h"
 #include "lib/stream/record/records.h"
 
-/* Longest text of a REC_EXEC once masked: "***" may replace each character. */
+/* Maximum size of a REC_EXEC's text once masked: "***" may replace each character. */
 #define TEXT_MAX (4 * EXEC_TEXT_MAX)
 #define ELLIPSIS "\xe2\x80\xa6"
 
-/* The last argument is visibly truncated. */
+/* Masks secrets, and shows that the last argument is truncated. */
 static void mask(struct strbuf *out, const char *list, size_t size, bool is_cut)
 {
 	secrets_mask(out, list, size, is_cut);
@@ -61,7 +61,7 @@ void exec_arguments_send(const struct rec_exec *exec, record_sink_fn *sink, void
 	send(&exec->rec, &folder, &arguments, sink, ctx);
 }
 
-/* Appends the arguments in /proc. False if none. */
+/* Appends the arguments in /proc. False if there are none. */
 static bool read_arguments(uint32_t pid, struct strbuf *arguments, bool *is_cut)
 {
 	char path[64];
@@ -75,7 +75,7 @@ static bool read_arguments(uint32_t pid, struct strbuf *arguments, bool *is_cut)
 	*is_cut = size > EXEC_TEXT_MAX;
 	if (*is_cut)
 		size = EXEC_TEXT_MAX;
-	/* Programs that replace their arguments by a title leave zeros after it. */
+	/* A program that replaces its arguments by a title leaves zeros after it. */
 	while (!*is_cut && size > 1 && !list[size - 1] && !list[size - 2])
 		size--;
 	if (size == 1 && !list[0])

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Arguments of executed programs, as records with secrets masked: they may leave the recorder. */
+/*
+ * Sends arguments of executed programs, with secrets masked because the records may leave the
+ * recorder.
+ */
 #ifndef PROF_LIB_LIVE_PROCESS_EXEC_ARGUMENTS_H
 #define PROF_LIB_LIVE_PROCESS_EXEC_ARGUMENTS_H
 
@@ -11,11 +14,11 @@
 
 /* Sends the REC_ARGUMENTS for a valid REC_EXEC. */
 void exec_arguments_send(const struct rec_exec *exec, record_sink_fn *sink, void *ctx);
-/* Sends the same for a running process; nothing if it has ended or may not be inspected. */
+/* Does the same for a running process; sends nothing if it has ended or may not be inspected. */
 void exec_arguments_send_running(uint32_t pid, uint64_t time, record_sink_fn *sink, void *ctx);
 /*
- * Returns the quoted command line of a running process with secrets masked; NULL if it has none.
- * The caller frees.
+ * Returns the quoted command line of a running process with secrets masked, which the caller frees;
+ * NULL if it has none.
  */
 char *exec_arguments_of(uint32_t pid);
 

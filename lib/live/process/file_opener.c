@@ -51,7 +51,7 @@ int mapped_file_find(const struct mapped_file *file, dev_t *device)
 }
 
 /*
- * The kernel reports paths without links. A link on the way was put there later and leads to
+ * Refuses links: the kernel reports paths without any, so a link was created later and leads to
  * another file.
  */
 static int open_by_path(int root, const char *path, uint64_t resolve)
@@ -81,7 +81,7 @@ static int open_in_own_root(const struct mapped_file *file)
 	return open_by_path(AT_FDCWD, file->path, 0);
 }
 
-/* map_files names the mapping, but another file may be mapped there by now. */
+/* Compares the link in map_files, where another file may be mapped by now. */
 static bool same_link(const struct mapped_file *file, int path_fd)
 {
 	char name[32], target[PATH_MAX];
@@ -95,7 +95,10 @@ static bool same_link(const struct mapped_file *file, int path_fd)
 	return strcmp(target, file->path) == 0;
 }
 
-/* On overlays stat's device, and with several layers its inode, differs from the mapping's. */
+/*
+ * True on overlays, where stat reports another device than the mapping's and, with several layers,
+ * another inode.
+ */
 static bool has_layers(int path_fd)
 {
 	struct statfs fs;
@@ -115,7 +118,9 @@ static bool is_the_file(const struct mapped_file *file, const struct candidate *
 	/* map_files leads to the file that is mapped there, or was a moment ago. */
 	if (candidate->is_mapped)
 		return same_inode || same_link(file, candidate->fd);
-	/* An inode number alone proves nothing: users choose it in file systems of their own. */
+	/*
+	 * An inode number alone proves nothing: users can choose it in file systems of their own.
+	 */
 	return same_inode && (st->st_dev == file->device || has_layers(candidate->fd));
 }
 
@@ -189,14 +194,14 @@ bool mapped_file_has_path(const struct mapped_file *file, const struct file_iden
 	return found;
 }
 
-/* Rings hold the events that arrive meanwhile. */
+/* Time limit; rings hold the events that arrive meanwhile. */
 #define LIMIT_NS 500000000ull
 #define ABANDONED_MAX 4
 
-/* An opening that may outlive its caller. */
+/* An attempt to open a file that may outlive its caller. */
 struct opening {
 	struct mapped_file file; /* owns its path and build id */
-	int found; /* descriptor that the opening takes */
+	int found; /* found descriptor, taken over by the attempt */
 	uint8_t build_id[BUILD_ID_MAX];
 	struct opened_file opened;
 };
@@ -278,7 +283,7 @@ int file_opener_open(struct file_opener *o, const struct mapped_file *file,
 	dev_t device;
 	int found = mapped_file_find(file, &device);
 
-	/* Others have no block device: they are on a network, in memory, or in layers. */
+	/* Other file systems have no block device: they are on a network, in memory, or layered. */
 	if (major(device)) {
 		open_file(file, found, opened);
 		return opened->fd;

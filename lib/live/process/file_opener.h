@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Opens mapped files, and gives up those whose file system does not answer: the recording goes on
+ * Opens mapped files, and gives up those whose file system does not respond: recording continues
  * without them.
  */
 #ifndef PROF_LIB_LIVE_PROCESS_FILE_OPENER_H
@@ -19,7 +19,7 @@
  * and returns no file but the mapped one.
  */
 
-/* Known properties by which the file is recognised. */
+/* Known properties by which the file is recognized. */
 struct mapped_file {
 	uint32_t pid;
 	uint64_t start, end; /* range of the mapping */
@@ -48,7 +48,7 @@ struct file_identity {
 int mapped_file_find(const struct mapped_file *file, dev_t *device);
 /*
  * Opens the file for reading: the one that was found, else by its path in the process's root, else
- * by its path in the recorder's root. Takes `found` over, -1 for none. Fills in identity and
+ * by its path in the recorder's root. Takes over `found`, which may be -1. Fills in identity and
  * summary (0 segments if the file is not ELF). Returns a descriptor or a negative errno; on success
  * the caller releases the summary.
  */
@@ -56,8 +56,8 @@ int mapped_file_open(const struct mapped_file *file, int found, struct file_iden
 		     struct binary_summary *summary);
 /*
  * True if the opened file can still be found by its path, in the process's root or in the
- * recorder's. The kernel appends " (deleted)" for an unlinked file, but a file's name may end so,
- * too.
+ * recorder's. The kernel appends " (deleted)" for an unlinked file, but a file's own name may end
+ * in that, too.
  */
 bool mapped_file_has_path(const struct mapped_file *file, const struct file_identity *identity);
 
@@ -75,7 +75,7 @@ struct opened_file {
 };
 
 void file_opener_release(struct file_opener *o);
-/* Like mapped_file_open(); -ETIMEDOUT if the file system does not answer. */
+/* Like mapped_file_open(), but returns -ETIMEDOUT if the file system does not respond. */
 int file_opener_open(struct file_opener *o, const struct mapped_file *file,
 		     struct opened_file *opened);
 

@@ -17,7 +17,7 @@
 struct pattern {
 	uint64_t loops; /* one bit per state */
 	uint64_t accepted[256];
-	unsigned int size; /* number of elements, without stars */
+	unsigned int size; /* number of elements, not counting stars */
 };
 
 static void accept(struct pattern *p, uint8_t c)
@@ -26,7 +26,7 @@ static void accept(struct pattern *p, uint8_t c)
 		p->accepted[c] |= 1ull << p->size;
 }
 
-/* Parses a class from after "[" up to and with "]". NULL if there is no "]". */
+/* Parses a class from after "[" up to and including "]". NULL if there is no "]". */
 static const char *parse_class(struct pattern *p, const char *at)
 {
 	bool wanted[256] = {0}, negated = *at == '!' || *at == '^';
@@ -142,7 +142,7 @@ int filter_add_tid(struct filter *f, uint32_t tid, struct error *err)
 
 	if (!pid)
 		return error_text(err, -ESRCH, "no thread with tid %u", tid);
-	/* With pids given as well, the thread's process must be one of them. */
+	/* If pids are given as well, the thread's process must be one of them. */
 	if (!(f->criteria & FILTER_PID) || f->criteria & FILTER_TID) {
 		f->criteria |= FILTER_PID;
 		vec_push(&f->pids, (uint32_t)pid);

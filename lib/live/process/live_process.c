@@ -22,7 +22,7 @@ struct leaving {
 };
 
 struct live_processes {
-	VEC(struct listener) listeners; /* in the order in which they are called */
+	VEC(struct listener) listeners; /* in the order of calls */
 	size_t row_size;
 	VEC(char *) blocks;
 	uint32_t row_count; /* number of rows ever used */
@@ -160,7 +160,7 @@ struct live_process *live_processes_find(const struct live_processes *t, uint32_
 
 void live_processes_fork(struct live_processes *t, uint32_t pid, uint32_t parent_pid, uint64_t time)
 {
-	/* Take the parent's present row: /proc may have reported it later than this fork. */
+	/* Use the parent's present row: /proc may have reported it later than this fork. */
 	struct live_process *parent = live_processes_find(t, parent_pid, UINT64_MAX), *child;
 	uint32_t id = find_row(t, pid);
 
@@ -198,7 +198,10 @@ void live_processes_exit(struct live_processes *t, uint32_t pid, uint64_t time)
 	vec_push(&t->leaving, (struct leaving){process, process->exit_round});
 }
 
-/* The row may belong to a newer process with the same pid, which lives or exited later. */
+/*
+ * Removes the row unless it belongs to a newer process with the same pid, which is alive or exited
+ * later.
+ */
 static void forget(struct live_processes *t, const struct leaving *leaving, uint64_t now)
 {
 	struct live_process *process = leaving->process;

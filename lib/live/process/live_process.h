@@ -31,7 +31,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A row stays in place for the life of its process. The listeners' states follow it. */
+/* A row stays in place for the life of its process. The listeners' states follow it in memory. */
 struct live_process {
 	uint32_t pid; /* 0: free row */
 	uint32_t exit_round; /* 0: still alive */
@@ -52,10 +52,10 @@ enum listener_stage {
  * NULL callbacks are skipped. No callback adds, ends or forks processes.
  *
  * fork: the child's state is zeroed. The parent is NULL if its own fork was lost or it is not
- * followed.
- * exec: the state is that of the old program; the listener resets what the new one does not keep.
- * exit: no more events of the process will come; `time` is when this became certain.
- * release: frees what the state owns, after exit, and at the end for processes still alive.
+ * followed. exec: the state is that of the old program; the listener resets everything that the new
+ * one does not keep. exit: no more events of the process will come; `time` is when this became
+ * certain. release: frees everything that the state owns, after exit, and at the end for processes
+ * still alive.
  */
 struct process_listener {
 	enum listener_stage stage;
@@ -86,16 +86,16 @@ struct process_state live_processes_listen(struct live_processes *t,
 					   const struct process_listener *listener, void *ctx);
 
 /*
- * Adds a running process: its events before `since` are covered by /proc. A process that is
- * followed already is left unchanged.
+ * Adds a running process, whose events before `since` are covered by /proc. A process that is
+ * already followed is left unchanged.
  */
 struct live_process *live_processes_add(struct live_processes *t, uint32_t pid, uint64_t since);
-/* Returns the process that had the pid at that time, NULL if it is not followed. */
+/* Returns the process that had the pid at that time; NULL if it is not followed. */
 struct live_process *live_processes_find(const struct live_processes *t, uint32_t pid,
 					 uint64_t time);
 /*
  * Adds the child, even if the parent is unknown. An earlier process with that pid whose exit was
- * lost or is not certain yet ends at once. A child that was added from /proc since is left
+ * lost or is not certain yet ends at once. A child that was added from /proc meanwhile is left
  * unchanged.
  */
 void live_processes_fork(struct live_processes *t, uint32_t pid, uint32_t parent_pid,
@@ -109,7 +109,7 @@ void live_processes_exit(struct live_processes *t, uint32_t pid, uint64_t time);
 /* Ends the processes that exited two rounds ago. Call once a round; `now` is its time. */
 void live_processes_next_round(struct live_processes *t, uint64_t now);
 
-/* Iterates over all rows; *at begins as 0. NULL after the last. */
+/* Iterates over all rows; *at begins as 0. Returns NULL after the last row. */
 struct live_process *live_processes_next(const struct live_processes *t, uint32_t *at);
 
 #endif

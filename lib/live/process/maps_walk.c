@@ -58,14 +58,15 @@ bool proc_maps_next(char **text, struct proc_map *map)
 
 #define MAPS_MAX (64u << 20)
 
-/* PROCMAP_QUERY of <linux/fs.h>, which headers of older kernels lack. */
+/* PROCMAP_QUERY of <linux/fs.h>, which older kernels' headers lack. */
 struct question {
 	uint64_t size; /* size of this struct */
 	uint64_t flags;
 	uint64_t addr;
 	uint64_t start, end, vma_flags, page_size, file_offset, inode;
 	uint32_t device_major, device_minor;
-	uint32_t name_size; /* in: room; out: length including the terminator; 0: no name */
+	/* in: size of the buffer; out: length including the terminator; 0: no name */
+	uint32_t name_size;
 	uint32_t build_id_size; /* 0: not requested */
 	uint64_t name, build_id; /* pointers to buffers */
 };
@@ -151,7 +152,7 @@ bool exec_maps_next(struct exec_maps *maps, struct proc_map *map)
 			take_answer(maps, &q, map);
 			return true;
 		}
-		/* PROCMAP_QUERY is missing or its answer does not fit: read the rest. */
+		/* PROCMAP_QUERY is missing or its answer does not fit: read the rest as text. */
 		maps->way = EXEC_MAPS_READ;
 	}
 	return next_line(maps, map);
@@ -197,7 +198,7 @@ static bool file_equal(const void *table, uint32_t id, const void *key)
 	       strcmp(c->paths.text + row->path, k->event->path) == 0;
 }
 
-/* Same as module_registry_resolve(), for a mapping of a process with this view. */
+/* Does the same as module_registry_resolve() for a mapping of a process with this view. */
 static uint32_t identity_cache_resolve(struct identity_cache *c, struct module_registry *modules,
 				       const struct scan_view *view, const struct map_event *event)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reports the name and mappings that a process has when recording begins, from /proc, as records
- * with that time.
+ * Reports the name and mappings that a process has when recording begins, read from /proc, as
+ * records with that time.
  */
 #ifndef PROF_LIB_LIVE_PROCESS_MAPS_WALK_H
 #define PROF_LIB_LIVE_PROCESS_MAPS_WALK_H
@@ -32,8 +32,8 @@ struct proc_map {
 bool proc_maps_next(char **text, struct proc_map *map);
 
 /*
- * Iterates over the executable mappings of a process. Kernels from 6.11 on can report only these,
- * which saves formatting and parsing a line for each other mapping.
+ * Iterates over the executable mappings of a process. Kernels since 6.11 can report only these,
+ * which avoids formatting and parsing a line for each other mapping.
  */
 
 enum exec_maps_way {
@@ -44,7 +44,7 @@ enum exec_maps_way {
 struct exec_maps {
 	enum exec_maps_way way;
 	int fd; /* descriptor of /proc/PID/maps */
-	uint64_t next; /* all mappings below this address were returned */
+	uint64_t next; /* all mappings below this address have been returned */
 	char name[PATH_MAX]; /* name of the returned mapping */
 	char *text, *at; /* owned */
 };
@@ -57,14 +57,14 @@ int exec_maps_open(struct exec_maps *maps, uint32_t pid, enum exec_maps_way way)
 void exec_maps_release(struct exec_maps *maps);
 /*
  * Stores the next mapping, in order of address; its path is valid until the next call. False at the
- * end. Leaves out the kernel's pages that every process sees (vsyscall).
+ * end. Leaves out the kernel's pages that every process maps (vsyscall).
  */
 bool exec_maps_next(struct exec_maps *maps, struct proc_map *map);
 
 /*
  * Caches files that several processes map, while many processes are scanned at once: each file is
- * opened once. Device and inode do not identify a file on overlays; together with the path, the
- * root and the mounts they do.
+ * opened once. Device and inode do not identify a file on overlays, but they do together with the
+ * path, the root and the mounts.
  */
 
 /* The root and mounts by which a process resolves paths; all zero: unknown. */
@@ -91,13 +91,13 @@ void identity_cache_release(struct identity_cache *c);
 
 /*
  * Sends a name record of the main thread (NAME_SCAN, and `flags` with the result of the filters).
- * -ESRCH: the process does not exist or has ended.
+ * Returns -ESRCH if the process does not exist or has ended.
  */
 int proc_walk_name(record_sink_fn *sink, void *ctx, uint32_t pid, uint8_t flags, uint64_t time,
 		   struct error *err);
 /*
- * Sends the executable mappings; files in the cache are not opened again. -ENOENT or -ESRCH: the
- * process does not exist or has ended; -EACCES: its mappings must not be read.
+ * Sends the executable mappings; files in the cache are not opened again. Returns -ENOENT or -ESRCH
+ * if the process does not exist or has ended, -EACCES if its mappings must not be read.
  */
 int proc_walk_maps(struct module_registry *modules, struct identity_cache *cache,
 		   record_sink_fn *sink, void *ctx, uint32_t pid, uint64_t time, struct error *err);

@@ -30,13 +30,13 @@
 
 struct unopened_file {
 	struct map_event event; /* event of the first mapping; its path is owned */
-	/* The mapping that was tried last. */
+	/* The mapping tried last. */
 	uint32_t tried_pid;
 	uint64_t tried_start;
 	uint32_t tries; /* attempts with processes that were alive */
 };
 
-/* After this many failures with living processes, a file is not tried again. */
+/* Maximum number of failures with living processes before a file is given up. */
 #define TRIES_MAX 256
 
 /* Copies the event with its path. */
@@ -57,7 +57,7 @@ static void unopened_file_free(struct unopened_file *u)
 	free(u);
 }
 
-/* Recognises a file without a build id: the same inode, and the same path. */
+/* Identifies a file without a build id by inode and path. */
 static uint64_t unopened_file_hash(const struct map_event *event)
 {
 	return hash_pair(
@@ -74,7 +74,7 @@ static bool unopened_file_equal(const struct unopened_file *u, const struct map_
 	       own->device_minor == event->device_minor && strcmp(own->path, event->path) == 0;
 }
 
-/* Has the process's program ended? A zombie has none any more. */
+/* True if the process's program has ended; a zombie no longer has one. */
 static bool process_has_ended(uint32_t pid)
 {
 	char name[32], target[1];
@@ -242,7 +242,7 @@ static void send_module(struct module_registry *r, uint32_t id, uint64_t time,
 	r->sink(r->ctx, &rec->rec);
 }
 
-/* Fills in the row, keeps what->fd for that process (0: for all), sends the record. */
+/* Fills in the row, keeps what->fd for that process (0: for all), and sends the record. */
 static void set_module(struct module_registry *r, uint32_t id, uint64_t time,
 		       const struct special_module *what, const struct binary_summary *summary,
 		       const struct file_identity *identity, uint32_t pid)
@@ -326,7 +326,7 @@ static uint32_t find_by_build_id(const struct module_registry *r, const uint8_t 
 	return index_find(&r->by_build_id, build_id_hash(&wanted), build_id_equal, r, &wanted);
 }
 
-/* Returns the row of a file that is known, but not opened yet, or INDEX_NONE. */
+/* Returns the row of a known file that is not open yet; INDEX_NONE if there is none. */
 static uint32_t find_unopened(const struct module_registry *r, const struct map_event *event,
 			      const uint8_t *build_id, uint8_t build_id_size)
 {
@@ -344,7 +344,7 @@ static bool is_by_inode(const struct unopened_file *u)
 	return !u->event.build_id_size && u->event.inode;
 }
 
-/* The file was opened, or is forgotten. */
+/* Ends the attempts, because the file was opened or is forgotten. */
 static void end_unopened(struct module_registry *r, uint32_t id)
 {
 	struct unopened_file *unopened = steal(r->rows.items[id].unopened);
@@ -383,7 +383,7 @@ static uint32_t add_unopened(struct module_registry *r, const struct map_event *
 	return id;
 }
 
-/* Returns the file's row, which waits for a process with which it can be opened. */
+/* Returns the file's row, which waits for a process with which the file can be opened. */
 static uint32_t take_failure(struct module_registry *r, const struct map_event *event, int failure)
 {
 	uint32_t id = find_unopened(r, event, event->build_id, event->build_id_size);
@@ -395,7 +395,7 @@ static uint32_t take_failure(struct module_registry *r, const struct map_event *
 	return id;
 }
 
-/* Returns the file's row: the one of earlier, failed tries, or a new one. */
+/* Returns the file's row: that of earlier, failed attempts, or a new one. */
 static uint32_t take_opened(struct module_registry *r, const struct map_event *event, int fd,
 			    const struct opened_file *opened)
 {
@@ -419,7 +419,7 @@ static uint32_t take_opened(struct module_registry *r, const struct map_event *e
 		what.flags |= MODULE_COMPLETED;
 	}
 	set_module(r, id, event->time, &what, summary, &opened->identity, event->pid);
-	/* The process's root holds the debug files and sources of the module. */
+	/* The process's root contains the debug files and sources of the module. */
 	process_root_keep_for_module(r->files, id, event->pid, r->keeps_mounts);
 	return id;
 }
@@ -448,7 +448,7 @@ static uint32_t resolve_file(struct module_registry *r, const struct map_event *
 		close(fd);
 		file_set_use(r->files, id, event->pid);
 	} else if (!opened.summary.segment_count && text_starts_with(event->path, "/memfd:")) {
-		/* Memory of a just-in-time compiler, not a file of code. */
+		/* Memory of a just-in-time compiler, not a file with code. */
 		close(fd);
 		id = NO_REC_MODULE;
 	} else {

@@ -26,7 +26,7 @@ struct module_registry;
 struct module_registry *module_registry_new(struct file_set *files, record_sink_fn *sink,
 					    void *ctx);
 void module_registry_free(struct module_registry *r);
-/* From now on keeps the roots of processes with the mounts below them: see process_root.h. */
+/* Keeps the roots of processes with the mounts below them from now on, see process_root.h. */
 void module_registry_keep_mounts(struct module_registry *r);
 
 /*
@@ -35,10 +35,10 @@ void module_registry_keep_mounts(struct module_registry *r);
  */
 uint32_t module_registry_resolve(struct module_registry *r, const struct map_event *event);
 
-/* Is any file not opened yet? Is this one? */
+/* Tell whether any file, or this one, is not open yet. */
 bool module_registry_has_unopened(const struct module_registry *r);
 bool module_registry_is_unopened(const struct module_registry *r, uint32_t id);
-/* If the mapped file is not opened yet, tries it with a process that has inherited the mapping. */
+/* If the mapped file is not open yet, tries it with a process that has inherited the mapping. */
 void module_registry_inherit(struct module_registry *r, const struct mapping *mapping, uint32_t pid,
 			     uint64_t time);
 

@@ -25,7 +25,7 @@ void path_names_join(struct strbuf *path, const char *names, size_t size, bool i
 		strbuf_addch(path, '/');
 }
 
-/* -1: the recorder's own root, or the process has ended. */
+/* Returns -1 for the recorder's own root, or if the process has ended. */
 static int open_root(uint32_t pid)
 {
 	_cleanup_close_ int fd = -1;
@@ -62,7 +62,7 @@ void process_root_keep_for_module(struct file_set *files, uint32_t id, uint32_t 
 		keep_mounts(files, pid);
 }
 
-/* State of a process. */
+/* The state of a process. */
 struct kept_root {
 	int fd; /* descriptor in the set; 0: none */
 	bool is_looked_up;

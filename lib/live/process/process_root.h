@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Keeps root folders of processes that differ from the recorder's: of containers, chroots. */
+/* Keeps root folders of processes that differ from the recorder's, as in containers and chroots. */
 #ifndef PROF_LIB_LIVE_PROCESS_PROCESS_ROOT_H
 #define PROF_LIB_LIVE_PROCESS_PROCESS_ROOT_H
 
@@ -12,8 +12,8 @@
 #include "lib/live/process/live_process.h"
 
 /*
- * Writes a path into `path`, which is empty, from its names, innermost first, each terminated. With
- * `is_cut`, outer names are missing, and the path begins with an ellipsis.
+ * Writes a path into `path`, which is empty, from its names, innermost first, each terminated.
+ * `is_cut`: outer names are missing, so the path begins with an ellipsis.
  */
 void path_names_join(struct strbuf *path, const char *names, size_t size, bool is_cut);
 
@@ -25,7 +25,7 @@ void path_names_join(struct strbuf *path, const char *names, size_t size, bool i
 void process_root_keep_for_module(struct file_set *files, uint32_t id, uint32_t pid,
 				  bool has_mounts);
 
-/* Roots of processes that generate or interpret code. Their children are assumed to do so, too. */
+/* Roots of processes that generate or interpret code. Their children are assumed to do the same. */
 struct process_roots {
 	struct file_set *files; /* borrowed */
 	bool has_mounts;

@@ -32,7 +32,7 @@ static bool read_program(uint32_t pid, char name[NAME_MAX + 1])
 	return true;
 }
 
-/* Is it a fork of its parent that has not executed a program? False if that is unknown. */
+/* True for a fork of its parent that has not executed a program. False if unknown. */
 static bool is_fork(uint32_t pid)
 {
 	char path[64];

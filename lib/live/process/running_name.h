@@ -9,11 +9,11 @@
 #include "bpf/record.h"
 #include "lib/stream/record/sink.h"
 
-/* Replaces the name of a process's first thread by that of the process. False: unknown. */
+/* Replaces the name of a process's first thread by that of the process. False if unknown. */
 bool running_name_read(uint32_t pid, char name[REC_NAME_SIZE]);
 /*
- * Call after the record of the first thread's name: sends the process's name if it is another.
- * Nothing if the process has ended or may not be inspected.
+ * Call after the record of the first thread's name: sends the process's name if it differs. Sends
+ * nothing if the process has ended or may not be inspected.
  */
 void running_name_send(const struct rec_name *thread, record_sink_fn *sink, void *ctx);
 /*

@@ -92,7 +92,7 @@ int targets_add(struct targets *t, pid_t pid, struct error *err)
 	return 0;
 }
 
-/* Returns a name the caller frees; NULL if the process has ended. */
+/* Returns the name, which the caller frees; NULL if the process has ended. */
 static char *read_comm(pid_t pid)
 {
 	char path[32], *comm;
@@ -121,7 +121,7 @@ static bool has_name(pid_t pid, const struct name_set *names)
 	_cleanup_free_ char *comm = read_comm(pid);
 	char name[NAME_LENGTH_MAX + 1] = "";
 
-	/* Cut: /proc composes longer names for kernel workers. */
+	/* Truncate: /proc composes longer names for kernel workers. */
 	if (comm)
 		memcpy(name, comm, strnlen(comm, NAME_LENGTH_MAX));
 	return comm && name_set_has(names, name);
@@ -149,7 +149,7 @@ static bool is_own(pid_t pid)
 
 typedef bool process_fn(const void *ctx, pid_t pid);
 
-/* Adds the running processes for which fn is true. Returns how many, or a negative errno. */
+/* Adds the running processes for which fn is true. Returns their number, or a negative errno. */
 static int add_those(struct targets *t, process_fn *fn, const void *ctx, struct error *err)
 {
 	_cleanup_closedir_ DIR *dir = opendir("/proc");
@@ -186,7 +186,10 @@ int targets_add_names(struct targets *t, const struct name_set *names, const cha
 	return found < 0 ? found : 0;
 }
 
-/* Returns the arguments, separated by spaces; NULL: a kernel thread, or it has ended. */
+/*
+ * Returns the arguments, separated by spaces; NULL for a kernel thread, or if the process has
+ * ended.
+ */
 static char *read_command_line(pid_t pid)
 {
 	char path[32], *text;
@@ -202,8 +205,8 @@ static char *read_command_line(pid_t pid)
 }
 
 /*
- * The program's name is the last part of the first argument. Only a glob that spans arguments is
- * matched against the whole command line: others would match any process that has the glob as an
+ * Matches the program's name, the last part of the first argument. Only a glob that spans arguments
+ * is matched against the whole command line: others would match any process that has the glob as an
  * argument.
  */
 static bool matches(const char *glob, const char *comm, const char *line)
@@ -251,7 +254,10 @@ int targets_add_group(struct targets *t, char *folder, struct error *err)
 			: error_text(err, -ESRCH, "%s: no process in this control group", folder);
 }
 
-/* Refuses files that only prof's file capabilities, not the caller, may read. -1 with errno set. */
+/*
+ * Rejects files that only prof's file capabilities, not the caller, may read. Returns -1 with errno
+ * set on failure.
+ */
 static int open_pidfile(const char *path)
 {
 	const struct identity self = {.is_self = true};

@@ -51,9 +51,12 @@ void kernel_notes_read_build_id(const char *path, struct special_module *module)
 	}
 }
 
-/* Normally linked modules have some five sections with code. */
+/* Maximum number of sections; normally linked modules have some five with code. */
 #define MAX_SECTIONS 32
-/* Further functions are named at the end, if their module is still loaded. */
+/*
+ * Maximum number of functions named at once; further ones are named at the end, if their module is
+ * still loaded.
+ */
 #define MAX_ASKED 16384
 #define PAGE 4096
 
@@ -93,7 +96,7 @@ void kernel_modules_free(struct kernel_modules *k)
 	free(k);
 }
 
-/* Returns the last row that begins at or before `addr`; NULL: none. */
+/* Returns the last row that begins at or before `addr`; NULL if there is none. */
 static struct code_range *find_row(const struct kernel_modules *k, uint64_t addr)
 {
 	size_t low = vec_count_front(&k->rows, it, it->start <= addr);
@@ -126,7 +129,10 @@ static void insert_row(struct kernel_modules *k, const struct code_range *range)
 	k->rows.items[at] = *range;
 }
 
-/* "ext4 1130496 1 - Live 0xffffffffc0a00000": name, size, users, by whom, state, address. */
+/*
+ * Parses "ext4 1130496 1 - Live 0xffffffffc0a00000": name, size, number of users, their names,
+ * state, address.
+ */
 static bool parse_line(const char *line, const char *end, struct code_range *loaded)
 {
 	const char *at = memchr(line, ' ', (size_t)(end - line));
@@ -186,8 +192,8 @@ static int compare(const void *a, const void *b)
 }
 
 /*
- * The listed size includes all parts of the module, and from 6.4 on other parts than the code may
- * be elsewhere. So the code is taken to end where the next module begins.
+ * Ends each module's code where the next module begins. The listed size includes all parts of the
+ * module, and since 6.4 parts other than the code may be elsewhere.
  */
 static void end_before_next(struct kernel_modules *k)
 {
@@ -242,7 +248,7 @@ static bool belongs(const struct code_range *code, const char *section)
 	return strstr(section, "text") && text_starts_with(section, ".init") == code->is_initial;
 }
 
-/* "0xffffffffc0a00000" */
+/* Reads "0xffffffffc0a00000". */
 static bool read_address(int dir, const char *name, uint64_t *addr)
 {
 	_cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -281,7 +287,7 @@ static void add_range(struct kernel_modules *k, struct code_range *code, uint64_
 	insert_row(k, code);
 }
 
-/* Takes address and name from the record. False: implausible. */
+/* Takes address and name from the record. False if they are implausible. */
 static bool take_loaded(const struct rec_loaded *loaded, struct code_range *code)
 {
 	size_t size = strnlen(loaded->name, sizeof(loaded->name));
@@ -309,7 +315,7 @@ void kernel_modules_send_new(struct kernel_modules *k, const struct rec_loaded *
 	initial = code;
 	initial.is_initial = true;
 	initial.start = loaded->init_start;
-	/* Give initial code an offset after all other code, so that the two stay apart. */
+	/* Give initial code an offset after all other code, so that the two do not overlap. */
 	initial.offset = (loaded->size + PAGE - 1) / PAGE * PAGE;
 	if (loaded->init_size &&
 	    !__builtin_add_overflow(initial.start, loaded->init_size, &initial.end))
@@ -331,7 +337,7 @@ static void send_symbol(const struct kernel_modules *k, const struct code_range 
 	k->options.sink(k->options.ctx, &rec->rec);
 }
 
-/* Matches "[ext4]" and, depending on the kernel's configuration, "[ext4 BUILD-ID]". */
+/* Matches "[ext4]" or, depending on the kernel's configuration, "[ext4 BUILD-ID]". */
 static bool is_of_module(const struct kernel_symbol_text *symbol, const char *name)
 {
 	size_t size = strlen(name);

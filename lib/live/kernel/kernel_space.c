@@ -74,8 +74,8 @@ bool kernel_symbols_find(struct programs *programs, const uint64_t *addrs, size_
 }
 
 /*
- * Limits on programs and functions per program; beyond them, names come from the kernel's list
- * alone.
+ * Maximum number of programs, and of functions per program; beyond them, names come only from the
+ * kernel's list.
  */
 #define MAX_PROGRAMS 1000
 #define MAX_FUNCTIONS 256
@@ -97,7 +97,7 @@ void kernel_code_send(struct module_registry *modules, record_sink_fn *sink, voi
 	sink(ctx, &map.rec);
 }
 
-/* The functions of a program, its main one first. */
+/* The functions of a program, the main one first. */
 struct program {
 	struct bpf_prog_info info;
 	uint64_t addrs[MAX_FUNCTIONS];
@@ -129,7 +129,7 @@ static uint32_t read_program(int fd, struct program *p)
 	return smaller(smaller(count, p->info.nr_prog_tags), MAX_FUNCTIONS);
 }
 
-/* Names functions as the kernel does, except that long names are cut here. */
+/* Names functions like the kernel, except that long names are truncated. */
 static void name_function(const struct program *p, uint32_t number, char *name, size_t size)
 {
 	size_t used = (size_t)snprintf(name, size, "bpf_prog_");
@@ -169,15 +169,18 @@ void kernel_code_send_loaded(struct module_registry *modules, record_sink_fn *si
 	}
 }
 
-/* _text is near the beginning, after the per-CPU symbols. Reading the rest takes 30 ms. */
+/*
+ * Bytes to read: _text is near the beginning, after the per-CPU symbols. Reading the rest takes 30
+ * ms.
+ */
 #define KALLSYMS_FIRST (16u << 10)
 #define KALLSYMS_MAX (1u << 20)
 /* Offset of _stext in the image, aligned by the linker. 6.1 on arm64 does not list _text. */
 #define ARM64_IMAGE_HEADER (64u << 10)
 /*
- * Upper bound for the image's size. The true end would cost reading half the symbols, and little
- * depends on it: the only other code this close after the image is modules, which are mapped on
- * top.
+ * Upper bound of the image's size. Finding the true end would require reading half the symbols, and
+ * little depends on it: the only other code this close after the image is modules, which are mapped
+ * on top.
  */
 #define IMAGE_SIZE_MAX (256u << 20)
 /* Start of modules and BPF programs on x86-64, independent of KASLR. */
@@ -255,7 +258,7 @@ static uint64_t image_end(uint64_t start)
 	return start < X86_64_MODULES && end > X86_64_MODULES ? X86_64_MODULES : end;
 }
 
-/* Finds the image's base and build id. False: addresses are hidden. */
+/* Finds the image's base and build id. False if addresses are hidden. */
 static bool find_image(struct special_module *image)
 {
 	*image = (struct special_module){.kind = MODULE_KERNEL, .path = IMAGE_PATH, .fd = -1};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sends the kernel's own code, the image and code outside modules, as module and mapping records.
+ * Sends the kernel's own code, the image and code outside of modules, as module and mapping
+ * records.
  */
 #ifndef PROF_LIB_LIVE_KERNEL_KERNEL_SPACE_H
 #define PROF_LIB_LIVE_KERNEL_KERNEL_SPACE_H
@@ -26,7 +27,7 @@ struct kernel_symbol_text {
 /* *symbol is valid during the call only. */
 typedef void kernel_symbol_fn(void *ctx, const struct kernel_symbol_text *symbol);
 
-/* Parses `text`, the kernel's "name+0x12/0x34 [module]" for `addr`. False: not a symbol. */
+/* Parses `text`, the kernel's "name+0x12/0x34 [module]" for `addr`. False if it is not a symbol. */
 bool kernel_symbol_parse(struct kernel_symbol_text *symbol, uint64_t addr, const char *text);
 /* See recorder_find_symbols(). */
 bool kernel_symbols_find(struct programs *programs, const uint64_t *addrs, size_t count,
@@ -49,22 +50,22 @@ void kernel_code_send(struct module_registry *modules, record_sink_fn *sink, voi
 		      const struct map_event *event);
 
 /*
- * Sends the records, as of `time`; call before any sample. If addresses are hidden
- * (kernel.kptr_restrict), sends only the catch-all mapping, and kernel frames stay addresses:
- * false.
+ * Sends the records, as of `time`; call before any sample. Returns false if addresses are hidden
+ * (kernel.kptr_restrict); then only the catch-all mapping is sent, and kernel frames stay
+ * addresses.
  */
 bool kernel_space_send(struct module_registry *modules, record_sink_fn *sink, void *ctx,
 		       uint64_t time);
 
 /*
  * Finds base and build id of the running kernel by path: "[kernel.kallsyms]", or a module's, such
- * as "[ext4]". Also sets kind and path, which is borrowed. False: no such module, or its addresses
- * are hidden.
+ * as "[ext4]". Also sets kind and path, which is borrowed. False if there is no such module, or its
+ * addresses are hidden.
  */
 bool kernel_space_find(const char *path, struct special_module *found);
 
 /*
- * Returns the start of the kernel image by the (first part of the) text of /proc/kallsyms; 0:
+ * Returns the start of the kernel image, given (the first part of) the text of /proc/kallsyms; 0 if
  * hidden.
  */
 uint64_t kernel_space_find_image(const char *kallsyms);

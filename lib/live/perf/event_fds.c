@@ -34,7 +34,7 @@ void throttling_watch(struct throttling *t, int fd, uint32_t event, const struct
 		throttling_add(t, id, event, map_ring_cpu(ring));
 }
 
-/* Reuses rows, so that CPUs that come and go all day do not add rows. */
+/* Reuses rows, so that CPUs that come and go all day do not add any. */
 static uint32_t free_row(struct throttling *t)
 {
 	for (uint32_t i = 0; i < t->rows.count; i++) {
@@ -93,7 +93,7 @@ void throttling_take(struct throttling *t, const struct map_event *event)
 		end(t, row, event->time);
 		return;
 	}
-	/* The end of the previous interval was lost: its duration is unknown. */
+	/* The end of the previous interval was lost, so its duration is unknown. */
 	end(t, row, row->since);
 	row->since = event->time;
 }
@@ -117,7 +117,7 @@ void throttling_finish(struct throttling *t, uint64_t time)
 		end(t, row, time);
 }
 
-/* Keeps the weight of a sample within its 32 bits. */
+/* Minimum rate that keeps the weight of a sample within its 32 bits. */
 #define HARDWARE_MIN_HZ 10
 #define NS_PER_SECOND 1e9
 
@@ -143,7 +143,7 @@ static struct perf_event_choice choose(const struct event_fds *e, const struct e
 	};
 	double hz = spec->rate_hz > 0 ? spec->rate_hz : NS_PER_SECOND / (double)e->interval_ns;
 
-	/* Get every occurrence: only the programs can attribute it, so they count. */
+	/* Get every occurrence: only the programs can attribute it, so they do the counting. */
 	if (spec->kind == EVENT_SOFTWARE)
 		choice.period = 1;
 	else if (event_is_measured(spec) && spec->period)
@@ -175,15 +175,15 @@ static int attach(struct event_fds *e, struct event_fd *row, struct error *err)
 	if (row->link >= 0)
 		return 0;
 	row->link = -errno;
-	/* Probes that other tools have set need another kind of attachment. */
+	/* Probes set by other tools need another kind of attachment. */
 	if (is_tracepoint && row->link == -EINVAL)
 		return error_text(err, row->link, "%s: a probe, not a tracepoint", spec->name);
 	return error_set(err, row->link, "cannot attach a program to %s", spec->name);
 }
 
 /*
- * A program attached to a tracepoint runs on all CPUs from then on, even if the event is disabled.
- * So it is attached once, when sampling begins.
+ * Attaches a program to a tracepoint only once, when sampling begins: from then on it runs on all
+ * CPUs, even if the event is disabled.
  */
 static int enable_row(struct event_fds *e, struct event_fd *row, bool enable, struct error *err)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The perf events other than the clock, opened on every CPU, or once if the kernel does not bind
- * the event to a CPU, with BPF programs attached. Functions that may fail return 0 or a negative
- * errno with err.
+ * The perf events other than the clock, with BPF programs attached: opened on every CPU, or once if
+ * the kernel does not bind the event to a CPU. Functions that may fail return 0 or a negative errno
+ * with err.
  */
 #ifndef PROF_LIB_LIVE_PERF_EVENT_FDS_H
 #define PROF_LIB_LIVE_PERF_EVENT_FDS_H
@@ -26,7 +26,7 @@
 
 /*
  * A busy CPU has a timer interrupt at least every 10 ms. In a longer interval the CPU was idle,
- * except for the first and the last timer interval.
+ * except in the first and the last 10 ms.
  */
 #define THROTTLED_MAX_NS 20000000ull
 
@@ -48,7 +48,7 @@ struct throttling {
 void throttling_init(struct throttling *t, record_sink_fn *sink, void *ctx);
 void throttling_release(struct throttling *t);
 /*
- * Makes the ring report when the event `fd` is throttled on its CPU. If the kernel refuses,
+ * Makes the ring report when the event `fd` is throttled on its CPU. If the kernel cannot,
  * throttling of the event stays unknown.
  */
 void throttling_watch(struct throttling *t, int fd, uint32_t event, const struct map_ring *ring);
@@ -56,7 +56,7 @@ void throttling_watch(struct throttling *t, int fd, uint32_t event, const struct
 void throttling_add(struct throttling *t, uint64_t id, uint32_t event, uint32_t cpu);
 /* Takes MAP_EVENT_THROTTLED and MAP_EVENT_SAMPLED in ring order. Sends a record for each pair. */
 void throttling_take(struct throttling *t, const struct map_event *event);
-/* Ends the CPU's events at `time`. */
+/* Ends the intervals of the CPU's events at `time`. */
 void throttling_forget(struct throttling *t, uint32_t cpu, uint64_t time);
 /* Ends all open intervals at `time`, the end of the recording. */
 void throttling_finish(struct throttling *t, uint64_t time);
@@ -68,8 +68,8 @@ struct event_fd {
 };
 
 /*
- * Times in which an event was enabled and was counted. They differ if tools share hardware
- * counters.
+ * Times in which an event was enabled and in which it was counted. They differ if tools share
+ * hardware counters.
  */
 struct event_times {
 	uint64_t enabled_ns, running_ns; /* sums over all CPUs */

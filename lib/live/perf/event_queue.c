@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of paths of returned events from which on these paths are freed. */
+/* Paths of returned events are freed once they have this many bytes. */
 #define OLD_PATHS_MAX (1u << 20)
 
 void event_queue_release(struct event_queue *t)
@@ -47,7 +47,10 @@ static void take(struct event_queue *t, const struct queued_event *queued, event
 	fn(ctx, &event, queued->copy);
 }
 
-/* Under load there is always some event left, and paths are only ever added. */
+/*
+ * Drops paths even while events are queued: under load some event is always left, and paths are
+ * only ever added.
+ */
 static void drop_old_paths(struct event_queue *t)
 {
 	struct strbuf kept = {0};

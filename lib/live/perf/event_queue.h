@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sorts events from many rings: those of this round, and those of the previous round that were too
- * young for it.
+ * recent for it.
  *
  * lib/stream/record/merge cannot do this: handling these events makes records that merge has to
- * sort, so events are handled up to this round's clock, while merge gives out records only up to
- * the clock of the previous round.
+ * sort, so events are handled up to this round's clock, while merge returns records only up to the
+ * clock of the previous round.
  */
 #ifndef PROF_LIB_LIVE_PERF_EVENT_QUEUE_H
 #define PROF_LIB_LIVE_PERF_EVENT_QUEUE_H
@@ -36,7 +36,8 @@ void event_queue_release(struct event_queue *t);
 void event_queue_add(struct event_queue *t, const struct map_event *event, struct rec_copy *copy);
 
 /*
- * The event is valid during the call; the callee owns the copy (or NULL). It must not add events.
+ * The event is valid during the call; the callee owns the copy (or NULL). The callee must not add
+ * events.
  */
 typedef void event_queue_fn(void *ctx, const struct map_event *event, struct rec_copy *copy);
 

@@ -82,7 +82,7 @@ static int parse_rate(const char *item, const char *value, struct event_spec *sp
 	return 0;
 }
 
-/* Parses the part after the slash of `item`; NULL: none. */
+/* Parses the part of `item` after the slash; NULL: there is none. */
 static int parse_setting(const char *item, const char *setting, struct event_spec *spec,
 			 struct error *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Parses the argument of -e: names of events, their sampling rates, and the clock. Parsing does not
- * depend on the machine; event_list_resolve() queries the machine.
+ * depend on the machine; event_list_resolve() queries it.
  */
 #ifndef PROF_LIB_LIVE_PERF_EVENT_SPEC_H
 #define PROF_LIB_LIVE_PERF_EVENT_SPEC_H
@@ -17,8 +17,8 @@
 enum event_kind {
 	EVENT_TIME, /* first row: the clock, one of cpu-clock, task-clock and cycles */
 	EVENT_HARDWARE, /* counted and sampled by the PMU */
-	EVENT_SOFTWARE, /* each occurrence is reported by the kernel */
-	EVENT_TRACEPOINT, /* each occurrence is reported by the kernel */
+	EVENT_SOFTWARE, /* the kernel reports each occurrence */
+	EVENT_TRACEPOINT, /* the kernel reports each occurrence */
 };
 
 struct event_spec {
@@ -26,13 +26,13 @@ struct event_spec {
 	enum event_kind kind;
 	uint32_t type; /* as in struct perf_event_attr */
 	uint64_t config; /* as in struct perf_event_attr; for tracepoints set when resolved */
-	uint64_t period; /* sample every so many occurrences; 0: by rate */
-	/* Tracepoints: each occurrence is a marker with its fields, and not a sample. */
+	uint64_t period; /* number of occurrences per sample; 0: by rate */
+	/* For tracepoints: each occurrence is a marker with its fields, not a sample. */
 	bool is_marker;
 	double rate_hz; /* maximum samples per second and CPU; 0: the default */
 };
 
-/* Does the kernel report the weight of a sample, rather than each occurrence? */
+/* True if the kernel reports the weight of a sample rather than each occurrence. */
 bool event_is_measured(const struct event_spec *spec);
 
 struct event_list {
@@ -42,13 +42,16 @@ struct event_list {
 };
 
 /*
- * Returns the names of events, up to NULL: those that prof supports, and tracepoints if tracefs can
- * be read. The list is made at the first call and lives until the program ends.
+ * Returns a NULL-terminated list of names of events: those that prof supports, and tracepoints if
+ * tracefs can be read. The list is made at the first call and lives until the program ends.
  */
 const char *const *event_names(void);
-/* Adds the comma-separated events in `text`. 0, or -EINVAL if it is malformed. */
+/* Adds the comma-separated events in `text`. Returns 0, or -EINVAL if it is malformed. */
 int event_list_add(struct event_list *list, const char *text, struct error *err);
-/* Finds the tracepoints. 0, or a negative errno if one does not exist or cannot be looked up. */
+/*
+ * Finds the tracepoints. Returns 0, or a negative errno if one does not exist or cannot be looked
+ * up.
+ */
 int event_list_resolve(struct event_list *list, struct error *err);
 
 #endif

@@ -79,7 +79,7 @@ static bool has_sample_id(const struct perf_event_header *header)
 	}
 }
 
-/* False: a record of no interest. */
+/* Returns false for an irrelevant record. */
 static bool parse_body(const struct perf_event_header *header, struct bytes *b,
 		       struct map_event *event)
 {
@@ -107,8 +107,8 @@ static bool parse_body(const struct perf_event_header *header, struct bytes *b,
 }
 
 /*
- * Returns the offset of sample_id. It ends a record, except when several listen for the names of
- * code: the kernel then enlarges the record by one sample_id per listener and writes only the
+ * Returns the offset of sample_id. It ends a record, except when several listeners want the names
+ * of code: the kernel then enlarges the record by one sample_id per listener and writes only the
  * first.
  */
 static size_t sample_id_at(const struct perf_event_header *header, const struct bytes *body)
@@ -237,7 +237,7 @@ struct map_ring {
 	uint64_t lost; /* number of lost records reported by the ring */
 };
 
-/* Before 6.0, the kernel does not count what an event has lost. */
+/* Opens a dummy event. Before 6.0, the kernel does not count the event's losses. */
 static int open_dummy(struct perf_event_attr *attr, uint32_t cpu)
 {
 	int fd = perf_event_open_on(attr, cpu);
@@ -335,7 +335,7 @@ static void handle_record(struct map_ring *ring, size_t size, uint64_t now, map_
 
 	if (!map_event_parse(ring->record, size, &event))
 		return;
-	/* Clamp times from the future: waiting for them would never end. */
+	/* Clamp times in the future: waiting for them would never end. */
 	if (event.time > now)
 		event.time = now;
 	ring->last_time = event.time;

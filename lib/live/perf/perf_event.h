@@ -47,15 +47,15 @@ struct map_event {
 
 /*
  * Fields that the kernel appends to every record of the mapping event: pid, tid, time, cpu,
- * reserved. Sampling events that share the ring have none, because the kernel would fill them in
- * for each sample in vain.
+ * reserved. Sampling events that share the ring lack them, because the kernel would fill them in
+ * for each sample to no use.
  */
 #define MAP_EVENT_SAMPLE_TYPE (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
 #define MAP_EVENT_SAMPLE_ID_SIZE 24
 
 /*
- * Parses a record with its header into *event, which points into it. Leaves `time` unchanged if the
- * record has none, and `cpu`, too. False: of no interest, or malformed.
+ * Parses a record with its header into *event, which points into it. Leaves `time` and `cpu`
+ * unchanged if the record has none. False if it is irrelevant or malformed.
  */
 bool map_event_parse(const void *record, size_t size, struct map_event *event);
 
@@ -84,9 +84,12 @@ struct perf_event_choice {
 	bool exclude_idle; /* do not tick on an idle CPU; for software clocks only */
 };
 
-/* sampling_event_open() for any event. */
+/* Does the same as sampling_event_open() for any event. */
 int perf_event_open_choice(const struct perf_event_choice *choice, uint32_t cpu);
-/* Reads how long, in ns, the event was enabled and was counted. 0 or a negative errno. */
+/*
+ * Reads how long, in ns, the event was enabled and how long it was counted. Returns 0 or a negative
+ * errno.
+ */
 int perf_event_read_times(int fd, uint64_t *enabled, uint64_t *running);
 /*
  * Sets the error for a hardware event that failed: the CPU lacks the counter, or the machine has
@@ -100,14 +103,14 @@ typedef void map_event_fn(void *ctx, const struct map_event *event);
 
 /* Opens and maps the mapping event of a CPU, which reports from then on. */
 int map_ring_open(struct map_ring **out, uint32_t cpu, struct error *err);
-/* Readable when a share of the ring has been written since. */
+/* Returns a descriptor that is readable when a share of the ring has been written. */
 int map_ring_fd(const struct map_ring *ring);
 uint32_t map_ring_cpu(const struct map_ring *ring);
 /* Passes every complete record to fn, oldest first. */
 void map_ring_drain(struct map_ring *ring, map_event_fn *fn, void *ctx);
 /*
- * map_ring_drain() for the last time: also reports losses at its end, since the kernel reports a
- * loss only with the next record.
+ * map_ring_drain() for the last time: also reports losses at its end, which the kernel would report
+ * only with the next record.
  */
 void map_ring_finish(struct map_ring *ring, map_event_fn *fn, void *ctx);
 void map_ring_free(struct map_ring *ring);

@@ -19,7 +19,7 @@ static uint64_t read_ticks(void)
 #endif
 }
 
-/* Try again if interrupted between the two reads. */
+/* Tries again if interrupted between the two reads. */
 void arch_clock_read(struct arch_clock *clock)
 {
 	uint64_t narrowest = UINT64_MAX;

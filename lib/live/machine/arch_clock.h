@@ -5,13 +5,13 @@
 
 #include <stdint.h>
 
-/* One moment on both clocks. */
+/* The same moment on both clocks. */
 struct arch_clock {
 	uint64_t ticks, ns;
 };
 
 void arch_clock_read(struct arch_clock *clock);
-/* Converts a tick to CLOCK_MONOTONIC ns by two moments some time apart; 0 if unknown. */
+/* Converts a tick to CLOCK_MONOTONIC ns, given two moments some time apart; 0 if unknown. */
 uint64_t arch_clock_to_ns(const struct arch_clock *first, const struct arch_clock *second,
 			  uint64_t ticks);
 

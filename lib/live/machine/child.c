@@ -26,7 +26,7 @@
 #include "lib/base/vec.h"
 #include "lib/live/machine/host.h"
 
-/* Bytes; above the kernel's limit for a new program. */
+/* Maximum size in bytes; above the kernel's limit for a new program. */
 #define ENVIRON_MAX (8u << 20)
 
 static bool is_variable(const char *entry, const char *name)
@@ -63,7 +63,7 @@ char **user_env_new(char *const *env, const char *user, const char *home)
 	return list.items;
 }
 
-/* Compares the real, effective, saved and file system ids: sudo is root for its caller. */
+/* Compares the real, effective, saved and file system ids: sudo acts as root for its caller. */
 static bool is_sudo_of(pid_t pid, uid_t uid)
 {
 	_cleanup_free_ char *status = proc_status_read((uint32_t)pid);
@@ -90,7 +90,7 @@ char **user_env_of_caller(uid_t uid)
 
 	if (!is_sudo_of(parent, uid))
 		return NULL;
-	/* Works also if sudo forked a second process in between, which did not exec. */
+	/* This works even if sudo forked a second process in between, which did not exec. */
 	snprintf(path, sizeof(path), "/proc/%d/environ", (int)parent);
 	text = text_read_file(path, ENVIRON_MAX, &size);
 	if (!text || getppid() != parent)
@@ -154,8 +154,7 @@ void user_env_free(char **env)
 /*
  * Parent and child talk over a socket pair; both ends close on exec. The child sends a report when
  * it is ready (or why it cannot be), waits for one byte, and sends a second report only if the exec
- * fails. End of file means, to the parent, that the exec worked, and to the child, that prof is
- * gone.
+ * fails. To the parent, end of file means that the exec succeeded; to the child, that prof is gone.
  */
 
 extern char **environ;
@@ -170,7 +169,7 @@ struct child {
 	bool collected;
 	int wait_status;
 	uint64_t cpu_before_ns; /* CPU time used by this process's code before the exec */
-	uint64_t cpu_ns; /* valid once the child has been collected */
+	uint64_t cpu_ns; /* valid once the child has been reaped */
 };
 
 enum stage {
@@ -187,7 +186,7 @@ struct report {
 	int code; /* errno; 0: success */
 };
 
-/* All data that the child needs, made before the fork: the child allocates nothing. */
+/* All data that the child needs, prepared before the fork because the child must not allocate. */
 #define PRELOAD_VARIABLE "LD_PRELOAD"
 
 struct plan {
@@ -228,7 +227,7 @@ static void plan_user(struct plan *plan, const struct identity *who)
 		find_groups(plan, pw->pw_name, who->gid);
 		plan->env = user_env_new(env, pw->pw_name, pw->pw_dir);
 	} else {
-		/* A uid without a user name: keep its gid alone, and leave the variables. */
+		/* A uid without a user name: keep only its gid, and leave the variables. */
 		plan->groups = xmemdup(&who->gid, sizeof(who->gid));
 		plan->group_count = 1;
 		plan->env = user_env_new(env, NULL, NULL);
@@ -245,7 +244,7 @@ static noreturn void child_fail(int socket, enum stage stage)
 	_exit(stage == STAGE_EXEC && report.code == ENOENT ? 127 : 126);
 }
 
-/* setuid() is not enough: securebits of a container may have disabled its effect. */
+/* setuid() is not enough: a container's securebits may have disabled its effect on capabilities. */
 static int drop_capabilities(void)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -277,7 +276,7 @@ static void child_become_user(const struct plan *plan)
 
 static void child_restore_signals(const struct child_options *options)
 {
-	/* Pending signals arrive with the last call, as if sent after the exec. */
+	/* Pending signals are delivered by the last call, as if sent after the exec. */
 	for (int sig = 1; sig < NSIG; sig++)
 		signal(sig, sigismember(&options->ignored_signals, sig) == 1 ? SIG_IGN : SIG_DFL);
 	sigprocmask(SIG_SETMASK, &options->signal_mask, NULL);
@@ -290,8 +289,8 @@ static noreturn void child_exec(const struct plan *plan)
 
 	execvp(argv[0], argv);
 	/*
-	 * If the user may not search a folder of PATH (root's, kept under sudo), execvpe() reports
-	 * "permission denied" for every missing command. Report those as missing, as a shell does.
+	 * If the user may not search a folder of PATH (root's, kept under sudo), execvpe() fails
+	 * with EACCES for every missing command. Report those as missing, as a shell does.
 	 */
 	if (errno == EACCES && !strchr(argv[0], '/'))
 		errno = search_path_find(argv[0], file) ? EACCES : ENOENT;
@@ -337,7 +336,7 @@ static noreturn void child_main(const struct plan *plan)
 	child_exec(plan);
 }
 
-/* False: end of file, because the other side closed. */
+/* Returns false at the end of file: the peer has closed its end. */
 static bool receive_report(const struct child *c, struct report *report)
 {
 	ssize_t got;
@@ -391,7 +390,7 @@ int child_new(struct child **out, const struct child_options *options, struct er
 	c->pidfd = -1;
 	c->pid = fork();
 	if (c->pid == 0) {
-		/* Else the child would not see end of file when prof dies. */
+		/* Otherwise the child would not see end of file when prof dies. */
 		close(sockets[0]);
 		child_main(&plan);
 	}
@@ -498,7 +497,7 @@ enum child_result child_poll(struct child *c, int *wait_status)
 		if (got == c->pid)
 			c->cpu_ns = time_ns(usage.ru_utime) + time_ns(usage.ru_stime);
 		if (got < 0 && errno == ECHILD)
-			c->wait_status = 0; /* collected by other code: status unknown */
+			c->wait_status = 0; /* reaped by other code: status unknown */
 		else if (got != c->pid)
 			return CHILD_RUNNING;
 		c->collected = true;
@@ -516,7 +515,7 @@ int child_kill(struct child *c, int signal)
 {
 	if (c->collected)
 		return -ESRCH;
-	/* By pidfd: if the child is collected elsewhere, its pid may be another process's. */
+	/* Use the pidfd: if the child was reaped elsewhere, its pid may be another process's. */
 	return syscall(SYS_pidfd_send_signal, c->pidfd, signal, NULL, 0) ? -errno : 0;
 }
 

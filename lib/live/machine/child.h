@@ -3,7 +3,7 @@
  * The command to record: forked at once, so that its pid is known, executed only on request. It
  * keeps terminal, standard input, environment and working directory. Call child_new() before
  * anything that changes this process's limits (recorder_new() raises that of open files), so that
- * the command has the limits prof was started with.
+ * the command has the limits with which prof was started.
  */
 #ifndef PROF_LIB_LIVE_MACHINE_CHILD_H
 #define PROF_LIB_LIVE_MACHINE_CHILD_H
@@ -19,8 +19,8 @@
 /* The environment of a command that root runs for another user. */
 
 /*
- * Returns the environment sudo was called with, if `uid` called it and it started this process
- * itself. NULL if not, or if it is unreadable.
+ * Returns the environment with which sudo was called, if `uid` called it and it started this
+ * process itself. Otherwise, or if it is unreadable, returns NULL.
  */
 char **user_env_of_caller(uid_t uid);
 /*
@@ -43,18 +43,19 @@ struct child_options {
 	struct identity identity; /* user to run the command as; ignored if is_self */
 	bool keep_capabilities; /* do not drop inherited (ambient) capabilities */
 	/*
-	 * Borrowed, NULL: none. A library to load first, if the user may read it, and a variable.
+	 * Borrowed; NULL: none. A library to load first, if the user may read it, and a variable to
+	 * set.
 	 */
 	const char *preload, *variable;
 	int stdout_fd; /* >= 0: used as standard output of the command */
-	/* Signal state that prof was started with, restored for the command. */
+	/* Signal state with which prof was started, restored for the command. */
 	sigset_t signal_mask;
 	sigset_t ignored_signals; /* all other signals get their default disposition */
 };
 
 /*
- * Another process that started the command and collects it. fd() is readable when the state may
- * have changed; execute() and has_ended() are as child_execute() and child_poll().
+ * Another process that started the command and reaps it. fd() is readable when the state may have
+ * changed; execute() and has_ended() behave like child_execute() and child_poll().
  */
 struct child_keeper {
 	void *ctx;
@@ -78,24 +79,27 @@ int child_new(struct child **out, const struct child_options *options, struct er
 /* Makes a child of a command that waits in another process. Takes over pidfd. */
 struct child *child_adopt(pid_t pid, int pidfd, const struct child_keeper *keeper);
 pid_t child_pid(const struct child *c);
-/* Readable when the child may have ended: call child_poll(), which may replace the descriptor. */
+/*
+ * Returns a descriptor that is readable when the child may have ended: call child_poll(), which may
+ * replace the descriptor.
+ */
 int child_fd(const struct child *c);
 /*
- * Executes the command and waits for the exec. -ENOENT (exit status 127) or another errno (126),
- * with the text a shell prints ("foo: command not found"). Returns 0 also if the child was killed
- * before its exec: see child_poll().
+ * Executes the command and waits for the exec. Returns -ENOENT (exit status 127) or another errno
+ * (126) on failure, with the text that a shell prints ("foo: command not found"). Also returns 0 if
+ * the child was killed before its exec: see child_poll().
  */
 int child_execute(struct child *c, struct error *err);
-/* Collects the child if it has ended; *wait_status as from wait(2). */
+/* Reaps the child if it has ended; *wait_status as from wait(2). */
 enum child_result child_poll(struct child *c, int *wait_status);
 /*
- * Returns the CPU time of a collected child since its exec, including descendants that were waited
- * for; for an adopted child, as its keeper reports it.
+ * Returns the CPU time of a reaped child since its exec, including descendants that were waited
+ * for; for an adopted child, as reported by its keeper.
  */
 uint64_t child_cpu_ns(const struct child *c);
-/* Sends a signal. 0 or a negative errno; -ESRCH after the child was collected. */
+/* Sends a signal. Returns 0 or a negative errno; -ESRCH after the child was reaped. */
 int child_kill(struct child *c, int signal);
-/* Kills and collects a child that was never executed; leaves a running or adopted one alone. */
+/* Kills and reaps a child that was never executed; leaves a running or adopted one alone. */
 void child_free(struct child *c);
 
 #endif

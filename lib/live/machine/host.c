@@ -79,7 +79,7 @@ uint32_t proc_status_pid_namespace(void)
 }
 
 #define CPU_ID_LIMIT 65536u
-/* Enough for the first CPU's paragraph. The whole file can be megabytes. */
+/* Bytes to read, enough for the first CPU's paragraph. The whole file can be megabytes. */
 #define CPUINFO_MAX 16384
 #define SMALL_FILE_MAX 65536
 
@@ -123,7 +123,7 @@ char *host_distribution_name(const char *os_release)
 	return NULL;
 }
 
-/* Returns the value of "key<blanks>: value" in the first paragraph; *size is 0 if none. */
+/* Returns the value of "key<blanks>: value" in the first paragraph; *size is 0 if there is none. */
 static const char *cpuinfo_value(const char *cpuinfo, const char *key, size_t *size)
 {
 	*size = 0;
@@ -191,7 +191,7 @@ static char *read_cpu_name(void)
 	return text ? host_cpu_name(text) : NULL;
 }
 
-/* Cores are counted by their first CPUs. */
+/* True for the first CPU of a core, by which cores are counted. */
 static bool is_first_of_core(uint32_t cpu)
 {
 	_cleanup_free_ char *path =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A description of the machine, for the profile's meta. */
+/* Describes the machine, for the profile's meta. */
 #ifndef PROF_LIB_LIVE_MACHINE_HOST_H
 #define PROF_LIB_LIVE_MACHINE_HOST_H
 
@@ -9,10 +9,12 @@
 
 /* Reads /proc/PID/status, see proc(5). */
 
-/* Maximum nesting of pid namespaces, the outermost included; a process has a pid in each. */
+/* Maximum nesting of pid namespaces, including the outermost; a process has a pid in each. */
 #define PROC_STATUS_NUMBERS_MAX 33
 
-/* Returns the text for a process or thread, the caller's to free; NULL with errno set. */
+/*
+ * Returns the text for a process or thread, which the caller frees; NULL with errno set on failure.
+ */
 char *proc_status_read(uint32_t pid);
 /*
  * Reads the numbers in the line of a key, such as "NSpid" or "Uid". Returns their count; 0 if there
@@ -22,7 +24,7 @@ size_t proc_status_numbers(const char *status, const char *key,
 			   uint32_t numbers[PROC_STATUS_NUMBERS_MAX]);
 /* Returns the number in the line of a key for this process, such as "NoNewPrivs"; 0 if unknown. */
 uint32_t proc_status_own(const char *key);
-/* Returns the inode of this process's pid namespace; 0: the initial one, or unknown. */
+/* Returns the inode of this process's pid namespace; 0 if it is the initial one or unknown. */
 uint32_t proc_status_pid_namespace(void);
 
 /* Strings are owned; NULL: unknown. */
@@ -39,10 +41,14 @@ void host_read(struct host *host);
 void host_release(struct host *host);
 
 /*
- * Returns PRETTY_NAME, unquoted, from the text of an os-release file; NULL: absent. Caller frees.
+ * Returns PRETTY_NAME, unquoted, from the text of an os-release file, which the caller frees; NULL
+ * if absent.
  */
 char *host_distribution_name(const char *os_release);
-/* Returns the first CPU's name from the text of /proc/cpuinfo; NULL: absent. Caller frees. */
+/*
+ * Returns the first CPU's name from the text of /proc/cpuinfo, which the caller frees; NULL if
+ * absent.
+ */
 char *host_cpu_name(const char *cpuinfo);
 
 #endif

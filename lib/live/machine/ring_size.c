@@ -4,19 +4,19 @@
 #include <unistd.h>
 
 /*
- * Any record may use the first half of a ring. The other half has room for 1000 samples with stacks
- * of SHORT_STACK frames each (bpf/config.h): 680 bytes. Rates above 1000 Hz get proportionally
- * more, up to DEFAULT_BYTES_MAX.
+ * A record may use at most half of a ring. The other half has room for 1000 samples with stacks of
+ * SHORT_STACK frames each (bpf/config.h): 680 bytes. Rates above 1000 Hz get proportionally more,
+ * up to DEFAULT_BYTES_MAX.
  */
 #define DEFAULT_BYTES (2ull << 20)
 #define DEFAULT_BYTES_MAX (16ull << 20)
 #define DEFAULT_HZ 1000
-/* Bytes of a CPU when the whole machine is recorded, and the most that all of them take. */
+/* Bytes per CPU when the whole machine is recorded, and the maximum for all CPUs. */
 #define MACHINE_BYTES (8ull << 20)
 #define MACHINE_BYTES_MAX (64ull << 20)
 #define BYTES_MAX (1ull << 30)
 
-/* Returns the bytes for ticks at DEFAULT_HZ. */
+/* Returns the bytes needed for ticks at DEFAULT_HZ. */
 static uint64_t bytes_at_default(uint32_t machine_cpus)
 {
 	uint64_t bytes = machine_cpus ? MACHINE_BYTES_MAX / machine_cpus : 0;

@@ -31,7 +31,7 @@ bool tracefs_is_name(const char *name)
 	return *name && *name != ':' && name[strlen(name) - 1] != ':' && colons <= 1;
 }
 
-/* Returns the folder of events; NULL and *err if it is unreadable. */
+/* Returns the folder of events; NULL with err if it is unreadable. */
 static const char *find_events(struct error *err)
 {
 	static const char *const paths[] = {
@@ -41,7 +41,7 @@ static const char *find_events(struct error *err)
 	int code = -ENOENT;
 
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
-		/* By the rights that prof has now: access() leaves out its capabilities. */
+		/* Check with prof's present rights: access() ignores its capabilities. */
 		if (faccessat(AT_FDCWD, paths[i], R_OK | X_OK, AT_EACCESS) == 0)
 			return paths[i];
 		if (errno != ENOENT)
@@ -67,7 +67,7 @@ static int refuse_unknown(const char *events, const char *name, struct error *er
 	return -ENOENT;
 }
 
-/* "CATEGORY" of ".../events/CATEGORY/NAME/id". */
+/* Returns "CATEGORY" of ".../events/CATEGORY/NAME/id". */
 static char *category_of(const char *events, const char *path)
 {
 	const char *start = path + strlen(events) + 1;
@@ -75,7 +75,7 @@ static char *category_of(const char *events, const char *path)
 	return xstrndup(start, strcspn(start, "/"));
 }
 
-/* Adds the category to the name. -ENOTUNIQ if several categories have the name. */
+/* Adds the category to the name. Returns -ENOTUNIQ if several categories have that name. */
 static int complete(char *name, size_t size, const char *events, const glob_t *found,
 		    struct error *err)
 {
@@ -115,7 +115,7 @@ int tracefs_find(char *name, size_t size, uint64_t *id, struct error *err)
 
 	if (!events)
 		return err ? err->code : -ENOENT;
-	/* A name has no characters that are special in a pattern or path. */
+	/* A name contains no characters that are special in a pattern or path. */
 	if (colon)
 		pattern = xasprintf("%s/%.*s/%s/id", events, (int)(colon - name), name, colon + 1);
 	else

@@ -13,11 +13,14 @@ struct wakeup {
 /* Watches descriptors until they are closed. All three return 0 or a negative errno. */
 int wakeup_open(struct wakeup *w);
 int wakeup_add(struct wakeup *w, int fd);
-/* Like wakeup_add(), for descriptors of others, which wakeup_is_asked() checks separately. */
+/* Like wakeup_add(), for other modules' descriptors, which wakeup_is_asked() checks separately. */
 int wakeup_watch(struct wakeup *w, int fd);
 /* Undoes wakeup_watch(), for a descriptor that another process keeps open. */
 void wakeup_unwatch(struct wakeup *w, int fd);
-/* True if a descriptor of wakeup_watch() is readable: one system call instead of one for each. */
+/*
+ * True if a descriptor of wakeup_watch() is readable: one system call instead of one per
+ * descriptor.
+ */
 bool wakeup_is_asked(const struct wakeup *w);
 /* Works even after a failed wakeup_open(). */
 void wakeup_release(struct wakeup *w);

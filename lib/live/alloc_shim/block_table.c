@@ -5,7 +5,7 @@
 
 _Static_assert(BLOCK_FILTER == 1u << 16, "see block_filter()");
 
-/* More blocks per page hash than any program has; keeps the counter from overflowing. */
+/* Above the number of blocks per page hash in any program; keeps the counter from overflowing. */
 #define FILTER_MAX 60000
 #define BLOCK_SET_BITS 17
 _Static_assert(BLOCKS_MAX == BLOCK_WAYS << BLOCK_SET_BITS, "all slots are used");
@@ -14,7 +14,7 @@ static uint64_t *ways_of(struct block_table *t, uint64_t address)
 {
 	uint64_t hash = (address >> 4) * BLOCK_HASH;
 
-	/* The upper bits are mixed best. */
+	/* The upper bits are the best mixed ones. */
 	return &t->slots[(hash >> (64 - BLOCK_SET_BITS)) * BLOCK_WAYS];
 }
 
@@ -45,12 +45,12 @@ bool block_table_add(struct block_table *t, uint64_t address)
 	uint64_t *ways = ways_of(t, address);
 	uint16_t *filter = block_filter(t, address);
 
-	/* The free was missed, for instance for lack of a listener. */
+	/* The free was missed, for instance because nobody was listening. */
 	if (has(ways, address))
 		return true;
 	if (__atomic_load_n(filter, __ATOMIC_RELAXED) >= FILTER_MAX)
 		return false;
-	/* Counts before setting the slot: a thread that finds it may count down. */
+	/* Count before setting the slot: a thread that finds it may decrement the counter. */
 	__atomic_fetch_add(filter, 1, __ATOMIC_ACQ_REL);
 	if (replace(ways, 0, address))
 		return true;

@@ -17,7 +17,7 @@
 
 /* Zeroed is empty. */
 struct block_table {
-	/* Number of blocks per page hash. Most frees need no further look-up. */
+	/* Number of blocks per page hash; most frees need no further lookup. */
 	uint16_t filter[BLOCK_FILTER];
 	uint64_t slots[BLOCKS_MAX] __attribute__((aligned(64))); /* 0: free slot */
 };
@@ -29,15 +29,15 @@ static inline uint16_t *block_filter(struct block_table *t, uint64_t address)
 	return &t->filter[(address >> 12) * BLOCK_HASH >> 48];
 }
 
-/* False: the table does not have the address. True: it may have it. */
+/* Returns false if the table does not contain the address, true if it may contain it. */
 static inline bool block_table_may_have(struct block_table *t, uint64_t address)
 {
 	return __builtin_expect(__atomic_load_n(block_filter(t, address), __ATOMIC_RELAXED), 0);
 }
 
-/* Adds the address, unless it is present. False: no room. */
+/* Adds the address, unless it is present. False if there is no room. */
 bool block_table_add(struct block_table *t, uint64_t address);
-/* Removes the address. False: not present. */
+/* Removes the address. False if it is not present. */
 bool block_table_take(struct block_table *t, uint64_t address);
 
 #endif

@@ -26,7 +26,7 @@ static double log_of(double x)
 	return 2 * sum + exponent * LN2;
 }
 
-/* 1 - e^(-x), x ≥ 0, within 1e-12 of it. */
+/* 1 - e^(-x), x ≥ 0, with an error of at most 1e-12. */
 static double chance_of(double x)
 {
 	double part, sum = 0, rest = 1;
@@ -59,7 +59,7 @@ static uint64_t next(struct byte_sampler *s)
 
 void byte_sampler_draw(struct byte_sampler *s, double mean)
 {
-	/* In (0, 1]. */
+	/* A random number in (0, 1]. */
 	double part = (double)((next(s) >> 11) + 1) / (double)(1ull << 53);
 	double distance = -log_of(part) * mean;
 
@@ -68,7 +68,7 @@ void byte_sampler_draw(struct byte_sampler *s, double mean)
 
 void byte_sampler_begin(struct byte_sampler *s, uint64_t seed, double mean)
 {
-	/* splitmix64: adjacent seeds must not give similar numbers. */
+	/* splitmix64, so that adjacent seeds do not lead to similar numbers. */
 	seed += 0x9e3779b97f4a7c15ull;
 	seed = (seed ^ seed >> 30) * 0xbf58476d1ce4e5b9ull;
 	seed = (seed ^ seed >> 27) * 0x94d049bb133111ebull;

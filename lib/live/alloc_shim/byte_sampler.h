@@ -16,8 +16,8 @@ struct byte_sampler {
 };
 
 /*
- * Advances by `size` bytes. True: none of them is marked. False: one is, or the sampler has not
- * begun.
+ * Advances by `size` bytes. Returns true if none of them is marked; false if one is, or the sampler
+ * has not begun.
  */
 static inline bool byte_sampler_passes(struct byte_sampler *s, uint64_t size)
 {

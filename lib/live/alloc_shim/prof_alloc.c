@@ -31,7 +31,7 @@
 #define SHOWN __attribute__((visibility("default"), used))
 #define RARE __attribute__((noinline, cold))
 
-/* A note, as <sys/sdt.h> of systemtap describes probes. */
+/* A note in the format by which <sys/sdt.h> of systemtap describes probes. */
 #define PROBE_NOTE(name, semaphore, arguments) \
 	"990: nop\n" \
 	".pushsection .note.stapsdt,\"\",\"note\"\n" \
@@ -82,7 +82,7 @@ static struct block_table blocks;
 static double mean = MEAN_DEFAULT;
 static __thread struct byte_sampler sampler __attribute__((tls_model("initial-exec")));
 
-/* Read by prof at any time. */
+/* prof may read these at any time. */
 SHOWN uint64_t prof_alloc_overflow;
 
 RARE static void probe_alloc(void *address, size_t size, uint64_t weighted)
@@ -104,7 +104,7 @@ RARE static void probe_free(void *address)
 	asm volatile(PROBE_NOTE("free", "free_listeners", FIRST) : : "r"(first) : "memory");
 }
 
-/* Differs between threads, processes and runs. */
+/* Returns a seed that differs between threads, processes and runs. */
 static uint64_t make_seed(void)
 {
 	static uint64_t threads;
@@ -149,7 +149,7 @@ RARE static void forget(void *address)
 		probe_free(address);
 }
 
-/* Call it before the allocator gets the block back. */
+/* Call before the allocator gets the block back. */
 static inline void freed(void *address)
 {
 	if (__builtin_expect(free_listeners, 0) &&
@@ -158,7 +158,7 @@ static inline void freed(void *address)
 }
 
 /*
- * Memory for allocations during the look-up of the allocator: the dynamic linker makes some to
+ * Memory for allocations during the lookup of the allocator, as the dynamic linker makes some to
  * store an error. It is never reused.
  */
 static char early[16 << 10] __attribute__((aligned(16)));
@@ -181,7 +181,10 @@ static void *allocate_early(size_t size, size_t alignment)
 	return (void *)(((uintptr_t)early + at + alignment - 1) & ~(alignment - 1));
 }
 
-/* The allocator: the next one after this file. Initially, functions that resolve it. */
+/*
+ * The allocator's functions: those after this library in lookup order. Initially, functions that
+ * look them up.
+ */
 static void *first_malloc(size_t size);
 static void *first_calloc(size_t count, size_t size);
 static void *first_realloc(void *address, size_t size);
@@ -202,7 +205,10 @@ static int (*next_posix_memalign)(void **, size_t, size_t) = first_posix_memalig
 static void *(*next_valloc)(size_t) = first_valloc;
 static void *(*next_pvalloc)(size_t) = first_pvalloc;
 
-/* The version in all libcs. Those before 2.34 lack the later one, which would end the program. */
+/*
+ * This version exists in all libcs. Those before 2.34 lack the later one, which would end the
+ * program.
+ */
 #ifdef __x86_64__
 __asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
 #else
@@ -219,7 +225,7 @@ static void resolve_one(void *function, const char *name)
 		__atomic_store_n((void **)function, found, __ATOMIC_RELEASE);
 }
 
-/* Returns false if called recursively. Threads may run it concurrently, and find the same. */
+/* Returns false if called recursively. Threads may run it concurrently, and get the same result. */
 static bool resolve(void)
 {
 	int error = errno;
@@ -311,7 +317,7 @@ SHOWN void *calloc(size_t count, size_t size)
 {
 	if (!has_listeners())
 		return next_calloc(count, size);
-	/* The allocator has refused products that overflow. */
+	/* The allocator has rejected products that overflow. */
 	return allocated(next_calloc(count, size), count * size);
 }
 
@@ -326,8 +332,8 @@ static void *move_early(void *address, size_t size)
 }
 
 /*
- * Counts as a free and an allocation. A block that stays because memory for a larger one is lacking
- * is not tracked from then on.
+ * Counts as a free and an allocation. A block that stays because there is no memory for a larger
+ * one is no longer tracked.
  */
 SHOWN void *realloc(void *address, size_t size)
 {
@@ -396,7 +402,7 @@ SHOWN void *pvalloc(size_t size)
 	return allocated(next_pvalloc(size), size);
 }
 
-/* Without this, all children would make their parent's random choices. */
+/* Reseeds: otherwise all children would make their parent's random choices. */
 static void on_fork(void)
 {
 	if (sampler.random)

@@ -18,7 +18,7 @@ struct counter_reader {
 
 int counter_reader_init(struct counter_reader *c, struct error *err);
 void counter_reader_release(struct counter_reader *c);
-/* Reads the counters and sends a REC_LOST for each CPU and cause that has increased. */
+/* Reads the counters and sends a REC_LOST for each CPU and cause whose counter has increased. */
 void counter_reader_report(struct counter_reader *c, struct programs *programs, uint64_t time,
 			   record_sink_fn *sink, void *ctx);
 

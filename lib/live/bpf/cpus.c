@@ -12,7 +12,7 @@ static void cpu_close(struct cpu_set *set, struct live_cpu *cpu)
 	map_ring_free(steal(cpu->map_ring));
 }
 
-/* CPUs that are not sampled still report forks and mappings. */
+/* Opens a CPU. One that is not sampled still reports forks and mappings. */
 static int cpu_open(struct cpu_set *set, struct live_cpu *cpu, struct error *err)
 {
 	int code = map_ring_open(&cpu->map_ring, cpu->id, err);
@@ -36,7 +36,7 @@ static struct live_cpu *find_cpu(const struct cpu_set *set, uint32_t id)
 	return NULL;
 }
 
-/* A CPU that was online before keeps its ring. */
+/* Adds a CPU; one that was online before keeps its ring. */
 static int add_cpu(struct cpu_set *set, uint32_t id, struct error *err)
 {
 	struct live_cpu *cpu = find_cpu(set, id);
@@ -102,7 +102,7 @@ void cpu_set_refresh(struct cpu_set *set, cpu_change_fn *fn, void *ctx)
 			continue;
 		code = add_cpu(set, online.cpus[i], &err);
 		cpu = find_cpu(set, online.cpus[i]);
-		/* It is retried and may succeed: warn only once. */
+		/* Opening is retried and may succeed: warn only once. */
 		if (code && !cpu->has_failed)
 			log_warn("CPU %u came online but is not sampled: %s", online.cpus[i],
 				 err.text);

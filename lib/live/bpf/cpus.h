@@ -39,7 +39,7 @@ struct cpu_set {
 	struct cpu_hooks hooks;
 };
 
-/* Called for a CPU that was opened, or has gone offline and is about to be closed. */
+/* Called for a CPU that was opened, or that has gone offline and is about to be closed. */
 typedef void cpu_change_fn(void *ctx, const struct live_cpu *cpu);
 
 /* Opens everything on all online CPUs. Set the borrowed members and the hooks first. */

@@ -10,7 +10,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 
-/* Most of /proc/stat is interrupt counts. */
+/* Maximum size; most of /proc/stat is interrupt counts. */
 #define STAT_MAX (8u << 20)
 
 struct cpu_units {

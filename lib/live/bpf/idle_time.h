@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The idle time of CPUs by the kernel's account. The clock does not tick on an idle CPU: without
+ * The idle time of CPUs as accounted by the kernel. The clock does not tick on an idle CPU: without
  * timer interrupts it would be throttled after some hundred ticks, and not be sampled when it is
  * busy again.
  */
@@ -11,12 +11,12 @@
 
 #include "lib/live/machine/cpu_list.h"
 
-/* Returns ns since boot, summed over these CPUs, or over all if the list is empty; 0: unknown. */
+/* Returns ns since boot, summed over these CPUs, or over all if the list is empty; 0 if unknown. */
 uint64_t idle_time_read(const struct cpu_list *only);
-/* Returns likewise the time stolen by the hypervisor. */
+/* Returns the time stolen by the hypervisor in the same way. */
 uint64_t steal_time_read(const struct cpu_list *only);
 uint64_t steal_time_parse(const char *text, const struct cpu_list *only, uint64_t unit_ns);
-/* idle_time_read() from the text of /proc/stat; unit_ns is its unit of time. */
+/* Parses the text of /proc/stat for idle_time_read(); unit_ns is its unit of time. */
 uint64_t idle_time_parse(const char *text, const struct cpu_list *only, uint64_t unit_ns);
 
 #endif

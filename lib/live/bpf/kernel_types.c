@@ -14,10 +14,10 @@
 #include "lib/base/text.h"
 
 #define KERNEL_BTF "/sys/kernel/btf/vmlinux"
-/* Kernels have around 6 MB; those with everything built in somewhat more. */
+/* Maximum size; kernels have around 6 MB, those with everything built in somewhat more. */
 #define BTF_BYTES_MAX ((size_t)256 << 20)
 
-/* Parts of btf_type.info since 7.2: until then, kinds had 5 bits, counts 16, and the rest was 0. */
+/* Parts of btf_type.info since 7.2: before, kinds had 5 bits, counts 16, and the rest was 0. */
 #define KIND_OF(info) ((info) >> 24 & 0x7f)
 #define COUNT_OF(info) ((info)&0xffffff)
 #define LAYOUT_ENTRY_SIZE 4 /* for each kind: the two bytes of a shape, then flags */
@@ -81,7 +81,7 @@ static bool has_name(const struct type_names *names, const char *name, uint64_t 
 	return index_find(&names->index, *hash, equal_name, names, &piece) != INDEX_NONE;
 }
 
-/* Returns a bit's number, from up to three characters. */
+/* Returns the bit number for up to three characters. */
 static uint32_t start_of(const char *name)
 {
 	uint32_t start = (uint8_t)name[0];
@@ -183,7 +183,10 @@ static const struct shape shapes[] = {
 };
 #define KIND_COUNT (sizeof(shapes) / sizeof(shapes[0]))
 
-/* Takes the shape of a later kind from the kernel, so that its types can be passed over. */
+/*
+ * Returns the shape of a kind. The kernel describes newer kinds, so that their types can be
+ * skipped.
+ */
 static struct shape shape_of(const struct picker *p, uint32_t kind)
 {
 	struct bytes b = p->layout;
@@ -196,7 +199,7 @@ static struct shape shape_of(const struct picker *p, uint32_t kind)
 	return entry ? (struct shape){true, entry[0], entry[1]} : (struct shape){0};
 }
 
-/* Computes the size of the data after a struct btf_type. False: unknown kind. */
+/* Computes the size of the data after a struct btf_type. False if the kind is unknown. */
 static bool size_of_rest(const struct picker *p, uint32_t info, size_t *size)
 {
 	struct shape shape = shape_of(p, KIND_OF(info));
@@ -392,7 +395,7 @@ static void copy_type(struct picker *p, uint32_t number)
 		copy_enumerators(p, &b, count, 2 * sizeof(uint32_t));
 	else if (kind == BTF_KIND_FUNC || kind == BTF_KIND_FUNC_PROTO || kind == BTF_KIND_VAR ||
 		 kind == BTF_KIND_DATASEC || kind == BTF_KIND_DECL_TAG || kind >= KIND_COUNT)
-		p->failed = true; /* types do not consist of this kind, or its layout is unknown */
+		p->failed = true; /* types never refer to this kind, or its layout is unknown */
 	p->failed |= b.failed;
 }
 
@@ -484,7 +487,7 @@ int kernel_types_read(struct strbuf *out, const struct type_names *names,
 
 	if (fd < 0 || fstat(fd, &st))
 		return error_set(err, fd < 0 ? fd : -errno, "cannot open " KERNEL_BTF);
-	/* From 6.16 on without a copy. */
+	/* Kernels since 6.16 support mapping the file, which avoids a copy. */
 	btf = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (btf != MAP_FAILED) {
 		ret = kernel_types_pick(out, btf, (size_t)st.st_size, names, points, point_count,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Makes a small BTF from the kernel's (Documentation/bpf/btf.rst): the types with certain names,
- * and the types within them. libbpf gets it in place of the full BTF, in which it would search all
- * 150,000 types for each.
+ * and the types within them. libbpf gets it in place of the full BTF, where it would search all
+ * 150,000 types for each name.
  */
 #ifndef PROF_LIB_LIVE_BPF_KERNEL_TYPES_H
 #define PROF_LIB_LIVE_BPF_KERNEL_TYPES_H
@@ -16,7 +16,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
 
-/* A set of names by their first three characters; it may report names that were not added. */
+/* A set of names by their first three characters, with false positives. */
 struct name_starts {
 	uint64_t bits[64];
 };
@@ -28,15 +28,15 @@ struct type_names {
 	struct name_starts starts; /* starts of the names without their flavors */
 };
 
-/* Adds a name, borrowed until the release. Its flavor ("___" and the rest) is ignored. */
+/* Adds a name, borrowed until the release. Ignores its flavor ("___" and the rest). */
 void type_names_add(struct type_names *names, const char *name);
-/* Adds the names of all types in all of prof's BPF objects: the kernel's and their own. */
+/* Adds the names of all types in all of prof's BPF objects, the kernel's as well as their own. */
 void type_names_add_needed(struct type_names *names);
 void type_names_release(struct type_names *names);
 
 /*
- * The beginning of a BTF. Not struct btf_header: in Linux 7.2 it also has the offset and size of a
- * section with the sizes of each kind of type, which kernels may omit.
+ * The beginning of a BTF. Not struct btf_header: since Linux 7.2 it also has the offset and size of
+ * a section with the sizes of each kind of type, which kernels may omit.
  */
 struct types_header {
 	uint16_t magic;
@@ -65,7 +65,7 @@ int kernel_types_pick(struct strbuf *out, const void *btf, size_t size,
 		      const struct type_names *names, struct attach_point *points,
 		      size_t point_count, struct error *err);
 
-/* kernel_types_pick() from the running kernel's BTF. */
+/* Does the same with the running kernel's BTF. */
 int kernel_types_read(struct strbuf *out, const struct type_names *names,
 		      struct attach_point *points, size_t point_count, struct error *err);
 

@@ -7,7 +7,7 @@
 
 #include "bpf/live_record.h"
 
-/* Returns ns. Later runs that were not timed count with the average of those that were. */
+/* Returns ns. Later runs that were not timed count as the average of those that were. */
 static inline uint64_t program_cost_ns(const struct program_cost *cost)
 {
 	uint64_t late = cost->runs > TIMED_RUNS ? cost->runs - TIMED_RUNS : 0;

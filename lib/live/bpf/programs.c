@@ -26,7 +26,7 @@
 #include "running.skel.h"
 #include "shared.skel.h"
 
-/* Threads that wait at the same time. */
+/* Maximum number of threads that wait at the same time. */
 #define THREADS_MAX 16
 
 struct worker {
@@ -66,7 +66,7 @@ static void *work(void *arg)
 
 /*
  * Begins to fill the slots. The caller owns slots and descriptors, but must not touch them before
- * the wait.
+ * map_slots_wait().
  */
 static struct map_slot_filler *map_slots_fill(struct map_slot *slots, size_t count,
 					      map_slot_make_fn *make, void *ctx)
@@ -102,7 +102,7 @@ static void map_slots_wait(struct map_slot_filler *f)
 	free(f);
 }
 
-/* Makes the maps of maps: a ring for each CPU, and shards for unwind tables. */
+/* Makes the maps of maps: a ring per CPU, and shards of unwind tables. */
 
 static int make_ring(void *ctx, const struct map_slot *slot)
 {
@@ -144,7 +144,7 @@ static int make_rings(struct programs *p, const struct programs_options *options
 	return 0;
 }
 
-/* The first shard is always needed with tables, and is the template for all others. */
+/* The first shard is always needed with tables, and is the template of all others. */
 static int make_shards(struct programs *p)
 {
 	int first = shard_make(UNWIND_SHARD_BYTES);
@@ -158,8 +158,9 @@ static int make_shards(struct programs *p)
 }
 
 /*
- * The programs refer to the map even without tables. Kernels before 6.8 also check functions that
- * are never called, so the template is as large as a shard; it is freed at once.
+ * Makes only the outer map, to which the programs refer even without tables. Kernels before 6.8
+ * also check functions that are never called, so the template is as large as a shard; it is freed
+ * at once.
  */
 static int make_no_shards(struct programs *p)
 {
@@ -219,8 +220,8 @@ static struct map_slot *find_ring(struct programs *p, uint32_t cpu)
 }
 
 /*
- * Edge-triggered: a ring that is read is hardly ever empty, and its reader waits until it holds
- * much data.
+ * Watches a ring, edge-triggered: it is hardly ever empty, and its reader waits until it holds much
+ * data.
  */
 static int watch_ring(struct programs *p, int fd)
 {
@@ -273,7 +274,7 @@ int programs_add_ring(struct programs *p, uint32_t cpu, struct error *err)
 		return error_set(err, code, "cannot create a ring of %llu bytes for CPU %u",
 				 (unsigned long long)p->ring_bytes, cpu);
 	code = open_ring(p, cpu, fd, err);
-	/* Without a ring, the programs count what they lose. This one would never be read. */
+	/* Without a ring, the programs count their losses. This ring would never be read. */
 	if (code)
 		bpf_map_delete_elem(p->rings_fd, &cpu);
 	return code;
@@ -295,9 +296,9 @@ int programs_take_shard(struct programs *p)
 }
 
 /*
- * Loads the objects. Most of the time goes into the kernel's check of each program, so a second
- * thread loads the parts beside the first object. Neither needs the other's maps: the shared ones
- * belong to an object without programs, which is loaded before.
+ * Loads the objects. Most of the time is spent in the kernel's check of each program, so a second
+ * thread loads the parts in parallel with the first object. Neither needs the other's maps: the
+ * shared maps belong to an object without programs, which is loaded before.
  */
 
 static int load_object(struct programs *p, struct bpf_object_skeleton *skeleton)
@@ -478,8 +479,8 @@ static int attach_iterator(const struct bpf_program *program, struct bpf_link **
 }
 
 /*
- * Since version 1.2, libbpf forgets the section of a program whose type changes, as in
- * programs_load.c, and thereby how to attach it.
+ * Attaches programs by section. Since version 1.2, libbpf forgets the section of a program whose
+ * type changes, as in programs_load.c, and thus how to attach it.
  */
 static int attach_tracing(const struct bpf_object_skeleton *skeleton)
 {
@@ -594,7 +595,7 @@ static int run_iterator(const struct bpf_link *link, struct strbuf *out)
 	return 0;
 }
 
-/* Repeats until no task is entered: a child may have a lower pid than its parent, or be new. */
+/* Repeats until no task is added: a child may have a lower pid than its parent, or be new. */
 static int enter_tasks(struct programs *p)
 {
 	const volatile uint32_t *entered = &p->running->bss->entered_tasks;
@@ -643,7 +644,8 @@ void programs_begin_epoch(struct programs *p, uint64_t time_ns)
 	__atomic_store_n(&epochs[epochs[0] > epochs[1]], time_ns, __ATOMIC_SEQ_CST);
 }
 
-/* Otherwise, a process that keeps mapping files would never be found to mislead. */
+/* Keeps the marks: otherwise, a process that keeps mapping files would never be found to mislead.
+ */
 static void keep_misled(struct unwind_space *space, const struct unwind_space *before)
 {
 	for (size_t i = 0; i < SPACE_RUNTIMES; i++) {

@@ -53,7 +53,7 @@ struct programs_options;
  * are attached by their owner. May be opened again after being closed, if loading fails at first.
  */
 struct programs_part {
-	/* Opens its skeleton and sets its own variables. 0 or a negative errno. */
+	/* Opens its skeleton and sets its own variables. Returns 0 or a negative errno. */
 	int (*open)(void *ctx, const struct bpf_object_open_opts *options,
 		    struct bpf_object_skeleton **out);
 	void (*close)(void *ctx); /* destroys the skeleton, if open */
@@ -61,7 +61,7 @@ struct programs_part {
 	/* Names of other objects whose maps it uses as well, NULL-terminated; NULL: none. */
 	const char *const *partners;
 	bool is_late; /* loaded by programs_load_late(), without being attached */
-	/* "waits": names its records, if a recording works without them. NULL: required. */
+	/* "waits": name of its records, if a recording works without them. NULL: required. */
 	const char *optional;
 	/* Resets the options that depend on it, since it will not be loaded. May be NULL. */
 	void (*drop)(void *ctx, struct programs_options *options);
@@ -70,10 +70,10 @@ struct programs_part {
 struct programs_options {
 	uint32_t possible_cpus; /* highest possible CPU id + 1 */
 	uint32_t targets; /* maximum number of running processes that can be tracked */
-	uint64_t ring_bytes; /* size for each CPU; a power of two of pages */
+	uint64_t ring_bytes; /* size per CPU; a power of two of pages */
 	uint32_t unwind; /* UNWIND_BY_… of bpf/config.h */
 	const struct filter *filter; /* borrowed until the filter is loaded */
-	struct bpf_config config; /* settings that do not follow from the other members */
+	struct bpf_config config; /* settings that the other members do not determine */
 	const char *left_out[PROGRAMS_LEFT_OUT_MAX]; /* programs not to load; borrowed */
 	size_t left_out_count;
 	struct programs_part parts[PROGRAMS_PARTS_MAX];
@@ -85,7 +85,7 @@ void programs_add_part(struct programs_options *options, const struct programs_p
 /* Makes all parts so far required, because others depend on them. */
 void programs_keep_parts(struct programs_options *options);
 
-/* Removes the optional parts. Returns what they record; NULL: there was none. */
+/* Removes the optional parts. Returns the name of their records; NULL if there were none. */
 const char *programs_drop_parts(struct programs_options *options);
 
 /* Excludes a program of the first object from loading. */
@@ -118,16 +118,18 @@ int programs_read_runtime_counters(struct programs *p, uint32_t row,
 /* Loads the late part with that context, on any thread, but only one at a time. */
 int programs_load_late(struct programs *p, const void *part_ctx);
 
-/* Has any wait that began while waits were recorded no stack? Callable on any thread. */
+/*
+ * True if any wait that began while waits were recorded has no stack. May be called on any thread.
+ */
 bool programs_have_unsampled_waits(const struct programs *p);
 
 /* Gives a CPU its ring. Call before anything is sampled there. */
 int programs_add_ring(struct programs *p, uint32_t cpu, struct error *err);
 /* Begins to record events. All CPUs must have their rings. */
 int programs_attach(struct programs *p, struct error *err);
-/* Returns the descriptor of a loaded program of the first object; -1: none. */
+/* Returns the descriptor of a loaded program of the first object; -1 if there is none. */
 int programs_find(const struct programs *p, const char *name);
-/* Tracks a process from the next scan on, or with `from_exec` from its next exec on. */
+/* Tracks a process from the next scan on or, with `from_exec`, from its next exec on. */
 int programs_track(struct programs *p, uint32_t pid, bool from_exec, struct error *err);
 /*
  * Enters running processes into the filter: those to be tracked and their descendants. Passes a
@@ -136,16 +138,17 @@ int programs_track(struct programs *p, uint32_t pid, bool from_exec, struct erro
  */
 int programs_scan(struct programs *p, ring_record_fn *on_record, void *ctx, struct error *err);
 
-/* Returns the walker's UNWIND_RULES_MAX rules, writable; NULL with errno set. */
+/* Returns the walker's UNWIND_RULES_MAX rules, writable; NULL with errno set on failure. */
 struct unwind_rule *programs_unwind_rules(struct programs *p);
 int programs_unwind_shards_fd(const struct programs *p);
 /*
- * Returns the descriptor, owned by the caller, of the first shard, which is in the map; -1: none.
+ * Returns the descriptor of the first shard, which is in the map; the caller owns it. -1 if there
+ * is none.
  */
 int programs_take_shard(struct programs *p);
 /*
- * Has the stacks of all records from time_ns on sent again. time_ns must be in the future, and
- * later than the previous one by more than a record takes to arrive.
+ * Requests that the stacks of all records from time_ns on are resent. time_ns must be in the
+ * future, and later than the previous one by more than a record takes to arrive.
  */
 void programs_begin_epoch(struct programs *p, uint64_t time_ns);
 /* Sets the walker's mappings of a process, by its pid in this process's namespace; NULL: none. */
@@ -153,15 +156,15 @@ void programs_set_space(struct programs *p, uint32_t pid, const struct unwind_sp
 
 /*
  * Returns the kernel's name for one of its addresses: "name+0x12/0x34 [module]", or a number if it
- * has none. Valid until the next call; NULL with errno set.
+ * has none. Valid until the next call; NULL with errno set on failure.
  */
 const char *programs_find_symbol(struct programs *p, uint64_t addr);
 
-/* Readable when a ring has filled up to its wake-up mark. */
+/* Returns a descriptor that is readable when a ring has filled up to its wake-up mark. */
 int programs_poll_fd(const struct programs *p);
 /*
- * Passes on all records in the rings, per ring at most its size. False: a ring has more records,
- * after one that is still being written.
+ * Passes on all records in the rings, per ring at most its size. Returns false if a ring has more
+ * records, after one that is still being written.
  */
 bool programs_drain(struct programs *p);
 /* Waits at most max_ns for records that are still being written. */
@@ -172,7 +175,7 @@ typedef void ring_left_fn(void *ctx, uint32_t cpu, unsigned int count);
 void programs_drain_rest(struct programs *p, ring_left_fn *fn);
 /* Reads the counters of all possible CPUs; `counters` has room for them. */
 int programs_read_counters(struct programs *p, struct bpf_counters *counters);
-/* Reads likewise the time of the programs' runs. */
+/* Reads the time of the programs' runs in the same way. */
 int programs_read_costs(struct programs *p, struct program_costs *costs);
 /* Sets the number of intervals that each further clock tick represents; at least 1. */
 void programs_weigh_ticks(struct programs *p, uint32_t intervals);

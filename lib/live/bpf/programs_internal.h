@@ -38,8 +38,8 @@ struct programs {
 			 types */
 	int rings_fd, shards_fd; /* maps of maps */
 	/*
-	 * Their contents: the first shard, if any, and a ring for each CPU that has ever been
-	 * online. Those needed at once are made while the programs are loaded.
+	 * The contents of these maps: the first shard, if any, and a ring for each CPU that has
+	 * ever been online. Those needed at once are made while the programs are loaded.
 	 */
 	VEC(struct map_slot) slots;
 	struct map_slot_filler *filler; /* NULL: all slots have been filled */
@@ -47,8 +47,8 @@ struct programs {
 	int epoll_fd; /* epoll instance for the rings */
 	uint64_t ring_bytes;
 	/*
-	 * Highest id of a CPU that was online at first, + 1. CPUs that come later copy no stacks:
-	 * 100 kB for each possible CPU would mostly be wasted.
+	 * Highest id of a CPU that was online initially, plus 1. CPUs that come later copy no
+	 * stacks: 100 kB for each possible CPU would mostly be wasted.
 	 */
 	uint32_t copying_cpus;
 	struct unwind_rule *rules; /* NULL until first requested */
@@ -64,7 +64,8 @@ void programs_free_maps(struct programs *p);
 
 /* programs.c */
 /*
- * Loads the shared maps, the first object and all parts that are not late. 0 or a negative errno.
+ * Loads the shared maps, the first object and all parts that are not late. Returns 0 or a negative
+ * errno.
  */
 int programs_load_parts(struct programs *p);
 
@@ -73,7 +74,7 @@ int programs_load_parts(struct programs *p);
 int programs_load_objects(struct programs *p, const struct programs_options *options,
 			  struct error *err);
 void programs_free_objects(struct programs *p);
-/* Returns the object of a part by its name, NULL if none. */
+/* Returns the object of a part by its name; NULL if there is none. */
 const struct bpf_object *programs_find_object(struct programs *p, const char *name);
 
 #endif

@@ -27,9 +27,9 @@
 #include "running.skel.h"
 #include "shared.skel.h"
 
-/* Room for ended tasks whose pids are free already, but that are not freed yet. */
+/* Room for ended tasks that are not freed yet, although their pids are. */
 #define DYING_TASKS 4096
-/* Most bytes of stacks that a CPU copies in COPY_WINDOW_NS, which take it 1 to 2 ms. */
+/* Maximum bytes of stacks that a CPU copies in COPY_WINDOW_NS, which takes it 1 to 2 ms. */
 #define COPIED_MAX (8u << 20)
 
 static int on_libbpf_message(enum libbpf_print_level level, const char *fmt, va_list args)
@@ -40,7 +40,7 @@ static int on_libbpf_message(enum libbpf_print_level level, const char *fmt, va_
 	if (level == LIBBPF_DEBUG || !log_enabled(LOG_DEBUG))
 		return 0;
 	rest = text = xvasprintf(fmt, args);
-	/* The kernel explains a refused program in many lines; the last gives the reason. */
+	/* The kernel explains a rejected program in many lines; the last gives the reason. */
 	for (char *line; (line = strsep(&rest, "\n"));) {
 		if (*line)
 			log_debug("libbpf: %s", line);
@@ -154,7 +154,7 @@ const char *programs_drop_parts(struct programs_options *options)
 	return dropped;
 }
 
-/* True if the filter needs the tasks that already run. */
+/* True if the filter needs the tasks that are already running. */
 static bool has_to_scan(const struct programs_options *options)
 {
 	return options->targets || options->filter->all;
@@ -184,8 +184,8 @@ static int configure(const struct programs *p, const struct programs_options *op
 }
 
 /*
- * Disguises a program that attaches to something of the kernel's BTF as another kind until libbpf
- * hands it over for loading: libbpf would read all types of the kernel to find the number.
+ * Disguises a program that attaches to an entry of the kernel's BTF as another kind until libbpf is
+ * about to load it: otherwise libbpf would read all types of the kernel to find the entry's number.
  */
 static int prepare_tracing(struct bpf_program *program, struct bpf_prog_load_opts *options,
 			   long point)

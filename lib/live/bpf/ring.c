@@ -35,7 +35,7 @@ bool ring_record_is_valid(const struct rec *rec, size_t available)
 	return record_is_valid(rec, available);
 }
 
-/* Before the data of a record: its length with two flags, and its page offset. */
+/* The header of a record: its length with two flags, and its page offset. */
 #define HEADER_SIZE BPF_RINGBUF_HDR_SZ
 
 static size_t page_size(void)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads the ring buffer of a CPU, into which BPF programs write: see Documentation/bpf/ringbuf.rst
- * of the kernel. A read takes only the data present when it begins, so one round brings in no more
- * than the ring holds, however fast it is filled meanwhile.
+ * of the kernel. A read takes only the data present when it begins, so one round reads no more than
+ * the ring holds, however fast it is filled meanwhile.
  */
 #ifndef PROF_LIB_LIVE_BPF_RING_H
 #define PROF_LIB_LIVE_BPF_RING_H
@@ -28,20 +28,20 @@ struct ring {
 	const uint8_t *data; /* data mapped twice in a row, so that no record wraps */
 };
 
-/* `data` was written by a program, is not validated, and is valid during the call. */
+/* `data` was written by a program, is not validated, and is valid only during the call. */
 typedef void ring_record_fn(void *ctx, const void *data, size_t size);
 
 /*
  * Makes a map of `size` bytes, a power of two of pages. Returns a descriptor or a negative errno.
  */
 int ring_make(uint64_t size);
-/* Opens a map of `size` bytes; takes over its descriptor. 0 or a negative errno. */
+/* Opens a map of `size` bytes; takes over its descriptor. Returns 0 or a negative errno. */
 int ring_open(struct ring *ring, int fd, uint64_t size);
 void ring_close(struct ring *ring);
 /*
  * Passes on the records present, oldest first, up to one that is still being written: its writer
- * may have lost the CPU, even to this process. False: there is such a record, and those after it
- * wait.
+ * may have lost the CPU, even to this process. Returns false if there is such a record; those after
+ * it wait.
  */
 bool ring_drain(struct ring *ring, ring_record_fn *fn, void *ctx);
 /* True if the next record is still being written. */

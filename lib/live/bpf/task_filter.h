@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Criteria for the tasks to record, in the form that the programs in the kernel evaluate. A task
+ * Criteria for the tasks to record, in the form evaluated by the programs in the kernel. A task
  * must meet every criterion; it meets one if it matches any of its values (pids, names, ...).
  * Filled in by lib/live/process.
  */

@@ -15,13 +15,13 @@
 #include "lib/base/text.h"
 
 #define TYPE_FILE "/sys/bus/event_source/devices/uprobe/type"
-/* Place of the counter's offset in perf_event_attr.config. */
+/* Position of the counter's offset in perf_event_attr.config. */
 #define SEMAPHORE_SHIFT 32
-/* Does the same for the return of a function. */
+/* The same for the return of a function. */
 #define PERF_RETURNS 1
 
 /*
- * BPF_LINK_CREATE's part of union bpf_attr for several places (linux/bpf.h of 6.6 and later):
+ * BPF_LINK_CREATE's part of union bpf_attr for several places (linux/bpf.h of 6.6 and later): the
  * libraries and headers of the build may be older than the kernel.
  */
 struct multi_attr {
@@ -42,7 +42,7 @@ static int create_multi(const struct multi_attr *attr)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-/* Loads an empty program of the kind that has several places. */
+/* Loads an empty program of the kind that supports several places. */
 static int load_nothing(void)
 {
 	/* r0 = 0; exit */
@@ -55,8 +55,8 @@ static int load_nothing(void)
 }
 
 /*
- * At first, kernels took the pid for that of a single thread. Those that take it for a process
- * refuse negative ones before they look at the path, which is no file; others do not look at pids.
+ * Early kernels mistook the pid for that of a single thread. Those that take it for a process
+ * reject negative ones before they check the path, which is no file; others ignore pids.
  */
 bool uprobe_has_multi(void)
 {
@@ -87,7 +87,7 @@ static void file_path(int fd, char path[32])
 	snprintf(path, 32, "/proc/self/fd/%d", fd);
 }
 
-/* Attaches to all places by one link. */
+/* Attaches to all places with one link. */
 static int attach_all(const struct uprobe_target *target, const struct uprobe_place *places,
 		      size_t count)
 {
@@ -129,9 +129,9 @@ static int read_type(uint32_t *type)
 }
 
 /*
- * Attaches to one place by a perf event, which the link keeps. It must not be inherited: the
- * kernel would create it anew as the process forks, with the process's privileges, and without them
- * the fork fails.
+ * Attaches to one place by a perf event, which the link keeps. The event must not be inherited: the
+ * kernel would recreate it when the process forks, with the process's privileges, and without these
+ * the fork would fail.
  */
 static int attach_one(const struct uprobe_target *target, const struct uprobe_place *place)
 {
@@ -150,7 +150,10 @@ static int attach_one(const struct uprobe_target *target, const struct uprobe_pl
 	if (code || place->semaphore > UINT32_MAX)
 		return code ? code : -EFBIG;
 	file_path(target->file, path);
-	/* The program of an event of all processes runs on every CPU, whichever has the event. */
+	/*
+	 * The program of an event of all processes runs on every CPU, whichever CPU the event is
+	 * on.
+	 */
 	event = (int)syscall(SYS_perf_event_open, &attr, target->pid ? (pid_t)target->pid : -1,
 			     target->pid ? -1 : 0, -1, PERF_FLAG_FD_CLOEXEC);
 	if (event < 0)
@@ -190,7 +193,7 @@ int uprobe_attach(const struct uprobe_target *target, struct uprobe_links *links
 
 	if (fd == -ESRCH)
 		return -ESRCH;
-	/* The kernel refuses all places because of one, and does not report which. */
+	/* The kernel rejects all places because of one, and does not report which. */
 	if (fd < 0)
 		return attach_each(target, links, err);
 	vec_push(&links->fds, fd);

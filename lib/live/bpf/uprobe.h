@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs a BPF program wherever one process passes certain places in the code of a file, now or once
- * it has mapped the file. Other processes with the file are left alone.
+ * Runs a BPF program wherever a process passes certain places in the code of a file, now or once it
+ * has mapped the file. Other processes with the file are left alone.
  */
 #ifndef PROF_LIB_LIVE_BPF_UPROBE_H
 #define PROF_LIB_LIVE_BPF_UPROBE_H
@@ -25,8 +25,8 @@ struct uprobe_links {
 };
 
 /*
- * Can this kernel attach to all places of a file at once? If so, load programs with the expected
- * attach type UPROBE_MULTI.
+ * Tells whether this kernel can attach to all places of a file at once. If so, load programs with
+ * the expected attach type UPROBE_MULTI.
  */
 #define UPROBE_MULTI 48
 bool uprobe_has_multi(void);
@@ -49,8 +49,8 @@ struct uprobe_target {
 };
 
 /*
- * Attaches to as many of the places as the kernel allows. Returns how many, with err set to the
- * first failure if some are left out. -ESRCH: there is no such process any more.
+ * Attaches to as many of the places as the kernel allows. Returns their number, with err set to the
+ * first failure if some are left out. Returns -ESRCH if there is no such process any more.
  */
 int uprobe_attach(const struct uprobe_target *target, struct uprobe_links *links,
 		  struct error *err);

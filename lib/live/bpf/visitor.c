@@ -57,7 +57,7 @@ int task_iterator_read(const struct bpf_program *program, size_t row_size, task_
 	}
 }
 
-/* Pauses in units of the duration of a pass. */
+/* A pause is this many times as long as a pass. */
 #define SEARCH_PAUSES 500
 #define VISIT_PAUSES 50
 #define VISIT_PAUSE_MAX_NS 1000000000ull

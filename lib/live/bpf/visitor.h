@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A thread that periodically walks the threads of tracked processes, and visits those that are due.
- * A visit may block on memory of its process, even forever, and must delay nothing else.
+ * A visit may block on memory of its process, even forever, and must not delay anything else.
  */
 #ifndef PROF_LIB_LIVE_BPF_VISITOR_H
 #define PROF_LIB_LIVE_BPF_VISITOR_H
@@ -10,18 +10,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Reads what an iterator over the machine's tasks writes. */
+/* Reads the output of an iterator over the machine's tasks. */
 
 struct bpf_program;
 
 typedef void task_row_fn(void *ctx, const void *row);
 
-/* Passes each row of `size` bytes, at most 256, to `fn`. 0 or a negative errno. */
+/* Passes each row of `size` bytes, at most 256, to `fn`. Returns 0 or a negative errno. */
 int task_iterator_read(const struct bpf_program *program, size_t size, task_row_fn *fn, void *ctx);
 
-/* Going through more processes than this costs as much as going through all of the machine. */
+/* Maximum number of processes: walking more costs as much as walking all of the machine. */
 #define VISITOR_PROCESSES_MAX 64
-/* Minimum time from a pass to the next. */
+/* Minimum time between two passes. */
 #define VISITOR_PAUSE_NS 50000000ull
 
 struct visitor;
@@ -33,23 +33,25 @@ struct pass_cost {
 };
 
 /*
- * Goes through the threads of these processes; count 0: of the whole machine. The last pass comes
- * after visitor_finish(). Called in the visitor's thread.
+ * Walks the threads of these processes; count 0: of the whole machine. The last pass comes after
+ * visitor_finish(). Called in the visitor's thread.
  */
 typedef struct pass_cost visitor_pass_fn(void *ctx, const uint32_t *pids, size_t count,
 					 bool is_last);
 
-/* Starts the thread, whose first pass comes after a pause. NULL with errno set. */
+/*
+ * Starts the thread, whose first pass comes after a pause. Returns NULL with errno set on failure.
+ */
 struct visitor *visitor_start(visitor_pass_fn *pass, void *ctx);
-/* Sets the processes to go through: at most VISITOR_PROCESSES_MAX; 0: all of the machine. */
+/* Sets the processes to walk: at most VISITOR_PROCESSES_MAX; 0: all of the machine. */
 void visitor_set_processes(struct visitor *v, const uint32_t *pids, size_t count);
-/* Requests the last pass, at once. */
+/* Requests the last pass, immediately. */
 void visitor_finish(struct visitor *v);
-/* Waits at most max_ns for the end of the last pass. True: it is over. */
+/* Waits at most max_ns for the end of the last pass. True if it has ended. */
 bool visitor_wait(struct visitor *v, uint64_t max_ns);
 /*
- * Waits at most max_ns for the last pass, then frees the visitor. False: a visit is still blocked;
- * the thread keeps using the context, and frees the visitor later. Accepts NULL.
+ * Waits at most max_ns for the last pass, then frees the visitor. Returns false if a visit is still
+ * blocked; the thread then keeps using the context, and frees the visitor later. Accepts NULL.
  */
 bool visitor_free(struct visitor *v, uint64_t max_ns);
 

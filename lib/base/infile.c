@@ -162,7 +162,7 @@ static int read_gzip(struct reader *r, struct error *err)
 			if (!r->chunk_size && is_complete)
 				return 0;
 			if (!r->chunk_size)
-				return error_text(err, -EBADMSG, "%s: the gzip data is cut off",
+				return error_text(err, -EBADMSG, "%s: the gzip data is truncated",
 						  r->name);
 			r->inflate.next_in = r->chunk;
 			r->inflate.avail_in = (uint32_t)r->chunk_size;

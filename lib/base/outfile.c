@@ -77,7 +77,7 @@ static int open_folder(struct outfile *f, struct error *err)
 		return error_text(err, -ENOENT, "cannot write %s: the folder %s does not exist",
 				  f->path, folder);
 	if (f->dir_fd < 0)
-		return error_set(err, -errno, "cannot write %s: its folder %s", f->path, folder);
+		return error_set(err, -errno, "cannot open the folder of %s", f->path);
 	if (!*f->name)
 		return error_set(err, -EISDIR, "cannot write %s", f->path);
 	return 0;
@@ -112,7 +112,7 @@ static int check_replaceable(const struct outfile *f, struct error *err)
 		return error_set(err, -EPERM, "cannot replace %s", f->path);
 	if (!fstat(f->dir_fd, &folder) && (folder.st_mode & S_ISVTX) && f->owner.uid != 0 &&
 	    old.stx_uid != f->owner.uid && folder.st_uid != f->owner.uid)
-		return error_set(err, -EPERM, "cannot replace %s, which is another user's",
+		return error_set(err, -EPERM, "cannot replace %s: it belongs to another user",
 				 f->path);
 	return 0;
 }
@@ -192,7 +192,7 @@ static int open_new(struct outfile *f, struct error *err)
 	int rc = open_unnamed(f) ? 0 : make_temporary(f, create_named);
 
 	if (rc == -EEXIST)
-		return error_set(err, rc, "cannot write %s: no temporary name beside it", f->path);
+		return error_set(err, rc, "cannot create a temporary file beside %s", f->path);
 	if (rc)
 		return error_set(err, rc, "cannot write %s", f->path);
 	/* Restores the mode that umask or a default ACL changed. */
@@ -237,7 +237,7 @@ static int open_path(struct outfile *f, struct error *err)
 	if (S_ISDIR(st.st_mode))
 		return error_set(err, -EISDIR, "cannot write %s", f->path);
 	if (is_trap(f, &st))
-		return error_text(err, -EPERM, "cannot write %s: it is another user's FIFO",
+		return error_text(err, -EPERM, "cannot write %s: the FIFO belongs to another user",
 				  f->path);
 	if (S_ISLNK(st.st_mode) && folder_is_special(f))
 		return open_directly(f, O_TRUNC, err);

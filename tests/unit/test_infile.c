@@ -95,7 +95,7 @@ TEST(damage_is_reported)
 
 	assert_int_equal(ftruncate(fd, size - 1), 0);
 	lseek(fd, 0, SEEK_SET);
-	expect_failure(fd, 100, -EBADMSG, "cut off");
+	expect_failure(fd, 100, -EBADMSG, "truncated");
 	fd = packed("some text", 9, true);
 	assert_int_equal(pwrite(fd, "\xff\xff", 2, 12), 2);
 	expect_failure(fd, 100, -EBADMSG, "damaged");

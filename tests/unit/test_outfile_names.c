@@ -66,7 +66,7 @@ IN_FOLDER(test_refusals)
 	check_refused(".", -EISDIR, "cannot write .: Is a directory");
 	check_refused("/", -EISDIR, "cannot write /: Is a directory");
 	check_refused("none/p", -ENOENT, "cannot write none/p: the folder none does not exist");
-	check_refused("file/p", -ENOTDIR, "cannot write file/p: its folder file: Not a directory");
+	check_refused("file/p", -ENOTDIR, "cannot open the folder of file/p: Not a directory");
 	check_refused("", -ENOENT, "the name of the output file is empty");
 	memset(name, 'n', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
@@ -128,7 +128,7 @@ IN_FOLDER(test_fifo_of_another_user)
 	assert_int_equal(mkfifo("shared/p", 0666), 0);
 	assert_int_equal(chown("shared/p", 54321, 54321), 0);
 	check_refused_as(user, "shared/p", -EPERM,
-			 "cannot write shared/p: it is another user's FIFO");
+			 "cannot write shared/p: the FIFO belongs to another user");
 	assert_int_equal(stat("shared/p", &st), 0);
 	assert_true(S_ISFIFO(st.st_mode));
 	/* Files of the folder's owner are trusted. */
@@ -252,7 +252,7 @@ static void check_as_user(struct identity user)
 	put_file("shared/p", "root's");
 	check_refused_as(
 		user, "shared/p", -EPERM,
-		"cannot replace shared/p, which is another user's: Operation not permitted");
+		"cannot replace shared/p: it belongs to another user: Operation not permitted");
 	assert_int_equal(mkdir("closed", 0700), 0);
 	check_refused_as(user, "closed/p", -EACCES, "cannot write closed/p: Permission denied");
 }

@@ -427,5 +427,5 @@ CASE(too_much_for_its_size_is_refused)
 	while (result == SOURCE_RECORD)
 		result = source_next(capture_reader_source(f->reader), &read, &err);
 	assert_int_equal(result, -EFBIG);
-	assert_string_equal(err.text, "claims to hold more than its size allows");
+	assert_string_equal(err.text, "the records are too large for the size of the file");
 }

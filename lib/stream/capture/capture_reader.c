@@ -275,7 +275,8 @@ static int next(struct source *s, const struct rec **rec, struct error *err)
 			return SOURCE_RECORD;
 		r->block = block_ahead_next(r->ahead);
 		if (r->block->result == -EFBIG)
-			return error_text(err, -EFBIG, "claims to hold more than its size allows");
+			return error_text(err, -EFBIG,
+					  "the records are too large for the size of the file");
 		if (r->block->result < 0)
 			return error_set(err, r->block->result, "cannot read the capture");
 		if (!r->block->result)

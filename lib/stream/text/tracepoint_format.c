@@ -171,7 +171,8 @@ int tracepoint_format_parse(struct tracepoint_format *f, const char *name, const
 		text += length + 1;
 	}
 	if (!is_format)
-		return error_text(err, -EBADMSG, "--event %s: the kernel does not show its fields",
+		return error_text(err, -EBADMSG,
+				  "--event %s: cannot parse the kernel's description of its fields",
 				  name);
 	return 0;
 }

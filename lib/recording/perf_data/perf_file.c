@@ -574,7 +574,7 @@ static int read_any(struct perf_file *f, int fd, struct error *err)
 	if (size < 0 || fstat(fd, &st))
 		return error_set(err, size < 0 ? (int)size : -errno, "cannot read the file");
 	if (!size)
-		return error_text(err, -ENODATA, "data is empty: perf record failed");
+		return error_text(err, -ENODATA, "no data: perf record failed");
 	if (!memcmp(bytes, OLD_MAGIC, MAGIC_SIZE))
 		return error_text(err, -EBADMSG, "unsupported format of perf before 2011");
 	f->is_swapped = memcmp(bytes, MAGIC, MAGIC_SIZE) != 0;

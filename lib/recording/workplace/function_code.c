@@ -58,7 +58,7 @@ static int fail_missing(const struct module *module, const char *name, struct er
 	if (module->kind == PROFILE_MODULE_CODE_DUMP) {
 		error_text(err, -ENOENT, "%s: code generated at run time: %s", name,
 			   module->reason == SYMBOLS_OTHER_BUILD
-				   ? "another run has overwritten the dump"
+				   ? "a later run has overwritten the dump"
 			   : module->reason == SYMBOLS_UNREADABLE
 				   ? "cannot read the dump"
 				   : "the dump is not on this machine");

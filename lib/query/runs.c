@@ -110,7 +110,7 @@ static int find_other(const struct query_runs *r, const char *base, const char *
 	return *base && *other
 		       ? 0
 		       : error_text(err, -ENODATA,
-				    "the runs are not of two variants: name two files, or record "
+				    "the runs do not have two variants: name two files, or record "
 				    "with --variant");
 }
 

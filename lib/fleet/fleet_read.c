@@ -477,7 +477,7 @@ static int query_listed(const struct engine *e, struct fleet_answers *answers, s
 	if (o.intervals > 1) {
 		error_text(err, -EXDEV, "cannot add ticks of %" PRIu64 " different intervals",
 			   o.intervals);
-		error_hint(err, "choose one, in milliseconds: interval=%.9g",
+		error_hint(err, "choose an interval in milliseconds: interval=%.9g",
 			   (double)o.interval_ns / 1e6);
 		return -EXDEV;
 	}

@@ -126,7 +126,7 @@ static int load(struct error *err)
 	if (llvm.handle)
 		return 0;
 	error_text(err, -ENOENT, "cannot disassemble without the LLVM library, version 14 to 19");
-	error_hint(err, "install libllvm14 or a later one");
+	error_hint(err, "install libllvm14 or later");
 	return -ENOENT;
 }
 

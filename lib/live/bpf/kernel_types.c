@@ -472,7 +472,7 @@ int kernel_types_pick(struct strbuf *out, const void *btf, size_t size,
 	if (!p.failed)
 		write_all(&p, out);
 	picker_release(&p);
-	return p.failed ? error_text(err, -ENOEXEC, "the kernel's BTF is not as expected") : 0;
+	return p.failed ? error_text(err, -ENOEXEC, "cannot parse the kernel's BTF") : 0;
 }
 
 int kernel_types_read(struct strbuf *out, const struct type_names *names,

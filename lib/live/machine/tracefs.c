@@ -63,7 +63,8 @@ static int refuse_unknown(const char *events, const char *name, struct error *er
 	int category_size = colon ? (int)(colon - name) : 1;
 
 	error_text(err, -ENOENT, "%s: this kernel has no such tracepoint", name);
-	error_hint(err, "to list them: ls %s/%.*s", events, category_size, colon ? name : "*");
+	error_hint(err, "to list tracepoints, run: ls %s/%.*s", events, category_size,
+		   colon ? name : "*");
 	return -ENOENT;
 }
 

@@ -177,7 +177,8 @@ static int attach(struct event_fds *e, struct event_fd *row, struct error *err)
 	row->link = -errno;
 	/* Probes set by other tools need another kind of attachment. */
 	if (is_tracepoint && row->link == -EINVAL)
-		return error_text(err, row->link, "%s: a probe, not a tracepoint", spec->name);
+		return error_text(err, row->link, "%s: this is a probe, not a tracepoint",
+				  spec->name);
 	return error_set(err, row->link, "cannot attach a program to %s", spec->name);
 }
 

@@ -103,9 +103,9 @@ static int parse_setting(const char *item, const char *setting, struct event_spe
 	}
 	if (strcmp(setting, "marker") == 0)
 		return error_text(err, -EINVAL, "--event %s: only tracepoints have fields", item);
-	return error_text(err, -EINVAL,
-			  "--event %s: only /period=N, /freq=HZ or /marker/ may follow a name",
-			  item);
+	return error_text(
+		err, -EINVAL,
+		"--event %s: a name can only be followed by /period=N, /freq=HZ or /marker/", item);
 }
 
 static int parse_name(const char *item, const char *name, struct event_spec *spec,
@@ -121,9 +121,8 @@ static int parse_name(const char *item, const char *name, struct event_spec *spe
 		name += strlen(TRACEPOINT_PREFIX);
 	if (!is_marked && !strchr(name, ':')) {
 		error_text(err, -EINVAL, "--event %s: no such event", item);
-		error_hint(
-			err,
-			"see prof-events(7) for the names; a tracepoint is written CATEGORY:NAME");
+		error_hint(err,
+			   "see prof-events(7) for the names; write a tracepoint as CATEGORY:NAME");
 		return -EINVAL;
 	}
 	if (!tracefs_is_name(name) || strlen(name) >= sizeof(spec->name))
@@ -146,7 +145,7 @@ static int add_spec(struct event_list *list, const struct event_spec *spec, stru
 		return 0;
 	}
 	if (list->count == EVENTS_MAX)
-		return error_text(err, -EINVAL, "--event %s: at most %d events besides the clock",
+		return error_text(err, -EINVAL, "--event %s: more than %d events besides the clock",
 				  spec->name, EVENTS_MAX - 1);
 	list->rows[list->count++] = *spec;
 	return 0;

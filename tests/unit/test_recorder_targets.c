@@ -101,7 +101,7 @@ CASE(processes_are_found_by_name)
 	names = (struct name_set){0};
 	assert_int_equal(name_set_add(&names, "emacs", &err), 0);
 	expect(targets_add_names(&targets, &names, "emacs", &err), -ESRCH,
-	       "no process with the name emacs", "");
+	       "no process is named emacs", "");
 	machine_refuse("opendir", 1, -EMFILE);
 	expect(targets_add_names(&targets, &names, "emacs", &err), -EMFILE,
 	       "cannot open /proc: Too many open files", "");
@@ -117,7 +117,7 @@ CASE(a_file_holds_the_pid)
 	assert_int_equal(targets.rows.items[0].pid, PID);
 	machine_write_file("/run/good", "12 monkeys\n");
 	assert_int_equal(targets_add_pidfile(&targets, path, &err), -EINVAL);
-	assert_non_null(strstr(err.text, "/run/good: does not hold a pid"));
+	assert_non_null(strstr(err.text, "/run/good: the file does not contain a pid"));
 	machine_write_file("/run/good", "0\n");
 	assert_int_equal(targets_add_pidfile(&targets, path, &err), -EINVAL);
 	machine_write_file("/run/good", "1073741827\n");
@@ -142,7 +142,7 @@ CASE(filters_want_what_is_there)
 	       "");
 	for (unsigned int i = 1; i < UIDS_MAX; i++)
 		assert_int_equal(filter_add_uid(&filter, "1000", &err), 0);
-	expect(filter_add_uid(&filter, "1000", &err), -E2BIG, "--uid: at most 16 users", "");
+	expect(filter_add_uid(&filter, "1000", &err), -E2BIG, "--uid: more than 16 users", "");
 }
 
 CASE(cpus_must_be_online)

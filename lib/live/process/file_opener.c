@@ -268,7 +268,7 @@ static bool is_silent(const struct file_opener *o, dev_t device)
 
 static int abandon(struct file_opener *o, const struct mapped_file *file, dev_t device)
 {
-	log_warn("the file system of %s does not answer: its code has no names", file->path);
+	log_warn("the file system of %s does not answer: its code cannot be named", file->path);
 	if (device)
 		vec_push(&o->silent, device);
 	else

@@ -80,7 +80,7 @@ static int parse(struct pattern *p, const char *text, struct error *err)
 		if (is_plain && p->size == NAME_LENGTH_MAX)
 			break;
 		if (p->size == WORD_BITS - 1)
-			return error_text(err, -E2BIG, "%s: too long for a name", text);
+			return error_text(err, -E2BIG, "%s: the name is too long", text);
 		at = parse_element(p, at);
 		if (!at)
 			return error_text(err, -EINVAL, "%s: unterminated [", text);
@@ -166,7 +166,7 @@ int filter_add_uid(struct filter *f, const char *user, struct error *err)
 	if (uid >= UINT32_MAX)
 		return error_text(err, -EINVAL, "--uid %s: not a user", user);
 	if (f->uids.count == UIDS_MAX)
-		return error_text(err, -E2BIG, "--uid: at most %d users", UIDS_MAX);
+		return error_text(err, -E2BIG, "--uid: more than %d users", UIDS_MAX);
 	f->criteria |= FILTER_UID;
 	vec_push(&f->uids, (uint32_t)uid);
 	return 0;
@@ -183,7 +183,7 @@ int filter_add_cgroup(struct filter *f, const char *path, struct error *err)
 		return error_text(err, -EINVAL,
 				  "--cgroup %s: all control groups must be in one hierarchy", path);
 	if (f->cgroups.count == CGROUPS_MAX)
-		return error_text(err, -E2BIG, "--cgroup: at most %d groups", CGROUPS_MAX);
+		return error_text(err, -E2BIG, "--cgroup: more than %d groups", CGROUPS_MAX);
 	f->criteria |= FILTER_CGROUP;
 	f->cgroup_hierarchy = cgroup.hierarchy;
 	vec_push(&f->cgroups, cgroup.id);

@@ -182,7 +182,7 @@ int targets_add_names(struct targets *t, const struct name_set *names, const cha
 	int found = add_those(t, is_named, names, err);
 
 	if (!found)
-		return error_text(err, -ESRCH, "no process with the name %s", text);
+		return error_text(err, -ESRCH, "no process is named %s", text);
 	return found < 0 ? found : 0;
 }
 
@@ -237,7 +237,7 @@ int targets_add_matches(struct targets *t, const char *list, struct error *err)
 	int found = add_those(t, is_among, list, err);
 
 	if (!found)
-		return error_text(err, -ESRCH, "no process with the name %s", list);
+		return error_text(err, -ESRCH, "no process is named %s", list);
 	return found < 0 ? found : 0;
 }
 
@@ -290,7 +290,7 @@ int targets_add_pidfile(struct targets *t, const char *path, struct error *err)
 	while (size && isspace((unsigned char)text[size - 1]))
 		text[--size] = 0;
 	if (!text_to_u64(text, 10, &pid) || !pid || pid > PID_MAX)
-		return error_text(err, -EINVAL, "%s: does not hold a pid", path);
+		return error_text(err, -EINVAL, "%s: the file does not contain a pid", path);
 	if (targets_add(t, (pid_t)pid, err))
 		return error_wrap(err, "%s", path);
 	return 0;

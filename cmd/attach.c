@@ -72,7 +72,7 @@ static int parse(struct attach *a, int argc, char **argv, struct error *err)
 		ret = output_options_check(&a->output, err);
 	if (!ret && optind < argc)
 		ret = error_text(err, -EINVAL,
-				 "unexpected argument %s: processes are given by --pid",
+				 "unexpected argument %s: use --pid to name a process",
 				 argv[optind]);
 	if (!ret && !a->filter.is_limited)
 		ret = error_text(

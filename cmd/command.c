@@ -28,7 +28,7 @@ int command_take_file(const char **file, const char *operand, struct error *err)
 	if (*file)
 		return error_text(err, -EINVAL, "more than one file: %s and %s", *file, operand);
 	if (!*operand)
-		return error_text(err, -EINVAL, "the name of the file must not be empty");
+		return error_text(err, -EINVAL, "the file name must not be empty");
 	*file = operand;
 	return 0;
 }

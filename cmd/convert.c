@@ -124,7 +124,7 @@ static int take(void *ctx, const char *operand, struct error *err)
 	struct convert *c = ctx;
 
 	if (!*operand)
-		return error_text(err, -EINVAL, "the name of the file must not be empty");
+		return error_text(err, -EINVAL, "the file name must not be empty");
 	vec_push(&c->paths, operand);
 	return 0;
 }
@@ -175,7 +175,7 @@ static int check(struct convert *c, struct error *err)
 	if (c->is_part && c->filter.from >= c->filter.until)
 		return error_text(err, -EINVAL, "--from, --to: nothing was recorded in that time");
 	if (c->is_part && c->paths.count > 1)
-		return error_text(err, -EINVAL, "--from, --to: for one capture only");
+		return error_text(err, -EINVAL, "--from and --to need exactly one capture");
 	if (c->is_part)
 		c->output.from_ns = c->filter.from;
 	if (c->is_part && c->filter.until != UINT64_MAX)
@@ -226,9 +226,9 @@ static int narrow_files(const struct convert *c, const struct profile_file *file
 		profiles[i] = files[i].profile;
 	ret = narrow(out, profiles, count, &c->filter, &counts, err);
 	if (!ret && counts.lost_markers)
-		command_say_as(name, "%" PRIu64 " %s left out: others have the schema's name",
+		command_say_as(name, "%" PRIu64 " %s dropped: a different schema has the same name",
 			       counts.lost_markers,
-			       text_counted(counts.lost_markers, "marker is", "markers are"));
+			       text_counted(counts.lost_markers, "marker", "markers"));
 	return ret;
 }
 
@@ -346,9 +346,10 @@ static int convert(struct convert *c, struct error *err)
 	int ret = load(c, err);
 
 	if (!ret && c->is_part && !c->files[0].recording)
-		ret = error_text(err, -EINVAL, "--from, --to: for captures only; use --time");
+		ret = error_text(err, -EINVAL,
+				 "--from and --to need a capture: use --time for a profile");
 	if (!ret && c->output.stats_path && (c->paths.count > 1 || !c->files[0].recording))
-		ret = error_text(err, -EINVAL, "--stats: for one capture only");
+		ret = error_text(err, -EINVAL, "--stats needs exactly one capture");
 	if (!ret)
 		ret = is_replay(c) ? write_replay(c, err) : write_narrowed(c, err);
 	for (size_t i = 0; c->files && i < c->paths.count; i++)

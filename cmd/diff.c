@@ -96,7 +96,7 @@ static int check_comparable(struct diff *d, struct error *err)
 		return 0;
 	if (!d->options->force)
 		return error_text(err, -EXDEV,
-				  "cannot be compared (use --force to compare anyway): %s",
+				  "cannot compare the profiles (use --force to compare anyway): %s",
 				  d->comparable.refusals.items[0]);
 	vec_for_each(&d->comparable.refusals, char *const *, refusal)
 		command_say_as(name, "warning: %s", *refusal);
@@ -206,7 +206,7 @@ static int exit_status(const struct diff *d)
 	if (is_single(d)) {
 		struct error err = {0};
 
-		error_text(&err, -EINVAL, "--gate: one run a side cannot decide");
+		error_text(&err, -EINVAL, "--gate: a single run per side cannot decide");
 		error_hint(&err, "repeat with prof record --iterations 5, or use --allow-single");
 		return command_fail(name, EXIT_INCONCLUSIVE, &err);
 	}

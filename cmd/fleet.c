@@ -177,7 +177,7 @@ static int check(const struct fleet_command *c, struct error *err)
 		return error_text(err, -EINVAL,
 				  "an action is missing: init, services, hosts or windows");
 	if (c->cluster && strcmp(c->action, init) != 0)
-		return error_text(err, -EINVAL, "--cluster: only with init");
+		return error_text(err, -EINVAL, "--cluster can only be used with init");
 	if (c->cluster && !sql_is_name(c->cluster))
 		return error_text(err, -EINVAL,
 				  "--cluster %s: must be up to 64 letters, digits and _",

@@ -135,8 +135,9 @@ static int run(int argc, char **argv)
 	if (!ret)
 		ret = fleet_engine_open(&e, c.address, &err);
 	if (!ret && e.url.is_filtered)
-		ret = error_text(&err, -EINVAL,
-				 "the engine's address: only password-file= may be given here");
+		ret = error_text(
+			&err, -EINVAL,
+			"the engine's address: the only key allowed here is password-file");
 	if (ret && ret != -ECANCELED)
 		status = ret == -EINVAL ? command_fail_usage(name, &err)
 					: command_fail(name, EXIT_REFUSED, &err);

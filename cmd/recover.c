@@ -63,7 +63,7 @@ static int take(void *ctx, const char *operand, struct error *err)
 	struct recover *r = ctx;
 
 	if (!*operand)
-		return error_text(err, -EINVAL, "the name of the folder must not be empty");
+		return error_text(err, -EINVAL, "the folder name must not be empty");
 	vec_push(&r->places, operand);
 	return 0;
 }
@@ -279,7 +279,7 @@ static int recover_opened(struct recover *r, struct leftover *l, struct error *e
 	int ret;
 
 	if (!l->st.st_size && !may_remove(l))
-		return error_text(err, -ENODATA, "%s: is empty, not a capture", l->path);
+		return error_text(err, -ENODATA, "%s: not a capture: the file is empty", l->path);
 	if (!l->st.st_size)
 		return discard(r, l, err);
 	ret = profile_file_load_records(&l->recording, &source_capture, l->fd, l->path, &r->output,
@@ -316,7 +316,7 @@ static int recover_unless_locked(struct recover *r, struct leftover *l, struct e
 	int ret = lock(l->fd);
 
 	if (ret == -EWOULDBLOCK) {
-		command_say("%s: is being recorded", l->path);
+		command_say("%s: still being recorded", l->path);
 		return 0;
 	}
 	if (ret)

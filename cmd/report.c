@@ -153,7 +153,7 @@ static int check_unit(const struct report_options *o, const struct query *q, str
 		return error_text(err, -ENODATA, "--unit ms: samples of %s do not measure time",
 				  query_event_name(q->profile, q->event));
 	if (!q->profile->meta.interval_ns)
-		return error_text(err, -ENODATA, "--unit ms: the profile has no interval");
+		return error_text(err, -ENODATA, "--unit ms: the profile has no sampling interval");
 	return 0;
 }
 

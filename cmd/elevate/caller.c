@@ -28,8 +28,8 @@ static int fail_not_for_users(struct error *err)
 	return error_text(
 		err, -EINVAL,
 		COMMAND_HELPER
-		": can only be started by prof itself, through a sudo that passes its standard "
-		"input on");
+		": only prof itself can start this, through a sudo that passes on its standard "
+		"input");
 }
 
 /* Checks that the process at the other end created the socket and belongs to the user. */
@@ -44,7 +44,8 @@ static int check_peer(struct caller *f, const struct identity *user, struct erro
 	    getsockopt(STDIN_FILENO, SOL_SOCKET, SO_PEERCRED, &peer, &size))
 		return fail_not_for_users(err);
 	if (peer.uid != user->uid)
-		return error_text(err, -EPERM, "started by user %u for user %u", peer.uid,
+		return error_text(err, -EPERM,
+				  "the caller is user %u, but sudo runs this for user %u", peer.uid,
 				  user->uid);
 	f->pid = peer.pid;
 	return 0;
@@ -327,7 +328,7 @@ static int execute(void *ctx, struct error *err)
 		handle(f, &message);
 	}
 	if (ret)
-		return error_set(err, ret, "the caller is gone");
+		return error_set(err, ret, "cannot reach the caller");
 	text_to_line(message.text);
 	return message.value ? error_text(err, message.value < 0 ? message.value : -EPROTO, "%s",
 					  message.text)
@@ -345,7 +346,7 @@ int caller_child(struct caller *f, struct child **out, struct error *err)
 	int pidfd;
 
 	if (f->command_fd < 0)
-		return error_text(err, -EPROTO, "the caller has started no command");
+		return error_text(err, -EPROTO, "the caller started no command");
 	pidfd = fcntl(f->command_fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	if (pidfd < 0)
 		return error_set(err, -errno, "cannot follow the command");
@@ -387,7 +388,7 @@ int caller_fork(struct caller *f, uint32_t variant, struct child **out, struct e
 		handle(f, &message);
 	}
 	if (ret)
-		return error_set(err, ret, "the caller is gone");
+		return error_set(err, ret, "cannot reach the caller");
 	text_to_line(message.text);
 	ret = take_command(f, &message, fds, err);
 	return ret ? ret : caller_child(f, out, err);

@@ -208,7 +208,7 @@ static int elevate(struct front *f)
 	if (err.code)
 		return command_fail(f->options->command, EXIT_REFUSED, &err);
 	sudo_last_words(&f->sudo, words, sizeof(words));
-	command_say_as(f->options->command, "sudo started no recorder: %s",
+	command_say_as(f->options->command, "sudo could not start the recorder: %s",
 		       words[0] ? words : "no message");
 	return refuse(f, "run", "sudo ");
 }

@@ -89,7 +89,8 @@ static int shared_list_prepare(struct error *err)
 	_cleanup_free_ char *folder = folder_path(true);
 
 	if (!folder)
-		return error_text(err, -ENOENT, "no home folder to keep the deletion token in");
+		return error_text(err, -ENOENT,
+				  "cannot store the deletion token without a home folder");
 	if (access(folder, W_OK | X_OK))
 		return error_set(err, -errno, "cannot store the deletion token in %s", folder);
 	return 0;
@@ -237,7 +238,7 @@ void share_options(struct option_table *t, void *s)
 static int check(struct share *s, struct error *err)
 {
 	if ((s->path != NULL) + (s->deleted != NULL) + s->lists != 1)
-		return error_text(err, -EINVAL, "one of FILE, --list and --delete is needed");
+		return error_text(err, -EINVAL, "FILE, --list or --delete is required");
 	if (!s->full && !s->sanitize.is_asked)
 		sanitize_options_default(&s->sanitize);
 	s->store = getenv("PROF_STORE");
@@ -307,7 +308,8 @@ static int confirm(const struct share *s, struct error *err)
 	if (s->yes)
 		return 0;
 	if (!isatty(STDIN_FILENO))
-		return error_text(err, -EPERM, "no terminal to ask on: use --yes to publish it");
+		return error_text(err, -EPERM,
+				  "cannot ask for confirmation without a terminal: use --yes");
 	fprintf(stderr, "Send it to %s, for everybody who has its address? [y/N] ", s->store);
 	if (fgets(answer, sizeof(answer), stdin) && (*answer == 'y' || *answer == 'Y'))
 		return 0;
@@ -344,7 +346,7 @@ static int refuse(int status, const struct strbuf *answer, struct error *err)
 			err, -EFBIG,
 			"the store does not accept a profile of this size: make it smaller with "
 			"prof convert --time or --only-thread");
-	return error_text(err, -EIO, "the store refused: status %d %.200s", status,
+	return error_text(err, -EIO, "the store rejected the request: status %d %.200s", status,
 			  strbuf_text(answer));
 }
 

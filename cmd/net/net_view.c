@@ -300,7 +300,7 @@ static int take(void *ctx, const char *operand, struct error *err)
 	struct view *v = ctx;
 
 	if (!*operand)
-		return error_text(err, -EINVAL, "the name of the file must not be empty");
+		return error_text(err, -EINVAL, "the file name must not be empty");
 	if (v->paths.count == FILES_MAX)
 		return error_text(err, -EINVAL, "more than %d files", FILES_MAX);
 	vec_push(&v->paths, operand);

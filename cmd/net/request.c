@@ -52,7 +52,8 @@ static int send_request(struct strbuf *answer, struct error *err)
 	if (ret)
 		return ret;
 	if (!request_message_read(&message, text, size))
-		return error_text(err, -EBADMSG, "this is a part of prof: see 'prof push --help'");
+		return error_text(err, -EBADMSG,
+				  "this command is internal to prof: see 'prof push --help'");
 	request.url = message.url;
 	request.headers = message.headers.items;
 	request.timeout_ns = message.timeout_ns;

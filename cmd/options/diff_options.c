@@ -69,7 +69,7 @@ static int take(void *options, const char *path, struct error *err)
 		return 0;
 	}
 	if (!*path)
-		return error_text(err, -EINVAL, "the name of the file must not be empty");
+		return error_text(err, -EINVAL, "the file name must not be empty");
 	vec_push(&o->sides[o->is_divided ? SIDE_B : SIDE_A].paths, path);
 	return 0;
 }
@@ -175,7 +175,7 @@ static int complete(struct diff_options *o, struct error *err)
 	if (count_stdin(o) > 1)
 		return error_text(err, -EINVAL, "standard input can be read only once");
 	if ((o->base || o->against) && o->sides[SIDE_B].paths.count)
-		return error_text(err, -EINVAL, "--%s is for one file with variants",
+		return error_text(err, -EINVAL, "--%s needs a single file with variants",
 				  o->base ? "base" : "against");
 	if (o->allow_single && o->comparison.noise < 0)
 		o->comparison.noise = 0;

@@ -74,8 +74,9 @@ void hint_unknown_command(struct error *err, const char *word, const char *const
 	if (nearest)
 		error_text(err, -EINVAL, "unknown command '%s': did you mean '%s'?", word, nearest);
 	else if (*word && is_program(word))
-		error_text(err, -EINVAL, "unknown command '%s': to record it: prof record -- %s",
-			   word, word);
+		error_text(err, -EINVAL,
+			   "unknown command '%s': to record it, run: prof record -- %s", word,
+			   word);
 	else
 		error_text(err, -EINVAL, "unknown command '%s'", word);
 }

@@ -45,7 +45,7 @@ static int set_variant(void *at, const char *value, struct error *err)
 	if (!equals || equals == value)
 		return error_text(err, -EINVAL, "--variant %s: must be NAME=COMMAND", value);
 	if (o->variant_count == ITERATION_VARIANTS)
-		return error_text(err, -EINVAL, "--variant %s: at most %d variants", value,
+		return error_text(err, -EINVAL, "--variant %s: more than %d variants", value,
 				  ITERATION_VARIANTS);
 	argv = words_split(equals + 1);
 	if (!argv)

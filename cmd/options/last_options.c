@@ -102,9 +102,10 @@ static int add_pressure(void *at, const char *value, struct error *err)
 		    percent <= 100)
 			return add(at, TRIGGER_PRESSURE, value, size, percent * 10000);
 	}
-	return error_text(err, -EINVAL,
-			  "--when-psi %s: must be cpu, io or memory, =, and 1 to 100 percent",
-			  value);
+	return error_text(
+		err, -EINVAL,
+		"--when-psi %s: must be cpu, io or memory, followed by = and a percentage from 1 to 100",
+		value);
 }
 
 static int add_stall(void *at, const char *value, struct error *err)

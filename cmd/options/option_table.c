@@ -262,7 +262,7 @@ static int set_share(const char *name, const char *value, double *share, struct 
 	double percent;
 
 	if (!text_to_double(number, &percent) || percent < 0 || percent > 100)
-		return error_text(err, -EINVAL, "%s %s: must be a share, 0 to 100 percent", name,
+		return error_text(err, -EINVAL, "%s %s: must be a percentage from 0 to 100", name,
 				  value);
 	*share = percent / 100;
 	return 0;

@@ -102,7 +102,7 @@ int push_options_check(struct push_options *o, struct error *err)
 			error_wrap(err, "--push %s", o->urls.items[i]);
 		else if (url.is_filtered)
 			ret = error_text(err, -EINVAL,
-					 "--push %s: only password-file= may be given here",
+					 "--push %s: the only key allowed here is password-file",
 					 o->urls.items[i]);
 		fleet_url_release(&url);
 		for (size_t j = 0; !ret && j < i; j++) {

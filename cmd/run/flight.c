@@ -560,7 +560,7 @@ static void fail(struct pipeline *p, struct error *err)
 	p->flight.ended = p->flight.taken;
 	let_go(p);
 	progress_erase(&p->progress);
-	command_say_as(p->options->command, "no snapshot: %s", err->text);
+	command_say_as(p->options->command, "cannot write a snapshot: %s", err->text);
 }
 
 static void take_due(struct pipeline *p)
@@ -589,7 +589,8 @@ static void say_end(struct pipeline *p, int status)
 	/* The writer has reported its failure, unless a signal killed it. */
 	if (WIFSIGNALED(status))
 		command_say_as(p->options->command,
-			       "no snapshot: its writer was killed by signal %d", WTERMSIG(status));
+			       "cannot write a snapshot: its writer was killed by signal %d",
+			       WTERMSIG(status));
 	if (f->has_failed || p->options->output->quiet || stat(f->path, &st) != 0)
 		return;
 	text_format_bytes(size, sizeof(size), (uint64_t)st.st_size);

@@ -568,7 +568,9 @@ static int run(struct pipeline *p)
 	spool_runs(p);
 	status = pipeline_exit_status(p);
 	if (iterations_are_none(&p->iterations)) {
-		command_say_as(command, "a warm-up run ended with status %d: no profile", status);
+		command_say_as(command,
+			       "a warm-up run ended with status %d: no profile was written",
+			       status);
 		spool_remove(&p->spool);
 		return status;
 	}

@@ -83,7 +83,8 @@ static void relieve(struct pipeline *p, double share)
 		steering_pause(p, true);
 	}
 	progress_erase(&p->progress);
-	command_say("recording took %.2g %% of the CPUs' time for a second: %s", share * 100, what);
+	command_say("recording used %.2g %% of the CPU time in the last second: %s", share * 100,
+		    what);
 }
 
 void overhead_poll(struct pipeline *p)

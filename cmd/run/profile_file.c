@@ -54,7 +54,7 @@ static int unknown_format(const struct profile_file *f, struct error *err)
 	if (capture_is_one(f->text, f->size))
 		return error_text(err, -ESPIPE, "%s: a capture can only be read from a file",
 				  f->label);
-	return error_text(err, -EBADMSG, "%s: not a profile in a format that prof reads", f->label);
+	return error_text(err, -EBADMSG, "%s: not a profile in a supported format", f->label);
 }
 
 static void say(const char *line)

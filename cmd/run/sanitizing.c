@@ -102,11 +102,11 @@ static int make_key(const char *path, uint8_t *key, struct error *err)
 				      0600);
 
 	if (fd < 0)
-		return error_set(err, -errno, "cannot make the key %s", path);
+		return error_set(err, -errno, "cannot create the key %s", path);
 	if (getrandom(key, KEYED_HASH_KEY_SIZE, 0) != KEYED_HASH_KEY_SIZE ||
 	    write(fd, key, KEYED_HASH_KEY_SIZE) != KEYED_HASH_KEY_SIZE) {
 		unlink(path);
-		return error_set(err, -EIO, "cannot make the key %s", path);
+		return error_set(err, -EIO, "cannot create the key %s", path);
 	}
 	return 0;
 }
@@ -134,7 +134,8 @@ static int own_key(const char *home, uint8_t *key, struct error *err)
 	_cleanup_free_ char *path = home ? xasprintf("%s/sanitize-key", folder) : NULL;
 
 	if (!home)
-		return error_text(err, -ENOENT, "no home folder for a key: use --sanitize-key");
+		return error_text(err, -ENOENT,
+				  "cannot store a key without a home folder: use --sanitize-key");
 	if (access(path, F_OK) == 0)
 		return read_key(path, key, err);
 	mkdir(config, 0700);

@@ -180,7 +180,7 @@ static int take_rest(struct window_converter *n)
 				       (job.window.start_ns - header.start_ns);
 	if (job.window.end <= job.window.at)
 		return 0;
-	command_say("the recorder is gone: sending the rest");
+	command_say("the recorder is gone: sending the remaining data");
 	return work(n, &job, &answer);
 }
 

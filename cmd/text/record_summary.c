@@ -545,7 +545,8 @@ static void print_left_out(const struct outcome *outcome)
 	_cleanup_(strbuf_release) struct strbuf line = {0};
 
 	if (stats->merged_rows)
-		command_say("%" PRIu64 " %s merged because there were too many (--no-limit: none)",
+		command_say("%" PRIu64
+			    " %s merged because there were too many (--no-limit keeps all)",
 			    stats->merged_rows,
 			    text_counted(stats->merged_rows, "row of samples is",
 					 "rows of samples are"));
@@ -559,7 +560,7 @@ static void print_left_out(const struct outcome *outcome)
 		strbuf_adds(&line, " of samples that others stand for");
 	}
 	if (line.size)
-		command_say("left out because there were too many: %s (--no-limit: none)",
+		command_say("left out because there were too many: %s (--no-limit keeps all)",
 			    strbuf_text(&line));
 }
 

@@ -61,14 +61,14 @@ TEST(commands_that_are_none_have_hints)
 	expect_command("atach", "unknown command 'atach': did you mean 'attach'?");
 	expect_command("top", "unknown command 'top': the whole machine is recorded by: "
 			      "prof record -a");
-	expect_command("sh", "unknown command 'sh': to record it: prof record -- sh");
-	expect_command("/bin/sh", "unknown command '/bin/sh': to record it: "
+	expect_command("sh", "unknown command 'sh': to record it, run: prof record -- sh");
+	expect_command("/bin/sh", "unknown command '/bin/sh': to record it, run: "
 				  "prof record -- /bin/sh");
 	expect_command("gibberish", "unknown command 'gibberish'");
 	expect_command("\xe2\x80\xaex\x9b", "unknown command '?x?'");
 	expect_command("", "unknown command ''");
 	unsetenv("PATH");
-	expect_command("sh", "unknown command 'sh': to record it: prof record -- sh");
+	expect_command("sh", "unknown command 'sh': to record it, run: prof record -- sh");
 }
 
 static void expect_option(int letter, const char *word, const struct option *longs,

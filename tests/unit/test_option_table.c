@@ -156,8 +156,8 @@ CASE(wrong_values_are_refused)
 	refuse("name", "", "--name: the name must not be empty");
 	refuse("time", "soon", "--time soon: not a number");
 	refuse("size-of-something", "1", "--size-of-something 1: must be between 1K and 4K");
-	refuse("share", "101", "--share 101: must be a share, 0 to 100 percent");
-	refuse("share", "%", "--share %: must be a share, 0 to 100 percent");
+	refuse("share", "101", "--share 101: must be a percentage from 0 to 100");
+	refuse("share", "%", "--share %: must be a percentage from 0 to 100");
 	refuse("rows", "-1", "--rows -1: must be a number of rows");
 	refuse("rows", "18446744073709551615",
 	       "--rows 18446744073709551615: must be a number of rows");

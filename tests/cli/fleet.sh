@@ -89,7 +89,7 @@ run "$PROF" fleet hosts "${url/127/reader@127}?password-file=$PWD/password"
 is "user and password" "$(<engine/user)" "reader s3cret"
 refuses "a password in the address" 125 'put it in a file' "$PROF" report "${url/127/reader:s3cret@127}"
 refuses "a database that is none" 2 'of letters, digits and _' "$PROF" fleet init "$at/a;b"
-refuses "a part of it that push cannot have" 2 'only password-file=' "$PROF" push "$file" "$url?host=x"
+refuses "a part of it that push cannot have" 2 'the only key allowed here is password-file' "$PROF" push "$file" "$url?host=x"
 refuses "nothing to do" 2 'init, services, hosts or windows' "$PROF" fleet drop "$url"
 refuses "no address" 2 'address is missing' "$PROF" fleet hosts
 refuses "no such file" 125 'No such file' "$PROF" push nowhere "$url"

@@ -61,14 +61,14 @@ fails() { # DESCRIPTION STATUS REGEX STEPS [VERIFY] [-- COMMAND TO RUN PROF WITH
 fails "sudo refuses the password" 125 'prof record: sudo refused; as root run: .*/prof record -q -o' \
 	'exit 1' 'exit 1'
 fails "sudo starts nothing, and says why" 125 \
-	'sudo started no recorder: sudo: not here'$'\n''prof record: run: sudo .*/prof record -q' \
+	'sudo could not start the recorder: sudo: not here'$'\n''prof record: run: sudo .*/prof record -q' \
 	'echo first line >&2; printf "sudo: not here\n\n" >&2; exit 1' 'exit 0'
-fails "sudo says it by escape sequences" 125 'sudo started no recorder: \?\[31mred' \
+fails "sudo says it by escape sequences" 125 'sudo could not start the recorder: \?\[31mred' \
 	'printf "\033[31mred" >&2; exit 1' 'exit 0'
-fails "sudo starts nothing, and says nothing" 125 'sudo started no recorder: no message' \
+fails "sudo starts nothing, and says nothing" 125 'sudo could not start the recorder: no message' \
 	'exit 1' 'exit 0'
-fails "what sudo starts is no recorder" 125 'sudo started no recorder: ' 'send ready; exit' 'exit 0'
-fails "what sudo starts talks nonsense" 125 'sudo started no recorder: ' 'send malformed; exit' 'exit 0'
+fails "what sudo starts is no recorder" 125 'sudo could not start the recorder: ' 'send ready; exit' 'exit 0'
+fails "what sudo starts talks nonsense" 125 'sudo could not start the recorder: ' 'send malformed; exit' 'exit 0'
 fails "a recorder that ends before it was asked for anything" 125 \
 	'(the recorder ended early: no profile was written; the command was not run|reach the recorder)' \
 	'send hello; exit' 'exit 0'

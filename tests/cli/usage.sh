@@ -69,7 +69,7 @@ wrong 'need -a' record --uid 0 -- touch started
 wrong 'need -a' record --include-self -- touch started
 wrong '--thread: a name must not be empty' record --thread '' -- touch started
 wrong '--thread: x\[: unterminated \[' record --thread 'x[' -- touch started
-wrong '--thread: \?+: too long for a name' record --thread "$(printf '?%.0s' {1..70})" -- \
+wrong '--thread: \?+: the name is too long' record --thread "$(printf '?%.0s' {1..70})" -- \
 	touch started
 wrong '--comm: a name must not be empty' record -a --comm a,,b -- touch started
 wrong "--pid: 'x' is not a pid or tid" record -a -p 1,x -- touch started
@@ -82,7 +82,7 @@ refused 'no process with pid 2147483647' record -a -p 2147483647 -- touch starte
 refused 'no thread with tid 2147483647' record -a --tid 2147483647 -- touch started
 refused 'no such user: nobody-is-called-so' record -a --uid nobody-is-called-so -- touch started
 refused '--uid 4294967295: not a user' record -a --uid 4294967295 -- touch started
-refused '--uid: at most' record -a --uid "$(seq -s, 0 99)" -- touch started
+refused '--uid: more than' record -a --uid "$(seq -s, 0 99)" -- touch started
 refused 'there-is-none' record -a --cgroup /there-is-none -- touch started
 wrong '--comm: .*: too many names' record -a --comm "$(seq -s, 100000000000000 100000000000099)" -- \
 	touch started
@@ -97,14 +97,14 @@ wrong '--stats -' attach -p 1 --stats -
 wrong '--kill' attach -p 1 --kill
 wrong 'interval' attach -p 1 -F 99 -i 1
 refused 'no process with pid 2147483647' attach -p 2147483647
-refused 'no process with the name no-process-is' attach --comm no-process-is
+refused 'no process is named no-process-is' attach --comm no-process-is
 refused 'pidfile: No such file' attach --pidfile pidfile
 mkdir folder
 refused 'folder: not a regular file' attach --pidfile folder
 rmdir folder
 for text in '' 0 x 1x 99999999999; do
 	echo "$text" >pidfile
-	refused 'pidfile: does not hold a pid' attach --pidfile pidfile
+	refused 'pidfile: the file does not contain a pid' attach --pidfile pidfile
 done
 head -c 100 /dev/zero | tr '\0' 1 >pidfile
 refused 'pidfile' attach --pidfile pidfile
@@ -141,13 +141,13 @@ wrong 'cannot be combined' check -q --json
 
 wrong 'no file given' info
 wrong 'more than one file: a and b' info a b
-wrong 'the name of the file must not be empty' info ''
+wrong 'the file name must not be empty' info ''
 wrong '--nonsense' info --nonsense
 wrong '-o' info -o x
 wrong 'no file to symbolize' symbolize
 wrong '--output is missing' symbolize a
 wrong 'more than one file: a and b' symbolize a b -o c
-wrong 'the name of the file must not be empty' symbolize '' -o c
+wrong 'the file name must not be empty' symbolize '' -o c
 wrong '--output: the name must not be empty' symbolize a -o ''
 wrong '--format nonsense' symbolize --format nonsense a -o c
 wrong '--debug-dir: the name must not be empty' symbolize --debug-dir '' a -o c

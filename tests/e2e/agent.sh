@@ -100,7 +100,7 @@ wait "$burner"
 end
 is "killed recorder: exit status" "$status" 0
 like "killed recorder: it is started again" "$(<agent.err)" 'killed by signal 9: restarting it'
-like "killed recorder: what it left is sent" "$(<agent.err)" 'sending the rest'
+like "killed recorder: what it left is sent" "$(<agent.err)" 'sending the remaining data'
 # Without what was not yet written, and what nobody recorded.
 ok "killed recorder: little is missing" test "$(ticks h2)" -gt 180
 ok "killed recorder: nothing is there twice" test "$(ticks h2)" -lt 440

@@ -117,7 +117,7 @@ wait_until is_ended "$one"
 refuses "a process that has ended" 125 "no process with pid $one" "$PROF" attach -p "$one"
 refuses "a process that never was" 125 'no process with pid 2147483647' \
 	"$PROF" attach -p 2147483647
-refuses "no such name" 125 'no process with the name nobody' "$PROF" attach --comm nobody
+refuses "no such name" 125 'no process is named nobody' "$PROF" attach --comm nobody
 refuses "no such file" 125 'none.pid' "$PROF" attach --pidfile none.pid
 echo nonsense >bad.pid
 refuses "a file without a pid" 125 'bad.pid' "$PROF" attach --pidfile bad.pid

@@ -44,7 +44,7 @@ run "$PROF" attach -q --name "*named-$$ *60" -d 0.2 -o line.json.gz
 is "name: a command line" "$status$(names_of line.json.gz)" "0named-$$"
 kill "$named"
 wait "$named" 2>/dev/null
-refuses "name: nobody" 125 'no process with the name nobody' "$PROF" attach --name "nobody*"
+refuses "name: nobody" 125 'no process is named nobody' "$PROF" attach --name "nobody*"
 refuses "name: empty" 2 'must not be empty' "$PROF" attach --name ''
 # Leave out what has started prof, which carries the same arguments.
 # shellcheck disable=SC2016 # for its shell

@@ -74,7 +74,7 @@ kill_recorder() { # NAME: sets $pid of the command, $had ticks
 	pid=$(<pid)
 	at_exit+=("kill $pid 2>/dev/null")
 	run "$PROF" recover
-	like "$1: a spool that lives is left alone" "$err" 'is being recorded'
+	like "$1: a spool that lives is left alone" "$err" 'still being recorded'
 	had=$(samples "$(spools)")
 	kill -9 $recorder
 	wait $recorder 2>/dev/null
@@ -135,7 +135,7 @@ is "is removed, too" "$status$(find moved -name '.*.capture')" 0
 
 # A file that has not the name of a spool is not prof's to remove.
 : >moved/empty
-refuses "an empty file" 125 'is empty, not a capture' "$PROF" recover moved/empty
+refuses "an empty file" 125 'not a capture: the file is empty' "$PROF" recover moved/empty
 ok "an empty file stays" test -e moved/empty
 cp raw.prof moved
 run "$PROF" recover moved/raw.prof
@@ -195,7 +195,7 @@ assert [run["iteration"] for run in stats["runs"]] == [1, 1, 2, 2], stats
 assert stats["cut"] is False, stats
 assert stats["samples"] > 0 and stats["file_bytes"] > 0, stats'
 rm -f -- "$capture" again.*
-refuses "--stats of two" 125 'for one capture only' \
+refuses "--stats of two" 125 '--stats needs exactly one capture' \
 	"$PROF" convert raw.prof raw.prof -o two.json --stats two.stats
 refuses "--stats to the output" 2 'must be a file other than the output' \
 	"$PROF" convert raw.prof -o two.json --stats two.json

@@ -115,13 +115,13 @@ lost = json.load(open("damaged.stats"))["lost_by"]
 assert lost["capture"] > 0 and not lost["stack"], lost'
 ok "damaged: from the next epoch on all is there" python3 samples.py whole.json damaged.json "$epoch" 100
 
-refuses "--from of a profile" 125 'for captures only; use --time' \
+refuses "--from of a profile" 125 'need a capture: use --time' \
 	"$PROF" convert --from 1 whole.json -o x.json
 refuses "--from without a number" 2 'must be a time in seconds' \
 	"$PROF" convert --from soon epochs.prof -o x.json
 refuses "--to before --from" 2 'nothing was recorded in that time' \
 	"$PROF" convert --from 2 --to 1 epochs.prof -o x.json
-refuses "--from of two" 2 'for one capture only' \
+refuses "--from of two" 2 'need exactly one capture' \
 	"$PROF" convert --from 1 epochs.prof epochs.prof -o x.json
 refuses "a part after the end" 125 'no matching samples' \
 	"$PROF" convert -q --from 1000 epochs.prof -o x.json

@@ -310,17 +310,17 @@ like "--as-root: what to do" "$out" "run: sudo $prof record --as-root"
 ok "nothing was started or written" sh -c '! ls started x.json.gz 2>/dev/null'
 
 # The helper serves only the front end of the user for whom sudo runs it.
-refuses "the helper: started by root" 125 'by prof itself' \
+refuses "the helper: started by root" 125 'only prof itself can start this' \
 	"$prof" --record-for-front-end record -o x.json.gz -- touch started
-refuses "the helper: no socket" 125 'by prof itself' \
+refuses "the helper: no socket" 125 'only prof itself can start this' \
 	as_user sudo -n "$prof" --record-for-front-end record -o x.json.gz -- touch started
-refuses "the helper: without root" 125 'by prof itself' \
+refuses "the helper: without root" 125 'only prof itself can start this' \
 	as_user "$prof" --record-for-front-end record -o x.json.gz -- touch started
 while IFS=: read -r case wanted; do
 	run python3 "$root/tests/e2e/false_front.py" "$user" "$case" "$prof"
 	like "the helper: $case" "$out$err" "^125 .*$wanted|$wanted.*125"
 done <<'CASES'
-another user's socket:started by user 0 for user
+another user's socket:the caller is user 0, but sudo runs this for user
 a stream:by prof itself
 no command:has started no command
 another user's command:the command belongs to user 0

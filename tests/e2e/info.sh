@@ -35,9 +35,9 @@ gunzip -c profile.json.gz | sed 's/"preprocessedProfileVersion": *[0-9]*/"prepro
 
 head -c 1000 profile.json.gz >cut.json.gz
 echo text >text
-refuses "a file that is cut off" 125 'cut.json.gz: the gzip data is cut off' "$PROF" info cut.json.gz
+refuses "a file that is cut off" 125 'cut.json.gz: the gzip data is truncated' "$PROF" info cut.json.gz
 refuses "a newer version" 125 'newer.json: version 999 .* is too new' "$PROF" info newer.json
-refuses "no profile" 125 'text: not a profile in a format that prof reads' "$PROF" info text
+refuses "no profile" 125 'text: not a profile in a supported format' "$PROF" info text
 refuses "another object" 125 'standard input: ' "$PROF" info - <<<'{"a": 1}'
 refuses "a folder" 125 'Is a directory' "$PROF" info /tmp
 refuses "a device without anything" 125 '/dev/null: not a profile' "$PROF" info /dev/null

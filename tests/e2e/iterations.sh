@@ -43,7 +43,7 @@ is "going: runs" "$(runs_of going '[run["status"]]')" "$(lines 0 0 7 0 0)"
 run "$PROF" record -o warmup.json.gz --warmup 4 --iterations 2 -- ./third warmup
 is "warmup: status" "$status" 7
 is "warmup: what it says" "$err" \
-	"prof record: a warm-up run ended with status 7: no profile"
+	"prof record: a warm-up run ended with status 7: no profile was written"
 ok "warmup: no file" test ! -e warmup.json.gz
 
 # A signal is a failure, too.

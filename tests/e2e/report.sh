@@ -118,7 +118,7 @@ wrong 'need --by function' --callers main --by line
 wrong 'cannot be combined with other trees' --callers main --callees main
 wrong 'must be two times' --time 5
 wrong 'ends before it begins' --time 5..4
-wrong 'must be a share' --min 101
+wrong 'must be a percentage' --min 101
 wrong 'must be a number of rows' --limit -1
 wrong 'must be one of percent' --unit minutes
 wrong 'must be one of text' --format xml

@@ -54,7 +54,7 @@ like "it has the command line" "$(gunzip -c store/body)" '"arguments":"./regan 0
 before=$(sha256sum store/body)
 run "$PROF" share one.json.gz </dev/null
 is "nobody can be asked: exit status" "$status" 125
-like "says what to do" "$err" 'no terminal to ask on: use --yes'
+like "says what to do" "$err" 'cannot ask for confirmation without a terminal: use --yes'
 is "nothing was sent" "$(sha256sum store/body)" "$before"
 touch full
 run env XDG_STATE_HOME="$PWD/full" "$PROF" share --yes one.json.gz
@@ -75,7 +75,7 @@ unlike "its text cannot steer a terminal" "$err" $'\e'
 kill "$server"
 wait "$server" 2>/dev/null
 fails "no network" jwt '127.0.0.1.*(connect|Connect)'
-refuses "nothing to share" 2 'one of FILE, --list and --delete' "$PROF" share
+refuses "nothing to share" 2 'FILE, --list or --delete' "$PROF" share
 refuses "both" 2 'not with --sanitize' "$PROF" share --full --sanitize one.json.gz
 refuses "a file that is none" 125 'No such file' "$PROF" share --yes nowhere
 done_testing

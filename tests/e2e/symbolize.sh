@@ -201,11 +201,11 @@ printf '{"meta":{"preprocessedProfileVersion":71},"libs":[]}' >new.json
 printf '{"meta":{"version":30},"libs":[]}' >gecko.json
 head -c 1000 unnamed.json.gz >cut.json.gz
 zcat unnamed.json.gz | head -c 2000 >cut.json
-refuses_file "no profile at all" 'text: not a profile in a format that prof reads' text
+refuses_file "no profile at all" 'text: not a profile in a supported format' text
 refuses_file "an old version without threads" 'old.json: .*the thread is missing' old.json
 refuses_file "a new version" 'new.json: version 71 .* too new: prof reads up to 70' new.json
 refuses_file "another format" 'gecko.json: not a processed profile' gecko.json
-refuses_file "gzip that is cut off" 'cut.json.gz: the gzip data is cut off' cut.json.gz
+refuses_file "gzip that is cut off" 'cut.json.gz: the gzip data is truncated' cut.json.gz
 refuses_file "JSON that is cut off" 'cut.json: invalid JSON at byte 2000' cut.json
 refuses_file "no such file" 'No such file' nowhere.json
 refuses_file "a folder" 'Is a directory' dirs

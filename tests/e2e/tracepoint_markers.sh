@@ -74,6 +74,6 @@ refuses "a tracepoint that is none" 125 'this kernel has no such tracepoint' \
 	"$PROF" record -e sched:nothing_like_it/marker/ -- touch started
 refuses "an event that is no tracepoint" 2 'only tracepoints have fields' \
 	"$PROF" record -e page-faults/marker/ -- touch started
-refuses "another word" 2 'may follow a name' \
+refuses "another word" 2 'a name can only be followed by' \
 	"$PROF" record -e sched:sched_switch/markers/ -- touch started
 done_testing

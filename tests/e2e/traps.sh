@@ -200,9 +200,9 @@ debug_traps
 as_user mkfifo shared/fifo.json
 as_user ln -s "$tmp/secret/own.c" shared/link.json
 before=$(<secret/own.c)
-refuses "another user's FIFO" 125 "another user's FIFO" \
+refuses "another user's FIFO" 125 "the FIFO belongs to another user" \
 	"$PROF" record -o shared/fifo.json -- touch started
-refuses "another user's FIFO, for --stats" 125 "another user's FIFO" \
+refuses "another user's FIFO, for --stats" 125 "the FIFO belongs to another user" \
 	"$PROF" record -o x.json --stats shared/fifo.json -- touch started
 run "$PROF" record -q -o shared/link.json -- true
 is "another user's link: exit status" "$status" 0

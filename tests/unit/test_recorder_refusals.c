@@ -261,10 +261,10 @@ CASE(tracepoints_that_are_missing)
 {
 	recording_set(&recording, "event", "sched:sched_switch");
 	expect(PID, true, -ENOENT, "sched:sched_switch: this kernel has no such tracepoint",
-	       "to list them: ls /sys/kernel/tracing/events/sched");
+	       "to list tracepoints, run: ls /sys/kernel/tracing/events/sched");
 	machine_write_file("/sys/kernel/tracing/events/sched/sched_switch/id", "300\n");
 	machine_refuse("bpf_link_create", 1, -EINVAL);
-	expect(PID, true, -EINVAL, "sched:sched_switch: a probe, not a tracepoint", "");
+	expect(PID, true, -EINVAL, "sched:sched_switch: this is a probe, not a tracepoint", "");
 	machine_remove_file("/sys/kernel/tracing");
 	expect(PID, true, -ENOENT, "tracepoints need tracefs, which is not mounted",
 	       "run: mount -t tracefs tracefs /sys/kernel/tracing");

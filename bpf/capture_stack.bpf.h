@@ -237,28 +237,115 @@ __noinline int follows_call(__u64 addr)
 	       walk_is_call(code, IS_ARM64);
 }
 
+/* Sets s->callee to the function that a call of `target` enters, perhaps by a linker's stub. */
+static __always_inline void find_callee(struct stack_scratch *s, __u64 target)
+{
+	__u64 code, at = 0;
+	__u32 offset;
+
+	s->callee = target;
+	if (!IS_ARM64 && !bpf_probe_read_user(&code, 8, (const void *)target))
+		at = walk_stub_slot(code);
+	if (at && !bpf_probe_read_user(&offset, 4, (const void *)(target + at)))
+		bpf_probe_read_user(&s->callee, 8,
+				    (const void *)walk_target(offset, target + at + 4, 0));
+}
+
+enum scanned {
+	SCANNED_END = -1, /* of what can be read */
+	SCANNED_OTHER,
+	SCANNED_RETURN, /* it may be a return address: s->caller */
+	SCANNED_DIRECT, /* likewise, if its call of s->callee can have led here */
+};
+
+/* Examines word i of the stack. Returns an enum scanned. */
 __noinline int unwind_try_word(struct stack_scratch *s, __u32 i)
 {
-	__u64 at, word;
+	__u8 code[WALK_CALL_SIZE] __attribute__((aligned(8)));
+	__u64 word;
+
+	if (!s)
+		return SCANNED_OTHER;
+	s->caller.ra_at = s->frame.sp + i * 8ull;
+	if (bpf_probe_read_user(&word, 8, (const void *)s->caller.ra_at))
+		return SCANNED_END;
+	word &= walk_pc_mask(&s->frame);
+	s->caller.pc = word;
+	if (!unwind_find_mapping(s, word - 1) ||
+	    bpf_probe_read_user(code, sizeof(code), (const void *)(word - sizeof(code))) ||
+	    !walk_is_call(code, IS_ARM64))
+		return SCANNED_OTHER;
+	if (!walk_is_direct_call(code, IS_ARM64))
+		return SCANNED_RETURN;
+	find_callee(s, walk_target(*(__u32 *)(code + 4), word, IS_ARM64));
+	return SCANNED_DIRECT;
+}
+
+/* Can a call of s->callee have led to the frame? Otherwise s->mapping is that of the callee. */
+__noinline int unwind_may_be_callee(struct stack_scratch *s)
+{
+	const struct unwind_rule *rule;
+	__u32 number;
 
 	if (!s)
 		return 0;
-	at = s->frame.sp + i * 8ull;
-	if (bpf_probe_read_user(&word, 8, (const void *)at))
-		return -1;
-	word &= walk_pc_mask(&s->frame);
-	if (!unwind_find_mapping(s, word - 1) || !follows_call(word))
+	number = unwind_search_rule(s, s->callee);
+	rule = bpf_map_lookup_elem(&unwind_rules, &number);
+	return rule && walk_may_be_callee(&s->frame, &s->rule, &s->mapping, rule, s->callee,
+					  s->caller.ra_at);
+}
+
+static long find_jump(__u32 i, void *ctx)
+{
+	struct loop *loop = ctx;
+	struct stack_scratch *s = loop->s;
+	int found;
+
+	if (i >= WALK_CALLEE_SIZE)
+		return 1;
+	found = walk_is_jump(*(const __u64 *)(s->code + i), s->callee + i, s->frame.pc, IS_ARM64);
+	loop->found = found;
+	barrier_var(found); /* as in unwind_turn() */
+	return found ? 1 : 0;
+}
+
+/* Does the code of s->callee jump on, perhaps to the frame's code? Unreadable code may. */
+__noinline int unwind_jumps_on(struct stack_scratch *s)
+{
+	struct loop loop = {.s = s};
+	__u64 left;
+	__u32 size;
+
+	if (!s)
 		return 0;
-	walk_to_guess(&s->frame, word, at);
-	return 1;
+	left = s->mapping.end - s->callee;
+	if (s->callee < s->mapping.start || s->callee >= s->mapping.end)
+		return 0;
+	size = left < WALK_CALLEE_SIZE ? left : WALK_CALLEE_SIZE;
+	barrier_var(size);
+	if (size > WALK_CALLEE_SIZE ||
+	    bpf_probe_read_user(s->code + 1, size, (const void *)s->callee))
+		return 1;
+	bpf_loop(size, find_jump, &loop, 0);
+	return loop.found;
+}
+
+__noinline int unwind_guess(struct stack_scratch *s)
+{
+	if (s)
+		walk_to_guess(&s->frame, s->caller.pc, s->caller.ra_at);
+	return 0;
 }
 
 static long scan_word(__u32 i, void *ctx)
 {
 	struct loop *loop = ctx;
-	int result = unwind_try_word(loop->s, i);
+	struct stack_scratch *s = loop->s;
+	int result = unwind_try_word(s, i);
 
-	if (!result)
+	if (result == SCANNED_OTHER)
+		return 0;
+	if (result == SCANNED_DIRECT && !unwind_may_be_callee(s) && !unwind_jumps_on(s))
 		return 0;
 	loop->found = result > 0;
 	return 1;
@@ -272,6 +359,8 @@ static __always_inline bool unwind_by_scan(struct stack_scratch *s)
 	struct loop loop = {.s = s};
 
 	bpf_loop(WALK_SCAN_WORDS, scan_word, &loop, 0);
+	if (loop.found)
+		unwind_guess(s);
 	return loop.found;
 }
 

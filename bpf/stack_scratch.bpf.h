@@ -120,6 +120,9 @@ struct stack_scratch {
 	struct walk_rows rows; /* of a search, of mappings or in a table */
 	struct unwind_rule rule;
 	struct walk_caller caller;
+	/* A function called from where a word of the stack leads, and the start of its code. */
+	__u64 callee;
+	__u8 code[WALK_CALLEE_SIZE + 8];
 	struct rule_cache rule_cache[1 << RULE_CACHE_BITS];
 };
 

@@ -28,6 +28,9 @@
 /* Words of the stack searched for a return address. */
 #define WALK_SCAN_WORDS 256
 #define WALK_CALL_SIZE 8 /* bytes before a return address examined for a call */
+#define WALK_CALLEE_SIZE 256 /* bytes of a called function examined for jumps */
+/* Bytes behind a function's start that probably belong to it. */
+#define WALK_FUNCTION_SIZE (64u << 10)
 
 /* The current frame of the walk. */
 struct walk_frame {
@@ -441,22 +444,95 @@ WALK_INLINE int walk_is_chain_end(const struct walk_frame *f, const struct unwin
 	return f->by_fp && !f->fp && !(m->flags & pending);
 }
 
+/* Do the bytes just before a return address end in a call of a fixed address? */
+WALK_INLINE int walk_is_direct_call(const __u8 b[WALK_CALL_SIZE], int is_arm64)
+{
+	return is_arm64 ? (b[7] & 0xfc) == 0x94 : b[3] == 0xe8;
+}
+
 /* Do the bytes just before a return address end in a call? */
 WALK_INLINE int walk_is_call(const __u8 b[WALK_CALL_SIZE], int is_arm64)
 {
+	if (walk_is_direct_call(b, is_arm64))
+		return 1;
 	if (is_arm64) {
 		__u32 insn = b[4] | b[5] << 8 | b[6] << 16 | (__u32)b[7] << 24;
 
-		return (insn & 0xfc000000) == 0x94000000 || (insn & 0xfffffc1f) == 0xd63f0000;
+		return (insn & 0xfffffc1f) == 0xd63f0000;
 	}
-	if (b[3] == 0xe8)
-		return 1;
 	/*
 	 * ff /2: by a register, by memory with no, one or four bytes of displacement, with an index
 	 */
 	return (b[6] == 0xff && (b[7] & 0x38) == 0x10) || (b[5] == 0xff && (b[6] & 0x38) == 0x10) ||
 	       (b[4] == 0xff && (b[5] & 0x38) == 0x10) || (b[2] == 0xff && (b[3] & 0x38) == 0x10) ||
 	       (b[1] == 0xff && (b[2] & 0x38) == 0x10);
+}
+
+/* Returns the target of a direct call or jump that ends at `end` with these four bytes. */
+WALK_INLINE __u64 walk_target(__u32 word, __u64 end, int is_arm64)
+{
+	return is_arm64 ? end - 4 + (__s64)((__s32)(word << 6) >> 4) : end + (__s64)(__s32)word;
+}
+
+/*
+ * Judges a word of the stack, at the address `at`, that follows a direct call. Left from an earlier
+ * call, it is the return address of a function that has nothing to do with the frame's. `own` is
+ * the rule of the frame's code, `rule` that of the called function, which begins at `target` in the
+ * mapping `m`. False: only a jump from there could have led to the frame.
+ */
+WALK_INLINE int walk_may_be_callee(const struct walk_frame *f, const struct unwind_rule *own,
+				   const struct unwind_mapping *m, const struct unwind_rule *rule,
+				   __u64 target, __u64 at)
+{
+	/* No rule, no bounds of functions. */
+	if (rule->cfa_kind == UNWIND_CFA_NONE)
+		return !(m->flags & UNWIND_HAS_TABLE) || (f->pc >= m->start && f->pc < m->end);
+	if (own->cfa_kind != UNWIND_CFA_NONE && f->pc - target < WALK_FUNCTION_SIZE)
+		return 1;
+	/* Interpreters in assembler jump between pieces of code that share a frame. */
+	return rule->cfa_kind == UNWIND_CFA_REG && rule->cfa_reg == UNWIND_REG_SP && f->has_sp &&
+	       UNWIND_RA_KIND(rule->kinds) == UNWIND_AT_CFA &&
+	       f->sp + (__s64)rule->cfa_offset + (__s64)rule->ra_offset * walk_word(f) == at;
+}
+
+/*
+ * Does an instruction at `addr` jump where its code does not tell, or close before `pc`? `word` has
+ * the byte before it and its first seven bytes, in the order of memory.
+ */
+WALK_INLINE int walk_is_jump(__u64 word, __u64 addr, __u64 pc, int is_arm64)
+{
+	__u32 insn = (__u32)(word >> 8);
+
+	if (is_arm64)
+		return !(addr & 3) && ((insn & 0xfffffc1f) == 0xd61f0000 ||
+				       ((insn & 0xfc000000) == 0x14000000 &&
+					pc - walk_target(insn, addr + 4, 1) < WALK_FUNCTION_SIZE));
+	/* ff /4; behind another ff, it is the end of a negative number. */
+	if ((insn & 0x38ff) == 0x20ff)
+		return (word & 0xff) != 0xff;
+	return (insn & 0xff) == 0xe9 &&
+	       pc - walk_target((__u32)(word >> 16), addr + 5, 0) < WALK_FUNCTION_SIZE;
+}
+
+/*
+ * x86-64: returns the offset of the address in the jump of a linker's stub, which begins with these
+ * bytes; 0: no stub.
+ */
+WALK_INLINE __u32 walk_stub_slot(__u64 word)
+{
+	__u32 at = 2;
+
+	/* endbr64 */
+	if ((__u32)word == 0xfa1e0ff3) {
+		word >>= 32;
+		at += 4;
+	}
+	/* bnd */
+	if ((word & 0xff) == 0xf2) {
+		word >>= 8;
+		at++;
+	}
+	return (word & 0xffff) == 0x25ff ? at : 0;
 }
 
 #endif

@@ -259,7 +259,7 @@ TEST_WITH(walks, world_setup, world_teardown)
 	world_set_reg(w, 5, 0);
 	store_narrow(w, 24, 0);
 	store_narrow(w, 36, RET(2));
-	world_put_code_before(w, RET(2), "\xe8\0\0\0\0", 5);
+	world_put_code_before(w, RET(2), "\xe8\xe0\xfe\xff\xff", 5); /* call START(1) */
 	world_walk(w);
 	assert_int_equal(w->path.depth, 2);
 	assert_int_equal(w->path.flags, STACK_WHOLE | STACK_GUESSED);

@@ -10,7 +10,26 @@
 #define X86_RBP 6
 #define ARM_X29 29
 #define ARM_X30 30
-#define CALL "\xe8\0\0\0\0" /* call, on x86-64 */
+
+/* Puts an x86-64 instruction of 5 bytes before `end`: a call (e8) or jump (e9) of `target`. */
+static void put_branch(struct world *w, uint64_t end, uint8_t opcode, uint64_t target)
+{
+	uint32_t offset = (uint32_t)(target - end);
+	char code[5] = {(char)opcode};
+
+	memcpy(code + 1, &offset, sizeof(offset));
+	world_put_code_before(w, end, code, sizeof(code));
+}
+
+static void put_call(struct world *w, uint64_t end, uint64_t target)
+{
+	put_branch(w, end, 0xe8, target);
+}
+
+static void put_indirect_call(struct world *w, uint64_t end)
+{
+	world_put_code_before(w, end, "\xff\xd0", 2);
+}
 
 static void link_pair(struct world *w, int at, int next, uint64_t pc)
 {
@@ -70,7 +89,7 @@ CASE(zero_is_no_proof_of_an_end)
 	world_set_rule(w, 0, SIMPLE(UNWIND_REG_SP, 8));
 	EXPECT_NONE(w, STACK_BROKEN);
 	world_store(w, 16, RET(1));
-	world_put_code_before(w, RET(1), CALL, 5);
+	put_call(w, RET(1), START(0));
 	world_set_rule(w, 1, SIMPLE(UNWIND_REG_SP, 8));
 	EXPECT(w, STACK_BROKEN | STACK_GUESSED, RET(1));
 	world_set_rule(w, 1, END);
@@ -117,7 +136,7 @@ CASE(end_of_copy)
 	struct world *w = *state;
 	int room = (WORLD_STACK_WORDS - WORLD_SP_WORD) * 8;
 
-	world_put_code_before(w, RET(1), CALL, 5);
+	put_call(w, RET(1), START(0));
 	world_store(w, 0, RET(1));
 	world_set_reg(w, X86_RBP, WORLD_SP);
 	world_set_rule(w, 0, SIMPLE(UNWIND_REG_SP, room + 8));
@@ -226,7 +245,7 @@ CASE(by_scan)
 	world_store(w, 0, 0x1234);
 	world_store(w, 8, RET(5)); /* code, but not behind a call */
 	world_store(w, 16, RET(1));
-	world_put_code_before(w, RET(1), CALL, 5);
+	put_call(w, RET(1), START(0));
 	world_set_rule(w, 1, SIMPLE(UNWIND_REG_SP, 8));
 	world_set_rule(w, 2, END);
 	world_store(w, 24, RET(2));
@@ -247,7 +266,7 @@ CASE(a_guess_brings_its_frame_pointer)
 
 	world_store(w, 16, WORLD_SP + 64);
 	world_store(w, 24, RET(1));
-	world_put_code_before(w, RET(1), CALL, 5);
+	put_call(w, RET(1), START(0));
 	world_set_rule(w, 1, FRAMED);
 	world_set_rule(w, 2, END);
 	world_store(w, 64, 0);
@@ -265,12 +284,129 @@ CASE(scan_goes_so_far)
 {
 	struct world *w = *state;
 
-	world_put_code_before(w, RET(1), CALL, 5);
+	put_call(w, RET(1), START(0));
 	world_set_rule(w, 1, END);
 	world_store(w, 256 * 8, RET(1));
 	EXPECT_NONE(w, STACK_BROKEN);
 	world_store(w, 255 * 8, RET(1));
 	EXPECT(w, STACK_WHOLE | STACK_GUESSED, RET(1));
+}
+
+/* Function 3 has returned to function 1, which was a callee of an earlier callee of function 2. */
+static void leave_return_address(struct world *w)
+{
+	world_store(w, 0, RET(1));
+	put_call(w, RET(1), START(3));
+	world_store(w, 16, RET(2));
+	put_indirect_call(w, RET(2));
+	world_set_rule(w, 1, END);
+	world_set_rule(w, 2, END);
+	world_set_rule(w, 3, SIMPLE(UNWIND_REG_SP, 16));
+}
+
+/* A function with a rule, and not the interrupted one, is called with an address; it returned. */
+CASE(a_call_of_another_function_is_no_caller)
+{
+	struct world *w = *state;
+
+	leave_return_address(w);
+	EXPECT(w, STACK_WHOLE | STACK_GUESSED, RET(2));
+	world_store(w, 16, 0);
+	EXPECT_NONE(w, STACK_BROKEN);
+	/* Its code cannot be read. */
+	put_call(w, RET(1), START(WORLD_FUNCS - 1) + 255);
+	world_set_rule(w, WORLD_FUNCS - 1, SIMPLE(UNWIND_REG_SP, 16));
+	w->mappings[0].end += 8;
+	EXPECT(w, STACK_WHOLE | STACK_GUESSED, RET(1));
+}
+
+/* The called function jumped here: to a place that it read, or in the frame that it shares. */
+CASE(a_call_of_a_function_that_jumps_on_is_a_caller)
+{
+	const uint64_t end = START(3) + 256;
+	struct world *w = *state;
+
+	leave_return_address(w);
+	world_put_code_before(w, end, "\xff\xe0", 2); /* jmp *%rax */
+	EXPECT(w, STACK_WHOLE | STACK_GUESSED, RET(1));
+	world_put_code_before(w, end, "\x90\x90", 2);
+	world_put_code_before(w, end + 1, "\xff\xe0", 2); /* its last byte is too far */
+	world_put_code_before(w, end - 64, "\xff\xff\x66\x90", 4); /* of a negative number */
+	EXPECT(w, STACK_WHOLE | STACK_GUESSED, RET(2));
+	put_branch(w, end, 0xe9, START(0) + 8);
+	EXPECT(w, STACK_WHOLE | STACK_GUESSED, RET(1));
+	put_branch(w, end, 0xe9, START(4));
+	EXPECT(w, STACK_WHOLE | STACK_GUESSED, RET(2));
+	world_set_rule(w, 3, SIMPLE(UNWIND_REG_SP, 8));
+	EXPECT(w, STACK_WHOLE | STACK_GUESSED, RET(1));
+}
+
+/* Generated code has not the rules of a file, and no file calls it by its address. */
+CASE(generated_code_is_called_by_generated_code)
+{
+	struct world *w = *state;
+
+	w->regs.pc = ANON(0);
+	leave_return_address(w);
+	put_call(w, RET(1), START(0)); /* assembler of the file */
+	EXPECT(w, STACK_WHOLE | STACK_GUESSED, RET(2));
+	put_call(w, RET(1), ANON(4));
+	EXPECT(w, STACK_WHOLE | STACK_GUESSED, RET(1));
+}
+
+/* A rule that leads nowhere still belongs to the function: its own caller is one. */
+CASE(a_call_of_the_function_itself_is_a_caller)
+{
+	struct world *w = *state;
+
+	leave_return_address(w);
+	w->regs.pc = IN(3);
+	world_set_rule(w, 3, SIMPLE(UNWIND_REG_SP, 48));
+	EXPECT(w, STACK_WHOLE | STACK_GUESSED, RET(1));
+	w->regs.pc = IN(0);
+	world_set_rule(w, 0, SIMPLE(UNWIND_REG_SP, 48));
+	EXPECT(w, STACK_WHOLE | STACK_GUESSED, RET(2));
+}
+
+CASE(calls_of_other_functions_on_arm64)
+{
+	struct world *w = *state;
+
+	w->target.is_arm64 = true;
+	leave_return_address(w);
+	world_put_code_before(w, RET(1), "\x79\x00\x00\x94", 4); /* bl START(3) */
+	world_put_code_before(w, RET(2), "\x20\x00\x3f\xd6", 4); /* blr x1 */
+	EXPECT(w, STACK_WHOLE | STACK_GUESSED, RET(2));
+	world_put_code_before(w, START(3) + 8, "\x20\x00\x1f\xd6", 4); /* br x1 */
+	EXPECT(w, STACK_WHOLE | STACK_GUESSED, RET(1));
+	world_put_code_before(w, START(3) + 8, "\x40\xff\xff\x17", 4); /* b START(0) + 4 */
+	EXPECT(w, STACK_WHOLE | STACK_GUESSED, RET(1));
+	world_put_code_before(w, START(3) + 8, "\x10\x00\x00\x14", 4); /* b START(3) + 68 */
+	EXPECT(w, STACK_WHOLE | STACK_GUESSED, RET(2));
+}
+
+/* Words are tried in turn: rules lead from the true caller to the end of the stack. */
+CASE(the_guess_that_leads_to_the_end)
+{
+	struct world *w = *state;
+
+	for (uint32_t n = 1; n <= 3; n++) {
+		put_indirect_call(w, RET(n));
+		world_store(w, (int)n * 16, RET(n));
+	}
+	world_set_rule(w, 1, SIMPLE(UNWIND_REG_SP, 64));
+	world_set_rule(w, 2, SIMPLE(UNWIND_REG_SP, 64));
+	world_set_rule(w, 3, SIMPLE(UNWIND_REG_SP, 64));
+	world_store(w, 24 + 56, 1234);
+	world_store(w, 40 + 56, RET(4));
+	world_store(w, 56 + 56, RET(4));
+	world_set_rule(w, 4, END);
+	EXPECT(w, STACK_WHOLE | STACK_GUESSED, RET(2), RET(4));
+	assert_int_equal(w->kinds[0], FRAME_GUESS);
+	assert_int_equal(w->kinds[1], FRAME_NATIVE);
+	/* None does: the nearest, and what follows from it. */
+	world_set_rule(w, 4, SIMPLE(UNWIND_REG_SP, 4096 * 8));
+	EXPECT(w, STACK_GUESSED | STACK_BROKEN, RET(1), 1234);
 }
 
 struct encoding {
@@ -296,7 +432,8 @@ static void check_encodings(struct world *w, const struct encoding *encodings, s
 CASE(calls_of_x86_64)
 {
 	const struct encoding encodings[] = {
-		{BYTES("\xe8\x10\x20\x30\x40", true)}, /* call rel32 */
+		{BYTES("\xe8\xe0\xfe\xff\xff", true)}, /* call START(0) */
+		{BYTES("\xe8\x10\x20\x30\x40", false)}, /* call of an address without code */
 		{BYTES("\xff\xd0", true)}, /* call *%rax */
 		{BYTES("\x41\xff\xd3", true)}, /* call *%r11 */
 		{BYTES("\xff\x10", true)}, /* call *(%rax) */
@@ -318,8 +455,9 @@ CASE(calls_of_x86_64)
 CASE(calls_of_arm64)
 {
 	const struct encoding encodings[] = {
-		{BYTES("\x10\x00\x00\x94", true)}, /* bl */
-		{BYTES("\xf0\xff\xff\x97", true)}, /* bl, backwards */
+		{BYTES("\xb9\x01\x00\x94", true)}, /* bl START(8) */
+		{BYTES("\xb9\xff\xff\x97", true)}, /* bl START(0) */
+		{BYTES("\x10\x00\x00\x95", false)}, /* bl to an address without code */
 		{BYTES("\x20\x00\x3f\xd6", true)}, /* blr x1 */
 		{BYTES("\x10\x00\x00\x14", false)}, /* b */
 		{BYTES("\x20\x00\x1f\xd6", false)}, /* br x1 */

@@ -43,12 +43,16 @@ static uint64_t thread_pointer(const struct walk_frame *frame);
 #define walk_thread_pointer(frame) thread_pointer(frame)
 #include "bpf/walk.h"
 
+/* Guesses of a stack that are followed to their end before one is taken. */
+#define TRIALS_MAX 256
+
 struct walk {
 	struct walk_frame frame; /* first, because steps get a pointer to it alone */
 	const struct walk_target *target;
 	struct walk_path *path;
 	bool leaves_stack; /* this step leads to another stack */
 	bool left_copy; /* this step read outside the copy, probably on a stack */
+	uint32_t trials; /* guesses followed so far */
 	struct unwind_mapping mapping; /* the mapping found last */
 	struct unwind_rule rule;
 };
@@ -186,36 +190,6 @@ static bool step_by_frame_pointer(struct walk *w)
 	return true;
 }
 
-static bool follows_call(const struct walk *w, uint64_t addr)
-{
-	const struct walk_target *t = w->target;
-	uint8_t code[WALK_CALL_SIZE];
-
-	return t->read_code(t->ctx, addr - sizeof(code), code, sizeof(code)) &&
-	       walk_is_call(code, t->is_arm64);
-}
-
-static bool step_by_scan(struct walk *w)
-{
-	uint32_t size = word_size(&w->frame);
-
-	if (!w->target->read_code)
-		return false;
-	for (uint32_t i = 0; i < WALK_SCAN_WORDS; i++) {
-		uint64_t at = w->frame.sp + i * (uint64_t)size;
-		__u64 word;
-
-		if (read_words(&w->frame, &word, at, 1))
-			return false;
-		word &= pc_mask(&w->frame);
-		if (!find_mapping(w, word - 1) || !follows_call(w, word))
-			continue;
-		walk_to_guess(&w->frame, word, at);
-		return true;
-	}
-	return false;
-}
-
 static bool push(struct walk *w, uint8_t kind)
 {
 	struct walk_path *path = w->path;
@@ -242,10 +216,123 @@ static bool end_broken(struct walk *w)
 	return end(w, w->left_copy ? STACK_TRUNCATED : STACK_BROKEN);
 }
 
-/* Steps one frame outwards, in the same order as the kernel's walker. False: end of the stack. */
-static bool step(struct walk *w)
+static bool step(struct walk *w, uint32_t methods);
+
+/* Does the code of a function jump on, perhaps to the frame's code? Unreadable code may. */
+static bool jumps_on(const struct walk *w, uint64_t start, uint64_t end)
 {
-	uint32_t methods = w->target->methods, back = w->frame.is_pc ? 0 : 1;
+	const struct walk_target *t = w->target;
+	uint8_t code[WALK_CALLEE_SIZE + 8] = {0};
+	size_t size = end - start < WALK_CALLEE_SIZE ? end - start : WALK_CALLEE_SIZE;
+
+	if (!t->read_code(t->ctx, start, code + 1, size))
+		return true;
+	for (size_t i = 0; i < size; i++) {
+		__u64 word;
+
+		memcpy(&word, code + i, sizeof(word));
+		if (walk_is_jump(word, start + i, w->frame.pc, t->is_arm64))
+			return true;
+	}
+	return false;
+}
+
+/* Could a call of `target` have led to the frame, with its return address at `at`? */
+static bool may_lead_here(struct walk *w, uint64_t target, uint64_t at)
+{
+	const struct unwind_rule own = w->rule;
+	const uint64_t pc = w->frame.pc;
+	bool is_known, may_be;
+
+	w->frame.pc = target;
+	is_known = find_rule(w, 0);
+	w->frame.pc = pc;
+	may_be = is_known && walk_may_be_callee(&w->frame, &own, &w->mapping, &w->rule, target, at);
+	w->rule = own;
+	return may_be || (is_known && jumps_on(w, target, w->mapping.end));
+}
+
+/* Could the word at the address `at` be the frame's return address? */
+static bool may_be_return(struct walk *w, uint64_t word, uint64_t at)
+{
+	const struct walk_target *t = w->target;
+	uint8_t code[WALK_CALL_SIZE];
+	uint64_t target;
+	uint32_t offset;
+
+	if (!find_mapping(w, word - 1) ||
+	    !t->read_code(t->ctx, word - sizeof(code), code, sizeof(code)) ||
+	    !walk_is_call(code, t->is_arm64))
+		return false;
+	if (!walk_is_direct_call(code, t->is_arm64))
+		return true;
+	memcpy(&offset, code + 4, sizeof(offset));
+	target = walk_target(offset, word, t->is_arm64);
+	return may_lead_here(w, t->is_32bit ? (uint32_t)target : target, at);
+}
+
+/* Do rules alone lead from a guess to the end of the stack? The frames are kept if so. */
+static bool rules_lead_on(struct walk *w)
+{
+	struct walk_path *path = w->path;
+	struct walk before = *w;
+	const uint32_t depth = path->depth;
+	const uint8_t flags = path->flags;
+
+	before.trials++;
+	if (push(w, FRAME_GUESS)) {
+		while (step(w, UNWIND_BY_CFI))
+			;
+	}
+	if (path->flags & STACK_WHOLE)
+		return true;
+	*w = before;
+	path->depth = depth;
+	path->flags = flags;
+	return false;
+}
+
+/*
+ * Guesses the caller. Of the words on the stack that may be its return address, takes the nearest
+ * one from which rules lead to the end of the stack; if there is none, the nearest. False: the
+ * stack ends.
+ */
+static bool step_by_scan(struct walk *w)
+{
+	struct walk_frame nearest, frame = w->frame;
+	uint32_t size = word_size(&w->frame);
+	bool is_found = false;
+
+	for (uint32_t i = 0; i < WALK_SCAN_WORDS; i++) {
+		uint64_t at = frame.sp + i * (uint64_t)size;
+		__u64 word;
+
+		if (read_words(&w->frame, &word, at, 1))
+			break;
+		word &= pc_mask(&w->frame);
+		if (!may_be_return(w, word, at))
+			continue;
+		w->path->flags |= STACK_GUESSED;
+		walk_to_guess(&w->frame, word, at);
+		if (!is_found)
+			nearest = w->frame;
+		is_found = true;
+		if (w->trials == TRIALS_MAX)
+			break;
+		if (rules_lead_on(w))
+			return false;
+		w->frame = frame;
+	}
+	if (!is_found)
+		return end_broken(w);
+	w->frame = nearest;
+	return push(w, FRAME_GUESS);
+}
+
+/* Steps one frame outwards, in the same order as the kernel's walker. False: end of the stack. */
+static bool step(struct walk *w, uint32_t methods)
+{
+	uint32_t back = w->frame.is_pc ? 0 : 1;
 	struct walk_caller caller;
 	enum walk_result result;
 
@@ -279,10 +366,8 @@ static bool step(struct walk *w)
 	if (methods & UNWIND_BY_FRAME_POINTER &&
 	    ((result == WALK_NO_RULE && step_by_link_register(w)) || step_by_frame_pointer(w)))
 		return push(w, FRAME_NATIVE);
-	if (methods & UNWIND_BY_SCAN && step_by_scan(w)) {
-		w->path->flags |= STACK_GUESSED;
-		return push(w, FRAME_GUESS);
-	}
+	if (methods & UNWIND_BY_SCAN && w->target->read_code)
+		return step_by_scan(w);
 	return end_broken(w);
 }
 
@@ -322,6 +407,6 @@ void walk_stack(const struct walk_target *target, const struct walk_regs *regs,
 	memcpy(w.frame.other, regs->general, sizeof(w.frame.other));
 	path->depth = 0;
 	path->flags = 0;
-	while (step(&w))
+	while (step(&w, target->methods))
 		;
 }

@@ -228,71 +228,55 @@ __noinline int unwind_by_frame_pointer(struct stack_scratch *s)
 	return 1;
 }
 
-/* A global function, so the verifier checks it once, independent of its callers. */
+/*
+ * Returns the enum walk_call before an address. A global function, so the verifier checks it once,
+ * independent of its callers.
+ */
 __noinline int follows_call(__u64 addr)
 {
 	__u8 code[WALK_CALL_SIZE];
 
-	return !bpf_probe_read_user(code, sizeof(code), (const void *)(addr - sizeof(code))) &&
-	       walk_is_call(code, IS_ARM64);
+	return bpf_probe_read_user(code, sizeof(code), (const void *)(addr - sizeof(code)))
+		       ? 0
+		       : walk_is_call(code, IS_ARM64);
 }
 
-/* Sets s->callee to the function that a call of `target` enters, perhaps by a linker's stub. */
-static __always_inline void find_callee(struct stack_scratch *s, __u64 target)
+/* Sets s->callee to what the direct call before a return address enters, perhaps by a stub. */
+__noinline int unwind_find_callee(struct stack_scratch *s, __u64 end)
 {
 	__u64 code, at = 0;
 	__u32 offset;
 
-	s->callee = target;
-	if (!IS_ARM64 && !bpf_probe_read_user(&code, 8, (const void *)target))
+	if (!s || bpf_probe_read_user(&offset, 4, (const void *)(end - 4)))
+		return 0;
+	s->callee = walk_target(offset, end, IS_ARM64);
+	if (!IS_ARM64 && !bpf_probe_read_user(&code, 8, (const void *)s->callee))
 		at = walk_stub_slot(code);
-	if (at && !bpf_probe_read_user(&offset, 4, (const void *)(target + at)))
-		bpf_probe_read_user(&s->callee, 8,
-				    (const void *)walk_target(offset, target + at + 4, 0));
+	if (!at)
+		return 0;
+	at += s->callee;
+	if (!bpf_probe_read_user(&offset, 4, (const void *)at))
+		bpf_probe_read_user(&s->callee, 8, (const void *)walk_target(offset, at + 4, 0));
+	return 0;
 }
 
-enum scanned {
-	SCANNED_END = -1, /* of what can be read */
-	SCANNED_OTHER,
-	SCANNED_RETURN, /* it may be a return address: s->caller */
-	SCANNED_DIRECT, /* likewise, if its call of s->callee can have led here */
-};
-
-/* Examines word i of the stack. Returns an enum scanned. */
+/* Examines word i of the stack. Returns an enum walk_call; -1: unreadable. */
 __noinline int unwind_try_word(struct stack_scratch *s, __u32 i)
 {
-	__u8 code[WALK_CALL_SIZE] __attribute__((aligned(8)));
-	__u64 word;
-
-	if (!s)
-		return SCANNED_OTHER;
-	s->caller.ra_at = s->frame.sp + i * 8ull;
-	if (bpf_probe_read_user(&word, 8, (const void *)s->caller.ra_at))
-		return SCANNED_END;
-	word &= walk_pc_mask(&s->frame);
-	s->caller.pc = word;
-	if (!unwind_find_mapping(s, word - 1) ||
-	    bpf_probe_read_user(code, sizeof(code), (const void *)(word - sizeof(code))) ||
-	    !walk_is_call(code, IS_ARM64))
-		return SCANNED_OTHER;
-	if (!walk_is_direct_call(code, IS_ARM64))
-		return SCANNED_RETURN;
-	find_callee(s, walk_target(*(__u32 *)(code + 4), word, IS_ARM64));
-	return SCANNED_DIRECT;
-}
-
-/* Can a call of s->callee have led to the frame? Otherwise s->mapping is that of the callee. */
-__noinline int unwind_may_be_callee(struct stack_scratch *s)
-{
-	const struct unwind_rule *rule;
-	__u32 number;
+	int call;
 
 	if (!s)
 		return 0;
-	number = unwind_search_rule(s, s->callee);
-	rule = bpf_map_lookup_elem(&unwind_rules, &number);
-	return rule && walk_may_be_callee(&s->frame, &s->rule, &s->mapping, rule, s->callee,
-					  s->caller.ra_at);
+	s->caller.ra_at = s->frame.sp + i * 8ull;
+	if (bpf_probe_read_user(&s->caller.pc, 8, (const void *)s->caller.ra_at))
+		return -1;
+	s->caller.pc &= walk_pc_mask(&s->frame);
+	if (!unwind_find_mapping(s, s->caller.pc - 1))
+		return 0;
+	call = follows_call(s->caller.pc);
+	if (call == WALK_CALL_DIRECT)
+		unwind_find_callee(s, s->caller.pc);
+	return call;
 }
 
 static long find_jump(__u32 i, void *ctx)
@@ -309,31 +293,33 @@ static long find_jump(__u32 i, void *ctx)
 	return found ? 1 : 0;
 }
 
-/* Does the code of s->callee jump on, perhaps to the frame's code? Unreadable code may. */
-__noinline int unwind_jumps_on(struct stack_scratch *s)
+/* Can a call of s->callee have led to the frame? Unreadable code may jump there. */
+__noinline int unwind_judge_callee(struct stack_scratch *s)
 {
 	struct loop loop = {.s = s};
-	__u64 left;
-	__u32 size;
+	const struct unwind_rule *rule;
+	__u32 number;
 
 	if (!s)
 		return 0;
-	left = s->mapping.end - s->callee;
-	if (s->callee < s->mapping.start || s->callee >= s->mapping.end)
+	number = unwind_search_rule(s, s->callee);
+	rule = bpf_map_lookup_elem(&unwind_rules, &number);
+	if (!rule)
 		return 0;
-	size = left < WALK_CALLEE_SIZE ? left : WALK_CALLEE_SIZE;
-	barrier_var(size);
-	if (size > WALK_CALLEE_SIZE ||
-	    bpf_probe_read_user(s->code + 1, size, (const void *)s->callee))
+	if (walk_may_be_callee(&s->frame, &s->rule, &s->mapping, rule, s->callee,
+			       s->caller.ra_at) ||
+	    bpf_probe_read_user(s->code + 1, WALK_CALLEE_SIZE, (const void *)s->callee))
 		return 1;
-	bpf_loop(size, find_jump, &loop, 0);
+	bpf_loop(WALK_CALLEE_SIZE, find_jump, &loop, 0);
 	return loop.found;
 }
 
 __noinline int unwind_guess(struct stack_scratch *s)
 {
-	if (s)
-		walk_to_guess(&s->frame, s->caller.pc, s->caller.ra_at);
+	if (!s)
+		return 0;
+	s->stack_flags |= STACK_GUESSED;
+	walk_to_guess(&s->frame, s->caller.pc, s->caller.ra_at);
 	return 0;
 }
 
@@ -341,13 +327,13 @@ static long scan_word(__u32 i, void *ctx)
 {
 	struct loop *loop = ctx;
 	struct stack_scratch *s = loop->s;
-	int result = unwind_try_word(s, i);
+	int call = unwind_try_word(s, i);
 
-	if (result == SCANNED_OTHER)
+	if (call == WALK_CALL_DIRECT)
+		call = unwind_judge_callee(s);
+	if (!call)
 		return 0;
-	if (result == SCANNED_DIRECT && !unwind_may_be_callee(s) && !unwind_jumps_on(s))
-		return 0;
-	loop->found = result > 0;
+	loop->found = call > 0;
 	return 1;
 }
 
@@ -362,6 +348,20 @@ static __always_inline bool unwind_by_scan(struct stack_scratch *s)
 	if (loop.found)
 		unwind_guess(s);
 	return loop.found;
+}
+
+/* Steps out of an interrupted function without a rule that has no frame yet, or needs none. */
+__noinline int unwind_by_leaf(struct stack_scratch *s)
+{
+	__u64 word;
+
+	if (!s || !(config.unwind & UNWIND_BY_SCAN) || !s->frame.is_pc ||
+	    unwind_try_word(s, 0) != WALK_CALL_DIRECT ||
+	    bpf_probe_read_user(&word, 8, (const void *)s->callee) ||
+	    !walk_is_leaf(&s->frame, s->callee, word))
+		return 0;
+	unwind_guess(s);
+	return 1;
 }
 
 #if !defined(RUNTIME_STACK_HEADER) && !IS_ARM64
@@ -602,12 +602,12 @@ static __always_inline int unwind_frame(struct stack_scratch *s)
 		return unwind_push(s, kind);
 	if (IS_ARM64 && result == WALK_NO_RULE && unwind_by_link_register(s))
 		return unwind_push(s, kind);
+	if (!IS_ARM64 && result == WALK_NO_RULE && unwind_by_leaf(s))
+		return unwind_push(s, FRAME_GUESS);
 	if (unwind_by_frame_pointer(s))
 		return unwind_push(s, kind);
-	if (config.unwind & UNWIND_BY_SCAN && unwind_by_scan(s)) {
-		s->stack_flags |= STACK_GUESSED;
+	if (config.unwind & UNWIND_BY_SCAN && unwind_by_scan(s))
 		return unwind_push(s, FRAME_GUESS);
-	}
 	s->stack_flags |= STACK_BROKEN;
 	return 0;
 }

@@ -31,6 +31,9 @@
 #define WALK_CALLEE_SIZE 256 /* bytes of a called function examined for jumps */
 /* Bytes behind a function's start that probably belong to it. */
 #define WALK_FUNCTION_SIZE (64u << 10)
+#define WALK_LEAF_SIZE 4096 /* likewise, of one that calls no other */
+#define WALK_ENDBR 0xfa1e0ff3 /* endbr64, which may begin a function */
+#define WALK_ENDBR_SIZE 4
 
 /* The current frame of the walk. */
 struct walk_frame {
@@ -444,22 +447,24 @@ WALK_INLINE int walk_is_chain_end(const struct walk_frame *f, const struct unwin
 	return f->by_fp && !f->fp && !(m->flags & pending);
 }
 
-/* Do the bytes just before a return address end in a call of a fixed address? */
-WALK_INLINE int walk_is_direct_call(const __u8 b[WALK_CALL_SIZE], int is_arm64)
-{
-	return is_arm64 ? (b[7] & 0xfc) == 0x94 : b[3] == 0xe8;
-}
+/* Kinds of calls; 0: none. */
+enum walk_call {
+	WALK_CALL_INDIRECT = 1,
+	WALK_CALL_DIRECT, /* the target is the last four bytes */
+};
 
 /* Do the bytes just before a return address end in a call? */
 WALK_INLINE int walk_is_call(const __u8 b[WALK_CALL_SIZE], int is_arm64)
 {
-	if (walk_is_direct_call(b, is_arm64))
-		return 1;
 	if (is_arm64) {
 		__u32 insn = b[4] | b[5] << 8 | b[6] << 16 | (__u32)b[7] << 24;
 
-		return (insn & 0xfffffc1f) == 0xd63f0000;
+		if ((insn & 0xfc000000) == 0x94000000)
+			return WALK_CALL_DIRECT;
+		return (insn & 0xfffffc1f) == 0xd63f0000 ? WALK_CALL_INDIRECT : 0;
 	}
+	if (b[3] == 0xe8)
+		return WALK_CALL_DIRECT;
 	/*
 	 * ff /2: by a register, by memory with no, one or four bytes of displacement, with an index
 	 */
@@ -468,7 +473,7 @@ WALK_INLINE int walk_is_call(const __u8 b[WALK_CALL_SIZE], int is_arm64)
 	       (b[1] == 0xff && (b[2] & 0x38) == 0x10);
 }
 
-/* Returns the target of a direct call or jump that ends at `end` with these four bytes. */
+/* Returns the target of a direct call or jump that ends at `end` with the bytes of `word`. */
 WALK_INLINE __u64 walk_target(__u32 word, __u64 end, int is_arm64)
 {
 	return is_arm64 ? end - 4 + (__s64)((__s32)(word << 6) >> 4) : end + (__s64)(__s32)word;
@@ -515,6 +520,22 @@ WALK_INLINE int walk_is_jump(__u64 word, __u64 addr, __u64 pc, int is_arm64)
 }
 
 /*
+ * x86-64: is the frame, interrupted in code without a rule, one of a function that begins at
+ * `start` with the bytes of `word`, and has not changed sp? Compilers give functions that call none
+ * no frame pointer, either.
+ */
+WALK_INLINE int walk_is_leaf(const struct walk_frame *f, __u64 start, __u64 word)
+{
+	__u64 distance = f->pc - start;
+
+	if (distance <= WALK_ENDBR_SIZE)
+		return 1;
+	if ((__u32)word == WALK_ENDBR)
+		word >>= 8 * WALK_ENDBR_SIZE;
+	return distance < WALK_LEAF_SIZE && (word & 0xf8) != 0x50; /* push */
+}
+
+/*
  * x86-64: returns the offset of the address in the jump of a linker's stub, which begins with these
  * bytes; 0: no stub.
  */
@@ -522,10 +543,9 @@ WALK_INLINE __u32 walk_stub_slot(__u64 word)
 {
 	__u32 at = 2;
 
-	/* endbr64 */
-	if ((__u32)word == 0xfa1e0ff3) {
-		word >>= 32;
-		at += 4;
+	if ((__u32)word == WALK_ENDBR) {
+		word >>= 8 * WALK_ENDBR_SIZE;
+		at += WALK_ENDBR_SIZE;
 	}
 	/* bnd */
 	if ((word & 0xff) == 0xf2) {

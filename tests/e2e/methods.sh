@@ -70,6 +70,38 @@ expect("Whole stacks" not in panel and "Tables" not in panel, panel)
 CODE
 done
 
+# Code with frame pointers and no CFI, in which the function that burns has no frame.
+cat >leaf.c <<'TEXT'
+volatile unsigned sink;
+__attribute__((noinline)) unsigned spin(unsigned n)
+{
+	unsigned r = 1;
+	for (unsigned i = 0; i < n; i++)
+		r = r * 1664525u + i;
+	return r;
+}
+__attribute__((noinline)) unsigned heavy(void) { return sink += spin(3000000); }
+__attribute__((noinline)) unsigned light(void) { return sink += spin(1000000); }
+int main(void)
+{
+	for (int i = 0; i < 100; i++) {
+		sink += heavy();
+		sink += light();
+	}
+	return 0;
+}
+TEXT
+gcc -O2 -fno-asynchronous-unwind-tables -fno-omit-frame-pointer -o leaf leaf.c
+record leaf 0 -- ./leaf
+judge_stats "auto: a function without a frame among others with frame pointers" leaf <<'CODE'
+found = [[f["name"] for f in frames] for frames in inside("spin")]
+callers = [names[names.index("spin") - 1] for names in found]
+heavy, light = callers.count("heavy"), callers.count("light")
+expect(heavy + light >= 0.99 * len(found), callers[:9])
+expect(0.65 < heavy / (heavy + light) < 0.85, (heavy, light))
+expect(sum("main" in names for names in found) >= 0.99 * len(found), found[0])
+CODE
+
 record chain 0 --unwind=fp -- "$workloads/recursion" 60
 judge_stats "fp: where there are frame pointers, all frames" chain <<'CODE'
 found = [[f["name"] for f in frames] for frames in inside("bottom")]

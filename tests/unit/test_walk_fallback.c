@@ -385,6 +385,41 @@ CASE(calls_of_other_functions_on_arm64)
 	EXPECT(w, STACK_WHOLE | STACK_GUESSED, RET(2));
 }
 
+/* Compilers give functions that call none no frame, also where all others have frame pointers. */
+CASE(a_leaf_among_frame_pointers)
+{
+	struct world *w = *state;
+
+	put_call(w, RET(1), START(0));
+	world_store(w, 0, RET(1));
+	world_set_reg(w, X86_RBP, WORLD_SP + 32);
+	link_pair(w, 32, 0, RET(2));
+	world_set_rule(w, 2, END);
+	EXPECT(w, STACK_WHOLE | STACK_GUESSED, RET(1), RET(2));
+	assert_int_equal(w->kinds[0], FRAME_GUESS);
+	assert_int_equal(w->kinds[1], FRAME_NATIVE);
+	/* A function with a frame, interrupted behind the push of rbp, and before. */
+	world_put_code_before(w, START(0) + 5, "\xf3\x0f\x1e\xfa\x55", 5);
+	EXPECT(w, STACK_WHOLE, RET(2));
+	w->regs.pc = START(0) + 4;
+	EXPECT(w, STACK_WHOLE | STACK_GUESSED, RET(1), RET(2));
+	/* A word that an earlier call of another function left. */
+	w->regs.pc = IN(0);
+	put_call(w, RET(1), START(3));
+	EXPECT(w, STACK_WHOLE, RET(2));
+	put_call(w, RET(1), START(0) + 8);
+	w->regs.pc = START(16) + 8;
+	EXPECT(w, STACK_WHOLE, RET(2));
+	w->regs.pc--;
+	EXPECT(w, STACK_WHOLE | STACK_GUESSED, RET(1), RET(2));
+	/* The callers of other frames are where the frame pointer is. */
+	w->regs.pc = IN(4);
+	world_set_rule(w, 4, SIMPLE(UNWIND_REG_SP, 8));
+	world_store(w, 0, RET(5));
+	world_store(w, 8, RET(1));
+	EXPECT(w, STACK_WHOLE, RET(5), RET(2));
+}
+
 /* Words are tried in turn: rules lead from the true caller to the end of the stack. */
 CASE(the_guess_that_leads_to_the_end)
 {

@@ -219,15 +219,14 @@ static bool end_broken(struct walk *w)
 static bool step(struct walk *w, uint32_t methods);
 
 /* Does the code of a function jump on, perhaps to the frame's code? Unreadable code may. */
-static bool jumps_on(const struct walk *w, uint64_t start, uint64_t end)
+static bool jumps_on(const struct walk *w, uint64_t start)
 {
 	const struct walk_target *t = w->target;
 	uint8_t code[WALK_CALLEE_SIZE + 8] = {0};
-	size_t size = end - start < WALK_CALLEE_SIZE ? end - start : WALK_CALLEE_SIZE;
 
-	if (!t->read_code(t->ctx, start, code + 1, size))
+	if (!t->read_code(t->ctx, start, code + 1, WALK_CALLEE_SIZE))
 		return true;
-	for (size_t i = 0; i < size; i++) {
+	for (size_t i = 0; i < WALK_CALLEE_SIZE; i++) {
 		__u64 word;
 
 		memcpy(&word, code + i, sizeof(word));
@@ -237,8 +236,8 @@ static bool jumps_on(const struct walk *w, uint64_t start, uint64_t end)
 	return false;
 }
 
-/* Could a call of `target` have led to the frame, with its return address at `at`? */
-static bool may_lead_here(struct walk *w, uint64_t target, uint64_t at)
+/* Can a call of `target` have led to the frame, with its return address at `at`? */
+static bool may_be_callee(struct walk *w, uint64_t target, uint64_t at)
 {
 	const struct unwind_rule own = w->rule;
 	const uint64_t pc = w->frame.pc;
@@ -249,26 +248,53 @@ static bool may_lead_here(struct walk *w, uint64_t target, uint64_t at)
 	w->frame.pc = pc;
 	may_be = is_known && walk_may_be_callee(&w->frame, &own, &w->mapping, &w->rule, target, at);
 	w->rule = own;
-	return may_be || (is_known && jumps_on(w, target, w->mapping.end));
+	return may_be || (is_known && jumps_on(w, target));
+}
+
+/* Returns the enum walk_call before an address. Stores the target of a direct call. */
+static int find_call(struct walk *w, uint64_t word, uint64_t *target)
+{
+	const struct walk_target *t = w->target;
+	uint8_t code[WALK_CALL_SIZE];
+	uint32_t offset;
+	int call;
+
+	if (!find_mapping(w, word - 1) ||
+	    !t->read_code(t->ctx, word - sizeof(code), code, sizeof(code)))
+		return 0;
+	call = walk_is_call(code, t->is_arm64);
+	memcpy(&offset, code + 4, sizeof(offset));
+	*target = walk_target(offset, word, t->is_arm64);
+	if (t->is_32bit)
+		*target = (uint32_t)*target;
+	return call;
 }
 
 /* Could the word at the address `at` be the frame's return address? */
 static bool may_be_return(struct walk *w, uint64_t word, uint64_t at)
 {
-	const struct walk_target *t = w->target;
-	uint8_t code[WALK_CALL_SIZE];
 	uint64_t target;
-	uint32_t offset;
+	int call = find_call(w, word, &target);
 
-	if (!find_mapping(w, word - 1) ||
-	    !t->read_code(t->ctx, word - sizeof(code), code, sizeof(code)) ||
-	    !walk_is_call(code, t->is_arm64))
+	return call == WALK_CALL_DIRECT ? may_be_callee(w, target, at) : call;
+}
+
+/* Steps out of an interrupted function without a rule that has no frame yet, or needs none. */
+static bool step_by_leaf(struct walk *w)
+{
+	const struct walk_target *t = w->target;
+	uint64_t callee, code;
+	__u64 word;
+
+	if (t->is_arm64 || t->is_32bit || !w->frame.is_pc ||
+	    read_words(&w->frame, &word, w->frame.sp, 1) ||
+	    find_call(w, word, &callee) != WALK_CALL_DIRECT ||
+	    !t->read_code(t->ctx, callee, &code, sizeof(code)) ||
+	    !walk_is_leaf(&w->frame, callee, code))
 		return false;
-	if (!walk_is_direct_call(code, t->is_arm64))
-		return true;
-	memcpy(&offset, code + 4, sizeof(offset));
-	target = walk_target(offset, word, t->is_arm64);
-	return may_lead_here(w, t->is_32bit ? (uint32_t)target : target, at);
+	walk_to_guess(&w->frame, word, w->frame.sp);
+	w->path->flags |= STACK_GUESSED;
+	return true;
 }
 
 /* Do rules alone lead from a guess to the end of the stack? The frames are kept if so. */
@@ -332,6 +358,7 @@ static bool step_by_scan(struct walk *w)
 /* Steps one frame outwards, in the same order as the kernel's walker. False: end of the stack. */
 static bool step(struct walk *w, uint32_t methods)
 {
+	bool may_scan = methods & UNWIND_BY_SCAN && w->target->read_code;
 	uint32_t back = w->frame.is_pc ? 0 : 1;
 	struct walk_caller caller;
 	enum walk_result result;
@@ -363,12 +390,12 @@ static bool step(struct walk *w, uint32_t methods)
 	/* Other methods would miss the switch from one stack to another. */
 	if (w->rule.cfa_kind >= UNWIND_CFA_OTHER_STACK)
 		return end_broken(w);
+	if (may_scan && result == WALK_NO_RULE && step_by_leaf(w))
+		return push(w, FRAME_GUESS);
 	if (methods & UNWIND_BY_FRAME_POINTER &&
 	    ((result == WALK_NO_RULE && step_by_link_register(w)) || step_by_frame_pointer(w)))
 		return push(w, FRAME_NATIVE);
-	if (methods & UNWIND_BY_SCAN && w->target->read_code)
-		return step_by_scan(w);
-	return end_broken(w);
+	return may_scan ? step_by_scan(w) : end_broken(w);
 }
 
 uint64_t walk_own_pc_mask(void)

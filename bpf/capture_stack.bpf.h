@@ -551,6 +551,22 @@ __noinline int unwind_find_return(struct stack_scratch *s)
 	return 0;
 }
 
+/*
+ * For a return address before which there is no rule: that of a fiber's first function is often
+ * the first byte of a function, and no call has left it there. 1: the stack ends with that. A
+ * handler's leads to a signal frame. Behind a guess, it may be any pointer to a function.
+ */
+__noinline int unwind_find_start(struct stack_scratch *s)
+{
+	if (!s || s->frame.by_scan || !(s->mapping.flags & UNWIND_HAS_TABLE) ||
+	    !unwind_find_rule(s, 0) || s->rule.cfa_kind == UNWIND_CFA_NONE)
+		return 0;
+	if (!follows_call(s->frame.pc))
+		return !(s->rule.flags & UNWIND_SIGNAL_FRAME);
+	unwind_find_rule(s, 1);
+	return 0;
+}
+
 /* Steps one frame outwards by any method. 0: the stack has ended, as s->stack_flags reports. */
 static __always_inline int unwind_frame(struct stack_scratch *s)
 {
@@ -568,6 +584,10 @@ static __always_inline int unwind_frame(struct stack_scratch *s)
 	/* In a system call that is a function's last instruction, the pc is past the function. */
 	if (!back && s->rule.cfa_kind == UNWIND_CFA_NONE)
 		unwind_find_rule(s, 1);
+	if (back && s->rule.cfa_kind == UNWIND_CFA_NONE && unwind_find_start(s)) {
+		s->stack_flags |= STACK_WHOLE;
+		return 0;
+	}
 	if (!walk_needs_sp_alone(&s->frame, &s->rule))
 		unwind_load_needed(s);
 	result = unwind_step(s);

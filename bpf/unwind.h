@@ -42,6 +42,8 @@ enum unwind_cfa_kind {
 	UNWIND_CFA_DEREF, /* *(reg + deref * word) + offset */
 	/* *(reg + (index + deref) * word) + offset, index the register UNWIND_INDEX_REG(flags) */
 	UNWIND_CFA_INDEXED,
+	/* *(*(reg + deref * word) + n * word) + offset, n being UNWIND_INDEX_REG(flags) */
+	UNWIND_CFA_DEREF_TWICE,
 	UNWIND_CFA_PLT, /* reg + (1 + ((pc & 15) >= offset)) * word: lazy binding stubs of x86 */
 	/*
 	 * reg + offset, behind a system call that makes a thread. In the new thread, where the
@@ -95,6 +97,7 @@ enum {
 	UNWIND_SIGNAL_FRAME = 1 << 0, /* CIE augmentation 'S' */
 	UNWIND_RA_SIGNED = 1 << 1, /* arm64: DW_CFA_AARCH64_negate_ra_state is in force */
 	UNWIND_INDEX_SHIFT = 2, /* the bits from here on: UNWIND_INDEX_REG */
+	UNWIND_INDEX_MAX = 63,
 };
 
 struct unwind_rule {

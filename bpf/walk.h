@@ -122,8 +122,12 @@ WALK_INLINE enum walk_result walk_cfa(const struct walk_frame *f, const struct u
 			return WALK_UNKNOWN_REG;
 		value += index * walk_word(f);
 	}
-	if (rule->cfa_kind == UNWIND_CFA_DEREF || rule->cfa_kind == UNWIND_CFA_INDEXED) {
+	if (rule->cfa_kind >= UNWIND_CFA_DEREF && rule->cfa_kind <= UNWIND_CFA_DEREF_TWICE) {
 		if (walk_read_word(f, &value, value + (__s64)rule->cfa_deref * walk_word(f)))
+			return WALK_BAD_READ;
+		if (rule->cfa_kind == UNWIND_CFA_DEREF_TWICE &&
+		    walk_read_word(f, &value,
+				   value + UNWIND_INDEX_REG(rule->flags) * (__u64)walk_word(f)))
 			return WALK_BAD_READ;
 	} else if (rule->cfa_kind == UNWIND_CFA_PLT) {
 		*cfa = value + walk_word(f) +
@@ -196,6 +200,17 @@ WALK_INLINE void walk_load_needed(struct walk_frame *f, const struct unwind_rule
 		walk_load(f, &f->base, &f->base_at);
 }
 
+/*
+ * May the rule lead to another stack, above or below? A handler may run on its own one. Code that
+ * switches to the thread's stack for calls of C keeps its sp in the base register, and fibers keep
+ * that of their parents in memory.
+ */
+WALK_INLINE int walk_may_switch(const struct unwind_rule *rule)
+{
+	return rule->flags & UNWIND_SIGNAL_FRAME || rule->cfa_reg == UNWIND_REG_BASE ||
+	       rule->cfa_kind == UNWIND_CFA_DEREF_TWICE;
+}
+
 /* The result of a step. */
 struct walk_caller {
 	__u64 cfa, pc;
@@ -221,8 +236,7 @@ walk_find_caller(const struct walk_frame *f, const struct unwind_rule *rule, str
 	result = walk_cfa(f, rule, &cfa);
 	if (result != WALK_STEPPED)
 		return result;
-	/* A handler may run on its own stack, so a signal frame may lead anywhere. */
-	if (!is_signal && (f->is_pc ? cfa < f->sp : cfa <= f->sp))
+	if (!walk_may_switch(rule) && (f->is_pc ? cfa < f->sp : cfa <= f->sp))
 		return WALK_BAD_CFA;
 	if (ra_kind == UNWIND_SAME) {
 		if (!walk_reg(f, rule->ra_offset, &pc))

@@ -41,8 +41,11 @@ static void add_rule(struct strbuf *to, const struct unwind_rule *rule)
 								   : "no rule");
 		return;
 	}
-	bool is_deref = rule->cfa_kind == UNWIND_CFA_DEREF || rule->cfa_kind == UNWIND_CFA_INDEXED;
+	bool is_deref = rule->cfa_kind >= UNWIND_CFA_DEREF &&
+			rule->cfa_kind <= UNWIND_CFA_DEREF_TWICE;
 
+	if (rule->cfa_kind == UNWIND_CFA_DEREF_TWICE)
+		strbuf_addf(to, "*(%+d+", UNWIND_INDEX_REG(rule->flags) * 8);
 	if (is_deref)
 		strbuf_addf(to, "*(%+d+", rule->cfa_deref * 8);
 	add_reg(to, rule->cfa_reg);
@@ -51,6 +54,8 @@ static void add_rule(struct strbuf *to, const struct unwind_rule *rule)
 		add_reg(to, UNWIND_INDEX_REG(rule->flags));
 	}
 	strbuf_addf(to, is_deref ? ")%+d" : "%+d", rule->cfa_offset);
+	if (rule->cfa_kind == UNWIND_CFA_DEREF_TWICE)
+		strbuf_addc(to, ')');
 	if (rule->cfa_kind == UNWIND_CFA_PLT)
 		strbuf_adds(to, " plt");
 	add_value(to, "ra", UNWIND_RA_KIND(rule->kinds), rule->ra_offset);

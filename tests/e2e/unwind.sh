@@ -28,6 +28,129 @@ expect(can_be_whole > 200, stats)
 expect(stats["whole"] >= 0.99 * can_be_whole and stats["guessed"] <= 0.01 * can_be_whole, stats)'
 fi
 
+# A fiber on a stack of its own, below, that switches back to the thread's stack to call C, as in
+# OCaml. Its rules: the CFA is in rbx, and in memory that a word in memory leads to.
+if [ "$(uname -m)" = x86_64 ]; then
+	cat >fiber.c <<'TEXT'
+static long stack[8192];
+struct { long *sp; } parent;
+volatile unsigned sink;
+void run_fiber(long *);
+__attribute__((noinline)) void burn(void)
+{
+	for (unsigned i = 0; i < 400000000; i++)
+		sink = sink * 31 + i;
+}
+__asm__(".globl run_fiber\n"
+	".type run_fiber, @function\n"
+	"run_fiber:\n"
+	"	.cfi_startproc\n"
+	"	push %rbx\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	.cfi_offset rbx, -16\n"
+	"	lea parent(%rip), %rax\n"
+	"	mov %rsp, (%rax)\n"
+	"	mov %rax, 8(%rdi)\n"
+	"	mov %rdi, %rsp\n"
+	/* DW_CFA_def_cfa_expression: *(*(rsp + 8) + 0) + 16 */
+	"	.cfi_escape 0x0f, 8, 0x77, 8, 0x06, 0x23, 0, 0x06, 0x23, 16\n"
+	"	call in_fiber\n"
+	"	mov parent(%rip), %rsp\n"
+	"	.cfi_def_cfa rsp, 16\n"
+	"	pop %rbx\n"
+	"	.cfi_adjust_cfa_offset -8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size run_fiber, . - run_fiber\n"
+	".type in_fiber, @function\n"
+	"in_fiber:\n"
+	"	.cfi_startproc\n"
+	"	push %rbx\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	.cfi_offset rbx, -16\n"
+	"	mov %rsp, %rbx\n"
+	"	.cfi_def_cfa_register rbx\n"
+	"	mov parent(%rip), %rsp\n"
+	"	call burn\n"
+	"	mov %rbx, %rsp\n"
+	"	.cfi_def_cfa_register rsp\n"
+	"	pop %rbx\n"
+	"	.cfi_adjust_cfa_offset -8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size in_fiber, . - in_fiber\n");
+int main(void)
+{
+	run_fiber(stack + 8000);
+	return 0;
+}
+TEXT
+	gcc -O2 -o fiber fiber.c
+	record fiber 0 -- ./fiber
+	is_whole fiber 99
+	judge "a fiber that calls C on the stack of its thread: all frames, none guessed" \
+		fiber.json.gz fiber.stats <<<"$stats_code"'
+found = [[f["name"] for f in frames if f["category"] == "User"]
+         for _, _, _, frames in samples() if any(f["name"] == "burn" for f in frames)]
+right = sum(names[-4:] == ["main", "run_fiber", "in_fiber", "burn"] for names in found)
+expect(len(found) > 200 and right >= 0.99 * len(found) - stats["finished_later"],
+       f"{right} of {len(found)}: {found[:1]}")
+expect(stats["guessed"] <= 0.01 * can_be_whole, stats)'
+fi
+
+# The first function of a context returns to the first byte of a function that none has called.
+cat >contexts.c <<'TEXT'
+#include <ucontext.h>
+volatile unsigned sink;
+static ucontext_t thread, heavy, light;
+static char stacks[2][1 << 18];
+__attribute__((noinline)) void burn(unsigned n)
+{
+	while (n--)
+		sink = sink * 31 + n;
+}
+static void in_heavy(void)
+{
+	for (int i = 0; i < 60; i++) {
+		burn(6000000);
+		swapcontext(&heavy, &light);
+	}
+}
+static void in_light(void)
+{
+	for (;;) {
+		burn(2000000);
+		swapcontext(&light, &heavy);
+	}
+}
+static void make(ucontext_t *context, char *stack, void (*function)(void))
+{
+	getcontext(context);
+	context->uc_stack.ss_sp = stack;
+	context->uc_stack.ss_size = sizeof(stacks[0]);
+	context->uc_link = &thread;
+	makecontext(context, function, 0);
+}
+int main(void)
+{
+	make(&heavy, stacks[0], in_heavy);
+	make(&light, stacks[1], in_light);
+	swapcontext(&thread, &heavy);
+	return 0;
+}
+TEXT
+gcc -O2 -o contexts contexts.c
+record contexts 0 -- ./contexts
+is_whole contexts 99
+judge "contexts: their stacks begin with their functions, none guessed" contexts.json.gz \
+	contexts.stats <<<"$stats_code"'
+found = [[f["name"] for f in frames if f["category"] == "User"]
+         for _, _, _, frames in samples() if any(f["name"] == "burn" for f in frames)]
+right = sum(len(names) == 3 and names[1] in ("in_heavy", "in_light") for names in found)
+expect(len(found) > 200 and right >= 0.99 * len(found) - stats["finished_later"],
+       f"{right} of {len(found)}: {found[:1]}")
+expect(stats["guessed"] <= 0.01 * can_be_whole, stats)'
+
 # Data that takes a second or two to compress.
 head -c 12000000 <(cat /usr/bin/python3 /usr/bin/perl /lib/*-linux-gnu/libc.so.6 /usr/bin/bash) >data
 

@@ -100,6 +100,10 @@ static struct outcome own_outcome(const struct comparer *c, uint64_t pc)
 	if (rule->cfa_kind == UNWIND_CFA_DEREF || rule->cfa_kind == UNWIND_CFA_INDEXED)
 		o.cfa = memory_at(reg + (uint64_t)((int64_t)rule->cfa_deref * 8)) +
 			(uint64_t)(int64_t)rule->cfa_offset;
+	else if (rule->cfa_kind == UNWIND_CFA_DEREF_TWICE)
+		o.cfa = memory_at(memory_at(reg + (uint64_t)((int64_t)rule->cfa_deref * 8)) +
+				  8u * UNWIND_INDEX_REG(rule->flags)) +
+			(uint64_t)(int64_t)rule->cfa_offset;
 	else if (rule->cfa_kind == UNWIND_CFA_PLT)
 		o.cfa = reg + 8 + (uint64_t)((pc & 15) >= (uint64_t)rule->cfa_offset) * 8;
 	o.sp = o.cfa;

@@ -53,6 +53,25 @@ TEST(no_element_of_array)
 			 EXPRESSION_OTHER);
 }
 
+/* The expression with which OCaml goes from a fiber to its parent. */
+TEST(loaded_twice)
+{
+	struct expression e = RECOGNIZE("\x77\x38\x06\x23\x10\x06\x23\x08");
+
+	assert_int_equal(e.kind, EXPRESSION_DEREF_TWICE);
+	assert_int_equal(e.reg, 7);
+	assert_int_equal(e.before, 56);
+	assert_int_equal(e.between, 16);
+	assert_int_equal(e.after, 8);
+	e = RECOGNIZE("\x77\x38\x06\x06");
+	assert_int_equal(e.kind, EXPRESSION_DEREF_TWICE);
+	assert_int_equal(e.between, 0);
+	assert_int_equal(e.after, 0);
+	/* Three times; once of an element. */
+	assert_int_equal(RECOGNIZE("\x77\x38\x06\x06\x06").kind, EXPRESSION_OTHER);
+	assert_int_equal(RECOGNIZE("\x77\x08\x79\x00\x38\x1e\x22\x06\x06").kind, EXPRESSION_OTHER);
+}
+
 TEST(long_ones_are_not_read)
 {
 	char code[EXPRESSION_MAX_SIZE + 1];

@@ -141,6 +141,42 @@ CASE(dereferenced)
 	EXPECT(w, STACK_WHOLE, RET(1), RET(2), RET(3));
 }
 
+/* A fiber, whose parent's stack may lie below: its saved sp is in a structure. */
+CASE(dereferenced_twice)
+{
+	struct world *w = *state;
+	struct unwind_rule rule = SIMPLE(UNWIND_REG_SP, 8);
+
+	rule.cfa_kind = UNWIND_CFA_DEREF_TWICE;
+	rule.cfa_deref = 2;
+	rule.flags = 3 << UNWIND_INDEX_SHIFT;
+	world_set_rule(w, 0, rule);
+	world_set_rule(w, 1, END);
+	world_store(w, 16, WORLD_SP + 80);
+	world_store(w, 80 + 24, WORLD_SP - 64);
+	world_store(w, -64, RET(1));
+	EXPECT(w, STACK_WHOLE, RET(1));
+	/* A stack that was not copied is missing. */
+	world_store(w, 80 + 24, 1);
+	EXPECT_NONE(w, STACK_TRUNCATED);
+	world_store(w, 16, 1);
+	EXPECT_NONE(w, STACK_TRUNCATED);
+}
+
+/* Code on a stack of its own, below, has called C on the thread's stack. */
+CASE(sp_kept_in_base)
+{
+	struct world *w = *state;
+
+	world_set_rule(w, 0, SIMPLE(UNWIND_REG_SP, 8));
+	world_store(w, 0, RET(1));
+	world_set_rule(w, 1, SIMPLE(UNWIND_REG_BASE, 16));
+	world_set_reg(w, X86_RBX, WORLD_SP - 256);
+	world_store(w, -248, RET(2));
+	world_set_rule(w, 2, END);
+	EXPECT(w, STACK_WHOLE, RET(1), RET(2));
+}
+
 /* Assembler that allocates an array of r9 words has its caller's sp behind it. */
 CASE(indexed)
 {

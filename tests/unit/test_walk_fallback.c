@@ -519,6 +519,42 @@ CASE(pc_behind_function)
 	EXPECT_NONE(w, STACK_BROKEN);
 }
 
+/* Return addresses of fibers' first functions and of handlers, before which there is no call. */
+CASE(return_to_the_start_of_a_function)
+{
+	struct world *w = *state;
+
+	world_set_rule(w, 0, SIMPLE(UNWIND_REG_SP, 8));
+	world_store(w, 0, START(2));
+	world_store(w, 8, RET(3));
+	world_set_rule(w, 2, SIMPLE(UNWIND_REG_SP, 8));
+	world_set_rule(w, 3, END);
+	EXPECT(w, STACK_WHOLE, START(2));
+	w->rules[UNWIND_RULE_FIRST + 2].flags = UNWIND_SIGNAL_FRAME;
+	EXPECT(w, STACK_WHOLE, START(2), RET(3));
+	w->rules[UNWIND_RULE_FIRST + 2].flags = 0;
+	/* A guess may lead to any pointer to a function. */
+	w->rules[UNWIND_RULE_FIRST] = (struct unwind_rule){0};
+	world_store(w, 0, RET(5));
+	put_indirect_call(w, RET(5));
+	world_set_rule(w, 5, SIMPLE(UNWIND_REG_SP, 8));
+	world_store(w, 8, START(2));
+	world_store(w, 16, RET(3));
+	EXPECT(w, STACK_BROKEN | STACK_GUESSED, RET(5), START(2));
+	world_set_rule(w, 0, SIMPLE(UNWIND_REG_SP, 8));
+	world_store(w, 0, START(2));
+	world_store(w, 8, RET(3));
+	/* A call that does not return, at the end of code without a rule. */
+	put_call(w, START(2), START(3));
+	world_set_reg(w, X86_RBP, WORLD_SP + 32);
+	link_pair(w, 32, 0, RET(4));
+	world_set_rule(w, 4, END);
+	EXPECT(w, STACK_WHOLE, START(2), RET(4));
+	/* Its rule, where there is one, is right. */
+	world_set_rule(w, 1, SIMPLE(UNWIND_REG_SP, 8));
+	EXPECT(w, STACK_WHOLE, START(2), RET(3));
+}
+
 CASE(no_more_room)
 {
 	struct world *w = *state;

@@ -44,6 +44,7 @@ enum value_kind {
 	VALUE_INDEX, /* index * word */
 	VALUE_ELEMENT, /* reg + index * word + before */
 	VALUE_INDEXED, /* *(reg + index * word + before) + after */
+	VALUE_DEREF_TWICE, /* *(*(reg + before) + between) + after */
 	VALUE_PC_LOW, /* pc & 15 */
 	VALUE_PC_AT_LEAST, /* (pc & 15) >= after */
 	VALUE_PC_WORD, /* VALUE_PC_AT_LEAST * word */
@@ -53,7 +54,7 @@ enum value_kind {
 struct value {
 	enum value_kind kind;
 	uint64_t reg, index;
-	int64_t before, after;
+	int64_t before, between, after;
 };
 
 struct stack {
@@ -127,6 +128,7 @@ static bool add_constant(struct value *v, int64_t constant)
 	case VALUE_CONST:
 	case VALUE_DEREF:
 	case VALUE_INDEXED:
+	case VALUE_DEREF_TWICE:
 		return !__builtin_add_overflow(v->after, constant, &v->after);
 	default:
 		return false;
@@ -175,6 +177,25 @@ static bool scale(const struct stack *s, struct value *a, const struct value *by
 static int word_shift(const struct stack *s)
 {
 	return s->word == 8 ? 3 : 2;
+}
+
+/* Loads a word from the address that the value is. False if the result has no known shape. */
+static bool load(const struct stack *s, struct value *v)
+{
+	if (v->reg == s->pc)
+		return false;
+	if (v->kind == VALUE_REG) {
+		v->kind = VALUE_DEREF;
+	} else if (v->kind == VALUE_ELEMENT) {
+		v->kind = VALUE_INDEXED;
+	} else if (v->kind == VALUE_DEREF) {
+		v->kind = VALUE_DEREF_TWICE;
+		v->between = v->after;
+		v->after = 0;
+	} else {
+		return false;
+	}
+	return true;
 }
 
 /* Computes a = a op b. False if the result has no known shape. */
@@ -235,12 +256,8 @@ static bool step(struct stack *s, struct bytes *b, uint8_t op)
 		constant = (int64_t)bytes_uleb(b);
 		return constant >= 0 && add_constant(top, constant);
 	}
-	if (op == OP_DEREF) {
-		if ((top->kind != VALUE_REG && top->kind != VALUE_ELEMENT) || top->reg == s->pc)
-			return false;
-		top->kind = top->kind == VALUE_REG ? VALUE_DEREF : VALUE_INDEXED;
-		return true;
-	}
+	if (op == OP_DEREF)
+		return load(s, top);
 	if (s->depth < 2 || !combine(s, op, top - 1, top))
 		return false;
 	s->depth--;
@@ -271,11 +288,14 @@ struct expression expression_recognize(struct bytes code, uint64_t pc, uint64_t 
 		result.kind = EXPRESSION_DEREF;
 	else if (v->kind == VALUE_INDEXED)
 		result.kind = EXPRESSION_INDEXED;
+	else if (v->kind == VALUE_DEREF_TWICE)
+		result.kind = EXPRESSION_DEREF_TWICE;
 	else if (v->kind == VALUE_PLT)
 		result.kind = EXPRESSION_PLT;
 	result.reg = v->reg;
 	result.index = v->index;
 	result.before = v->before;
+	result.between = v->between;
 	result.after = v->after;
 	return result;
 }
@@ -445,6 +465,22 @@ static void set_indexed_cfa(struct cfi_state *s, const struct unwind_arch *arch,
 		rule_set_index(&s->rule, (unsigned int)index);
 }
 
+/* The CFA is saved in memory, at a place that is saved `deref` bytes from a register. */
+static void set_twice_saved_cfa(struct cfi_state *s, const struct unwind_arch *arch,
+				const struct expression *e)
+{
+	int64_t words = e->between / arch->word;
+
+	if (e->between % arch->word || words < 0 || words > UNWIND_INDEX_MAX) {
+		forget_cfa(s);
+		return;
+	}
+	set_saved_cfa(s, arch, UNWIND_CFA_DEREF_TWICE, unwind_arch_reg(arch, e->reg), e->after,
+		      e->before);
+	if (rule_cfa_kind(s->rule) == UNWIND_CFA_DEREF_TWICE)
+		rule_set_index(&s->rule, (unsigned int)words);
+}
+
 void cfi_state_set_cfa_expression(struct cfi_state *s, const struct unwind_arch *arch,
 				  const struct expression *e)
 {
@@ -456,6 +492,8 @@ void cfi_state_set_cfa_expression(struct cfi_state *s, const struct unwind_arch 
 		set_saved_cfa(s, arch, UNWIND_CFA_DEREF, reg, e->after, e->before);
 	else if (e->kind == EXPRESSION_INDEXED)
 		set_indexed_cfa(s, arch, e);
+	else if (e->kind == EXPRESSION_DEREF_TWICE)
+		set_twice_saved_cfa(s, arch, e);
 	else if (e->kind == EXPRESSION_PLT && e->before == arch->word)
 		set_cfa(s, UNWIND_CFA_PLT, reg, e->after, 0);
 	else

@@ -19,13 +19,14 @@ enum expression_kind {
 	EXPRESSION_REG, /* reg + before */
 	EXPRESSION_DEREF, /* *(reg + before) + after */
 	EXPRESSION_INDEXED, /* *(reg + index * word + before) + after */
+	EXPRESSION_DEREF_TWICE, /* *(*(reg + before) + between) + after */
 	EXPRESSION_PLT, /* reg + before + ((pc & 15) >= after) * word */
 };
 
 struct expression {
 	enum expression_kind kind;
 	uint64_t reg, index; /* DWARF numbers */
-	int64_t before, after;
+	int64_t before, between, after;
 };
 
 /* Longer expressions are EXPRESSION_OTHER; real ones have at most some 20 bytes. */

@@ -76,7 +76,7 @@ static inline void rule_set_cfa(struct rule_words *words, unsigned int kind, uns
 	words->high = (words->high & ~0xffffull) | (uint16_t)deref;
 }
 
-/* Call just after setting UNWIND_CFA_INDEXED. */
+/* Call just after setting UNWIND_CFA_INDEXED or UNWIND_CFA_DEREF_TWICE. */
 static inline void rule_set_index(struct rule_words *words, unsigned int reg)
 {
 	words->low |= (uint64_t)reg << (24 + UNWIND_INDEX_SHIFT);

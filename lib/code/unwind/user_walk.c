@@ -270,6 +270,23 @@ static int find_call(struct walk *w, uint64_t word, uint64_t *target)
 	return call;
 }
 
+/*
+ * For a return address before which there is no rule. True: it is a function's first byte, no call
+ * has left it there, and the stack ends with it. Behind a guess, it may be any pointer.
+ */
+static bool find_start(struct walk *w)
+{
+	uint64_t target;
+
+	if (!w->target->read_code || w->frame.by_scan || !(w->mapping.flags & UNWIND_HAS_TABLE) ||
+	    !find_rule(w, 0) || w->rule.cfa_kind == UNWIND_CFA_NONE)
+		return false;
+	if (!find_call(w, w->frame.pc, &target))
+		return !(w->rule.flags & UNWIND_SIGNAL_FRAME);
+	find_rule(w, 1);
+	return false;
+}
+
 /* Could the word at the address `at` be the frame's return address? */
 static bool may_be_return(struct walk *w, uint64_t word, uint64_t at)
 {
@@ -367,9 +384,13 @@ static bool step(struct walk *w, uint32_t methods)
 		return end(w, w->path->depth ? STACK_BROKEN : STACK_UNKNOWN);
 	if (!back && w->rule.cfa_kind == UNWIND_CFA_NONE)
 		find_rule(w, 1);
+	if (back && w->rule.cfa_kind == UNWIND_CFA_NONE && find_start(w))
+		return end(w, STACK_WHOLE);
 	w->left_copy = false;
 	walk_load_needed(&w->frame, &w->rule);
+	w->leaves_stack = walk_may_switch(&w->rule);
 	result = walk_find_caller(&w->frame, &w->rule, &caller);
+	w->leaves_stack = false;
 	if (result == WALK_NO_RULE && w->rule.cfa_kind != UNWIND_CFA_NONE) {
 		w->leaves_stack = true;
 		result = walk_find_other_stack(&w->frame, &w->rule, &caller);

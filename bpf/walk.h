@@ -550,6 +550,18 @@ WALK_INLINE int walk_is_leaf(const struct walk_frame *f, __u64 start, __u64 word
 }
 
 /*
+ * x86-64: returns the bytes of stack that code which begins with `word` frees before it returns, at
+ * once; -1: it goes on.
+ */
+WALK_INLINE int walk_epilogue(__u64 word)
+{
+	if ((word & 0xff) == 0xc3)
+		return 0;
+	/* add $n,%rsp; ret: n is below 128 and a multiple of 8 */
+	return (word & 0xff87ffffff) == 0xc300c48348 ? (int)(word >> 24 & 0xff) : -1;
+}
+
+/*
  * x86-64: returns the offset of the address in the jump of a linker's stub, which begins with these
  * bytes; 0: no stub.
  */

@@ -102,6 +102,40 @@ expect(0.65 < heavy / (heavy + light) < 0.85, (heavy, light))
 expect(sum("main" in names for names in found) >= 0.99 * len(found), found[0])
 CODE
 
+# Code without CFI and without a frame pointer that returns behind its call.
+if [ "$(uname -m)" = x86_64 ]; then
+	cat >through.c <<'TEXT'
+volatile unsigned sink;
+void through(void (*function)(void));
+__asm__(".globl through\n"
+	".type through, @function\n"
+	"through:\n"
+	"	sub $8, %rsp\n"
+	"	call *%rdi\n"
+	"	add $8, %rsp\n"
+	"	ret\n"
+	".size through, . - through\n");
+static void burn(void)
+{
+	for (unsigned i = 0; i < 400000000; i++)
+		sink = sink * 31 + i;
+}
+int main(void)
+{
+	through(burn);
+	return 0;
+}
+TEXT
+	gcc -O2 -o through through.c
+	record through 0 -- ./through
+	judge_stats "auto: past code that returns behind its call, without a guess" through <<'CODE'
+found = [[f["name"] for f in frames if f["category"] == "User"] for frames in inside("burn")]
+right = sum(names[-3:] == ["main", "through", "burn"] for names in found)
+expect(right >= 0.99 * len(found), f"{right} of {len(found)}: {found[:1]}")
+expect(stats["whole"] >= 0.99 * can_be_whole and stats["guessed"] <= 0.01 * can_be_whole, stats)
+CODE
+fi
+
 record chain 0 --unwind=fp -- "$workloads/recursion" 60
 judge_stats "fp: where there are frame pointers, all frames" chain <<'CODE'
 found = [[f["name"] for f in frames] for frames in inside("bottom")]

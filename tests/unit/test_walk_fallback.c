@@ -420,6 +420,36 @@ CASE(a_leaf_among_frame_pointers)
 	EXPECT(w, STACK_WHOLE, RET(5), RET(2));
 }
 
+/* Code that returns behind its call tells where its caller is, whatever else lies on the stack. */
+CASE(code_that_returns_at_once)
+{
+	struct world *w = *state;
+
+	world_set_rule(w, 0, SIMPLE(UNWIND_REG_SP, 8));
+	world_store(w, 0, RET(1));
+	world_put_code_before(w, RET(1) + 5, "\x48\x83\xc4\x18\xc3", 5); /* add $24,%rsp; ret */
+	world_store(w, 16, RET(3));
+	put_indirect_call(w, RET(3));
+	world_set_rule(w, 3, END);
+	world_store(w, 8 + 24, RET(2));
+	put_indirect_call(w, RET(2));
+	world_set_rule(w, 2, END);
+	EXPECT(w, STACK_WHOLE, RET(1), RET(2));
+	assert_int_equal(w->kinds[1], FRAME_NATIVE);
+	/* No multiple of a word, more code before the return, no call before the address. */
+	world_put_code_before(w, RET(1) + 5, "\x48\x83\xc4\x1c\xc3", 5);
+	EXPECT(w, STACK_WHOLE | STACK_GUESSED, RET(1), RET(3));
+	world_put_code_before(w, RET(1) + 5, "\x48\x83\xc4\x18\x90", 5);
+	EXPECT(w, STACK_WHOLE | STACK_GUESSED, RET(1), RET(3));
+	world_put_code_before(w, RET(1) + 5, "\x48\x83\xc4\x18\xc3", 5);
+	world_store(w, 8 + 24, RET(4));
+	EXPECT(w, STACK_WHOLE | STACK_GUESSED, RET(1), RET(3));
+	/* ret */
+	world_put_code_before(w, RET(1) + 1, "\xc3", 1);
+	world_store(w, 8, RET(2));
+	EXPECT(w, STACK_WHOLE, RET(1), RET(2));
+}
+
 /* Words are tried in turn: rules lead from the true caller to the end of the stack. */
 CASE(the_guess_that_leads_to_the_end)
 {

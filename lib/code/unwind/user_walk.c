@@ -314,6 +314,25 @@ static bool step_by_leaf(struct walk *w)
 	return true;
 }
 
+/* Steps out of code without a rule that returns behind its call, like CPython's trampolines. */
+static bool step_by_epilogue(struct walk *w)
+{
+	const struct walk_target *t = w->target;
+	uint64_t code, callee, at;
+	__u64 word;
+	int size;
+
+	if (t->is_arm64 || t->is_32bit || !t->read_code ||
+	    !t->read_code(t->ctx, w->frame.pc, &code, sizeof(code)))
+		return false;
+	size = walk_epilogue(code);
+	at = w->frame.sp + (uint64_t)size;
+	if (size < 0 || read_words(&w->frame, &word, at, 1) || !find_call(w, word, &callee))
+		return false;
+	walk_to_return(&w->frame, word, at + sizeof(word));
+	return true;
+}
+
 /* Do rules alone lead from a guess to the end of the stack? The frames are kept if so. */
 static bool rules_lead_on(struct walk *w)
 {
@@ -415,6 +434,8 @@ static bool step(struct walk *w, uint32_t methods)
 		return push(w, FRAME_GUESS);
 	if (methods & UNWIND_BY_FRAME_POINTER &&
 	    ((result == WALK_NO_RULE && step_by_link_register(w)) || step_by_frame_pointer(w)))
+		return push(w, FRAME_NATIVE);
+	if (methods & UNWIND_BY_FRAME_POINTER && result == WALK_NO_RULE && step_by_epilogue(w))
 		return push(w, FRAME_NATIVE);
 	return may_scan ? step_by_scan(w) : end_broken(w);
 }

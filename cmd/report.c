@@ -147,13 +147,16 @@ static void print(const struct report_options *o, const struct query *q,
 
 static int check_unit(const struct report_options *o, const struct query *q, struct error *err)
 {
-	if (o->listing.unit != QUERY_UNIT_MS)
-		return 0;
-	if (q->event)
-		return error_text(err, -ENODATA, "--unit ms: samples of %s do not measure time",
-				  query_event_name(q->profile, q->event));
-	if (!q->profile->meta.interval_ns)
-		return error_text(err, -ENODATA, "--unit ms: the profile has no sampling interval");
+	const char *event = query_event_name(q->profile, q->event);
+	double size;
+	enum measure measure = query_measure(q, &size);
+
+	if (o->listing.unit == QUERY_UNIT_MS && measure != MEASURE_TIME)
+		return error_text(err, -EINVAL, "--unit ms: samples of %s do not measure time",
+				  event);
+	if (o->listing.unit == QUERY_UNIT_BYTES && measure != MEASURE_BYTES)
+		return error_text(err, -EINVAL, "--unit bytes: samples of %s do not measure memory",
+				  event);
 	return 0;
 }
 
@@ -350,12 +353,12 @@ static int run(int argc, char **argv)
 		return command_fail(name, EXIT_REFUSED, &err);
 	ret = query_select(&query, file.profile, &options.filter, &err);
 	if (!ret) {
-		ret = report(&options, &file, &query, &err) ? EXIT_REFUSED : 0;
+		ret = report(&options, &file, &query, &err);
 		query_release(&query);
-	} else {
-		/* An invalid expression is a usage error in any file. */
-		ret = ret == -EINVAL ? EXIT_USAGE : EXIT_REFUSED;
 	}
+	/* An invalid expression is a usage error in any file, as is a unit of other events. */
+	if (ret)
+		ret = ret == -EINVAL ? EXIT_USAGE : EXIT_REFUSED;
 	profile_file_release(&file);
 	if (ret == EXIT_USAGE)
 		return command_fail_usage(name, &err);

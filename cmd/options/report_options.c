@@ -90,7 +90,7 @@ int query_options_check_tree(enum query_by by, struct error *err)
 #define TREE_MIN_PERCENT 0.5
 #define UNSET SIZE_MAX
 
-static const char *const unit_names[] = {"percent", "ms", "samples", NULL};
+static const char *const unit_names[] = {"percent", "ms", "bytes", "samples", NULL};
 static const char *const order_names[] = {"self", "total", NULL};
 static const char *const format_names[] = {"text", "json", "csv", "markdown", NULL};
 
@@ -168,7 +168,7 @@ static const struct option_row rows[] = {
 	 .choices = order_names},
 	{0, "errors", NULL, "show the sampling error of each weight", OPTION_FLAG,
 	 AT(listing.has_errors)},
-	{0, "unit", "UNIT", "percent (default), ms, samples (default of json and csv)",
+	{0, "unit", "UNIT", "percent (default), ms, bytes, samples (default of json\nand csv)",
 	 OPTION_CHOICE, AT(listing.unit), .choices = unit_names},
 	{0, "format", "NAME",
 	 "text (default), json, csv, markdown (by itself: a summary\nfor a job)", OPTION_CHOICE,

@@ -34,7 +34,8 @@ enum report_format {
 
 enum query_unit {
 	QUERY_UNIT_PERCENT, /* share of the total selected weight */
-	QUERY_UNIT_MS, /* milliseconds of the clock */
+	QUERY_UNIT_MS, /* milliseconds of the clock, or of events that measure time */
+	QUERY_UNIT_BYTES, /* of events that measure memory */
 	QUERY_UNIT_SAMPLES, /* ticks, or occurrences of an event */
 };
 

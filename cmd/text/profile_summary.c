@@ -103,6 +103,8 @@ void profile_summary_json(const struct query *q, const struct import_counts *cou
 	listing_json_string(p->meta.product, out);
 	strbuf_addf(out, ", \"seconds\": %.10g, \"event\": ", s.seconds);
 	listing_json_string(query_event_name(p, q->event), out);
+	strbuf_adds(out, ", \"unit\": ");
+	listing_json_string(query_unit_name(q), out);
 	strbuf_addf(out, ", \"samples\": %" PRIu64 ", \"weight\": %" PRIu64, q->samples, q->weight);
 	strbuf_addf(out, ", \"interval_ms\": %.10g", (double)p->meta.interval_ns / 1e6);
 	if (s.has_lost)

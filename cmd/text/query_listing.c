@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
 #include "lib/model/meaning/titles.h"
 #include "lib/query/marker_rows.h"
 
@@ -271,11 +273,30 @@ static char *field_text(const struct filler *f, const struct item *item, enum fi
 
 static double in_unit(const struct filler *f, double weight)
 {
+	double size = 1;
+
 	if (f->options->unit == QUERY_UNIT_PERCENT)
 		return 100 * weight / (double)f->q->weight;
-	if (f->options->unit == QUERY_UNIT_MS)
-		return weight * (double)f->q->profile->meta.interval_ns / 1e6;
-	return weight;
+	if (f->options->unit != QUERY_UNIT_SAMPLES)
+		query_measure(f->q, &size);
+	return weight * (f->options->unit == QUERY_UNIT_MS ? size / 1e6 : size);
+}
+
+static void add_bytes(struct strbuf *out, double bytes)
+{
+	char text[32];
+
+	text_format_bytes(text, sizeof(text), (uint64_t)(bytes + 0.5));
+	strbuf_adds(out, text);
+}
+
+static void add_error(struct strbuf *out, enum query_unit unit, double error)
+{
+	strbuf_adds(out, " ±");
+	if (unit == QUERY_UNIT_BYTES)
+		add_bytes(out, error);
+	else
+		strbuf_addf(out, "%.*f", unit != QUERY_UNIT_SAMPLES, error);
 }
 
 static char *share(const struct filler *f, uint64_t weight)
@@ -283,13 +304,15 @@ static char *share(const struct filler *f, uint64_t weight)
 	double value = in_unit(f, (double)weight), error = in_unit(f, query_error(f->q, weight));
 	struct strbuf text = {0};
 
-	if (f->options->unit == QUERY_UNIT_SAMPLES)
+	if (f->options->unit == QUERY_UNIT_BYTES)
+		add_bytes(&text, value);
+	else if (f->options->unit == QUERY_UNIT_SAMPLES)
 		strbuf_add_grouped(&text, weight);
 	else
 		strbuf_addf(&text, "%.1f", value);
-	if (f->options->has_errors)
-		strbuf_addf(&text, " ±%.*f", f->options->unit != QUERY_UNIT_SAMPLES, error);
-	if (f->options->unit != QUERY_UNIT_SAMPLES)
+	if (f->options->has_errors && f->q->squares > 0)
+		add_error(&text, f->options->unit, error);
+	if (f->options->unit == QUERY_UNIT_PERCENT || f->options->unit == QUERY_UNIT_MS)
 		strbuf_addf(&text, " %s", f->options->unit == QUERY_UNIT_MS ? "ms" : "%");
 	return strbuf_take(&text);
 }

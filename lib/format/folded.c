@@ -86,7 +86,7 @@ static int read_lines(struct foreign *f, struct frames_by_name *known, const cha
 		      size_t size, struct error *err)
 {
 	struct text_lines lines = text_lines_of(text, size);
-	thread_id thread = foreign_thread(f, 0, 0, NULL, "all", false);
+	thread_id thread = foreign_thread(f, 0, 0, NULL, FOREIGN_ALL, false);
 	struct text_line line;
 
 	while (text_lines_next(&lines, &line)) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
 #include "lib/model/languages/language.h"
@@ -242,20 +243,33 @@ thread_id foreign_thread(struct foreign *f, uint32_t pid, uint32_t tid, const ch
 
 uint8_t foreign_event(struct foreign *f, const char *name)
 {
-	struct profile *p = f->profile;
-	string_id id = strings_intern(&p->strings, name);
-	struct event_count *row;
-	uint32_t number = 1;
+	uint8_t number = profile_event(f->profile, name);
 
-	while (number < p->events.rows.count && p->events.rows.items[number].name != id)
-		number++;
-	row = event_counts_get(&p->events, number);
-	if (!row) {
-		f->counts->unread[UNREAD_SAMPLES]++;
+	f->counts->unread[UNREAD_SAMPLES] += !number;
+	return number;
+}
+
+uint8_t foreign_measure(struct foreign *f, const char *name, const char *unit, uint64_t period)
+{
+	struct profile *p = f->profile;
+	size_t known = p->events.rows.count;
+	uint8_t number = foreign_event(f, name);
+	struct event_count *row = &p->events.rows.items[number];
+	string_id id = NO_STRING;
+
+	if (!number)
 		return 0;
+	if (*unit && strcmp(unit, "count") != 0)
+		id = strings_intern(&p->strings, unit);
+	if (number < known && row->unit != id) {
+		_cleanup_free_ char *both = xasprintf("%s/%s", name, *unit ? unit : "count");
+
+		number = foreign_event(f, both);
+		row = &p->events.rows.items[number];
 	}
-	row->name = id;
-	return (uint8_t)number;
+	row->unit = number ? id : NO_STRING;
+	row->period = number ? period : 0;
+	return number;
 }
 
 static void add_row(struct foreign *f, thread_id thread, const struct sample *sample)
@@ -314,7 +328,7 @@ int foreign_finish(struct foreign *f, bool has_times, struct error *err)
 
 	(void)err;
 	if (!p->threads.rows.count)
-		foreign_thread(f, 0, 0, NULL, "all", false);
+		foreign_thread(f, 0, 0, NULL, FOREIGN_ALL, false);
 	if (!p->meta.interval_ns)
 		p->meta.interval_ns = INTERVAL_NS;
 	p->meta.root_pid = p->threads.rows.items[0].pid;

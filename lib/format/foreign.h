@@ -67,11 +67,19 @@ void foreign_release(struct foreign *f, int ret);
 /* Returns a module by path and build id (hexadecimal, or ""); NO_MODULE for anonymous memory. */
 module_id foreign_module(struct foreign *f, const char *path, const char *build_id);
 frame_id foreign_frame(struct foreign *f, const struct foreign_frame *frame);
+/* The name of the thread of files without threads. */
+#define FOREIGN_ALL "all"
+
 /* Returns the thread, existing or new. The first one of a pid is its main thread. */
 thread_id foreign_thread(struct foreign *f, uint32_t pid, uint32_t tid, const char *process,
 			 const char *name, bool by_name);
 /* Returns an event's number; 0 if there are too many, which counts as unread. */
 uint8_t foreign_event(struct foreign *f, const char *name);
+/*
+ * Does the same for an event with a unit, and a period as in struct event_count. The name is
+ * "name/unit" if another unit has the name.
+ */
+uint8_t foreign_measure(struct foreign *f, const char *name, const char *unit, uint64_t period);
 /* Adds a sample with the CPU and event of `like`, whose weight is ignored. */
 void foreign_add(struct foreign *f, thread_id thread, const struct sample *like, uint64_t weight);
 /* Adds nothing for a weight of 0. Times are ns since the profile's start, or CLOCK_NO_TIME. */

@@ -15,6 +15,7 @@
 #include "lib/format/pprof_internal.h"
 #include "lib/format/pprof_read.h"
 #include "lib/format/protobuf.h"
+#include "lib/model/meaning/recording_markers.h"
 
 /* True if the frame is inlined into its caller's. */
 static bool is_inlined(const struct profile *p, const struct stack *stack)
@@ -293,26 +294,42 @@ void pprof_tables_write(struct pprof_tables *t)
 	write_mappings(t, true);
 }
 
-void pprof_tables_end(struct pprof_tables *t, const char *comment, bool has_clock)
+/* Writes t->message as fields of the profile, and empties it. */
+static void pprof_tables_add(struct pprof_tables *t)
+{
+	write_bytes(t, &t->message);
+	strbuf_reset(&t->message);
+}
+
+static void add_times(struct pprof_tables *t)
 {
 	const struct profile_meta *meta = &t->profile->meta;
 
-	pprof_tables_value_type(t, PROFILE_PERIOD_TYPE, "cpu", "nanoseconds");
 	protobuf_u64(&t->message, PROFILE_TIME_NANOS, meta->start_realtime_ns);
 	if (meta->end_ns > meta->start_ns)
 		protobuf_u64(&t->message, PROFILE_DURATION_NANOS, meta->end_ns - meta->start_ns);
-	protobuf_u64(&t->message, PROFILE_PERIOD, meta->interval_ns);
-	if (comment)
-		protobuf_u64(&t->message, PROFILE_COMMENT, pprof_tables_text(t, comment));
-	if (has_clock)
-		protobuf_u64(&t->message, PROFILE_DEFAULT_SAMPLE_TYPE, pprof_tables_text(t, "cpu"));
-	write_bytes(t, &t->message);
-	strbuf_reset(&t->message);
+}
+
+static void write_strings(struct pprof_tables *t)
+{
 	for (string_id id = 0; id < t->strings.rows.count; id++) {
 		strbuf_add(&t->message, strings_get(&t->strings, id),
 			   strings_size(&t->strings, id));
 		pprof_tables_emit(t, PROFILE_STRING_TABLE);
 	}
+}
+
+void pprof_tables_end(struct pprof_tables *t, const char *comment, bool has_clock)
+{
+	pprof_tables_value_type(t, PROFILE_PERIOD_TYPE, "cpu", "nanoseconds");
+	add_times(t);
+	protobuf_u64(&t->message, PROFILE_PERIOD, t->profile->meta.interval_ns);
+	if (comment)
+		protobuf_u64(&t->message, PROFILE_COMMENT, pprof_tables_text(t, comment));
+	if (has_clock)
+		protobuf_u64(&t->message, PROFILE_DEFAULT_SAMPLE_TYPE, pprof_tables_text(t, "cpu"));
+	pprof_tables_add(t);
+	write_strings(t);
 }
 
 /* Strings, mappings, locations and functions of a pprof profile. */
@@ -457,6 +474,7 @@ void pprof_add_location(struct pprof_reader *r, struct pprof_row *row)
 		frame.inline_depth = (uint16_t)(depth < UINT8_MAX ? depth : UINT8_MAX);
 		vec_push(&r->frames, add_frame(r, frame, lines.rows.items[i]));
 	}
+	row->kept = row->count;
 	vec_release(&lines.rows);
 }
 
@@ -471,11 +489,12 @@ void pprof_add_location(struct pprof_reader *r, struct pprof_row *row)
 
 #define NO_SAMPLE UINT32_MAX
 
-/* All samples of a thread with the same stack. */
+/* All samples of a thread with the same stack and labels. */
 struct pprof_sample {
 	thread_id thread;
 	stack_id stack;
-	uint32_t next; /* sample of a different thread with the same stack, or NO_SAMPLE */
+	uint32_t labels; /* row of label_sets */
+	uint32_t next; /* another sample with the same stack, or NO_SAMPLE */
 };
 
 struct pprof {
@@ -483,7 +502,7 @@ struct pprof {
 	struct location_table locations;
 	struct pprof_tables tables;
 	uint32_t *first_samples; /* by stack_id, with NO_STACK last: a sample, or NO_SAMPLE */
-	struct strbuf *labels; /* labels of the samples by thread_id; empty until needed */
+	struct strings label_sets; /* the labels of samples as fields of their messages */
 	uint8_t value_of_event[UINT8_MAX + 1]; /* index of the event's first value */
 	size_t value_count;
 	bool has_clock;
@@ -503,18 +522,54 @@ static bool has_clock(const struct profile *p)
 	return p->events.rows.count < 2;
 }
 
-/* Events of other tools may include a unit: "alloc_space/bytes". */
-static void write_event_type(struct pprof *w, uint32_t field, const char *name)
+/* Returns the value of a row that the reader kept, NULL without one. `row`: of several, or 0. */
+static const char *kept_text(const struct profile *p, const char *name, size_t row)
 {
-	_cleanup_free_ char *type = xstrdup(name);
-	char *slash = strrchr(type, '/');
-	bool has_unit = slash && pprof_is_unit(slash + 1);
-
-	if (has_unit)
-		*slash = '\0';
-	pprof_tables_value_type(&w->tables, field, type, has_unit ? slash + 1 : "count");
+	vec_for_each(&p->meta.extra, const struct profile_extra *, extra) {
+		if (strcmp(extra->section, PPROF_SECTION) == 0 && strcmp(extra->label, name) == 0 &&
+		    !row--)
+			return extra->value;
+	}
+	return NULL;
 }
 
+/* Writes the type of "type/unit". */
+static void write_type(struct pprof_tables *t, uint32_t field, const char *both, size_t size)
+{
+	_cleanup_free_ char *type = xstrndup(both, size);
+	char *slash = strrchr(type, '/');
+
+	if (slash)
+		*slash = '\0';
+	pprof_tables_value_type(t, field, type, slash ? slash + 1 : "count");
+}
+
+/* The name may end in "/unit" if another event has the rest of it. */
+static void write_event_type(struct pprof *w, const struct event_count *event)
+{
+	const struct strings *strings = &w->profile->strings;
+	const char *name = strings_get(strings, event->name);
+	const char *unit = event->unit == NO_STRING ? "count" : strings_get(strings, event->unit);
+	_cleanup_free_ char *end = xasprintf("/%s", unit), *both = NULL;
+
+	both = xasprintf("%s%s", name, text_ends_with(name, end) ? "" : end);
+	write_type(&w->tables, PROFILE_SAMPLE_TYPE, both, strlen(both));
+}
+
+static void write_clock_types(struct pprof *w)
+{
+	const char *both = kept_text(w->profile, PPROF_CLOCK_TYPES, 0);
+	const char *time = both ? strchr(both, ' ') : NULL;
+
+	if (!time) {
+		both = "samples/count cpu/nanoseconds";
+		time = strchr(both, ' ');
+	}
+	write_type(&w->tables, PROFILE_SAMPLE_TYPE, both, (size_t)(time - both));
+	write_type(&w->tables, PROFILE_SAMPLE_TYPE, time + 1, strlen(time + 1));
+}
+
+/* Types of other pprof files are kept without samples, too. */
 static void write_types(struct pprof *w)
 {
 	const struct profile *p = w->profile;
@@ -522,18 +577,101 @@ static void write_types(struct pprof *w)
 	memset(w->value_of_event, NO_VALUE, sizeof(w->value_of_event));
 	w->has_clock = has_clock(p);
 	if (w->has_clock) {
-		pprof_tables_value_type(&w->tables, PROFILE_SAMPLE_TYPE, "samples", "count");
-		pprof_tables_value_type(&w->tables, PROFILE_SAMPLE_TYPE, "cpu", "nanoseconds");
+		write_clock_types(w);
 		w->value_of_event[0] = 0;
 		w->value_count = 2;
 	}
 	for (size_t i = 1; i < p->events.rows.count; i++) {
-		if (!p->events.rows.items[i].samples)
+		const struct event_count *event = &p->events.rows.items[i];
+
+		if (!event->samples && !event->period)
 			continue;
-		write_event_type(w, PROFILE_SAMPLE_TYPE,
-				 strings_get(&p->strings, p->events.rows.items[i].name));
+		write_event_type(w, event);
 		w->value_of_event[i] = (uint8_t)w->value_count++;
 	}
+}
+
+/* True for files of other tools that have no times: what they do not state is left out. */
+static bool has_no_times(const struct pprof *w)
+{
+	return profile_fact(w->profile, FACT_NO_TIMES, NULL);
+}
+
+/* Readers take the last type if none is stated. */
+static void write_default(struct pprof *w)
+{
+	const struct profile *p = w->profile;
+	const char *name = kept_text(p, PPROF_DEFAULT_TYPE, 0);
+	uint8_t event = profile_first_event(p);
+	bool is_last = event ? w->value_of_event[event] + 1u == w->value_count : w->value_count < 3;
+
+	if (!name && is_last && (event || has_no_times(w)))
+		return;
+	if (!name)
+		name = event ? strings_get(&p->strings, p->events.rows.items[event].name) : "cpu";
+	protobuf_u64(&w->tables.message, PROFILE_DEFAULT_SAMPLE_TYPE,
+		     pprof_tables_text(&w->tables, name));
+}
+
+static void write_kept(struct pprof *w, uint32_t field, const char *name)
+{
+	const char *text = kept_text(w->profile, name, 0);
+
+	if (text)
+		protobuf_u64(&w->tables.message, field, pprof_tables_text(&w->tables, text));
+}
+
+static void write_comments(struct pprof *w)
+{
+	const char *comment = w->profile->meta.command_line;
+
+	for (size_t i = 0; comment; i++) {
+		protobuf_u64(&w->tables.message, PROFILE_COMMENT,
+			     pprof_tables_text(&w->tables, comment));
+		comment = kept_text(w->profile, PPROF_COMMENT, i);
+	}
+}
+
+static uint64_t kept_number(const struct pprof *w, const char *name)
+{
+	const char *text = kept_text(w->profile, name, 0);
+	uint64_t number;
+
+	return text && text_to_u64(text, 10, &number) ? number : 0;
+}
+
+/* The period and the duration; without times, those of the file that was read. */
+static void write_lengths(struct pprof *w)
+{
+	const char *type = kept_text(w->profile, PPROF_PERIOD_TYPE, 0);
+	struct pprof_tables *t = &w->tables;
+	uint64_t period = w->profile->meta.interval_ns;
+
+	if (!w->has_clock && has_no_times(w))
+		period = kept_number(w, PPROF_PERIOD);
+	if (!type && period)
+		type = "cpu/nanoseconds";
+	if (type)
+		write_type(t, PROFILE_PERIOD_TYPE, type, strlen(type));
+	if (has_no_times(w)) {
+		protobuf_u64(&t->message, PROFILE_TIME_NANOS, w->profile->meta.start_realtime_ns);
+		protobuf_u64(&t->message, PROFILE_DURATION_NANOS, kept_number(w, PPROF_DURATION));
+	} else {
+		add_times(t);
+	}
+	protobuf_u64(&t->message, PROFILE_PERIOD, period);
+}
+
+/* Writes what is not in a table. */
+static void write_meta(struct pprof *w)
+{
+	write_lengths(w);
+	write_kept(w, PROFILE_DROP_FRAMES, PPROF_DROP_FRAMES);
+	write_kept(w, PROFILE_KEEP_FRAMES, PPROF_KEEP_FRAMES);
+	write_comments(w);
+	write_default(w);
+	write_kept(w, PROFILE_DOC_URL, PPROF_DOC_URL);
+	pprof_tables_add(&w->tables);
 }
 
 /* Numbers the rows used by samples. */
@@ -557,13 +695,14 @@ static bool sample_equal(const void *table, uint32_t id, const void *key)
 	const struct pprof_sample *row = &((const struct pprof *)table)->samples.items[id];
 	const struct pprof_sample *wanted = key;
 
-	return row->thread == wanted->thread && row->stack == wanted->stack;
+	return row->thread == wanted->thread && row->stack == wanted->stack &&
+	       row->labels == wanted->labels;
 }
 
-static uint64_t *values_of(struct pprof *w, thread_id thread, stack_id stack)
+static uint64_t *values_of(struct pprof *w, thread_id thread, stack_id stack, uint32_t labels)
 {
-	const struct pprof_sample wanted = {thread, stack, *first_sample(w, stack)};
-	uint64_t hash = hash_pair(thread, stack);
+	const struct pprof_sample wanted = {thread, stack, labels, *first_sample(w, stack)};
+	uint64_t hash = hash_pair(hash_pair(thread, labels), stack);
 	uint32_t id = index_find(&w->index, hash, sample_equal, w, &wanted);
 
 	if (id == INDEX_NONE) {
@@ -576,56 +715,156 @@ static uint64_t *values_of(struct pprof *w, thread_id thread, stack_id stack)
 	return &w->values.items[id * w->value_count];
 }
 
-static void add_up(struct pprof *w)
-{
-	const struct profile *p = w->profile;
-
-	for (thread_id id = 0; id < p->threads.rows.count; id++) {
-		samples_for_each(&p->threads.rows.items[id].samples, sample) {
-			uint8_t value = w->value_of_event[sample->event];
-			uint64_t *values;
-
-			if (value == NO_VALUE)
-				continue;
-			values = values_of(w, id, sample->stack);
-			values[value] += sample->weight;
-			if (w->has_clock && !sample->event)
-				values[1] += sample->weight * p->meta.interval_ns;
-		}
-	}
-}
-
-static void add_label(struct pprof *w, struct strbuf *labels, const char *key, uint64_t number,
-		      uint64_t text)
+static void add_label(struct pprof *w, struct strbuf *labels, const struct label_marker *from)
 {
 	struct strbuf label = {0};
 
-	protobuf_u64(&label, LABEL_KEY, pprof_tables_text(&w->tables, key));
-	protobuf_u64(&label, LABEL_STR, text);
-	protobuf_u64(&label, LABEL_NUM, number);
+	protobuf_u64(&label, LABEL_KEY, pprof_tables_text(&w->tables, from->key));
+	if (from->text)
+		protobuf_u64(&label, LABEL_STR, pprof_tables_text(&w->tables, from->text));
+	protobuf_u64(&label, LABEL_NUM, (uint64_t)from->number);
+	protobuf_u64(&label, LABEL_NUM_UNIT, pprof_tables_text(&w->tables, from->unit));
 	protobuf_bytes(labels, SAMPLE_LABEL, label.text, label.size);
 	strbuf_release(&label);
 }
 
-static const struct strbuf *labels_of(struct pprof *w, thread_id id)
-{
-	const struct profile_thread *thread = &w->profile->threads.rows.items[id];
-	struct strbuf *labels = &w->labels[id];
+/* Labels of one sample. Beyond, they are left out. */
+#define LABELS_MAX 64
 
-	if (!labels->size) {
-		add_label(w, labels, "pid", thread->pid, 0);
-		add_label(w, labels, "tid", thread->tid, 0);
-		add_label(w, labels, "thread", 0,
-			  pprof_tables_text(&w->tables,
-					    strings_get(&w->profile->strings, thread->name)));
+/* A label of the file that was read, and the samples that have it: [start, end). */
+struct timed_label {
+	uint64_t start, end;
+	struct label_marker label;
+};
+
+/* The labels of one thread, by start; `current`: those of the samples at hand. */
+struct thread_labels {
+	VEC(struct timed_label) rows;
+	size_t next;
+	VEC(struct timed_label) current;
+	uint32_t set; /* row of label_sets for `current`; UINT32_MAX: not known */
+};
+
+static int compare_starts(const void *a, const void *b)
+{
+	const struct timed_label *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+static void find_labels(const struct profile *p, const struct profile_thread *thread,
+			struct thread_labels *labels)
+{
+	struct timed_label row;
+
+	vec_clear(&labels->rows);
+	vec_clear(&labels->current);
+	labels->next = 0;
+	labels->set = UINT32_MAX;
+	vec_for_each(&thread->markers, const struct marker *, marker) {
+		row.start = marker->start;
+		row.end = marker->end;
+		if (label_marker_read(p, marker, &row.label))
+			vec_push(&labels->rows, row);
 	}
-	return labels;
+	vec_sort(&labels->rows, compare_starts);
+}
+
+/* Moves on to a time that is not earlier than the last one. */
+static void pass_labels(struct thread_labels *labels, uint64_t time)
+{
+	size_t kept = 0;
+
+	vec_for_each(&labels->current, const struct timed_label *, row) {
+		if (row->end > time)
+			labels->current.items[kept++] = *row;
+	}
+	if (kept != labels->current.count)
+		labels->set = UINT32_MAX;
+	labels->current.count = kept;
+	for (; labels->next < labels->rows.count && labels->rows.items[labels->next].start <= time;
+	     labels->next++) {
+		if (labels->rows.items[labels->next].end <= time ||
+		    labels->current.count == LABELS_MAX)
+			continue;
+		vec_push(&labels->current, labels->rows.items[labels->next]);
+		labels->set = UINT32_MAX;
+	}
+}
+
+static bool has_label(const struct thread_labels *labels, const char *key)
+{
+	vec_for_each(&labels->current, const struct timed_label *, row) {
+		if (strcmp(row->label.key, key) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void add_id(struct pprof *w, const struct thread_labels *labels, struct strbuf *out,
+		   const char *key, uint32_t id)
+{
+	if (id && !has_label(labels, key))
+		add_label(w, out, &(struct label_marker){.key = key, .number = id, .unit = ""});
+}
+
+/* The name of the thread of a file without threads is no label. */
+static uint32_t label_set(struct pprof *w, const struct profile_thread *thread,
+			  struct thread_labels *labels)
+{
+	const char *name = strings_get(&w->profile->strings, thread->name);
+	_cleanup_(strbuf_release) struct strbuf set = {0};
+
+	if (labels->set != UINT32_MAX)
+		return labels->set;
+	vec_for_each(&labels->current, const struct timed_label *, row)
+		add_label(w, &set, &row->label);
+	add_id(w, labels, &set, "pid", thread->pid);
+	if (!has_label(labels, "thread id"))
+		add_id(w, labels, &set, "tid", thread->tid);
+	if (!(has_no_times(w) && strcmp(name, FOREIGN_ALL) == 0) && !has_label(labels, "thread"))
+		add_label(w, &set,
+			  &(struct label_marker){.key = "thread", .text = name, .unit = ""});
+	labels->set = strings_intern_sized(&w->label_sets, strbuf_text(&set), set.size);
+	return labels->set;
+}
+
+static void add_sample(struct pprof *w, thread_id id, const struct sample *sample,
+		       struct thread_labels *labels)
+{
+	const struct profile *p = w->profile;
+	uint8_t value = w->value_of_event[sample->event];
+	uint64_t *values;
+
+	if (value == NO_VALUE)
+		return;
+	pass_labels(labels, sample->time);
+	values = values_of(w, id, sample->stack, label_set(w, &p->threads.rows.items[id], labels));
+	values[value] += sample->weight;
+	if (w->has_clock && !sample->event)
+		values[1] += sample->weight * p->meta.interval_ns;
+}
+
+static void add_up(struct pprof *w)
+{
+	const struct profile *p = w->profile;
+	struct thread_labels labels = {0};
+
+	for (thread_id id = 0; id < p->threads.rows.count; id++) {
+		const struct profile_thread *thread = &p->threads.rows.items[id];
+
+		find_labels(p, thread, &labels);
+		samples_for_each(&thread->samples, sample)
+			add_sample(w, id, sample, &labels);
+	}
+	vec_release(&labels.rows);
+	vec_release(&labels.current);
 }
 
 static void write_sample(struct pprof *w, uint32_t number, const struct strbuf *locations)
 {
 	const uint64_t *values = &w->values.items[number * w->value_count];
-	const struct strbuf *labels = labels_of(w, w->samples.items[number].thread);
+	uint32_t labels = w->samples.items[number].labels;
 	struct pprof_tables *t = &w->tables;
 
 	protobuf_bytes(&t->message, SAMPLE_LOCATION_ID, locations->text, locations->size);
@@ -633,7 +872,8 @@ static void write_sample(struct pprof *w, uint32_t number, const struct strbuf *
 	for (size_t i = 0; i < w->value_count; i++)
 		protobuf_varint(&t->head, values[i]);
 	protobuf_bytes(&t->message, SAMPLE_VALUE, t->head.text, t->head.size);
-	strbuf_add(&t->message, labels->text, labels->size);
+	strbuf_add(&t->message, strings_get(&w->label_sets, labels),
+		   strings_size(&w->label_sets, labels));
 	pprof_tables_emit(t, PROFILE_SAMPLE);
 }
 
@@ -653,7 +893,6 @@ static void write_samples_of(struct pprof *w, stack_id stack)
 /* Goes by stack, as samples of all threads share its locations. */
 static void write_samples(struct pprof *w)
 {
-	w->labels = xcalloc(w->profile->threads.rows.count + 1, sizeof(*w->labels));
 	for (stack_id stack = 0; stack < w->profile->stacks.rows.count; stack++) {
 		if (outfile_failed(w->tables.out))
 			return;
@@ -667,9 +906,7 @@ static void release(struct pprof *w)
 	pprof_tables_release(&w->tables);
 	location_table_release(&w->locations);
 	free(w->first_samples);
-	for (size_t i = 0; i < w->profile->threads.rows.count; i++)
-		strbuf_release(&w->labels[i]);
-	free(w->labels);
+	strings_release(&w->label_sets);
 	vec_release(&w->samples);
 	vec_release(&w->values);
 	index_release(&w->index);
@@ -695,7 +932,8 @@ static int pprof_write(const struct profile *p, const struct export_options *opt
 	use_stacks(&w);
 	write_samples(&w);
 	pprof_tables_write(&w.tables);
-	pprof_tables_end(&w.tables, p->meta.command_line, w.has_clock);
+	write_meta(&w);
+	write_strings(&w.tables);
 	release(&w);
 	return 0;
 }

@@ -9,6 +9,21 @@
 
 #define TYPES_MAX 64
 
+/*
+ * Rows of the info panel that keep what a profile has no other place for; PPROF_COMMENT for all
+ * comments but the first.
+ */
+#define PPROF_SECTION "pprof"
+#define PPROF_COMMENT "comment"
+#define PPROF_DEFAULT_TYPE "default_sample_type"
+#define PPROF_DOC_URL "doc_url"
+#define PPROF_DROP_FRAMES "drop_frames"
+#define PPROF_DURATION "duration_nanos"
+#define PPROF_KEEP_FRAMES "keep_frames"
+#define PPROF_PERIOD "period"
+#define PPROF_PERIOD_TYPE "period_type" /* "space/bytes" */
+#define PPROF_CLOCK_TYPES "sample_types" /* of the clock: "samples/count cpu/nanoseconds" */
+
 struct pprof_type {
 	uint64_t type, unit; /* string indexes */
 	uint8_t event;
@@ -20,6 +35,7 @@ struct pprof_row {
 	uint64_t id;
 	struct protobuf_cursor bytes;
 	uint32_t first, count; /* for a location: range of its frames, outermost first */
+	uint32_t kept; /* for a location: frames before the first one to drop, or `count` */
 	module_id module; /* for a mapping: its module */
 };
 
@@ -36,7 +52,9 @@ struct pprof_reader {
 	VEC(uint64_t) path, values; /* stack and values of the current sample */
 	struct pprof_type types[TYPES_MAX];
 	size_t type_count;
-	uint64_t period, default_type, time_ns, duration_ns, comment;
+	VEC(uint64_t) comments;
+	struct pprof_type period_type;
+	uint64_t period, default_type, time_ns, duration_ns, drop_frames, keep_frames, doc_url;
 	int clock; /* index of the type that counts samples; -1: none */
 };
 

@@ -2,6 +2,9 @@
 #include "lib/format/pprof_read.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <regex.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "lib/base/alloc.h"
@@ -11,6 +14,7 @@
 #include "lib/format/pprof_internal.h"
 #include "lib/format/pprof_fields.h"
 #include "lib/format/protobuf.h"
+#include "lib/model/meaning/recording_markers.h"
 
 static int damaged(struct error *err, const char *what)
 {
@@ -41,21 +45,25 @@ static void add_row(struct pprof_rows *rows, struct protobuf_cursor bytes)
 	vec_push(&rows->list, row);
 }
 
-static bool add_type(struct pprof_reader *r, struct protobuf_cursor s)
+static struct pprof_type read_type(struct protobuf_cursor s)
 {
-	struct pprof_type *type = &r->types[r->type_count];
+	struct pprof_type type = {0};
 	struct protobuf_field field;
 
-	if (r->type_count == TYPES_MAX)
-		return false;
-	*type = (struct pprof_type){0};
 	while (protobuf_next(&s, &field)) {
 		if (field.number == VALUE_TYPE)
-			type->type = field.value;
+			type.type = field.value;
 		else if (field.number == VALUE_UNIT)
-			type->unit = field.value;
+			type.unit = field.value;
 	}
-	r->type_count++;
+	return type;
+}
+
+static bool add_type(struct pprof_reader *r, struct protobuf_cursor s)
+{
+	if (r->type_count == TYPES_MAX)
+		return false;
+	r->types[r->type_count++] = read_type(s);
 	return true;
 }
 
@@ -71,57 +79,21 @@ static void take_number(struct pprof_reader *r, const struct protobuf_field *fie
 	case PROFILE_PERIOD:
 		r->period = field->value;
 		break;
-	case PROFILE_COMMENT:
-		r->comment = field->value;
-		break;
 	case PROFILE_DEFAULT_SAMPLE_TYPE:
 		r->default_type = field->value;
+		break;
+	case PROFILE_DROP_FRAMES:
+		r->drop_frames = field->value;
+		break;
+	case PROFILE_KEEP_FRAMES:
+		r->keep_frames = field->value;
+		break;
+	case PROFILE_DOC_URL:
+		r->doc_url = field->value;
 		break;
 	default:
 		break;
 	}
-}
-
-static int find_messages(struct pprof_reader *r, const char *text, size_t size, struct error *err)
-{
-	struct protobuf_cursor s = protobuf_cursor_of(text, size);
-	struct protobuf_field field;
-
-	while (protobuf_next(&s, &field)) {
-		if (!field.is_bytes)
-			take_number(r, &field);
-		else if (field.number == PROFILE_SAMPLE_TYPE && !add_type(r, field.bytes))
-			return damaged(err, "too many sample types");
-		else if (field.number == PROFILE_SAMPLE)
-			vec_push(&r->samples, field.bytes);
-		else if (field.number == PROFILE_MAPPING)
-			add_row(&r->mappings, field.bytes);
-		else if (field.number == PROFILE_LOCATION)
-			add_row(&r->locations, field.bytes);
-		else if (field.number == PROFILE_FUNCTION)
-			add_row(&r->functions, field.bytes);
-		else if (field.number == PROFILE_STRING_TABLE)
-			vec_push(&r->strings, field.bytes);
-	}
-	if (s.failed)
-		return error_text(err, -EBADMSG,
-				  "the pprof profile is damaged or truncated at byte %zu",
-				  (size_t)(s.at - (const uint8_t *)text));
-	return r->type_count ? 0 : damaged(err, "no sample type");
-}
-
-bool pprof_is_unit(const char *text)
-{
-	static const char *const units[] = {
-		"bytes",	"kilobytes",	"megabytes", "nanoseconds",
-		"microseconds", "milliseconds", "seconds",   "objects",
-		"cycles",	"instructions", NULL};
-
-	for (size_t i = 0; units[i]; i++) {
-		if (strcmp(text, units[i]) == 0)
-			return true;
-	}
-	return false;
 }
 
 /* Reads the numbers of one field, packed or not. */
@@ -141,6 +113,46 @@ static bool take_numbers(const struct protobuf_field *field, struct protobuf_cur
 	for (struct protobuf_cursor s_ = (field)->is_bytes ? (field)->bytes \
 							   : protobuf_cursor_of("", 1); \
 	     take_numbers(field, &s_, &(number));)
+
+static void take_comments(struct pprof_reader *r, const struct protobuf_field *field)
+{
+	uint64_t number;
+
+	FOR_NUMBERS(field, number)
+	vec_push(&r->comments, number);
+}
+
+static int find_messages(struct pprof_reader *r, const char *text, size_t size, struct error *err)
+{
+	struct protobuf_cursor s = protobuf_cursor_of(text, size);
+	struct protobuf_field field;
+
+	while (protobuf_next(&s, &field)) {
+		if (field.number == PROFILE_COMMENT)
+			take_comments(r, &field);
+		else if (!field.is_bytes)
+			take_number(r, &field);
+		else if (field.number == PROFILE_PERIOD_TYPE)
+			r->period_type = read_type(field.bytes);
+		else if (field.number == PROFILE_SAMPLE_TYPE && !add_type(r, field.bytes))
+			return damaged(err, "too many sample types");
+		else if (field.number == PROFILE_SAMPLE)
+			vec_push(&r->samples, field.bytes);
+		else if (field.number == PROFILE_MAPPING)
+			add_row(&r->mappings, field.bytes);
+		else if (field.number == PROFILE_LOCATION)
+			add_row(&r->locations, field.bytes);
+		else if (field.number == PROFILE_FUNCTION)
+			add_row(&r->functions, field.bytes);
+		else if (field.number == PROFILE_STRING_TABLE)
+			vec_push(&r->strings, field.bytes);
+	}
+	if (s.failed)
+		return error_text(err, -EBADMSG,
+				  "the pprof profile is damaged or truncated at byte %zu",
+				  (size_t)(s.at - (const uint8_t *)text));
+	return r->type_count ? 0 : damaged(err, "no sample type");
+}
 
 static int read_values(struct pprof_reader *r, struct protobuf_cursor s, struct error *err)
 {
@@ -177,7 +189,8 @@ static int find_clock(struct pprof_reader *r, struct error *err)
 		if (count == SIZE_MAX && string_is(r, r->types[i].unit, "count"))
 			count = i;
 	}
-	if (time == SIZE_MAX || count == SIZE_MAX || !r->period || r->period > INT64_MAX / 1024)
+	if (time == SIZE_MAX || count == SIZE_MAX || !r->period || r->period > INT64_MAX / 1024 ||
+	    (r->period_type.unit && !string_is(r, r->period_type.unit, "nanoseconds")))
 		return 0;
 	for (size_t i = 0; i < r->samples.count && !ret; i++) {
 		uint64_t product;
@@ -192,32 +205,107 @@ static int find_clock(struct pprof_reader *r, struct error *err)
 	return ret;
 }
 
+/*
+ * Returns the period of a sample type, as in struct event_count. Counts are of samples, except in
+ * profiles that sample memory: those estimate numbers of blocks.
+ */
+static uint64_t period_of(const struct pprof_reader *r, const char *unit)
+{
+	_cleanup_free_ char *sampled = pprof_string(r, r->period_type.unit);
+	double size;
+
+	if (r->period && strcmp(unit, sampled) == 0)
+		return r->period;
+	if (unit_measure(unit, &size) != MEASURE_COUNT ||
+	    unit_measure(sampled, &size) == MEASURE_BYTES)
+		return EVENT_IS_EXACT;
+	return 1;
+}
+
+/* Returns the index of the type that is shown by default: the last one unless the file says. */
+static size_t find_default(const struct pprof_reader *r)
+{
+	_cleanup_free_ char *wanted = pprof_string(r, r->default_type);
+	size_t i = 0;
+
+	while (*wanted && i < r->type_count && !string_is(r, r->types[i].type, wanted))
+		i++;
+	return *wanted && i < r->type_count ? i : r->type_count - 1;
+}
+
 static void name_events(struct pprof_reader *r)
 {
+	size_t shown = find_default(r);
+
 	for (size_t i = 0; i < r->type_count; i++) {
 		_cleanup_free_ char *type = pprof_string(r, r->types[i].type);
 		_cleanup_free_ char *unit = pprof_string(r, r->types[i].unit);
-		_cleanup_free_ char *name = pprof_is_unit(unit) ? xasprintf("%s/%s", type, unit)
-								: xstrdup(type);
+		uint8_t event;
 
 		if ((int)i == r->clock || r->types[i].is_dropped)
 			continue;
-		r->types[i].event = foreign_event(&r->f, name);
-		r->types[i].is_dropped = !r->types[i].event;
+		event = foreign_measure(&r->f, type, unit, period_of(r, unit));
+		r->types[i].event = event;
+		r->types[i].is_dropped = !event;
+		if (event && i == shown)
+			r->f.profile->events.rows.items[event].is_default = true;
 	}
 }
 
+/* What the labels of a sample say about its thread. Texts are owned. */
 struct labels {
 	uint32_t pid, tid;
-	char *thread; /* owned */
-	struct strbuf others;
+	char *thread, *process;
 };
 
-static void read_label(const struct pprof_reader *r, struct protobuf_cursor s,
-		       struct labels *labels)
+/* Numbers may be texts. */
+static uint32_t id_of(const struct label_marker *label)
 {
-	uint64_t key = 0, text = 0, number = 0;
-	_cleanup_free_ char *key_text = NULL, *value = NULL;
+	uint64_t number = 0;
+
+	if (label->text)
+		text_to_u64(label->text, 10, &number);
+	else
+		number = (uint64_t)label->number;
+	return number <= INT32_MAX ? (uint32_t)number : 0;
+}
+
+/* Returns true if the thread has all that the label says, so that the writer can make it anew. */
+static bool take_identity(struct labels *labels, const struct label_marker *label)
+{
+	bool is_pid = strcmp(label->key, "pid") == 0, is_tid = strcmp(label->key, "tid") == 0;
+
+	if (is_pid)
+		labels->pid = id_of(label);
+	else if (is_tid || strcmp(label->key, "thread id") == 0)
+		labels->tid = id_of(label);
+	else if (label->text && !labels->thread && strcmp(label->key, "thread") == 0) {
+		labels->thread = xstrdup(label->text);
+		return strcmp(label->text, FOREIGN_ALL) != 0;
+	} else if (label->text && !labels->process && strcmp(label->key, "comm") == 0)
+		labels->process = xstrdup(label->text);
+	return !label->text && !*label->unit && (is_pid || is_tid) && label->number > 0;
+}
+
+struct label_list {
+	VEC(struct label_marker) rows; /* texts are owned */
+};
+
+static void release_labels(struct label_list *list)
+{
+	vec_for_each(&list->rows, struct label_marker *, label) {
+		free((char *)label->key);
+		free((char *)label->text);
+		free((char *)label->unit);
+	}
+	vec_release(&list->rows);
+}
+
+static void read_label(const struct pprof_reader *r, struct protobuf_cursor s,
+		       struct label_list *list)
+{
+	uint64_t key = 0, text = 0, unit = 0;
+	struct label_marker label = {0};
 	struct protobuf_field field;
 
 	while (protobuf_next(&s, &field)) {
@@ -226,70 +314,148 @@ static void read_label(const struct pprof_reader *r, struct protobuf_cursor s,
 		else if (field.number == LABEL_STR)
 			text = field.value;
 		else if (field.number == LABEL_NUM)
-			number = field.value;
+			label.number = (int64_t)field.value;
+		else if (field.number == LABEL_NUM_UNIT)
+			unit = field.value;
 	}
-	key_text = pprof_string(r, key);
-	if (!text && strcmp(key_text, "pid") == 0)
-		labels->pid = (uint32_t)number;
-	else if (!text && (strcmp(key_text, "tid") == 0 || strcmp(key_text, "thread id") == 0))
-		labels->tid = (uint32_t)number;
-	/* Other numbers are sizes and addresses. */
-	if (!text)
-		return;
-	value = pprof_string(r, text);
-	if (!labels->thread && strcmp(key_text, "thread") == 0)
-		labels->thread = steal(value);
-	else
-		strbuf_addf(&labels->others, "%s%s=%s", labels->others.size ? " " : "", key_text,
-			    value);
+	label.key = pprof_string(r, key);
+	label.text = text ? pprof_string(r, text) : NULL;
+	label.unit = pprof_string(r, unit);
+	vec_push(&list->rows, label);
 }
 
-static thread_id find_thread(struct pprof_reader *r, struct protobuf_cursor s)
+/* Finds the sample's thread, and keeps the labels that say something else in `list`. */
+static thread_id find_thread(struct pprof_reader *r, struct protobuf_cursor s,
+			     struct label_list *list)
 {
-	_cleanup_(strbuf_release) struct strbuf name = {0};
 	struct labels labels = {0};
 	struct protobuf_field field;
+	struct label_list all = {0}, known = {0};
 	thread_id id;
 
 	while (protobuf_next(&s, &field)) {
 		if (field.number == SAMPLE_LABEL && field.is_bytes)
-			read_label(r, field.bytes, &labels);
+			read_label(r, field.bytes, &all);
 	}
-	if (labels.thread)
-		strbuf_adds(&name, labels.thread);
-	if (labels.others.size)
-		strbuf_addf(&name, "%s%s", name.size ? " " : "", labels.others.text);
-	id = foreign_thread(&r->f, labels.pid, labels.tid, r->f.profile->meta.product,
-			    name.size ? strbuf_text(&name) : "all", true);
+	vec_for_each(&all.rows, const struct label_marker *, label) {
+		if (take_identity(&labels, label))
+			vec_push(&known.rows, *label);
+		else
+			vec_push(&list->rows, *label);
+	}
+	id = foreign_thread(&r->f, labels.pid, labels.tid,
+			    labels.process ? labels.process : r->f.profile->meta.product,
+			    labels.thread ? labels.thread : FOREIGN_ALL, true);
+	vec_release(&all.rows);
+	release_labels(&known);
 	free(labels.thread);
-	strbuf_release(&labels.others);
+	free(labels.process);
 	return id;
 }
 
+/* Longer expressions cost too much. */
+#define EXPRESSION_MAX 8192
+
+struct dropping {
+	regex_t drop, keep;
+	bool has_keep;
+	uint8_t *known; /* by func_id: 1 plus whether its frames are dropped; 0: not known yet */
+};
+
+/* False for "", and for expressions of other dialects, or that take the library too long. */
+static bool compile(struct pprof_reader *r, regex_t *regex, uint64_t number)
+{
+	_cleanup_free_ char *text = pprof_string(r, number), *whole = NULL;
+	bool is_good = strlen(text) < EXPRESSION_MAX && !strpbrk(text, "{") && !strstr(text, "(?");
+
+	for (const char *at = text; is_good && (at = strchr(at, '\\')); at += at[1] ? 2 : 1)
+		is_good = !strchr("0123456789", at[1]);
+	whole = xasprintf("^(%s)$", text);
+	is_good = is_good && *text && !regcomp(regex, whole, REG_EXTENDED | REG_NOSUB);
+	r->f.counts->unread[UNREAD_MEMBERS] += *text && !is_good;
+	return is_good;
+}
+
+/* "f(int)" → "f". */
+static void cut_arguments(char *name)
+{
+	static const char *const reserved[] = {"(anonymous namespace)", "operator()"};
+	char *at = name;
+
+	while ((at = strchr(at, '('))) {
+		if (text_starts_with(at, reserved[0]))
+			at += strlen(reserved[0]);
+		else if (at - name >= 8 && text_starts_with(at - 8, reserved[1]))
+			at += 2;
+		else
+			*at = '\0';
+	}
+}
+
+static bool is_dropped(const struct pprof_reader *r, struct dropping *d, frame_id id)
+{
+	const struct profile *p = r->f.profile;
+	func_id func = frames_get(&p->frames, id)->func;
+	_cleanup_free_ char *name = NULL;
+	const char *from;
+
+	if (func == NO_FUNC)
+		return false;
+	if (!d->known[func]) {
+		from = strings_get(&p->strings, p->funcs.rows.items[func].name);
+		name = xstrdup(from + (*from == '.'));
+		cut_arguments(name);
+		d->known[func] = 1 + (!regexec(&d->drop, name, 0, NULL, 0) &&
+				      (!d->has_keep || regexec(&d->keep, name, 0, NULL, 0)));
+	}
+	return d->known[func] == 2;
+}
+
+/* Finds the frames that the file wants to be dropped, together with those that they called. */
+static void find_dropped(struct pprof_reader *r)
+{
+	struct dropping d = {0};
+
+	if (!compile(r, &d.drop, r->drop_frames))
+		return;
+	d.has_keep = compile(r, &d.keep, r->keep_frames);
+	d.known = xcalloc(r->f.profile->funcs.rows.count + 1, 1);
+	vec_for_each(&r->locations.list, struct pprof_row *, row) {
+		row->kept = 0;
+		while (row->kept < row->count &&
+		       !is_dropped(r, &d, r->frames.items[row->first + row->kept]))
+			row->kept++;
+	}
+	free(d.known);
+	regfree(&d.drop);
+	if (d.has_keep)
+		regfree(&d.keep);
+}
+
+/* The outermost frames of a stack are not dropped, or nothing would be left of it. */
 static stack_id find_stack(struct pprof_reader *r)
 {
 	struct stacks *stacks = &r->f.profile->stacks;
 	stack_id stack = NO_STACK;
 
-	for (size_t i = r->path.count; i-- > 0;) {
-		const struct pprof_row *row = pprof_find(&r->locations, r->path.items[i]);
+	bool is_dropping = false;
 
-		for (uint32_t at = 0; row && at < row->count; at++)
+	for (size_t i = r->path.count; i-- > 0 && !is_dropping;) {
+		const struct pprof_row *row = pprof_find(&r->locations, r->path.items[i]);
+		bool is_whole = !row || row->kept == row->count;
+		uint32_t count = row ? row->kept : 0;
+
+		is_dropping = !is_whole && stack != NO_STACK;
+		if (row && !is_dropping && !count)
+			count = row->count;
+		for (uint32_t at = 0; at < count; at++)
 			stack = stacks_intern(stacks, stack, r->frames.items[row->first + at]);
 	}
 	return stack;
 }
 
-static int add_sample(struct pprof_reader *r, struct protobuf_cursor bytes, struct error *err)
+static void add_values(struct pprof_reader *r, thread_id thread, stack_id stack)
 {
-	int ret = read_values(r, bytes, err);
-	thread_id thread;
-	stack_id stack;
-
-	if (ret)
-		return ret;
-	thread = find_thread(r, bytes);
-	stack = find_stack(r);
 	for (size_t i = 0; i < r->type_count; i++) {
 		uint64_t value = r->values.items[i];
 
@@ -300,9 +466,87 @@ static int add_sample(struct pprof_reader *r, struct protobuf_cursor bytes, stru
 		else
 			foreign_sample(&r->f, thread, r->types[i].event, r->f.now, stack, value);
 	}
-	/* Other events have no duration. */
-	foreign_pass(&r->f, r->clock >= 0 ? r->values.items[r->clock] : 1);
+}
+
+static int add_sample(struct pprof_reader *r, struct protobuf_cursor bytes, struct error *err)
+{
+	struct label_list labels = {0};
+	int ret = read_values(r, bytes, err);
+	uint64_t start = r->f.now, ticks = 1;
+	thread_id thread;
+
+	if (ret)
+		return ret;
+	thread = find_thread(r, bytes, &labels);
+	add_values(r, thread, find_stack(r));
+	/* Other events have no duration, and labels need one. */
+	if (r->clock >= 0 && r->values.items[r->clock])
+		ticks = r->values.items[r->clock];
+	foreign_pass(&r->f, ticks);
+	vec_for_each(&labels.rows, const struct label_marker *, label)
+		label_marker_add(r->f.profile, thread, label, start, r->f.now);
+	release_labels(&labels);
 	return 0;
+}
+
+/* Keeps a text, unless it is "". */
+static void keep(struct pprof_reader *r, const char *name, uint64_t number)
+{
+	_cleanup_free_ char *text = pprof_string(r, number);
+
+	if (*text)
+		profile_add_extra(r->f.profile, PPROF_SECTION, name, "string", text);
+}
+
+static void keep_number(struct pprof_reader *r, const char *name, uint64_t number)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, number);
+	if (number)
+		profile_add_extra(r->f.profile, PPROF_SECTION, name, "integer", text);
+}
+
+static char *type_text(const struct pprof_reader *r, const struct pprof_type *type)
+{
+	_cleanup_free_ char *name = pprof_string(r, type->type);
+	_cleanup_free_ char *unit = pprof_string(r, type->unit);
+
+	return xasprintf("%s/%s", name, unit);
+}
+
+/* Keeps what the writer would write otherwise. */
+static void keep_types(struct pprof_reader *r)
+{
+	_cleanup_free_ char *period_type = type_text(r, &r->period_type);
+	_cleanup_free_ char *count = NULL, *time = NULL, *both = NULL;
+	struct profile *p = r->f.profile;
+
+	if (strcmp(period_type, "/") != 0 && strcmp(period_type, "cpu/nanoseconds") != 0)
+		profile_add_extra(p, PPROF_SECTION, PPROF_PERIOD_TYPE, "string", period_type);
+	if (r->clock < 0)
+		keep_number(r, PPROF_PERIOD, r->period);
+	if (r->clock < 0)
+		return;
+	count = type_text(r, &r->types[r->clock]);
+	for (size_t i = 0; i < r->type_count && !time; i++) {
+		if (r->types[i].is_dropped)
+			time = type_text(r, &r->types[i]);
+	}
+	both = xasprintf("%s %s", count, time);
+	if (strcmp(both, "samples/count cpu/nanoseconds") != 0)
+		profile_add_extra(p, PPROF_SECTION, PPROF_CLOCK_TYPES, "string", both);
+}
+
+static void keep_fields(struct pprof_reader *r)
+{
+	for (size_t i = 1; i < r->comments.count; i++)
+		keep(r, PPROF_COMMENT, r->comments.items[i]);
+	keep(r, PPROF_DEFAULT_TYPE, r->default_type);
+	keep(r, PPROF_DOC_URL, r->doc_url);
+	keep(r, PPROF_DROP_FRAMES, r->drop_frames);
+	keep(r, PPROF_KEEP_FRAMES, r->keep_frames);
+	keep_number(r, PPROF_DURATION, r->duration_ns);
 }
 
 /* The first mapping is the program. */
@@ -316,8 +560,8 @@ static void read_meta(struct pprof_reader *r)
 		path = pprof_string(r, pprof_mapping(&r->mappings.list.items[0]).filename);
 	slash = path ? strrchr(path, '/') : NULL;
 	meta->product = xstrdup(path && *path ? (slash ? slash + 1 : path) : "pprof");
-	if (r->comment)
-		meta->command_line = pprof_string(r, r->comment);
+	if (r->comments.count)
+		meta->command_line = pprof_string(r, r->comments.items[0]);
 	meta->start_realtime_ns = r->time_ns;
 	meta->interval_ns = r->clock >= 0 ? r->period : 1000000;
 }
@@ -338,9 +582,12 @@ static int read_file(struct pprof_reader *r, const char *text, size_t size, stru
 	if (ret)
 		return ret;
 	read_meta(r);
+	keep_types(r);
+	keep_fields(r);
 	name_events(r);
 	vec_for_each(&r->locations.list, struct pprof_row *, row)
 		pprof_add_location(r, row);
+	find_dropped(r);
 	for (size_t i = 0; i < r->samples.count && !ret; i++)
 		ret = add_sample(r, r->samples.items[i], err);
 	if (!ret)
@@ -373,6 +620,7 @@ int pprof_read(struct profile **p, const char *text, size_t size, struct import_
 	vec_release(&r.frames);
 	vec_release(&r.path);
 	vec_release(&r.values);
+	vec_release(&r.comments);
 	return ret;
 }
 

@@ -263,9 +263,7 @@ static int add_run(struct join *j, struct error *err)
 	ret = query_select_each(&q, p, &filter, take_sample, j, err);
 	if (ret)
 		return ret;
-	if (q.event)
-		event_counts_get(&j->into->events, EVENT)->name =
-			strings_intern(&j->into->strings, query_event_name(q.profile, q.event));
+	query_copy_event(j->into, p, q.event);
 	rows = row_copier_new(j->into, p);
 	stacks = row_copier_stacks(rows, &q, is_used);
 	row_copier_free(rows);

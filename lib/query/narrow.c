@@ -58,20 +58,9 @@ static void add_thread(struct narrowing *n, thread_id id)
 /* Returns an event's number in the new profile; 0 if there is no room. */
 static uint8_t event_in(struct narrowing *n, uint8_t event)
 {
-	string_id name;
-	size_t i = 1;
-
-	if (!event || !*query_event_name(n->from, event))
-		return 0;
-	if (n->events[event] != UINT8_MAX)
-		return n->events[event];
-	name = strings_intern(&n->into->strings, query_event_name(n->from, event));
-	while (i < n->into->events.rows.count && n->into->events.rows.items[i].name != name)
-		i++;
-	if (i < EVENT_COUNTS_MAX)
-		event_counts_get(&n->into->events, (uint32_t)i)->name = name;
-	n->events[event] = i < EVENT_COUNTS_MAX ? (uint8_t)i : 0;
-	return n->events[event];
+	if (event && n->events[event] == UINT8_MAX)
+		n->events[event] = query_copy_event(n->into, n->from, event);
+	return event ? n->events[event] : 0;
 }
 
 static bool has_user_frame(const struct profile *p, stack_id stack)
@@ -294,6 +283,9 @@ static int add_profile(struct narrowing *n, struct error *err)
 	n->rows = row_copier_new(n->into, p);
 	n->rules = (struct copy_rules){n, text_in, time_in, stack_in};
 	memset(n->events, UINT8_MAX, sizeof(n->events));
+	/* Events without samples stay, too. */
+	for (size_t i = 1; n->filter->all_events && i < p->events.rows.count; i++)
+		event_in(n, (uint8_t)i);
 	for (thread_id id = 0; id < p->threads.rows.count; id++) {
 		threads[id] = NO_THREAD;
 		if (is_selected[id])

@@ -10,6 +10,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/text.h"
 #include "lib/model/meaning/origin.h"
 #include "lib/model/meaning/titles.h"
 #include "lib/model/tables/thinned.h"
@@ -135,6 +136,7 @@ struct selection {
 	bool *keeps; /* by stack_id: samples with the stack are selected, unless they are waits */
 	uint8_t *waits; /* by stack_id: enum query_wait, and WAIT_COUNTS */
 	stack_id *shown; /* by stack_id: innermost shown frame */
+	double period; /* weight of a sample where rows sum up several; 0: none is one */
 	query_sample_fn *visit; /* NULL: no visitor */
 	void *ctx;
 	struct {
@@ -207,6 +209,56 @@ const char *query_event_name(const struct profile *p, uint8_t event)
 	return event < p->events.rows.count
 		       ? strings_get(&p->strings, p->events.rows.items[event].name)
 		       : "";
+}
+
+uint8_t query_copy_event(struct profile *into, const struct profile *p, uint8_t event)
+{
+	uint8_t number;
+
+	if (event < QUERY_ALLOCATIONS)
+		return profile_copy_event(into, p, event);
+	number = profile_event(into, query_event_name(p, event));
+	if (number)
+		into->events.rows.items[number].unit = strings_intern(&into->strings, "bytes");
+	return number;
+}
+
+enum measure query_measure(const struct query *q, double *size)
+{
+	if (q->event < QUERY_ALLOCATIONS)
+		return event_measure(q->profile, q->event, size);
+	*size = 1;
+	return MEASURE_BYTES;
+}
+
+const char *query_unit_name(const struct query *q)
+{
+	const struct profile *p = q->profile;
+	string_id unit = NO_STRING;
+
+	if (!q->event)
+		return "ticks";
+	if (q->event >= QUERY_ALLOCATIONS)
+		return "bytes";
+	if (q->event < p->events.rows.count)
+		unit = p->events.rows.items[q->event].unit;
+	return unit == NO_STRING ? "count" : strings_get(&p->strings, unit);
+}
+
+void query_weight_text(const struct query *q, uint64_t weight, struct strbuf *out)
+{
+	double size;
+	enum measure measure = query_measure(q, &size);
+	char text[32];
+
+	if (measure == MEASURE_BYTES) {
+		text_format_bytes(text, sizeof(text), (uint64_t)((double)weight * size));
+		strbuf_adds(out, text);
+	} else if (measure == MEASURE_TIME && q->event) {
+		strbuf_addf(out, "%.6g s", (double)weight * size / 1e9);
+	} else {
+		strbuf_add_grouped(out, weight);
+	}
 }
 
 static bool category_counts(const struct selection *s, struct frame_category category)
@@ -424,6 +476,19 @@ static double squares_of_wait(struct selection *s, thread_id thread, const struc
 	return weight * (1 + (weight - 1) * (1 - fmin(known, 1)));
 }
 
+/* Returns the weight of one sample; INFINITY if each row is one, 0 if there are none. */
+static double period_of(const struct query *q)
+{
+	const struct event_counts *events = &q->profile->events;
+	uint64_t period = q->event < events->rows.count ? events->rows.items[q->event].period : 0;
+
+	if (!q->event)
+		return 1;
+	if (period == EVENT_IS_EXACT)
+		return 0;
+	return period ? (double)period : INFINITY;
+}
+
 static void add_sample(struct selection *s, thread_id thread, const struct sample *sample)
 {
 	struct query *q = s->q;
@@ -451,7 +516,7 @@ static void add_sample(struct selection *s, thread_id thread, const struct sampl
 	if (wait)
 		q->squares += squares_of_wait(s, thread, sample);
 	else
-		q->squares += q->event ? weight * weight : weight;
+		q->squares += weight * fmin(weight, s->period);
 	q->samples++;
 	if (s->visit)
 		s->visit(s->ctx, q, thread, sample, shown);
@@ -580,7 +645,7 @@ int query_select_each(struct query *q, const struct profile *p, const struct que
 	_cleanup_(query_spans_release) struct query_spans spans = {0};
 	struct selection s = {
 		q,     filter, of_funcs, &spans, keeps,
-		waits, shown,  visit,	 ctx,	 {.thread = NO_THREAD, .stack = NO_STACK}};
+		waits, shown,  0,	 visit,	 ctx,	 {.thread = NO_THREAD, .stack = NO_STACK}};
 	int ret;
 
 	*q = (struct query){
@@ -600,6 +665,7 @@ int query_select_each(struct query *q, const struct profile *p, const struct que
 		query_release(q);
 		return ret;
 	}
+	s.period = period_of(q);
 	mark_stacks(&s);
 	is_selected = query_select_threads(p, filter);
 	for (thread_id id = 0; id < p->threads.rows.count; id++) {
@@ -625,7 +691,7 @@ double query_error(const struct query *q, uint64_t weight)
 {
 	double total = (double)q->weight, z = 1.959963984540054, share, count, middle, half;
 
-	if (!q->weight)
+	if (!q->weight || !(q->squares > 0))
 		return 0;
 	share = (double)weight / total;
 	count = total * total / q->squares;

@@ -107,9 +107,18 @@ void query_category_name(const struct profile *p, struct frame_category category
 			 struct strbuf *name);
 /* Returns the event's name, "clock" for the clock, "" if unknown. */
 const char *query_event_name(const struct profile *p, uint8_t event);
+/* Returns the number of such an event in another profile, where it is added if new; 0: no room. */
+uint8_t query_copy_event(struct profile *into, const struct profile *p, uint8_t event);
+/* Returns what weights measure, and the size of their unit in bytes or ns. */
+enum measure query_measure(const struct query *q, double *size);
+/* Returns the unit's name: "ticks", "count", "bytes". */
+const char *query_unit_name(const struct query *q);
+/* Appends a weight for display: "4,476", "25.4 MB", "1.250 s". */
+void query_weight_text(const struct query *q, uint64_t weight, struct strbuf *out);
 /*
  * Returns half the width of a weight's 95 % confidence interval, in the same unit: the longer arm
- * of Wilson's interval. Each tick counts as a sample; for other events, each row does.
+ * of Wilson's interval. Each tick counts as a sample; for other events, each row does, or as many
+ * as its weight has periods. 0 if weights are not estimated from samples.
  */
 double query_error(const struct query *q, uint64_t weight);
 

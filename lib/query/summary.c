@@ -98,7 +98,7 @@ void query_summary_samples(const struct query *q, struct strbuf *out)
 	strbuf_addf(out, " samples of %s", event);
 	if (q->weight != q->samples) {
 		strbuf_adds(out, " that stand for ");
-		strbuf_add_grouped(out, q->weight);
+		query_weight_text(q, q->weight, out);
 	}
 	if (s.has_lost) {
 		strbuf_adds(out, ", ");

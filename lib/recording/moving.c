@@ -677,13 +677,7 @@ static void renew_profile(struct moving *m)
 			samples_add(&threads_get(&p->threads, id)->samples, &copy);
 		}
 	}
-	for (size_t i = 0; i < old->events.rows.count; i++) {
-		const struct event_count *from = &old->events.rows.items[i];
-		struct event_count *into = event_counts_get(&p->events, (uint32_t)i);
-
-		if (into && from->name != NO_STRING)
-			into->name = row_copier_string(c, from->name);
-	}
+	profile_copy_events(p, old);
 	row_copier_free(c);
 	moving_names_move(&m->names, p, old);
 	if (old != m->held)
@@ -786,26 +780,12 @@ static uint64_t settled_ns(const struct moving *m)
 	return m->has_ended ? m->end_ns : clock_monotonic_ns() - m->settle_ns;
 }
 
-static void take_event_names(struct moving *m)
-{
-	const struct event_counts *events = &m->now.from->events;
-
-	for (size_t i = 0; i < events->rows.count; i++) {
-		string_id name = events->rows.items[i].name;
-		struct event_count *into = event_counts_get(&m->profile->events, (uint32_t)i);
-
-		if (into && name != NO_STRING)
-			into->name = strings_intern(&m->profile->strings,
-						    strings_get(&m->now.from->strings, name));
-	}
-}
-
 const struct profile *moving_profile(struct moving *m, bool names_all, uint64_t *number)
 {
 	if (!m->now.session)
 		return NULL;
 	moving_rows_take(&m->now, m->profile, &m->names, settled_ns(m), names_all);
-	take_event_names(m);
+	profile_copy_events(m->profile, m->now.from);
 	if (m->before.session && settled_ns(m) > m->epoch_ns + LATE_NS)
 		end_session(m, &m->before);
 	m->profile->meta.end_ns = m->end_ns;

@@ -15,6 +15,9 @@
 #define WEIGHTS_ARE_COUNTS "samples"
 #define WEIGHTS_ARE_BYTES "bytes"
 
+/* A list in "meta" of events with units; prof's own. */
+#define FIREFOX_EVENTS "profEvents"
+
 /* Names of the places in which markers are shown, by the bit of SHOWN_…. */
 #define FIREFOX_PLACE_COUNT 7
 extern const char *const firefox_places[FIREFOX_PLACE_COUNT];

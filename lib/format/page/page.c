@@ -192,8 +192,10 @@ static void add_share(const struct query *q, uint64_t weight, struct strbuf *htm
 {
 	double all = (double)q->weight;
 
-	strbuf_addf(html, "<td>%.1f %% <small>±%.1f</small></td>", 100 * (double)weight / all,
-		    100 * query_error(q, weight) / all);
+	strbuf_addf(html, "<td>%.1f %%", 100 * (double)weight / all);
+	if (q->squares > 0)
+		strbuf_addf(html, " <small>±%.1f</small>", 100 * query_error(q, weight) / all);
+	strbuf_adds(html, "</td>");
 }
 
 static void add_heaviest(const struct query *q, struct strbuf *html)

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/meaning/recording_markers.h"
 
+#include <inttypes.h>
 #include <string.h>
 
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/model/tables/schemas.h"
 
 static struct marker_value duration(uint64_t ns)
@@ -36,14 +39,14 @@ void run_marker_add(struct profile *p, thread_id thread, const struct run_marker
 }
 
 /*
- * Returns a field's value by its key, as files may order fields differently; NULL if the field is
- * missing.
+ * Returns the value of a field of that kind by its key, as files may order fields differently; NULL
+ * if the marker is of another kind or has none.
  */
 static const struct marker_value *find_value(const struct profile *p, const struct marker *marker,
-					     unsigned int field)
+					     enum marker_id kind, unsigned int field)
 {
 	const struct schema *schema = schemas_get(&p->markers.schemas, marker->schema);
-	const struct marker_schema_field *text = &marker_schema(MARKER_RUN)->fields[field];
+	const struct marker_schema_field *text = &marker_schema(kind)->fields[field];
 	string_id key = strings_find(&p->strings, text->key, strlen(text->key));
 	uint32_t number = schema_find_field(&p->markers.schemas, schema, key);
 	const struct marker_value *value;
@@ -54,10 +57,17 @@ static const struct marker_value *find_value(const struct profile *p, const stru
 	return value->type == text->type ? value : NULL;
 }
 
+static bool is_of_kind(const struct profile *p, const struct marker *marker, enum marker_id kind)
+{
+	const struct schema *schema = schemas_get(&p->markers.schemas, marker->schema);
+
+	return strcmp(strings_get(&p->strings, schema->name), marker_schema(kind)->name) == 0;
+}
+
 static uint64_t find_number(const struct profile *p, const struct marker *marker,
 			    unsigned int field)
 {
-	const struct marker_value *value = find_value(p, marker, field);
+	const struct marker_value *value = find_value(p, marker, MARKER_RUN, field);
 
 	return value && (int64_t)value->number > 0 ? value->number : 0;
 }
@@ -71,13 +81,13 @@ static uint32_t find_small(const struct profile *p, const struct marker *marker,
 
 bool run_marker_read(const struct profile *p, const struct marker *marker, struct run_marker *run)
 {
-	const struct schema *schema = schemas_get(&p->markers.schemas, marker->schema);
 	const struct marker_value *variant;
 
-	if (strcmp(strings_get(&p->strings, schema->name), marker_schema(MARKER_RUN)->name) != 0 ||
-	    !find_value(p, marker, RUN_ITERATION) || !find_value(p, marker, RUN_WALL))
+	if (!is_of_kind(p, marker, MARKER_RUN) ||
+	    !find_value(p, marker, MARKER_RUN, RUN_ITERATION) ||
+	    !find_value(p, marker, MARKER_RUN, RUN_WALL))
 		return false;
-	variant = find_value(p, marker, RUN_VARIANT);
+	variant = find_value(p, marker, MARKER_RUN, RUN_VARIANT);
 	*run = (struct run_marker){
 		.start = marker->start,
 		.end = marker->end,
@@ -92,6 +102,67 @@ bool run_marker_read(const struct profile *p, const struct marker *marker, struc
 	if (!run->looks)
 		run->looks = 1;
 	return true;
+}
+
+static struct marker_value text_value(struct profile *p, const char *text)
+{
+	return marker_string(strings_intern(&p->strings, text));
+}
+
+static char *label_name(const struct label_marker *label)
+{
+	if (label->text)
+		return xasprintf("%s=%s", label->key, label->text);
+	return xasprintf("%s=%" PRId64 "%s%s", label->key, label->number, *label->unit ? " " : "",
+			 label->unit);
+}
+
+void label_marker_add(struct profile *p, thread_id thread, const struct label_marker *label,
+		      uint64_t start, uint64_t end)
+{
+	schema_id schema = schema_text_intern(marker_schema(MARKER_LABEL), &p->markers.schemas,
+					      &p->strings);
+	_cleanup_free_ char *name = label_name(label);
+	struct marker marker;
+
+	if (schema == NO_SCHEMA)
+		return;
+	marker = markers_make(&p->markers, schema, start, end);
+	marker.name = strings_intern(&p->strings, name);
+	*marker_value(&p->markers, &marker, LABEL_KEY_TEXT) = text_value(p, label->key);
+	if (label->text)
+		*marker_value(&p->markers, &marker, LABEL_TEXT) = text_value(p, label->text);
+	else
+		*marker_value(&p->markers, &marker, LABEL_NUMBER) = marker_integer(label->number);
+	if (*label->unit)
+		*marker_value(&p->markers, &marker, LABEL_UNIT) = text_value(p, label->unit);
+	vec_push(&threads_get(&p->threads, thread)->markers, marker);
+}
+
+/* Returns NULL if there is none. */
+static const char *label_text(const struct profile *p, const struct marker *marker,
+			      unsigned int field)
+{
+	const struct marker_value *value = find_value(p, marker, MARKER_LABEL, field);
+
+	return value ? strings_get(&p->strings, value->string) : NULL;
+}
+
+bool label_marker_read(const struct profile *p, const struct marker *marker,
+		       struct label_marker *label)
+{
+	const struct marker_value *number;
+
+	if (!is_of_kind(p, marker, MARKER_LABEL))
+		return false;
+	number = find_value(p, marker, MARKER_LABEL, LABEL_NUMBER);
+	label->key = label_text(p, marker, LABEL_KEY_TEXT);
+	label->text = label_text(p, marker, LABEL_TEXT);
+	label->unit = label_text(p, marker, LABEL_UNIT);
+	label->number = number ? (int64_t)number->number : 0;
+	if (!label->unit)
+		label->unit = "";
+	return label->key && (label->text || number);
 }
 
 static thread_id choose_thread(const struct profile *p)

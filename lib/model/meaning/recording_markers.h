@@ -30,6 +30,20 @@ void run_marker_add(struct profile *p, thread_id thread, const struct run_marker
 /* Returns false for other markers. Missing values are 0. */
 bool run_marker_read(const struct profile *p, const struct marker *marker, struct run_marker *run);
 
+/* A label of samples. Texts are borrowed. */
+struct label_marker {
+	const char *key, *unit;
+	const char *text; /* NULL: the value is a number */
+	int64_t number;
+};
+
+/* Labels the samples of a thread in [start, end). */
+void label_marker_add(struct profile *p, thread_id thread, const struct label_marker *label,
+		      uint64_t start, uint64_t end);
+/* Returns false for other markers. */
+bool label_marker_read(const struct profile *p, const struct marker *marker,
+		       struct label_marker *label);
+
 /* Marks the end of a recording that was cut off. */
 void cut_marker_add(struct profile *p, uint64_t time);
 /* Marks a pause, requested by the user, in which nothing was recorded. */

@@ -524,32 +524,26 @@ static bool select_busy(const struct thread_rows *r, bool *is_selected)
 	return has_any;
 }
 
-/* Selects the rows of the first event. Returns false if there are none. */
+/* Selects the rows of the event to show first. Returns false if that is the clock. */
 static bool select_event(const struct thread_rows *r, bool *is_visible, bool *is_selected)
 {
-	uint8_t first = EVENT_COUNTS_MAX;
+	uint8_t first = profile_first_event(r->profile);
 
-	vec_for_each(&r->list, const struct thread_row *, row) {
-		if (row->kind == ROW_EVENT && row->event < first)
-			first = row->event;
-	}
-	for (size_t i = 0; i < r->list.count; i++) {
+	for (size_t i = 0; first && i < r->list.count; i++) {
 		if (r->list.items[i].kind != ROW_EVENT || r->list.items[i].event != first)
 			continue;
 		is_selected[i] = true;
 		show(r, is_visible, i);
 	}
-	return first < EVENT_COUNTS_MAX;
+	return first;
 }
 
 void thread_rows_show_first(const struct thread_rows *r, bool *is_visible, bool *is_selected)
 {
 	size_t rows = r->list.count, count;
 	uint32_t busiest[VISIBLE_THREADS];
-	bool has_clock;
 
 	count = thread_rows_busiest(r, busiest, VISIBLE_THREADS);
-	has_clock = count;
 	if (!count) {
 		for (; count < VISIBLE_THREADS && count < rows; count++)
 			busiest[count] = (uint32_t)count;
@@ -561,7 +555,7 @@ void thread_rows_show_first(const struct thread_rows *r, bool *is_visible, bool 
 	show_events(r, is_visible);
 	if (vec_last(&r->list).kind == ROW_DIFFERENCE)
 		is_selected[rows - 1] = true;
-	else if ((has_clock || !select_event(r, is_visible, is_selected)) &&
+	else if (!select_event(r, is_visible, is_selected) &&
 		 (!has_processes(r) || !select_busy(r, is_selected)))
 		is_selected[busiest[0]] = true;
 }

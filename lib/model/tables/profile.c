@@ -51,8 +51,96 @@ struct event_count *event_counts_get(struct event_counts *c, uint32_t number)
 	if (number >= EVENT_COUNTS_MAX)
 		return NULL;
 	while (c->rows.count <= number)
-		vec_push(&c->rows, (struct event_count){.name = NO_STRING});
+		vec_push(&c->rows, (struct event_count){.name = NO_STRING, .unit = NO_STRING});
 	return &c->rows.items[number];
+}
+
+uint8_t profile_event(struct profile *p, const char *name)
+{
+	string_id id = strings_intern(&p->strings, name);
+	struct event_count *row;
+	uint32_t number = 1;
+
+	while (number < p->events.rows.count && p->events.rows.items[number].name != id)
+		number++;
+	row = event_counts_get(&p->events, number);
+	if (!row)
+		return 0;
+	row->name = id;
+	return (uint8_t)number;
+}
+
+static string_id copy_string(struct profile *p, const struct profile *from, string_id id)
+{
+	return id == NO_STRING ? NO_STRING
+			       : strings_intern(&p->strings, strings_get(&from->strings, id));
+}
+
+static void copy_event(struct profile *p, struct event_count *into, const struct profile *from,
+		       const struct event_count *row)
+{
+	into->name = copy_string(p, from, row->name);
+	into->unit = copy_string(p, from, row->unit);
+	into->period = row->period;
+	into->is_default |= row->is_default;
+}
+
+uint8_t profile_copy_event(struct profile *p, const struct profile *from, uint8_t event)
+{
+	const struct event_count *row;
+	uint8_t number;
+
+	if (event >= from->events.rows.count)
+		return 0;
+	row = &from->events.rows.items[event];
+	if (!strings_size(&from->strings, row->name))
+		return 0;
+	number = profile_event(p, strings_get(&from->strings, row->name));
+	if (number)
+		copy_event(p, &p->events.rows.items[number], from, row);
+	return number;
+}
+
+void profile_copy_events(struct profile *p, const struct profile *from)
+{
+	for (uint32_t i = 0; i < from->events.rows.count; i++) {
+		const struct event_count *row = &from->events.rows.items[i];
+
+		if (row->name != NO_STRING)
+			copy_event(p, event_counts_get(&p->events, i), from, row);
+	}
+}
+
+enum measure unit_measure(const char *unit, double *size)
+{
+	static const struct {
+		const char *name;
+		enum measure measure;
+		double size;
+	} units[] = {
+		{"bytes", MEASURE_BYTES, 1},	       {"kilobytes", MEASURE_BYTES, 1024},
+		{"megabytes", MEASURE_BYTES, 1048576}, {"gigabytes", MEASURE_BYTES, 1073741824},
+		{"nanoseconds", MEASURE_TIME, 1},      {"microseconds", MEASURE_TIME, 1e3},
+		{"milliseconds", MEASURE_TIME, 1e6},   {"seconds", MEASURE_TIME, 1e9},
+	};
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
+		if (strcmp(unit, units[i].name) == 0) {
+			*size = units[i].size;
+			return units[i].measure;
+		}
+	}
+	*size = 1;
+	return MEASURE_COUNT;
+}
+
+enum measure event_measure(const struct profile *p, uint8_t event, double *size)
+{
+	if (event && event < p->events.rows.count)
+		return unit_measure(strings_get(&p->strings, p->events.rows.items[event].unit),
+				    size);
+	*size = event || !p->meta.interval_ns ? 1 : (double)p->meta.interval_ns;
+	return event || !p->meta.interval_ns ? MEASURE_COUNT : MEASURE_TIME;
 }
 
 static const size_t texts[] = {
@@ -379,19 +467,31 @@ uint64_t profile_sample_count(const struct profile *p)
 	return count;
 }
 
+/* Returns the default event, 0 without one. */
+static uint8_t default_event(const struct profile *p)
+{
+	for (size_t i = 1; i < p->events.rows.count; i++) {
+		if (p->events.rows.items[i].is_default)
+			return (uint8_t)i;
+	}
+	return 0;
+}
+
 uint8_t profile_first_event(const struct profile *p)
 {
-	uint8_t first = UINT8_MAX;
+	uint8_t first = UINT8_MAX, wanted = default_event(p);
+	bool has_clock = false;
 
 	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
 		samples_for_each(&thread->samples, sample) {
-			if (sample->weight && !sample->event)
-				return 0;
+			if (sample->weight && sample->event == wanted)
+				return wanted;
+			has_clock |= sample->weight && !sample->event;
 			if (sample->weight && sample->event < first)
 				first = sample->event;
 		}
 	}
-	return first == UINT8_MAX ? 0 : first;
+	return first == UINT8_MAX || has_clock ? 0 : first;
 }
 
 bool profile_is_wait(const struct profile *p, const struct sample *sample)

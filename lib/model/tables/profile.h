@@ -74,8 +74,15 @@ extern const char *const recording_moments[MOMENT_COUNT];
 /* More than any recorder uses. Higher numbers in a file are rejected. */
 #define EVENT_COUNTS_MAX 64
 
+/* The period of events whose weights are measured, not estimated from samples. */
+#define EVENT_IS_EXACT UINT64_MAX
+
 struct event_count {
 	string_id name; /* NO_STRING: unknown */
+	string_id unit; /* of weights: "bytes", "nanoseconds"; NO_STRING: occurrences */
+	/* Weight of one sample, if a row sums up several; 0: each row is a sample. */
+	uint64_t period;
+	bool is_default; /* shown if no event is chosen */
 	uint64_t samples; /* number of samples in the profile */
 	uint64_t weight; /* occurrences represented by the samples */
 	uint64_t lost; /* occurrences known to be missing */
@@ -296,8 +303,29 @@ static inline uint64_t profile_since_start(const struct profile *p, uint64_t tim
 }
 /* Number of samples of all threads, except those of weight 0. */
 uint64_t profile_sample_count(const struct profile *p);
-/* Returns the clock if it has a sample, otherwise the lowest event with a sample. */
+/*
+ * Returns the default event if it has a sample; otherwise the clock, or the lowest event with a
+ * sample.
+ */
 uint8_t profile_first_event(const struct profile *p);
+/* Returns the number of the event of that name, added if new; 0 if there are too many. */
+uint8_t profile_event(struct profile *p, const char *name);
+/* Returns the number of an event of `from`, copied with its unit if new; 0: no name, or no room. */
+uint8_t profile_copy_event(struct profile *p, const struct profile *from, uint8_t event);
+/* The same for all of them, under their own numbers. */
+void profile_copy_events(struct profile *p, const struct profile *from);
+
+/* Kinds of units of weights. */
+enum measure {
+	MEASURE_COUNT,
+	MEASURE_BYTES,
+	MEASURE_TIME,
+};
+
+/* Returns a unit's kind, and its size in bytes or ns. */
+enum measure unit_measure(const char *unit, double *size);
+/* Does the same for an event. The unit of the clock is its interval, if that is known. */
+enum measure event_measure(const struct profile *p, uint8_t event, double *size);
 /* True if the sample is a wait: its innermost frame is a label. */
 bool profile_is_wait(const struct profile *p, const struct sample *sample);
 /* Number of distinct (pid, incarnation) of all threads. */

@@ -385,6 +385,7 @@ static void copy_events(struct sanitizer *s)
 		struct event_count row = s->from->events.rows.items[i];
 
 		row.name = sanitize_text(s, row.name);
+		row.unit = sanitize_text(s, row.unit);
 		*event_counts_get(&s->into->events, i) = row;
 	}
 }

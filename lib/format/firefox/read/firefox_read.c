@@ -179,6 +179,7 @@ static int read_member(struct import *r, struct json_cursor *s, struct span key,
 	/* Samples of a difference derive from other threads, with weights that no sample has. */
 	if (span_is(s, key, "samples") && is_view(row, "difference"))
 		return 0;
+	r->is_event = is_view(row, "event");
 	if (span_is(s, key, "samples") && json_cursor_peek(s) == '{')
 		return import_samples(r, s, &row->samples, err);
 	else if (read_head(r, s, key, row))

@@ -111,6 +111,7 @@ struct import {
 	struct time_range recorded; /* times since the start of the file; end 0: missing */
 	uint32_t process_pid; /* pid for threads and counters without a pid */
 	source_file_id *sources; /* source file by row of sources */
+	bool is_event; /* the current thread is the row of an event */
 	uint32_t cpu_time_unit; /* ns per unit of threadCPUDelta; 0: not a unit of time */
 	VEC(uint32_t)
 	row_fields; /* by schema; bit n: values of field n are indexes of stringArray */

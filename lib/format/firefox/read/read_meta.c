@@ -7,6 +7,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
 #include "lib/format/firefox/read/read_internal.h"
+#include "lib/format/foreign.h"
 
 /* meta.extra, "Show more" in the front-end: sections of entries. */
 
@@ -149,6 +150,7 @@ void import_overhead(struct import *r)
 
 /* Times found only in meta, ns; 0: missing. */
 struct meta_times {
+	struct span events; /* FIREFOX_EVENTS */
 	uint64_t start, end; /* times since the Unix epoch */
 	uint64_t duration;
 	uint64_t recording_start; /* CLOCK_NO_TIME if missing */
@@ -287,6 +289,56 @@ static bool is_derived(const struct json_cursor *s, struct span key)
 	return span_is_one_of(s, key, keys);
 }
 
+/* Adds what the writer says of an event. */
+static void describe_event(struct import *r, const char *name, const struct event_count *from,
+			   const char *unit)
+{
+	uint8_t event = import_event(r, name);
+	struct event_count *into = event_counts_get(&r->profile->events, event);
+
+	if (!event)
+		return;
+	if (*unit)
+		into->unit = strings_intern(&r->profile->strings, unit);
+	into->period = from->period;
+	into->is_default = from->is_default;
+}
+
+static void read_event(struct import *r, struct json_cursor *s)
+{
+	static const char *const names[] = {"name",	 "unit",      "period",
+					    "isExact", "isDefault", NULL};
+	struct span spans[5] = {{0}};
+	struct event_count row = {0};
+	double period;
+	_cleanup_free_ char *name = NULL, *unit = NULL;
+
+	json_cursor_find(*s, names, spans);
+	name = json_members_text_at(&r->layout.cursor, spans[0]);
+	unit = json_members_text_at(&r->layout.cursor, spans[1]);
+	row.is_default = spans[4].end;
+	period = json_members_number_at(&r->layout.cursor, spans[2]);
+	if (spans[3].end)
+		row.period = EVENT_IS_EXACT;
+	else if (period > 0 && period < INT64_MAX)
+		row.period = (uint64_t)period;
+	if (*name)
+		describe_event(r, name, &row, unit);
+}
+
+/* After the features, which number the events of a recording. */
+static void read_events(struct import *r, struct span span)
+{
+	struct json_cursor s = json_cursor_within(&r->layout.cursor, span);
+
+	if (!span.end)
+		return;
+	json_for_each_element_if_any(&s, i) {
+		if (json_cursor_peek(&s) == '{')
+			read_event(r, &s);
+	}
+}
+
 static void read_member(struct import *r, struct json_cursor *s, struct span key,
 			struct meta_times *times)
 {
@@ -298,6 +350,8 @@ static void read_member(struct import *r, struct json_cursor *s, struct span key
 		read_configuration(r, s);
 	else if (span_is(s, key, "sampleUnits"))
 		read_units(r, s);
+	else if (span_is(s, key, FIREFOX_EVENTS))
+		json_cursor_value(s, &times->events);
 	else if (span_is(s, key, "symbolicated") || span_is(s, key, "presymbolicated"))
 		r->profile->meta.symbolicated = import_skip(s);
 	else if (!is_derived(s, key))
@@ -424,6 +478,7 @@ int import_meta(struct import *r, struct error *err)
 		r->recorded = (struct time_range){times.recording_start, times.duration};
 	r->counts->unread[UNREAD_MEMBERS] += r->layout.other_count;
 	import_extra(r);
+	read_events(r, times.events);
 	return read_categories(r, err);
 }
 

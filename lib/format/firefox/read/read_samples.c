@@ -535,7 +535,8 @@ static void read_weight_type(struct sample_reader *of, struct json_cursor *s)
 	_cleanup_free_ char *type = json_cursor_text(s);
 
 	of->are_times = strcmp(type, WEIGHTS_ARE_TIMES) == 0;
-	if (*type && !of->are_times && strcmp(type, WEIGHTS_ARE_COUNTS) != 0)
+	if (*type && !of->are_times && strcmp(type, WEIGHTS_ARE_COUNTS) != 0 &&
+	    !(of->reader->is_event && strcmp(type, WEIGHTS_ARE_BYTES) == 0))
 		of->reader->counts->unread[UNREAD_WEIGHTS]++;
 }
 

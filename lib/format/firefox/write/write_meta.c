@@ -396,6 +396,34 @@ static void write_schemas(const struct firefox *f, struct jsonw *w)
 	jsonw_array_end(w);
 }
 
+/* Describes events that are not mere counts, for readers of our own: front-ends ignore the list. */
+static void write_events(const struct firefox *f, struct jsonw *w)
+{
+	const struct event_counts *events = &f->profile->events;
+	bool is_open = false;
+
+	vec_for_each(&events->rows, const struct event_count *, row) {
+		if (row->unit == NO_STRING && !row->period && !row->is_default)
+			continue;
+		if (!is_open)
+			jsonw_member(w, FIREFOX_EVENTS, array_begin);
+		is_open = true;
+		jsonw_object_begin(w);
+		write_string(f, w, "name", row->name);
+		if (row->unit != NO_STRING)
+			write_string(f, w, "unit", row->unit);
+		if (row->period == EVENT_IS_EXACT)
+			jsonw_member(w, "isExact", bool, true);
+		else
+			write_count(w, "period", row->period);
+		if (row->is_default)
+			jsonw_member(w, "isDefault", bool, true);
+		jsonw_object_end(w);
+	}
+	if (is_open)
+		jsonw_array_end(w);
+}
+
 static void write_configuration(struct jsonw *w, const struct profile_meta *from)
 {
 	jsonw_member(w, "configuration", object_begin);
@@ -573,6 +601,7 @@ void firefox_write_meta(struct firefox *f, struct jsonw *w)
 	write_categories(f, w);
 	write_schemas(f, w);
 	write_configuration(w, from);
+	write_events(f, w);
 	write_extra(f, w);
 	jsonw_object_end(w);
 }

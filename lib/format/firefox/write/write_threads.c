@@ -169,8 +169,17 @@ static void write_time_deltas(struct jsonw *w, const struct firefox_samples *sam
 	jsonw_column_end(w, at);
 }
 
-/* `interval`: time that a tick stands for, or 0 in rows of events. */
-static void write_weights(struct jsonw *w, const struct firefox_samples *samples, uint64_t interval)
+static const char *weight_type(const struct profile *p, uint8_t event)
+{
+	double size;
+	enum measure measure = event_measure(p, event, &size);
+
+	return measure == MEASURE_BYTES && size <= 1 ? WEIGHTS_ARE_BYTES : WEIGHTS_ARE_COUNTS;
+}
+
+/* `interval`: time that a tick stands for, or 0 in rows of events, whose type is `type`. */
+static void write_weights(struct jsonw *w, const struct firefox_samples *samples, uint64_t interval,
+			  const char *type)
 {
 	if (interval) {
 		FIREFOX_COLUMN(w, "weight", &samples->rows, struct sample, sample, at,
@@ -183,7 +192,7 @@ static void write_weights(struct jsonw *w, const struct firefox_samples *samples
 		jsonw_null(w);
 	}
 	jsonw_key(w, "weightType");
-	jsonw_cstring(w, interval ? WEIGHTS_ARE_TIMES : WEIGHTS_ARE_COUNTS);
+	jsonw_cstring(w, interval ? WEIGHTS_ARE_TIMES : type);
 }
 
 /* Front-ends take the last of ascending delays as the length of a task. */
@@ -197,7 +206,8 @@ static void write_event_delays(struct jsonw *w, const struct firefox_samples *sa
 		       jsonw_format_ms(at, long_tasks_delay(&samples->tasks, sample->time, &task)));
 }
 
-static void write_samples(struct jsonw *w, const struct firefox_samples *samples, uint64_t interval)
+static void write_samples(struct jsonw *w, const struct firefox_samples *samples, uint64_t interval,
+			  const char *type)
 {
 	_Static_assert(NO_STACK == NO_POSITION, "one of them is null");
 
@@ -206,7 +216,7 @@ static void write_samples(struct jsonw *w, const struct firefox_samples *samples
 	FIREFOX_COLUMN(w, "stack", &samples->rows, struct sample, sample, at,
 		       firefox_format_position(at, sample->stack));
 	write_time_deltas(w, samples);
-	write_weights(w, samples, interval);
+	write_weights(w, samples, interval, type);
 	FIREFOX_COLUMN(w, "threadCPUDelta", &samples->rows, struct sample, sample, at,
 		       jsonw_format_u64(at, sample->cpu_delta));
 	write_event_delays(w, samples);
@@ -246,7 +256,8 @@ void firefox_write_threads(struct firefox *f, struct jsonw *w)
 		} else {
 			firefox_samples_fill(f, row, &samples);
 			f->counts->gap_rows += samples.gap_rows;
-			write_samples(w, &samples, row->event ? 0 : firefox_interval(f));
+			write_samples(w, &samples, row->event ? 0 : firefox_interval(f),
+				      weight_type(f->profile, row->event));
 			write_cpu_time(w, &samples);
 			firefox_write_allocations(f, w, row);
 		}

@@ -195,7 +195,10 @@ export class App {
 	}
 
 	describeKey(by, id, self, total, line = 0, more = []) {
-		const {engine} = this, key = engine.key(by, id), share = (weight) => `${percent(weight, engine.weight)} ±${(100 * engine.errorOf(weight) / (engine.weight || 1)).toFixed(1)}`;
+		const {engine} = this, key = engine.key(by, id), share = (weight) => {
+			const error = engine.errorOf(weight);
+			return percent(weight, engine.weight) + (error ? ` ±${(100 * error / (engine.weight || 1)).toFixed(1)}` : '');
+		};
 		const name = make('b', {}, functionName(key).slice(0, 300));
 		this.line.replaceChildren(name, ' ', [`total ${share(total)}, self ${share(self)}`, key.module, place({...key, line: line || key.line}), ...more].filter(Boolean).join(' · '));
 	}

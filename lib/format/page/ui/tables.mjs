@@ -10,7 +10,7 @@ import {categoryColor} from './colors.mjs';
 function fillShare(app, cell, weight) {
 	const {engine} = app, error = engine.errorOf(weight), bar = make('i', {class: 'share'});
 	bar.style.width = `${100 * weight / (engine.weight || 1)}%`;
-	cell.append(bar, percent(weight, engine.weight), make('small', {}, ` ±${(100 * error / (engine.weight || 1)).toFixed(1)}`));
+	cell.append(bar, percent(weight, engine.weight), make('small', {}, error ? ` ±${(100 * error / (engine.weight || 1)).toFixed(1)}` : ''));
 }
 
 const selfColumn = (app, weightOf) => ({title: 'Self', width: '8.3em', isNumber: true, sorts: 'self',

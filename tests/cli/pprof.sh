@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# pprof files of other tools: which value is shown, in which unit, and that what prof writes of one
+# says the same. Needs no root.
+. "$(dirname "$0")/../e2e/lib.sh"
+
+pprof_file() {
+	python3 "$root/tests/cli/pprof_file.py" "$@"
+}
+for name in heap heap-later allocs delays counts labels drop wall; do
+	pprof_file make $name $name.pb.gz
+done
+
+# The first line and the heaviest row of a report.
+shown() { # FILE ARGUMENT...
+	run "$PROF" report --no-config --limit 1 "$@"
+	printf '%s\n' "$out" | sed -n '1s/.*, \([0-9]* samples\)/\1/p; 5s/  */ /gp'
+}
+is "without a default, the last type is shown, in its unit, by samples of half a megabyte" "$(shown heap.pb.gz)" \
+	"2 samples of inuse_space that stand for 15 MB, 100.0 % named
+ 66.7 ±18.3 % 66.7 ±18.3 % steady app a.c:4"
+is "the file's default is shown" "$(shown allocs.pb.gz)" \
+	"3 samples of alloc_space that stand for 918 MB, 100.0 % named
+ 98.0 ±0.8 % 98.0 ±0.8 % churn app a.c:1"
+is "times that are measured have no error of sampling" "$(shown delays.pb.gz)" \
+	"2 samples of delay that stand for 0.1 s, 100.0 % named
+ 98.5 % 98.5 % wait app a.c:3"
+is "counts of samples have the error of so many samples" "$(shown counts.pb.gz)" \
+	"2 samples of samples that stand for 100, 100.0 % named
+ 50.0 ±9.6 % 50.0 ±9.6 % a app a.c:1"
+is "an event can be chosen" "$(shown heap.pb.gz --event inuse_objects)" \
+	"2 samples of inuse_objects that stand for 89, 100.0 % named
+ 89.9 % 89.9 % steady app a.c:4"
+like "types of one name are told apart" "$(shown wall.pb.gz --event wall/nanoseconds)" \
+	"wall/nanoseconds that stand for 2e-06 s"
+
+run "$PROF" report --no-config --unit bytes --limit 1 heap.pb.gz
+like "--unit bytes" "$out" '10 MB ±2.7 MB  10 MB ±2.7 MB  steady'
+run "$PROF" report --no-config --unit ms --format csv delays.pb.gz
+like "--unit ms of an event that measures time" "$out" $'\n"wait","app","a.c",3,98.5,98.5,0,0'
+refuses "--unit ms of bytes" 2 'samples of inuse_space do not measure time' "$PROF" report --no-config --unit ms heap.pb.gz
+refuses "--unit bytes of times" 2 'samples of delay do not measure memory' \
+	"$PROF" report --no-config --unit bytes delays.pb.gz
+run "$PROF" report --no-config --format json heap.pb.gz
+like "JSON names the unit" "$out" '"event": "inuse_space", "unit": "bytes", .*"self": 10000000'
+
+for name in heap delays; do
+	"$PROF" convert --no-config $name.pb.gz -o - --to folded | sed 's/^app;all;//' >$name.folded
+done
+is "collapsed stacks have the default value" "$(cat heap.folded delays.folded)" \
+	$'main;leaky 5000000\nmain;steady 10000000\nmain;lock 1500000\nmain;wait 98500000'
+
+# What prof writes of a file says the same: directly, and by way of the Firefox Profiler's format.
+for name in heap allocs delays counts labels wall; do
+	pprof_file show $name.pb.gz >wanted
+	"$PROF" convert --no-config $name.pb.gz -o again.pb.gz
+	is "$name: the same again" "$(pprof_file show again.pb.gz)" "$(<wanted)"
+	"$PROF" convert --no-config $name.pb.gz -o $name.json.gz
+	"$PROF" convert --no-config $name.json.gz -o again.pb.gz
+	is "$name: the same by way of the Firefox Profiler's format" "$(pprof_file show again.pb.gz)" "$(<wanted)"
+	"$PROF" convert --no-config $name.pb.gz -o $name.html
+	"$PROF" convert --no-config $name.html -o again.pb.gz
+	is "$name: the same by way of a page" "$(pprof_file show again.pb.gz)" "$(<wanted)"
+done
+run "$PROF" convert --no-config heap.pb.gz -o heap.json
+like "bytes are bytes in the Firefox Profiler" "$(<heap.json)" '"weightType": ?"bytes"'
+
+# Frames below a dropped one belong to its caller, as with pprof; a stack keeps its outermost frame.
+"$PROF" convert --no-config drop.pb.gz -o - --to folded | sed 's/^app;all;//' >drop.folded
+is "drop_frames and keep_frames" "$(<drop.folded)" $'main;index 9000\nmain;malloc_keep;copy 1\nmain;parse 1000\nmalloc 2'
+
+run "$PROF" report --no-config --during request=beta labels.pb.gz
+like "labels select samples" "$out" '1 samples of clock that stand for 8,'
+is "ids and names of labels are those of threads" \
+	"$("$PROF" report --no-config --by thread --format csv labels.pb.gz | cut -d, -f1-5 | tr -d '"' | sort)" \
+	$'all,0,app,0,14\nall,5,nginx,77,3\npool,9,app,7,2\nthread,tid,process,pid,self'
+done_testing

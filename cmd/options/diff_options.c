@@ -16,7 +16,7 @@
 #define ROWS_LIMIT 20
 
 static const char *const output_names[] = {"text", "json", "markdown", NULL};
-static const char *const metric_names[] = {"cpu", "wall", NULL};
+static const char *const metric_names[] = {"cpu", "wall", "rate", NULL};
 
 static int set_gate(void *gate, const char *value, struct error *err)
 {
@@ -28,8 +28,8 @@ static int set_gate(void *gate, const char *value, struct error *err)
 static const struct option_row rows[] = {
 	{0, "by", "WHAT", QUERY_BY_HELP, OPTION_CHOICE, AT(comparison.by),
 	 .choices = query_by_names},
-	{0, "metric", "NAME", "what to compare: cpu (default), wall", OPTION_CHOICE, AT(metric),
-	 .choices = metric_names},
+	{0, "metric", "NAME", "what to compare: cpu (default), wall, rate", OPTION_CHOICE,
+	 AT(metric), .choices = metric_names},
 	{0, "base", "NAME", "the variant that is A (default: the one given first)", OPTION_NAME,
 	 AT(base)},
 	{0, "against", "NAME", "the variant that is B, if there are more than two", OPTION_NAME,
@@ -196,6 +196,7 @@ int diff_options_parse(struct diff_options *o, int argc, char **argv, struct err
 	};
 	ret = command_parse(argc, argv, diff_options_table, o, err);
 	o->comparison.is_wall = o->metric == 1;
+	o->comparison.is_rate = o->metric == 2;
 	return ret ? ret : complete(o, err);
 }
 

@@ -25,7 +25,7 @@ struct diff_options {
 	bool strict; /* inconclusive results have their own exit status */
 	bool force;
 	bool is_divided; /* "--" separates the sides */
-	int metric; /* 0: CPU time, 1: wall time */
+	int metric; /* 0: CPU time or amount, 1: wall time, 2: per second */
 	enum diff_format format;
 };
 

@@ -9,6 +9,12 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 
+static const char *const measure_names[] = {
+	[MEASURE_COUNT] = "count",
+	[MEASURE_BYTES] = "bytes",
+	[MEASURE_TIME] = "ns",
+};
+
 /* Writes null for unknown or infinite values. */
 static void add_number(struct strbuf *out, const char *key, double value)
 {
@@ -33,6 +39,12 @@ static void add_limits(struct strbuf *out, double estimate, double low, double h
 	add_number(out, "high", high);
 }
 
+/* The name of times or amounts in JSON: amounts are bytes, ns or counts. */
+static const char *amount_key(const struct comparison *c)
+{
+	return c->event ? "amount" : "ms";
+}
+
 static void comparison_json_add_side(struct strbuf *out, const struct comparison_text *t, int side)
 {
 	const struct comparison *c = t->comparison;
@@ -40,18 +52,40 @@ static void comparison_json_add_side(struct strbuf *out, const struct comparison
 	strbuf_adds(out, "{");
 	add_text(out, "name", t->names[side]);
 	strbuf_addf(out, ", \"runs\": %zu, ", c->runs[side]);
-	add_number(out, "ms", c->ms[side]);
-	strbuf_adds(out, ", \"times_ms\": [");
+	add_number(out, amount_key(c), c->ms[side]);
+	strbuf_addf(out, ", \"%s\": [", c->event ? "amounts" : "times_ms");
 	for (size_t i = 0; i < c->runs[side]; i++)
 		strbuf_addf(out, "%s%.10g", i ? ", " : "", c->times[side][i]);
 	strbuf_adds(out, "]}");
+}
+
+static const char *metric_name(const struct comparison_text *t)
+{
+	if (t->is_wall)
+		return "wall";
+	if (t->comparison->is_rate)
+		return "rate";
+	return t->comparison->event ? "amount" : "cpu";
+}
+
+static void add_metric(struct strbuf *out, const struct comparison_text *t)
+{
+	const struct comparison *c = t->comparison;
+
+	add_text(out, "metric", metric_name(t));
+	if (!c->event)
+		return;
+	strbuf_adds(out, ", ");
+	add_text(out, "event", c->event);
+	strbuf_adds(out, ", ");
+	add_text(out, "unit", measure_names[c->measure]);
 }
 
 static void add_total(struct strbuf *out, const struct comparison_text *t)
 {
 	const struct comparison *c = t->comparison;
 
-	add_text(out, "metric", t->is_wall ? "wall" : "cpu");
+	add_metric(out, t);
 	strbuf_addf(out, ", \"paired\": %s, ", c->is_paired ? "true" : "false");
 	add_limits(out, c->total.estimate, c->total.low, c->total.high);
 	strbuf_adds(out, ", ");
@@ -115,7 +149,7 @@ static void comparison_json_add_row(struct strbuf *out, const struct comparison_
 	add_number(out, "dispersion", share->dispersion);
 	strbuf_addf(out, ", \"differs\": %s, ", row->differs ? "true" : "false");
 	add_text(out, "mark", row->mark ? comparison_mark_names[row->mark] : NULL);
-	strbuf_adds(out, ", \"ms\": {");
+	strbuf_addf(out, ", \"%s\": {", amount_key(t->comparison));
 	add_number(out, "a", row->ms[SIDE_A]);
 	strbuf_adds(out, ", ");
 	add_number(out, "b", row->ms[SIDE_B]);
@@ -195,10 +229,63 @@ static void add_runs(struct strbuf *out, const struct comparison *c)
 		strbuf_addf(out, "%zu and %zu runs", c->runs[SIDE_A], c->runs[SIDE_B]);
 }
 
+/* Appends an amount, with a sign if that is not "". */
+static void add_amount(struct strbuf *out, const struct comparison *c, const char *sign,
+		       double value)
+{
+	char text[32];
+
+	if (*sign)
+		strbuf_addch(out, value < 0 ? '-' : '+');
+	value = fabs(value);
+	if (c->measure == MEASURE_BYTES) {
+		text_format_bytes(text, sizeof(text), (uint64_t)(value + 0.5));
+		strbuf_adds(out, text);
+	} else if (c->measure == MEASURE_TIME) {
+		strbuf_addf(out, "%.4g ms", value / 1e6);
+	} else if (c->is_rate) {
+		strbuf_addf(out, "%.4g", value);
+	} else {
+		strbuf_add_grouped(out, (uint64_t)(value + 0.5));
+	}
+	if (c->is_rate)
+		strbuf_adds(out, "/s");
+}
+
+static char *amount_cell(const struct comparison *c, const char *sign, double value)
+{
+	struct strbuf text = {0};
+
+	add_amount(&text, c, sign, value);
+	return strbuf_take(&text);
+}
+
+/* What is compared as a whole. */
+static void add_subject(struct strbuf *out, const struct comparison_text *t)
+{
+	const struct comparison *c = t->comparison;
+
+	if (c->event && !t->is_wall)
+		add_safe(out, c->event);
+	else
+		strbuf_adds(out, t->is_wall ? "wall time" : "CPU");
+	if (c->is_rate)
+		strbuf_adds(out, " a second");
+}
+
+static const char *amount_word(const struct comparison *c)
+{
+	if (c->total.low > 0)
+		return "More";
+	return c->total.high < 0 ? "Less" : "No clear difference";
+}
+
 static const char *verdict_word(const struct comparison_text *t)
 {
 	const struct comparison *c = t->comparison;
 
+	if (c->event && !t->is_wall)
+		return amount_word(c);
 	if (t->results->verdict == VERDICT_REGRESSION)
 		return c->total.low > 0 ? "Slower" : "Slower in part";
 	if (c->total.low > 0)
@@ -210,7 +297,9 @@ static const char *verdict_word(const struct comparison_text *t)
 
 void comparison_headline(const struct comparison_text *t, struct strbuf *out)
 {
-	strbuf_addf(out, "%s: %s ", verdict_word(t), t->is_wall ? "wall time" : "CPU");
+	strbuf_addf(out, "%s: ", verdict_word(t));
+	add_subject(out, t);
+	strbuf_addch(out, ' ');
 	add_percent(out, &t->comparison->total);
 	strbuf_adds(out, ", ");
 	add_runs(out, t->comparison);
@@ -265,21 +354,47 @@ static char *p_cell(double p)
 	return p < 0.001 ? xstrdup("<0.001") : format("%.3f", p);
 }
 
-/* Adds shares, their difference with its limits, and the resulting time per run. */
-static void add_row(struct listing *l, const struct comparison_row *row)
+/* Adds shares, and their difference with its limits. */
+static void add_shares(struct listing *l, const struct comparison_row *row)
+{
+	const struct share_row *share = &row->share;
+
+	listing_add_cell(l, format("%.1f %%", 100 * share->shares[SIDE_A]));
+	listing_add_cell(l, format("%.1f %%", 100 * share->shares[SIDE_B]));
+	listing_add_cell(l, xasprintf("%+.1f (%+.1f … %+.1f)", 100 * share->estimate,
+				      100 * share->low, 100 * share->high));
+}
+
+static void add_amounts(struct listing *l, const struct comparison *c,
+			const struct comparison_row *row)
 {
 	_cleanup_(strbuf_release) struct strbuf change = {0};
 
-	strbuf_addf(&change, "%+.1f (%+.1f … %+.1f)", 100 * row->share.estimate,
-		    100 * row->share.low, 100 * row->share.high);
+	add_amount(&change, c, "+", row->difference.estimate);
+	if (isfinite(row->difference.low)) {
+		strbuf_adds(&change, " (");
+		add_amount(&change, c, "+", row->difference.low);
+		strbuf_adds(&change, " … ");
+		add_amount(&change, c, "+", row->difference.high);
+		strbuf_addch(&change, ')');
+	}
+	listing_add_cell(l, amount_cell(c, "", row->ms[SIDE_A]));
+	listing_add_cell(l, amount_cell(c, "", row->ms[SIDE_B]));
+	listing_add_cell(l, strbuf_take(&change));
+}
+
+static void add_row(struct listing *l, const struct comparison *c, const struct comparison_row *row)
+{
 	listing_add_row(l, 0);
 	listing_add_cell(l, xstrdup(row->differs ? "*" : ""));
-	listing_add_cell(l, format("%.1f %%", 100 * row->share.shares[SIDE_A]));
-	listing_add_cell(l, format("%.1f %%", 100 * row->share.shares[SIDE_B]));
-	listing_add_cell(l, strbuf_take(&change));
+	if (c->event)
+		add_amounts(l, c, row);
+	else
+		add_shares(l, row);
 	listing_add_cell(l, p_cell(row->share.adjusted_p));
-	listing_add_cell(l, format(fabs(row->difference.estimate) < 10 ? "%+.2f" : "%+.0f",
-				   row->difference.estimate));
+	if (!c->event)
+		listing_add_cell(l, format(fabs(row->difference.estimate) < 10 ? "%+.2f" : "%+.0f",
+					   row->difference.estimate));
 	listing_add_cell(l, xstrdup(comparison_mark_names[row->mark]));
 	listing_add_cell(l, xstrdup(row->name));
 	listing_add_cell(l, row->place ? xstrdup(row->place) : NULL);
@@ -308,7 +423,8 @@ size_t comparison_list(const struct comparison_text *t, struct listing *l)
 	listing_add_column(l, "B", LISTING_SHARE);
 	listing_add_column(l, "DIFFERENCE", LISTING_SHARE);
 	listing_add_column(l, "P", LISTING_SHARE);
-	listing_add_column(l, "MS A RUN", LISTING_SHARE);
+	if (!c->event)
+		listing_add_column(l, "MS A RUN", LISTING_SHARE);
 	listing_add_column(l, "", LISTING_TEXT);
 	listing_add_column(l, title_of(t->by), LISTING_TEXT);
 	listing_add_column(l, "IN", LISTING_TEXT);
@@ -316,18 +432,23 @@ size_t comparison_list(const struct comparison_text *t, struct listing *l)
 	if (t->limit && count > t->limit)
 		count = t->limit;
 	for (size_t i = 0; i < count; i++)
-		add_row(l, &c->rows.items[i]);
+		add_row(l, c, &c->rows.items[i]);
 	return c->rows.count - count;
 }
 
 static void add_side(struct strbuf *out, const struct comparison_text *t, int side)
 {
-	size_t runs = t->comparison->runs[side];
+	const struct comparison *c = t->comparison;
+	size_t runs = c->runs[side];
 
 	strbuf_addf(out, "%c: ", side == SIDE_A ? 'A' : 'B');
 	add_safe(out, t->names[side]);
-	strbuf_addf(out, ", %zu run%s of %.1f ms\n", runs, runs == 1 ? "" : "s",
-		    t->comparison->ms[side]);
+	strbuf_addf(out, ", %zu run%s of ", runs, runs == 1 ? "" : "s");
+	if (c->event && !t->is_wall)
+		add_amount(out, c, "", c->ms[side]);
+	else
+		strbuf_addf(out, "%.1f ms%s", c->ms[side], c->is_rate ? "/s" : "");
+	strbuf_addch(out, '\n');
 }
 
 /* Adds caveats that apply to the whole comparison. */
@@ -401,6 +522,24 @@ static void add_plain(struct strbuf *out, const char *text)
 	}
 }
 
+static void add_markdown_row(struct listing *l, const struct comparison *c,
+			     const struct comparison_row *row)
+{
+	double ms = row->difference.estimate;
+
+	if (c->event) {
+		_cleanup_free_ char *a = amount_cell(c, "", row->ms[SIDE_A]);
+		_cleanup_free_ char *b = amount_cell(c, "", row->ms[SIDE_B]);
+
+		listing_add_cell(l, xasprintf("%s → %s", a, b));
+		listing_add_cell(l, amount_cell(c, "+", ms));
+		return;
+	}
+	listing_add_cell(l, xasprintf("%.1f → %.1f %%", 100 * row->share.shares[SIDE_A],
+				      100 * row->share.shares[SIDE_B]));
+	listing_add_cell(l, xasprintf(fabs(ms) < 10 ? "%+.2f ms" : "%+.0f ms", ms));
+}
+
 static void add_markdown_table(const struct comparison_text *t, struct strbuf *out)
 {
 	const struct comparison *c = t->comparison;
@@ -416,11 +555,7 @@ static void add_markdown_table(const struct comparison_text *t, struct strbuf *o
 			continue;
 		listing_add_row(&l, 0);
 		listing_add_cell(&l, xstrdup(row->name));
-		listing_add_cell(&l, xasprintf("%.1f → %.1f %%", 100 * row->share.shares[SIDE_A],
-					       100 * row->share.shares[SIDE_B]));
-		listing_add_cell(
-			&l, xasprintf(fabs(row->difference.estimate) < 10 ? "%+.2f ms" : "%+.0f ms",
-				      row->difference.estimate));
+		add_markdown_row(&l, c, row);
 		listing_add_cell(&l, xstrdup(comparison_mark_names[row->mark]));
 	}
 	if (count)

@@ -37,6 +37,10 @@ struct run_total {
 	double weight; /* weight of the selected samples */
 	double cpu_ms; /* CPU time that the samples recorded */
 	double sampled_ms; /* time represented by the samples */
+	const char *event; /* NULL: the clock */
+	enum measure measure;
+	double amount; /* of the event, in its measure */
+	double sample_weight; /* weight of one sample; 0: amounts are exact */
 };
 
 struct run_weights {
@@ -210,6 +214,22 @@ static int add_waits(struct query *q, struct query_filter *filter, struct error 
 	return 0;
 }
 
+static struct run_total total_of(const struct query *q)
+{
+	double unit, weight = (double)q->weight;
+	struct run_total total = {.weight = weight, .cpu_ms = (double)q->cpu_ns / 1e6};
+
+	total.measure = query_measure(q, &unit);
+	total.amount = weight * unit;
+	if (!q->event) {
+		total.sampled_ms = weight * (double)q->profile->meta.interval_ns / 1e6;
+		return total;
+	}
+	total.event = query_event_name(q->profile, q->event);
+	total.sample_weight = weight > 0 ? q->squares / weight : 0;
+	return total;
+}
+
 static int add_run(struct gatherer *g, const struct query_run *run, struct error *err)
 {
 	struct query_filter filter = query_run_filter(run, g->filter);
@@ -225,10 +245,7 @@ static int add_run(struct gatherer *g, const struct query_run *run, struct error
 		query_release(&q);
 		return ret;
 	}
-	total.weight = (double)q.weight;
-	total.cpu_ms = (double)q.cpu_ns / 1e6;
-	total.sampled_ms = q.event ? 0
-				   : total.weight * (double)run->profile->meta.interval_ns / 1e6;
+	total = total_of(&q);
 	vec_push(&g->w->runs[g->side], total);
 	add_rows(g, &q);
 	query_release(&q);
@@ -377,28 +394,58 @@ static struct interval assume(struct interval i, double noise, double sampling, 
 			   alpha);
 }
 
+/* Amounts are compared if both sides are of an event other than the clock. */
+static void choose_event(struct comparison *c, const struct run_weights *w)
+{
+	const struct run_total *first = &w->runs[SIDE_A].items[0];
+
+	c->event = w->runs[SIDE_B].items[0].event ? first->event : NULL;
+	c->measure = first->measure;
+	if (c->event)
+		c->sample_weight = 0;
+	for (int side = 0; side < SIDE_COUNT; side++) {
+		vec_for_each(&w->runs[side], const struct run_total *, run) {
+			if (c->event)
+				c->sample_weight = fmax(c->sample_weight, run->sample_weight);
+			else
+				c->is_by_samples |= !(run->cpu_ms > 0);
+		}
+	}
+}
+
+/* Sets the time or amount of a run. */
+static int set_time(struct comparison *c, int side, size_t i, const struct run_total *run,
+		    double wall_ms, bool is_wall, struct error *err)
+{
+	double *cpu = &c->cpu_ms[side][i];
+
+	*cpu = c->event ? run->amount : c->is_by_samples ? run->sampled_ms : run->cpu_ms;
+	if (c->is_rate)
+		*cpu /= wall_ms / 1e3;
+	c->all_weights[side][i] = run->weight;
+	c->times[side][i] = is_wall ? wall_ms : *cpu;
+	if ((is_wall || c->is_rate) && !(wall_ms > 0))
+		return error_text(err, -ENODATA, "a run has no wall time");
+	if (!(c->times[side][i] > 0))
+		return error_text(err, -ENODATA, "a run has no CPU time");
+	return 0;
+}
+
 static int set_times(struct comparison *c, const struct query_runs *const *sides,
 		     const struct run_weights *w, const struct comparison_options *o,
 		     struct error *err)
 {
-	for (int side = 0; side < SIDE_COUNT; side++) {
-		vec_for_each(&w->runs[side], const struct run_total *, run)
-			c->is_by_samples |= !(run->cpu_ms > 0);
-	}
-	for (int side = 0; side < SIDE_COUNT; side++) {
-		for (size_t i = 0; i < c->runs[side]; i++) {
-			const struct run_total *run = &w->runs[side].items[i];
-			double wall_ms = (double)sides[side]->rows.items[i].wall_ns / 1e6;
+	int ret = 0;
 
-			c->cpu_ms[side][i] = c->is_by_samples ? run->sampled_ms : run->cpu_ms;
-			c->all_weights[side][i] = run->weight;
-			c->times[side][i] = o->is_wall ? wall_ms : c->cpu_ms[side][i];
-			if (!(c->times[side][i] > 0))
-				return error_text(err, -ENODATA, "a run has no %s time",
-						  o->is_wall ? "wall" : "CPU");
-		}
+	choose_event(c, w);
+	c->is_rate = o->is_rate;
+	for (int side = 0; side < SIDE_COUNT; side++) {
+		for (size_t i = 0; !ret && i < c->runs[side]; i++)
+			ret = set_time(c, side, i, &w->runs[side].items[i],
+				       (double)sides[side]->rows.items[i].wall_ns / 1e6, o->is_wall,
+				       err);
 	}
-	return 0;
+	return ret;
 }
 
 /* Returns the standard error of the CPU time's log ratio. */
@@ -412,7 +459,7 @@ static double cpu_error(const struct comparison *c, double noise)
 	return c->is_single ? sqrt(2) * fmax(noise, 0) : i.error;
 }
 
-static void compare_times(struct comparison *c, double noise)
+static void compare_times(struct comparison *c, double noise, bool is_wall)
 {
 	struct sample_values a = values_of(c->times, c->runs, SIDE_A);
 	struct sample_values b = values_of(c->times, c->runs, SIDE_B);
@@ -422,7 +469,12 @@ static void compare_times(struct comparison *c, double noise)
 	c->cpu_error = cpu_error(c, noise);
 	c->ms[SIDE_A] = mean(a);
 	c->ms[SIDE_B] = mean(b);
-	if (c->is_single)
+	if (c->is_single && c->event && !is_wall)
+		i = assume(i, fmax(noise, 0),
+			   c->sample_weight *
+				   (1 / c->all_weights[SIDE_A][0] + 1 / c->all_weights[SIDE_B][0]),
+			   c->alpha);
+	else if (c->is_single)
 		i = assume(i, noise, 0, c->alpha);
 	c->total = interval_from_log(i);
 }
@@ -518,6 +570,21 @@ static void assume_row(struct comparison_row *row, const struct comparison *c, d
 				      row->ratio.df, c->alpha);
 }
 
+/* With one run a side, the error of an amount is that of its number of samples, and the noise. */
+static void assume_amount(struct comparison_row *row, const struct comparison *c, double noise)
+{
+	double variance = 0;
+
+	for (int side = 0; side < SIDE_COUNT; side++) {
+		double unit = c->cpu_ms[side][0] / c->all_weights[side][0];
+
+		variance += unit * unit * c->sample_weight * row->share.weights[side][0];
+		variance += noise * noise * row->ms[side] * row->ms[side];
+	}
+	row->difference = interval_of(row->difference.estimate, sqrt(variance), DISTRIBUTION_DF_MAX,
+				      c->alpha);
+}
+
 /*
  * Returns the p-value of a difference in time, from the dispersion of the row's share, which is
  * more precise than the row's few times, and the error of the CPU time.
@@ -560,6 +627,20 @@ static bool row_differs(const struct comparison_row *row, const struct compariso
 	return row->share.estimate > 0 ? row->difference.low > 0 : row->difference.high < 0;
 }
 
+/* Amounts do not depend on those of other rows, as shares do. */
+static void find_differing_amounts(struct comparison *c)
+{
+	_cleanup_free_ double *p = xcalloc(c->rows.count + 1, sizeof(*p));
+
+	for (size_t i = 0; i < c->rows.count; i++)
+		p[i] = c->rows.items[i].share.p = c->rows.items[i].difference.p;
+	holm_adjust(p, c->rows.count);
+	for (size_t i = 0; i < c->rows.count; i++) {
+		c->rows.items[i].share.adjusted_p = p[i];
+		c->rows.items[i].differs = p[i] <= c->alpha;
+	}
+}
+
 static void find_differing(struct comparison *c, double noise)
 {
 	_cleanup_free_ double *p = xcalloc(c->rows.count + 1, sizeof(*p));
@@ -588,7 +669,9 @@ static void compare_ms(struct comparison *c, struct comparison_row *row, double 
 						 c->alpha);
 	row->ratio = interval_of_ratio(values[SIDE_A], values[SIDE_B], c->is_paired, c->alpha);
 	if (c->is_single)
-		assume_row(row, c, noise);
+		assume_row(row, c, c->event ? fmax(noise, 0) : noise);
+	if (c->is_single && c->event)
+		assume_amount(row, c, fmax(noise, 0));
 	for (int side = 0; side < SIDE_COUNT; side++)
 		free(ms[side]);
 }
@@ -629,7 +712,7 @@ static void compare(struct comparison *c, const struct run_weights *w,
 	_cleanup_free_ uint32_t *numbers = xcalloc(w->rows.count + 1, sizeof(*numbers));
 	size_t count = choose_rows(c, w, numbers), row = 0;
 
-	compare_times(c, o->noise);
+	compare_times(c, o->noise, o->is_wall);
 	make_rows(c, w, numbers, count);
 	compare_shares(c, o->noise);
 	for (size_t i = 0; i < w->rows.count; i++) {
@@ -642,7 +725,10 @@ static void compare(struct comparison *c, const struct run_weights *w,
 			it->mark = mark_of(&w->rows.items[i], &it->share);
 		compare_ms(c, it, o->noise);
 	}
-	find_differing(c, o->noise);
+	if (c->event)
+		find_differing_amounts(c);
+	else
+		find_differing(c, o->noise);
 	vec_sort(&c->rows, compare_rows);
 }
 
@@ -674,6 +760,7 @@ int comparison_make(struct comparison *c, struct query_runs *a, struct query_run
 		c->all_weights[side] = xcalloc(c->runs[side] + 1, sizeof(double));
 	}
 	c->is_single = c->runs[SIDE_A] == 1 && c->runs[SIDE_B] == 1;
+	c->is_unrepeated = c->is_single && options->noise < 0;
 	ret = run_weights_make(&w, a, b, &options->filter, options->by, err);
 	if (!ret)
 		ret = set_times(c, sides, &w, options, err);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Compares the runs of two sides. CPU or wall time of whole runs decides whether B is slower;
- * shares of samples by function or another key show in which rows.
+ * shares of samples by function or another key show in which rows. Amounts of other events are
+ * compared as they are, in whole runs and in rows.
  */
 #ifndef PROF_LIB_QUERY_COMPARISON_H
 #define PROF_LIB_QUERY_COMPARISON_H
@@ -22,7 +23,8 @@
 struct comparison_options {
 	struct query_filter filter; /* times are relative to the start of each run */
 	enum query_by by;
-	bool is_wall; /* compare wall time; otherwise CPU time */
+	bool is_wall; /* compare wall time; otherwise CPU time, or amounts of another event */
+	bool is_rate; /* compare them per second of wall time */
 	/*
 	 * Assumed variation between runs if there is one run per side, 0.03 for 3 %; negative:
 	 * unknown.
@@ -47,13 +49,13 @@ struct comparison_row {
 	char *name;
 	char *place; /* place as in build_name.h, owned; NULL: unknown, or different on each side */
 	struct share_row share; /* its weights belong to the comparison */
-	double ms[SIDE_COUNT]; /* mean per run */
-	struct interval difference; /* difference in ms */
-	struct interval ratio; /* ratio of times, minus 1 */
+	double ms[SIDE_COUNT]; /* mean per run, or amount */
+	struct interval difference; /* difference in ms, or in amount */
+	struct interval ratio; /* ratio of times or amounts, minus 1 */
 	enum comparison_mark mark;
 	/*
 	 * True if the share differs after adjustment for all rows, and the time alone differs in
-	 * the same direction.
+	 * the same direction; for amounts, if the amount does.
 	 */
 	bool differs;
 };
@@ -62,13 +64,17 @@ struct comparison {
 	size_t runs[SIDE_COUNT];
 	bool is_paired; /* runs were interleaved; otherwise drift is possible */
 	bool is_single; /* each side has a single run */
+	bool is_unrepeated; /* and their noise is unknown */
+	const char *event; /* event whose amounts are compared, borrowed; NULL: times are */
+	enum measure measure; /* amounts are counts, bytes or ns */
+	bool is_rate; /* times and amounts are those of a second */
 	bool is_by_samples; /* no CPU times are recorded, so they are estimated from samples */
 	uint32_t looks;
 	double alpha; /* error of each statement: COMPARISON_ALPHA divided by the number of looks */
-	double *times[SIDE_COUNT]; /* compared time of each run, ms */
-	double *cpu_ms[SIDE_COUNT]; /* CPU time of each run */
+	double *times[SIDE_COUNT]; /* compared time of each run, ms, or amount */
+	double *cpu_ms[SIDE_COUNT]; /* CPU time of each run, or amount */
 	double *all_weights[SIDE_COUNT]; /* weight of the selected samples, by run */
-	double sample_weight; /* minimum weight of a sample */
+	double sample_weight; /* weight of one sample, at least; 0: amounts are measured */
 	double *row_weights; /* weights in A, then in B, for each row */
 	double ms[SIDE_COUNT]; /* mean times */
 	double cpu_error; /* standard error of the log ratio of CPU times */

@@ -38,13 +38,28 @@ static void compare_machines(struct comparable *c, const struct profile *a, cons
 		ADD(&c->warnings, "different kernels: %s, then %s", known(x->os), known(y->os));
 }
 
+/* Compares lists of events. Both of the kernel's clocks are the clock. */
+static bool are_same_events(const char *a, const char *b)
+{
+	static const char *const clocks[] = {"cpu-clock", "task-clock"};
+
+	for (size_t i = 0; i < 2; i++) {
+		if (text_starts_with(a, clocks[i]) && text_starts_with(b, clocks[!i])) {
+			a += strlen(clocks[i]);
+			b += strlen(clocks[!i]);
+			break;
+		}
+	}
+	return strcmp(a, b) == 0;
+}
+
 static void compare_settings(struct comparable *c, const struct profile *a, const struct profile *b)
 {
 	const char *x = profile_fact(a, FACT_EVENT, NULL), *y = profile_fact(b, FACT_EVENT, NULL);
 
-	if (x && y && *x && *y && strcmp(x, y) != 0)
+	if (x && y && *x && *y && !are_same_events(x, y))
 		ADD(&c->refusals, "different events: %s, then %s", x, y);
-	if (a->meta.interval_ns != b->meta.interval_ns)
+	if (!query_intervals_agree(a->meta.interval_ns, b->meta.interval_ns))
 		ADD(&c->refusals, "different intervals: %.6g ms, then %.6g ms",
 		    (double)a->meta.interval_ns / 1e6, (double)b->meta.interval_ns / 1e6);
 }
@@ -256,8 +271,10 @@ int gate_parse(struct gate *g, const char *text, struct error *err)
 	return 0;
 }
 
-static enum verdict judge(const struct interval *i, double margin)
+static enum verdict judge(const struct comparison *c, const struct interval *i, double margin)
 {
+	if (c->is_unrepeated)
+		return VERDICT_INCONCLUSIVE;
 	if (i->low > 0 && i->estimate >= margin)
 		return VERDICT_REGRESSION;
 	return i->high < margin ? VERDICT_PASSED : VERDICT_INCONCLUSIVE;
@@ -287,7 +304,7 @@ static size_t count_more(const struct comparison *c, const struct interval *i, d
 static struct gate_result judge_total(const struct comparison *c, double margin)
 {
 	const struct interval *i = &c->total;
-	struct gate_result result = {.verdict = judge(i, margin)};
+	struct gate_result result = {.verdict = judge(c, i, margin)};
 
 	if (result.verdict == VERDICT_INCONCLUSIVE)
 		result.more_runs = count_more(c, i,
@@ -302,8 +319,8 @@ static struct gate_result judge_row(const struct comparison *c, const struct com
 				    double margin, bool is_one_of_many)
 {
 	const struct interval *i = &row->ratio;
-	struct gate_result result = {.row = row, .verdict = judge(i, margin)};
-	bool is_slower = row->differs && row->share.estimate > 0;
+	struct gate_result result = {.row = row, .verdict = judge(c, i, margin)};
+	bool is_slower = row->differs && row->difference.estimate > 0;
 
 	/* A new row has no base time to which a margin could apply. */
 	if (row->mark == COMPARISON_NEW && is_slower && !c->is_single)

@@ -295,7 +295,7 @@ static int check_intervals(const struct query_runs *const sides[SIDE_COUNT], str
 
 	for (int side = 0; side < SIDE_COUNT; side++) {
 		vec_for_each(&sides[side]->rows, const struct query_run *, run) {
-			if (run->profile->meta.interval_ns != interval)
+			if (!query_intervals_agree(run->profile->meta.interval_ns, interval))
 				return error_text(
 					err, -EXDEV,
 					"the runs have different intervals: %.6g and %.6g ms",

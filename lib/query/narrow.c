@@ -8,6 +8,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/model/tables/copy.h"
 #include "lib/query/copy_rows.h"
+#include "lib/query/runs.h"
 
 struct narrowing {
 	struct profile *into;
@@ -308,7 +309,8 @@ static int add_profile(struct narrowing *n, struct error *err)
 static int check_intervals(const struct profile *const *profiles, size_t count, struct error *err)
 {
 	for (size_t i = 1; i < count; i++) {
-		if (profiles[i]->meta.interval_ns != profiles[0]->meta.interval_ns)
+		if (!query_intervals_agree(profiles[i]->meta.interval_ns,
+					   profiles[0]->meta.interval_ns))
 			return error_text(err, -EINVAL,
 					  "the profiles have different intervals: %.6g and %.6g ms",
 					  (double)profiles[0]->meta.interval_ns / 1e6,

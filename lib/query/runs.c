@@ -9,6 +9,8 @@
 
 /* Higher exit statuses are those of commands killed by a signal. */
 #define SIGNAL_BASE 128
+/* Intervals agree that differ by less than one part in so many. */
+#define INTERVALS_AGREE 100
 
 static int compare_runs(const void *a, const void *b)
 {
@@ -219,6 +221,13 @@ size_t query_runs_drop_killed(struct query_runs *r)
 	dropped = r->rows.count - kept;
 	r->rows.count = kept;
 	return dropped;
+}
+
+bool query_intervals_agree(uint64_t a, uint64_t b)
+{
+	uint64_t low = a < b ? a : b;
+
+	return (a > b ? a - b : b - a) <= low / INTERVALS_AGREE;
 }
 
 void query_runs_release(struct query_runs *r)

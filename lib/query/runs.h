@@ -52,4 +52,7 @@ const char *query_run_variant(const struct query_run *run);
 bool query_runs_are_pairs(struct query_runs *a, struct query_runs *b);
 void query_runs_release(struct query_runs *r);
 
+/* True for intervals of ticks that stand for about the same time, such as 1 ms and 1.001 ms. */
+bool query_intervals_agree(uint64_t a, uint64_t b);
+
 #endif

@@ -643,9 +643,17 @@ int query_select_each(struct query *q, const struct profile *p, const struct que
 	_cleanup_free_ uint8_t *waits = xcalloc(stacks, 1);
 	_cleanup_free_ bool *is_selected = NULL;
 	_cleanup_(query_spans_release) struct query_spans spans = {0};
-	struct selection s = {
-		q,     filter, of_funcs, &spans, keeps,
-		waits, shown,  0,	 visit,	 ctx,	 {.thread = NO_THREAD, .stack = NO_STACK}};
+	struct selection s = {q,
+			      filter,
+			      of_funcs,
+			      &spans,
+			      keeps,
+			      waits,
+			      shown,
+			      0,
+			      visit,
+			      ctx,
+			      {.thread = NO_THREAD, .stack = NO_STACK}};
 	int ret;
 
 	*q = (struct query){

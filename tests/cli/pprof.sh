@@ -50,6 +50,33 @@ done
 is "collapsed stacks have the default value" "$(cat heap.folded delays.folded)" \
 	$'main;leaky 5000000\nmain;steady 10000000\nmain;lock 1500000\nmain;wait 98500000'
 
+# Differences of amounts: what another function allocates changes nothing for this one.
+diffed() { # ARGUMENT...
+	run "$PROF" diff --no-config "$@"
+	printf '%s\n' "$out" | sed 's/  */ /g'
+}
+is "two heaps: bytes in use, and the error of sampling" "$(diffed heap.pb.gz heap-later.pb.gz)" \
+	"A: heap.pb.gz, 1 run of 15 MB
+B: heap-later.pb.gz, 1 run of 40 MB
+More: inuse_space +166.7 % (+73.5 … +309.8), one run a side
+One run a side: the error of sampling is all that is known
+
+ A B DIFFERENCE P FUNCTION IN
+ * 5.0 MB 30 MB +25 MB (+17 MB … +33 MB) <0.001 leaky app
+ 10 MB 10 MB +0 B (-6.3 MB … +6.3 MB) 1.000 steady app"
+like "two heaps: another event" "$(diffed --event inuse_objects heap.pb.gz heap-later.pb.gz)" \
+	$'\nNo clear difference: inuse_objects \\+0.0 %.*\n 80 80 \\+0 \\(\\+0 … \\+0\\) 1.000 steady app'
+like "two heaps: per second" "$(diffed --metric rate heap.pb.gz heap-later.pb.gz)" 'inuse_space a second \+166.7 %'
+run "$PROF" diff --no-config --format json heap.pb.gz heap-later.pb.gz
+is "two heaps: as JSON" "$(python3 -c '
+import json, sys
+diff = json.load(sys.stdin)
+print(*[diff["total"][key] for key in ("metric", "event", "unit")], diff["total"]["b"]["amounts"])
+print(*[(row["function"], row["differs"], row["amount"]["estimate"]) for row in diff["rows"]])' <<<"$out")" \
+	"amount inuse_space bytes [40000000]
+('leaky', True, 25000000) ('steady', False, 0)"
+is "one run a side decides no gate" "$(diffed --strict --gate total=1% heap.pb.gz heap-later.pb.gz | grep -c inconclusive; "$PROF" diff --no-config --strict --gate total=1% heap.pb.gz heap-later.pb.gz >text; echo $?)" $'1\n3'
+
 # What prof writes of a file says the same: directly, and by way of the Firefox Profiler's format.
 for name in heap allocs delays counts labels wall; do
 	pprof_file show $name.pb.gz >wanted

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A page of two sides: the outcome of their comparison, as prof diff decides it, and its rows.
 import {BY, NONE} from './engine.mjs';
-import {csvWord, make, safeText} from './dom.mjs';
+import {bytes, csvWord, make, safeText} from './dom.mjs';
 import {Grid} from './grid.mjs';
 import {isDark} from './colors.mjs';
 
@@ -9,6 +9,15 @@ import {isDark} from './colors.mjs';
 const SIDES = [0, 1];
 
 const signedText = (value, digits) => value === null ? '' : `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(digits)}`;
+const isTime = ({data}) => !data.total?.event;
+const amountOf = (row) => row.ms ?? row.amount;
+// Of a row: ms, or bytes, ns or a count of another event.
+function amountText({data}, row) {
+	const {estimate} = amountOf(row);
+	if (data.total?.unit !== 'bytes')
+		return signedText(estimate, isTime({data}) ? 2 : 0);
+	return `${estimate < 0 ? '−' : '+'}${bytes(Math.abs(Math.round(estimate)))}`;
+}
 export const shareText = (share) => `${(100 * share).toFixed(1)} %`;
 
 // Names as they are, which the engine shows without what terminals and browsers would take for more.
@@ -117,7 +126,7 @@ export class CompareView {
 			{title: 'Difference', width: '16em', isNumber: true, hint: 'of the shares, with the limits that it holds in: in colour where it is shown to be one',
 				fill: (cell, i) => this.fillDifference(cell, rows[i])},
 			number('P', '5.5em', 'Probability of so large a difference by chance, adjusted for the number of rows', (row) => row.p === null ? '' : row.p < 0.001 ? '<0.001' : row.p.toFixed(3)),
-			number('ms a run', '6em', 'More or less time in each run', (row) => signedText(row.ms.estimate, 2)),
+			number(isTime(comparison) ? 'ms a run' : 'amount', '6em', 'More or less of it in each run', (row) => amountText(comparison, row)),
 			{title: comparison.by[0].toUpperCase() + comparison.by.slice(1), width: 'minmax(10em, 3fr)', fill: (cell, i) => {
 				cell.append(make('span', {class: 'name'}, safeText(rows[i][comparison.by])));
 				if (rows[i].mark)
@@ -131,7 +140,7 @@ export class CompareView {
 	}
 
 	fillDifference(cell, row) {
-		const change = row.differs ? Math.sign(row.estimate) : 0, limits = row.low === null || row.high === null ? ''
+		const change = row.differs ? Math.sign(amountOf(row).estimate) : 0, limits = row.low === null || row.high === null ? ''
 			: ` (${signedText(100 * row.low, 1)} … ${signedText(100 * row.high, 1)})`;
 		const text = make('span', {class: change ? 'differs' : ''}, `${changeMark(change)}${signedText(100 * row.estimate, 1)}`);
 		if (change)
@@ -150,7 +159,7 @@ export class CompareView {
 		}
 		const key = this.keys.get(`${row.function}\0${row.in ?? ''}`);
 		this.app.choose(key === undefined ? null : {by: BY.function, key});
-		this.app.say(`${safeText(row[this.app.comparison.by])}: A ${shareText(row.a)}, B ${shareText(row.b)}, ${signedText(row.ms.estimate, 2)} ms a run, ` +
+		this.app.say(`${safeText(row[this.app.comparison.by])}: A ${shareText(row.a)}, B ${shareText(row.b)}, ${amountText(this.app.comparison, row)}${isTime(this.app.comparison) ? ' ms' : ''} a run, ` +
 			(row.differs ? 'shown to differ' : 'not shown to differ'));
 	}
 
@@ -171,8 +180,8 @@ export class CompareView {
 
 	text() {
 		const {rows, by} = this.app.comparison;
-		return [`a,b,difference,low,high,p,differs,ms,${by},in`, ...rows.map((row) => [row.a, row.b, row.estimate, row.low, row.high, row.p,
-			row.differs, row.ms.estimate, csvWord(row[by]), csvWord(row.in)].join(','))].join('\n');
+		return [`a,b,difference,low,high,p,differs,${isTime(this.app.comparison) ? 'ms' : 'amount'},${by},in`, ...rows.map((row) => [row.a, row.b, row.estimate, row.low, row.high, row.p,
+			row.differs, amountOf(row).estimate, csvWord(row[by]), csvWord(row.in)].join(','))].join('\n');
 	}
 
 	nextFound(step) {

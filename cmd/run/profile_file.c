@@ -23,6 +23,7 @@
 #include "lib/format/format.h"
 #include "lib/model/tables/sample_store.h"
 #include "lib/recording/recording.h"
+#include "symbolize/demangle.h"
 
 /* Maximum size; browsers cannot load more. */
 #define TEXT_MAX ((size_t)1 << 30)
@@ -149,13 +150,41 @@ static int load_records_of_text(struct profile_file *f, const struct output_opti
 	return kind ? load_records(f, kind, fd, output, err) : -ENOENT;
 }
 
-/* Reads a text of a known format. Returns -ENOENT for other formats. */
+/* Converts UTF-16, as shells of Windows write it, to UTF-8. Other texts stay as they are. */
+static void take_utf16(struct profile_file *f)
+{
+	const unsigned char *bytes = (const unsigned char *)f->text;
+	struct strbuf text = {0};
+	unsigned int low;
+
+	if (f->size < 2 || (bytes[0] ^ bytes[1]) != 1 || (bytes[0] | bytes[1]) != 0xff)
+		return;
+	low = bytes[0] == 0xfe;
+	for (size_t i = 2; i + 1 < f->size; i += 2) {
+		uint32_t code = bytes[i + low] | (uint32_t)bytes[i + !low] << 8;
+		uint32_t next = i + 3 < f->size
+					? bytes[i + 2 + low] | (uint32_t)bytes[i + 2 + !low] << 8
+					: 0;
+
+		if (code >> 10 == 0xd800 >> 10 && next >> 10 == 0xdc00 >> 10) {
+			code = 0x10000 + ((code & 0x3ff) << 10 | (next & 0x3ff));
+			i += 2;
+		}
+		strbuf_add_utf8(&text, code);
+	}
+	free(f->text);
+	f->size = text.size;
+	f->text = strbuf_take(&text);
+}
+
+/* Reads a text of a known format. -ENOENT for other formats. */
 static int read_text(struct profile_file *f, int fd, struct error *err)
 {
 	int ret = infile_read(fd, f->label, TEXT_MAX, &f->text, &f->size, err);
 
 	if (ret)
 		return ret;
+	take_utf16(f);
 	f->format = format_of_text(f->text, f->size);
 	return f->format ? 0 : -ENOENT;
 }
@@ -231,6 +260,16 @@ static int load_from_engine(struct profile_file *f, const char *address, struct 
 	return ret;
 }
 
+static void demangle_functions(struct profile *p)
+{
+	_cleanup_(strbuf_release) struct strbuf readable = {0};
+
+	vec_for_each(&p->funcs.rows, struct func *, func) {
+		if (demangle(strings_get(&p->strings, func->name), &readable))
+			func->name = strings_intern(&p->strings, strbuf_text(&readable));
+	}
+}
+
 static int load(struct profile_file *f, const char *path, const struct output_options *output,
 		struct error *err)
 {
@@ -251,7 +290,11 @@ static int load(struct profile_file *f, const char *path, const struct output_op
 		return error_text(err, -EBADMSG, "%s: the format %s can only be written", f->label,
 				  f->format->name);
 	ret = f->format->read(&f->profile, f->text, f->size, &f->counts, err);
-	return ret ? error_wrap(err, "%s", f->label) : 0;
+	if (ret)
+		return error_wrap(err, "%s", f->label);
+	if (f->format->has_linker_names)
+		demangle_functions(f->profile);
+	return 0;
 }
 
 int profile_file_load(struct profile_file *f, const char *path, const struct output_options *output,

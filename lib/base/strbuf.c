@@ -60,6 +60,31 @@ void strbuf_addch(struct strbuf *s, char c)
 	s->text[s->size] = '\0';
 }
 
+void strbuf_add_utf8(struct strbuf *s, uint32_t c)
+{
+	char bytes[4];
+	size_t size = 0;
+
+	if (c >= 0xd800 && c < 0xe000)
+		c = 0xfffd;
+	if (c < 0x80) {
+		bytes[size++] = (char)c;
+	} else if (c < 0x800) {
+		bytes[size++] = (char)(0xc0 | c >> 6);
+		bytes[size++] = (char)(0x80 | (c & 0x3f));
+	} else if (c < 0x10000) {
+		bytes[size++] = (char)(0xe0 | c >> 12);
+		bytes[size++] = (char)(0x80 | (c >> 6 & 0x3f));
+		bytes[size++] = (char)(0x80 | (c & 0x3f));
+	} else {
+		bytes[size++] = (char)(0xf0 | c >> 18);
+		bytes[size++] = (char)(0x80 | (c >> 12 & 0x3f));
+		bytes[size++] = (char)(0x80 | (c >> 6 & 0x3f));
+		bytes[size++] = (char)(0x80 | (c & 0x3f));
+	}
+	strbuf_add(s, bytes, size);
+}
+
 void strbuf_addf(struct strbuf *s, const char *fmt, ...)
 {
 	va_list args;

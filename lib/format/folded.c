@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,35 +13,77 @@
 #include "lib/format/label_tree.h"
 #include "lib/format/text_lines.h"
 
-/* Number of lines that must be stacks for the text to match. */
+/* Lines that decide whether a text matches. */
 #define LINES_JUDGED 10
+#define NUMBER_MAX 40
+/* Decimals of weights that are fractions. */
+#define DECIMALS_MAX 6
+#define BYTE_ORDER_MARK "\xef\xbb\xbf"
 
 /* A line: "main;work;copy 12". */
 struct folded_line {
 	const char *stack, *end; /* stack without the trailing blank */
-	uint64_t weight;
+	const char *number; /* text of the weight */
+	size_t decimals; /* digits after its point */
+	double weight;
 };
 
-/* False if the line does not end in a count. Fractions of a count are truncated. */
-static bool parse(struct text_line line, struct folded_line *parsed)
+static bool is_blank(char c)
 {
-	const char *at = line.end, *number;
-
-	while (at > line.text && strchr("0123456789.", at[-1]) && at[-1])
-		at--;
-	number = at;
-	if (at == line.end || at - line.text < 2 || at[-1] != ' ')
-		return false;
-	parsed->stack = line.text;
-	parsed->end = at - 1;
-	return text_scan_decimal(&number, line.end, &parsed->weight) &&
-	       (number == line.end || *number == '.');
+	return c == ' ' || c == '\t';
 }
 
-/* Frames by function name. */
+static size_t count_decimals(const char *number, const char *end)
+{
+	const char *point = memchr(number, '.', (size_t)(end - number));
+	size_t count = 0;
+
+	while (point && ++point < end && *point >= '0' && *point <= '9')
+		count++;
+	return count;
+}
+
+/* False if the line does not end in a number. */
+static bool parse(struct text_line line, struct folded_line *parsed)
+{
+	char text[NUMBER_MAX] = "";
+	const char *at, *scan;
+	uint64_t whole;
+
+	while (line.end > line.text && is_blank(line.end[-1]))
+		line.end--;
+	for (at = line.end; at > line.text && !is_blank(at[-1]);)
+		at--;
+	if (at == line.end || at - line.text < 2 || (size_t)(line.end - at) >= sizeof(text))
+		return false;
+	memcpy(text, at, (size_t)(line.end - at));
+	parsed->stack = line.text;
+	parsed->end = parsed->number = at;
+	while (parsed->end > parsed->stack && is_blank(parsed->end[-1]))
+		parsed->end--;
+	parsed->decimals = count_decimals(at, line.end);
+	scan = at;
+	parsed->weight = text_scan_decimal(&scan, line.end, &whole) ? (double)whole : 0;
+	if (scan == line.end)
+		return parsed->end > parsed->stack;
+	return parsed->end > parsed->stack && !memchr(text, '\0', (size_t)(line.end - at)) &&
+	       text_to_double(text, &parsed->weight) && isfinite(parsed->weight);
+}
+
+/* Frames by the text of lines. */
 struct frames_by_name {
 	struct strings names;
 	VEC(frame_id) frames;
+};
+
+struct folded_reader {
+	struct foreign f;
+	/* Frames within stacks, and innermost ones: those of allocations are classes. */
+	struct frames_by_name inner, last;
+	size_t decimals; /* most of a line */
+	bool has_two; /* each line has a weight before and one after: "main;work 10 12" */
+	bool has_classes; /* the last frames are classes of async-profiler's allocations */
+	uint8_t event, before;
 };
 
 static bool ends_with(const char *text, size_t size, const char *ending)
@@ -50,101 +93,310 @@ static bool ends_with(const char *text, size_t size, const char *ending)
 	return size > length && !memcmp(text + size - length, ending, length);
 }
 
-static frame_id find_frame(struct foreign *f, struct frames_by_name *known, const char *text,
-			   size_t size)
+/* "name_[k]": the mark, or '\0'. 0 and 1 are tiers of compilers. */
+static char mark_of(const char *text, size_t size)
 {
+	if (size < 5 || text[size - 4] != '_' || text[size - 3] != '[' || text[size - 1] != ']')
+		return '\0';
+	return strchr("kij01", text[size - 2]) ? text[size - 2] : '\0';
+}
+
+/* "byte[]_[k]", "java.lang.String_[i]": marks of classes say how they were allocated. */
+static bool is_class(const char *text, size_t size)
+{
+	const char *dot;
+	char mark = mark_of(text, size);
+
+	if (mark != 'k' && mark != 'i')
+		return false;
+	size -= 4;
+	if (ends_with(text, size, "[]"))
+		return true;
+	dot = memrchr(text, '.', size);
+	return dot && dot + 1 < text + size && dot[1] >= 'A' && dot[1] <= 'Z' &&
+	       !memchr(text, '/', size);
+}
+
+/* Python's "FILE:FUNCTION:LINE". Cuts the text, and returns false if it has another form. */
+static bool split_place(char *text, struct foreign_frame *frame)
+{
+	char *line = strrchr(text, ':'), *name;
+	const char *at = line ? line + 1 : text;
+	uint64_t number;
+
+	if (!line || !text_scan_decimal(&at, text + strlen(text), &number) || *at ||
+	    number > INT32_MAX)
+		return false;
+	*line = '\0';
+	name = strrchr(text, ':');
+	if (!name) {
+		*line = ':';
+		return false;
+	}
+	*name = '\0';
+	frame->file = text;
+	frame->name = name + 1;
+	frame->line = (uint32_t)number;
+	return true;
+}
+
+static frame_id find_frame(struct folded_reader *r, const char *text, size_t size, bool is_last,
+			   bool has_places)
+{
+	struct frames_by_name *known = is_last ? &r->last : &r->inner;
 	string_id id = strings_intern_sized(&known->names, text, size);
 	struct foreign_frame frame = {.module = NO_MODULE};
+	bool is_of_class = is_last && r->has_classes;
+	_cleanup_free_ char *name = NULL;
+	char mark = mark_of(text, size);
 
 	if (id < known->frames.count)
 		return known->frames.items[id];
-	frame.name = strings_get(&known->names, id);
-	frame.is_kernel = ends_with(text, size, "_[k]");
-	frame.inline_depth = ends_with(text, size, "_[i]");
-	vec_push(&known->frames, foreign_frame(f, &frame));
+	name = xstrndup(text, size - (mark ? 4 : 0));
+	frame.is_kernel = mark == 'k' && !is_of_class;
+	frame.inline_depth = mark == 'i' && !is_of_class;
+	if (!has_places || !split_place(name, &frame))
+		frame.name = name;
+	vec_push(&known->frames, foreign_frame(&r->f, &frame));
 	return vec_last(&known->frames);
 }
 
-static stack_id find_stack(struct foreign *f, struct frames_by_name *known,
-			   const struct folded_line *line)
+/* The frames of a line, one after the other. */
+struct folded_frames {
+	const char *at, *end; /* the rest of the stack */
+	const char *frame;
+	size_t size;
+};
+
+static bool next_frame(struct folded_frames *s)
+{
+	while (s->at < s->end) {
+		const char *semicolon = memchr(s->at, ';', (size_t)(s->end - s->at));
+		const char *end = semicolon ? semicolon : s->end;
+
+		s->frame = s->at;
+		s->size = (size_t)(end - s->at);
+		s->at = semicolon ? semicolon + 1 : s->end;
+		if (s->size && !memchr(s->frame, '\0', s->size))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Reads the thread that async-profiler and Python put first: "[main tid=1]", "tid:1". Returns
+ * false, and leaves the frame, if there is none.
+ */
+static bool read_thread(struct folded_reader *r, struct folded_frames *s, thread_id *thread,
+			bool *is_python)
+{
+	static const char bare[] = "tid:", named[] = " tid=";
+	struct folded_frames first = *s;
+	_cleanup_free_ char *text = NULL;
+	const char *at;
+	char *name = NULL;
+	uint64_t tid;
+
+	if (!next_frame(&first))
+		return false;
+	text = xstrndup(first.frame, first.size);
+	*is_python = text_starts_with(text, bare);
+	if (*is_python) {
+		at = text + strlen(bare);
+	} else {
+		name = strstr(text, named);
+		if (*text != '[' || !name || !text_ends_with(text, "]"))
+			return false;
+		at = name + strlen(named);
+		*name = '\0';
+		name = text + 1;
+	}
+	if (!text_scan_decimal(&at, text + first.size, &tid) || tid > INT32_MAX ||
+	    strcmp(at, *is_python ? "" : "]") != 0)
+		return false;
+	*thread = foreign_thread(&r->f, 0, (uint32_t)tid, NULL, name, true);
+	*s = first;
+	return true;
+}
+
+static stack_id find_stack(struct folded_reader *r, struct folded_frames *s, bool has_places)
 {
 	stack_id stack = NO_STACK;
 
-	for (const char *at = line->stack; at < line->end;) {
-		const char *semicolon = memchr(at, ';', (size_t)(line->end - at));
-		const char *end = semicolon ? semicolon : line->end;
-
-		if (end > at && !memchr(at, '\0', (size_t)(end - at)))
-			stack = stacks_intern(&f->profile->stacks, stack,
-					      find_frame(f, known, at, (size_t)(end - at)));
-		at = semicolon ? semicolon + 1 : line->end;
-	}
+	while (next_frame(s))
+		stack = stacks_intern(
+			&r->f.profile->stacks, stack,
+			find_frame(r, s->frame, s->size, s->at == s->end, has_places));
 	return stack;
 }
 
-static int read_lines(struct foreign *f, struct frames_by_name *known, const char *text,
-		      size_t size, struct error *err)
+/* Returns a weight in units of the smallest decimal. Negative weights are counted as unread. */
+static uint64_t weight_of(struct folded_reader *r, const struct folded_line *line)
+{
+	double weight = line->weight * pow(10, (double)r->decimals);
+
+	if (weight >= 0 && weight < (double)INT64_MAX)
+		return (uint64_t)(weight + 0.5);
+	r->f.counts->unread[UNREAD_WEIGHTS]++;
+	return 0;
+}
+
+static void add_line(struct folded_reader *r, struct folded_line line, thread_id all)
+{
+	uint64_t weight = weight_of(r, &line), before = 0;
+	struct folded_line first = line;
+	struct folded_frames s;
+	thread_id thread = all;
+	bool is_python = false;
+	stack_id stack;
+
+	if (r->has_two && parse((struct text_line){line.stack, line.end}, &first))
+		before = weight_of(r, &first);
+	s = (struct folded_frames){.at = first.stack, .end = r->has_two ? first.end : line.end};
+	read_thread(r, &s, &thread, &is_python);
+	stack = find_stack(r, &s, is_python);
+	foreign_sample(&r->f, thread, r->event, r->f.now, stack, weight);
+	if (r->has_two)
+		foreign_sample(&r->f, thread, r->before, r->f.now, stack, before);
+	foreign_pass(&r->f, r->event ? 1 : weight);
+}
+
+/* Looks at a line to find out what all of them have. */
+static void judge(struct folded_reader *r, const struct folded_line *line)
+{
+	struct folded_frames s = {.at = line->stack, .end = line->end};
+	struct folded_line first;
+
+	r->has_two &= parse((struct text_line){line->stack, line->end}, &first);
+	if (line->decimals > r->decimals)
+		r->decimals = line->decimals < DECIMALS_MAX ? line->decimals : DECIMALS_MAX;
+	while (next_frame(&s)) {
+		if (s.at == s.end)
+			r->has_classes |= is_class(s.frame, s.size);
+	}
+}
+
+static bool is_skipped(struct text_line line)
+{
+	return line.text == line.end || *line.text == '#';
+}
+
+static int judge_lines(struct folded_reader *r, const char *text, size_t size, struct error *err)
 {
 	struct text_lines lines = text_lines_of(text, size);
-	thread_id thread = foreign_thread(f, 0, 0, NULL, FOREIGN_ALL, false);
+	struct folded_line parsed;
 	struct text_line line;
 
+	r->has_two = true;
 	while (text_lines_next(&lines, &line)) {
-		struct folded_line parsed;
-
-		if (line.text == line.end || *line.text == '#')
+		if (is_skipped(line))
 			continue;
 		if (!parse(line, &parsed))
 			return error_text(err, -EBADMSG,
 					  "line %zu is not a stack and a number, such as a;b;c 12",
 					  lines.number);
-		foreign_sample(f, thread, 0, f->now, find_stack(f, known, &parsed), parsed.weight);
-		foreign_pass(f, parsed.weight);
+		judge(r, &parsed);
 	}
-	return foreign_finish(f, false, err);
+	if (r->has_two) {
+		r->before = foreign_measure(&r->f, "before", "", 1);
+		r->event = foreign_measure(&r->f, "after", "", 1);
+		r->f.profile->events.rows.items[r->event].is_default = true;
+	} else if (r->decimals) {
+		r->event = foreign_measure(&r->f, "weight", "", EVENT_IS_EXACT);
+	}
+	return 0;
+}
+
+static int read_lines(struct folded_reader *r, const char *text, size_t size, struct error *err)
+{
+	struct text_lines lines = text_lines_of(text, size);
+	int ret = judge_lines(r, text, size, err);
+	struct folded_line parsed;
+	struct text_line line;
+	thread_id all;
+
+	if (ret)
+		return ret;
+	all = foreign_thread(&r->f, 0, 0, NULL, FOREIGN_ALL, false);
+	while (text_lines_next(&lines, &line)) {
+		if (!is_skipped(line) && parse(line, &parsed))
+			add_line(r, parsed, all);
+	}
+	return foreign_finish(&r->f, false, err);
+}
+
+static const char *skip_mark(const char *text, size_t *size)
+{
+	size_t mark = strlen(BYTE_ORDER_MARK);
+
+	if (*size < mark || memcmp(text, BYTE_ORDER_MARK, mark) != 0)
+		return text;
+	*size -= mark;
+	return text + mark;
 }
 
 static int folded_read(struct profile **p, const char *text, size_t size,
 		       struct import_counts *counts, struct error *err)
 {
-	struct frames_by_name known = {0};
+	struct folded_reader r = {0};
 	struct import_counts own;
-	struct foreign f;
 	int ret;
 
-	foreign_init(&f, counts, &own);
-	f.profile->meta.product = xstrdup("folded stacks");
-	f.profile->meta.interval_ns = 1000000;
-	ret = read_lines(&f, &known, text, size, err);
+	text = skip_mark(text, &size);
+	foreign_init(&r.f, counts, &own);
+	r.f.profile->meta.product = xstrdup("folded stacks");
+	r.f.profile->meta.interval_ns = 1000000;
+	ret = read_lines(&r, text, size, err);
 	if (!ret)
-		*p = f.profile;
-	foreign_release(&f, ret);
-	strings_release(&known.names);
-	vec_release(&known.frames);
+		*p = r.f.profile;
+	foreign_release(&r.f, ret);
+	strings_release(&r.inner.names);
+	vec_release(&r.inner.frames);
+	strings_release(&r.last.names);
+	vec_release(&r.last.frames);
 	return ret;
 }
 
+/* True for lines that no stack begins with: JSON, and bytes. */
+static bool is_other(struct text_line line)
+{
+	static const char *const starts[] = {"{", "[{", "[\"", "[]"};
+	_cleanup_free_ char *text = xstrndup(line.text, (size_t)(line.end - line.text));
+
+	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++) {
+		if (text_starts_with(text, starts[i]))
+			return true;
+	}
+	return strlen(text) < (size_t)(line.end - line.text);
+}
+
 /*
- * Implement struct format. All stacks belong to one thread. Suffixes _[k], _[i] and _[j] of names,
- * for kernel, inlined and just-in-time compiled code, stay in them; the first two are interpreted.
+ * Implement struct format. Stacks belong to one thread unless they begin with one. Marks at the end
+ * of names, for kernel, inlined and just-in-time compiled code, are interpreted. The first line
+ * must be a stack, and most of the next: reading names the one that is not.
  */
 static bool folded_matches(const char *text, size_t size)
 {
-	struct text_lines lines = text_lines_of(text, size);
-	size_t found = 0;
+	struct text_lines lines;
+	size_t good = 0, bad = 0;
+	struct folded_line parsed;
 	struct text_line line;
 
-	while (found < LINES_JUDGED && text_lines_next(&lines, &line)) {
-		struct folded_line parsed;
-
-		if (line.text == line.end || *line.text == '#')
+	text = skip_mark(text, &size);
+	lines = text_lines_of(text, size);
+	while (good + bad < LINES_JUDGED && text_lines_next(&lines, &line)) {
+		if (is_skipped(line))
 			continue;
-		if (strchr("{[\n", *line.text) || !parse(line, &parsed) ||
-		    memchr(line.text, '\0', (size_t)(line.end - line.text)))
+		if (is_other(line))
 			return false;
-		found++;
+		if (parse(line, &parsed))
+			good++;
+		else if (!good)
+			return false;
+		else
+			bad++;
 	}
-	return found;
+	return good && good >= bad;
 }
 
 /*
@@ -213,6 +465,7 @@ static int folded_write(const struct profile *p, const struct export_options *op
 const struct format format_folded = {
 	.name = "folded",
 	.suffixes = (const char *const[]){".folded", NULL},
+	.has_linker_names = true,
 	.is_plain = true,
 	.matches = folded_matches,
 	.read = folded_read,

@@ -76,6 +76,7 @@ struct format {
 	bool has_comparison; /* can hold the samples of two sides, as written by prof diff */
 	bool is_timeline; /* shows sample times, so waits are useful */
 	bool is_asked_last; /* its content check comes last, because others are more specific */
+	bool has_linker_names; /* names of functions may be mangled */
 	bool is_plain; /* not compressed, whatever the name, unless the name ends in ".gz" */
 	/*
 	 * Fast check whether the text may be such a file; only reading is certain. NULL: cannot be

@@ -23,6 +23,8 @@
 /* Comments and headers before the first sample. */
 #define LINES_JUDGED 2000
 #define DEFAULT_INTERVAL_NS 1000000
+/* The event of samples without a name of one. */
+#define NO_EVENT "samples"
 
 /* The first line of a sample: "comm pid/tid [cpu] 12.345678: 1000 event:". */
 struct head {
@@ -33,6 +35,7 @@ struct head {
 	uint64_t period; /* 0 if missing */
 	const char *event, *event_end; /* equal if missing */
 	const char *rest; /* frame on the same line, if any */
+	bool has_time;
 };
 
 /* The lines of a sample's frames, and the resulting stack. */
@@ -49,10 +52,10 @@ struct script_reader {
 	struct strings lines; /* distinct lines of frames */
 	VEC(frame_id) frames; /* frame by line */
 	VEC(frame_id) stack; /* stack of the current sample, innermost first */
-	char clock[NAME_MAX_SIZE]; /* name of the event chosen as the clock */
+	char shown[NAME_MAX_SIZE]; /* name of the event to show by default */
 	uint64_t start; /* CLOCK_NO_TIME: unknown */
 	uint64_t interval;
-	bool has_sample;
+	bool has_sample, has_times;
 };
 
 static bool is_blank(char c)
@@ -113,15 +116,28 @@ static bool scan_time(const char *at, const char *end, uint64_t *time)
 	return true;
 }
 
-/* Parses the last word, "pid/tid" or "tid", after the name. */
-static bool scan_ids(struct head *head, const char *at, const char *end)
+static const char *trim(const char *at, const char *end)
 {
-	const char *word = end, *scan;
-	uint64_t first, second;
+	while (end > at && is_blank(end[-1]))
+		end--;
+	return end;
+}
+
+static const char *last_word(const char *at, const char *end)
+{
+	const char *word = end;
 
 	while (word > at && !is_blank(word[-1]))
 		word--;
-	scan = word;
+	return word;
+}
+
+/* Parses the last word, "pid/tid" or "tid", after the name. */
+static bool scan_ids(struct head *head, const char *at, const char *end)
+{
+	const char *word = last_word(at, end), *scan = word;
+	uint64_t first, second;
+
 	if (word == end || !text_scan_decimal(&scan, end, &first) || first > INT32_MAX)
 		return false;
 	second = first;
@@ -132,9 +148,7 @@ static bool scan_ids(struct head *head, const char *at, const char *end)
 	}
 	head->pid = (uint32_t)first;
 	head->tid = (uint32_t)second;
-	head->comm_end = word;
-	while (head->comm_end > at && is_blank(head->comm_end[-1]))
-		head->comm_end--;
+	head->comm_end = trim(at, word);
 	head->comm = skip_blanks(at, head->comm_end);
 	return scan == end && head->comm < head->comm_end;
 }
@@ -146,8 +160,7 @@ static bool scan_task(struct head *head, const char *at, const char *end)
 	uint64_t cpu;
 
 	head->cpu = NO_CPU;
-	while (end > at && is_blank(end[-1]))
-		end--;
+	end = trim(at, end);
 	if (end > at && end[-1] == ']') {
 		for (open = end - 1; open > at && *open != '['; open--)
 			;
@@ -157,9 +170,7 @@ static bool scan_task(struct head *head, const char *at, const char *end)
 			if (!text_scan_decimal(&scan, end, &cpu) || scan != end - 1)
 				return false;
 			head->cpu = cpu < NO_CPU ? (uint16_t)cpu : NO_CPU;
-			end = open;
-			while (end > at && is_blank(end[-1]))
-				end--;
+			end = trim(at, open);
 		}
 	}
 	return scan_ids(head, at, end);
@@ -184,6 +195,32 @@ static void scan_event(struct head *head, const char *at, const char *end)
 	}
 }
 
+/*
+ * Parses "comm pid/tid [cpu] 1000 event:", a head without a time. The number before the event is
+ * a period only if ids precede it.
+ */
+static bool parse_head_without_time(struct text_line line, struct head *head)
+{
+	const char *end = trim(line.text, line.end), *event = last_word(line.text, end), *number;
+	const char *scan;
+
+	if (is_blank(*line.text) || event == end || end[-1] != ':' || event + 1 == end)
+		return false;
+	head->time = CLOCK_NO_TIME;
+	head->has_time = false;
+	head->period = 0;
+	head->event = event;
+	head->event_end = end - 1;
+	head->rest = line.end;
+	end = trim(line.text, event);
+	scan = number = last_word(line.text, end);
+	if (text_scan_decimal(&scan, end, &head->period) && scan == end &&
+	    scan_task(head, line.text, number))
+		return true;
+	head->period = 0;
+	return scan_task(head, line.text, event);
+}
+
 static bool parse_head(struct text_line line, struct head *head)
 {
 	const char *at = skip_blanks(line.text, line.end);
@@ -199,38 +236,85 @@ static bool parse_head(struct text_line line, struct head *head)
 			continue;
 		if (!scan_task(head, line.text, word))
 			return false;
+		head->has_time = true;
 		scan_event(head, word_end(word, line.end), line.end);
 		return true;
 	}
-	return false;
+	return parse_head_without_time(line, head);
 }
 
-/* Parses "  7f12 name+0x34 (/lib/x.so)". Returns false for other lines. */
+/* Lines about mappings and the like: --show-mmap-events and others. */
+static bool is_record(const struct head *head, const char *end)
+{
+	static const char prefix[] = "PERF_RECORD_";
+	size_t size = strlen(prefix);
+
+	return (size_t)(end - head->event) >= size && !memcmp(head->event, prefix, size);
+}
+
+/* Returns the first or last '(' after a blank, before the text, or NULL. */
+static const char *find_blank_open(const char *at, const char *end, bool is_first, char next)
+{
+	const char *found = NULL;
+
+	for (const char *c = at + 1; c + 1 < end && !(found && is_first); c++) {
+		if (*c == '(' && is_blank(c[-1]) && (!next || c[1] == next))
+			found = c;
+	}
+	return found;
+}
+
+/*
+ * Returns the '(' of a file's name, or NULL: that of the first path, or else that which belongs to
+ * the ')' at the end, as names may have brackets, too.
+ */
+static const char *find_open(const char *at, const char *end)
+{
+	const char *path = find_blank_open(at, end, true, '/');
+	size_t depth = 0;
+
+	if (end == at || end[-1] != ')')
+		return NULL;
+	if (path)
+		return path;
+	for (const char *c = end; c-- > at + 1;) {
+		depth += *c == ')';
+		if (*c == '(' && !--depth)
+			return is_blank(c[-1]) ? c : find_blank_open(at, end, false, '\0');
+	}
+	return NULL;
+}
+
+/* "/tmp/program (deleted)" → "/tmp/program". */
+static char *module_name(const char *text, const char *end)
+{
+	static const char deleted[] = " (deleted)";
+	char *name = xstrndup(text, (size_t)(end - text));
+
+	if (text_ends_with(name, deleted))
+		name[strlen(name) - strlen(deleted)] = '\0';
+	return name;
+}
+
+/* Parses "  7f12 name+0x34 (/lib/x.so)", perhaps without the file. False for other lines. */
 static bool parse_frame(const char *at, const char *end, struct foreign_frame *frame, char **name,
 			char **module)
 {
-	const char *open = end, *plus;
+	const char *open, *plus;
 
 	at = skip_blanks(at, end);
-	while (end > at && is_blank(end[-1]))
-		end--;
-	if (!text_scan_hex(&at, end, &frame->address) || at == end || !is_blank(*at) ||
-	    end[-1] != ')')
+	end = trim(at, end);
+	if (!text_scan_hex(&at, end, &frame->address) || at == end || !is_blank(*at))
 		return false;
+	open = find_open(at, end);
 	at = skip_blanks(at, end);
-	/* Function names may have parentheses as well: the last " (" is the file's. */
-	for (open = end - 1; open > at && !(open[0] == '(' && is_blank(open[-1])); open--)
-		;
-	if (*open != '(')
-		return false;
-	*module = xstrndup(open + 1, (size_t)(end - open - 2));
-	while (open > at && is_blank(open[-1]))
-		open--;
+	*module = open ? module_name(open + 1, end - 1) : xstrdup("");
+	open = open ? trim(at, open) : end;
 	for (plus = open; plus > at && isxdigit((unsigned char)plus[-1]); plus--)
 		;
 	if (plus - at > 3 && plus[-1] == 'x' && plus[-2] == '0' && plus[-3] == '+')
 		open = plus - 3;
-	*name = xstrndup(at, (size_t)(open - at));
+	*name = open > at ? xstrndup(at, (size_t)(open - at)) : xstrdup("");
 	return true;
 }
 
@@ -269,7 +353,7 @@ static void add_frame(struct script_reader *r, const char *text, const char *end
 		vec_push(&r->stack, r->frames.items[line]);
 }
 
-/* Ranks events: the highest is the clock. */
+/* Ranks events: the highest one is shown. */
 static int rank_of(const char *event)
 {
 	return text_starts_with(event, "cpu-clock") || text_starts_with(event, "task-clock") ? 3
@@ -277,11 +361,10 @@ static int rank_of(const char *event)
 											     : 1;
 }
 
-/* True for other spellings of the clock, for the kernel or user space only. */
-static bool is_clock(const struct script_reader *r, const char *event)
+/* True for all spellings of the clock, for the kernel or user space only. Its samples are ticks. */
+static bool is_clock(const char *event)
 {
-	return strcmp(event, r->clock) == 0 ||
-	       (rank_of(event) > 1 && rank_of(event) == rank_of(r->clock));
+	return rank_of(event) == 3 || strcmp(event, "clock") == 0 || strcmp(event, NO_EVENT) == 0;
 }
 
 static void event_name(const struct head *head, char name[NAME_MAX_SIZE])
@@ -292,10 +375,17 @@ static void event_name(const struct head *head, char name[NAME_MAX_SIZE])
 	memcpy(name, head->event, size);
 	name[size] = '\0';
 	if (!size)
-		strcpy(name, "samples");
+		strcpy(name, NO_EVENT);
 }
 
-/* Finds the clock, its shortest period, and the first time. */
+/* Parses a line that begins a sample. */
+static bool parse_sample(struct text_line line, struct head *head)
+{
+	return line.text < line.end && *line.text != '\t' && parse_head(line, head) &&
+	       !is_record(head, line.end);
+}
+
+/* Finds the event to show, the clock's shortest period, and the first time. */
 static void find_clock(struct script_reader *r, const char *text, size_t size)
 {
 	struct text_lines lines = text_lines_of(text, size);
@@ -305,18 +395,18 @@ static void find_clock(struct script_reader *r, const char *text, size_t size)
 	int best = 0;
 
 	while (text_lines_next(&lines, &line)) {
-		if (line.text == line.end || *line.text == '\t' || !parse_head(line, &head))
+		if (!parse_sample(line, &head))
 			continue;
 		if (head.time < r->start)
 			r->start = head.time;
 		r->has_sample = true;
+		r->has_times |= head.has_time;
 		event_name(&head, name);
 		if (rank_of(name) > best) {
 			best = rank_of(name);
-			memcpy(r->clock, name, sizeof(name));
-			r->interval = 0;
+			memcpy(r->shown, name, sizeof(name));
 		}
-		if (best == 3 && head.period && is_clock(r, name) &&
+		if (rank_of(name) == 3 && head.period &&
 		    (!r->interval || head.period < r->interval))
 			r->interval = head.period;
 	}
@@ -382,8 +472,10 @@ static void add_sample(struct script_reader *r, const struct head *head, stack_i
 
 	event_name(head, name);
 	sample.time = head->time == CLOCK_NO_TIME ? CLOCK_NO_TIME : head->time - r->start;
+	if (!r->has_times)
+		sample.time = r->f.now;
 	sample.stack = stack;
-	if (is_clock(r, name)) {
+	if (is_clock(name)) {
 		if (r->interval && head->period)
 			weight = (head->period + r->interval / 2) / r->interval;
 	} else {
@@ -391,8 +483,11 @@ static void add_sample(struct script_reader *r, const struct head *head, stack_i
 		weight = head->period ? head->period : 1;
 		if (!sample.event)
 			return;
+		if (strcmp(name, r->shown) == 0)
+			r->f.profile->events.rows.items[sample.event].is_default = true;
 	}
 	foreign_add(&r->f, thread, &sample, weight);
+	foreign_pass(&r->f, sample.event ? 1 : weight);
 }
 
 static int read_lines(struct script_reader *r, const char *text, size_t size, struct error *err)
@@ -404,10 +499,11 @@ static int read_lines(struct script_reader *r, const char *text, size_t size, st
 	struct text_line line;
 
 	while (text_lines_next(&lines, &line)) {
-		bool is_head = line.text < line.end && *line.text != '\t' &&
-			       parse_head(line, &next);
+		bool is_head = parse_sample(line, &next);
+		bool has_stack = stack != NO_STACK || r->stack.count;
 
-		if (is_open && (is_head || line.text == line.end)) {
+		/* An empty line may come before the stack. */
+		if (is_open && (is_head || (line.text == line.end && has_stack))) {
 			add_sample(r, &head, r->stack.count ? find_stack(r) : stack);
 			is_open = false;
 		}
@@ -427,7 +523,7 @@ static int read_lines(struct script_reader *r, const char *text, size_t size, st
 		add_sample(r, &head, r->stack.count ? find_stack(r) : stack);
 	if (!r->has_sample)
 		return error_text(err, -EBADMSG, "no samples in perf script's format");
-	return foreign_finish(&r->f, true, err);
+	return foreign_finish(&r->f, r->has_times, err);
 }
 
 /* Names processes after their main threads. */
@@ -472,7 +568,24 @@ static int script_read(struct profile **p, const char *text, size_t size,
 	return ret;
 }
 
-/* The first line that is not a comment must begin a sample. */
+/* True if the next line is a frame. */
+static bool has_frame(struct text_lines *lines)
+{
+	_cleanup_free_ char *name = NULL, *module = NULL;
+	struct foreign_frame frame = {0};
+	struct text_line line;
+
+	do {
+		if (!text_lines_next(lines, &line))
+			return false;
+	} while (line.text == line.end);
+	return is_blank(*line.text) && parse_frame(line.text, line.end, &frame, &name, &module);
+}
+
+/*
+ * The first line that is not a comment must begin a sample. Without a time, it could be many other
+ * things, unless a frame follows.
+ */
 static bool script_matches(const char *text, size_t size)
 {
 	struct text_lines lines = text_lines_of(text, size);
@@ -482,7 +595,9 @@ static bool script_matches(const char *text, size_t size)
 	while (lines.number < LINES_JUDGED && text_lines_next(&lines, &line)) {
 		if (line.text == line.end || *line.text == '#')
 			continue;
-		return line.end - line.text < 4096 && parse_head(line, &head);
+		if (line.end - line.text >= 4096 || !parse_head(line, &head))
+			return false;
+		return head.has_time || has_frame(&lines);
 	}
 	return false;
 }
@@ -491,6 +606,7 @@ const struct format format_perf_script = {
 	.name = "perf-script",
 	.suffixes = (const char *const[]){NULL},
 	.is_timeline = true,
+	.has_linker_names = true,
 	.matches = script_matches,
 	.read = script_read,
 };

@@ -226,8 +226,8 @@ TEST(folded_stacks_are_of_one_thread)
 {
 	expect("folded/stacks.txt", &format_folded,
 	       "all 0 main\n"
-	       "0 3x0 main;work;copy_page_[k]\n"
-	       "3 2x0 main;work;f_[i]\n"
+	       "0 3x0 main;work;copy_page\n"
+	       "3 2x0 main;work;f\n"
 	       "5 1x0 main\n");
 	refuse(&format_folded, "main;work 3\nno number\n", -EBADMSG, "line 2 is not a stack");
 }
@@ -244,9 +244,9 @@ TEST(perf_script_prints_samples)
 	       "0.589 7x1 main@4e07\n");
 	expect("perf_script/no-chains.txt", &format_perf_script,
 	       "swapper 0 main\n"
-	       "0 1x0 main@ffff\n"
+	       "0 1x1 main@ffff\n"
 	       "main 7 main\n"
-	       "100 1x0 main@4e1\n");
+	       "100 1x1 main@4e1\n");
 	refuse(&format_perf_script, "words\n", -EBADMSG, "no samples in perf script's format");
 }
 

@@ -341,30 +341,7 @@ static bool hex_digits(struct json_cursor *s, size_t at, size_t end, uint32_t *v
 	return true;
 }
 
-static void add_utf8(struct strbuf *text, uint32_t c)
-{
-	char bytes[4];
-	size_t size = 0;
-
-	if (c < 0x80) {
-		bytes[size++] = (char)c;
-	} else if (c < 0x800) {
-		bytes[size++] = (char)(0xc0 | c >> 6);
-		bytes[size++] = (char)(0x80 | (c & 0x3f));
-	} else if (c < 0x10000) {
-		bytes[size++] = (char)(0xe0 | c >> 12);
-		bytes[size++] = (char)(0x80 | (c >> 6 & 0x3f));
-		bytes[size++] = (char)(0x80 | (c & 0x3f));
-	} else {
-		bytes[size++] = (char)(0xf0 | c >> 18);
-		bytes[size++] = (char)(0x80 | (c >> 12 & 0x3f));
-		bytes[size++] = (char)(0x80 | (c >> 6 & 0x3f));
-		bytes[size++] = (char)(0x80 | (c & 0x3f));
-	}
-	strbuf_add(text, bytes, size);
-}
-
-/* Decodes "uXXXX" at `at`, or both halves of a surrogate pair. Returns its length; 0 on failure. */
+/* Decodes "uXXXX" at `at`, both halves of a surrogate pair. Returns its length; 0: failed. */
 static size_t add_unicode(struct json_cursor *s, size_t at, size_t end, struct strbuf *text)
 {
 	uint32_t high, low;
@@ -381,9 +358,7 @@ static size_t add_unicode(struct json_cursor *s, size_t at, size_t end, struct s
 			size = 11;
 		}
 	}
-	if (high >= 0xd800 && high < 0xe000)
-		high = 0xfffd;
-	add_utf8(text, high);
+	strbuf_add_utf8(text, high);
 	return size;
 }
 

@@ -16,6 +16,9 @@
 #include "lib/model/meaning/label_frames.h"
 
 #define NO_NODE UINT32_MAX
+#define INTERVAL_MIN_NS 1000
+/* Shorter samples than this part of the mean do not count each for itself. */
+#define SHORTEST 100
 
 struct node {
 	int64_t id;
@@ -27,6 +30,11 @@ struct node {
 	bool is_known;
 };
 
+struct v8_sample {
+	uint64_t time;
+	stack_id stack;
+};
+
 struct v8_reader {
 	struct foreign f;
 	struct json_cursor s; /* cursor over the whole text */
@@ -34,6 +42,7 @@ struct v8_reader {
 	struct index index; /* index of ids */
 	VEC(uint32_t) path;
 	VEC(double) deltas;
+	VEC(struct v8_sample) samples;
 };
 
 static int damaged(struct error *err, const char *what)
@@ -167,11 +176,13 @@ static void read_deltas(struct v8_reader *r, struct span span)
 	}
 }
 
-static int read_samples(struct v8_reader *r, struct span span, thread_id thread, struct error *err)
+/* Collects the stacks of samples and their times, which do not fall. */
+static int read_samples(struct v8_reader *r, struct span span, struct error *err)
 {
 	struct json_cursor s = json_cursor_within(&r->s, span);
+	struct v8_sample sample = {0};
 	double now = 0;
-	uint64_t last = 0, time;
+	uint64_t time;
 
 	json_for_each_element(&s, i) {
 		uint32_t node = find_node(r, (int64_t)json_members_number(&s));
@@ -179,11 +190,11 @@ static int read_samples(struct v8_reader *r, struct span span, thread_id thread,
 		if (node == INDEX_NONE)
 			return damaged(err, "a sample has an index out of range");
 		now += i < r->deltas.count ? r->deltas.items[i] : 0;
-		time = r->deltas.count ? clock_time_from(now * 1000) : r->f.now;
-		if (time != CLOCK_NO_TIME && time > last)
-			last = time;
-		foreign_sample(&r->f, thread, 0, last, stack_of(r, node), 1);
-		foreign_pass(&r->f, 1);
+		time = clock_time_from(now * 1000);
+		if (time != CLOCK_NO_TIME && time > sample.time)
+			sample.time = time;
+		sample.stack = stack_of(r, node);
+		vec_push(&r->samples, sample);
 	}
 	return s.failed ? damaged(err, "its samples") : 0;
 }
@@ -200,10 +211,72 @@ static uint64_t mean_delta(const struct v8_reader *r)
 	return mean ? mean : 1000000;
 }
 
+/* The time until the next sample. The last one lasts until the end, if that is known. */
+static uint64_t length_of(const struct v8_reader *r, size_t i, uint64_t mean)
+{
+	uint64_t time = r->samples.items[i].time;
+
+	if (i + 1 < r->samples.count)
+		return r->samples.items[i + 1].time - time;
+	if (r->f.stated.end)
+		return r->f.stated.end > time ? r->f.stated.end - time : 0;
+	return mean;
+}
+
+/* Ticks are as long as the shortest sample, within limits. */
+static uint64_t find_interval(const struct v8_reader *r, uint64_t mean)
+{
+	uint64_t least = mean / SHORTEST > INTERVAL_MIN_NS ? mean / SHORTEST : INTERVAL_MIN_NS;
+	uint64_t shortest = mean > least ? mean : least;
+
+	for (size_t i = 0; i < r->samples.count; i++) {
+		uint64_t length = length_of(r, i, mean);
+
+		if (length && length < shortest)
+			shortest = length > least ? length : least;
+	}
+	return shortest;
+}
+
+/* Each sample counts as long as it lasts. The rounding error goes to the next one. */
+static void add_samples(struct v8_reader *r, thread_id thread)
+{
+	struct profile_meta *meta = &r->f.profile->meta;
+	uint64_t mean = mean_delta(r), rest = 0;
+
+	meta->interval_ns = r->deltas.count ? find_interval(r, mean) : mean;
+	if (meta->interval_ns < mean)
+		meta->sample_ticks = (mean + meta->interval_ns / 2) / meta->interval_ns;
+	for (size_t i = 0; i < r->samples.count; i++) {
+		const struct v8_sample *sample = &r->samples.items[i];
+		uint64_t ticks = 1, length = length_of(r, i, mean) + rest;
+
+		if (r->deltas.count) {
+			ticks = (length + meta->interval_ns / 2) / meta->interval_ns;
+			rest = length > ticks * meta->interval_ns
+				       ? length - ticks * meta->interval_ns
+				       : 0;
+		}
+		foreign_sample(&r->f, thread, 0, r->deltas.count ? sample->time : r->f.now,
+			       sample->stack, ticks);
+		foreign_pass(&r->f, ticks);
+	}
+}
+
+static void read_end(struct v8_reader *r, struct span start, struct span end)
+{
+	double length = json_members_number_at(&r->s, end) - json_members_number_at(&r->s, start);
+	uint64_t time = clock_time_from(length * 1000);
+
+	if (end.end && time != CLOCK_NO_TIME)
+		r->f.stated.end = time;
+}
+
 static int read_file(struct v8_reader *r, const char *text, size_t size, struct error *err)
 {
-	static const char *const names[] = {"nodes", "samples", "timeDeltas", NULL};
-	struct span spans[3] = {{0}};
+	static const char *const names[] = {"nodes",	 "samples", "timeDeltas",
+					    "startTime", "endTime", NULL};
+	struct span spans[5] = {{0}};
 	struct json_cursor whole;
 	thread_id thread;
 	int ret;
@@ -221,9 +294,13 @@ static int read_file(struct v8_reader *r, const char *text, size_t size, struct 
 	link_nodes(r);
 	read_deltas(r, spans[2]);
 	r->f.profile->meta.product = xstrdup("V8");
-	r->f.profile->meta.interval_ns = mean_delta(r);
+	read_end(r, spans[3], spans[4]);
 	thread = foreign_thread(&r->f, 1, 1, "V8", "main", false);
-	ret = read_samples(r, spans[1], thread, err);
+	ret = read_samples(r, spans[1], err);
+	if (!ret)
+		add_samples(r, thread);
+	if (r->f.stated.end && r->samples.count && vec_last(&r->samples).time > r->f.stated.end)
+		r->f.stated.end = vec_last(&r->samples).time;
 	return ret ? ret : foreign_finish(&r->f, r->deltas.count > 0, err);
 }
 
@@ -243,6 +320,7 @@ static int cpuprofile_read(struct profile **p, const char *text, size_t size,
 	index_release(&r.index);
 	vec_release(&r.path);
 	vec_release(&r.deltas);
+	vec_release(&r.samples);
 	return ret;
 }
 

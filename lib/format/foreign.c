@@ -11,7 +11,6 @@
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
 #include "lib/model/languages/language.h"
-#include "lib/model/tables/time_range.h"
 
 /* Maximum length of a number. */
 #define NUMBER_MAX 64
@@ -325,6 +324,7 @@ int foreign_finish(struct foreign *f, bool has_times, struct error *err)
 {
 	struct profile *p = f->profile;
 	const struct time_range passed = {0, f->now};
+	const struct time_range *stated = f->stated.end > f->stated.start ? &f->stated : NULL;
 
 	(void)err;
 	if (!p->threads.rows.count)
@@ -335,6 +335,6 @@ int foreign_finish(struct foreign *f, bool has_times, struct error *err)
 	if (!has_times)
 		profile_add_text(p, FACT_NO_TIMES, NULL,
 				 "none: samples stand one after another, as long as they weigh");
-	profile_set_range(p, has_times ? NULL : &passed);
+	profile_set_range(p, has_times ? stated : &passed);
 	return 0;
 }

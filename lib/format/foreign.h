@@ -9,6 +9,7 @@
 #include "lib/base/index.h"
 #include "lib/base/json/cursor.h"
 #include "lib/format/format.h"
+#include "lib/model/tables/time_range.h"
 
 /* Members of a JSON object, by name. */
 
@@ -40,6 +41,7 @@ struct foreign {
 	VEC(struct foreign_module) modules;
 	struct index thread_index, module_index;
 	uint64_t now; /* time of the next sample if the file has no timestamps */
+	struct time_range stated; /* start and end of a file with timestamps; 0: not stated */
 	uint64_t split_rows; /* rows added because a weight exceeded the limit of a row */
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,15 +19,17 @@
 
 /* Samples of one profile: stacks and weights, or begins and ends of functions. */
 struct part {
-	struct span name, unit, start, samples, weights, events;
+	struct span name, unit, start, samples, weights, events, end;
 	double ns; /* ns per unit; 0: not a unit of time */
 	string_id unit_id; /* the same for all units that can be added up */
 	string_id thread;
 	uint8_t event; /* 0: clock samples */
+	uint32_t pid, tid; /* of prof's own files */
+	string_id process; /* of prof's own files, or NO_STRING */
 };
 
 static const char *const part_names[] = {"name",    "unit",   "startValue", "samples",
-					 "weights", "events", NULL};
+					 "weights", "events", "endValue",   NULL};
 
 struct scope_reader {
 	struct foreign f;
@@ -36,6 +39,9 @@ struct scope_reader {
 	VEC(double) weights; /* weights of the current part */
 	VEC(stack_id) open; /* functions that have not ended */
 	double interval; /* minimum weight, ns */
+	double time; /* sum of weights that are times, ns */
+	size_t time_count; /* number of them; 0 if some are measured, by events */
+	bool has_events; /* of a time */
 	bool has_times, is_own;
 	size_t active; /* index of the part shown first */
 	struct strings texts; /* distinct stacks as text: most samples repeat an earlier stack */
@@ -125,10 +131,13 @@ static int find_parts(struct scope_reader *r, struct span profiles, struct error
 
 			if (ns >= INTERVAL_MIN_NS && (!(r->interval > 0) || ns < r->interval))
 				r->interval = ns;
+			r->time += ns > 0 ? ns : 0;
+			r->time_count += ns > 0;
 		}
-		if (part.events.end && part.ns > 0)
-			r->interval = INTERVAL_MIN_NS;
+		r->has_events |= part.events.end && part.ns > 0;
 	}
+	if (r->has_events)
+		r->interval = INTERVAL_MIN_NS;
 	return s.failed ? damaged(err, "damaged profiles") : 0;
 }
 
@@ -141,31 +150,74 @@ static bool have_one_unit(const struct scope_reader *r)
 	return true;
 }
 
-/* prof's own parts are named "thread" and "thread, event". */
+/* Cuts a number from the end of "text 12". Returns false, and cuts nothing, if there is none. */
+static bool cut_id(char *text, uint32_t *id)
+{
+	char *blank = strrchr(text, ' ');
+	const char *at = blank ? blank + 1 : text;
+	uint64_t number;
+
+	if (!blank || !text_scan_decimal(&at, text + strlen(text), &number) || *at ||
+	    number > INT32_MAX)
+		return false;
+	*id = (uint32_t)number;
+	*blank = '\0';
+	return true;
+}
+
+/* Parses "process 12: thread 34", the name of a part of prof's own. */
+static void split_thread(struct scope_reader *r, struct part *part, char *name)
+{
+	struct strings *strings = &r->f.profile->strings;
+	_cleanup_free_ char *copy = xstrdup(name);
+
+	part->thread = strings_intern(strings, name);
+	if (!cut_id(copy, &part->tid))
+		return;
+	for (char *at = copy; (at = strstr(at, ": ")); at++) {
+		*at = '\0';
+		if (cut_id(copy, &part->pid)) {
+			part->process = strings_intern(strings, copy);
+			part->thread = strings_intern(strings, at + 2);
+			return;
+		}
+		*at = ':';
+	}
+}
+
+/*
+ * prof's own parts are named "process 12: thread 34" and "process 12: thread 34, event". Those of
+ * the clock are in milliseconds.
+ */
 static void split_name(struct scope_reader *r, struct part *part, char *name)
 {
+	bool is_clock = part->ns >= 1e6 && part->ns <= 1e6, is_plain;
+	_cleanup_free_ char *unit = json_members_text_at(&r->s, part->unit);
 	char *comma = NULL;
 
-	for (char *at = name; !(part->ns > 0) && (at = strstr(at, ", ")); at++)
+	for (char *at = name; !is_clock && (at = strstr(at, ", ")); at++)
 		comma = at;
 	if (comma) {
 		*comma = '\0';
-		part->event = foreign_event(&r->f, comma + 2);
+		is_plain = strcmp(unit, "none") == 0;
+		part->event = foreign_measure(&r->f, comma + 2, is_plain ? "" : unit,
+					      is_plain ? 0 : EVENT_IS_EXACT);
+		part->ns = 0;
 	}
-	part->thread = strings_intern(&r->f.profile->strings, name);
+	split_thread(r, part, name);
 }
 
-/* Makes the part an event of its name, unless that is a thread's, and its unit. */
+/*
+ * Makes the part an event of its name, unless that is a thread's, and its unit. Times are in ns.
+ * Two measures have different names.
+ */
 static void make_event(struct scope_reader *r, struct part *part, const char *name)
 {
 	const char *unit = strings_get(&r->f.profile->strings, part->unit_id);
-	_cleanup_free_ char *event = NULL;
 
-	if (*name && *unit)
-		event = xasprintf("%s/%s", name, unit);
-	else
-		event = xstrdup(*unit ? unit : *name ? name : "samples");
-	part->event = foreign_event(&r->f, event);
+	if (!*name)
+		name = *unit ? unit : "samples";
+	part->event = foreign_measure(&r->f, name, unit, EVENT_IS_EXACT);
 }
 
 /*
@@ -178,6 +230,7 @@ static void name_part(struct scope_reader *r, struct part *part, bool has_one_un
 	struct strings *strings = &r->f.profile->strings;
 	bool is_count = !*strings_get(strings, part->unit_id);
 
+	part->process = NO_STRING;
 	part->thread = strings_intern(strings, *name ? name : "all");
 	if (r->is_own) {
 		split_name(r, part, name);
@@ -193,16 +246,24 @@ static void name_part(struct scope_reader *r, struct part *part, bool has_one_un
 /* The event of the active part comes first, because it is shown. */
 static void name_parts(struct scope_reader *r)
 {
+	struct event_counts *events = &r->f.profile->events;
 	bool has_one_unit = have_one_unit(r);
+	uint8_t shown;
 
 	for (size_t i = 0; i < r->parts.count; i++)
 		name_part(r, &r->parts.items[!i ? r->active : i - (i <= r->active)], has_one_unit);
+	shown = r->parts.count ? r->parts.items[r->active].event : 0;
+	if (shown)
+		events->rows.items[shown].is_default = true;
 }
 
 /* Events belong to the row of the thread of that name. */
 static uint32_t tid_of(const struct scope_reader *r, size_t number)
 {
 	const struct part *part = &r->parts.items[number];
+
+	if (part->process != NO_STRING)
+		return part->tid;
 
 	for (size_t i = 0; part->event && i < number; i++) {
 		if (r->parts.items[i].thread == part->thread)
@@ -289,6 +350,11 @@ static int read_samples(struct scope_reader *r, const struct part *part, struct 
 	return s.failed ? damaged(err, "damaged samples") : 0;
 }
 
+static frame_id stack_frame(const struct scope_reader *r, stack_id stack)
+{
+	return r->f.profile->stacks.rows.items[stack].frame;
+}
+
 /* Begins or ends a function. The functions open until then get the time since the last event. */
 static int take_event(struct scope_reader *r, struct json_cursor event, struct scope_clock *clock,
 		      double *before, struct error *err)
@@ -311,12 +377,14 @@ static int take_event(struct scope_reader *r, struct json_cursor event, struct s
 	else
 		clock->now += (at - *before) * clock->part->ns;
 	*before = at;
-	if (*type != 'O') {
-		r->open.count -= r->open.count > 0;
-		return 0;
-	}
 	if (!(frame >= 0) || frame >= (double)r->frames.count)
 		return damaged(err, "an event has an index out of range");
+	if (*type != 'O') {
+		if (top == NO_STACK || stack_frame(r, top) != r->frames.items[(size_t)frame])
+			return damaged(err, "a function ends that is not the innermost one");
+		r->open.count--;
+		return 0;
+	}
 	vec_push(&r->open,
 		 stacks_intern(&r->f.profile->stacks, top, r->frames.items[(size_t)frame]));
 	return 0;
@@ -326,29 +394,66 @@ static int read_events(struct scope_reader *r, const struct part *part, struct s
 		       struct error *err)
 {
 	struct json_cursor s = json_cursor_within(&r->s, part->events);
-	double before = json_members_number_at(&r->s, part->start);
+	double before = json_members_number_at(&r->s, part->start), end;
 	int ret = 0;
 
 	vec_clear(&r->open);
 	for (size_t i = 0; !ret && json_cursor_element(&s, i); i++)
 		ret = take_event(r, s, clock, &before, err);
+	/* Functions may be open at the end. */
+	end = json_members_number_at(&r->s, part->end);
+	if (!ret && r->open.count && clock_time_from(end * part->ns) != CLOCK_NO_TIME)
+		add_sample(r, clock, vec_last(&r->open), fmax(end - before, 0));
 	return !ret && s.failed ? damaged(err, "damaged events") : ret;
+}
+
+/* A part lasts from its start to its end, or to the end of its samples if that is later. */
+static void include_range(struct scope_reader *r, const struct part *part, double now)
+{
+	uint64_t start = clock_time_from(json_members_number_at(&r->s, part->start) * part->ns);
+	uint64_t end = clock_time_from(json_members_number_at(&r->s, part->end) * part->ns);
+	uint64_t last = clock_time_from(now);
+
+	if (!(part->ns > 0) || start == CLOCK_NO_TIME)
+		return;
+	if (!r->f.stated.end || start < r->f.stated.start)
+		r->f.stated.start = start;
+	if (end != CLOCK_NO_TIME && end > r->f.stated.end)
+		r->f.stated.end = end;
+	if (last != CLOCK_NO_TIME && last > r->f.stated.end)
+		r->f.stated.end = last;
 }
 
 static int read_part(struct scope_reader *r, size_t number, struct error *err)
 {
 	const struct part *part = &r->parts.items[number];
+	const struct strings *strings = &r->f.profile->strings;
+	bool is_own = part->process != NO_STRING;
 	struct scope_clock clock = {.part = part};
 	int ret;
 
-	clock.thread = foreign_thread(&r->f, 1, tid_of(r, number), "speedscope",
-				      strings_get(&r->f.profile->strings, part->thread), false);
+	clock.thread = foreign_thread(&r->f, is_own ? part->pid : 1, tid_of(r, number),
+				      is_own ? strings_get(strings, part->process) : "speedscope",
+				      strings_get(strings, part->thread), is_own);
 	clock.now = json_members_number_at(&r->s, part->start) * part->ns;
 	ret = part->events.end ? read_events(r, part, &clock, err)
 			       : read_samples(r, part, &clock, err);
 	if (!r->has_times && clock_can_show(time_now(r, &clock)) && time_now(r, &clock) > r->f.now)
 		r->f.now = time_now(r, &clock);
+	include_range(r, part, clock.now);
 	return ret;
+}
+
+/* Weights are times: a sample stands for their mean. Those of events are measured. */
+static void set_sample_ticks(struct scope_reader *r)
+{
+	struct profile_meta *meta = &r->f.profile->meta;
+	double ticks = r->time / (double)meta->interval_ns;
+
+	if (r->has_events)
+		meta->sample_ticks = EVENT_IS_EXACT;
+	else if (!r->is_own && r->time_count && ticks / (double)r->time_count >= 1.5)
+		meta->sample_ticks = (uint64_t)(ticks / (double)r->time_count + 0.5);
 }
 
 static int read_file(struct scope_reader *r, const char *text, size_t size, struct error *err)
@@ -375,11 +480,16 @@ static int read_file(struct scope_reader *r, const char *text, size_t size, stru
 	r->f.profile->meta.interval_ns = r->interval > 0 && r->interval < 1e12
 						 ? (uint64_t)r->interval
 						 : INTERVAL_DEFAULT_NS;
+	if (!*r->f.profile->meta.product) {
+		free(r->f.profile->meta.product);
+		r->f.profile->meta.product = xstrdup("speedscope");
+	}
 	active = json_members_number_at(&r->s, spans[3]);
 	if (active > 0 && active < (double)r->parts.count)
 		r->active = (size_t)active;
 	exporter = json_members_text_at(&r->s, spans[4]);
 	r->is_own = strcmp(exporter, "prof") == 0;
+	set_sample_ticks(r);
 	name_parts(r);
 	for (size_t i = 0; i < r->parts.count && !ret; i++)
 		ret = read_part(r, i, err);
@@ -574,6 +684,19 @@ static double write_samples(struct speedscope *w, const struct profile_thread *t
 	return (double)sum * unit;
 }
 
+/* Times in milliseconds are the clock's. */
+static const char *unit_of(const struct profile *p, uint8_t event)
+{
+	static const char *const units[] = {"bytes", "nanoseconds", "microseconds", "seconds"};
+	string_id unit = event ? p->events.rows.items[event].unit : NO_STRING;
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
+		if (strcmp(strings_get(&p->strings, unit), units[i]) == 0)
+			return units[i];
+	}
+	return "none";
+}
+
 static void write_profile(struct speedscope *w, const struct profile_thread *thread, uint8_t event)
 {
 	const struct profile *p = w->profile;
@@ -589,10 +712,7 @@ static void write_profile(struct speedscope *w, const struct profile_thread *thr
 	jsonw_object_begin(&w->json);
 	jsonw_member(&w->json, "type", cstring, "sampled");
 	jsonw_member(&w->json, "name", cstring, name);
-	jsonw_member(&w->json, "unit", cstring,
-		     is_time				    ? "milliseconds"
-		     : text_ends_with(event_name, "/bytes") ? "bytes"
-							    : "none");
+	jsonw_member(&w->json, "unit", cstring, is_time ? "milliseconds" : unit_of(p, event));
 	sum = write_samples(w, thread, event, unit);
 	jsonw_key(&w->json, "startValue");
 	write_number(&w->json, 0);
@@ -603,6 +723,9 @@ static void write_profile(struct speedscope *w, const struct profile_thread *thr
 
 static void write_profiles(struct speedscope *w)
 {
+	uint8_t shown = profile_first_event(w->profile);
+	size_t count = 0, active = SIZE_MAX;
+
 	jsonw_member(&w->json, "profiles", array_begin);
 	vec_for_each(&w->profile->threads.rows, const struct profile_thread *, thread) {
 		bool has[UINT8_MAX + 1] = {false};
@@ -610,11 +733,17 @@ static void write_profiles(struct speedscope *w)
 		samples_for_each(&thread->samples, sample)
 			has[sample->event] = true;
 		for (size_t event = 0; event <= UINT8_MAX; event++) {
-			if (has[event] && (!event || event < w->profile->events.rows.count))
-				write_profile(w, thread, (uint8_t)event);
+			if (!has[event] || (event && event >= w->profile->events.rows.count))
+				continue;
+			if (event == shown && active == SIZE_MAX)
+				active = count;
+			write_profile(w, thread, (uint8_t)event);
+			count++;
 		}
 	}
 	jsonw_array_end(&w->json);
+	if (shown && active != SIZE_MAX)
+		jsonw_member(&w->json, "activeProfileIndex", u64, active);
 }
 
 static int speedscope_write(const struct profile *p, const struct export_options *options,

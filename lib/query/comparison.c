@@ -698,7 +698,10 @@ static double sample_weight_of(const struct query_runs *const *sides)
 	for (int side = 0; side < SIDE_COUNT; side++) {
 		vec_for_each(&sides[side]->rows, const struct query_run *, run) {
 			uint64_t weight = thinned_weight(run->profile);
+			uint64_t ticks = run->profile->meta.sample_ticks;
 
+			if (ticks && ticks != EVENT_IS_EXACT)
+				weight *= ticks;
 			if (weight > most)
 				most = weight;
 		}

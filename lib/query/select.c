@@ -480,13 +480,15 @@ static double squares_of_wait(struct selection *s, thread_id thread, const struc
 static double period_of(const struct query *q)
 {
 	const struct event_counts *events = &q->profile->events;
-	uint64_t period = q->event < events->rows.count ? events->rows.items[q->event].period : 0;
+	uint64_t period = q->profile->meta.sample_ticks;
 
-	if (!q->event)
-		return 1;
+	if (q->event)
+		period = q->event < events->rows.count ? events->rows.items[q->event].period : 0;
 	if (period == EVENT_IS_EXACT)
 		return 0;
-	return period ? (double)period : INFINITY;
+	if (period)
+		return (double)period;
+	return q->event ? INFINITY : 1;
 }
 
 static void add_sample(struct selection *s, thread_id thread, const struct sample *sample)

@@ -269,8 +269,7 @@ TEST(cpu_profiles_of_v8_have_a_tree)
 	       "main 1 main\n"
 	       "0 1x0 (root);(anonymous)[file:///a.js:1:10]\n"
 	       "1 1x0 (root);(anonymous)[file:///a.js:1:10];work[file:///a.js:7:4]\n"
-	       "2 1x0 (root);(idle)\n"
-	       "4 1x0 (root);(anonymous)[file:///a.js:1:10];work[file:///a.js:7:4]\n");
+	       "2 2x0 (root);(idle)\n");
 }
 
 TEST(damage_of_other_formats_is_refused)

@@ -177,7 +177,7 @@ TEST(other_formats_have_the_same_range)
 	expect_range(read_text(&format_cpuprofile,
 			       "{\"nodes\":[{\"id\":1,\"callFrame\":{\"functionName\":\"f\"}}],"
 			       "\"samples\":[1,1,1,1],\"timeDeltas\":[1000,1000,1e99,2000]}"),
-		     1, 4, 4);
+		     1, 4, 3);
 	expect_range(read_text(&format_speedscope,
 			       "{\"$schema\":\"\",\"shared\":{\"frames\":[{\"name\":\"f\"}]},"
 			       "\"profiles\":[{\"unit\":\"milliseconds\",\"startValue\":50,"
@@ -202,6 +202,11 @@ static void check_event(const struct profile *p, uint32_t event, const char *nam
 	assert_int_equal(p->events.rows.items[event].weight, weight);
 }
 
+static const char *unit_of(const struct profile *p, uint32_t event)
+{
+	return strings_get(&p->strings, p->events.rows.items[event].unit);
+}
+
 TEST(speedscope_measures_do_not_add_up)
 {
 	for (int active = 0; active < 2; active++) {
@@ -210,8 +215,10 @@ TEST(speedscope_measures_do_not_add_up)
 
 		assert_int_equal(profile_first_event(p), 1);
 		assert_int_equal(p->threads.rows.count, 1);
-		check_event(p, 1 + (uint32_t)active, "Memory/bytes", 1004096);
+		check_event(p, 1 + (uint32_t)active, "Memory", 1004096);
 		check_event(p, 2 - (uint32_t)active, "Allocations", 3);
+		assert_string_equal(unit_of(p, 1 + (uint32_t)active), "bytes");
+		assert_string_equal(unit_of(p, 2 - (uint32_t)active), "");
 		expect_range(p, 0, 2, 3);
 	}
 }
@@ -223,12 +230,13 @@ TEST(speedscope_times_are_the_clock_if_active)
 	struct profile *p = read_text(&format_speedscope, clock);
 
 	assert_int_equal(profile_first_event(p), 0);
-	check_event(p, 1, "Memory/bytes", 1004096);
+	check_event(p, 1, "Memory", 1004096);
 	expect_range(p, 0, 3000, 3);
 	p = read_text(&format_speedscope, bytes);
 	assert_int_equal(profile_first_event(p), 1);
-	check_event(p, 1, "Memory/bytes", 1004096);
-	check_event(p, 2, "Allocations/nanoseconds", 3000000000);
+	check_event(p, 1, "Memory", 1004096);
+	check_event(p, 2, "Allocations", 3000000000);
+	assert_string_equal(unit_of(p, 2), "nanoseconds");
 	profile_free(p);
 }
 

@@ -133,6 +133,8 @@ struct profile_meta {
 	uint64_t start_realtime_ns; /* the same moment since the Unix epoch */
 	uint64_t end_ns; /* CLOCK_MONOTONIC when sampling ended */
 	uint64_t interval_ns; /* nominal time between samples */
+	/* Ticks of one sample if rows have the time that passed, as period of events; 0: one. */
+	uint64_t sample_ticks;
 	uint64_t duration_limit_ns; /* -d, 0: none */
 	uint64_t buffer_bytes; /* sum over all rings */
 	bool symbolicated;

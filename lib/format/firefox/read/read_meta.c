@@ -306,8 +306,7 @@ static void describe_event(struct import *r, const char *name, const struct even
 
 static void read_event(struct import *r, struct json_cursor *s)
 {
-	static const char *const names[] = {"name",	 "unit",      "period",
-					    "isExact", "isDefault", NULL};
+	static const char *const names[] = {"name", "unit", "period", "isExact", "isDefault", NULL};
 	struct span spans[5] = {{0}};
 	struct event_count row = {0};
 	double period;
@@ -322,8 +321,11 @@ static void read_event(struct import *r, struct json_cursor *s)
 		row.period = EVENT_IS_EXACT;
 	else if (period > 0 && period < INT64_MAX)
 		row.period = (uint64_t)period;
+	/* The clock has no name. */
 	if (*name)
 		describe_event(r, name, &row, unit);
+	else
+		r->profile->meta.sample_ticks = row.period;
 }
 
 /* After the features, which number the events of a recording. */

@@ -396,32 +396,52 @@ static void write_schemas(const struct firefox *f, struct jsonw *w)
 	jsonw_array_end(w);
 }
 
+static bool is_plain(const struct event_count *event)
+{
+	return event->unit == NO_STRING && !event->period && !event->is_default;
+}
+
+static void write_period(struct jsonw *w, uint64_t period)
+{
+	if (period == EVENT_IS_EXACT)
+		jsonw_member(w, "isExact", bool, true);
+	else
+		write_count(w, "period", period);
+}
+
+static void write_event(const struct firefox *f, struct jsonw *w, const struct event_count *event)
+{
+	jsonw_object_begin(w);
+	write_string(f, w, "name", event->name);
+	if (event->unit != NO_STRING)
+		write_string(f, w, "unit", event->unit);
+	write_period(w, event->period);
+	if (event->is_default)
+		jsonw_member(w, "isDefault", bool, true);
+	jsonw_object_end(w);
+}
+
 /* Describes events that are not mere counts, for readers of our own: front-ends ignore the list. */
 static void write_events(const struct firefox *f, struct jsonw *w)
 {
-	const struct event_counts *events = &f->profile->events;
-	bool is_open = false;
+	const struct profile *p = f->profile;
+	bool has_any = p->meta.sample_ticks;
 
-	vec_for_each(&events->rows, const struct event_count *, row) {
-		if (row->unit == NO_STRING && !row->period && !row->is_default)
-			continue;
-		if (!is_open)
-			jsonw_member(w, FIREFOX_EVENTS, array_begin);
-		is_open = true;
+	vec_for_each(&p->events.rows, const struct event_count *, row)
+		has_any |= !is_plain(row);
+	if (!has_any)
+		return;
+	jsonw_member(w, FIREFOX_EVENTS, array_begin);
+	if (p->meta.sample_ticks) {
 		jsonw_object_begin(w);
-		write_string(f, w, "name", row->name);
-		if (row->unit != NO_STRING)
-			write_string(f, w, "unit", row->unit);
-		if (row->period == EVENT_IS_EXACT)
-			jsonw_member(w, "isExact", bool, true);
-		else
-			write_count(w, "period", row->period);
-		if (row->is_default)
-			jsonw_member(w, "isDefault", bool, true);
+		write_period(w, p->meta.sample_ticks);
 		jsonw_object_end(w);
 	}
-	if (is_open)
-		jsonw_array_end(w);
+	vec_for_each(&p->events.rows, const struct event_count *, row) {
+		if (!is_plain(row))
+			write_event(f, w, row);
+	}
+	jsonw_array_end(w);
 }
 
 static void write_configuration(struct jsonw *w, const struct profile_meta *from)

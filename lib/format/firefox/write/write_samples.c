@@ -223,6 +223,14 @@ static bool goes_on_waiting(const struct filler *f, uint64_t passed, const struc
 	       (sample->stack == before->stack && sample->weight + 2ull >= passed / f->interval);
 }
 
+/* Returns the time that the last row stands for, with an interval more than its ticks; 0: of none. */
+static uint64_t covered(const struct filler *f)
+{
+	const struct sample *last = &vec_last(&f->out->rows);
+
+	return f->peak || profile_is_wait(f->profile, last) ? 0 : (last->weight + 1ull) * f->interval;
+}
+
 /*
  * Marks time off the CPU between two samples. A thread that used CPU time throughout has lost
  * samples; it did not sleep. One that waits without CPU time is still waiting.
@@ -231,7 +239,7 @@ static void add_gap(struct filler *f, uint64_t before, const struct sample *samp
 {
 	uint64_t passed = sample->time - before, used = end_of_gap(f, sample);
 
-	if (passed <= 2 * f->interval || passed <= f->edge + used)
+	if (passed <= 2 * f->interval || passed <= f->edge + used || passed <= covered(f))
 		return;
 	if (goes_on_waiting(f, passed, sample))
 		return;

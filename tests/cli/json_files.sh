@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# speedscope's files and V8's CPU profiles: how long each function lasted, and in which unit; and
+# that a file in speedscope's format says what it was made of. Needs no root.
+. "$(dirname "$0")/../e2e/lib.sh"
+
+rows() { # FILE ARGUMENT...
+	"$PROF" report --no-config --format csv --unit percent "$@" | cut -d, -f1,5,7 | tr -d '"' | tail -n +2
+}
+summary() { # FILE ARGUMENT...
+	"$PROF" report --no-config "$@" | head -1
+}
+scope() { # UNIT START END PROFILE
+	printf '{"$schema": "https://www.speedscope.app/file-format-schema.json",
+		"shared": {"frames": [{"name": "a"}, {"name": "b"}, {"name": "c"}]}, "profiles": [
+		{"name": "t", "unit": "%s", "startValue": %s, "endValue": %s, %s}]}' "$@"
+}
+
+scope milliseconds 0 100 '"type": "evented", "events": [
+	{"type": "O", "frame": 0, "at": 0}, {"type": "O", "frame": 1, "at": 10}]' >open.json
+is "open at the end: until the end" "$(rows open.json)" $'b,90,0\na,10,0'
+is "open at the end: the length, and the name" "$(summary open.json)" \
+	'speedscope: 0.100 s, 2 samples of clock that stand for 100,000, 100.0 % named'
+scope milliseconds 0 40 '"type": "evented", "events": [{"type": "O", "frame": 0, "at": 0}, {"type": "O", "frame": 1, "at": 10},
+	{"type": "C", "frame": 0, "at": 20}, {"type": "C", "frame": 1, "at": 40}]' >unmatched.json
+refuses "the end of another function" 125 'a function ends that is not the innermost one' \
+	"$PROF" report --no-config unmatched.json
+scope milliseconds 0 40 '"type": "evented", "events": [{"type": "C", "frame": 0, "at": 20}]' >unopened.json
+refuses "the end of a function that did not begin" 125 'a function ends' "$PROF" report --no-config unopened.json
+scope bytes 0 3145728 '"type": "sampled", "samples": [[0], [0, 1]], "weights": [1048576, 2097152]' >bytes.json
+is "bytes" "$(summary bytes.json)" 'speedscope: 0.002 s, 2 samples of bytes that stand for 3.1 MB, 100.0 % named'
+refuses "bytes are no time" 2 'do not measure time' "$PROF" report --no-config --unit ms bytes.json
+scope milliseconds 0 100 '"type": "sampled", "samples": [[0], [1], [0]], "weights": [1, 98, 1]' >weights.json
+is "times as weights have the error of so many samples" "$(rows weights.json)" $'b,98,55.17081989\na,2,55.17081989'
+
+# V8: a sample lasts until the next one.
+printf '{"nodes": [{"id": 1, "callFrame": {"functionName": "(root)"}, "children": [2, 3]},
+	{"id": 2, "callFrame": {"functionName": "quick"}}, {"id": 3, "callFrame": {"functionName": "blocking"}}],
+	"startTime": 1000000, "endTime": 1110000, "samples": [2, 2, 2, 2, 2, 2, 2, 2, 2, 3, 2],
+	"timeDeltas": [1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 90000]}' >uneven.cpuprofile
+is "V8: uneven samples" "$(rows uneven.cpuprofile | cut -d, -f1,2)" $'blocking,82.56880734\nquick,17.43119266\n(root),0'
+like "V8: the error is that of ten samples" "$(rows uneven.cpuprofile)" 'blocking,82.56880734,26.9'
+is "V8: the length is the file's" "$(summary uneven.cpuprofile)" \
+	'V8: 0.110 s, 11 samples of clock that stand for 109, 100.0 % named'
+"$PROF" convert --no-config uneven.cpuprofile -o uneven.json.gz
+is "V8: the same by way of the Firefox Profiler's format" "$(rows uneven.json.gz)" "$(rows uneven.cpuprofile)"
+
+# speedscope's format, and back.
+for name in threads waits events allocs rename inline; do
+	"$PROF" convert --no-config "$golden/$name.json" -o "$name.speedscope.json"
+	for by in thread function; do
+		fields=1-6
+		[ $by = thread ] && fields=1-8
+		"$PROF" report --no-config --include-idle --by $by --format csv "$golden/$name.json" | cut -d, -f$fields |
+			sed 's/,0x[0-9a-f]*//' | sort >wanted
+		"$PROF" report --no-config --include-idle --by $by --format csv "$name.speedscope.json" | cut -d, -f$fields | sort >got
+		[ $by = function ] && for file in wanted got; do cut -d, -f1,5,6 $file >cut && sort cut >$file; done
+		is "$name: the same by $by" "$(<got)" "$(<wanted)"
+	done
+done
+"$PROF" convert --no-config bytes.json -o again.speedscope.json
+is "bytes stay bytes" "$(summary again.speedscope.json)" "$(summary bytes.json)"
+done_testing

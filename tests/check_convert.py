@@ -133,7 +133,7 @@ def check_pprof(path, samples, interval_ns):
     for s in samples:
         frames = tuple((plain_name(f.name), plain_name(f.file), f.line or 0, f.inlined)
                        for f in s.frames)
-        wanted[number(s.thread["pid"]), number(s.thread["tid"]), plain_name(s.thread["name"]),
+        wanted[number(s.thread["pid"]), number(s.thread["tid"]), plain_name(reading.show.thread_name(s.thread)),
                frames] += s.weight
     if {k[:2] for k in got} != {k[:2] for k in wanted}:
         raise ValueError("pprof: pids and tids")

@@ -132,7 +132,7 @@ def threads(prof, path, samples):
     for thread, _, weight, _, _ in samples:
         pid = ".".join(p for p in show.process_id(thread["pid"]) if p != "0")
         tid = show.process_id(thread["tid"])[0]
-        wanted[thread["name"], pid, tid] += weight
+        wanted[show.thread_name(thread), pid, tid] += weight
         processes[pid] += weight
     got = {(r["thread"], r["pid"], str(r["tid"])): r["total"]
            for r in run(prof, path, "--by", "thread")["rows"]}

@@ -45,6 +45,14 @@ is "V8: the length is the file's" "$(summary uneven.cpuprofile)" \
 "$PROF" convert --no-config uneven.cpuprofile -o uneven.json.gz
 is "V8: the same by way of the Firefox Profiler's format" "$(rows uneven.json.gz)" "$(rows uneven.cpuprofile)"
 
+# Names of threads do not get their tids when a profile is read.
+"$PROF" convert --no-config "$golden/collapsed.json" -o again.folded
+is "collapsed stacks are those of the recording" "$(<again.folded)" "$(<"$root/tests/golden/collapsed/out.folded")"
+run "$PROF" report --no-config --thread 'worker 5' --by thread --format csv "$golden/collapsed.json"
+is "a filter takes the name" "$(cut -d, -f1,2 <<<"$out")" $'thread,tid\n"worker 5",52\n"worker 5",51'
+run "$PROF" report --no-config --by thread --format csv "$golden/collapsed.json"
+like "the title has the tid" "$out" '"worker 5 52"'
+
 # speedscope's format, and back.
 for name in threads waits events allocs rename inline; do
 	"$PROF" convert --no-config "$golden/$name.json" -o "$name.speedscope.json"

@@ -28,6 +28,14 @@ def process_id(text):
     return (found[1], found[2] or "0") if found else (str(text), "0")
 
 
+def thread_name(thread):
+    """The title without the tid that tells threads of one name apart."""
+    name, _, tid = thread["name"].rpartition(" ")
+    if thread["isMainThread"] or not name or name == "tid" or tid != str(thread["tid"]).split(".")[0]:
+        return thread["name"]
+    return name
+
+
 class Reader:
     def __init__(self, path):
         with open(path, encoding="utf-8") as file:
@@ -144,7 +152,7 @@ class Reader:
                 marks.setdefault(len(threads), []).append(time)
         for number, (thread, stacks, count, cpu) in enumerate(threads, 1):
             yield "thread %s pid %s.%s tid %s" % (
-                thread["name"], *process_id(thread["pid"]), process_id(thread["tid"])[0])
+                thread_name(thread), *process_id(thread["pid"]), process_id(thread["tid"])[0])
             seen = marks.get(number, [0])
             yield "samples %d from %d to %d, CPU time %d" % (count, min(seen), max(seen), cpu)
             yield from sorted("stack %d %s%s" % (weight, ";".join(stack), event)

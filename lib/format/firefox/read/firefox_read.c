@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 
 #include "lib/base/alloc.h"
@@ -307,6 +308,21 @@ static string_id without_share(struct strings *strings, string_id name)
 	return strings_intern(strings, short_name);
 }
 
+/* "pool 1582" → "pool": titles of threads with equal names end in the tid. */
+static void drop_tid(struct import *r, struct profile_thread *thread)
+{
+	struct strings *strings = &r->profile->strings;
+	_cleanup_free_ char *name = xstrdup(strings_get(strings, thread->name));
+	char *blank = strrchr(name, ' '), tid[16];
+
+	snprintf(tid, sizeof(tid), "%" PRIu32, thread->tid);
+	if (thread->is_main || !blank || blank == name || strcmp(blank + 1, tid) != 0 ||
+	    text_starts_with(name, "tid "))
+		return;
+	*blank = '\0';
+	thread->name = strings_intern(strings, name);
+}
+
 static void take_samples(struct import *r, struct row *row)
 {
 	struct profile_thread *thread = &row->thread;
@@ -378,6 +394,8 @@ static int read_row(struct import *r, struct json_cursor *s, struct error *err)
 		is_derived = is_view(&row, "difference");
 	if (is_derived)
 		return 0;
+	if (!is_view(&row, "folded"))
+		drop_tid(r, &row.thread);
 	/* Views have no markers. Markers of open intervals last as long as the samples. */
 	take_samples(r, &row);
 	ret = import_markers(r, row.markers, &row.thread, err);

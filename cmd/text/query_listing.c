@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/model/meaning/titles.h"
 #include "lib/query/marker_rows.h"

@@ -52,10 +52,20 @@ int profile_file_open(struct profile_file *f, const char *path, struct error *er
 
 static int unknown_format(const struct profile_file *f, struct error *err)
 {
+	const char *what = format_unread(f->text, f->size);
+
 	if (capture_is_one(f->text, f->size))
 		return error_text(err, -ESPIPE, "%s: a capture can only be read from a file",
 				  f->label);
-	return error_text(err, -EBADMSG, "%s: not a profile in a supported format", f->label);
+	return error_text(err, -EBADMSG, "%s: not a profile in a format that prof reads%s%s",
+			  f->label, what ? ", but " : "", what ? what : "");
+}
+
+/* The generic check of a format may have taken a file of another for one of its own. */
+static int read_failed(const struct profile_file *f, struct error *err)
+{
+	return format_unread(f->text, f->size) ? unknown_format(f, err)
+					       : error_wrap(err, "%s", f->label);
 }
 
 static void say(const char *line)
@@ -291,7 +301,7 @@ static int load(struct profile_file *f, const char *path, const struct output_op
 				  f->format->name);
 	ret = f->format->read(&f->profile, f->text, f->size, &f->counts, err);
 	if (ret)
-		return error_wrap(err, "%s", f->label);
+		return read_failed(f, err);
 	if (f->format->has_linker_names)
 		demangle_functions(f->profile);
 	return 0;

@@ -382,6 +382,8 @@ static bool folded_matches(const char *text, size_t size)
 	struct folded_line parsed;
 	struct text_line line;
 
+	if (format_unread(text, size))
+		return false;
 	text = skip_mark(text, &size);
 	lines = text_lines_of(text, size);
 	while (good + bad < LINES_JUDGED && text_lines_next(&lines, &line)) {

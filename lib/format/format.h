@@ -123,6 +123,8 @@ const struct format *format_find(const char *name);
 const struct format *format_of_path(const char *path);
 /* Returns the format of a text, writable or not; NULL: unknown. */
 const struct format *format_of_text(const char *text, size_t size);
+/* Returns what a file is that prof does not read, and what converts or shows it; NULL: unknown. */
+const char *format_unread(const char *text, size_t size);
 /* True if a file of that name is compressed. "-" is standard output. */
 bool format_is_compressed(const struct format *format, const char *path);
 /* Returns the names of all writable formats, NULL-terminated. */

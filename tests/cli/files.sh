@@ -52,6 +52,28 @@ refuses "info -, and standard input is closed" 125 'standard input: ' \
 refuses "info -, and standard input is for writing only" 125 'standard input: Bad file descriptor' \
 	"$PROF" info - 0>>text
 
+# Files of other tools are named, with what converts them.
+recognized() { # CONTENT REGEX
+	# shellcheck disable=SC2059 # with escapes
+	printf "$1" >foreign
+	refuses "recognized: $2" 125 "foreign: not a profile in a format that prof reads, but .*$2" "$PROF" report foreign
+}
+recognized 'memray\0\1\0' 'memray transform speedscope'
+recognized 'HCAT\1\0\0\0' 'profiling.sampling replay'
+recognized 'go 1.26 trace\0\0\0' 'go tool trace -pprof'
+recognized 'heap_v2/4096\n  t*: 51: 13189120 [0: 0]\n' 'jeprof --collapsed'
+recognized 'heap profile:     50: 13107200 [  2050: 33107200]\n' 'pprof -proto'
+recognized 'desc: --massif-out-file=x\ncmd: ./hs\n' 'ms_print'
+recognized '# callgrind format\nversion: 1\n' 'speedscope'
+recognized '\tSat Nov 28 2026 12:00 Time and Allocation Profiling Report  (Final)\n' 'ghc-prof-flamegraph'
+recognized '\004\010{\010' 'stackprof --stackcollapse'
+recognized '{\251\003z' 'flameprof'
+recognized '\050\265\057\375abc' 'zstd -d'
+recognized '{"dhatFileVersion":2\n,"mode":"heap"}' 'dh_view.html'
+recognized '{"head":{"callFrame":{},"selfSize":0,"id":1}}' 'developer tools'
+recognized '{"root_frame": {"function": "main"}}' 'pyinstrument -r speedscope'
+recognized '{"alloc_samples": 3, "elapsed_time_sec": 2.5}' 'scalene'
+
 # An escape sequence in a file's name, and in what is in the file, steers no terminal.
 printf -v hostile 'a\e[31mb'
 unreadable "$hostile" 'a\?\[31mb: No such file'

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* Files of other tools that prof recognizes but does not read, and what converts or shows them. */
+#include "lib/format/format.h"
+
+#include <string.h>
+
+/* Bytes of a file in which the words of a format are looked for. */
+#define HEAD_MAX 4096
+
+#define WITH_SIZE(text) text, sizeof(text) - 1
+
+static const struct {
+	const char *start; /* beginning of the file */
+	size_t start_size;
+	const char *word; /* somewhere in its head; NULL: none is needed */
+	const char *what;
+} unread[] = {
+	{WITH_SIZE("memray\0"), NULL,
+	 "a recording of memray; memray transform speedscope converts it"},
+	{WITH_SIZE("HCAT"), NULL,
+	 "a binary profile of Python; python3 -m profiling.sampling replay converts it"},
+	{WITH_SIZE("go 1."), " trace\0",
+	 "an execution trace of Go; go tool trace -pprof=TYPE converts a part of it"},
+	{WITH_SIZE("heap_v2/"), NULL,
+	 "a heap profile of jemalloc; jeprof --collapsed PROGRAM FILE converts it"},
+	{WITH_SIZE("heap profile:"), NULL,
+	 "a heap profile of gperftools; pprof -proto PROGRAM FILE converts it"},
+	{WITH_SIZE("--- contentionz"), NULL,
+	 "a profile of contentions; pprof -proto PROGRAM FILE converts it"},
+	{WITH_SIZE("desc: "), "\ncmd: ", "a profile of massif; ms_print shows it"},
+	{WITH_SIZE("# callgrind format"), NULL, "a profile of callgrind; speedscope reads it"},
+	{WITH_SIZE("version: 1\ncreator: callgrind"), NULL,
+	 "a profile of callgrind; speedscope reads it"},
+	{WITH_SIZE(""), "Time and Allocation Profiling Report",
+	 "a profile of GHC; ghc-prof-flamegraph converts it to collapsed stacks"},
+	{WITH_SIZE("\x04\x08"), NULL,
+	 "a file of Ruby's Marshal, as of stackprof; stackprof --stackcollapse converts it"},
+	{WITH_SIZE("{\xa9"), NULL,
+	 "a file of Python's marshal, as of cProfile; flameprof --format=log converts it"},
+	{WITH_SIZE("{("), NULL,
+	 "a file of Python's marshal, as of cProfile; flameprof --format=log converts it"},
+	{WITH_SIZE("\x28\xb5\x2f\xfd"), NULL, "compressed by zstd; zstd -d unpacks it"},
+	{WITH_SIZE("\xfd\x37zXZ"), NULL, "compressed by xz; xz -d unpacks it"},
+	{WITH_SIZE("BZh"), NULL, "compressed by bzip2; bzip2 -d unpacks it"},
+	{WITH_SIZE("PK\x03\x04"), NULL, "a zip archive; unzip unpacks it"},
+	{WITH_SIZE("{"), "\"dhatFileVersion\"",
+	 "a profile of dhat; valgrind's dh_view.html shows it"},
+	{WITH_SIZE("{"), "\"missed_samples\"",
+	 "a profile of stackprof; stackprof --stackcollapse converts it"},
+	{WITH_SIZE("{"), "\"selfSize\"", "a heap profile of V8; Chrome's developer tools show it"},
+	{WITH_SIZE("{"), "\"root_frame\"",
+	 "a profile of pyinstrument; pyinstrument -r speedscope writes one that prof reads"},
+	{WITH_SIZE("{"), "\"frame_records\"",
+	 "a session of pyinstrument; pyinstrument --load FILE -r speedscope converts it"},
+	{WITH_SIZE("{"), "\"elapsed_time_sec\"", "a profile of scalene; scalene view shows it"},
+	{WITH_SIZE("{"), "\"sampleStackTraces\"", "a timeline of Safari; speedscope reads it"},
+};
+
+const char *format_unread(const char *text, size_t size)
+{
+	for (size_t i = 0; i < sizeof(unread) / sizeof(*unread); i++) {
+		const char *word = unread[i].word;
+
+		if (size >= unread[i].start_size &&
+		    !memcmp(text, unread[i].start, unread[i].start_size) &&
+		    (!word || memmem(text, size < HEAD_MAX ? size : HEAD_MAX, word, strlen(word))))
+			return unread[i].what;
+	}
+	return NULL;
+}

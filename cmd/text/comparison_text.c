@@ -260,7 +260,7 @@ static char *amount_cell(const struct comparison *c, const char *sign, double va
 	return strbuf_take(&text);
 }
 
-/* What is compared as a whole. */
+/* Names the quantity that is compared as a whole. */
 static void add_subject(struct strbuf *out, const struct comparison_text *t)
 {
 	const struct comparison *c = t->comparison;

@@ -253,11 +253,12 @@ uint8_t foreign_measure(struct foreign *f, const char *name, const char *unit, u
 	struct profile *p = f->profile;
 	size_t known = p->events.rows.count;
 	uint8_t number = foreign_event(f, name);
-	struct event_count *row = &p->events.rows.items[number];
+	struct event_count *row;
 	string_id id = NO_STRING;
 
 	if (!number)
 		return 0;
+	row = &p->events.rows.items[number];
 	if (*unit && strcmp(unit, "count") != 0)
 		id = strings_intern(&p->strings, unit);
 	if (number < known && row->unit != id) {

@@ -252,7 +252,7 @@ static void name_events(struct pprof_reader *r)
 	}
 }
 
-/* What the labels of a sample say about its thread. Texts are owned. */
+/* Identity of a thread by the labels of a sample. Texts are owned. */
 struct labels {
 	uint32_t pid, tid;
 	char *thread, *process;
@@ -279,11 +279,12 @@ static bool take_identity(struct labels *labels, const struct label_marker *labe
 		labels->pid = id_of(label);
 	else if (is_tid || strcmp(label->key, "thread id") == 0)
 		labels->tid = id_of(label);
-	else if (label->text && !labels->thread && strcmp(label->key, "thread") == 0) {
+	else if (label->text && !labels->process && strcmp(label->key, "comm") == 0)
+		labels->process = xstrdup(label->text);
+	if (label->text && !labels->thread && strcmp(label->key, "thread") == 0) {
 		labels->thread = xstrdup(label->text);
 		return strcmp(label->text, FOREIGN_ALL) != 0;
-	} else if (label->text && !labels->process && strcmp(label->key, "comm") == 0)
-		labels->process = xstrdup(label->text);
+	}
 	return !label->text && !*label->unit && (is_pid || is_tid) && label->number > 0;
 }
 
@@ -353,8 +354,9 @@ static thread_id find_thread(struct pprof_reader *r, struct protobuf_cursor s,
 	return id;
 }
 
-/* Longer expressions cost too much. */
+/* Longer and deeper expressions cost too much: each + doubles what it repeats. */
 #define EXPRESSION_MAX 8192
+#define DEPTH_MAX 8
 
 struct dropping {
 	regex_t drop, keep;
@@ -362,14 +364,28 @@ struct dropping {
 	uint8_t *known; /* by func_id: 1 plus whether its frames are dropped; 0: not known yet */
 };
 
-/* False for "", and for expressions of other dialects, or that take the library too long. */
+/* False for expressions of other dialects, or that take the library too long. */
+static bool is_cheap(const char *text)
+{
+	size_t depth = 0;
+
+	for (const char *at = text; *at; at++) {
+		if (*at == '\\' && (!at[1] || strchr("0123456789", at[1])))
+			return false;
+		at += *at == '\\';
+		depth += *at == '(';
+		depth -= *at == ')' && depth;
+		if (*at == '{' || depth > DEPTH_MAX)
+			return false;
+	}
+	return strlen(text) < EXPRESSION_MAX && !strstr(text, "(?");
+}
+
 static bool compile(struct pprof_reader *r, regex_t *regex, uint64_t number)
 {
 	_cleanup_free_ char *text = pprof_string(r, number), *whole = NULL;
-	bool is_good = strlen(text) < EXPRESSION_MAX && !strpbrk(text, "{") && !strstr(text, "(?");
+	bool is_good = is_cheap(text);
 
-	for (const char *at = text; is_good && (at = strchr(at, '\\')); at += at[1] ? 2 : 1)
-		is_good = !strchr("0123456789", at[1]);
 	whole = xasprintf("^(%s)$", text);
 	is_good = is_good && *text && !regcomp(regex, whole, REG_EXTENDED | REG_NOSUB);
 	r->f.counts->unread[UNREAD_MEMBERS] += *text && !is_good;

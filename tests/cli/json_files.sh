@@ -11,6 +11,7 @@ summary() { # FILE ARGUMENT...
 	"$PROF" report --no-config "$@" | head -1
 }
 scope() { # UNIT START END PROFILE
+	# shellcheck disable=SC2016 # the name of a member
 	printf '{"$schema": "https://www.speedscope.app/file-format-schema.json",
 		"shared": {"frames": [{"name": "a"}, {"name": "b"}, {"name": "c"}]}, "profiles": [
 		{"name": "t", "unit": "%s", "startValue": %s, "endValue": %s, %s}]}' "$@"
@@ -62,7 +63,12 @@ for name in threads waits events allocs rename inline; do
 		"$PROF" report --no-config --include-idle --by $by --format csv "$golden/$name.json" | cut -d, -f$fields |
 			sed 's/,0x[0-9a-f]*//' | sort >wanted
 		"$PROF" report --no-config --include-idle --by $by --format csv "$name.speedscope.json" | cut -d, -f$fields | sort >got
-		[ $by = function ] && for file in wanted got; do cut -d, -f1,5,6 $file >cut && sort cut >$file; done
+		if [ $by = function ]; then
+			for file in wanted got; do
+				cut -d, -f1,5,6 $file | sort >columns
+				mv columns $file
+			done
+		fi
 		is "$name: the same by $by" "$(<got)" "$(<wanted)"
 	done
 done

@@ -80,7 +80,7 @@ is "one run a side decides no gate" "$status" 3
 run "$PROF" diff --no-config --allow-single --gate total=1% heap.pb.gz heap-later.pb.gz
 is "one run a side, allowed: only sampling may err" "$status" 1
 
-# What prof writes of a file says the same: directly, and by way of the Firefox Profiler's format.
+# A file that prof writes of another says the same: directly, and by way of the Firefox Profiler's format.
 for name in heap allocs delays counts labels wall; do
 	pprof_file show $name.pb.gz >wanted
 	"$PROF" convert --no-config $name.pb.gz -o again.pb.gz
@@ -101,6 +101,9 @@ is "drop_frames and keep_frames" "$(<drop.folded)" $'main;index 9000\nmain;mallo
 
 run "$PROF" report --no-config --during request=beta labels.pb.gz
 like "labels select samples" "$out" '1 samples of clock that stand for 8,'
+"$PROF" convert --no-config --sanitize labels.pb.gz -o sanitized.json
+run grep -c 'alpha\|beta\|example.org' sanitized.json
+is "labels are private" "$out" 0
 is "ids and names of labels are those of threads" \
 	"$("$PROF" report --no-config --by thread --format csv labels.pb.gz | cut -d, -f1-5 | tr -d '"' | sort)" \
 	$'all,0,app,0,14\nall,5,nginx,77,3\npool,9,app,7,2\nthread,tid,process,pid,self'

@@ -325,12 +325,13 @@ void sanitize_marker(struct sanitizer *s, const struct marker *from, struct prof
 	}
 	rules.text = known ? sanitize_any_text : sanitize_no_text;
 	row = copy_marker_row(&s->into->markers, id, from, &rules);
-	if (known) {
-		copy_values(s, from, &row, schema, known, &rules);
-	} else {
+	/* The name of a label has its value. */
+	if (!known || known == marker_schema(MARKER_LABEL))
 		row.name = schemas_get(&s->into->markers.schemas, id)->name;
+	if (known)
+		copy_values(s, from, &row, schema, known, &rules);
+	else
 		copy_cause(s, from, &row);
-	}
 	vec_push(&thread->markers, row);
 }
 

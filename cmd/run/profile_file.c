@@ -57,8 +57,8 @@ static int unknown_format(const struct profile_file *f, struct error *err)
 	if (capture_is_one(f->text, f->size))
 		return error_text(err, -ESPIPE, "%s: a capture can only be read from a file",
 				  f->label);
-	return error_text(err, -EBADMSG, "%s: not a profile in a format that prof reads%s%s",
-			  f->label, what ? ", but " : "", what ? what : "");
+	return error_text(err, -EBADMSG, "%s: not a profile in a supported format%s%s", f->label,
+			  what ? ", but " : "", what ? what : "");
 }
 
 /* The generic check of a format may have taken a file of another for one of its own. */

@@ -56,7 +56,7 @@ refuses "info -, and standard input is for writing only" 125 'standard input: Ba
 recognized() { # CONTENT REGEX
 	# shellcheck disable=SC2059 # with escapes
 	printf "$1" >foreign
-	refuses "recognized: $2" 125 "foreign: not a profile in a format that prof reads, but .*$2" "$PROF" report foreign
+	refuses "recognized: $2" 125 "foreign: not a profile in a supported format, but .*$2" "$PROF" report foreign
 }
 recognized 'memray\0\1\0' 'memray transform speedscope'
 recognized 'HCAT\1\0\0\0' 'profiling.sampling replay'

@@ -169,6 +169,13 @@ static bool is_inner_half(const struct answers *n, const char *func, uint32_t ro
 	       strcmp(n->funcs.rows.items[row].text, n->funcs.rows.items[caller_row].text) == 0;
 }
 
+/* A symbol that may end before the address gives way to DWARF. */
+static bool is_named_by_symbol(const struct answer *answer)
+{
+	return answer->func &&
+	       !(answer->is_reach_guessed && answer->depth && answer->chain[0].func);
+}
+
 /*
  * Names the physical function by its symbol, which distinguishes clones, and inlined functions by
  * DWARF.
@@ -179,13 +186,14 @@ static void add_levels(struct answers *n, const struct answer *answer)
 
 	for (size_t i = 0; i < answer->depth; i++) {
 		const struct location *at = &answer->chain[i];
-		bool has_symbol = !i && answer->func;
-		const char *func = has_symbol ? answer->func : at->func;
+		bool has_symbol = !i && is_named_by_symbol(answer);
+		bool is_symbols = has_symbol && !(at->func && answer->has_source_name);
+		const char *func = is_symbols ? answer->func : at->func;
 		struct named_level level = {
 			.func = string_pool_add(&n->funcs, func),
 			.file = string_pool_add(&n->files, at->file),
 			.line = at->line,
-			.is_named = has_symbol ? !answer->is_synthetic : !!func,
+			.is_named = is_symbols ? !answer->is_synthetic : !!func,
 		};
 
 		if (i && is_inner_half(n, func, level.func, caller, vec_last(&n->levels).func))
@@ -210,7 +218,7 @@ void answers_add(struct answers *n, const struct answer *answer, size_t first, s
 		.first_level = n->levels.count,
 		.place = (uint32_t)first,
 		.place_count = (uint32_t)count,
-		.has_symbol = answer->func,
+		.has_symbol = is_named_by_symbol(answer),
 	};
 
 	if (!answer->func && !answer->depth)

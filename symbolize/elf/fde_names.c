@@ -67,6 +67,16 @@ static void name(struct fde_names *n, struct answer *answer)
 	answer->is_reach_guessed = false;
 }
 
+/* A symbol of unknown size does not reach beyond the function that begins after it. */
+static void drop_far_symbol(struct answer *answer, uint64_t start)
+{
+	if (start <= answer->func_start)
+		return;
+	answer->func = NULL;
+	answer->func_start = answer->func_size = 0;
+	answer->is_reach_guessed = false;
+}
+
 static void fde_lookup(struct symbolizer *base, const uint64_t *rvas, size_t count,
 		       struct answer *answers)
 {
@@ -79,7 +89,7 @@ static void fde_lookup(struct symbolizer *base, const uint64_t *rvas, size_t cou
 		if (rvas[i] - n->last.rva >= n->last.size) {
 			n->last_name = NULL;
 			if (!shared_fdes_find(fdes, rvas[i], &n->last)) {
-				n->last.size = 0;
+				drop_far_symbol(&answers[i], n->last.rva);
 				continue;
 			}
 		}

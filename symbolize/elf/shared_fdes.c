@@ -31,6 +31,7 @@ bool shared_fdes_find(struct shared_fdes *s, uint64_t rva, struct fde_range *ran
 {
 	bool is_found;
 
+	*range = (struct fde_range){0};
 	pthread_mutex_lock(&s->lock);
 	read_once(s);
 	is_found = s->ranges && fde_ranges_find(s->ranges, rva, range);

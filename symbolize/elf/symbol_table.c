@@ -239,6 +239,7 @@ static struct binary_symbol choose(const struct binary_symbols *symbols,
 {
 	const struct binary_symbol *rows = symbols->rows.items, *best = &rows[order[0].value];
 	const struct binary_symbol *sized = best->size ? best : NULL;
+	uint64_t limit = best->limit;
 	struct binary_symbol chosen;
 
 	for (size_t i = 1; i < count; i++) {
@@ -246,10 +247,13 @@ static struct binary_symbol choose(const struct binary_symbols *symbols,
 
 		if (compare_worth(other, best) < 0)
 			best = other;
+		if (other->limit > limit)
+			limit = other->limit;
 		if (other->size && (!sized || compare_worth(other, sized) < 0))
 			sized = other;
 	}
 	chosen = *best;
+	chosen.limit = limit;
 	if (!chosen.size && sized)
 		chosen.size = sized->size;
 	return chosen;

@@ -167,6 +167,59 @@ TEST(symbols_without_size_reach_to_the_next_or_the_sections_end)
 	check(&w, 0x2000, NULL, 0, 0);
 }
 
+TEST(functions_of_start_files_are_short)
+{
+	struct image_writer w;
+
+	writer_init(&w, EM_X86_64);
+	add(&w, "register_tm_clones", STB_LOCAL, STT_FUNC, 0x1100, 0);
+	add(&w, "frame_dummy", STB_LOCAL, STT_FUNC, 0x1120, 0);
+	add(&w, "exported", STB_GLOBAL, STT_FUNC, 0x2100, 0x10);
+	check(&w, 0x111f, "register_tm_clones", 0x1100, 0x20);
+	check(&w, 0x112f, "frame_dummy", 0x1120, 0x10);
+	check(&w, 0x1130, NULL, 0, 0);
+}
+
+TEST(without_local_symbols_labels_are_short)
+{
+	struct image_writer w;
+
+	writer_init(&w, EM_X86_64);
+	w.image.sections[SYMTAB].sh_type = SHT_DYNSYM;
+	w.image.sections[CODE].sh_size = 0x4000;
+	w.image.sections[MORE_CODE].sh_addr = BASE + 0x6000;
+	w.image.sections[DATA].sh_addr = BASE + 0x7000;
+	add(&w, "label", STB_GLOBAL, STT_NOTYPE, 0x1100, 0);
+	add(&w, "function", STB_GLOBAL, STT_FUNC, 0x2900, 0x10);
+	check(&w, 0x20ff, "label", 0x1100, 0x1000);
+	check(&w, 0x2100, NULL, 0, 0);
+	check(&w, 0x2908, "function", 0x2900, 0x10);
+}
+
+/* As in a stripped library with a separate file of its symbols. */
+TEST(local_symbols_of_a_separate_file_prove_reach)
+{
+	struct symbol_table_input input = {0};
+	const struct binary_symbol *symbol;
+	struct symbol_table *table;
+	struct image_writer w;
+	_cleanup_close_ int own = -1, separate = -1;
+
+	writer_init(&w, EM_X86_64);
+	w.image.sections[CODE].sh_size = 0x4000;
+	add(&w, "label", STB_GLOBAL, STT_NOTYPE, 0x1100, 0);
+	separate = write_image(&w.image);
+	w.image.sections[SYMTAB].sh_type = SHT_DYNSYM;
+	own = write_image(&w.image);
+	input.own = own;
+	input.separate = separate;
+	assert_int_equal(symbol_table_new(&table, &input, NULL), 0);
+	symbol = symbol_table_find(table, 0x2500);
+	assert_non_null(symbol);
+	assert_string_equal(symbol->name, "label");
+	symbol_table_free(table);
+}
+
 TEST(no_symbol_reaches_out_of_its_section)
 {
 	struct image_writer w;

@@ -144,6 +144,21 @@ TEST(code_that_is_cut_off)
 	assert_int_equal(count_jumps(EM_386, jump, sizeof(jump) - 1), 0);
 }
 
+/* Returns an address behind a function, in none. */
+static uint64_t in_a_gap(int fd)
+{
+	uint64_t rva = own_rva(own_mark_inner);
+	struct fde_ranges *r;
+	struct fde_range range;
+
+	assert_int_equal(fde_ranges_new(&r, fd, NULL), 0);
+	while (fde_ranges_find(r, rva, &range))
+		rva = range.rva + range.size;
+	assert_true(range.rva && range.rva < rva && !range.size);
+	fde_ranges_free(r);
+	return rva;
+}
+
 TEST(functions_without_a_name)
 {
 	const struct module module = {.kind = PROFILE_MODULE_FILE};
@@ -173,6 +188,13 @@ TEST(functions_without_a_name)
 	assert_int_equal(guessed.func_size, answer.func_size);
 	s->ops->lookup(s, &rva, 1, &known);
 	assert_string_equal(known.func, "label");
+	rva = in_a_gap(fd);
+	guessed = (struct answer){.func = "label", .func_start = 1, .is_reach_guessed = true};
+	s->ops->lookup(s, &rva, 1, &guessed);
+	assert_null(guessed.func);
+	guessed = (struct answer){.func = "label", .func_start = rva, .is_reach_guessed = true};
+	s->ops->lookup(s, &rva, 1, &guessed);
+	assert_string_equal(guessed.func, "label");
 	rva = 0;
 	answer = (struct answer){0};
 	s->ops->lookup(s, &rva, 1, &answer);

@@ -199,6 +199,37 @@ TEST(halves_of_a_function_of_cython_become_one)
 	assert_int_equal(levels_of("_Z3foov", "_Z3foov", "add"), 3);
 }
 
+/* Code behind start files' frame_dummy, of which DWARF knows more. */
+TEST(a_symbol_of_unknown_size_gives_way_to_dwarf)
+{
+	struct location at = {"fib", "Main.hs", 5};
+	struct answer answer = {.func = "frame_dummy", .chain = &at, .depth = 1};
+	struct answers answers = {0};
+
+	answer.is_reach_guessed = true;
+	answers_add(&answers, &answer, 0, 1);
+	answer.is_reach_guessed = false;
+	answers_add(&answers, &answer, 1, 1);
+	at.func = NULL;
+	answer.is_reach_guessed = true;
+	answers_add(&answers, &answer, 2, 1);
+	at.func = "Fib";
+	answer.has_source_name = true;
+	answer.is_reach_guessed = false;
+	answers_add(&answers, &answer, 3, 1);
+	assert_string_equal(answers.funcs.rows.items[answers.levels.items[3].func].text, "Fib");
+	assert_true(answers.rows.items[3].has_symbol);
+	assert_string_equal(answers.funcs.rows.items[answers.levels.items[0].func].text, "fib");
+	assert_false(answers.rows.items[0].has_symbol);
+	for (size_t i = 1; i < 3; i++) {
+		uint32_t func = answers.levels.items[i].func;
+
+		assert_string_equal(answers.funcs.rows.items[func].text, "frame_dummy");
+		assert_true(answers.rows.items[i].has_symbol);
+	}
+	answers_release(&answers);
+}
+
 /* Names two profiles with one cache, of which the second one asks for one more address. */
 TEST(a_cache_gives_the_same_names)
 {

@@ -98,7 +98,7 @@ enum binary_binding { BINARY_LOCAL, BINARY_WEAK, BINARY_GLOBAL };
 struct binary_symbol {
 	uint64_t vaddr;
 	uint64_t size; /* 0: unknown; does not exceed the section */
-	uint64_t limit; /* end of the section */
+	uint64_t limit; /* end of what a symbol without a size may cover, at most the section's */
 	/* Owned by the binary; followed by "@VERSION" if the table has the version. */
 	const char *name;
 	bool is_func; /* STT_FUNC or STT_GNU_IFUNC; otherwise an assembler label */

@@ -224,9 +224,12 @@ static enum binary_binding binding_of(const GElf_Sym *symbol)
 	}
 }
 
-/* Fills in all but the name. False: it is neither a function nor a label. */
+/*
+ * Fills in all but the name; the symbol covers up to `reach` bytes if it has no size. False: it is
+ * neither a function nor a label.
+ */
 static bool place_symbol(const GElf_Sym *symbol, const struct section_extents *extents,
-			 struct binary_symbol *placed)
+			 uint64_t reach, struct binary_symbol *placed)
 {
 	unsigned int type = GELF_ST_TYPE(symbol->st_info);
 	bool is_func = type == STT_FUNC || type == STT_GNU_IFUNC;
@@ -245,7 +248,7 @@ static bool place_symbol(const GElf_Sym *symbol, const struct section_extents *e
 	*placed = (struct binary_symbol){
 		.vaddr = vaddr,
 		.size = MIN(symbol->st_size, room),
-		.limit = vaddr + room,
+		.limit = vaddr + MIN(room, reach),
 		.is_func = is_func,
 		.binding = binding_of(symbol),
 	};
@@ -257,9 +260,39 @@ static bool is_name(const char *name, bool is_func)
 	return name && *name && (is_func || !is_marker(name));
 }
 
+/*
+ * Bytes that a dynamic symbol without a size covers. Local functions behind it have no symbols in a
+ * file without a .symtab.
+ */
+#define DYNAMIC_REACH 4096
+
+/*
+ * Returns how many bytes a symbol without a size covers at most if it is of a file that C compilers
+ * link in front of a program's own code, which may have no symbols.
+ */
+static uint64_t start_file_reach(const char *name)
+{
+	static const struct {
+		const char *name;
+		uint64_t reach;
+	} functions[] = {
+		{"frame_dummy", 16}, /* a jump */
+		{"register_tm_clones", 64},
+		{"deregister_tm_clones", 64},
+		{"__do_global_dtors_aux", 64},
+	};
+
+	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
+		if (strcmp(name, functions[i].name) == 0)
+			return functions[i].reach;
+	}
+	return UINT64_MAX;
+}
+
 static bool add_table(const struct binary *b, uint32_t type, const struct section_extents *extents,
 		      const struct binary_symbol_filter *filter, struct binary_symbols *symbols)
 {
+	uint64_t reach = type == SHT_SYMTAB ? UINT64_MAX : DYNAMIC_REACH;
 	struct symbol_rows rows;
 	GElf_Sym row;
 
@@ -270,12 +303,15 @@ static bool add_table(const struct binary *b, uint32_t type, const struct sectio
 	while (symbol_rows_next(&rows, &row)) {
 		struct binary_symbol symbol;
 
-		if (!place_symbol(&row, extents, &symbol) ||
+		if (!place_symbol(&row, extents, reach, &symbol) ||
 		    (filter && !filter->wants(filter->ctx, &symbol)))
 			continue;
 		symbol.name = symbol_rows_name(&rows, &row);
-		if (is_name(symbol.name, symbol.is_func))
-			vec_push(&symbols->rows, symbol);
+		if (!is_name(symbol.name, symbol.is_func))
+			continue;
+		symbol.limit = symbol.vaddr +
+			       MIN(symbol.limit - symbol.vaddr, start_file_reach(symbol.name));
+		vec_push(&symbols->rows, symbol);
 	}
 	symbol_rows_close(&rows);
 	return rows.count > 1;

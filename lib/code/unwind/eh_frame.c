@@ -96,6 +96,7 @@ bool fde_ranges_find(struct fde_ranges *r, uint64_t rva, struct fde_range *range
 	uint64_t vaddr = rva + r->first_vaddr, end;
 	struct fde fde;
 
+	*range = (struct fde_range){0};
 	if (!eh_frame_find(&r->frame, vaddr, &fde) || fde.start < r->first_vaddr)
 		return false;
 	end = code_end(r, fde.start);
@@ -103,7 +104,7 @@ bool fde_ranges_find(struct fde_ranges *r, uint64_t rva, struct fde_range *range
 		end = fde.end;
 	*range = (struct fde_range){
 		.rva = fde.start - r->first_vaddr,
-		.size = end - fde.start,
+		.size = vaddr < end ? end - fde.start : 0,
 		/* Some linkers give libraries an entry, too: the beginning of their code. */
 		.is_entry = r->file.has_interpreter && fde.start == r->file.entry,
 	};
@@ -565,8 +566,8 @@ static struct fde_place place_at(const struct eh_frame *frame, size_t number)
 }
 
 /*
- * Finds the FDE that covers a vaddr, independent of eh_frame_next(). Its program is not read from a
- * section with pages. False: none.
+ * Finds the last FDE that begins at or before a vaddr, independent of eh_frame_next(). Its program
+ * is not read from a section with pages. False: none.
  */
 static bool eh_frame_find(struct eh_frame *frame, uint64_t vaddr, struct fde *fde)
 {
@@ -585,7 +586,7 @@ static bool eh_frame_find(struct eh_frame *frame, uint64_t vaddr, struct fde *fd
 		struct fde_place place = place_at(frame, --low);
 
 		if (read_place(frame, &place, fde) && fde->start < fde->end)
-			return vaddr >= fde->start && vaddr < fde->end;
+			return vaddr >= fde->start;
 	}
 	return false;
 }

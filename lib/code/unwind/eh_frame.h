@@ -36,7 +36,10 @@ struct fde_range {
 int fde_ranges_new(struct fde_ranges **out, int fd, struct error *err);
 /* NULL is fine. */
 void fde_ranges_free(struct fde_ranges *r);
-/* Finds the function around an address. False: none, or not in code. */
+/*
+ * Finds the function around an address. False: none, or not in code; *range is then empty, at the
+ * start of the last function before the address, or 0.
+ */
 bool fde_ranges_find(struct fde_ranges *r, uint64_t rva, struct fde_range *range);
 
 /* .eh_frame_hdr: the linker's sorted table of FDEs (LSB core). */

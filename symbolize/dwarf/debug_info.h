@@ -48,6 +48,7 @@ struct function {
 struct unit_detail {
 	VEC(struct function) functions;
 	struct segments segments; /* address ranges of functions */
+	bool is_ada; /* symbols are not spelled like functions in the source */
 	bool is_deep; /* functions inside types and functions have been collected as well */
 	struct line_table lines;
 };
@@ -186,6 +187,9 @@ const char *attribute_text(struct debug_info *info, Dwarf_Die *die, unsigned int
 const char *die_function_name(struct debug_info *info, Dwarf_Die *die);
 
 /* dwarf_names.c */
+/* Returns DW_AT_language of a unit's entry, 0 for none. */
+uint64_t unit_language(Dwarf_Die *unit);
+bool language_is_ada(uint64_t language);
 /*
  * Returns the path of a file number in the line table, DW_AT_decl_file or DW_AT_call_file; or NULL.
  */

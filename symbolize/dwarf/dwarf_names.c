@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <ctype.h>
 #include <dwarf.h>
 #include <limits.h>
 #include <string.h>
@@ -135,6 +136,7 @@ void describe_address(struct debug_info *info, struct unit *unit, struct functio
 	describe_place(info, unit, function ? &die : NULL, addr, &answer->chain[depth - 1]);
 	if (function)
 		answer->chain[0].func = die_function_name(info, &die);
+	answer->has_source_name = function && unit->detail->is_ada;
 	for (size_t level = depth - 1; level > 0; level--) {
 		die = unit_die_at(unit, tree->calls.items[call].at);
 		answer->chain[level].func = die_function_name(info, &die);
@@ -365,15 +367,24 @@ static const char *plain_name(struct debug_info *info, Dwarf_Die die)
 	return NULL;
 }
 
+uint64_t unit_language(Dwarf_Die *unit)
+{
+	return attribute_number(unit, DW_AT_language);
+}
+
+bool language_is_ada(uint64_t language)
+{
+	enum { ADA_2005 = 0x2e, ADA_2012 = 0x2f }; /* newer than some libdw */
+
+	return language == DW_LANG_Ada83 || language == DW_LANG_Ada95 || language == ADA_2005 ||
+	       language == ADA_2012;
+}
+
 static bool language_has_scopes(Dwarf_Die *unit)
 {
-	Dwarf_Attribute attribute;
-	Dwarf_Word language;
-
-	if (!dwarf_attr(unit, DW_AT_language, &attribute) ||
-	    dwarf_formudata(&attribute, &language) != 0)
-		return false;
-	switch (language) {
+	switch (unit_language(unit)) {
+	case 0: /* not given */
+	case DW_LANG_Haskell:
 	case DW_LANG_C89:
 	case DW_LANG_C:
 	case DW_LANG_C99:
@@ -482,12 +493,74 @@ static const char *build_name(struct debug_info *info, Dwarf_Die *die)
 	return built;
 }
 
+/* GNAT's operators, by their names in symbols. */
+static const char *ada_operator(const char *name)
+{
+	static const char *const operators[][2] = {
+		{"Oabs", "abs"},    {"Oand", "and"},  {"Omod", "mod"},	  {"Onot", "not"},
+		{"Oor", "or"},	    {"Orem", "rem"},  {"Oxor", "xor"},	  {"Oeq", "="},
+		{"One", "/="},	    {"Olt", "<"},     {"Ole", "<="},	  {"Ogt", ">"},
+		{"Oge", ">="},	    {"Oadd", "+"},    {"Osubtract", "-"}, {"Oconcat", "&"},
+		{"Omultiply", "*"}, {"Odivide", "/"}, {"Oexpon", "**"},
+	};
+
+	for (size_t i = 0; i < sizeof(operators) / sizeof(*operators); i++) {
+		if (strcmp(name, operators[i][0]) == 0)
+			return operators[i][1];
+	}
+	return NULL;
+}
+
+/* GNAT's "ada_main__work__fib.6" → "Ada_Main.Work.Fib" */
+static const char *ada_name(struct debug_info *info, const char *text)
+{
+	_cleanup_(strbuf_release) struct strbuf name = {0};
+	size_t size = strcspn(text, ".");
+	const char *operator;
+	bool is_first = true;
+
+	for (size_t i = text_starts_with(text, "_ada_") ? strlen("_ada_") : 0; i < size; i++) {
+		if (text_starts_with(text + i, "__") && i && i + 2 < size) {
+			strbuf_addch(&name, '.');
+			i++;
+			operator= ada_operator(text + i + 1);
+			if (operator) {
+				strbuf_addf(&name, "\"%s\"", operator);
+				break;
+			}
+			is_first = true;
+			continue;
+		}
+		strbuf_addch(&name, is_first ? (char)toupper((unsigned char)text[i]) : text[i]);
+		is_first = text[i] == '_';
+	}
+	return arena_strndup(&info->arena, strbuf_text(&name), name.size);
+}
+
+/* Returns the name that a function has in the source if its symbol says less; NULL otherwise. */
+static const char *source_name(struct debug_info *info, Dwarf_Die *die)
+{
+	const char *name = attribute_text(info, die, DW_AT_name);
+	uint64_t language;
+	Dwarf_Die unit;
+
+	if (!name || !dwarf_diecu(die, &unit, NULL, NULL))
+		return NULL;
+	language = unit_language(&unit);
+	if (language == DW_LANG_Haskell)
+		return name;
+	return language_is_ada(language) && strlen(name) < MAX_BUILT_NAME ? ada_name(info, name)
+									  : NULL;
+}
+
 static const char *find_name(struct debug_info *info, Dwarf_Die *die)
 {
 	for (int i = 0; i < MAX_REFERENCES; i++) {
 		Dwarf_Die next = *die;
-		const char *name = linkage_name(info, die);
+		const char *name = source_name(info, die);
 
+		if (!name)
+			name = linkage_name(info, die);
 		if (name)
 			return name;
 		if (!follow_any(info, &next))

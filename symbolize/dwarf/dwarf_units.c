@@ -231,26 +231,33 @@ static bool may_hold_functions(const struct die_entry *e, bool is_deep)
 
 static void find_functions(struct debug_info *info, struct unit *unit, bool is_deep)
 {
-	const Dwarf_Die *root = unit->split ? &unit->split->die : &unit->die;
+	Dwarf_Die *root = unit->split ? &unit->split->die : &unit->die;
 	struct unit_detail *detail = unit->detail;
 	struct intervals intervals = {0};
 	struct die_walk walk;
 	struct die_entry e;
+	bool is_haskell;
 
 	drop_functions(detail);
 	detail->is_deep = is_deep;
 	if (!unit_walk_open(info, unit, &walk))
 		return;
+	detail->is_ada = language_is_ada(unit_language(root));
+	/* GHC's blocks lie outside of the function that they are part of. */
+	is_haskell = unit_language(root) == DW_LANG_Haskell;
 	die_walk_enter(&walk, root->addr);
 	while (die_walk_next(&walk, &e)) {
 		size_t before = intervals.rows.count;
 
-		if (e.tag == DW_TAG_subprogram)
+		if (is_haskell && e.tag == DW_TAG_lexical_block && detail->functions.count)
+			entry_add_ranges(unit, &e, (uint32_t)detail->functions.count - 1, 0,
+					 &intervals, &info->budget);
+		else if (e.tag == DW_TAG_subprogram)
 			entry_add_ranges(unit, &e, (uint32_t)detail->functions.count, 0, &intervals,
 					 &info->budget);
-		if (intervals.rows.count > before)
+		if (intervals.rows.count > before && e.tag == DW_TAG_subprogram)
 			vec_push(&detail->functions, (struct function){.at = e.at});
-		if (!may_hold_functions(&e, is_deep))
+		if (!may_hold_functions(&e, is_deep || is_haskell))
 			die_walk_skip(&walk, &e);
 	}
 	segments_build(&detail->segments, &intervals);

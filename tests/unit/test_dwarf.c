@@ -208,6 +208,34 @@ TEST(scopes_of_clang)
 		   {"_ZL12twice_hiddeni", 33}, {"_ZN12_GLOBAL__N_16Hidden5twiceEv", 23});
 }
 
+static void check_source_name(const char *mark, const char *name, bool is_better_than_symbol)
+{
+	const char *path = "tests/fuzz/corpus/dwarf/other-languages";
+	const struct module module = {.kind = PROFILE_MODULE_FILE};
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	const struct symbolizer_input input = {.module = &module, .fd = fd};
+	struct symbolizer *s;
+	struct answer answer;
+
+	assert_true(fd >= 0);
+	answer = ask_one(&symbolizer_dwarf, &input, mark_in(fd, mark), &s);
+	assert_int_equal(answer.depth, 1);
+	assert_string_equal(answer.chain[0].func, name);
+	assert_int_equal(answer.has_source_name, is_better_than_symbol);
+	s->ops->free(s);
+}
+
+TEST(blocks_outside_of_their_haskell_function)
+{
+	check_source_name("mark_block", "fib", false);
+}
+
+TEST(names_of_ada)
+{
+	check_source_name("mark_ada", "Ada_Main.Work.Fib", true);
+	check_source_name("mark_operator", "Ada_Main.\"+\"", true);
+}
+
 /* The folder .build-id/xx, with a link to the file under its build id. */
 struct debug_dir {
 	char dir[32], *ids, *sub, *link;

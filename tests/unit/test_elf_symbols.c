@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -217,6 +218,40 @@ TEST(local_symbols_of_a_separate_file_prove_reach)
 	symbol = symbol_table_find(table, 0x2500);
 	assert_non_null(symbol);
 	assert_string_equal(symbol->name, "label");
+	symbol_table_free(table);
+}
+
+/* A function keeps its place even if its name is cut. */
+TEST(overlong_names_are_cut)
+{
+	const size_t size = 70000;
+	_cleanup_free_ char *names = malloc(size + 2);
+	struct symbol_table_input input = {.separate = -1};
+	const struct binary_symbol *symbol;
+	struct symbol_table *table;
+	struct image_writer w;
+
+	writer_init(&w, EM_X86_64);
+	add(&w, "", STB_GLOBAL, STT_FUNC, 0x1100, 0);
+	add(&w, "", STB_GLOBAL, STT_FUNC, 0x1200, 0x10);
+	w.image.symbols[1].st_name = size - 3;
+	w.image.symbols[2].st_name = 1;
+	w.image.sections[NAMES].sh_offset = sizeof(w.image);
+	w.image.sections[NAMES].sh_size = size + 2;
+	memset(names, 'n', size + 1);
+	names[0] = names[size + 1] = '\0';
+	_cleanup_close_ int own = write_image(&w.image);
+
+	assert_int_equal(write(own, names, size + 2), size + 2);
+	input.own = own;
+	assert_int_equal(symbol_table_new(&table, &input, NULL), 0);
+	symbol = symbol_table_find(table, 0x1100);
+	assert_non_null(symbol);
+	assert_string_equal(symbol->name, "nnnn");
+	assert_int_equal(symbol->size, 0x100);
+	symbol = symbol_table_find(table, 0x1208);
+	assert_non_null(symbol);
+	assert_int_equal(strlen(symbol->name), 65535);
 	symbol_table_free(table);
 }
 

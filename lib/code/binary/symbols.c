@@ -161,7 +161,11 @@ const char *symbol_rows_name(const struct symbol_rows *rows, const GElf_Sym *sym
 		if (memchr(names->pages.memory + at, 0, end - at))
 			return (const char *)names->pages.memory + start;
 	}
-	return NULL;
+	if (last - start < NAME_MAX_BYTES)
+		return NULL;
+	/* The pages are a copy; every name that is read of them and goes through here is cut. */
+	names->pages.memory[last - 1] = '\0';
+	return (const char *)names->pages.memory + start;
 }
 
 void symbol_rows_close(struct symbol_rows *rows)

@@ -30,7 +30,7 @@ bool symbol_rows_open(struct symbol_rows *rows, const struct binary *b, uint32_t
 bool symbol_rows_next(struct symbol_rows *rows, GElf_Sym *symbol);
 /* Reads all names at once, which is faster if most of them are needed. */
 void symbol_rows_need_names(const struct symbol_rows *rows);
-/* The name of a row; NULL if it does not end within the table, or only after 64 KB. */
+/* The name of a row, cut after 64 KB; NULL if it does not end within the table. */
 const char *symbol_rows_name(const struct symbol_rows *rows, const GElf_Sym *symbol);
 void symbol_rows_close(struct symbol_rows *rows);
 

@@ -17,15 +17,31 @@ static bool ends_with(const char *name, size_t size, const char *suffix)
 	return size > length && memcmp(name + size - length, suffix, length) == 0;
 }
 
+/* True for a name of letters, digits and "_" alone, with "__" or "_MOD_" between its parts. */
+static bool has_linker_scopes(const char *name, size_t size)
+{
+	const char *mark = size > 2 ? memmem(name + 1, size - 2, "__", 2) : NULL;
+
+	for (size_t i = 0; i < size; i++) {
+		if (!isalnum((unsigned char)name[i]) && name[i] != '_')
+			return false;
+	}
+	return mark || (size > 5 && memmem(name, size, "_MOD_", 5));
+}
+
 /* Strips one suffix of "parse.isra.0" or "parse.cold". Returns the remaining size. */
 static size_t without_suffix(const char *name, size_t size)
 {
-	static const char *const numbered[] = {".constprop", ".isra", ".part",
-					       ".cold",	     ".llvm", ".lto_priv"};
+	static const char *const numbered[] = {".constprop", ".isra",	  ".part",   ".cold",
+					       ".llvm",	     ".lto_priv", ".__part", ".__uniq"};
+	static const char *const plain[] = {".cold",	".actor",   ".resume",
+					    ".destroy", ".cleanup", ".abi0"};
 	size_t end = size;
 
-	if (ends_with(name, size, ".cold"))
-		return size - strlen(".cold");
+	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++) {
+		if (ends_with(name, size, plain[i]))
+			return size - strlen(plain[i]);
+	}
 	while (end && isdigit((unsigned char)name[end - 1]))
 		end--;
 	if (end == size || !end || name[end - 1] != '.')
@@ -35,7 +51,24 @@ static size_t without_suffix(const char *name, size_t size)
 		if (ends_with(name, end, numbered[i]))
 			return end - strlen(numbered[i]);
 	}
-	return size;
+	/* GNAT and gfortran number functions that lie in others: "m__outer__inner.5". */
+	return has_linker_scopes(name, end) ? end : size;
+}
+
+/* Strips the number of a function of Nim's, "fib__a_u5"; C's "load__port_u32" is a type. */
+static size_t without_nim_number(const char *name, size_t size)
+{
+	size_t end = size;
+	unsigned int number = 0;
+
+	while (end && isdigit((unsigned char)name[end - 1]))
+		end--;
+	if (size - end > 9 || end == size || !ends_with(name, end, "_u") ||
+	    !has_linker_scopes(name, end - 2))
+		return size;
+	for (size_t i = end; i < size; i++)
+		number = 10 * number + (unsigned int)(name[i] - '0');
+	return number >= 8 && !(number & (number - 1)) ? size : end - 2;
 }
 
 static size_t without_hash(const char *name, size_t size)
@@ -72,6 +105,7 @@ size_t build_name_size(const char *name)
 		before = size;
 		size = without_clone(name, size);
 		size = without_suffix(name, size);
+		size = without_nim_number(name, size);
 		size = without_hash(name, size);
 	} while (size != before);
 	return size;

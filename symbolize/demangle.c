@@ -5,8 +5,11 @@
 #include <libiberty/demangle.h>
 #include <setjmp.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 
 /*
@@ -149,6 +152,7 @@ static void short_name_add(struct strbuf *out, const char *name, size_t size)
 struct output {
 	char text[MAX_READABLE];
 	size_t size;
+	bool is_too_long;
 	jmp_buf too_long;
 };
 
@@ -212,161 +216,218 @@ static bool demangle_cplusplus(const char *name, struct output *out)
 	return cplus_demangle_v3_callback(name, CPLUSPLUS, append, out);
 }
 
-/* Names of functions compiled from Python by Cython and mypyc. */
-
-static bool is_all_identifier(const char *text)
-{
-	for (const char *at = text; *at; at++) {
-		if (!is_identifier(*at))
-			return false;
-	}
-	return *text && !isdigit((unsigned char)*text);
-}
-
-/* Reads a number without leading zeros. Returns the position after it; NULL if there is none. */
-static const char *read_number(const char *at, size_t *number)
-{
-	*number = 0;
-	if (*at == '0')
-		return NULL;
-	for (; isdigit((unsigned char)*at); at++) {
-		*number = *number * 10 + (size_t)(*at - '0');
-		if (*number > MAX_MANGLED)
-			return NULL;
-	}
-	return *number ? at : NULL;
-}
-
-/* Reads a scope, "3Box_". Returns the position after it; NULL if there is none. */
-static const char *read_scope(const char *at, const char **name, size_t *size)
-{
-	*name = read_number(at, size);
-	if (!*name || isdigit((unsigned char)**name) || strnlen(*name, *size + 1) <= *size ||
-	    (*name)[*size] != '_')
-		return NULL;
-	return *name + *size + 1;
-}
-
-enum cython_kind {
-	CYTHON_PLAIN, /* the name itself */
-	CYTHON_NUMBERED, /* after a number */
-	CYTHON_HALF, /* after a number, unless it is the first of its scope */
-};
-
-/*
- * Reads a function's own name. NULL if there is none, or if it might also begin with a scope: a
- * function's number then looks like the length of a scope.
- */
-static const char *read_own(const char *at, enum cython_kind kind, bool is_scoped)
-{
-	const char *text, *next;
-	size_t number, size;
-
-	if (!isdigit((unsigned char)*at))
-		return kind == CYTHON_NUMBERED || !is_scoped || !is_all_identifier(at) ? NULL : at;
-	if (kind == CYTHON_PLAIN)
-		return NULL;
-	next = read_scope(at, &text, &size);
-	if (kind == CYTHON_HALF && next)
-		return NULL;
-	at = read_number(at, &number);
-	return at && is_scoped && is_all_identifier(at) ? at : NULL;
-}
-
-/* Reads "4cmod_3Box_2call_back" as "cmod.Box.call_back". */
-static bool read_cython(const char *at, enum cython_kind kind, struct output *out)
-{
-	const char *text, *next, *own = NULL;
-	size_t size;
-
-	for (;; at = next) {
-		own = read_own(at, kind, out->size > 0);
-		next = read_scope(at, &text, &size);
-		if (!next)
-			break;
-		/* If no scope follows, this is the function's own name: "5outer_x". */
-		if (kind == CYTHON_NUMBERED && !isdigit((unsigned char)*next))
-			break;
-		/*
-		 * "2ab_c" may be c in ab, or the second function, ab_c. The number of a function's
-		 * other half is odd.
-		 */
-		if (kind == CYTHON_HALF && out->size && size % 2 == 0 &&
-		    !isdigit((unsigned char)*next) && !text_starts_with(next, "__"))
-			return false;
-		append(text, size, out);
-		append(".", 1, out);
-	}
-	if (!own)
-		return false;
-	append(own, strlen(own), out);
-	return true;
-}
-
-/* Reads "M___m_back" as "M.m_back"; "___3_" is "___" in a name. */
-static bool read_mypyc(const char *at, struct output *out)
-{
-	static const char separator[] = "___", literal[] = "___3_";
-	const char *start = at;
-
-	if (!is_all_identifier(at))
-		return false;
-	while (*at) {
-		if (text_starts_with(at, literal)) {
-			append(separator, sizeof(separator) - 1, out);
-			at += sizeof(literal) - 1;
-		} else if (text_starts_with(at, separator)) {
-			at += sizeof(separator) - 1;
-			if (at - start == sizeof(separator) - 1 || !*at ||
-			    isdigit((unsigned char)*at))
-				return false;
-			append(".", 1, out);
-		} else {
-			append(at++, 1, out);
-		}
-	}
-	return true;
-}
-
-static const char cython_prefix[] = "__pyx_", mypyc_prefix[] = "CPy";
-
-static bool demangle_python(const char *name, struct output *out)
-{
-	static const struct {
-		const char *prefix;
-		enum cython_kind kind;
-	} kinds[] = {
-		{"__pyx_pw_", CYTHON_NUMBERED},
-		{"__pyx_pf_", CYTHON_HALF},
-		{"__pyx_gb_", CYTHON_NUMBERED},
-		{"__pyx_f_", CYTHON_PLAIN},
-	};
-
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		if (text_starts_with(name, kinds[i].prefix))
-			return read_cython(name + strlen(kinds[i].prefix), kinds[i].kind, out);
-	}
-	if (text_starts_with(name, "CPyDef_"))
-		return read_mypyc(name + strlen("CPyDef_"), out);
-	return text_starts_with(name, "CPyPy_") && read_mypyc(name + strlen("CPyPy_"), out);
-}
-
-static bool is_python(const char *name)
-{
-	return text_starts_with(name, cython_prefix) || text_starts_with(name, mypyc_prefix);
-}
-
 static bool demangle_into(const char *name, struct output *out)
 {
-	if (setjmp(out->too_long))
+	out->is_too_long = setjmp(out->too_long);
+	if (out->is_too_long)
 		return false;
-	if (is_python(name))
-		return demangle_python(name, out);
+	out->size = 0;
 	if ((text_starts_with(name, "_R") || is_legacy_rust(name)) &&
 	    rust_demangle_callback(name, DMGL_PARAMS | DMGL_ANSI, append, out))
-		return true;
+		return out->size;
 	out->size = 0;
-	return is_cplusplus(name) && demangle_cplusplus(name, out);
+	return is_cplusplus(name) && demangle_cplusplus(name, out) && out->size;
+}
+
+/*
+ * The part of a C++ name that libiberty reads. Compilers make new kinds of template arguments and
+ * constraints faster than demanglers learn them.
+ */
+
+/* Bytes of a name that are tried. */
+#define PART_MAX 256
+
+/* What completes a part of a name. */
+struct part_end {
+	const char *text;
+	const char *missing; /* in place of the rest; a list of arguments gets it before its end */
+};
+
+static const struct part_end nested_ends[] = {{"v", NULL},
+					      {"vv", NULL},
+					      {"EEvv", ", …>"},
+					      {"EEv", ", …>"},
+					      {"Ev", "::…"}},
+			     plain_ends[] = {{"v", NULL}, {"vv", NULL}, {"Evv", ", …>"}};
+
+/* True unless a list of arguments is expected, but was read as an identifier. */
+static bool is_list(const struct output *part, const char *missing)
+{
+	return !missing || *missing != ',' || part->text[part->size - 1] == '>';
+}
+
+/* Adds "f<int, …>" for "f<int>", and "f<…>" for "f<>". */
+static void add_part(struct strbuf *out, const struct output *part, const char *missing)
+{
+	size_t size = part->size;
+
+	if (missing && *missing == ',') {
+		size--;
+		/* "> >" closes two lists. */
+		size -= part->text[size - 1] == ' ';
+		missing += part->text[size - 1] == '<' ? strlen(", ") : 0;
+	}
+	short_name_add(out, part->text, size);
+	if (missing)
+		strbuf_adds(out, missing);
+}
+
+/* A place inside of a type: arguments of a template, or a tag, follow. */
+static bool is_inside_type(char next)
+{
+	return next == 'I' || next == 'B';
+}
+
+/* False if the parameters at the end have become a part of an identifier. */
+static bool is_parameter(char *name, const struct output *known)
+{
+	struct output other;
+
+	for (size_t end = strlen(name); name[end - 1] == 'v'; end--)
+		name[end - 1] = 'i';
+	return demangle_into(name, &other) && other.size == known->size &&
+	       memcmp(other.text, known->text, other.size) == 0;
+}
+
+/* Reads the longest part of a name behind "_Z" that libiberty reads. */
+static bool demangle_part(const char *at, const char *behind, struct strbuf *readable)
+{
+	bool is_nested = *at == 'N';
+	const struct part_end *ends = is_nested ? nested_ends : plain_ends;
+	size_t count = is_nested ? 5 : 3;
+	struct output out;
+
+	for (size_t size = strnlen(at, PART_MAX); size; size--) {
+		for (size_t i = 0; i < count && !is_inside_type(at[size]); i++) {
+			char name[PART_MAX + 16];
+
+			snprintf(name, sizeof(name), "_Z%.*s%s", (int)size, at, ends[i].text);
+			if (!demangle_into(name, &out) || !is_parameter(name, &out) ||
+			    !is_list(&out, ends[i].missing))
+				continue;
+			/* Nothing that C++ writes. */
+			if (at[size] == '_')
+				return false;
+			add_part(readable, &out, ends[i].missing);
+			if (!ends[i].missing)
+				strbuf_adds(readable, behind);
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool demangle_unreadable(const char *name, struct strbuf *readable)
+{
+	const char *at = name + 2;
+	bool is_local = *at == 'Z';
+
+	if (!text_starts_with(name, "_Z"))
+		return false;
+	at += strspn(at, "Z");
+	at += *at == 'L';
+	return (isdigit((unsigned char)*at) || *at == 'N' || *at == 'S') &&
+	       demangle_part(at, is_local ? "::…" : "", readable);
+}
+
+/*
+ * GCC puts the whole name of a coroutine into that of its frame, and only this one has the
+ * template's arguments: "_ZN1a4leafEPNS_22_ZN1a4leafIjEE1tT_.FrameE.actor".
+ */
+static void use_coroutine(char *name)
+{
+	static const char frame[] = ".Frame";
+	char *end = strstr(name, frame);
+	size_t size = 0, unit = 1;
+	char *start = end;
+
+	while (start && start > name && !text_starts_with(start, "_Z"))
+		start--;
+	if (!start || start == name || !isdigit((unsigned char)start[-1]))
+		return;
+	for (const char *digit = start - 1; isdigit((unsigned char)*digit) && unit <= MAX_MANGLED;
+	     digit--, unit *= 10)
+		size += (size_t)(*digit - '0') * unit;
+	if (size != (size_t)(end - start) + strlen(frame))
+		return;
+	*end = '\0';
+	memmove(name, start, (size_t)(end - start) + 1);
+}
+
+/*
+ * Names in D. A name can repeat parts of itself; each repetition can double its length, and
+ * libiberty knows no limit.
+ */
+#define D_REPETITIONS 24
+
+/* Drops the parameters of functions, which follow no "!": "a.f!(int)(char) const" → "a.f!(int)" */
+static void add_without_parameters(struct strbuf *out, const char *text)
+{
+	const char *end = text + strlen(text), *at = text;
+
+	while (at < end) {
+		const char *behind = *at == '(' ? skip_brackets(at, end) : NULL;
+
+		if (!behind) {
+			strbuf_addch(out, *at++);
+		} else if (at > text && at[-1] == '!') {
+			strbuf_add(out, at, (size_t)(behind - at));
+			at = behind;
+		} else {
+			at = behind + strcspn(behind, ".");
+		}
+	}
+}
+
+/* Reads the scopes in front of the first template: "_D3std4sort__T…" → "std.sort.…" */
+static bool demangle_d_scopes(const char *at, struct strbuf *readable)
+{
+	const char *end = at + strlen(at);
+
+	while (isdigit((unsigned char)*at)) {
+		char *name;
+		unsigned long size = strtoul(at, &name, 10);
+
+		if (!size || size > (size_t)(end - name))
+			return false;
+		strbuf_add(readable, name, size);
+		strbuf_addch(readable, '.');
+		at = name + size;
+	}
+	strbuf_adds(readable, "…");
+	return readable->size > strlen("…");
+}
+
+static bool demangle_d(const char *name, struct strbuf *readable)
+{
+	size_t repetitions = 0;
+	_cleanup_free_ char *text = NULL;
+
+	for (const char *at = name; *at; at++)
+		repetitions += *at == 'Q';
+	if (repetitions <= D_REPETITIONS)
+		text = dlang_demangle(name, 0);
+	if (!text)
+		return isdigit((unsigned char)name[2]) && demangle_d_scopes(name + 2, readable);
+	add_without_parameters(readable, text);
+	return true;
+}
+
+/* Cuts numbered parts of a function, and the number of the file that a function is local to. */
+static bool cut_part(char *name)
+{
+	static const char *const marks[] = {".__part.", ".__uniq."};
+	bool is_cut = false;
+
+	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++) {
+		char *mark = strstr(name, marks[i]);
+
+		if (!mark || mark == name || !isdigit((unsigned char)mark[strlen(marks[i])]))
+			continue;
+		*mark = '\0';
+		is_cut = true;
+	}
+	return is_cut;
 }
 
 /*
@@ -377,9 +438,28 @@ static void cut_clone(char *name)
 {
 	char *dot = strchr(name, '.');
 
-	if (dot && !is_legacy_rust(name) &&
-	    (text_starts_with(name, "_Z") || text_starts_with(name, "_R") || is_python(name)))
+	if (dot && !is_legacy_rust(name))
 		*dot = '\0';
+}
+
+static bool demangle_plain(char *name, struct strbuf *readable)
+{
+	struct output out;
+
+	if (text_starts_with(name, "_D") &&
+	    (isdigit((unsigned char)name[2]) || strcmp(name, "_Dmain") == 0)) {
+		cut_clone(name);
+		return demangle_d(name, readable);
+	}
+	if (!is_cplusplus(name) && !text_starts_with(name, "_R"))
+		return demangle_others(name, strlen(name), readable);
+	use_coroutine(name);
+	cut_clone(name);
+	if (demangle_into(name, &out)) {
+		short_name_add(readable, out.text, out.size);
+		return true;
+	}
+	return !out.is_too_long && demangle_unreadable(name, readable);
 }
 
 /* Returns the size of the name without the suffix of a function called through a stub. */
@@ -393,128 +473,25 @@ static size_t plain_size(const char *name, size_t size)
 	return size;
 }
 
-static int lower_hex(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/*
- * Returns the size of an OCaml name without its stamp, which each compilation numbers anew:
- * "map_456".
- */
-static size_t without_stamp(const char *name, size_t size)
-{
-	size_t end = size;
-
-	while (end && name[end - 1] >= '0' && name[end - 1] <= '9')
-		end--;
-	return end > 1 && end < size && name[end - 1] == '_' ? end - 1 : size;
-}
-
-/*
- * Demangles camlStdlib__List__map_456 or, since OCaml 5.2, camlStdlib__List.map_456 to
- * Stdlib.List.map.
- */
-static bool demangle_ocaml(const char *name, size_t size, struct strbuf *out)
-{
-	size_t end = without_stamp(name, size);
-
-	if (!text_starts_with(name, "caml") || name[4] < 'A' || name[4] > 'Z')
-		return false;
-	for (size_t at = 4; at < end; at++) {
-		bool is_escape = name[at] == '$' && end - at > 2;
-		int high = is_escape ? lower_hex(name[at + 1]) : -1;
-		int low = is_escape ? lower_hex(name[at + 2]) : -1;
-
-		if (high >= 2 && low >= 0) {
-			strbuf_addch(out, (char)(high << 4 | low));
-			at += 2;
-		} else if (name[at] == '_' && end - at > 2 && name[at + 1] == '_') {
-			strbuf_addch(out, '.');
-			at++;
-		} else {
-			strbuf_addch(out, name[at]);
-		}
-	}
-	return true;
-}
-
-/*
- * Decodes GHC's one-character escapes; those of tuples and of arbitrary code points follow other
- * rules.
- */
-static char z_decoded(const char *at)
-{
-	static const char lower[] = "za&zb|zc^zd$ze=zg>zh#zi.zl<zm-zn!zp+zq'zr\\zs/zt*zu_zv%zzz";
-	static const char upper[] = "ZC:ZL(ZM[ZN]ZR)ZZZ";
-	const char *table = *at == 'z' ? lower : upper;
-
-	for (; *table; table += 3) {
-		if (table[0] == at[0] && table[1] == at[1])
-			return table[2];
-	}
-	return 0;
-}
-
-/*
- * Decodes package_Module_name_info: the package ends at the first "_", which is escaped elsewhere.
- * False for names that GHC would not generate.
- */
-static bool demangle_ghc(const char *name, size_t size, struct strbuf *out)
-{
-	static const char suffix[] = "_info";
-	const char *end = name + size - (sizeof(suffix) - 1), *module = memchr(name, '_', size);
-	bool has_path = false;
-
-	if (size <= sizeof(suffix) || strcmp(end, suffix) != 0 || !module || module >= end)
-		return false;
-	/* Names in a program's own modules lack the package: Main_main1_info. */
-	module = name[0] >= 'A' && name[0] <= 'Z' ? name : module + 1;
-	if (*module < 'A' || *module > 'Z')
-		return false;
-	for (const char *at = module; at < end; at++) {
-		char c = *at == 'z' || *at == 'Z' ? z_decoded(at) : *at;
-
-		if (!c)
-			return false;
-		has_path |= at[0] == 'z' && at[1] == 'i';
-		at += c != *at || *at == 'z' || *at == 'Z';
-		strbuf_addch(out, c == '_' && *at == '_' ? '.' : c);
-	}
-	return has_path || text_starts_with(name, "Main_");
-}
-
-/* Demangles names that neither C++ nor Rust would generate. */
-static bool demangle_others(const char *name, size_t size, struct strbuf *readable)
-{
-	if (demangle_ocaml(name, size, readable))
-		return true;
-	strbuf_reset(readable);
-	return demangle_ghc(name, size, readable);
-}
-
 bool demangle(const char *name, struct strbuf *readable)
 {
 	size_t size = strnlen(name, MAX_MANGLED + 1), plain;
 	char mangled[MAX_MANGLED + 1];
-	struct output out;
+	bool is_cut;
 
 	strbuf_reset(readable);
 	if (size > MAX_MANGLED)
 		return false;
-	if (name[0] != '_' && !is_python(name))
-		return demangle_others(name, size, readable);
 	plain = plain_size(name, size);
 	memcpy(mangled, name, plain);
 	mangled[plain] = '\0';
-	cut_clone(mangled);
-	out.size = 0;
-	if (!demangle_into(mangled, &out) || !out.size)
-		return false;
-	if (is_python(mangled))
-		strbuf_add(readable, out.text, out.size);
-	else
-		short_name_add(readable, out.text, out.size);
+	is_cut = cut_part(mangled);
+	if (!demangle_plain(mangled, readable)) {
+		strbuf_reset(readable);
+		if (!is_cut)
+			return false;
+		strbuf_adds(readable, mangled);
+	}
 	strbuf_add(readable, name + plain, size - plain);
-	return true;
+	return readable->size <= MAX_READABLE;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Demangles names of functions in C++, Rust, OCaml, Haskell, and in Python compiled by Cython or
- * mypyc.
+ * Demangles names of functions in C++, Rust, D, OCaml, Haskell, Swift and Free Pascal, and of those
+ * in Python that Cython or mypyc compile.
  */
 #ifndef PROF_SYMBOLIZE_DEMANGLE_H
 #define PROF_SYMBOLIZE_DEMANGLE_H
@@ -12,10 +12,13 @@
 
 /*
  * "_ZN3foo3barEi" → "foo::bar", "__pyx_pw_4cmod_3Box_1run" → "cmod.Box.run": drops return type,
- * parameters, suffixes of a function's copies, Rust's hash, OCaml's stamp and GHC's package.
- * Replaces the content of `readable`. False if the name is not mangled, is damaged, or is too long
- * before or after.
+ * parameters, suffixes of a function's copies, Rust's hash, OCaml's stamp and GHC's package. Keeps
+ * what precedes the first part that cannot be read: "foo::bar<int, …>". Replaces the content of
+ * `readable`. False if the name is not mangled, damaged, or too long before or after.
  */
 bool demangle(const char *name, struct strbuf *readable);
+
+/* For demangle(): names of all languages but C++, Rust and D. `readable` is undefined if false. */
+bool demangle_others(const char *name, size_t size, struct strbuf *readable);
 
 #endif

@@ -121,14 +121,119 @@ TEST(haskell)
 	check("print_z_info", NULL);
 }
 
+TEST(d)
+{
+	check("_Dmain", "D main");
+	check("_D1a3fibFiZi", "a.fib");
+	check("_D4core6memory2GC6mallocFmkxC8TypeInfoZPv", "core.memory.GC.malloc");
+	check("_D1a4Node4spinMFiZv", "a.Node.spin");
+	check("_D1a__T3BoxTlZQh__T5twiceTiZQjMFiZl", "a.Box!(long).Box.twice!(int).twice");
+	check("_D1a4mainFZ9__lambda3FiZi", "a.main.__lambda3");
+	check("_D1a3fibFiZi.constprop.0@plt", "a.fib@plt");
+	check("_D", NULL);
+	check("_Debug", NULL);
+	check("_D9", NULL);
+	check("_D9a", NULL);
+}
+
+/* Each type has the one before twice: without a limit, this is a terabyte. */
+TEST(exploding_names_of_d)
+{
+	_cleanup_(strbuf_release) struct strbuf name = {0};
+
+	strbuf_adds(&name, "_D1a1b3fooFHii");
+	for (int i = 0; i < 40; i++)
+		strbuf_adds(&name, i ? "HQeQg" : "HQcQe");
+	strbuf_adds(&name, "Zi");
+	check(strbuf_text(&name), "a.b.foo.…");
+}
+
+TEST(swift)
+{
+	check("$s5swift5heavyys6UInt32VADF", "swift.heavy");
+	check("$s4main3fooyyF", "main.foo");
+	check("_$s4main3fooyyF", "main.foo");
+	check("$s4main5ShapeC4areaSdyF", "main.Shape.area");
+	check("$s4main5ShapeCACycfC", "main.Shape.init");
+	check("$s4main5ShapeCfD", "main.Shape.deinit");
+	check("$s4main3fooyyFSiXEfU_", "main.foo.(closure)");
+	/* Words of earlier parts, by letter: camelCase has two. */
+	check("$s10helloWorld0A5ThingV3runyyF", "helloWorld.helloThing.run");
+	check("$s10helloWorld0B0V0aB5BothsyyF", "helloWorld.World.helloWorldBoths");
+	/* Private to a file, known by its hash */
+	check("$s4main3foo33_0123456789ABCDEF0123456789ABCDEFLLyyF", "main.foo");
+	check("$sSa6appendyyxnF", "Swift.Array.append");
+	check("$ss5printyyypd_tF", "Swift.print");
+	check("$s4main", NULL);
+	check("$s", NULL);
+	check("$s9", NULL);
+	check("$s0A", NULL);
+	check("$s4main00A", NULL);
+	check("$s4main9x", NULL);
+}
+
+TEST(free_pascal)
+{
+	check("P$APAS_$$_FIB$LONGINT$$LONGINT", "Fib");
+	check("P$APAS$_$TWORK_$__$$_SPIN$LONGINT", "Twork.Spin");
+	check("P$BPAS$_$OUTER$LONGINT$$LONGINT_$$_INNER$LONGINT$$LONGINT", "Outer.Inner");
+	check("SYSTEM$_$TOBJECT_$__$$_CREATE$$TOBJECT", "System.Tobject.Create");
+	check("SYSTEM_$$_MOVE$formal$formal$INT64", "System.Move");
+	check("FPC_MOVE", NULL);
+	check("_$$_", NULL);
+	check("A_$$_", NULL);
+	check("P$", NULL);
+}
+
 /* Names of other languages stay as their compilers wrote them. */
 TEST(other_languages)
 {
 	check("main.(*T).Method", NULL);
 	check("runtime.mallocgc", NULL);
-	check("$s4main3fooyyF", NULL);
-	check("_$s4main3fooyyF", NULL);
-	check("_D4core6memory2GC6mallocFmkxC8TypeInfoZPv", NULL);
+}
+
+/* Of coroutines, the name that GCC puts into that of their frame has the template's arguments. */
+TEST(coroutines)
+{
+	check("_ZN3app4leafEPZN3app4leafIjEE4taskT_E29_ZN3app4leafIjEE4taskT_.Frame.actor",
+	      "app::leaf<unsigned int>");
+	check("_ZN3app4leafEPNS_29_ZN3app4leafIjEE4taskT_.FrameE.actor", "app::leaf<unsigned int>");
+	check("_ZN3app4leafEPNS_29_ZN3app4leafIjEE4taskT_.FrameE.actor.cold",
+	      "app::leaf<unsigned int>");
+	check("_ZZ4mainENUljE_clEPZ4mainENS_26_ZZ4mainENKUljE_clEj.FrameE.destroy",
+	      "main::{lambda#1}::operator()");
+	check("_ZN3app4leafIjEEvT_.resume", "app::leaf<unsigned int>");
+	check("_ZN3app4leafEPNS_28_ZN3app4leafIjEE4taskT_.FrameE.actor", "app::leaf");
+	check("_Z1.Frame", NULL);
+	check(".Frame", NULL);
+}
+
+TEST(parts_and_files_of_functions)
+{
+	check("mid.__part.2", "mid");
+	check("_Z3midi.__part.2", "mid");
+	check("helper.__uniq.123456789", "helper");
+	check("helper.__uniq.123456789.__part.3", "helper");
+	check("mid.__part.", NULL);
+	check("mid.__part.x", NULL);
+	check(".__part.1", NULL);
+}
+
+/* Some compilers are newer than libiberty. */
+TEST(names_that_are_readable_in_part)
+{
+	/* A parameter whose type depends on another one */
+	check("_Z3runIjTnPFT_S0_EXadL_Z4stepjEEES0_S0_", "run<unsigned int, …>");
+	/* A reflection */
+	check("_Z5aboutILDmvr5totalEEjj", "about<…>");
+	check("_ZN1a5aboutISt4pairIiiELDmvr5totalEEEjj", "a::about<std::pair<int, int>, …>");
+	/* Constraints */
+	check("_ZN6hiddenW6shapesW4area5twiceIjQgtstT_Li2EEES3_S3_",
+	      "hidden::twice@shapes.area<unsigned int, …>");
+	check("_ZN1aC1EvQ26is_default_constructible_vIT1_E", "a::a");
+	check("_ZZ4mainEN1AF1fEv", "main::…");
+	check("_ZN1aF1fEv", "a::…");
+	check("_Z3runIjTnPFT_S0_EXadL_Z4stepjEEES0_S0_.cold@plt", "run<unsigned int, …>@plt");
 }
 
 TEST(names_that_are_not_mangled)

@@ -10,6 +10,7 @@
 #include "lib/base/log.h"
 #include "lib/model/tables/expand_inlines.h"
 #include "symbolize/answers.h"
+#include "symbolize/demangle.h"
 #include "symbolize/kernel/kernel_table.h"
 #include "symbolize/module_files.h"
 #include "symbolize/symbolizer.h"
@@ -552,4 +553,15 @@ void symbolize_profile(struct profile *p, const struct symbolize_options *option
 	expand_inlines_free(steal(r->expand));
 	if (have_ended)
 		run_free(r);
+}
+
+void demangle_profile(struct profile *p)
+{
+	_cleanup_(strbuf_release) struct strbuf readable = {0};
+
+	vec_for_each(&p->funcs.rows, struct func *, func) {
+		if (func->is_named && !func->is_js &&
+		    demangle(strings_get(&p->strings, func->name), &readable))
+			func->name = strings_intern(&p->strings, strbuf_text(&readable));
+	}
 }

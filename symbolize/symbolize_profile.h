@@ -42,5 +42,7 @@ struct symbolize_options {
  * that reason; threads_are_left() is then true, and the profile and the options' objects must stay.
  */
 void symbolize_profile(struct profile *p, const struct symbolize_options *options);
+/* Demangles the names that a profile has, except those of scripts. */
+void demangle_profile(struct profile *p);
 
 #endif

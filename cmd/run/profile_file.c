@@ -23,7 +23,7 @@
 #include "lib/format/format.h"
 #include "lib/model/tables/sample_store.h"
 #include "lib/recording/recording.h"
-#include "symbolize/demangle.h"
+#include "symbolize/symbolize_profile.h"
 
 /* Maximum size; browsers cannot load more. */
 #define TEXT_MAX ((size_t)1 << 30)
@@ -237,6 +237,16 @@ int profile_file_read_unnamed(struct profile_file *f, int fd, struct error *err)
 	return ret;
 }
 
+/* Other tools' texts may have names as they are in files. */
+static int read_profile(struct profile_file *f, struct error *err)
+{
+	int ret = f->format->read(&f->profile, f->text, f->size, &f->counts, err);
+
+	if (!ret && f->format->has_linker_names)
+		demangle_profile(f->profile);
+	return ret;
+}
+
 int profile_file_upgrade(struct profile_file *f, struct error *err)
 {
 	const struct export_options how = {.all_threads = true};
@@ -248,7 +258,7 @@ int profile_file_upgrade(struct profile_file *f, struct error *err)
 		return error_text(err, -EBADMSG, "%s: the format %s can only be written", f->label,
 				  f->format->name);
 	if (f->text)
-		ret = f->format->read(&f->profile, f->text, f->size, &f->counts, err);
+		ret = read_profile(f, err);
 	free(f->text);
 	f->text = NULL;
 	if (!ret)
@@ -270,16 +280,6 @@ static int load_from_engine(struct profile_file *f, const char *address, struct 
 	return ret;
 }
 
-static void demangle_functions(struct profile *p)
-{
-	_cleanup_(strbuf_release) struct strbuf readable = {0};
-
-	vec_for_each(&p->funcs.rows, struct func *, func) {
-		if (demangle(strings_get(&p->strings, func->name), &readable))
-			func->name = strings_intern(&p->strings, strbuf_text(&readable));
-	}
-}
-
 static int load(struct profile_file *f, const char *path, const struct output_options *output,
 		struct error *err)
 {
@@ -299,12 +299,8 @@ static int load(struct profile_file *f, const char *path, const struct output_op
 	if (!f->format->read)
 		return error_text(err, -EBADMSG, "%s: the format %s can only be written", f->label,
 				  f->format->name);
-	ret = f->format->read(&f->profile, f->text, f->size, &f->counts, err);
-	if (ret)
-		return read_failed(f, err);
-	if (f->format->has_linker_names)
-		demangle_functions(f->profile);
-	return 0;
+	ret = read_profile(f, err);
+	return ret ? read_failed(f, err) : 0;
 }
 
 int profile_file_load(struct profile_file *f, const char *path, const struct output_options *output,

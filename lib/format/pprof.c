@@ -944,4 +944,5 @@ const struct format format_pprof = {
 	.matches = pprof_matches,
 	.read = pprof_read,
 	.write = pprof_write,
+	.has_linker_names = true,
 };

@@ -46,6 +46,10 @@ refuses "no such file" 125 'No such file' "$PROF" script nowhere.json
 is "script's own text says the same" "$("$PROF" convert lines.txt --to folded -o - | sort)" \
 	"$("$PROF" convert "$golden/simple.json" --to folded -o - | sort)"
 
+printf 'main;_ZN3foo3barEi;_D1a3fibFiZi 10\nmain;plain 5\n' >mangled.folded
+is "names of other tools are demangled" "$("$PROF" convert mangled.folded --to folded -o -)" \
+	$'main;foo::bar;a.fib 10\nmain;plain 5'
+
 # Stacks are the same after a way through another format.
 for file in pprof/cpu.pb gecko/new.json speedscope/both.json; do
 	ok "$file: as stacks" "$PROF" convert "$corpus/$file" --include-idle -o before.folded

@@ -8,6 +8,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
+#include "lib/model/meaning/made_code.h"
 #include "lib/model/tables/expand_inlines.h"
 #include "symbolize/answers.h"
 #include "symbolize/demangle.h"
@@ -528,6 +529,39 @@ static void run_free(struct run *r)
 	free(r);
 }
 
+/* True if nothing can name the rest of the file's code but a file of debug information. */
+static bool is_searched(const struct module *module)
+{
+	return module->kind == PROFILE_MODULE_FILE &&
+	       (module->reason == SYMBOLS_STRIPPED || module->reason == SYMBOLS_NO_DEBUG_FILE ||
+		module->reason == SYMBOLS_FOUND || module->reason == SYMBOLS_NO_LINES);
+}
+
+/* Makes one function of the code without names of each maker or file, not one per address. */
+static void name_the_rest(struct profile *p, struct expand_inlines *expand)
+{
+	_cleanup_free_ module_id *makers = made_code_find_makers(p);
+	_cleanup_(strbuf_release) struct strbuf text = {0};
+
+	for (frame_id id = 0; id < p->frames.rows.count; id++) {
+		const struct frame *frame = frames_get(&p->frames, id);
+		struct frame_name name = {.file = NO_STRING};
+
+		if (frame->func != NO_FUNC || frame->module == NO_MODULE ||
+		    frame->kind == PROFILE_FRAME_KERNEL || expand_inlines_has_answer(expand, id))
+			continue;
+		strbuf_reset(&text);
+		if (made_code_is(p, frame->module))
+			made_code_describe(p, makers[id], &text);
+		else if (is_searched(modules_get(&p->modules, frame->module)))
+			made_code_describe_unnamed(p, frame->module, &text);
+		else
+			continue;
+		name.func = strings_intern(&p->strings, strbuf_text(&text));
+		expand_inlines_answer(expand, id, NO_SYMBOL, &name, 1);
+	}
+}
+
 void symbolize_profile(struct profile *p, const struct symbolize_options *options)
 {
 	struct run *r = xcalloc(1, sizeof(*r));
@@ -548,6 +582,7 @@ void symbolize_profile(struct profile *p, const struct symbolize_options *option
 	add_jobs(r);
 	order_jobs(r);
 	have_ended = run_jobs(r);
+	name_the_rest(p, r->expand);
 	expand_inlines_apply(r->expand);
 	p->meta.symbolicated = !r->is_stopped;
 	expand_inlines_free(steal(r->expand));

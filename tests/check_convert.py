@@ -25,7 +25,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "rea
 import stacks as reading  # noqa: E402
 
 # Makes names safe to print; signs in a row that are not printable count as one.
-NAMELESS = re.compile("0x[0-9a-f]+$|fun_[0-9a-f]+$|$")
+NAMELESS = re.compile("0x[0-9a-f]+$|fun_[0-9a-f]+$|code made |unnamed code|$")
 UNSAFE = re.compile("[^\\x20-\\x7e\\xa1-\\xac\\xae-\\u2009]+|\\?+")
 
 

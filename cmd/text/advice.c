@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cmd/text/common_library.h"
+#include "lib/model/meaning/common_library.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
@@ -21,7 +21,7 @@
 #include "lib/base/open_file.h"
 #include "lib/base/text.h"
 #include "lib/code/binary/binary.h"
-#include "lib/model/languages/language.h"
+#include "lib/model/meaning/made_code.h"
 #include "lib/model/meaning/titles.h"
 #include "lib/model/meaning/wait_sums.h"
 #include "lib/model/tables/modules.h"
@@ -463,7 +463,7 @@ static bool is_nameless(const struct profile *p, const struct frame *frame)
 /* Unnamed code that accounts for a stack's time. */
 struct nameless {
 	module_id module; /* NO_MODULE: no module */
-	module_id caller; /* nearest caller's file, ignoring common libraries */
+	module_id maker; /* file that made the code; NO_MODULE: unknown, or the code is a file's */
 };
 
 /* True if the frame's time belongs to its caller. */
@@ -483,6 +483,7 @@ static bool is_callers(const struct profile *p, const struct frame *frame)
 static struct nameless *find_nameless(const struct profile *p)
 {
 	struct nameless *found = xcalloc(p->stacks.rows.count, sizeof(*found));
+	_cleanup_free_ module_id *makers = made_code_find_makers(p);
 
 	for (size_t i = 0; i < p->stacks.rows.count; i++) {
 		const struct stack *stack = &p->stacks.rows.items[i];
@@ -491,55 +492,21 @@ static struct nameless *find_nameless(const struct profile *p)
 		found[i] = stack->parent == NO_STACK ? (struct nameless){NO_MODULE, NO_MODULE}
 						     : found[stack->parent];
 		if (is_nameless(p, frame))
-			found[i].module = frame->module;
+			found[i] = (struct nameless){frame->module, makers[stack->frame]};
 		else if (!is_callers(p, frame))
 			found[i].module = NO_MODULE;
-		if (frame->module != NO_MODULE && !is_callers(p, frame) &&
-		    p->modules.rows.items[frame->module].kind == PROFILE_MODULE_FILE)
-			found[i].caller = frame->module;
 	}
 	return found;
 }
 
-/* Returns the language whose runtime a file contains, according to its name. */
-static enum language_id language_of_file(const char *path)
-{
-	const char *name = strrchr(path, '/');
-	enum language_id language;
-
-	name = name ? name + 1 : path;
-	language = language_of_library(name);
-	if (language != LANGUAGE_NONE)
-		return language;
-	return language_of_program(text_starts_with(name, "lib") ? name + 3 : name);
-}
-
-/*
- * Returns the language of the compiler that generated the code: that of the calling file, as a
- * process may have several. Falls back to the process's name.
- */
-static enum language_id language_of_code(const struct profile *p, const struct nameless *code,
-					 const struct profile_thread *thread)
-{
-	const struct module *caller;
-
-	if (code->caller != NO_MODULE) {
-		caller = &p->modules.rows.items[code->caller];
-		return language_of_file(strings_get(&p->strings, caller->path));
-	}
-	if (thread->process_name == NO_STRING)
-		return LANGUAGE_NONE;
-	return language_of_program(strings_get(&p->strings, thread->process_name));
-}
-
 struct share {
-	size_t row; /* a module, or the number of modules plus a language of generated code */
+	size_t row; /* a module, or the number of modules plus 1 + the maker of generated code */
 	uint64_t samples, of;
 };
 
 static struct share find_worst(const struct profile *p, bool of_waits)
 {
-	size_t modules = p->modules.rows.count, rows = modules + LANGUAGE_COUNT;
+	size_t modules = p->modules.rows.count, rows = 2 * modules + 1;
 	_cleanup_free_ struct nameless *nameless = find_nameless(p);
 	_cleanup_free_ uint64_t *samples = xcalloc(rows, sizeof(*samples));
 	struct share worst = {0};
@@ -555,9 +522,8 @@ static struct share find_worst(const struct profile *p, bool of_waits)
 			code = &nameless[sample->stack];
 			if (code->module == NO_MODULE)
 				continue;
-			if (p->modules.rows.items[code->module].kind == PROFILE_MODULE_ANON)
-				samples[modules + language_of_code(p, code, thread)] +=
-					sample->weight;
+			if (made_code_is(p, code->module))
+				samples[modules + (module_id)(code->maker + 1)] += sample->weight;
 			else
 				samples[code->module] += sample->weight;
 		}
@@ -569,14 +535,6 @@ static struct share find_worst(const struct profile *p, bool of_waits)
 		}
 	}
 	return worst;
-}
-
-/* Returns how a program can report its JIT code; NULL if there is no way. */
-static const char *jit_remedy(enum language_id language)
-{
-	if (language != LANGUAGE_NONE && languages[language]->program)
-		return languages[language]->remedy;
-	return "see \"Code made at run time\" in: man prof-runtimes";
 }
 
 /* Returns a remedy, which the caller frees; NULL if there is none. */
@@ -611,8 +569,7 @@ void advice_on_names(const struct profile *p, struct strbuf *out)
 {
 	struct share worst = find_worst(p, false);
 	bool of_waits = worst.of <= FEW_SAMPLES && has_many_waits(p);
-	_cleanup_free_ char *file = NULL;
-	const char *remedy, *path = NULL;
+	_cleanup_(strbuf_release) struct strbuf code = {0}, remedy = {0};
 	uint64_t permille;
 
 	if (of_waits)
@@ -621,15 +578,21 @@ void advice_on_names(const struct profile *p, struct strbuf *out)
 	if (permille < NAMELESS_PERMILLE_MIN)
 		return;
 	if (worst.row < p->modules.rows.count) {
-		path = strings_get(&p->strings, p->modules.rows.items[worst.row].path);
-		remedy = file = file_remedy(p, (module_id)worst.row, path);
+		const char *path = strings_get(&p->strings, p->modules.rows.items[worst.row].path);
+		_cleanup_free_ char *text = file_remedy(p, (module_id)worst.row, path);
+
+		strbuf_addf(&code, "code of %s", path);
+		strbuf_adds(&remedy, text ? text : "");
 	} else {
-		remedy = jit_remedy((enum language_id)(worst.row - p->modules.rows.count));
+		module_id maker = (module_id)(worst.row - p->modules.rows.count - 1);
+
+		made_code_describe(p, maker, &code);
+		made_code_advise(p, maker, &remedy);
 	}
-	if (!remedy)
+	if (!remedy.size)
 		return;
 	strbuf_addf(out,
-		    "%" PRIu64 ".%" PRIu64 " %% of the %s go through %s%s, which has no names: %s",
+		    "%" PRIu64 ".%" PRIu64 " %% of the %s go through %s, which has no names: %s",
 		    permille / 10, permille % 10, of_waits ? "waits" : "samples",
-		    path ? "code of " : "", path ? path : "code made at run time", remedy);
+		    strbuf_text(&code), strbuf_text(&remedy));
 }

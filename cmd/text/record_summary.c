@@ -10,7 +10,6 @@
 
 #include "cmd/command.h"
 #include "cmd/text/advice.h"
-#include "cmd/text/common_library.h"
 #include "cmd/text/first_screen.h"
 #include "cmd/text/listing.h"
 #include "cmd/text/wait_text.h"
@@ -22,6 +21,7 @@
 #include "lib/live/features.h"
 #include "lib/live/unwind_methods.h"
 #include "lib/model/facts/facts.h"
+#include "lib/model/meaning/common_library.h"
 #include "lib/model/meaning/recording_markers.h"
 #include "lib/query/summary.h"
 #include "lib/recording/loss_counts.h"

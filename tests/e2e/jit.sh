@@ -152,10 +152,16 @@ for kind in other link fifo; do
 import json
 stats = json.load(open(args[0]))
 jit = sum(weight for _, _, weight, frames in samples()
-          if frames and frames[-1]["name"].startswith("0x"))
+          if frames and frames[-1]["name"]== "code made by _ctypes")
 expect(own("wrong") == 0 and jit > 200, f"{own('wrong')} wrong, {jit} without a name")
 expect(stats["code_pieces"] == 0, stats)
 CODE
 done
+
+record anon 0 -- "$workloads/anon_code" 0.3 <<<go
+judge "code without a map is one function of the program that made it" anon.json.gz <<'CODE'
+made = [f for _, _, _, frames in samples() for f in frames if f["name"].startswith("code made")]
+expect(len(made) > 100 and {f["name"] for f in made} == {"code made by anon_code"}, made[:1])
+CODE
 
 done_testing

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Advice names the nameless module that costs most, and what would name it. */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/text/advice.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/text.h"
 #include "lib/model/meaning/categories.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/test.h"
@@ -190,53 +192,132 @@ TEST(code_made_at_run_time)
 	sample(&s, call(&s, NO_STACK, s.jit, 1, false), 5);
 	sample(&s, call(&s, NO_STACK, more, 1, false), 5);
 	expect(&s, "100.0 % of the samples go through code made at run time, which has no names: "
-		   "start node with --perf-basic-prof");
+		   "see \"Code made at run time\" in: man prof-runtimes");
 	profile_free(s.p);
 }
 
-/* Judges the remedy for code that a file has called, in a process with that name. */
-static void expect_remedy(const char *process, const char *caller, const char *remedy)
+/* Judges the advice for code that a file has called; `beside` is mapped, too. */
+static void expect_remedy(const char *caller, const char *beside, const char *maker,
+			  const char *remedy)
 {
 	_cleanup_free_ char *text = NULL;
 	struct scene s;
 	stack_id stack;
 
 	set_up(&s);
-	threads_get(&s.p->threads, s.thread)->process_name = strings_intern(&s.p->strings, process);
+	if (beside)
+		add_module(s.p, PROFILE_MODULE_FILE, beside);
 	stack = call(&s, NO_STACK, s.app, 1, true);
 	if (caller)
 		stack = call(&s, stack, add_module(s.p, PROFILE_MODULE_FILE, caller), 2, true);
 	stack = call(&s, stack, add_module(s.p, PROFILE_MODULE_FILE, "/lib/libc.so.6"), 3, true);
+	stack = call(&s, stack, add_module(s.p, PROFILE_MODULE_FILE, "/lib/libffi.so.8"), 3, true);
 	stack = call(&s, stack, s.jit, 4, true);
 	stack = call(&s, stack, s.jit, 5, false);
 	sample(&s, stack, 10);
 	sample(&s, call(&s, stack, s.kernel, 6, true), 10);
 	if (remedy)
-		text = xasprintf("100.0 %% of the samples go through code made at run time, which "
-				 "has no names: %s",
-				 remedy);
+		text = xasprintf("100.0 %% of the samples go through code made by %s, which has no "
+				 "names: %s",
+				 maker, remedy);
 	expect(&s, text ? text : "");
 	profile_free(s.p);
 }
 
-TEST(the_caller_of_code_made_at_run_time_tells_its_compiler)
+TEST(the_file_that_made_code_can_name_it)
 {
 	static const char node[] = "start node with --perf-basic-prof",
 			  java[] = "while it runs: jcmd PID Compiler.perfmap",
+			  php[] = "start php with -d opcache.jit_debug=16",
+			  dotnet[] = "set DOTNET_PerfMapEnabled=1 (before .NET 6: "
+				     "COMPlus_PerfMapEnabled=1)",
 			  manual[] = "see \"Code made at run time\" in: man prof-runtimes";
 
-	expect_remedy("node", "/usr/bin/node", node);
-	expect_remedy("MainThread", "/usr/lib/x86_64-linux-gnu/libnode.so.115", node);
-	expect_remedy("node", "/app/node_modules/query.node", manual);
-	expect_remedy("node", NULL, manual);
-	expect_remedy("java", "/usr/lib/jvm/lib/fleet/server/libjvm.so", java);
-	expect_remedy("python3", "/usr/lib/jvm/lib/fleet/server/libjvm.so", java);
-	expect_remedy("python3", "/usr/lib/wasmtime/libwasmtime.so", manual);
-	expect_remedy("ruby", "/usr/lib/libruby-3.3.so.3.3", manual);
-	expect_remedy("pypy3", "/usr/lib/libpypy3-c.so", manual);
+	expect_remedy("/usr/bin/node", NULL, "node", node);
+	expect_remedy("/usr/lib/x86_64-linux-gnu/libnode.so.115", NULL, "libnode", node);
+	expect_remedy("/usr/lib/jvm/lib/server/libjvm.so", NULL, "libjvm", java);
+	expect_remedy("/usr/bin/php8.2", NULL, "php8.2", php);
+	expect_remedy("/usr/lib/erlang/erts-13/bin/beam.smp", NULL, "beam.smp",
+		      "set ERL_FLAGS=\"+JPperf true\"");
+	expect_remedy("/opt/dotnet/libcoreclr.so", NULL, "libcoreclr", dotnet);
+	expect_remedy("/usr/bin/qemu-x86_64-static", NULL, "qemu-x86_64-static",
+		      "start QEMU with -perfmap (8.1 or newer)");
+	expect_remedy("/x/wasmtime/linux-x86_64/_libwasmtime.so", NULL, "_libwasmtime",
+		      "set profiler to \"perfmap\" in wasmtime's Config");
+	expect_remedy("/usr/lib/libpypy3-c.so", NULL, "libpypy3-c",
+		      "libpypy3-c cannot name its code");
+	expect_remedy("/usr/bin/luajit-2.1.0-beta3", NULL, "luajit-2.1.0-beta3",
+		      "luajit-2.1.0-beta3 cannot name its code");
+	/* Unknown, or only named alike */
+	expect_remedy("/app/node_modules/query.node", NULL, "query.node", manual);
+	expect_remedy("/usr/bin/nodewatch", NULL, "nodewatch", manual);
+	expect_remedy(NULL, NULL, "app", manual);
+}
+
+/* By its longest word, the switch. */
+static void find_switch(const char *manual, const char *remedy)
+{
+	_cleanup_free_ char *words = xstrdup(remedy);
+	const char *longest = "";
+	char *rest = words, *word;
+
+	while ((word = strsep(&rest, " "))) {
+		if (strlen(word) > strlen(longest))
+			longest = word;
+	}
+	if (!strstr(manual, longest))
+		fail_msg("%s is not in prof-runtimes(7)", longest);
+}
+
+TEST(the_manual_has_all_remedies)
+{
+	static const char *const remedies[] = {
+#define CODE_MAKER(file, kind, remedy) remedy,
+#include "lib/model/meaning/code_makers.def"
+#undef CODE_MAKER
+	};
+	_cleanup_close_ int fd = open("man/prof-runtimes.7", O_RDONLY | O_CLOEXEC);
+	_cleanup_free_ char *manual = text_read_fd(fd, (size_t)1 << 20, NULL);
+
+	assert_non_null(manual);
+	for (size_t i = 0; i < sizeof(remedies) / sizeof(*remedies); i++) {
+		if (remedies[i])
+			find_switch(manual, remedies[i]);
+	}
+}
+
+TEST(interpreters_call_code_that_libraries_made)
+{
+	expect_remedy("/usr/bin/python3.11", "/x/llvmlite/binding/libllvmlite.so", "libllvmlite",
+		      "libllvmlite cannot name its code");
+	expect_remedy("/usr/lib/libpython3.15.so.1.0", "/x/jaxlib/libjax_common.so",
+		      "libjax_common", "libjax_common cannot name its code");
+	expect_remedy("/usr/lib/_ctypes.cpython-311-x86_64-linux-gnu.so", "/x/libllvmlite.so",
+		      "libllvmlite", "libllvmlite cannot name its code");
+	/* Node is no part of a Python process. */
+	expect_remedy("/usr/bin/python3.11", "/usr/bin/node", NULL, NULL);
 	/* With the option that names some of Python's code, Python does not compile any. */
-	expect_remedy("python3", "/usr/bin/python3.14", NULL);
-	expect_remedy("java", "/usr/lib/libpython3.15.so.1.0", NULL);
+	expect_remedy("/usr/bin/python3.14", NULL, NULL, NULL);
+}
+
+TEST(images_of_a_heap_are_no_stripped_files)
+{
+	struct module_segment segment = {.executable = true};
+	struct scene s;
+	stack_id stack;
+	module_id image;
+
+	set_up(&s);
+	image = add_module(s.p, PROFILE_MODULE_FILE, "/usr/lib/sbcl/sbcl.core");
+	modules_get(&s.p->modules, image)->reason = SYMBOLS_STRIPPED;
+	stack = call(&s, NO_STACK, add_module(s.p, PROFILE_MODULE_FILE, "/usr/bin/sbcl"), 1, true);
+	sample(&s, call(&s, stack, image, 2, false), 10);
+	expect(&s, "100.0 % of the samples go through code made by sbcl, which has no names: "
+		   "sbcl cannot name its code");
+	vec_push(&modules_get(&s.p->modules, image)->segments, segment);
+	expect(&s, "100.0 % of the samples go through code of /usr/lib/sbcl/sbcl.core, which has "
+		   "no names: it is stripped and has no build id: build it without stripping");
+	profile_free(s.p);
 }
 
 TEST(code_of_several_compilers)
@@ -251,20 +332,23 @@ TEST(code_of_several_compilers)
 	sample(&s, call(&s, of_node, s.jit, 3, false), 40);
 	sample(&s, call(&s, of_other, s.jit, 4, false), 30);
 	sample(&s, of_node, 30);
-	expect(&s, "40.0 % of the samples go through code made at run time, which has no names: "
+	expect(&s, "40.0 % of the samples go through code made by node, which has no names: "
 		   "start node with --perf-basic-prof");
 	profile_free(s.p);
 }
 
-TEST(python_compiles_nothing_with_a_map)
+/* Some stacks end in the code itself. */
+TEST(code_without_a_caller_has_the_maker_of_its_neighbours)
 {
 	struct scene s;
+	stack_id node;
 
 	set_up(&s);
-	threads_get(&s.p->threads, s.thread)->process_name = strings_intern(&s.p->strings,
-									    "python3.14");
-	sample(&s, call(&s, NO_STACK, s.jit, 1, false), 5);
-	expect(&s, "");
+	node = call(&s, NO_STACK, add_module(s.p, PROFILE_MODULE_FILE, "/usr/bin/node"), 1, true);
+	sample(&s, call(&s, NO_STACK, s.jit, 2, false), 40);
+	sample(&s, call(&s, node, s.jit, 3, false), 10);
+	expect(&s, "100.0 % of the samples go through code made by node, which has no names: "
+		   "start node with --perf-basic-prof");
 	profile_free(s.p);
 }
 

@@ -388,7 +388,6 @@ TEST(rows_are_whole)
 		assert_non_null(language->category.name);
 		assert_non_null(language->category.color);
 		assert_string_equal(language->category.subcategories[0], "Other");
-		assert_true(language->program || !language->remedy);
 		/* Either tells the language of its code. */
 		assert_true(language->parse_name || language->library);
 	}
@@ -402,11 +401,6 @@ TEST(marks_of_runtimes)
 	assert_int_equal(language_of_library("libruby-3.1.so.3.1.2"), LANGUAGE_RUBY);
 	assert_int_equal(language_of_library("libruby"), LANGUAGE_NONE);
 	assert_int_equal(language_of_library(""), LANGUAGE_NONE);
-	assert_int_equal(language_of_program("node"), LANGUAGE_JAVASCRIPT);
-	assert_int_equal(language_of_program("python3.12"), LANGUAGE_PYTHON);
-	assert_int_equal(language_of_program("java"), LANGUAGE_JAVA);
-	assert_int_equal(language_of_program("ruby"), LANGUAGE_NONE);
-	assert_int_equal(language_of_program(""), LANGUAGE_NONE);
 	assert_int_equal(language_dump_line_shift(0xdeadbeef), 0x40);
 	assert_int_equal(language_dump_line_shift(0), 0);
 	assert_int_equal(language_dump_line_shift(1), 0);

@@ -230,6 +230,68 @@ TEST(a_symbol_of_unknown_size_gives_way_to_dwarf)
 	answers_release(&answers);
 }
 
+/* Adds a stack of a place in a file, if there is one, and one in code without a name. */
+static void add_call(struct fixture *f, module_id caller, module_id module, uint64_t offset)
+{
+	stack_id outer = NO_STACK;
+	struct frame frame = {
+		.module = module, .func = NO_FUNC, .offset = offset, .symbol = NO_SYMBOL};
+
+	if (caller != NO_MODULE) {
+		add_sample(f, caller, own_file_offset(own_mark_outer), PROFILE_FRAME_NATIVE);
+		outer = vec_last(&f->thread->samples.open).stack;
+		f->thread->samples.open.count--;
+	}
+	vec_push(&f->thread->samples.open,
+		 (struct sample){.stack = stacks_intern(&f->p->stacks, outer,
+							frames_intern(&f->p->frames, &frame)),
+				 .weight = 1});
+}
+
+static void check_nameless(struct fixture *f, size_t sample, const char *name, uint64_t offset)
+{
+	struct level l = level_of(f, sample, 0);
+
+	assert_string_equal(l.name, name);
+	assert_false(l.func->is_named);
+	assert_int_equal(l.frame->offset, offset);
+	assert_int_equal(l.frame->symbol, NO_SYMBOL);
+}
+
+TEST(code_without_names_is_one_function)
+{
+	struct fixture f;
+	module_id own, anon, other, memory;
+
+	fixture_init(&f);
+	own = add_own_module(&f);
+	anon = modules_add(&f.p->modules, PROFILE_MODULE_ANON, intern(&f, "[anon]"),
+			   intern(&f, "[anon]"));
+	other = modules_add(&f.p->modules, PROFILE_MODULE_ANON, intern(&f, "[anon]"),
+			    intern(&f, "[anon]"));
+	memory = modules_add(&f.p->modules, PROFILE_MODULE_FILE, intern(&f, "/memfd:jit (deleted)"),
+			     intern(&f, "memfd:jit"));
+	add_call(&f, own, anon, 0x1000);
+	add_call(&f, own, anon, 0x1004);
+	add_call(&f, NO_MODULE, anon, 0x2000);
+	add_call(&f, NO_MODULE, other, 0x1000);
+	add_call(&f, own, memory, 0x40);
+	/* In front of all functions of a file whose symbols are known */
+	add_call(&f, NO_MODULE, own, 0x10);
+	add_call(&f, NO_MODULE, own, 0x20);
+	symbolize_profile(f.p, &f.options);
+	check_nameless(&f, 0, "code made by own", 0x1000);
+	check_nameless(&f, 1, "code made by own", 0x1004);
+	check_nameless(&f, 2, "code made by own", 0x2000);
+	check_nameless(&f, 3, "code made at run time", 0x1000);
+	check_nameless(&f, 4, "code made by own", 0x40);
+	check_nameless(&f, 5, "unnamed code of own", 0x10);
+	check_nameless(&f, 6, "unnamed code of own", 0x20);
+	assert_int_equal(level_of(&f, 0, 0).frame->func, level_of(&f, 2, 0).frame->func);
+	assert_int_equal(level_of(&f, 5, 0).frame->func, level_of(&f, 6, 0).frame->func);
+	fixture_release(&f);
+}
+
 /* Names two profiles with one cache, of which the second one asks for one more address. */
 TEST(a_cache_gives_the_same_names)
 {
@@ -345,7 +407,8 @@ TEST(what_nobody_knows_keeps_its_address)
 	symbolize_profile(f.p, &f.options);
 
 	assert_string_equal(level_of(&f, 0, 0).name, "0x100");
-	assert_string_equal(level_of(&f, 1, 0).name, "0x200");
+	assert_string_equal(level_of(&f, 1, 0).name, "code made at run time");
+	assert_int_equal(level_of(&f, 1, 0).frame->offset, 0x200);
 	assert_string_equal(level_of(&f, 2, 0).name, "0x300");
 	assert_false(level_of(&f, 0, 0).func->is_named);
 	assert_int_equal(f.p->symbols.rows.count, 0);

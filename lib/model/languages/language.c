@@ -70,15 +70,6 @@ enum language_id language_of_library(const char *name)
 	return LANGUAGE_NONE;
 }
 
-enum language_id language_of_program(const char *name)
-{
-	for (enum language_id i = LANGUAGE_NONE + 1; i < LANGUAGE_COUNT; i++) {
-		if (languages[i]->program && text_starts_with(name, languages[i]->program))
-			return i;
-	}
-	return LANGUAGE_NONE;
-}
-
 uint32_t language_dump_line_shift(uint32_t mark)
 {
 	for (enum language_id i = LANGUAGE_NONE + 1; mark && i < LANGUAGE_COUNT; i++) {

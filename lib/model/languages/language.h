@@ -87,11 +87,6 @@ struct language {
 	 */
 	const char *library;
 	/*
-	 * Prefix of process names of the runtime's program; `remedy` explains how to get names of
-	 * its code. NULL if that is impossible, or possible only by running other code instead.
-	 */
-	const char *program, *remedy;
-	/*
 	 * Value of a jitdump header field that the format leaves unused, and the offset that the
 	 * runtime adds to addresses in lines. A mark of 0: none.
 	 */
@@ -112,8 +107,6 @@ extern const struct language *const languages[LANGUAGE_COUNT];
 
 /* Looks up the name of a mapped file, without folders; LANGUAGE_NONE: no runtime. */
 enum language_id language_of_library(const char *name);
-/* Looks up the name of a process; LANGUAGE_NONE: no known runtime. */
-enum language_id language_of_program(const char *name);
 /* Returns the number to subtract from addresses in the lines of a jitdump. */
 uint32_t language_dump_line_shift(uint32_t mark);
 /* True if the path is named like a jitdump. */

@@ -669,6 +669,4 @@ const struct language language_java = {
 	.category = {"Java", "red", tiers},
 	.translate = translate,
 	.library = "libjvm.so",
-	.program = "java",
-	.remedy = "while it runs: jcmd PID Compiler.perfmap",
 };

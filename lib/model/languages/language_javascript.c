@@ -171,8 +171,6 @@ static bool parse_name(struct code_name *out, const char *text, size_t size)
 const struct language language_javascript = {
 	.category = {"JavaScript", "green", tiers},
 	.parse_name = parse_name,
-	.program = "node",
-	.remedy = "start node with --perf-basic-prof",
 	/* Addresses include the ELF header of the file into which a dump is converted. */
 	.dump_mark = 0xdeadbeef,
 	.dump_line_shift = 0x40,

@@ -59,6 +59,5 @@ const struct language language_python = {
 	.parse_name = parse_name,
 	.translate = translate,
 	.all_code = "py::jit:executor",
-	.program = "python",
 	.lock_tier = 1,
 };

@@ -196,6 +196,11 @@ void expand_inlines_answer(struct expand_inlines *e, frame_id frame, symbol_id s
 		vec_push(&e->names, chain[i]);
 }
 
+bool expand_inlines_has_answer(const struct expand_inlines *e, frame_id frame)
+{
+	return frame < e->frame_count && e->answers[frame].depth;
+}
+
 /* Names a nameless frame by its address. */
 static string_id address_name(struct profile *p, const struct frame *frame)
 {

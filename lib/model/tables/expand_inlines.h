@@ -67,6 +67,7 @@ void expand_inlines_free(struct expand_inlines *e);
  */
 void expand_inlines_answer(struct expand_inlines *e, frame_id frame, symbol_id symbol,
 			   const struct frame_name *chain, size_t depth);
+bool expand_inlines_has_answer(const struct expand_inlines *e, frame_id frame);
 /* Rewrites frames, stacks, functions and the stacks of samples and markers. Call once. */
 void expand_inlines_apply(struct expand_inlines *e);
 

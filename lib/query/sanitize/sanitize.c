@@ -11,6 +11,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/model/meaning/categories.h"
+#include "lib/model/meaning/made_code.h"
 #include "lib/model/tables/copy.h"
 #include "lib/query/sanitize/sanitize_internal.h"
 
@@ -566,7 +567,12 @@ static func_id copy_func(struct sanitizer *s, func_id id)
 {
 	struct func row = s->from->funcs.rows.items[id];
 
-	if (is_public_func(s, id)) {
+	const char *name = strings_get(&s->from->strings, row.name);
+
+	if (!row.is_named && made_code_is_description(name)) {
+		/* The file may be private. */
+		row.name = strings_intern(&s->into->strings, made_code_without_file(name));
+	} else if (is_public_func(s, id)) {
 		row.name = code_name(s, row.module, row.name);
 	} else if (sanitize_hides(s, row.name)) {
 		row.file = NO_SOURCE_FILE;

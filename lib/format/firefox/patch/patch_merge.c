@@ -181,7 +181,8 @@ static bool is_table_ready(const struct patch *r, const struct frame *frame, siz
 	const struct func *func = &r->profile->funcs.rows.items[frame->func];
 	const char *name = strings_get(&r->profile->strings, func->name);
 
-	return *name && (depth > 1 || frame->line || !text_starts_with(name, "0x"));
+	return *name && (depth > 1 || frame->line ||
+			 (text_starts_with(name, "fun_") || !cells_is_synthetic(name)));
 }
 
 struct chain {

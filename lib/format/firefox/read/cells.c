@@ -6,6 +6,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/text.h"
+#include "lib/model/meaning/made_code.h"
 
 /* Cells of a row; those after them are skipped. */
 #define CELLS_MAX 64
@@ -326,5 +327,7 @@ bool cells_is_synthetic(const char *name)
 			     : text_starts_with(name, "fun_") ? name + 4
 							      : "";
 
+	if (made_code_is_description(name))
+		return true;
 	return *digits && !digits[strspn(digits, "0123456789abcdef")];
 }

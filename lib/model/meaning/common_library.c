@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/text/common_library.h"
+#include "lib/model/meaning/common_library.h"
 
 #include <string.h>
 
@@ -9,7 +9,7 @@ bool is_of_common_library(const struct profile *p, const struct frame *frame)
 {
 	static const char *const names[] = {"libc.so",	   "libc-",	  "libstdc++.so",
 					    "libgcc_s.so", "libjemalloc", "libtcmalloc",
-					    "libmimalloc", "libm.so"};
+					    "libmimalloc", "libm.so",	  "libffi.so"};
 	const struct module *module;
 	const char *path, *base;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Libraries that nearly every program calls, so that their callers are more informative. */
-#ifndef PROF_CMD_TEXT_COMMON_LIBRARY_H
-#define PROF_CMD_TEXT_COMMON_LIBRARY_H
+#ifndef PROF_LIB_MODEL_MEANING_COMMON_LIBRARY_H
+#define PROF_LIB_MODEL_MEANING_COMMON_LIBRARY_H
 
 #include "lib/model/tables/profile.h"
 

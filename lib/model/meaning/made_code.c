@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/model/meaning/made_code.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+#include "lib/model/meaning/common_library.h"
+
+enum maker_kind {
+	MAKER_PROGRAM, /* a program, or a library that is most of one */
+	MAKER_LIBRARY, /* a compiler that other programs load */
+	MAKER_HOST, /* an interpreter that makes no code */
+};
+
+struct code_maker {
+	const char *file;
+	enum maker_kind kind;
+	const char *remedy; /* NULL: none */
+};
+
+#define CODE_MAKER(file, kind, remedy) {file, MAKER_##kind, remedy},
+static const struct code_maker makers[] = {
+#include "lib/model/meaning/code_makers.def"
+};
+#undef CODE_MAKER
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Returns the path's last component. */
+static const char *file_name(const struct profile *p, module_id module)
+{
+	const char *path = strings_get(&p->strings, p->modules.rows.items[module].path);
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static const struct code_maker *find_maker(const struct profile *p, module_id module)
+{
+	const char *name = file_name(p, module);
+
+	for (size_t i = 0; i < sizeof(makers) / sizeof(*makers); i++) {
+		size_t size = strlen(makers[i].file);
+
+		if (strncmp(name, makers[i].file, size) == 0 && !is_letter(name[size]))
+			return &makers[i];
+	}
+	return NULL;
+}
+
+bool made_code_is(const struct profile *p, module_id id)
+{
+	const struct module *module;
+
+	if (id == NO_MODULE)
+		return false;
+	module = &p->modules.rows.items[id];
+	if (module->kind == PROFILE_MODULE_ANON)
+		return true;
+	if (module->kind != PROFILE_MODULE_FILE || module->segments.count)
+		return false;
+	/* The file was read, and is no program. */
+	return module->reason == SYMBOLS_STRIPPED ||
+	       text_starts_with(strings_get(&p->strings, module->path), "/memfd:");
+}
+
+/* Finds the first library with a compiler, in the order of the table. */
+static module_id find_guest(const struct profile *p)
+{
+	const struct code_maker *best = NULL;
+	module_id guest = NO_MODULE;
+
+	for (module_id id = 0; id < p->modules.rows.count; id++) {
+		const struct code_maker *maker =
+			p->modules.rows.items[id].kind == PROFILE_MODULE_FILE ? find_maker(p, id)
+									      : NULL;
+
+		if (maker && maker->kind == MAKER_LIBRARY && (!best || maker < best)) {
+			best = maker;
+			guest = id;
+		}
+	}
+	return guest;
+}
+
+/* The file of a frame if it may have made the code that it calls. */
+static module_id may_make(const struct profile *p, const struct frame *frame)
+{
+	if (frame->module == NO_MODULE ||
+	    p->modules.rows.items[frame->module].kind != PROFILE_MODULE_FILE ||
+	    made_code_is(p, frame->module) || is_of_common_library(p, frame))
+		return NO_MODULE;
+	return frame->module;
+}
+
+static bool is_nameless(const struct profile *p, const struct frame *frame)
+{
+	return frame->kind != PROFILE_FRAME_KERNEL && made_code_is(p, frame->module) &&
+	       (frame->func == NO_FUNC || !p->funcs.rows.items[frame->func].is_named);
+}
+
+/* Gives frames without a caller the maker of other code in their memory. */
+static void spread(const struct profile *p, module_id *by_frame)
+{
+	_cleanup_free_ module_id *by_module = xreallocarray(NULL, p->modules.rows.count + 1,
+							    sizeof(*by_module));
+
+	memset(by_module, 0xff, p->modules.rows.count * sizeof(*by_module));
+	for (size_t i = 0; i < p->frames.rows.count; i++) {
+		module_id module = p->frames.rows.items[i].module;
+
+		if (by_frame[i] != NO_MODULE && by_module[module] == NO_MODULE)
+			by_module[module] = by_frame[i];
+	}
+	for (size_t i = 0; i < p->frames.rows.count; i++) {
+		const struct frame *frame = &p->frames.rows.items[i];
+
+		if (by_frame[i] == NO_MODULE && is_nameless(p, frame))
+			by_frame[i] = by_module[frame->module];
+	}
+}
+
+module_id *made_code_find_makers(const struct profile *p)
+{
+	module_id *by_frame = xreallocarray(NULL, p->frames.rows.count + 1, sizeof(*by_frame));
+	_cleanup_free_ module_id *callers = xreallocarray(NULL, p->stacks.rows.count + 1,
+							  sizeof(*callers));
+	module_id guest = find_guest(p);
+
+	memset(by_frame, 0xff, p->frames.rows.count * sizeof(*by_frame));
+	for (size_t i = 0; i < p->stacks.rows.count; i++) {
+		const struct stack *stack = &p->stacks.rows.items[i];
+		const struct frame *frame = &p->frames.rows.items[stack->frame];
+		module_id caller = stack->parent == NO_STACK ? NO_MODULE : callers[stack->parent];
+		module_id own = may_make(p, frame);
+
+		callers[i] = own == NO_MODULE ? caller : own;
+		if (by_frame[stack->frame] == NO_MODULE && is_nameless(p, frame))
+			by_frame[stack->frame] = caller;
+	}
+	for (size_t i = 0; guest != NO_MODULE && i < p->frames.rows.count; i++) {
+		const struct code_maker *maker = by_frame[i] == NO_MODULE
+							 ? NULL
+							 : find_maker(p, by_frame[i]);
+
+		if (maker && maker->kind == MAKER_HOST)
+			by_frame[i] = guest;
+	}
+	spread(p, by_frame);
+	return by_frame;
+}
+
+/* Appends the name of a file without version: "libnode" of libnode.so.115. */
+static void add_name(const struct profile *p, module_id maker, struct strbuf *out)
+{
+	static const char *const suffixes[] = {".cpython-", ".so", PATH_DELETED};
+	const char *name = file_name(p, maker);
+	size_t size = strlen(name);
+
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+		const char *suffix = strstr(name, suffixes[i]);
+
+		if (suffix && suffix > name && (size_t)(suffix - name) < size)
+			size = (size_t)(suffix - name);
+	}
+	strbuf_add(out, name, size);
+}
+
+static const char made_by[] = "code made by ", made_at_run_time[] = "code made at run time",
+		  unnamed[] = "unnamed code";
+
+void made_code_describe(const struct profile *p, module_id maker, struct strbuf *out)
+{
+	if (maker == NO_MODULE) {
+		strbuf_adds(out, made_at_run_time);
+		return;
+	}
+	strbuf_adds(out, made_by);
+	add_name(p, maker, out);
+}
+
+void made_code_describe_unnamed(const struct profile *p, module_id file, struct strbuf *out)
+{
+	strbuf_addf(out, "%s of %s", unnamed, file_name(p, file));
+}
+
+bool made_code_is_description(const char *name)
+{
+	return text_starts_with(name, made_by) || text_starts_with(name, unnamed) ||
+	       strcmp(name, made_at_run_time) == 0;
+}
+
+const char *made_code_without_file(const char *name)
+{
+	return text_starts_with(name, unnamed) ? unnamed : made_at_run_time;
+}
+
+void made_code_advise(const struct profile *p, module_id maker, struct strbuf *out)
+{
+	const struct code_maker *row = maker == NO_MODULE ? NULL : find_maker(p, maker);
+
+	if (!row) {
+		strbuf_adds(out, "see \"Code made at run time\" in: man prof-runtimes");
+	} else if (row->remedy) {
+		strbuf_adds(out, row->remedy);
+	} else if (row->kind != MAKER_HOST) {
+		add_name(p, maker, out);
+		strbuf_adds(out, " cannot name its code");
+	}
+}

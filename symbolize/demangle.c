@@ -237,7 +237,7 @@ static bool demangle_into(const char *name, struct output *out)
 /* Bytes of a name that are tried. */
 #define PART_MAX 256
 
-/* What completes a part of a name. */
+/* Completes a part of a name. */
 struct part_end {
 	const char *text;
 	const char *missing; /* in place of the rest; a list of arguments gets it before its end */

@@ -192,7 +192,7 @@ TEST(other_languages)
 	check("runtime.mallocgc", NULL);
 }
 
-/* Of coroutines, the name that GCC puts into that of their frame has the template's arguments. */
+/* GCC puts the name with arguments into that of the frame. */
 TEST(coroutines)
 {
 	check("_ZN3app4leafEPZN3app4leafIjEE4taskT_E29_ZN3app4leafIjEE4taskT_.Frame.actor",

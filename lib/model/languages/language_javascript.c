@@ -129,6 +129,35 @@ static void skip_marks(struct code_name *out, const char **text, size_t *size)
 	*text = at;
 }
 
+/*
+ * Cuts the number and the compiler off a function of WebAssembly, "wasm-function[1]-1-liftoff".
+ * False: it is none.
+ */
+static bool cut_wasm(struct code_name *out, const char *text, size_t *size)
+{
+	static const struct {
+		const char *compiler;
+		uint8_t tier;
+	} compilers[] = {{"-liftoff", TIER_BASELINE}, {"-turbofan", TIER_OPTIMIZED}};
+
+	for (size_t i = 0; i < sizeof(compilers) / sizeof(*compilers); i++) {
+		size_t compiler_size = strlen(compilers[i].compiler), end;
+
+		if (*size <= compiler_size ||
+		    memcmp(text + *size - compiler_size, compilers[i].compiler, compiler_size) != 0)
+			continue;
+		end = *size - compiler_size;
+		while (end && text[end - 1] >= '0' && text[end - 1] <= '9')
+			end--;
+		if (end < 2 || text[end - 1] != '-' || end == *size - compiler_size)
+			return false;
+		*size = end - 1;
+		out->tier = compilers[i].tier;
+		return true;
+	}
+	return false;
+}
+
 static void parse_function(struct code_name *out, const char *text, size_t size)
 {
 	const char *space;
@@ -136,7 +165,7 @@ static void parse_function(struct code_name *out, const char *text, size_t size)
 
 	skip_marks(out, &text, &size);
 	out->is_js = true;
-	space = find_file(text, size);
+	space = cut_wasm(out, text, &size) ? NULL : find_file(text, size);
 	if (space) {
 		const char *file = space + 1;
 		size_t file_size = size - (size_t)(file - text);

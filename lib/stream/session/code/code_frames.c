@@ -395,10 +395,10 @@ static void name_entry(struct code_frames *c, const struct code_entry *entry, mo
 
 	code_name_parse(&name, strings_get(&c->table->names, entry->name),
 			strings_size(&c->table->names, entry->name));
+	set_name(c, name.language, name.name, name.name_size, NO_STRING, &func);
 	if (name.language == LANGUAGE_NONE)
 		name.language = language_of_process(c->profile,
 						    &c->processes->rows.items[entry->process]);
-	func.name = strings_intern_sized(&c->profile->strings, name.name, name.name_size);
 	func.file = name.file ? intern_file(c->profile, name.file, name.file_size)
 			      : file_of_text(c, file_of_lines(c, entry));
 	func.line = name.line;

@@ -54,6 +54,12 @@ static const struct {
 	{"JS:add two-12-turbofan", "add two", NULL, 0, 0, JS, "Optimized", true},
 	{"JS:*take-liftoff", "take-liftoff", NULL, 0, 0, JS, "Optimized", true},
 	{"JS:*-1-liftoff", "-1-liftoff", NULL, 0, 0, JS, "Optimized", true},
+	/* JavaScriptCore */
+	{"JSC-FTL: spin#B5Z0Ns", "spin", NULL, 0, 0, JS, "Optimized", true},
+	{"JSC-DFG: a#b#B5Z0Ns", "a#b", NULL, 0, 0, JS, "Mid-tier", true},
+	{"JSC-Baseline: #B5Z0Ns", "(anonymous)", NULL, 0, 0, JS, "Baseline", true},
+	{"JSC-Baseline: f", "f", NULL, 0, 0, JS, "Baseline", true},
+	{"JSC-Thunk: call", "JSC-Thunk: call", NULL, 0, 0, JS, "Other", false},
 	/* .NET */
 	{"int32 [Fib] P::fib(int32)[OptimizedTier1]", "P::fib", "Fib", 0, 0, LANGUAGE_DOTNET,
 	 "Optimized", false},

@@ -182,6 +182,43 @@ static void parse_function(struct code_name *out, const char *text, size_t size)
 	out->name_size = size ? size : sizeof(anonymous) - 1;
 }
 
+/*
+ * JavaScriptCore, as in Bun: "JSC-FTL: name#B5Z0Ns", with a hash of the source behind it, which has
+ * six letters and digits; "JSC-Thunk: name".
+ */
+static bool parse_jsc(struct code_name *out, const char *text, size_t size)
+{
+	static const struct {
+		const char *tag;
+		uint8_t tier;
+	} kinds[] = {
+		{"JSC-Baseline: ", TIER_BASELINE},
+		{"JSC-DFG: ", TIER_MIDTIER},
+		{"JSC-FTL: ", TIER_OPTIMIZED},
+	};
+	const size_t hash_size = 7;
+
+	if (!code_name_starts_with(text, size, "JSC-"))
+		return false;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		size_t tag_size = strlen(kinds[i].tag);
+
+		if (!code_name_starts_with(text, size, kinds[i].tag))
+			continue;
+		out->tier = kinds[i].tier;
+		out->is_js = true;
+		out->name = text + tag_size;
+		out->name_size = size - tag_size;
+		if (out->name_size >= hash_size && text[size - hash_size] == '#')
+			out->name_size -= hash_size;
+		if (!out->name_size) {
+			out->name = anonymous;
+			out->name_size = sizeof(anonymous) - 1;
+		}
+	}
+	return true;
+}
+
 static bool parse_name(struct code_name *out, const char *text, size_t size)
 {
 	for (size_t i = 0; i < sizeof(tags) / sizeof(*tags); i++) {
@@ -194,7 +231,7 @@ static bool parse_name(struct code_name *out, const char *text, size_t size)
 			parse_function(out, text + tag_size, size - tag_size);
 		return true;
 	}
-	return false;
+	return parse_jsc(out, text, size);
 }
 
 const struct language language_javascript = {

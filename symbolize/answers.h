@@ -87,6 +87,7 @@ struct answers {
 	VEC(struct named_level) levels;
 	struct string_pool funcs, files;
 	enum symbol_reason reason; /* why the module lacks names or lines */
+	bool has_symbols; /* the module's own file has its local symbols */
 	char *debug_path; /* separate file with the debug information; NULL: none */
 };
 

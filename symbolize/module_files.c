@@ -630,6 +630,11 @@ void module_files_set_reason(struct module_files *f, enum symbol_reason reason)
 	pthread_mutex_unlock(&f->lock);
 }
 
+bool module_files_has_symbols(const struct module_files *f)
+{
+	return f->has_symbols;
+}
+
 enum symbol_reason module_files_reason(struct module_files *f)
 {
 	enum symbol_reason reason;

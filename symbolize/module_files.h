@@ -82,6 +82,8 @@ int module_files_open_package(struct module_files *f);
 void module_files_set_reason(struct module_files *f, enum symbol_reason reason);
 /* Returns the outcome of the search. Call after module_files_debug(). */
 enum symbol_reason module_files_reason(struct module_files *f);
+/* True if the module's own file has its local symbols, after such a call. */
+bool module_files_has_symbols(const struct module_files *f);
 /* Returns the path of the debug information, or NULL if it is in the module's own file. */
 const char *module_files_debug_path(struct module_files *f);
 

@@ -199,6 +199,7 @@ static void note_outcome(const struct name_task *task, size_t symbolizers, struc
 		names->reason = module->reason ? module->reason : SYMBOLS_KERNEL_HIDDEN;
 	else
 		names->reason = module_files_reason(task->input.files);
+	names->has_symbols = module_files_has_symbols(task->input.files);
 	names->debug_path = path ? xstrdup(path) : NULL;
 }
 
@@ -474,6 +475,7 @@ static void take_reason(struct run *r, struct job *job)
 	if (job->names.reason == SYMBOLS_UNASKED || module->reason == SYMBOLS_SILENT)
 		return;
 	module->reason = job->names.reason;
+	module->has_symbols = job->names.has_symbols;
 	if (job->names.debug_path)
 		module->debug_file = strings_intern(&r->profile->strings, job->names.debug_path);
 }

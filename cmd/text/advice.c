@@ -552,6 +552,8 @@ static char *file_remedy(const struct profile *p, module_id id, const char *path
 			return foreign;
 		if (is_installed)
 			return debug_package_remedy("", path, urls && *urls);
+		if (module->has_symbols)
+			return xstrdup("its symbols leave it out: build it with debug information");
 		return xstrdup("it is stripped: build it without, or name the folder of its debug "
 			       "files by --debug-dir");
 	case SYMBOLS_STRIPPED:

@@ -84,6 +84,9 @@ TEST(the_worst_is_named)
 	expect(&s, "30.0 % of the samples go through code of /opt/app, which has no names: it is "
 		   "stripped: build it without, or name the folder of its debug files by "
 		   "--debug-dir");
+	modules_get(&s.p->modules, s.app)->has_symbols = true;
+	expect(&s, "30.0 % of the samples go through code of /opt/app, which has no names: its "
+		   "symbols leave it out: build it with debug information");
 	modules_get(&s.p->modules, s.app)->reason = SYMBOLS_DELETED;
 	expect(&s, "30.0 % of the samples go through code of /opt/app, which has no names: the "
 		   "file was deleted before it could be opened");
@@ -333,6 +336,18 @@ TEST(code_of_several_compilers)
 	sample(&s, call(&s, of_other, s.jit, 4, false), 30);
 	sample(&s, of_node, 30);
 	expect(&s, "40.0 % of the samples go through code made by node, which has no names: "
+		   "start node with --perf-basic-prof");
+	profile_free(s.p);
+}
+
+TEST(code_without_callers_is_its_programs)
+{
+	struct scene s;
+
+	set_up(&s);
+	add_module(s.p, PROFILE_MODULE_FILE, "/usr/bin/node");
+	sample(&s, call(&s, NO_STACK, s.jit, 2, false), 40);
+	expect(&s, "100.0 % of the samples go through code made by node, which has no names: "
 		   "start node with --perf-basic-prof");
 	profile_free(s.p);
 }

@@ -105,6 +105,24 @@ static bool is_nameless(const struct profile *p, const struct frame *frame)
 	       (frame->func == NO_FUNC || !p->funcs.rows.items[frame->func].is_named);
 }
 
+/* Finds the file that is named like the process of anonymous memory. */
+static module_id find_program(const struct profile *p, module_id anon)
+{
+	const char *name = NULL;
+
+	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
+		if (thread->pid == p->modules.rows.items[anon].pid &&
+		    thread->process_name != NO_STRING)
+			name = strings_get(&p->strings, thread->process_name);
+	}
+	for (module_id id = 0; name && id < p->modules.rows.count; id++) {
+		if (p->modules.rows.items[id].kind == PROFILE_MODULE_FILE &&
+		    strcmp(file_name(p, id), name) == 0)
+			return id;
+	}
+	return NO_MODULE;
+}
+
 /* Gives frames without a caller the maker of other code in their memory. */
 static void spread(const struct profile *p, module_id *by_frame)
 {
@@ -121,8 +139,11 @@ static void spread(const struct profile *p, module_id *by_frame)
 	for (size_t i = 0; i < p->frames.rows.count; i++) {
 		const struct frame *frame = &p->frames.rows.items[i];
 
-		if (by_frame[i] == NO_MODULE && is_nameless(p, frame))
-			by_frame[i] = by_module[frame->module];
+		if (by_frame[i] != NO_MODULE || !is_nameless(p, frame))
+			continue;
+		if (by_module[frame->module] == NO_MODULE)
+			by_module[frame->module] = find_program(p, frame->module);
+		by_frame[i] = by_module[frame->module];
 	}
 }
 

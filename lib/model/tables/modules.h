@@ -104,6 +104,7 @@ struct module {
 	VEC(struct module_section) sections; /* sections of a kernel module; empty: unknown */
 	VEC(struct module_symbol) symbols; /* looked-up symbols of a kernel module, by offset */
 	struct readers users; /* real user ids of all processes with frames in the module */
+	bool has_symbols; /* the file has its local symbols; known after naming only */
 	/* reason for missing names or lines; SYMBOLS_FOUND: none are missing */
 	enum symbol_reason reason;
 	uint64_t naming_ns; /* time spent on naming its frames */

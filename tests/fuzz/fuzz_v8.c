@@ -97,7 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	code.source = (struct managed_source){.object = head.script, .id = head.id};
 	if (v8_read_source(&layout, &code.source, image_read, &image, &lines)) {
 		for (uint32_t i = 0; i <= code.inlined.count; i++)
-			runtime_set_lines(&code, i, &lines);
+			runtime_set_lines(&code, i, &lines, NULL);
 		runtime_make_lines(&code);
 		check(&code, head.units);
 	} else if (lines.rows.count || lines.length) {

@@ -142,6 +142,62 @@ TEST(lines_are_those_of_the_file)
 	rmdir(folder);
 }
 
+/* Checks the file and first line of the only function of a script that says where its map is. */
+static void written_in(const char *folder, const char *url, const char *file, uint32_t line)
+{
+	struct managed_code code = {.source = {SCRIPT + 0x1001, 9, 0}, .start = 4};
+	struct runtime_sources sources = {0};
+	char path[64], text[256], expected[64];
+
+	snprintf(path, sizeof(path), "%s/a.js", folder);
+	snprintf(text, sizeof(text), "f=o=(n)=>n\n//# sourceMappingURL=%s\n", url);
+	snprintf(expected, sizeof(expected), "%s/%s", folder, file);
+	put_file(path, text);
+	code.source.length = (uint32_t)strlen(text);
+	strbuf_adds(&code.file, path);
+	strbuf_adds(&code.name, "o");
+	runtime_sources_set_lines(&sources, &script_layout, getpid(), read_nothing, NULL, &code);
+	assert_string_equal(code.file.text, expected);
+	assert_int_equal(code.first_line, line);
+	assert_string_equal(code.name.text, line == 1 ? "o" : "leaf");
+	managed_code_release(&code);
+	runtime_sources_release(&sources);
+	unlink(path);
+}
+
+TEST(lines_are_those_that_the_map_leads_to)
+{
+	static const char map[] = "{\"mappings\":\"AAUA,EACEA\",\"sources\":[\"w.ts\"],"
+				  "\"names\":[\"leaf\"]}";
+	char folder[] = "/tmp/prof-test.XXXXXX", path[64], link[64], below[64];
+
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/a.js.map", folder);
+	snprintf(link, sizeof(link), "%s/link", folder);
+	snprintf(below, sizeof(below), "%s/maps", folder);
+	put_file(path, map);
+	written_in(folder, "a.js.map", "w.ts", 12);
+	written_in(folder, "./maps/../a.js.map", "w.ts", 12);
+	written_in(folder, path, "w.ts", 12);
+	/* {"mappings":"AAUA,EACEA","sources":["w.ts"],"names":["leaf"]} */
+	written_in(folder,
+		   "data:;base64,eyJtYXBwaW5ncyI6IkFBVUEsRUFDRUEiLCJzb3VyY2VzIjpbIncudHMiXSwibmFt"
+		   "ZXMiOlsibGVhZiJdfQ==",
+		   "w.ts", 12);
+	written_in(folder, "b.js.map", "a.js", 1);
+	written_in(folder, "https://x/a.js.map", "a.js", 1);
+	assert_int_equal(mkfifo(link, 0600), 0);
+	written_in(folder, "link", "a.js", 1);
+	assert_int_equal(mkdir(below, 0700), 0);
+	written_in(folder, "maps", "a.js", 1);
+	put_file(path, "{\"mappings\":\"!\",\"sources\":[\"w.ts\"]}");
+	written_in(folder, "a.js.map", "a.js", 1);
+	unlink(path);
+	unlink(link);
+	rmdir(below);
+	rmdir(folder);
+}
+
 TEST(lines_of_all_sources_are_limited)
 {
 	struct managed_code code = {.source = {SCRIPT + 1, 7, 0}};

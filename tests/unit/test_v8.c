@@ -103,7 +103,7 @@ TEST(lines_begin_behind_their_ends)
 	vec_push(&code.places, ((struct managed_place){3, 6, 0, 0}));
 	vec_push(&code.places, ((struct managed_place){9, 5, 0, 0}));
 	vec_push(&code.places, ((struct managed_place){10, 1000, 0, 0}));
-	runtime_set_lines(&code, 0, &lines);
+	runtime_set_lines(&code, 0, &lines, NULL);
 	runtime_make_lines(&code);
 	assert_int_equal(code.first_line, 2);
 	assert_int_equal(code.lines.count, 2);

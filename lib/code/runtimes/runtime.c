@@ -16,7 +16,38 @@
 void line_starts_release(struct line_starts *lines)
 {
 	vec_release(&lines->rows);
+	strbuf_release(&lines->map);
 	*lines = (struct line_starts){0};
+}
+
+/* A comment begins with "//" or "/" "*", and either of these. */
+static bool begins_comment(uint32_t c)
+{
+	return c == '#' || c == '@';
+}
+
+/* Looks for the comment that has the URL of a map. The last one counts. */
+static void match_map_comment(struct line_starts *lines, uint32_t c)
+{
+	static const char begin[] = "# sourceMappingURL=";
+	const uint32_t all = sizeof(begin) - 1;
+
+	if (lines->matched == all) {
+		if (c > ' ' && c < 0x7f && c != '"' && c != '\'' && c != '`') {
+			strbuf_addch(&lines->map, (char)c);
+			return;
+		}
+		/* It was a piece of code that writes such comments. */
+		if (c > ' ')
+			strbuf_reset(&lines->map);
+		lines->matched = 0;
+	}
+	if (lines->matched ? c == (uint8_t)begin[lines->matched] : begins_comment(c))
+		lines->matched++;
+	else
+		lines->matched = begins_comment(c);
+	if (lines->matched == all)
+		strbuf_reset(&lines->map);
 }
 
 static void add_character(struct line_starts *lines, uint32_t c)
@@ -26,6 +57,7 @@ static void add_character(struct line_starts *lines, uint32_t c)
 	if (lines->length >= INT32_MAX)
 		return;
 	lines->length++;
+	match_map_comment(lines, c);
 	if (c == '\n' && lines->after_return && count)
 		lines->rows.items[count - 1] = lines->length; /* \r\n is one end */
 	else if (c == '\n' || c == '\r' || c == LINE_SEPARATOR || c == PARAGRAPH_SEPARATOR)
@@ -72,18 +104,89 @@ static uint32_t line_of(const struct line_starts *lines, int64_t place)
 	return 1 + (uint32_t)count_front(lines->rows.items, lines->rows.count, it, *it <= place);
 }
 
-void runtime_set_lines(struct managed_code *code, uint32_t function,
-		       const struct line_starts *lines)
+static uint32_t column_of(const struct line_starts *lines, uint32_t line, int32_t place)
 {
-	if (!function)
-		code->first_line = line_of(lines, code->start);
+	return (uint32_t)place - (line > 1 ? lines->rows.items[line - 2] : 0);
+}
+
+static const struct source_map_segment *find_segment(const struct source_map *map,
+						     const struct line_starts *lines, int32_t place)
+{
+	uint32_t line = map ? line_of(lines, place) : 0;
+
+	return line ? source_map_find(map, line, column_of(lines, line, place)) : NULL;
+}
+
+/* Text that places are in: as it runs, or, with a source, one of the files that it was made of. */
+struct written {
+	const struct line_starts *lines;
+	const struct source_map *map;
+	uint32_t source; /* as in source_map_segment */
+};
+
+static struct written find_written(const struct line_starts *lines, const struct source_map *map,
+				   int32_t start)
+{
+	const struct source_map_segment *segment = find_segment(map, lines, start);
+	struct written written = {lines, map, 0};
+
+	if (segment && segment->source)
+		written.source = segment->source;
+	else if (map)
+		written.source = map->only_source;
+	return written;
+}
+
+static uint32_t written_line(const struct written *w, int32_t place)
+{
+	const struct source_map_segment *segment;
+
+	if (!w->source)
+		return line_of(w->lines, place);
+	segment = find_segment(w->map, w->lines, place);
+	if (segment && segment->source == w->source)
+		return segment->source_line;
+	/* The text itself begins with its first line. */
+	return !place;
+}
+
+/* Replaces the name and the file by those that people wrote. */
+static void set_written(const struct written *w, int32_t start, struct strbuf *name,
+			struct strbuf *file)
+{
+	uint32_t line = line_of(w->lines, start);
+	const char *own;
+
+	if (!w->source)
+		return;
+	strbuf_reset(file);
+	strbuf_adds(file, w->map->texts.text + w->source);
+	own = line ? source_map_function(w->map, line, column_of(w->lines, line, start), name->size)
+		   : NULL;
+	if (!own)
+		return;
+	strbuf_reset(name);
+	strbuf_adds(name, own);
+}
+
+void runtime_set_lines(struct managed_code *code, uint32_t function,
+		       const struct line_starts *lines, const struct source_map *map)
+{
+	struct managed_function *inlined = function ? &code->inlined.items[function - 1] : NULL;
+	int32_t start = inlined ? inlined->start : code->start;
+	struct written written = find_written(lines, map, start);
+	uint32_t first_line = written_line(&written, start);
+
+	if (inlined)
+		inlined->first_line = first_line;
 	else
-		code->inlined.items[function - 1].first_line =
-			line_of(lines, code->inlined.items[function - 1].start);
+		code->first_line = first_line;
 	vec_for_each(&code->places, struct managed_place *, it) {
 		if (it->function == function)
-			it->line = line_of(lines, it->place);
+			it->line = written_line(&written, it->place);
 	}
+	set_written(&written, start, inlined ? &inlined->name : &code->name,
+		    inlined ? &inlined->file : &code->file);
 }
 
 /* Returns the end of the chain that begins at row `first`. */

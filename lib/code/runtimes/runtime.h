@@ -19,6 +19,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
 #include "lib/code/binary/binary.h"
+#include "lib/code/runtimes/source_map.h"
 
 #define RUNTIME_PROCESS_MAX 256 /* bytes */
 
@@ -44,6 +45,9 @@ struct line_starts {
 	VEC(uint32_t) rows; /* from the second line on, ascending */
 	uint32_t length; /* of the text */
 	bool after_return; /* the text so far ends with \r */
+	/* URL of the text's source map, by its last comment of that form; empty: none. */
+	struct strbuf map;
+	uint32_t matched; /* characters of the comment's begin that the text so far ends with */
 };
 
 /* Code from that unit on was compiled from this place in the source; chains as in managed_line. */
@@ -144,9 +148,12 @@ struct runtime {
 			     runtime_read_fn *read, void *ctx, struct managed_code *code);
 };
 
-/* Sets the lines of the places in one of the code's functions, numbered as in managed_line. */
+/*
+ * Sets the lines of the places in one of the code's functions, numbered as in managed_line. With a
+ * map, which may be NULL, they are those in the file that people wrote, and so are name and file.
+ */
 void runtime_set_lines(struct managed_code *code, uint32_t function,
-		       const struct line_starts *lines);
+		       const struct line_starts *lines, const struct source_map *map);
 /* Converts the code's places to lines, once their lines are set. */
 void runtime_make_lines(struct managed_code *code);
 /* Adds the lines of a piece of text, `width` bytes a character: 1 or 2. */

@@ -227,7 +227,7 @@ void v8_text(unsigned int width, const void *data, size_t size, struct strbuf *t
 
 /* Reads the text of a script from the process. */
 
-#define SOURCE_MAX ((uint64_t)1 << 22) /* bytes; a longer text has no lines */
+#define SOURCE_MAX ((uint64_t)1 << 24) /* bytes; a longer text has no lines */
 /* A collection moves texts while they are read. */
 #define TRIES 2
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdbool.h>
@@ -43,16 +44,39 @@ static bool is_remote(int fd)
 	return false;
 }
 
+static int open_place(int folder, const char *path, uint64_t resolve)
+{
+	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = resolve};
+	_cleanup_close_ int place = (int)syscall(SYS_openat2, folder, path, &how, sizeof(how));
+
+	return place < 0 || is_remote(place) ? -EAGAIN : steal_fd(&place);
+}
+
+/* A path that the process has used is cached; others are not worth a wait. */
+static int open_cached(int root, const char *path)
+{
+	return open_place(root, path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | RESOLVE_CACHED);
+}
+
+/* Opens a file that the process may not have used, in a folder that it has. */
+static int open_beside(int root, const char *path)
+{
+	const char *name = strrchr(path, '/') + 1;
+	_cleanup_free_ char *folder_path = xstrndup(path, (size_t)(name - path));
+	_cleanup_close_ int folder = open_cached(root, folder_path);
+
+	return folder < 0 ? folder
+			  : open_place(folder, name,
+				       RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
+}
+
 static int open_in(int root, const char *path)
 {
-	/* A path that the process has used is cached; others are not worth a wait. */
-	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | RESOLVE_CACHED,
-	};
-	_cleanup_close_ int place = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	_cleanup_close_ int place = open_cached(root, path);
 
-	return place < 0 || is_remote(place) ? -EAGAIN : open_regular_place(place);
+	if (place < 0)
+		place = open_beside(root, path);
+	return place < 0 ? place : open_regular_place(place);
 }
 
 /*
@@ -90,15 +114,27 @@ static int script_file_open(uint32_t pid, const char *path)
 /* Attempts to read a source that is not readable yet, one per function. */
 #define TRIES_MAX 8
 /* Bytes of a file that is read in place of its script, and those of one character at most. */
-#define FILE_MAX ((size_t)4 << 20)
+#define FILE_MAX ((size_t)16 << 20)
 #define CHARACTER_MAX 3
 #define FILES_MAX ((size_t)64 << 20) /* bytes of all files of a recording */
 /* Lines of all sources, 4 bytes each: more than real scripts have. */
 #define LINES_MAX ((size_t)8 << 20)
+#define LINE_SIZE sizeof(uint32_t)
+
+/* Returns the memory that a source takes, in lines. */
+static size_t count_lines(const struct runtime_source *row)
+{
+	const struct source_map *map = row->map;
+	size_t size = map ? map->segments.count * sizeof(*map->segments.items) + map->texts.size
+			  : 0;
+
+	return row->lines.rows.count + (row->lines.map.size + size) / LINE_SIZE;
+}
 
 static void release_row(struct runtime_source *row)
 {
 	line_starts_release(&row->lines);
+	source_map_release(row->map);
 	free(row->file);
 }
 
@@ -125,7 +161,7 @@ static struct runtime_source *forget_one(struct runtime_sources *s)
 {
 	struct runtime_source *row = &s->rows.items[s->next++ % s->rows.count];
 
-	s->lines -= row->lines.rows.count;
+	s->lines -= count_lines(row);
 	release_row(row);
 	*row = (struct runtime_source){0};
 	return row;
@@ -143,15 +179,15 @@ static struct runtime_source *add(struct runtime_sources *s)
  * Finds a known source of that file with a text of the same length, since the script may have moved
  * or the process may have ended. NULL if none.
  */
-static const struct line_starts *find_alike(const struct runtime_sources *s,
-					    const struct managed_source *source, const char *file)
+static const struct runtime_source *
+find_alike(const struct runtime_sources *s, const struct managed_source *source, const char *file)
 {
 	if (!source->length || !*file)
 		return NULL;
 	vec_for_each(&s->rows, const struct runtime_source *, row) {
 		if (row->is_known && row->lines.length == source->length && row->file &&
 		    strcmp(row->file, file) == 0)
-			return &row->lines;
+			return row;
 	}
 	return NULL;
 }
@@ -185,20 +221,73 @@ static bool read_file(struct runtime_sources *s, uint32_t pid, const struct mana
 	return false;
 }
 
-/* Finds the lines of a script that the process has moved or no longer has. */
-static const struct line_starts *find_elsewhere(struct runtime_sources *s,
-						struct runtime_source *row,
-						const struct managed_source *source,
-						const char *file)
+/* Reads the file that the URL of a script's map names. */
+static struct source_map *read_map_file(struct runtime_sources *s, const struct runtime_source *row)
 {
-	const struct line_starts *alike = find_alike(s, source, file);
+	_cleanup_(strbuf_release) struct strbuf path = {0};
+	_cleanup_close_ int fd = -1;
+	_cleanup_free_ char *json = NULL;
+	size_t size = 0;
+
+	source_map_add_path(&path, row->file, strbuf_text(&row->lines.map));
+	if (*strbuf_text(&path) != '/' || path.size > PATH_MAX || s->files > FILES_MAX)
+		return NULL;
+	fd = script_file_open((uint32_t)row->pid, path.text);
+	json = fd < 0 ? NULL : text_read_fd(fd, SOURCE_MAP_MAX, &size);
+	if (!json)
+		return NULL;
+	s->files += size;
+	return source_map_parse(json, size, path.text);
+}
+
+/* Finds the map of a source whose lines are known. Many processes run the same script. */
+static void find_map(struct runtime_sources *s, struct runtime_source *row,
+		     const struct runtime_source *alike)
+{
+	const char *url = strbuf_text(&row->lines.map);
+
+	if (!*url)
+		return;
+	if (alike && alike->map)
+		row->map = source_map_share(alike->map);
+	else if (text_starts_with(url, "data:"))
+		row->map = source_map_parse_url(url, row->file);
+	else
+		row->map = read_map_file(s, row);
+	strbuf_release(&row->lines.map);
+}
+
+/* Reads a script in the process. */
+static void read_source(struct runtime_sources *s, struct runtime_source *row,
+			const struct managed_source *source, const struct runtime_layout *layout,
+			runtime_read_fn *read, void *ctx)
+{
+	const struct runtime_source *alike = find_alike(s, source, row->file);
+
+	if (!runtimes[layout->kind]->read_source(layout, source, read, ctx, &row->lines))
+		return;
+	find_map(s, row, alike);
+	row->is_known = true;
+	s->lines += count_lines(row);
+}
+
+/* Finds a source that the process has moved or no longer has; NULL: none. */
+static const struct runtime_source *find_elsewhere(struct runtime_sources *s,
+						   struct runtime_source *row,
+						   const struct managed_source *source,
+						   const char *file)
+{
+	const struct runtime_source *alike = find_alike(s, source, file);
 
 	if (alike || row->is_file_tried)
 		return alike;
 	row->is_file_tried = true;
-	row->is_known = read_file(s, (uint32_t)row->pid, source, file, &row->lines);
-	s->lines += row->lines.rows.count;
-	return row->is_known ? &row->lines : NULL;
+	if (!read_file(s, (uint32_t)row->pid, source, file, &row->lines))
+		return NULL;
+	find_map(s, row, NULL);
+	row->is_known = true;
+	s->lines += count_lines(row);
+	return row;
 }
 
 /* Sets the lines of one of the code's functions. */
@@ -209,8 +298,7 @@ static void set_lines(struct runtime_sources *s, const struct runtime_layout *la
 	struct managed_function *inlined = function ? &code->inlined.items[function - 1] : NULL;
 	const struct managed_source *source = inlined ? &inlined->source : &code->source;
 	const char *file = strbuf_text(inlined ? &inlined->file : &code->file);
-	const struct runtime *runtime = runtimes[layout->kind];
-	const struct line_starts *lines;
+	const struct runtime_source *known;
 	struct runtime_source *row;
 
 	if (!source->object)
@@ -222,13 +310,11 @@ static void set_lines(struct runtime_sources *s, const struct runtime_layout *la
 		row->source = *source;
 		row->file = xstrdup(file);
 	}
-	if (!row->is_known && row->tries++ < TRIES_MAX) {
-		row->is_known = runtime->read_source(layout, source, read, ctx, &row->lines);
-		s->lines += row->lines.rows.count;
-	}
-	lines = row->is_known ? &row->lines : find_elsewhere(s, row, source, file);
-	if (lines)
-		runtime_set_lines(code, function, lines);
+	if (!row->is_known && row->tries++ < TRIES_MAX)
+		read_source(s, row, source, layout, read, ctx);
+	known = row->is_known ? row : find_elsewhere(s, row, source, file);
+	if (known)
+		runtime_set_lines(code, function, &known->lines, known->map);
 	while (s->lines > LINES_MAX)
 		forget_one(s);
 }

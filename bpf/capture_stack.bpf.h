@@ -747,10 +747,9 @@ __noinline int turn_to_next_runtime(struct stack_scratch *s)
 		runtimes[SPACE_RUNTIMES - 1].kind = 0;
 		if (!runtimes[0].kind)
 			return 0;
-		if (followed_kind(&runtimes[0])) {
-			s->runtime = runtimes[0].kind;
+		s->runtime = followed_kind(&runtimes[0]);
+		if (s->runtime != RUNTIME_UNREAD || !runtimes[1].kind)
 			return 1;
-		}
 	}
 	return 0;
 }
@@ -769,7 +768,7 @@ static __always_inline bool find_space(struct task_struct *task,
 	s->space = *space;
 #if !defined(HAS_OWN_STACK_SCRATCH) || defined(HAS_OWN_RUNTIME_SCRATCH)
 	s->runtime = followed_kind(&s->space.runtimes[0]);
-	if (!s->runtime && s->space.runtimes[1].kind)
+	if (s->runtime == RUNTIME_UNREAD && s->space.runtimes[1].kind)
 		turn_to_next_runtime(s);
 #endif
 	return true;

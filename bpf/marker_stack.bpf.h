@@ -69,7 +69,7 @@ static __always_inline struct stack_scratch *capture_marker(void *ctx, struct ta
 		if (m_ && runtime_adds_frames((s)->runtime)) { \
 			m_->program = end; \
 			bpf_tail_call(ctx, &runtime_markers, (s)->runtime); \
-			count_runtime_missed(); \
+			count_runtime_missed((s)->runtime); \
 		} \
 		m_ &&place_stack(s, &m_->pending.sample, MARKER_COPY_BYTES); \
 	})

@@ -57,10 +57,15 @@ struct runtime_layouts {
 	__type(value, struct runtime_layout);
 };
 
-/* A row for each memory of stacks, so that a tick never counts in the middle of another count. */
+#define RUNTIME_COUNT_ROWS (RUNTIME_COUNTS * RUNTIME_COUNT_KINDS)
+
+/*
+ * A row for each kind of runtime, for each memory of stacks: a tick never counts in the middle of
+ * another count.
+ */
 struct runtime_counts {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, RUNTIME_COUNTS);
+	__uint(max_entries, RUNTIME_COUNT_ROWS);
 	__type(key, __u32);
 	__type(value, struct runtime_counters);
 };
@@ -78,7 +83,7 @@ static __always_inline struct runtime_scratch *own_runtime_scratch(void)
 	return bpf_map_lookup_elem(&runtime_scratches, &zero);
 }
 
-static __always_inline struct runtime_counters *own_runtime_counters(void)
+static __always_inline struct runtime_counters *own_runtime_counters(__u32 kind)
 {
 #ifdef RUNTIME_COUNTS_ROW
 	__u32 row = RUNTIME_COUNTS_ROW;
@@ -88,6 +93,7 @@ static __always_inline struct runtime_counters *own_runtime_counters(void)
 	__u32 row = 0;
 #endif
 
+	row = row * RUNTIME_COUNT_KINDS + kind;
 	return bpf_map_lookup_elem(&runtime_counts, &row);
 }
 
@@ -107,13 +113,14 @@ static __always_inline struct runtime_counters *own_runtime_counters(void)
 			m_->copy_bytes = copies; \
 			m_->program = from; \
 			bpf_tail_call(ctx, programs, (s)->runtime); \
-			count_runtime_missed(); \
+			count_runtime_missed((s)->runtime); \
 		} \
 	})
 
-static __always_inline void count_runtime_missed(void)
+/* Counts a stack whose runtime has no program. */
+static __always_inline void count_runtime_missed(__u32 kind)
 {
-	struct runtime_counters *count = own_runtime_counters();
+	struct runtime_counters *count = own_runtime_counters(kind);
 
 	if (count)
 		count->missed++;

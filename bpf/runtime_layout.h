@@ -255,6 +255,13 @@ enum runtime_kind {
 #define RUNTIME(KIND, ...) RUNTIME_##KIND,
 #include "bpf/runtimes.def"
 	RUNTIME_KIND_COUNT,
+	/*
+	 * Replaces the kind of a runtime whose functions are not read, because its version is not
+	 * supported, or its structures mislead. Stands for all such ones of its process, as the
+	 * last.
+	 */
+	RUNTIME_UNREAD = RUNTIME_KIND_COUNT,
+	RUNTIME_COUNT_KINDS, /* of struct runtime_counters */
 };
 
 /* Values of the last columns of runtimes.def, as bits. */

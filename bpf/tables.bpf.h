@@ -5,6 +5,7 @@
 
 #include "bpf/config.h"
 #include "bpf/kernel.h"
+#include "bpf/runtime_layout.h"
 #include "bpf/unwind.h"
 
 struct unwind_shard {
@@ -43,10 +44,10 @@ extern struct unwind_shards unwind_shards SEC(".maps");
 extern struct unwind_rules unwind_rules SEC(".maps");
 extern struct unwind_spaces unwind_spaces SEC(".maps");
 
-/* Returns the kind of a runtime that is followed. 0: none, or its structures misled too often. */
+/* Returns the kind of a runtime; RUNTIME_UNREAD if its structures misled too often. 0: none. */
 static __always_inline __u32 followed_kind(const struct space_runtime *runtime)
 {
-	return runtime->misled < RUNTIME_MISLED_MAX ? runtime->kind : 0;
+	return runtime->misled < RUNTIME_MISLED_MAX ? runtime->kind : RUNTIME_UNREAD;
 }
 
 #endif

@@ -297,7 +297,7 @@ static __always_inline void sample_wait(void *ctx, struct task_struct *task,
 		return;
 	if (runtime_adds_frames(s->runtime)) {
 		bpf_tail_call(ctx, &runtime_switches, s->runtime);
-		count_runtime_missed();
+		count_runtime_missed(s->runtime);
 	}
 	send_native_wait(s, st, row);
 }

@@ -103,7 +103,7 @@ __noinline int hotspot_describe(struct hotspot_run *r)
 /* Sends the description. Returns the function's seen value; 0: there is no room. */
 __noinline __u64 hotspot_send_function(struct hotspot_run *r, const struct rec *like)
 {
-	struct runtime_counters *count = own_runtime_counters();
+	struct runtime_counters *count = own_runtime_counters(RUNTIME_HOTSPOT);
 	struct function_scratch *function = own_function();
 	struct hotspot_function_head head = {};
 	struct hotspot_found *found;
@@ -398,7 +398,7 @@ static __always_inline __u32 hotspot_add_frames(struct stack_scratch *s,
 						struct runtime_scratch *notes,
 						const struct rec *like)
 {
-	struct runtime_counters *count = own_runtime_counters();
+	struct runtime_counters *count = own_runtime_counters(RUNTIME_HOTSPOT);
 	struct hotspot_run *r = own_hotspot_run();
 	struct hotspot_loop loop = {.s = s, .r = r};
 

@@ -61,14 +61,16 @@ typedef __u32 add_frames_fn(struct stack_scratch *s, struct runtime_scratch *not
 
 /*
  * Leaves the stack to the process's next runtime, by a tail call in `programs`, or returns if there
- * is none, or it has no program there.
+ * is none, or it has no program there. `found`: number of frames of this one, whose thread then
+ * hardly lacks those of a runtime that is not read.
  */
-#define go_to_next_runtime(ctx, programs, s) \
+#define go_to_next_runtime(ctx, programs, s, found) \
 	({ \
 		if (turn_to_next_runtime(s)) { \
 			bpf_tail_call(ctx, programs, (s)->runtime); \
-			if (runtime_adds_frames((s)->runtime)) \
-				count_runtime_missed(); \
+			if (runtime_adds_frames((s)->runtime) && \
+			    !(found && (s)->runtime == RUNTIME_UNREAD)) \
+				count_runtime_missed((s)->runtime); \
 		} \
 	})
 

@@ -322,7 +322,7 @@ static __always_inline void note_walk(const struct stack_scratch *s, const struc
 
 	if (!has_misled && !(has_led && walked->misled))
 		return;
-	count = own_runtime_counters();
+	count = own_runtime_counters(walked->kind);
 	space = bpf_map_lookup_elem(&unwind_spaces, &like->pid);
 	barrier_var(at);
 	if (!space || !count || at >= SPACE_RUNTIMES)

@@ -65,13 +65,13 @@ static __always_inline void finish_pending(void *ctx, void *programs, add_frames
 {
 	struct runtime_scratch *m = own_runtime_scratch();
 	struct stack_scratch *s;
-	__u32 zero = 0;
+	__u32 zero = 0, found;
 
 	s = bpf_map_lookup_elem(&scratches, &zero);
 	if (!s || !m)
 		return;
-	add_frames(s, m, &m->pending.sample.rec);
-	go_to_next_runtime(ctx, programs, s);
+	found = add_frames(s, m, &m->pending.sample.rec);
+	go_to_next_runtime(ctx, programs, s, found);
 	send_pending(s, m);
 	end_run(m->program, 0);
 }

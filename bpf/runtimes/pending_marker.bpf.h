@@ -17,13 +17,13 @@ static __always_inline void finish_marker(void *ctx, add_frames_fn *add_frames)
 {
 	struct runtime_scratch *notes = own_runtime_scratch();
 	struct stack_scratch *s;
-	__u32 zero = 0;
+	__u32 zero = 0, found;
 
 	s = bpf_map_lookup_elem(&scratches, &zero);
 	if (!s || !notes)
 		return;
-	add_frames(s, notes, &notes->pending.sample.rec);
-	go_to_next_runtime(ctx, &runtime_markers, s);
+	found = add_frames(s, notes, &notes->pending.sample.rec);
+	go_to_next_runtime(ctx, &runtime_markers, s, found);
 	notes->pending_size = place_stack(s, &notes->pending.sample, MARKER_COPY_BYTES);
 	bpf_tail_call(ctx, &marker_ends, notes->program);
 }

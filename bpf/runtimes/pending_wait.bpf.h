@@ -38,7 +38,7 @@ static __always_inline void finish_wait(void *ctx, add_frames_fn *add_frames)
 	s = bpf_map_lookup_elem(&scratches, &zero);
 	if (s && notes && st) {
 		st->frames += add_frames(s, notes, &st->wait.sample.rec);
-		go_to_next_runtime(ctx, &runtime_switches, s);
+		go_to_next_runtime(ctx, &runtime_switches, s, st->frames);
 		send_pending_wait();
 	}
 	end_run(TIMED_SWITCH, 0);

@@ -128,7 +128,7 @@ static __always_inline __u32 python_parent(const struct python_walk *w)
 __noinline __u64 python_send_function(struct python_walk *w, const struct rec *like, __u64 code,
 				      __u64 identity)
 {
-	struct runtime_counters *count = own_runtime_counters();
+	struct runtime_counters *count = own_runtime_counters(RUNTIME_PYTHON);
 	struct function_scratch *function = own_function();
 	struct rec_function *rec;
 	__u64 value;
@@ -240,7 +240,7 @@ static __always_inline bool python_is_shim(struct python_walk *w)
 __noinline __u64 python_position(struct python_walk *w, const struct rec *like, __u64 code)
 {
 	__u32 size = w ? w->layout.code_size : 0;
-	struct runtime_counters *count = own_runtime_counters();
+	struct runtime_counters *count = own_runtime_counters(RUNTIME_PYTHON);
 	struct function_scratch *function;
 	__u64 identity, key, value;
 	__s64 unit;

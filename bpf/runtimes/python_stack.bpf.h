@@ -92,7 +92,7 @@ static __always_inline __u32 python_add_frames_of(struct task_struct *task,
 						  struct runtime_scratch *notes,
 						  const struct rec *like)
 {
-	struct runtime_counters *count = own_runtime_counters();
+	struct runtime_counters *count = own_runtime_counters(RUNTIME_PYTHON);
 	struct managed_scratch *m = own_managed_scratch();
 	struct python_walk *w = own_python_walk();
 

@@ -88,7 +88,7 @@ static __always_inline __u32 ruby_add_head(struct function_scratch *function,
 static __always_inline __u64 ruby_send(struct ruby_walk *w, const struct rec *like,
 				       struct ruby_function_head *head, __u32 units)
 {
-	struct runtime_counters *count = own_runtime_counters();
+	struct runtime_counters *count = own_runtime_counters(RUNTIME_RUBY);
 	struct function_scratch *function = own_function();
 	struct rec_function *rec;
 

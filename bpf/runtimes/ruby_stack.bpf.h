@@ -414,7 +414,7 @@ static __always_inline void ruby_place(struct stack_scratch *s, struct runtime_s
 static __always_inline __u32 ruby_add_frames(struct stack_scratch *s, struct runtime_scratch *notes,
 					     const struct rec *like)
 {
-	struct runtime_counters *count = own_runtime_counters();
+	struct runtime_counters *count = own_runtime_counters(RUNTIME_RUBY);
 	struct managed_scratch *m = own_managed_scratch();
 	struct ruby_walk *w = own_ruby_walk();
 	bool has_frames;

@@ -221,7 +221,7 @@ static __always_inline __u32 v8_units(const struct v8_walk *w)
 /* Sends the description. Returns the function's seen value; 0: there is no room. */
 __noinline __u64 v8_send_function(struct v8_walk *w, const struct rec *like)
 {
-	struct runtime_counters *count = own_runtime_counters();
+	struct runtime_counters *count = own_runtime_counters(RUNTIME_V8);
 	struct function_scratch *function = own_function();
 	struct rec_function *rec;
 	__u64 value;
@@ -294,7 +294,7 @@ static __always_inline __s64 v8_unit(const struct v8_walk *w)
 /* Returns the position of the frame that was read in the function of that seen value. */
 static __always_inline __u64 v8_position_in(const struct v8_walk *w, __u64 value)
 {
-	struct runtime_counters *count = own_runtime_counters();
+	struct runtime_counters *count = own_runtime_counters(RUNTIME_V8);
 	__s64 unit = v8_unit(w);
 
 	if (unit < 0)

@@ -191,7 +191,7 @@ __noinline bool v8_begin(struct stack_scratch *s, struct v8_walk *w)
 static __always_inline __u32 v8_add_frames(struct stack_scratch *s, struct runtime_scratch *notes,
 					   const struct rec *like)
 {
-	struct runtime_counters *count = own_runtime_counters();
+	struct runtime_counters *count = own_runtime_counters(RUNTIME_V8);
 	struct managed_scratch *m = own_managed_scratch();
 	struct v8_walk *w = own_v8_walk();
 

@@ -42,6 +42,10 @@ run javac -d classes "$root/tests/workloads/together/Together.java"
 is "the classes are compiled" "$status" 0
 record java 0 -F 1999 --syscalls=0 --off-cpu all -- "$python" "$together" java "$libjvm" classes 3
 echo "$out" >java.out
+for runtime in Python Java; do
+	like "$runtime has a line of its own in the summary" "$err" \
+		"prof: $runtime [0-9.]+: [0-9.]+ % of [0-9]+ stacks; [0-9]+ functions"
+done
 judge_whole java Python Java
 shares "a virtual machine in Python: shares are those of the program's own clock" java \
 	java spin through called_back python python_part

@@ -16,7 +16,7 @@ static void expect(const struct layouts *l, const char *text)
 {
 	_cleanup_(strbuf_release) struct strbuf versions = {0};
 
-	layouts_list_versions(l, &versions);
+	layouts_list_versions(l, RUNTIME_NONE, &versions);
 	assert_string_equal(strbuf_text(&versions), text);
 }
 
@@ -24,6 +24,7 @@ TEST(runtimes_that_have_not_started_are_left_out)
 {
 	struct runtime_layout python = {.kind = RUNTIME_PYTHON, .python.version = 3 << 8 | 11};
 	struct runtime_layout java = {.kind = RUNTIME_HOTSPOT};
+	_cleanup_(strbuf_release) struct strbuf versions = {0};
 	struct layouts layouts = {0};
 
 	add(&layouts, &java);
@@ -35,6 +36,8 @@ TEST(runtimes_that_have_not_started_are_left_out)
 	java.hotspot.version = 17;
 	add(&layouts, &java);
 	expect(&layouts, "Python 3.11, Java 17");
+	layouts_list_versions(&layouts, RUNTIME_HOTSPOT, &versions);
+	assert_string_equal(strbuf_text(&versions), "Java 17");
 	layouts_release(&layouts);
 }
 

@@ -85,7 +85,7 @@ static void describe(struct fixture *f)
 	runtime_files_describe(&f->files, &f->modules, &f->process, &f->space, f->now, &f->told);
 }
 
-/* Expects runtimes by their layouts, as digits. */
+/* Expects runtimes by their layouts, as digits; '-' for those that are not read. */
 static void expect(struct fixture *f, const char *layouts)
 {
 	describe(f);
@@ -96,9 +96,14 @@ static void expect(struct fixture *f, const char *layouts)
 			assert_int_equal(runtime->kind, RUNTIME_NONE);
 			continue;
 		}
+		assert_int_equal(runtime->at, i);
+		if (*layouts == '-') {
+			assert_int_equal(runtime->kind, RUNTIME_UNREAD);
+			layouts++;
+			continue;
+		}
 		assert_int_equal(runtime->layout, *layouts++ - '0');
 		assert_int_equal(runtime->kind, f->modules.rows.items[runtime->layout].runtime);
-		assert_int_equal(runtime->at, i);
 	}
 }
 
@@ -155,7 +160,7 @@ TEST(one_that_has_not_started_does_not_block_others)
 	teardown(&f);
 }
 
-TEST(one_that_is_refused_is_left_out)
+TEST(one_that_is_refused_is_not_read)
 {
 	struct fixture f;
 
@@ -165,9 +170,14 @@ TEST(one_that_is_refused_is_left_out)
 	map(&f, 1, PLACE(1));
 	map(&f, 2, PLACE(2));
 	f.starts[1] = -1;
-	expect(&f, "2");
-	expect(&f, "2");
+	expect(&f, "2-");
+	expect(&f, "2-");
 	assert_int_equal(f.asked[1], 1);
+	/* One entry is for all such files. */
+	add_file(&f, 3, RUNTIME_UNREAD);
+	map(&f, 3, PLACE(3));
+	expect(&f, "2-");
+	assert_int_equal(f.asked[3], 0);
 	assert_int_equal(f.files.waiting.count, 0);
 	teardown(&f);
 }

@@ -111,7 +111,10 @@ int programs_enter_runtime(struct programs *p, uint32_t kind, int program_fd, co
 /* Stores the layout with this number, for the runtimes' programs. */
 int programs_set_layout(struct programs *p, uint32_t number, const struct runtime_layout *layout,
 			struct error *err);
-/* Reads a row of counters (RUNTIME_COUNTS) of all possible CPUs; `counters` has room for them. */
+/*
+ * Reads a row of counters, RUNTIME_COUNTS times RUNTIME_COUNT_KINDS, of all possible CPUs;
+ * `counters` has room for them.
+ */
 int programs_read_runtime_counters(struct programs *p, uint32_t row,
 				   struct runtime_counters *counters);
 

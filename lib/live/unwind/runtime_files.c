@@ -29,7 +29,7 @@ void runtime_files_take(struct runtime_files *f, const struct module_tables *mod
 	if (result->refusal)
 		f->hooks.refused(f->hooks.ctx, result->refusal);
 	/* A table that was dropped is compiled again, and its file searched. */
-	if (!result->layout || modules->rows.items[result->module_id].runtime)
+	if ((!result->layout && !result->refusal) || modules->rows.items[result->module_id].runtime)
 		return;
 	found.layout = steal(result->layout);
 	vec_push(&f->found, found);
@@ -48,26 +48,23 @@ void runtime_files_expect(struct runtime_files *f, int fd)
 	f->hooks.described(f->hooks.ctx);
 }
 
-static bool add_started(struct runtime_files *f, struct module_tables *modules,
+static void add_started(struct runtime_files *f, struct module_tables *modules,
 			const struct new_runtime *found)
 {
 	struct module_table *table = &modules->rows.items[found->module_id];
-	uint32_t number;
 
-	if (!f->hooks.found(f->hooks.ctx, found->layout, &number))
-		return false;
-	table->runtime = found->layout->kind;
-	table->layout = number;
 	f->has_found = true;
-	return true;
+	table->runtime = RUNTIME_UNREAD;
+	if (found->layout && f->hooks.found(f->hooks.ctx, found->layout, &table->layout))
+		table->runtime = found->layout->kind;
 }
 
 bool runtime_files_add_started(struct runtime_files *f, struct module_tables *modules)
 {
-	bool has_any = false;
+	bool has_any = f->found.count;
 
 	vec_for_each(&f->found, struct new_runtime *, found) {
-		has_any |= add_started(f, modules, found);
+		add_started(f, modules, found);
 		free(found->layout);
 	}
 	vec_clear(&f->found);
@@ -96,6 +93,8 @@ static bool has_started(struct runtime_files *f, struct live_process *process,
 	const struct starting_process starting = {process->pid, space->execs, runtime->mapped.bias};
 	int result;
 
+	if (runtime->mapped.kind == RUNTIME_UNREAD)
+		return false;
 	if (runtime->start == RUNTIME_STARTED || runtime->start == RUNTIME_REFUSED ||
 	    !f->hooks.start)
 		return runtime->start != RUNTIME_REFUSED;
@@ -114,6 +113,11 @@ static bool has_started(struct runtime_files *f, struct live_process *process,
 	runtime->start = RUNTIME_STARTING;
 	await_start(f, process);
 	return false;
+}
+
+static bool is_unread(const struct runtime_state *runtime)
+{
+	return runtime->mapped.kind == RUNTIME_UNREAD || runtime->start == RUNTIME_REFUSED;
 }
 
 static struct runtime_state *find_state(const struct runtime_states *states,
@@ -199,14 +203,17 @@ void runtime_files_describe(struct runtime_files *f, const struct module_tables 
 			    struct live_process *process, struct space *space, uint64_t now,
 			    struct unwind_space *description)
 {
+	bool has_unread = false;
 	uint8_t count = 0;
 
 	if (!f->has_found)
 		return;
 	list_mapped(modules, space);
 	vec_for_each(&space->runtimes.rows, struct runtime_state *, state) {
-		if (!has_started(f, process, space, state, now))
+		if (!has_started(f, process, space, state, now)) {
+			has_unread |= is_unread(state);
 			continue;
+		}
 		if (count == SPACE_RUNTIMES) {
 			f->hooks.refused(f->hooks.ctx, TOO_MANY);
 			break;
@@ -219,6 +226,9 @@ void runtime_files_describe(struct runtime_files *f, const struct module_tables 
 		};
 		count++;
 	}
+	if (has_unread && count < SPACE_RUNTIMES)
+		description->runtimes[count] = (struct space_runtime){.kind = RUNTIME_UNREAD,
+								      .at = count};
 }
 
 /* Finds out whether runtimes of a process may start, and whether one may have started by `now`. */

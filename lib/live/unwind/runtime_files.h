@@ -42,7 +42,7 @@ struct runtime_hooks {
 /* A runtime found in a file, but not reported yet. */
 struct new_runtime {
 	uint32_t module_id;
-	struct runtime_layout *layout; /* owned */
+	struct runtime_layout *layout; /* owned; NULL: the runtime is not supported */
 };
 
 struct runtime_files {

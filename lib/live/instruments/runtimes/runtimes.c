@@ -28,7 +28,10 @@
 /* The summary of runtimes: which there were, how complete stacks and names are. */
 
 struct runtime_totals {
-	const struct runtime_counters *kernel; /* of all CPUs */
+	const struct runtime_counters *of_kinds; /* of all CPUs, by enum runtime_kind */
+	const uint64_t *functions_of; /* described, by enum runtime_kind */
+	struct runtime_counters kernel; /* of all runtimes whose functions are read */
+	uint64_t unread; /* stacks of processes with one that is not read, without functions */
 	uint64_t early; /* stacks finished from copies made before the runtime was known */
 	uint64_t functions; /* described */
 	uint64_t late; /* of those, read again from the process */
@@ -246,7 +249,7 @@ static bool is_listed(const struct layouts *l, size_t row, bool seen)
 	return false;
 }
 
-void layouts_list_versions(const struct layouts *l, struct strbuf *out)
+void layouts_list_versions(const struct layouts *l, uint32_t kind, struct strbuf *out)
 {
 	bool seen = have_functions(l);
 
@@ -254,6 +257,7 @@ void layouts_list_versions(const struct layouts *l, struct strbuf *out)
 		const struct found_layout *found = &l->rows.items[i];
 
 		if (!runtime_adds_frames(found->layout.kind) || !*found->version ||
+		    (kind != RUNTIME_NONE && found->layout.kind != kind) ||
 		    (seen && !found->has_functions) || is_listed(l, i, seen))
 			continue;
 		strbuf_addf(out, "%s%s %s", out->size ? ", " : "",
@@ -261,10 +265,27 @@ void layouts_list_versions(const struct layouts *l, struct strbuf *out)
 	}
 }
 
+/* Returns the stacks in which functions of the runtime were looked for, and should be. */
+static uint64_t stacks_of(const struct runtime_counters *c)
+{
+	return c->samples - c->idle - c->threadless - c->copied + c->missed;
+}
+
+/* Returns those of them that have all: inlined functions, too. */
+static uint64_t whole_of(const struct runtime_counters *c)
+{
+	return c->whole > c->unfound ? c->whole - c->unfound : 0;
+}
+
+static double share_of(uint64_t whole, uint64_t stacks)
+{
+	return stacks ? 100.0 * (double)whole / (double)stacks : 100;
+}
+
 static void report_stats(const struct runtime_totals *t, const char *versions,
 			 struct report *report)
 {
-	const struct runtime_counters *c = t->kernel;
+	const struct runtime_counters *c = &t->kernel;
 	const struct {
 		enum fact_id id;
 		uint64_t value;
@@ -280,6 +301,7 @@ static void report_stats(const struct runtime_totals *t, const char *versions,
 		{FACT_RUNTIME_CUT, c->cut},
 		{FACT_RUNTIME_GREENLETS, c->switched},
 		{FACT_RUNTIME_MISSED, c->missed},
+		{FACT_RUNTIME_UNREAD, t->unread},
 		{FACT_RUNTIME_EARLY, t->early},
 		{FACT_RUNTIME_FUNCTIONS, t->functions},
 		{FACT_RUNTIME_LATE, t->late},
@@ -299,35 +321,96 @@ static void report_stats(const struct runtime_totals *t, const char *versions,
 		facts_count(&report->facts, rows[i].id, NULL, rows[i].value);
 }
 
-/* Stacks from before the runtime was known count as lacking functions. */
+/* Appends why stacks lack functions: " (12 came too early, 3 …)". */
+static void add_reasons(const struct runtime_totals *t, struct strbuf *out)
+{
+	const struct runtime_counters *c = &t->kernel;
+	const struct {
+		uint64_t count;
+		const char *reason;
+	} rows[] = {
+		{c->missed + t->early, "came too early"},
+		{t->unread, "are of an interpreter that is not read"},
+		{c->torn, "were taken while structures changed"},
+		{c->unplaced, "have no place for their functions"},
+		{c->unfound, "lack inlined functions"},
+	};
+	const char *before = " (";
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		if (!rows[i].count)
+			continue;
+		strbuf_addf(out, "%s%" PRIu64 " %s", before, rows[i].count, rows[i].reason);
+		before = ", ";
+	}
+	if (*before == ',')
+		strbuf_addch(out, ')');
+}
+
 static void report_share(const struct runtime_totals *t, const char *versions,
 			 struct report *report)
 {
-	const struct runtime_counters *c = t->kernel;
-	uint64_t before = c->missed + t->early;
-	uint64_t all = c->samples - c->idle - c->threadless - c->copied + before;
-	uint64_t lost = t->nameless + c->lost_functions + t->dropped;
-	_cleanup_free_ char *early = before ? xasprintf(" (%" PRIu64 " came too early)", before)
-					    : NULL;
+	_cleanup_(strbuf_release) struct strbuf reasons = {0};
+	uint64_t stacks = stacks_of(&t->kernel) + t->unread + t->early;
+	uint64_t lost = t->nameless + t->kernel.lost_functions + t->dropped;
 
+	if (!*versions) {
+		report_line(report,
+			    "%" PRIu64 " stacks have no functions: their interpreter is not read",
+			    t->unread);
+		return;
+	}
+	add_reasons(t, &reasons);
 	report_line(report,
 		    "%s: %.2f %% of stacks have all their functions%s; %" PRIu64
 		    " functions, %" PRIu64 " names lost",
-		    versions, all ? 100.0 * (double)c->whole / (double)all : 100,
-		    early ? early : "", t->functions, lost);
+		    versions, share_of(whole_of(&t->kernel), stacks), strbuf_text(&reasons),
+		    t->functions, lost);
 }
 
-/* `versions` names the runtimes. Reports nothing unless recorded stacks had one. */
-static void runtime_report(const struct runtime_totals *t, const char *versions,
+/* Several runtimes may differ much. */
+static void report_kinds(const struct runtime_totals *t, const struct layouts *layouts,
+			 struct report *report)
+{
+	size_t count = 0;
+
+	for (uint32_t kind = 0; kind < RUNTIME_KIND_COUNT; kind++)
+		count += t->of_kinds[kind].samples > 0;
+	for (uint32_t kind = 0; kind < RUNTIME_KIND_COUNT; kind++) {
+		_cleanup_(strbuf_release) struct strbuf versions = {0};
+		uint64_t stacks = stacks_of(&t->of_kinds[kind]);
+		uint64_t whole = whole_of(&t->of_kinds[kind]);
+
+		if (!t->of_kinds[kind].samples)
+			continue;
+		facts_count(&report->facts, FACT_RUNTIME_STACKS_OF, runtimes[kind]->name, stacks);
+		facts_count(&report->facts, FACT_RUNTIME_WHOLE_OF, runtimes[kind]->name, whole);
+		facts_count(&report->facts, FACT_RUNTIME_FUNCTIONS_OF, runtimes[kind]->name,
+			    t->functions_of[kind]);
+		layouts_list_versions(layouts, kind, &versions);
+		if (count > 1 && versions.size)
+			report_line(report,
+				    "%s: %.2f %% of %" PRIu64 " stacks; %" PRIu64 " functions",
+				    versions.text, share_of(whole, stacks), stacks,
+				    t->functions_of[kind]);
+	}
+}
+
+/* Reports nothing unless recorded stacks had a runtime. */
+static void runtime_report(const struct runtime_totals *t, const struct layouts *layouts,
 			   struct report *report)
 {
-	uint64_t switched = t->kernel->switched, abandoned = t->kernel->abandoned;
+	uint64_t switched = t->kernel.switched, abandoned = t->kernel.abandoned;
+	_cleanup_(strbuf_release) struct strbuf versions = {0};
 
+	layouts_list_versions(layouts, RUNTIME_NONE, &versions);
 	/* Ran only in processes that are not recorded. */
-	if (!t->kernel->samples && !t->kernel->missed && !t->early)
+	if (!t->unread &&
+	    (!versions.size || (!t->kernel.samples && !t->kernel.missed && !t->early)))
 		return;
-	report_stats(t, versions, report);
-	report_share(t, versions, report);
+	report_stats(t, strbuf_text(&versions), report);
+	report_share(t, strbuf_text(&versions), report);
+	report_kinds(t, layouts, report);
 	if (switched)
 		report_line(report,
 			    "%" PRIu64 " stacks end where the functions of their greenlet begin: "
@@ -392,8 +475,10 @@ struct runtimes {
 	struct layouts layouts;
 	VEC(char *) refused; /* why, each reason once */
 	uint64_t more_refused; /* without room in the list */
-	struct runtime_counters counters; /* of all CPUs, as last read */
+	/* Sums over all CPUs, as last read, by enum runtime_kind. */
+	struct runtime_counters counters[RUNTIME_COUNT_KINDS];
 	uint64_t functions; /* described */
+	uint64_t functions_of[RUNTIME_KIND_COUNT]; /* the same by enum runtime_kind */
 	uint64_t late; /* of those, read again from the process */
 	uint64_t nameless; /* of those, without a name */
 	uint64_t dropped; /* more than FUNCTIONS_MAX */
@@ -599,6 +684,7 @@ static void describe(struct runtimes *r, const struct runtime_layout *layout,
 	runtime_sources_set_lines(&r->sources, layout, (pid_t)function->rec.pid, late_reader_read,
 				  &r->reader, code);
 	r->functions++;
+	r->functions_of[layout->kind]++;
 	r->nameless += !code->name.size;
 }
 
@@ -630,8 +716,8 @@ _Static_assert(sizeof(struct runtime_counters) % sizeof(uint64_t) == 0, "all of 
 
 static void add_counters(struct runtime_counters *sum, const struct runtime_counters *more)
 {
-	const uint64_t *from = (const uint64_t *)more;
-	uint64_t *to = (uint64_t *)sum;
+	const __u64 *from = (const __u64 *)more;
+	__u64 *to = (__u64 *)sum;
 
 	for (size_t i = 0; i < sizeof(*sum) / sizeof(*to); i++)
 		to[i] += from[i];
@@ -641,17 +727,19 @@ static void count(void *state, uint64_t time)
 {
 	struct runtimes *r = state;
 	const struct cpu_list *possible = &r->live->counters->possible;
-	struct runtime_counters *each = xcalloc(possible->count, sizeof(*each)), sum = {0};
-	int code = r->layouts.rows.count ? 0 : -ENOENT;
+	struct runtime_counters *each = xcalloc(possible->count, sizeof(*each));
+	struct runtime_counters sums[RUNTIME_COUNT_KINDS] = {0};
+	/* Without runtimes, nothing counts. */
+	int code = r->layouts.rows.count || r->refused.count ? 0 : -ENOENT;
 
 	(void)time;
-	for (uint32_t row = 0; row < RUNTIME_COUNTS && !code; row++) {
+	for (uint32_t row = 0; row < RUNTIME_COUNTS * RUNTIME_COUNT_KINDS && !code; row++) {
 		code = programs_read_runtime_counters(r->live->programs, row, each);
 		for (uint32_t i = 0; i < possible->count && !code; i++)
-			add_counters(&sum, &each[i]);
+			add_counters(&sums[row % RUNTIME_COUNT_KINDS], &each[i]);
 	}
 	if (!code)
-		r->counters = sum;
+		memcpy(r->counters, sums, sizeof(sums));
 	free(each);
 }
 
@@ -679,7 +767,8 @@ static void report_go(const struct runtimes *r, struct report *report)
 
 static void report_gil(const struct runtimes *r, struct report *report)
 {
-	uint64_t held = r->counters.locked, all = held + r->counters.unlocked;
+	const struct runtime_counters *python = &r->counters[RUNTIME_PYTHON];
+	uint64_t held = python->locked, all = held + python->unlocked;
 
 	if (!r->settings->has_gil)
 		return;
@@ -695,10 +784,11 @@ static void report_gil(const struct runtimes *r, struct report *report)
 
 static void report(const void *state, const struct record_tally *tally, struct report *report)
 {
-	_cleanup_(strbuf_release) struct strbuf versions = {0};
 	const struct runtimes *r = state;
 	struct runtime_totals totals = {
-		.kernel = &r->counters,
+		.of_kinds = r->counters,
+		.functions_of = r->functions_of,
+		.unread = r->counters[RUNTIME_UNREAD].missed,
 		.functions = r->functions,
 		.late = r->late,
 		.nameless = r->nameless,
@@ -724,12 +814,11 @@ static void report(const void *state, const struct record_tally *tally, struct r
 			       RUNTIME_LAYOUTS_MAX);
 	report_go(r, report);
 	report_gil(r, report);
-	layouts_list_versions(&r->layouts, &versions);
-	if (!versions.size)
-		return;
+	for (uint32_t kind = 0; kind < RUNTIME_KIND_COUNT; kind++)
+		add_counters(&totals.kernel, &r->counters[kind]);
 	tracker_get_stats(r->live->tracker, &unwinder);
 	totals.early = unwinder.early;
-	runtime_report(&totals, strbuf_text(&versions), report);
+	runtime_report(&totals, &r->layouts, report);
 }
 
 #define FLAG(flag) \

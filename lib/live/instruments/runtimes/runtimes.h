@@ -37,10 +37,10 @@ struct layouts {
 
 void layouts_release(struct layouts *l);
 /*
- * Appends "Python 3.11, Node.js 20": each version once. A runtime that is only mapped, as by an
- * editor that could run scripts, is left out if it is known not to have started, or if others have
- * shown functions, but not this one.
+ * Appends "Python 3.11, Node.js 20": each version once, of one kind or, with RUNTIME_NONE, of all.
+ * A runtime that is only mapped, as by an editor that could run scripts, is left out if it is known
+ * not to have started, or if others have shown functions, but not this one.
  */
-void layouts_list_versions(const struct layouts *l, struct strbuf *out);
+void layouts_list_versions(const struct layouts *l, uint32_t kind, struct strbuf *out);
 
 #endif

@@ -32,10 +32,11 @@ __u64 sleepers_ns = 0; /* time of all visits */
 bool sleepers_lack_room = false;
 
 /*
- * A due thread of a process with Python waits for python_sleepers.bpf.c, unless this object is
- * alone.
+ * A due thread of a process with this kind of runtime waits for the runtime's own program, unless
+ * this object is alone. 0: there was none.
  */
-bool sleepers_wants_python = false, sleepers_is_alone = false;
+__u32 sleepers_wanted = 0;
+bool sleepers_is_alone = false;
 
 __u64 fence = 0;
 /* The wait of the thread that is visited. Not on the program's stack, which all calls share. */
@@ -117,8 +118,10 @@ static __always_inline bool is_for_another(__u32 pid)
 	if (sleepers_is_alone || !space)
 		return false;
 	for (int i = 0; i < SPACE_RUNTIMES; i++) {
-		if (runtime_has(followed_kind(&space->runtimes[i]), RUNTIME_SLEEPERS_OWN)) {
-			sleepers_wants_python = true;
+		__u32 kind = followed_kind(&space->runtimes[i]);
+
+		if (runtime_has(kind, RUNTIME_SLEEPERS_OWN)) {
+			sleepers_wanted = kind;
 			return true;
 		}
 	}

@@ -16,12 +16,13 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
+#include "lib/code/runtimes/runtime.h"
 #include "lib/live/bpf/task_filter.h"
 #include "lib/live/bpf/visitor.h"
 #include "lib/live/instrument.h"
 #include "lib/live/recorder.h"
 #include "lib/live/tracker.h"
-#include "python_sleepers.skel.h"
+#include "runtimes.skel.h"
 #include "sleepers.skel.h"
 
 /* Limit for the last pass: a visit may wait for memory of its process, even forever. */
@@ -36,36 +37,36 @@ struct sleepers {
 	struct live *live;
 	bool is_on; /* true if waits are recorded */
 	struct sleepers_bpf *skeleton;
-	/* NULL: no thread that runs Python was due, or refused */
-	struct python_sleepers_bpf *python;
+	/* Programs of runtimes; NULL: no thread that runs its functions was due, or refused. */
+#define PLAIN_MEMBER(name)
+#define OWN_MEMBER(name) struct name##_sleepers_bpf *name;
+#define RUNTIME(KIND, name, LANGUAGE, ADDS, WALK, SLEEPERS) SLEEPERS##_MEMBER(name)
+#include "bpf/runtimes.def"
 	struct visitor *visitor; /* NULL: recording has not begun */
 	bool may_sleep_already; /* recorded threads may already be asleep */
 	bool is_paused;
 	/* Written by the visitor's thread. */
 	bool is_loaded;
-	bool has_python; /* the program for Python makes the visits */
+	const struct own_sleepers *own; /* the runtime whose program makes the visits; or NULL */
 	uint64_t passes, search_ns;
 	int code; /* errno of the last failed pass */
 };
 
-/* The program that visits, and its variables. */
+/* A program that visits, and its variables. */
 struct visits {
 	const struct bpf_program *program;
 	volatile bool *is_final, *lacks_room;
+	volatile __u64 *since, *mark, *visited, *awake, *ns;
 };
 
 #define VISITS(s, name) \
 	(struct visits) \
 	{ \
 		.program = (s)->progs.name, .is_final = &(s)->bss->sleepers_final, \
-		.lacks_room = &(s)->bss->sleepers_lack_room, \
+		.lacks_room = &(s)->bss->sleepers_lack_room, .since = &(s)->bss->sleepers_since, \
+		.mark = &(s)->bss->sleepers_mark, .visited = &(s)->bss->sleepers_visited, \
+		.awake = &(s)->bss->sleepers_awake, .ns = &(s)->bss->sleepers_ns, \
 	}
-
-static struct visits visits_of(const struct sleepers *s)
-{
-	return s->has_python ? VISITS(s->python, visit_python_sleepers)
-			     : VISITS(s->skeleton, visit_sleepers);
-}
 
 static void *create(struct live *live, const void *settings)
 {
@@ -79,35 +80,69 @@ static void *create(struct live *live, const void *settings)
 PROGRAMS_OBJECT(struct sleepers, skeleton, sleepers_bpf, programs_object_as_is,
 		programs_object_as_is)
 
-PROGRAMS_OBJECT(struct sleepers, python, python_sleepers_bpf, programs_object_as_is,
-		programs_object_as_is)
+/* A runtime whose program visits its sleeping threads. */
+struct own_sleepers {
+	struct programs_part part;
+	const char *partners[2]; /* objects whose maps it uses, then NULL */
+	struct visits (*visits)(const struct sleepers *s);
+};
+
+#define PLAIN_FUNCTIONS(name)
+#define OWN_FUNCTIONS(name) \
+	PROGRAMS_OBJECT(struct sleepers, name, name##_sleepers_bpf, programs_object_as_is, \
+			programs_object_as_is) \
+	static struct visits name##_visits(const struct sleepers *s) \
+	{ \
+		return VISITS(s->name, visit_##name##_sleepers); \
+	}
+#define RUNTIME(KIND, name, LANGUAGE, ADDS, WALK, SLEEPERS) SLEEPERS##_FUNCTIONS(name)
+#include "bpf/runtimes.def"
+
+static const struct own_sleepers own_sleepers[RUNTIME_KIND_COUNT] = {
+#define PLAIN_ROW(KIND, name)
+#define OWN_ROW(KIND, name) \
+	[RUNTIME_##KIND] = { \
+		{.open = open_##name##_sleepers_bpf, .close = close_##name##_sleepers_bpf}, \
+		{#name "_bpf"}, \
+		name##_visits},
+#define RUNTIME(KIND, name, LANGUAGE, ADDS, WALK, SLEEPERS) SLEEPERS##_ROW(KIND, name)
+#include "bpf/runtimes.def"
+};
+
+/* Returns those of the program that makes the visits. */
+static struct visits visits_of(const struct sleepers *s)
+{
+	return s->own ? s->own->visits(s) : VISITS(s->skeleton, visit_sleepers);
+}
 
 static void share_start(const struct sleepers *s)
 {
-	s->python->bss->sleepers_since = s->skeleton->bss->sleepers_since;
-	s->python->bss->sleepers_mark = s->skeleton->bss->sleepers_mark;
+	const struct visits own = s->own->visits(s);
+
+	*own.since = s->skeleton->bss->sleepers_since;
+	*own.mark = s->skeleton->bss->sleepers_mark;
 }
 
-/* In the visitor's thread if it cannot be loaded. */
-/* Loads the program for Python when a thread is due for it; the other one is the fallback. */
-static void load_python(struct sleepers *s)
+/*
+ * Loads the program of a runtime when a thread is due for it, in the visitor's thread; the other
+ * one is the fallback.
+ */
+static void load_own(struct sleepers *s, uint32_t kind)
 {
-	static const char *const partners[] = {"python_bpf", NULL};
-	const struct programs_part part = {
-		.open = open_python_sleepers_bpf,
-		.close = close_python_sleepers_bpf,
-		.ctx = s,
-		.partners = partners,
-	};
+	const struct own_sleepers *own = &own_sleepers[kind];
+	struct programs_part part = own->part;
 	struct error err = {0};
 
+	part.ctx = s;
+	part.partners = own->partners;
 	if (programs_add_late(s->live->programs, &part, &err)) {
-		log_info("no Python functions in stacks of sleeping threads: %s", err.text);
+		log_info("no functions of %s in stacks of sleeping threads: %s",
+			 runtimes[kind]->name, err.text);
 		s->skeleton->bss->sleepers_is_alone = true;
 		return;
 	}
+	s->own = own;
 	share_start(s);
-	s->has_python = true;
 }
 
 static void drop(void *ctx, struct programs_options *programs)
@@ -224,7 +259,7 @@ static int search_all(const struct sleepers *s, const uint32_t *pids, size_t cou
 /* Returns ns of all visits. */
 static uint64_t time_of_visits(const struct sleepers *s)
 {
-	return s->skeleton->bss->sleepers_ns + (s->has_python ? s->python->bss->sleepers_ns : 0);
+	return s->skeleton->bss->sleepers_ns + (s->own ? *s->own->visits(s).ns : 0);
 }
 
 static struct pass_cost pass(void *ctx, const uint32_t *pids, size_t count, bool is_last)
@@ -238,10 +273,10 @@ static struct pass_cost pass(void *ctx, const uint32_t *pids, size_t count, bool
 		return (struct pass_cost){0};
 	cpu_ns = clock_thread_cpu_ns();
 	code = search_all(s, pids, count, is_last);
-	if (shared->sleepers_wants_python && !shared->sleepers_is_alone && !s->has_python) {
+	if (shared->sleepers_wanted && !shared->sleepers_is_alone && !s->own) {
 		uint64_t begin_ns = clock_thread_cpu_ns();
 
-		load_python(s);
+		load_own(s, shared->sleepers_wanted);
 		cpu_ns += clock_thread_cpu_ns() - begin_ns; /* visits are not part of the search */
 		code = search_all(s, pids, count, is_last);
 	}
@@ -315,7 +350,7 @@ static void pause_visits(void *state, bool pause)
 		return;
 	s->skeleton->bss->sleepers_since = clock_monotonic_ns();
 	s->skeleton->bss->sleepers_mark += PAUSE_MARK;
-	if (s->has_python)
+	if (s->own)
 		share_start(s);
 }
 
@@ -342,11 +377,9 @@ static void report(const void *state, const struct record_tally *tally, struct r
 		return;
 	}
 	facts_count(&r->facts, FACT_SLEEPERS_VISITED, NULL,
-		    s->skeleton->bss->sleepers_visited +
-			    (s->has_python ? s->python->bss->sleepers_visited : 0));
+		    s->skeleton->bss->sleepers_visited + (s->own ? *s->own->visits(s).visited : 0));
 	facts_count(&r->facts, FACT_SLEEPERS_AWAKE, NULL,
-		    s->skeleton->bss->sleepers_awake +
-			    (s->has_python ? s->python->bss->sleepers_awake : 0));
+		    s->skeleton->bss->sleepers_awake + (s->own ? *s->own->visits(s).awake : 0));
 	facts_count(&r->facts, FACT_SLEEPERS_VISITS, NULL, time_of_visits(s));
 	facts_count(&r->facts, FACT_SLEEPERS_PASSES, NULL, s->passes);
 	facts_count(&r->facts, FACT_SLEEPERS_SEARCH, NULL, s->search_ns);

@@ -6,7 +6,7 @@ require "fiber"
 SPAN = (ARGV[0] || "1").to_f
 
 # CPU time: how many samples there are must not depend on what else the machine does.
-def now = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID)
+def now() Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) end
 
 class Tree
   def spin(count = 400)
@@ -18,20 +18,20 @@ class Tree
     sum
   end
 
-  def recursing = recurse(40)
+  def recursing() recurse(40) end
 
   def recurse(depth)
     return bottom if depth == 1
     recurse(depth - 1)
   end
 
-  def bottom = spin
+  def bottom() spin end
 
   def iterating
     [1, 2, 3].each { |_| each_block }
   end
 
-  def each_block = spin
+  def each_block() spin end
 
   def sorting
     (1..8).sort_by { |n| key(n) }
@@ -48,29 +48,29 @@ class Tree
 
   define_method(:defined) { |count| under_defined(count) }
 
-  def defining = defined(400)
+  def defining() defined(400) end
 
-  def under_defined(count) = spin(count)
+  def under_defined(count) spin(count) end
 
   def reducing
     (1..4).inject { |sum, n| sum + added(n) }
   end
 
-  def added(number) = spin & number
+  def added(number) spin & number end
 
-  def sending = send(:sent)
+  def sending() send(:sent) end
 
-  def sent = spin
+  def sent() spin end
 
-  def missing = this.absent
+  def missing() this.absent end
 
-  def this = self
+  def this() self end
 
-  def method_missing(name, *_) = name == :absent ? handled : super
+  def method_missing(name, *_) name == :absent ? handled : super end
 
-  def respond_to_missing?(*) = true
+  def respond_to_missing?(*) true end
 
-  def handled = spin
+  def handled() spin end
 
   def catching
     throwing(12)
@@ -85,9 +85,9 @@ class Tree
     throwing(depth - 1)
   end
 
-  def rescued = spin
+  def rescued() spin end
 
-  def ensured = spin
+  def ensured() spin end
 
   def fibers
     fiber = Fiber.new { in_fiber(10) }
@@ -109,17 +109,17 @@ class Tree
     3.times { steps.next }
   end
 
-  def produced = spin
+  def produced() spin end
 
-  def evaluating = instance_eval { evaluated }
+  def evaluating() instance_eval { evaluated } end
 
-  def evaluated = spin
+  def evaluated() spin end
 
-  def Tree.single = Tree.new.spin
+  def Tree.single() Tree.new.spin end
 
-  def singling = Tree.single
+  def singling() Tree.single end
 
-  def formatting = 20.times { |n| format("%d %s %f", n, n, n) }
+  def formatting() 20.times { |n| format("%d %s %f", n, n, n) } end
 end
 
 class Weighed
@@ -134,7 +134,7 @@ class Weighed
     weight - other.weight
   end
 
-  def weigh = Tree.new.spin
+  def weigh() Tree.new.spin end
 end
 
 SCENES = %i[recursing iterating sorting comparing defining reducing sending missing catching fibers
@@ -148,7 +148,7 @@ def work(span)
   end
 end
 
-def scenes(tree) = SCENES.each { |name| tree.public_send(name) }
+def scenes(tree) SCENES.each { |name| tree.public_send(name) } end
 
 def napping(span)
   till = now + span
@@ -159,7 +159,7 @@ def napping(span)
   end
 end
 
-def nap = sleep(0.01)
+def nap() sleep(0.01) end
 
 sleeper = Thread.new { napping(SPAN) }
 worker = Thread.new { work(SPAN) }

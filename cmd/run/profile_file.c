@@ -280,6 +280,19 @@ static int load_from_engine(struct profile_file *f, const char *address, struct 
 	return ret;
 }
 
+/* Reads a file piece by piece. -ENOENT for formats that are read as a whole. */
+static int load_pieces(struct profile_file *f, int fd, struct error *err)
+{
+	uint64_t size;
+	int ret;
+
+	f->format = format_of_file(fd, &size);
+	if (!f->format)
+		return -ENOENT;
+	ret = f->format->read_file(&f->profile, fd, size, &f->counts, err);
+	return ret ? error_wrap(err, "%s", f->label) : 0;
+}
+
 static int load(struct profile_file *f, const char *path, const struct output_options *output,
 		struct error *err)
 {
@@ -289,8 +302,11 @@ static int load(struct profile_file *f, const char *path, const struct output_op
 
 	if (kind)
 		return load_records(f, kind, fd, output, err);
-	ret = fd < 0 ? fd : read_text(f, fd, err);
-	if (ret == -ENOENT && fd >= 0) {
+	ret = fd < 0 ? fd : load_pieces(f, fd, err);
+	if (fd < 0 || ret != -ENOENT)
+		return ret;
+	ret = read_text(f, fd, err);
+	if (ret == -ENOENT) {
 		ret = load_records_of_text(f, output, err);
 		return ret == -ENOENT ? unknown_format(f, err) : ret;
 	}

@@ -2,6 +2,8 @@
 #include "lib/format/format.h"
 
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "lib/base/cleanup.h"
 #include "lib/base/open_file.h"
@@ -115,6 +117,23 @@ const struct format *format_of_text(const char *text, size_t size)
 			    formats[i]->matches(text, size))
 				return formats[i];
 		}
+	}
+	return NULL;
+}
+
+const struct format *format_of_file(int fd, uint64_t *size)
+{
+	char head[64];
+	struct stat status;
+	ssize_t got;
+
+	if (fstat(fd, &status) || !S_ISREG(status.st_mode))
+		return NULL;
+	*size = (uint64_t)status.st_size;
+	got = pread(fd, head, sizeof(head), 0);
+	for (size_t i = 0; got > 0 && i < FORMAT_COUNT; i++) {
+		if (formats[i]->read_file && formats[i]->matches(head, (size_t)got))
+			return formats[i];
 	}
 	return NULL;
 }

@@ -92,6 +92,12 @@ struct format {
 	int (*read)(struct profile **p, const char *text, size_t size, struct import_counts *counts,
 		    struct error *err);
 	/*
+	 * Does the same for a file of that size, piece by piece: `matches` looks at its first
+	 * bytes. NULL: only texts in memory can be read.
+	 */
+	int (*read_file)(struct profile **p, int fd, uint64_t size, struct import_counts *counts,
+			 struct error *err);
+	/*
 	 * Streams the profile. Write failures stay in `out` for outfile_commit(). `options` and
 	 * `counts` may be NULL. NULL: cannot be written.
 	 */
@@ -108,6 +114,7 @@ struct format {
 	ROW(gecko) \
 	ROW(jslb) \
 	ROW(speedscope) \
+	ROW(jfr) \
 	ROW(cpuprofile) ROW(perf_script) ROW(folded) ROW(pprof) ROW(flamegraph) ROW(html)
 
 #define FORMAT_DECLARE(name) extern const struct format format_##name;
@@ -125,6 +132,11 @@ const struct format *format_of_path(const char *path);
 const struct format *format_of_text(const char *text, size_t size);
 /* Returns what a file is that prof does not read, and what converts or shows it; NULL: unknown. */
 const char *format_unread(const char *text, size_t size);
+/*
+ * Returns the format by which a file is read piece by piece, and sets its size; NULL: it is read as
+ * a whole, or is no file.
+ */
+const struct format *format_of_file(int fd, uint64_t *size);
 /* True if a file of that name is compressed. "-" is standard output. */
 bool format_is_compressed(const struct format *format, const char *path);
 /* Returns the names of all writable formats, NULL-terminated. */

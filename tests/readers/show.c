@@ -3,6 +3,7 @@
  * show FILE...                what prof reads of profiles, as text: the same that show.py prints
  * show --again FILE OUTPUT    writes what was read; what could not be kept goes to stderr
  */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -196,12 +197,20 @@ static void print_counters(const struct profile *p)
 /* Returns NULL after printing the reason. */
 static struct profile *read_file(const char *path, struct import_counts *counts)
 {
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	uint64_t file_size;
 	size_t size = 0;
 	_cleanup_free_ char *text = text_read_file(path, FILE_MAX, &size);
 	const struct format *format = text ? format_of_text(text, size) : NULL;
 	struct error err = {0};
 	struct profile *p;
 
+	if (format && format->read_file && format_of_file(fd, &file_size) == format) {
+		if (!format->read_file(&p, fd, file_size, counts, &err))
+			return p;
+		fprintf(stderr, "%s: %s\n", path, err.text);
+		return NULL;
+	}
 	if (!format)
 		fprintf(stderr, "%s: no profile\n", path);
 	else if (format->read(&p, text, size, counts, &err))

@@ -282,6 +282,119 @@ TEST(damage_of_other_formats_is_refused)
 	       "index out of range");
 }
 
+/* Waits end at their time; a thread that has no name in the file has its number. */
+TEST(flight_recordings_have_samples_waits_and_markers)
+{
+	expect("jfr/java.jfr", &format_jfr,
+	       "java 4711 main\n"
+	       "- jdk.GCPhasePause 200 203 \n"
+	       "- jdk.GCHeapSummary 300 300 \n"
+	       "- jdk.GCHeapSummary 400 400 \n"
+	       "- test.Event 400 400 \n"
+	       "main 4711\n"
+	       "10 1x0 demo.Hot.main:3;demo.Hot.spin:7\n"
+	       "30 1x0 demo.Hot.main:3;demo.Hot.spin:7\n"
+	       "41 4294967295x2 demo.Hot.main:3;demo.Hot.spin:7\n"
+	       "41 705032705x2 demo.Hot.main:3;demo.Hot.spin:7\n"
+	       "42 1000x2 java.lang.Thread.run:840;demo.Hot$$Lambda.run\n"
+	       "100 2x0 demo.Hot.main:3;demo.Hot.spin:7;[monitor]\n"
+	       "- jdk.JavaMonitorEnter 50 100 demo.Hot.main:3;demo.Hot.spin:7\n"
+	       "- test.Event 500 510 \n"
+	       "wörker 中😀 4711\n"
+	       "30 1x0 java.lang.Thread.run:840;demo.Hot$$Lambda.run\n"
+	       "40 1x1 demo.Hot.main:3;demo.Hot.spin:7\n"
+	       "170 2x0 java.lang.Thread.run:840;demo.Hot$$Lambda.run;[sleep]\n"
+	       "- jdk.ThreadSleep 130 170 java.lang.Thread.run:840;demo.Hot$$Lambda.run\n"
+	       "virtual #31 4711\n"
+	       "20 1x0 java.lang.Thread.run:840;demo.Hot$$Lambda.run\n");
+}
+
+static const struct frame *leaf_of(const struct profile *p, thread_id thread)
+{
+	stack_id stack = NO_STACK;
+
+	samples_for_each(&p->threads.rows.items[thread].samples, sample) {
+		stack = sample->stack;
+		break;
+	}
+	assert_int_not_equal(stack, NO_STACK);
+	return frames_get(&p->frames, p->stacks.rows.items[stack].frame);
+}
+
+TEST(flight_recordings_tell_code_of_java_libraries_and_the_kernel_apart)
+{
+	struct profile *p = read_file("jfr/async.jfr", &format_jfr);
+	const struct frame *leaf = leaf_of(p, 1);
+	unsigned int found = 0;
+
+	assert_int_equal(leaf->kind, PROFILE_FRAME_KERNEL);
+	vec_for_each(&p->frames.rows, const struct frame *, frame) {
+		const struct func *func = &p->funcs.rows.items[frame->func];
+
+		if (strcmp(strings_get(&p->strings, func->name), "memset") != 0)
+			continue;
+		assert_int_equal(frame->kind, PROFILE_FRAME_NATIVE);
+		assert_string_equal(
+			strings_get(&p->strings, p->modules.rows.items[frame->module].path),
+			"libc.so.6");
+		found++;
+	}
+	assert_int_equal(found, 1);
+	profile_free(p);
+}
+
+static char *field_text(const struct profile *p, const struct marker *marker, const char *key)
+{
+	const struct schema *schema = schemas_get(&p->markers.schemas, marker->schema);
+	uint32_t field = schema_find_field(&p->markers.schemas, schema,
+					   strings_find(&p->strings, key, strlen(key)));
+	const struct marker_value *value = marker_value(&p->markers, marker, field);
+
+	assert_int_not_equal(field, schema->field_count);
+	if (value->type == FIELD_NONE)
+		return xstrdup("none");
+	return value->type == FIELD_STRING
+		       ? xstrdup(strings_get(&p->strings, value->string))
+		       : xasprintf("%u:%" PRId64, value->type, (int64_t)value->number);
+}
+
+static void expect_field(const struct profile *p, const struct marker *marker, const char *key,
+			 const char *expected)
+{
+	_cleanup_free_ char *text = field_text(p, marker, key);
+
+	assert_string_equal(text, expected);
+}
+
+/* Front-ends give "type" and "cause" meanings of their own. */
+TEST(markers_of_flight_recordings_have_all_values)
+{
+	struct profile *p = read_file("jfr/java.jfr", &format_jfr);
+	unsigned int found = 0;
+
+	vec_for_each(&p->threads.rows.items[1].markers, const struct marker *, marker) {
+		const char *name = strings_get(&p->strings, marker->name);
+
+		if (strcmp(name, "jdk.JavaMonitorEnter") == 0) {
+			found++;
+			expect_field(p, marker, "monitorClass", "java.lang.String[][]");
+		}
+		if (strcmp(name, "test.Event") != 0)
+			continue;
+		found++;
+		expect_field(p, marker, "type_", "ä");
+		expect_field(p, marker, "cause_", "2:65535");
+		expect_field(p, marker, "number", "2:-3");
+		expect_field(p, marker, "real", "2.5");
+		expect_field(p, marker, "until", "5:1000000");
+		expect_field(p, marker, "address", "0xdead");
+	}
+	assert_int_equal(found, 2);
+	vec_for_each(&p->threads.rows.items[2].markers, const struct marker *, marker)
+		expect_field(p, marker, "time", "none");
+	profile_free(p);
+}
+
 /* Reads what a format makes of a profile; free it. */
 static struct profile *through(const struct format *format, const struct profile *p)
 {

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The container of Java flight recordings: chunks with the types of their events, pools of
+ * constants, and events. Every chunk is complete in itself. All bytes are untrusted.
+ */
+#ifndef PROF_LIB_FORMAT_JFR_JFR_FILE_H
+#define PROF_LIB_FORMAT_JFR_JFR_FILE_H
+
+#include "lib/base/bytes.h"
+#include "lib/base/error.h"
+#include "lib/base/index.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/vec.h"
+#include "lib/model/tables/strings.h"
+
+#define JFR_MAGIC "FLR"
+/* Values of an event or constant; further ones are not read. */
+#define JFR_LEAVES_MAX 256
+#define JFR_NONE UINT32_MAX
+
+/* A recording in memory or in a file. */
+struct jfr_input {
+	const char *text; /* NULL: in a file */
+	int fd;
+	uint64_t size;
+};
+
+enum jfr_kind {
+	JFR_STRUCT,
+	JFR_LONG,
+	JFR_INT,
+	JFR_SHORT,
+	JFR_CHAR,
+	JFR_BYTE,
+	JFR_BOOLEAN,
+	JFR_FLOAT,
+	JFR_DOUBLE,
+	JFR_STRING,
+};
+
+/* Meanings of numbers. Times and spans are given as ns since the Unix epoch, and as ns. */
+enum jfr_unit {
+	JFR_PLAIN,
+	JFR_TIME,
+	JFR_SPAN,
+	JFR_BYTES,
+	JFR_SHARE, /* of 1 */
+	JFR_ADDRESS,
+};
+
+/* A value inside an event or constant. Members of structs are values of the whole. */
+struct jfr_leaf {
+	string_id name; /* "heapUsed", "heapSpace.start" */
+	string_id label;
+	uint32_t type; /* row */
+	uint8_t unit; /* enum jfr_unit */
+	uint8_t scale; /* enum scale of jfr_internal.h */
+	bool is_ref, is_array;
+};
+
+struct jfr_type {
+	uint64_t id;
+	string_id name, label;
+	uint32_t first_field, field_count;
+	uint32_t first_leaf, leaf_count; /* valid after jfr_leaves() */
+	uint8_t kind; /* enum jfr_kind */
+	bool is_event, is_simple, has_leaves, is_damaged;
+};
+
+enum jfr_value_kind {
+	JFR_NO_VALUE,
+	JFR_NUMBER,
+	JFR_REAL,
+	JFR_TEXT,
+	JFR_REF,
+	JFR_ARRAY,
+};
+
+struct jfr_value {
+	uint8_t kind; /* enum jfr_value_kind */
+	uint8_t form; /* encoding of a text */
+	uint32_t type; /* row of the type of a reference's target, or of an array's elements */
+	union {
+		int64_t number; /* also the key of a reference */
+		double real;
+		const uint8_t *bytes; /* text: its characters; array: its count */
+	};
+	uint32_t size; /* characters of a text, or bytes up to the end of an array */
+};
+
+struct jfr_constant {
+	int64_t key;
+	const uint8_t *bytes;
+	uint32_t type, size; /* bytes up to the end of the pool's event */
+};
+
+struct jfr_field {
+	string_id name, label;
+	uint64_t class;
+	uint8_t unit, scale;
+	bool is_ref, is_array;
+};
+
+/* Names of annotations are known only once all types are. */
+struct jfr_annotation {
+	uint64_t class;
+	uint32_t type, field; /* field JFR_NONE: of the type */
+	string_id value;
+};
+
+struct jfr_chunk {
+	const struct jfr_input *in;
+	uint64_t at, size;
+	uint64_t metadata, pools; /* offsets in the chunk */
+	uint64_t start_ns, duration_ns; /* ns since the Unix epoch, ns */
+	int64_t start_ticks;
+	uint64_t frequency;
+	bool is_unfinished, is_compressed;
+	struct strings names;
+	VEC(struct jfr_type) types;
+	VEC(struct jfr_field) fields;
+	VEC(struct jfr_leaf) leaves;
+	VEC(struct jfr_annotation) annotations;
+	VEC(struct jfr_constant) constants;
+	struct index type_index, constant_index;
+	VEC(char *) blocks; /* bytes of a file, owned */
+	uint32_t string_type; /* row of java.lang.String */
+};
+
+/*
+ * Reads the chunk's header, types and constants at an offset of the input. -EBADMSG if they are
+ * damaged, -ENODATA if the chunk was never finished and has no types, -ENOTSUP for old versions.
+ * The caller releases the chunk in any case.
+ */
+int jfr_chunk_open(struct jfr_chunk *c, const struct jfr_input *in, uint64_t at, struct error *err);
+void jfr_chunk_release(struct jfr_chunk *c);
+
+const char *jfr_name(const struct jfr_chunk *c, string_id name);
+/* Returns the row of the type with that name, or JFR_NONE. */
+uint32_t jfr_type_find(const struct jfr_chunk *c, const char *name);
+/* Lists the values of a type. False if it has none that can be read. */
+bool jfr_leaves(struct jfr_chunk *c, uint32_t type);
+/* Returns the number of the value with that name, or JFR_NONE. */
+uint32_t jfr_leaf_find(struct jfr_chunk *c, uint32_t type, const char *name);
+
+/* Reads all values of a type, which has leaves. False if they end early. */
+bool jfr_read(const struct jfr_chunk *c, uint32_t type, struct bytes *b,
+	      struct jfr_value values[JFR_LEAVES_MAX]);
+/*
+ * Reads the constant that a reference stands for, and returns the row of its type; JFR_NONE for
+ * null and missing ones.
+ */
+uint32_t jfr_constant_read(struct jfr_chunk *c, const struct jfr_value *ref,
+			   struct jfr_value values[JFR_LEAVES_MAX]);
+/* Follows references to simple constants: to a text or number, to a struct's last reference. */
+struct jfr_value jfr_resolve(struct jfr_chunk *c, struct jfr_value value);
+/* Begins with the elements of an array. Returns their number. */
+uint32_t jfr_array_begin(struct jfr_chunk *c, const struct jfr_value *array, struct bytes *b);
+/* Appends a text as UTF-8. */
+void jfr_add_text(const struct jfr_chunk *c, const struct jfr_value *text, struct strbuf *out);
+
+/* Events of a chunk in the order of the file. */
+
+struct jfr_events {
+	const struct jfr_chunk *chunk;
+	uint64_t next; /* offset in the chunk */
+	char *window; /* bytes of a file, owned */
+	uint64_t window_at;
+	size_t window_size, window_capacity;
+	bool failed; /* the rest of the chunk is damaged */
+};
+
+struct jfr_event {
+	uint32_t type; /* row */
+	struct bytes bytes;
+};
+
+/* Events with unknown types are skipped. An event is valid until the next call. */
+bool jfr_events_next(struct jfr_events *e, struct jfr_event *event);
+void jfr_events_release(struct jfr_events *e);
+
+#endif

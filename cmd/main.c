@@ -40,8 +40,8 @@
 	ROW(diff) \
 	ROW(convert) \
 	ROW(explain) \
-	ROW(script) ROW(info) ROW(mcp) ROW(symbolize) ROW(recover) ROW(view) ROW(share) ROW(push) \
-		ROW(fleet)
+	ROW(script) \
+	ROW(info) ROW(mcp) ROW(symbolize) ROW(recover) ROW(view) ROW(share) ROW(push) ROW(fleet)
 
 #define COMMAND_DECLARE(name) extern const struct command command_##name;
 #define COMMAND_ROW(name) &command_##name,

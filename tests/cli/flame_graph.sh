@@ -28,7 +28,7 @@ text = open(sys.argv[2]).read()
 print([name for name in sorted(names) if f"<title>{name} (" in text])
 PY
 	)" "[]"
-like "--all-threads: names of threads are as they are" "$(titles threads.svg)" $'\nworker 5 51 \\(1 sample, '
+like "--all-threads: names of threads are as they are" "$(titles threads.svg)" $'\nworker 5 \\(3 samples, '
 
 # Kinds of code have colours, which the legend explains.
 "$PROF" convert "$golden/inline.json" -o kinds.svg

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # prof mcp: calls of an assistant, and input that no client would send. Needs no root.
+# shellcheck disable=SC2016 # backquotes of Markdown
 . "$(dirname "$0")/../e2e/lib.sh"
 
 printf '%s\n' 'main;serve;lookup 60' 'main;serve;log 40' | python3 "$root/tests/cli/stacks_profile.py" one >a.json

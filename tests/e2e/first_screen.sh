@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # The first screen of prof report, on programs whose culprit is known: each is named in its place.
+# shellcheck disable=SC2016 # backquotes of Markdown
 . "$(dirname "$0")/lib.sh"
 
 heading() { # REGEX: the section of $out that begins with it

@@ -93,7 +93,7 @@ refuses "the dump is gone" 125 "jit-$pid.dump: .*not on this machine.*--debug-di
 run "$PROF" report --annotate inner --asm --debug-dir elsewhere dump.json.gz
 like "it has moved" "$out" "<inner\+0x"
 cp "jit-$(awk '{print $1}' raw.out).dump" "jit-$pid.dump"
-refuses "another run has written over it" 125 "jit-$pid.dump: .*another run" \
+refuses "another run has written over it" 125 "jit-$pid.dump: .*overwritten" \
 	"$PROF" report --annotate inner --asm dump.json.gz
 
 record map 0 --as-root --no-runtimes -- "${node[@]}" --perf-basic-prof burn.js 300

@@ -36,36 +36,23 @@ static __always_inline long read_sleeper(void *to, __u32 size, const void *from)
 
 struct runtime_scratches runtime_scratches SEC(".maps");
 
-struct sleeper_loop {
-	struct task_struct *task;
-	const struct tracked_process *process;
-	struct stack_scratch *s;
-	struct runtime_scratch *notes;
-	const struct rec *like;
-};
-
-/* Looks for frames of the process's next Python: a thread belongs to one. */
-static long add_frames_of_next(__u32 i, void *ctx)
+/* Turns to the first Python of the process. */
+static __always_inline bool turn_to_python(struct stack_scratch *s)
 {
-	struct sleeper_loop *loop = ctx;
-	struct stack_scratch *s = loop->s;
-
-	if (s->runtime == RUNTIME_PYTHON &&
-	    python_add_frames_of(loop->task, loop->process, s, loop->notes, loop->like))
-		return 1;
-	return turn_to_next_runtime(s) ? 0 : 1;
+	for (int i = 1; i < SPACE_RUNTIMES && s->runtime != RUNTIME_PYTHON; i++)
+		turn_to_next_runtime(s);
+	return s->runtime == RUNTIME_PYTHON;
 }
 
 static __always_inline void add_frames(struct task_struct *task, struct tracked_process *process,
 				       struct stack_scratch *s, const struct rec *like)
 {
 	struct runtime_scratch *notes = own_runtime_scratch();
-	struct sleeper_loop loop = {task, process, s, notes, like};
 
-	if (!notes || !find_space(task, process, s, like->pid))
+	if (!notes || !find_space(task, process, s, like->pid) || !turn_to_python(s))
 		return;
 	sleeper_tid = task->pid;
-	bpf_loop(SPACE_RUNTIMES, add_frames_of_next, &loop, 0);
+	python_add_frames_of(task, process, s, notes, like);
 }
 
 #define HAS_OWN_FRAMES

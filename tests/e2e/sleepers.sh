@@ -72,21 +72,6 @@ else:
 CODE
 kill -KILL "$started"
 
-# Two of them in one process, by two files.
-gcc -O1 -o two "$root/tests/workloads/together/two_pythons.c" -ldl -lpthread
-library=$(/usr/bin/python3 -c 'import sysconfig
-print("%s/libpython%s.so.1.0" % tuple(map(sysconfig.get_config_var, ("LIBDIR", "LDVERSION"))))')
-ok "there is a library of Python" cp "$library" other.so
-start_ready ./two "$library" /usr "$PWD/other.so" /usr asleep
-read -r _ <&4
-begin two attach --off-cpu=2000 -p "$started" -d 1
-finish two 0
-judge "two Pythons in one process: the functions of both" two.json.gz "$functions" <<'CODE'
-found = {f["name"] for _, _, _, frames in waits() for f in frames if f["category"] == "Python"}
-expect(found >= {"nap_0", "nap_1"} if args[0] == "1" else not found, found)
-CODE
-kill -KILL "$started"
-
 start_ready "$workloads/idle_pools"
 begin pools attach --off-cpu=2000 -p "$started" -d 0.2
 finish pools 0

@@ -154,10 +154,9 @@ static long find_jump(__u32 i, void *ctx)
 	return found ? 1 : 0;
 }
 
-/* Can a call of s->callee have led to the frame? Unreadable code may jump there. */
+/* Can a call of s->callee have led to the frame, without a jump? */
 __noinline int unwind_judge_callee(struct stack_scratch *s)
 {
-	struct loop loop = {.s = s};
 	const struct unwind_rule *rule;
 	__u32 number;
 
@@ -165,11 +164,18 @@ __noinline int unwind_judge_callee(struct stack_scratch *s)
 		return 0;
 	number = unwind_search_rule(s, s->callee);
 	rule = bpf_map_lookup_elem(&unwind_rules, &number);
-	if (!rule)
+	return rule && walk_may_be_callee(&s->frame, &s->rule, &s->mapping, rule, s->callee,
+					  s->caller.ra_at);
+}
+
+/* Does the code of s->callee jump on, perhaps to the frame's code? Unreadable code may. */
+__noinline int unwind_jumps_on(struct stack_scratch *s)
+{
+	struct loop loop = {.s = s};
+
+	if (!s)
 		return 0;
-	if (walk_may_be_callee(&s->frame, &s->rule, &s->mapping, rule, s->callee,
-			       s->caller.ra_at) ||
-	    bpf_probe_read_user(s->code + 1, WALK_CALLEE_SIZE, (const void *)s->callee))
+	if (bpf_probe_read_user(s->code + 1, WALK_CALLEE_SIZE, (const void *)s->callee))
 		return 1;
 	bpf_loop(WALK_CALLEE_SIZE, find_jump, &loop, 0);
 	return loop.found;
@@ -190,8 +196,8 @@ static long scan_word(__u32 i, void *ctx)
 	struct stack_scratch *s = loop->s;
 	int call = unwind_try_word(s, i);
 
-	if (call == WALK_CALL_DIRECT)
-		call = unwind_judge_callee(s);
+	if (call == WALK_CALL_DIRECT && !unwind_judge_callee(s))
+		call = unwind_jumps_on(s);
 	if (!call)
 		return 0;
 	loop->found = call > 0;

@@ -448,7 +448,7 @@ TEST(test_code_without_names)
 	struct profile *p = build(), *into;
 
 	add_call(p, NO_STACK, "code made by libplans", "/opt/x/own", "/opt/x/own.c");
-	add_call(p, NO_STACK, "unnamed code of own", "/opt/x/own", "/opt/x/own.c");
+	add_call(p, NO_STACK, "unnamed code of own", "/opt/x/own", "/opt/x/other.c");
 	p->funcs.rows.items[2].is_named = p->funcs.rows.items[3].is_named = false;
 	assert_int_equal(sanitize(&into, p, &o, &counts, NULL), 0);
 	assert_string_equal(func_name(into, 2), "code made at run time");

@@ -223,14 +223,17 @@ static bool goes_on_waiting(const struct filler *f, uint64_t passed, const struc
 	       (sample->stack == before->stack && sample->weight + 2ull >= passed / f->interval);
 }
 
-/* Returns the time that the last row stands for, with an interval more than its ticks; 0: of none.
+/*
+ * Returns the time that the last row stands for, with an interval more than its ticks. 0 for a row
+ * that stands for none, and in recordings, whose ticks are those before the row.
  */
 static uint64_t covered(const struct filler *f)
 {
 	const struct sample *last = &vec_last(&f->out->rows);
 
-	return f->peak || profile_is_wait(f->profile, last) ? 0
-							    : (last->weight + 1ull) * f->interval;
+	if (f->peak || !f->profile->meta.sample_ticks || profile_is_wait(f->profile, last))
+		return 0;
+	return (last->weight + 1ull) * f->interval;
 }
 
 /*

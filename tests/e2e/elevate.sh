@@ -321,8 +321,8 @@ while IFS=: read -r case wanted; do
 	like "the helper: $case" "$out$err" "^125 .*$wanted|$wanted.*125"
 done <<'CASES'
 another user's socket:the caller is user 0, but sudo runs this for user
-a stream:by prof itself
-no command:has started no command
+a stream:only prof itself
+no command:started no command
 another user's command:the command belongs to user 0
 no pidfd:the command ended before
 an ended command:the command ended before

@@ -264,25 +264,6 @@ static void end_prompt(struct screen *s)
 		take_options(s, text);
 }
 
-static void add_character(struct strbuf *out, uint32_t point)
-{
-	if (point < 0x80) {
-		strbuf_addch(out, (char)point);
-	} else if (point < 0x800) {
-		strbuf_addch(out, (char)(0xc0 | point >> 6));
-		strbuf_addch(out, (char)(0x80 | (point & 0x3f)));
-	} else {
-		if (point >= 0x10000) {
-			strbuf_addch(out, (char)(0xf0 | point >> 18));
-			strbuf_addch(out, (char)(0x80 | (point >> 12 & 0x3f)));
-		} else {
-			strbuf_addch(out, (char)(0xe0 | point >> 12));
-		}
-		strbuf_addch(out, (char)(0x80 | (point >> 6 & 0x3f)));
-		strbuf_addch(out, (char)(0x80 | (point & 0x3f)));
-	}
-}
-
 void screen_type(struct screen *s, int key)
 {
 	struct strbuf *typed = &s->typed;
@@ -298,7 +279,7 @@ void screen_type(struct screen *s, int key)
 	} else if (key == ('U' & 037)) {
 		typed->size = 0;
 	} else if (key >= ' ' && key < TERM_KEY_UP) {
-		add_character(typed, (uint32_t)key);
+		strbuf_add_utf8(typed, (uint32_t)key);
 	}
 	if (typed->text)
 		typed->text[typed->size] = '\0';

@@ -6,6 +6,13 @@
 
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
+int base64_digit(char c)
+{
+	const char *at = c ? strchr(digits, c) : NULL;
+
+	return at ? (int)(at - digits) : -1;
+}
+
 void base64_encode(const void *data, size_t size, char *out)
 {
 	const uint8_t *from = data;

@@ -9,6 +9,8 @@
 /* Number of characters that encode `size` bytes. */
 #define BASE64_SIZE(size) (((size) + 2) / 3 * 4)
 
+/* Returns the value of a digit, 0 to 63; -1 if it is none. */
+int base64_digit(char c);
 /* Writes BASE64_SIZE(size) characters, without a terminator. */
 void base64_encode(const void *data, size_t size, char *out);
 /*

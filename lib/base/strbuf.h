@@ -16,7 +16,7 @@ void strbuf_reset(struct strbuf *s);
 void strbuf_add(struct strbuf *s, const void *data, size_t size);
 void strbuf_adds(struct strbuf *s, const char *text);
 void strbuf_addch(struct strbuf *s, char c);
-/* Appends a character as UTF-8; half a surrogate pair is replaced. */
+/* Appends a character as UTF-8; U+FFFD in place of half a surrogate pair. */
 void strbuf_add_utf8(struct strbuf *s, uint32_t c);
 void strbuf_addf(struct strbuf *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* "1,234,567" in every locale. */

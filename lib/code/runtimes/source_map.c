@@ -116,25 +116,13 @@ static void read_names(struct section *s, struct json_cursor cursor)
 	}
 }
 
-/* Returns the value of a digit of base 64; -1: it is none. */
-static int digit_of(char c)
-{
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	if (c >= 'a' && c <= 'z')
-		return c - 'a' + 26;
-	if (c >= '0' && c <= '9')
-		return c - '0' + 52;
-	return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
-
 /* Reads a number of five bits a digit, the lowest first; its lowest bit is the sign. */
 static bool read_number(const char **at, const char *end, int64_t *value)
 {
 	uint64_t bits = 0;
 
 	for (unsigned int shift = 0; shift < 35 && *at < end; shift += 5) {
-		int digit = digit_of(*(*at)++);
+		int digit = base64_digit(*(*at)++);
 
 		if (digit < 0)
 			return false;

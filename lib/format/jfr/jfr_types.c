@@ -55,11 +55,10 @@ struct jfr_value jfr_read_text(const struct jfr_chunk *c, struct bytes *b)
 	return value;
 }
 
+/* Strings of a profile end at a NUL. */
 static void add_code_point(struct strbuf *out, uint32_t point)
 {
-	bool is_good = point && (point < 0xd800 || point >= 0xe000);
-
-	strbuf_add_utf8(out, is_good ? point : 0xfffd);
+	strbuf_add_utf8(out, point ? point : 0xfffd);
 }
 
 static void add_chars(const struct jfr_chunk *c, const struct jfr_value *text, struct strbuf *out)

@@ -15,6 +15,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/query/pattern.h"
+#include "lib/query/summary.h"
 
 static const char name[] = "explain";
 
@@ -37,17 +38,12 @@ struct page {
 
 static void add_heading(struct page *page, const char *text)
 {
-	strbuf_addf(&page->out, page->options->is_markdown ? "\n### %s\n\n" : "\n%s\n", text);
+	listing_print_heading(text, page->options->is_markdown, &page->out);
 }
 
 static void add_listing(struct page *page, struct listing *l)
 {
-	listing_keep_ends(l);
-	if (page->options->is_markdown)
-		listing_print_markdown(l, &page->out);
-	else
-		listing_print_text(l, pager_columns(), &page->out);
-	listing_release(l);
+	listing_print_section(l, page->options->is_markdown, pager_columns(), &page->out);
 }
 
 /* Lists the functions of that name: several modules may have one. Returns their total. */
@@ -112,23 +108,15 @@ static int compare_lines(const void *a, const void *b)
 	return result ? result : compare_u64(x->line, y->line);
 }
 
-/*
- * Returns line `number` of the text without blanks at its beginning; NULL: unknown, or of a file
- * that was changed after the recording.
- */
-static char *source_line(const struct annotation_file *file, uint32_t number)
+/* Returns the text of a line without its indentation; NULL if it is unknown or has changed. */
+static char *source_of(const struct hot_line *hot)
 {
-	const char *at = file->is_changed ? NULL : file->text, *end;
+	_cleanup_free_ char *text = hot->file->is_changed
+					    ? NULL
+					    : annotation_line_text(hot->file, hot->line->line);
+	const char *begin = text ? text + strspn(text, " ") : "";
 
-	for (uint32_t i = 1; at && i < number; i++) {
-		at = strchr(at, '\n');
-		at = at ? at + 1 : NULL;
-	}
-	if (!at || !number)
-		return NULL;
-	end = at + strcspn(at, "\n");
-	at += strspn(at, " \t");
-	return end > at ? xstrndup(at, (size_t)(end - at)) : NULL;
+	return *begin ? xstrdup(begin) : NULL;
 }
 
 static void add_lines(struct page *page)
@@ -158,7 +146,7 @@ static void add_lines(struct page *page)
 		query_listing_add_weights(&l, page->q, &page->listing, hot->line->self,
 					  hot->line->total);
 		listing_add_cell(&l, xasprintf("%s:%u", base ? base : "?", hot->line->line));
-		listing_add_cell(&l, source_line(hot->file, hot->line->line));
+		listing_add_cell(&l, source_of(hot));
 	}
 	if (lines.count) {
 		add_heading(page, "Lines");
@@ -183,31 +171,16 @@ static bool select_below(struct query *q, const struct page *page, const char *f
 
 static void add_waits(struct page *page, const char *focus)
 {
-	static const struct {
-		enum query_wait wait;
-		const char *text;
-	} rows[] = {
-		{QUERY_BLOCKED, "blocked"},
-		{QUERY_RUNNABLE, "waited for a CPU"},
-		{QUERY_IDLE, "idle"},
-	};
-	double interval = (double)page->q->profile->meta.interval_ns / 1e9;
-	bool is_first = true;
+	_cleanup_(strbuf_release) struct strbuf waits = {0};
 	struct query q;
 
 	if (!select_below(&q, page, focus, NULL))
 		return;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows) && !q.event; i++) {
-		if (!q.waits[rows[i].wait])
-			continue;
-		if (is_first)
-			add_heading(page, "Waits below it");
-		strbuf_addf(&page->out, "%s%s %.3f s", is_first ? "" : ", ", rows[i].text,
-			    (double)q.waits[rows[i].wait] * interval);
-		is_first = false;
+	query_waits_text(&q, &waits);
+	if (waits.size) {
+		add_heading(page, "Waits below it");
+		strbuf_addf(&page->out, "%s\n", waits.text + strlen(", "));
 	}
-	if (!is_first)
-		strbuf_addch(&page->out, '\n');
 	query_release(&q);
 }
 

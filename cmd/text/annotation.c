@@ -453,6 +453,14 @@ static char *line_at(const struct source_walk *w)
 	return strbuf_take(&line);
 }
 
+char *annotation_line_text(const struct annotation_file *file, uint32_t line)
+{
+	struct source_walk w = {file->text, 1};
+
+	walk_to(&w, line);
+	return line ? line_at(&w) : NULL;
+}
+
 static void add_empty_cells(struct listing *l, size_t count)
 {
 	while (count--)

@@ -72,6 +72,9 @@ void annotation_make(struct annotation *a, const struct query *q, const char *fu
 		     struct reader writer);
 void annotation_release(struct annotation *a);
 
+/* Returns the text of a line without tabs, which the caller frees; NULL if it is unknown. */
+char *annotation_line_text(const struct annotation_file *file, uint32_t line);
+
 /* Lists weighted lines and their context, for display. */
 void annotation_list_file(struct listing *l, const struct annotation_file *file,
 			  const struct query *q, const struct query_listing_options *options);

@@ -10,8 +10,9 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/query/digest.h"
+#include "lib/query/summary.h"
 
-/* Maximum number of steps shown; later steps of a longer path are omitted. */
+/* Maximum number of steps shown; of a longer path, those after the first ones are omitted. */
 #define STEPS_MAX 8
 #define STEPS_FIRST 2
 #define WAITS_MAX 6
@@ -53,11 +54,6 @@ static const char *function_of(const struct digest *a, uint32_t key)
 	return text_of(a, a->keys.rows.items[key].function, "(no frame)");
 }
 
-static char *copy_or_null(const char *text)
-{
-	return *text ? xstrdup(text) : NULL;
-}
-
 /* Returns the kind of a wait in lower case, "lock"; the category's name if it has no kind. */
 static char *kind_of(const struct query *q, const struct wait_place *place)
 {
@@ -75,31 +71,33 @@ static char *kind_of(const struct query *q, const struct wait_place *place)
 
 static void add_heading(const struct printer *p, const char *text)
 {
-	strbuf_addf(p->out, p->options->is_markdown ? "\n### %s\n\n" : "\n%s\n", text);
+	listing_print_heading(text, p->options->is_markdown, p->out);
+}
+
+/* Returns the last comma after which the text fits the width, or else the first; NULL: none. */
+static const char *find_break(const char *text, size_t width)
+{
+	const char *found = NULL;
+
+	for (const char *comma = strstr(text, ", "); comma; comma = strstr(comma + 1, ", ")) {
+		_cleanup_free_ char *line = xstrndup(text, (size_t)(comma + 1 - text));
+
+		if (found && text_width(line) > width)
+			break;
+		found = comma;
+	}
+	return found;
 }
 
 /* Appends a line, wrapped after commas. */
-static void add_wrapped(char *text, size_t width, struct strbuf *out)
+static void add_wrapped(const char *text, size_t width, struct strbuf *out)
 {
-	while (width && text_width(text) > width) {
-		char *cut = NULL;
+	const char *comma;
 
-		for (char *comma = strchr(text, ','); comma; comma = strchr(comma + 1, ',')) {
-			if (comma[1] != ' ')
-				continue;
-			comma[1] = '\0';
-			if (cut && text_width(text) > width) {
-				comma[1] = ' ';
-				break;
-			}
-			comma[1] = ' ';
-			cut = comma;
-		}
-		if (!cut)
-			break;
-		strbuf_add(out, text, (size_t)(cut + 1 - text));
+	while (width && text_width(text) > width && (comma = find_break(text, width))) {
+		strbuf_add(out, text, (size_t)(comma + 1 - text));
 		strbuf_adds(out, "\n  ");
-		text = cut + 2;
+		text = comma + 2;
 	}
 	strbuf_addf(out, "%s\n", text);
 }
@@ -119,12 +117,23 @@ static void add_line(const struct printer *p, char *text)
 
 static void print_listing(const struct printer *p, struct listing *l)
 {
-	listing_keep_ends(l);
-	if (p->options->is_markdown)
-		listing_print_markdown(l, p->out);
-	else
-		listing_print_text(l, p->options->width, p->out);
-	listing_release(l);
+	listing_print_section(l, p->options->is_markdown, p->options->width, p->out);
+}
+
+static void add_place_columns(struct listing *l)
+{
+	listing_add_column(l, "FUNCTION", LISTING_TEXT);
+	listing_add_column(l, "MODULE", LISTING_TEXT);
+	listing_add_column(l, "LINE", LISTING_TEXT);
+}
+
+static void add_place(const struct printer *p, struct listing *l, uint32_t key, uint32_t line)
+{
+	const char *module = query_keys_text(&p->a->keys, p->a->keys.rows.items[key].module);
+
+	listing_add_cell(l, xstrdup(function_of(p->a, key)));
+	listing_add_cell(l, *module ? xstrdup(module) : NULL);
+	listing_add_cell(l, query_listing_place(&p->a->keys, key, line));
 }
 
 /* Appends "(lock 5.9, disk 0.4)", the kinds with the most blocked time. */
@@ -169,7 +178,7 @@ static void print_times(const struct printer *p)
 		threads += selected[id];
 	strbuf_addf(&line, "ran %.3f s", (double)q->cpu_ns / 1e9);
 	if (q->waits[QUERY_BLOCKED]) {
-		strbuf_addf(&line, ", blocked %.3f s", seconds(q, q->waits[QUERY_BLOCKED]));
+		strbuf_addf(&line, ", blocked %.3f s", query_wait_seconds(q, QUERY_BLOCKED));
 		if (p->a->blocked)
 			add_kinds(q, p->a, &line);
 		else
@@ -177,9 +186,9 @@ static void print_times(const struct printer *p)
 	}
 	if (q->waits[QUERY_RUNNABLE])
 		strbuf_addf(&line, ", waited for a CPU %.3f s",
-			    seconds(q, q->waits[QUERY_RUNNABLE]));
+			    query_wait_seconds(q, QUERY_RUNNABLE));
 	if (q->waits[QUERY_IDLE])
-		strbuf_addf(&line, ", idle %.3f s", seconds(q, q->waits[QUERY_IDLE]));
+		strbuf_addf(&line, ", idle %.3f s", query_wait_seconds(q, QUERY_IDLE));
 	if (threads > 1)
 		strbuf_addf(&line, ", in %zu threads", threads);
 	add_line(p, line.text);
@@ -211,13 +220,9 @@ static void add_beside(const struct printer *p, struct strbuf *line)
 
 static void add_step(const struct printer *p, struct listing *l, const struct hot_step *step)
 {
-	const struct query_key *key = &p->a->keys.rows.items[step->key];
-
 	listing_add_row(l, step->depth);
 	listing_add_cell(l, query_listing_weight(p->q, &p->options->listing, step->total));
-	listing_add_cell(l, xstrdup(function_of(p->a, step->key)));
-	listing_add_cell(l, copy_or_null(query_keys_text(&p->a->keys, key->module)));
-	listing_add_cell(l, query_listing_place(&p->a->keys, step->key, step->line));
+	add_place(p, l, step->key, step->line);
 }
 
 static void add_gap(struct listing *l, size_t count)
@@ -272,9 +277,7 @@ static void print_hot_path(const struct printer *p)
 		strbuf_addf(p->out, "%s\n", line.text);
 	}
 	listing_add_column(&l, "TOTAL", LISTING_SHARE);
-	listing_add_column(&l, "FUNCTION", LISTING_TEXT);
-	listing_add_column(&l, "MODULE", LISTING_TEXT);
-	listing_add_column(&l, "LINE", LISTING_TEXT);
+	add_place_columns(&l);
 	l.columns[1].is_tree = true;
 	begin = path > STEPS_MAX ? path - (STEPS_MAX - STEPS_FIRST) : 0;
 	for (size_t i = 0; i < a->steps.count; i++) {
@@ -335,13 +338,10 @@ static void print_functions(const struct printer *p)
 
 	listing_add_column(&l, "SELF", LISTING_SHARE);
 	listing_add_column(&l, "TOTAL", LISTING_SHARE);
-	listing_add_column(&l, "FUNCTION", LISTING_TEXT);
-	listing_add_column(&l, "MODULE", LISTING_TEXT);
-	listing_add_column(&l, "LINE", LISTING_TEXT);
+	add_place_columns(&l);
 	listing_add_column(&l, "CALLED BY", LISTING_TEXT);
 	vec_for_each(&a->functions, const struct heavy_function *, function) {
 		const struct query_row *row = function->row;
-		const struct query_key *key = &a->keys.rows.items[row->key];
 
 		if ((shown && is_noise(p, row)) ||
 		    (double)row->total < options->min_share * (double)p->q->weight)
@@ -349,9 +349,7 @@ static void print_functions(const struct printer *p)
 		listing_add_row(&l, 0);
 		listing_add_cell(&l, query_listing_weight(p->q, options, row->self));
 		listing_add_cell(&l, query_listing_weight(p->q, options, row->total));
-		listing_add_cell(&l, xstrdup(function_of(a, row->key)));
-		listing_add_cell(&l, copy_or_null(query_keys_text(&a->keys, key->module)));
-		listing_add_cell(&l, query_listing_place(&a->keys, row->key, row->line));
+		add_place(p, &l, row->key, row->line);
 		listing_add_cell(&l, caller_of(p, function));
 		shown++;
 	}
@@ -370,21 +368,16 @@ static void print_waits(const struct printer *p)
 
 	listing_add_column(&l, "BLOCKED", LISTING_SHARE);
 	listing_add_column(&l, "KIND", LISTING_TEXT);
-	listing_add_column(&l, "FUNCTION", LISTING_TEXT);
-	listing_add_column(&l, "MODULE", LISTING_TEXT);
-	listing_add_column(&l, "LINE", LISTING_TEXT);
+	add_place_columns(&l);
 	for (; shown < a->waits.count && shown < WAITS_MAX; shown++) {
 		const struct wait_place *place = &a->waits.items[shown];
-		const struct query_key *key = &a->keys.rows.items[place->key];
 
 		if (shown && (double)place->weight < SHARE_MIN * (double)a->blocked)
 			break;
 		listing_add_row(&l, 0);
 		listing_add_cell(&l, xasprintf("%.3f s", seconds(p->q, place->weight)));
 		listing_add_cell(&l, kind_of(p->q, place));
-		listing_add_cell(&l, xstrdup(function_of(a, place->key)));
-		listing_add_cell(&l, copy_or_null(query_keys_text(&a->keys, key->module)));
-		listing_add_cell(&l, query_listing_place(&a->keys, place->key, place->line));
+		add_place(p, &l, place->key, place->line);
 	}
 	add_heading(p, "Where it waited");
 	print_listing(p, &l);

@@ -203,6 +203,21 @@ void listing_print_markdown(const struct listing *l, struct strbuf *out)
 	}
 }
 
+void listing_print_heading(const char *heading, bool is_markdown, struct strbuf *out)
+{
+	strbuf_addf(out, is_markdown ? "\n### %s\n\n" : "\n%s\n", heading);
+}
+
+void listing_print_section(struct listing *l, bool is_markdown, size_t width, struct strbuf *out)
+{
+	listing_keep_ends(l);
+	if (is_markdown)
+		listing_print_markdown(l, out);
+	else
+		listing_print_text(l, width, out);
+	listing_release(l);
+}
+
 static void add_csv_text(const char *cell, struct strbuf *out)
 {
 	_cleanup_free_ char *text = xstrdup(cell);

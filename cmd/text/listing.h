@@ -45,6 +45,11 @@ void listing_release(struct listing *l);
 /* Prints columns. Strings are cut to fit lines of `width` if possible; 0: unlimited. */
 void listing_print_text(const struct listing *l, size_t width, struct strbuf *out);
 void listing_print_markdown(const struct listing *l, struct strbuf *out);
+/* Prints a section of a page, as Markdown or text: its heading, which is safe to print, and rows.
+ */
+void listing_print_heading(const char *heading, bool is_markdown, struct strbuf *out);
+/* Prints rows that keep both ends of names, and releases them. */
+void listing_print_section(struct listing *l, bool is_markdown, size_t width, struct strbuf *out);
 /* Appends a code span. The text must be safe to print. */
 void listing_markdown_code(const char *text, struct strbuf *out);
 /* Prints RFC 4180, except that lines end with a newline only. Trees have a first column "depth". */

@@ -56,8 +56,7 @@ double query_wait_seconds(const struct query *q, int wait)
 	return (double)q->waits[wait] * (double)q->profile->meta.interval_ns / 1e9;
 }
 
-/* Waits are counted in clock intervals. */
-static void add_waits(const struct query *q, struct strbuf *out)
+void query_waits_text(const struct query *q, struct strbuf *out)
 {
 	static const uint8_t order[] = {QUERY_BLOCKED, QUERY_RUNNABLE, QUERY_IDLE};
 
@@ -116,5 +115,5 @@ void query_summary_text(const struct query *q, struct strbuf *out)
 	query_summary_samples(q, out);
 	if (q->cpu_ns)
 		strbuf_addf(out, "; ran %.3f s", (double)q->cpu_ns / 1e9);
-	add_waits(q, out);
+	query_waits_text(q, out);
 }

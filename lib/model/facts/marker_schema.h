@@ -126,4 +126,7 @@ const struct counter_schema *counter_schema(enum counter_kind kind);
 /* True if prof makes, or has ever made, counters with that name. */
 bool counter_is_own(const char *name);
 
+/* Prefix of the names of schemas of user probes: "usdt PROVIDER:NAME". */
+#define USDT_SCHEMA_PREFIX "usdt "
+
 #endif

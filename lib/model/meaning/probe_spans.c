@@ -6,9 +6,8 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/text.h"
 #include "lib/base/vec.h"
-
-#define SCHEMA_PREFIX "usdt "
 
 /* Last words of the names of a pair. */
 static const struct {
@@ -64,9 +63,8 @@ static bool find_partners(const struct profile *p, struct partners *partners)
 	for (schema_id id = 0; id < count; id++) {
 		const char *name = strings_get(&p->strings,
 					       schemas_get(&p->markers.schemas, id)->name);
-		schema_id second = strncmp(name, SCHEMA_PREFIX, strlen(SCHEMA_PREFIX)) == 0
-					   ? find_second(p, name)
-					   : NO_SCHEMA;
+		schema_id second = text_starts_with(name, USDT_SCHEMA_PREFIX) ? find_second(p, name)
+									      : NO_SCHEMA;
 
 		if (second == NO_SCHEMA || partners->first[second] != NO_SCHEMA)
 			continue;

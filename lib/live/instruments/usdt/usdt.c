@@ -121,7 +121,7 @@ static bool is_schema_name(const struct usdt *u, const char *name)
 
 	vec_for_each(&u->processes.probes.probes, const struct usdt_probe *, probe) {
 		free(wanted);
-		wanted = xasprintf("usdt %s:%s", probe->provider, probe->name);
+		wanted = xasprintf(USDT_SCHEMA_PREFIX "%s:%s", probe->provider, probe->name);
 		if (probe->has_schema && strcmp(wanted, name) == 0)
 			return true;
 	}
@@ -130,7 +130,8 @@ static bool is_schema_name(const struct usdt *u, const char *name)
 
 static void send_schema(struct usdt *u, struct usdt_probe *probe)
 {
-	_cleanup_free_ char *name = xasprintf("usdt %s:%s", probe->provider, probe->name);
+	_cleanup_free_ char *name = xasprintf(USDT_SCHEMA_PREFIX "%s:%s", probe->provider,
+					      probe->name);
 	_cleanup_(strbuf_release) struct strbuf label = {0};
 	char keys[USDT_ARGUMENTS_MAX][8], labels[USDT_ARGUMENTS_MAX][16];
 	struct marker_schema schema = {.shown = SHOWN};
@@ -138,7 +139,8 @@ static void send_schema(struct usdt *u, struct usdt_probe *probe)
 	probe->schema = instrument_new_schema(u->live);
 	if (is_schema_name(u, name)) {
 		free(name);
-		name = xasprintf("usdt %s:%s (%u)", probe->provider, probe->name, probe->schema);
+		name = xasprintf(USDT_SCHEMA_PREFIX "%s:%s (%u)", probe->provider, probe->name,
+				 probe->schema);
 	}
 	probe->has_schema = true;
 	usdt_pattern_print_label(probe->pattern, probe->argument_count, &label);

@@ -466,9 +466,8 @@ static json_t *text_result(const char *text, bool is_error)
 /* Statuses by which a command says that it could not do its work. */
 static bool is_failure(const struct tool *tool, int status)
 {
-	if (tool->records)
-		return status == EXIT_USAGE || status >= EXIT_REFUSED;
-	return status != 0 && (strcmp(tool->name, "diff") != 0 || status != 1);
+	/* Lower statuses are those of the recorded command. */
+	return tool->records ? status == EXIT_USAGE || status >= EXIT_REFUSED : status != 0;
 }
 
 static json_t *call_tool(const struct tool *tool, json_t *arguments)

@@ -257,7 +257,7 @@ enum runtime_kind {
 	RUNTIME_KIND_COUNT,
 	/*
 	 * Replaces the kind of a runtime whose functions are not read, because its version is not
-	 * supported, or its structures mislead. Stands for all such ones of its process, as the
+	 * supported or its structures mislead. All such runtimes of a process share one row, its
 	 * last.
 	 */
 	RUNTIME_UNREAD = RUNTIME_KIND_COUNT,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/outfile.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -8,7 +8,6 @@
 #include <time.h>
 
 #include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 
 /* At this niceness, Linux grants nine times the CPU share of a normal thread. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/instrument_set.h"
 
-#include <errno.h>
-
 /* Iterates over the requested instruments, as numbers in the table. */
 #define for_each_instrument(s, i) \
 	for (size_t i = 0; instruments[i]; i++) \

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 

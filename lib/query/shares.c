@@ -2,7 +2,6 @@
 #include "lib/query/shares.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"

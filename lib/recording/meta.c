@@ -11,7 +11,6 @@
 #include "lib/live/process/exec_arguments.h"
 #include "lib/live/machine/host.h"
 #include "lib/live/unwind_methods.h"
-#include "lib/stream/record/records.h"
 
 char *meta_quote_command(char *const *argv)
 {

@@ -13,7 +13,6 @@
 #include "lib/code/binary/vdso.h"
 #include "lib/recording/perf_data/perf_source.h"
 #include "lib/model/tables/profile.h"
-#include "lib/stream/record/records.h"
 #include "lib/recording/recording_facts.h"
 #include "lib/recording/source_kind.h"
 #include "lib/recording/workplace/lookup.h"

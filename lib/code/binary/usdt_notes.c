@@ -2,7 +2,6 @@
 #include "lib/code/binary/usdt_notes.h"
 
 #include <elf.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/bytes.h"
 #include "lib/base/text.h"
 #include "lib/code/binary/objects.h"

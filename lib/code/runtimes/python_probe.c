@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <endian.h>
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>

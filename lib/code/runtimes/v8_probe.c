@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <endian.h>
 #include <errno.h>
-#include <string.h>
 
 #include "lib/base/bytes.h"
 #include "lib/code/binary/objects.h"

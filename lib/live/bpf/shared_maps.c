@@ -4,7 +4,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "bpf/unwind.h"
 #include "lib/base/text.h"
 
 int shard_make(uint32_t size)

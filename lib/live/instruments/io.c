@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests to block devices: reported by a BPF probe, made markers here. */
 #include <bpf/libbpf.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -12,7 +11,6 @@
 #include "bpf/live_record.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/text.h"
 #include "lib/base/vec.h"
 #include "lib/live/instruments/marker_instrument.h"
 #include "io.skel.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Long tasks of event loops: the BPF probe sends them, markers are made here. */
 #include <bpf/libbpf.h>
-#include <errno.h>
 #include <stdlib.h>
 
 #include "bpf/live_record.h"

@@ -2,7 +2,6 @@
 /* TCP connections of recorded processes: the BPF probe sends them, markers are made here. */
 #include <arpa/inet.h>
 #include <bpf/libbpf.h>
-#include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>

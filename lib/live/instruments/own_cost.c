@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The time that the recorder's own BPF programs take from the machine, estimated by timed runs. */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Signals delivered to recorded threads: the BPF probe sends them, markers are made here. */
 #include <bpf/libbpf.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/cleanup.h"
 #include "lib/base/program.h"
 #include "lib/live/instruments/marker_instrument.h"
 #include "signals.skel.h"

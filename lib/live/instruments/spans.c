@@ -13,7 +13,6 @@
 #include "lib/live/instrument.h"
 #include "lib/live/instruments/marker_instrument.h"
 #include "lib/live/tracker.h"
-#include "lib/stream/record/records.h"
 
 /* Sets of keys with a schema; further ones have all their fields in one text. */
 #define SCHEMAS_MAX 64

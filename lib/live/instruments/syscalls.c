@@ -2,7 +2,6 @@
 /* System calls of recorded threads: the BPF probe sends those that take long, markers are made
  * here. */
 #include <bpf/libbpf.h>
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

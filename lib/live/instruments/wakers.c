@@ -6,8 +6,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "lib/base/cleanup.h"
-#include "lib/base/clock.h"
 #include "lib/live/instruments/marker_instrument.h"
 #include "wakers.skel.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/machine/host.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,7 +10,6 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
-#include "lib/base/vec.h"
 #include "lib/live/machine/cpu_list.h"
 
 #define STATUS_MAX (64u << 10)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/process/cgroup_filter.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

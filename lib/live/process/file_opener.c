@@ -21,7 +21,6 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/log.h"
 #include "lib/base/text.h"
-#include "lib/stream/process/mapping.h"
 
 /* A file that may be the mapped one. */
 struct candidate {

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 
 #define HARMLESS true
 #define PRIVATE false

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/query/sanitize/sanitize.h"
 
-#include <ctype.h>
 #include <endian.h>
 #include <errno.h>
 #include <inttypes.h>

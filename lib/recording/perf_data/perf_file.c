@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/recording/perf_data/perf_file.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -9,7 +9,6 @@
 
 #include "lib/base/alloc.h"
 #include "lib/recording/perf_data/perf_convert.h"
-#include "lib/stream/record/records.h"
 #include "lib/code/unwind/user_walk.h"
 
 /* Descriptors reserved for other uses than modules. */

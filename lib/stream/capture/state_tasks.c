@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "lib/stream/process/process_name.h"
-#include "lib/stream/record/records.h"
 
 void state_tasks_init(struct state_tasks *t)
 {

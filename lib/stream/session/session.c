@@ -12,7 +12,6 @@
 #include "lib/model/meaning/long_tasks.h"
 #include "lib/model/meaning/probe_spans.h"
 #include "lib/model/tables/schemas.h"
-#include "lib/stream/record/records.h"
 #include "lib/stream/session/code/code_frames.h"
 #include "lib/stream/session/losses.h"
 #include "lib/stream/session/markers/marker_feed.h"

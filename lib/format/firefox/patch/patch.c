@@ -6,7 +6,6 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/text.h"
 #include "lib/format/firefox/patch/patch_internal.h"
 #include "lib/format/firefox/read/layout.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/format/firefox/read/gecko_read.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 

@@ -4,7 +4,6 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/text.h"
 #include "lib/format/firefox/read/read_internal.h"
 #include "lib/model/meaning/categories.h"
 #include "lib/model/meaning/wait_frames.h"

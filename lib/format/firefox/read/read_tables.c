@@ -6,7 +6,6 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/json/cursor.h"
-#include "lib/base/text.h"
 #include "lib/format/firefox/read/own_tables.h"
 #include "lib/model/meaning/categories.h"
 

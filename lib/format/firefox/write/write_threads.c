@@ -2,10 +2,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
 #include "lib/format/firefox/write/write_internal.h"
-#include "lib/model/meaning/categories.h"
 
 /* Counts the uses of a thread id. Kernels reuse ids; the file needs unique ones. */
 struct tid_use {

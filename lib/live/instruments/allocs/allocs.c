@@ -22,7 +22,6 @@
 #include "lib/base/open_file.h"
 #include "lib/base/program.h"
 #include "lib/base/strbuf.h"
-#include "lib/base/text.h"
 #include "lib/code/binary/binary.h"
 #include "lib/live/bpf/uprobe.h"
 #include "lib/live/feature_probe.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include <bpf/libbpf.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +8,6 @@
 
 #include "bpf/config.h"
 #include "bpf/live_record.h"
-#include "bpf/name_set.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"

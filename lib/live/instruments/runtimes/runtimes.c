@@ -14,7 +14,6 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
-#include "lib/base/log.h"
 #include "lib/base/text.h"
 #include "lib/live/instrument.h"
 #include "lib/live/instruments/runtimes/late_reader.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/session/markers/span_frames.h"
 
-#include "lib/base/alloc.h"
 #include "lib/model/meaning/label_frames.h"
 
 /* Maximum number of open spans added to a stack; beyond it the innermost are left out. */

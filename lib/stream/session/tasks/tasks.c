@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/session/tasks/tasks.h"
 
-#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
 #include "lib/stream/process/mapping.h"

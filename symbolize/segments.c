@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolize/segments.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 /* Sorts outer ranges before inner ones. */

@@ -2,7 +2,6 @@
 /*
  * Names from the symbol tables of a file and its separate debug file, and names of linkers' stubs.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,6 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/vec.h"
 #include "lib/code/unwind/go_file.h"
 #include "symbolize/arena.h"
 #include "symbolize/symbolizer.h"

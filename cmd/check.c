@@ -4,7 +4,6 @@
 #include <jansson.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cmd/command.h"

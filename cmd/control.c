@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* prof pause, resume, snapshot, stop and status: requests to running recordings. */
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <poll.h>
 #include <stdio.h>

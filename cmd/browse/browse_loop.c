@@ -8,8 +8,6 @@
 #include "cmd/options/browse_options.h"
 #include "cmd/run/sides.h"
 #include "cmd/text/comparison_text.h"
-#include "lib/base/cleanup.h"
-#include "lib/base/text.h"
 #include "lib/query/summary.h"
 
 /* prof browse: the views of a file, or of two files and their difference. */

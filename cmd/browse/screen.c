@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/browse/screen.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>

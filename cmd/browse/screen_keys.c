@@ -3,7 +3,6 @@
 
 #include "cmd/browse/screen.h"
 #include "cmd/browse/term.h"
-#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/query/pattern.h"
 

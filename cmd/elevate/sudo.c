@@ -12,8 +12,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
 #include "lib/live/machine/host.h"

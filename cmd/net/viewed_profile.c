@@ -2,9 +2,7 @@
 #include "cmd/net/viewed_profile.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/recording/workplace/function_code.h"
@@ -14,7 +12,6 @@
 #include "cmd/text/advice.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/open_file.h"
 #include "lib/base/text.h"
 #include "lib/code/binary/binary.h"
 #include "lib/model/tables/modules.h"

@@ -9,7 +9,6 @@
 #include "cmd/options/report_options.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/text.h"
 #include "lib/format/format.h"
 
 /* Default number of rows for display; JSON gets all rows. */

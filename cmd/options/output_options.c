@@ -10,8 +10,6 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/identity.h"
 #include "lib/base/log.h"
-#include "lib/base/option_value.h"
-#include "lib/base/text.h"
 
 #define DEFAULT_PATH "profile.json.gz"
 #define STALL_NS_DEFAULT 10000000000ull

@@ -2,11 +2,9 @@
 #include "cmd/options/push_options.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 #include <time.h>
 
-#include "lib/base/text.h"
 #include "lib/fleet/backoff.h"
 #include "lib/fleet/fleet_url.h"
 

@@ -7,7 +7,6 @@
 #include "cmd/command.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/clock.h"
 #include "lib/base/index.h"
 #include "lib/query/comparison.h"
 #include "lib/query/intervals.h"

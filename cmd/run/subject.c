@@ -7,7 +7,6 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/text.h"
-#include "lib/live/process/filter.h"
 #include "lib/live/process/targets.h"
 
 void subject_init(struct subject *s, const struct pipeline_options *options, pid_t child)

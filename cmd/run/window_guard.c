@@ -17,7 +17,6 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/index.h"
 #include "lib/base/program.h"
-#include "lib/stream/capture/capture_format.h"
 #include "lib/fleet/request_process.h"
 
 /* Descriptors that stay open. */

@@ -4,13 +4,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/identity.h"
-#include "lib/base/text.h"
 #include "lib/query/code_places.h"
 #include "lib/recording/workplace/function_code.h"
 #include "lib/recording/workplace/lookup.h"

@@ -26,7 +26,6 @@
 #include "lib/query/summary.h"
 #include "lib/recording/loss_counts.h"
 #include "lib/recording/outcome_facts.h"
-#include "lib/stream/record/records.h"
 
 /* Reports memory that the recorded processes allocated and did not free, and its largest owner. */
 

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 
 /* Subcategories below this share of the blocked time are not named. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A sample of the allocations of memory, and their frees. Part of the wire format. */
-#ifndef PROF_BPF_ALLOC_RECORD_H
-#define PROF_BPF_ALLOC_RECORD_H
+#pragma once
 
 #include "bpf/record_head.h"
 
@@ -25,5 +24,3 @@ struct rec_free {
 	__u64 address;
 	__u64 size; /* bytes freed, perhaps of a larger block; 0: the whole block */
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Samples allocations at random, byte by byte; see struct alloc_sampling. */
-#ifndef PROF_BPF_ALLOC_SAMPLING_BPF_H
-#define PROF_BPF_ALLOC_SAMPLING_BPF_H
+#pragma once
 
 #include "bpf/config.h"
 #include "bpf/kernel.h"
@@ -76,5 +75,3 @@ static __always_inline __u64 weigh_bytes(__u64 size)
 	high = alloc_sampling.weights[index + 1];
 	return mean * (low + ((__u64)(high - low) * rest >> 10)) >> 20;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Records that wait until this CPU's ring may be written; see emit.bpf.h. */
-#ifndef PROF_BPF_ASIDE_BPF_H
-#define PROF_BPF_ASIDE_BPF_H
+#pragma once
 
 #include "bpf/kernel.h"
 
@@ -45,5 +44,3 @@ static __always_inline long put_aside(struct aside *aside, const void *rec, __u3
 	__sync_fetch_and_sub(&aside->used, size);
 	return -1;
 }
-
-#endif

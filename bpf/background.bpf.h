@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Counts the clock's ticks in background load: processes that are not recorded. */
-#ifndef PROF_BPF_BACKGROUND_BPF_H
-#define PROF_BPF_BACKGROUND_BPF_H
+#pragma once
 
 #include "bpf/config.h"
 #include "bpf/kernel.h"
@@ -18,5 +17,3 @@ extern struct background_map background_processes SEC(".maps");
 
 /* Counts a tick of the current process. A global function: the verifier checks it once, apart. */
 extern int count_background(void);
-
-#endif

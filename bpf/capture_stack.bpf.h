@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Captures the current task's stack: the kernel side by the kernel, the user side as configured. */
-#ifndef PROF_BPF_CAPTURE_STACK_BPF_H
-#define PROF_BPF_CAPTURE_STACK_BPF_H
+#pragma once
 
 #include "bpf/filter.bpf.h"
 #include "bpf/find_rule.bpf.h"
@@ -946,5 +945,3 @@ __noinline int capture_interrupted(struct bpf_perf_event_data *ctx, struct stack
 		capture_stack(ctx, true, bpf_get_current_task_btf(), process, s, pid);
 	return 0;
 }
-
-#endif

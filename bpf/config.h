@@ -3,8 +3,7 @@
  * Settings that user space gives the BPF programs before loading, and the counters they keep for
  * it.
  */
-#ifndef PROF_BPF_CONFIG_H
-#define PROF_BPF_CONFIG_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -388,5 +387,3 @@ struct event_state {
 	__u32 period; /* event_limit.period, or a larger value after thinning out */
 	__u32 reserved;
 };
-
-#endif

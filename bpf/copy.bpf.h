@@ -3,8 +3,7 @@
  * Copies the registers and stack of a task whose code the walker does not have yet: of a new
  * process, or in a library just loaded. User space finishes such stacks a moment later.
  */
-#ifndef PROF_BPF_COPY_BPF_H
-#define PROF_BPF_COPY_BPF_H
+#pragma once
 
 #include "bpf/emit.bpf.h"
 #include "bpf/live_record.h"
@@ -258,5 +257,3 @@ __noinline int send_copy(struct stack_scratch *s, __u32 limit, __u32 id)
 	c->used += size;
 	return id;
 }
-
-#endif

@@ -8,8 +8,7 @@
  * EMIT_LEAVES_ASIDE leave this to the next writer, and those that define EMIT_PLAINLY and rarely
  * write do not even set the mark.
  */
-#ifndef PROF_BPF_EMIT_BPF_H
-#define PROF_BPF_EMIT_BPF_H
+#pragma once
 
 #include "bpf/aside.bpf.h"
 #include "bpf/ring.bpf.h"
@@ -109,5 +108,3 @@ static __always_inline bool emit_output(struct bpf_counters *count, void *ring, 
 	__sync_fetch_and_add(&count->written_bytes, size);
 	return true;
 }
-
-#endif

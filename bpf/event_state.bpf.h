@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The states of events, by number. */
-#ifndef PROF_BPF_EVENT_STATE_BPF_H
-#define PROF_BPF_EVENT_STATE_BPF_H
+#pragma once
 
 #include "bpf/config.h"
 #include "bpf/kernel.h"
@@ -21,5 +20,3 @@ static __always_inline void lose_event(struct event_state *e, __u64 period)
 	e->samples--;
 	e->lost += period;
 }
-
-#endif

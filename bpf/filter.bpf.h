@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Decides in the kernel which tasks are recorded, and translates their pids for user space. */
-#ifndef PROF_BPF_FILTER_BPF_H
-#define PROF_BPF_FILTER_BPF_H
+#pragma once
 
 #include "bpf/config.h"
 #include "bpf/kernel.h"
@@ -154,5 +153,3 @@ static __always_inline void forget_tid(struct task_ids ids)
 	if (config.pid_inode)
 		bpf_map_delete_elem(&own_tids, &ids.pid);
 }
-
-#endif

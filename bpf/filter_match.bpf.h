@@ -3,8 +3,7 @@
  * Decides which tracked tasks are wanted. Unwanted processes are followed but not sampled: they may
  * become wanted.
  */
-#ifndef PROF_BPF_FILTER_MATCH_BPF_H
-#define PROF_BPF_FILTER_MATCH_BPF_H
+#pragma once
 
 #include "bpf/config.h"
 #include "bpf/filter.bpf.h"
@@ -176,5 +175,3 @@ static __always_inline void write_row(struct bpf_iter__task *ctx, struct task_st
 	if (find_tracked(task, ids.tgid) && !match_task(task, ids, rec))
 		bpf_seq_write(ctx->meta->seq, rec, size);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Finds the mapping and the rule of an address, in the tables of unwind.h. */
-#ifndef PROF_BPF_FIND_RULE_BPF_H
-#define PROF_BPF_FIND_RULE_BPF_H
+#pragma once
 
 #include "bpf/stack_scratch.bpf.h"
 #include "bpf/tables.bpf.h"
@@ -145,5 +144,3 @@ __noinline int unwind_find_rule(struct stack_scratch *s, __u32 back)
 	s->rule = *rule;
 	return 1;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* HotSpot's blobs: pieces of code, of a method or of the JVM's own. See hotspot_walk.h. */
-#ifndef PROF_BPF_HOTSPOT_BLOB_H
-#define PROF_BPF_HOTSPOT_BLOB_H
+#pragma once
 
 #include "bpf/hotspot_layout.h"
 #include "bpf/walk.h"
@@ -281,5 +280,3 @@ WALK_INLINE int hotspot_may_return(struct hotspot_walk *w, __u64 addr)
 		return 0;
 	return hotspot_is_deopt(w, addr) || w->kind == HOTSPOT_BLOB_CONTINUATION;
 }
-
-#endif

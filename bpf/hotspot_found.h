@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Functions of HotSpot's frames. See hotspot_walk.h. */
-#ifndef PROF_BPF_HOTSPOT_FOUND_H
-#define PROF_BPF_HOTSPOT_FOUND_H
+#pragma once
 
 #include "bpf/hotspot_blob.h"
 
@@ -91,5 +90,3 @@ HOTSPOT_SHARED int hotspot_note_interpreted(struct hotspot_walk *w, __u64 rbx, _
 	}
 	return 1;
 }
-
-#endif

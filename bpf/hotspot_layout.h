@@ -4,8 +4,7 @@
  * debuggers, which are complete once it runs: the first process with a file completes the file's
  * layout, and each has a description of its own.
  */
-#ifndef PROF_BPF_HOTSPOT_LAYOUT_H
-#define PROF_BPF_HOTSPOT_LAYOUT_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -104,5 +103,3 @@ struct hotspot_function_head {
 _Static_assert(sizeof(struct hotspot_layout) == 192, "layout shared with the kernel side");
 _Static_assert(sizeof(struct hotspot_process) == 160, "layout shared with the kernel side");
 _Static_assert(sizeof(struct hotspot_function_head) == 40, "part of a live record");
-
-#endif

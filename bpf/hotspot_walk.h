@@ -7,8 +7,7 @@
  *	hotspot_is_return(w, addr)	is it a return address? See hotspot_may_return().
  *	HOTSPOT_SHARED			storage class of functions that are called often
  */
-#ifndef PROF_BPF_HOTSPOT_WALK_H
-#define PROF_BPF_HOTSPOT_WALK_H
+#pragma once
 
 #include "bpf/hotspot_blob.h"
 
@@ -546,5 +545,3 @@ WALK_INLINE int hotspot_step(struct walk_frame *f, struct hotspot_walk *w)
 	}
 	return w->frame_size ? hotspot_leave_runtime(f, w) : hotspot_leave_stub(f, w);
 }
-
-#endif

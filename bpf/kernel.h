@@ -3,8 +3,7 @@
  * The kernel types and fields that the programs read. CO-RE finds their offsets in the running
  * kernel. Each field is declared with the kernel's type; nothing else about a declaration matters.
  */
-#ifndef PROF_BPF_KERNEL_H
-#define PROF_BPF_KERNEL_H
+#pragma once
 
 #include <stdbool.h>
 #include <linux/types.h>
@@ -276,5 +275,3 @@ struct bpf_iter__task {
 	struct bpf_iter_meta *meta;
 	struct task_struct *task;
 } CORE;
-
-#endif

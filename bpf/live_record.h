@@ -3,8 +3,7 @@
  * Records that never leave the recorder: the kernel writes them, and user space turns them into
  * other records. Their kinds are not in enum rec_kind, so no capture and no session accepts them.
  */
-#ifndef PROF_BPF_LIVE_RECORD_H
-#define PROF_BPF_LIVE_RECORD_H
+#pragma once
 
 #include "bpf/config.h"
 #include "bpf/record.h"
@@ -397,5 +396,3 @@ LIVE_RECORDS(LIVE_RECORD)
 #undef LIVE_RECORD
 _Static_assert(REC_KIND_COUNT <= REC_LIVE && LIVE_REC_END <= 0x100,
 	       "kinds are bytes, and distinct");
-
-#endif

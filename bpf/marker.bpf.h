@@ -3,8 +3,7 @@
  * Shared by probes whose records become markers: recording state, owners and losses. Each object
  * has its own variables.
  */
-#ifndef PROF_BPF_MARKER_BPF_H
-#define PROF_BPF_MARKER_BPF_H
+#pragma once
 
 #include "bpf/emit.bpf.h"
 #include "bpf/filter.bpf.h"
@@ -75,5 +74,3 @@ static __always_inline void finish_marker(struct rec *rec, struct rec_marker_sta
 		set_marker_stack(stack, sample);
 	count_marker(sample && send_marker(rec, size, room, may_wake));
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Shared by probes of markers and the runtimes' programs that add frames to their stacks. */
-#ifndef PROF_BPF_MARKER_ENDS_BPF_H
-#define PROF_BPF_MARKER_ENDS_BPF_H
+#pragma once
 
 #include "bpf/kernel.h"
 
@@ -17,5 +16,3 @@ struct marker_ends {
 	__uint(key_size, sizeof(__u32));
 	__array(values, int(void *));
 };
-
-#endif

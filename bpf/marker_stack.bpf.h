@@ -6,8 +6,7 @@
  * sends the stack and goes on to an end of the probe: a program that makes the marker. Without a
  * runtime, the probe does all that itself. Include own_scratch.bpf.h first.
  */
-#ifndef PROF_BPF_MARKER_STACK_BPF_H
-#define PROF_BPF_MARKER_STACK_BPF_H
+#pragma once
 
 #include "bpf/capture_stack.bpf.h"
 #include "bpf/marker.bpf.h"
@@ -95,5 +94,3 @@ static __always_inline struct rec_sample *ended_marker_sample(void)
 			s_ = capture_marker(ctx, task, process, sample_); \
 		s_ &&send_marker_stack(ctx, s_, end) ? sample_ : NULL; \
 	})
-
-#endif

@@ -5,8 +5,7 @@
  * pattern elements matched so far, and one bit of a word; each pattern has one bit more than
  * elements.
  */
-#ifndef PROF_BPF_NAME_SET_H
-#define PROF_BPF_NAME_SET_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -44,5 +43,3 @@ static inline int name_set_has(const volatile struct name_set *set, const char *
 	}
 	return found;
 }
-
-#endif

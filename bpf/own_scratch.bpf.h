@@ -4,8 +4,7 @@
  * Include this first. Objects share these maps only if user space is set up to do so: a program
  * that finishes the stacks of another object needs that.
  */
-#ifndef PROF_BPF_OWN_SCRATCH_BPF_H
-#define PROF_BPF_OWN_SCRATCH_BPF_H
+#pragma once
 
 #define HAS_OWN_STACK_SCRATCH
 #define HAS_OWN_RUNTIME_SCRATCH
@@ -13,5 +12,3 @@
 #define runtime_scratches own_runtime_scratches
 #define managed_scratches own_managed_scratches
 #define function_scratches own_function_scratches
-
-#endif

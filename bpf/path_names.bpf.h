@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Reads a path as the names on the way from it to a root, innermost first, each terminated. */
-#ifndef PROF_BPF_PATH_NAMES_BPF_H
-#define PROF_BPF_PATH_NAMES_BPF_H
+#pragma once
 
 #include "bpf/kernel.h"
 
@@ -80,5 +79,3 @@ static __always_inline __u32 read_path_names(struct task_struct *task, struct vf
 	*is_whole = walk.is_whole;
 	return walk.size;
 }
-
-#endif

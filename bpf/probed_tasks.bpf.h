@@ -3,8 +3,7 @@
  * Reports processes that need probes of user code: attachments by pid do not follow forks. `kind`
  * is that of a struct rec_usdt_task.
  */
-#ifndef PROF_BPF_PROBED_TASKS_BPF_H
-#define PROF_BPF_PROBED_TASKS_BPF_H
+#pragma once
 
 #include "bpf/emit.bpf.h"
 #include "bpf/filter.bpf.h"
@@ -47,5 +46,3 @@ static __always_inline void send_probed_exec(__u8 kind, struct task_struct *task
 	if (old_pid != tgid && find_tracked(task, tgid))
 		send_probed_task(kind, task, NULL);
 }
-
-#endif

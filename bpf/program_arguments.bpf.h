@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#ifndef PROF_BPF_PROGRAM_ARGUMENTS_BPF_H
-#define PROF_BPF_PROGRAM_ARGUMENTS_BPF_H
+#pragma once
 
 #include "bpf/kernel.h"
 
@@ -35,5 +34,3 @@ extern int read_exec_names(__u64 mount, __u64 entry);
  * config.arguments. `pid` and `tid` are in the recorder's namespace.
  */
 extern int send_arguments(__u32 pid, __u32 tid);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Times some runs of the programs. */
-#ifndef PROF_BPF_PROGRAM_COST_BPF_H
-#define PROF_BPF_PROGRAM_COST_BPF_H
+#pragma once
 
 #include "bpf/config.h"
 #include "bpf/kernel.h"
@@ -68,5 +67,3 @@ extern int end_run(__u32 program, __u64 end);
 		if (cost_->start) \
 			end_run(program, bpf_ktime_get_ns()); \
 	} while (0)
-
-#endif

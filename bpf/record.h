@@ -8,8 +8,7 @@
  * the machine. Times are CLOCK_MONOTONIC nanoseconds. Pids are those of the recorder's own pid
  * namespace.
  */
-#ifndef PROF_BPF_RECORD_H
-#define PROF_BPF_RECORD_H
+#pragma once
 
 #include "bpf/alloc_record.h"
 #include "bpf/record_head.h"
@@ -580,5 +579,3 @@ _Static_assert(sizeof(struct rec_code_dump) == 24, "wire format");
 	_Static_assert(sizeof(struct type) == (size), "wire format");
 #include "bpf/record.def"
 #undef RECORD
-
-#endif

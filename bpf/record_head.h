@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The beginning of every record, and samples, which other records contain. See record.h. */
-#ifndef PROF_BPF_RECORD_HEAD_H
-#define PROF_BPF_RECORD_HEAD_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -41,5 +40,3 @@ struct rec_sample {
 	__u32 stack_id; /* of the REC_STACK with the leaf's callers */
 	__u32 cpu_time; /* the thread's CPU time so far: low 32 bits of (ns >> 4) */
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* One ring per CPU, so that CPUs never wait for each other. Records that do not fit are counted. */
-#ifndef PROF_BPF_RING_BPF_H
-#define PROF_BPF_RING_BPF_H
+#pragma once
 
 #include "bpf/config.h"
 #include "bpf/kernel.h"
@@ -77,5 +76,3 @@ static __always_inline void rec_init(struct rec *rec, __u8 kind, __u32 size, __u
 	rec->weight = 0;
 	rec->time = time;
 }
-
-#endif

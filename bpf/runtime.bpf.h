@@ -7,8 +7,7 @@
  * programs are objects of their own, loaded when the first such process is seen; until then, and
  * whenever the tail call fails, the native stack is sent.
  */
-#ifndef PROF_BPF_RUNTIME_BPF_H
-#define PROF_BPF_RUNTIME_BPF_H
+#pragma once
 
 #include "bpf/config.h"
 #include "bpf/kernel.h"
@@ -125,5 +124,3 @@ static __always_inline void count_runtime_missed(__u32 kind)
 	if (count)
 		count->missed++;
 }
-
-#endif

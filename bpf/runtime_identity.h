@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Identities of functions, computed alike in the kernel and in user space. */
-#ifndef PROF_BPF_RUNTIME_IDENTITY_H
-#define PROF_BPF_RUNTIME_IDENTITY_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -21,5 +20,3 @@ static inline __attribute__((always_inline)) __u64 runtime_identity_add(__u64 su
 	sum = (sum ^ word) * 0xd6e8feb86659fd93ull;
 	return sum ^ sum >> 32;
 }
-
-#endif

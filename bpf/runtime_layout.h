@@ -4,8 +4,7 @@
  * runtime, found by lib/code/runtimes in the file itself. Offsets are bytes from the start of the
  * structure named first; addresses are vaddrs of the file.
  */
-#ifndef PROF_BPF_RUNTIME_LAYOUT_H
-#define PROF_BPF_RUNTIME_LAYOUT_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -399,5 +398,3 @@ struct runtime_layout {
 };
 
 _Static_assert(sizeof(struct runtime_layout) == 392, "layout shared with the kernel side");
-
-#endif

@@ -5,8 +5,7 @@
  * address. Frames of compiled code, which no such call runs, follow the frames inside them, or the
  * leaf. Compiled as BPF and natively, as walk.h is.
  */
-#ifndef PROF_BPF_RUNTIME_MERGE_H
-#define PROF_BPF_RUNTIME_MERGE_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -99,5 +98,3 @@ MERGE_INLINE void merge_advance(struct merge *m, enum merge_step step, __u64 sp,
 	m->native++;
 	m->reached = sp & ~1ull;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Reads the code with which a function ends, to find what it has saved. */
-#ifndef PROF_BPF_SAVED_WORDS_H
-#define PROF_BPF_SAVED_WORDS_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -41,5 +40,3 @@ static inline __attribute__((always_inline)) struct saved_words read_pops(const 
 		return (struct saved_words){base_at + 6, base_at, base_at + 5};
 	return (struct saved_words){0};
 }
-
-#endif

@@ -5,13 +5,10 @@
  * defines variables there and is linked into each object, so they have the same offsets everywhere.
  * An object's .rodata, .data and .bss are its own.
  */
-#ifndef PROF_BPF_SHARED_BPF_H
-#define PROF_BPF_SHARED_BPF_H
+#pragma once
 
 #include "bpf/kernel.h"
 
 /* Written before any object is loaded; constant to the verifier from then on. */
 #define SHARED_CONSTANT SEC(".rodata.shared")
 #define SHARED_VARIABLE SEC(".data.shared")
-
-#endif

@@ -6,8 +6,7 @@
  * The program is interrupted by all others: define HAS_OWN_STACK_SCRATCH first. HAS_OWN_FRAMES,
  * too, if there is an add_frames(), see copy_of().
  */
-#ifndef PROF_BPF_SLEEPERS_BPF_H
-#define PROF_BPF_SLEEPERS_BPF_H
+#pragma once
 
 #include "bpf/emit.bpf.h"
 #include "bpf/filter.bpf.h"
@@ -397,5 +396,3 @@ static __always_inline int visit_next(struct bpf_iter__task *ctx)
 	sleepers_lack_room = !has_room;
 	return has_room ? 0 : 1;
 }
-
-#endif

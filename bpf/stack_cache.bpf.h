@@ -3,8 +3,7 @@
  * The table of sent stacks. Every stack is entered whole, and cut: without its innermost frames, so
  * that stacks with other inner frames can continue it.
  */
-#ifndef PROF_BPF_STACK_CACHE_BPF_H
-#define PROF_BPF_STACK_CACHE_BPF_H
+#pragma once
 
 #include "bpf/stack_scratch.bpf.h"
 
@@ -169,5 +168,3 @@ static __always_inline void note_split_points(struct stack_scratch *s, __u32 spl
 	s->outer = id;
 	bpf_loop(split_points, note_cut, &loop, 0);
 }
-
-#endif

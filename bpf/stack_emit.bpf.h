@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Sends stacks into the ring: each once; samples refer to it by id. */
-#ifndef PROF_BPF_STACK_EMIT_BPF_H
-#define PROF_BPF_STACK_EMIT_BPF_H
+#pragma once
 
 #include "bpf/copy.bpf.h"
 #include "bpf/emit.bpf.h"
@@ -102,5 +101,3 @@ __noinline bool place_stack(struct stack_scratch *s, struct rec_sample *sample, 
 		sample->stack_id = emit_stack(s, ring);
 	return sample->stack_id || s->sample_flags & SAMPLE_NO_STACK;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The current task's stack while it is captured and made into a stack record. */
-#ifndef PROF_BPF_STACK_SCRATCH_BPF_H
-#define PROF_BPF_STACK_SCRATCH_BPF_H
+#pragma once
 
 #include "bpf/config.h"
 #include "bpf/kernel.h"
@@ -222,5 +221,3 @@ static __always_inline __u32 pack_stack(struct stack_scratch *s)
 	rec->user_depth = user_depth;
 	return size;
 }
-
-#endif

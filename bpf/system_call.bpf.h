@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Reads which system call a task is in. */
-#ifndef PROF_BPF_SYSTEM_CALL_BPF_H
-#define PROF_BPF_SYSTEM_CALL_BPF_H
+#pragma once
 
 #include "bpf/kernel.h"
 
@@ -44,5 +43,3 @@ static __always_inline __s32 call_number_of(struct task_struct *task)
 
 	return task->flags & PF_KTHREAD ? -1 : (__s32)regs->CALL_FIELD;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The walker's maps: unwind tables, rules, and the mappings of processes. */
-#ifndef PROF_BPF_TABLES_BPF_H
-#define PROF_BPF_TABLES_BPF_H
+#pragma once
 
 #include "bpf/config.h"
 #include "bpf/kernel.h"
@@ -49,5 +48,3 @@ static __always_inline __u32 followed_kind(const struct space_runtime *runtime)
 {
 	return runtime->misled < RUNTIME_MISLED_MAX ? runtime->kind : RUNTIME_UNREAD;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Enters processes into the filter. */
-#ifndef PROF_BPF_TRACK_BPF_H
-#define PROF_BPF_TRACK_BPF_H
+#pragma once
 
 #include "bpf/filter.bpf.h"
 #include "bpf/ring.bpf.h"
@@ -33,5 +32,3 @@ static __always_inline void track(struct task_struct *task, __u32 tgid, __u64 fi
 	if (bpf_map_update_elem(&tracked, &tgid, &process, BPF_ANY) && count)
 		__sync_fetch_and_add(&count->lost_tracking, 1);
 }
-
-#endif

@@ -12,8 +12,7 @@
  * A row holds until the next one begins. Rules are shared by all tables; a word in them is that of
  * the file's machine, 4 or 8 bytes.
  */
-#ifndef PROF_BPF_UNWIND_H
-#define PROF_BPF_UNWIND_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -181,5 +180,3 @@ struct unwind_space {
 _Static_assert(sizeof(struct unwind_row) == 4, "layout of tables");
 _Static_assert(sizeof(struct unwind_rule) == 16, "layout of tables");
 _Static_assert(sizeof(struct unwind_mapping) == 64, "layout of tables");
-
-#endif

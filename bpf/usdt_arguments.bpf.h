@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Arguments of probes that programs declare (USDT), by the layouts that user space has stored. */
-#ifndef PROF_BPF_USDT_ARGUMENTS_BPF_H
-#define PROF_BPF_USDT_ARGUMENTS_BPF_H
+#pragma once
 
 #include "bpf/config.h"
 #include "bpf/kernel.h"
@@ -62,5 +61,3 @@ static __always_inline bool read_usdt_argument(const void *registers, const stru
 	*result = narrow(value, a->size, a->flags & USDT_SIGNED);
 	return true;
 }
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * Sends the owner of a sampled process. User space reads files for it with that user's permission.
  */
-#ifndef PROF_BPF_USER_BPF_H
-#define PROF_BPF_USER_BPF_H
+#pragma once
 
 #include "bpf/config.h"
 #include "bpf/ring.bpf.h"
@@ -17,5 +16,3 @@
 __noinline bool user_is_told(struct tracked_process *process, struct rec *like);
 /* user_is_told() for another task. `ids`: as bpf_get_current_uid_gid() gives them there. */
 __noinline bool ids_are_told(struct tracked_process *process, struct rec *like, __u64 ids);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Remembers the waits of recorded threads. */
-#ifndef PROF_BPF_WAIT_BPF_H
-#define PROF_BPF_WAIT_BPF_H
+#pragma once
 
 #include "bpf/filter.bpf.h"
 #include "bpf/record.h"
@@ -135,5 +134,3 @@ static __always_inline __u64 wait_reason_of(struct task_struct *task, __u8 state
 	return (__u32)call_number_of(task) | (__u64)state << 32 | flags << 40 |
 	       (__u64)wait_argument_of(task) << 48;
 }
-
-#endif

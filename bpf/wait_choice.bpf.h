@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Chooses the waits that become samples: as many as allowed, each with a known chance. */
-#ifndef PROF_BPF_WAIT_CHOICE_BPF_H
-#define PROF_BPF_WAIT_CHOICE_BPF_H
+#pragma once
 
 #include "bpf/wait.bpf.h"
 
@@ -94,5 +93,3 @@ static __always_inline void note_length(struct wait_row *row, __u64 length)
 	if (!row->mean)
 		row->mean = 1;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Records of threads off the CPU. See record.h. */
-#ifndef PROF_BPF_WAIT_RECORD_H
-#define PROF_BPF_WAIT_RECORD_H
+#pragma once
 
 #include "bpf/record_head.h"
 
@@ -97,5 +96,3 @@ struct rec_resumed {
 };
 
 _Static_assert(sizeof(struct wait_reason) == 8, "wire format");
-
-#endif

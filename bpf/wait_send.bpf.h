@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Sends a wait that begins, with its stack. Include own_scratch.bpf.h first. */
-#ifndef PROF_BPF_WAIT_SEND_BPF_H
-#define PROF_BPF_WAIT_SEND_BPF_H
+#pragma once
 
 #include "bpf/emit.bpf.h"
 #include "bpf/runtime.bpf.h"
@@ -59,5 +58,3 @@ static __always_inline void send_wait(struct stack_scratch *s, struct switch_sta
 	if (row->chance && (!st->chance_min || row->chance < st->chance_min))
 		st->chance_min = row->chance;
 }
-
-#endif

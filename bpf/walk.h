@@ -14,8 +14,7 @@
  * All input comes from the target and may be wrong. A step reports what it could not read, and
  * never takes it for the end of the stack.
  */
-#ifndef PROF_BPF_WALK_H
-#define PROF_BPF_WALK_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -580,5 +579,3 @@ WALK_INLINE __u32 walk_stub_slot(__u64 word)
 	}
 	return (word & 0xffff) == 0x25ff ? at : 0;
 }
-
-#endif

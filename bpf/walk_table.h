@@ -3,8 +3,7 @@
  * Finds the rule of an address in a table of unwind.h. Part of walk.h: compiled as BPF and
  * natively.
  */
-#ifndef PROF_BPF_WALK_TABLE_H
-#define PROF_BPF_WALK_TABLE_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -95,5 +94,3 @@ WALK_INLINE int walk_is_entry(const struct unwind_mapping *m, __u32 number, __u6
 {
 	return number == UNWIND_RULE_NONE && m->entry && vaddr - m->entry < WALK_ENTRY_SIZE;
 }
-
-#endif

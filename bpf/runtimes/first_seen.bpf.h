@@ -4,8 +4,7 @@
  * sends its description. An address does not identify a function: code is freed, and its memory
  * reused.
  */
-#ifndef PROF_BPF_RUNTIMES_FIRST_SEEN_BPF_H
-#define PROF_BPF_RUNTIMES_FIRST_SEEN_BPF_H
+#pragma once
 
 #include "bpf/emit.bpf.h"
 #include "bpf/runtime.bpf.h"
@@ -134,5 +133,3 @@ static __always_inline bool send_function(struct function_scratch *function, con
 	rec->rec.words = size / 8;
 	return emit_output(count, ring, function, size, BPF_RB_NO_WAKEUP);
 }
-
-#endif

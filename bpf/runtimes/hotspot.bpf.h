@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Steps through frames of HotSpot in the memory of the current task. */
-#ifndef PROF_BPF_RUNTIMES_HOTSPOT_BPF_H
-#define PROF_BPF_RUNTIMES_HOTSPOT_BPF_H
+#pragma once
 
 #include "bpf/capture_stack.bpf.h"
 #include "bpf/runtimes/first_seen.bpf.h"
@@ -77,5 +76,3 @@ __noinline int hotspot_returns(struct hotspot_walk *w, __u64 addr)
 	return walk_is_call(code, IS_ARM64) ? hotspot_find_start(w, addr - 1) != 0
 					    : hotspot_may_return(w, addr);
 }
-
-#endif

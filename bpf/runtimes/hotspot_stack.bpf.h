@@ -3,8 +3,7 @@
  * Walks on from the first frame of a JVM's own code, through its frames and native ones, to the
  * root. Its frames are put into the stack as they are met.
  */
-#ifndef PROF_BPF_RUNTIMES_HOTSPOT_STACK_BPF_H
-#define PROF_BPF_RUNTIMES_HOTSPOT_STACK_BPF_H
+#pragma once
 
 #include "bpf/runtimes/hotspot.bpf.h"
 
@@ -431,5 +430,3 @@ static __always_inline __u32 hotspot_add_frames(struct stack_scratch *s,
 	end_stack(s);
 	return r->frames;
 }
-
-#endif

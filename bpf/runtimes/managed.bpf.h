@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The scratch of a runtime's program. Include this before copy.bpf.h. */
-#ifndef PROF_BPF_RUNTIMES_MANAGED_BPF_H
-#define PROF_BPF_RUNTIMES_MANAGED_BPF_H
+#pragma once
 
 #include "bpf/capture_stack.bpf.h"
 #include "bpf/runtime.bpf.h"
@@ -73,5 +72,3 @@ typedef __u32 add_frames_fn(struct stack_scratch *s, struct runtime_scratch *not
 				count_runtime_missed((s)->runtime); \
 		} \
 	})
-
-#endif

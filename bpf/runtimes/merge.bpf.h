@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Puts the frames of a runtime into the stack. */
-#ifndef PROF_BPF_RUNTIMES_MERGE_BPF_H
-#define PROF_BPF_RUNTIMES_MERGE_BPF_H
+#pragma once
 
 #include "bpf/runtimes/managed.bpf.h"
 #include "bpf/stack_scratch.bpf.h"
@@ -334,5 +333,3 @@ static __always_inline void note_walk(const struct stack_scratch *s, const struc
 	if (runtime->misled == RUNTIME_MISLED_MAX)
 		count->abandoned++;
 }
-
-#endif

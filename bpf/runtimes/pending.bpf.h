@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Sends the sample that a runtime's program has taken over. */
-#ifndef PROF_BPF_RUNTIMES_PENDING_BPF_H
-#define PROF_BPF_RUNTIMES_PENDING_BPF_H
+#pragma once
 
 #include "bpf/event_state.bpf.h"
 #include "bpf/program_cost.bpf.h"
@@ -75,5 +74,3 @@ static __always_inline void finish_pending(void *ctx, void *programs, add_frames
 	send_pending(s, m);
 	end_run(m->program, 0);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Sends the stack of a marker. Include own_scratch.bpf.h first. */
-#ifndef PROF_BPF_RUNTIMES_PENDING_MARKER_BPF_H
-#define PROF_BPF_RUNTIMES_PENDING_MARKER_BPF_H
+#pragma once
 
 #include "bpf/marker_ends.bpf.h"
 #include "bpf/runtimes/managed.bpf.h"
@@ -27,5 +26,3 @@ static __always_inline void finish_marker(void *ctx, add_frames_fn *add_frames)
 	notes->pending_size = place_stack(s, &notes->pending.sample, MARKER_COPY_BYTES);
 	bpf_tail_call(ctx, &marker_ends, notes->program);
 }
-
-#endif

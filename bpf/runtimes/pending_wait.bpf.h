@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Sends the wait that a runtime's program has taken over. Include own_scratch.bpf.h first. */
-#ifndef PROF_BPF_RUNTIMES_PENDING_WAIT_BPF_H
-#define PROF_BPF_RUNTIMES_PENDING_WAIT_BPF_H
+#pragma once
 
 #include "bpf/program_cost.bpf.h"
 #include "bpf/runtimes/managed.bpf.h"
@@ -43,5 +42,3 @@ static __always_inline void finish_wait(void *ctx, add_frames_fn *add_frames)
 	}
 	end_run(TIMED_SWITCH, 0);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Reads structures of Python's interpreter from the memory of the current task. */
-#ifndef PROF_BPF_RUNTIMES_PYTHON_BPF_H
-#define PROF_BPF_RUNTIMES_PYTHON_BPF_H
+#pragma once
 
 #include "bpf/capture_stack.bpf.h"
 #include "bpf/runtimes/managed.bpf.h"
@@ -158,5 +157,3 @@ static __always_inline bool python_visit_thread(struct python_walk *w)
 	w->thread = thread_word(w, w->layout.thread_next);
 	return true;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * interpreter, counted from the leaf. C frames further out than the chain's root belong to the
  * parent of a greenlet, which has a chain of its own.
  */
-#ifndef PROF_BPF_RUNTIMES_PYTHON_COUNT_BPF_H
-#define PROF_BPF_RUNTIMES_PYTHON_COUNT_BPF_H
+#pragma once
 
 #include "bpf/runtimes/python_frames.bpf.h"
 
@@ -173,5 +172,3 @@ __noinline int place_by_count(struct stack_scratch *s, struct runtime_scratch *n
 		python_misplace(m, w);
 	return 0;
 }
-
-#endif

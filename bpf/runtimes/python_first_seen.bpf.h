@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Code objects: their descriptions, and the positions of frames in them. */
-#ifndef PROF_BPF_RUNTIMES_PYTHON_FIRST_SEEN_BPF_H
-#define PROF_BPF_RUNTIMES_PYTHON_FIRST_SEEN_BPF_H
+#pragma once
 
 #include "bpf/runtimes/python.bpf.h"
 
@@ -269,5 +268,3 @@ __noinline __u64 python_position(struct python_walk *w, const struct rec *like, 
 	}
 	return (value >> UNITS_BITS) + unit;
 }
-
-#endif

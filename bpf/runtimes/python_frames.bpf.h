@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The thread's chain of frames. */
-#ifndef PROF_BPF_RUNTIMES_PYTHON_FRAMES_BPF_H
-#define PROF_BPF_RUNTIMES_PYTHON_FRAMES_BPF_H
+#pragma once
 
 #include "bpf/runtimes/python_first_seen.bpf.h"
 
@@ -530,5 +529,3 @@ static __always_inline void python_capture(struct managed_scratch *m, struct pyt
 	if (!m->count && !w->torn)
 		count->idle++;
 }
-
-#endif

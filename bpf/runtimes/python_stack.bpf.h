@@ -8,8 +8,7 @@
  * without code at the outer end of the group. Its address identifies the C frame, however the
  * compiler has arranged the interpreter's code.
  */
-#ifndef PROF_BPF_RUNTIMES_PYTHON_STACK_BPF_H
-#define PROF_BPF_RUNTIMES_PYTHON_STACK_BPF_H
+#pragma once
 
 #include "bpf/runtimes/merge.bpf.h"
 #include "bpf/runtimes/python_count.bpf.h"
@@ -124,5 +123,3 @@ static __always_inline __u32 python_add_frames(struct stack_scratch *s,
 		note_walk(s, like, found, w->torn);
 	return found;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Reads structures of Ruby's interpreter from the memory of the current task. */
-#ifndef PROF_BPF_RUNTIMES_RUBY_BPF_H
-#define PROF_BPF_RUNTIMES_RUBY_BPF_H
+#pragma once
 
 #include "bpf/capture_stack.bpf.h"
 #include "bpf/runtimes/managed.bpf.h"
@@ -188,5 +187,3 @@ __noinline int ruby_take_tag(struct ruby_walk *w)
 	w->tag = outer;
 	return !w->torn;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Methods and blocks: their descriptions, and the positions of frames in them. */
-#ifndef PROF_BPF_RUNTIMES_RUBY_FIRST_SEEN_BPF_H
-#define PROF_BPF_RUNTIMES_RUBY_FIRST_SEEN_BPF_H
+#pragma once
 
 #include "bpf/runtimes/ruby.bpf.h"
 
@@ -249,5 +248,3 @@ __noinline __u64 ruby_method_position(struct ruby_walk *w, const struct rec *lik
 	}
 	return value >> UNITS_BITS;
 }
-
-#endif

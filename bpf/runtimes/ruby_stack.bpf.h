@@ -5,8 +5,7 @@
  * other functions are recognized by the code in which they continue. There must be as many tags as
  * groups.
  */
-#ifndef PROF_BPF_RUNTIMES_RUBY_STACK_BPF_H
-#define PROF_BPF_RUNTIMES_RUBY_STACK_BPF_H
+#pragma once
 
 #include "bpf/runtimes/merge.bpf.h"
 #include "bpf/runtimes/ruby_first_seen.bpf.h"
@@ -444,5 +443,3 @@ static __always_inline __u32 ruby_add_frames(struct stack_scratch *s, struct run
 	note_walk(s, like, m->count, w->torn);
 	return m->count;
 }
-
-#endif

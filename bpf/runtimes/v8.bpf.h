@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Reads objects of V8's heap from the memory of the current task. */
-#ifndef PROF_BPF_RUNTIMES_V8_BPF_H
-#define PROF_BPF_RUNTIMES_V8_BPF_H
+#pragma once
 
 #include "bpf/capture_stack.bpf.h"
 #include "bpf/runtimes/managed.bpf.h"
@@ -205,5 +204,3 @@ __noinline int v8_find_string(struct v8_walk *w, __u64 reference)
 	}
 	return V8_UNREADABLE;
 }
-
-#endif

@@ -5,8 +5,7 @@
  * start, before which a reference to that object lies. The code found last for a function is tried
  * first.
  */
-#ifndef PROF_BPF_RUNTIMES_V8_CODE_BPF_H
-#define PROF_BPF_RUNTIMES_V8_CODE_BPF_H
+#pragma once
 
 #include "bpf/runtimes/v8.bpf.h"
 
@@ -242,5 +241,3 @@ static __always_inline void v8_find_compiler(struct stack_scratch *s, struct v8_
 		w->tier = V8_TIER_UNKNOWN;
 	}
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Functions: their descriptions, and the positions of frames in them. */
-#ifndef PROF_BPF_RUNTIMES_V8_FIRST_SEEN_BPF_H
-#define PROF_BPF_RUNTIMES_V8_FIRST_SEEN_BPF_H
+#pragma once
 
 #include "bpf/runtimes/v8_code.bpf.h"
 
@@ -330,5 +329,3 @@ static __always_inline __u64 v8_position(struct v8_walk *w, const struct rec *li
 	}
 	return value ? v8_position_in(w, value) : RUNTIME_V8;
 }
-
-#endif

@@ -5,8 +5,7 @@
  * pointer, unless the slot above that marks a frame of another type. A function takes the place of
  * the native frame that runs it: its own machine code, or the interpreter's.
  */
-#ifndef PROF_BPF_RUNTIMES_V8_STACK_BPF_H
-#define PROF_BPF_RUNTIMES_V8_STACK_BPF_H
+#pragma once
 
 #include "bpf/runtimes/merge.bpf.h"
 #include "bpf/runtimes/v8_first_seen.bpf.h"
@@ -207,5 +206,3 @@ static __always_inline __u32 v8_add_frames(struct stack_scratch *s, struct runti
 	note_walk(s, like, m->count, w->torn);
 	return m->count;
 }
-
-#endif

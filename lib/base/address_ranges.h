@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Address ranges that do not overlap. */
-#ifndef PROF_BASE_ADDRESS_RANGES_H
-#define PROF_BASE_ADDRESS_RANGES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ void address_ranges_release(struct address_ranges *r);
 bool address_ranges_cover(const struct address_ranges *r, uint64_t addr);
 /* Adds [start, end). Returns false and adds nothing if it is empty or overlaps another range. */
 bool address_ranges_add(struct address_ranges *r, uint64_t start, uint64_t end);
-
-#endif

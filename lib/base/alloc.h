@@ -4,8 +4,7 @@
  * recorded command keeps running; incomplete files are removed or keep their temporary names;
  * existing files stay as they were.
  */
-#ifndef PROF_LIB_BASE_ALLOC_H
-#define PROF_LIB_BASE_ALLOC_H
+#pragma once
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,5 +22,3 @@ char *xvasprintf(const char *fmt, va_list args) __attribute__((format(printf, 1,
 
 /* Reports out of memory for a library that could not allocate. */
 _Noreturn void alloc_failed(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Base64 with padding (RFC 4648). */
-#ifndef PROF_LIB_BASE_BASE64_H
-#define PROF_LIB_BASE_BASE64_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,5 +17,3 @@ void base64_encode(const void *data, size_t size, char *out);
  * not base64.
  */
 bool base64_decode(const char *text, size_t size, unsigned char *out, size_t *out_size);
-
-#endif

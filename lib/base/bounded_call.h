@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Calls that may never return, for example into a file system whose server does not respond. */
-#ifndef PROF_LIB_BASE_BOUNDED_CALL_H
-#define PROF_LIB_BASE_BOUNDED_CALL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,5 +11,3 @@
  * not touch ctx any more. Calls run(ctx) in the caller's thread if no thread can be started.
  */
 bool bounded_call(void (*run)(void *ctx), void (*release)(void *ctx), void *ctx, uint64_t limit_ns);
-
-#endif

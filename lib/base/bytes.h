@@ -4,8 +4,7 @@
  * which stays set: read a whole structure, then check once. The memory must stay readable: copy the
  * bytes of a mapped file first, because it may be truncated.
  */
-#ifndef PROF_LIB_BASE_BYTES_H
-#define PROF_LIB_BASE_BYTES_H
+#pragma once
 
 #include <endian.h>
 #include <stdbool.h>
@@ -108,5 +107,3 @@ void bytes_seek(struct bytes *b, size_t position);
 void bytes_align(struct bytes *b, size_t alignment);
 /* Returns a new cursor over the next `size` bytes; b skips them. */
 struct bytes bytes_sub(struct bytes *b, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Scope-bound release of memory, descriptors and streams, instead of `goto out`. */
-#ifndef PROF_LIB_BASE_CLEANUP_H
-#define PROF_LIB_BASE_CLEANUP_H
+#pragma once
 
 #include <dirent.h>
 #include <stdio.h>
@@ -52,5 +51,3 @@ static inline int steal_fd(int *fd)
 	*fd = -1;
 	return value;
 }
-
-#endif

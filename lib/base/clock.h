@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Clocks, in nanoseconds. */
-#ifndef PROF_LIB_BASE_CLOCK_H
-#define PROF_LIB_BASE_CLOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ uint64_t clock_realtime_ns(void);
 uint64_t clock_process_cpu_ns(void);
 /* CPU time of this thread so far. */
 uint64_t clock_thread_cpu_ns(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The checksum of gzip members, debug links and captures (RFC 1952, section 8). */
-#ifndef PROF_LIB_BASE_CRC32_H
-#define PROF_LIB_BASE_CRC32_H
+#pragma once
 
 #include <isa-l/crc.h>
 
@@ -10,5 +9,3 @@ static inline uint32_t crc32_add(uint32_t crc, const void *data, size_t size)
 {
 	return size ? crc32_gzip_refl(crc, data, size) : crc;
 }
-
-#endif

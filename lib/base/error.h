@@ -7,8 +7,7 @@
  *
  * At most one caller above adds what it was doing with error_wrap(). err may be NULL everywhere.
  */
-#ifndef PROF_LIB_BASE_ERROR_H
-#define PROF_LIB_BASE_ERROR_H
+#pragma once
 
 struct error {
 	int code; /* negative errno; 0: no failure */
@@ -29,5 +28,3 @@ int error_text(struct error *err, int code, const char *fmt, ...)
 int error_wrap(struct error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Sets the remedy, one line ("run: sysctl kernel.perf_event_paranoid=1"). */
 void error_hint(struct error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-#endif

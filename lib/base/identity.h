@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The user on whose behalf the program runs: under sudo, the invoking user. */
-#ifndef PROF_LIB_BASE_IDENTITY_H
-#define PROF_LIB_BASE_IDENTITY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,5 +47,3 @@ struct identity identity_assume_ids(uid_t uid, gid_t gid);
 struct identity identity_assume_all(const struct identity *who);
 /* Undoes any of the functions above. */
 void identity_restore_files(const struct identity *before);
-
-#endif

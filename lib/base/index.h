@@ -3,8 +3,7 @@
  * A hash index from keys to row ids. The rows and their keys live in the caller's table; the index
  * stores only hash and id, so growing never reads a row.
  */
-#ifndef PROF_LIB_BASE_INDEX_H
-#define PROF_LIB_BASE_INDEX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ static inline uint64_t hash_pair(uint64_t a, uint64_t b)
 {
 	return hash_u64(hash_u64(a) * 0x9e3779b97f4a7c15ull + b);
 }
-
-#endif

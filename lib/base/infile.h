@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The only way to read a file written by outfile: whole, decompressed if it is gzip. */
-#ifndef PROF_LIB_BASE_INFILE_H
-#define PROF_LIB_BASE_INFILE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -13,5 +12,3 @@
  * does. The text is terminated; the caller frees it.
  */
 int infile_read(int fd, const char *name, size_t max, char **text, size_t *size, struct error *err);
-
-#endif

@@ -3,8 +3,7 @@
  * Diagnostics on stderr for facts that do not make the command fail: "prof: warning: …". Results
  * and failures of a command are printed by cmd, not through here.
  */
-#ifndef PROF_LIB_BASE_LOG_H
-#define PROF_LIB_BASE_LOG_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -21,5 +20,3 @@ void log_write(const char *text);
 void log_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-
-#endif

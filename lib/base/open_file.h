@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Opens files whose names are untrusted. */
-#ifndef PROF_LIB_BASE_OPEN_FILE_H
-#define PROF_LIB_BASE_OPEN_FILE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ int memory_file_pack(const char *what, const void *data, size_t data_size, uint6
 		     struct error *err);
 /* Sets *text to the content of the file, terminated; the caller frees it. */
 int memory_file_read(int fd, const char *what, size_t size, char **text, struct error *err);
-
-#endif

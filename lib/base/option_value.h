@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Values of command line options. Each error message names the option, the value and the fault. */
-#ifndef PROF_LIB_BASE_OPTION_VALUE_H
-#define PROF_LIB_BASE_OPTION_VALUE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -26,5 +25,3 @@ struct size_range {
 /* A size in bytes, with an optional suffix K, M or G. */
 int option_parse_size(const char *option, const char *value, const struct size_range *range,
 		      uint64_t *size, struct error *err);
-
-#endif

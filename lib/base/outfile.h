@@ -6,8 +6,7 @@
  * Replaces a symbolic link itself. Writes directly to a device, to a FIFO and through links in /dev
  * or /proc (/dev/stdout, /dev/fd/3). For "-" the caller passes a descriptor.
  */
-#ifndef PROF_LIB_BASE_OUTFILE_H
-#define PROF_LIB_BASE_OUTFILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -68,5 +67,3 @@ bool outfile_kept_old(const struct outfile *f);
 bool outfile_is_same(const struct outfile *a, const struct outfile *b);
 /* Removes the temporary file unless outfile_commit() was called. Accepts NULL. */
 void outfile_free(struct outfile *f);
-
-#endif

@@ -4,8 +4,7 @@
  * (cmd/launcher) takes the program's place and starts the loader, so /proc/self/exe names the
  * loader.
  */
-#ifndef PROF_LIB_BASE_PROGRAM_H
-#define PROF_LIB_BASE_PROGRAM_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -74,5 +73,3 @@ bool program_is_launched(void);
 
 /* Returns the program's path for the caller to free; NULL with errno set on failure. */
 char *program_path(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Quotes strings for shell command lines and URLs. */
-#ifndef PROF_LIB_BASE_QUOTE_H
-#define PROF_LIB_BASE_QUOTE_H
+#pragma once
 
 #include "lib/base/strbuf.h"
 
@@ -15,5 +14,3 @@ void quote_url(struct strbuf *out, const char *text);
 char *unquote_url(const char *text, size_t size);
 /* Does the same, after trimming blanks at both ends. */
 char *unquote_url_trimmed(const char *text, size_t size);
-
-#endif

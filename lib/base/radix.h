@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sorts by number; many times faster than qsort() on many rows. */
-#ifndef PROF_LIB_BASE_RADIX_H
-#define PROF_LIB_BASE_RADIX_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,5 +12,3 @@ struct radix_row {
 
 /* Sorts by key, in ascending order; stable. */
 void radix_sort(struct radix_row *rows, size_t count);
-
-#endif

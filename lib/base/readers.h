@@ -3,8 +3,7 @@
  * Opens a file that a recorded program named, for example a source file in debug information. Its
  * contents end up in the profile, so the program's users must have permission to read it.
  */
-#ifndef PROF_LIB_BASE_READERS_H
-#define PROF_LIB_BASE_READERS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -36,5 +35,3 @@ void readers_add(struct readers *readers, struct reader reader);
  * none. Returns a descriptor, READERS_REFUSED or a different negative errno.
  */
 int readers_open(const struct readers *readers, int root, const char *path);
-
-#endif

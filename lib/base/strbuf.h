@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A growing, always terminated string. A zeroed struct is empty (text may then be NULL). */
-#ifndef PROF_LIB_BASE_STRBUF_H
-#define PROF_LIB_BASE_STRBUF_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ static inline void strbuf_release_cleanup(struct strbuf *s)
 {
 	strbuf_release(s);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Strings: strict parsing of numbers, UTF-8, reading whole files. */
-#ifndef PROF_LIB_BASE_TEXT_H
-#define PROF_LIB_BASE_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -88,5 +87,3 @@ char *text_read_fd(int fd, size_t max, size_t *size);
 
 /* "1.2 MB", "312 kB", "87 B": decimal units, for display. */
 void text_format_bytes(char *buf, size_t buf_size, uint64_t bytes);
-
-#endif

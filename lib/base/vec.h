@@ -9,8 +9,7 @@
  *
  * A zeroed VEC is an empty one. Growth is geometric; items move, so keep ids and not pointers.
  */
-#ifndef PROF_LIB_BASE_VEC_H
-#define PROF_LIB_BASE_VEC_H
+#pragma once
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -97,5 +96,3 @@ int u64_compare(const void *a, const void *b);
 		(v)->items = NULL; \
 		(v)->count = (v)->capacity = 0; \
 	} while (0)
-
-#endif

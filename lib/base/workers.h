@@ -5,8 +5,7 @@
  * thread but the caller's has used a CPU or returned from a wait, running jobs are given up and
  * their threads left behind.
  */
-#ifndef PROF_LIB_BASE_WORKERS_H
-#define PROF_LIB_BASE_WORKERS_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -86,5 +85,3 @@ unsigned int workers_default(void);
  * behind: everything that the jobs use must then live as long as the process.
  */
 bool workers_run(const struct worker_jobs *jobs, unsigned int threads);
-
-#endif

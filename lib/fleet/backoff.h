@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Exponential backoff with jitter for a server that fails. */
-#ifndef PROF_LIB_FLEET_BACKOFF_H
-#define PROF_LIB_FLEET_BACKOFF_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ struct backoff {
  */
 void backoff_fail(struct backoff *b, uint64_t now_ns, uint64_t at_least_ns, uint64_t random);
 void backoff_succeed(struct backoff *b);
-
-#endif

@@ -4,8 +4,7 @@
  * event and stack, split into as many requests as needed. Waits are left out, because a collector's
  * samples are CPU time.
  */
-#ifndef PROF_LIB_FLEET_COLLECTOR_H
-#define PROF_LIB_FLEET_COLLECTOR_H
+#pragma once
 
 #include "lib/fleet/fleet_push.h"
 #include "lib/fleet/resources.h"
@@ -68,5 +67,3 @@ size_t collector_resource_end(const struct collector *c, size_t first, size_t en
 /* Makes a 16-byte id for a part of a profile, the same when it is sent again. */
 #define COLLECTOR_ID_SIZE 16
 void collector_id(const struct collector *c, size_t first, uint8_t id[COLLECTOR_ID_SIZE]);
-
-#endif

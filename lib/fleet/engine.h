@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* An engine that stores samples: one request, one answer. Answers are untrusted. */
-#ifndef PROF_LIB_FLEET_ENGINE_H
-#define PROF_LIB_FLEET_ENGINE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -65,5 +64,3 @@ void rows_add_text(struct strbuf *rows, const char *text);
 char *rows_take_text(struct bytes *b);
 /* Reads the length of an array whose elements have at least `element_size` bytes each. */
 size_t rows_take_count(struct bytes *b, size_t element_size);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Kinds of engines: address, protocol and message format. A new kind is a row in engine_kind.c. */
-#ifndef PROF_LIB_FLEET_ENGINE_KIND_H
-#define PROF_LIB_FLEET_ENGINE_KIND_H
+#pragma once
 
 #include "lib/fleet/collector.h"
 
@@ -23,5 +22,3 @@ static inline bool engine_kind_is_collector(const struct engine_kind *kind)
 {
 	return kind->form != NULL;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * has is not sent again. A window sent in part does not count, because its row of prof_windows is
  * sent last.
  */
-#ifndef PROF_LIB_FLEET_FLEET_PUSH_H
-#define PROF_LIB_FLEET_FLEET_PUSH_H
+#pragma once
 
 #include "lib/fleet/engine.h"
 #include "lib/model/tables/profile.h"
@@ -43,5 +42,3 @@ struct fleet_pushed {
  */
 int fleet_push(const struct engine *e, const struct profile *p, const struct fleet_origin *origin,
 	       struct fleet_pushed *pushed, struct error *err);
-
-#endif

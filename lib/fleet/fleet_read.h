@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads stacks of an engine into a profile. */
-#ifndef PROF_LIB_FLEET_FLEET_READ_H
-#define PROF_LIB_FLEET_FLEET_READ_H
+#pragma once
 
 #include "lib/base/bytes.h"
 #include "lib/base/error.h"
@@ -42,5 +41,3 @@ struct fleet_answers {
 /* Makes a profile from untrusted answers; memory is bounded by a multiple of their size. */
 int fleet_build(struct profile **p, const struct fleet_url *url, const struct fleet_answers *from,
 		struct error *err);
-
-#endif

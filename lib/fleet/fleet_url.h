@@ -15,8 +15,7 @@
  * A password is never in it: "password-file=" names its file.
  */
 /* clang-format on */
-#ifndef PROF_LIB_FLEET_FLEET_URL_H
-#define PROF_LIB_FLEET_FLEET_URL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -78,5 +77,3 @@ void fleet_url_release(struct fleet_url *url);
  * "2026-11-24[T03:12[:30]][Z]", which is local time without the Z.
  */
 bool fleet_time_parse(const char *text, uint64_t now_s, uint32_t *seconds);
-
-#endif

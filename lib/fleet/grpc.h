@@ -3,8 +3,7 @@
  * Unary gRPC calls: one message each way, prefixed with its size in five bytes, and a status that
  * follows the answer or replaces it. Answers of servers are untrusted.
  */
-#ifndef PROF_LIB_FLEET_GRPC_H
-#define PROF_LIB_FLEET_GRPC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ void grpc_answer_take(void *ctx, const char *line, size_t size);
 int grpc_answer_judge(const struct grpc_answer *a, int http_status, struct strbuf *text,
 		      uint64_t *retry_after_s, struct error *err);
 void grpc_answer_release(struct grpc_answer *a);
-
-#endif

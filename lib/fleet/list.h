@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Lists the services, hosts and windows that an engine has. */
-#ifndef PROF_LIB_FLEET_LIST_H
-#define PROF_LIB_FLEET_LIST_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -36,5 +35,3 @@ int fleet_list_get(const struct engine *e, const struct fleet_list *list, struct
 /* Parses the answer into one string per column of each row. */
 int fleet_list_read(const struct fleet_list *list, const struct strbuf *answer,
 		    struct fleet_cells *c, struct error *err);
-
-#endif

@@ -3,8 +3,7 @@
  * Messages of OTLP profiles, v1development: a resource for each program of a service, with a
  * profile for each event.
  */
-#ifndef PROF_LIB_FLEET_OTLP_H
-#define PROF_LIB_FLEET_OTLP_H
+#pragma once
 
 #include "lib/fleet/collector.h"
 #include "lib/fleet/fleet_url.h"
@@ -24,5 +23,3 @@
 int otlp_environment_read(struct fleet_url *url, struct error *err);
 
 extern const struct collector_form otlp_form;
-
-#endif

@@ -4,8 +4,7 @@
  * process. Windows that cannot be written to disk wait in memory. If there are too many, the oldest
  * are dropped and counted.
  */
-#ifndef PROF_LIB_FLEET_OUTBOX_H
-#define PROF_LIB_FLEET_OUTBOX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -60,5 +59,3 @@ int outbox_read(const struct outbox *o, const struct outbox_row *row);
 void outbox_progress(struct outbox *o, struct outbox_row *row, uint64_t done);
 /* Removes a window. `is_lost`: counts it as lost, without the samples already done. */
 void outbox_remove(struct outbox *o, struct outbox_row *row, bool is_lost);
-
-#endif

@@ -3,8 +3,7 @@
  * Sends requests to an engine from a separate unprivileged process, the only one that uses the
  * network. The process runs prof-view, which links the network library.
  */
-#ifndef PROF_LIB_FLEET_REQUEST_PROCESS_H
-#define PROF_LIB_FLEET_REQUEST_PROCESS_H
+#pragma once
 
 #include "lib/fleet/engine.h"
 
@@ -38,5 +37,3 @@ bool request_write_text(int fd, const char *text);
 
 /* Borrows the text, which is terminated. False if it is not a valid request. */
 bool request_message_read(struct request_message *m, const char *text, size_t size);
-
-#endif

@@ -3,8 +3,7 @@
  * Finds the service, container and program of each process, from its own attributes and its control
  * group. Processes in which all of these are equal form one resource.
  */
-#ifndef PROF_LIB_FLEET_RESOURCES_H
-#define PROF_LIB_FLEET_RESOURCES_H
+#pragma once
 
 #include "lib/base/index.h"
 #include "lib/base/strbuf.h"
@@ -45,5 +44,3 @@ void fleet_resources_keep(struct profile *p);
 void cgroup_service(const char *path, struct strbuf *service);
 /* Appends the uid of a pod, for both cgroup drivers of Kubernetes. */
 void cgroup_pod(const char *path, struct strbuf *pod);
-
-#endif

@@ -3,8 +3,7 @@
  * Messages of engines that accept pprof: one series for each resource, consisting of labels and a
  * profile. Both engines reject duplicate labels and sample names that are not words.
  */
-#ifndef PROF_LIB_FLEET_SERIES_H
-#define PROF_LIB_FLEET_SERIES_H
+#pragma once
 
 #include "lib/fleet/collector.h"
 
@@ -12,5 +11,3 @@
 extern const struct collector_form series_pyroscope;
 /* Parca's WriteRaw. */
 extern const struct collector_form series_parca;
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Quotes strings for SQL; any input yields one string literal. */
-#ifndef PROF_LIB_FLEET_SQL_H
-#define PROF_LIB_FLEET_SQL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ void sql_add_is_once(struct strbuf *sql, const struct fleet_filter *f);
 void sql_add_samples(struct strbuf *sql, const struct fleet_filter *f, bool is_once);
 /* Appends the selection of the samples' stacks, with duplicates. */
 void sql_add_stacks(struct strbuf *sql, const struct fleet_filter *f);
-
-#endif

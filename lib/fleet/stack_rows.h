@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Stacks as rows of an engine, independent of the ids on each machine. */
-#ifndef PROF_LIB_FLEET_STACK_ROWS_H
-#define PROF_LIB_FLEET_STACK_ROWS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -50,5 +49,3 @@ void stack_rows_release(struct stack_rows *s);
 uint32_t stack_rows_intern(struct stack_rows *s, stack_id stack);
 /* Appends the row in RowBinary format. */
 void stack_rows_write(struct stack_rows *s, uint32_t row, struct strbuf *out);
-
-#endif

@@ -4,8 +4,7 @@
  * one pusher per engine. Sockets are SOCK_SEQPACKET. A receiver peeks at a message, answers it, and
  * only then removes it, so that another process can take over.
  */
-#ifndef PROF_LIB_FLEET_WINDOW_PIPE_H
-#define PROF_LIB_FLEET_WINDOW_PIPE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ int window_pipe_send(int socket, const void *message, size_t size, int fd);
 int window_pipe_peek(int socket, void *message, size_t size, int *fd);
 /* Removes the message last peeked at. */
 void window_pipe_take(int socket);
-
-#endif

@@ -3,8 +3,7 @@
  * Builds a profile from another tool's recording, whose tables differ from a profile's. Threads,
  * events and modules are found by name.
  */
-#ifndef PROF_LIB_FORMAT_FOREIGN_H
-#define PROF_LIB_FORMAT_FOREIGN_H
+#pragma once
 
 #include "lib/base/index.h"
 #include "lib/base/json/cursor.h"
@@ -94,5 +93,3 @@ void foreign_pass(struct foreign *f, uint64_t ticks);
  * a note in the profile says that.
  */
 int foreign_finish(struct foreign *f, bool has_times, struct error *err);
-
-#endif

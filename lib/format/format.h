@@ -3,8 +3,7 @@
  * Formats for reading and writing profiles. A format is one file and one row of FORMATS. It is
  * found by its name, a file's name, or content.
  */
-#ifndef PROF_LIB_FORMAT_FORMAT_H
-#define PROF_LIB_FORMAT_FORMAT_H
+#pragma once
 
 #include "lib/base/error.h"
 #include "lib/base/outfile.h"
@@ -155,5 +154,3 @@ int written_file(const struct format *format, const struct profile *p,
 int written_text(const struct format *format, const struct profile *p,
 		 const struct export_options *options, struct export_counts *counts, char **text,
 		 size_t *size, struct error *err);
-
-#endif

@@ -4,8 +4,7 @@
  * share common stacks, unless the tree has roots for them. Weights are clock ticks: samples of
  * other events are omitted, because their sum with ticks is meaningless.
  */
-#ifndef PROF_LIB_FORMAT_LABEL_TREE_H
-#define PROF_LIB_FORMAT_LABEL_TREE_H
+#pragma once
 
 #include "lib/base/strbuf.h"
 #include "lib/model/meaning/categories.h"
@@ -64,5 +63,3 @@ void label_tree_link(struct label_tree *t);
 void label_tree_release(struct label_tree *t);
 /* Returns the label of a node. Valid until the next profile is added. */
 const char *label_tree_text(const struct label_tree *t, stack_id node);
-
-#endif

@@ -3,8 +3,7 @@
  * Locations of pprof and OTLP: a place in code with all functions inlined there, instead of a frame
  * for each.
  */
-#ifndef PROF_LIB_FORMAT_PPROF_H
-#define PROF_LIB_FORMAT_PPROF_H
+#pragma once
 
 #include "lib/base/outfile.h"
 #include "lib/base/strbuf.h"
@@ -57,5 +56,3 @@ void pprof_tables_stack(const struct pprof_tables *t, stack_id stack, struct str
 void pprof_tables_write(struct pprof_tables *t);
 /* ... the time of the recording, `comment` unless NULL, and the strings. */
 void pprof_tables_end(struct pprof_tables *t, const char *comment, bool has_clock);
-
-#endif

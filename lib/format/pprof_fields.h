@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PROF_LIB_FORMAT_PPROF_FIELDS_H
-#define PROF_LIB_FORMAT_PPROF_FIELDS_H
+#pragma once
 
 /* Fields of the messages, by their numbers in profile.proto. */
 enum {
@@ -44,5 +43,3 @@ enum {
 	FUNCTION_FILENAME,
 	FUNCTION_START_LINE
 };
-
-#endif

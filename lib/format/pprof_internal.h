@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared by pprof_read.c and pprof.c alone. */
-#ifndef PROF_LIB_FORMAT_PPROF_INTERNAL_H
-#define PROF_LIB_FORMAT_PPROF_INTERNAL_H
+#pragma once
 
 #include "lib/format/foreign.h"
 #include "lib/format/pprof_fields.h"
@@ -69,5 +68,3 @@ struct pprof_row *pprof_find(struct pprof_rows *rows, uint64_t id);
 struct pprof_mapping pprof_mapping(const struct pprof_row *row);
 /* Adds the frames of a location, outermost function first. */
 void pprof_add_location(struct pprof_reader *r, struct pprof_row *row);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PROF_LIB_FORMAT_PPROF_READ_H
-#define PROF_LIB_FORMAT_PPROF_READ_H
+#pragma once
 
 #include "lib/format/format.h"
 
@@ -12,5 +11,3 @@
 bool pprof_matches(const char *text, size_t size);
 int pprof_read(struct profile **p, const char *text, size_t size, struct import_counts *counts,
 	       struct error *err);
-
-#endif

@@ -3,8 +3,7 @@
  * Appends fields of protocol buffers to bytes. Formats need few of them, written in one pass; a
  * library would first build the whole message in memory.
  */
-#ifndef PROF_LIB_FORMAT_PROTOBUF_H
-#define PROF_LIB_FORMAT_PROTOBUF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ void protobuf_bytes(struct strbuf *out, uint32_t field, const void *data, size_t
  * Appends the head of a string or message, whose bytes follow; writes empty ones too, as elements.
  */
 void protobuf_head(struct strbuf *out, uint32_t field, size_t size);
-
-#endif

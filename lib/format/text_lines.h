@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Iterates over lines of untrusted text without a terminating NUL. */
-#ifndef PROF_LIB_FORMAT_TEXT_LINES_H
-#define PROF_LIB_FORMAT_TEXT_LINES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ static inline bool text_lines_next(struct text_lines *s, struct text_line *line)
 	s->number++;
 	return true;
 }
-
-#endif

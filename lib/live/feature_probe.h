@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared by the probes of lib/live/features.h. Private to features*.c. */
-#ifndef PROF_LIB_LIVE_FEATURE_PROBE_H
-#define PROF_LIB_LIVE_FEATURE_PROBE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -33,5 +32,3 @@ void feature_hint_privilege(struct feature *f);
  */
 bool feature_hint_seccomp(const struct machine *m, struct feature *f, int code);
 void feature_probe_capabilities(struct machine *m, struct feature *f);
-
-#endif

@@ -3,8 +3,7 @@
  * Reports whether this machine can record: one row per requirement, with the one command that fixes
  * it.
  */
-#ifndef PROF_LIB_LIVE_FEATURES_H
-#define PROF_LIB_LIVE_FEATURES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ int features_explain_kernel_symbols(struct error *err);
  * are.
  */
 int features_explain_processes(struct error *err);
-
-#endif

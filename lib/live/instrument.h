@@ -15,8 +15,7 @@
  *	count()       periodically, and at the end: report losses as records
  *	report()      totals
  */
-#ifndef PROF_LIB_LIVE_INSTRUMENT_H
-#define PROF_LIB_LIVE_INSTRUMENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -167,5 +166,3 @@ struct preload instrument_settings_preload(const struct instrument_settings *s);
  */
 const struct instrument_option *instrument_option_at(size_t number,
 						     const struct instrument **owner);
-
-#endif

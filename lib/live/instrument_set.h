@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The instruments of one recording: those requested, in the table's order. */
-#ifndef PROF_LIB_LIVE_INSTRUMENT_SET_H
-#define PROF_LIB_LIVE_INSTRUMENT_SET_H
+#pragma once
 
 #include "bpf/live_record.h"
 #include "lib/live/instrument.h"
@@ -38,5 +37,3 @@ bool instrument_set_take(struct instrument_set *s, const struct rec *rec);
 void instrument_set_count(struct instrument_set *s, uint64_t time);
 void instrument_set_report(const struct instrument_set *s, const struct record_tally *tally,
 			   struct report *report);
-
-#endif

@@ -3,8 +3,7 @@
  * Reports of instruments on a recording, as data that cmd prints: facts, lines of the summary,
  * warnings.
  */
-#ifndef PROF_LIB_LIVE_LIVE_REPORT_H
-#define PROF_LIB_LIVE_LIVE_REPORT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -47,5 +46,3 @@ static inline void report_release_cleanup(struct report *r)
 void report_feature(struct report *r, const char *name);
 void report_line(struct report *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void report_warning(struct report *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-#endif

@@ -11,8 +11,7 @@
  *	recorder_pause() nothing is sampled for a while; tasks and files are followed nevertheless
  *	recorder_stop()  sampling ends; source_next() gives what is left, then SOURCE_END
  */
-#ifndef PROF_LIB_LIVE_RECORDER_H
-#define PROF_LIB_LIVE_RECORDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -125,5 +124,3 @@ void recorder_get_info(const struct recorder *r, struct recorder_info *info);
 /* Appends the instruments' reports. The tally is the fate of their records. */
 void recorder_report(const struct recorder *r, const struct record_tally *tally,
 		     struct report *report);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared by recorder*.c. */
-#ifndef PROF_LIB_LIVE_RECORDER_INTERNAL_H
-#define PROF_LIB_LIVE_RECORDER_INTERNAL_H
+#pragma once
 
 #include "lib/live/bpf/counter_reader.h"
 #include "lib/live/bpf/programs.h"
@@ -46,5 +45,3 @@ struct recorder {
 	uint32_t mark_schema; /* schema id of recorder_mark(), plus 1; 0: not announced yet */
 	uint64_t invalid_records;
 };
-
-#endif

@@ -3,8 +3,7 @@
  * Follows the recorded processes in order of time: turns forks, execs and mappings from different
  * rings into mapping and module records, and keeps the kernel's walker informed.
  */
-#ifndef PROF_LIB_LIVE_TRACKER_H
-#define PROF_LIB_LIVE_TRACKER_H
+#pragma once
 
 #include "bpf/record.h"
 #include "lib/base/error.h"
@@ -116,5 +115,3 @@ void tracker_finish(struct tracker *t, uint64_t now);
 void tracker_forget_files(struct tracker *t, uint64_t since_ns, uint64_t now);
 void tracker_get_stats(const struct tracker *t, struct unwinder_stats *stats);
 void tracker_get_code_stats(const struct tracker *t, struct jit_files_stats *stats);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Methods to find user stacks, by name and in words. */
-#ifndef PROF_LIB_LIVE_UNWIND_METHODS_H
-#define PROF_LIB_LIVE_UNWIND_METHODS_H
+#pragma once
 
 #include "lib/live/recorder.h"
 
@@ -15,5 +14,3 @@ extern const char *const unwind_method_names[];
 int unwind_method_parse(const char *name, enum recorder_unwind *method);
 /* Does the method show how a stack ended? Frame pointers do not. */
 bool unwind_method_tells_ends(enum recorder_unwind method);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Names and places of functions without the parts that change from build to build. */
-#ifndef PROF_LIB_QUERY_BUILD_NAME_H
-#define PROF_LIB_QUERY_BUILD_NAME_H
+#pragma once
 
 #include <stddef.h>
 
@@ -16,5 +15,3 @@ size_t build_name_size(const char *name);
  * script, without its folder. Points into either; "" if both are unknown.
  */
 const char *build_place(const char *module, const char *file);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Functions of machine code, and the weights of their instructions. */
-#ifndef PROF_LIB_QUERY_CODE_PLACES_H
-#define PROF_LIB_QUERY_CODE_PLACES_H
+#pragma once
 
 #include "lib/query/select.h"
 
@@ -33,5 +32,3 @@ void code_functions_release(struct code_functions *f);
  * place.
  */
 uint64_t code_places_size(const struct code_places *places, const struct profile *p);
-
-#endif

@@ -4,8 +4,7 @@
  * shares of samples by function or another key show in which rows. Amounts of other events are
  * compared as they are, in whole runs and in rows.
  */
-#ifndef PROF_LIB_QUERY_COMPARISON_H
-#define PROF_LIB_QUERY_COMPARISON_H
+#pragma once
 
 #include "lib/query/intervals.h"
 #include "lib/query/keys.h"
@@ -94,5 +93,3 @@ int comparison_make(struct comparison *c, struct query_runs *a, struct query_run
 void comparison_release(struct comparison *c);
 /* Returns the row with that name, or NULL if there is none above the minimum share. */
 const struct comparison_row *comparison_find(const struct comparison *c, const char *name);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies rows of one profile into another, each on its first use. */
-#ifndef PROF_LIB_QUERY_COPY_ROWS_H
-#define PROF_LIB_QUERY_COPY_ROWS_H
+#pragma once
 
 #include "lib/query/select.h"
 
@@ -33,5 +32,3 @@ stack_id *row_copier_stacks(struct row_copier *c, const struct query *q, bool *i
  */
 void row_copy_meta(struct profile *into, const struct profile *from, uint64_t offset_ns,
 		   bool is_first, bool is_alone);
-
-#endif

@@ -4,8 +4,7 @@
  * function that calls them, and the places where threads were blocked. Origins of code distinguish
  * the user's functions from those of libraries (lib/model/meaning/origin.h).
  */
-#ifndef PROF_LIB_QUERY_DIGEST_H
-#define PROF_LIB_QUERY_DIGEST_H
+#pragma once
 
 #include "lib/query/keys.h"
 #include "lib/query/table.h"
@@ -68,5 +67,3 @@ struct digest {
 void digest_make(struct digest *a, const struct query *q, const struct query_filter *filter,
 		 enum query_order order, size_t functions);
 void digest_release(struct digest *a);
-
-#endif

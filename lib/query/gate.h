@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Decides whether B is slower than A by a margin or more. */
-#ifndef PROF_LIB_QUERY_GATE_H
-#define PROF_LIB_QUERY_GATE_H
+#pragma once
 
 #include "lib/base/vec.h"
 #include "lib/query/comparison.h"
@@ -69,5 +68,3 @@ int gate_parse(struct gate *g, const char *text, struct error *err);
 /* Results borrow the comparison's rows and the rules. */
 void gate_judge(const struct gate *g, const struct comparison *c, struct gate_results *results);
 void gate_results_release(struct gate_results *results);
-
-#endif

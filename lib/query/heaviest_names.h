@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Suggests names when a filter selects nothing. */
-#ifndef PROF_LIB_QUERY_HEAVIEST_NAMES_H
-#define PROF_LIB_QUERY_HEAVIEST_NAMES_H
+#pragma once
 
 #include "lib/query/select.h"
 
@@ -11,5 +10,3 @@
  */
 void heaviest_names_hint(struct error *err, const struct profile *p,
 			 const struct query_filter *filter);
-
-#endif

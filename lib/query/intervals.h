@@ -3,8 +3,7 @@
  * Compares quantities of the runs of two sides: the relative increase in B, with confidence limits.
  * Values are positive, one per run.
  */
-#ifndef PROF_LIB_QUERY_INTERVALS_H
-#define PROF_LIB_QUERY_INTERVALS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,5 +71,3 @@ struct interval interval_from_log(struct interval log);
  */
 size_t interval_runs_wanted(const struct interval *i, size_t count, bool is_paired, double distance,
 			    double alpha, size_t max);
-
-#endif

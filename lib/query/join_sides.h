@@ -2,8 +2,7 @@
 /*
  * Joins the runs of two sides in one profile, for front-ends that show both and their difference.
  */
-#ifndef PROF_LIB_QUERY_JOIN_SIDES_H
-#define PROF_LIB_QUERY_JOIN_SIDES_H
+#pragma once
 
 #include "lib/query/runs.h"
 #include "lib/query/select.h"
@@ -19,5 +18,3 @@
 int join_sides(struct profile **into, const struct query_runs *const sides[SIDE_COUNT],
 	       const char *const names[SIDE_COUNT], const struct query_filter *filter,
 	       struct error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Keys: the identity of a table row or a tree node. */
-#ifndef PROF_LIB_QUERY_KEYS_H
-#define PROF_LIB_QUERY_KEYS_H
+#pragma once
 
 #include "lib/model/tables/profile.h"
 #include "lib/query/select.h"
@@ -72,5 +71,3 @@ uint32_t query_keys_nothing(struct query_keys *k);
 const char *query_keys_text(const struct query_keys *k, string_id id);
 /* Orders by text, then line and number, independent of the order in the file. */
 int query_keys_compare(const struct query_keys *k, uint32_t a, uint32_t b);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Markers of a selection in order of time, and their fields as text. */
-#ifndef PROF_LIB_QUERY_MARKER_ROWS_H
-#define PROF_LIB_QUERY_MARKER_ROWS_H
+#pragma once
 
 #include "lib/query/select.h"
 
@@ -27,5 +26,3 @@ void marker_rows_release(struct marker_rows *rows);
  * stacks.
  */
 char *marker_fields_text(const struct profile *p, const struct marker *marker);
-
-#endif

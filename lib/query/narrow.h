@@ -3,8 +3,7 @@
  * Makes a profile of the samples that a filter keeps, without data of any other samples. Merges
  * several profiles by wall clock.
  */
-#ifndef PROF_LIB_QUERY_NARROW_H
-#define PROF_LIB_QUERY_NARROW_H
+#pragma once
 
 #include "lib/query/select.h"
 
@@ -21,5 +20,3 @@ struct narrow_counts {
  */
 int narrow(struct profile **into, const struct profile *const *profiles, size_t count,
 	   const struct query_filter *filter, struct narrow_counts *counts, struct error *err);
-
-#endif

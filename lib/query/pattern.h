@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* POSIX extended regular expressions for names of functions. */
-#ifndef PROF_LIB_QUERY_PATTERN_H
-#define PROF_LIB_QUERY_PATTERN_H
+#pragma once
 
 #include <regex.h>
 
@@ -16,5 +15,3 @@ int pattern_compile(regex_t *regex, const char *option, const char *expression, 
 
 /* Returns the expression that matches this name alone; the caller frees it. */
 char *pattern_of_name(const char *name);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The runs in profiles: delimited by markers, or a whole profile as one run. */
-#ifndef PROF_LIB_QUERY_RUNS_H
-#define PROF_LIB_QUERY_RUNS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -54,5 +53,3 @@ void query_runs_release(struct query_runs *r);
 
 /* True for intervals of ticks that stand for about the same time, such as 1 ms and 1.001 ms. */
 bool query_intervals_agree(uint64_t a, uint64_t b);
-
-#endif

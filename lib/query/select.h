@@ -3,8 +3,7 @@
  * Queries on a profile: select samples and frames, and sum the weight of each stack. Tables and
  * trees are made from the result. The profile is never modified.
  */
-#ifndef PROF_LIB_QUERY_SELECT_H
-#define PROF_LIB_QUERY_SELECT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -121,5 +120,3 @@ void query_weight_text(const struct query *q, uint64_t weight, struct strbuf *ou
  * as its weight has periods. 0 if weights are not estimated from samples.
  */
 double query_error(const struct query *q, uint64_t weight);
-
-#endif

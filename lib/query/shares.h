@@ -5,8 +5,7 @@
  * estimated between the runs of a side. As a few runs give a poor estimate, it is shrunk towards
  * the trend of all rows of the comparison.
  */
-#ifndef PROF_LIB_QUERY_SHARES_H
-#define PROF_LIB_QUERY_SHARES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,5 +53,3 @@ void shares_compare(struct share_row *rows, size_t count, const struct share_run
 void holm_adjust(double *p, size_t count);
 /* Does the same from p to adjusted_p of all rows. */
 void shares_adjust(struct share_row *rows, size_t count);
-
-#endif

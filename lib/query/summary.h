@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Summarizes a selection in one line: duration, samples, losses, share with names. */
-#ifndef PROF_LIB_QUERY_SUMMARY_H
-#define PROF_LIB_QUERY_SUMMARY_H
+#pragma once
 
 #include "lib/query/select.h"
 
@@ -32,5 +31,3 @@ void query_waits_text(const struct query *q, struct strbuf *out);
  * GUESSES_SHOWN, or if the recorder did not count them.
  */
 void query_guesses_text(const struct profile *p, struct strbuf *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Self and total weight of functions, modules, files, lines, processes … */
-#ifndef PROF_LIB_QUERY_TABLE_H
-#define PROF_LIB_QUERY_TABLE_H
+#pragma once
 
 #include "lib/query/keys.h"
 
@@ -32,5 +31,3 @@ void query_table_release(struct query_table *t);
 
 /* Returns, by stack_id, the weight of each stack including its callees; the caller frees it. */
 uint64_t *query_subtree_weights(const struct query *q);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The activity of a thread over time: CPU time by category, and waits by kind. */
-#ifndef PROF_LIB_QUERY_TIMELINE_H
-#define PROF_LIB_QUERY_TIMELINE_H
+#pragma once
 
 #include "lib/query/select.h"
 
@@ -44,5 +43,3 @@ enum {
 uint8_t *query_timeline_marks(const struct query_timeline *t, const struct profile *p,
 			      thread_id thread);
 void query_timeline_release(struct query_timeline *t);
-
-#endif

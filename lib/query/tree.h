@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Stacks as a tree of keys, from either end. */
-#ifndef PROF_LIB_QUERY_TREE_H
-#define PROF_LIB_QUERY_TREE_H
+#pragma once
 
 #include "lib/query/keys.h"
 
@@ -60,5 +59,3 @@ void query_tree_release(struct query_tree *t);
  * ancestor.
  */
 uint32_t query_tree_next(const struct query_tree *t, uint32_t node);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Counts the frames of each module with names and with lines, and explains missing ones. */
-#ifndef PROF_LIB_RECORDING_COVERAGE_H
-#define PROF_LIB_RECORDING_COVERAGE_H
+#pragma once
 
 #include "lib/base/strbuf.h"
 #include "lib/model/tables/profile.h"
@@ -33,5 +32,3 @@ void coverage_add_extra(const struct coverage *n, struct profile *p);
  */
 void coverage_describe_silence(const struct profile *p, const struct sources_stats *sources,
 			       uint64_t stall_ns, struct strbuf *text);
-
-#endif

@@ -3,8 +3,7 @@
  * Embeds contents of files in a capture that may not outlive the recording: deleted files, files in
  * memory or in another root, and the vDSO.
  */
-#ifndef PROF_LIB_RECORDING_KEPT_CONTENTS_H
-#define PROF_LIB_RECORDING_KEPT_CONTENTS_H
+#pragma once
 
 #include "bpf/record.h"
 #include "lib/code/files/file_set.h"
@@ -48,5 +47,3 @@ void kept_contents_remove(struct kept_contents *k, uint32_t module_id);
 /* Writes everything to be retained of all modules so far, as if for the first time. */
 void kept_contents_repeat(struct kept_contents *k, const struct file_set *files,
 			  const struct identity *owner, struct capture_writer *writer);
-
-#endif

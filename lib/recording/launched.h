@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Commands that only launch others: "podman run IMAGE PROGRAM". */
-#ifndef PROF_LIB_RECORDING_LAUNCHED_H
-#define PROF_LIB_RECORDING_LAUNCHED_H
+#pragma once
 
 #include "lib/model/tables/profile.h"
 
@@ -11,5 +10,3 @@
  * nothing if the container used less than half. Call when all samples have their CPU time.
  */
 void launched_name_profile(struct profile *p);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Losses of a recording for the summary, the profile's meta and --stats. */
-#ifndef PROF_LIB_RECORDING_LOSS_COUNTS_H
-#define PROF_LIB_RECORDING_LOSS_COUNTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ uint64_t losses_count(const struct profile_stats *stats, bool samples);
 bool losses_are_none(const struct profile *p);
 /* Appends "ring-full 12, stack 3": the causes that occurred. */
 void losses_describe(const struct profile_stats *stats, bool samples, struct strbuf *out);
-
-#endif

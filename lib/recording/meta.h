@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Describes a recording in its profile: the machine, the command, the settings, the losses. */
-#ifndef PROF_LIB_RECORDING_META_H
-#define PROF_LIB_RECORDING_META_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -35,5 +34,3 @@ char *meta_quote_command(char *const *argv);
 char *meta_command_line(char *const *argv);
 /* Joins the command lines of running processes; the caller frees. */
 char *meta_target_lines(const struct targets *targets);
-
-#endif

@@ -4,8 +4,7 @@
  * become rows of a session. Each look moves the rows to the profile, with the names known so far.
  * Each epoch of the records starts a new session.
  */
-#ifndef PROF_LIB_RECORDING_MOVING_H
-#define PROF_LIB_RECORDING_MOVING_H
+#pragma once
 
 #include "lib/base/error.h"
 #include "lib/model/tables/profile.h"
@@ -47,5 +46,3 @@ void moving_hold(struct moving *m, bool is_held);
 /* Returns the time up to which the profile is complete, in ns since its start; 0: none. */
 uint64_t moving_end(const struct moving *m);
 struct moving_counts moving_count(const struct moving *m);
-
-#endif

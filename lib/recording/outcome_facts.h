@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Adds facts derived from a recording's records and recorder. */
-#ifndef PROF_LIB_RECORDING_OUTCOME_FACTS_H
-#define PROF_LIB_RECORDING_OUTCOME_FACTS_H
+#pragma once
 
 #include "lib/model/facts/facts.h"
 #include "lib/live/recorder.h"
@@ -27,5 +26,3 @@ uint64_t outcome_stacks(const struct profile_stats *stats);
  * throttling.
  */
 void throttling_describe(const struct profile *p, struct strbuf *out);
-
-#endif

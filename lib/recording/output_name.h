@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Expands placeholders in names of outputs. */
-#ifndef PROF_LIB_RECORDING_OUTPUT_NAME_H
-#define PROF_LIB_RECORDING_OUTPUT_NAME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ struct output_words {
  * follows a %.
  */
 char *output_name_expand(const char *name, const struct output_words *words, struct error *err);
-
-#endif

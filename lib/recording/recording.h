@@ -7,8 +7,7 @@
  * A live recording passes its records one by one; recording_load() does all of it for a file of
  * records.
  */
-#ifndef PROF_LIB_RECORDING_RECORDING_H
-#define PROF_LIB_RECORDING_RECORDING_H
+#pragma once
 
 #include "lib/base/strbuf.h"
 #include "lib/model/tables/profile.h"
@@ -80,5 +79,3 @@ struct recording_options {
  */
 int recording_load(struct recording *r, const struct source_kind *kind, int fd, const char *label,
 		   const struct recording_options *options, struct error *err);
-
-#endif

@@ -4,8 +4,7 @@
  * instruments' reports. Captures hold them as REC_META records, so that a profile made from a
  * capture equals the recording's own. prof-capture(5) lists the keys.
  */
-#ifndef PROF_LIB_RECORDING_RECORDING_FACTS_H
-#define PROF_LIB_RECORDING_RECORDING_FACTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -83,5 +82,3 @@ void recording_facts_send_end(const struct recorder_info *info, const struct rep
 
 /* Takes a valid record of an untrusted file. Unknown keys and damaged values are ignored. */
 void recording_facts_take(struct recording_facts *f, const struct rec_meta *rec);
-
-#endif

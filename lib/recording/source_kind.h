@@ -3,8 +3,7 @@
  * Kinds of files with the records of a recording. Each kind has a file here and a row in
  * source_kinds. Its records pass through session, walker and naming like those of a live recording.
  */
-#ifndef PROF_LIB_RECORDING_SOURCE_KIND_H
-#define PROF_LIB_RECORDING_SOURCE_KIND_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -56,5 +55,3 @@ extern const struct source_kind *const source_kinds[]; /* NULL-terminated */
 const struct source_kind *source_kind_of(int fd);
 
 extern const struct source_kind source_capture, source_perf_data;
-
-#endif

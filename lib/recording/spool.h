@@ -4,8 +4,7 @@
  * lies beside the output, has a hidden name and is locked while this process lives. The file of
  * --raw is renamed at the end. Failures end the spool with a warning, never the recording.
  */
-#ifndef PROF_LIB_RECORDING_SPOOL_H
-#define PROF_LIB_RECORDING_SPOOL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -136,5 +135,3 @@ void spool_release(struct spool *s);
  * Returns the folder for spools that cannot lie beside the output; the caller frees. NULL: unknown.
  */
 char *spool_state_folder(const struct identity *owner);
-
-#endif

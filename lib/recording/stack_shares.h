@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Facts about modules whose code leaves stacks incomplete or guessed. */
-#ifndef PROF_LIB_RECORDING_STACK_SHARES_H
-#define PROF_LIB_RECORDING_STACK_SHARES_H
+#pragma once
 
 #include "lib/model/facts/facts.h"
 #include "lib/live/recorder.h"
@@ -19,5 +18,3 @@ void stack_shares_add_unopened(struct facts *f, const struct profile *p,
  * with the most samples first. Adds nothing if less than GUESSES_SHOWN of the stacks are guessed.
  */
 void stack_shares_add_guessed(struct facts *f, const struct profile *p);
-
-#endif

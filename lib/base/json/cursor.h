@@ -9,8 +9,7 @@
  *			json_cursor_i64(s, &length);
  *	}
  */
-#ifndef PROF_LIB_BASE_JSON_CURSOR_H
-#define PROF_LIB_BASE_JSON_CURSOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -103,5 +102,3 @@ bool json_cursor_end(struct json_cursor *s);
 bool span_is(const struct json_cursor *s, struct span span, const char *text);
 /* Does the same for a NULL-terminated list of strings. */
 bool span_is_one_of(const struct json_cursor *s, struct span span, const char *const *texts);
-
-#endif

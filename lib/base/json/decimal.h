@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* JSON numbers (RFC 8259) with decimal places, exact to 1e-9. */
-#ifndef PROF_LIB_BASE_JSON_DECIMAL_H
-#define PROF_LIB_BASE_JSON_DECIMAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ static inline bool decimal_is_digit(char c)
 const char *decimal_parse_plain(const char *at, const char *end, struct decimal *value);
 /* Parses a valid number of `size` bytes. Returns false if it is too long or too large. */
 bool decimal_parse_scientific(const char *text, size_t size, struct decimal *value);
-
-#endif

@@ -13,8 +13,7 @@
  * Formatting looks up four digits at a time and does not branch on their number, which a processor
  * cannot predict.
  */
-#ifndef PROF_LIB_BASE_JSON_WRITER_H
-#define PROF_LIB_BASE_JSON_WRITER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -202,5 +201,3 @@ static inline void jsonw_bool(struct jsonw *w, bool value)
 
 /* Writes a member of an object: jsonw_member(w, "count", u64, 7). */
 #define jsonw_member(w, key, type, ...) (jsonw_key(w, key), jsonw_##type(w, ##__VA_ARGS__))
-
-#endif

@@ -3,8 +3,7 @@
  * One opened ELF file: identity, segments, sections, symbols. The only room that uses libelf. The
  * file is untrusted: any contents at most make these functions return an error.
  */
-#ifndef PROF_LIB_CODE_BINARY_BINARY_H
-#define PROF_LIB_CODE_BINARY_BINARY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -152,5 +151,3 @@ void binary_stub_extent(const struct binary *b, uint64_t *start, uint64_t *end);
 uint64_t binary_contents_hash(int fd);
 /* "1a2b…", lower case; text has room for 2 * BUILD_ID_MAX + 1. */
 void build_id_to_text(const uint8_t *build_id, size_t size, char *text);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The head of a jitdump, and the machine code in it. */
-#ifndef PROF_LIB_CODE_BINARY_CODE_DUMP_H
-#define PROF_LIB_CODE_BINARY_CODE_DUMP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ struct dumped_code {
 
 /* Reads the load record at `offset`. -EBADMSG if there is no such record. */
 int code_dump_read(struct dumped_code *code, int fd, uint64_t offset, struct error *err);
-
-#endif

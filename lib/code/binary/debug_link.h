@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Links from a file to the one that holds the rest of its debug information. */
-#ifndef PROF_LIB_CODE_BINARY_DEBUG_LINK_H
-#define PROF_LIB_CODE_BINARY_DEBUG_LINK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,5 +33,3 @@ bool alt_link_read(struct alt_link *link, const struct binary *b);
  * deadline_ns (CLOCK_MONOTONIC, 0: none), else the error of read().
  */
 int crc32_of_file(int fd, uint64_t max_size, uint64_t deadline_ns, uint32_t *crc);
-
-#endif

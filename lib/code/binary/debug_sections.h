@@ -4,8 +4,7 @@
  * .zdebug) are unpacked, strings end within their section. Immutable, so that readers in any
  * threads can share them, each through its own libelf handle.
  */
-#ifndef PROF_LIB_CODE_BINARY_DEBUG_SECTIONS_H
-#define PROF_LIB_CODE_BINARY_DEBUG_SECTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -97,5 +96,3 @@ struct Elf;
 struct Elf *debug_view_begin(const struct debug_view *view);
 /* Accepts NULL. */
 void debug_view_end(struct Elf *elf);
-
-#endif

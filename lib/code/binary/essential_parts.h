@@ -3,8 +3,7 @@
  * The parts of an ELF file needed to find names: symbols, unwind tables, notes, debug information.
  * Omitted parts are marked in the section table, as in a separate debug file.
  */
-#ifndef PROF_LIB_CODE_BINARY_ESSENTIAL_PARTS_H
-#define PROF_LIB_CODE_BINARY_ESSENTIAL_PARTS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -28,5 +27,3 @@ struct essential_parts {
  */
 int essential_parts_find(struct essential_parts *parts, int fd, uint64_t limit);
 void essential_parts_release(struct essential_parts *parts);
-
-#endif

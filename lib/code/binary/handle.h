@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The opened ELF file, shared by the files of this room; no other room sees libelf. */
-#ifndef PROF_LIB_CODE_BINARY_HANDLE_H
-#define PROF_LIB_CODE_BINARY_HANDLE_H
+#pragma once
 
 #include <gelf.h>
 #include <libelf.h>
@@ -42,5 +41,3 @@ bool section_is_in_file(const struct binary *b, const GElf_Shdr *header);
 
 /* The section's address: from its header, or in a relocatable file its place. */
 uint64_t section_addr(const struct binary *b, size_t number, uint64_t sh_addr);
-
-#endif

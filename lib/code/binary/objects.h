@@ -3,8 +3,7 @@
  * Objects in the data of an ELF file, such as tables that a runtime keeps for debuggers. Untrusted,
  * as in binary.h; relocatable files have none.
  */
-#ifndef PROF_LIB_CODE_BINARY_OBJECTS_H
-#define PROF_LIB_CODE_BINARY_OBJECTS_H
+#pragma once
 
 #include "lib/code/binary/binary.h"
 
@@ -54,5 +53,3 @@ bool binary_section_extent(const struct binary *b, const char *name, uint64_t *v
 bool binary_read_loaded(const struct binary *b, uint64_t vaddr, void *out, size_t size);
 /* binary_read_loaded() for bytes without pointers: far faster in files with many relocations. */
 bool binary_read_text(const struct binary *b, uint64_t vaddr, void *out, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A section of a file whose pages are read on demand. */
-#ifndef PROF_LIB_CODE_BINARY_PAGED_SECTION_H
-#define PROF_LIB_CODE_BINARY_PAGED_SECTION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,5 +60,3 @@ void paged_section_init(struct paged_section *s, const struct file_part *from, u
 bool paged_section_need(struct paged_section *s, uint64_t start, uint64_t end);
 /* Accepts a zeroed struct. */
 void paged_section_release(struct paged_section *s);
-
-#endif

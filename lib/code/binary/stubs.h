@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Decodes linkers' stubs: the word of the GOT through which each jumps. Private to this room. */
-#ifndef PROF_LIB_CODE_BINARY_STUBS_H
-#define PROF_LIB_CODE_BINARY_STUBS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ struct stub_jump {
 
 /* Finds the next stub, in order; false if there are no more. The code is untrusted. */
 bool stub_code_next(struct stub_reader *code, struct stub_jump *jump);
-
-#endif

@@ -3,8 +3,7 @@
  * Reads the rows of a symbol table and their names in small steps, because the tables of large
  * programs have tens of megabytes, of which most callers need a few names.
  */
-#ifndef PROF_LIB_CODE_BINARY_SYMBOLS_H
-#define PROF_LIB_CODE_BINARY_SYMBOLS_H
+#pragma once
 
 #include "lib/code/binary/handle.h"
 
@@ -41,5 +40,3 @@ void symbol_row_read(const uint8_t *row, size_t size, GElf_Sym *symbol);
 
 /* Frees a list of names. */
 void lazy_names_free(struct lazy_names *names);
-
-#endif

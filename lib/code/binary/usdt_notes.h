@@ -3,8 +3,7 @@
  * USDT probes of a program or library: notes of the owner "stapsdt", as written by <sys/sdt.h>. The
  * code has a no-op at the place of each. Untrusted, as in binary.h.
  */
-#ifndef PROF_LIB_CODE_BINARY_USDT_NOTES_H
-#define PROF_LIB_CODE_BINARY_USDT_NOTES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ struct usdt_notes {
  */
 int usdt_notes_read(struct usdt_notes *notes, int fd, struct error *err);
 void usdt_notes_release(struct usdt_notes *notes);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The vDSO, which has no file: a copy of this process's image, the same in every 64-bit process. */
-#ifndef PROF_LIB_CODE_BINARY_VDSO_H
-#define PROF_LIB_CODE_BINARY_VDSO_H
+#pragma once
 
 #include "lib/base/error.h"
 
@@ -9,5 +8,3 @@
 int vdso_open(struct error *err);
 /* Does the same with the image for 32-bit programs; -ENOENT if the kernel does not provide it. */
 int vdso_open_32bit(struct error *err);
-
-#endif

@@ -5,8 +5,7 @@
  * with most files of its own loses its oldest one; files shared by processes come last, least
  * recently used first. Closed files are counted.
  */
-#ifndef PROF_LIB_CODE_FILES_FILE_SET_H
-#define PROF_LIB_CODE_FILES_FILE_SET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,5 +62,3 @@ void file_set_hold(struct file_set *files, int fd);
 uint32_t file_set_limit_wanted(uint32_t missing);
 /* Returns the number of files closed for lack of room. */
 uint32_t file_set_dropped(const struct file_set *files);
-
-#endif

@@ -3,8 +3,7 @@
  * HotSpot, the virtual machine of OpenJDK, from 11 on, on x86-64. Its library exports tables of its
  * structures for debuggers, which are filled in when the library is loaded.
  */
-#ifndef PROF_LIB_CODE_RUNTIMES_HOTSPOT_H
-#define PROF_LIB_CODE_RUNTIMES_HOTSPOT_H
+#pragma once
 
 #include "lib/code/runtimes/runtime.h"
 
@@ -33,5 +32,3 @@ bool hotspot_memory_int(struct hotspot_memory *m, uint64_t addr, uint32_t *value
 
 /* Returns true if all offsets lie within what the BPF program reads. */
 bool hotspot_layout_is_sane(const struct hotspot_layout *layout);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Names and lines of methods. */
-#ifndef PROF_LIB_CODE_RUNTIMES_HOTSPOT_NAMES_H
-#define PROF_LIB_CODE_RUNTIMES_HOTSPOT_NAMES_H
+#pragma once
 
 #include "lib/code/runtimes/hotspot.h"
 
@@ -44,5 +43,3 @@ struct hotspot_method {
  */
 bool hotspot_read_stubs(struct hotspot_memory *memory, const struct hotspot_function_head *head,
 			uint32_t units, struct managed_code *code);
-
-#endif

@@ -3,8 +3,7 @@
  * CPython 3.8 to 3.15: its structures (Include/cpython and Include/internal of its source), from
  * debug offsets in the file from 3.13 on, and from tables by version before.
  */
-#ifndef PROF_LIB_CODE_RUNTIMES_PYTHON_H
-#define PROF_LIB_CODE_RUNTIMES_PYTHON_H
+#pragma once
 
 #include "lib/code/runtimes/runtime.h"
 
@@ -50,5 +49,3 @@ void python_decode(const struct runtime_layout *layout, const struct rec_functio
 		   struct managed_code *code);
 bool python_late(const struct runtime_layout *layout, const struct rec_function *function,
 		 runtime_read_fn *read, void *ctx, struct managed_code *code);
-
-#endif

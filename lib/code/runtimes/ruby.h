@@ -3,8 +3,7 @@
  * CRuby on x86-64. It has no description of its structures: offsets come from a table by version,
  * and addresses of its variables from the code of exported functions.
  */
-#ifndef PROF_LIB_CODE_RUNTIMES_RUBY_H
-#define PROF_LIB_CODE_RUNTIMES_RUBY_H
+#pragma once
 
 #include "lib/code/runtimes/runtime.h"
 
@@ -43,5 +42,3 @@ bool ruby_read_symbol(const struct ruby_memory *m, uint64_t symbols, uint64_t id
  */
 bool ruby_read_class(const struct ruby_memory *m, uint64_t symbols, uint64_t class,
 		     struct strbuf *text);
-
-#endif

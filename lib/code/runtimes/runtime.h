@@ -5,8 +5,7 @@
  * Touches no machine: bytes in, layouts and names out. A runtime is one file here, one in
  * bpf/runtimes and a row of runtimes[].
  */
-#ifndef PROF_LIB_CODE_RUNTIMES_RUNTIME_H
-#define PROF_LIB_CODE_RUNTIMES_RUNTIME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -196,5 +195,3 @@ const struct managed_function *known_functions_find(const struct known_functions
 /* Adds a copy of a new function; drops all others once there are many. */
 void known_functions_add(struct known_functions *k, const struct function_key *key,
 			 const struct managed_function *function);
-
-#endif

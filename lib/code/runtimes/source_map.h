@@ -3,8 +3,7 @@
  * Source maps (ECMA-426), which lead from places in generated code to those in the files that
  * people wrote.
  */
-#ifndef PROF_LIB_CODE_RUNTIMES_SOURCE_MAP_H
-#define PROF_LIB_CODE_RUNTIMES_SOURCE_MAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ const char *source_map_function(const struct source_map *map, uint32_t line, uin
 
 /* Appends the path of a file or URL that is named in the file `beside`. */
 void source_map_add_path(struct strbuf *out, const char *beside, const char *name);
-
-#endif

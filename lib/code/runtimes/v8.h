@@ -3,8 +3,7 @@
  * V8 from 10 on, as in node 18 and newer. Its layout comes from constants that it exports for
  * debuggers, named v8dbg_…, and from rules for the rest.
  */
-#ifndef PROF_LIB_CODE_RUNTIMES_V8_H
-#define PROF_LIB_CODE_RUNTIMES_V8_H
+#pragma once
 
 #include "lib/base/bytes.h"
 #include "lib/code/runtimes/runtime.h"
@@ -71,5 +70,3 @@ bool v8_next_position(const struct v8_layout *layout, struct bytes *table,
 /* Adds the places in a function's source, from its table of `size` bytes. */
 void v8_places(const struct v8_layout *layout, const void *table, size_t size, uint32_t units,
 	       struct managed_code *code);
-
-#endif

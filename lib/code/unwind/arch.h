@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Machine-dependent facts for the table compiler. */
-#ifndef PROF_LIB_CODE_UNWIND_ARCH_H
-#define PROF_LIB_CODE_UNWIND_ARCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -60,5 +59,3 @@ static inline enum unwind_value unwind_arch_value(const struct unwind_arch *arch
 		return UNWIND_VALUE_RA;
 	return dwarf_reg == arch->sp ? UNWIND_VALUE_SP : UNWIND_VALUE_NONE;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs the programs of CIEs and FDEs (DWARF 5, section 6.4) into rows. */
-#ifndef PROF_LIB_CODE_UNWIND_CFI_H
-#define PROF_LIB_CODE_UNWIND_CFI_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ bool cfi_run_cie(const struct unwind_arch *arch, struct cie *cie, struct bytes p
  */
 bool cfi_run_fde(const struct unwind_arch *arch, const struct cie *cie, const struct fde *fde,
 		 uint64_t limit, struct rows *rows);
-
-#endif

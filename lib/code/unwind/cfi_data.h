@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads an ELF file's call frame information into memory, from the section that has it. */
-#ifndef PROF_LIB_CODE_UNWIND_CFI_DATA_H
-#define PROF_LIB_CODE_UNWIND_CFI_DATA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ struct cfi_data {
  */
 int cfi_data_read(struct cfi_data *data, struct cfi_file *file, struct error *err);
 void cfi_data_release(struct cfi_data *data);
-
-#endif

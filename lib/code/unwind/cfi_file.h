@@ -3,8 +3,7 @@
  * Locates an ELF file's call frame information, code and stubs. Opening reads only headers, with
  * pread(). The file is untrusted.
  */
-#ifndef PROF_LIB_CODE_UNWIND_CFI_FILE_H
-#define PROF_LIB_CODE_UNWIND_CFI_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -77,5 +76,3 @@ int cfi_file_page(const struct cfi_file *file, const struct file_range *range,
 		  struct paged_section *pages, struct error *err);
 /* cfi_file_read() for a compressed .debug_frame, as Go's linker writes it. */
 int cfi_file_inflate(const struct cfi_file *file, uint8_t **data, size_t *size, struct error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The state of CFI at one pc: a rule, and the facts that decide whether a rule can express it. */
-#ifndef PROF_LIB_CODE_UNWIND_CFI_STATE_H
-#define PROF_LIB_CODE_UNWIND_CFI_STATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -105,5 +104,3 @@ static inline bool cfi_state_is_plain(const struct cfi_state *s)
  * expressed becomes UNWIND_UNKNOWN.
  */
 bool cfi_state_rule(const struct cfi_state *s, struct rule_words *rule);
-
-#endif

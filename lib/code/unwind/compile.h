@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Compiles sections in memory to a table: table.h without the file. */
-#ifndef PROF_LIB_CODE_UNWIND_COMPILE_H
-#define PROF_LIB_CODE_UNWIND_COMPILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,5 +37,3 @@ struct compile_input {
  */
 int compile_table(const struct compile_input *input, struct unwind_rules *rules,
 		  struct unwind_table *table, struct error *err);
-
-#endif

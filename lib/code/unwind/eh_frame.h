@@ -3,8 +3,7 @@
  * Reads the CIEs and FDEs of one .eh_frame (LSB core) or .debug_frame (DWARF 5, section 6.4), in
  * order of address. Malformed entries are counted and skipped.
  */
-#ifndef PROF_LIB_CODE_UNWIND_EH_FRAME_H
-#define PROF_LIB_CODE_UNWIND_EH_FRAME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -124,5 +123,3 @@ void eh_frame_release(struct eh_frame *frame);
 bool eh_frame_next(struct eh_frame *frame, struct fde *fde);
 /* Borrowed until the next eh_frame_next() or eh_frame_find(). */
 const struct cie *eh_frame_cie(const struct eh_frame *frame, const struct fde *fde);
-
-#endif

@@ -3,8 +3,7 @@
  * Functions of Go's runtime that switch stacks: recognized by name, their code read for the place
  * of the switch. Private to Go's rows. All code is untrusted.
  */
-#ifndef PROF_LIB_CODE_UNWIND_GO_CODE_H
-#define PROF_LIB_CODE_UNWIND_GO_CODE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -83,5 +82,3 @@ struct unwind_rule go_rule_at(const struct go_function *function, size_t offset)
  * stored the goroutine and the depth of its stack.
  */
 struct unwind_rule go_depth_rule(struct unwind_rule own, const int slots[2]);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds a Go program's table of functions, and the base of its addresses. */
-#ifndef PROF_LIB_CODE_UNWIND_GO_FILE_H
-#define PROF_LIB_CODE_UNWIND_GO_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -113,5 +112,3 @@ void go_file_release(struct go_file *go);
  * Returns the addend of the relocation (ELF gABI, Rela) of a word, and its type, 0 if none.
  */
 uint64_t go_relocated_word(struct go_file *go, uint64_t vaddr, uint32_t *type);
-
-#endif

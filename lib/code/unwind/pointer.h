@@ -2,8 +2,7 @@
 /* Pointers as .eh_frame and .eh_frame_hdr encode them (LSB core, "DWARF exception header
  * encoding").
  */
-#ifndef PROF_LIB_CODE_UNWIND_POINTER_H
-#define PROF_LIB_CODE_UNWIND_POINTER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -43,5 +42,3 @@ uint64_t pointer_read(struct bytes *b, uint8_t encoding, uint64_t vaddr, uint64_
 uint64_t pointer_read_form(struct bytes *b, uint8_t encoding);
 /* Skips a pointer; fails only for an unknown encoding. */
 void pointer_skip(struct bytes *b, uint8_t encoding, uint64_t vaddr);
-
-#endif

@@ -3,8 +3,7 @@
  * struct unwind_rule as two words. The compiler changes a rule byte by byte and reads it whole
  * after every other CFI instruction. In memory, each read would wait for the stores.
  */
-#ifndef PROF_LIB_CODE_UNWIND_RULE_WORDS_H
-#define PROF_LIB_CODE_UNWIND_RULE_WORDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -125,5 +124,3 @@ static inline bool rule_has_at_reg(struct rule_words words)
 
 	return kinds >> 1 & ~kinds & 0x15;
 }
-
-#endif

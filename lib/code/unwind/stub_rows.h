@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows for code without CFI whose shape is known: linkers' stubs, crti's functions. */
-#ifndef PROF_LIB_CODE_UNWIND_STUB_ROWS_H
-#define PROF_LIB_CODE_UNWIND_STUB_ROWS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ struct unwind_rule stubs_rule_at_entry(const struct unwind_arch *arch, int offse
 /* True if the code has `bytes` at that offset. */
 #define stub_has(code, at, bytes) stub_has_bytes(code, at, bytes, sizeof(bytes) - 1)
 bool stub_has_bytes(const struct stub_code *code, size_t at, const char *bytes, size_t count);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Builds the rows, pages and rules of one table, in order of address. */
-#ifndef PROF_LIB_CODE_UNWIND_UNWIND_ROWS_H
-#define PROF_LIB_CODE_UNWIND_UNWIND_ROWS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -76,5 +75,3 @@ static inline void rows_add(struct rows *rows, uint64_t vaddr, uint16_t rule)
 					    .rule = rule};
 	rows->last_rule = rule;
 }
-
-#endif

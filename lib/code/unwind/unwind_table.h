@@ -5,8 +5,7 @@
  * there is one), else .debug_frame. Malformed input is counted and becomes a gap, never an "end of
  * stack".
  */
-#ifndef PROF_LIB_CODE_UNWIND_UNWIND_TABLE_H
-#define PROF_LIB_CODE_UNWIND_UNWIND_TABLE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -60,5 +59,3 @@ void unwind_scratch_free(struct unwind_scratch *scratch);
 int unwind_table_compile(int fd, struct unwind_rules *rules, struct unwind_scratch *scratch,
 			 struct unwind_table *table, struct error *err);
 void unwind_table_release(struct unwind_table *table);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Facts about the machine of the unwound programs that no file or record contains. */
-#ifndef PROF_LIB_CODE_UNWIND_USER_WALK_H
-#define PROF_LIB_CODE_UNWIND_USER_WALK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -88,5 +87,3 @@ uint64_t walk_own_pc_mask(void);
  */
 void walk_stack(const struct walk_target *target, const struct walk_regs *regs,
 		struct walk_path *path);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sends one request to a server on the network, and reads its answer. */
-#ifndef PROF_LIB_FLEET_SERVER_CLIENT_H
-#define PROF_LIB_FLEET_SERVER_CLIENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ void client_prepare(void);
  * errno with err if there is no answer: the network failed, or the server is not authentic.
  */
 int client_send(const struct client_request *request, struct strbuf *answer, struct error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* An HTTP request and its response, independent of the transport. */
-#ifndef PROF_LIB_FLEET_SERVER_HTTP_H
-#define PROF_LIB_FLEET_SERVER_HTTP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ void http_response_take(struct http_response *r, unsigned int status, const char
  * part, 416, or 200 if there is no range or it should be ignored.
  */
 unsigned int http_range(const char *header, uint64_t size, uint64_t *offset, uint64_t *length);
-
-#endif

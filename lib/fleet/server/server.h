@@ -3,8 +3,7 @@
  * Serves HTTP on 127.0.0.1. Rejects requests that are slow, too large or too many before they reach
  * the handler.
  */
-#ifndef PROF_LIB_FLEET_SERVER_SERVER_H
-#define PROF_LIB_FLEET_SERVER_SERVER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -30,5 +29,3 @@ int server_start(struct server **out, int listener, server_answer_fn *answer, vo
 uint64_t server_last_ns(const struct server *s);
 /* Waits for pending responses. Accepts NULL. */
 void server_stop(struct server *s);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Breakpad ids, by which front-ends and symbol servers identify builds of libs. */
-#ifndef PROF_LIB_FORMAT_FIREFOX_BREAKPAD_ID_H
-#define PROF_LIB_FORMAT_FIREFOX_BREAKPAD_ID_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -16,5 +15,3 @@ void breakpad_id_format(char text[BREAKPAD_ID_SIZE + 1], const uint8_t id[16]);
  */
 void breakpad_id_invent(char text[BREAKPAD_ID_SIZE + 1], const char *path, size_t size,
 			uint64_t salt);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Versions of the Firefox Profiler's formats, and names that they have in common. */
-#ifndef PROF_LIB_FORMAT_FIREFOX_VERSION_H
-#define PROF_LIB_FORMAT_FIREFOX_VERSION_H
+#pragma once
 
 #include <stdint.h>
 
@@ -26,5 +25,3 @@ extern const char *const firefox_places[FIREFOX_PLACE_COUNT];
 const char *firefox_arch(uint16_t machine);
 /* Returns the machine of that name, or EM_NONE. */
 uint16_t firefox_machine(const char *arch);
-
-#endif

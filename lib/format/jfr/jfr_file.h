@@ -3,8 +3,7 @@
  * The container of Java flight recordings: chunks with the types of their events, pools of
  * constants, and events. Every chunk is complete in itself. All bytes are untrusted.
  */
-#ifndef PROF_LIB_FORMAT_JFR_JFR_FILE_H
-#define PROF_LIB_FORMAT_JFR_JFR_FILE_H
+#pragma once
 
 #include "lib/base/bytes.h"
 #include "lib/base/error.h"
@@ -178,5 +177,3 @@ struct jfr_event {
 /* Events with unknown types are skipped. An event is valid until the next call. */
 bool jfr_events_next(struct jfr_events *e, struct jfr_event *event);
 void jfr_events_release(struct jfr_events *e);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared by jfr_types.c and jfr_file.c alone. */
-#ifndef PROF_LIB_FORMAT_JFR_JFR_INTERNAL_H
-#define PROF_LIB_FORMAT_JFR_JFR_INTERNAL_H
+#pragma once
 
 #include "lib/format/jfr/jfr_file.h"
 
@@ -84,5 +83,3 @@ struct jfr_value jfr_read_text(const struct jfr_chunk *c, struct bytes *b);
 uint32_t jfr_type_of_id(const struct jfr_chunk *c, uint64_t id);
 /* Reads the types of a chunk from its event of metadata, which begins after the size. */
 int jfr_types_read(struct jfr_chunk *c, const struct bytes *event, struct error *err);
-
-#endif

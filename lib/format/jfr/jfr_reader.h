@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The reader of flight recordings: events of a chunk become rows of a profile. */
-#ifndef PROF_LIB_FORMAT_JFR_JFR_READER_H
-#define PROF_LIB_FORMAT_JFR_JFR_READER_H
+#pragma once
 
 #include "lib/format/foreign.h"
 #include "lib/format/jfr/jfr_file.h"
@@ -122,5 +121,3 @@ thread_id jfr_process_row(struct jfr_reader *r);
 
 /* Adds a marker with all values of the event. */
 void jfr_add_marker(struct jfr_reader *r, const struct event *e);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Parts shared by all pages: built from ui/ and engine/ together with prof. */
-#ifndef PROF_LIB_FORMAT_PAGE_PARTS_H
-#define PROF_LIB_FORMAT_PAGE_PARTS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -16,5 +15,3 @@ extern const struct page_part page_script;
 extern const struct page_part page_engine; /* lib/query compiled to WebAssembly, gzip-compressed */
 /* Content security policy: allows only these scripts, and no loads. */
 extern const char page_policy[];
-
-#endif

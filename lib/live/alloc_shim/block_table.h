@@ -4,8 +4,7 @@
  * them, may add and take concurrently. A block's address is added before another thread can free
  * the block, and taken before the allocator can reuse it.
  */
-#ifndef PROF_LIB_LIVE_ALLOC_SHIM_BLOCK_TABLE_H
-#define PROF_LIB_LIVE_ALLOC_SHIM_BLOCK_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ static inline bool block_table_may_have(struct block_table *t, uint64_t address)
 bool block_table_add(struct block_table *t, uint64_t address);
 /* Removes the address. False if it is not present. */
 bool block_table_take(struct block_table *t, uint64_t address);
-
-#endif

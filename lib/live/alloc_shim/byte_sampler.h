@@ -3,8 +3,7 @@
  * Samples allocations at random, as if each byte were marked with probability 1 / mean: an
  * allocation with a marked byte is sampled. Needs no library. Each thread has its own sampler.
  */
-#ifndef PROF_LIB_LIVE_ALLOC_SHIM_BYTE_SAMPLER_H
-#define PROF_LIB_LIVE_ALLOC_SHIM_BYTE_SAMPLER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ void byte_sampler_begin(struct byte_sampler *s, uint64_t seed, double mean);
 void byte_sampler_draw(struct byte_sampler *s, double mean);
 /* Returns the bytes that a sampled allocation represents: size / (1 - e^(-size / mean)). */
 uint64_t byte_sampler_weight(uint64_t size, double mean);
-
-#endif

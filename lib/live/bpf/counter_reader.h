@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the BPF programs' per-CPU counters periodically, and sends records of losses. */
-#ifndef PROF_LIB_LIVE_BPF_COUNTER_READER_H
-#define PROF_LIB_LIVE_BPF_COUNTER_READER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ void counter_reader_release(struct counter_reader *c);
 /* Reads the counters and sends a REC_LOST for each CPU and cause whose counter has increased. */
 void counter_reader_report(struct counter_reader *c, struct programs *programs, uint64_t time,
 			   record_sink_fn *sink, void *ctx);
-
-#endif

@@ -4,8 +4,7 @@
  * are read from the machine and may have gaps; the recorder's affinity mask and cgroup quota do not
  * affect them.
  */
-#ifndef PROF_LIB_LIVE_BPF_CPUS_H
-#define PROF_LIB_LIVE_BPF_CPUS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ int cpu_set_open(struct cpu_set *set, struct error *err);
 void cpu_set_release(struct cpu_set *set);
 /* Closes CPUs that have gone offline, opens those that came online, and reports each to `fn`. */
 void cpu_set_refresh(struct cpu_set *set, cpu_change_fn *fn, void *ctx);
-
-#endif

@@ -4,8 +4,7 @@
  * timer interrupts it would be throttled after some hundred ticks, and not be sampled when it is
  * busy again.
  */
-#ifndef PROF_LIB_LIVE_BPF_IDLE_TIME_H
-#define PROF_LIB_LIVE_BPF_IDLE_TIME_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ uint64_t steal_time_read(const struct cpu_list *only);
 uint64_t steal_time_parse(const char *text, const struct cpu_list *only, uint64_t unit_ns);
 /* Parses the text of /proc/stat for idle_time_read(); unit_ns is its unit of time. */
 uint64_t idle_time_parse(const char *text, const struct cpu_list *only, uint64_t unit_ns);
-
-#endif

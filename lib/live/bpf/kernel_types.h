@@ -4,8 +4,7 @@
  * and the types within them. libbpf gets it in place of the full BTF, where it would search all
  * 150,000 types for each name.
  */
-#ifndef PROF_LIB_LIVE_BPF_KERNEL_TYPES_H
-#define PROF_LIB_LIVE_BPF_KERNEL_TYPES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -68,5 +67,3 @@ int kernel_types_pick(struct strbuf *out, const void *btf, size_t size,
 /* Does the same with the running kernel's BTF. */
 int kernel_types_read(struct strbuf *out, const struct type_names *names,
 		      struct attach_point *points, size_t point_count, struct error *err);
-
-#endif

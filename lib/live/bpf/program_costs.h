@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Total time of a BPF program's runs, of which only some are timed. */
-#ifndef PROF_LIB_LIVE_BPF_PROGRAM_COSTS_H
-#define PROF_LIB_LIVE_BPF_PROGRAM_COSTS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -17,5 +16,3 @@ static inline uint64_t program_cost_ns(const struct program_cost *cost)
 	return cost->early_ns +
 	       (uint64_t)((double)cost->late_ns * (double)late / (double)cost->late_timed);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * The loaded BPF objects: configuration, filter, rings and counters. One object serves every
  * recording; the others are loaded on request.
  */
-#ifndef PROF_LIB_LIVE_BPF_PROGRAMS_H
-#define PROF_LIB_LIVE_BPF_PROGRAMS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -185,5 +184,3 @@ void programs_weigh_ticks(struct programs *p, uint32_t intervals);
 /* Removes the rows of processes that are not recorded, and passes each to `fn`. */
 typedef void background_fn(void *ctx, const struct background_process *row);
 void programs_take_background(struct programs *p, background_fn *fn, void *ctx);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared by programs*.c. */
-#ifndef PROF_LIB_LIVE_BPF_PROGRAMS_INTERNAL_H
-#define PROF_LIB_LIVE_BPF_PROGRAMS_INTERNAL_H
+#pragma once
 
 #include <bpf/libbpf.h>
 #include <pthread.h>
@@ -76,5 +75,3 @@ int programs_load_objects(struct programs *p, const struct programs_options *opt
 void programs_free_objects(struct programs *p);
 /* Returns the object of a part by its name; NULL if there is none. */
 const struct bpf_object *programs_find_object(struct programs *p, const char *name);
-
-#endif

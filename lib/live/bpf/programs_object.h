@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes functions for struct programs_part, because each skeleton has a type of its own. */
-#ifndef PROF_LIB_LIVE_BPF_PROGRAMS_OBJECT_H
-#define PROF_LIB_LIVE_BPF_PROGRAMS_OBJECT_H
+#pragma once
 
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -39,5 +38,3 @@ static inline void programs_object_as_is(const void *state)
 		finish(owner_); \
 		object##__destroy(steal(owner_->member)); \
 	}
-
-#endif

@@ -4,8 +4,7 @@
  * of the kernel. A read takes only the data present when it begins, so one round reads no more than
  * the ring holds, however fast it is filled meanwhile.
  */
-#ifndef PROF_LIB_LIVE_BPF_RING_H
-#define PROF_LIB_LIVE_BPF_RING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ bool ring_drain(struct ring *ring, ring_record_fn *fn, void *ctx);
 bool ring_is_blocked(const struct ring *ring);
 /* The final ring_drain(): skips records still being written and returns their number. */
 unsigned int ring_drain_rest(struct ring *ring, ring_record_fn *fn, void *ctx);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Maps shared between BPF objects, see bpf/shared.bpf.h. */
-#ifndef PROF_LIB_LIVE_BPF_SHARED_MAPS_H
-#define PROF_LIB_LIVE_BPF_SHARED_MAPS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -25,5 +24,3 @@ int share_maps(struct bpf_object *object, const struct bpf_object *loaded);
  * Returns 0 or a negative errno.
  */
 int size_maps_by_cpu(struct bpf_object *object, uint32_t cpus);
-
-#endif

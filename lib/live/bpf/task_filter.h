@@ -4,8 +4,7 @@
  * must meet every criterion; it meets one if it matches any of its values (pids, names, ...).
  * Filled in by lib/live/process.
  */
-#ifndef PROF_LIB_LIVE_BPF_TASK_FILTER_H
-#define PROF_LIB_LIVE_BPF_TASK_FILTER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ struct filter {
 	/* The user's names of containers, for their processes; borrowed. */
 	VEC(struct container_name) containers;
 };
-
-#endif

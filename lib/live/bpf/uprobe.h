@@ -3,8 +3,7 @@
  * Runs a BPF program wherever a process passes certain places in the code of a file, now or once it
  * has mapped the file. Other processes with the file are left alone.
  */
-#ifndef PROF_LIB_LIVE_BPF_UPROBE_H
-#define PROF_LIB_LIVE_BPF_UPROBE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ struct uprobe_target {
 int uprobe_attach(const struct uprobe_target *target, struct uprobe_links *links,
 		  struct error *err);
 void uprobe_detach(struct uprobe_links *links);
-
-#endif

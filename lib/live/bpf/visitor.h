@@ -3,8 +3,7 @@
  * A thread that periodically walks the threads of tracked processes, and visits those that are due.
  * A visit may block on memory of its process, even forever, and must not delay anything else.
  */
-#ifndef PROF_LIB_LIVE_BPF_VISITOR_H
-#define PROF_LIB_LIVE_BPF_VISITOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,5 +59,3 @@ bool visitor_free(struct visitor *v, uint64_t max_ns);
  * never delay the next pass by more than a second: each wait is visited once.
  */
 uint64_t visitor_pause(const struct pass_cost *cost);
-
-#endif

@@ -6,8 +6,7 @@
  * in the process. Both are read to their end when the process exits or execs, or recording ends,
  * even if they are unlinked by then.
  */
-#ifndef PROF_LIB_LIVE_CODE_JIT_FILES_H
-#define PROF_LIB_LIVE_CODE_JIT_FILES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -77,5 +76,3 @@ struct jit_files_stats {
 	uint64_t cut; /* number of files too large to be read to their end */
 };
 void jit_files_get_stats(const struct jit_files *j, struct jit_files_stats *stats);
-
-#endif

@@ -3,8 +3,7 @@
  * Finds the mappings that indicate generated code: anonymous executable memory, and jitdumps. Perf
  * maps, dumps and roots are followed from the first of these on. Finds mapped marker files, too.
  */
-#ifndef PROF_LIB_LIVE_CODE_JIT_MAPPINGS_H
-#define PROF_LIB_LIVE_CODE_JIT_MAPPINGS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -34,5 +33,3 @@ void jit_mappings_release(struct jit_mappings *m);
 void jit_mappings_module(struct jit_mappings *m, const struct rec_module *module);
 void jit_mappings_map(struct jit_mappings *m, struct live_process *process,
 		      const struct rec_map *map);
-
-#endif

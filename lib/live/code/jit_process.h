@@ -4,8 +4,7 @@
  * its namespace, its user. Files opened in its root are regular, and owned by its user or, if
  * world-readable, by root; links cannot lead out.
  */
-#ifndef PROF_LIB_LIVE_CODE_JIT_PROCESS_H
-#define PROF_LIB_LIVE_CODE_JIT_PROCESS_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -25,5 +24,3 @@ int jit_process_read(struct jit_process *p, uint32_t pid);
 int jit_process_open_root(const struct jit_process *p);
 /* Opens a file for reading by its path in the root. Returns a descriptor or a negative errno. */
 int jit_process_open_file(const struct jit_process *p, int root, const char *path);
-
-#endif

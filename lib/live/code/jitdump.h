@@ -4,8 +4,7 @@
  * or moves, with times, source lines and call frame information. See
  * tools/perf/Documentation/jitdump-specification.txt of the kernel.
  */
-#ifndef PROF_LIB_LIVE_CODE_CODE_DUMP_H
-#define PROF_LIB_LIVE_CODE_CODE_DUMP_H
+#pragma once
 
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
@@ -47,5 +46,3 @@ void jitdump_release(struct jitdump *d);
  */
 bool jitdump_read(struct jitdump *d, int fd, uint64_t budget, const struct arch_clock *clock,
 		  code_piece_fn *fn, void *ctx);
-
-#endif

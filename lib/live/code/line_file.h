@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads a text file line by line while its program appends to it. */
-#ifndef PROF_LIB_LIVE_CODE_LINE_FILE_H
-#define PROF_LIB_LIVE_CODE_LINE_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ typedef void line_file_fn(void *ctx, const char *line, size_t size);
  */
 bool line_file_read(struct line_file *f, int fd, uint64_t budget, bool is_last, line_file_fn *fn,
 		    void *ctx);
-
-#endif

@@ -7,8 +7,7 @@
  * Files are read as they grow, and to their end when the process execs or exits or the recording
  * ends, even if they are unlinked by then.
  */
-#ifndef PROF_LIB_LIVE_CODE_SPAN_FILES_H
-#define PROF_LIB_LIVE_CODE_SPAN_FILES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -160,5 +159,3 @@ struct span_files_stats {
 	uint64_t cut; /* files that were too large, too many, or gone when opened */
 };
 void span_files_get_stats(const struct span_files *s, struct span_files_stats *stats);
-
-#endif

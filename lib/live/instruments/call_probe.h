@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared by instruments that probe the entry and exit of all system calls. */
-#ifndef PROF_LIB_LIVE_INSTRUMENTS_CALL_PROBE_H
-#define PROF_LIB_LIVE_INSTRUMENTS_CALL_PROBE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ int32_t call_probe_number(bool is_compat, const char *name);
 
 /* Returns the call's name; "call 500", written to `room`, if it is newer than the table. */
 const char *call_probe_name(bool is_compat, int32_t number, char room[CALL_NAME_SIZE]);
-
-#endif

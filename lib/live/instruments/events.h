@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Facts that other rooms need about events besides the clock. */
-#ifndef PROF_LIB_LIVE_INSTRUMENTS_EVENTS_H
-#define PROF_LIB_LIVE_INSTRUMENTS_EVENTS_H
+#pragma once
 
 #include "bpf/config.h"
 #include "lib/live/instrument.h"
@@ -13,5 +12,3 @@ extern const struct instrument instrument_events;
 const struct event_spec *events_clock(const struct instrument_settings *settings);
 /* Fills in the limits for the BPF programs: `limits` has room for EVENTS_MAX. */
 void events_set_limits(const struct event_list *list, struct event_limit *limits);
-
-#endif

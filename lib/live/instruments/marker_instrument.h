@@ -5,8 +5,7 @@
  * marker_probes.h. For these, MARKER_OBJECT() and MARKER_INSTRUMENT() provide all but the
  * preparation of the object and the description of a record.
  */
-#ifndef PROF_LIB_LIVE_INSTRUMENTS_MARKER_INSTRUMENT_H
-#define PROF_LIB_LIVE_INSTRUMENTS_MARKER_INSTRUMENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -111,5 +110,3 @@ void marker_state_report(const void *state, const struct record_tally *tally, st
 	.open_object = open_##name_##_bpf, .close_object = close_##name_##_bpf, \
 	.announce = marker_state_announce, .count = marker_state_count, \
 	.report = marker_state_report
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sends the kernel's loaded modules as records. */
-#ifndef PROF_LIB_LIVE_KERNEL_KERNEL_MODULES_H
-#define PROF_LIB_LIVE_KERNEL_KERNEL_MODULES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -57,5 +56,3 @@ void kernel_modules_observe_record(struct kernel_modules *k, const struct rec *r
  * and path, which is borrowed. False if there is no such module, or its address is hidden.
  */
 bool kernel_modules_find(const char *path, struct special_module *found);
-
-#endif

@@ -3,8 +3,7 @@
  * Sends the kernel's own code, the image and code outside of modules, as module and mapping
  * records.
  */
-#ifndef PROF_LIB_LIVE_KERNEL_KERNEL_SPACE_H
-#define PROF_LIB_LIVE_KERNEL_KERNEL_SPACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -69,5 +68,3 @@ bool kernel_space_find(const char *path, struct special_module *found);
  * hidden.
  */
 uint64_t kernel_space_find_image(const char *kallsyms);
-
-#endif

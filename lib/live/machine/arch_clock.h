@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Relates the CPU's own clock (TSC, virtual counter) to CLOCK_MONOTONIC. */
-#ifndef PROF_LIB_LIVE_MACHINE_ARCH_CLOCK_H
-#define PROF_LIB_LIVE_MACHINE_ARCH_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@ void arch_clock_read(struct arch_clock *clock);
 /* Converts a tick to CLOCK_MONOTONIC ns, given two moments some time apart; 0 if unknown. */
 uint64_t arch_clock_to_ns(const struct arch_clock *first, const struct arch_clock *second,
 			  uint64_t ticks);
-
-#endif

@@ -5,8 +5,7 @@
  * anything that changes this process's limits (recorder_new() raises that of open files), so that
  * the command has the limits with which prof was started.
  */
-#ifndef PROF_LIB_LIVE_MACHINE_CHILD_H
-#define PROF_LIB_LIVE_MACHINE_CHILD_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -101,5 +100,3 @@ uint64_t child_cpu_ns(const struct child *c);
 int child_kill(struct child *c, int signal);
 /* Kills and reaps a child that was never executed; leaves a running or adopted one alone. */
 void child_free(struct child *c);
-
-#endif

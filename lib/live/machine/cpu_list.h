@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Lists of CPUs, in the form of /sys/devices/system/cpu/online: "0-3,8,10-11". */
-#ifndef PROF_LIB_LIVE_MACHINE_CPU_LIST_H
-#define PROF_LIB_LIVE_MACHINE_CPU_LIST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ int cpu_list_parse(const char *text, struct cpu_list *list);
 int cpu_list_read(const char *name, struct cpu_list *list);
 bool cpu_list_has(const struct cpu_list *list, uint32_t cpu);
 void cpu_list_release(struct cpu_list *list);
-
-#endif

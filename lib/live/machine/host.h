@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Describes the machine, for the profile's meta. */
-#ifndef PROF_LIB_LIVE_MACHINE_HOST_H
-#define PROF_LIB_LIVE_MACHINE_HOST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ char *host_distribution_name(const char *os_release);
  * absent.
  */
 char *host_cpu_name(const char *cpuinfo);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The size of a CPU's ring. */
-#ifndef PROF_LIB_LIVE_MACHINE_RING_SIZE_H
-#define PROF_LIB_LIVE_MACHINE_RING_SIZE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -12,5 +11,3 @@
  * late; otherwise 0.
  */
 uint64_t ring_size(uint64_t wish, uint64_t interval_ns, uint32_t machine_cpus);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds the kernel's tracepoints in tracefs. */
-#ifndef PROF_LIB_LIVE_MACHINE_TRACEFS_H
-#define PROF_LIB_LIVE_MACHINE_TRACEFS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ char *tracefs_read_format(const char *name, size_t *size, struct error *err);
  * cannot be read.
  */
 char *tracefs_read_names(void);
-
-#endif

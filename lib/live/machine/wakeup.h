@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Waits for work of the recorder. */
-#ifndef PROF_LIB_LIVE_MACHINE_WAKEUP_H
-#define PROF_LIB_LIVE_MACHINE_WAKEUP_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -27,5 +26,3 @@ void wakeup_release(struct wakeup *w);
 
 /* Waits at most timeout_ms until a descriptor is readable. */
 void wakeup_wait(const struct wakeup *w, int timeout_ms);
-
-#endif

@@ -4,8 +4,7 @@
  * the kernel does not bind the event to a CPU. Functions that may fail return 0 or a negative errno
  * with err.
  */
-#ifndef PROF_LIB_LIVE_PERF_EVENT_FDS_H
-#define PROF_LIB_LIVE_PERF_EVENT_FDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -94,5 +93,3 @@ void event_fds_close(struct event_fds *e, uint32_t cpu);
 /* Enables or disables all events. Continues after a failure and returns the first one. */
 int event_fds_enable(struct event_fds *e, bool enable, struct error *err);
 void event_fds_release(struct event_fds *e);
-
-#endif

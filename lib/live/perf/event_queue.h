@@ -7,8 +7,7 @@
  * sort, so events are handled up to this round's clock, while merge returns records only up to the
  * clock of the previous round.
  */
-#ifndef PROF_LIB_LIVE_PERF_EVENT_QUEUE_H
-#define PROF_LIB_LIVE_PERF_EVENT_QUEUE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ typedef void event_queue_fn(void *ctx, const struct map_event *event, struct rec
 
 /* Passes events older than `before`, in order of time, then of event_queue_add(). */
 void event_queue_take(struct event_queue *t, uint64_t before, event_queue_fn *fn, void *ctx);
-
-#endif

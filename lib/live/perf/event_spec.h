@@ -3,8 +3,7 @@
  * Parses the argument of -e: names of events, their sampling rates, and the clock. Parsing does not
  * depend on the machine; event_list_resolve() queries it.
  */
-#ifndef PROF_LIB_LIVE_PERF_EVENT_SPEC_H
-#define PROF_LIB_LIVE_PERF_EVENT_SPEC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ int event_list_add(struct event_list *list, const char *text, struct error *err)
  * up.
  */
 int event_list_resolve(struct event_list *list, struct error *err);
-
-#endif

@@ -4,8 +4,7 @@
  * reports executable mappings, execs, and code that the kernel generates. One of each per online
  * CPU. For the record layouts see perf_event_open(2) and include/uapi/linux/perf_event.h.
  */
-#ifndef PROF_LIB_LIVE_PERF_PERF_EVENT_H
-#define PROF_LIB_LIVE_PERF_PERF_EVENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -114,5 +113,3 @@ void map_ring_drain(struct map_ring *ring, map_event_fn *fn, void *ctx);
  */
 void map_ring_finish(struct map_ring *ring, map_event_fn *fn, void *ctx);
 void map_ring_free(struct map_ring *ring);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Control groups of version 1 and 2, identified like the kernel identifies them. */
-#ifndef PROF_LIB_LIVE_PROCESS_CGROUP_FILTER_H
-#define PROF_LIB_LIVE_PROCESS_CGROUP_FILTER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -75,5 +74,3 @@ char *cgroup_mount_of(const char *text, const char *controller, char **root);
  * frees it.
  */
 char *cgroup2_mount_of(const char *text);
-
-#endif

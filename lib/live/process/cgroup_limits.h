@@ -4,8 +4,7 @@
  * the kernel held their threads back until the next period. Such threads look as if they waited for
  * a CPU. Works with version 2, and with the controller "cpu" of version 1.
  */
-#ifndef PROF_LIB_LIVE_PROCESS_CGROUP_LIMITS_H
-#define PROF_LIB_LIVE_PROCESS_CGROUP_LIMITS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -56,5 +55,3 @@ void cpu_limits_begin(struct cpu_limits *l);
 /* Reads the groups that are due. A group that has been removed keeps its counts. */
 void cpu_limits_read(struct cpu_limits *l, uint64_t now);
 void cpu_limits_read_all(struct cpu_limits *l);
-
-#endif

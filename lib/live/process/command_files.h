@@ -3,8 +3,7 @@
  * Files that a command will probably map, found before it is executed. Use them only for
  * preparations that save time.
  */
-#ifndef PROF_LIB_LIVE_PROCESS_COMMAND_FILES_H
-#define PROF_LIB_LIVE_PROCESS_COMMAND_FILES_H
+#pragma once
 
 /* `fd` is borrowed, and open for reading. */
 typedef void command_file_fn(void *ctx, int fd);
@@ -14,5 +13,3 @@ typedef void command_file_fn(void *ctx, int fd);
  * which the dynamic loader finds most of them.
  */
 void command_files_find(const char *command, command_file_fn *fn, void *ctx);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Containers of processes: control groups, their limits, and the pid in a nested pid namespace. */
-#ifndef PROF_LIB_LIVE_PROCESS_CONTAINER_WATCH_H
-#define PROF_LIB_LIVE_PROCESS_CONTAINER_WATCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ void container_watch_send(struct container_watch *h, uint32_t pid, bool is_runni
 const char *container_cgroup(const char *text, size_t *size);
 /* Returns the innermost pid in the text of /proc/PID/status if it lists several; else 0. */
 uint32_t container_ns_pid(const char *text);
-
-#endif

@@ -3,8 +3,7 @@
  * Sends arguments of executed programs, with secrets masked because the records may leave the
  * recorder.
  */
-#ifndef PROF_LIB_LIVE_PROCESS_EXEC_ARGUMENTS_H
-#define PROF_LIB_LIVE_PROCESS_EXEC_ARGUMENTS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ void exec_arguments_send_running(uint32_t pid, uint64_t time, record_sink_fn *si
  * NULL if it has none.
  */
 char *exec_arguments_of(uint32_t pid);
-
-#endif

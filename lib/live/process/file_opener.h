@@ -3,8 +3,7 @@
  * Opens mapped files, and gives up those whose file system does not respond: recording continues
  * without them.
  */
-#ifndef PROF_LIB_LIVE_PROCESS_FILE_OPENER_H
-#define PROF_LIB_LIVE_PROCESS_FILE_OPENER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -78,5 +77,3 @@ void file_opener_release(struct file_opener *o);
 /* Like mapped_file_open(), but returns -ETIMEDOUT if the file system does not respond. */
 int file_opener_open(struct file_opener *o, const struct mapped_file *file,
 		     struct opened_file *opened);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Builds the filter of a recording from the user's pids, users, cgroups, names, CPUs. */
-#ifndef PROF_LIB_LIVE_PROCESS_FILTER_H
-#define PROF_LIB_LIVE_PROCESS_FILTER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -35,5 +34,3 @@ uint8_t filter_pending_flags(const struct filter *f);
  * Returns -EINVAL for an invalid pattern, -E2BIG if the patterns together are too long.
  */
 int name_set_add(struct name_set *set, const char *pattern, struct error *err);
-
-#endif

@@ -25,8 +25,7 @@
  * the state, so what is large or rare belongs behind a pointer in it. Data about single threads
  * belongs into a table by tid in their process's state.
  */
-#ifndef PROF_LIB_LIVE_PROCESS_LIVE_PROCESS_H
-#define PROF_LIB_LIVE_PROCESS_LIVE_PROCESS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -111,5 +110,3 @@ void live_processes_next_round(struct live_processes *t, uint64_t now);
 
 /* Iterates over all rows; *at begins as 0. Returns NULL after the last row. */
 struct live_process *live_processes_next(const struct live_processes *t, uint32_t *at);
-
-#endif

@@ -3,8 +3,7 @@
  * Reports the name and mappings that a process has when recording begins, read from /proc, as
  * records with that time.
  */
-#ifndef PROF_LIB_LIVE_PROCESS_MAPS_WALK_H
-#define PROF_LIB_LIVE_PROCESS_MAPS_WALK_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -101,5 +100,3 @@ int proc_walk_name(record_sink_fn *sink, void *ctx, uint32_t pid, uint8_t flags,
  */
 int proc_walk_maps(struct module_registry *modules, struct identity_cache *cache,
 		   record_sink_fn *sink, void *ctx, uint32_t pid, uint64_t time, struct error *err);
-
-#endif

@@ -9,8 +9,7 @@
  * tried again with the next processes that have it mapped; a second record with the same id then
  * completes the first.
  */
-#ifndef PROF_LIB_LIVE_PROCESS_MODULE_REGISTRY_H
-#define PROF_LIB_LIVE_PROCESS_MODULE_REGISTRY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -67,5 +66,3 @@ struct special_module {
 };
 uint32_t module_registry_add_special(struct module_registry *r, uint64_t time,
 				     const struct special_module *special);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Keeps root folders of processes that differ from the recorder's, as in containers and chroots. */
-#ifndef PROF_LIB_LIVE_PROCESS_PROCESS_ROOT_H
-#define PROF_LIB_LIVE_PROCESS_PROCESS_ROOT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,5 +38,3 @@ void process_roots_init(struct process_roots *r, struct live_processes *processe
 void process_roots_keep(const struct process_roots *r, struct live_process *process);
 /* Does the same, unless it was called for this process before. */
 void process_roots_keep_once(const struct process_roots *r, struct live_process *process);
-
-#endif

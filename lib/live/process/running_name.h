@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Names of running processes, see lib/stream/process/process_name.h. */
-#ifndef PROF_LIB_LIVE_PROCESS_RUNNING_NAME_H
-#define PROF_LIB_LIVE_PROCESS_RUNNING_NAME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ void running_name_send(const struct rec_name *thread, record_sink_fn *sink, void
  * process.
  */
 void running_name_send_title(const struct rec_name *thread, record_sink_fn *sink, void *ctx);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds running processes to record, and notices their ends. */
-#ifndef PROF_LIB_LIVE_PROCESS_TARGETS_H
-#define PROF_LIB_LIVE_PROCESS_TARGETS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -55,5 +54,3 @@ int targets_add_pidfile(struct targets *t, const char *path, struct error *err);
 char *target_name(const struct target *target);
 /* Notes which processes have ended. True if all have. */
 bool targets_have_ended(struct targets *t);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A piece of generated code, as found by the readers of perf maps and jitdumps. */
-#ifndef PROF_LIB_LIVE_UNWIND_CODE_PIECE_H
-#define PROF_LIB_LIVE_UNWIND_CODE_PIECE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ struct code_stats {
 	uint64_t malformed; /* lines, or records */
 	uint64_t bytes; /* read, for budgets */
 };
-
-#endif

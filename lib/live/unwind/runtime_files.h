@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Files that contain a runtime, found while their tables are compiled. */
-#ifndef PROF_LIB_LIVE_UNWIND_RUNTIME_FILES_H
-#define PROF_LIB_LIVE_UNWIND_RUNTIME_FILES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -73,5 +72,3 @@ void runtime_files_describe(struct runtime_files *f, const struct module_tables 
 void runtime_files_retry(struct runtime_files *f, struct spaces *spaces, uint64_t now);
 /* Forgets a process. */
 void runtime_files_forget(struct runtime_files *f, const struct live_process *process);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The unwinder's state of each process: its address space. */
-#ifndef PROF_LIB_LIVE_UNWIND_SPACES_H
-#define PROF_LIB_LIVE_UNWIND_SPACES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -91,5 +90,3 @@ bool spaces_are_settled(const struct spaces *s);
 void spaces_use_tables(const struct spaces *s, struct module_tables *tables, uint64_t now);
 /* Takes the next process from the dirty list; NULL: none left. */
 struct live_process *spaces_next_dirty(struct spaces *s);
-
-#endif

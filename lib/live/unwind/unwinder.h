@@ -4,8 +4,7 @@
  * mapped file. Gets all events in order of time, and forks, execs and exits as a listener. Changes
  * go to the kernel at the end of a round.
  */
-#ifndef PROF_LIB_LIVE_UNWIND_UNWINDER_H
-#define PROF_LIB_LIVE_UNWIND_UNWINDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -100,5 +99,3 @@ struct unwinder_stats {
 	uint64_t early; /* finished stacks from before their process's runtime was known */
 };
 void unwinder_get_stats(const struct unwinder *u, struct unwinder_stats *stats);
-
-#endif

@@ -3,8 +3,7 @@
  * Facts that a recording reports about itself: numbers and strings by id. Each fact has a row in
  * facts.def, which defines its place in --stats, in the info panel and in captures.
  */
-#ifndef PROF_LIB_MODEL_FACTS_FACTS_H
-#define PROF_LIB_MODEL_FACTS_FACTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -116,5 +115,3 @@ void fact_panel_value(const struct fact *fact, struct strbuf *out);
 enum fact_id fact_by_name(const char *name);
 enum fact_id fact_by_key(const char *object, const char *member, const char *key, const char **of);
 enum fact_id fact_by_row(const char *section, const char *label, const char **of);
-
-#endif

@@ -12,8 +12,7 @@
  * of those  says which stacks, in messages
  * with      is passed through
  */
-#ifndef PROF_LIB_MODEL_FACTS_MARKER_PROBES_H
-#define PROF_LIB_MODEL_FACTS_MARKER_PROBES_H
+#pragma once
 
 #define MARKER_PROBES(ROW, with) \
 	ROW(signals, SIGNALS, DELIVERED, "delivered", RAW, " of signals", with) \
@@ -25,5 +24,3 @@
 
 /* Listed among waits, to which it belongs. */
 #define WAKERS_PROBE(ROW, with) ROW(wakers, WAKERS, RECORDED, "told", TYPED, " of wakers", with)
-
-#endif

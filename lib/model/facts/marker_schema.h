@@ -4,8 +4,7 @@
  * their values are. markers.def and counters.def have a row for each schema that prof makes itself;
  * markers of programs and tracepoints use the same structs.
  */
-#ifndef PROF_LIB_MODEL_FACTS_MARKER_SCHEMA_H
-#define PROF_LIB_MODEL_FACTS_MARKER_SCHEMA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -128,5 +127,3 @@ bool counter_is_own(const char *name);
 
 /* Prefix of the names of schemas of user probes: "usdt PROVIDER:NAME". */
 #define USDT_SCHEMA_PREFIX "usdt "
-
-#endif

@@ -3,8 +3,7 @@
  * Languages with a compiler inside the program: how their code is recognized, named and displayed.
  * A language is one file and one row of languages.def.
  */
-#ifndef PROF_LIB_MODEL_LANGUAGES_LANGUAGE_H
-#define PROF_LIB_MODEL_LANGUAGES_LANGUAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -111,5 +110,3 @@ enum language_id language_of_library(const char *name);
 uint32_t language_dump_line_shift(uint32_t mark);
 /* True if the path is named like a jitdump. */
 bool language_dump_is_path(const char *path);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Categories and subcategories of frames. Users rely on their names. */
-#ifndef PROF_LIB_MODEL_MEANING_CATEGORIES_H
-#define PROF_LIB_MODEL_MEANING_CATEGORIES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -120,5 +119,3 @@ struct frame_category *categories_of_frames(const struct profile *p);
 const char *category_name(const struct profile *p, uint8_t category);
 /* Returns NULL if the category, which must exist, has only one subcategory. */
 const char *subcategory_name(const struct profile *p, struct frame_category of);
-
-#endif

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Libraries that nearly every program calls, so that their callers are more informative. */
-#ifndef PROF_LIB_MODEL_MEANING_COMMON_LIBRARY_H
-#define PROF_LIB_MODEL_MEANING_COMMON_LIBRARY_H
+#pragma once
 
 #include "lib/model/tables/profile.h"
 
 /* True if the frame is in libc, the vDSO, an allocator or another such library. */
 bool is_of_common_library(const struct profile *p, const struct frame *frame);
-
-#endif

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Frames without code: the reason of a wait, or a span reported by the program. */
-#ifndef PROF_LIB_MODEL_MEANING_LABEL_FRAMES_H
-#define PROF_LIB_MODEL_MEANING_LABEL_FRAMES_H
+#pragma once
 
 #include "lib/model/meaning/categories.h"
 #include "lib/model/tables/profile.h"
 
 /* Like frames_intern(), for a frame with only a name and a category. */
 frame_id label_frames_intern(struct profile *p, string_id name, struct frame_category category);
-
-#endif

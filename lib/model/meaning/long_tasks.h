@@ -3,8 +3,7 @@
  * Long tasks of event loops: markers from the return of a call that waited for events to the next
  * such call. The name of their schema identifies them.
  */
-#ifndef PROF_LIB_MODEL_MEANING_LONG_TASKS_H
-#define PROF_LIB_MODEL_MEANING_LONG_TASKS_H
+#pragma once
 
 #include "lib/model/tables/profile.h"
 
@@ -35,5 +34,3 @@ void long_tasks_find(struct long_tasks *t, const struct profile *p,
  * must be ascending.
  */
 uint64_t long_tasks_delay(const struct long_tasks *t, uint64_t time, size_t *at);
-
-#endif

@@ -3,8 +3,7 @@
  * Code that programs make at run time: which file made it, how it is called while nobody names its
  * functions, and what makes that file name them.
  */
-#ifndef PROF_LIB_MODEL_MEANING_MADE_CODE_H
-#define PROF_LIB_MODEL_MEANING_MADE_CODE_H
+#pragma once
 
 #include "lib/base/strbuf.h"
 #include "lib/model/tables/profile.h"
@@ -33,5 +32,3 @@ const char *made_code_without_file(const char *name);
  * as for interpreters, whose own functions have names.
  */
 void made_code_advise(const struct profile *p, module_id maker, struct strbuf *out);
-
-#endif

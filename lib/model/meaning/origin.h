@@ -3,8 +3,7 @@
  * Origins of code: the user's, or part of a package, a language's runtime or the system. Determined
  * by paths and names, so that profiles of any program and machine can be classified.
  */
-#ifndef PROF_LIB_MODEL_MEANING_ORIGIN_H
-#define PROF_LIB_MODEL_MEANING_ORIGIN_H
+#pragma once
 
 #include <stdint.h>
 
@@ -20,5 +19,3 @@ enum origin {
 
 /* Returns the origin of each frame, an enum origin by frame_id; the caller frees it. */
 uint8_t *origins_of_frames(const struct profile *p);
-
-#endif

@@ -3,8 +3,7 @@
  * Spans between pairs of user probes (USDT) that a thread passes: "query__start" and "query__done".
  * Names follow no standard; the pairs are those that programs use.
  */
-#ifndef PROF_LIB_MODEL_MEANING_PROBE_SPANS_H
-#define PROF_LIB_MODEL_MEANING_PROBE_SPANS_H
+#pragma once
 
 #include "lib/model/tables/profile.h"
 
@@ -14,5 +13,3 @@
  * are there.
  */
 void probe_spans_join(struct profile *p);
-
-#endif

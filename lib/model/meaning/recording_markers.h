@@ -3,8 +3,7 @@
  * Markers about the recording itself. They go to the main thread of the root process, or to the
  * first thread if there is none.
  */
-#ifndef PROF_LIB_MODEL_MEANING_RECORDING_MARKERS_H
-#define PROF_LIB_MODEL_MEANING_RECORDING_MARKERS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -48,5 +47,3 @@ bool label_marker_read(const struct profile *p, const struct marker *marker,
 void cut_marker_add(struct profile *p, uint64_t time);
 /* Marks a pause, requested by the user, in which nothing was recorded. */
 void pause_marker_add(struct profile *p, uint64_t start, uint64_t end);
-
-#endif

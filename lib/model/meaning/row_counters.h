@@ -3,8 +3,7 @@
  * Counters and the rows that show them. A row shows the counters of its process, or the sums over
  * all processes that share the row. In order of announcement, the machine's last.
  */
-#ifndef PROF_LIB_MODEL_MEANING_ROW_COUNTERS_H
-#define PROF_LIB_MODEL_MEANING_ROW_COUNTERS_H
+#pragma once
 
 #include "lib/model/meaning/thread_rows.h"
 
@@ -23,5 +22,3 @@ struct row_counters {
 /* Zeroed is empty. Omits counters without values, and counters of processes without a row. */
 void row_counters_find(struct row_counters *c, const struct thread_rows *rows);
 void row_counters_release(struct row_counters *c);
-
-#endif

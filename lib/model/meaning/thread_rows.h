@@ -4,8 +4,7 @@
  * samples. Displays assume that a row's samples are of one kind, so a thread has another row for
  * each of its events.
  */
-#ifndef PROF_LIB_MODEL_MEANING_THREAD_ROWS_H
-#define PROF_LIB_MODEL_MEANING_THREAD_ROWS_H
+#pragma once
 
 #include "lib/base/radix.h"
 #include "lib/model/tables/profile.h"
@@ -126,5 +125,3 @@ void sample_buffer_release(struct sample_buffer *b);
 /* Returns the samples of a row. Valid until the next call with that buffer. */
 struct sample_run thread_row_samples(const struct thread_rows *r, const struct thread_row *row,
 				     struct sample_buffer *buffer);
-
-#endif

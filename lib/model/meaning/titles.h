@@ -5,8 +5,7 @@
  * their tids ("worker 1235"), and threads that only have their process's name their role ("libuv
  * worker").
  */
-#ifndef PROF_LIB_MODEL_MEANING_TITLES_H
-#define PROF_LIB_MODEL_MEANING_TITLES_H
+#pragma once
 
 #include "lib/model/tables/profile.h"
 
@@ -26,5 +25,3 @@ const char *process_title(const struct thread_titles *t, thread_id id);
  * it begins with the thread title. The caller frees it.
  */
 char *thread_title_whole(const struct thread_titles *t, thread_id id);
-
-#endif

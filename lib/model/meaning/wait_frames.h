@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Refines the reason of waits by the kernel functions on their stacks, once these have names. */
-#ifndef PROF_LIB_MODEL_MEANING_WAIT_FRAMES_H
-#define PROF_LIB_MODEL_MEANING_WAIT_FRAMES_H
+#pragma once
 
 #include "lib/model/tables/profile.h"
 
@@ -41,5 +40,3 @@ void wait_frames_refine(struct profile *p);
  * names, and its label.
  */
 stack_id wait_frames_add(struct profile *p, stack_id stack, frame_id label);
-
-#endif

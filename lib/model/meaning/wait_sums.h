@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sums of the time that threads waited, by reason. */
-#ifndef PROF_LIB_MODEL_MEANING_WAIT_SUMS_H
-#define PROF_LIB_MODEL_MEANING_WAIT_SUMS_H
+#pragma once
 
 #include "lib/model/meaning/categories.h"
 #include "lib/model/tables/profile.h"
@@ -19,5 +18,3 @@ void wait_sums_add(struct wait_sums *sums, const struct profile *p, const struct
 struct wait_sums wait_sums_of(const struct profile *p);
 /* Returns the CPU time of all threads, ns. */
 uint64_t wait_sums_ran(const struct profile *p);
-
-#endif

@@ -3,8 +3,7 @@
  * Copies rows of one profile into another. Only this file lists the members of a row; the caller's
  * rules convert its strings, times and stacks.
  */
-#ifndef PROF_LIB_MODEL_TABLES_COPY_H
-#define PROF_LIB_MODEL_TABLES_COPY_H
+#pragma once
 
 #include "lib/model/tables/counters.h"
 #include "lib/model/tables/markers.h"
@@ -40,5 +39,3 @@ struct marker copy_marker_row(struct markers *into, schema_id schema, const stru
 			      const struct copy_rules *rules);
 struct marker_value copy_marker_value(const struct marker_value *from,
 				      const struct copy_rules *rules);
-
-#endif

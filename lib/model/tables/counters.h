@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Quantities over time, of a process or of the machine: memory, bytes read, energy. */
-#ifndef PROF_LIB_MODEL_TABLES_COUNTERS_H
-#define PROF_LIB_MODEL_TABLES_COUNTERS_H
+#pragma once
 
 #include "lib/base/vec.h"
 #include "lib/model/facts/marker_schema.h"
@@ -49,5 +48,3 @@ void counter_add_sample(struct counter *counter, uint64_t time, int64_t delta);
  * Running sums at the remaining samples do not change. Returns the number dropped.
  */
 size_t counter_halve(struct counter *counter);
-
-#endif

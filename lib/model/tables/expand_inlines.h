@@ -4,8 +4,7 @@
  * becomes its function, line and symbol, and a chain of inlined functions becomes further frames.
  * Symbolizers only return answers, so they cannot corrupt a profile.
  */
-#ifndef PROF_LIB_MODEL_TABLES_EXPAND_INLINES_H
-#define PROF_LIB_MODEL_TABLES_EXPAND_INLINES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -70,5 +69,3 @@ void expand_inlines_answer(struct expand_inlines *e, frame_id frame, symbol_id s
 bool expand_inlines_has_answer(const struct expand_inlines *e, frame_id frame);
 /* Rewrites frames, stacks, functions and the stacks of samples and markers. Call once. */
 void expand_inlines_apply(struct expand_inlines *e);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Frames: locations in modules, with or without a name. */
-#ifndef PROF_LIB_MODEL_TABLES_FRAMES_H
-#define PROF_LIB_MODEL_TABLES_FRAMES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -120,5 +119,3 @@ void stacks_release(struct stacks *s);
 stack_id stacks_intern(struct stacks *s, stack_id parent, frame_id frame);
 /* Marks a stack and its ancestors in `used`, an array indexed by stack. Accepts NO_STACK. */
 void stacks_mark(const struct stacks *s, stack_id stack, bool *used);
-
-#endif

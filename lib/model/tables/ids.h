@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Row ids of the profile's tables. Ids, not pointers, cross rooms. Rows never change their ids. */
-#ifndef PROF_LIB_MODEL_TABLES_IDS_H
-#define PROF_LIB_MODEL_TABLES_IDS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -26,5 +25,3 @@ typedef uint32_t counter_id;
 #define NO_THREAD UINT32_MAX
 #define NO_SCHEMA UINT32_MAX
 #define NO_COUNTER UINT32_MAX
-
-#endif

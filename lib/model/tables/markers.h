@@ -3,8 +3,7 @@
  * Markers: events on a thread at an instant or over an interval. The schema of a marker lists its
  * fields, so any marker can be read, shown and searched without knowing its meaning.
  */
-#ifndef PROF_LIB_MODEL_TABLES_MARKERS_H
-#define PROF_LIB_MODEL_TABLES_MARKERS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -69,5 +68,3 @@ static inline struct marker_value marker_stack(stack_id stack)
 {
 	return (struct marker_value){.type = FIELD_STACK, .stack = stack};
 }
-
-#endif

@@ -5,8 +5,7 @@
  * information are looked up. An RVA is the byte's virtual address in the ELF file minus that of the
  * first PT_LOAD.
  */
-#ifndef PROF_LIB_MODEL_TABLES_MODULES_H
-#define PROF_LIB_MODEL_TABLES_MODULES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -170,5 +169,3 @@ bool symbol_reason_is_of_search(enum symbol_reason reason);
  * Appends nothing for SYMBOLS_FOUND.
  */
 void module_describe_reason(const struct module *m, struct strbuf *text);
-
-#endif

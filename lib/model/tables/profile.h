@@ -3,8 +3,7 @@
  * The result of a recording: one table per header. Tables consist of rows; columns exist only in
  * file formats. All times are CLOCK_MONOTONIC ns until a format subtracts meta.start_ns.
  */
-#ifndef PROF_LIB_MODEL_TABLES_PROFILE_H
-#define PROF_LIB_MODEL_TABLES_PROFILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -332,5 +331,3 @@ enum measure event_measure(const struct profile *p, uint8_t event, double *size)
 bool profile_is_wait(const struct profile *p, const struct sample *sample);
 /* Number of distinct (pid, incarnation) of all threads. */
 size_t profile_process_count(const struct profile *p);
-
-#endif

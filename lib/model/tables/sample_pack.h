@@ -3,8 +3,7 @@
  * Packs rows of samples into about 4 bytes each: as differences from values predicted from earlier
  * rows, in codes of few bits. Works best for rows in order of time with recurring stacks.
  */
-#ifndef PROF_LIB_MODEL_TABLES_SAMPLE_PACK_H
-#define PROF_LIB_MODEL_TABLES_SAMPLE_PACK_H
+#pragma once
 
 #include "lib/model/tables/samples.h"
 
@@ -15,5 +14,3 @@
 size_t sample_pack(const struct sample *rows, size_t count, unsigned char *out);
 /* Unpacks `count` rows. Returns false if the bytes end early; the rows are then undefined. */
 bool sample_unpack(const unsigned char *bytes, size_t size, struct sample *rows, size_t count);
-
-#endif

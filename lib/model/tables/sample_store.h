@@ -4,8 +4,7 @@
  * memory of unpacked rows, which are faster to read and change. Shared by all profiles of the
  * process; thread-safe.
  */
-#ifndef PROF_LIB_MODEL_TABLES_SAMPLE_STORE_H
-#define PROF_LIB_MODEL_TABLES_SAMPLE_STORE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ bool sample_store_take_room(uint64_t bytes);
 void sample_store_give_room(uint64_t bytes);
 /* Returns the size of all packed rows in memory. */
 uint64_t sample_store_in_memory(void);
-
-#endif

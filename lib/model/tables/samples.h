@@ -9,8 +9,7 @@
  *
  * A loop may be left at any time. A zeroed struct is empty.
  */
-#ifndef PROF_LIB_MODEL_TABLES_SAMPLES_H
-#define PROF_LIB_MODEL_TABLES_SAMPLES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -145,5 +144,3 @@ void samples_settle_cpu_deltas(struct samples *s);
  * carried over from later ticks.
  */
 void sample_rows_settle(struct sample *rows, size_t count, uint64_t before, uint64_t *excess);
-
-#endif

@@ -3,8 +3,7 @@
  * Schemas of markers: name, labels, places in front-ends, and fields. With the schema, code can
  * read any marker, whatever its meaning.
  */
-#ifndef PROF_LIB_MODEL_TABLES_SCHEMAS_H
-#define PROF_LIB_MODEL_TABLES_SCHEMAS_H
+#pragma once
 
 #include "lib/base/vec.h"
 #include "lib/model/facts/marker_schema.h"
@@ -67,5 +66,3 @@ schema_id schema_text_find(enum marker_id id, const struct schemas *schemas,
  * other schema.
  */
 void schema_text_intern_first(struct schemas *schemas, struct strings *strings);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Interned strings: arbitrary bytes without NUL. Formats convert them to valid UTF-8. */
-#ifndef PROF_LIB_MODEL_TABLES_STRINGS_H
-#define PROF_LIB_MODEL_TABLES_STRINGS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -51,5 +50,3 @@ string_id string_overlay_intern_sized(struct string_overlay *t, const char *text
 /* Valid until the next intern. Returns "" for NO_STRING. */
 const char *string_overlay_get(const struct string_overlay *t, string_id id);
 size_t string_overlay_size(const struct string_overlay *t, string_id id);
-
-#endif

@@ -3,8 +3,7 @@
  * Numbers of rows dropped because there were too many, stored in the profile's info panel for any
  * reader.
  */
-#ifndef PROF_LIB_MODEL_TABLES_THINNED_H
-#define PROF_LIB_MODEL_TABLES_THINNED_H
+#pragma once
 
 #include "lib/model/tables/profile.h"
 
@@ -12,5 +11,3 @@
 void thinned_add(struct profile *p, uint8_t event, uint64_t left_out, uint64_t weight);
 /* Returns the minimum number of clock samples that a row represents: 1 if none were dropped. */
 uint64_t thinned_weight(const struct profile *p);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Threads with their samples and markers, one flat list over all processes. */
-#ifndef PROF_LIB_MODEL_TABLES_THREADS_H
-#define PROF_LIB_MODEL_TABLES_THREADS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -80,5 +79,3 @@ struct profile_thread *threads_get(struct threads *t, thread_id id);
  * remaining threads change.
  */
 void threads_keep(struct threads *t, const bool *is_kept);
-
-#endif

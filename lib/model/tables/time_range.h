@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The time range of a profile, for files that do not state it. */
-#ifndef PROF_LIB_MODEL_TABLES_TIME_RANGE_H
-#define PROF_LIB_MODEL_TABLES_TIME_RANGE_H
+#pragma once
 
 #include "lib/model/tables/profile.h"
 
@@ -16,5 +15,3 @@ struct time_range {
  * start.
  */
 void profile_set_range(struct profile *p, const struct time_range *stated);
-
-#endif

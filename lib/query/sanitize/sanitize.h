@@ -3,8 +3,7 @@
  * Makes a profile for publication: a new profile that contains only data known to be harmless.
  * Removes or replaces the classes below, and drops data of unknown meaning.
  */
-#ifndef PROF_LIB_QUERY_SANITIZE_SANITIZE_H
-#define PROF_LIB_QUERY_SANITIZE_SANITIZE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -70,5 +69,3 @@ struct sanitize_counts {
 int sanitize(struct profile **into, const struct profile *from,
 	     const struct sanitize_options *options, struct sanitize_counts *counts,
 	     struct error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared by the files that sanitize a profile. */
-#ifndef PROF_LIB_QUERY_SANITIZE_SANITIZE_INTERNAL_H
-#define PROF_LIB_QUERY_SANITIZE_SANITIZE_INTERNAL_H
+#pragma once
 
 #include <regex.h>
 
@@ -63,5 +62,3 @@ void sanitize_tables(struct sanitizer *s);
 void sanitize_marker(struct sanitizer *s, const struct marker *from, struct profile_thread *thread);
 /* Copies threads with their samples and markers, and counters. */
 void sanitize_threads(struct sanitizer *s);
-
-#endif

@@ -5,8 +5,7 @@
  * last part. Names of users and machines become "user" and "host" everywhere; URLs lose their host,
  * and kernel releases the part after the version.
  */
-#ifndef PROF_LIB_QUERY_SANITIZE_SCRUB_H
-#define PROF_LIB_QUERY_SANITIZE_SCRUB_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -69,5 +68,3 @@ void scrub_path(struct scrubber *s, struct strbuf *out, const char *path, size_t
 
 /* True if the path is in a system folder, whose paths exist on every machine. */
 bool scrub_is_public_path(const char *path, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Checks a profile before publication for anything that identifies its user or machine. */
-#ifndef PROF_LIB_QUERY_SANITIZE_SEARCH_H
-#define PROF_LIB_QUERY_SANITIZE_SEARCH_H
+#pragma once
 
 #include "lib/base/vec.h"
 #include "lib/query/sanitize/sanitize.h"
@@ -25,5 +24,3 @@ void sanitize_findings_release(struct sanitize_findings *f);
 void sanitize_search(struct sanitize_findings *f, const struct profile *p,
 		     const struct profile *from, const struct sanitize_options *options,
 		     size_t max);
-
-#endif

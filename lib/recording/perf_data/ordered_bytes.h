@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A checked cursor over bytes in either byte order. */
-#ifndef PROF_LIB_RECORDING_PERF_DATA_ORDERED_BYTES_H
-#define PROF_LIB_RECORDING_PERF_DATA_ORDERED_BYTES_H
+#pragma once
 
 #include "lib/base/bytes.h"
 
@@ -48,5 +47,3 @@ static inline uint64_t ordered_word(const void *words, size_t i, bool is_swapped
 	value = le64toh(value);
 	return is_swapped ? __builtin_bswap64(value) : value;
 }
-
-#endif

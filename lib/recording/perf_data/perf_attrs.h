@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The events of a recording: how each was sampled, and how its records are laid out. */
-#ifndef PROF_LIB_RECORDING_PERF_DATA_PERF_ATTRS_H
-#define PROF_LIB_RECORDING_PERF_DATA_PERF_ATTRS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -69,5 +68,3 @@ void perf_attrs_number(struct perf_attrs *a, uint32_t max);
 bool perf_attr_is_clock(const struct perf_attr *attr);
 /* Returns true for the attribute of perf record --off-cpu. */
 bool perf_attr_is_off_cpu(const struct perf_attr *attr);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Converts a kernel record to prof's records. */
-#ifndef PROF_LIB_RECORDING_PERF_DATA_PERF_CONVERT_H
-#define PROF_LIB_RECORDING_PERF_DATA_PERF_CONVERT_H
+#pragma once
 
 #include "lib/recording/perf_data/perf_counts.h"
 #include "lib/recording/perf_data/perf_file.h"
@@ -51,5 +50,3 @@ struct perf_input {
 	const struct perf_attr *attr;
 	uint64_t time;
 };
-
-#endif

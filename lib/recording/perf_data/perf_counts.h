@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Last values of the counters in samples (PERF_SAMPLE_READ). */
-#ifndef PROF_LIB_RECORDING_PERF_DATA_PERF_COUNTS_H
-#define PROF_LIB_RECORDING_PERF_DATA_PERF_COUNTS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -23,5 +22,3 @@ struct perf_counts {
 void perf_counts_release(struct perf_counts *c);
 /* Returns the increase of the counter since its last value, and stores this one. */
 uint64_t perf_counts_increase(struct perf_counts *c, uint64_t id, uint32_t tid, uint64_t value);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * Splits the bytes of a perf.data file, in pieces of any size, into records for the file's tables.
  */
-#ifndef PROF_LIB_RECORDING_PERF_DATA_PERF_FEED_H
-#define PROF_LIB_RECORDING_PERF_DATA_PERF_FEED_H
+#pragma once
 
 #include "lib/recording/perf_data/perf_file.h"
 
@@ -28,5 +27,3 @@ void perf_feed_release(struct perf_feed *f);
 int perf_feed_bytes(struct perf_feed *f, const void *bytes, size_t size, struct error *err);
 /* True if the bytes so far end between two records. */
 bool perf_feed_is_whole(const struct perf_feed *f);
-
-#endif

@@ -4,8 +4,7 @@
  * (--threads), compressed or not, in either byte order. The format is described in the kernel's
  * tools/perf/Documentation/perf.data-file-format.txt.
  */
-#ifndef PROF_LIB_RECORDING_PERF_DATA_PERF_FILE_H
-#define PROF_LIB_RECORDING_PERF_DATA_PERF_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -142,5 +141,3 @@ uint32_t perf_file_attr(const struct perf_file *f, const void *record);
 struct perf_head perf_file_head(const struct perf_file *f, const void *record);
 /* Appends "12 AUX records, 3 samples of virtual machines"; nothing if all records are shown. */
 void perf_file_say_left_out(const struct perf_file *f, struct strbuf *out);
-
-#endif

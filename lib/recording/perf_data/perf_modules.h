@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Converts files mapped by recorded processes, and the kernel's code, to modules and mappings. */
-#ifndef PROF_LIB_RECORDING_PERF_DATA_PERF_MODULES_H
-#define PROF_LIB_RECORDING_PERF_DATA_PERF_MODULES_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -66,5 +65,3 @@ uint32_t perf_modules_map(struct perf_modules *m, const struct perf_map *map);
  */
 void perf_modules_kernel_symbol(struct perf_modules *m, uint64_t time, uint64_t start,
 				uint32_t size, const char *name);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Queue of records for the reader. */
-#ifndef PROF_LIB_RECORDING_PERF_DATA_PERF_OUT_H
-#define PROF_LIB_RECORDING_PERF_DATA_PERF_OUT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ void *perf_out_add(struct perf_out *o, unsigned int kind, size_t size, uint64_t 
 void perf_out_copy(struct perf_out *o, const struct rec *rec);
 /* Returns the next record, valid until another is added; NULL: none. */
 const struct rec *perf_out_next(struct perf_out *o);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A parsed sample. */
-#ifndef PROF_LIB_RECORDING_PERF_DATA_PERF_SAMPLE_H
-#define PROF_LIB_RECORDING_PERF_DATA_PERF_SAMPLE_H
+#pragma once
 
 #include "lib/recording/perf_data/perf_attrs.h"
 
@@ -33,5 +32,3 @@ bool perf_sample_read(struct perf_sample *s, const struct perf_attr *attr, const
 /* Returns register `number` (perf's numbering of the machine); 0 if it was not sampled. */
 uint64_t perf_sample_reg(const struct perf_sample *s, const struct perf_attr *attr,
 			 unsigned int number);
-
-#endif

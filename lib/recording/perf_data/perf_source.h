@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Converts the records of a perf.data file to prof's own. */
-#ifndef PROF_LIB_RECORDING_PERF_DATA_PERF_SOURCE_H
-#define PROF_LIB_RECORDING_PERF_DATA_PERF_SOURCE_H
+#pragma once
 
 #include "lib/recording/perf_data/perf_file.h"
 #include "lib/recording/perf_data/perf_modules.h"
@@ -33,5 +32,3 @@ struct perf_origin {
 	bool has_copies; /* the file has copies of stacks */
 };
 struct perf_origin perf_source_origin(const struct perf_source *s);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Converts call chains and copied stacks of samples to stack records, each stack once. */
-#ifndef PROF_LIB_RECORDING_PERF_DATA_PERF_STACKS_H
-#define PROF_LIB_RECORDING_PERF_DATA_PERF_STACKS_H
+#pragma once
 
 #include "lib/recording/perf_data/perf_modules.h"
 #include "lib/recording/perf_data/perf_sample.h"
@@ -36,5 +35,3 @@ void perf_stacks_walk(struct perf_stacks *s, struct perf_modules *modules, uint1
 struct perf_place perf_stacks_place(struct perf_stacks *s, const struct perf_attr *attr,
 				    const struct perf_sample *sample, bool is_kernel,
 				    struct perf_tasks *tasks);
-
-#endif

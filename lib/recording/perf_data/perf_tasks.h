@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Threads and processes, as of the records read so far. */
-#ifndef PROF_LIB_RECORDING_PERF_DATA_PERF_TASKS_H
-#define PROF_LIB_RECORDING_PERF_DATA_PERF_TASKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -55,5 +54,3 @@ void perf_tasks_exec(struct perf_tasks *t, uint32_t pid, uint32_t tid);
 /* True if this is the first mapping after an exec; then drops the old program's mappings. */
 bool perf_tasks_begin_space(struct perf_tasks *t, uint32_t pid);
 void perf_tasks_map(struct perf_tasks *t, uint32_t pid, const struct mapping *mapping);
-
-#endif

@@ -3,8 +3,7 @@
  * Converts samples of tracepoints to markers that contain the tracepoints' fields, using the
  * formats in the file.
  */
-#ifndef PROF_LIB_RECORDING_PERF_DATA_PERF_TRACEPOINTS_H
-#define PROF_LIB_RECORDING_PERF_DATA_PERF_TRACEPOINTS_H
+#pragma once
 
 #include "lib/stream/text/tracepoint_format.h"
 #include "lib/recording/perf_data/perf_file.h"
@@ -33,5 +32,3 @@ void perf_tracepoints_begin(struct perf_tracepoints *t, const struct perf_file *
 void perf_tracepoints_sample(const struct perf_tracepoints *t, uint32_t attr,
 			     const struct perf_sample *sample, const struct perf_place *place,
 			     struct perf_out *out);
-
-#endif

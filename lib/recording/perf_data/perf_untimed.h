@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Records without a valid time, such as perf's sums of waits (--off-cpu). */
-#ifndef PROF_LIB_RECORDING_PERF_DATA_PERF_UNTIMED_H
-#define PROF_LIB_RECORDING_PERF_DATA_PERF_UNTIMED_H
+#pragma once
 
 #include "lib/recording/perf_data/perf_file.h"
 
@@ -10,5 +9,3 @@
  * their thread, just before its exit, all others to the end of the file. Call before sorting.
  */
 void perf_untimed_place(struct perf_file *f);
-
-#endif

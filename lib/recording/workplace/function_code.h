@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Machine code of a function, from the local file or dump of its module. */
-#ifndef PROF_LIB_RECORDING_WORKPLACE_FUNCTION_CODE_H
-#define PROF_LIB_RECORDING_WORKPLACE_FUNCTION_CODE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -41,5 +40,3 @@ struct function_code {
 int function_code_read(struct function_code *code, const struct module *module, const char *name,
 		       const struct file_set *files, uint64_t rva, uint64_t size,
 		       struct error *err);
-
-#endif

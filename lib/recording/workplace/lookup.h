@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds the code files of a profile on this machine, though it may have been recorded elsewhere. */
-#ifndef PROF_LIB_RECORDING_WORKPLACE_LOOKUP_H
-#define PROF_LIB_RECORDING_WORKPLACE_LOOKUP_H
+#pragma once
 
 #include "lib/base/identity.h"
 #include "lib/base/readers.h"
@@ -51,5 +50,3 @@ struct reader lookup_reader(int fd);
  * frees.
  */
 char *lookup_kernel_release(const char *os);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Names the frames of a profile from all sources of debug files. */
-#ifndef PROF_LIB_RECORDING_WORKPLACE_NAMING_H
-#define PROF_LIB_RECORDING_WORKPLACE_NAMING_H
+#pragma once
 
 #include "lib/code/files/file_set.h"
 #include "lib/base/identity.h"
@@ -55,5 +54,3 @@ int naming_fetch(const struct debug_request *request, const struct identity *own
 
 /* Names the frames. `naming` may be freed afterwards unless threads_are_left(). */
 void naming_run(struct profile *p, const struct naming *naming);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Files embedded in a capture, because they may not outlive the recording. */
-#ifndef PROF_LIB_RECORDING_WORKPLACE_READ_CONTENTS_H
-#define PROF_LIB_RECORDING_WORKPLACE_READ_CONTENTS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -32,5 +31,3 @@ void read_contents_take(struct read_contents *c, const struct rec_file *rec);
 int read_contents_find(struct read_contents *c, uint32_t module_id);
 /* Drops the least recently used files until the others have at most `bytes`. */
 void read_contents_trim(struct read_contents *c, uint64_t bytes);
-
-#endif

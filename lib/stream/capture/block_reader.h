@@ -3,8 +3,7 @@
  * Reads the blocks of a capture file in order, and unpacks them. Trusts no bytes of the file: after
  * damage, reading continues at the next whole block.
  */
-#ifndef PROF_LIB_STREAM_CAPTURE_BLOCK_READER_H
-#define PROF_LIB_STREAM_CAPTURE_BLOCK_READER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -70,5 +69,3 @@ const struct capture_header *block_reader_header(const struct block_reader *r);
  * Returns 1 for a block, 0 at the end, -EFBIG if the file holds too much, or any other read error.
  */
 int block_reader_next(struct block_reader *r, struct block_contents *out);
-
-#endif

@@ -3,8 +3,7 @@
  * The layout of a capture file: a header, then blocks of packed records. See prof-capture(5). All
  * numbers are little-endian, the byte order of every machine that prof records.
  */
-#ifndef PROF_LIB_STREAM_CAPTURE_CAPTURE_FORMAT_H
-#define PROF_LIB_STREAM_CAPTURE_CAPTURE_FORMAT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -98,5 +97,3 @@ void capture_header_seal(struct capture_header *header);
 
 _Static_assert(sizeof(struct capture_header) == 56, "file format");
 _Static_assert(sizeof(struct capture_block) == 64, "file format");
-
-#endif

@@ -4,8 +4,7 @@
  * continues at the next whole block. Samples of missing blocks are reported by a REC_LOST with
  * LOST_CAPTURE.
  */
-#ifndef PROF_LIB_STREAM_CAPTURE_CAPTURE_READER_H
-#define PROF_LIB_STREAM_CAPTURE_CAPTURE_READER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -81,5 +80,3 @@ bool capture_reader_is_state(const struct capture_reader *r);
 bool capture_reader_begins_epoch(const struct capture_reader *r);
 const struct capture_header *capture_reader_header(const struct capture_reader *r);
 void capture_reader_count(const struct capture_reader *r, struct capture_counts *counts);
-
-#endif

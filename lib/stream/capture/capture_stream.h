@@ -3,8 +3,7 @@
  * Reads a capture from a pipe while it is written. A pipe cannot be reread, so any damage ends the
  * stream.
  */
-#ifndef PROF_LIB_STREAM_CAPTURE_CAPTURE_STREAM_H
-#define PROF_LIB_STREAM_CAPTURE_CAPTURE_STREAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ struct source *capture_stream_source(struct capture_stream *s);
 bool capture_stream_is_state(const struct capture_stream *s, bool *begins);
 /* Returns the number of samples in blocks that were dropped before they were written. */
 uint64_t capture_stream_lost(const struct capture_stream *s);
-
-#endif

@@ -4,8 +4,7 @@
  * so adding records never waits for a disk. Blocks that do not fit into memory are dropped and
  * counted.
  */
-#ifndef PROF_LIB_STREAM_CAPTURE_CAPTURE_WRITER_H
-#define PROF_LIB_STREAM_CAPTURE_CAPTURE_WRITER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -110,5 +109,3 @@ void capture_writer_count(struct capture_writer *w, struct capture_written *writ
 void capture_writer_finish(struct capture_writer *w, bool complete);
 /* Ends the thread and closes the file; unfinished data is not written. Accepts NULL. */
 void capture_writer_free(struct capture_writer *w);
-
-#endif

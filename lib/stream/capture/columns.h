@@ -3,8 +3,7 @@
  * The records of a block in columns: similar values are stored together and predictable ones are
  * left out, so that they compress better. Lossless for any records; see prof-capture(5).
  */
-#ifndef PROF_LIB_STREAM_CAPTURE_COLUMNS_H
-#define PROF_LIB_STREAM_CAPTURE_COLUMNS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,5 +71,3 @@ const uint8_t *columns_encode(struct columns *c, uint8_t *records, size_t size, 
  */
 bool columns_decode(struct columns *c, uint32_t version, const uint8_t *bytes, size_t encoded,
 		    uint8_t *records, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The coding state of a block's records so far, and the coding of one record in the streams. */
-#ifndef PROF_LIB_STREAM_CAPTURE_COLUMNS_INTERNAL_H
-#define PROF_LIB_STREAM_CAPTURE_COLUMNS_INTERNAL_H
+#pragma once
 
 #include "bpf/record.h"
 #include "lib/base/vec.h"
@@ -105,5 +104,3 @@ void columns_code_stack_head(struct columns *c, struct rec_stack *rec, enum shap
  * leaves it unchanged.
  */
 void columns_code(struct columns *c, struct rec *rec, enum shape shape);
-
-#endif

@@ -3,8 +3,7 @@
  * The state that a reader needs to start in the middle of a capture. Consumes the records of the
  * stream, and produces records that recreate the state in a session.
  */
-#ifndef PROF_LIB_STREAM_CAPTURE_STATE_H
-#define PROF_LIB_STREAM_CAPTURE_STATE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ void capture_state_take(struct capture_state *s, const struct rec *rec);
 void capture_state_give(struct capture_state *s, record_sink_fn *sink, void *ctx);
 /* Returns the bytes of memory used by this epoch's stacks; beginning a new epoch frees them. */
 size_t capture_state_stack_bytes(const struct capture_state *s);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The parts of a capture's state, for the files that implement them. */
-#ifndef PROF_LIB_STREAM_CAPTURE_STATE_INTERNAL_H
-#define PROF_LIB_STREAM_CAPTURE_STATE_INTERNAL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -122,5 +121,3 @@ void state_stacks_renew(struct state_stacks *s, const struct state_tasks *t);
 void *state_copy(const struct rec *rec);
 /* Replaces an owned record by a copy. */
 void state_replace(struct rec **kept, const struct rec *rec);
-
-#endif

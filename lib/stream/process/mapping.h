@@ -3,8 +3,7 @@
  * The executable mappings of a process, or of the kernel: which module lies where. Forked processes
  * share one table until either changes it.
  */
-#ifndef PROF_LIB_STREAM_PROCESS_MAPPING_H
-#define PROF_LIB_STREAM_PROCESS_MAPPING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,5 +71,3 @@ bool mapping_table_insert(struct mapping_table **table, const struct mapping *ma
 struct mapping_table *mapping_table_copy(const struct mapping_table *t, uint64_t stamp);
 /* Finds the mapping at the address; NULL if unknown. Valid until the next insert. */
 const struct mapping *mapping_table_find(const struct mapping_table *t, uint64_t addr);
-
-#endif

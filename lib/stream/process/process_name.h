@@ -6,8 +6,7 @@
  * replaces the arguments, or if it begins with the program's name ("tmux: server"). A process
  * forked without an exec may also be renamed: nothing else distinguishes it from its parent.
  */
-#ifndef PROF_LIB_STREAM_PROCESS_PROCESS_NAME_H
-#define PROF_LIB_STREAM_PROCESS_PROCESS_NAME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,5 +20,3 @@
  * bytes of terminated strings; 0: unknown. The kernel may have truncated both names.
  */
 bool process_name_fits(const char *name, const char *program, const char *arguments, size_t size);
-
-#endif

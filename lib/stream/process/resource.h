@@ -3,8 +3,7 @@
  * Resource attributes in a process's environment, by OpenTelemetry's conventions: service, version
  * and deployment. Keeps only attributes whose names begin with "service.", "deployment." or "k8s.".
  */
-#ifndef PROF_LIB_STREAM_PROCESS_RESOURCE_H
-#define PROF_LIB_STREAM_PROCESS_RESOURCE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -40,5 +39,3 @@ void resource_parse_environment(struct resource *r, const char *text, size_t siz
 /* Writes attributes in the form that resource_parse() reads: equal resources have equal texts. */
 void resource_write(const struct resource *r, struct strbuf *out);
 void resource_release(struct resource *r);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* System calls by number, and why threads wait in them. */
-#ifndef PROF_LIB_STREAM_PROCESS_SYSTEM_CALLS_H
-#define PROF_LIB_STREAM_PROCESS_SYSTEM_CALLS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ const struct system_call *system_call_find(enum system_call_table table, int32_t
 int32_t system_call_number(enum system_call_table table, const char *name);
 /* True if the first argument of the call with that name is a file descriptor. */
 bool system_call_takes_file(const char *name);
-
-#endif

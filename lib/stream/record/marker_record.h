@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Builds REC_MARKERs, for sources in user space. */
-#ifndef PROF_LIB_STREAM_RECORD_MARKER_RECORD_H
-#define PROF_LIB_STREAM_RECORD_MARKER_RECORD_H
+#pragma once
 
 #include <stddef.h>
 
@@ -45,5 +44,3 @@ void marker_set_number(struct marker_record *marker, unsigned int field, enum fi
 		       __u64 number);
 /* The caller frees the record. */
 struct rec_marker *marker_record_new(const struct marker_record *from);
-
-#endif

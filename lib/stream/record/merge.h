@@ -13,8 +13,7 @@
  * At most the records of two rounds wait here, and those that the caller does not take: it bounds
  * them by what a round may bring.
  */
-#ifndef PROF_LIB_STREAM_RECORD_MERGE_H
-#define PROF_LIB_STREAM_RECORD_MERGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ bool merge_is_due(struct merge *m);
 /* Return the bytes taken by waiting records: now, and at most so far. */
 uint64_t merge_size(const struct merge *m);
 uint64_t merge_peak(const struct merge *m);
-
-#endif

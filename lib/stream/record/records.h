@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reading and building records in user space: bounds, names of kinds, constructors. */
-#ifndef PROF_LIB_STREAM_RECORD_RECORDS_H
-#define PROF_LIB_STREAM_RECORD_RECORDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -66,5 +65,3 @@ const char *rec_marker_text(const struct rec_marker *marker);
  * live_record.h.
  */
 void record_init(struct rec *rec, unsigned int kind, size_t size, __u64 time, __u32 pid, __u32 tid);
-
-#endif

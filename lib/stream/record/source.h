@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A source of records: the live machine or a capture file. One of the three seams. */
-#ifndef PROF_LIB_STREAM_RECORD_SOURCE_H
-#define PROF_LIB_STREAM_RECORD_SOURCE_H
+#pragma once
 
 #include "bpf/record.h"
 #include "lib/base/error.h"
@@ -29,5 +28,3 @@ static inline int source_next(struct source *s, const struct rec **rec, struct e
 {
 	return s->ops->next(s, rec, err);
 }
-
-#endif

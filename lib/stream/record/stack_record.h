@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Packs and unpacks the frames in the body of a stack record, see struct rec_stack. */
-#ifndef PROF_LIB_STREAM_RECORD_STACK_RECORD_H
-#define PROF_LIB_STREAM_RECORD_STACK_RECORD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ bool stack_body_is_valid(const struct stack_body *body);
 /* Stores the frames except the innermost `skip` ones. Returns their number, at most depth. */
 uint32_t stack_body_unpack(const struct stack_body *body, uint32_t skip, uint64_t *addrs,
 			   uint8_t *kinds);
-
-#endif

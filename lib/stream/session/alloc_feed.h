@@ -4,8 +4,7 @@
  * the sampling rate is halved repeatedly and weights are doubled, so that sums stay the same on
  * average.
  */
-#ifndef PROF_LIB_STREAM_SESSION_ALLOC_FEED_H
-#define PROF_LIB_STREAM_SESSION_ALLOC_FEED_H
+#pragma once
 
 #include "bpf/record.h"
 #include "lib/stream/session/tasks/tasks.h"
@@ -64,5 +63,3 @@ void alloc_feed_mark_stacks(const struct alloc_feed *f, bool *used);
 void alloc_feed_move_stacks(struct alloc_feed *f, const stack_id *map);
 /* Adds the allocations to main threads, and a counter of allocated memory to each process. */
 void alloc_feed_finish(struct alloc_feed *f);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Losses and throttling during the recording, by CPU and time. */
-#ifndef PROF_LIB_STREAM_SESSION_LOSSES_H
-#define PROF_LIB_STREAM_SESSION_LOSSES_H
+#pragma once
 
 #include "bpf/record.h"
 #include "lib/model/tables/profile.h"
@@ -33,5 +32,3 @@ void losses_throttled(struct losses *l, const struct rec_throttled *rec, uint64_
  * main thread of the recorded command.
  */
 void losses_finish(struct losses *l);
-
-#endif

@@ -3,8 +3,7 @@
  * Resolves addresses to frames and stacks of the profile, with the mappings of a process and the
  * kernel.
  */
-#ifndef PROF_LIB_STREAM_SESSION_RESOLVE_H
-#define PROF_LIB_STREAM_SESSION_RESOLVE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -130,5 +129,3 @@ void resolver_forget(struct resolver *r);
 void resolver_clear(struct resolver *r);
 /* True if these are the mappings of a 32-bit program. */
 bool resolver_is_32bit(const struct resolver *r, const struct mapping_table *mappings);
-
-#endif

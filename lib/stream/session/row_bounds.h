@@ -6,8 +6,7 @@
  * that of each stack on average, as if fewer samples had been taken. Kinds with few rows stay as
  * they are.
  */
-#ifndef PROF_LIB_STREAM_SESSION_ROW_BOUNDS_H
-#define PROF_LIB_STREAM_SESSION_ROW_BOUNDS_H
+#pragma once
 
 #include "lib/model/tables/profile.h"
 #include "lib/stream/session/markers/marker_feed.h"
@@ -73,5 +72,3 @@ void reclaim_init(struct reclaim *r, struct sample_feed *samples, struct marker_
 void reclaim_step(struct reclaim *r);
 /* Limits the rows at the end. The feeds may be gone. */
 void reclaim_finish(struct reclaim *r);
-
-#endif

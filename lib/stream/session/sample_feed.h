@@ -3,8 +3,7 @@
  * Collects samples of all kinds until their stack arrives, then converts them to rows of threads,
  * values of markers, or waits.
  */
-#ifndef PROF_LIB_STREAM_SESSION_SAMPLE_FEED_H
-#define PROF_LIB_STREAM_SESSION_SAMPLE_FEED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -128,5 +127,3 @@ void sample_feed_mark_stacks(const struct sample_feed *f, bool *used);
 void sample_feed_move_stacks(struct sample_feed *f, const stack_id *map);
 /* Counts samples that still wait for their stack as lost. */
 void sample_feed_finish(struct sample_feed *f, uint64_t end_ns);
-
-#endif

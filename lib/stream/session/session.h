@@ -4,8 +4,7 @@
  * file. Tracks processes and their mappings, resolves addresses to (module, file offset) with the
  * mappings at the sample's time, and interns frames and stacks.
  */
-#ifndef PROF_LIB_STREAM_SESSION_SESSION_H
-#define PROF_LIB_STREAM_SESSION_SESSION_H
+#pragma once
 
 #include "bpf/record.h"
 #include "lib/model/tables/profile.h"
@@ -54,5 +53,3 @@ void session_drop_rows(struct session *s);
 bool session_wants_thread(struct session *s, thread_id id);
 /* Names frames of generated code in a profile that has the session's modules. */
 void session_name_code(struct session *s, struct profile *p);
-
-#endif

@@ -9,8 +9,7 @@
  *	mysql -px, curl -u user:x			options of known programs
  */
 /* clang-format on */
-#ifndef PROF_LIB_STREAM_TEXT_SECRETS_H
-#define PROF_LIB_STREAM_TEXT_SECRETS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@
  * `out`, each terminated. `is_cut`: the last one may be incomplete.
  */
 void secrets_mask(struct strbuf *out, const char *list, size_t size, bool is_cut);
-
-#endif

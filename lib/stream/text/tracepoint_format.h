@@ -4,8 +4,7 @@
  * the kernel: integers, and strings of fixed size or after a __data_loc. Pointers and other arrays
  * are left out.
  */
-#ifndef PROF_LIB_STREAM_TEXT_TRACEPOINT_FORMAT_H
-#define PROF_LIB_STREAM_TEXT_TRACEPOINT_FORMAT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ struct tracepoint_value {
 /* Returns false if the bytes do not contain that field. */
 bool tracepoint_field_read(const struct tracepoint_field *field, const void *bytes, size_t size,
 			   struct tracepoint_value *value);
-
-#endif

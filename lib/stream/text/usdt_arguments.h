@@ -3,8 +3,7 @@
  * Parses the arguments of USDT probes, texts in assembler syntax: "-4@%eax 8@-16(%rbp)" on x86-64,
  * "8@x0 -4@[sp, 12]" on arm64. They come from the program's file and are untrusted.
  */
-#ifndef PROF_LIB_STREAM_TEXT_USDT_ARGUMENTS_H
-#define PROF_LIB_STREAM_TEXT_USDT_ARGUMENTS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -15,5 +14,3 @@
  * file's e_machine. Reads at most USDT_ARGUMENTS_MAX.
  */
 void usdt_arguments_parse(struct usdt_layout *layout, uint16_t machine, const char *text);
-
-#endif

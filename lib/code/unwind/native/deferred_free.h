@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Delays the freeing of shard pieces until the walker can no longer read them. */
-#ifndef PROF_LIB_CODE_UNWIND_NATIVE_DEFERRED_FREE_H
-#define PROF_LIB_CODE_UNWIND_NATIVE_DEFERRED_FREE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -24,5 +23,3 @@ void deferred_free_release(struct deferred_free *g);
 void deferred_free_add(struct deferred_free *g, const struct shard_piece *piece, uint64_t now);
 /* Frees the pieces that are old enough. */
 void deferred_free_collect(struct deferred_free *g, struct table_arena *arena, uint64_t now);
-
-#endif

@@ -3,8 +3,7 @@
  * Copied stacks that wait for the unwind tables of their process's mappings, and then become stack
  * records (stack_finisher.h).
  */
-#ifndef PROF_LIB_CODE_UNWIND_NATIVE_DEFERRED_UNWIND_H
-#define PROF_LIB_CODE_UNWIND_NATIVE_DEFERRED_UNWIND_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ uint64_t deferred_unwind_finish(struct deferred_unwind *l, uint32_t pid, uint64_
 void deferred_unwind_flush(struct deferred_unwind *l, uint64_t now, bool all);
 /* Number of finished copies that were made before their process's runtime was known. */
 uint64_t deferred_unwind_early(const struct deferred_unwind *l);
-
-#endif

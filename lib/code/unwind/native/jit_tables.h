@@ -5,8 +5,7 @@
  * lies in, and only these are rewritten. Forked processes share regions until one of them changes
  * them. The owner of processes keeps a struct jit_code for each.
  */
-#ifndef PROF_LIB_CODE_UNWIND_NATIVE_JIT_TABLES_H
-#define PROF_LIB_CODE_UNWIND_NATIVE_JIT_TABLES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -86,5 +85,3 @@ void jit_tables_store(struct jit_tables *t, const struct jit_code *code, uint64_
  */
 void jit_tables_describe(struct jit_tables *t, const struct jit_code *code, uint32_t flags,
 			 struct unwind_mappings *mappings);
-
-#endif

@@ -3,8 +3,7 @@
  * The unwind tables of modules in the shards: one per file, independent of the number of processes
  * that map it.
  */
-#ifndef PROF_LIB_CODE_UNWIND_NATIVE_MODULE_TABLES_H
-#define PROF_LIB_CODE_UNWIND_NATIVE_MODULE_TABLES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -83,5 +82,3 @@ bool module_tables_next_runtime(const struct module_tables *t, const struct mapp
 bool module_tables_are_32bit(const struct module_tables *t, const struct mapping_table *mappings);
 /* Counts the tables that are ready, and the rows of all. */
 void module_tables_count(const struct module_tables *t, uint64_t *tables, uint64_t *rows);
-
-#endif

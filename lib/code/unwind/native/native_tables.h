@@ -13,8 +13,7 @@
  * walker, if the shard source is memory that it reads, or stack_finisher.h, which walks a copied
  * stack in this process. Use from one thread; only compiling is done by a pool's threads.
  */
-#ifndef PROF_LIB_CODE_UNWIND_NATIVE_NATIVE_TABLES_H
-#define PROF_LIB_CODE_UNWIND_NATIVE_NATIVE_TABLES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -73,5 +72,3 @@ void native_tables_forget(struct native_tables *t, uint32_t module_id, uint64_t 
 
 /* Ends a round. Memory that no description refers to is reused some rounds and ns later. */
 void native_tables_end_round(struct native_tables *t, uint64_t now);
-
-#endif

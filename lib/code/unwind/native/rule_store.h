@@ -4,8 +4,7 @@
  * rules in a struct rule_numbers of its own, because tables intern all the time, and then gets
  * their numbers in the store. Several threads may do so at once.
  */
-#ifndef PROF_LIB_CODE_UNWIND_NATIVE_RULE_STORE_H
-#define PROF_LIB_CODE_UNWIND_NATIVE_RULE_STORE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -35,5 +34,3 @@ void rule_numbers_init(struct rule_numbers *n);
 void rule_numbers_release(struct rule_numbers *n);
 /* Numbers the rules that have no number yet, after storing those new to the store. */
 void rule_store_number(struct rule_store *s, struct rule_numbers *n);
-
-#endif

@@ -13,8 +13,7 @@
  * within its record; nothing else in it is trusted. Of the kernel's frames, the innermost
  *KERNEL_DEPTH_MAX are kept.
  */
-#ifndef PROF_LIB_CODE_UNWIND_NATIVE_STACK_FINISHER_H
-#define PROF_LIB_CODE_UNWIND_NATIVE_STACK_FINISHER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -78,5 +77,3 @@ struct rec_stack *stack_finisher_finish(struct stack_finisher *f, const struct r
  * of a process share one description.
  */
 void stack_finisher_forget(struct stack_finisher *f);
-
-#endif

@@ -3,8 +3,7 @@
  * Threads that compile unwind tables on all CPUs, so that files delay neither the draining of the
  * rings nor, if large, each other.
  */
-#ifndef PROF_LIB_CODE_UNWIND_NATIVE_TABLE_POOL_H
-#define PROF_LIB_CODE_UNWIND_NATIVE_TABLE_POOL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -104,5 +103,3 @@ bool table_pool_wait(struct table_pool *p, size_t count, uint64_t max_ns);
 bool table_pool_next(struct table_pool *p, struct table_result *result);
 /* Returns true if all submitted files have been taken as results. */
 bool table_pool_is_empty(struct table_pool *p);
-
-#endif

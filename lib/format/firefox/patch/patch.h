@@ -10,8 +10,7 @@
  *
  *	patch_open() ─► patch_profile() ─► symbolize_profile() ─► patch_apply() ─► patch_write()
  */
-#ifndef PROF_LIB_FORMAT_FIREFOX_PATCH_PATCH_H
-#define PROF_LIB_FORMAT_FIREFOX_PATCH_PATCH_H
+#pragma once
 
 #include "lib/base/error.h"
 #include "lib/base/outfile.h"
@@ -69,5 +68,3 @@ void patch_apply(struct patch *r, struct patch_counts *counts);
  * which replace equal entries of the file. Failures stay in `out`.
  */
 void patch_write(struct patch *r, struct outfile *out);
-
-#endif

@@ -9,8 +9,7 @@
  *	patch_merge.c	makes new rows from names
  *	patch_write.c	writes the text with its new parts, and meta.extra
  */
-#ifndef PROF_LIB_FORMAT_FIREFOX_PATCH_PATCH_INTERNAL_H
-#define PROF_LIB_FORMAT_FIREFOX_PATCH_PATCH_INTERNAL_H
+#pragma once
 
 #include "lib/base/index.h"
 #include "lib/format/firefox/patch/patch.h"
@@ -118,5 +117,3 @@ void patch_stacks(struct patch *r);
  * with the same section and label.
  */
 void patch_extra(const struct patch *r, struct jsonw *w);
-
-#endif

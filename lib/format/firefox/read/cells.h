@@ -3,8 +3,7 @@
  * The columns of the shared tables that describe frames, as range-checked numbers. Hides the
  * differences between versions of the format.
  */
-#ifndef PROF_LIB_FORMAT_FIREFOX_READ_CELLS_H
-#define PROF_LIB_FORMAT_FIREFOX_READ_CELLS_H
+#pragma once
 
 #include "lib/base/json/cursor.h"
 #include "lib/format/firefox/read/layout.h"
@@ -70,5 +69,3 @@ void cells_release(struct cells *c);
 
 /* True if the name stands for an unknown function: 0x<hex> or fun_<hex>. */
 bool cells_is_synthetic(const char *name);
-
-#endif

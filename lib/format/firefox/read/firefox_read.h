@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads a processed profile as a struct profile. */
-#ifndef PROF_LIB_FORMAT_FIREFOX_READ_FIREFOX_READ_H
-#define PROF_LIB_FORMAT_FIREFOX_READ_FIREFOX_READ_H
+#pragma once
 
 #include "lib/format/format.h"
 
@@ -36,5 +35,3 @@ int firefox_read(struct profile **p, const char *text, size_t size, struct impor
  * meta comes first.
  */
 bool firefox_is_current(const char *text, size_t size);
-
-#endif

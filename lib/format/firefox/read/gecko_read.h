@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads a Gecko profile as a struct profile. */
-#ifndef PROF_LIB_FORMAT_FIREFOX_READ_GECKO_READ_H
-#define PROF_LIB_FORMAT_FIREFOX_READ_GECKO_READ_H
+#pragma once
 
 #include "lib/format/format.h"
 
@@ -10,5 +9,3 @@ bool gecko_matches(const char *text, size_t size);
 /* Drops and counts the same parts as firefox_read(), and the JavaScript tracer with its values. */
 int gecko_read(struct profile **p, const char *text, size_t size, struct import_counts *counts,
 	       struct error *err);
-
-#endif

@@ -4,8 +4,7 @@
  * meta, and the lists that readers iterate over. Only this file depends on the format's versions,
  * for readers and patchers alike.
  */
-#ifndef PROF_LIB_FORMAT_FIREFOX_READ_LAYOUT_H
-#define PROF_LIB_FORMAT_FIREFOX_READ_LAYOUT_H
+#pragma once
 
 #include "lib/base/error.h"
 #include "lib/base/json/cursor.h"
@@ -150,5 +149,3 @@ void layout_release(struct layout *l);
 
 /* Adds a module for a library. */
 module_id layout_lib_add(const struct layout_lib *lib, struct profile *p);
-
-#endif

@@ -3,8 +3,7 @@
  * Rows of the tables at hand. Those of a single thread, in processed profiles up to version 59 and
  * in Gecko profiles, are interned, so that several threads share a function.
  */
-#ifndef PROF_LIB_FORMAT_FIREFOX_READ_OWN_TABLES_H
-#define PROF_LIB_FORMAT_FIREFOX_READ_OWN_TABLES_H
+#pragma once
 
 #include "lib/base/index.h"
 #include "lib/format/firefox/read/read_internal.h"
@@ -34,5 +33,3 @@ bool own_cut_number(char *text, uint32_t *number);
 char *own_script_uri(char *uri);
 /* Finds the place of a script's function in its name, as the oldest versions have it. */
 void own_place_script(struct import *r, struct func *func);
-
-#endif

@@ -14,8 +14,7 @@
  *	gecko_read.c	Gecko profiles: nested processes, per-thread tables
  *	old_markers.c	markers and categories of waits in older files
  */
-#ifndef PROF_LIB_FORMAT_FIREFOX_READ_READ_INTERNAL_H
-#define PROF_LIB_FORMAT_FIREFOX_READ_READ_INTERNAL_H
+#pragma once
 
 #include "lib/base/index.h"
 #include "lib/format/firefox/read/cells.h"
@@ -215,5 +214,3 @@ void import_add_event(struct import *r, struct profile_thread *thread,
 		      const struct sample_list *samples, uint8_t event);
 /* Sets the CPUs of samples. Call once, at the end. */
 void import_apply_cpus(struct import *r);
-
-#endif

@@ -3,8 +3,7 @@
  * Properties of a file that a profile lacks: ids of its libs for symbol servers, and the thread
  * that front-ends show first.
  */
-#ifndef PROF_LIB_FORMAT_FIREFOX_READ_READ_TABLES_H
-#define PROF_LIB_FORMAT_FIREFOX_READ_READ_TABLES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ struct lib_ids {
 void lib_ids_release(struct lib_ids *ids);
 /* Reads them from the text of a file that was loaded as a profile. */
 void lib_ids_read(struct lib_ids *ids, const char *text, size_t size);
-
-#endif

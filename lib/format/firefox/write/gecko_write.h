@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes a profile in the Gecko format. */
-#ifndef PROF_LIB_FORMAT_FIREFOX_WRITE_GECKO_WRITE_H
-#define PROF_LIB_FORMAT_FIREFOX_WRITE_GECKO_WRITE_H
+#pragma once
 
 #include "lib/format/format.h"
 
@@ -12,5 +11,3 @@
  */
 int gecko_write(const struct profile *p, const struct export_options *options, struct outfile *out,
 		struct export_counts *counts, struct error *err);
-
-#endif

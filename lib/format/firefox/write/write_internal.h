@@ -15,8 +15,7 @@
  *	write_counters.c	counters, streamed
  */
 /* clang-format on */
-#ifndef PROF_LIB_FORMAT_FIREFOX_WRITE_WRITE_INTERNAL_H
-#define PROF_LIB_FORMAT_FIREFOX_WRITE_WRITE_INTERNAL_H
+#pragma once
 
 #include "lib/base/index.h"
 #include "lib/base/json/writer.h"
@@ -242,5 +241,3 @@ static inline char *firefox_format_position(char *at, uint32_t position)
 		} \
 		jsonw_column_end(w, at); \
 	} while (0)
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Included first: supplies glibc functions that the C library for WebAssembly lacks. */
-#ifndef PROF_LIB_FORMAT_PAGE_ENGINE_SHIMS_H
-#define PROF_LIB_FORMAT_PAGE_ENGINE_SHIMS_H
+#pragma once
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,5 +16,3 @@
 
 void page_sort(void *rows, size_t count, size_t size,
 	       int (*compare)(const void *a, const void *b, void *ctx), void *ctx);
-
-#endif

@@ -7,8 +7,7 @@
  * bytes per value, the number of values and the bytes of all. The lowest bytes of all values come
  * first, then the next ones.
  */
-#ifndef PROF_LIB_FORMAT_PAGE_SLAB_SLAB_H
-#define PROF_LIB_FORMAT_PAGE_SLAB_SLAB_H
+#pragma once
 
 #include "lib/base/error.h"
 #include "lib/model/tables/profile.h"
@@ -46,5 +45,3 @@ int slab_read(struct slab_reader *r, const void *data, size_t size, struct error
  */
 int slab_reader_take(struct slab_reader *r, struct profile **p, struct error *err);
 void slab_reader_free(struct slab_reader *r);
-
-#endif

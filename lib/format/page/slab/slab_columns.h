@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The tables of a slab and their columns, as defined in columns.def. */
-#ifndef PROF_LIB_FORMAT_PAGE_SLAB_SLAB_COLUMNS_H
-#define PROF_LIB_FORMAT_PAGE_SLAB_SLAB_COLUMNS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -101,5 +100,3 @@ static inline uint64_t unzigzag(uint64_t value)
 {
 	return value >> 1 ^ -(value & 1);
 }
-
-#endif

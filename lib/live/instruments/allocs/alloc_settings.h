@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Settings of --alloc and related options, and the code that its two instruments share. */
-#ifndef PROF_LIB_LIVE_INSTRUMENTS_ALLOCS_ALLOC_SETTINGS_H
-#define PROF_LIB_LIVE_INSTRUMENTS_ALLOCS_ALLOC_SETTINGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ int alloc_settings_parse(struct alloc_settings *s, const char *value, struct err
 void alloc_settings_sampling(const struct alloc_settings *s, struct alloc_sampling *out);
 /* Sends the settings that the session needs. */
 void alloc_settings_announce(const struct alloc_settings *s, const struct live *live);
-
-#endif

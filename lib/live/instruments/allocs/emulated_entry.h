@@ -4,8 +4,7 @@
  * into a separate page and single-stepped there. That is slower, 10 us in a virtual machine, and a
  * program was once seen to run on past the copy, to the end of the page.
  */
-#ifndef PROF_LIB_LIVE_INSTRUMENTS_ALLOCS_EMULATED_ENTRY_H
-#define PROF_LIB_LIVE_INSTRUMENTS_ALLOCS_EMULATED_ENTRY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@
  * instructions before it change no registers or memory; 0 otherwise.
  */
 size_t emulated_entry_find(const uint8_t *code, size_t size);
-
-#endif

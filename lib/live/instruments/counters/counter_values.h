@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes records of counters, only when they change; a flat stretch keeps its two ends. */
-#ifndef PROF_LIB_LIVE_INSTRUMENTS_COUNTERS_COUNTER_VALUES_H
-#define PROF_LIB_LIVE_INSTRUMENTS_COUNTERS_COUNTER_VALUES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ struct counter_values {
 void counter_values_send(struct counter_values *t, struct sent_counter *counter,
 			 const struct counter_schema *schema, uint32_t pid, int64_t value,
 			 uint64_t now);
-
-#endif

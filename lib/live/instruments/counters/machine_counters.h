@@ -3,8 +3,7 @@
  * Counters of the whole machine, from files of the kernel: CPU time by class, memory, bytes of the
  * network, energy; and the time for which a control group was throttled.
  */
-#ifndef PROF_LIB_LIVE_INSTRUMENTS_COUNTERS_MACHINE_COUNTERS_H
-#define PROF_LIB_LIVE_INSTRUMENTS_COUNTERS_MACHINE_COUNTERS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -53,5 +52,3 @@ struct machine_counters *machine_counters_open(void);
 /* Accepts NULL. */
 void machine_counters_free(struct machine_counters *m);
 void machine_counters_read(struct machine_counters *m, struct counter_values *t, uint64_t now);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads memory of recorded processes, and never blocks for long. */
-#ifndef PROF_LIB_LIVE_INSTRUMENTS_RUNTIMES_LATE_READER_H
-#define PROF_LIB_LIVE_INSTRUMENTS_RUNTIMES_LATE_READER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ void late_reader_begin(struct late_reader *r, pid_t pid, uint64_t time);
 void late_reader_keep(struct late_reader *r, pid_t pid, const struct runtime_memory *memory);
 /* A runtime_read_fn; ctx: the reader. */
 bool late_reader_read(void *ctx, uint64_t addr, void *to, size_t size);
-
-#endif

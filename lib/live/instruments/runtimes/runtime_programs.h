@@ -2,8 +2,7 @@
 /*
  * BPF programs that follow runtimes. Each is loaded when the first file with its runtime is mapped.
  */
-#ifndef PROF_LIB_LIVE_INSTRUMENTS_RUNTIMES_RUNTIME_PROGRAMS_H
-#define PROF_LIB_LIVE_INSTRUMENTS_RUNTIMES_RUNTIME_PROGRAMS_H
+#pragma once
 
 #include "bpf/runtime_layout.h"
 #include "lib/live/bpf/programs.h"
@@ -55,5 +54,3 @@ struct go_label_counts {
 
 /* `program` is that of RUNTIME_GO. */
 struct go_label_counts runtime_program_go(const struct runtime_program *program);
-
-#endif

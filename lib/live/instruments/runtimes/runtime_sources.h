@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Line tables of scripts, kept for functions of a script that are seen later. */
-#ifndef PROF_LIB_LIVE_INSTRUMENTS_RUNTIMES_RUNTIME_SOURCES_H
-#define PROF_LIB_LIVE_INSTRUMENTS_RUNTIMES_RUNTIME_SOURCES_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -34,5 +33,3 @@ void runtime_sources_release(struct runtime_sources *s);
 void runtime_sources_set_lines(struct runtime_sources *s, const struct runtime_layout *layout,
 			       pid_t pid, runtime_read_fn *read, void *ctx,
 			       struct managed_code *code);
-
-#endif

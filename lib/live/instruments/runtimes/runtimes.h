@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Functions of runtimes → code records. */
-#ifndef PROF_LIB_LIVE_INSTRUMENTS_RUNTIMES_RUNTIMES_H
-#define PROF_LIB_LIVE_INSTRUMENTS_RUNTIMES_RUNTIMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ void layouts_release(struct layouts *l);
  * not to have started, or if others have shown functions, but not this one.
  */
 void layouts_list_versions(const struct layouts *l, uint32_t kind, struct strbuf *out);
-
-#endif

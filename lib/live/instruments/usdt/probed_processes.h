@@ -4,8 +4,7 @@
  * otherwise, every process of the machine that has the file would trap. A file is read once a
  * process has mapped it. Files already read are attached to new processes before these map them.
  */
-#ifndef PROF_LIB_LIVE_INSTRUMENTS_USDT_PROBED_PROCESSES_H
-#define PROF_LIB_LIVE_INSTRUMENTS_USDT_PROBED_PROCESSES_H
+#pragma once
 
 #include "bpf/live_record.h"
 #include "lib/live/bpf/uprobe.h"
@@ -76,5 +75,3 @@ bool probed_processes_have(const struct probed_processes *p, uint32_t module_id)
 void probed_processes_stop(struct probed_processes *p);
 /* Waits until all is detached. */
 void probed_processes_release(struct probed_processes *p);
-
-#endif

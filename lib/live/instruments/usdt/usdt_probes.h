@@ -3,8 +3,7 @@
  * Files of recorded processes with requested probes, and the places of these. A file is identified
  * by its inode, so that nothing is attached twice.
  */
-#ifndef PROF_LIB_LIVE_INSTRUMENTS_USDT_USDT_PROBES_H
-#define PROF_LIB_LIVE_INSTRUMENTS_USDT_USDT_PROBES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -84,5 +83,3 @@ struct usdt_probes {
 /* Returns the row of a file with probes, after reading a new file; NO_USDT_FILE: no probes. */
 uint32_t usdt_probes_find(struct usdt_probes *p, int fd);
 void usdt_probes_release(struct usdt_probes *p);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Names frames in anonymous memory after the code that lay there when they were sampled. */
-#ifndef PROF_LIB_STREAM_SESSION_CODE_CODE_FRAMES_H
-#define PROF_LIB_STREAM_SESSION_CODE_CODE_FRAMES_H
+#pragma once
 
 #include "lib/model/tables/profile.h"
 #include "lib/stream/session/code/code_table.h"
@@ -12,5 +11,3 @@
  */
 void code_frames_name(struct profile *p, struct code_table *table,
 		      const struct process_table *processes);
-
-#endif

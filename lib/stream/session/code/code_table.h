@@ -4,8 +4,7 @@
  * samples of the code, and an address may hold different code at different times. So code is
  * collected here, and frames are named once all reports have arrived (code_frames.h).
  */
-#ifndef PROF_LIB_STREAM_SESSION_CODE_CODE_TABLE_H
-#define PROF_LIB_STREAM_SESSION_CODE_CODE_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -103,5 +102,3 @@ void code_table_release(struct code_table *t);
 void code_table_add(struct code_table *t, process_id process, uint64_t space_start,
 		    const struct rec_code *rec);
 void code_table_exec(struct code_table *t, process_id process, uint64_t time);
-
-#endif

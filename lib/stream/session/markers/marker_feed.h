@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Enters schemas and markers of the stream into the profile. */
-#ifndef PROF_LIB_STREAM_SESSION_MARKERS_MARKER_FEED_H
-#define PROF_LIB_STREAM_SESSION_MARKERS_MARKER_FEED_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -87,5 +86,3 @@ void marker_feed_marker(struct marker_feed *f, const struct rec_marker *rec, mar
 void marker_feed_limit(struct marker_feed *f);
 /* Adds markers of the machine, like losses, to the first thread. */
 void marker_feed_finish(struct marker_feed *f);
-
-#endif

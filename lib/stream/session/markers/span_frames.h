@@ -8,12 +8,9 @@
  * later one remains after the first one ends. A span includes its start, but not its end. A span
  * that was never closed ends with its thread.
  */
-#ifndef PROF_LIB_STREAM_SESSION_MARKERS_SPAN_FRAMES_H
-#define PROF_LIB_STREAM_SESSION_MARKERS_SPAN_FRAMES_H
+#pragma once
 
 #include "lib/model/tables/profile.h"
 
 /* Call once all threads have their final times and samples. */
 void span_frames_finish(struct profile *p);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Arguments with which programs were executed. */
-#ifndef PROF_LIB_STREAM_SESSION_TASKS_ARGUMENTS_H
-#define PROF_LIB_STREAM_SESSION_TASKS_ARGUMENTS_H
+#pragma once
 
 #include "bpf/record.h"
 #include "lib/stream/session/tasks/tasks.h"
@@ -11,5 +10,3 @@
  * running has no exec.
  */
 void arguments_enter(struct tasks *t, const struct rec_arguments *rec);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Markers of rare events in the lives of tasks, derived from records needed anyway. */
-#ifndef PROF_LIB_STREAM_SESSION_TASKS_LIFE_MARKERS_H
-#define PROF_LIB_STREAM_SESSION_TASKS_LIFE_MARKERS_H
+#pragma once
 
 #include "lib/stream/session/tasks/tasks.h"
 
@@ -16,5 +15,3 @@ void life_markers_cpu(struct tasks *t, thread_id thread, uint64_t time, uint16_t
  * and CPU times are final.
  */
 void life_markers_children(struct tasks *t, uint64_t end_ns);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Maps module ids of the stream to rows of the profile. */
-#ifndef PROF_LIB_STREAM_SESSION_TASKS_MODULE_MAP_H
-#define PROF_LIB_STREAM_SESSION_TASKS_MODULE_MAP_H
+#pragma once
 
 #include "bpf/record.h"
 #include "lib/base/index.h"
@@ -30,5 +29,3 @@ void module_map_add_section(struct module_map *m, const struct rec_section *rec)
 void module_map_add_symbol(struct module_map *m, const struct rec_symbol *rec);
 /* Returns NO_MODULE if no record had this id. */
 module_id module_map_find(const struct module_map *m, uint32_t key);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Pauses of the recording, and their effect on other intervals. */
-#ifndef PROF_LIB_STREAM_SESSION_TASKS_PAUSES_H
-#define PROF_LIB_STREAM_SESSION_TASKS_PAUSES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ uint64_t pauses_resumed(const struct pauses *p);
 bool pauses_hide(const struct pauses *p, uint64_t start, uint64_t end);
 /* Ends the last pause, and adds all pauses to the profile. */
 void pauses_finish(struct pauses *p, struct profile *profile, uint64_t end);
-
-#endif

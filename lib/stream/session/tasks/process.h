@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Processes of a recording, by pid and by incarnation: pids are reused. */
-#ifndef PROF_LIB_STREAM_SESSION_TASKS_PROCESS_H
-#define PROF_LIB_STREAM_SESSION_TASKS_PROCESS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -88,5 +87,3 @@ void process_set_resource(struct process *process, struct strings *strings,
 			  const struct rec_resource *resource);
 /* Copies unknown attributes from the parent. */
 void process_inherit(struct process *process, const struct process *parent);
-
-#endif

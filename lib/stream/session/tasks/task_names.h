@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Names of threads and their processes, from records. NO_STRING is ignored. */
-#ifndef PROF_LIB_STREAM_SESSION_TASKS_TASK_NAMES_H
-#define PROF_LIB_STREAM_SESSION_TASKS_TASK_NAMES_H
+#pragma once
 
 #include "lib/stream/session/tasks/tasks.h"
 
@@ -14,5 +13,3 @@ void task_name_change(struct tasks *t, process_id process, thread_id thread, str
 /* Names a forked process and its main thread, after its parent is set. */
 void task_name_fork(struct tasks *t, process_id process, string_id name);
 void task_name_set_process(struct tasks *t, process_id process, string_id name);
-
-#endif

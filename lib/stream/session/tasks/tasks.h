@@ -3,8 +3,7 @@
  * Processes and threads, and the effect of their records. A task exists from its first record on,
  * because the record that introduces it may have been lost.
  */
-#ifndef PROF_LIB_STREAM_SESSION_TASKS_TASKS_H
-#define PROF_LIB_STREAM_SESSION_TASKS_TASKS_H
+#pragma once
 
 #include "bpf/record.h"
 #include "lib/model/tables/profile.h"
@@ -95,5 +94,3 @@ static inline uint64_t tasks_time(const struct tasks *t, uint64_t time)
 {
 	return time > t->profile->meta.start_ns ? time : t->profile->meta.start_ns;
 }
-
-#endif

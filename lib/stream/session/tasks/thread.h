@@ -3,8 +3,7 @@
  * State of a thread besides its row in the profile. A thread has the same id in both tables, which
  * grow together.
  */
-#ifndef PROF_LIB_STREAM_SESSION_TASKS_THREAD_H
-#define PROF_LIB_STREAM_SESSION_TASKS_THREAD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -99,5 +98,3 @@ void thread_table_finish(struct thread_table *t);
 /* Inserts the sample in order of time; nearly always at the end. */
 void thread_add_sample(struct thread_table *t, thread_id id, const struct sample *sample);
 void thread_add_marker(struct thread_table *t, thread_id id, const struct marker *marker);
-
-#endif

@@ -8,8 +8,7 @@
  * number of points in it: one in a row at its start, the rest in a row at its end. So there are
  * never more rows than intervals, and periodic waits cause no aliasing.
  */
-#ifndef PROF_LIB_STREAM_SESSION_WAITS_WAIT_ROWS_H
-#define PROF_LIB_STREAM_SESSION_WAITS_WAIT_ROWS_H
+#pragma once
 
 #include "lib/base/vec.h"
 #include "lib/model/tables/profile.h"
@@ -62,5 +61,3 @@ void wait_rows_place(struct wait_rows *w, struct profile_thread *thread);
 /* Mark the stacks of parts and rows, see stacks_mark(), and replace them by the new ids. */
 void wait_rows_mark_stacks(const struct wait_rows *w, const struct stacks *stacks, bool *used);
 void wait_rows_move_stacks(struct wait_rows *w, const stack_id *map);
-
-#endif

@@ -3,8 +3,7 @@
  * Joins the records of a wait: its beginning, its stack, which may arrive later, and its end. They
  * may arrive in any order, and any of them may be lost.
  */
-#ifndef PROF_LIB_STREAM_SESSION_WAITS_WAITS_H
-#define PROF_LIB_STREAM_SESSION_WAITS_WAITS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -111,5 +110,3 @@ void waits_mark_stacks(const struct waits *w, bool *used);
 void waits_move_stacks(struct waits *w, const stack_id *map);
 /* Ends all waits, and moves their rows to the threads. */
 void waits_finish(struct waits *w, uint64_t end_ns);
-
-#endif

@@ -4,8 +4,7 @@
  * symbolizers and profile. A worker makes them in parallel with others; they are applied to the
  * profile later, in a fixed order.
  */
-#ifndef PROF_SYMBOLIZE_ANSWERS_H
-#define PROF_SYMBOLIZE_ANSWERS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -102,5 +101,3 @@ void answers_seal(struct answers *n);
 void answers_apply(struct answers *n, module_id module, const struct place *places,
 		   struct profile *p, struct expand_inlines *expand);
 void answers_release(struct answers *n);
-
-#endif

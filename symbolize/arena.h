@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory that lives until the whole arena is released: names and chains of a symbolizer. */
-#ifndef PROF_SYMBOLIZE_ARENA_H
-#define PROF_SYMBOLIZE_ARENA_H
+#pragma once
 
 #include <stddef.h>
 
@@ -16,5 +15,3 @@ struct arena {
 void *arena_alloc(struct arena *a, size_t size);
 char *arena_strndup(struct arena *a, const char *text, size_t size);
 void arena_release(struct arena *a);
-
-#endif

@@ -3,8 +3,7 @@
  * Demangles names of functions in C++, Rust, D, OCaml, Haskell, Swift and Free Pascal, and of those
  * in Python that Cython or mypyc compile.
  */
-#ifndef PROF_SYMBOLIZE_DEMANGLE_H
-#define PROF_SYMBOLIZE_DEMANGLE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -20,5 +19,3 @@ bool demangle(const char *name, struct strbuf *readable);
 
 /* For demangle(): names of all languages but C++, Rust and D. `readable` is undefined if false. */
 bool demangle_others(const char *name, size_t size, struct strbuf *readable);
-
-#endif

@@ -3,8 +3,7 @@
  * Disassembles machine code with LLVM's C interface. The library is loaded on first use, as that
  * takes some 90 ms.
  */
-#ifndef PROF_SYMBOLIZE_DISASSEMBLE_H
-#define PROF_SYMBOLIZE_DISASSEMBLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ int disassemble(struct disassembly *d, uint16_t machine, const uint8_t *code, si
 char *instruction_text(const struct instruction *row, const char *name, uint64_t start,
 		       const char *patched);
 void disassembly_release(struct disassembly *d);
-
-#endif

@@ -3,8 +3,7 @@
  * The files with information about one module: found, opened and unpacked once, on the first
  * request, for all workers on parts of the module. Results live as long as the caller's reference.
  */
-#ifndef PROF_SYMBOLIZE_MODULE_FILES_H
-#define PROF_SYMBOLIZE_MODULE_FILES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -86,5 +85,3 @@ enum symbol_reason module_files_reason(struct module_files *f);
 bool module_files_has_symbols(const struct module_files *f);
 /* Returns the path of the debug information, or NULL if it is in the module's own file. */
 const char *module_files_debug_path(struct module_files *f);
-
-#endif

@@ -3,8 +3,7 @@
  * Cache of names of addresses across profiles, keyed by the file that they come from and its build
  * id. Drops the least recently used names first.
  */
-#ifndef PROF_SYMBOLIZE_NAME_CACHE_H
-#define PROF_SYMBOLIZE_NAME_CACHE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ void name_cache_add_outcome(struct name_cache *c, uint64_t module, enum symbol_r
 			    const char *debug_path);
 bool name_cache_find_outcome(struct name_cache *c, uint64_t module, enum symbol_reason *reason,
 			     const char **debug_path);
-
-#endif

@@ -4,8 +4,7 @@
  * once into disjoint segments, then searches by bisection. Serves symbols, units, functions and
  * inlined calls; forged ranges cost no more than regular ones.
  */
-#ifndef PROF_SYMBOLIZE_SEGMENTS_H
-#define PROF_SYMBOLIZE_SEGMENTS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ void segments_builder_finish(struct segments_builder *b);
 void segments_release(struct segments *s);
 /* Returns the id of the range around the address, or NO_SEGMENT. */
 uint32_t segments_find(const struct segments *s, uint64_t address);
-
-#endif

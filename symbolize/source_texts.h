@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Embeds source files in the profile, so that it can be read without them. */
-#ifndef PROF_SYMBOLIZE_SOURCE_TEXTS_H
-#define PROF_SYMBOLIZE_SOURCE_TEXTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -92,5 +91,3 @@ void sources_collect(struct profile *p, const struct sources_options *options,
 void sources_describe(const struct sources_stats *stats, struct strbuf *out);
 /* Adds this information as lines of "Show more". */
 void sources_add_extra(struct profile *p, const struct sources_stats *stats);
-
-#endif

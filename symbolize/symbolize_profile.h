@@ -3,8 +3,7 @@
  * Names all frames of a profile, module by module and several at a time; looks up only addresses
  * that occur. The result does not depend on the number of threads.
  */
-#ifndef PROF_SYMBOLIZE_SYMBOLIZE_PROFILE_H
-#define PROF_SYMBOLIZE_SYMBOLIZE_PROFILE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -44,5 +43,3 @@ struct symbolize_options {
 void symbolize_profile(struct profile *p, const struct symbolize_options *options);
 /* Demangles the names that a profile has, except those of scripts. */
 void demangle_profile(struct profile *p);
-
-#endif

@@ -3,8 +3,7 @@
  * A source of names for addresses of a module: ELF symbols, DWARF, the kernel … One of the three
  * seams; each source is one set of ops. Symbolizers have no access to frames and stacks.
  */
-#ifndef PROF_SYMBOLIZE_SYMBOLIZER_H
-#define PROF_SYMBOLIZE_SYMBOLIZER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -81,5 +80,3 @@ struct symbolizer {
 
 extern const struct symbolizer_ops symbolizer_elf, symbolizer_dwarf, symbolizer_go, symbolizer_fde,
 	symbolizer_kernel;
-
-#endif

@@ -3,8 +3,7 @@
  * Downloads debug files with debuginfod's client in a separate unprivileged process, the only one
  * that uses the network.
  */
-#ifndef PROF_SYMBOLIZE_DEBUGINFO_DEBUG_FETCH_H
-#define PROF_SYMBOLIZE_DEBUGINFO_DEBUG_FETCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -91,5 +90,3 @@ int debug_fetch(struct debug_fetcher *f, const struct debug_request *request,
 
 /* Serves requests in the downloading process until the requester exits. Returns the exit status. */
 int debug_fetch_serve(void);
-
-#endif

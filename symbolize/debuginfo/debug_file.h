@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds the separate files with the symbols and debug information stripped from a module. */
-#ifndef PROF_SYMBOLIZE_DEBUGINFO_DEBUG_FILE_H
-#define PROF_SYMBOLIZE_DEBUGINFO_DEBUG_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -74,5 +73,3 @@ int debug_file_open(const struct debug_search *search, const struct readers *rea
 		    const char *path);
 /* Accepts a file that was never found or is already closed. */
 void debug_file_close(struct debug_file *f);
-
-#endif

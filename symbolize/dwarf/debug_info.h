@@ -8,8 +8,7 @@
  * DWARF is untrusted: the depth of each walk is limited, and the steps of all walks together by
  * `budget`.
  */
-#ifndef PROF_SYMBOLIZE_DWARF_DEBUG_INFO_H
-#define PROF_SYMBOLIZE_DWARF_DEBUG_INFO_H
+#pragma once
 
 #include <elfutils/libdw.h>
 
@@ -201,5 +200,3 @@ const struct cached *caches_find(const struct caches *caches, const void *place)
 /* `value` must live at least as long as the cache. */
 void caches_add(struct caches *caches, const void *place, const void *value);
 void caches_release(struct caches *caches);
-
-#endif

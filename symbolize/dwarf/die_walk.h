@@ -4,8 +4,7 @@
  * next one's position and the existence of code matter, for which libdw takes several times as
  * long. DWARF 2 to 5, .debug_info and .debug_types.
  */
-#ifndef PROF_SYMBOLIZE_DWARF_DIE_WALK_H
-#define PROF_SYMBOLIZE_DWARF_DIE_WALK_H
+#pragma once
 
 #include "lib/base/bytes.h"
 #include "lib/code/binary/debug_sections.h"
@@ -52,5 +51,3 @@ void die_walk_enter(struct die_walk *w, const uint8_t *parent);
 bool die_walk_next(struct die_walk *w, struct die_entry *e);
 /* Skips the children of the last entry. */
 void die_walk_skip(struct die_walk *w, const struct die_entry *e);
-
-#endif

@@ -3,8 +3,7 @@
  * .debug_aranges (DWARF 5, 6.1.2): the code ranges of units. Not all compilers write it, and one
  * file may contain units of several compilers.
  */
-#ifndef PROF_SYMBOLIZE_DWARF_DWARF_INDEX_H
-#define PROF_SYMBOLIZE_DWARF_DWARF_INDEX_H
+#pragma once
 
 #include <stdint.h>
 
@@ -29,5 +28,3 @@ struct aranges {
 void aranges_read(struct aranges *a, const struct debug_section *section,
 		  struct step_budget *budget);
 void aranges_release(struct aranges *a);
-
-#endif

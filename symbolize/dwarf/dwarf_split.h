@@ -3,8 +3,7 @@
  * Finds the parts of a package's sections (.dwp) that belong to one split unit: .debug_cu_index
  * (DWARF 5, 7.3.5.3) and GNU's form of it for DWARF 4.
  */
-#ifndef PROF_SYMBOLIZE_DWARF_DWARF_SPLIT_H
-#define PROF_SYMBOLIZE_DWARF_DWARF_SPLIT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,5 +15,3 @@
  * False if the index is damaged or lists no unit of that id.
  */
 bool unit_index_find(const struct debug_view *package, uint64_t unit_id, struct debug_view *unit);
-
-#endif

@@ -3,8 +3,7 @@
  * Address range lists of split units, whose base address and address table are in another file:
  * DWARF 5 §7.25, for older units DWARF 4 §2.17.3.
  */
-#ifndef PROF_SYMBOLIZE_DWARF_DWARF_UNITS_H
-#define PROF_SYMBOLIZE_DWARF_DWARF_UNITS_H
+#pragma once
 
 #include "lib/base/bytes.h"
 #include "lib/code/binary/debug_sections.h"
@@ -30,5 +29,3 @@ void range_list_open_number(struct range_list *l, const struct range_source *sou
 			    uint64_t number);
 /* Returns false at the end, or if the list is damaged. Also returns empty ranges. */
 bool range_list_next(struct range_list *l, uint64_t *start, uint64_t *end);
-
-#endif

@@ -3,8 +3,7 @@
  * The line table of one unit: DWARF 2 to 5, "Line Number Information". Leaves out rows that repeat
  * the previous one. The sections are untrusted; damage ends the table early.
  */
-#ifndef PROF_SYMBOLIZE_DWARF_LINE_TABLE_H
-#define PROF_SYMBOLIZE_DWARF_LINE_TABLE_H
+#pragma once
 
 #include "lib/base/bytes.h"
 #include "symbolize/dwarf/step_budget.h"
@@ -51,5 +50,3 @@ void line_table_read(struct line_table *t, const struct line_sections *sections,
 void line_table_release(struct line_table *t);
 /* Returns the row that covers the address, or NULL. */
 const struct line_row *line_table_find(const struct line_table *t, uint64_t addr);
-
-#endif

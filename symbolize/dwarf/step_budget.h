@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A limit on the time that damaged files can take. */
-#ifndef PROF_SYMBOLIZE_DWARF_STEP_BUDGET_H
-#define PROF_SYMBOLIZE_DWARF_STEP_BUDGET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ static inline bool step_budget_take(struct step_budget *w, uint64_t steps)
 	w->left = is_enough ? w->left - steps : 0;
 	return is_enough;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The functions of a module according to its call frame information, read once for all workers. */
-#ifndef PROF_SYMBOLIZE_ELF_SHARED_FDES_H
-#define PROF_SYMBOLIZE_ELF_SHARED_FDES_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -20,5 +19,3 @@ void shared_fdes_init(struct shared_fdes *s, int fd);
 void shared_fdes_release(struct shared_fdes *s);
 /* Finds the function around the address, from any thread. Returns false if unknown. */
 bool shared_fdes_find(struct shared_fdes *s, uint64_t rva, struct fde_range *range);
-
-#endif

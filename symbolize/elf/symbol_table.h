@@ -4,8 +4,7 @@
  * around expected addresses first, and all symbols once any other address is looked up. One table
  * serves all workers: all functions except those that make and free it are thread-safe.
  */
-#ifndef PROF_SYMBOLIZE_ELF_SYMBOL_TABLE_H
-#define PROF_SYMBOLIZE_ELF_SYMBOL_TABLE_H
+#pragma once
 
 #include "lib/base/error.h"
 #include "lib/code/binary/binary.h"
@@ -40,5 +39,3 @@ const struct binary_stub *symbol_table_find_stub(struct symbol_table *t, uint64_
  * available.
  */
 uint64_t symbol_table_first_vaddr(const struct symbol_table *t);
-
-#endif

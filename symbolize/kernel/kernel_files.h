@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Candidate paths of debug files of the kernel and its modules, whose paths are not recorded. */
-#ifndef PROF_SYMBOLIZE_KERNEL_KERNEL_FILES_H
-#define PROF_SYMBOLIZE_KERNEL_KERNEL_FILES_H
+#pragma once
 
 #include "lib/base/vec.h"
 #include "symbolize/debuginfo/debug_file.h"
@@ -19,5 +18,3 @@ struct kernel_files {
 void kernel_files_list(struct kernel_files *files, const struct module *module, const char *name,
 		       const struct debug_search *search);
 void kernel_files_release(struct kernel_files *files);
-
-#endif

@@ -3,8 +3,7 @@
  * Symbols of the kernel by address, for all kernel modules of a profile: from single answers of the
  * kernel, or from /proc/kallsyms.
  */
-#ifndef PROF_SYMBOLIZE_KERNEL_KERNEL_TABLE_H
-#define PROF_SYMBOLIZE_KERNEL_KERNEL_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -68,5 +67,3 @@ uint64_t kernel_table_module_start(const struct kernel_table *t, const char *mod
  * the kernel hides its addresses, which are then all 0.
  */
 int kallsyms_read(struct kernel_table **out, int fd, struct error *err);
-
-#endif

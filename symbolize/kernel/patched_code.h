@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Places in a vmlinux that the kernel changes at boot or while it runs. */
-#ifndef PROF_SYMBOLIZE_KERNEL_PATCHED_CODE_H
-#define PROF_SYMBOLIZE_KERNEL_PATCHED_CODE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -48,5 +47,3 @@ void patched_code_release(struct patched_code *p);
  */
 const char *patched_code_find(const struct patched_code *p, uint64_t rva, uint32_t size,
 			      const char *callee);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared by all commands of prof: the row in the table, exit statuses, messages. */
-#ifndef PROF_CMD_COMMAND_H
-#define PROF_CMD_COMMAND_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -79,5 +78,3 @@ void command_say_written(const char *path, uint64_t bytes, const char *more);
 int command_fail(const char *name, int status, const struct error *err);
 /* Reports a wrong command line in the same way, pointing to --help. Returns EXIT_USAGE. */
 int command_fail_usage(const char *name, const struct error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of text on the screen, with a cursor, stable columns and a search. */
-#ifndef PROF_CMD_BROWSE_BROWSE_ROWS_H
-#define PROF_CMD_BROWSE_BROWSE_ROWS_H
+#pragma once
 
 #include <regex.h>
 #include <stdbool.h>
@@ -50,5 +49,3 @@ void rows_go(struct rows *r, const struct rows_source *s, size_t row);
 bool rows_key(struct rows *r, const struct rows_source *s, int key);
 /* Draws headings and rows into lines [line, line + height). */
 void rows_draw(struct rows *r, const struct rows_source *s, int line, int height);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A tree as a flame graph of characters, root first: one level a line, or two with half blocks. */
-#ifndef PROF_CMD_BROWSE_FLAME_H
-#define PROF_CMD_BROWSE_FLAME_H
+#pragma once
 
 #include "cmd/browse/model.h"
 
@@ -32,5 +31,3 @@ bool flame_find(struct flame *f, const struct model *m, bool (*is_found)(void *c
 		void *ctx, int direction);
 /* Returns the node under the cursor, QUERY_NO_NODE without one. */
 uint32_t flame_node(const struct flame *f);
-
-#endif

@@ -3,8 +3,7 @@
  * Data of the views: a profile, its filters, and the resulting rows. Figures equal those of prof
  * report.
  */
-#ifndef PROF_CMD_BROWSE_MODEL_H
-#define PROF_CMD_BROWSE_MODEL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -76,5 +75,3 @@ void model_toggle(struct model *m, size_t row);
 size_t model_parent(const struct model *m, size_t row);
 /* Formats a filter as options of prof report. */
 void model_describe(const struct query_filter *filter, struct strbuf *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Views of a profile on the terminal, and the keys that switch between them. */
-#ifndef PROF_CMD_BROWSE_SCREEN_H
-#define PROF_CMD_BROWSE_SCREEN_H
+#pragma once
 
 #include "cmd/browse/flame.h"
 #include "cmd/browse/model.h"
@@ -96,5 +95,3 @@ bool screen_threads_key(struct screen *s, int key);
 void screen_list_threads(struct screen *s);
 /* Shows lines or instructions of a function. */
 void screen_open(struct screen *s, const char *function, enum view view);
-
-#endif

@@ -3,8 +3,7 @@
  * The terminal as a screen of lines. The only file that uses ncurses. The terminal is restored
  * however the program ends.
  */
-#ifndef PROF_CMD_BROWSE_TERM_H
-#define PROF_CMD_BROWSE_TERM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -87,5 +86,3 @@ void term_halves(int row, int column, int upper, int lower);
 void term_cursor(int row, int column);
 /* Redraws everything at the next term_end(), after another program has written to the terminal. */
 void term_redraw(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The helper's side of the connection to its caller, see cmd/elevate/elevation.h. */
-#ifndef PROF_CMD_ELEVATE_CALLER_H
-#define PROF_CMD_ELEVATE_CALLER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ int caller_fd(const struct caller *f);
 bool caller_next_signal(void *ctx, struct signal_event *event);
 /* Sends the exit status. Call after all output is written. */
 void caller_finish(struct caller *f, int status);
-
-#endif

@@ -4,8 +4,7 @@
  * JSON each, see prof-control(7). Any user may be able to connect, so lines are bounded, and
  * clients that do not read their answers are disconnected.
  */
-#ifndef PROF_CMD_ELEVATE_CONTROL_SOCKET_H
-#define PROF_CMD_ELEVATE_CONTROL_SOCKET_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -71,5 +70,3 @@ char *control_answer_line(const char *line, size_t size, control_answer_fn *answ
  * `creates`: create a missing folder. *path gets its name, from malloc(), unless NULL.
  */
 int control_folder_open(const struct identity *owner, bool creates, char **path);
-
-#endif

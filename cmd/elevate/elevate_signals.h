@@ -3,8 +3,7 @@
  * Reads SIGINT, SIGTERM, SIGHUP and SIGQUIT, and the requests SIGUSR1 and SIGUSR2, as events. Works
  * even if prof was started with SIGINT ignored, as a shell does for background jobs.
  */
-#ifndef PROF_CMD_ELEVATE_ELEVATE_SIGNALS_H
-#define PROF_CMD_ELEVATE_ELEVATE_SIGNALS_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -47,5 +46,3 @@ bool signals_next(struct signals *s, struct signal_event *event);
 void signals_restore(const struct signals *s);
 /* Leaves the signals' dispositions unchanged. */
 void signals_release(struct signals *s);
-
-#endif

@@ -17,8 +17,7 @@
  * End of file tells the helper to end the recording and to write, and the caller that the helper
  * died. Without a command there are no READY, EXECUTED and ENDED.
  */
-#ifndef PROF_CMD_ELEVATE_ELEVATION_H
-#define PROF_CMD_ELEVATE_ELEVATION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -73,5 +72,3 @@ int elevation_send(int socket, struct elevation_message *message, const int *fds
  * descriptors, -1 for those not sent; NULL: none may be sent.
  */
 int elevation_receive(int socket, struct elevation_message *message, int *fds);
-
-#endif

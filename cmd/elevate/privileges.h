@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Privileges that the recorder keeps. See capabilities(7). */
-#ifndef PROF_CMD_ELEVATE_PRIVILEGES_H
-#define PROF_CMD_ELEVATE_PRIVILEGES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -18,5 +17,3 @@ bool privileges_are_missing(void);
  * command, which may keep more. writes_as_root: root may write the output, and sudo was not used.
  */
 int privileges_reduce(bool writes_as_root, struct error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reports to a script that recording has begun: --ready-fd and --ready-file. */
-#ifndef PROF_CMD_ELEVATE_READY_H
-#define PROF_CMD_ELEVATE_READY_H
+#pragma once
 
 #include "cmd/options/live_options.h"
 #include "lib/base/error.h"
@@ -24,5 +23,3 @@ int ready_open(struct ready *r, const struct live_options *options, struct ident
 /* Writes "ready" and closes. It is no error if the reader has closed its end. */
 int ready_say(struct ready *r, struct error *err);
 void ready_release(struct ready *r);
-
-#endif

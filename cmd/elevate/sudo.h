@@ -3,8 +3,7 @@
  * Starts a program as root through sudo, without taking the terminal from another process. See
  * sudo(8).
  */
-#ifndef PROF_CMD_ELEVATE_SUDO_H
-#define PROF_CMD_ELEVATE_SUDO_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ void sudo_last_words(const struct sudo *s, char *line, size_t size);
 int sudo_wait(struct sudo *s);
 /* Closes the descriptors. Does not stop a running sudo. */
 void sudo_release(struct sudo *s);
-
-#endif

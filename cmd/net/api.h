@@ -3,8 +3,7 @@
  * Answers requests of front-ends to a symbol server, version 5 of that interface: JSON in and out.
  * An invalid request is answered by an object with "error".
  */
-#ifndef PROF_CMD_NET_API_H
-#define PROF_CMD_NET_API_H
+#pragma once
 
 #include "cmd/net/viewed_profile.h"
 #include "lib/fleet/server/http.h"
@@ -19,5 +18,3 @@ bool api_answer(const struct api *api, const char *path, const struct http_reque
 		struct http_response *response);
 /* True if api_answer() serves the path. */
 bool api_has(const char *path);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared by the files that answer front-ends' requests. */
-#ifndef PROF_CMD_NET_API_INTERNAL_H
-#define PROF_CMD_NET_API_INTERNAL_H
+#pragma once
 
 #include <jansson.h>
 
@@ -33,5 +32,3 @@ int api_symbolicate(const struct api *api, const json_t *request, struct strbuf 
 		    struct error *err);
 int api_assembly(const struct api *api, const json_t *request, struct strbuf *out,
 		 struct error *err);
-
-#endif

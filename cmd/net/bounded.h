@@ -3,8 +3,7 @@
  * Runs file reads that may never return, as on a network file system, in threads of their own with
  * a bounded wait.
  */
-#ifndef PROF_CMD_NET_BOUNDED_H
-#define PROF_CMD_NET_BOUNDED_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -19,5 +18,3 @@ typedef void bounded_fn(void *ctx);
 int bounded_run(bounded_fn *fn, bounded_fn *free_ctx, void *ctx, struct error *err);
 /* Ends all waits now. True if a thread is still running, so that its data must stay. */
 bool bounded_stop(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Drops privileges, which a program that serves browsers and uses the network does not need. */
-#ifndef PROF_CMD_NET_DROP_H
-#define PROF_CMD_NET_DROP_H
+#pragma once
 
 #include "lib/base/error.h"
 
@@ -14,5 +13,3 @@ int drop_privileges(struct error *err);
  * Sets no_new_privs: programs started from now on gain no privileges, whatever their files' modes.
  */
 int drop_new_privileges(struct error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sends requests to engines, for both processes that talk to them. */
-#ifndef PROF_CMD_NET_ENGINE_CLIENT_H
-#define PROF_CMD_NET_ENGINE_CLIENT_H
+#pragma once
 
 #include "lib/fleet/server/client.h"
 
@@ -11,5 +10,3 @@
  */
 int engine_client_send(const struct client_request *request, struct strbuf *answer,
 		       uint64_t *retry_after_s, struct error *err);
-
-#endif

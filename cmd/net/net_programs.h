@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The commands of prof-view, which prof executes. argv[0] is the command's name. */
-#ifndef PROF_CMD_NET_NET_PROGRAMS_H
-#define PROF_CMD_NET_NET_PROGRAMS_H
+#pragma once
 
 #include "cmd/options/option_table.h"
 
@@ -14,5 +13,3 @@ int push_run(int argc, char **argv);
 /* Functions of struct command. */
 void view_options(struct option_table *t, void *ctx);
 void share_options(struct option_table *t, void *ctx);
-
-#endif

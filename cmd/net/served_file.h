@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The bytes of the profile served to a front-end. */
-#ifndef PROF_CMD_NET_SERVED_FILE_H
-#define PROF_CMD_NET_SERVED_FILE_H
+#pragma once
 
 #include "cmd/options/output_options.h"
 #include "lib/base/readers.h"
@@ -34,5 +33,3 @@ void served_file_add_scripts(struct served_file *f, const struct profile *p,
 int served_page_of_sides(const char *const *paths, const struct output_options *options,
 			 uint64_t *size, struct error *err);
 void served_file_close(struct served_file *f);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Parses a store's answer to an upload: the name of the stored profile. */
-#ifndef PROF_CMD_NET_STORE_ANSWER_H
-#define PROF_CMD_NET_STORE_ANSWER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,5 +14,3 @@
 bool store_answer_read(const char *text, size_t size, char token[STORE_TOKEN_MAX + 1]);
 /* True if the text is a valid name. */
 bool store_token_is_valid(const char *token);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A profile being viewed: its bytes, and the code that its frames refer to. */
-#ifndef PROF_CMD_NET_VIEWED_PROFILE_H
-#define PROF_CMD_NET_VIEWED_PROFILE_H
+#pragma once
 
 #include <pthread.h>
 
@@ -71,5 +70,3 @@ char *viewed_profile_source(struct viewed_profile *v, module_id module, const ch
 			    size_t *size, struct error *err);
 /* Appends "libfoo.so (not on this machine), …": modules with frames whose files are missing. */
 void viewed_profile_missing(const struct viewed_profile *v, struct strbuf *text);
-
-#endif

@@ -3,8 +3,7 @@
  * Authorizes requests. Rejects requests without the token in the path, with another Host, or from a
  * page whose origin is not the front-end's.
  */
-#ifndef PROF_CMD_NET_VIEWER_H
-#define PROF_CMD_NET_VIEWER_H
+#pragma once
 
 #include "cmd/net/api.h"
 
@@ -39,5 +38,3 @@ int viewer_make_page(struct viewer *v, const char *const *paths, size_t count, s
 char *viewer_url(const struct viewer *v);
 /* A server_answer_fn; `ctx` is the viewer. */
 void viewer_answer(void *ctx, const struct http_request *request, struct http_response *response);
-
-#endif

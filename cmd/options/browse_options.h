@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The command line of prof browse. */
-#ifndef PROF_CMD_OPTIONS_BROWSE_OPTIONS_H
-#define PROF_CMD_OPTIONS_BROWSE_OPTIONS_H
+#pragma once
 
 #include "cmd/options/option_table.h"
 #include "lib/base/vec.h"
@@ -24,5 +23,3 @@ int browse_options_parse(struct browse_options *o, int argc, char **argv, struct
 
 /* The hidden command of prof-browse, before the words of the command line. */
 #define COMMAND_BROWSE "__browse"
-
-#endif

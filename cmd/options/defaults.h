@@ -8,8 +8,7 @@
  * those of the command line, so parsers treat both alike. A process with more rights than its
  * caller accepts only options that are `is_plain` from the caller's defaults.
  */
-#ifndef PROF_CMD_OPTIONS_DEFAULTS_H
-#define PROF_CMD_OPTIONS_DEFAULTS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -60,5 +59,3 @@ static inline void defaults_release_cleanup(struct defaults *d)
 {
 	defaults_release(d);
 }
-
-#endif

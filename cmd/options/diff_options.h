@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The command line of prof diff. */
-#ifndef PROF_CMD_OPTIONS_DIFF_OPTIONS_H
-#define PROF_CMD_OPTIONS_DIFF_OPTIONS_H
+#pragma once
 
 #include "cmd/options/option_table.h"
 #include "lib/format/format.h"
@@ -40,5 +39,3 @@ void diff_options_release(struct diff_options *o);
 
 /* Returns the format of --output. */
 const struct format *diff_options_format(const char *path);
-
-#endif

@@ -3,8 +3,7 @@
  * Options that select the tasks to record. Parsing is independent of the machine, so that a wrong
  * command line is wrong everywhere. Resolving looks names up.
  */
-#ifndef PROF_CMD_OPTIONS_FILTER_OPTIONS_H
-#define PROF_CMD_OPTIONS_FILTER_OPTIONS_H
+#pragma once
 
 #include "cmd/options/option_table.h"
 #include "lib/base/error.h"
@@ -61,5 +60,3 @@ int filter_options_resolve(struct filter_options *o, struct targets *targets, st
 void filter_options_reset(struct filter_options *o);
 /* Describes the recorded part of the machine; the caller frees. */
 char *filter_options_describe(const struct filter_options *o);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * Suggests corrections of unknown words on the command line: typing mistakes, or words of perf(1).
  */
-#ifndef PROF_CMD_OPTIONS_HINTS_H
-#define PROF_CMD_OPTIONS_HINTS_H
+#pragma once
 
 #include <getopt.h>
 #include <stddef.h>
@@ -19,5 +18,3 @@ void hint_unknown_command(struct error *err, const char *word, const char *const
  */
 void hint_unknown_option(struct error *err, int letter, const char *word,
 			 const struct option *longs);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Options that record a command several times, or two variants of it alternately. */
-#ifndef PROF_CMD_OPTIONS_ITERATION_OPTIONS_H
-#define PROF_CMD_OPTIONS_ITERATION_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ char *const *iteration_options_argv(const struct iteration_options *o, char *con
 void iteration_options_release(struct iteration_options *o);
 /* Returns the number of interim looks at the result: after min, 2 min … max iterations. */
 uint32_t iteration_options_looks(const struct iteration_options *o);
-
-#endif

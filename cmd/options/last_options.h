@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Options of the flight recorder: how much to keep, and which events trigger a snapshot. */
-#ifndef PROF_CMD_OPTIONS_LAST_OPTIONS_H
-#define PROF_CMD_OPTIONS_LAST_OPTIONS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -40,5 +39,3 @@ extern const struct option_rule last_rules[];
 
 void last_options_init(struct last_options *o);
 void last_options_release(struct last_options *o);
-
-#endif

@@ -3,8 +3,7 @@
  * Options of every command that records: duration, user, and those of the instruments, which have
  * their own tables (lib/live/instrument.h).
  */
-#ifndef PROF_CMD_OPTIONS_LIVE_OPTIONS_H
-#define PROF_CMD_OPTIONS_LIVE_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -64,5 +63,3 @@ extern const struct option_rule command_rules[];
 
 void live_options_init(struct live_options *o);
 void live_options_release(struct live_options *o);
-
-#endif

@@ -4,8 +4,7 @@
  * to store it. Parsing, help, checks for missing or empty values, and completion are derived from
  * it.
  */
-#ifndef PROF_CMD_OPTIONS_OPTION_TABLE_H
-#define PROF_CMD_OPTIONS_OPTION_TABLE_H
+#pragma once
 
 #include <getopt.h>
 #include <stdbool.h>
@@ -162,5 +161,3 @@ void option_table_complete(const struct option_table *t, int count, char *const 
 extern const struct option_row option_help[];
 /* The same after the row of --no-config, for commands that have defaults. */
 extern const struct option_row option_common[];
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Options of all commands that write a profile: file, symbolization, verbosity. */
-#ifndef PROF_CMD_OPTIONS_OUTPUT_OPTIONS_H
-#define PROF_CMD_OPTIONS_OUTPUT_OPTIONS_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -78,5 +77,3 @@ void output_check_debug_dirs(const struct output_options *o, const struct identi
 /* Opens the file at `path` as that user; rejects a terminal. *out is NULL with no_file. */
 int output_open(const struct output_options *o, const struct identity *owner, struct outfile **out,
 		struct error *err);
-
-#endif

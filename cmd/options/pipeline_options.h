@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* All settings of a recording. */
-#ifndef PROF_CMD_OPTIONS_PIPELINE_OPTIONS_H
-#define PROF_CMD_OPTIONS_PIPELINE_OPTIONS_H
+#pragma once
 
 #include "cmd/options/iteration_options.h"
 #include "cmd/options/live_options.h"
@@ -27,5 +26,3 @@ struct pipeline_options {
 	struct caller *front;
 	struct targets *targets; /* running processes to record; NULL: none */
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Options of commands that send samples to engines, which store those of many machines. */
-#ifndef PROF_CMD_OPTIONS_PUSH_OPTIONS_H
-#define PROF_CMD_OPTIONS_PUSH_OPTIONS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -37,5 +36,3 @@ void push_options_init(struct push_options *o);
 void push_options_release(struct push_options *o);
 /* Call after the last option. -EINVAL with err for invalid addresses. */
 int push_options_check(struct push_options *o, struct error *err);
-
-#endif

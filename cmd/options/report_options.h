@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The command line of prof report. */
-#ifndef PROF_CMD_OPTIONS_REPORT_OPTIONS_H
-#define PROF_CMD_OPTIONS_REPORT_OPTIONS_H
+#pragma once
 
 #include "cmd/options/option_table.h"
 #include "lib/query/keys.h"
@@ -67,5 +66,3 @@ struct report_options {
 void report_options_table(struct option_table *t, void *options);
 /* Returns -ECANCELED if --help was printed, or -EINVAL with err if the command line is wrong. */
 int report_options_parse(struct report_options *o, int argc, char **argv, struct error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Options of commands that write profiles for publication. */
-#ifndef PROF_CMD_OPTIONS_SANITIZE_OPTIONS_H
-#define PROF_CMD_OPTIONS_SANITIZE_OPTIONS_H
+#pragma once
 
 #include "cmd/options/option_table.h"
 #include "lib/base/strbuf.h"
@@ -23,5 +22,3 @@ option_set_fn sanitize_set;
 
 /* Selects the default classes for removal. */
 void sanitize_options_default(struct sanitize_settings *s);
-
-#endif

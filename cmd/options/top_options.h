@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The command line of prof top, parsed by both of its programs: the recorder and the viewer. */
-#ifndef PROF_CMD_OPTIONS_TOP_OPTIONS_H
-#define PROF_CMD_OPTIONS_TOP_OPTIONS_H
+#pragma once
 
 #include "cmd/options/filter_options.h"
 #include "cmd/options/live_options.h"
@@ -32,5 +31,3 @@ int top_options_parse(struct top_options *o, int argc, char **argv, struct error
 
 /* The hidden command of prof-browse: __top DESCRIPTOR PID, and the words of the command line. */
 #define COMMAND_TOP "__top"
-
-#endif

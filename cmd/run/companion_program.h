@@ -3,8 +3,7 @@
  * Companion programs of prof, which implement some of its commands, so that prof itself does not
  * load their libraries. They are built only if these libraries are installed.
  */
-#ifndef PROF_CMD_RUN_COMPANION_PROGRAM_H
-#define PROF_CMD_RUN_COMPANION_PROGRAM_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -29,5 +28,3 @@ int companion_program_run(const struct companion_program *p, const char *command
 int view_program_run(int argc, char **argv);
 /* Shows a file in a browser until the user ends it. */
 void view_program_open(const char *path);
-
-#endif

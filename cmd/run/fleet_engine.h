@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* An engine whose address is given on the command line. */
-#ifndef PROF_CMD_RUN_FLEET_ENGINE_H
-#define PROF_CMD_RUN_FLEET_ENGINE_H
+#pragma once
 
 #include "lib/fleet/engine.h"
 
@@ -20,5 +19,3 @@ int fleet_engine_open(struct fleet_engine *e, const char *address, struct error 
 /* Does the same, but rejects collectors, which store nothing. */
 int fleet_engine_open_store(struct fleet_engine *e, const char *address, struct error *err);
 void fleet_engine_release(struct fleet_engine *e);
-
-#endif

@@ -4,8 +4,7 @@
  * snapshot is requested. Separate processes write and name it, with the rights of the invoking
  * user, so that recording never waits for them.
  */
-#ifndef PROF_CMD_RUN_FLIGHT_H
-#define PROF_CMD_RUN_FLIGHT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -87,5 +86,3 @@ void flight_poll(struct pipeline *p);
 /* Writes the last snapshot after sampling has ended, and waits for it. */
 int flight_finish(struct pipeline *p, struct error *err);
 void flight_release(struct flight *f);
-
-#endif

@@ -3,8 +3,7 @@
  * Writes a profile even if its capture fills the disk. Without room for both, the capture is
  * removed once the profile is certain to fit without it.
  */
-#ifndef PROF_CMD_RUN_FULL_DISK_H
-#define PROF_CMD_RUN_FULL_DISK_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -29,5 +28,3 @@ struct full_disk {
 
 /* Writes and commits `*out`, which is reopened if the first attempt fails. */
 int full_disk_write(const struct full_disk *d, struct outfile **out, struct error *err);
-
-#endif

@@ -4,8 +4,7 @@
  * before anything changes this process, and wait; each is executed when the previous one has ended.
  * A caller, whose state does not change, forks them one by one.
  */
-#ifndef PROF_CMD_RUN_ITERATIONS_H
-#define PROF_CMD_RUN_ITERATIONS_H
+#pragma once
 
 #include "cmd/options/iteration_options.h"
 #include "cmd/elevate/caller.h"
@@ -62,5 +61,3 @@ int iterations_exit_status(const struct iterations *it, const struct supervisor 
 bool iterations_next_fact(struct iterations *it, struct run_fact *fact);
 /* Adds each recorded run that has ended to the facts, which borrow its variant's name. */
 void iterations_add_runs(const struct iterations *it, struct recording_facts *facts);
-
-#endif

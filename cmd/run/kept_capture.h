@@ -3,8 +3,7 @@
  * The process that writes a snapshot: copies the window of a capture in memory into a file beside
  * the output, and runs `prof recover` on it. It has the rights of the invoking user.
  */
-#ifndef PROF_CMD_RUN_KEPT_CAPTURE_H
-#define PROF_CMD_RUN_KEPT_CAPTURE_H
+#pragma once
 
 #include "cmd/options/output_options.h"
 #include "lib/stream/capture/capture_format.h"
@@ -27,5 +26,3 @@ char **kept_capture_arguments(const struct kept_capture *k, const char *path,
 void kept_capture_free_arguments(char **arguments);
 /* Runs the command; argv[0] is its name. Returns the exit status. */
 int kept_capture_run(int argc, char **argv);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Prints text for users on standard output. */
-#ifndef PROF_CMD_RUN_PAGER_H
-#define PROF_CMD_RUN_PAGER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -14,5 +13,3 @@ size_t pager_columns(void);
  * page. Only the invoking user gets a pager, which could run commands as root.
  */
 void pager_print(const char *text, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Output files of a recording. Opened before anything is started, so that errors come early. */
-#ifndef PROF_CMD_RUN_PIPELINE_FINISH_H
-#define PROF_CMD_RUN_PIPELINE_FINISH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ struct overhead {
 
 /* Checks the cost in the kernel and prof's own CPU time once a second. Call often. */
 void overhead_poll(struct pipeline *p);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The parts of a running recording, shared by the files of the pipeline. */
-#ifndef PROF_CMD_RUN_PIPELINE_INTERNAL_H
-#define PROF_CMD_RUN_PIPELINE_INTERNAL_H
+#pragma once
 
 #include "cmd/run/flight.h"
 #include "cmd/run/iterations.h"
@@ -73,5 +72,3 @@ int pipeline_fail(struct pipeline *p, struct error *err);
 char *absolute_path(const char *path);
 /* Returns prof's exit status after the command has ended. */
 int pipeline_exit_status(const struct pipeline *p);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A profile named on the command line: opened, read and parsed. */
-#ifndef PROF_CMD_RUN_PROFILE_FILE_H
-#define PROF_CMD_RUN_PROFILE_FILE_H
+#pragma once
 
 #include "lib/base/error.h"
 #include "lib/base/readers.h"
@@ -51,5 +50,3 @@ int profile_file_load_records(struct recording *r, const struct source_kind *kin
  */
 int profile_file_load(struct profile_file *f, const char *path, const struct output_options *output,
 		      struct error *err);
-
-#endif

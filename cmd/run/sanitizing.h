@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sanitizes a profile with the user's settings, and reports what was removed. */
-#ifndef PROF_CMD_RUN_SANITIZING_H
-#define PROF_CMD_RUN_SANITIZING_H
+#pragma once
 
 #include "cmd/options/sanitize_options.h"
 
@@ -12,5 +11,3 @@
  */
 int sanitizing_run(struct profile **p, const struct sanitize_settings *settings, const char *label,
 		   struct error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The two sides of a comparison: profiles named by the user, and their runs. */
-#ifndef PROF_CMD_RUN_SIDES_H
-#define PROF_CMD_RUN_SIDES_H
+#pragma once
 
 #include "cmd/run/profile_file.h"
 #include "lib/base/strbuf.h"
@@ -43,5 +42,3 @@ int sides_compare(struct sides *s, const struct comparable *comparable, struct s
 int sides_write_difference(const struct sides *s, const struct query_filter *filter,
 			   const struct sides_output *output, struct outfile *out,
 			   struct error *err);
-
-#endif

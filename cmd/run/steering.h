@@ -3,8 +3,7 @@
  * Pauses, resumes and ends a recording, as requested by --delay, signals, the control socket (see
  * prof-control(7)) and words on the descriptor of --control-fd.
  */
-#ifndef PROF_CMD_RUN_STEERING_H
-#define PROF_CMD_RUN_STEERING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,5 +60,3 @@ void steering_pause(struct pipeline *p, bool is_paused);
 /* Executes pending requests. Call often while recording and while finishing. */
 void steering_poll(struct pipeline *p);
 void steering_release(struct steering *s);
-
-#endif

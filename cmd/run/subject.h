@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Describes the subject of a recording: a command, running processes, the machine. */
-#ifndef PROF_CMD_RUN_SUBJECT_H
-#define PROF_CMD_RUN_SUBJECT_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -31,5 +30,3 @@ enum recording_subject subject_kind(const struct pipeline_options *options);
 /* Returns 0, or -ENODATA or -ESRCH with err if there is nothing to write. */
 int subject_check_found(const struct pipeline_options *options, const struct profile_stats *stats,
 			bool has_threads, struct error *err);
-
-#endif

@@ -3,8 +3,7 @@
  * Decides when a recording ends and with which exit status: after the command or the attached
  * processes have ended, after the duration, or on a signal.
  */
-#ifndef PROF_CMD_RUN_SUPERVISOR_H
-#define PROF_CMD_RUN_SUPERVISOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -69,5 +68,3 @@ void supervisor_settle(struct supervisor *s);
 unsigned int supervisor_finish_signals(struct supervisor *s);
 /* Returns prof's exit status, unless prof itself fails. */
 int supervisor_exit_status(const struct supervisor *s);
-
-#endif

@@ -3,8 +3,7 @@
  * The process that makes named profiles of windows and hands them to one pusher per engine. It
  * takes no part in recording, and can be restarted.
  */
-#ifndef PROF_CMD_RUN_WINDOW_CONVERTER_H
-#define PROF_CMD_RUN_WINDOW_CONVERTER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -49,5 +48,3 @@ struct window_converter {
 
 /* Returns the exit status of the process. */
 int window_converter_run(struct window_converter *n);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The process that starts, monitors and restarts the converter and the pushers. */
-#ifndef PROF_CMD_RUN_WINDOW_GUARD_H
-#define PROF_CMD_RUN_WINDOW_GUARD_H
+#pragma once
 
 #include "cmd/run/window_converter.h"
 
@@ -15,5 +14,3 @@
  * have ended.
  */
 void window_guard_run(struct window_converter *n) __attribute__((noreturn));
-
-#endif

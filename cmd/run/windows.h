@@ -3,8 +3,7 @@
  * Pushes windows to engines during a recording, --push. Other processes name and send the windows;
  * recording never waits for them.
  */
-#ifndef PROF_CMD_RUN_WINDOWS_H
-#define PROF_CMD_RUN_WINDOWS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ void windows_poll(struct pipeline *p);
  */
 int windows_finish(struct pipeline *p, struct error *err);
 void windows_release(struct windows *w);
-
-#endif

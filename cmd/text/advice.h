@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Advice for a recording with few samples or with code without names. */
-#ifndef PROF_CMD_TEXT_ADVICE_H
-#define PROF_CMD_TEXT_ADVICE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -32,5 +31,3 @@ void advice_on_samples(const struct outcome *outcome, struct strbuf *out);
  * nothing below a twentieth of the samples.
  */
 void advice_on_names(const struct profile *p, struct strbuf *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Source lines of a function with their weights. */
-#ifndef PROF_CMD_TEXT_ANNOTATION_H
-#define PROF_CMD_TEXT_ANNOTATION_H
+#pragma once
 
 #include "cmd/text/query_listing.h"
 #include "lib/base/readers.h"
@@ -81,5 +80,3 @@ void annotation_list_file(struct listing *l, const struct annotation_file *file,
 /* Lists the weighted lines of all files, machine-readable. */
 void annotation_list(struct listing *l, const struct annotation *a, const struct query *q,
 		     const struct query_listing_options *options);
-
-#endif

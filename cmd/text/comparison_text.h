@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Prints the result of a comparison as text, Markdown or JSON. */
-#ifndef PROF_CMD_TEXT_COMPARISON_TEXT_H
-#define PROF_CMD_TEXT_COMPARISON_TEXT_H
+#pragma once
 
 #include "cmd/text/listing.h"
 #include "lib/base/strbuf.h"
@@ -31,5 +30,3 @@ size_t comparison_list(const struct comparison_text *t, struct listing *l);
 void comparison_print_markdown(const struct comparison_text *t, struct strbuf *out);
 /* Prints a JSON object as described in prof-diff(1). */
 void comparison_print_json(const struct comparison_text *t, struct strbuf *out);
-
-#endif

@@ -3,8 +3,7 @@
  * Short answers at the top of a report: the times, the hot path, where code ran and where it
  * waited.
  */
-#ifndef PROF_CMD_TEXT_FIRST_SCREEN_H
-#define PROF_CMD_TEXT_FIRST_SCREEN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ void first_screen(const struct query *q, const struct first_screen_options *opti
  * 61.0 %; waited longest in read_all (app): 2.1 s (disk)"; nothing without samples.
  */
 void first_screen_line(const struct profile *p, struct strbuf *out);
-
-#endif

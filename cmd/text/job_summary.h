@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A profile as one page of Markdown for a CI job's summary. */
-#ifndef PROF_CMD_TEXT_JOB_SUMMARY_H
-#define PROF_CMD_TEXT_JOB_SUMMARY_H
+#pragma once
 
 #include "cmd/text/first_screen.h"
 
@@ -14,5 +13,3 @@
  */
 void job_summary(const struct query *q, const struct first_screen_options *options,
 		 const char *path, struct strbuf *out);
-
-#endif

@@ -3,8 +3,7 @@
  * A table, or a tree of rows, printed in several formats. Strings are untrusted: every format
  * escapes control characters and its own markup.
  */
-#ifndef PROF_CMD_TEXT_LISTING_H
-#define PROF_CMD_TEXT_LISTING_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -58,5 +57,3 @@ void listing_print_csv(const struct listing *l, struct strbuf *out);
 void listing_print_json(const struct listing *l, struct strbuf *out);
 /* Appends an ASCII JSON string; null for NULL. Invalid UTF-8 becomes U+FFFD. */
 void listing_json_string(const char *text, struct strbuf *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Summarizes a profile and its reliability in a few figures. */
-#ifndef PROF_CMD_TEXT_PROFILE_SUMMARY_H
-#define PROF_CMD_TEXT_PROFILE_SUMMARY_H
+#pragma once
 
 #include "lib/base/strbuf.h"
 #include "lib/format/format.h"
@@ -22,5 +21,3 @@ void profile_summary_samples(const struct query *q, const struct import_counts *
 /* Prints a JSON object, with null for values missing in the profile. */
 void profile_summary_json(const struct query *q, const struct import_counts *counts,
 			  struct strbuf *out);
-
-#endif

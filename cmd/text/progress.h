@@ -5,8 +5,7 @@
  * terminal that cannot erase a line (TERM=dumb) only gets a hint after an interrupt. Other outputs
  * get lines with --progress.
  */
-#ifndef PROF_CMD_TEXT_PROGRESS_H
-#define PROF_CMD_TEXT_PROGRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -75,5 +74,3 @@ void progress_naming_end(struct progress_naming *p);
 
 /* True if both descriptors refer to the same terminal. */
 bool progress_is_same_terminal(int a, int b);
-
-#endif

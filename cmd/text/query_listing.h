@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Results of queries as rows to print, for display or machine-readable. */
-#ifndef PROF_CMD_TEXT_QUERY_LISTING_H
-#define PROF_CMD_TEXT_QUERY_LISTING_H
+#pragma once
 
 #include "cmd/options/report_options.h"
 #include "cmd/text/listing.h"
@@ -45,5 +44,3 @@ void query_listing_add_weights(struct listing *l, const struct query *q,
  */
 size_t marker_listing(struct listing *l, const struct profile *p, const struct query_filter *filter,
 		      const struct query_listing_options *options);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reports how user stacks were found, and how they ended. */
-#ifndef PROF_CMD_TEXT_RECORD_SUMMARY_H
-#define PROF_CMD_TEXT_RECORD_SUMMARY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ void summary_print(const struct outcome *outcome, bool quiet);
 int summary_fail_on_loss(const char *command);
 /* Writes one JSON object with the keys documented in prof-stats(5). The caller commits. */
 void summary_write_stats(const struct outcome *outcome, struct outfile *out);
-
-#endif

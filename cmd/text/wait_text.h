@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Describes how long threads ran and waited. */
-#ifndef PROF_CMD_TEXT_WAIT_TEXT_H
-#define PROF_CMD_TEXT_WAIT_TEXT_H
+#pragma once
 
 #include "lib/base/strbuf.h"
 #include "lib/model/meaning/wait_sums.h"
@@ -12,4 +11,3 @@
  */
 void wait_text_describe(const struct wait_sums *sums, uint64_t ran_ns, uint64_t interval_ns,
 			uint64_t threads, struct strbuf *out);
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The identity of a code object in an image of memory at address 0, as bpf/runtimes computes it. */
-#ifndef PROF_TESTS_PYTHON_IDENTITY_H
-#define PROF_TESTS_PYTHON_IDENTITY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -59,5 +58,3 @@ static inline uint64_t image_identity(struct python_image *image, const struct p
 	}
 	return runtime_identity_add(sum, hash);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * Finds rules in compiled tables for tests. The walker alone reads tables otherwise, in its own
  * memory.
  */
-#ifndef PROF_TESTS_UNWIND_TABLE_FIND_H
-#define PROF_TESTS_UNWIND_TABLE_FIND_H
+#pragma once
 
 #include "lib/code/unwind/unwind_table.h"
 
@@ -35,5 +34,3 @@ static inline uint16_t unwind_table_find(const struct unwind_table *table, uint6
 	}
 	return table->rows.items[first - 1].rule;
 }
-
-#endif

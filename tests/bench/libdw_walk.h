@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Stacks by libdw, as a reference for the walker. */
-#ifndef PROF_TESTS_BENCH_LIBDW_WALK_H
-#define PROF_TESTS_BENCH_LIBDW_WALK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ void libdw_walk(struct libdw_space *s, const struct walk_regs *regs, const uint8
 		size_t stack_size, struct libdw_path *path);
 /* Returns the function there, or "?". Valid as long as the space. */
 const char *libdw_function(struct libdw_space *s, uint64_t addr);
-
-#endif

@@ -3,8 +3,7 @@
  * Samples of a program and its descendants, with registers and a copy of the stack. Uses perf
  * events directly, independent of the rest of the project.
  */
-#ifndef PROF_TESTS_BENCH_PERF_SAMPLES_H
-#define PROF_TESTS_BENCH_PERF_SAMPLES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ void perf_samples_drain(struct perf_samples *s, void (*fn)(void *ctx, const stru
 			void *ctx);
 /* Neither waits for the program nor stops it. */
 void perf_samples_free(struct perf_samples *s);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Differences between two walks of a stack, collected by where and how they part. */
-#ifndef PROF_TESTS_BENCH_WALK_CLASSES_H
-#define PROF_TESTS_BENCH_WALK_CLASSES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ void walk_classes_add(struct walk_classes *c, const struct walk_spaces *spaces,
 		      const struct walk_difference *d);
 void walk_classes_print(const struct walk_classes *c, size_t max);
 void walk_classes_release(struct walk_classes *c);
-
-#endif

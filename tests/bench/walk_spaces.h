@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Address spaces of sampled processes, prepared for the walker and for libdw. */
-#ifndef PROF_TESTS_BENCH_WALK_SPACES_H
-#define PROF_TESTS_BENCH_WALK_SPACES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -37,5 +36,3 @@ const char *walk_spaces_path(const struct walk_spaces *s, const struct walk_spac
 /* Reads code from the file, else from the living process. */
 bool walk_spaces_read_code(const struct walk_spaces *s, const struct walk_space *space,
 			   uint64_t addr, void *to, size_t size);
-
-#endif

@@ -3,8 +3,7 @@
  * The stack that a BPF program needs with its calls, as the verifiers of older kernels count it:
  * newer ones, which compile programs, count less and accept what those refuse.
  */
-#ifndef PROF_TESTS_E2E_STACK_DEPTH_H
-#define PROF_TESTS_E2E_STACK_DEPTH_H
+#pragma once
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -161,5 +160,3 @@ static inline int stack_depth(const struct bpf_program *program)
 	free(p.insns);
 	return depth;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Checks of targets, and the bytes of the fuzzer as a file. */
-#ifndef PROF_TESTS_FUZZ_INPUT_H
-#define PROF_TESTS_FUZZ_INPUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ static inline int input_open(const uint8_t *data, size_t size)
 		abort();
 	return fd;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Asks a symbolizer for many addresses at once, and reads everything that its answers refer to. */
-#ifndef PROF_TESTS_FUZZ_NAME_ALL_H
-#define PROF_TESTS_FUZZ_NAME_ALL_H
+#pragma once
 
 #include <stdlib.h>
 #include <string.h>
@@ -54,5 +53,3 @@ static inline size_t name_all(const struct symbolizer_ops *ops,
 	s->ops->free(s);
 	return found;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Properties of every unwind table, which the walker relies on. */
-#ifndef PROF_TESTS_FUZZ_TABLE_CHECK_H
-#define PROF_TESTS_FUZZ_TABLE_CHECK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -56,5 +55,3 @@ static inline void check_table(const struct unwind_table *table, const struct un
 	vec_for_each(&rules->rows, const struct unwind_rule *, rule)
 		check_rule(rule);
 }
-
-#endif

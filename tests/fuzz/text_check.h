@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Property of every name and file that is read from a process. */
-#ifndef PROF_TESTS_FUZZ_TEXT_CHECK_H
-#define PROF_TESTS_FUZZ_TEXT_CHECK_H
+#pragma once
 
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"
@@ -19,5 +18,3 @@ static inline void check_text(const struct strbuf *text)
 		at += size;
 	}
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A line of events: its kind, and fields fetched by name. */
-#ifndef PROF_TESTS_GOLDEN_EVENT_LINE_H
-#define PROF_TESTS_GOLDEN_EVENT_LINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ bool event_number(const char *text, uint64_t *number);
 void event_line_problem(struct event_line *l, const char *what, const char *which);
 /* Reports fields that were not taken. */
 void event_line_finish(struct event_line *l);
-
-#endif

@@ -33,8 +33,7 @@
  * \xNN in a text is a byte.
  */
 /* clang-format on */
-#ifndef PROF_TESTS_GOLDEN_EVENTS_H
-#define PROF_TESTS_GOLDEN_EVENTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -83,5 +82,3 @@ static inline void events_release_cleanup(struct events *e)
 int events_check_text(const struct events *e, struct error *err);
 /* Returns the record at *word and advances; NULL after the last. */
 const struct rec *events_next(const struct events *e, size_t *word);
-
-#endif

@@ -3,8 +3,7 @@
  * Converts records to text and back, by their fields in bpf/record.def. One description serves both
  * directions: each call takes a field from the line into the record, or prints it.
  */
-#ifndef PROF_TESTS_GOLDEN_RECORD_TEXT_H
-#define PROF_TESTS_GOLDEN_RECORD_TEXT_H
+#pragma once
 
 #include "bpf/record.h"
 #include "lib/base/strbuf.h"
@@ -64,5 +63,3 @@ void text_wait_start(struct record_text *t, struct rec_wait *rec);
 void text_wait_reason(struct record_text *t, struct rec_wait *rec);
 void text_resumed_start(struct record_text *t, struct rec_resumed *rec);
 void text_resumed_reason(struct record_text *t, struct rec_resumed *rec);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared by the files of this folder. */
-#ifndef PROF_TESTS_MACHINE_INTERNAL_H
-#define PROF_TESTS_MACHINE_INTERNAL_H
+#pragma once
 
 #include <linux/perf_event.h>
 #include <stdbool.h>
@@ -101,5 +100,3 @@ void files_stop(void);
 bool machine_is_on(void);
 bool machine_is_online(uint32_t cpu);
 void machine_pause(enum machine_pause pause, uint32_t cpu);
-
-#endif

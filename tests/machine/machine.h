@@ -7,8 +7,7 @@
  * machine_start() brings up a machine on which everything works; a test then takes away what it
  * wants to see missing, or lets tasks.h write what programs and perf events would.
  */
-#ifndef PROF_TESTS_MACHINE_MACHINE_H
-#define PROF_TESTS_MACHINE_MACHINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -100,5 +99,3 @@ uint64_t machine_clock_id(uint32_t cpu);
 uint64_t machine_event_id(int fd);
 /* Number of events open on a CPU, whatever their kind. */
 unsigned int machine_events_on(uint32_t cpu);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A recording on the machine, round by round. */
-#ifndef PROF_TESTS_MACHINE_RECORDING_H
-#define PROF_TESTS_MACHINE_RECORDING_H
+#pragma once
 
 #include "lib/base/strbuf.h"
 #include "lib/live/instrument.h"
@@ -60,5 +59,3 @@ void recording_prepare(const char *cpus);
 /* Begins, lets FIRST_PID execute "app", which is mapped at 0x10000, and forgets the text. */
 void recording_begin_app(void);
 int recording_teardown(void **state);
-
-#endif

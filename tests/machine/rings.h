@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes into rings, as the kernel does. */
-#ifndef PROF_TESTS_MACHINE_RINGS_H
-#define PROF_TESTS_MACHINE_RINGS_H
+#pragma once
 
 #include <linux/perf_event.h>
 #include <stdbool.h>
@@ -33,5 +32,3 @@ void ring_wake(uint32_t cpu);
 bool map_ring_write(uint32_t cpu, const void *record, size_t size);
 /* The next `count` records find no room. */
 void map_ring_lose(uint32_t cpu, uint32_t count);
-
-#endif

@@ -3,8 +3,7 @@
  * Processes, as the programs in the kernel and its perf events tell of them. Every function
  * moves the clock on by some ns, and writes into the rings of a CPU.
  */
-#ifndef PROF_TESTS_MACHINE_TASKS_H
-#define PROF_TESTS_MACHINE_TASKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,5 +60,3 @@ void machine_unthrottle(uint32_t cpu, uint64_t event_id);
 void machine_make_code(uint32_t cpu, uint64_t start, uint32_t size, const char *name);
 
 bool task_is_tracked(uint32_t pid);
-
-#endif

@@ -4,8 +4,7 @@
  * same number; and the truth about them: who lived when, what was mapped where, and what became of
  * each tick. All numbers of a caller are taken modulo what there is.
  */
-#ifndef PROF_TESTS_MACHINE_WORLD_H
-#define PROF_TESTS_MACHINE_WORLD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -85,5 +84,3 @@ unsigned int world_slow_count(const struct world *w);
 const struct world_tick *world_find_tick(const struct world *w, uint64_t time);
 /* The address at which ticks interrupt what is mapped there. */
 uint64_t world_address(uint32_t place);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A capture in memory that is written, then read. */
-#ifndef PROF_TESTS_UNIT_CAPTURE_FIXTURE_H
-#define PROF_TESTS_UNIT_CAPTURE_FIXTURE_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,5 +34,3 @@ const struct rec *capture_fixture_next(struct capture_fixture *f);
 void capture_fixture_expect_sample(struct capture_fixture *f, uint32_t tid);
 void capture_fixture_expect_lost(struct capture_fixture *f, uint64_t count);
 struct capture_counts capture_fixture_count(struct capture_fixture *f);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes CFI byte by byte and compiles it, for the tests of lib/code/unwind. */
-#ifndef PROF_TESTS_UNIT_CFI_BYTES_H
-#define PROF_TESTS_UNIT_CFI_BYTES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -78,5 +77,3 @@ int cfi_fixture_compile(struct cfi_fixture *f);
 struct unwind_rule cfi_fixture_rule(const struct cfi_fixture *f, uint64_t vaddr);
 /* Returns the rule's offset; -1 without a rule. */
 int cfi_fixture_offset(const struct cfi_fixture *f, uint64_t vaddr);
-
-#endif

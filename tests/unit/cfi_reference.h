@@ -4,8 +4,7 @@
  * its first and its last byte, on a machine with arbitrary registers and memory. Compared are the
  * caller's CFA, pc and registers, not the form of the rules.
  */
-#ifndef PROF_TESTS_UNIT_CFI_REFERENCE_H
-#define PROF_TESTS_UNIT_CFI_REFERENCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ extern const char *const cfi_verdict_names[CFI_VERDICT_COUNT];
  * machine.
  */
 int cfi_compare(int fd, struct cfi_comparison *comparison, struct error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Profiles whose runs are compared. Each second of a profile is a run; `at` is its number. */
-#ifndef PROF_TESTS_UNIT_COMPARISON_FIXTURE_H
-#define PROF_TESTS_UNIT_COMPARISON_FIXTURE_H
+#pragma once
 
 #include "lib/model/meaning/recording_markers.h"
 #include "lib/query/comparison.h"
@@ -22,5 +21,3 @@ void comparison_mark_run(struct profile *p, uint32_t at, struct run_marker run);
 /* Compares all runs of two profiles, which must be possible. */
 void comparison_of(struct comparison *c, const struct profile *a, const struct profile *b,
 		   const struct comparison_options *options);
-
-#endif

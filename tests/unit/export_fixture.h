@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A profile that a test fills, and the file that the format makes of it. */
-#ifndef PROF_TESTS_UNIT_EXPORT_FIXTURE_H
-#define PROF_TESTS_UNIT_EXPORT_FIXTURE_H
+#pragma once
 
 #include <jansson.h>
 
@@ -39,5 +38,3 @@ json_t *export_at(json_t *value, const char *path);
 void export_expect(json_t *root, const char *path, const char *json);
 /* Expects the string with this text in row `row` of the column. */
 void export_expect_text(json_t *root, const char *column, size_t row, const char *text);
-
-#endif

@@ -3,8 +3,7 @@
  * A clock that only the test moves. Replaces clock_gettime(CLOCK_MONOTONIC), poll() and
  * epoll_wait() for the code under test, from fake_clock_start() to fake_clock_stop().
  */
-#ifndef PROF_TESTS_UNIT_FAKE_CLOCK_H
-#define PROF_TESTS_UNIT_FAKE_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ void fake_clock_stop(void);
 uint64_t fake_clock_passed(void);
 /* Moves the clock on. */
 void fake_clock_pass(uint64_t ns);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory of a process with a JVM, and steps through it: the kernel's code, compiled natively. */
-#ifndef PROF_TESTS_UNIT_HOTSPOT_VM_H
-#define PROF_TESTS_UNIT_HOTSPOT_VM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -119,5 +118,3 @@ static const struct hotspot_process vm_process = {
 	.low = VM_HEAP,
 	.high = VM_HEAP + VM_HEAP_SIZE,
 };
-
-#endif

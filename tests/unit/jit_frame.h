@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* .eh_frame of generated code, as jitdumps contain it. */
-#ifndef PROF_TESTS_UNIT_JIT_FRAME_H
-#define PROF_TESTS_UNIT_JIT_FRAME_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -42,5 +41,3 @@ static inline void jit_frame_make(uint8_t to[JIT_FRAME_SIZE], uint32_t size, uin
 	fde[20] = 0x80 + JIT_FRAME_RA; /* DW_CFA_offset */
 	fde[21] = 1;
 }
-
-#endif

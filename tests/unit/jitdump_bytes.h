@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes jitdumps for tests, record by record. */
-#ifndef PROF_TESTS_UNIT_JITDUMP_BYTES_H
-#define PROF_TESTS_UNIT_JITDUMP_BYTES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ void jitdump_write_lines(int fd, uint64_t start, const struct jitdump_line *line
 void jitdump_write_unwinding(int fd, const void *data, size_t size, size_t hdr_size);
 /* Writes any other record. */
 void jitdump_write_record(int fd, uint32_t kind, uint64_t time, const void *body, size_t size);
-
-#endif

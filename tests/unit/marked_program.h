@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The program in tests/unit/programs, whose functions, inlined calls and lines are known. */
-#ifndef PROF_TESTS_UNIT_MARKED_PROGRAM_H
-#define PROF_TESTS_UNIT_MARKED_PROGRAM_H
+#pragma once
 
 #include "symbolize/debuginfo/debug_file.h"
 #include "tests/unit/scratch.h"
@@ -35,5 +34,3 @@ struct marked {
 enum symbol_reason marked_check(const struct scratch *s, const struct marked *m);
 /* Tells whether one_outer has the name of its ELF symbol. */
 bool marked_has_symbols(const struct scratch *s, const struct marked *m);
-
-#endif

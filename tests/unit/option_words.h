@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PROF_TESTS_UNIT_OPTION_WORDS_H
-#define PROF_TESTS_UNIT_OPTION_WORDS_H
+#pragma once
 
 #include <stdio.h>
 
@@ -21,5 +20,3 @@ static inline int parse_option(struct option_table *t, const char *name, const c
 	ret = option_table_next(t, 2, argv, err);
 	return ret > 0 ? 0 : ret;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared by the tests of lib/base/outfile; every function asserts. */
-#ifndef PROF_TESTS_UNIT_OUTFILE_FIXTURE_H
-#define PROF_TESTS_UNIT_OUTFILE_FIXTURE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ int count_names(void);
 bool has_unnamed_files(void);
 /* Makes digits that compress somewhat, or bytes that hardly do. Free the result. */
 char *make_data(size_t size, bool is_random);
-
-#endif

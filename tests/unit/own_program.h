@@ -3,8 +3,7 @@
  * The test program as a module to symbolize. Its functions are inlined in one another at places and
  * lines that it knows itself.
  */
-#ifndef PROF_TESTS_UNIT_OWN_PROGRAM_H
-#define PROF_TESTS_UNIT_OWN_PROGRAM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -42,5 +41,3 @@ uint64_t own_file_offset(const void *addr);
 /* Returns one answer of a symbolizer that is opened for it and left in *s. */
 struct answer ask_one(const struct symbolizer_ops *ops, const struct symbolizer_input *input,
 		      uint64_t rva, struct symbolizer **s);
-
-#endif

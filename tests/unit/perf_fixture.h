@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The perf.data files that tests/fuzz/make-perf-seeds wrote, read into records. */
-#ifndef PROF_TESTS_UNIT_PERF_FIXTURE_H
-#define PROF_TESTS_UNIT_PERF_FIXTURE_H
+#pragma once
 
 #include "lib/base/vec.h"
 #include "lib/recording/perf_data/perf_source.h"
@@ -27,5 +26,3 @@ void perf_fixture_release(struct perf_fixture *r);
 /* Returns record `number` of that kind; NULL: there are not so many. */
 const void *perf_fixture_find(const struct perf_fixture *r, unsigned int kind, unsigned int number);
 void perf_fixture_set_word(char *bytes, size_t at, uint64_t value);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Waits for another process, however long it takes. */
-#ifndef PROF_TESTS_UNIT_PROCESS_STATE_H
-#define PROF_TESTS_UNIT_PROCESS_STATE_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -9,5 +8,3 @@
 void process_await_sleep(pid_t pid);
 /* Waits until the process has ended; a zombie has. */
 void process_await_end(pid_t pid);
-
-#endif

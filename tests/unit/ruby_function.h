@@ -4,8 +4,7 @@
  * tests/fuzz/corpus/ruby: the first bytes are a struct ruby_case; each piece of the record takes
  * what is left, at most its size, and the memory, from address 0 on, the rest.
  */
-#ifndef PROF_TESTS_UNIT_RUBY_FUNCTION_H
-#define PROF_TESTS_UNIT_RUBY_FUNCTION_H
+#pragma once
 
 #include <string.h>
 
@@ -70,5 +69,3 @@ static inline struct rec_function *ruby_function_of(const uint8_t *data, size_t 
 	*image = (struct ruby_image){data + (size - left), left};
 	return function;
 }
-
-#endif

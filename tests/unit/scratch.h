@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A folder for files that other programs make for a test. Removed with its contents. */
-#ifndef PROF_TESTS_UNIT_SCRATCH_H
-#define PROF_TESTS_UNIT_SCRATCH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ int scratch_open(const struct scratch *s, const char *name);
 
 /* Returns the RVA of a symbol in an ELF file of the folder. */
 uint64_t scratch_rva(const struct scratch *s, const char *name, const char *symbol);
-
-#endif

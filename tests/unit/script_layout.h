@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Parts of V8's layout. */
-#ifndef PROF_TESTS_UNIT_SCRIPT_LAYOUT_H
-#define PROF_TESTS_UNIT_SCRIPT_LAYOUT_H
+#pragma once
 
 #include "bpf/runtime_layout.h"
 
@@ -28,5 +27,3 @@ static const struct runtime_layout script_layout = {
 	.scope_names = 48, .scope_start = 32, .scope_module = 5, .array_length = 8, \
 	.array_data = 16, .code_start = 40, .code_size = 56, .code_flags = 52, .code_deopt = 8, \
 	.code_positions = 16, .deopt_literals = 3, .deopt_inlined = 8
-
-#endif

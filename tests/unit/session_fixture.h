@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A session that a test feeds record by record. Times are relative to SESSION_START_NS. */
-#ifndef PROF_TESTS_UNIT_SESSION_FIXTURE_H
-#define PROF_TESTS_UNIT_SESSION_FIXTURE_H
+#pragma once
 
 #include "lib/model/tables/profile.h"
 #include "lib/stream/session/session.h"
@@ -54,5 +53,3 @@ void fed_expect_stack(struct fed *f, const struct profile_thread *row, size_t in
 void fed_expect_number(struct fed *f, const struct marker *marker, uint32_t field, uint64_t number);
 void fed_expect_text(struct fed *f, const struct marker *marker, uint32_t field, const char *text);
 void fed_expect_name(struct fed *f, string_id name, const char *text);
-
-#endif

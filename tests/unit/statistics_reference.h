@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Printed by statistics_reference.py with scipy 1.17.1. */
-#ifndef PROF_TESTS_UNIT_STATISTICS_REFERENCE_H
-#define PROF_TESTS_UNIT_STATISTICS_REFERENCE_H
+#pragma once
 
 #include <math.h>
 
@@ -162,5 +161,3 @@ static const double reference_shares[][7] = {
 	{0.010892730286526165, 0.0075611937402810785, 0.014224266832771252, 0.28565742042490405,
 	 1.0, 4.884495868763019e-05, 0.00029306975212578117},
 };
-
-#endif

@@ -97,8 +97,7 @@ def shares():
 def main():
     print("/* SPDX-License-Identifier: MIT */")
     print(f"/* Printed by statistics_reference.py with scipy {scipy.__version__}. */")
-    print("#ifndef PROF_TESTS_UNIT_STATISTICS_REFERENCE_H")
-    print("#define PROF_TESTS_UNIT_STATISTICS_REFERENCE_H\n")
+    print("#pragma once\n")
     print("#include <math.h>\n")
     print("/* p, quantile. */")
     chances = [1e-12, 1e-6, 0.001, 0.025, 0.3, 0.5, 0.8, 0.975, 0.99999]
@@ -135,7 +134,6 @@ def main():
     table("reference_prior", [prior])
     print("/* Estimate, limits, own dispersion, dispersion, p, p by Holm. */")
     table("reference_shares", rows)
-    print("#endif")
 
 
 main()

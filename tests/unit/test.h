@@ -3,8 +3,7 @@
  * Tests that register themselves: each TEST() { ... } is one, run in the order of the file. Within
  * it, `state` is what the fixture has set. test.c has main().
  */
-#ifndef PROF_TESTS_UNIT_TEST_H
-#define PROF_TESTS_UNIT_TEST_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,5 +36,3 @@ void test_register(const struct CMUnitTest *test, int line);
 	_Static_assert(1, "")
 
 void test_group(CMFixtureFunction setup, CMFixtureFunction teardown);
-
-#endif

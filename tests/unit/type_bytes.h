@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* BTF made by hand: one at a time, from type_bytes_begin() to type_bytes_end(). */
-#ifndef PROF_TESTS_UNIT_TYPE_BYTES_H
-#define PROF_TESTS_UNIT_TYPE_BYTES_H
+#pragma once
 
 #include <linux/btf.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ uint32_t add_array(uint32_t type, uint32_t index_type, uint32_t count);
 /* Adds a struct; add its members next. */
 uint32_t add_struct(const char *name, uint32_t count, uint32_t size);
 void add_member(const char *name, uint32_t type, uint32_t bit_offset);
-
-#endif

@@ -3,8 +3,7 @@
  * An unwinder with the processes that it follows, and what it sends to the walker and the stream;
  * every function asserts.
  */
-#ifndef PROF_TESTS_UNIT_UNWINDER_FIXTURE_H
-#define PROF_TESTS_UNIT_UNWINDER_FIXTURE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -57,5 +56,3 @@ void map_code(struct unwinder_fixture *f, uint32_t pid, uint64_t at, uint32_t mo
 void flush_unwinder(struct unwinder_fixture *f, unsigned int rounds);
 /* Returns the last description of the process that the walker got. */
 const struct unwind_space *told_space(const struct unwinder_fixture *f, uint32_t pid);
-
-#endif

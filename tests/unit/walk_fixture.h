@@ -3,8 +3,7 @@
  * A small handmade world to walk in: functions of 256 bytes with a rule each, in one mapping with a
  * table; executable memory without a table; a stack.
  */
-#ifndef PROF_TESTS_UNIT_WALK_FIXTURE_H
-#define PROF_TESTS_UNIT_WALK_FIXTURE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -81,5 +80,3 @@ void world_expect(struct world *w, uint8_t flags, const uint64_t *addrs, size_t 
 	world_expect(w, flags, (const uint64_t[]){__VA_ARGS__}, \
 		     sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
 #define EXPECT_NONE(w, flags) world_expect(w, flags, NULL, 0)
-
-#endif

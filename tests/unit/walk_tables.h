@@ -3,8 +3,7 @@
  * Unwind tables of files in plain memory, for the walker outside the kernel: one shard per file,
  * laid out as in a recording.
  */
-#ifndef PROF_TESTS_UNIT_WALK_TABLES_H
-#define PROF_TESTS_UNIT_WALK_TABLES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ void walk_tables_target(const struct walk_tables *t, struct walk_target *target)
 /* Returns the rule for an address, as the walker finds it; NULL: outside of all mappings. */
 const struct unwind_rule *walk_tables_rule(const struct walk_tables *t, uint64_t addr,
 					   const struct unwind_mapping **mapping);
-
-#endif

@@ -3,8 +3,7 @@
  * Uses an exact amount of CPU time, by the thread's own clock, so that neither other processes nor
  * slow machines change the shares. Inlined, so that the caller's function gets the time.
  */
-#ifndef PROF_TESTS_WORKLOADS_BURN_H
-#define PROF_TESTS_WORKLOADS_BURN_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/syscall.h>
@@ -77,5 +76,3 @@ static ALWAYS_INLINE void burn_ms(double ms)
 	while (thread_cpu_ns() < end)
 		burn_a_little();
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Words for structures of programs that lie to those who read them. */
-#ifndef PROF_TESTS_WORKLOADS_RANDOM_WORD_H
-#define PROF_TESTS_WORKLOADS_RANDOM_WORD_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ static uint64_t random_word(const void *area, size_t size)
 		return (uint64_t)area + (x >> 8) % size;
 	return bases[(x >> 8) % 5] + (x >> 16 & 0xffff);
 }
-
-#endif

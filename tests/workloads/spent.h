@@ -3,8 +3,7 @@
  * Measures what functions of a thread take, by the kernel's own accounts: time, CPU time, and time
  * in which the thread was queued for a CPU.
  */
-#ifndef PROF_TESTS_WORKLOADS_SPENT_H
-#define PROF_TESTS_WORKLOADS_SPENT_H
+#pragma once
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -84,5 +83,3 @@ static void print_spent(const char *name, const struct spent *spent)
 	printf("%s %lld %lld %lld %lld\n", name, spent->wall, spent->cpu, spent->queued,
 	       spent->calls);
 }
-
-#endif

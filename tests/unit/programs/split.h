@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Two units whose code is small, inlined, and marked with symbols. */
-#ifndef PROF_TESTS_UNIT_PROGRAMS_SPLIT_H
-#define PROF_TESTS_UNIT_PROGRAMS_SPLIT_H
+#pragma once
 
 /* A compiler may copy the code around it; the first copy gets the mark. */
 #define MARK(name) __asm__ volatile(".ifndef " #name "\n.globl " #name "\n" #name ":\n.endif\nnop")
@@ -12,5 +11,3 @@ INLINED void shared_inner(volatile int *n)
 {
 	*n += 3;
 }
-
-#endif

@@ -94,12 +94,7 @@ static void add_folder(struct recorders *r, int folder)
 		close(folder);
 }
 
-static int by_pid(const void *a, const void *b)
-{
-	const struct recorder_at *x = a, *y = b;
-
-	return (x->pid > y->pid) - (x->pid < y->pid);
-}
+ORDER(by_pid, struct recorder_at, COMPARE(a->pid, b->pid))
 
 /* For root, finds recordings of all users who have logged in. */
 static void find_all(struct recorders *r)

@@ -99,14 +99,8 @@ struct hot_line {
 	const struct annotation_line *line;
 };
 
-static int compare_lines(const void *a, const void *b)
-{
-	const struct annotation_line *x = ((const struct hot_line *)a)->line;
-	const struct annotation_line *y = ((const struct hot_line *)b)->line;
-	int result = compare_u64(y->total, x->total);
-
-	return result ? result : compare_u64(x->line, y->line);
-}
+ORDER(compare_lines, struct hot_line,
+      COMPARE(b->line->total, a->line->total) ?: COMPARE(a->line->line, b->line->line))
 
 /* Returns the text of a line without its indentation; NULL if it is unknown or has changed. */
 static char *source_of(const struct hot_line *hot)

@@ -8,16 +8,10 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
+#include "lib/base/vec.h"
 #include "symbolize/demangle.h"
 
-static int compare(const void *a, const void *b)
-{
-	const struct place *x = a, *y = b;
-
-	if (x->rva != y->rva)
-		return x->rva < y->rva ? -1 : 1;
-	return x->frame < y->frame ? -1 : x->frame > y->frame;
-}
+ORDER(compare, struct place, COMPARE(a->rva, b->rva) ?: COMPARE(a->frame, b->frame))
 
 /* Finds the group of a frame and its address there; false if no symbolizer could name it. */
 static bool place_frame(struct profile *p, const struct frame *frame, size_t *group, uint64_t *rva)

@@ -93,12 +93,7 @@ uint64_t name_cache_module(const struct symbolizer_input *input)
 	       1;
 }
 
-static bool entry_equal(const void *table, uint32_t id, const void *key)
-{
-	const struct entry *a = &((const struct generation *)table)->rows.items[id], *b = key;
-
-	return a->module == b->module && a->rva == b->rva;
-}
+INDEX_EQUAL(entry_equal, struct generation, rows, a->module == b->module && a->rva == b->rva)
 
 static struct entry *find(struct generation *g, uint64_t module, uint64_t rva)
 {

@@ -3,17 +3,11 @@
 
 #include <stdlib.h>
 
-/* Sorts outer ranges before inner ones. */
-static int compare(const void *a, const void *b)
-{
-	const struct interval *x = a, *y = b;
+#include "lib/base/vec.h"
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	if (x->end != y->end)
-		return x->end > y->end ? -1 : 1;
-	return x->rank < y->rank ? -1 : x->rank > y->rank;
-}
+/* Sorts outer ranges before inner ones. */
+ORDER(compare, struct interval,
+      COMPARE(a->start, b->start) ?: COMPARE(b->end, a->end) ?: COMPARE(a->rank, b->rank))
 
 static void sort(struct intervals *intervals)
 {

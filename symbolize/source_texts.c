@@ -16,6 +16,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/log.h"
 #include "lib/base/text.h"
+#include "lib/base/vec.h"
 
 /* Maximum number of links on the way to a file. */
 #define LINKS_MAX 16
@@ -237,14 +238,7 @@ static int64_t module_time(const struct module *module, const struct file_set *f
 	return st.stx_mtime.tv_sec * 1000000000ll + st.stx_mtime.tv_nsec;
 }
 
-static int compare(const void *a, const void *b)
-{
-	const struct candidate *x = a, *y = b;
-
-	if (x->frames != y->frames)
-		return x->frames > y->frames ? -1 : 1;
-	return x->file < y->file ? -1 : x->file > y->file;
-}
+ORDER(compare, struct candidate, COMPARE(b->frames, a->frames) ?: COMPARE(a->file, b->file))
 
 static int root_of(struct profile *p, const struct func *func, const struct file_set *files)
 {
@@ -261,14 +255,7 @@ static int root_of(struct profile *p, const struct func *func, const struct file
 	return file_set_find_root(files, module->file_key);
 }
 
-static int compare_sightings(const void *a, const void *b)
-{
-	const struct sighting *x = a, *y = b;
-
-	if (x->file != y->file)
-		return x->file < y->file ? -1 : 1;
-	return x->root < y->root ? -1 : x->root > y->root;
-}
+ORDER(compare_sightings, struct sighting, COMPARE(a->file, b->file) ?: COMPARE(a->root, b->root))
 
 /* Chooses the root with the most frames: containers may have different files at the same path. */
 static void choose_roots(struct profile *p, const struct file_set *files, struct candidate *rows)

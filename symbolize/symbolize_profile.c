@@ -9,6 +9,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/model/meaning/made_code.h"
+#include "lib/base/vec.h"
 #include "lib/model/tables/expand_inlines.h"
 #include "symbolize/answers.h"
 #include "symbolize/demangle.h"
@@ -381,12 +382,7 @@ static void add_group(struct run *r, module_id id, const struct place *places, s
 	module_files_unref(input.files);
 }
 
-static int compare_keys(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
+ORDER(compare_keys, uint32_t, COMPARE(*a, *b))
 
 /* Requests only files with frames and the kernel's: most mapped files have no frames. */
 static void need_files(const struct run *r)

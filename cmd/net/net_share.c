@@ -135,10 +135,7 @@ static void read_row(struct shared_list *l, const char *folder, const char *toke
 			   });
 }
 
-static int compare_rows(const void *a, const void *b)
-{
-	return strcmp(((const struct shared_row *)a)->time, ((const struct shared_row *)b)->time);
-}
+ORDER(compare_rows, struct shared_row, strcmp(a->time, b->time))
 
 /* Reads all rows; a missing list is empty. */
 static void shared_list_read(struct shared_list *l)

@@ -8,6 +8,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/identity.h"
+#include "lib/base/vec.h"
 #include "lib/query/code_places.h"
 #include "lib/recording/workplace/function_code.h"
 #include "lib/recording/workplace/lookup.h"
@@ -332,24 +333,13 @@ static void find_texts(struct annotation *a, const struct profile *p, struct rea
 	readers_release(&readers);
 }
 
-static int compare_places(const void *a, const void *b)
-{
-	const struct place *x = a, *y = b;
-	int order = compare_u64(x->file, y->file);
+ORDER(compare_places, struct place,
+      COMPARE(a->file, b->file) ?: COMPARE(a->module, b->module) ?:
+      COMPARE(a->line.line, b->line.line))
 
-	order = order ? order : compare_u64(x->module, y->module);
-	return order ? order : compare_u64(x->line.line, y->line.line);
-}
-
-static int compare_files(const void *a, const void *b)
-{
-	const struct annotation_file *x = a, *y = b;
-	int order = (x->total < y->total) - (x->total > y->total);
-
-	if (!order)
-		order = strcmp(x->path ? x->path : "", y->path ? y->path : "");
-	return order ? order : strcmp(x->module ? x->module : "", y->module ? y->module : "");
-}
+ORDER(compare_files, struct annotation_file,
+      COMPARE(b->total, a->total) ?: strcmp(a->path ?: "", b->path ?: "") ?:
+      strcmp(a->module ?: "", b->module ?: ""))
 
 static void collect(struct places *places, const struct query_table *t, const char *function)
 {

@@ -18,6 +18,7 @@
 #include "lib/base/log.h"
 #include "lib/base/quote.h"
 #include "lib/base/text.h"
+#include "lib/base/vec.h"
 #include "lib/live/features.h"
 #include "lib/live/unwind_methods.h"
 #include "lib/model/facts/facts.h"
@@ -436,13 +437,7 @@ static void print_sources(const struct outcome *outcome)
 	command_say("sources: %s", strbuf_text(&line));
 }
 
-static int by_naming_time(const void *a, const void *b)
-{
-	const struct module *x = *(const struct module *const *)a;
-	const struct module *y = *(const struct module *const *)b;
-
-	return (x->naming_ns < y->naming_ns) - (x->naming_ns > y->naming_ns);
-}
+ORDER(by_naming_time, struct module *const, COMPARE((*b)->naming_ns, (*a)->naming_ns))
 
 /* Collects the modules that took longest to name, above a threshold. */
 static size_t slowest_modules(const struct profile *p, const struct module **rows)

@@ -105,6 +105,18 @@ static void close_gap(struct index *ix, uint32_t gap)
 	ix->slots[gap].id = INDEX_NONE;
 }
 
+uint32_t index_intern(struct index *ix, uint64_t hash, index_equal_fn *equal, const void *table,
+		      const void *key, size_t next)
+{
+	uint32_t id = index_find(ix, hash, equal, table, key);
+
+	if (id == INDEX_NONE) {
+		id = (uint32_t)next;
+		index_add(ix, hash, id);
+	}
+	return id;
+}
+
 void index_remove(struct index *ix, uint64_t hash, uint32_t id)
 {
 	uint32_t folded = fold(hash), mask = ix->capacity - 1;

@@ -23,6 +23,31 @@ struct index {
 /* Returns true if row `id` of `table` has this key. */
 typedef bool index_equal_fn(const void *table, uint32_t id, const void *key);
 
+/*
+ * Defines an index_equal_fn for a table with a VEC of rows. `condition` compares the row that a
+ * points to with the key that b points to, which have the same type:
+ *
+ *	INDEX_EQUAL(symbol_equal, struct symbols, rows, a->rva == b->rva && a->module == b->module)
+ */
+#define INDEX_EQUAL(name, table, rows, condition) \
+	static bool name(const void *table_, uint32_t id_, const void *key_) \
+	{ \
+		const typeof(*((const table *)0)->rows.items) *a = \
+			&((const table *)table_)->rows.items[id_]; \
+		const typeof(*a) *b = key_; \
+\
+		return condition; \
+	}
+
+/* Defines one whose key is a member of the row. */
+#define INDEX_HAS(name, table, rows, member) \
+	static bool name(const void *table_, uint32_t id_, const void *key_) \
+	{ \
+		const typeof(((const table *)0)->rows.items->member) *key = key_; \
+\
+		return ((const table *)table_)->rows.items[id_].member == *key; \
+	}
+
 /* A zeroed struct is an empty index. */
 void index_release(struct index *ix);
 /* Removes all rows, but keeps the memory. */
@@ -32,6 +57,9 @@ uint32_t index_find(const struct index *ix, uint64_t hash, index_equal_fn *equal
 		    const void *key);
 /* Adds a row whose key must not be in the index yet. */
 void index_add(struct index *ix, uint64_t hash, uint32_t id);
+/* Returns the id of the row with this key. Without one, adds it with the id `next`. */
+uint32_t index_intern(struct index *ix, uint64_t hash, index_equal_fn *equal, const void *table,
+		      const void *key, size_t next);
 /* Removes a row; `hash` is its key's. Does nothing if no row has this id. */
 void index_remove(struct index *ix, uint64_t hash, uint32_t id);
 

@@ -54,13 +54,23 @@ void *vec_shrink(void *items, size_t *capacity, size_t count, size_t item_size);
 	((v)->items = vec_shrink((v)->items, &(v)->capacity, (v)->count, sizeof(*(v)->items)))
 #define vec_last(v) ((v)->items[(v)->count - 1])
 #define vec_clear(v) ((void)((v)->count = 0))
-/* Three-way comparison of two numbers. */
-static inline int compare_u64(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
+/* Three-way comparison of two numbers, which are evaluated twice. */
+#define COMPARE(x, y) (((x) > (y)) - ((x) < (y)))
+/*
+ * Defines a comparison function of items *a and *b, for vec_sort() and qsort():
+ *
+ *	ORDER(compare_names, struct name, COMPARE(a->size, b->size) ?: strcmp(a->text, b->text))
+ */
+#define ORDER(name, type, order) \
+	static int name(const void *left_, const void *right_) \
+	{ \
+		const type *a = left_; \
+		const type *b = right_; \
+\
+		return order; \
+	}
 
-/* Orders uint64_t ascending, for vec_sort() and qsort(). */
+/* Orders uint64_t ascending. */
 int u64_compare(const void *a, const void *b);
 /* Works for an empty VEC, too: qsort() must not get NULL as items. */
 #define vec_sort(v, compare) \

@@ -7,6 +7,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
+#include "lib/base/vec.h"
 #include "lib/fleet/engine_kind.h"
 #include "lib/format/protobuf.h"
 #include "lib/stream/process/resource.h"
@@ -16,13 +17,8 @@ enum { PARTIAL_REFUSED = 1, PARTIAL_WORDS };
 
 #define POD_UID "k8s.pod.uid"
 
-static bool sum_equal(const void *table, uint32_t id, const void *key)
-{
-	const struct collector_sum *a = &((const struct collector *)table)->sums.items[id];
-	const struct collector_sum *b = key;
-
-	return a->resource == b->resource && a->event == b->event && a->stack == b->stack;
-}
+INDEX_EQUAL(sum_equal, struct collector, sums,
+	    a->resource == b->resource && a->event == b->event && a->stack == b->stack)
 
 static void add_sample(struct collector *c, uint32_t resource, const struct sample *sample)
 {
@@ -50,16 +46,9 @@ static bool is_wait(struct collector *c, const struct sample *sample)
 	return !sample->event && collector_row(c, sample->stack)->is_wait;
 }
 
-static int compare_sums(const void *a, const void *b)
-{
-	const struct collector_sum *x = a, *y = b;
-
-	if (x->resource != y->resource)
-		return x->resource < y->resource ? -1 : 1;
-	if (x->event != y->event)
-		return x->event < y->event ? -1 : 1;
-	return (x->stack > y->stack) - (x->stack < y->stack);
-}
+ORDER(compare_sums, struct collector_sum,
+      COMPARE(a->resource, b->resource) ?: COMPARE(a->event, b->event) ?:
+      COMPARE(a->stack, b->stack))
 
 static void add_up(struct collector *c)
 {

@@ -8,6 +8,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/vec.h"
 #include "lib/fleet/engine_kind.h"
 #include "lib/fleet/resources.h"
 #include "lib/fleet/sql.h"
@@ -45,13 +46,9 @@ struct push {
 	struct strbuf rows; /* request being built */
 };
 
-static bool sum_equal(const void *table, uint32_t id, const void *key)
-{
-	const struct sum *a = &((const struct push *)table)->sums.items[id], *b = key;
-
-	return a->time == b->time && a->row == b->row && a->resource == b->resource &&
-	       a->event == b->event;
-}
+INDEX_EQUAL(sum_equal, struct push, sums,
+	    a->time == b->time && a->row == b->row && a->resource == b->resource &&
+		    a->event == b->event)
 
 static void add_sum(struct push *w, const struct sum *sum)
 {
@@ -117,12 +114,7 @@ static void add_values(const struct push *w, const struct sum *sum, struct strbu
 	rows_add_u64(out, sum->value);
 }
 
-static int compare_times(const void *a, const void *b)
-{
-	const struct sum *x = a, *y = b;
-
-	return (x->time > y->time) - (x->time < y->time);
-}
+ORDER(compare_times, struct sum, COMPARE(a->time, b->time))
 
 /* Returns the id of a window, the same for each copy of a recording. */
 static uint64_t window_id(struct push *w, uint32_t time)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "lib/base/cleanup.h"
+#include "lib/base/vec.h"
 
 /* ID-SAMPLES-LOST-DONE.window, in hexadecimal digits. */
 #define NAME_FORMAT "%016" PRIx64 "-%" PRIx64 "-%" PRIx64 "-%" PRIx64 ".window"
@@ -35,12 +36,7 @@ static bool parse_name(const char *name, struct outbox_row *row)
 	return strcmp(again, name) == 0;
 }
 
-static int compare(const void *a, const void *b)
-{
-	const struct outbox_row *x = a, *y = b;
-
-	return (x->id > y->id) - (x->id < y->id);
-}
+ORDER(compare, struct outbox_row, COMPARE(a->id, b->id))
 
 /* Loads the rows from the files' names. */
 static int find_rows(struct outbox *o)

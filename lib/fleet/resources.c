@@ -88,24 +88,17 @@ struct search {
 	struct index index;
 };
 
-static bool process_equal(const void *table, uint32_t id, const void *key)
-{
-	const struct process *a = &((const struct search *)table)->processes.items[id], *b = key;
-
-	return a->pid == b->pid && a->incarnation == b->incarnation;
-}
+INDEX_EQUAL(process_equal, struct search, processes,
+	    a->pid == b->pid && a->incarnation == b->incarnation)
 
 static struct process *process_of(struct search *s, const struct profile_thread *thread)
 {
 	struct process process = {thread->pid, thread->incarnation, {NO_STRING, NO_STRING}, false};
 	uint64_t hash = hash_pair(process.pid, process.incarnation);
-	uint32_t id = index_find(&s->index, hash, process_equal, s, &process);
+	uint32_t id = index_intern(&s->index, hash, process_equal, s, &process, s->processes.count);
 
-	if (id == INDEX_NONE) {
-		id = (uint32_t)s->processes.count;
-		index_add(&s->index, hash, id);
+	if (id == s->processes.count)
 		vec_push(&s->processes, process);
-	}
 	return &s->processes.items[id];
 }
 
@@ -233,15 +226,10 @@ static uint64_t hash_row(const struct fleet_resource *row)
 			 hash_bytes(row->container, strlen(row->container), 0));
 }
 
-static bool row_equal(const void *table, uint32_t id, const void *key)
-{
-	const struct fleet_resource *a = &((const struct fleet_resources *)table)->rows.items[id];
-	const struct fleet_resource *b = key;
-
-	return !strcmp(a->service, b->service) && !strcmp(a->executable, b->executable) &&
-	       !strcmp(a->container, b->container) && !strcmp(a->pod, b->pod) &&
-	       !strcmp(a->attributes, b->attributes);
-}
+INDEX_EQUAL(row_equal, struct fleet_resources, rows,
+	    !strcmp(a->service, b->service) && !strcmp(a->executable, b->executable) &&
+		    !strcmp(a->container, b->container) && !strcmp(a->pod, b->pod) &&
+		    !strcmp(a->attributes, b->attributes))
 
 static uint32_t intern(struct fleet_resources *r, struct index *index, struct fleet_resource *row)
 {

@@ -50,10 +50,7 @@ static int damaged(struct error *err, const char *what)
 	return error_text(err, -EBADMSG, "the CPU profile is damaged: %s", what);
 }
 
-static bool node_equal(const void *table, uint32_t id, const void *key)
-{
-	return ((const struct v8_reader *)table)->nodes.items[id].id == *(const int64_t *)key;
-}
+INDEX_HAS(node_equal, struct v8_reader, nodes, id)
 
 static uint32_t find_node(const struct v8_reader *r, int64_t id)
 {

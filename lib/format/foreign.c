@@ -88,13 +88,7 @@ void foreign_release(struct foreign *f, int ret)
 		profile_free(f->profile);
 }
 
-static bool module_equal(const void *table, uint32_t id, const void *key)
-{
-	const struct foreign_module *row = &((const struct foreign *)table)->modules.items[id];
-	const struct foreign_module *wanted = key;
-
-	return row->path == wanted->path && row->build_id == wanted->build_id;
-}
+INDEX_EQUAL(module_equal, struct foreign, modules, a->path == b->path && a->build_id == b->build_id)
 
 static enum profile_module_kind kind_of(const char *path)
 {
@@ -191,13 +185,8 @@ frame_id foreign_frame(struct foreign *f, const struct foreign_frame *frame)
 	return frames_intern(&p->frames, &row);
 }
 
-static bool thread_equal(const void *table, uint32_t id, const void *key)
-{
-	const struct foreign_thread *row = &((const struct foreign *)table)->threads.items[id];
-	const struct foreign_thread *wanted = key;
-
-	return row->pid == wanted->pid && row->tid == wanted->tid && row->name == wanted->name;
-}
+INDEX_EQUAL(thread_equal, struct foreign, threads,
+	    a->pid == b->pid && a->tid == b->tid && a->name == b->name)
 
 /* True for the first thread of a pid, which is the main one. */
 static bool is_first(struct foreign *f, uint32_t pid)

@@ -8,6 +8,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/radix.h"
 #include "lib/base/text.h"
+#include "lib/base/vec.h"
 
 /* Readers would parse "worker 5" and the following weight as two weights. */
 static void join_last_number(struct strbuf *label)
@@ -138,13 +139,7 @@ static stack_id intern_node(struct label_tree *t, stack_id parent, string_id lab
 	return node;
 }
 
-static bool place_equal(const void *table, uint32_t id, const void *key)
-{
-	const struct label_place *row = &((const struct label_tree *)table)->places.items[id];
-	const struct label_place *wanted = key;
-
-	return row->root == wanted->root && row->stack == wanted->stack;
-}
+INDEX_EQUAL(place_equal, struct label_tree, places, a->root == b->root && a->stack == b->stack)
 
 static uint32_t find_place(const struct label_tree *t, stack_id root, stack_id stack)
 {
@@ -244,11 +239,7 @@ struct ranked_label {
 	string_id id;
 };
 
-static int compare_labels(const void *a, const void *b)
-{
-	return strcmp(((const struct ranked_label *)a)->text,
-		      ((const struct ranked_label *)b)->text);
-}
+ORDER(compare_labels, struct ranked_label, strcmp(a->text, b->text))
 
 /* Returns the rank of each label in byte order. */
 static uint32_t *rank_labels(const struct strings *labels)

@@ -21,9 +21,6 @@ void feature_hint(struct feature *f, const char *fmt, ...) __attribute__((format
 /* The hint for a kernel that has no memory. */
 #define HINT_MEMORY "stop other programs, or give prof's control group more memory"
 
-/* features.c */
-uint64_t machine_read_capabilities(void);
-bool machine_has_capability(const struct machine *m, unsigned int capability);
 /* Sets the hint how to gain the missing privileges. */
 void feature_hint_privilege(struct feature *f);
 /*
@@ -31,4 +28,3 @@ void feature_hint_privilege(struct feature *f);
  * filter: this process has one, and the kernel has the call and would allow it.
  */
 bool feature_hint_seccomp(const struct machine *m, struct feature *f, int code);
-void feature_probe_capabilities(struct machine *m, struct feature *f);

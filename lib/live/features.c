@@ -31,7 +31,7 @@
 
 #define SMALL_FILE_MAX 4096
 
-uint64_t machine_read_capabilities(void)
+static uint64_t machine_read_capabilities(void)
 {
 	_cleanup_free_ char *status = text_read_file("/proc/self/status", 65536, NULL);
 	const char *at = status ? strstr(status, "\nCapEff:") : NULL;
@@ -39,7 +39,7 @@ uint64_t machine_read_capabilities(void)
 	return at ? strtoull(at + strlen("\nCapEff:"), NULL, 16) : 0;
 }
 
-bool machine_has_capability(const struct machine *m, unsigned int capability)
+static bool machine_has_capability(const struct machine *m, unsigned int capability)
 {
 	return m->capabilities & (UINT64_C(1) << capability);
 }
@@ -157,7 +157,7 @@ bool feature_hint_seccomp(const struct machine *m, struct feature *f, int code)
 	return true;
 }
 
-void feature_probe_capabilities(struct machine *m, struct feature *f)
+static void feature_probe_capabilities(struct machine *m, struct feature *f)
 {
 	_cleanup_(strbuf_release) struct strbuf missing = {0};
 

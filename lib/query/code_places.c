@@ -6,6 +6,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/vec.h"
 
 /* Maximum number of functions shown for a name, against malicious input. */
 #define FUNCTIONS_MAX 16
@@ -23,12 +24,7 @@ static bool rva_of(const struct profile *p, const struct frame *frame, uint64_t 
 	       module_offset_to_rva(&p->modules.rows.items[frame->module], frame->offset, rva);
 }
 
-static int compare_places(const void *a, const void *b)
-{
-	uint64_t x = ((const struct code_place *)a)->rva, y = ((const struct code_place *)b)->rva;
-
-	return (x > y) - (x < y);
-}
+ORDER(compare_places, struct code_place, COMPARE(a->rva, b->rva))
 
 static void collect(struct code_places *places, const struct profile *p)
 {
@@ -97,12 +93,7 @@ static void add(struct code_functions *f, const struct query *q, symbol_id symbo
 		vec_release(&places.list);
 }
 
-static int compare_functions(const void *a, const void *b)
-{
-	const struct code_places *x = a, *y = b;
-
-	return (x->total < y->total) - (x->total > y->total);
-}
+ORDER(compare_functions, struct code_places, COMPARE(b->total, a->total))
 
 static void sort(struct code_functions *f)
 {

@@ -9,6 +9,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/vec.h"
 #include "lib/model/tables/thinned.h"
 #include "lib/query/build_name.h"
 #include "lib/query/intervals.h"
@@ -264,24 +265,15 @@ static uint8_t *find_sides(const struct gatherer *g)
 	return sides;
 }
 
-static bool row_equal(const void *table, uint32_t id, const void *key)
-{
-	const struct run_row *a = &((const struct run_weights *)table)->rows.items[id];
-	const struct run_row *b = key;
-
-	return a->name == b->name && a->place == b->place;
-}
+INDEX_EQUAL(row_equal, struct run_weights, rows, a->name == b->name && a->place == b->place)
 
 static uint32_t intern_row(struct run_weights *w, const struct run_row *row)
 {
 	uint64_t hash = hash_pair(row->name, row->place);
-	uint32_t id = index_find(&w->index, hash, row_equal, w, row);
+	uint32_t id = index_intern(&w->index, hash, row_equal, w, row, w->rows.count);
 
-	if (id != INDEX_NONE)
-		return id;
-	id = (uint32_t)w->rows.count;
-	vec_push(&w->rows, *row);
-	index_add(&w->index, hash, id);
+	if (id == w->rows.count)
+		vec_push(&w->rows, *row);
 	return id;
 }
 
@@ -676,19 +668,10 @@ static void compare_ms(struct comparison *c, struct comparison_row *row, double 
 		free(ms[side]);
 }
 
-static int compare_rows(const void *a, const void *b)
-{
-	const struct comparison_row *x = a, *y = b;
-	double left = fabs(x->difference.estimate), right = fabs(y->difference.estimate);
-	int order;
-
-	if (x->differs != y->differs)
-		return x->differs ? -1 : 1;
-	if (left != right)
-		return left > right ? -1 : 1;
-	order = strcmp(x->name, y->name);
-	return order ? order : strcmp(x->place ? x->place : "", y->place ? y->place : "");
-}
+ORDER(compare_rows, struct comparison_row,
+      COMPARE(b->differs, a->differs) ?:
+      COMPARE(fabs(b->difference.estimate), fabs(a->difference.estimate)) ?:
+      strcmp(a->name, b->name) ?: strcmp(a->place ?: "", b->place ?: ""))
 
 /* Returns the largest minimum sample weight of all runs. */
 static double sample_weight_of(const struct query_runs *const *sides)

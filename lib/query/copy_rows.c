@@ -116,16 +116,10 @@ static module_id add_module(struct row_copier *c, const struct module *from)
 	return id;
 }
 
-static bool module_equal(const void *table, uint32_t id, const void *key)
-{
-	const struct module *row = &((const struct profile *)table)->modules.rows.items[id];
-	const struct module *wanted = key;
-
-	return row->kind == wanted->kind && row->path == wanted->path &&
-	       row->name == wanted->name && row->pid == wanted->pid && row->base == wanted->base &&
-	       row->build_id_size == wanted->build_id_size &&
-	       memcmp(row->build_id, wanted->build_id, sizeof(row->build_id)) == 0;
-}
+INDEX_EQUAL(module_equal, struct profile, modules.rows,
+	    a->kind == b->kind && a->path == b->path && a->name == b->name && a->pid == b->pid &&
+		    a->base == b->base && a->build_id_size == b->build_id_size &&
+		    memcmp(a->build_id, b->build_id, sizeof(a->build_id)) == 0)
 
 /* Modules of several profiles are the same if name and build id are equal. */
 static module_id copy_module(struct row_copier *c, module_id id)

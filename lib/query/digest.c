@@ -152,13 +152,8 @@ static void find_beside(struct finder *f)
 		add_beside(f, f->tree.nodes.items[f->path[i]].first_child);
 }
 
-static int compare_modules(const void *a, const void *b)
-{
-	const struct hot_module *x = a, *y = b;
-	int result = compare_u64(y->weight, x->weight);
-
-	return result ? result : compare_u64(x->module, y->module);
-}
+ORDER(compare_modules, struct hot_module,
+      COMPARE(b->weight, a->weight) ?: COMPARE(a->module, b->module))
 
 static void add_to_module(struct digest *a, string_id module, uint64_t weight)
 {
@@ -253,15 +248,8 @@ struct pairs {
 	VEC(struct share_of_pair) rows;
 };
 
-static int compare_pairs(const void *a, const void *b)
-{
-	const struct share_of_pair *x = a, *y = b;
-	int result = compare_u64(x->pair, y->pair);
-
-	if (!result)
-		result = compare_u64(y->weight, x->weight);
-	return result ? result : compare_u64(x->stack, y->stack);
-}
+ORDER(compare_pairs, struct share_of_pair,
+      COMPARE(a->pair, b->pair) ?: COMPARE(b->weight, a->weight) ?: COMPARE(a->stack, b->stack))
 
 /* Sums up equal pairs, keeping the heaviest stack of each. */
 static void sum_pairs(struct pairs *pairs)
@@ -402,15 +390,8 @@ static void visit_wait(void *ctx, const struct query *q, thread_id thread,
 		vec_push(&l->sleeps.rows, (struct share_of_pair){0, sample->weight, shown});
 }
 
-static int compare_places(const void *a, const void *b)
-{
-	const struct wait_place *x = a, *y = b;
-	int result = compare_u64(y->weight, x->weight);
-
-	if (!result)
-		result = compare_u64(x->key, y->key);
-	return result ? result : compare_u64(x->subcategory, y->subcategory);
-}
+ORDER(compare_places, struct wait_place,
+      COMPARE(b->weight, a->weight) ?: COMPARE(a->key, b->key) ?: COMPARE(a->subcategory, b->subcategory))
 
 static void add_places(struct finder *f, const struct query *waits, struct pairs *pairs)
 {

@@ -7,6 +7,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/vec.h"
 #include "lib/model/meaning/titles.h"
 
 /* Separates a merged row's name and its number of processes, "cc1 × 60". */
@@ -96,14 +97,9 @@ static void add_name(struct finder *f, struct strings *texts, const char *name, 
 }
 
 /* Rows of a process need not be adjacent in files of other tools. */
-static bool process_equal(const void *table, uint32_t id, const void *key)
-{
-	const struct profile_thread *row = &((const struct profile *)table)->threads.rows.items[id];
-	const struct profile_thread *wanted = key;
-
-	return row->pid == wanted->pid && row->incarnation == wanted->incarnation &&
-	       row->process_name == wanted->process_name;
-}
+INDEX_EQUAL(process_equal, struct profile, threads.rows,
+	    a->pid == b->pid && a->incarnation == b->incarnation &&
+		    a->process_name == b->process_name)
 
 thread_id *query_process_firsts(const struct profile *p)
 {
@@ -143,26 +139,19 @@ bool query_by_has_stacks(enum query_by by)
 	return by != QUERY_BY_PROCESS && by != QUERY_BY_PID && by != QUERY_BY_THREAD;
 }
 
-static bool key_equal(const void *table, uint32_t id, const void *key)
-{
-	return memcmp(&((const struct query_keys *)table)->rows.items[id], key,
-		      sizeof(struct query_key)) == 0;
-}
+INDEX_EQUAL(key_equal, struct query_keys, rows, memcmp(a, b, sizeof(*a)) == 0)
 
 /* struct query_key has no padding, so it is hashed as bytes. */
 static uint32_t intern(struct query_keys *k, const struct query_key *key)
 {
 	uint64_t hash = hash_bytes(key, sizeof(*key), 0);
-	uint32_t id = index_find(&k->index, hash, key_equal, k, key);
+	uint32_t id = index_intern(&k->index, hash, key_equal, k, key, k->rows.count);
 
 	_Static_assert(sizeof(*key) ==
 			       8 * sizeof(string_id) + 4 * sizeof(uint32_t) + sizeof(uint64_t),
 		       "keys are compared byte by byte");
-	if (id != INDEX_NONE)
-		return id;
-	id = (uint32_t)k->rows.count;
-	vec_push(&k->rows, *key);
-	index_add(&k->index, hash, id);
+	if (id == k->rows.count)
+		vec_push(&k->rows, *key);
 	return id;
 }
 
@@ -340,10 +329,7 @@ struct ranked_text {
 	string_id id;
 };
 
-static int compare_texts(const void *a, const void *b)
-{
-	return strcmp(((const struct ranked_text *)a)->text, ((const struct ranked_text *)b)->text);
-}
+ORDER(compare_texts, struct ranked_text, strcmp(a->text, b->text))
 
 /* Ranks the strings once, so that rows are compared by numbers. */
 static void rank_texts(struct query_keys *k)
@@ -426,10 +412,10 @@ int query_keys_compare(const struct query_keys *k, uint32_t a, uint32_t b)
 	int order = 0;
 
 	for (size_t i = 0; !order && i < sizeof(texts) / sizeof(texts[0]); i++)
-		order = compare_u64(rank(k, texts[i][0]), rank(k, texts[i][1]));
-	order = order ? order : compare_u64(x->line, y->line);
-	order = order ? order : compare_u64(x->address, y->address);
-	order = order ? order : compare_u64(x->pid, y->pid);
-	order = order ? order : compare_u64(x->incarnation, y->incarnation);
-	return order ? order : compare_u64(x->tid, y->tid);
+		order = COMPARE(rank(k, texts[i][0]), rank(k, texts[i][1]));
+	order = order ? order : COMPARE(x->line, y->line);
+	order = order ? order : COMPARE(x->address, y->address);
+	order = order ? order : COMPARE(x->pid, y->pid);
+	order = order ? order : COMPARE(x->incarnation, y->incarnation);
+	return order ? order : COMPARE(x->tid, y->tid);
 }

@@ -5,6 +5,7 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
+#include "lib/base/vec.h"
 
 static void collect(struct marker_rows *rows, const struct profile *p,
 		    const struct query_filter *filter)
@@ -24,14 +25,8 @@ static void collect(struct marker_rows *rows, const struct profile *p,
 }
 
 /* Keeps markers of the same time in file order. */
-static int compare(const void *a, const void *b)
-{
-	const struct marker_row *x = a, *y = b;
-
-	if (x->marker->start != y->marker->start)
-		return x->marker->start < y->marker->start ? -1 : 1;
-	return (x->number > y->number) - (x->number < y->number);
-}
+ORDER(compare, struct marker_row,
+      COMPARE(a->marker->start, b->marker->start) ?: COMPARE(a->number, b->number))
 
 void marker_rows_make(struct marker_rows *rows, const struct profile *p,
 		      const struct query_filter *filter)

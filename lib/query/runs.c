@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/vec.h"
 #include "lib/model/meaning/recording_markers.h"
 
 /* Higher exit statuses are those of commands killed by a signal. */
@@ -12,14 +13,8 @@
 /* Intervals agree that differ by less than one part in so many. */
 #define INTERVALS_AGREE 100
 
-static int compare_runs(const void *a, const void *b)
-{
-	const struct query_run *x = a, *y = b;
-
-	if (x->began_ns != y->began_ns)
-		return x->began_ns > y->began_ns ? 1 : -1;
-	return (x->from > y->from) - (x->from < y->from);
-}
+ORDER(compare_runs, struct query_run,
+      COMPARE(a->began_ns, b->began_ns) ?: COMPARE(a->from, b->from))
 
 static void add_marked(struct query_runs *r, const struct profile *p, const struct run_marker *run)
 {
@@ -136,12 +131,7 @@ static const char *first_variant(const struct query_runs *r)
 	return query_run_variant(first);
 }
 
-static int compare_iterations(const void *a, const void *b)
-{
-	const struct query_run *x = a, *y = b;
-
-	return (x->iteration > y->iteration) - (x->iteration < y->iteration);
-}
+ORDER(compare_iterations, struct query_run, COMPARE(a->iteration, b->iteration))
 
 /* Keeps the iterations that exist on both sides; `r` is sorted by iteration. */
 static void keep_common(struct query_runs *r, const struct query_runs *other)

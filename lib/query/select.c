@@ -11,6 +11,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
+#include "lib/base/vec.h"
 #include "lib/model/meaning/origin.h"
 #include "lib/model/meaning/titles.h"
 #include "lib/model/tables/thinned.h"
@@ -48,12 +49,7 @@ static bool matches(const struct profile *p, string_id name, const char *glob, u
 	return known[name] == 2;
 }
 
-static int compare(const void *a, const void *b)
-{
-	const struct query_span *x = a, *y = b;
-
-	return (x->from > y->from) - (x->from < y->from);
-}
+ORDER(compare, struct query_span, COMPARE(a->from, b->from))
 
 static void join(struct query_spans *s)
 {

@@ -6,6 +6,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/vec.h"
 #include "lib/query/intervals.h"
 
 /*
@@ -230,12 +231,7 @@ struct ranked_p {
 	size_t number;
 };
 
-static int compare_p(const void *a, const void *b)
-{
-	const struct ranked_p *x = a, *y = b;
-
-	return (x->p > y->p) - (x->p < y->p);
-}
+ORDER(compare_p, struct ranked_p, COMPARE(a->p, b->p))
 
 void holm_adjust(double *p, size_t count)
 {

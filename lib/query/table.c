@@ -5,6 +5,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/vec.h"
 
 uint64_t *query_subtree_weights(const struct query *q)
 {
@@ -91,14 +92,7 @@ struct line_weight {
 	uint64_t self, total;
 };
 
-static int compare_lines(const void *a, const void *b)
-{
-	const struct line_weight *x = a, *y = b;
-
-	if (x->key != y->key)
-		return x->key < y->key ? -1 : 1;
-	return (x->line > y->line) - (x->line < y->line);
-}
+ORDER(compare_lines, struct line_weight, COMPARE(a->key, b->key) ?: COMPARE(a->line, b->line))
 
 static bool is_heavier(const struct line_weight *a, const struct line_weight *b)
 {

@@ -58,13 +58,7 @@ static uint32_t add_node(struct query_tree *t, uint32_t parent, uint32_t key, st
 	return (uint32_t)t->nodes.count - 1;
 }
 
-static bool node_equal(const void *table, uint32_t id, const void *key)
-{
-	const struct query_node *a = &((const struct query_tree *)table)->nodes.items[id];
-	const struct query_node *b = key;
-
-	return a->parent == b->parent && a->key == b->key;
-}
+INDEX_EQUAL(node_equal, struct query_tree, nodes, a->parent == b->parent && a->key == b->key)
 
 /* Returns the parent itself if the node would be too deep. */
 static uint32_t intern_node(struct query_tree *t, struct index *index, uint32_t parent,

@@ -6,6 +6,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
+#include "lib/base/vec.h"
 #include "lib/model/tables/modules.h"
 
 /* Maximum number of modules listed one by one; the others are summed up. */
@@ -13,14 +14,8 @@
 /* Maximum number of unresponsive files named. */
 #define SILENT_SHOWN 3
 
-static int compare(const void *a, const void *b)
-{
-	const struct module_coverage *x = a, *y = b;
-
-	if (x->frames != y->frames)
-		return x->frames > y->frames ? -1 : 1;
-	return x->module < y->module ? -1 : x->module > y->module;
-}
+ORDER(compare, struct module_coverage,
+      COMPARE(b->frames, a->frames) ?: COMPARE(a->module, b->module))
 
 void coverage_count(struct coverage *n, const struct profile *p)
 {

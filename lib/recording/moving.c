@@ -120,13 +120,8 @@ static bool identify(const struct profile *p, const struct frame *frame, struct 
 	return true;
 }
 
-static bool is_equal(const void *table, uint32_t id, const void *key)
-{
-	const struct known_frame *a = &((const struct moving_names *)table)->known.items[id];
-	const struct known_frame *b = key;
-
-	return a->module == b->module && a->offset == b->offset && a->kind == b->kind;
-}
+INDEX_EQUAL(is_equal, struct moving_names, known,
+	    a->module == b->module && a->offset == b->offset && a->kind == b->kind)
 
 static uint64_t hash_of(const struct known_frame *known)
 {

@@ -7,6 +7,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
+#include "lib/base/vec.h"
 #include "lib/live/unwind_methods.h"
 #include "lib/query/summary.h"
 #include "lib/recording/outcome_facts.h"
@@ -67,21 +68,9 @@ static void add_stack(const struct profile *p, stack_id id, uint64_t samples, st
 	}
 }
 
-static int by_path(const void *a, const void *b)
-{
-	const struct share *x = a, *y = b;
+ORDER(by_path, struct share, COMPARE(a->path, b->path))
 
-	return x->path < y->path ? -1 : x->path > y->path;
-}
-
-static int by_samples(const void *a, const void *b)
-{
-	const struct share *x = a, *y = b;
-
-	if (x->samples != y->samples)
-		return x->samples > y->samples ? -1 : 1;
-	return by_path(a, b);
-}
+ORDER(by_samples, struct share, COMPARE(b->samples, a->samples) ?: COMPARE(a->path, b->path))
 
 static void merge_paths(struct shares *s)
 {

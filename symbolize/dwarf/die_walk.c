@@ -146,14 +146,7 @@ static bool read_attributes(struct abbrevs *a, struct bytes *b, struct step_budg
 	return false;
 }
 
-static int compare(const void *x, const void *y)
-{
-	const struct abbrev *a = x, *b = y;
-
-	if (a->code != b->code)
-		return a->code < b->code ? -1 : 1;
-	return a->first_step < b->first_step ? -1 : a->first_step > b->first_step;
-}
+ORDER(compare, struct abbrev, COMPARE(a->code, b->code) ?: COMPARE(a->first_step, b->first_step))
 
 /*
  * Reads to the end of the table or to the first damage. Takes a step of the budget for each

@@ -5,6 +5,7 @@
 #include <sys/param.h>
 
 #include "lib/base/bytes.h"
+#include "lib/base/vec.h"
 #include "symbolize/dwarf/debug_info.h"
 
 #define VERSION 2
@@ -73,12 +74,7 @@ static void read_sets(struct aranges_reader *r, const struct debug_section *sect
 	}
 }
 
-static int compare(const void *a, const void *b)
-{
-	const struct range *x = a, *y = b;
-
-	return x->unit < y->unit ? -1 : x->unit > y->unit;
-}
+ORDER(compare, struct range, COMPARE(a->unit, b->unit))
 
 void aranges_read(struct aranges *a, const struct debug_section *section,
 		  struct step_budget *budget)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/vec.h"
 
 /* The header of a line number program; private to line_table.c. */
 
@@ -273,14 +274,8 @@ struct numbered_row {
 };
 
 /* Stable: the last of equal addresses must stay the last. */
-static int compare_rows(const void *a, const void *b)
-{
-	const struct numbered_row *x = a, *y = b;
-
-	if (x->row.addr != y->row.addr)
-		return x->row.addr < y->row.addr ? -1 : 1;
-	return x->number < y->number ? -1 : 1;
-}
+ORDER(compare_rows, struct numbered_row,
+      COMPARE(a->row.addr, b->row.addr) ?: COMPARE(a->number, b->number))
 
 /* Sorts rows: no compiler needs this, but the format allows it in some versions. */
 static void sort_rows(struct line_row *rows, size_t count)

@@ -9,6 +9,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
+#include "lib/base/vec.h"
 
 /* Maximum size, ten times the list of a kernel with everything built in. */
 #define MAX_TEXT ((size_t)128 << 20)
@@ -144,14 +145,7 @@ static int compare_worth(const struct kernel_table *t, const struct kernel_table
 	return x_size < y_size ? -1 : x_size > y_size;
 }
 
-static int compare(const void *a, const void *b)
-{
-	const struct kernel_table_row *x = a, *y = b;
-
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return x->name < y->name ? -1 : x->name > y->name;
-}
+ORDER(compare, struct kernel_table_row, COMPARE(a->start, b->start) ?: COMPARE(a->name, b->name))
 
 /*
  * The kernel lists its own symbols in order; only modules and everything after them are unsorted.

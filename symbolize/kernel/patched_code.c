@@ -7,6 +7,7 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
+#include "lib/base/vec.h"
 
 /* An entry: distances from its fields to the instruction, to the jump's target, and to the key. */
 #define ENTRY_SIZE 16
@@ -248,13 +249,7 @@ static void find_jumps(struct reading *r, int fd)
 	binary_summary_release(&summary);
 }
 
-static int compare_places(const void *a, const void *b)
-{
-	uint64_t x = ((const struct patched_place *)a)->rva;
-	uint64_t y = ((const struct patched_place *)b)->rva;
-
-	return (x > y) - (x < y);
-}
+ORDER(compare_places, struct patched_place, COMPARE(a->rva, b->rva))
 
 void patched_code_read(struct patched_code *p, int fd)
 {

@@ -345,15 +345,8 @@ struct kept_file {
 	struct timespec used;
 };
 
-static int compare_use(const void *a, const void *b)
-{
-	const struct timespec *left = &((const struct kept_file *)a)->used;
-	const struct timespec *right = &((const struct kept_file *)b)->used;
-
-	if (left->tv_sec != right->tv_sec)
-		return left->tv_sec < right->tv_sec ? 1 : -1;
-	return left->tv_nsec < right->tv_nsec ? 1 : left->tv_nsec > right->tv_nsec ? -1 : 0;
-}
+ORDER(compare_use, struct kept_file,
+      COMPARE(b->used.tv_sec, a->used.tv_sec) ?: COMPARE(b->used.tv_nsec, a->used.tv_nsec))
 
 /* Removes those used longest ago until the rest fits. */
 static void make_room(const char *folder)

@@ -247,12 +247,7 @@ static void add_relocations(struct slots *slots, const struct binary *b, Elf_Scn
 	}
 }
 
-static int compare_slots(const void *a, const void *b)
-{
-	const struct slot *x = a, *y = b;
-
-	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
-}
+ORDER(compare_slots, struct slot, COMPARE(a->vaddr, b->vaddr))
 
 static void find_slots(struct slots *slots, const struct binary *b,
 		       const struct relocation_types *types)
@@ -338,12 +333,7 @@ static void add_section(struct binary_stubs *stubs, const struct binary *b, Elf_
 	}
 }
 
-static int compare_stubs(const void *a, const void *b)
-{
-	const struct binary_stub *x = a, *y = b;
-
-	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
-}
+ORDER(compare_stubs, struct binary_stub, COMPARE(a->vaddr, b->vaddr))
 
 /* Sections of forged files may overlap. */
 static void warm_up(struct binary_stubs *stubs)

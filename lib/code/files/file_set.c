@@ -56,12 +56,7 @@ static void owner_counts_release(struct owner_counts *c)
 	index_release(&c->by_pid);
 }
 
-static bool owner_counts_has_pid(const void *table, uint32_t row, const void *key)
-{
-	const struct owner_counts *c = table;
-
-	return c->rows.items[row].pid == *(const uint32_t *)key;
-}
+INDEX_HAS(owner_counts_has_pid, struct owner_counts, rows, pid)
 
 static void owner_counts_unlink_row(struct owner_counts *c, uint32_t row)
 {
@@ -268,12 +263,7 @@ struct file_set {
 	uint32_t dropped;
 };
 
-static bool has_id(const void *table, uint32_t row, const void *key)
-{
-	const struct file_set *files = table;
-
-	return files->files.items[row].id == *(const uint32_t *)key;
-}
+INDEX_HAS(has_id, struct file_set, files, id)
 
 static uint32_t find_row(const struct file_set *files, uint32_t id)
 {
@@ -489,12 +479,7 @@ void file_set_remove(struct file_set *files, uint32_t id)
 		remove_row(files, row);
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
+ORDER(compare_ids, uint32_t, COMPARE(*a, *b))
 
 static bool is_among(const uint32_t *ids, size_t count, uint32_t id)
 {
@@ -588,12 +573,7 @@ int file_set_find_root(const struct file_set *files, uint32_t id)
 	return row ? files->roots.items[row - 1].fd : 0;
 }
 
-static bool has_pid(const void *table, uint32_t row, const void *key)
-{
-	const struct file_set *files = table;
-
-	return files->processes.items[row].pid == *(const uint32_t *)key;
-}
+INDEX_HAS(has_pid, struct file_set, processes, pid)
 
 static uint32_t find_process(const struct file_set *files, uint32_t pid)
 {

@@ -7,6 +7,7 @@
 
 #include "lib/base/bytes.h"
 #include "lib/base/text.h"
+#include "lib/base/vec.h"
 #include "lib/code/binary/objects.h"
 #include "lib/code/runtimes/hotspot_names.h"
 
@@ -53,12 +54,7 @@ struct stubs {
 	VEC(struct stub) rows; /* without overlaps */
 };
 
-static int compare_stubs(const void *a, const void *b)
-{
-	const struct stub *x = a, *y = b;
-
-	return (x->begin > y->begin) - (x->begin < y->begin);
-}
+ORDER(compare_stubs, struct stub, COMPARE(a->begin, b->begin))
 
 /* Finds those within the code. */
 static void find_stubs(struct hotspot_memory *memory, uint64_t list, uint64_t begin, uint64_t end,

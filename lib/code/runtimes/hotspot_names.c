@@ -6,6 +6,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
+#include "lib/base/vec.h"
 
 /*
  * Reads from the process what compiled code was made from: its records of debug information tell
@@ -628,12 +629,7 @@ static uint32_t hotspot_method_line(const struct hotspot_method *m, uint32_t bci
 	return line;
 }
 
-static int compare_lines(const void *a, const void *b)
-{
-	const struct managed_line *x = a, *y = b;
-
-	return (x->unit > y->unit) - (x->unit < y->unit);
-}
+ORDER(compare_lines, struct managed_line, COMPARE(a->unit, b->unit))
 
 /* Takes the lines of an interpreted method: its units are bytecodes. */
 static void take_lines(const struct hotspot_method *m, struct managed_code *code)

@@ -205,11 +205,7 @@ static void add_level(struct jfr_reader *r, const struct event *e, const char *n
 	vec_push(&counter->samples, (struct counter_sample){e->start, value});
 }
 
-static int compare_counter_samples(const void *a, const void *b)
-{
-	return compare_u64(((const struct counter_sample *)a)->time,
-			   ((const struct counter_sample *)b)->time);
-}
+ORDER(compare_counter_samples, struct counter_sample, COMPARE(a->time, b->time))
 
 /* Turns values into differences from the values before. */
 static void finish_counters(struct profile *p)

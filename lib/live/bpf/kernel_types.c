@@ -293,12 +293,7 @@ static void scan_types(struct picker *p, const struct type_names *names,
 	vec_release(&found);
 }
 
-static bool equal_offset(const void *table, uint32_t id, const void *key)
-{
-	const struct picker *p = table;
-
-	return p->in_offsets.items[id] == *(const uint32_t *)key;
-}
+INDEX_EQUAL(equal_offset, struct picker, in_offsets, *a == *b)
 
 /* Returns the new offset of a string, after copying it if necessary. */
 static uint32_t copy_string(struct picker *p, uint32_t offset)

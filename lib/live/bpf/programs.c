@@ -172,8 +172,8 @@ static int make_no_shards(struct programs *p)
 	return p->shards_fd < 0 ? p->shards_fd : 0;
 }
 
-int programs_make_maps(struct programs *p, const struct programs_options *options,
-		       struct error *err)
+static int programs_make_maps(struct programs *p, const struct programs_options *options,
+			      struct error *err)
 {
 	int code = options->unwind & UNWIND_BY_CFI ? make_shards(p) : make_no_shards(p);
 
@@ -190,7 +190,8 @@ static void wait_for_slots(struct programs *p)
 	map_slots_wait(steal(p->filler));
 }
 
-void programs_free_maps(struct programs *p)
+/* Makes the maps of maps and begins to fill them. */
+static void programs_free_maps(struct programs *p)
 {
 	wait_for_slots(p);
 	vec_for_each(&p->rings, struct ring *, ring)

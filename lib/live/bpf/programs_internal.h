@@ -56,10 +56,6 @@ struct programs {
 };
 
 /* programs.c */
-/* Makes the maps of maps and begins to fill them. */
-int programs_make_maps(struct programs *p, const struct programs_options *options,
-		       struct error *err);
-void programs_free_maps(struct programs *p);
 
 /* programs.c */
 /*

@@ -89,11 +89,7 @@ static void read_header(struct reader *r)
 	d->offset = head.size;
 }
 
-static bool equal_code(const void *table, uint32_t id, const void *key)
-{
-	return ((const struct jitdump *)table)->codes.items[id].code_index ==
-	       *(const uint64_t *)key;
-}
+INDEX_HAS(equal_code, struct jitdump, codes, code_index)
 
 static uint32_t find_code(const struct jitdump *d, uint64_t code_index)
 {

@@ -13,6 +13,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"
+#include "lib/base/vec.h"
 #include "lib/live/bpf/idle_time.h"
 #include "lib/live/instrument.h"
 #include "lib/live/instruments/marker_instrument.h"
@@ -169,14 +170,7 @@ static void send_interval(const struct background_processes *n, const struct nam
 	marker_send(n->live, &marker);
 }
 
-static int by_ticks(const void *a, const void *b)
-{
-	const struct named *x = a, *y = b;
-
-	if (x->ticks != y->ticks)
-		return x->ticks < y->ticks ? 1 : -1;
-	return strcmp(x->name, y->name);
-}
+ORDER(by_ticks, struct named, COMPARE(b->ticks, a->ticks) ?: strcmp(a->name, b->name))
 
 /* Sorts the names, so that the heaviest come first in the summary as well. */
 static void send_names(struct background_processes *n)

@@ -7,6 +7,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/vec.h"
 #include "lib/live/instrument.h"
 #include "lib/live/tracker.h"
 #include "lib/stream/process/mapping.h"
@@ -81,14 +82,8 @@ static void report_facts(const struct cpu_limit *limit, struct facts *f)
 		facts_text(f, FACT_CPU_LIMIT_TEXT, path, text);
 }
 
-static int by_time(const void *a, const void *b)
-{
-	const struct cpu_limit *x = *(const struct cpu_limit *const *)a;
-	const struct cpu_limit *y = *(const struct cpu_limit *const *)b;
-
-	return (x->counts.throttled_ns < y->counts.throttled_ns) -
-	       (x->counts.throttled_ns > y->counts.throttled_ns);
-}
+ORDER(by_time, struct cpu_limit *const,
+      COMPARE((*b)->counts.throttled_ns, (*a)->counts.throttled_ns))
 
 static void report_lines(const struct cpu_limit **limits, size_t count, struct report *r)
 {

@@ -183,12 +183,7 @@ static void send_map(const struct kernel_modules *k, const struct code_range *co
 	k->options.sink(k->options.ctx, &map.rec);
 }
 
-static int compare(const void *a, const void *b)
-{
-	const struct code_range *x = a, *y = b;
-
-	return x->start < y->start ? -1 : x->start > y->start;
-}
+ORDER(compare, struct code_range, COMPARE(a->start, b->start))
 
 /*
  * Ends each module's code where the next module begins. The listed size includes all parts of the

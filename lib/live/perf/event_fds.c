@@ -57,12 +57,7 @@ void throttling_add(struct throttling *t, uint64_t id, uint32_t event, uint32_t 
 	index_add(&t->by_id, hash_u64(id), row);
 }
 
-static bool id_equal(const void *table, uint32_t id, const void *key)
-{
-	const struct throttling *t = table;
-
-	return t->rows.items[id].id == *(const uint64_t *)key;
-}
+INDEX_HAS(id_equal, struct throttling, rows, id)
 
 static void end(struct throttling *t, struct throttled_event *row, uint64_t time)
 {

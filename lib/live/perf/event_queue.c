@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/vec.h"
+
 /* Paths of returned events are freed once they have this many bytes. */
 #define OLD_PATHS_MAX (1u << 20)
 
@@ -29,14 +31,8 @@ void event_queue_add(struct event_queue *t, const struct map_event *event, struc
 		strbuf_add(&t->paths, event->path, strlen(event->path) + 1);
 }
 
-static int compare_queued(const void *a, const void *b)
-{
-	const struct queued_event *x = a, *y = b;
-
-	if (x->event.time != y->event.time)
-		return x->event.time < y->event.time ? -1 : 1;
-	return x->number < y->number ? -1 : x->number > y->number;
-}
+ORDER(compare_queued, struct queued_event,
+      COMPARE(a->event.time, b->event.time) ?: COMPARE(a->number, b->number))
 
 static void take(struct event_queue *t, const struct queued_event *queued, event_queue_fn *fn,
 		 void *ctx)

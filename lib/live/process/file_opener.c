@@ -179,7 +179,13 @@ int mapped_file_open(const struct mapped_file *file, int found, struct file_iden
 	}
 }
 
-bool mapped_file_has_path(const struct mapped_file *file, const struct file_identity *identity)
+/*
+ * True if the opened file can still be found by its path, in the process's root or in the
+ * recorder's. The kernel appends " (deleted)" for an unlinked file, but a file's name may end so,
+ * too.
+ */
+static bool mapped_file_has_path(const struct mapped_file *file,
+				 const struct file_identity *identity)
 {
 	bool found = false;
 

@@ -53,12 +53,6 @@ int mapped_file_find(const struct mapped_file *file, dev_t *device);
  */
 int mapped_file_open(const struct mapped_file *file, int found, struct file_identity *identity,
 		     struct binary_summary *summary);
-/*
- * True if the opened file can still be found by its path, in the process's root or in the
- * recorder's. The kernel appends " (deleted)" for an unlinked file, but a file's own name may end
- * in that, too.
- */
-bool mapped_file_has_path(const struct mapped_file *file, const struct file_identity *identity);
 
 /* Zeroed is empty. */
 struct file_opener {

@@ -173,14 +173,9 @@ void module_registry_free(struct module_registry *r)
 	free(r);
 }
 
-static bool build_id_equal(const void *table, uint32_t id, const void *key)
-{
-	const struct module_registry *r = table;
-	const struct known_module *row = &r->rows.items[id], *wanted = key;
-
-	return row->build_id_size == wanted->build_id_size &&
-	       memcmp(row->build_id, wanted->build_id, wanted->build_id_size) == 0;
-}
+INDEX_EQUAL(build_id_equal, struct module_registry, rows,
+	    a->build_id_size == b->build_id_size &&
+		    memcmp(a->build_id, b->build_id, b->build_id_size) == 0)
 
 static bool identity_equal(const void *table, uint32_t id, const void *key)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/meaning/long_tasks.h"
 
+#include "lib/base/vec.h"
 #include "lib/model/tables/schemas.h"
 
 /* Returns NO_SCHEMA if there is none. */
@@ -78,12 +79,7 @@ void long_tasks_release(struct long_tasks *t)
 	vec_release(&t->rows);
 }
 
-static int compare(const void *a, const void *b)
-{
-	const struct long_task *x = a, *y = b;
-
-	return (x->start > y->start) - (x->start < y->start);
-}
+ORDER(compare, struct long_task, COMPARE(a->start, b->start))
 
 /* Merge overlapping tasks, which files may contain. */
 static void join(struct long_tasks *t)

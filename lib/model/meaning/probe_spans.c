@@ -75,13 +75,7 @@ static bool find_partners(const struct profile *p, struct partners *partners)
 	return has_pairs;
 }
 
-static int compare_starts(const void *a, const void *b)
-{
-	const struct marker *x = *(struct marker *const *)a, *y = *(struct marker *const *)b;
-	int result = compare_u64(x->start, y->start);
-
-	return result ? result : (x > y) - (x < y);
-}
+ORDER(compare_starts, struct marker *const, COMPARE((*a)->start, (*b)->start) ?: COMPARE(*a, *b))
 
 struct marker_list {
 	VEC(struct marker *) rows;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/meaning/row_counters.h"
+#include "lib/base/vec.h"
 
 struct process_row {
 	uint32_t pid, incarnation;
@@ -23,13 +24,8 @@ struct parts {
 	VEC(struct part) list;
 };
 
-static int compare_processes(const void *a, const void *b)
-{
-	const struct process_row *x = a, *y = b;
-
-	return x->pid == y->pid ? compare_u64(x->incarnation, y->incarnation)
-				: compare_u64(x->pid, y->pid);
-}
+ORDER(compare_processes, struct process_row,
+      COMPARE(a->pid, b->pid) ?: COMPARE(a->incarnation, b->incarnation))
 
 static void list_processes(const struct thread_rows *rows, struct processes *processes)
 {
@@ -62,26 +58,12 @@ static const struct process_row *find_process(const struct processes *processes,
 	return &processes->list.items[at];
 }
 
-static int compare_parts(const void *a, const void *b)
-{
-	const struct part *x = a, *y = b;
-
-	if (x->row != y->row)
-		return x->row < y->row ? -1 : 1;
-	if (x->name != y->name)
-		return x->name < y->name ? -1 : 1;
-	return x->number < y->number ? -1 : 1;
-}
+ORDER(compare_parts, struct part,
+      COMPARE(a->row, b->row) ?: COMPARE(a->name, b->name) ?: COMPARE(a->number, b->number))
 
 /* Orders by time; at the same time, samples without a change come first. */
-static int compare_samples(const void *a, const void *b)
-{
-	const struct counter_sample *x = a, *y = b;
-
-	if (x->time != y->time)
-		return x->time < y->time ? -1 : 1;
-	return (x->delta != 0) - (y->delta != 0);
-}
+ORDER(compare_samples, struct counter_sample,
+      COMPARE(a->time, b->time) ?: COMPARE(a->delta != 0, b->delta != 0))
 
 /* Adds a step, preceded by the old level: front-ends interpolate between values. */
 static void add_step(struct counter *sum, uint64_t time, int64_t delta)
@@ -178,14 +160,8 @@ static void add_sums(struct row_counters *c, const struct thread_rows *rows, str
 	}
 }
 
-static int compare_rows(const void *a, const void *b)
-{
-	const struct row_counter *x = a, *y = b;
-
-	if (x->is_machine != y->is_machine)
-		return x->is_machine ? 1 : -1;
-	return x->number < y->number ? -1 : 1;
-}
+ORDER(compare_rows, struct row_counter,
+      COMPARE(a->is_machine, b->is_machine) ?: COMPARE(a->number, b->number))
 
 void row_counters_find(struct row_counters *c, const struct thread_rows *rows)
 {

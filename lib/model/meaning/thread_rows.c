@@ -5,6 +5,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/vec.h"
 #include "lib/model/meaning/wait_sums.h"
 
 /* Finds stacks whose outermost frame is in the kernel. The caller frees it. */
@@ -75,13 +76,8 @@ static void add_thread(struct thread_rows *r, thread_id id, const bool *is_kerne
 	vec_push(&r->list, row);
 }
 
-static int compare_processes(const void *a, const void *b)
-{
-	const struct thread_row *left = a, *right = b;
-	int result = compare_u64(left->pid, right->pid);
-
-	return result ? result : compare_u64(left->incarnation, right->incarnation);
-}
+ORDER(compare_processes, struct thread_row,
+      COMPARE(a->pid, b->pid) ?: COMPARE(a->incarnation, b->incarnation))
 
 static void sum_processes(struct thread_rows *r)
 {
@@ -149,21 +145,21 @@ static int compare_rows(const void *a, const void *b, void *ctx)
 	if (!result && r->is_machine)
 		result = left->is_kernel - right->is_kernel;
 	else if (!result)
-		result = compare_u64(left->process_start, right->process_start);
+		result = COMPARE(left->process_start, right->process_start);
 	if (!result)
-		result = compare_u64(right->process_cpu_ns, left->process_cpu_ns);
+		result = COMPARE(right->process_cpu_ns, left->process_cpu_ns);
 	if (!result)
 		result = compare_processes(left, right);
 	if (!result)
 		result = right->is_main - left->is_main;
 	if (!result)
-		result = compare_u64(left->start, right->start);
+		result = COMPARE(left->start, right->start);
 	if (!result)
-		result = compare_u64(right->cpu_ns, left->cpu_ns);
+		result = COMPARE(right->cpu_ns, left->cpu_ns);
 	if (!result)
-		result = compare_u64(left->tid, right->tid);
+		result = COMPARE(left->tid, right->tid);
 	return result ? result
-		      : compare_u64(r->members.items[left->first], r->members.items[right->first]);
+		      : COMPARE(r->members.items[left->first], r->members.items[right->first]);
 }
 
 void thread_rows_sort(struct thread_rows *r)
@@ -307,16 +303,9 @@ static bool has_samples(const struct thread_row *row)
 	return row->events >> row->event & 1;
 }
 
-static int compare_busy(const void *a, const void *b)
-{
-	const struct thread_row *left = *(struct thread_row *const *)a;
-	const struct thread_row *right = *(struct thread_row *const *)b;
-	int result = compare_u64(right->cpu_ns, left->cpu_ns);
-
-	if (!result)
-		result = compare_u64(right->blocked, left->blocked);
-	return result ? result : (left > right) - (left < right);
-}
+ORDER(compare_busy, struct thread_row *const,
+      COMPARE((*b)->cpu_ns, (*a)->cpu_ns) ?: COMPARE((*b)->blocked, (*a)->blocked) ?:
+      COMPARE(*a, *b))
 
 size_t thread_rows_busiest(const struct thread_rows *r, uint32_t *positions, size_t max)
 {

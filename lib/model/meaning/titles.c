@@ -192,15 +192,9 @@ struct choice {
 	size_t line;
 };
 
-static int compare_choices(const void *a, const void *b)
-{
-	const struct choice *left = a, *right = b;
-	int result = strcmp(strbuf_text(left->text), strbuf_text(right->text));
-
-	if (!result)
-		result = strcmp(left->argument, right->argument);
-	return result ? result : (left->line > right->line) - (left->line < right->line);
-}
+ORDER(compare_choices, struct choice,
+      strcmp(strbuf_text(a->text), strbuf_text(b->text)) ?: strcmp(a->argument, b->argument) ?:
+      COMPARE(a->line, b->line))
 
 /* Lengthens equal names: "util.c" in two folders to "a/util.c" and "b/util.c". */
 static void lengthen_equals(struct choice *choices, size_t count)
@@ -560,15 +554,8 @@ struct keyed_rows {
 	VEC(struct keyed_row) rows;
 };
 
-static int compare_rows(const void *a, const void *b)
-{
-	const struct keyed_row *left = a, *right = b;
-	int result = compare_u64(left->key, right->key);
-
-	if (!result)
-		result = compare_u64(left->name, right->name);
-	return result ? result : compare_u64((uintptr_t)left->row, (uintptr_t)right->row);
-}
+ORDER(compare_rows, struct keyed_row,
+      COMPARE(a->key, b->key) ?: COMPARE(a->name, b->name) ?: COMPARE(a->row, b->row))
 
 /* Returns the end of the group that begins at row i. */
 static size_t group_end(const struct keyed_rows *k, size_t i)

@@ -7,25 +7,18 @@ void funcs_release(struct funcs *f)
 	index_release(&f->index);
 }
 
-static bool func_equal(const void *table, uint32_t id, const void *key)
-{
-	const struct func *a = &((const struct funcs *)table)->rows.items[id], *b = key;
-
-	return a->name == b->name && a->module == b->module && a->file == b->file &&
-	       a->line == b->line && a->column == b->column;
-}
+INDEX_EQUAL(func_equal, struct funcs, rows,
+	    a->name == b->name && a->module == b->module && a->file == b->file &&
+		    a->line == b->line && a->column == b->column)
 
 func_id funcs_intern(struct funcs *f, const struct func *func)
 {
 	uint64_t place = hash_pair((uint64_t)func->line << 32 | func->column, func->file);
 	uint64_t hash = hash_pair((uint64_t)func->name << 32 | func->module, place);
-	func_id id = index_find(&f->index, hash, func_equal, f, func);
+	func_id id = index_intern(&f->index, hash, func_equal, f, func, f->rows.count);
 
-	if (id != INDEX_NONE)
-		return id;
-	id = (func_id)f->rows.count;
-	vec_push(&f->rows, *func);
-	index_add(&f->index, hash, id);
+	if (id == f->rows.count)
+		vec_push(&f->rows, *func);
 	return id;
 }
 
@@ -35,23 +28,15 @@ void symbols_release(struct symbols *s)
 	index_release(&s->index);
 }
 
-static bool symbol_equal(const void *table, uint32_t id, const void *key)
-{
-	const struct symbol *a = &((const struct symbols *)table)->rows.items[id], *b = key;
-
-	return a->rva == b->rva && a->module == b->module;
-}
+INDEX_EQUAL(symbol_equal, struct symbols, rows, a->rva == b->rva && a->module == b->module)
 
 symbol_id symbols_intern(struct symbols *s, const struct symbol *symbol)
 {
 	uint64_t hash = hash_pair(symbol->module, symbol->rva);
-	symbol_id id = index_find(&s->index, hash, symbol_equal, s, symbol);
+	symbol_id id = index_intern(&s->index, hash, symbol_equal, s, symbol, s->rows.count);
 
-	if (id != INDEX_NONE)
-		return id;
-	id = (symbol_id)s->rows.count;
-	vec_push(&s->rows, *symbol);
-	index_add(&s->index, hash, id);
+	if (id == s->rows.count)
+		vec_push(&s->rows, *symbol);
 	return id;
 }
 
@@ -65,21 +50,16 @@ void source_files_release(struct source_files *s)
 	index_release(&s->index);
 }
 
-static bool source_file_equal(const void *table, uint32_t id, const void *key)
-{
-	return ((const struct source_files *)table)->rows.items[id].path == *(const string_id *)key;
-}
+INDEX_HAS(source_file_equal, struct source_files, rows, path)
 
 source_file_id source_files_intern(struct source_files *s, string_id path)
 {
 	uint64_t hash = hash_u64(path);
-	source_file_id id = index_find(&s->index, hash, source_file_equal, s, &path);
+	source_file_id id = index_intern(&s->index, hash, source_file_equal, s, &path,
+					 s->rows.count);
 
-	if (id != INDEX_NONE)
-		return id;
-	id = (source_file_id)s->rows.count;
-	vec_push(&s->rows, (struct source_file){.path = path});
-	index_add(&s->index, hash, id);
+	if (id == s->rows.count)
+		vec_push(&s->rows, (struct source_file){.path = path});
 	return id;
 }
 
@@ -108,26 +88,21 @@ static uint64_t frame_hash(const struct frame *frame)
 	return place ^ rest * 0x9e3779b97f4a7c15ull;
 }
 
-static bool frame_equal(const void *table, uint32_t id, const void *key)
-{
-	const struct frame *a = &((const struct frames *)table)->rows.items[id], *b = key;
-
-	return a->offset == b->offset && a->module == b->module && a->func == b->func &&
-	       a->symbol == b->symbol && a->line == b->line && a->inline_depth == b->inline_depth &&
-	       a->kind == b->kind && a->language == b->language && a->tier == b->tier &&
-	       a->category == b->category && a->subcategory == b->subcategory && a->role == b->role;
-}
+INDEX_EQUAL(frame_equal, struct frames, rows,
+	    a->offset == b->offset && a->module == b->module && a->func == b->func &&
+		    a->symbol == b->symbol && a->line == b->line &&
+		    a->inline_depth == b->inline_depth && a->kind == b->kind &&
+		    a->language == b->language && a->tier == b->tier &&
+		    a->category == b->category && a->subcategory == b->subcategory &&
+		    a->role == b->role)
 
 frame_id frames_intern(struct frames *f, const struct frame *frame)
 {
 	uint64_t hash = frame_hash(frame);
-	frame_id id = index_find(&f->index, hash, frame_equal, f, frame);
+	frame_id id = index_intern(&f->index, hash, frame_equal, f, frame, f->rows.count);
 
-	if (id != INDEX_NONE)
-		return id;
-	id = (frame_id)f->rows.count;
-	vec_push(&f->rows, *frame);
-	index_add(&f->index, hash, id);
+	if (id == f->rows.count)
+		vec_push(&f->rows, *frame);
 	return id;
 }
 
@@ -142,12 +117,7 @@ void stacks_release(struct stacks *s)
 	index_release(&s->index);
 }
 
-static bool stack_equal(const void *table, uint32_t id, const void *key)
-{
-	const struct stack *a = &((const struct stacks *)table)->rows.items[id], *b = key;
-
-	return a->parent == b->parent && a->frame == b->frame;
-}
+INDEX_EQUAL(stack_equal, struct stacks, rows, a->parent == b->parent && a->frame == b->frame)
 
 stack_id stacks_intern(struct stacks *s, stack_id parent, frame_id frame)
 {

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "lib/base/vec.h"
+
 const char *const allocation_sum_names[ALLOCATION_SUM_COUNT] = {
 	[ALLOCATED] = "allocated",
 	[RETAINED] = "retained",
@@ -17,16 +19,8 @@ uint64_t allocation_bytes(const struct allocation *row, enum allocation_sum sum)
 }
 
 /* An allocation precedes a free at the same time. */
-static int compare(const void *left, const void *right)
-{
-	const struct allocation_event *a = left, *b = right;
-
-	if (a->time != b->time)
-		return a->time < b->time ? -1 : 1;
-	if (a->is_free != b->is_free)
-		return a->is_free ? 1 : -1;
-	return a->row < b->row ? -1 : a->row > b->row;
-}
+ORDER(compare, struct allocation_event,
+      COMPARE(a->time, b->time) ?: COMPARE(a->is_free, b->is_free) ?: COMPARE(a->row, b->row))
 
 void allocations_list(const struct allocations *a, struct allocation_events *events)
 {

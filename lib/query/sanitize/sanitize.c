@@ -169,7 +169,8 @@ static char *copy_text(void *ctx, size_t member, const char *text)
 	}
 }
 
-void sanitize_meta(struct sanitizer *s)
+/* Copies properties of the whole recording. */
+static void sanitize_meta(struct sanitizer *s)
 {
 	struct profile_meta *into = &s->into->meta;
 	bool hides_times = s->options->removes[SANITIZE_TIMES];
@@ -305,7 +306,9 @@ static void copy_cause(struct sanitizer *s, const struct marker *from, const str
 		*marker_value(&s->into->markers, into, 0) = marker_stack(s->stacks[cause]);
 }
 
-void sanitize_marker(struct sanitizer *s, const struct marker *from, struct profile_thread *thread)
+/* Adds the marker to the new profile's thread, unless it must be dropped. */
+static void sanitize_marker(struct sanitizer *s, const struct marker *from,
+			    struct profile_thread *thread)
 {
 	const struct schema *schema = schemas_get(&s->from->markers.schemas, from->schema);
 	const struct marker_schema *known = marker_schema_find(text_of(s, schema->name));
@@ -421,7 +424,8 @@ static void copy_counters(struct sanitizer *s)
 	}
 }
 
-void sanitize_threads(struct sanitizer *s)
+/* Copies threads with their samples and markers, and counters. */
+static void sanitize_threads(struct sanitizer *s)
 {
 	const struct threads *threads = &s->from->threads;
 	uint32_t process = 0;
@@ -654,7 +658,8 @@ static frame_id copy_frame(struct sanitizer *s, const struct frame *from)
 	return frames_intern(&s->into->frames, &row);
 }
 
-void sanitize_tables(struct sanitizer *s)
+/* Modules, functions, symbols, files, frames and stacks. */
+static void sanitize_tables(struct sanitizer *s)
 {
 	const struct profile *from = s->from;
 

@@ -54,11 +54,3 @@ void sanitize_learn(struct scrubber *scrubber, const struct profile *from,
  * is not a machine's name.
  */
 bool sanitize_is_public_module(const struct profile *p, module_id module);
-/* Copies properties of the whole recording. */
-void sanitize_meta(struct sanitizer *s);
-/* Modules, functions, symbols, files, frames and stacks. */
-void sanitize_tables(struct sanitizer *s);
-/* Adds the marker to the new profile's thread, unless it must be dropped. */
-void sanitize_marker(struct sanitizer *s, const struct marker *from, struct profile_thread *thread);
-/* Copies threads with their samples and markers, and counters. */
-void sanitize_threads(struct sanitizer *s);

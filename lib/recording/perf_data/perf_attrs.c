@@ -112,10 +112,7 @@ bool perf_attrs_add(struct perf_attrs *a, struct ordered_bytes *bytes, size_t si
 	return true;
 }
 
-static bool id_equal(const void *table, uint32_t row, const void *key)
-{
-	return ((const struct perf_attrs *)table)->ids.items[row].id == *(const uint64_t *)key;
-}
+INDEX_HAS(id_equal, struct perf_attrs, ids, id)
 
 uint32_t perf_attrs_find(const struct perf_attrs *a, uint64_t id)
 {
@@ -143,7 +140,7 @@ void perf_attrs_name(struct perf_attrs *a, uint32_t attr, const char *name, size
 	a->rows.items[attr].name = xstrndup(name, size);
 }
 
-bool perf_attr_is_clock(const struct perf_attr *attr)
+static bool perf_attr_is_clock(const struct perf_attr *attr)
 {
 	return attr->type == PERF_TYPE_SOFTWARE && (attr->config == PERF_COUNT_SW_CPU_CLOCK ||
 						    attr->config == PERF_COUNT_SW_TASK_CLOCK);

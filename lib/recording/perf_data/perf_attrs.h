@@ -65,6 +65,5 @@ uint32_t perf_attrs_find(const struct perf_attrs *a, uint64_t id);
  * if context switches report them, too.
  */
 void perf_attrs_number(struct perf_attrs *a, uint32_t max);
-bool perf_attr_is_clock(const struct perf_attr *attr);
 /* Returns true for the attribute of perf record --off-cpu. */
 bool perf_attr_is_off_cpu(const struct perf_attr *attr);

@@ -229,10 +229,7 @@ void perf_stacks_walk(struct perf_stacks *s, struct perf_modules *modules, uint1
 	s->walker = perf_walker_new(modules, machine);
 }
 
-static bool hash_equal(const void *table, uint32_t row, const void *key)
-{
-	return ((const struct perf_stacks *)table)->sent.items[row] == *(const uint64_t *)key;
-}
+INDEX_EQUAL(hash_equal, struct perf_stacks, sent, *a == *b)
 
 /* Returns the stack's id. *is_new: it must be sent. */
 static uint32_t find(struct perf_stacks *s, uint64_t hash, bool *is_new)

@@ -15,39 +15,27 @@ void perf_tasks_release(struct perf_tasks *t)
 	index_release(&t->by_pid);
 }
 
-static bool tid_equal(const void *table, uint32_t row, const void *key)
-{
-	return ((const struct perf_tasks *)table)->rows.items[row].tid == *(const uint32_t *)key;
-}
+INDEX_HAS(tid_equal, struct perf_tasks, rows, tid)
 
-static bool pid_equal(const void *table, uint32_t row, const void *key)
-{
-	return ((const struct perf_tasks *)table)->processes.items[row].pid ==
-	       *(const uint32_t *)key;
-}
+INDEX_HAS(pid_equal, struct perf_tasks, processes, pid)
 
 struct perf_process *perf_tasks_process(struct perf_tasks *t, uint32_t pid)
 {
-	uint32_t row = index_find(&t->by_pid, hash_u64(pid), pid_equal, t, &pid);
+	uint32_t row = index_intern(&t->by_pid, hash_u64(pid), pid_equal, t, &pid,
+				    t->processes.count);
 
-	if (row == INDEX_NONE) {
-		row = (uint32_t)t->processes.count;
-		index_add(&t->by_pid, hash_u64(pid), row);
+	if (row == t->processes.count)
 		vec_push(&t->processes, (struct perf_process){.pid = pid});
-	}
 	return &t->processes.items[row];
 }
 
 struct perf_task *perf_tasks_get(struct perf_tasks *t, uint32_t pid, uint32_t tid)
 {
-	uint32_t row = index_find(&t->by_tid, hash_u64(tid), tid_equal, t, &tid);
+	uint32_t row = index_intern(&t->by_tid, hash_u64(tid), tid_equal, t, &tid, t->rows.count);
 	struct perf_task *task;
 
-	if (row == INDEX_NONE) {
-		row = (uint32_t)t->rows.count;
-		index_add(&t->by_tid, hash_u64(tid), row);
+	if (row == t->rows.count)
 		vec_push(&t->rows, (struct perf_task){.tid = tid});
-	}
 	task = &t->rows.items[row];
 	if (!task->is_alive || task->pid != pid) {
 		*task = (struct perf_task){.pid = pid, .tid = tid, .is_alive = true};

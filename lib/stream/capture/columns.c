@@ -237,8 +237,14 @@ static uint32_t column_row(struct column_streams *s, unsigned int stream, struct
 	return add_new(s, v, hash, value);
 }
 
-uint64_t column_address(struct column_streams *s, unsigned int stream, struct column_values *v,
-			unsigned int page_stream, struct column_values *pages, uint64_t value)
+/*
+ * Does the same for addresses, many of which share a page. New addresses are coded in four streams
+ * from `page_stream` on: the page as a value, in two streams, the higher four bits within the page,
+ * and the lower eight bits.
+ */
+static uint64_t column_address(struct column_streams *s, unsigned int stream,
+			       struct column_values *v, unsigned int page_stream,
+			       struct column_values *pages, uint64_t value)
 {
 	uint64_t hash = hash_pair(v->seed, value), page;
 	uint32_t row = code_number(s, stream, v, hash, value);
@@ -455,7 +461,8 @@ static void code_plain(struct columns *c, struct rec *rec)
 	column_bytes(s, RAW, rec + 1, record_size(rec) - sizeof(*rec));
 }
 
-void columns_code_stack_head(struct columns *c, struct rec_stack *rec, enum shape shape)
+/* The fixed part of a stack, with its size; coded before the rest. */
+static void columns_code_stack_head(struct columns *c, struct rec_stack *rec, enum shape shape)
 {
 	struct column_streams *s = &c->streams;
 
@@ -488,7 +495,11 @@ static void code_body(struct columns *c, struct rec_stack *rec)
 	}
 }
 
-void columns_code(struct columns *c, struct rec *rec, enum shape shape)
+/*
+ * Codes a record in place, after its shape and, for shapes of variable size, its size. Encoding
+ * does not change it.
+ */
+static void columns_code(struct columns *c, struct rec *rec, enum shape shape)
 {
 	switch (shape) {
 	case AS_IT_IS:

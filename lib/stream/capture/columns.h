@@ -43,13 +43,6 @@ struct column_values {
 /* Codes a value and returns it; 0 if the bytes are damaged. */
 uint64_t column_value(struct column_streams *s, unsigned int stream, struct column_values *v,
 		      uint64_t value);
-/*
- * Does the same for addresses, many of which share a page. New addresses are coded in four streams
- * from `page_stream` on: the page as a value, in two streams, the higher four bits within the page,
- * and the lower eight bits.
- */
-uint64_t column_address(struct column_streams *s, unsigned int stream, struct column_values *v,
-			unsigned int page_stream, struct column_values *pages, uint64_t value);
 
 struct columns;
 

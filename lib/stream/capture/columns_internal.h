@@ -96,11 +96,3 @@ struct columns {
 	uint32_t stack_id; /* id of the last stack */
 	struct rec head; /* head of the last stack */
 };
-
-/* Codes the fixed part of a stack, including its size; must precede the rest. */
-void columns_code_stack_head(struct columns *c, struct rec_stack *rec, enum shape shape);
-/*
- * Codes a record in place, after its shape and, for shapes of variable size, its size. Encoding
- * leaves it unchanged.
- */
-void columns_code(struct columns *c, struct rec *rec, enum shape shape);

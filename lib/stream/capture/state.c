@@ -6,6 +6,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/vec.h"
 #include "lib/stream/capture/state_internal.h"
 #include "lib/stream/record/records.h"
 
@@ -17,7 +18,7 @@ static bool start_equal(const void *table, uint32_t row, const void *key)
 }
 
 /* Replaces older code that begins at the same address, which covers nearly all replaced code. */
-void state_code_add(struct state_process *p, const struct rec_code *rec)
+static void state_code_add(struct state_process *p, const struct rec_code *rec)
 {
 	uint64_t hash = hash_u64(rec->start);
 	uint32_t row;
@@ -47,7 +48,7 @@ void state_code_clear(struct state_process *p)
 /* Bounds the links of a chain; real ones have some hundreds at most. */
 #define LINKS_MAX 2048
 
-void state_stacks_release(struct state_stacks *s)
+static void state_stacks_release(struct state_stacks *s)
 {
 	vec_release(&s->words);
 	vec_release(&s->rows);
@@ -71,7 +72,7 @@ static const struct rec_stack *find(const struct state_stacks *s, uint32_t id)
 	return row == INDEX_NONE ? NULL : stack_at(s, row);
 }
 
-void state_stacks_add(struct state_stacks *s, const struct rec_stack *rec)
+static void state_stacks_add(struct state_stacks *s, const struct rec_stack *rec)
 {
 	size_t at = s->words.count;
 
@@ -83,8 +84,9 @@ void state_stacks_add(struct state_stacks *s, const struct rec_stack *rec)
 	vec_push(&s->rows, at);
 }
 
-void state_stacks_give(const struct state_stacks *s, uint32_t stack_id, record_sink_fn *sink,
-		       void *ctx)
+/* Passes on the stacks that this one continues, then the stack itself. */
+static void state_stacks_give(const struct state_stacks *s, uint32_t stack_id, record_sink_fn *sink,
+			      void *ctx)
 {
 	const struct rec_stack *chain[LINKS_MAX];
 	size_t count = 0;
@@ -101,7 +103,8 @@ static void keep(void *ctx, const struct rec *rec)
 	state_stacks_add(ctx, (const struct rec_stack *)rec);
 }
 
-void state_stacks_renew(struct state_stacks *s, const struct state_tasks *t)
+/* Keeps only the stacks of open waits. */
+static void state_stacks_renew(struct state_stacks *s, const struct state_tasks *t)
 {
 	struct state_stacks old = *s;
 
@@ -234,8 +237,8 @@ static void give_threads(const struct giving *g, const struct state_process *p)
 	}
 }
 
-void state_maps_give(const struct mapping_table *t, uint32_t pid, bool is_kernel,
-		     record_sink_fn *sink, void *ctx)
+static void state_maps_give(const struct mapping_table *t, uint32_t pid, bool is_kernel,
+			    record_sink_fn *sink, void *ctx)
 {
 	vec_for_each(&t->rows, const struct mapping *, mapping) {
 		struct rec_map rec = {
@@ -252,19 +255,13 @@ void state_maps_give(const struct mapping_table *t, uint32_t pid, bool is_kernel
 	}
 }
 
-static int by_order(const void *a, const void *b)
-{
-	const struct state_process *x = *(const struct state_process *const *)a;
-	const struct state_process *y = *(const struct state_process *const *)b;
-
-	return (x->order > y->order) - (x->order < y->order);
-}
+ORDER(by_order, struct state_process *const, COMPARE((*a)->order, (*b)->order))
 
 /*
  * Introduces all processes first, so that children do not inherit attributes that their parents get
  * afterwards.
  */
-void state_tasks_give(struct state_tasks *t, record_sink_fn *sink, void *ctx)
+static void state_tasks_give(struct state_tasks *t, record_sink_fn *sink, void *ctx)
 {
 	const struct giving g = {t, sink, ctx};
 	VEC(const struct state_process *) sorted = {0};
@@ -295,8 +292,9 @@ void state_tasks_give(struct state_tasks *t, record_sink_fn *sink, void *ctx)
 	vec_release(&sorted);
 }
 
-void state_threads_give(struct state_tasks *t, const struct state_stacks *stacks,
-			record_sink_fn *sink, void *ctx)
+/* Passes on labels, and open waits with their stacks. */
+static void state_threads_give(struct state_tasks *t, const struct state_stacks *stacks,
+			       record_sink_fn *sink, void *ctx)
 {
 	vec_for_each(&t->threads, const struct state_thread *, thread) {
 		if (thread->is_free)
@@ -492,12 +490,7 @@ static void take_setting(struct capture_state *s, const struct rec *r)
 		s->settings[rec->setting] = *rec;
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
+ORDER(compare_ids, uint32_t, COMPARE(*a, *b))
 
 static bool is_gone(const struct capture_state *s, const struct rec *rec)
 {

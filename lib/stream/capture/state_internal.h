@@ -95,27 +95,8 @@ struct state_process *state_tasks_process(struct state_tasks *t, const struct re
 /* Returns the record's live thread, or NULL. */
 struct state_thread *state_tasks_thread(struct state_tasks *t, const struct rec *rec);
 
-/* state.c */
-void state_code_add(struct state_process *p, const struct rec_code *rec);
 /* Call when the address space is replaced or gone. */
 void state_code_clear(struct state_process *p);
-
-/* state.c */
-void state_tasks_give(struct state_tasks *t, record_sink_fn *sink, void *ctx);
-void state_maps_give(const struct mapping_table *t, uint32_t pid, bool is_kernel,
-		     record_sink_fn *sink, void *ctx);
-/* Passes on labels, and open waits with their stacks. */
-void state_threads_give(struct state_tasks *t, const struct state_stacks *stacks,
-			record_sink_fn *sink, void *ctx);
-
-/* state.c */
-void state_stacks_release(struct state_stacks *s);
-void state_stacks_add(struct state_stacks *s, const struct rec_stack *rec);
-/* Passes on the stacks that this one continues, then the stack itself. */
-void state_stacks_give(const struct state_stacks *s, uint32_t stack_id, record_sink_fn *sink,
-		       void *ctx);
-/* Keeps only the stacks of open waits. */
-void state_stacks_renew(struct state_stacks *s, const struct state_tasks *t);
 
 /* Returns a copy, from malloc(). */
 void *state_copy(const struct rec *rec);

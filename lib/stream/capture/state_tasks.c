@@ -11,11 +11,7 @@ void state_tasks_init(struct state_tasks *t)
 	*t = (struct state_tasks){.free_process = NO_STATE_ROW, .free_thread = NO_STATE_ROW};
 }
 
-static bool pid_equal(const void *table, uint32_t row, const void *key)
-{
-	return ((const struct state_tasks *)table)->processes.items[row].pid ==
-	       *(const uint32_t *)key;
-}
+INDEX_HAS(pid_equal, struct state_tasks, processes, pid)
 
 static bool tid_equal(const void *table, uint32_t row, const void *key)
 {

@@ -89,7 +89,7 @@ size_t rec_file_size(size_t size)
 	return sizeof(struct rec_file) + padded(size);
 }
 
-size_t rec_labels_size(unsigned int count)
+static size_t rec_labels_size(unsigned int count)
 {
 	return sizeof(struct rec_labels) + count * sizeof(struct rec_label);
 }

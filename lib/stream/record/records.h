@@ -51,7 +51,6 @@ size_t rec_schema_size(unsigned int field_count, size_t text_size);
 size_t rec_marker_size(unsigned int value_count, unsigned int stack_count, size_t text_size);
 size_t rec_meta_size(size_t key_size, size_t value_size);
 size_t rec_file_size(size_t size);
-size_t rec_labels_size(unsigned int count);
 /* Returns the size of a rec_counter_info with the sizes of texts in `info`. */
 size_t rec_counter_info_size(const struct rec_counter_info *info);
 

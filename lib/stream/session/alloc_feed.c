@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/base/text.h"
+#include "lib/base/vec.h"
 
 /* Minimum distance of the counter's values. */
 #define COUNTER_STEP_NS 10000000ull
@@ -30,12 +31,8 @@ void alloc_feed_release(struct alloc_feed *f)
 	vec_release(&f->held);
 }
 
-static bool address_equal(const void *table, uint32_t id, const void *key)
-{
-	const struct fed_alloc *a = &((const struct alloc_feed *)table)->rows.items[id], *b = key;
-
-	return a->process == b->process && a->address == b->address;
-}
+INDEX_EQUAL(address_equal, struct alloc_feed, rows,
+	    a->process == b->process && a->address == b->address)
 
 static uint64_t hash_of(const struct fed_alloc *row)
 {
@@ -291,14 +288,7 @@ void alloc_feed_move_stacks(struct alloc_feed *f, const stack_id *map)
 	}
 }
 
-static int compare_times(const void *left, const void *right)
-{
-	const struct allocation *a = left, *b = right;
-
-	if (a->time != b->time)
-		return a->time < b->time ? -1 : 1;
-	return a->tid < b->tid ? -1 : a->tid > b->tid;
-}
+ORDER(compare_times, struct allocation, COMPARE(a->time, b->time) ?: COMPARE(a->tid, b->tid))
 
 /* Allocation stacks begin with functions of the shim. */
 static stack_id leave_out_shim(const struct profile *p, stack_id stack)

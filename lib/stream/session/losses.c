@@ -5,6 +5,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/vec.h"
 #include "lib/stream/record/records.h"
 
 /* Losses this close to one another share a marker. */
@@ -194,14 +195,7 @@ void losses_throttled(struct losses *l, const struct rec_throttled *rec, uint64_
 	add_loss(l, &loss);
 }
 
-static int compare_losses(const void *a, const void *b)
-{
-	const struct loss *left = a, *right = b;
-
-	if (left->cpu != right->cpu)
-		return left->cpu - right->cpu;
-	return (left->reason > right->reason) - (left->reason < right->reason);
-}
+ORDER(compare_losses, struct loss, COMPARE(a->cpu, b->cpu) ?: COMPARE(a->reason, b->reason))
 
 /* Values are in the order of the markers' creation. */
 static int compare_markers(const void *a, const void *b)
@@ -231,10 +225,7 @@ static struct marker make_marker(struct markers *markers, const struct loss *los
 	return marker;
 }
 
-static int compare_cpus(const void *a, const void *b)
-{
-	return ((const struct cpu_losses *)a)->cpu - ((const struct cpu_losses *)b)->cpu;
-}
+ORDER(compare_cpus, struct cpu_losses, COMPARE(a->cpu, b->cpu))
 
 void losses_finish(struct losses *l)
 {

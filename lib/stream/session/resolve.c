@@ -145,12 +145,7 @@ static raw_stack_id raw_stacks_intern(struct raw_stacks *s, const struct rec_sta
 	return id;
 }
 
-static bool stack_id_equal(const void *table, uint32_t id, const void *key)
-{
-	const struct raw_stacks *s = table;
-
-	return s->sent.items[id].stack_id == *(const uint32_t *)key;
-}
+INDEX_HAS(stack_id_equal, struct raw_stacks, sent, stack_id)
 
 static uint32_t find_cached(const struct raw_stacks *s, uint32_t wire_id)
 {
@@ -235,7 +230,11 @@ static void move_rows(struct raw_stacks *s, raw_stack_id *ids)
 	vec_fit(&s->words);
 }
 
-void raw_stacks_forget(struct raw_stacks *s)
+/*
+ * Drops stacks sent before the last call, except those not looked up yet. All ids change. The
+ * recorder resends the stacks it still needs in each epoch.
+ */
+static void raw_stacks_forget(struct raw_stacks *s)
 {
 	_cleanup_free_ raw_stack_id *ids = xmalloc((s->rows.count + 1) * sizeof(*ids));
 

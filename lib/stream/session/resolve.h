@@ -62,11 +62,6 @@ void raw_stacks_release(struct raw_stacks *s);
 raw_stack_id raw_stacks_add(struct raw_stacks *s, const struct rec_stack *rec);
 /* Returns the present meaning of a wire stack_id; NO_RAW_STACK if it never arrived. */
 raw_stack_id raw_stacks_find(struct raw_stacks *s, uint32_t wire_id);
-/*
- * Drops stacks sent before the last call, except those not looked up yet. All ids change. The
- * recorder resends the stacks it still needs in each epoch.
- */
-void raw_stacks_forget(struct raw_stacks *s);
 /* Stores all stack->depth frames of a stack, innermost first. */
 void raw_stack_unpack(const struct raw_stacks *s, const struct raw_stack *stack, uint64_t *addrs,
 		      uint8_t *kinds);

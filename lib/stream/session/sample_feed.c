@@ -24,12 +24,7 @@ void pending_release(struct pending *p)
 	vec_release(&p->stacks);
 }
 
-static bool stack_id_equal(const void *table, uint32_t id, const void *key)
-{
-	const struct pending *p = table;
-
-	return p->rows.items[id].sample.rec.stack_id == *(const uint32_t *)key;
-}
+INDEX_HAS(stack_id_equal, struct pending, rows, sample.rec.stack_id)
 
 static uint32_t find_first(const struct pending *p, uint32_t wire_id)
 {
@@ -161,7 +156,7 @@ static struct rec_stack *pending_take_stack(struct pending *p, uint32_t prefix_i
  * whether it is complete, such as one by frame pointers, is unknown. A stack marked as whole that
  * lacks parts in the profile is broken.
  */
-enum stack_class tick_stats_class(const struct tick_stats_entry *entry)
+static enum stack_class tick_stats_class(const struct tick_stats_entry *entry)
 {
 	if (entry->sample_flags & SAMPLE_KERNEL_THREAD)
 		return STACK_CLASS_KERNEL_ONLY;

@@ -96,7 +96,6 @@ struct tick_stats_entry {
 };
 
 /* Classifies the stack of a tick, or of a wait. */
-enum stack_class tick_stats_class(const struct tick_stats_entry *entry);
 void tick_stats_count(struct profile_stats *stats, const struct tick_stats_entry *entry);
 
 struct sample_feed {

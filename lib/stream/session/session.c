@@ -77,12 +77,7 @@ static void counter_feed_release(struct counter_feed *f)
 	index_release(&f->by_wire_id);
 }
 
-static bool wire_id_equal(const void *table, uint32_t id, const void *key)
-{
-	const struct counter_feed *f = table;
-
-	return f->rows.items[id].wire_id == *(const uint32_t *)key;
-}
+INDEX_HAS(wire_id_equal, struct counter_feed, rows, wire_id)
 
 static uint32_t find(const struct counter_feed *f, uint32_t wire_id)
 {

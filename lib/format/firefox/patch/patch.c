@@ -527,7 +527,8 @@ static void walk_thread(struct walk *w)
 	}
 }
 
-int patch_find_references(struct patch *r, struct error *err)
+/* Finds all references. Fails if the threads are not a list. */
+static int patch_find_references(struct patch *r, struct error *err)
 {
 	struct walk w = {.patch = r, .layout = &r->layout};
 	size_t count = 0;

@@ -103,8 +103,6 @@ static inline int64_t patch_map_string(const struct patch *r, int64_t cell)
 /* Returns the string's position. Appends a string that the file lacks. */
 uint32_t patch_string(struct patch *r, string_id id);
 
-/* patch.c: finds all references. Fails if the threads are not a list. */
-int patch_find_references(struct patch *r, struct error *err);
 /* patch.c: returns the row of the file's kernel category if it is equivalent to prof's, else -1. */
 int patch_kernel_category(const struct patch *r);
 /*
@@ -112,8 +110,3 @@ int patch_kernel_category(const struct patch *r);
  */
 void patch_drop_unused(struct patch *r, const bool *had_use);
 void patch_stacks(struct patch *r);
-/*
- * patch_write.c: writes the value of meta.extra. The profile's entries replace those of the file
- * with the same section and label.
- */
-void patch_extra(const struct patch *r, struct jsonw *w);

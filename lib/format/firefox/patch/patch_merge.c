@@ -8,63 +8,43 @@
 
 /* Converts the results for unnamed frames to rows of the file's tables. */
 
-static bool func_equal(const void *table, uint32_t id, const void *key)
-{
-	const struct func_draft *a = &((const struct patch *)table)->funcs.items[id], *b = key;
-
-	return a->name == b->name && a->resource == b->resource && a->source == b->source;
-}
+INDEX_EQUAL(func_equal, struct patch, funcs,
+	    a->name == b->name && a->resource == b->resource && a->source == b->source)
 
 static uint32_t intern_func(struct patch *r, const struct func_draft *func)
 {
 	uint64_t hash = hash_pair(hash_pair((uint64_t)func->name, (uint64_t)func->resource),
 				  (uint64_t)func->source);
-	uint32_t position = index_find(&r->func_index, hash, func_equal, r, func);
+	uint32_t position = index_intern(&r->func_index, hash, func_equal, r, func, r->funcs.count);
 
-	if (position != INDEX_NONE)
-		return position;
-	position = (uint32_t)r->funcs.count;
-	vec_push(&r->funcs, *func);
-	index_add(&r->func_index, hash, position);
+	if (position == r->funcs.count)
+		vec_push(&r->funcs, *func);
 	return position;
 }
 
-static bool symbol_equal(const void *table, uint32_t id, const void *key)
-{
-	const struct symbol_draft *a = &((const struct patch *)table)->symbols.items[id];
-	const struct symbol_draft *b = key;
-
-	return a->lib == b->lib && a->address == b->address;
-}
+INDEX_EQUAL(symbol_equal, struct patch, symbols, a->lib == b->lib && a->address == b->address)
 
 static uint32_t intern_symbol(struct patch *r, const struct symbol_draft *symbol)
 {
 	uint64_t hash = hash_pair((uint64_t)symbol->lib, (uint64_t)symbol->address);
-	uint32_t position = index_find(&r->symbol_index, hash, symbol_equal, r, symbol);
+	uint32_t position = index_intern(&r->symbol_index, hash, symbol_equal, r, symbol,
+					 r->symbols.count);
 
-	if (position != INDEX_NONE)
-		return position;
-	position = (uint32_t)r->symbols.count;
-	vec_push(&r->symbols, *symbol);
-	index_add(&r->symbol_index, hash, position);
+	if (position == r->symbols.count)
+		vec_push(&r->symbols, *symbol);
 	return position;
 }
 
-static bool source_equal(const void *table, uint32_t id, const void *key)
-{
-	return ((const struct patch *)table)->sources.items[id].name == *(const int64_t *)key;
-}
+INDEX_HAS(source_equal, struct patch, sources, name)
 
 static uint32_t intern_source(struct patch *r, const struct source_draft *source)
 {
 	uint64_t hash = hash_u64((uint64_t)source->name);
-	uint32_t position = index_find(&r->source_index, hash, source_equal, r, &source->name);
+	uint32_t position = index_intern(&r->source_index, hash, source_equal, r, &source->name,
+					 r->sources.count);
 
-	if (position != INDEX_NONE)
-		return position;
-	position = (uint32_t)r->sources.count;
-	vec_push(&r->sources, *source);
-	index_add(&r->source_index, hash, position);
+	if (position == r->sources.count)
+		vec_push(&r->sources, *source);
 	return position;
 }
 

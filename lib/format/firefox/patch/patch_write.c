@@ -4,6 +4,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
+#include "lib/base/vec.h"
 #include "lib/format/firefox/patch/patch_internal.h"
 
 /* meta.extra, "Show more" in the front-end: the file's entries merged with new ones. */
@@ -137,7 +138,11 @@ static void write_new_sections(struct extra_writer *x)
 	}
 }
 
-void patch_extra(const struct patch *r, struct jsonw *w)
+/*
+ * Writes the value of meta.extra. The profile's entries replace those of the file
+ * with the same section and label.
+ */
+static void patch_extra(const struct patch *r, struct jsonw *w)
 {
 	size_t count = r->profile->meta.extra.count;
 	_cleanup_free_ bool *is_written = xcalloc(count + 1, sizeof(*is_written));
@@ -390,12 +395,7 @@ static void add_reference_edits(const struct patch *r, struct edits *edits)
 	}
 }
 
-static int compare_edits(const void *a, const void *b)
-{
-	const struct edit *x = a, *y = b;
-
-	return x->at.start < y->at.start ? -1 : x->at.start > y->at.start;
-}
+ORDER(compare_edits, struct edit, COMPARE(a->at.start, b->at.start))
 
 static void collect_edits(const struct patch *r, struct edits *edits)
 {

@@ -403,12 +403,8 @@ static int read_row(struct import *r, struct json_cursor *s, struct error *err)
 	return ret;
 }
 
-static bool process_equal(const void *table, uint32_t id, const void *key)
-{
-	const struct process *a = &((const struct processes *)table)->rows.items[id], *b = key;
-
-	return a->pid == b->pid && a->incarnation == b->incarnation && a->is_folded == b->is_folded;
-}
+INDEX_EQUAL(process_equal, struct processes, rows,
+	    a->pid == b->pid && a->incarnation == b->incarnation && a->is_folded == b->is_folded)
 
 /* Gives each process exactly one main thread: the first one marked so, else its first thread. */
 static void settle_mains(struct import *r)
@@ -422,14 +418,11 @@ static void settle_mains(struct import *r)
 					  NO_THREAD};
 		uint64_t hash = hash_pair(process.pid,
 					  (uint64_t)process.incarnation << 1 | process.is_folded);
-		uint32_t at = index_find(&processes.index, hash, process_equal, &processes,
-					 &process);
+		uint32_t at = index_intern(&processes.index, hash, process_equal, &processes,
+					   &process, processes.rows.count);
 
-		if (at == INDEX_NONE) {
-			at = (uint32_t)processes.rows.count;
+		if (at == processes.rows.count)
 			vec_push(&processes.rows, process);
-			index_add(&processes.index, hash, at);
-		}
 		if (thread->is_main && processes.rows.items[at].main == NO_THREAD)
 			processes.rows.items[at].main = id;
 		thread->is_main = false;
@@ -441,7 +434,7 @@ static void settle_mains(struct import *r)
 	index_release(&processes.index);
 }
 
-void import_settle_threads(struct import *r)
+static void import_settle_threads(struct import *r)
 {
 	const struct threads *threads = &r->profile->threads;
 
@@ -596,7 +589,8 @@ static void place_sample(const struct clock_samples *list, const struct sample *
 	}
 }
 
-void import_apply_cpus(struct import *r)
+/* Sets the CPUs of samples. Call once, at the end. */
+static void import_apply_cpus(struct import *r)
 {
 	struct clock_samples list = {.profile = r->profile};
 

@@ -7,6 +7,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
+#include "lib/base/vec.h"
 #include "lib/format/firefox/read/cells.h"
 #include "lib/format/firefox/read/own_tables.h"
 #include "lib/model/meaning/categories.h"
@@ -417,12 +418,7 @@ static uint64_t find_time(const struct process *p, const char *name)
 	return time;
 }
 
-static int compare_libs(const void *a, const void *b)
-{
-	const struct own_lib *left = a, *right = b;
-
-	return left->start < right->start ? -1 : left->start > right->start;
-}
+ORDER(compare_libs, struct own_lib, COMPARE(a->start, b->start))
 
 /* Up to version 3, the list is a string. */
 static int read_libs(struct import *r, const struct process *p, struct error *err)

@@ -33,13 +33,8 @@ void own_tables_release(struct own_tables *own)
 	vec_release(&own->sources);
 }
 
-static bool module_equal(const void *table, uint32_t id, const void *key)
-{
-	const struct own_module *a = &((const struct own_tables *)table)->modules.items[id];
-	const struct own_module *b = key;
-
-	return a->name == b->name && a->path == b->path && a->id_hash == b->id_hash;
-}
+INDEX_EQUAL(module_equal, struct own_tables, modules,
+	    a->name == b->name && a->path == b->path && a->id_hash == b->id_hash)
 
 module_id own_tables_module(struct import *r, const struct layout_lib *lib)
 {

@@ -160,10 +160,7 @@ int import_finish(struct import *r, struct error *err);
 /* Adds the categories of files from before they had a list of them. */
 int import_old_categories(struct import *r, struct error *err);
 /* Reads a list of categories, or of schemas, into the profile. */
-int import_categories(struct import *r, struct json_cursor *s, struct error *err);
 void import_schema_list(struct import *r, struct json_cursor *s);
-/* read_meta.c: meta.extra, except entries that the writer derives. */
-void import_extra(struct import *r);
 /* read_tables.c: reads the tables that threads share. */
 int import_tables(struct import *r, struct error *err);
 /* Prepares to read the tables of each thread. */
@@ -178,7 +175,6 @@ void import_join_waits(struct import *r);
  * firefox_read.c: adds the threads of layout.threads. Call import_settle_threads() after all are
  * added.
  */
-void import_settle_threads(struct import *r);
 int import_threads(struct import *r, struct error *err);
 /*
  * read_samples.c: reads the object at the cursor; replaces the contents of `samples`. Drops rows
@@ -193,10 +189,6 @@ int import_allocations(struct import *r, struct json_cursor *s, struct allocatio
 void import_schemas(struct import *r);
 int import_markers(struct import *r, struct span table, struct profile_thread *thread,
 		   struct error *err);
-/* Reads an index of one of `count` rows; -1: null. Fails if it is out of range. */
-int64_t import_index(struct json_cursor *s, size_t count);
-/* read_markers.c: sets the values defined by the schema, and the cause. */
-void import_marker_data(struct import *r, struct json_cursor *s, struct marker *marker);
 /* old_markers.c: schemas of files without schemas. */
 void import_old_schemas(struct import *r);
 /* old_markers.c: moves values from the data to the places of newer versions. */
@@ -212,5 +204,3 @@ uint8_t import_event(struct import *r, const char *name);
 /* Adds the samples of an event to their thread. */
 void import_add_event(struct import *r, struct profile_thread *thread,
 		      const struct sample_list *samples, uint8_t event);
-/* Sets the CPUs of samples. Call once, at the end. */
-void import_apply_cpus(struct import *r);

@@ -6,12 +6,14 @@
 #include "lib/base/clock.h"
 #include "lib/base/index.h"
 #include "lib/base/text.h"
+#include "lib/base/vec.h"
 #include "lib/format/firefox/read/cells.h"
 #include "lib/format/firefox/read/read_internal.h"
 
 /* Reads the data of markers according to their schemas. */
 
-int64_t import_index(struct json_cursor *s, size_t count)
+/* Reads an index of one of `count` rows; -1: null. Fails if it is out of range. */
+static int64_t import_index(struct json_cursor *s, size_t count)
 {
 	int64_t row = 0;
 
@@ -160,7 +162,8 @@ static void read_type(struct import *r, struct json_cursor *s, const struct mark
 		*marker_value(markers, marker, field) = marker_string(type);
 }
 
-void import_marker_data(struct import *r, struct json_cursor *s, struct marker *marker)
+/* Sets the values defined by the schema, and the cause. */
+static void import_marker_data(struct import *r, struct json_cursor *s, struct marker *marker)
 {
 	struct markers *markers = &r->profile->markers;
 	const struct schema *schema = schemas_get(&markers->schemas, marker->schema);
@@ -496,12 +499,7 @@ struct open_markers {
 	struct index index; /* index of names */
 };
 
-static bool name_equal(const void *table, uint32_t id, const void *key)
-{
-	const struct open_markers *open = table;
-
-	return open->names.items[id] == *(const string_id *)key;
-}
+INDEX_EQUAL(name_equal, struct open_markers, names, *a == *b)
 
 /* Returns the number of a name among those of open markers. */
 static uint32_t open_name(struct open_markers *open, string_id name)
@@ -612,15 +610,8 @@ static uint64_t last_time(const struct marker_draft *draft)
 }
 
 /* Orders by end, as the front-end sorts the unsorted markers of Gecko. */
-static int compare_drafts(const void *a, const void *b)
-{
-	const struct marker_draft *left = a, *right = b;
-	uint64_t first = last_time(left), second = last_time(right);
-
-	if (first != second)
-		return first < second ? -1 : 1;
-	return left->data.start < right->data.start ? -1 : left->data.start > right->data.start;
-}
+ORDER(compare_drafts, struct marker_draft,
+      COMPARE(last_time(a), last_time(b)) ?: COMPARE(a->data.start, b->data.start))
 
 static bool take_drafts(struct import *r, struct marker_reader *of, bool has_phases,
 			struct profile_thread *thread)

@@ -77,7 +77,8 @@ static void read_section(struct import *r, struct json_cursor *s)
 		read_entry(r, &entries, label ? label : "");
 }
 
-void import_extra(struct import *r)
+/* Meta.extra, except entries that the writer derives. */
+static void import_extra(struct import *r)
 {
 	struct json_cursor s = json_cursor_within(&r->layout.cursor, r->layout.extra);
 
@@ -425,7 +426,7 @@ static void add_default_category(struct import *r)
 	add_category(r, &other);
 }
 
-int import_categories(struct import *r, struct json_cursor *s, struct error *err)
+static int import_categories(struct import *r, struct json_cursor *s, struct error *err)
 {
 	if (json_cursor_peek(s) != '[')
 		return 0;

@@ -103,10 +103,7 @@ static void read_allocations_read_member(struct import *r, struct json_cursor *s
 	}
 }
 
-static bool block_equal(const void *table, uint32_t id, const void *key)
-{
-	return ((const struct change_list *)table)->blocks.items[id] == *(const int64_t *)key;
-}
+INDEX_EQUAL(block_equal, struct change_list, blocks, *a == *b)
 
 static void add_allocation(struct change_list *list, const struct change *row)
 {

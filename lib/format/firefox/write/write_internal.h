@@ -189,9 +189,6 @@ void firefox_format_pid(char text[FIREFOX_ID_SIZE], const struct thread_row *row
 void firefox_write_counters(const struct firefox *f, struct jsonw *w);
 void firefox_write_overhead(const struct firefox *f, struct jsonw *w);
 
-/* Writes a column of equal values. */
-void firefox_write_same(struct jsonw *w, const char *key, size_t count, uint64_t value);
-
 /* Marks categories named by markers as used. Call before positions of categories are assigned. */
 void firefox_use_marker_categories(struct firefox *f);
 

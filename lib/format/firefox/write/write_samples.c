@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 
+#include "lib/base/vec.h"
 #include "lib/format/firefox/write/write_internal.h"
 
-static bool is_equal(const void *table, uint32_t id, const void *key)
-{
-	const struct cpu_stack *row = &((const struct cpu_stacks *)table)->rows.items[id];
-	const struct cpu_stack *wanted = key;
-
-	return row->program == wanted->program && row->stack == wanted->stack;
-}
+INDEX_EQUAL(is_equal, struct cpu_stacks, rows, a->program == b->program && a->stack == b->stack)
 
 static uint32_t find(const struct cpu_stacks *c, const struct cpu_stack *row)
 {
@@ -75,12 +70,7 @@ void cpu_stacks_release(struct cpu_stacks *c)
 
 /* Allocations of a row, and their frees: the table nativeAllocations. */
 
-static int compare_times(const void *left, const void *right)
-{
-	const struct allocation *a = left, *b = right;
-
-	return a->time < b->time ? -1 : a->time > b->time;
-}
+ORDER(compare_times, struct allocation, COMPARE(a->time, b->time))
 
 /* Collects those of all threads of the row. */
 static void collect(const struct firefox *f, const struct thread_row *row, struct allocations *all)

@@ -12,13 +12,8 @@
  * unique, and the name must not contain a slash.
  */
 
-static bool lib_equal(const void *table, uint32_t id, const void *key)
-{
-	const struct firefox *f = table;
-	const struct firefox_lib *row = &f->libs.items[id], *wanted = key;
-
-	return row->name == wanted->name && !strcmp(row->breakpad_id, wanted->breakpad_id);
-}
+INDEX_EQUAL(lib_equal, struct firefox, libs,
+	    a->name == b->name && !strcmp(a->breakpad_id, b->breakpad_id))
 
 static uint64_t lib_hash(const struct firefox_lib *lib)
 {
@@ -120,7 +115,8 @@ static void write_nulls(struct jsonw *w, const char *key, size_t count)
 	jsonw_column_end(w, at);
 }
 
-void firefox_write_same(struct jsonw *w, const char *key, size_t count, uint64_t value)
+/* Writes a column of equal values. */
+static void firefox_write_same(struct jsonw *w, const char *key, size_t count, uint64_t value)
 {
 	char *at = jsonw_column_begin(w, key);
 
@@ -385,12 +381,7 @@ uint32_t firefox_string_of(struct firefox *f, const char *text)
 	return firefox_string(f, string_overlay_intern(&f->texts, text));
 }
 
-static bool source_equal(const void *table, uint32_t id, const void *key)
-{
-	const struct firefox *f = table;
-
-	return f->sources.items[id].path == *(const uint32_t *)key;
-}
+INDEX_HAS(source_equal, struct firefox, sources, path)
 
 static uint32_t find_source(struct firefox *f, source_file_id id)
 {
@@ -403,22 +394,14 @@ static uint32_t find_source(struct firefox *f, source_file_id id)
 	if (!string_overlay_size(&f->texts, name))
 		return NO_POSITION;
 	path = firefox_string(f, name);
-	position = index_find(&f->source_index, hash_u64(path), source_equal, f, &path);
-	if (position == INDEX_NONE) {
-		position = (uint32_t)f->sources.count;
+	position = index_intern(&f->source_index, hash_u64(path), source_equal, f, &path,
+				f->sources.count);
+	if (position == f->sources.count)
 		vec_push(&f->sources, (struct firefox_source){.path = path, .file = id});
-		index_add(&f->source_index, hash_u64(path), position);
-	}
 	return position;
 }
 
-static bool symbol_equal(const void *table, uint32_t id, const void *key)
-{
-	const struct firefox *f = table;
-	const struct firefox_symbol *row = &f->symbols.items[id], *wanted = key;
-
-	return row->lib == wanted->lib && row->address == wanted->address;
-}
+INDEX_EQUAL(symbol_equal, struct firefox, symbols, a->lib == b->lib && a->address == b->address)
 
 /* Two modules may have become one lib. The first symbol at an address is kept. */
 static uint32_t intern_symbol(struct firefox *f, const struct symbol *symbol, int32_t lib)
@@ -461,15 +444,9 @@ static uint32_t find_symbol(struct firefox *f, symbol_id id, const struct firefo
 	return f->symbol_positions[id];
 }
 
-static bool func_equal(const void *table, uint32_t id, const void *key)
-{
-	const struct firefox *f = table;
-	const struct firefox_func *row = &f->funcs.items[id], *wanted = key;
-
-	return row->name == wanted->name && row->resource == wanted->resource &&
-	       row->source == wanted->source && row->line == wanted->line &&
-	       row->column == wanted->column;
-}
+INDEX_EQUAL(func_equal, struct firefox, funcs,
+	    a->name == b->name && a->resource == b->resource && a->source == b->source &&
+		    a->line == b->line && a->column == b->column)
 
 /*
  * Functions that differ in the profile may be equal here: their modules have no lib, or their names
@@ -479,13 +456,10 @@ static uint32_t intern_func(struct firefox *f, const struct firefox_func *func)
 {
 	uint64_t place = hash_pair((uint64_t)func->line << 32 | func->column, func->source);
 	uint64_t hash = hash_pair(hash_pair(func->name, (uint32_t)func->resource), place);
-	uint32_t position = index_find(&f->func_index, hash, func_equal, f, func);
+	uint32_t position = index_intern(&f->func_index, hash, func_equal, f, func, f->funcs.count);
 
-	if (position == INDEX_NONE) {
-		position = (uint32_t)f->funcs.count;
+	if (position == f->funcs.count)
 		vec_push(&f->funcs, *func);
-		index_add(&f->func_index, hash, position);
-	}
 	return position;
 }
 

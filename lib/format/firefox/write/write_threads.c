@@ -15,12 +15,7 @@ struct tid_uses {
 	struct index index;
 };
 
-static bool tid_equal(const void *table, uint32_t id, const void *key)
-{
-	const struct tid_uses *uses = table;
-
-	return uses->rows.items[id].tid == *(const uint32_t *)key;
-}
+INDEX_HAS(tid_equal, struct tid_uses, rows, tid)
 
 static uint32_t count_tid(struct tid_uses *uses, uint32_t tid)
 {

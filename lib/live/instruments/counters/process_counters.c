@@ -236,21 +236,15 @@ static int configure(void *state, struct programs_options *programs, struct erro
 	return 0;
 }
 
-static bool pid_equal(const void *table, uint32_t id, const void *key)
-{
-	return ((const struct counters *)table)->rows.items[id].pid == *(const uint32_t *)key;
-}
+INDEX_HAS(pid_equal, struct counters, rows, pid)
 
 static struct counted_process *get_row(struct counters *c, uint32_t pid)
 {
-	uint32_t id = index_find(&c->by_pid, hash_u64(pid), pid_equal, c, &pid);
+	uint32_t id = index_intern(&c->by_pid, hash_u64(pid), pid_equal, c, &pid, c->rows.count);
 	struct counted_process row = {.pid = pid};
 
-	if (id == INDEX_NONE) {
-		id = (uint32_t)c->rows.count;
-		index_add(&c->by_pid, hash_u64(pid), id);
+	if (id == c->rows.count)
 		vec_push(&c->rows, row);
-	}
 	return &c->rows.items[id];
 }
 

@@ -58,23 +58,9 @@ struct order {
 	uint32_t row;
 };
 
-static int compare_execs(const void *a, const void *b)
-{
-	const struct code_exec *x = a, *y = b;
+ORDER(compare_execs, struct code_exec, COMPARE(a->process, b->process) ?: COMPARE(a->time, b->time))
 
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	return x->time < y->time ? -1 : x->time > y->time;
-}
-
-static int compare_orders(const void *a, const void *b)
-{
-	const struct order *x = a, *y = b;
-
-	if (x->since != y->since)
-		return x->since < y->since ? -1 : 1;
-	return x->row < y->row ? -1 : x->row > y->row;
-}
+ORDER(compare_orders, struct order, COMPARE(a->since, b->since) ?: COMPARE(a->row, b->row))
 
 static void sort_addrs(struct code_versions *v, const uint64_t *addrs, size_t count)
 {
@@ -119,13 +105,7 @@ static uint64_t slot_hash(process_id process, uint32_t addr)
 	return hash_u64((uint64_t)process << 32 | addr);
 }
 
-static bool slot_equal(const void *table, uint32_t id, const void *key)
-{
-	const struct code_slot *row = &((const struct code_versions *)table)->slots.items[id];
-	const struct code_slot *wanted = key;
-
-	return row->process == wanted->process && row->addr == wanted->addr;
-}
+INDEX_EQUAL(slot_equal, struct code_versions, slots, a->process == b->process && a->addr == b->addr)
 
 static uint32_t find_slot(const struct code_versions *v, process_id process, uint32_t addr)
 {
@@ -809,12 +789,7 @@ static struct code_func *new_funcs(size_t count)
 	return funcs;
 }
 
-static int by_start(const void *a, const void *b)
-{
-	const struct code_entry *left = a, *right = b;
-
-	return (left->start > right->start) - (left->start < right->start);
-}
+ORDER(by_start, struct code_entry, COMPARE(a->start, b->start))
 
 void code_frames_name(struct profile *p, struct code_table *table,
 		      const struct process_table *processes)

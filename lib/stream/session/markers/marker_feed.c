@@ -375,12 +375,7 @@ void marker_feed_release(struct marker_feed *f)
 	marker_bounds_release(&f->bounds);
 }
 
-static bool wire_id_equal(const void *table, uint32_t id, const void *key)
-{
-	const struct marker_feed *f = table;
-
-	return f->schemas.items[id].wire_id == *(const uint32_t *)key;
-}
+INDEX_HAS(wire_id_equal, struct marker_feed, schemas, wire_id)
 
 static const struct wire_schema *find_schema(const struct marker_feed *f, uint32_t wire_id)
 {

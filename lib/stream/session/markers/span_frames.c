@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/session/markers/span_frames.h"
 
+#include "lib/base/vec.h"
 #include "lib/model/meaning/label_frames.h"
 
 /* Maximum number of open spans added to a stack; beyond it the innermost are left out. */
@@ -23,16 +24,9 @@ struct span_frames {
 };
 
 /* Puts the longer one of equal beginnings first: it is the outer one. */
-static int compare_starts(const void *a, const void *b)
-{
-	const struct marker *x = a, *y = b;
-
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	if (x->end != y->end)
-		return x->end > y->end ? -1 : 1;
-	return x->first_value < y->first_value ? -1 : x->first_value > y->first_value;
-}
+ORDER(compare_starts, struct marker,
+      COMPARE(a->start, b->start) ?: COMPARE(b->end, a->end) ?:
+      COMPARE(a->first_value, b->first_value))
 
 static void end_with_thread(const struct profile *p, struct profile_thread *row)
 {

@@ -4,6 +4,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
+#include "lib/base/vec.h"
 #include "lib/stream/record/records.h"
 
 /* Samples of a thread in a period in which its process had one user. */
@@ -17,16 +18,8 @@ struct stretches {
 	VEC(struct stretch) rows;
 };
 
-static int compare_users(const void *a, const void *b)
-{
-	const struct stretch *x = a, *y = b;
-
-	if (x->user != y->user)
-		return x->user < y->user ? -1 : 1;
-	if (x->row != y->row)
-		return x->row < y->row ? -1 : 1;
-	return x->from < y->from ? -1 : x->from > y->from;
-}
+ORDER(compare_users, struct stretch,
+      COMPARE(a->user, b->user) ?: COMPARE(a->row, b->row) ?: COMPARE(a->from, b->from))
 
 static void split_row(struct stretches *s, thread_id id, const struct process *process)
 {
@@ -134,10 +127,7 @@ void module_map_release(struct module_map *m)
 	index_release(&m->by_key);
 }
 
-static bool key_equal(const void *table, uint32_t id, const void *key)
-{
-	return ((const struct modules *)table)->rows.items[id].file_key == *(const uint32_t *)key;
-}
+INDEX_HAS(key_equal, struct modules, rows, file_key)
 
 module_id module_map_find(const struct module_map *m, uint32_t key)
 {

@@ -13,10 +13,7 @@ void process_table_release(struct process_table *t)
 	index_release(&t->by_pid);
 }
 
-static bool pid_equal(const void *table, uint32_t id, const void *key)
-{
-	return ((const struct process_table *)table)->rows.items[id].pid == *(const uint32_t *)key;
-}
+INDEX_HAS(pid_equal, struct process_table, rows, pid)
 
 process_id process_table_find(const struct process_table *t, uint32_t pid)
 {

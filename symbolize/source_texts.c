@@ -152,8 +152,12 @@ static char *resolve(const struct readers *readers, const char *path)
 	return NULL;
 }
 
-enum source_outcome source_text_read_at(const struct readers *readers, int root, const char *path,
-					uint64_t max, struct source_text *source)
+/*
+ * Does the same in the folder `root`, which no link may leave; links outside were followed before.
+ */
+static enum source_outcome source_text_read_at(const struct readers *readers, int root,
+					       const char *path, uint64_t max,
+					       struct source_text *source)
 {
 	_cleanup_close_ int fd = -1;
 	struct stat st;

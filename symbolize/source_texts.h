@@ -44,12 +44,6 @@ struct source_text {
  */
 enum source_outcome source_text_read(const struct readers *readers, const char *path, uint64_t max,
 				     struct source_text *source);
-/*
- * Does the same in the folder `root`, which no link may leave; links outside of it were followed
- * before.
- */
-enum source_outcome source_text_read_at(const struct readers *readers, int root, const char *path,
-					uint64_t max, struct source_text *source);
 /* Returns a phrase for the outcome, such as "not here". */
 const char *source_outcome_text(enum source_outcome outcome);
 

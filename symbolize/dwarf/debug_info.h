@@ -164,9 +164,6 @@ void split_free(struct split *split);
 void split_add_ranges(const struct split *split, Dwarf_Die *die, uint32_t id, uint32_t rank,
 		      struct intervals *intervals, struct step_budget *budget);
 
-/* dwarf_names.c */
-struct inline_tree *inline_tree_new(struct debug_info *info, const struct unit *unit,
-				    const struct function *function);
 /* Accepts NULL. */
 void inline_tree_free(struct inline_tree *t);
 /*
@@ -195,8 +192,6 @@ bool language_is_ada(uint64_t language);
 const char *unit_file(struct debug_info *info, struct unit *unit, uint64_t number);
 void path_set_release(struct path_set *set);
 
-/* Returns NULL if nothing is cached for this place. */
-const struct cached *caches_find(const struct caches *caches, const void *place);
 /* `value` must live at least as long as the cache. */
 void caches_add(struct caches *caches, const void *place, const void *value);
 void caches_release(struct caches *caches);

@@ -23,8 +23,8 @@ static bool is_part_of_function(int tag)
 	       tag == DW_TAG_common_block;
 }
 
-struct inline_tree *inline_tree_new(struct debug_info *info, const struct unit *unit,
-				    const struct function *function)
+static struct inline_tree *inline_tree_new(struct debug_info *info, const struct unit *unit,
+					   const struct function *function)
 {
 	struct inline_tree *t = xcalloc(1, sizeof(*t));
 	uint32_t callers[MAX_DIE_DEPTH + 1] = {NO_CALL}; /* enclosing call by depth */
@@ -154,7 +154,8 @@ static bool equal_place(const void *table, uint32_t id, const void *key)
 	return caches->rows.items[id].place == key;
 }
 
-const struct cached *caches_find(const struct caches *caches, const void *place)
+/* Returns NULL if nothing is cached for this place. */
+static const struct cached *caches_find(const struct caches *caches, const void *place)
 {
 	uint64_t hash = hash_u64((uintptr_t)place);
 	uint32_t row = index_find(&caches->index, hash, equal_place, caches, place);

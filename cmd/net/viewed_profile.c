@@ -114,7 +114,8 @@ static void fetch(struct viewed_profile *v, module_id module)
 	pthread_mutex_unlock(&v->fetching);
 }
 
-void viewed_profile_fetch(struct viewed_profile *v, module_id module)
+/* Fetches the module's file from a server if it is missing here. Each module is tried once. */
+static void viewed_profile_fetch(struct viewed_profile *v, module_id module)
 {
 	if (!module_is_kernel(&v->profile->modules.rows.items[module]))
 		fetch(v, module);

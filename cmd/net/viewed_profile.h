@@ -55,8 +55,6 @@ module_id viewed_profile_find(const struct viewed_profile *v, const char *debug_
 void viewed_profile_name(struct viewed_profile *v, module_id module, const uint64_t *rvas,
 			 size_t count, struct viewed_place *places);
 void viewed_places_release(struct viewed_place *places, size_t count);
-/* Fetches the module's file from a server if it is missing here. Each module is tried once. */
-void viewed_profile_fetch(struct viewed_profile *v, module_id module);
 /*
  * Does the same, and returns a copy of the module that leads to its code: the kernel's vmlinux
  * becomes an ordinary file. The copy shares the original's pointers.

@@ -17,7 +17,8 @@
 
 #define NOT_FOUND 127 /* exit status of a shell that finds no command */
 
-size_t pager_width(void)
+/* Width of the terminal on standard output, 0 if it is not a terminal. */
+static size_t pager_width(void)
 {
 	struct winsize size;
 

@@ -4,8 +4,6 @@
 
 #include <stddef.h>
 
-/* Returns the width of the terminal on standard output; 0 if it is not a terminal. */
-size_t pager_width(void);
 /* Returns the width for text: that of the terminal, or 120 without one. */
 size_t pager_columns(void);
 /*

@@ -136,7 +136,8 @@ static int watch(struct pipeline *p, struct error *err)
 	return ret;
 }
 
-int pipeline_track_child(struct pipeline *p, struct error *err)
+/* Records the command that is executed next, unless it is a warm-up run. */
+static int pipeline_track_child(struct pipeline *p, struct error *err)
 {
 	int ret = recorder_watch(p->recorder, child_fd(p->child), err);
 
@@ -304,7 +305,8 @@ static int open_spool(struct pipeline *p, struct error *err)
 	return spool_open(&p->spool, &options, &p->owner, err);
 }
 
-int pipeline_prepare(struct pipeline *p, struct error *err)
+/* Prepares everything. Does not execute the command yet. */
+static int pipeline_prepare(struct pipeline *p, struct error *err)
 {
 	int ret = outputs_open(&p->outputs, p->options->output, p->options->live, &p->owner, err);
 

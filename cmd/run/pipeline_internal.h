@@ -55,10 +55,6 @@ struct pipeline {
 	uint64_t drain_ns, write_ns; /* duration of draining and writing */
 };
 
-/* Prepares everything. Does not execute the command yet. */
-int pipeline_prepare(struct pipeline *p, struct error *err);
-/* Records the command that is executed next, unless it is a warm-up run. */
-int pipeline_track_child(struct pipeline *p, struct error *err);
 /* Runs from the last record to the finished files. */
 int pipeline_finish(struct pipeline *p, struct error *err);
 /*

@@ -1,11 +1,74 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/session/tasks/tasks.h"
 
+#include <string.h>
+
 #include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
 #include "lib/stream/process/mapping.h"
+#include "lib/stream/process/process_name.h"
 #include "lib/stream/session/tasks/life_markers.h"
-#include "lib/stream/session/tasks/task_names.h"
+
+/* Names of threads and of their processes, as records give them. NO_STRING is ignored. */
+
+static struct process *process_at(struct tasks *t, process_id id)
+{
+	return &t->processes.rows.items[id];
+}
+
+/* Returns NO_STRING for an empty name. Only short names are NUL-terminated on the wire. */
+static string_id task_name_intern(struct tasks *t, const char *name)
+{
+	size_t size = strnlen(name, REC_NAME_SIZE);
+
+	return size ? strings_intern_sized(&t->profile->strings, name, size) : NO_STRING;
+}
+
+static void task_name_set_process(struct tasks *t, process_id process, string_id name)
+{
+	if (name != NO_STRING)
+		process_at(t, process)->name = name;
+}
+
+/* Names a thread; if it is the main thread, also its process. */
+static void task_name_set(struct tasks *t, process_id process, thread_id thread, string_id name)
+{
+	if (name == NO_STRING)
+		return;
+	threads_get(&t->profile->threads, thread)->name = name;
+	/* A process is called like its main thread, as in ps. */
+	if (thread == process_at(t, process)->main_thread)
+		task_name_set_process(t, process, name);
+}
+
+/* Does the same for a thread that renames itself: its process may keep its name. */
+static void task_name_change(struct tasks *t, process_id id, thread_id thread, string_id name)
+{
+	const struct strings *strings = &t->profile->strings;
+	const struct process *process = process_at(t, id);
+	/*
+	 * Without an exec, as for kernel threads, only the name distinguishes it from its parent.
+	 */
+	string_id before = process->is_forked ? NO_STRING : process->name;
+
+	if (thread != process->main_thread)
+		thread_leave_name(&t->threads, thread);
+	task_name_set(t, id, thread, name);
+	if (before != NO_STRING &&
+	    !process_name_fits(strings_get(strings, name), strings_get(strings, before), "", 0))
+		task_name_set_process(t, id, before);
+}
+
+/* A thread inherits the name of the thread that forks it, a process its parent's. */
+static void task_name_fork(struct tasks *t, process_id id, string_id name)
+{
+	const struct process *process = process_at(t, id);
+
+	task_name_set(t, id, process->main_thread, name);
+	if (process->parent_thread != NO_THREAD &&
+	    threads_get(&t->profile->threads, process->parent_thread)->name == name)
+		task_name_set_process(t, id, process_at(t, process->parent)->name);
+}
 
 /* Records are late by milliseconds, and by seconds if the recorder lags. */
 #define LATE_NS 30000000000u
@@ -146,11 +209,6 @@ void tasks_release(struct tasks *t)
 	process_table_release(&t->processes);
 	ended_spaces_release(&t->ended);
 	thread_table_release(&t->threads);
-}
-
-static struct process *process_at(struct tasks *t, process_id id)
-{
-	return &t->processes.rows.items[id];
 }
 
 static struct profile_thread *row_at(struct tasks *t, thread_id id)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks a request of pprof profiles by what its engine refuses: engine_rules.py pyroscope|parca FILE. Prints, as
+"""Checks a request of pprof profiles by what its engine refuses: engine_rules.py pyroscope|parca FILE... Prints, as
 JSON, sums of the clock's samples by innermost function, of all types, and the labels of the series.
 
 The rules are those of Pyroscope 2.0 (pkg/validation, pkg/distributor, with the limits that it has by default,
@@ -131,4 +131,5 @@ def judge(engine, data):
 
 
 if __name__ == "__main__":
-    print(json.dumps(judge(sys.argv[1], open(sys.argv[2], "rb").read()), sort_keys=True))
+    for argument in sys.argv[2:]:
+        print(json.dumps(judge(sys.argv[1], open(argument, "rb").read()), sort_keys=True))

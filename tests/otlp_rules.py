@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks an OTLP message of profiles by the rules of v1development: otlp_rules.py FILE. Prints, as JSON, sums
+"""Checks an OTLP message of profiles by the rules of v1development: otlp_rules.py FILE... Prints, as JSON, sums
 of the clock's samples by innermost function, and the attributes of the resources."""
 
 import collections
@@ -121,4 +121,5 @@ def main(path):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    for argument in sys.argv[1:]:
+        main(argument)

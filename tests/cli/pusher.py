@@ -81,9 +81,9 @@ class Engine:
 def collected(script, *arguments):
     """Sums over all messages that were taken."""
     rules = os.path.join(os.path.dirname(grpc_script), script)
-    sums = [json.loads(subprocess.run([sys.executable, rules, *arguments, f"engine/each/{name}"], capture_output=True,
-                                      check=True).stdout) for name in os.listdir("engine/each")]
-    return sum(row["all"]["samples"] for row in sums)
+    messages = [f"engine/each/{name}" for name in os.listdir("engine/each")]
+    result = subprocess.run([sys.executable, rules, *arguments, *messages], capture_output=True, check=True)
+    return sum(json.loads(line)["all"]["samples"] for line in result.stdout.splitlines())
 
 
 class GrpcEngine(Engine):

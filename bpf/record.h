@@ -524,6 +524,7 @@ enum rec_setting_kind {
 	 */
 	SETTING_PAUSED,
 	SETTING_HELD_ONLY, /* 1: only allocations held at the end are wanted */
+	SETTING_CRITICAL_PATH, /* 1: all waits end with a REC_RUN, for the critical path */
 	SETTING_COUNT,
 };
 

@@ -80,11 +80,20 @@ struct rec_wait {
 enum {
 	RUN_SAMPLED = 1 << 0, /* the wait has a REC_WAIT that was sampled as the thread left */
 	RUN_QUEUE_UNKNOWN = 1 << 1, /* the kernel does not report `queued` */
+	RUN_WOKEN = 1 << 2, /* ends with a struct run_waker */
+	RUN_BY_INTERRUPT = 1 << 3, /* with RUN_WOKEN: an interrupt, not a thread, ended the wait */
+	RUN_SHORT = 1 << 4, /* short and not sampled: only the critical path needs it */
+};
+
+/* The thread that ended a wait; no pids with RUN_BY_INTERRUPT. */
+struct run_waker {
+	__u64 woken; /* CLOCK_MONOTONIC ns; may be a little before the start of the wait */
+	__u32 pid, tid;
 };
 
 /*
  * A thread runs again, on rec.cpu since rec.time, after a wait that was sampled or long: at least
- * two intervals of the clock, or WAIT_CERTAIN_NS.
+ * two intervals of the clock, or WAIT_CERTAIN_NS; with RUN_SHORT, after any other.
  */
 struct rec_resumed {
 	struct rec rec;
@@ -92,7 +101,8 @@ struct rec_resumed {
 	__u64 queued; /* ns of rec.time - start in which it was runnable and waited for a CPU */
 	__u32 cpu_time; /* as in struct rec_sample; the same as when it left */
 	__u32 chance; /* as in struct rec_wait; with RUN_SAMPLED only */
-	struct wait_reason reason; /* as when it left */
+	struct wait_reason reason; /* as when it left; then, with RUN_WOKEN, a struct run_waker */
 };
 
 _Static_assert(sizeof(struct wait_reason) == 8, "wire format");
+_Static_assert(sizeof(struct run_waker) == 16, "wire format");

@@ -61,9 +61,9 @@ static const struct event_word exit_flags[] = {
 	{NULL, 0},
 };
 static const struct event_word run_flags[] = {
-	{"sampled", RUN_SAMPLED},
-	{"queue-unknown", RUN_QUEUE_UNKNOWN},
-	{NULL, 0},
+	{"sampled", RUN_SAMPLED}, {"queue-unknown", RUN_QUEUE_UNKNOWN},
+	{"woken", RUN_WOKEN},	  {"by-interrupt", RUN_BY_INTERRUPT},
+	{"short", RUN_SHORT},	  {NULL, 0},
 };
 static const struct event_word arguments_flags[] = {
 	{"cut", ARGUMENTS_CUT},
@@ -77,11 +77,10 @@ static const struct event_word module_flags[] = {{"named-deleted", MODULE_NAMED_
 						 {"silent", MODULE_SILENT},
 						 {"completed", MODULE_COMPLETED},
 						 {NULL, 0}};
-static const struct event_word setting_kinds[] = {{"slow", SETTING_SLOW_NS},
-						  {"paused", SETTING_PAUSED},
-						  {"held-only", SETTING_HELD_ONLY},
-						  {"unheard-of", UINT8_MAX},
-						  {NULL, 0}};
+static const struct event_word setting_kinds[] = {
+	{"slow", SETTING_SLOW_NS},	  {"paused", SETTING_PAUSED},
+	{"held-only", SETTING_HELD_ONLY}, {"critical-path", SETTING_CRITICAL_PATH},
+	{"unheard-of", UINT8_MAX},	  {NULL, 0}};
 static const struct event_word marker_flags[] = {{"cause", MARKER_CAUSE},
 						 {"told", MARKER_TOLD},
 						 {"frame", MARKER_FRAME},

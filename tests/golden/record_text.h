@@ -63,3 +63,4 @@ void text_wait_start(struct record_text *t, struct rec_wait *rec);
 void text_wait_reason(struct record_text *t, struct rec_wait *rec);
 void text_resumed_start(struct record_text *t, struct rec_resumed *rec);
 void text_resumed_reason(struct record_text *t, struct rec_resumed *rec);
+void text_resumed_waker(struct record_text *t, struct rec_resumed *rec);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Waits as text. */
+#include "lib/stream/record/records.h"
 #include "tests/golden/events.h"
 #include "tests/golden/record_text.h"
 
@@ -73,4 +74,22 @@ void text_resumed_start(struct record_text *t, struct rec_resumed *rec)
 void text_resumed_reason(struct record_text *t, struct rec_resumed *rec)
 {
 	text_reason(t, &rec->reason);
+}
+
+/* With the flag "woken": waker=100 waker-tid=101 ago=10us, before the arrival */
+void text_resumed_waker(struct record_text *t, struct rec_resumed *rec)
+{
+	struct run_waker *waker = rec_resumed_waker(rec);
+	uint64_t ago;
+
+	if (!(rec->rec.flags & RUN_WOKEN))
+		return;
+	if (t->line)
+		t->size = rec_resumed_size(RUN_WOKEN);
+	text_number(t, "waker", &waker->pid, sizeof(waker->pid), 0);
+	text_number(t, "waker-tid", &waker->tid, sizeof(waker->tid), waker->pid);
+	ago = rec->rec.time - waker->woken;
+	text_time(t, "ago", 0, &ago);
+	if (t->line)
+		waker->woken = rec->rec.time - ago;
 }

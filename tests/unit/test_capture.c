@@ -361,7 +361,7 @@ CASE(refuses_what_is_no_capture)
 	header.version = CAPTURE_VERSION + 1;
 	assert_int_equal(pwrite(f->fd, &header, sizeof(header), 0), sizeof(header));
 	assert_int_equal(capture_reader_open(&f->reader, f->fd, &err), -EBADMSG);
-	assert_string_equal(err.text, "unsupported capture version 5: this prof reads up to 4");
+	assert_string_equal(err.text, "unsupported capture version 6: this prof reads up to 5");
 	header.version = CAPTURE_VERSION;
 	header.machine = 3;
 	assert_int_equal(pwrite(f->fd, &header, sizeof(header), 0), sizeof(header));

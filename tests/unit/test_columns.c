@@ -187,6 +187,36 @@ CASE(waits_and_their_ends_take_few_bytes)
 	assert_true(go_round(f) < 300 * 34 + 200);
 }
 
+/* Adds the end of a wait, with its waker. */
+static void add_arrival(struct fixture *f, uint64_t time, uint32_t tid, uint32_t waker)
+{
+	struct {
+		struct rec_resumed run;
+		struct run_waker waker;
+	} rec = {
+		.run = {.start = time - 20000,
+			.queued = 1500,
+			.cpu_time = (uint32_t)(time >> 5),
+			.reason = {.call = 7, .state = WAIT_SLEEPING}},
+		.waker = {.woken = time - 1700, .pid = 1, .tid = waker},
+	};
+
+	record_init(&rec.run.rec, REC_RUN, sizeof(rec), time, 1, tid);
+	rec.run.rec.flags = RUN_WOKEN | RUN_SHORT;
+	assert_true(record_is_valid(&rec.run.rec, sizeof(rec)));
+	assert_false(record_is_valid(&rec.run.rec, sizeof(rec) - 8));
+	add(f, &rec);
+}
+
+CASE(wakers_take_few_bytes)
+{
+	struct fixture *f = *state;
+
+	for (uint64_t i = 0; i < 300; i++)
+		add_arrival(f, 1000000000000 + i * 30000 + i % 7 * 300, 5 + i % 2, 6 - i % 2);
+	assert_true(go_round(f) < 300 * 24 + 200);
+}
+
 /* Adds a record of any kind whose contents are noise. */
 static void add_noise(struct fixture *f)
 {

@@ -32,8 +32,11 @@ int capture_window_copy(const struct capture_window *w, int from, int to);
 /* A byte above 127 and both kinds of line end reveal text-mode transfers, as in PNG files. */
 #define CAPTURE_MAGIC "\x89prof\r\n\x1a"
 #define CAPTURE_MAGIC_SIZE 8
-/* Version 1 has no columns, version 2 no epochs, version 3 no column shapes for waits. */
-#define CAPTURE_VERSION 4
+/*
+ * Version 1 has no columns, version 2 no epochs, version 3 no shapes for waits in columns, version
+ * 4 no wakers.
+ */
+#define CAPTURE_VERSION 5
 #define CAPTURE_BOOT_ID_SIZE 16
 
 struct capture_header {

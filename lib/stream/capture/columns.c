@@ -27,6 +27,8 @@ enum shape {
 			  stack */
 	RESUMED, /* end of a wait, probably the thread's latest */
 	PLAIN, /* anything else */
+	/* Since version 5: */
+	RESUMED_BY_WAKER, /* RESUMED, and the waker */
 	SHAPE_COUNT,
 };
 
@@ -67,10 +69,13 @@ enum stream {
 	NEW_PAGES,
 	HIGH_OFFSETS,
 	LOW_OFFSETS,
+	/* Since version 5: */
+	WAKINGS, /* time from the wake-up to the arrival */
 	STREAM_COUNT,
 };
 
 #define STREAMS_OF_VERSION_3 (CLOCK + 1)
+#define STREAMS_OF_VERSION_4 (LOW_OFFSETS + 1)
 
 _Static_assert(STREAM_COUNT == COLUMN_STREAMS, "each has a name");
 
@@ -542,6 +547,21 @@ static void code_resumed(struct columns *c, struct rec_resumed *rec)
 	task->cpu_time = rec->cpu_time;
 }
 
+/* The waker is a task, often one that was seen before; it came shortly before the arrival. */
+static void code_waker(struct columns *c, struct rec_resumed *rec)
+{
+	struct run_waker *waker = rec_resumed_waker(rec);
+	uint32_t row = column_row(&c->streams, TASKS, &c->tasks,
+				  (uint64_t)waker->pid << 32 | waker->tid);
+	uint64_t value = row == INDEX_NONE ? 0 : c->tasks.rows.items[row];
+
+	waker->pid = (uint32_t)(value >> 32);
+	waker->tid = (uint32_t)value;
+	waker->woken = rec->rec.time -
+		       (uint64_t)column_signed(&c->streams, WAKINGS,
+					       (int64_t)(rec->rec.time - waker->woken));
+}
+
 /* This record does not predict which task the CPU runs next. */
 static void code_plain(struct columns *c, struct rec *rec)
 {
@@ -618,6 +638,10 @@ static void columns_code(struct columns *c, struct rec *rec, enum shape shape)
 		break;
 	case RESUMED:
 		code_resumed(c, (struct rec_resumed *)rec);
+		break;
+	case RESUMED_BY_WAKER:
+		code_resumed(c, (struct rec_resumed *)rec);
+		code_waker(c, (struct rec_resumed *)rec);
 		break;
 	case PLAIN:
 		code_plain(c, rec);
@@ -720,8 +744,8 @@ static enum shape shape_of(const struct columns *c, const struct rec *rec, const
 	if (rec->kind == REC_WAIT && size == sizeof(struct rec_wait) &&
 	    !((const struct rec_wait *)rec)->reserved)
 		return before == STACK && is_of_stack_before(c, sample) ? WAIT_OF_STACK : WAIT;
-	if (rec->kind == REC_RUN && size == sizeof(struct rec_resumed))
-		return RESUMED;
+	if (rec->kind == REC_RUN && size == rec_resumed_size(rec->flags))
+		return rec->flags & RUN_WOKEN ? RESUMED_BY_WAKER : RESUMED;
 	if (rec->kind == REC_EVENT && size >= sizeof(*sample))
 		return LIKE_SAMPLE;
 	if (rec->kind != REC_STACK || size < sizeof(*stack) || !is_plain(stack))
@@ -831,9 +855,9 @@ static size_t decode_size(struct columns *c, struct rec *rec, enum shape shape, 
 	} else if (shape == WAIT || shape == WAIT_OF_STACK) {
 		rec->kind = REC_WAIT;
 		size = sizeof(struct rec_wait);
-	} else if (shape == RESUMED) {
+	} else if (shape == RESUMED || shape == RESUMED_BY_WAKER) {
 		rec->kind = REC_RUN;
-		size = sizeof(struct rec_resumed);
+		size = rec_resumed_size(shape == RESUMED_BY_WAKER ? RUN_WOKEN : 0);
 	}
 	if (size < sizeof(struct rec_sample) || size > room || size > 8 * UINT16_MAX)
 		return 0;
@@ -847,7 +871,9 @@ _Static_assert(sizeof(struct rec_sample) == sizeof(struct rec_stack), "decode_si
 bool columns_decode(struct columns *c, uint32_t version, const uint8_t *bytes, size_t encoded,
 		    uint8_t *records, size_t size)
 {
-	size_t count = version < 4 ? STREAMS_OF_VERSION_3 : STREAM_COUNT;
+	size_t count = version < 4   ? STREAMS_OF_VERSION_3
+		       : version < 5 ? STREAMS_OF_VERSION_4
+				     : STREAM_COUNT;
 
 	forget(c);
 	c->version = version;

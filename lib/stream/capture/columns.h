@@ -17,7 +17,7 @@
  * directions, so that encoder and decoder cannot disagree.
  */
 
-#define COLUMN_STREAMS 35
+#define COLUMN_STREAMS 36
 
 struct column_streams {
 	bool is_decoding;

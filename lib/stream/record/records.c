@@ -94,6 +94,11 @@ static size_t rec_labels_size(unsigned int count)
 	return sizeof(struct rec_labels) + count * sizeof(struct rec_label);
 }
 
+size_t rec_resumed_size(uint8_t flags)
+{
+	return sizeof(struct rec_resumed) + (flags & RUN_WOKEN ? sizeof(struct run_waker) : 0);
+}
+
 static bool labels_hold(const struct rec_labels *rec)
 {
 	if (rec->count > LABELS_MAX)

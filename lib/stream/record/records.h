@@ -51,6 +51,15 @@ size_t rec_schema_size(unsigned int field_count, size_t text_size);
 size_t rec_marker_size(unsigned int value_count, unsigned int stack_count, size_t text_size);
 size_t rec_meta_size(size_t key_size, size_t value_size);
 size_t rec_file_size(size_t size);
+/* Returns the size of a rec_resumed with these flags. */
+size_t rec_resumed_size(uint8_t flags);
+
+/* Returns the waker of a record with RUN_WOKEN. */
+static inline struct run_waker *rec_resumed_waker(struct rec_resumed *rec)
+{
+	return (struct run_waker *)(rec + 1);
+}
+
 /* Returns the size of a rec_counter_info with the sizes of texts in `info`. */
 size_t rec_counter_info_size(const struct rec_counter_info *info);
 

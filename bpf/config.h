@@ -212,6 +212,7 @@ struct bpf_config {
 	__u32 return_probes; /* returns of functions are probed */
 	__u32 arguments; /* send a REC_EXEC after each exec */
 	__u32 waits; /* record what threads wait for */
+	__u32 wakeups; /* send a REC_RUN after every wait, with the waker */
 	__u32 wait_quota; /* stacks of waits per window and CPU; 0: all */
 	__u32 interpreter_frames; /* keep the native frames of interpreters */
 	__u32 locks; /* determine which threads hold their interpreter's lock */
@@ -321,6 +322,7 @@ struct background_process {
 	ROW(TRACEPOINT, "on_tracepoint") \
 	ROW(SWITCH, "on_switch") \
 	ROW(WAKING, "on_waking") \
+	ROW(WAKEUP, "on_wakeup") \
 	ROW(FORK, "on_fork") \
 	ROW(EXEC, "on_exec") \
 	ROW(RENAME, "on_rename") \

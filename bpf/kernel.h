@@ -203,6 +203,7 @@ struct uprobe_task {
 } CORE;
 
 struct task_struct {
+	void *stack;
 	struct thread_info thread_info;
 	unsigned int __state;
 	unsigned int flags;

@@ -14,7 +14,10 @@
 #define TASK_DEAD 0x80
 #define TASK_NOLOAD 0x400
 
-/* A recorded thread. Only programs on the thread's own CPU write to it, but for `visited`. */
+/*
+ * A recorded thread. Only programs on the thread's own CPU write to it, but for `visited` and
+ * `waker`.
+ */
 struct wait_row {
 	__u64 left; /* when it last left the CPU, ns; 0: before it was known */
 	__u64 run_delay; /* ns it had waited for CPUs when it left */
@@ -25,6 +28,12 @@ struct wait_row {
 	__u8 is_sampled; /* the wait has a REC_WAIT */
 	__u8 state; /* enum wait_state, when it left */
 	__u8 frames; /* of a runtime, in its last stack, in WAIT_FRAMES_UNIT */
+	/*
+	 * The last wake-up since the thread ran, in a recording of wake-ups. The thread may still
+	 * be leaving its CPU then: whether it ended a wait is known when the thread arrives.
+	 */
+	struct run_waker waker; /* woken 0: none yet */
+	__u8 by_interrupt; /* an interrupt, not waker.tid */
 };
 
 /* Frames of a runtime that take as long as a stack without any. */

@@ -89,32 +89,60 @@ static __always_inline __u64 last_run_delay_of(struct task_struct *task)
 	return clock > queued ? delay + clock - queued : delay;
 }
 
+/* True if the wait that ends now has a REC_RUN in any recording. */
+static __always_inline bool is_reported(const struct wait_row *row, __u64 now)
+{
+	return row->is_sampled || !row->left || now - row->left >= config.wait_long_ns;
+}
+
+struct run_record {
+	struct rec_resumed run;
+	struct run_waker waker;
+};
+
+/* Adds the wake-up, unless the thread did not sleep. Returns the size of the record. */
+static __always_inline __u32 add_waker(struct run_record *rec, const struct wait_row *row)
+{
+	if (!config.wakeups || row->state == WAIT_RUNNABLE || !row->waker.woken) {
+		rec->run.rec.words = sizeof(rec->run) / 8;
+		return sizeof(rec->run);
+	}
+	rec->run.rec.flags |= RUN_WOKEN | (row->by_interrupt ? RUN_BY_INTERRUPT : 0);
+	rec->waker = row->waker;
+	return sizeof(*rec);
+}
+
 /* Sends the wait of a task that arrives on this CPU; `reason`: the bytes of one. */
 __noinline int send_run(__u64 address, struct switch_state *st, const struct wait_row *row,
 			__u64 now, __u64 reason)
 {
 	struct task_struct *task = (struct task_struct *)address;
 	struct bpf_counters *count = own_counters();
-	struct rec_resumed rec = {};
+	struct run_record all = {};
+	struct rec_resumed *rec = &all.run;
 	void *ring = own_ring();
 	__u64 queued = 0;
+	__u32 size;
 
 	if (!st || !count || !row ||
-	    !begin_wait_record(address, &rec.rec, REC_RUN, sizeof(rec), now))
+	    !begin_wait_record(address, &rec->rec, REC_RUN, sizeof(all), now))
 		return 0;
-	rec.rec.flags = row->is_sampled ? RUN_SAMPLED : 0;
+	rec->rec.flags = row->is_sampled ? RUN_SAMPLED : 0;
+	if (!is_reported(row, now))
+		rec->rec.flags |= RUN_SHORT;
 	/* Without a start, the time queued since then is unknown. */
 	if (!row->left || !knows_run_delay(task))
-		rec.rec.flags |= RUN_QUEUE_UNKNOWN;
+		rec->rec.flags |= RUN_QUEUE_UNKNOWN;
 	else
 		queued = last_run_delay_of(task) - row->run_delay;
 	/* The run queue's clock is read at other moments. */
-	rec.queued = queued > now - row->left ? now - row->left : queued;
-	rec.start = row->left;
-	rec.cpu_time = BPF_CORE_READ(task, se.sum_exec_runtime) >> 4;
-	rec.chance = row->is_sampled ? row->chance : 0;
-	*(__u64 *)&rec.reason = reason;
-	if (!ring || !emit_output(count, ring, &rec, sizeof(rec), BPF_RB_NO_WAKEUP))
+	rec->queued = queued > now - row->left ? now - row->left : queued;
+	rec->start = row->left;
+	rec->cpu_time = BPF_CORE_READ(task, se.sum_exec_runtime) >> 4;
+	rec->chance = row->is_sampled ? row->chance : 0;
+	*(__u64 *)&rec->reason = reason;
+	size = add_waker(&all, row);
+	if (!ring || !emit_output(count, ring, &all, size, BPF_RB_NO_WAKEUP))
 		st->lost++;
 	return 0;
 }
@@ -131,7 +159,7 @@ static __always_inline void note_arrival(struct task_struct *task, struct switch
 	length = now - row->left;
 	if (row->left)
 		note_length(row, length);
-	if (row->is_sampled || !row->left || length >= config.wait_long_ns) {
+	if (config.wakeups || is_reported(row, now)) {
 		__u64 reason = wait_reason_of(task, row->state);
 
 		/* Read back, the address is a number to the verifier. */
@@ -139,6 +167,8 @@ static __always_inline void note_arrival(struct task_struct *task, struct switch
 		send_run(*(volatile __u64 *)&st->address, st, row, now, reason);
 	}
 	row->is_off = row->is_sampled = 0;
+	if (config.wakeups)
+		row->waker.woken = 0;
 }
 
 /* The current task leaves the CPU. True: its wait becomes a sample. */

@@ -9,34 +9,12 @@
 #include "bpf/marker_stack.bpf.h"
 #include "bpf/program_cost.bpf.h"
 #include "bpf/wait.bpf.h"
+#include "bpf/waking_frames.bpf.h"
 
 /* Waits of this length or longer get a marker. */
 #define WAKER_WAIT_NS 1000000
 
 __u64 fence = 0;
-
-/* Functions of the kernel that determine the meaning of a stack. */
-enum frame_meaning {
-	MEANS_NOTHING,
-	MEANS_WAKING, /* inner frames belong to this program */
-	MEANS_INTERRUPT, /* outer frames were interrupted */
-};
-
-/* By address: looking up a name takes longer than everything else. */
-struct frame_meanings {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 4096);
-	__type(key, __u64);
-	__type(value, __u32); /* enum frame_meaning */
-};
-
-struct frame_meanings frame_meanings SEC(".maps");
-
-struct frame_scan {
-	struct stack_scratch *s;
-	__u32 count, skip;
-	__u32 is_interrupt;
-};
 
 struct wakings {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -55,57 +33,10 @@ static __always_inline struct rec_waker *own_waking(void)
 	return bpf_map_lookup_elem(&wakings, &zero);
 }
 
-#define BEGINS(text, eight) (*(const __u64 *)(text) == *(const __u64 *)(eight))
-
-static __always_inline enum frame_meaning meaning_of_name(const char *name)
-{
-	if (BEGINS(name, "try_to_wake_up") && name[8] == 'a')
-		return MEANS_WAKING;
-	/* x86-64; fred_extint() where the processor has FRED */
-	if (BEGINS(name, "asm_sysvec_") || BEGINS(name, "asm_common_interrupt") ||
-	    BEGINS(name, "fred_extint"))
-		return MEANS_INTERRUPT;
-	/* arm64 */
-	if ((BEGINS(name, "el1h_64_irq") || BEGINS(name, "el0t_64_irq") ||
-	     BEGINS(name, "el0t_32_irq")) &&
-	    name[8] == 'i')
-		return MEANS_INTERRUPT;
-	return MEANS_NOTHING;
-}
-
-static __always_inline __u32 meaning_of(__u64 address)
-{
-	static const char format[] = "%ps";
-	__u32 *known = bpf_map_lookup_elem(&frame_meanings, &address), meaning;
-	__u64 arguments[] = {address};
-	char name[24] = {};
-
-	if (known)
-		return *known;
-	bpf_snprintf(name, sizeof(name), format, arguments, sizeof(arguments));
-	meaning = meaning_of_name(name);
-	bpf_map_update_elem(&frame_meanings, &address, &meaning, BPF_ANY);
-	return meaning;
-}
-
-static long scan_frame(__u32 i, void *ctx)
-{
-	struct frame_scan *scan = ctx;
-	__u32 meaning;
-
-	if (i >= scan->count || i > KERNEL_DEPTH_MAX)
-		return 1;
-	meaning = meaning_of(scan->s->words[HEADER_WORDS - 1 + i]);
-	if (meaning == MEANS_WAKING && !scan->skip)
-		scan->skip = i;
-	scan->is_interrupt |= meaning == MEANS_INTERRUPT;
-	return scan->is_interrupt;
-}
-
 /* Reads the kernel's stack. True: an interrupt is served, not the current task. */
 static __always_inline bool capture_waking(void *ctx, struct stack_scratch *s)
 {
-	struct frame_scan scan = {.s = s};
+	struct frame_scan scan = {.frames = s->words + HEADER_WORDS - 1};
 	__u32 count;
 
 	scan.count = get_stack(ctx, s, HEADER_WORDS - 1, KERNEL_DEPTH_MAX + 1, 0);

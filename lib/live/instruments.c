@@ -11,9 +11,10 @@
  */
 #define ROWS(row) \
 	row(clock) row(events) row(tasks) row(modules) row(mappings) row(mapped_files) \
-		row(code_files) row(waits) row(sleepers) WAKERS_PROBE(row, ) row(runtimes) \
-			MARKER_PROBES(row, ) row(spans) row(usdt) row(allocs) row(pages) \
-				row(counters) row(background) row(cpu_limits) row(own_cost)
+		row(code_files) row(waits) row(sleepers) WAKERS_PROBE(row, ) row(wakeups) \
+			row(runtimes) MARKER_PROBES(row, ) row(spans) row(usdt) row(allocs) \
+				row(pages) row(counters) row(background) row(cpu_limits) \
+					row(own_cost)
 
 #define DECLARE(name, ...) extern const struct instrument instrument_##name;
 #define POINTER(name, ...) &instrument_##name,

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* Texts in markers of the critical path, by which readers of a profile know its parts. */
+#ifndef PROF_LIB_PATH_PATH_LABELS_H
+#define PROF_LIB_PATH_PATH_LABELS_H
+
+#include "lib/path/path_walk.h"
+
+/* By enum path_kind. Others are the labels of waits, as of stacks: "[futex]". */
+extern const char *const path_labels[PATH_KIND_COUNT];
+
+/* The cause of a part that is inferred. */
+#define PATH_INFERRED "inferred: held a lock"
+
+#endif

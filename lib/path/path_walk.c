@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/path/path_walk.h"
+
+#include <string.h>
+
+#include "lib/path/path_labels.h"
+
+const char *const path_labels[PATH_KIND_COUNT] = {
+	[PATH_RUNS] = "running",
+	[PATH_QUEUED] = "[queued]",
+	[PATH_WAKING] = "[wakes up]",
+	[PATH_UNKNOWN] = "[unknown]",
+};
+
+/* Hand-overs in a row that do not go back in time: clocks of CPUs may differ a little. */
+#define STILL_MAX 64
+/* Windows of a path of sums. */
+#define WINDOWS 500
+/* A wait for a lock that a timer ended: shorter ones are not looked into. */
+#define TIMED_OUT_MIN_NS 200000
+/* Share of the wait for which the holder of the lock must have run, in percent. */
+#define HOLDER_SHARE 70
+
+struct walk {
+	const struct timelines *t;
+	struct path *path;
+	path_is_lock_fn *is_lock;
+	void *ctx;
+	uint64_t now; /* time up to which the path is still to be found */
+	thread_id thread; /* thread that leads there */
+	unsigned int still;
+	bool is_inferred; /* the last hand-over was */
+	uint64_t count; /* number of parts */
+	uint64_t window; /* length of a window of sums, ns; 0: no sums */
+	size_t first; /* first part of the present window */
+};
+
+static const struct timeline *line_of(const struct walk *w, thread_id id)
+{
+	return id < w->t->rows.count ? &w->t->rows.items[id] : NULL;
+}
+
+static bool is_alike(const struct path_part *a, const struct path_part *b)
+{
+	return a->thread == b->thread && a->kind == b->kind && a->ended_by == b->ended_by &&
+	       a->waker == b->waker && a->is_inferred == b->is_inferred &&
+	       memcmp(&a->reason, &b->reason, sizeof(a->reason)) == 0;
+}
+
+static uint64_t window_of(const struct walk *w, uint64_t time)
+{
+	return (time - w->path->begin) / w->window;
+}
+
+/* Adds the part to one like it in the window, if there is one. */
+static bool add_to_sum(struct walk *w, const struct path_part *part)
+{
+	struct path *path = w->path;
+
+	if (w->first < path->parts.count &&
+	    window_of(w, path->parts.items[w->first].end - 1) != window_of(w, part->end - 1))
+		w->first = path->parts.count;
+	for (size_t i = w->first; i < path->parts.count; i++) {
+		struct path_part *sum = &path->parts.items[i];
+
+		if (!is_alike(sum, part))
+			continue;
+		sum->start = part->start;
+		sum->time += part->time;
+		return true;
+	}
+	return false;
+}
+
+/* Adds a part from `start` up to now; its kind and cause are set. */
+static void go_back(struct walk *w, uint64_t start, struct path_part part)
+{
+	if (start >= w->now)
+		return;
+	part.start = start;
+	part.end = w->now;
+	part.time = w->now - start;
+	part.thread = w->thread;
+	w->count++;
+	w->now = start;
+	w->still = 0;
+	if (part.is_inferred)
+		w->path->inferred_ns += part.time;
+	if (w->window ? !add_to_sum(w, &part) : w->path->parts.count <= PATH_PARTS_MAX)
+		vec_push(&w->path->parts, part);
+}
+
+static void hand_over(struct walk *w, thread_id to, bool is_inferred)
+{
+	w->thread = to;
+	w->is_inferred = is_inferred;
+	w->path->hand_overs++;
+	w->still++;
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Returns the time from which the thread could run again. */
+static uint64_t wake_time(const struct timeline_wait *wait)
+{
+	if (wait->reason.state == WAIT_RUNNABLE)
+		return wait->start;
+	return wait->woken ? wait->woken : wait->end - wait->queued;
+}
+
+static bool existed(const struct timeline *line, uint64_t time)
+{
+	return line && line->start && line->start <= time;
+}
+
+/*
+ * A wait for a lock may end by a timer, and begin anew: Python's threads wait so for the GIL. The
+ * holder is a thread that exchanges wake-ups with this one and ran nearly all the time.
+ */
+static thread_id find_holder(const struct walk *w, const struct timeline_wait *wait)
+{
+	const struct timeline *line = line_of(w, w->thread);
+	uint64_t length = w->now - wait->start, most = length * HOLDER_SHARE / 100;
+	thread_id holder = NO_THREAD;
+
+	if (!w->is_lock || wait->ended_by != END_INTERRUPT || length < TIMED_OUT_MIN_NS ||
+	    !w->is_lock(w->ctx, &wait->reason))
+		return NO_THREAD;
+	for (size_t i = 0; i < TIMELINE_PARTNERS && line->partners[i] != NO_THREAD; i++) {
+		const struct timeline *other = line_of(w, line->partners[i]);
+		uint64_t ran;
+
+		if (!existed(other, wait->start) || (other->end && other->end < w->now))
+			continue;
+		ran = timeline_running(other, wait->start, w->now);
+		if (ran > most) {
+			most = ran;
+			holder = line->partners[i];
+		}
+	}
+	return holder;
+}
+
+/* Leaves a wait in which the thread was blocked up to now. */
+static void leave_block(struct walk *w, const struct timeline_wait *wait)
+{
+	struct path_part part = {
+		.kind = PATH_WAITS,
+		.waker = wait->waker,
+		.ended_by = wait->ended_by,
+		.reason = wait->reason,
+	};
+	thread_id holder;
+
+	if (w->still < STILL_MAX) {
+		if (wait->ended_by == END_THREAD && wait->waker != w->thread &&
+		    existed(line_of(w, wait->waker), w->now)) {
+			hand_over(w, wait->waker, false);
+			return;
+		}
+		holder = find_holder(w, wait);
+		if (holder != NO_THREAD) {
+			hand_over(w, holder, true);
+			return;
+		}
+	}
+	part.reason.argument = 0;
+	go_back(w, later(wait->start, w->path->begin), part);
+}
+
+/* Goes back from a time within the wait, or from its end. */
+static void leave_wait(struct walk *w, const struct timeline_wait *wait)
+{
+	uint64_t wake = later(wake_time(wait), w->path->begin);
+	struct path_part part = {
+		.kind = PATH_QUEUED,
+		.waker = wait->waker,
+		.ended_by = wait->ended_by,
+	};
+
+	go_back(w, later(wake, wait->end - wait->queued), part);
+	part.kind = wait->reason.state == WAIT_RUNNABLE ? PATH_QUEUED : PATH_WAKING;
+	go_back(w, wake, part);
+	if (wait->reason.state != WAIT_RUNNABLE && w->now > later(wait->start, w->path->begin))
+		leave_block(w, wait);
+}
+
+/* Goes on in the parent. False: none is known. */
+static bool leave_birth(struct walk *w, const struct timeline *line)
+{
+	const struct timeline *parent = line_of(w, line->parent);
+
+	if (!parent || line->parent == w->thread || w->still >= STILL_MAX)
+		return false;
+	hand_over(w, line->parent, false);
+	return true;
+}
+
+/* Goes back a step; false: nothing tells how. */
+static bool step(struct walk *w)
+{
+	const struct timeline *line = line_of(w, w->thread);
+	uint64_t begin = w->path->begin, start;
+	const struct timeline_wait *wait;
+	size_t at;
+
+	if (!line)
+		return false;
+	start = later(line->start, begin);
+	if (w->now <= start)
+		return leave_birth(w, line);
+	at = timeline_find(line, w->now);
+	wait = at < line->waits.count ? &line->waits.items[at] : NULL;
+	if (wait && wait->start < w->now) {
+		leave_wait(w, wait);
+		return true;
+	}
+	if (at)
+		start = later(start, line->waits.items[at - 1].end);
+	go_back(w, start, (struct path_part){.kind = PATH_RUNS, .is_inferred = w->is_inferred});
+	return true;
+}
+
+/* Returns the thread of the command's first process that ended last. */
+static thread_id last_thread(const struct timelines *t)
+{
+	uint32_t process = t->rows.items[t->root].process;
+	thread_id last = t->root;
+
+	for (thread_id id = 0; id < t->rows.count; id++) {
+		const struct timeline *line = &t->rows.items[id];
+
+		if (line->start && line->process == process && line->end > t->rows.items[last].end)
+			last = id;
+	}
+	return last;
+}
+
+static void walk(struct walk *w, uint64_t window)
+{
+	struct path *path = w->path;
+
+	vec_clear(&path->parts);
+	path->hand_overs = path->inferred_ns = 0;
+	w->now = path->end;
+	w->thread = last_thread(w->t);
+	w->count = w->still = 0;
+	w->is_inferred = false;
+	w->window = window;
+	w->first = 0;
+	while (w->now > path->begin) {
+		if (!step(w))
+			go_back(w, path->begin, (struct path_part){.kind = PATH_UNKNOWN});
+	}
+}
+
+static void reverse(struct path *path)
+{
+	size_t count = path->parts.count;
+
+	for (size_t i = 0; i < count / 2; i++) {
+		struct path_part part = path->parts.items[i];
+
+		path->parts.items[i] = path->parts.items[count - 1 - i];
+		path->parts.items[count - 1 - i] = part;
+	}
+}
+
+void path_walk(const struct timelines *t, uint64_t end, path_is_lock_fn *is_lock, void *ctx,
+	       struct path *path)
+{
+	struct walk w = {.t = t, .path = path, .is_lock = is_lock, .ctx = ctx};
+
+	*path = (struct path){.begin = t->begin};
+	if (t->root == NO_THREAD)
+		return;
+	path->end = t->rows.items[last_thread(t)].end;
+	if (!path->end)
+		path->end = end;
+	walk(&w, 0);
+	if (w.count > PATH_PARTS_MAX)
+		walk(&w, (path->end - path->begin) / WINDOWS + 1);
+	reverse(path);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Finds the critical path of a command: backwards from its end, along the thread that runs; a
+ * thread that was woken leads to its waker, at the moment of the wake-up, and a thread that was
+ * born to its parent. The parts of the path follow one another without gaps, so their times add up
+ * to the command's wall time.
+ */
+#ifndef PROF_LIB_PATH_PATH_WALK_H
+#define PROF_LIB_PATH_PATH_WALK_H
+
+#include "lib/path/thread_timelines.h"
+
+enum path_kind {
+	PATH_RUNS,
+	PATH_QUEUED, /* could run, but had no CPU */
+	PATH_WAKING, /* was woken, but not queued yet: an idle CPU takes time, and so does an
+			interrupt */
+	PATH_WAITS, /* for something outside: a timer, a disk, a process that is not recorded */
+	PATH_UNKNOWN, /* no record tells */
+	PATH_KIND_COUNT,
+};
+
+/* A part of the path, or the sum of several alike within its start and end. */
+struct path_part {
+	uint64_t start, end;
+	uint64_t time; /* ns on the path; end - start unless it is a sum */
+	thread_id thread;
+	thread_id waker; /* of PATH_QUEUED, PATH_WAKING and PATH_WAITS, with END_THREAD */
+	uint8_t kind; /* enum path_kind */
+	uint8_t ended_by; /* enum wait_end, of the same kinds */
+	/*
+	 * PATH_RUNS: the thread is thought to have held a lock for which another one waited until a
+	 * timer ended the wait.
+	 */
+	bool is_inferred;
+	struct wait_reason reason; /* of PATH_WAITS */
+};
+
+/* Longer paths consist of sums. */
+#define PATH_PARTS_MAX 20000u
+
+struct path {
+	VEC(struct path_part) parts; /* in order of time */
+	uint64_t begin, end;
+	uint64_t hand_overs; /* changes of the thread */
+	uint64_t inferred_ns;
+};
+
+/* Tells whether threads wait in this way for locks. */
+typedef bool path_is_lock_fn(void *ctx, const struct wait_reason *reason);
+/*
+ * The caller releases path->parts. `end`: of the recording, for commands that had not ended. Empty
+ * if no command began. `is_lock` NULL: no holders of locks are inferred.
+ */
+void path_walk(const struct timelines *t, uint64_t end, path_is_lock_fn *is_lock, void *ctx,
+	       struct path *path);
+
+#endif

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/path/path_weights.h"
+
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/model/meaning/label_frames.h"
+#include "lib/model/tables/schemas.h"
+#include "lib/path/path_labels.h"
+
+#define NS_PER_WEIGHT 1000
+#define TIME_MAX_NS (1ull << 53)
+/* Rows looked at for the stack of a wait. */
+#define ROWS_MAX 64
+
+/* A part of the path, as a marker has it. */
+struct stretch {
+	uint64_t start, end, ns;
+	string_id label;
+	uint8_t kind; /* enum path_kind */
+	bool is_inferred;
+};
+
+struct stretches {
+	VEC(struct stretch) rows;
+};
+
+/* Fields of the markers, by number; files may have them in any order, or other ones. */
+struct fields {
+	schema_id schema;
+	uint32_t does, cause, time;
+};
+
+struct weighing {
+	const struct profile *p;
+	struct fields fields;
+	thread_id thread;
+	struct stretches stretches; /* of the thread, by start */
+	path_weight_fn *fn;
+	void *ctx;
+};
+
+static uint32_t find_field(const struct profile *p, const struct schema *schema, const char *key)
+{
+	string_id id = strings_find(&p->strings, key, strlen(key));
+
+	return schema_find_field(&p->markers.schemas, schema, id);
+}
+
+static bool find_fields(const struct profile *p, struct fields *f)
+{
+	const struct marker_schema *text = marker_schema(MARKER_CRITICAL_PATH);
+	const struct schema *schema;
+
+	f->schema = schema_text_find(MARKER_CRITICAL_PATH, &p->markers.schemas, &p->strings);
+	if (f->schema == NO_SCHEMA)
+		return false;
+	schema = schemas_get(&p->markers.schemas, f->schema);
+	f->does = find_field(p, schema, text->fields[CRITICAL_PATH_DOES].key);
+	f->cause = find_field(p, schema, text->fields[CRITICAL_PATH_CAUSE].key);
+	f->time = find_field(p, schema, text->fields[CRITICAL_PATH_TIME].key);
+	return f->does < schema->field_count && f->time < schema->field_count;
+}
+
+static enum path_kind kind_of(const char *label)
+{
+	for (size_t i = 0; i < PATH_KIND_COUNT; i++) {
+		if (path_labels[i] && strcmp(label, path_labels[i]) == 0)
+			return i;
+	}
+	return PATH_WAITS;
+}
+
+/* NULL: the value is missing, or has another type. */
+static const struct marker_value *value_of(const struct weighing *w, const struct marker *marker,
+					   uint32_t field, enum field_type type)
+{
+	const struct schema *schema = schemas_get(&w->p->markers.schemas, marker->schema);
+	const struct marker_value *value;
+
+	if (field >= schema->field_count)
+		return NULL;
+	value = marker_value(&w->p->markers, marker, field);
+	return value->type == type ? value : NULL;
+}
+
+static void add_stretch(struct weighing *w, const struct marker *marker)
+{
+	const struct marker_value *does = value_of(w, marker, w->fields.does, FIELD_STRING);
+	const struct marker_value *cause = value_of(w, marker, w->fields.cause, FIELD_STRING);
+	const struct marker_value *time = value_of(w, marker, w->fields.time, FIELD_DURATION);
+	const struct strings *strings = &w->p->strings;
+
+	/* Longer ones, and more time than there was, are damage. */
+	if (!does || !time || marker->end - marker->start > TIME_MAX_NS)
+		return;
+	vec_push(&w->stretches.rows,
+		 (struct stretch){
+			 .start = marker->start,
+			 .end = marker->end,
+			 .ns = time->number < marker->end - marker->start
+				       ? time->number
+				       : marker->end - marker->start,
+			 .label = does->string,
+			 .kind = (uint8_t)kind_of(strings_get(strings, does->string)),
+			 .is_inferred = cause && strcmp(strings_get(strings, cause->string),
+							PATH_INFERRED) == 0,
+		 });
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct stretch *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+static void collect(struct weighing *w, const struct profile_thread *thread)
+{
+	vec_clear(&w->stretches.rows);
+	vec_for_each(&thread->markers, const struct marker *, marker) {
+		if (marker->schema == w->fields.schema)
+			add_stretch(w, marker);
+	}
+	vec_sort(&w->stretches.rows, compare);
+}
+
+/* Returns the next stretch from *at on that runs at `time` or later; NULL: none. */
+static const struct stretch *running_at(const struct weighing *w, size_t *at, uint64_t time)
+{
+	for (; *at < w->stretches.rows.count; ++*at) {
+		const struct stretch *row = &w->stretches.rows.items[*at];
+
+		if (row->kind == PATH_RUNS && row->end >= time)
+			return row;
+	}
+	return NULL;
+}
+
+static bool is_tick(const struct profile *p, const struct sample *sample)
+{
+	return !sample->event && sample->weight && sample->stack != NO_STACK &&
+	       !profile_is_wait(p, sample);
+}
+
+/*
+ * Spreads `ns` over the samples in running stretches, whose weights add up to `total`; 0: only adds
+ * the weights up. Returns the sum.
+ */
+static uint64_t spread(struct weighing *w, const struct profile_thread *thread, uint64_t ns,
+		       uint64_t total)
+{
+	uint64_t sum = 0, given = 0;
+	const struct stretch *row;
+	size_t at = 0;
+
+	samples_for_each(&thread->samples, sample) {
+		struct path_weight weight = {
+			.thread = w->thread,
+			.kind = PATH_RUNS,
+			.cpu = sample->cpu,
+			.time = sample->time,
+			.stack = sample->stack,
+			.label = NO_STRING,
+		};
+
+		if (!is_tick(w->p, sample))
+			continue;
+		row = running_at(w, &at, sample->time);
+		if (!row)
+			break;
+		if (row->start > sample->time)
+			continue;
+		sum += sample->weight;
+		if (!total)
+			continue;
+		weight.is_inferred = row->is_inferred;
+		weight.ns = (uint64_t)((double)ns * (double)sum / (double)total) - given;
+		if (sum == total)
+			weight.ns = ns - given;
+		given += weight.ns;
+		w->fn(w->ctx, &weight);
+	}
+	return sum;
+}
+
+static void weigh_running(struct weighing *w, const struct profile_thread *thread)
+{
+	struct path_weight weight = {
+		.thread = w->thread,
+		.kind = PATH_RUNS,
+		.cpu = NO_CPU,
+		.stack = NO_STACK,
+		.label = NO_STRING,
+	};
+	uint64_t total;
+
+	vec_for_each(&w->stretches.rows, const struct stretch *, row) {
+		if (row->kind != PATH_RUNS)
+			continue;
+		if (!weight.ns)
+			weight.time = row->start;
+		weight.ns += row->ns;
+	}
+	if (!weight.ns)
+		return;
+	total = spread(w, thread, 0, 0);
+	if (total)
+		spread(w, thread, weight.ns, total);
+	else
+		w->fn(w->ctx, &weight);
+}
+
+static string_id label_of(const struct profile *p, stack_id stack)
+{
+	func_id func = p->frames.rows.items[p->stacks.rows.items[stack].frame].func;
+
+	return func == NO_FUNC ? NO_STRING : p->funcs.rows.items[func].name;
+}
+
+/* Finds the stack of the wait among the thread's rows. */
+static stack_id find_stack(const struct profile *p, const struct profile_thread *thread,
+			   const struct stretch *row)
+{
+	_cleanup_(sample_iterator_release) struct sample_iterator it =
+		samples_after(&thread->samples, row->start ? row->start - 1 : 0);
+	const struct sample *sample;
+
+	for (int i = 0; i < ROWS_MAX && (sample = sample_iterator_next(&it)); i++) {
+		if (sample->time > row->end)
+			break;
+		if (sample->weight && profile_is_wait(p, sample) &&
+		    label_of(p, sample->stack) == row->label)
+			return sample->stack;
+	}
+	return NO_STACK;
+}
+
+static void weigh_rest(struct weighing *w, const struct profile_thread *thread)
+{
+	vec_for_each(&w->stretches.rows, const struct stretch *, row) {
+		struct path_weight weight = {
+			.thread = w->thread,
+			.kind = row->kind,
+			.cpu = NO_CPU,
+			.time = row->start,
+			.ns = row->ns,
+			.stack = NO_STACK,
+			.label = row->label,
+		};
+
+		if (row->kind == PATH_RUNS)
+			continue;
+		if (row->kind == PATH_WAITS)
+			weight.stack = find_stack(w->p, thread, row);
+		w->fn(w->ctx, &weight);
+	}
+}
+
+bool path_weights_each(const struct profile *p, path_weight_fn *fn, void *ctx)
+{
+	struct weighing w = {.p = p, .fn = fn, .ctx = ctx};
+	bool has_path = false;
+
+	if (!find_fields(p, &w.fields))
+		return false;
+	for (w.thread = 0; w.thread < p->threads.rows.count; w.thread++) {
+		const struct profile_thread *thread = &p->threads.rows.items[w.thread];
+
+		collect(&w, thread);
+		has_path = has_path || w.stretches.rows.count;
+		weigh_running(&w, thread);
+		weigh_rest(&w, thread);
+	}
+	vec_release(&w.stretches.rows);
+	return has_path;
+}
+
+/* New rows of all threads. */
+struct path_rows {
+	struct profile *p;
+	VEC(struct sample) rows; /* thread by thread */
+	VEC(size_t) ends; /* by thread: number of rows up to its last one */
+	uint64_t ns; /* time of all rows so far */
+	uint64_t given; /* sum of their weights, rounded down */
+};
+
+static int compare_samples(const void *a, const void *b)
+{
+	const struct sample *x = a, *y = b;
+
+	return (x->time > y->time) - (x->time < y->time);
+}
+
+static stack_id label_stack(struct profile *p, const struct path_weight *weight)
+{
+	uint8_t subcategory = weight->kind == PATH_QUEUED || weight->kind == PATH_WAKING
+				      ? IDLE_QUEUED
+				      : IDLE_OTHER;
+
+	return stacks_intern(
+		&p->stacks, NO_STACK,
+		label_frames_intern(p, weight->label,
+				    (struct frame_category){CATEGORY_IDLE, subcategory}));
+}
+
+/* Rounds so that the sum of all weights is right. */
+static uint32_t round_weight(struct path_rows *r, uint64_t ns)
+{
+	uint64_t weight;
+
+	r->ns += ns;
+	weight = r->ns / NS_PER_WEIGHT - r->given;
+	if (weight > UINT32_MAX)
+		weight = UINT32_MAX;
+	r->given += weight;
+	return (uint32_t)weight;
+}
+
+static void add_row(void *ctx, const struct path_weight *weight)
+{
+	struct path_rows *r = ctx;
+	struct sample sample = {
+		.time = weight->time,
+		.stack = weight->stack,
+		.weight = round_weight(r, weight->ns),
+		.cpu = weight->cpu,
+	};
+
+	while (r->ends.count < weight->thread)
+		vec_push(&r->ends, r->rows.count);
+	if (!sample.weight)
+		return;
+	if (weight->kind == PATH_RUNS)
+		sample.cpu_delta = weight->ns < UINT32_MAX ? (uint32_t)weight->ns : UINT32_MAX;
+	else if (sample.stack == NO_STACK)
+		sample.stack = label_stack(r->p, weight);
+	vec_push(&r->rows, sample);
+}
+
+static void replace_rows(struct path_rows *r, thread_id id)
+{
+	size_t first = id ? r->ends.items[id - 1] : 0, count = r->ends.items[id] - first;
+	struct profile_thread *thread = threads_get(&r->p->threads, id);
+	struct sample *rows;
+
+	samples_release(&thread->samples);
+	if (!count)
+		return;
+	rows = xcalloc(count, sizeof(*rows));
+	memcpy(rows, r->rows.items + first, count * sizeof(*rows));
+	qsort(rows, count, sizeof(*rows), compare_samples);
+	samples_take(&thread->samples, rows, count);
+}
+
+bool path_weights_apply(struct profile *p)
+{
+	struct path_rows rows = {.p = p};
+	bool has_path = path_weights_each(p, add_row, &rows);
+
+	while (rows.ends.count < p->threads.rows.count)
+		vec_push(&rows.ends, rows.rows.count);
+	for (thread_id id = 0; has_path && id < p->threads.rows.count; id++)
+		replace_rows(&rows, id);
+	if (has_path)
+		p->meta.interval_ns = NS_PER_WEIGHT;
+	vec_release(&rows.rows);
+	vec_release(&rows.ends);
+	return has_path;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Weighs the samples on a profile's critical path, by its markers. The time of each part is exact;
+ * which code ran is sampled: the time of a thread on the path is spread evenly over the thread's
+ * samples there.
+ */
+#ifndef PROF_LIB_PATH_PATH_WEIGHTS_H
+#define PROF_LIB_PATH_PATH_WEIGHTS_H
+
+#include "lib/model/tables/profile.h"
+#include "lib/path/path_walk.h"
+
+/* A sample on the path, or a part of it without samples. */
+struct path_weight {
+	thread_id thread;
+	uint8_t kind; /* enum path_kind */
+	bool is_inferred;
+	uint16_t cpu; /* NO_CPU: unknown */
+	uint64_t time; /* CLOCK_MONOTONIC ns */
+	uint64_t ns; /* on the path */
+	stack_id stack; /* code that ran, or waited; NO_STACK: not sampled */
+	string_id label; /* for all but PATH_RUNS: "[queued]", "[futex]" */
+};
+
+typedef void path_weight_fn(void *ctx, const struct path_weight *weight);
+
+/*
+ * Calls `fn` for all there is, thread by thread, in order of time within a thread's samples and
+ * within its waits. Returns false if the profile has no critical path.
+ */
+bool path_weights_each(const struct profile *p, path_weight_fn *fn, void *ctx);
+
+/*
+ * Leaves in the profile only what is on its critical path: rows of samples whose weights are
+ * microseconds. Returns false if it has none.
+ */
+bool path_weights_apply(struct profile *p);
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/path/thread_timelines.h"
+
+#include <string.h>
+
+void timelines_init(struct timelines *t)
+{
+	*t = (struct timelines){.root = NO_THREAD};
+}
+
+void timelines_release(struct timelines *t)
+{
+	vec_for_each(&t->rows, struct timeline *, line)
+		vec_release(&line->waits);
+	vec_release(&t->rows);
+	timelines_init(t);
+}
+
+static struct timeline *line_of(struct timelines *t, thread_id id)
+{
+	while (t->rows.count <= id) {
+		struct timeline line = {.parent = NO_THREAD};
+
+		for (size_t i = 0; i < TIMELINE_PARTNERS; i++)
+			line.partners[i] = NO_THREAD;
+		vec_push(&t->rows, line);
+	}
+	return &t->rows.items[id];
+}
+
+void timelines_birth(struct timelines *t, thread_id id, uint32_t process, thread_id parent,
+		     uint64_t time)
+{
+	struct timeline *line = line_of(t, id);
+
+	if (line->start)
+		return;
+	line->process = process;
+	line->parent = parent;
+	line->start = time;
+}
+
+void timelines_end(struct timelines *t, thread_id id, uint64_t time)
+{
+	struct timeline *line = line_of(t, id);
+
+	if (line->end < time)
+		line->end = time;
+}
+
+void timelines_begin(struct timelines *t, thread_id root, uint32_t process, uint64_t time)
+{
+	timelines_birth(t, root, process, NO_THREAD, time);
+	t->root = root;
+	t->begin = time;
+}
+
+size_t timeline_find(const struct timeline *line, uint64_t time)
+{
+	size_t low = 0, high = line->waits.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (line->waits.items[middle].end < time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+uint64_t timeline_running(const struct timeline *line, uint64_t from, uint64_t until)
+{
+	uint64_t sum = until - from;
+
+	for (size_t i = timeline_find(line, from); i < line->waits.count; i++) {
+		const struct timeline_wait *wait = &line->waits.items[i];
+		uint64_t start = wait->start > from ? wait->start : from;
+		uint64_t end = wait->end < until ? wait->end : until;
+
+		if (wait->start >= until)
+			break;
+		if (end > start)
+			sum -= end - start;
+	}
+	return sum;
+}
+
+/* Forgets the waits that ended by then. */
+static void forget(struct timelines *t, uint64_t time)
+{
+	vec_for_each(&t->rows, struct timeline *, line) {
+		size_t gone = timeline_find(line, time + 1);
+
+		memmove(line->waits.items, line->waits.items + gone,
+			(line->waits.count - gone) * sizeof(*line->waits.items));
+		line->waits.count -= gone;
+		t->count -= gone;
+	}
+	t->begin = time;
+	t->is_cut = true;
+}
+
+static void make_room(struct timelines *t, uint64_t now)
+{
+	size_t max = t->max ? t->max : TIMELINE_WAITS_MAX;
+
+	/* Waits may all be of the last moment. */
+	while (t->count >= max && t->begin < now)
+		forget(t, t->begin + (now - t->begin + 1) / 2);
+}
+
+/* Moves the partner to the front. */
+static void add_partner(struct timeline *line, thread_id partner)
+{
+	size_t at = 0;
+
+	while (at < TIMELINE_PARTNERS - 1 && line->partners[at] != partner)
+		at++;
+	memmove(line->partners + 1, line->partners, at * sizeof(*line->partners));
+	line->partners[0] = partner;
+}
+
+static void pair(struct timelines *t, thread_id id, thread_id waker)
+{
+	if (id == waker || line_of(t, waker)->process != line_of(t, id)->process)
+		return;
+	add_partner(line_of(t, id), waker);
+	add_partner(line_of(t, waker), id);
+}
+
+void timelines_add(struct timelines *t, thread_id id, const struct timeline_wait *wait)
+{
+	struct timeline *line = line_of(t, id);
+	struct timeline_wait row = *wait;
+
+	if (line->waits.count && row.start < vec_last(&line->waits).end)
+		row.start = vec_last(&line->waits).end;
+	if (row.start >= row.end || row.end <= t->begin)
+		return;
+	if (row.woken && row.woken < row.start)
+		row.woken = row.start;
+	if (row.woken > row.end)
+		row.woken = row.end;
+	if (row.queued > row.end - row.start)
+		row.queued = row.end - row.start;
+	vec_push(&line->waits, row);
+	t->count++;
+	if (row.ended_by == END_THREAD)
+		pair(t, id, row.waker);
+	make_room(t, row.end);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The lives of a recording's threads: each runs from its birth to its end, except while it waits.
+ * Times are ns of one clock.
+ */
+#ifndef PROF_LIB_PATH_THREAD_TIMELINES_H
+#define PROF_LIB_PATH_THREAD_TIMELINES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/wait_record.h"
+#include "lib/base/vec.h"
+#include "lib/model/tables/ids.h"
+
+/* Cause of the end of a wait. */
+enum wait_end {
+	END_UNKNOWN,
+	END_THREAD, /* timeline_wait.waker */
+	END_INTERRUPT,
+	END_NOT_RECORDED, /* a thread that is not recorded */
+};
+
+struct timeline_wait {
+	uint64_t start, end;
+	uint64_t woken; /* 0: unknown; otherwise clamped to the wait */
+	uint64_t queued; /* part of the wait, at its end, in which the thread waited for a CPU */
+	thread_id waker; /* thread, or NO_THREAD */
+	uint8_t ended_by; /* enum wait_end */
+	struct wait_reason reason;
+};
+
+#define TIMELINE_PARTNERS 4
+
+struct timeline {
+	VEC(struct timeline_wait) waits; /* in order of time, without overlaps */
+	uint32_t process;
+	thread_id parent; /* thread that made it, or NO_THREAD */
+	uint64_t start, end; /* 0: unknown */
+	/* Threads of its process that woke it or that it woke lately; or NO_THREAD. */
+	thread_id partners[TIMELINE_PARTNERS];
+};
+
+/* Waits that are kept. Beyond this, the older half of the time is forgotten. */
+#define TIMELINE_WAITS_MAX 6000000u
+
+struct timelines {
+	VEC(struct timeline) rows; /* by thread_id */
+	size_t count, max; /* waits kept; 0: TIMELINE_WAITS_MAX */
+	thread_id root; /* the command's first thread, or NO_THREAD */
+	uint64_t begin; /* begin of the command, or of what is left of it */
+	bool is_cut; /* older waits were forgotten */
+};
+
+void timelines_init(struct timelines *t);
+void timelines_release(struct timelines *t);
+/* The thread `id` of a process begins. Only the first call for a thread counts. */
+void timelines_birth(struct timelines *t, thread_id id, uint32_t process, thread_id parent,
+		     uint64_t time);
+/* The thread ends; the latest call counts. */
+void timelines_end(struct timelines *t, thread_id id, uint64_t time);
+/* The command begins, in this thread. */
+void timelines_begin(struct timelines *t, thread_id root, uint32_t process, uint64_t time);
+/* Adds a wait of a thread. What overlaps earlier waits of the thread is dropped. */
+void timelines_add(struct timelines *t, thread_id id, const struct timeline_wait *wait);
+
+/* Returns how long a known thread ran in [from, until). */
+uint64_t timeline_running(const struct timeline *line, uint64_t from, uint64_t until);
+/* Returns the number of the first wait that ends at `time` or later; may be waits.count. */
+size_t timeline_find(const struct timeline *line, uint64_t time);
+
+#endif

@@ -427,7 +427,9 @@ static void feed_run(struct sample_feed *f, const struct rec_resumed *rec)
 	thread_id thread = tasks_sampled(f->tasks, &rec->rec, rec->start);
 
 	waits_end(&f->waits, thread, rec);
-	life_markers_cpu(f->tasks, thread, tasks_time(f->tasks, rec->rec.time), rec->rec.cpu);
+	if (!(rec->rec.flags & RUN_SHORT))
+		life_markers_cpu(f->tasks, thread, tasks_time(f->tasks, rec->rec.time),
+				 rec->rec.cpu);
 }
 
 void sample_feed_exit(struct sample_feed *f, thread_id thread, const struct rec_exit *rec)

@@ -14,6 +14,7 @@
 #include "lib/model/tables/schemas.h"
 #include "lib/stream/session/code/code_frames.h"
 #include "lib/stream/session/losses.h"
+#include "lib/stream/session/path_feed.h"
 #include "lib/stream/session/markers/marker_feed.h"
 #include "lib/stream/session/markers/span_frames.h"
 #include "lib/stream/session/row_bounds.h"
@@ -329,6 +330,7 @@ struct session {
 	struct marker_feed markers;
 	struct counter_feed counters;
 	struct label_feed labels;
+	struct path_feed path;
 	struct pauses pauses;
 	struct reclaim reclaim;
 	VEC(struct cpu_change) cpu_changes;
@@ -351,6 +353,7 @@ struct session *session_new(struct profile *profile)
 	marker_feed_init(&s->markers, profile, &s->tasks);
 	counter_feed_init(&s->counters, profile, &s->tasks);
 	label_feed_init(&s->labels, &s->tasks);
+	path_feed_init(&s->path, &s->tasks, &s->samples.waits);
 	reclaim_init(&s->reclaim, &s->samples, &s->markers, ROW_LIMITS);
 	return s;
 }
@@ -385,6 +388,7 @@ void session_free(struct session *s)
 	marker_feed_release(&s->markers);
 	counter_feed_release(&s->counters);
 	label_feed_release(&s->labels);
+	path_feed_release(&s->path);
 	pauses_release(&s->pauses);
 	vec_release(&s->cpu_changes);
 	free(s);
@@ -545,6 +549,7 @@ void session_feed(struct session *s, const struct rec *rec)
 {
 	note_time(s, rec);
 	session_feed_state(s, rec);
+	path_feed_record(&s->path, rec);
 	reclaim_step(&s->reclaim);
 }
 
@@ -665,6 +670,8 @@ void session_finish(struct session *s, uint64_t end_ns)
 	module_users_find(&s->tasks);
 	probe_spans_join(s->profile);
 	marker_feed_limit(&s->markers);
+	/* Markers of the path are a whole: none may be left out. */
+	path_feed_finish(&s->path);
 	long_tasks_set_causes(s->profile);
 	span_frames_finish(s->profile);
 	tasks_drop_unwanted(&s->tasks);

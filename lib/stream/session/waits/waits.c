@@ -548,6 +548,9 @@ void waits_end(struct waits *w, thread_id thread, const struct rec_resumed *rec)
 	waits_seen(w, thread, start, &cpu);
 	thread_read_cpu(&w->tasks->threads, thread, tasks_time(w->tasks, rec->rec.time),
 			rec->cpu_time);
+	/* Sampled waits stand for it. */
+	if (rec->rec.flags & RUN_SHORT)
+		return;
 	if (id == NO_WAIT || w->rows.items[id].has_end) {
 		close_oldest(w, thread);
 		id = add_row(w, thread);
@@ -566,6 +569,14 @@ void waits_end(struct waits *w, thread_id thread, const struct rec_resumed *rec)
 	}
 	row->has_end = true;
 	finish_if_complete(w, id);
+}
+
+const struct frame *waits_label(struct waits *w, const struct wait_reason *reason)
+{
+	struct profile *p = w->tasks->profile;
+	stack_id stack = wait_labels_add(&w->labels, NO_STACK, reason, false);
+
+	return &p->frames.rows.items[p->stacks.rows.items[stack].frame];
 }
 
 void waits_seen(struct waits *w, thread_id thread, uint64_t time, const uint32_t *cpu)

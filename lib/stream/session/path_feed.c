@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/stream/session/path_feed.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "lib/model/meaning/categories.h"
+#include "lib/model/tables/schemas.h"
+#include "lib/path/path_labels.h"
+#include "lib/path/path_walk.h"
+#include "lib/stream/record/records.h"
+
+void path_feed_init(struct path_feed *f, struct tasks *tasks, struct waits *waits)
+{
+	*f = (struct path_feed){.tasks = tasks, .waits = waits};
+	timelines_init(&f->lines);
+}
+
+void path_feed_release(struct path_feed *f)
+{
+	timelines_release(&f->lines);
+}
+
+static thread_id find_thread(const struct path_feed *f, uint32_t pid, uint32_t tid)
+{
+	process_id process = process_table_find(&f->tasks->processes, pid);
+
+	if (process == NO_PROCESS)
+		return NO_THREAD;
+	return thread_table_find(&f->tasks->threads, process, tid);
+}
+
+static uint32_t process_of(const struct path_feed *f, thread_id id)
+{
+	return f->tasks->threads.rows.items[id].process;
+}
+
+static void take_fork(struct path_feed *f, const struct rec_fork *rec)
+{
+	thread_id id = tasks_known(f->tasks, &rec->rec);
+
+	if (id == NO_THREAD || rec->rec.flags & FORK_RUNNING)
+		return;
+	timelines_birth(&f->lines, id, process_of(f, id),
+			find_thread(f, rec->parent_pid, rec->parent_tid), rec->rec.time);
+}
+
+/* The command begins with the first exec. */
+static void take_name(struct path_feed *f, const struct rec_name *rec)
+{
+	thread_id id = tasks_known(f->tasks, &rec->rec);
+
+	if (id == NO_THREAD || f->lines.root != NO_THREAD || !(rec->rec.flags & NAME_EXEC))
+		return;
+	timelines_begin(&f->lines, id, process_of(f, id), rec->rec.time);
+}
+
+static void take_end(struct path_feed *f, const struct rec *rec)
+{
+	thread_id id = tasks_known(f->tasks, rec);
+
+	if (id != NO_THREAD)
+		timelines_end(&f->lines, id, rec->time);
+}
+
+static void set_waker(const struct path_feed *f, const struct rec_resumed *rec,
+		      struct timeline_wait *wait)
+{
+	const struct run_waker *waker = rec_resumed_waker((struct rec_resumed *)rec);
+
+	wait->woken = waker->woken;
+	if (rec->rec.flags & RUN_BY_INTERRUPT) {
+		wait->ended_by = END_INTERRUPT;
+		return;
+	}
+	wait->waker = find_thread(f, waker->pid, waker->tid);
+	wait->ended_by = wait->waker == NO_THREAD ? END_NOT_RECORDED : END_THREAD;
+}
+
+static void take_run(struct path_feed *f, const struct rec_resumed *rec)
+{
+	thread_id id = tasks_known(f->tasks, &rec->rec);
+	struct timeline_wait wait = {
+		.start = rec->start,
+		.end = rec->rec.time,
+		.queued = rec->queued,
+		.waker = NO_THREAD,
+		.reason = rec->reason,
+	};
+
+	/* A wait that began before the thread was known is none of the command's. */
+	if (id == NO_THREAD || !rec->start)
+		return;
+	if (rec->rec.flags & RUN_WOKEN)
+		set_waker(f, rec, &wait);
+	timelines_add(&f->lines, id, &wait);
+}
+
+void path_feed_record(struct path_feed *f, const struct rec *rec)
+{
+	const struct rec_setting *setting = (const struct rec_setting *)rec;
+
+	if (rec->kind == REC_SETTING && setting->setting == SETTING_CRITICAL_PATH)
+		f->is_on = setting->value;
+	if (!f->is_on)
+		return;
+	if (rec->kind == REC_FORK)
+		take_fork(f, (const struct rec_fork *)rec);
+	else if (rec->kind == REC_NAME)
+		take_name(f, (const struct rec_name *)rec);
+	else if (rec->kind == REC_RUN)
+		take_run(f, (const struct rec_resumed *)rec);
+	else if (rec->kind == REC_EXIT ||
+		 (rec->kind == REC_WAIT &&
+		  ((const struct rec_wait *)rec)->reason.state == WAIT_DEAD))
+		take_end(f, rec);
+}
+
+static string_id label_of(struct path_feed *f, const struct path_part *part)
+{
+	struct profile *p = f->tasks->profile;
+
+	if (part->kind != PATH_WAITS)
+		return strings_intern(&p->strings, path_labels[part->kind]);
+	return p->funcs.rows.items[waits_label(f->waits, &part->reason)->func].name;
+}
+
+/* "make 1234"; NO_STRING: the part was not ended by anything. */
+static string_id cause_of(struct path_feed *f, const struct path_part *part)
+{
+	struct profile *p = f->tasks->profile;
+	const struct profile_thread *waker;
+	char text[64];
+
+	if (part->is_inferred)
+		return strings_intern(&p->strings, PATH_INFERRED);
+	if (part->ended_by == END_INTERRUPT)
+		return strings_intern(&p->strings, "interrupt");
+	if (part->ended_by == END_NOT_RECORDED)
+		return strings_intern(&p->strings, "not recorded");
+	if (part->ended_by != END_THREAD)
+		return NO_STRING;
+	waker = threads_get(&p->threads, part->waker);
+	snprintf(text, sizeof(text), "%.40s %" PRIu32, strings_get(&p->strings, waker->name),
+		 waker->tid);
+	return strings_intern(&p->strings, text);
+}
+
+static void add_marker(struct path_feed *f, const struct path_part *part)
+{
+	struct profile *p = f->tasks->profile;
+	schema_id schema = schema_text_intern(marker_schema(MARKER_CRITICAL_PATH),
+					      &p->markers.schemas, &p->strings);
+	string_id label = label_of(f, part), cause = cause_of(f, part);
+	struct marker marker;
+
+	if (schema == NO_SCHEMA)
+		return;
+	marker = markers_make(&p->markers, schema, part->start, part->end);
+	*marker_value(&p->markers, &marker, CRITICAL_PATH_DOES) = marker_string(label);
+	if (cause != NO_STRING)
+		*marker_value(&p->markers, &marker, CRITICAL_PATH_CAUSE) = marker_string(cause);
+	*marker_value(&p->markers, &marker, CRITICAL_PATH_TIME) =
+		(struct marker_value){.type = FIELD_DURATION, .number = part->time};
+	thread_add_marker(&f->tasks->threads, part->thread, &marker);
+}
+
+static bool is_lock(void *ctx, const struct wait_reason *reason)
+{
+	struct path_feed *f = ctx;
+
+	return waits_label(f->waits, reason)->subcategory == IDLE_LOCK;
+}
+
+void path_feed_finish(struct path_feed *f)
+{
+	struct path path;
+
+	if (!f->is_on)
+		return;
+	path_walk(&f->lines, f->tasks->profile->meta.end_ns, is_lock, f, &path);
+	vec_for_each(&path.parts, const struct path_part *, part)
+		add_marker(f, part);
+	vec_release(&path.parts);
+	timelines_release(&f->lines);
+}

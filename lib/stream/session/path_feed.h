@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Follows births, ends and waits of threads for the critical path, and at the end makes markers of
+ * its parts. Does nothing in recordings without SETTING_CRITICAL_PATH.
+ */
+#ifndef PROF_LIB_STREAM_SESSION_PATH_FEED_H
+#define PROF_LIB_STREAM_SESSION_PATH_FEED_H
+
+#include "lib/path/thread_timelines.h"
+#include "lib/stream/session/tasks/tasks.h"
+#include "lib/stream/session/waits/waits.h"
+
+struct path_feed {
+	struct tasks *tasks;
+	struct waits *waits;
+	bool is_on;
+	struct timelines lines;
+};
+
+void path_feed_init(struct path_feed *f, struct tasks *tasks, struct waits *waits);
+void path_feed_release(struct path_feed *f);
+/* Takes any record that the tasks have taken. */
+void path_feed_record(struct path_feed *f, const struct rec *rec);
+/* Adds the markers. Names of threads are known by then. */
+void path_feed_finish(struct path_feed *f);
+
+#endif

@@ -33,6 +33,8 @@ struct record {
 #define AT(member) OPTION_AT(record, member)
 
 static const struct option_rule rules[] = {
+	{"critical-path", "iterations variant last", NULL,
+	 "--critical-path: follows one run of a command, from its begin to its end"},
 	{"last", "iterations warmup variant", NULL, NULL},
 	{"push", "iterations warmup variant open", NULL, NULL},
 	{0},

@@ -10,6 +10,7 @@
 #include "cmd/text/annotation.h"
 #include "cmd/text/first_screen.h"
 #include "cmd/text/job_summary.h"
+#include "cmd/text/path_summary.h"
 #include "cmd/text/query_listing.h"
 #include "cmd/text/profile_summary.h"
 #include "lib/base/alloc.h"
@@ -17,6 +18,7 @@
 #include "lib/base/text.h"
 #include "lib/query/heaviest_names.h"
 #include "lib/model/tables/thinned.h"
+#include "lib/path/path_weights.h"
 
 static const char name[] = "report";
 
@@ -102,6 +104,10 @@ static void print_json(const struct report_options *o, const struct query *q,
 {
 	strbuf_adds(out, "{\"schema\": \"prof-report/1\", \"summary\": ");
 	profile_summary_json(q, &file->counts, out);
+	if (o->critical_path) {
+		strbuf_adds(out, ",\n\"critical_path\": ");
+		path_summary_json(q->profile, out);
+	}
 	strbuf_addf(out, ",\n\"%s\": ", rows_name(o));
 	listing_print_json(&rows->listing, out);
 	strbuf_adds(out, "}\n");
@@ -117,6 +123,19 @@ static void add_thinned(const struct query *q, struct strbuf *out)
 			    "\nthere were too many samples: each of these stands for %" PRIu64
 			    " or more\n",
 			    weight);
+}
+
+static void add_summary(const struct report_options *o, const struct query *q,
+			const struct profile_file *file, struct strbuf *out)
+{
+	_cleanup_(strbuf_release) struct strbuf functions = {0};
+
+	if (!o->critical_path) {
+		profile_summary_text(q, &file->counts, out);
+		return;
+	}
+	path_summary_text(q->profile, out, &functions);
+	strbuf_addf(out, "%s%s\n", functions.size ? "\n" : "", strbuf_text(&functions));
 }
 
 static void print(const struct report_options *o, const struct query *q,
@@ -135,7 +154,7 @@ static void print(const struct report_options *o, const struct query *q,
 		add_footer(rows, out);
 		break;
 	default:
-		profile_summary_text(q, &file->counts, out);
+		add_summary(o, q, file, out);
 		strbuf_addch(out, '\n');
 		listing_print_text(&rows->listing, pager_columns(), out);
 		add_footer(rows, out);
@@ -337,6 +356,16 @@ static int report(const struct report_options *o, const struct profile_file *fil
 	return 0;
 }
 
+/* Leaves only the critical path in the profile. */
+static int keep_path(struct profile_file *file, struct error *err)
+{
+	if (path_weights_apply(file->profile))
+		return 0;
+	error_text(err, -ENODATA, "%s: has no critical path", file->label);
+	error_hint(err, "record one with prof record --critical-path -- COMMAND");
+	return -ENODATA;
+}
+
 static int run(int argc, char **argv)
 {
 	struct report_options options;
@@ -351,7 +380,9 @@ static int run(int argc, char **argv)
 		return command_fail_usage(name, &err);
 	if (profile_file_load(&file, options.path, NULL, &err))
 		return command_fail(name, EXIT_REFUSED, &err);
-	ret = query_select(&query, file.profile, &options.filter, &err);
+	ret = options.critical_path ? keep_path(&file, &err) : 0;
+	if (!ret)
+		ret = query_select(&query, file.profile, &options.filter, &err);
 	if (!ret) {
 		ret = report(&options, &file, &query, &err);
 		query_release(&query);

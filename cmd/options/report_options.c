@@ -160,6 +160,8 @@ static const struct option_row rows[] = {
 	 .set = add_debug_dir},
 	{0, "markers", NULL, "list markers (those of --process, --thread, --time)", OPTION_FLAG,
 	 AT(markers)},
+	{0, "critical-path", NULL, "only what made the command take so long (record the same)",
+	 OPTION_FLAG, AT(critical_path)},
 	{0, "min", "PERCENT", "leave out anything with a smaller total (trees: 0.5)", OPTION_SHARE,
 	 AT(listing.min_share)},
 	{0, "limit", "COUNT", "rows, 0 for all (text: 10, with --by 40, trees 200)", OPTION_NUMBER,
@@ -183,6 +185,8 @@ static const struct option_rule rules[] = {
 	{"markers",
 	 "event category during focus ignore hide root no-kernel own fold-recursion include-idle",
 	 NULL, "--markers: only --process, --thread and --time select them"},
+	{"critical-path", "markers annotate event include-idle", NULL,
+	 "--critical-path: is a table or a tree of the time on the path, with its waits"},
 	{"annotate", TREES " by", NULL, "--annotate: is a table of its own, by line"},
 	{"sort", TREES " annotate markers", NULL, "--sort: orders the rows of tables"},
 	{"errors", "markers", NULL, "--errors: markers have no weights"},
@@ -198,7 +202,9 @@ static int complete(struct report_options *o, struct error *err)
 	int ret;
 
 	o->is_first_screen = (o->format == REPORT_TEXT || o->format == REPORT_MARKDOWN) &&
-			     (int)o->tree.by < 0 && !o->is_tree && !o->annotate && !o->markers;
+			     (int)o->tree.by < 0 && !o->is_tree && !o->annotate && !o->markers &&
+			     !o->critical_path;
+	o->filter.include_idle = o->filter.include_idle || o->critical_path;
 	if ((int)o->order < 0)
 		o->order = QUERY_ORDER_SELF;
 	if ((int)o->tree.by < 0)
@@ -210,7 +216,9 @@ static int complete(struct report_options *o, struct error *err)
 	if (o->tree.function && o->tree.by != QUERY_BY_FUNCTION)
 		return error_text(err, -EINVAL, "--callers and --callees: need --by function");
 	if ((int)o->listing.unit < 0)
-		o->listing.unit = o->listing.for_people ? QUERY_UNIT_PERCENT : QUERY_UNIT_SAMPLES;
+		o->listing.unit = o->listing.for_people ? QUERY_UNIT_PERCENT
+				  : o->critical_path	? QUERY_UNIT_MS
+							: QUERY_UNIT_SAMPLES;
 	o->leaves_noise_out = o->listing.limit == UNSET && o->listing.min_share < 0;
 	if (o->listing.min_share < 0)
 		o->listing.min_share = o->is_tree ? TREE_MIN_PERCENT / 100 : 0;

@@ -55,6 +55,7 @@ struct report_options {
 	enum query_order order; /* order of table rows */
 	bool is_tree; /* show a tree; otherwise a table */
 	bool markers; /* show a list of markers */
+	bool critical_path; /* weigh only what is on the critical path */
 	const char *annotate; /* function whose lines are shown; NULL: none */
 	bool assembly; /* show instructions instead of lines */
 	const char *debug_dirs[REPORT_DEBUG_DIRS_MAX + 1]; /* NULL-terminated */

@@ -11,6 +11,7 @@
 #include "cmd/command.h"
 #include "cmd/text/advice.h"
 #include "cmd/text/first_screen.h"
+#include "cmd/text/path_summary.h"
 #include "cmd/text/listing.h"
 #include "cmd/text/wait_text.h"
 #include "lib/base/alloc.h"
@@ -583,6 +584,17 @@ static void print_hottest(const struct outcome *outcome)
 		command_say("%s", strbuf_text(&line));
 }
 
+static void print_path(const struct outcome *outcome)
+{
+	_cleanup_(strbuf_release) struct strbuf first = {0}, second = {0};
+
+	if (!path_summary_text(outcome->recording->profile, &first, &second))
+		return;
+	command_say("%s", strbuf_text(&first));
+	if (second.size)
+		command_say("%s", strbuf_text(&second));
+}
+
 static void print_advice(const struct outcome *outcome)
 {
 	_cleanup_(strbuf_release) struct strbuf line = {0};
@@ -622,6 +634,7 @@ void summary_print(const struct outcome *outcome, bool quiet)
 	print_phases(outcome);
 	print_advice(outcome);
 	print_hottest(outcome);
+	print_path(outcome);
 	if (outcome->path)
 		print_written(outcome);
 	if (outcome->left_running)

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* The critical path of a profile in two lines. */
+#ifndef PROF_CMD_TEXT_PATH_SUMMARY_H
+#define PROF_CMD_TEXT_PATH_SUMMARY_H
+
+#include "lib/base/strbuf.h"
+#include "lib/model/tables/profile.h"
+
+/*
+ * Appends "critical path: 1.43 s: cc1 77.0 %, waited for a CPU 4.1 %" to `first`, and the user's
+ * functions with the most time on it to `second`, which may stay empty. False: there is no path.
+ */
+bool path_summary_text(const struct profile *p, struct strbuf *first, struct strbuf *second);
+/* Appends the times of the kinds of its parts as a JSON object. */
+void path_summary_json(const struct profile *p, struct strbuf *out);
+
+#endif

@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# --critical-path: what made a command take so long.
+#
+# May run beside others.
+. "$(dirname "$0")/lib.sh"
+
+# Times of the path and of functions on it, in ms: `times` and `on`. Other programs may keep these
+# waiting for a CPU, so shares are those of the time that the path ran.
+cat >path.py <<'CODE'
+import json
+report = json.load(open("report.json"))
+times = report["critical_path"]
+on = {}
+for row in report["rows"]:
+    on[row["function"]] = on.get(row["function"], 0) + row["total"]
+ran = times["running_ms"]
+def parts():
+    return [(start, end, data, t["name"]) for t in p["threads"]
+            for _, marker, start, end, data in check_profile.markers(p, t)
+            if marker == "Critical path"]
+def expect_whole():
+    found = parts()
+    wall = max(end for _, end, _, _ in found) - min(start for start, _, _, _ in found)
+    total = sum(data["onPath"] for _, _, data, _ in found)
+    expect(abs(total - wall) <= 0.001 * wall, f"{total} of {wall} ms")
+    expect(abs(times["total_ms"] - wall) <= 0.001 * wall, f"{times} of {wall} ms")
+    expect(times["unknown_ms"] == 0, times)
+CODE
+record_path() { # NAME ARGUMENT...
+	local name=$1
+	shift
+	record "$name" 0 --critical-path -- "$workloads/path_shapes" "$@"
+	summary=$err
+	printed=$out
+	"$PROF" report --critical-path --format json --sort total "$name.json.gz" >report.json
+}
+judge_path() { # DESCRIPTION FILE [ARGUMENT...]
+	cat path.py - >judgement.py
+	judge "$@" <judgement.py
+}
+
+record_path pipeline pipeline
+judge_path "of a pipeline, the slowest process is the path" pipeline.json.gz <<'CODE'
+expect_whole()
+expect(on["transform"] > 0.85 * ran, (on["transform"], ran))
+CODE
+like "the path is summed up" "$summary" 'critical path: [0-9.e+]* s: .*path_shapes [0-9.]* %'
+like "with functions" "$summary" 'on the critical path: .*\(path_shapes\) [0-9.]* %'
+like "before the file" "$(tr '\n' '|' <<<"$summary")" 'hottest: .*critical path: .*wrote '
+
+record_path convoy convoy
+judge_path "of threads with a lock, what they do with it is the path" convoy.json.gz <<'CODE'
+expect_whole()
+expect(on["update_shared"] > 0.85 * ran, (on["update_shared"], ran))
+CODE
+
+record_path build build
+judge_path "of jobs side by side, the longest is on the path, and what comes after" build.json.gz <<'CODE'
+expect_whole()
+expect(abs(on["compile_large"] / ran - 2 / 3) < 0.05, (on["compile_large"], ran))
+expect(abs(on["link_all"] / ran - 1 / 3) < 0.05, (on["link_all"], ran))
+expect(on.get("compile_small", 0) < 0.05 * ran, on.get("compile_small"))
+CODE
+
+record_path barrier barrier 100
+judge_path "of stages of two threads, the longer ones are the path" barrier.json.gz "${printed% *}" <<'CODE'
+expect_whole()
+longer = float(args[0])
+expect(abs(ran - longer) < 0.1 * longer, (ran, longer))
+CODE
+
+record sleep 0 --critical-path -- sleep 0.3
+"$PROF" report --critical-path --format json sleep.json.gz >report.json
+judge_path "a sleep is its own cause" sleep.json.gz <<'CODE'
+expect_whole()
+slept = [data for _, _, data, _ in parts() if data["does"] == "[clock_nanosleep]"]
+expect(sum(data["onPath"] for data in slept) >= 299, slept)
+expect(times["waiting_ms"] >= 299, times)
+expect({data.get("waker", "interrupt") for data in slept} == {"interrupt"}, slept)
+CODE
+
+# A thread that is woken while it still leaves its CPU was woken nevertheless.
+record_path naps naps 1000
+judge_path "waits have their wakers" naps.json.gz <<'CODE'
+expect_whole()
+found = [data for _, _, data, _ in parts()]
+lost = [data for data in found if data["does"] == "[futex]" and not data.get("waker")]
+expect(len(lost) <= 0.005 * len(found), f"{len(lost)} of {len(found)}: {lost[:3]}")
+CODE
+
+run "$PROF" report --critical-path --tree --min 0 pipeline.json.gz
+like "the path has a tree" "$out" 'transform +path_shapes'
+run "$PROF" report --critical-path --by thread pipeline.json.gz
+like "and a table" "$out" '^critical path: '
+
+"$PROF" record -q -o none.json.gz -- true
+refuses "a profile without a path" 125 'record one with prof record --critical-path' \
+	"$PROF" report --critical-path none.json.gz
+refuses "a path without waits" 125 'needs waits to be recorded' \
+	"$PROF" record --critical-path --no-off-cpu -- touch started
+refuses "a path of running processes" 125 'only for a command' \
+	"$PROF" attach --critical-path -p $$ -d 1
+refuses "a path of several runs" 2 'one run of a command' \
+	"$PROF" record --critical-path --iterations 2 -- touch started
+
+# Captures have the wakers, too.
+"$PROF" record -q --critical-path --raw pipeline.cap -- "$workloads/path_shapes" pipeline
+"$PROF" convert pipeline.cap -o converted.json.gz 2>/dev/null
+"$PROF" report --critical-path --format json --sort total converted.json.gz >report.json
+judge_path "a capture has the path" converted.json.gz <<'CODE'
+expect_whole()
+expect(on["transform"] > 0.85 * ran, (on["transform"], ran))
+CODE
+done_testing

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Tells from the kernel's stack at a wake-up whether an interrupt is served. */
-#ifndef PROF_BPF_WAKING_FRAMES_BPF_H
-#define PROF_BPF_WAKING_FRAMES_BPF_H
+#pragma once
 
 #include "bpf/kernel.h"
 #include "bpf/stack_scratch.bpf.h"
@@ -75,5 +74,3 @@ static long scan_frame(__u32 i, void *ctx)
 	scan->is_interrupt |= meaning == MEANS_INTERRUPT;
 	return scan->is_interrupt;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The critical path of a profile in two lines. */
-#ifndef PROF_CMD_TEXT_PATH_SUMMARY_H
-#define PROF_CMD_TEXT_PATH_SUMMARY_H
+#pragma once
 
 #include "lib/base/strbuf.h"
 #include "lib/model/tables/profile.h"
@@ -13,5 +12,3 @@
 bool path_summary_text(const struct profile *p, struct strbuf *first, struct strbuf *second);
 /* Appends the times of the kinds of its parts as a JSON object. */
 void path_summary_json(const struct profile *p, struct strbuf *out);
-
-#endif

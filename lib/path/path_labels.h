@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Texts in markers of the critical path, by which readers of a profile know its parts. */
-#ifndef PROF_LIB_PATH_PATH_LABELS_H
-#define PROF_LIB_PATH_PATH_LABELS_H
+#pragma once
 
 #include "lib/path/path_walk.h"
 
@@ -10,5 +9,3 @@ extern const char *const path_labels[PATH_KIND_COUNT];
 
 /* The cause of a part that is inferred. */
 #define PATH_INFERRED "inferred: held a lock"
-
-#endif

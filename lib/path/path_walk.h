@@ -5,8 +5,7 @@
  * born to its parent. The parts of the path follow one another without gaps, so their times add up
  * to the command's wall time.
  */
-#ifndef PROF_LIB_PATH_PATH_WALK_H
-#define PROF_LIB_PATH_PATH_WALK_H
+#pragma once
 
 #include "lib/path/thread_timelines.h"
 
@@ -54,5 +53,3 @@ typedef bool path_is_lock_fn(void *ctx, const struct wait_reason *reason);
  */
 void path_walk(const struct timelines *t, uint64_t end, path_is_lock_fn *is_lock, void *ctx,
 	       struct path *path);
-
-#endif

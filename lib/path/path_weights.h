@@ -4,8 +4,7 @@
  * which code ran is sampled: the time of a thread on the path is spread evenly over the thread's
  * samples there.
  */
-#ifndef PROF_LIB_PATH_PATH_WEIGHTS_H
-#define PROF_LIB_PATH_PATH_WEIGHTS_H
+#pragma once
 
 #include "lib/model/tables/profile.h"
 #include "lib/path/path_walk.h"
@@ -35,5 +34,3 @@ bool path_weights_each(const struct profile *p, path_weight_fn *fn, void *ctx);
  * microseconds. Returns false if it has none.
  */
 bool path_weights_apply(struct profile *p);
-
-#endif

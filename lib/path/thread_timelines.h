@@ -3,8 +3,7 @@
  * The lives of a recording's threads: each runs from its birth to its end, except while it waits.
  * Times are ns of one clock.
  */
-#ifndef PROF_LIB_PATH_THREAD_TIMELINES_H
-#define PROF_LIB_PATH_THREAD_TIMELINES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -68,5 +67,3 @@ void timelines_add(struct timelines *t, thread_id id, const struct timeline_wait
 uint64_t timeline_running(const struct timeline *line, uint64_t from, uint64_t until);
 /* Returns the number of the first wait that ends at `time` or later; may be waits.count. */
 size_t timeline_find(const struct timeline *line, uint64_t time);
-
-#endif

@@ -3,8 +3,7 @@
  * Follows births, ends and waits of threads for the critical path, and at the end makes markers of
  * its parts. Does nothing in recordings without SETTING_CRITICAL_PATH.
  */
-#ifndef PROF_LIB_STREAM_SESSION_PATH_FEED_H
-#define PROF_LIB_STREAM_SESSION_PATH_FEED_H
+#pragma once
 
 #include "lib/path/thread_timelines.h"
 #include "lib/stream/session/tasks/tasks.h"
@@ -23,5 +22,3 @@ void path_feed_release(struct path_feed *f);
 void path_feed_record(struct path_feed *f, const struct rec *rec);
 /* Adds the markers. Names of threads are known by then. */
 void path_feed_finish(struct path_feed *f);
-
-#endif

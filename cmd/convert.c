@@ -32,6 +32,7 @@ struct convert {
 	bool is_filtered; /* an option of the query was given */
 	bool is_part; /* --from or --to was given */
 	bool cpu_only;
+	bool critical_path;
 	struct sanitize_settings sanitize;
 	uint64_t start_ns; /* CLOCK_MONOTONIC */
 	const char *base_path; /* profile of --diff; NULL: none */
@@ -109,6 +110,8 @@ static const struct option_row more_rows[] = {
 	{0, "only-thread", "GLOB", "the same as --thread: other threads are not written",
 	 OPTION_TEXT, AT(filter.thread), GIVEN(is_filtered)},
 	{0, "cpu-only", NULL, "leave out waits", OPTION_FLAG, AT(cpu_only), GIVEN(is_filtered)},
+	{0, "critical-path", NULL, "only what made the command take so long", OPTION_FLAG,
+	 AT(critical_path), GIVEN(is_filtered)},
 	{0},
 };
 
@@ -116,6 +119,8 @@ static const struct option_rule rules[] = {
 	{"diff", "sanitize", NULL, "--diff: the other profile is not sanitized: do it first"},
 	{"cpu-only", "include-idle category", NULL,
 	 "--cpu-only: leaves out what --include-idle and --category keep"},
+	{"critical-path", "cpu-only event", NULL,
+	 "--critical-path: is the time on the path, with its waits"},
 	{0},
 };
 
@@ -187,7 +192,8 @@ static int check(struct convert *c, struct error *err)
 				  c->output.stats_path);
 	output_options_end_dirs(&c->output);
 	/* Formats with a timeline show waits. */
-	c->filter.include_idle |= c->output.format->is_timeline && !c->cpu_only;
+	c->filter.include_idle |= (c->output.format->is_timeline || c->critical_path) &&
+				  !c->cpu_only;
 	return 0;
 }
 
@@ -207,11 +213,15 @@ static int load(struct convert *c, struct error *err)
 	c->files = xcalloc(c->paths.count, sizeof(*c->files));
 	for (size_t i = 0; !ret && i < c->paths.count; i++) {
 		ret = profile_file_load(&c->files[i], c->paths.items[i], &c->output, err);
+		if (!ret && c->critical_path)
+			ret = profile_file_keep_path(&c->files[i], err);
 		if (!ret)
 			say_unread(&c->files[i]);
 	}
 	if (!ret && c->base_path)
 		ret = profile_file_load(&c->base, c->base_path, &c->output, err);
+	if (!ret && c->base_path && c->critical_path)
+		ret = profile_file_keep_path(&c->base, err);
 	return ret;
 }
 

@@ -2,6 +2,7 @@
 /* prof report: shows where the time of a profile was spent. */
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include "cmd/command.h"
 #include "cmd/options/report_options.h"
@@ -18,7 +19,7 @@
 #include "lib/base/text.h"
 #include "lib/query/heaviest_names.h"
 #include "lib/model/tables/thinned.h"
-#include "lib/path/path_weights.h"
+#include "lib/recording/recording.h"
 
 static const char name[] = "report";
 
@@ -136,6 +137,7 @@ static void add_summary(const struct report_options *o, const struct query *q,
 	}
 	path_summary_text(q->profile, out, &functions);
 	strbuf_addf(out, "%s%s\n", functions.size ? "\n" : "", strbuf_text(&functions));
+	path_summary_forecasts(q->profile, out);
 }
 
 static void print(const struct report_options *o, const struct query *q,
@@ -356,14 +358,25 @@ static int report(const struct report_options *o, const struct profile_file *fil
 	return 0;
 }
 
-/* Leaves only the critical path in the profile. */
-static int keep_path(struct profile_file *file, struct error *err)
+/* Adds the predictions that were asked for, and leaves only the critical path. */
+static int keep_path(const struct report_options *o, struct profile_file *file, struct error *err)
 {
-	if (path_weights_apply(file->profile))
-		return 0;
-	error_text(err, -ENODATA, "%s: has no critical path", file->label);
-	error_hint(err, "record one with prof record --critical-path -- COMMAND");
-	return -ENODATA;
+	if (!o->what_if_count)
+		return profile_file_keep_path(file, err);
+	if (!file->recording) {
+		error_text(err, -EINVAL, "--what-if: %s: needs a capture", file->label);
+		error_hint(err, "record one with prof record --critical-path --raw FILE");
+		return -ENODATA;
+	}
+	for (size_t i = 0; i < o->what_if_count; i++) {
+		const char *function = o->what_ifs[i].function;
+
+		if (strings_find(&file->profile->strings, function, strlen(function)) == NO_STRING)
+			return error_text(err, -ENODATA, "--what-if: %s: no function has this name",
+					  function);
+	}
+	path_forecast(file->profile, &file->recording->lines, o->what_ifs, o->what_if_count);
+	return profile_file_keep_path(file, err);
 }
 
 static int run(int argc, char **argv)
@@ -380,7 +393,7 @@ static int run(int argc, char **argv)
 		return command_fail_usage(name, &err);
 	if (profile_file_load(&file, options.path, NULL, &err))
 		return command_fail(name, EXIT_REFUSED, &err);
-	ret = options.critical_path ? keep_path(&file, &err) : 0;
+	ret = options.critical_path ? keep_path(&options, &file, &err) : 0;
 	if (!ret)
 		ret = query_select(&query, file.profile, &options.filter, &err);
 	if (!ret) {

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/command.h"
@@ -146,6 +147,28 @@ static int add_debug_dir(void *at, const char *value, struct error *err)
 
 #define AT(member) OPTION_AT(report_options, member)
 
+/* NAME=FACTOR; names of functions may have the sign, too. */
+static int add_what_if(void *at, const char *value, struct error *err)
+{
+	struct report_options *o = at;
+	const char *sign = strrchr(value, '=');
+	char *end = NULL;
+	double factor = sign ? strtod(sign + 1, &end) : 0;
+
+	if (!sign || sign == value || end == sign + 1 || *end || !(factor >= 0 && factor <= 100))
+		return error_text(err, -EINVAL,
+				  "--what-if: %s: not NAME=FACTOR with a factor from 0 to 100",
+				  value);
+	if (o->what_if_count == REPORT_WHAT_IFS_MAX)
+		return error_text(err, -EINVAL, "--what-if: more than %d functions",
+				  REPORT_WHAT_IFS_MAX);
+	o->what_ifs[o->what_if_count++] = (struct what_if){
+		.function = xstrndup(value, (size_t)(sign - value)),
+		.factor = factor,
+	};
+	return 0;
+}
+
 static const struct option_row rows[] = {
 	{0, "by", "WHAT", QUERY_BY_HELP, OPTION_CHOICE, AT(tree.by), .choices = query_by_names},
 	{0, "tree", NULL, "call tree, from the outermost function inwards", OPTION_CALL,
@@ -162,6 +185,9 @@ static const struct option_row rows[] = {
 	 AT(markers)},
 	{0, "critical-path", NULL, "only what made the command take so long (record the same)",
 	 OPTION_FLAG, AT(critical_path)},
+	{0, "what-if", "NAME=FACTOR",
+	 "with --critical-path, of a capture: the time if this\nfunction took FACTOR of its time; may be repeated",
+	 OPTION_CALL, .set = add_what_if},
 	{0, "min", "PERCENT", "leave out anything with a smaller total (trees: 0.5)", OPTION_SHARE,
 	 AT(listing.min_share)},
 	{0, "limit", "COUNT", "rows, 0 for all (text: 10, with --by 40, trees 200)", OPTION_NUMBER,
@@ -187,6 +213,7 @@ static const struct option_rule rules[] = {
 	 NULL, "--markers: only --process, --thread and --time select them"},
 	{"critical-path", "markers annotate event include-idle", NULL,
 	 "--critical-path: is a table or a tree of the time on the path, with its waits"},
+	{"what-if", NULL, "critical-path", "--what-if: needs --critical-path"},
 	{"annotate", TREES " by", NULL, "--annotate: is a table of its own, by line"},
 	{"sort", TREES " annotate markers", NULL, "--sort: orders the rows of tables"},
 	{"errors", "markers", NULL, "--errors: markers have no weights"},

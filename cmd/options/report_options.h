@@ -7,6 +7,7 @@
 #include "lib/query/select.h"
 #include "lib/query/table.h"
 #include "lib/query/tree.h"
+#include "lib/path/path_forecast.h"
 
 /* Options of all commands that query a profile: which samples count, which frames are shown. */
 
@@ -21,6 +22,7 @@ int query_options_check_tree(enum query_by by, struct error *err);
 /* Range of a limit on rows: size_t. */
 extern const struct size_range query_limit;
 
+#define REPORT_WHAT_IFS_MAX 16
 #define REPORT_DEBUG_DIRS_MAX 16
 
 enum report_format {
@@ -56,6 +58,8 @@ struct report_options {
 	bool is_tree; /* show a tree; otherwise a table */
 	bool markers; /* show a list of markers */
 	bool critical_path; /* weigh only what is on the critical path */
+	struct what_if what_ifs[REPORT_WHAT_IFS_MAX]; /* with owned names */
+	size_t what_if_count;
 	const char *annotate; /* function whose lines are shown; NULL: none */
 	bool assembly; /* show instructions instead of lines */
 	const char *debug_dirs[REPORT_DEBUG_DIRS_MAX + 1]; /* NULL-terminated */

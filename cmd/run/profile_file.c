@@ -22,6 +22,7 @@
 #include "lib/format/firefox/read/firefox_read.h"
 #include "lib/format/format.h"
 #include "lib/model/tables/sample_store.h"
+#include "lib/path/path_weights.h"
 #include "lib/recording/recording.h"
 #include "symbolize/symbolize_profile.h"
 
@@ -129,6 +130,15 @@ static int load_records(struct profile_file *f, const struct source_kind *kind, 
 	ret = profile_file_load_records(f->recording, kind, fd, f->label, output, err);
 	f->profile = f->recording->profile;
 	return ret;
+}
+
+int profile_file_keep_path(struct profile_file *f, struct error *err)
+{
+	if (path_weights_apply(f->profile))
+		return 0;
+	error_text(err, -ENODATA, "%s: has no critical path", f->label);
+	error_hint(err, "record one with prof record --critical-path -- COMMAND");
+	return -ENODATA;
 }
 
 struct reader profile_file_owner(const char *path)

@@ -1,20 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/text/path_summary.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/text/listing.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
 #include "lib/model/meaning/origin.h"
+#include "lib/path/path_forecast.h"
 #include "lib/path/path_weights.h"
 
 #define ENTRIES_MAX 5
 #define FUNCTIONS_MAX 3
 /* Smaller shares are not listed. */
 #define SHARE_MIN 0.01
+/* Share of waiting for a CPU from which its cause is told. */
+#define QUEUE_MIN 0.02
+/* Time of the replay, in percent of the run's, within which it is like the run. */
+#define REPLAY_MIN 90
+#define REPLAY_MAX 110
+/* Predictions that differ by more percent points are a range. */
+#define RANGE_MIN 5
 
 /* Time of a kind of part with a name, or of a function. */
 struct path_sum {
@@ -54,26 +64,6 @@ static void add_function(struct path_sums *s, const struct path_sum *sum)
 	vec_push(&s->functions, *sum);
 }
 
-/* Returns the name of the user's innermost function, otherwise of the innermost one. */
-static string_id function_of(const struct path_sums *s, stack_id stack)
-{
-	const struct profile *p = s->p;
-	string_id name = NO_STRING;
-
-	for (; stack != NO_STACK; stack = p->stacks.rows.items[stack].parent) {
-		frame_id frame = p->stacks.rows.items[stack].frame;
-		func_id func = p->frames.rows.items[frame].func;
-
-		if (func == NO_FUNC)
-			continue;
-		if (s->origins[frame] == ORIGIN_OWN)
-			return p->funcs.rows.items[func].name;
-		if (name == NO_STRING)
-			name = p->funcs.rows.items[func].name;
-	}
-	return name;
-}
-
 static void add_weight(void *ctx, const struct path_weight *weight)
 {
 	struct path_sums *s = ctx;
@@ -92,17 +82,12 @@ static void add_weight(void *ctx, const struct path_weight *weight)
 	add_entry(s, &sum);
 	if (weight->kind != PATH_RUNS || weight->stack == NO_STACK)
 		return;
-	sum.name = function_of(s, weight->stack);
+	sum.name = path_function(s->p, s->origins, weight->stack);
 	if (sum.name != NO_STRING)
 		add_function(s, &sum);
 }
 
-static int compare(const void *a, const void *b)
-{
-	const struct path_sum *x = a, *y = b;
-
-	return (x->ns < y->ns) - (x->ns > y->ns);
-}
+ORDER(compare, struct path_sum, COMPARE(b->ns, a->ns))
 
 /* "cc1", "waited for a CPU", "waited in read" */
 static char *entry_text(const struct path_sums *s, const struct path_sum *sum)
@@ -193,6 +178,137 @@ bool path_summary_text(const struct profile *p, struct strbuf *first, struct str
 	return has_path;
 }
 
+/* Parts of the wall time, in percent. */
+static double percent(uint64_t ns, uint64_t of)
+{
+	return of ? 100 * (double)ns / (double)of : 0;
+}
+
+static void add_alone(const struct path_sums *s, const struct forecasts *f, struct strbuf *out)
+{
+	strbuf_addf(out, "parallel: %.2f CPUs on average; alone on one CPU: %.1f %% of the path",
+		    s->total ? (double)f->sums[PATH_SUM_RUNNING] / (double)s->total : 0,
+		    percent(f->sums[PATH_SUM_ALONE], s->total));
+	for (size_t i = 0; i < f->alone.count && i < ENTRIES_MAX; i++) {
+		_cleanup_free_ char *name = xstrdup(f->alone.items[i].name);
+
+		if (share(s, f->alone.items[i].ns) >= SHARE_MIN)
+			add_share(s, i ? ", " : ": ", name, f->alone.items[i].ns, out);
+	}
+	strbuf_addch(out, '\n');
+}
+
+/* Returns true if the replay of the command as it was takes as long as the command did. */
+static bool is_like_run(const struct path_sums *s, const struct forecasts *f)
+{
+	return percent(f->sums[PATH_SUM_REPLAY], s->total) >= REPLAY_MIN &&
+	       percent(f->sums[PATH_SUM_REPLAY], s->total) <= REPLAY_MAX;
+}
+
+static uint64_t queued_behind_others(const struct path_sums *s, const struct forecasts *f)
+{
+	uint64_t queued = s->kinds[PATH_QUEUED], own = f->sums[PATH_SUM_OWN_QUEUE];
+
+	return own < queued ? queued - own : 0;
+}
+
+static void add_queue(const struct path_sums *s, const struct forecasts *f, struct strbuf *out)
+{
+	uint64_t queued = s->kinds[PATH_QUEUED], others = queued_behind_others(s, f);
+
+	if (share(s, queued) >= QUEUE_MIN)
+		strbuf_addf(out,
+			    "waiting for a CPU: %.3g s behind the command's own threads, "
+			    "%.3g s behind others\n",
+			    (double)(queued - others) / 1e9, (double)others / 1e9);
+	if (!is_like_run(s, f))
+		strbuf_addf(out, "alone on the machine, it would take %.3g s of these %.3g s\n",
+			    (double)f->sums[PATH_SUM_REPLAY] / 1e9, (double)s->total / 1e9);
+}
+
+/* Returns the change of the wall time, in percent; not -0. */
+static double change_of(uint64_t ns, uint64_t base)
+{
+	return round(10 * (percent(ns, base) - 100)) / 10 + 0.0;
+}
+
+/* Returns true if the name is one that spinning code has: it may wait for another thread. */
+static bool may_spin(const char *change)
+{
+	static const char *const parts[] = {"spin", "cpu_relax", "busy_wait", "gomp_barrier_wait",
+					    "__kmp_"};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		if (strstr(change, parts[i]))
+			return true;
+	}
+	return false;
+}
+
+static void add_forecast(const struct path_sums *s, const struct forecasts *f,
+			 const struct forecast *row, struct strbuf *out)
+{
+	uint64_t base = f->sums[PATH_SUM_REPLAY];
+	_cleanup_free_ char *text = xstrdup(row->change);
+	double change = change_of(row->ns, base);
+	double by_path = change;
+
+	/* Time behind others is none of the command's. */
+	if (row->path_ns)
+		by_path = -percent(s->total - row->path_ns, s->total - queued_behind_others(s, f));
+
+	text_to_line(text);
+	strbuf_addf(out, "%+7.1f %%", change);
+	if (fabs(by_path - change) > RANGE_MIN)
+		strbuf_addf(out, " … %+.1f %%", by_path);
+	else if (is_like_run(s, f))
+		strbuf_addf(out, " (%.3g s)", (double)s->total / 1e9 * (1 + change / 100));
+	strbuf_addf(out, "  if %s%s\n", text,
+		    may_spin(text) ? " (it may be spinning: then its cause is another thread)"
+				   : "");
+}
+
+void path_summary_forecasts(const struct profile *p, struct strbuf *out)
+{
+	struct path_sums s;
+	struct forecasts f;
+
+	collect(&s, p);
+	forecasts_read(p, &f);
+	if (f.sums[PATH_SUM_REPLAY]) {
+		add_alone(&s, &f, out);
+		add_queue(&s, &f, out);
+		strbuf_adds(out, "predicted change of the time:\n");
+	}
+	vec_for_each(&f.rows, const struct forecast *, row)
+		add_forecast(&s, &f, row, out);
+	vec_release(&f.rows);
+	vec_release(&f.alone);
+	release(&s);
+}
+
+static void forecasts_json(const struct profile *p, struct strbuf *out)
+{
+	struct forecasts f;
+
+	forecasts_read(p, &f);
+	strbuf_addf(out, ", \"all_running_ms\": %.10g, \"alone_ms\": %.10g, \"replay_ms\": %.10g",
+		    (double)f.sums[PATH_SUM_RUNNING] / 1e6, (double)f.sums[PATH_SUM_ALONE] / 1e6,
+		    (double)f.sums[PATH_SUM_REPLAY] / 1e6);
+	strbuf_adds(out, ", \"forecasts\": [");
+	vec_for_each(&f.rows, const struct forecast *, row) {
+		strbuf_adds(out, row == f.rows.items ? "{\"if\": " : ", {\"if\": ");
+		listing_json_string(row->change, out);
+		strbuf_addf(out, ", \"ms\": %.10g", (double)row->ns / 1e6);
+		if (row->path_ns)
+			strbuf_addf(out, ", \"path_alone_ms\": %.10g", (double)row->path_ns / 1e6);
+		strbuf_addch(out, '}');
+	}
+	strbuf_addch(out, ']');
+	vec_release(&f.rows);
+	vec_release(&f.alone);
+}
+
 void path_summary_json(const struct profile *p, struct strbuf *out)
 {
 	static const char *const keys[PATH_KIND_COUNT] = {
@@ -206,6 +322,8 @@ void path_summary_json(const struct profile *p, struct strbuf *out)
 	strbuf_addf(out, "{\"total_ms\": %.10g", (double)s.total / 1e6);
 	for (size_t i = 0; i < PATH_KIND_COUNT; i++)
 		strbuf_addf(out, ", \"%s\": %.10g", keys[i], (double)s.kinds[i] / 1e6);
-	strbuf_addf(out, ", \"inferred_ms\": %.10g}", (double)s.inferred / 1e6);
+	strbuf_addf(out, ", \"inferred_ms\": %.10g", (double)s.inferred / 1e6);
+	forecasts_json(p, out);
+	strbuf_addch(out, '}');
 	release(&s);
 }

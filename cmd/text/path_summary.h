@@ -10,5 +10,10 @@
  * functions with the most time on it to `second`, which may stay empty. False: there is no path.
  */
 bool path_summary_text(const struct profile *p, struct strbuf *first, struct strbuf *second);
-/* Appends the times of the kinds of its parts as a JSON object. */
+/*
+ * Appends lines on parallelism, and on what would change the time of the command. Appends nothing
+ * if the recording has too much for predictions.
+ */
+void path_summary_forecasts(const struct profile *p, struct strbuf *out);
+/* Appends the times of the kinds of its parts, and predictions, as a JSON object. */
 void path_summary_json(const struct profile *p, struct strbuf *out);

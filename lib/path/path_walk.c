@@ -16,16 +16,10 @@ const char *const path_labels[PATH_KIND_COUNT] = {
 #define STILL_MAX 64
 /* Windows of a path of sums. */
 #define WINDOWS 500
-/* A wait for a lock that a timer ended: shorter ones are not looked into. */
-#define TIMED_OUT_MIN_NS 200000
-/* Share of the wait for which the holder of the lock must have run, in percent. */
-#define HOLDER_SHARE 70
 
 struct walk {
 	const struct timelines *t;
 	struct path *path;
-	path_is_lock_fn *is_lock;
-	void *ctx;
 	uint64_t now; /* time up to which the path is still to be found */
 	thread_id thread; /* thread that leads there */
 	unsigned int still;
@@ -103,45 +97,9 @@ static uint64_t later(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* Returns the time from which the thread could run again. */
-static uint64_t wake_time(const struct timeline_wait *wait)
-{
-	if (wait->reason.state == WAIT_RUNNABLE)
-		return wait->start;
-	return wait->woken ? wait->woken : wait->end - wait->queued;
-}
-
 static bool existed(const struct timeline *line, uint64_t time)
 {
 	return line && line->start && line->start <= time;
-}
-
-/*
- * A wait for a lock may end by a timer, and begin anew: Python's threads wait so for the GIL. The
- * holder is a thread that exchanges wake-ups with this one and ran nearly all the time.
- */
-static thread_id find_holder(const struct walk *w, const struct timeline_wait *wait)
-{
-	const struct timeline *line = line_of(w, w->thread);
-	uint64_t length = w->now - wait->start, most = length * HOLDER_SHARE / 100;
-	thread_id holder = NO_THREAD;
-
-	if (!w->is_lock || wait->ended_by != END_INTERRUPT || length < TIMED_OUT_MIN_NS ||
-	    !w->is_lock(w->ctx, &wait->reason))
-		return NO_THREAD;
-	for (size_t i = 0; i < TIMELINE_PARTNERS && line->partners[i] != NO_THREAD; i++) {
-		const struct timeline *other = line_of(w, line->partners[i]);
-		uint64_t ran;
-
-		if (!existed(other, wait->start) || (other->end && other->end < w->now))
-			continue;
-		ran = timeline_running(other, wait->start, w->now);
-		if (ran > most) {
-			most = ran;
-			holder = line->partners[i];
-		}
-	}
-	return holder;
 }
 
 /* Leaves a wait in which the thread was blocked up to now. */
@@ -161,7 +119,7 @@ static void leave_block(struct walk *w, const struct timeline_wait *wait)
 			hand_over(w, wait->waker, false);
 			return;
 		}
-		holder = find_holder(w, wait);
+		holder = timelines_find_holder(w->t, w->thread, wait, w->now);
 		if (holder != NO_THREAD) {
 			hand_over(w, holder, true);
 			return;
@@ -174,7 +132,7 @@ static void leave_block(struct walk *w, const struct timeline_wait *wait)
 /* Goes back from a time within the wait, or from its end. */
 static void leave_wait(struct walk *w, const struct timeline_wait *wait)
 {
-	uint64_t wake = later(wake_time(wait), w->path->begin);
+	uint64_t wake = later(timeline_wake_time(wait), w->path->begin);
 	struct path_part part = {
 		.kind = PATH_QUEUED,
 		.waker = wait->waker,
@@ -269,10 +227,9 @@ static void reverse(struct path *path)
 	}
 }
 
-void path_walk(const struct timelines *t, uint64_t end, path_is_lock_fn *is_lock, void *ctx,
-	       struct path *path)
+void path_walk(const struct timelines *t, uint64_t end, struct path *path)
 {
-	struct walk w = {.t = t, .path = path, .is_lock = is_lock, .ctx = ctx};
+	struct walk w = {.t = t, .path = path};
 
 	*path = (struct path){.begin = t->begin};
 	if (t->root == NO_THREAD)

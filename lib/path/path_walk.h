@@ -45,11 +45,8 @@ struct path {
 	uint64_t inferred_ns;
 };
 
-/* Tells whether threads wait in this way for locks. */
-typedef bool path_is_lock_fn(void *ctx, const struct wait_reason *reason);
 /*
  * The caller releases path->parts. `end`: of the recording, for commands that had not ended. Empty
- * if no command began. `is_lock` NULL: no holders of locks are inferred.
+ * if no command began.
  */
-void path_walk(const struct timelines *t, uint64_t end, path_is_lock_fn *is_lock, void *ctx,
-	       struct path *path);
+void path_walk(const struct timelines *t, uint64_t end, struct path *path);

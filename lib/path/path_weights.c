@@ -6,6 +6,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/model/meaning/label_frames.h"
+#include "lib/model/meaning/origin.h"
 #include "lib/model/tables/schemas.h"
 #include "lib/path/path_labels.h"
 
@@ -109,12 +110,7 @@ static void add_stretch(struct weighing *w, const struct marker *marker)
 		 });
 }
 
-static int compare(const void *a, const void *b)
-{
-	const struct stretch *x = a, *y = b;
-
-	return (x->start > y->start) - (x->start < y->start);
-}
+ORDER(compare, struct stretch, COMPARE(a->start, b->start))
 
 static void collect(struct weighing *w, const struct profile_thread *thread)
 {
@@ -138,7 +134,7 @@ static const struct stretch *running_at(const struct weighing *w, size_t *at, ui
 	return NULL;
 }
 
-static bool is_tick(const struct profile *p, const struct sample *sample)
+bool path_is_tick(const struct profile *p, const struct sample *sample)
 {
 	return !sample->event && sample->weight && sample->stack != NO_STACK &&
 	       !profile_is_wait(p, sample);
@@ -165,7 +161,7 @@ static uint64_t spread(struct weighing *w, const struct profile_thread *thread, 
 			.label = NO_STRING,
 		};
 
-		if (!is_tick(w->p, sample))
+		if (!path_is_tick(w->p, sample))
 			continue;
 		row = running_at(w, &at, sample->time);
 		if (!row)
@@ -258,6 +254,24 @@ static void weigh_rest(struct weighing *w, const struct profile_thread *thread)
 	}
 }
 
+string_id path_function(const struct profile *p, const uint8_t *origins, stack_id stack)
+{
+	string_id name = NO_STRING;
+
+	for (; stack != NO_STACK; stack = p->stacks.rows.items[stack].parent) {
+		frame_id frame = p->stacks.rows.items[stack].frame;
+		func_id func = p->frames.rows.items[frame].func;
+
+		if (func == NO_FUNC)
+			continue;
+		if (origins[frame] == ORIGIN_OWN)
+			return p->funcs.rows.items[func].name;
+		if (name == NO_STRING)
+			name = p->funcs.rows.items[func].name;
+	}
+	return name;
+}
+
 bool path_weights_each(const struct profile *p, path_weight_fn *fn, void *ctx)
 {
 	struct weighing w = {.p = p, .fn = fn, .ctx = ctx};
@@ -286,12 +300,7 @@ struct path_rows {
 	uint64_t given; /* sum of their weights, rounded down */
 };
 
-static int compare_samples(const void *a, const void *b)
-{
-	const struct sample *x = a, *y = b;
-
-	return (x->time > y->time) - (x->time < y->time);
-}
+ORDER(compare_samples, struct sample, COMPARE(a->time, b->time))
 
 static stack_id label_stack(struct profile *p, const struct path_weight *weight)
 {

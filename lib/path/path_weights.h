@@ -23,6 +23,13 @@ struct path_weight {
 
 typedef void path_weight_fn(void *ctx, const struct path_weight *weight);
 
+/* Returns true for a sample of the clock, of a thread that ran. */
+bool path_is_tick(const struct profile *p, const struct sample *sample);
+/*
+ * Returns the name of the innermost function of the user's own code, otherwise of the innermost
+ * one. `origins`: see origins_of_frames().
+ */
+string_id path_function(const struct profile *p, const uint8_t *origins, stack_id stack);
 /*
  * Calls `fn` for all there is, thread by thread, in order of time within a thread's samples and
  * within its waits. Returns false if the profile has no critical path.

@@ -3,9 +3,14 @@
 
 #include <string.h>
 
+/* A wait for a lock that a timer ended: shorter ones are not looked into. */
+#define TIMED_OUT_MIN_NS 200000
+/* Share of the wait for which the holder of the lock must have run, in percent. */
+#define HOLDER_SHARE 70
+
 void timelines_init(struct timelines *t)
 {
-	*t = (struct timelines){.root = NO_THREAD};
+	*t = (struct timelines){.root = NO_THREAD, .leader = NO_THREAD};
 }
 
 void timelines_release(struct timelines *t)
@@ -19,7 +24,7 @@ void timelines_release(struct timelines *t)
 static struct timeline *line_of(struct timelines *t, thread_id id)
 {
 	while (t->rows.count <= id) {
-		struct timeline line = {.parent = NO_THREAD};
+		struct timeline line = {.parent = NO_THREAD, .row = NO_THREAD};
 
 		for (size_t i = 0; i < TIMELINE_PARTNERS; i++)
 			line.partners[i] = NO_THREAD;
@@ -85,6 +90,43 @@ uint64_t timeline_running(const struct timeline *line, uint64_t from, uint64_t u
 			sum -= end - start;
 	}
 	return sum;
+}
+
+uint64_t timeline_wake_time(const struct timeline_wait *wait)
+{
+	if (wait->reason.state == WAIT_RUNNABLE)
+		return wait->start;
+	return wait->woken ? wait->woken : wait->end - wait->queued;
+}
+
+/* Returns true if the thread lived all the time. */
+static bool lived(const struct timeline *line, uint64_t from, uint64_t until)
+{
+	return line->start && line->start <= from && (!line->end || line->end >= until);
+}
+
+thread_id timelines_find_holder(const struct timelines *t, thread_id id,
+				const struct timeline_wait *wait, uint64_t until)
+{
+	const struct timeline *line = &t->rows.items[id];
+	uint64_t length = until - wait->start, most = length * HOLDER_SHARE / 100;
+	thread_id holder = NO_THREAD;
+
+	if (!wait->is_lock || wait->ended_by != END_INTERRUPT || length < TIMED_OUT_MIN_NS)
+		return NO_THREAD;
+	for (size_t i = 0; i < TIMELINE_PARTNERS && line->partners[i] != NO_THREAD; i++) {
+		const struct timeline *other = &t->rows.items[line->partners[i]];
+		uint64_t ran;
+
+		if (!lived(other, wait->start, until))
+			continue;
+		ran = timeline_running(other, wait->start, until);
+		if (ran > most) {
+			most = ran;
+			holder = line->partners[i];
+		}
+	}
+	return holder;
 }
 
 /* Forgets the waits that ended by then. */

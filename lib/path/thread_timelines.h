@@ -26,6 +26,7 @@ struct timeline_wait {
 	uint64_t queued; /* part of the wait, at its end, in which the thread waited for a CPU */
 	thread_id waker; /* thread, or NO_THREAD */
 	uint8_t ended_by; /* enum wait_end */
+	bool is_lock; /* threads wait in this way for locks */
 	struct wait_reason reason;
 };
 
@@ -34,6 +35,7 @@ struct timeline_wait {
 struct timeline {
 	VEC(struct timeline_wait) waits; /* in order of time, without overlaps */
 	uint32_t process;
+	uint32_t row; /* of the finished profile, or NO_THREAD */
 	thread_id parent; /* thread that made it, or NO_THREAD */
 	uint64_t start, end; /* 0: unknown */
 	/* Threads of its process that woke it or that it woke lately; or NO_THREAD. */
@@ -47,6 +49,7 @@ struct timelines {
 	VEC(struct timeline) rows; /* by thread_id */
 	size_t count, max; /* waits kept; 0: TIMELINE_WAITS_MAX */
 	thread_id root; /* the command's first thread, or NO_THREAD */
+	thread_id leader; /* thread that ended the command's first process, or NO_THREAD */
 	uint64_t begin; /* begin of the command, or of what is left of it */
 	bool is_cut; /* older waits were forgotten */
 };
@@ -63,6 +66,15 @@ void timelines_begin(struct timelines *t, thread_id root, uint32_t process, uint
 /* Adds a wait of a thread. What overlaps earlier waits of the thread is dropped. */
 void timelines_add(struct timelines *t, thread_id id, const struct timeline_wait *wait);
 
+/* Returns the time from which the thread could run again. */
+uint64_t timeline_wake_time(const struct timeline_wait *wait);
+/*
+ * A wait for a lock may end by a timer, and begin anew: Python's threads wait so for the GIL. The
+ * holder is a thread that exchanges wake-ups with `id` and ran nearly all the time of the wait up
+ * to `until`. Returns NO_THREAD if there is none, or the wait is no such one.
+ */
+thread_id timelines_find_holder(const struct timelines *t, thread_id id,
+				const struct timeline_wait *wait, uint64_t until);
 /* Returns how long a known thread ran in [from, until). */
 uint64_t timeline_running(const struct timeline *line, uint64_t from, uint64_t until);
 /* Returns the number of the first wait that ends at `time` or later; may be waits.count. */

@@ -223,6 +223,7 @@ void recording_release(struct recording *r)
 	recording_facts_release(&r->facts);
 	read_contents_release(&r->contents);
 	coverage_release(&r->coverage);
+	timelines_release(&r->lines);
 	*r = (struct recording){0};
 }
 
@@ -251,6 +252,7 @@ void recording_begin_epoch(struct recording *r, uint64_t time_ns)
 void recording_finish(struct recording *r, uint64_t end_ns)
 {
 	session_finish(r->session, end_ns);
+	r->lines = session_take_timelines(r->session);
 	session_free(r->session);
 	r->session = NULL;
 	vec_for_each(&r->facts.runs, const struct run_fact *, run)
@@ -287,6 +289,9 @@ void recording_complete(struct recording *r, const struct completion *c)
 		r->names_ns = clock_monotonic_ns() - start_ns;
 	}
 	wait_frames_refine(p);
+	path_forecast(p, &r->lines, NULL, 0);
+	if (!c->keeps_timelines)
+		timelines_release(&r->lines);
 	coverage_count(&r->coverage, p);
 	coverage_add_extra(&r->coverage, p);
 	outcome_facts_add_waits(facts, p);
@@ -473,6 +478,7 @@ static void complete(struct recording *r, int fd, const struct recording_options
 	recording_complete(r, &(struct completion){
 				      .naming = options->no_symbols ? NULL : &naming,
 				      .sources = options->sources ? &sources : NULL,
+				      .keeps_timelines = true,
 			      });
 	if (!threads_are_left()) {
 		file_set_free(naming.files);

@@ -11,6 +11,7 @@
 
 #include "lib/base/strbuf.h"
 #include "lib/model/tables/profile.h"
+#include "lib/path/path_forecast.h"
 #include "lib/recording/coverage.h"
 #include "lib/recording/recording_facts.h"
 #include "lib/recording/source_kind.h"
@@ -29,6 +30,7 @@ struct recording {
 	struct recording_facts facts;
 	struct read_contents contents; /* contents of files in the records */
 	struct source_counts counts; /* counts of recording_load() */
+	struct timelines lines; /* of the finished recording, until it is completed */
 	/* Set by recording_complete(). */
 	struct coverage coverage;
 	struct sources_stats sources;
@@ -53,6 +55,7 @@ void recording_finish(struct recording *r, uint64_t end_ns);
 struct completion {
 	const struct naming *naming; /* NULL: leave addresses unnamed */
 	const struct sources_options *sources; /* NULL: leave out source files */
+	bool keeps_timelines; /* for further predictions */
 };
 
 /* Completes the finished profile: facts, names, coverage, source files. */

@@ -79,7 +79,7 @@ static void assert_path(struct timelines *t, const struct expected *expected)
 	struct path path;
 	size_t i = 0;
 
-	path_walk(t, 0, NULL, NULL, &path);
+	path_walk(t, 0, &path);
 	assert_whole(&path, true);
 	for (; expected[i].end; i++) {
 		assert_true(i < path.parts.count);
@@ -224,16 +224,10 @@ TEST(two_that_wake_each_other_at_once_are_no_loop)
 	timelines_birth(&t, OTHER, 7, MAIN, 1000);
 	add_wait(&t, MAIN, 1200, 1700, 1700, OTHER);
 	add_wait(&t, OTHER, 1300, 1700, 1700, MAIN);
-	path_walk(&t, 0, NULL, NULL, &path);
+	path_walk(&t, 0, &path);
 	assert_whole(&path, true);
 	vec_release(&path.parts);
 	timelines_release(&t);
-}
-
-static bool is_futex(void *ctx, const struct wait_reason *reason)
-{
-	(void)ctx;
-	return reason->call == FUTEX;
 }
 
 /* Python's threads wait so for the GIL: a timer ends the wait, not the holder. */
@@ -246,13 +240,15 @@ TEST(the_holder_of_a_lock_is_inferred)
 	timelines_birth(&t, THIRD, 7, MAIN, 2000);
 	add_wait(&t, OTHER, 2500, 3000, 3000, MAIN);
 	add_wait(&t, MAIN, 400000, 1400000, 1400000, NO_THREAD);
-	path_walk(&t, 0, is_futex, NULL, &path);
+	vec_last(&t.rows.items[MAIN].waits).is_lock = true;
+	path_walk(&t, 0, &path);
 	assert_whole(&path, true);
 	assert_int_equal(path.parts.items[path.parts.count - 2].thread, OTHER);
 	assert_true(path.parts.items[path.parts.count - 2].is_inferred);
 	assert_int_equal(path.inferred_ns, 1400000 - 3000);
 	vec_release(&path.parts);
-	path_walk(&t, 0, NULL, NULL, &path);
+	vec_last(&t.rows.items[MAIN].waits).is_lock = false;
+	path_walk(&t, 0, &path);
 	assert_int_equal(path.inferred_ns, 0);
 	vec_release(&path.parts);
 	timelines_release(&t);
@@ -265,7 +261,7 @@ TEST(without_a_command_there_is_no_path)
 
 	timelines_init(&t);
 	timelines_birth(&t, MAIN, 7, NO_THREAD, 1000);
-	path_walk(&t, 2000, NULL, NULL, &path);
+	path_walk(&t, 2000, &path);
 	assert_int_equal(path.parts.count, 0);
 	timelines_release(&t);
 }
@@ -292,7 +288,7 @@ TEST(the_longer_of_two_is_the_path)
 		at += length;
 	}
 	timelines_end(&t, MAIN, at);
-	path_walk(&t, 0, NULL, NULL, &path);
+	path_walk(&t, 0, &path);
 	assert_whole(&path, true);
 	vec_for_each(&path.parts, const struct path_part *, part) {
 		assert_int_equal(part->kind, PATH_RUNS);
@@ -322,6 +318,7 @@ static struct timeline_wait random_wait(unsigned int threads, uint64_t end)
 		.queued = random_up_to(200),
 		.waker = random() % 5 ? (thread_id)random_up_to(threads + 2) : NO_THREAD,
 		.ended_by = (uint8_t)random_up_to(END_NOT_RECORDED),
+		.is_lock = random() % 2,
 		.reason = {.call = random() % 2 ? FUTEX : -1,
 			   .state = (uint8_t)random_up_to(WAIT_STATE_COUNT - 1)},
 	};
@@ -355,7 +352,7 @@ static void walk_at_random(unsigned int seed)
 			wait.ended_by = END_INTERRUPT;
 		timelines_add(&t, (thread_id)random_up_to(threads - 1), &wait);
 	}
-	path_walk(&t, end, seed % 2 ? is_futex : NULL, NULL, &path);
+	path_walk(&t, end, &path);
 	assert_whole(&path, true);
 	vec_release(&path.parts);
 	timelines_release(&t);
@@ -378,7 +375,7 @@ TEST(a_long_path_consists_of_sums)
 	for (uint64_t i = 0; i < WAITS; i++)
 		add_wait(&t, MAIN, BEGIN + 20 * i + 5, BEGIN + 20 * i + 12, BEGIN + 20 * i + 15,
 			 NO_THREAD);
-	path_walk(&t, 0, NULL, NULL, &path);
+	path_walk(&t, 0, &path);
 	assert_whole(&path, false);
 	assert_true(path.parts.count <= PATH_PARTS_MAX);
 	vec_for_each(&path.parts, const struct path_part *, part)
@@ -400,7 +397,7 @@ TEST(when_there_are_too_many_waits_the_older_ones_are_forgotten)
 		add_wait(&t, MAIN, BEGIN + 20 * i, BEGIN + 20 * i + 10, BEGIN + 20 * i + 10,
 			 NO_THREAD);
 	assert_true(t.is_cut && t.count <= t.max && t.begin > BEGIN + 20 * 800);
-	path_walk(&t, 0, NULL, NULL, &path);
+	path_walk(&t, 0, &path);
 	assert_whole(&path, true);
 	assert_int_equal(path.begin, t.begin);
 	vec_release(&path.parts);

@@ -38,12 +38,8 @@ void run_marker_add(struct profile *p, thread_id thread, const struct run_marker
 	vec_push(&threads_get(&p->threads, thread)->markers, marker);
 }
 
-/*
- * Returns the value of a field of that kind by its key, as files may order fields differently; NULL
- * if the marker is of another kind or has none.
- */
-static const struct marker_value *find_value(const struct profile *p, const struct marker *marker,
-					     enum marker_id kind, unsigned int field)
+const struct marker_value *recorded_value(const struct profile *p, const struct marker *marker,
+					  enum marker_id kind, unsigned int field)
 {
 	const struct schema *schema = schemas_get(&p->markers.schemas, marker->schema);
 	const struct marker_schema_field *text = &marker_schema(kind)->fields[field];
@@ -57,7 +53,7 @@ static const struct marker_value *find_value(const struct profile *p, const stru
 	return value->type == text->type ? value : NULL;
 }
 
-static bool is_of_kind(const struct profile *p, const struct marker *marker, enum marker_id kind)
+bool recorded_is(const struct profile *p, const struct marker *marker, enum marker_id kind)
 {
 	const struct schema *schema = schemas_get(&p->markers.schemas, marker->schema);
 
@@ -67,7 +63,7 @@ static bool is_of_kind(const struct profile *p, const struct marker *marker, enu
 static uint64_t find_number(const struct profile *p, const struct marker *marker,
 			    unsigned int field)
 {
-	const struct marker_value *value = find_value(p, marker, MARKER_RUN, field);
+	const struct marker_value *value = recorded_value(p, marker, MARKER_RUN, field);
 
 	return value && (int64_t)value->number > 0 ? value->number : 0;
 }
@@ -83,11 +79,11 @@ bool run_marker_read(const struct profile *p, const struct marker *marker, struc
 {
 	const struct marker_value *variant;
 
-	if (!is_of_kind(p, marker, MARKER_RUN) ||
-	    !find_value(p, marker, MARKER_RUN, RUN_ITERATION) ||
-	    !find_value(p, marker, MARKER_RUN, RUN_WALL))
+	if (!recorded_is(p, marker, MARKER_RUN) ||
+	    !recorded_value(p, marker, MARKER_RUN, RUN_ITERATION) ||
+	    !recorded_value(p, marker, MARKER_RUN, RUN_WALL))
 		return false;
-	variant = find_value(p, marker, MARKER_RUN, RUN_VARIANT);
+	variant = recorded_value(p, marker, MARKER_RUN, RUN_VARIANT);
 	*run = (struct run_marker){
 		.start = marker->start,
 		.end = marker->end,
@@ -143,7 +139,7 @@ void label_marker_add(struct profile *p, thread_id thread, const struct label_ma
 static const char *label_text(const struct profile *p, const struct marker *marker,
 			      unsigned int field)
 {
-	const struct marker_value *value = find_value(p, marker, MARKER_LABEL, field);
+	const struct marker_value *value = recorded_value(p, marker, MARKER_LABEL, field);
 
 	return value ? strings_get(&p->strings, value->string) : NULL;
 }
@@ -153,9 +149,9 @@ bool label_marker_read(const struct profile *p, const struct marker *marker,
 {
 	const struct marker_value *number;
 
-	if (!is_of_kind(p, marker, MARKER_LABEL))
+	if (!recorded_is(p, marker, MARKER_LABEL))
 		return false;
-	number = find_value(p, marker, MARKER_LABEL, LABEL_NUMBER);
+	number = recorded_value(p, marker, MARKER_LABEL, LABEL_NUMBER);
 	label->key = label_text(p, marker, LABEL_KEY_TEXT);
 	label->text = label_text(p, marker, LABEL_TEXT);
 	label->unit = label_text(p, marker, LABEL_UNIT);

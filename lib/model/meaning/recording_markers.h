@@ -24,6 +24,15 @@ struct run_marker {
 	uint64_t seed; /* seed for the order of the variants; 0: no variants */
 };
 
+/* Returns true if the marker is of that kind. */
+bool recorded_is(const struct profile *p, const struct marker *marker, enum marker_id kind);
+/*
+ * Returns the value of a field of a marker of that kind by its key, as files may order fields
+ * differently; NULL if it has none of the field's type.
+ */
+const struct marker_value *recorded_value(const struct profile *p, const struct marker *marker,
+					  enum marker_id kind, unsigned int field);
+
 /* Adds a marker to a thread. The schema is added with the first one. */
 void run_marker_add(struct profile *p, thread_id thread, const struct run_marker *run);
 /* Returns false for other markers. Missing values are 0. */

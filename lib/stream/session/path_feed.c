@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "lib/model/meaning/categories.h"
 #include "lib/model/tables/schemas.h"
@@ -55,12 +56,32 @@ static void take_name(struct path_feed *f, const struct rec_name *rec)
 	timelines_begin(&f->lines, id, process_of(f, id), rec->rec.time);
 }
 
+/* Returns true if the call ends the process, not just the thread. */
+static bool ends_process(const struct path_feed *f, const struct wait_reason *reason)
+{
+	const struct system_call *call = waits_call(f->waits, reason);
+
+	return call && strcmp(call->name, "exit_group") == 0;
+}
+
+static bool is_lock(const struct path_feed *f, const struct wait_reason *reason)
+{
+	const struct system_call *call = waits_call(f->waits, reason);
+
+	return call && call->waits_for == CALL_WAIT_LOCK;
+}
+
 static void take_end(struct path_feed *f, const struct rec *rec)
 {
-	thread_id id = tasks_known(f->tasks, rec);
+	thread_id id = tasks_known(f->tasks, rec), root = f->lines.root;
+	const struct rec_wait *wait = rec->kind == REC_WAIT ? (const struct rec_wait *)rec : NULL;
 
-	if (id != NO_THREAD)
-		timelines_end(&f->lines, id, rec->time);
+	if (id == NO_THREAD)
+		return;
+	timelines_end(&f->lines, id, rec->time);
+	if (wait && root != NO_THREAD && process_of(f, id) == process_of(f, root) &&
+	    ends_process(f, &wait->reason))
+		f->lines.leader = id;
 }
 
 static void set_waker(const struct path_feed *f, const struct rec_resumed *rec,
@@ -85,6 +106,7 @@ static void take_run(struct path_feed *f, const struct rec_resumed *rec)
 		.end = rec->rec.time,
 		.queued = rec->queued,
 		.waker = NO_THREAD,
+		.is_lock = is_lock(f, &rec->reason),
 		.reason = rec->reason,
 	};
 
@@ -165,11 +187,18 @@ static void add_marker(struct path_feed *f, const struct path_part *part)
 	thread_add_marker(&f->tasks->threads, part->thread, &marker);
 }
 
-static bool is_lock(void *ctx, const struct wait_reason *reason)
+/* Numbers the rows that the threads will have in the profile. */
+static void number_rows(struct path_feed *f)
 {
-	struct path_feed *f = ctx;
+	uint32_t row = 0;
 
-	return waits_label(f->waits, reason)->subcategory == IDLE_LOCK;
+	for (thread_id id = 0; id < f->tasks->profile->threads.rows.count; id++) {
+		bool is_wanted = process_is_wanted(tasks_process_of(f->tasks, id));
+
+		if (id < f->lines.rows.count && is_wanted)
+			f->lines.rows.items[id].row = row;
+		row += is_wanted;
+	}
 }
 
 void path_feed_finish(struct path_feed *f)
@@ -178,9 +207,9 @@ void path_feed_finish(struct path_feed *f)
 
 	if (!f->is_on)
 		return;
-	path_walk(&f->lines, f->tasks->profile->meta.end_ns, is_lock, f, &path);
+	path_walk(&f->lines, f->tasks->profile->meta.end_ns, &path);
 	vec_for_each(&path.parts, const struct path_part *, part)
 		add_marker(f, part);
 	vec_release(&path.parts);
-	timelines_release(&f->lines);
+	number_rows(f);
 }

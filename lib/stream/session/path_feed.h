@@ -20,5 +20,8 @@ void path_feed_init(struct path_feed *f, struct tasks *tasks, struct waits *wait
 void path_feed_release(struct path_feed *f);
 /* Takes any record that the tasks have taken. */
 void path_feed_record(struct path_feed *f, const struct rec *rec);
-/* Adds the markers. Names of threads are known by then. */
+/*
+ * Adds the markers. Names of threads are known by then, and those that are not wanted are still
+ * there.
+ */
 void path_feed_finish(struct path_feed *f);

@@ -684,6 +684,14 @@ void session_finish(struct session *s, uint64_t end_ns)
 	finish_cpu_changes(s);
 }
 
+struct timelines session_take_timelines(struct session *s)
+{
+	struct timelines lines = s->path.lines;
+
+	timelines_init(&s->path.lines);
+	return lines;
+}
+
 void session_advance(struct session *s, uint64_t until_ns)
 {
 	waits_advance(&s->samples.waits, until_ns);

@@ -8,6 +8,7 @@
 
 #include "bpf/record.h"
 #include "lib/model/tables/profile.h"
+#include "lib/path/thread_timelines.h"
 
 struct session;
 
@@ -21,6 +22,8 @@ void session_set_unlimited(struct session *s);
  */
 void session_set_meanwhile(struct session *s, void (*meanwhile)(void *ctx), void *ctx);
 void session_free(struct session *s);
+/* Returns the lives of the threads of a finished session, which the caller releases. */
+struct timelines session_take_timelines(struct session *s);
 
 /*
  * Takes the next record of the stream, in order of time and checked by record_is_valid(). No record

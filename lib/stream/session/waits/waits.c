@@ -571,6 +571,11 @@ void waits_end(struct waits *w, thread_id thread, const struct rec_resumed *rec)
 	finish_if_complete(w, id);
 }
 
+const struct system_call *waits_call(struct waits *w, const struct wait_reason *reason)
+{
+	return find_call(&w->labels, reason);
+}
+
 const struct frame *waits_label(struct waits *w, const struct wait_reason *reason)
 {
 	struct profile *p = w->tasks->profile;

@@ -87,6 +87,8 @@ uint32_t waits_begin(struct waits *w, thread_id thread, const struct rec_wait *r
 /* Sets the stack of a wait; NO_STACK if it was lost. */
 void waits_set_stack(struct waits *w, uint32_t row, stack_id stack);
 void waits_end(struct waits *w, thread_id thread, const struct rec_resumed *rec);
+/* Returns the call in which a thread waits; NULL: none, or unknown. */
+const struct system_call *waits_call(struct waits *w, const struct wait_reason *reason);
 /* Returns the label of waits of programs. Valid until the next label is made. */
 const struct frame *waits_label(struct waits *w, const struct wait_reason *reason);
 /* Notes that the thread ran at `time`. cpu: a reading; NULL: none. */

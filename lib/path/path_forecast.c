@@ -1,0 +1,636 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/path/path_forecast.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/index.h"
+#include "lib/base/strbuf.h"
+#include "lib/model/facts/marker_schema.h"
+#include "lib/model/meaning/categories.h"
+#include "lib/model/meaning/origin.h"
+#include "lib/model/meaning/recording_markers.h"
+#include "lib/model/tables/schemas.h"
+#include "lib/path/path_replay.h"
+#include "lib/path/path_shares.h"
+#include "lib/path/path_weights.h"
+
+#define FUNCTIONS_MAX 8
+#define LOCKS_MAX 3
+/* Functions and locks with less of the path are not replayed. */
+#define SHARE_MIN 0.02
+/* Functions of a chain of calls with about the same time: only the innermost are replayed. */
+#define SAME_SHARE 0.005
+#define CHAIN_MAX 2
+
+static const char *const sum_names[PATH_SUM_KIND_COUNT] = {
+	[PATH_SUM_RUNNING] = "running",
+	[PATH_SUM_REPLAY] = "replay",
+	[PATH_SUM_OWN_QUEUE] = "queued behind itself",
+	[PATH_SUM_ALONE] = "alone",
+};
+
+/* Time of a name: a function, a lock, the threads of a name. */
+struct named_time {
+	string_id name;
+	uint64_t ns;
+};
+
+ORDER(compare_times, struct named_time, COMPARE(b->ns, a->ns) ?: COMPARE(a->name, b->name))
+
+struct named_times {
+	VEC(struct named_time) rows;
+};
+
+static void add_time(struct named_times *times, string_id name, uint64_t ns)
+{
+	vec_for_each(&times->rows, struct named_time *, row) {
+		if (row->name == name) {
+			row->ns += ns;
+			return;
+		}
+	}
+	vec_push(&times->rows, (struct named_time){name, ns});
+}
+
+/* A number of the command's threads that ran, from a time on. */
+struct level {
+	uint64_t time;
+	int64_t change;
+	int64_t count; /* from here on */
+	uint64_t ran; /* running time of all threads up to here, ns */
+};
+
+ORDER(compare_levels, struct level, COMPARE(a->time, b->time))
+
+struct forecasting {
+	struct profile *p;
+	const struct timelines *t;
+	struct path path;
+	struct replay replay;
+	struct path_shares shares;
+	uint8_t *origins; /* by frame_id */
+	VEC(struct level) levels;
+};
+
+/* Markers. */
+
+/* Returns a marker of all the path, whose values are to be set; NULL: it cannot be added. */
+static struct marker *add_marker(struct forecasting *f, enum marker_id id)
+{
+	struct profile *p = f->p;
+	uint32_t row = f->t->rows.items[f->t->root].row;
+	schema_id schema = schema_text_intern(marker_schema(id), &p->markers.schemas, &p->strings);
+	struct profile_thread *thread;
+
+	if (schema == NO_SCHEMA || row >= p->threads.rows.count)
+		return NULL;
+	thread = &p->threads.rows.items[row];
+	vec_push(&thread->markers, markers_make(&p->markers, schema, f->path.begin, f->path.end));
+	return &vec_last(&thread->markers);
+}
+
+static void set_time(struct forecasting *f, const struct marker *marker, uint32_t field,
+		     uint64_t ns)
+{
+	*marker_value(&f->p->markers, marker, field) = (struct marker_value){.type = FIELD_DURATION,
+									     .number = ns};
+}
+
+/* thread NO_STRING: of all threads. */
+static void add_sum(struct forecasting *f, enum path_sum_kind kind, string_id thread, uint64_t ns)
+{
+	string_id name = strings_intern(&f->p->strings, sum_names[kind]);
+	struct marker *marker = add_marker(f, MARKER_PATH_SUM);
+
+	if (!marker)
+		return;
+	*marker_value(&f->p->markers, marker, PATH_SUM_NAME) = marker_string(name);
+	if (thread != NO_STRING)
+		*marker_value(&f->p->markers, marker, PATH_SUM_THREAD) = marker_string(thread);
+	set_time(f, marker, PATH_SUM_TIME, ns);
+}
+
+/* ns 0: the changed command never ends. path_ns 0: unknown. */
+static void add_forecast(struct forecasting *f, const char *change, uint64_t ns, uint64_t path_ns)
+{
+	string_id text = strings_intern_line(&f->p->strings, change);
+	struct marker *marker = ns ? add_marker(f, MARKER_FORECAST) : NULL;
+
+	if (!marker)
+		return;
+	*marker_value(&f->p->markers, marker, FORECAST_CHANGE) = marker_string(text);
+	set_time(f, marker, FORECAST_TIME, ns);
+	if (path_ns)
+		set_time(f, marker, FORECAST_PATH, path_ns);
+}
+
+/* Parallelism. */
+
+static void add_level(struct forecasting *f, uint64_t from, uint64_t until)
+{
+	if (from >= until)
+		return;
+	vec_push(&f->levels, (struct level){.time = from, .change = 1});
+	vec_push(&f->levels, (struct level){.time = until, .change = -1});
+}
+
+static void add_levels(struct forecasting *f, const struct timeline *line)
+{
+	uint64_t now = line->start > f->path.begin ? line->start : f->path.begin;
+	uint64_t end = line->end && line->end < f->path.end ? line->end : f->path.end;
+
+	vec_for_each(&line->waits, const struct timeline_wait *, wait) {
+		add_level(f, now, wait->start < end ? wait->start : end);
+		if (wait->end > now)
+			now = wait->end;
+	}
+	add_level(f, now, end);
+}
+
+static void find_levels(struct forecasting *f)
+{
+	uint64_t ran = 0, last = f->path.begin;
+	int64_t count = 0;
+
+	vec_for_each(&f->t->rows, const struct timeline *, line) {
+		if (line->start)
+			add_levels(f, line);
+	}
+	vec_sort(&f->levels, compare_levels);
+	vec_for_each(&f->levels, struct level *, level) {
+		ran += (uint64_t)count * (level->time - last);
+		last = level->time;
+		count += level->change;
+		level->count = count;
+		level->ran = ran;
+	}
+}
+
+/* Returns the number of the last level at `time` or before; levels.count if there is none. */
+static size_t level_at(const struct forecasting *f, uint64_t time)
+{
+	size_t low = 0, high = f->levels.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (f->levels.items[middle].time <= time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? low - 1 : f->levels.count;
+}
+
+/* Returns the running time of all threads up to `time`, ns. */
+static uint64_t ran_until(const struct forecasting *f, uint64_t time)
+{
+	size_t at = level_at(f, time);
+	const struct level *level;
+
+	if (at == f->levels.count)
+		return 0;
+	level = &f->levels.items[at];
+	return level->ran + (uint64_t)level->count * (time - level->time);
+}
+
+/* Returns the time of the part in which no other thread ran. */
+static uint64_t alone_in(const struct forecasting *f, const struct path_part *part)
+{
+	uint64_t now = part->start, sum = 0;
+
+	for (size_t at = level_at(f, now); at < f->levels.count && now < part->end; at++) {
+		uint64_t next = at + 1 < f->levels.count ? f->levels.items[at + 1].time : part->end;
+
+		next = next < part->end ? next : part->end;
+		if (f->levels.items[at].count <= 1)
+			sum += next - now;
+		now = next;
+	}
+	return sum;
+}
+
+static string_id name_of(const struct forecasting *f, thread_id id)
+{
+	uint32_t row = f->t->rows.items[id].row;
+
+	return row < f->p->threads.rows.count ? f->p->threads.rows.items[row].name : NO_STRING;
+}
+
+static unsigned int cpu_count(const struct forecasting *f)
+{
+	return f->p->meta.logical_cpus ? f->p->meta.logical_cpus : 1;
+}
+
+static void add_parallelism(struct forecasting *f)
+{
+	struct named_times alone = {0};
+	uint64_t own_queue = 0;
+
+	find_levels(f);
+	vec_for_each(&f->path.parts, const struct path_part *, part) {
+		/* Sums of parts do not tell when they were. */
+		if (part->time != part->end - part->start)
+			continue;
+		if (part->kind == PATH_RUNS) {
+			add_time(&alone, name_of(f, part->thread), alone_in(f, part));
+		} else if (part->kind == PATH_QUEUED) {
+			uint64_t ran = ran_until(f, part->end) - ran_until(f, part->start);
+
+			ran /= cpu_count(f);
+			own_queue += ran < part->time ? ran : part->time;
+		}
+	}
+	add_sum(f, PATH_SUM_RUNNING, NO_STRING, ran_until(f, f->path.end));
+	add_sum(f, PATH_SUM_OWN_QUEUE, NO_STRING, own_queue);
+	vec_sort(&alone.rows, compare_times);
+	vec_for_each(&alone.rows, const struct named_time *, row) {
+		if (row->name != NO_STRING && row->ns)
+			add_sum(f, PATH_SUM_ALONE, row->name, row->ns);
+	}
+	vec_release(&alone.rows);
+}
+
+/* Functions. */
+
+/* A function of the user's on the path. */
+struct path_function_row {
+	string_id name;
+	uint64_t ns; /* with callees */
+	double depth; /* in the stack, times ns */
+	uint64_t last; /* the last stack that counted for it */
+};
+
+ORDER(compare_functions, struct path_function_row,
+      COMPARE(b->ns, a->ns) ?: COMPARE(a->name, b->name))
+
+struct path_functions {
+	const struct forecasting *f;
+	VEC(struct path_function_row) rows;
+	struct index index; /* by name */
+	uint64_t stacks; /* number of stacks so far */
+};
+
+INDEX_HAS(function_has_name, struct path_functions, rows, name)
+
+static bool is_entry(const char *name)
+{
+	static const char *const entries[] = {"main",	"_start",    "<module>",
+					      "(root)", "main.main", "runtime.main"};
+
+	for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); i++) {
+		if (strcmp(name, entries[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void add_function(struct path_functions *all, string_id name, uint64_t ns,
+			 unsigned int depth)
+{
+	uint32_t id = index_intern(&all->index, hash_u64(name), function_has_name, all, &name,
+				   all->rows.count);
+	struct path_function_row *row;
+
+	if (id == all->rows.count)
+		vec_push(&all->rows, (struct path_function_row){.name = name});
+	row = &all->rows.items[id];
+	/* Outer calls of a recursion add nothing. */
+	if (row->last == all->stacks)
+		return;
+	row->last = all->stacks;
+	row->ns += ns;
+	row->depth += (double)ns * depth;
+}
+
+static unsigned int depth_of(const struct profile *p, stack_id stack)
+{
+	unsigned int depth = 0;
+
+	for (; stack != NO_STACK; stack = p->stacks.rows.items[stack].parent)
+		depth++;
+	return depth;
+}
+
+/* Adds the user's functions of the stack, otherwise the innermost one. */
+static void add_functions(void *ctx, const struct path_weight *weight)
+{
+	struct path_functions *all = ctx;
+	const struct forecasting *f = all->f;
+	const struct profile *p = f->p;
+	unsigned int depth = depth_of(p, weight->stack);
+	string_id innermost;
+
+	if (weight->kind != PATH_RUNS || weight->stack == NO_STACK)
+		return;
+	all->stacks++;
+	innermost = path_function(p, f->origins, weight->stack);
+	if (innermost != NO_STRING)
+		add_function(all, innermost, weight->ns, depth);
+	for (stack_id at = weight->stack; at != NO_STACK; depth--) {
+		frame_id frame = p->stacks.rows.items[at].frame;
+		func_id func = p->frames.rows.items[frame].func;
+
+		if (func != NO_FUNC && f->origins[frame] == ORIGIN_OWN)
+			add_function(all, p->funcs.rows.items[func].name, weight->ns, depth);
+		at = p->stacks.rows.items[at].parent;
+	}
+}
+
+/*
+ * Returns true if two of the others call one another for the same time, at a greater depth: one
+ * that only calls them tells nothing new.
+ */
+static bool is_passed_through(const struct path_functions *all, const struct path_function_row *row)
+{
+	unsigned int deeper = 0;
+
+	vec_for_each(&all->rows, const struct path_function_row *, other) {
+		uint64_t apart = other->ns > row->ns ? other->ns - row->ns : row->ns - other->ns;
+
+		deeper += (double)apart < SAME_SHARE * (double)row->ns &&
+			  other->depth / (double)other->ns > row->depth / (double)row->ns;
+	}
+	return deeper >= CHAIN_MAX;
+}
+
+struct function_time {
+	const struct profile *p;
+	string_id name;
+	uint64_t ns;
+};
+
+static void add_if_below(void *ctx, const struct path_weight *weight)
+{
+	struct function_time *time = ctx;
+	const struct profile *p = time->p;
+
+	if (weight->kind != PATH_RUNS)
+		return;
+	for (stack_id at = weight->stack; at != NO_STACK; at = p->stacks.rows.items[at].parent) {
+		func_id func = p->frames.rows.items[p->stacks.rows.items[at].frame].func;
+
+		if (func != NO_FUNC && p->funcs.rows.items[func].name == time->name) {
+			time->ns += weight->ns;
+			return;
+		}
+	}
+}
+
+static void forecast_function(struct forecasting *f, const char *name, double factor)
+{
+	struct function_time time = {
+		.p = f->p,
+		.name = strings_find(&f->p->strings, name, strlen(name)),
+	};
+	_cleanup_free_ float *factors = path_shares_factors(&f->shares, name, factor);
+	_cleanup_(strbuf_release) struct strbuf change = {0};
+	uint64_t wall = f->path.end - f->path.begin;
+	struct replay_change changed = {.cpus = cpu_count(f), .factors = factors};
+
+	path_weights_each(f->p, add_if_below, &time);
+	if (factor == 0.5)
+		strbuf_addf(&change, "%s takes half its time", name);
+	else
+		strbuf_addf(&change, "%s takes %.4g of its time", name, factor);
+	add_forecast(f, strbuf_text(&change), replay_run(&f->replay, &changed),
+		     wall - (uint64_t)((double)time.ns * (factor < 1 ? 1 - factor : 0)));
+}
+
+static void forecast_functions(struct forecasting *f)
+{
+	double least = SHARE_MIN * (double)(f->path.end - f->path.begin);
+	struct path_functions all = {.f = f};
+	unsigned int count = 0;
+
+	path_weights_each(f->p, add_functions, &all);
+	vec_sort(&all.rows, compare_functions);
+	for (size_t i = 0; i < all.rows.count && count < FUNCTIONS_MAX; i++) {
+		const struct path_function_row *row = &all.rows.items[i];
+		_cleanup_free_ char *name = xstrdup(strings_get(&f->p->strings, row->name));
+
+		if ((double)row->ns < least)
+			break;
+		if (is_entry(name) || is_passed_through(&all, row))
+			continue;
+		forecast_function(f, name, 0.5);
+		count++;
+	}
+	vec_release(&all.rows);
+	index_release(&all.index);
+}
+
+/* Locks. */
+
+/* The function that waits for a lock, by wait of the replay; NO_STRING: no lock, or unknown. */
+struct lock_search {
+	string_id *names;
+	struct named_times times;
+};
+
+static bool is_lock_row(const struct profile *p, const struct sample *sample)
+{
+	const struct stack *stack = &p->stacks.rows.items[sample->stack];
+
+	return profile_is_wait(p, sample) &&
+	       p->frames.rows.items[stack->frame].subcategory == IDLE_LOCK;
+}
+
+/* Returns the innermost function outside the kernel, of the user's own code if there is any. */
+static string_id user_function(const struct forecasting *f, stack_id stack)
+{
+	const struct profile *p = f->p;
+
+	while (stack != NO_STACK) {
+		uint8_t kind = p->frames.rows.items[p->stacks.rows.items[stack].frame].kind;
+
+		if (kind != PROFILE_FRAME_LABEL && kind != PROFILE_FRAME_KERNEL)
+			return path_function(p, f->origins, stack);
+		stack = p->stacks.rows.items[stack].parent;
+	}
+	return NO_STRING;
+}
+
+/* Finds the names of waits with a row, which has the same start. Returns the heaviest name. */
+static string_id name_waits(const struct forecasting *f, thread_id id, size_t first, size_t end,
+			    string_id *names)
+{
+	const struct timeline *line = &f->t->rows.items[id];
+	struct named_times times = {0};
+	string_id heaviest = NO_STRING;
+	size_t at = first;
+
+	if (line->row >= f->p->threads.rows.count)
+		return NO_STRING;
+	samples_for_each(&f->p->threads.rows.items[line->row].samples, sample) {
+		while (at < end &&
+		       line->waits.items[f->replay.waits.items[at].number].start < sample->time)
+			at++;
+		if (at == end)
+			break;
+		if (line->waits.items[f->replay.waits.items[at].number].start != sample->time ||
+		    !is_lock_row(f->p, sample))
+			continue;
+		names[at] = user_function(f, sample->stack);
+		if (names[at] != NO_STRING)
+			add_time(&times, names[at], f->replay.waits.items[at].time);
+	}
+	vec_sort(&times.rows, compare_times);
+	if (times.rows.count)
+		heaviest = times.rows.items[0].name;
+	vec_release(&times.rows);
+	return heaviest;
+}
+
+/* Names the waits of a thread; short ones, which have no row, as most of the others. */
+static size_t find_locks(const struct forecasting *f, size_t first, struct lock_search *search)
+{
+	thread_id id = f->replay.waits.items[first].thread;
+	const struct timeline *line = &f->t->rows.items[id];
+	size_t end = first;
+	string_id name;
+
+	while (end < f->replay.waits.count && f->replay.waits.items[end].thread == id)
+		end++;
+	name = name_waits(f, id, first, end, search->names);
+	for (size_t i = first; i < end; i++) {
+		const struct replay_wait *wait = &f->replay.waits.items[i];
+
+		if (search->names[i] == NO_STRING && line->waits.items[wait->number].is_lock)
+			search->names[i] = name;
+		if (search->names[i] != NO_STRING)
+			add_time(&search->times, search->names[i], wait->time);
+	}
+	return end;
+}
+
+static void forecast_lock(struct forecasting *f, const struct lock_search *search, string_id name)
+{
+	_cleanup_free_ bool *dropped = xcalloc(f->replay.waits.count + 1, sizeof(*dropped));
+	_cleanup_(strbuf_release) struct strbuf change = {0};
+	struct replay_change changed = {.cpus = cpu_count(f), .dropped = dropped};
+
+	for (size_t i = 0; i < f->replay.waits.count; i++)
+		dropped[i] = search->names[i] == name;
+	strbuf_addf(&change, "%s never waits for its lock", strings_get(&f->p->strings, name));
+	add_forecast(f, strbuf_text(&change), replay_run(&f->replay, &changed), 0);
+}
+
+static void forecast_locks(struct forecasting *f)
+{
+	size_t count = f->replay.waits.count;
+	struct lock_search search = {.names = xcalloc(count + 1, sizeof(*search.names))};
+	double least = SHARE_MIN * (double)(f->path.end - f->path.begin);
+
+	for (size_t i = 0; i < count; i++)
+		search.names[i] = NO_STRING;
+	for (size_t at = 0; at < count;)
+		at = find_locks(f, at, &search);
+	vec_sort(&search.times.rows, compare_times);
+	for (size_t i = 0; i < search.times.rows.count && i < LOCKS_MAX; i++) {
+		if ((double)search.times.rows.items[i].ns >= least)
+			forecast_lock(f, &search, search.times.rows.items[i].name);
+	}
+	free(search.names);
+	vec_release(&search.times.rows);
+}
+
+static void forecast_cpus(struct forecasting *f)
+{
+	_cleanup_(strbuf_release) struct strbuf change = {0};
+	struct replay_change changed = {.cpus = 2 * cpu_count(f)};
+
+	strbuf_addf(&change, "there are %u CPUs", changed.cpus);
+	add_forecast(f, strbuf_text(&change), replay_run(&f->replay, &changed), 0);
+	changed.cpus = 0;
+	add_forecast(f, "each thread has a CPU", replay_run(&f->replay, &changed), 0);
+}
+
+static void forecast_usual(struct forecasting *f)
+{
+	struct replay_change as_it_was = {.cpus = cpu_count(f)};
+	uint64_t base = replay_run(&f->replay, &as_it_was);
+
+	add_parallelism(f);
+	if (!base)
+		return;
+	add_sum(f, PATH_SUM_REPLAY, NO_STRING, base);
+	forecast_functions(f);
+	forecast_locks(f);
+	forecast_cpus(f);
+}
+
+void path_forecast(struct profile *p, const struct timelines *t, const struct what_if *what_ifs,
+		   size_t count)
+{
+	struct forecasting f = {.p = p, .t = t};
+
+	path_walk(t, p->meta.end_ns, &f.path);
+	if (!f.path.parts.count || !replay_init(&f.replay, t, p->meta.end_ns)) {
+		vec_release(&f.path.parts);
+		return;
+	}
+	f.origins = origins_of_frames(p);
+	path_shares_init(&f.shares, p, &f.replay);
+	for (size_t i = 0; i < count; i++)
+		forecast_function(&f, what_ifs[i].function, what_ifs[i].factor);
+	if (!count)
+		forecast_usual(&f);
+	path_shares_release(&f.shares);
+	replay_release(&f.replay);
+	vec_release(&f.path.parts);
+	vec_release(&f.levels);
+	free(f.origins);
+}
+
+static void read_forecast(const struct profile *p, const struct marker *marker, struct forecasts *f)
+{
+	const struct marker_value *change = recorded_value(p, marker, MARKER_FORECAST,
+							   FORECAST_CHANGE);
+	const struct marker_value *time = recorded_value(p, marker, MARKER_FORECAST, FORECAST_TIME);
+	const struct marker_value *path = recorded_value(p, marker, MARKER_FORECAST, FORECAST_PATH);
+
+	if (change && time)
+		vec_push(&f->rows, (struct forecast){
+					   .change = strings_get(&p->strings, change->string),
+					   .ns = time->number,
+					   .path_ns = path ? path->number : 0,
+				   });
+}
+
+static void read_sum(const struct profile *p, const struct marker *marker, struct forecasts *f)
+{
+	const struct marker_value *name = recorded_value(p, marker, MARKER_PATH_SUM, PATH_SUM_NAME);
+	const struct marker_value *time = recorded_value(p, marker, MARKER_PATH_SUM, PATH_SUM_TIME);
+	const struct marker_value *thread = recorded_value(p, marker, MARKER_PATH_SUM,
+							   PATH_SUM_THREAD);
+
+	if (!name || !time)
+		return;
+	for (size_t i = 0; i < PATH_SUM_KIND_COUNT; i++) {
+		if (strcmp(strings_get(&p->strings, name->string), sum_names[i]) == 0)
+			f->sums[i] += time->number;
+	}
+	if (thread)
+		vec_push(&f->alone, (struct path_alone){
+					    .name = strings_get(&p->strings, thread->string),
+					    .ns = time->number,
+				    });
+}
+
+void forecasts_read(const struct profile *p, struct forecasts *f)
+{
+	*f = (struct forecasts){0};
+	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
+		vec_for_each(&thread->markers, const struct marker *, marker) {
+			if (recorded_is(p, marker, MARKER_FORECAST))
+				read_forecast(p, marker, f);
+			else if (recorded_is(p, marker, MARKER_PATH_SUM))
+				read_sum(p, marker, f);
+		}
+	}
+}

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/text/path_summary.h"
 #include "cmd/text/query_listing.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
@@ -415,6 +416,18 @@ static uint64_t blocked_weight(const struct printer *p)
 	return weight;
 }
 
+/* Sums up the critical path, of all the command whatever was selected. */
+static void print_path(const struct printer *p)
+{
+	_cleanup_(strbuf_release) struct strbuf first = {0}, second = {0};
+
+	if (!path_summary_text(p->q->profile, &first, &second))
+		return;
+	add_line(p, first.text);
+	if (second.size)
+		add_line(p, second.text);
+}
+
 void first_screen(const struct query *q, const struct first_screen_options *options,
 		  struct strbuf *out)
 {
@@ -429,6 +442,7 @@ void first_screen(const struct query *q, const struct first_screen_options *opti
 	is_blocked = (double)blocked > BLOCKED_MIN * (double)q->weight;
 	mostly_waits = is_blocked && blocked > q->weight;
 	print_times(&p);
+	print_path(&p);
 	if (mostly_waits)
 		print_waits(&p);
 	print_hot_path(&p);

@@ -67,6 +67,8 @@ expect(abs(change["compile_large takes half its time"] + 1 / 3) < 0.03, change)
 expect(abs(change["link_all takes half its time"] + 1 / 6) < 0.03, change)
 expect(abs(change["each thread has a CPU"]) < 0.03, change)
 CODE
+run "$PROF" report build.json.gz
+like "the first screen sums the path up" "$out" "critical path: .*on the critical path: "
 run "$PROF" report --critical-path build.json.gz
 like "changes are predicted" "$out" ' %.*  if link_all takes half its time'
 like "the serial part is told" "$out" 'parallel: .* alone on one CPU: [0-9.]* % of the path: path_shapes'

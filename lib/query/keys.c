@@ -121,13 +121,7 @@ thread_id *query_process_firsts(const struct profile *p)
 	return firsts;
 }
 
-const char *const query_by_names[QUERY_BY_COUNT + 1] = {
-	[QUERY_BY_FUNCTION] = "function", [QUERY_BY_MODULE] = "module",
-	[QUERY_BY_FILE] = "file",	  [QUERY_BY_LINE] = "line",
-	[QUERY_BY_PROCESS] = "process",	  [QUERY_BY_THREAD] = "thread",
-	[QUERY_BY_CATEGORY] = "category", [QUERY_BY_ADDRESS] = "address",
-	[QUERY_BY_PID] = "pid",
-};
+const char *const query_by_names[QUERY_BY_COUNT + 1] = {QUERY_BY_NAMES};
 
 #define NOT_ASKED (UINT32_MAX - 1)
 #define EMPTY_KEY \

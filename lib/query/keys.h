@@ -28,6 +28,11 @@ enum query_by {
 };
 
 /* "function", … */
+#define QUERY_BY_NAMES \
+	[QUERY_BY_FUNCTION] = "function", [QUERY_BY_MODULE] = "module", [QUERY_BY_FILE] = "file", \
+	[QUERY_BY_LINE] = "line", [QUERY_BY_PROCESS] = "process", [QUERY_BY_PID] = "pid", \
+	[QUERY_BY_THREAD] = "thread", [QUERY_BY_CATEGORY] = "category", \
+	[QUERY_BY_ADDRESS] = "address"
 extern const char *const query_by_names[QUERY_BY_COUNT + 1]; /* NULL-terminated */
 
 /*

@@ -15,6 +15,7 @@
 #include "lib/model/meaning/origin.h"
 #include "lib/model/meaning/titles.h"
 #include "lib/model/tables/thinned.h"
+#include "lib/query/parallelism.h"
 #include "lib/query/pattern.h"
 
 /* Time spans covered by markers. */
@@ -129,6 +130,7 @@ struct selection {
 	const struct query_filter *filter;
 	uint8_t *of_funcs; /* by func_id: IS_… flags */
 	struct query_spans *spans; /* of filter->during */
+	struct parallelism parallelism; /* empty unless needed */
 	bool *keeps; /* by stack_id: samples with the stack are selected, unless they are waits */
 	uint8_t *waits; /* by stack_id: enum query_wait, and WAIT_COUNTS */
 	stack_id *shown; /* by stack_id: innermost shown frame */
@@ -487,6 +489,23 @@ static double period_of(const struct query *q)
 	return q->event ? INFINITY : 1;
 }
 
+static void add_latency(struct selection *s, const struct sample *sample, stack_id shown)
+{
+	struct query *q = s->q;
+	uint32_t threads = parallelism_at(&s->parallelism, sample->time);
+	uint64_t latency = ((uint64_t)sample->weight * LATENCY_UNIT + threads / 2) / threads;
+
+	latency += !latency;
+	if (shown == NO_STACK)
+		q->no_frame_latency += latency;
+	else
+		q->latencies[shown] += latency;
+	q->latency += latency;
+	if (threads >= q->by_parallelism.count)
+		vec_add_zeroed(&q->by_parallelism, threads + 1 - q->by_parallelism.count);
+	q->by_parallelism.items[threads] += sample->weight;
+}
+
 static void add_sample(struct selection *s, thread_id thread, const struct sample *sample)
 {
 	struct query *q = s->q;
@@ -511,6 +530,8 @@ static void add_sample(struct selection *s, thread_id thread, const struct sampl
 	else
 		q->weights[shown] += sample->weight;
 	q->weight += sample->weight;
+	if (q->latencies)
+		add_latency(s, sample, shown);
 	if (wait)
 		q->squares += squares_of_wait(s, thread, sample);
 	else
@@ -518,6 +539,22 @@ static void add_sample(struct selection *s, thread_id thread, const struct sampl
 	q->samples++;
 	if (s->visit)
 		s->visit(s->ctx, q, thread, sample, shown);
+}
+
+/* Drops waits, too, if parallelism matters. */
+static bool has_parallelism(const struct selection *s, const struct sample *sample)
+{
+	const struct query_filter *filter = s->filter;
+	uint32_t threads;
+
+	if (!filter->parallel_max && !filter->latency)
+		return true;
+	if (sample->stack != NO_STACK && s->waits[sample->stack])
+		return false;
+	if (!filter->parallel_max)
+		return true;
+	threads = parallelism_at(&s->parallelism, sample->time);
+	return threads >= filter->parallel_min && threads <= filter->parallel_max;
 }
 
 /*
@@ -533,6 +570,8 @@ static void try_sample(struct selection *s, thread_id id, const struct sample *s
 	if (time < filter->from || time >= filter->until)
 		return;
 	if (filter->during && !query_spans_have(s->spans, sample->time, span))
+		return;
+	if (!has_parallelism(s, sample))
 		return;
 	if (sample->stack == NO_STACK ? keeps_none : s->keeps[sample->stack])
 		add_sample(s, id, sample);
@@ -562,7 +601,7 @@ static void add_thread(struct selection *s, thread_id id)
 {
 	const struct profile *p = s->q->profile;
 	const struct profile_thread *thread = &p->threads.rows.items[id];
-	uint64_t before = s->q->weight;
+	uint64_t before = s->q->weight, latency = s->q->latency;
 	size_t span = 0;
 
 	if (s->q->event >= QUERY_ALLOCATIONS)
@@ -572,6 +611,8 @@ static void add_thread(struct selection *s, thread_id id)
 			try_sample(s, id, sample, &span);
 	}
 	s->q->thread_weights[id] = s->q->weight - before;
+	if (s->q->latencies)
+		s->q->thread_latencies[id] = s->q->latency - latency;
 }
 
 static bool has_allocations(const struct profile *p)
@@ -641,17 +682,16 @@ int query_select_each(struct query *q, const struct profile *p, const struct que
 	_cleanup_free_ uint8_t *waits = xcalloc(stacks, 1);
 	_cleanup_free_ bool *is_selected = NULL;
 	_cleanup_(query_spans_release) struct query_spans spans = {0};
-	struct selection s = {q,
-			      filter,
-			      of_funcs,
-			      &spans,
-			      keeps,
-			      waits,
-			      shown,
-			      0,
-			      visit,
-			      ctx,
-			      {.thread = NO_THREAD, .stack = NO_STACK}};
+	struct selection s = {.q = q,
+			      .filter = filter,
+			      .of_funcs = of_funcs,
+			      .spans = &spans,
+			      .keeps = keeps,
+			      .waits = waits,
+			      .shown = shown,
+			      .visit = visit,
+			      .ctx = ctx,
+			      .wait_start = {.thread = NO_THREAD, .stack = NO_STACK}};
 	int ret;
 
 	*q = (struct query){
@@ -662,17 +702,26 @@ int query_select_each(struct query *q, const struct profile *p, const struct que
 		.weights = xcalloc(stacks, sizeof(*q->weights)),
 		.thread_weights = xcalloc(p->threads.rows.count + 1, sizeof(*q->thread_weights)),
 	};
+	if (filter->latency) {
+		q->latencies = xcalloc(stacks, sizeof(*q->latencies));
+		q->thread_latencies = xcalloc(p->threads.rows.count + 1,
+					      sizeof(*q->thread_latencies));
+	}
 	ret = find_event(q, filter->event, err);
 	if (!ret)
 		ret = query_spans_find(&spans, p, filter->during, err);
 	if (!ret)
 		ret = mark_functions(&s, err);
+	if (!ret) {
+		mark_stacks(&s);
+		if (filter->latency || filter->parallel_max)
+			ret = parallelism_find(&s.parallelism, q, err);
+	}
 	if (ret) {
 		query_release(q);
 		return ret;
 	}
 	s.period = period_of(q);
-	mark_stacks(&s);
 	is_selected = query_select_threads(p, filter);
 	for (thread_id id = 0; id < p->threads.rows.count; id++) {
 		if (is_selected[id])
@@ -680,6 +729,7 @@ int query_select_each(struct query *q, const struct profile *p, const struct que
 	}
 	if (!q->event)
 		q->squares *= (double)thinned_weight(p);
+	parallelism_release(&s.parallelism);
 	return 0;
 }
 
@@ -690,6 +740,9 @@ void query_release(struct query *q)
 	free(q->categories);
 	free(q->weights);
 	free(q->thread_weights);
+	free(q->latencies);
+	free(q->thread_latencies);
+	vec_release(&q->by_parallelism);
 	*q = (struct query){0};
 }
 

@@ -35,6 +35,12 @@ struct query_filter {
 	bool no_kernel; /* hide kernel frames */
 	bool own; /* hide frames of code that is not the user's, but not reasons of waits */
 	bool fold_recursion; /* hide frames with the same function as their shown caller */
+	/*
+	 * Keep samples taken while that many of the recording's threads ran, and no waits. 0: any
+	 * number.
+	 */
+	uint32_t parallel_min, parallel_max;
+	bool latency; /* also sum up latencies; keeps no waits */
 	bool all_events; /* keep samples of all events, which mixes units of weight */
 	/* Keep samples of waits; otherwise only those in the categories of `category`. */
 	bool include_idle;
@@ -58,6 +64,9 @@ enum query_wait {
  */
 #define QUERY_ALLOCATIONS 250u
 
+/* Unit of latencies: weights divided by up to 8 threads are exact. */
+#define LATENCY_UNIT 840u
+
 /* A selection. Arrays are owned. */
 struct query {
 	const struct profile *profile;
@@ -69,6 +78,13 @@ struct query {
 	uint64_t *weights; /* by stack_id: weight of samples whose innermost shown frame is this */
 	uint64_t *thread_weights; /* by thread_id */
 	uint64_t no_frame; /* weight of samples without a shown frame */
+	/*
+	 * Latencies, in 1/LATENCY_UNIT: weights divided by the number of threads that ran at the
+	 * time, by stack_id and by thread_id. NULL unless the filter wants them.
+	 */
+	uint64_t *latencies, *thread_latencies;
+	uint64_t no_frame_latency, latency; /* as `no_frame` and `weight` */
+	VEC(uint64_t) by_parallelism; /* weight by number of threads; only with latencies */
 	uint64_t weight; /* weight of all selected samples, the 100 % of shares */
 	double squares; /* sum of the squares of the samples' weights */
 	uint64_t samples; /* number of samples with nonzero weight */

@@ -7,17 +7,23 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/vec.h"
 
-uint64_t *query_subtree_weights(const struct query *q)
+/* `weights`: by stack_id, those of the query or its latencies. */
+static uint64_t *subtree_sums(const struct query *q, const uint64_t *weights)
 {
 	size_t count = q->profile->stacks.rows.count;
 	uint64_t *totals = xcalloc(count + 1, sizeof(*totals));
 
 	for (size_t i = count; i-- > 0;) {
-		totals[i] += q->weights[i];
+		totals[i] += weights[i];
 		if (q->is_shown[i] && q->parents[i] != NO_STACK)
 			totals[q->parents[i]] += totals[i];
 	}
 	return totals;
+}
+
+uint64_t *query_subtree_weights(const struct query *q)
+{
+	return subtree_sums(q, q->weights);
 }
 
 /* Stacks in the order of the walk: callers before callees. */
@@ -71,8 +77,12 @@ static stack_id walk_next(struct walk *w, stack_id at)
 	return NO_STACK;
 }
 
-/* Adds each key at its first occurrence on the path, so that recursion counts once. */
-static void add_totals(struct query_table *t, const struct query *q, const uint64_t *subtrees)
+/*
+ * Adds each key at its first occurrence on the path, so that recursion counts once. latencies NULL:
+ * none.
+ */
+static void add_totals(struct query_table *t, const struct query *q, const uint64_t *subtrees,
+		       const uint64_t *latencies)
 {
 	struct walk walk;
 
@@ -80,8 +90,11 @@ static void add_totals(struct query_table *t, const struct query *q, const uint6
 	for (stack_id at = walk.root; at != NO_STACK; at = walk_next(&walk, at)) {
 		uint32_t key = walk.keys[at];
 
-		if (!walk.depths[key]++)
-			t->rows.items[key].total += subtrees[at];
+		if (walk.depths[key]++)
+			continue;
+		t->rows.items[key].total += subtrees[at];
+		if (latencies)
+			t->latencies[key].total += latencies[at];
 	}
 	walk_release(&walk);
 }
@@ -151,59 +164,81 @@ static void set_lines(struct query_table *t, const struct query *q, const uint64
 static void add_stacks(struct query_table *t, const struct query *q)
 {
 	_cleanup_free_ uint64_t *subtrees = query_subtree_weights(q);
+	_cleanup_free_ uint64_t *latencies = q->latencies ? subtree_sums(q, q->latencies) : NULL;
 
 	for (stack_id id = 0; id < q->profile->stacks.rows.count; id++) {
-		if (q->is_shown[id])
-			t->rows.items[t->keys->of_stacks[id]].self += q->weights[id];
+		uint32_t key = t->keys->of_stacks[id];
+
+		if (!q->is_shown[id])
+			continue;
+		t->rows.items[key].self += q->weights[id];
+		if (latencies)
+			t->latencies[key].self += q->latencies[id];
 	}
-	add_totals(t, q, subtrees);
+	add_totals(t, q, subtrees, latencies);
 	if (t->keys->by == QUERY_BY_FUNCTION)
 		set_lines(t, q, subtrees);
 }
 
-static void add_nothing(struct query_table *t, uint32_t key, uint64_t weight)
+static void add_nothing(struct query_table *t, uint32_t key, uint64_t weight, uint64_t latency)
 {
 	if (key == t->rows.count)
 		vec_push(&t->rows, (struct query_row){.key = key});
 	t->rows.items[key].self += weight;
 	t->rows.items[key].total += weight;
+	if (!t->latencies)
+		return;
+	t->latencies[key].self += latency;
+	t->latencies[key].total += latency;
 }
 
-static int compare_rows(const void *a, const void *b, void *keys)
+static int compare_rows(const void *a, const void *b, void *table)
+{
+	const struct query_table *t = table;
+	const struct query_row *x = a, *y = b;
+
+	return COMPARE(y->self, x->self)
+		       ?: COMPARE(y->total, x->total)
+		       ?: query_keys_compare(t->keys, x->key, y->key);
+}
+
+static int compare_totals(const void *a, const void *b, void *table)
 {
 	const struct query_row *x = a, *y = b;
 
-	if (x->self != y->self)
-		return x->self > y->self ? -1 : 1;
-	if (x->total != y->total)
-		return x->total > y->total ? -1 : 1;
-	return query_keys_compare(keys, x->key, y->key);
+	return COMPARE(y->total, x->total) ?: compare_rows(a, b, table);
 }
 
-static int compare_totals(const void *a, const void *b, void *keys)
+static int compare_latencies(const void *a, const void *b, void *table)
 {
-	const struct query_row *x = a, *y = b;
+	const struct query_table *t = table;
+	const struct query_latency *x = &t->latencies[((const struct query_row *)a)->key];
+	const struct query_latency *y = &t->latencies[((const struct query_row *)b)->key];
 
-	if (x->total != y->total)
-		return x->total > y->total ? -1 : 1;
-	return compare_rows(a, b, keys);
+	return COMPARE(y->self, x->self)
+		       ?: COMPARE(y->total, x->total)
+		       ?: compare_rows(a, b, table);
 }
 
-static int compare_names(const void *a, const void *b, void *keys)
+static int compare_names(const void *a, const void *b, void *table)
 {
+	const struct query_table *t = table;
 	const struct query_row *x = a, *y = b;
 
-	return query_keys_compare(keys, x->key, y->key);
+	return query_keys_compare(t->keys, x->key, y->key);
 }
 
 void query_table_sort(struct query_table *t, enum query_order order)
 {
+	static int (*const orders[])(const void *, const void *, void *) = {
+		[QUERY_ORDER_SELF] = compare_rows,
+		[QUERY_ORDER_TOTAL] = compare_totals,
+		[QUERY_ORDER_LATENCY] = compare_latencies,
+		[QUERY_ORDER_NAME] = compare_names,
+	};
+
 	if (t->rows.count)
-		qsort_r(t->rows.items, t->rows.count, sizeof(*t->rows.items),
-			order == QUERY_ORDER_NAME    ? compare_names
-			: order == QUERY_ORDER_TOTAL ? compare_totals
-						     : compare_rows,
-			t->keys);
+		qsort_r(t->rows.items, t->rows.count, sizeof(*t->rows.items), orders[order], t);
 }
 
 void query_table_make(struct query_table *t, const struct query *q, enum query_by by,
@@ -219,25 +254,30 @@ void query_table_make(struct query_table *t, const struct query *q, enum query_b
 	for (uint32_t key = 0; key < t->keys->rows.count; key++)
 		vec_push(&t->rows,
 			 (struct query_row){.key = key, .line = t->keys->rows.items[key].line});
+	/* One more for samples without a frame. */
+	if (q->latencies)
+		t->latencies = xcalloc(t->rows.count + 1, sizeof(*t->latencies));
 	if (query_by_has_stacks(by)) {
 		add_stacks(t, q);
 		if (q->no_frame)
-			add_nothing(t, query_keys_nothing(t->keys), q->no_frame);
+			add_nothing(t, query_keys_nothing(t->keys), q->no_frame,
+				    q->no_frame_latency);
 	} else {
 		for (thread_id id = 0; id < q->profile->threads.rows.count; id++)
-			add_nothing(t, t->keys->of_threads[id], q->thread_weights[id]);
+			add_nothing(t, t->keys->of_threads[id], q->thread_weights[id],
+				    q->latencies ? q->thread_latencies[id] : 0);
 	}
 	for (size_t i = 0; i < t->rows.count; i++) {
 		if (t->rows.items[i].total)
 			t->rows.items[kept++] = t->rows.items[i];
 	}
 	t->rows.count = kept;
-	if (kept)
-		qsort_r(t->rows.items, kept, sizeof(*t->rows.items), compare_rows, t->keys);
+	query_table_sort(t, QUERY_ORDER_SELF);
 }
 
 void query_table_release(struct query_table *t)
 {
 	query_keys_release(&t->own);
 	vec_release(&t->rows);
+	free(t->latencies);
 }

@@ -15,17 +15,26 @@ struct query_row {
 	uint64_t total; /* weight of samples with the key anywhere in their stack, counted once */
 };
 
+/* Weights of a row in latencies, 1/LATENCY_UNIT. */
+struct query_latency {
+	uint64_t self, total;
+};
+
 struct query_table {
 	struct query_keys *keys; /* `own`, or borrowed keys */
 	struct query_keys own;
 	VEC(struct query_row) rows; /* by descending self, then descending total, then key */
+	struct query_latency *latencies; /* by key; NULL: the query has none */
 };
 
 /* Omits rows without weight. `keys`: NULL, or keys made for the same profile. */
 void query_table_make(struct query_table *t, const struct query *q, enum query_by by,
 		      struct query_keys *keys);
-enum query_order { QUERY_ORDER_SELF, QUERY_ORDER_TOTAL, QUERY_ORDER_NAME };
-/* Changes the order of the rows, which are initially sorted by self weight. */
+enum query_order { QUERY_ORDER_SELF, QUERY_ORDER_TOTAL, QUERY_ORDER_LATENCY, QUERY_ORDER_NAME };
+/*
+ * Changes the order of the rows, which are initially sorted by self weight. QUERY_ORDER_LATENCY: by
+ * descending self latency, then total latency; needs latencies.
+ */
 void query_table_sort(struct query_table *t, enum query_order order);
 void query_table_release(struct query_table *t);
 

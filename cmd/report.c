@@ -140,6 +140,19 @@ static void add_summary(const struct report_options *o, const struct query *q,
 	path_summary_forecasts(q->profile, out);
 }
 
+/* Prints what the latencies add up to. */
+static void add_wall_time(const struct query *q, struct strbuf *out)
+{
+	double size, latency = (double)q->latency / LATENCY_UNIT;
+
+	if (!q->latency)
+		return;
+	strbuf_addf(out, "\n%.2f threads ran at a time", (double)q->weight / latency);
+	if (query_measure(q, &size) == MEASURE_TIME)
+		strbuf_addf(out, "; latencies add up to %.6g s", latency * size / 1e9);
+	strbuf_addch(out, '\n');
+}
+
 static void print(const struct report_options *o, const struct query *q,
 		  const struct profile_file *file, const struct report_rows *rows,
 		  struct strbuf *out)
@@ -163,6 +176,7 @@ static void print(const struct report_options *o, const struct query *q,
 		if (!o->markers && leaves_waits_out(o, q))
 			strbuf_adds(out, "\nwaits are left out; --include-idle adds them\n");
 		add_thinned(q, out);
+		add_wall_time(q, out);
 	}
 }
 
@@ -178,6 +192,9 @@ static int check_unit(const struct report_options *o, const struct query *q, str
 	if (o->listing.unit == QUERY_UNIT_BYTES && measure != MEASURE_BYTES)
 		return error_text(err, -EINVAL, "--unit bytes: samples of %s do not measure memory",
 				  event);
+	if (o->filter.latency && measure == MEASURE_BYTES)
+		return error_text(err, -EINVAL, "%s: samples of %s measure memory, not time",
+				  o->by_parallelism ? "--by parallelism" : "--sort latency", event);
 	return 0;
 }
 
@@ -300,6 +317,8 @@ static int list(const struct report_options *o, const struct profile_file *file,
 	if (o->markers)
 		rows.left_out = marker_listing(&rows.listing, file->profile, &o->filter,
 					       &o->listing);
+	else if (o->by_parallelism)
+		rows.left_out = query_listing_parallelism(&rows.listing, q, &o->listing);
 	else if (o->is_tree)
 		make_tree(o, q, &rows);
 	else

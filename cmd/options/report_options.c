@@ -39,6 +39,28 @@ static int set_time(void *at, const char *value, struct error *err)
 	return 0;
 }
 
+/* Sets the parallelism from "3", "1-2" or "3-". */
+static int set_parallelism(void *at, const char *value, struct error *err)
+{
+	struct query_filter *filter = at;
+	const char *dash = strchr(value, '-');
+	_cleanup_free_ char *first = dash ? xstrndup(value, (size_t)(dash - value))
+					  : xstrdup(value);
+	uint64_t min, max = UINT32_MAX;
+
+	if (!text_to_u64(first, 10, &min) ||
+	    (dash && dash[1] && !text_to_u64(dash + 1, 10, &max)) || !min || min > UINT32_MAX)
+		return error_text(err, -EINVAL,
+				  "--parallelism %s: must be a number of threads, A or A-B", value);
+	if (!dash)
+		max = min;
+	if (max < min)
+		return error_text(err, -EINVAL, "--parallelism %s: ends before it begins", value);
+	filter->parallel_min = (uint32_t)min;
+	filter->parallel_max = max < UINT32_MAX ? (uint32_t)max : UINT32_MAX;
+	return 0;
+}
+
 #define GIVEN OPTION_GIVEN(query_filter, is_given)
 #define QUERY_OPTIONS_AT(member) OPTION_AT(query_filter, member), GIVEN
 
@@ -58,6 +80,8 @@ const struct option_row query_options[] = {
 	 .set = set_time},
 	{0, "during", "MARKER", "while a marker with this name (a glob) lasts, on any thread",
 	 OPTION_TEXT, QUERY_OPTIONS_AT(during)},
+	{0, "parallelism", "A-B", "while A to B threads of the recording ran; or A, A-",
+	 OPTION_CALL, GIVEN, .set = set_parallelism},
 	{0, "focus", "RE", "with such a function in the stack", OPTION_TEXT,
 	 QUERY_OPTIONS_AT(focus)},
 	{0, "ignore", "RE", "without such a function in the stack", OPTION_TEXT,
@@ -91,8 +115,12 @@ int query_options_check_tree(enum query_by by, struct error *err)
 #define TREE_MIN_PERCENT 0.5
 #define UNSET SIZE_MAX
 
+/* The last choice of --by, which is none of a query's. */
+#define BY_PARALLELISM QUERY_BY_COUNT
+
+static const char *const by_names[] = {QUERY_BY_NAMES, [BY_PARALLELISM] = "parallelism", NULL};
 static const char *const unit_names[] = {"percent", "ms", "bytes", "samples", NULL};
-static const char *const order_names[] = {"self", "total", NULL};
+static const char *const order_names[] = {"self", "total", "latency", NULL};
 static const char *const format_names[] = {"text", "json", "csv", "markdown", NULL};
 
 static int set_tree(struct report_options *o, enum query_tree_kind kind, const char *function,
@@ -170,7 +198,8 @@ static int add_what_if(void *at, const char *value, struct error *err)
 }
 
 static const struct option_row rows[] = {
-	{0, "by", "WHAT", QUERY_BY_HELP, OPTION_CHOICE, AT(tree.by), .choices = query_by_names},
+	{0, "by", "WHAT", QUERY_BY_HELP ",\nparallelism", OPTION_CHOICE, AT(tree.by),
+	 .choices = by_names},
 	{0, "tree", NULL, "call tree, from the outermost function inwards", OPTION_CALL,
 	 .set = set_plain},
 	{0, "inverted", NULL, "the same, from the innermost function outwards", OPTION_CALL,
@@ -192,8 +221,8 @@ static const struct option_row rows[] = {
 	 AT(listing.min_share)},
 	{0, "limit", "COUNT", "rows, 0 for all (text: 10, with --by 40, trees 200)", OPTION_NUMBER,
 	 AT(listing.limit), .range = &query_limit},
-	{0, "sort", "WEIGHT", "order of a table: self (default), total", OPTION_CHOICE, AT(order),
-	 .choices = order_names},
+	{0, "sort", "WEIGHT", "order of a table: self (default), total, latency", OPTION_CHOICE,
+	 AT(order), .choices = order_names},
 	{0, "errors", NULL, "show the sampling error of each weight", OPTION_FLAG,
 	 AT(listing.has_errors)},
 	{0, "unit", "UNIT", "percent (default), ms, bytes, samples (default of json\nand csv)",
@@ -209,9 +238,9 @@ static const struct option_row rows[] = {
 static const struct option_rule rules[] = {
 	{"markers", TREES " annotate by unit min", NULL, "--markers: is a list, without weights"},
 	{"markers",
-	 "event category during focus ignore hide root no-kernel own fold-recursion include-idle",
+	 "event category during parallelism focus ignore hide root no-kernel own fold-recursion include-idle",
 	 NULL, "--markers: only --process, --thread and --time select them"},
-	{"critical-path", "markers annotate event include-idle", NULL,
+	{"critical-path", "markers annotate event parallelism include-idle", NULL,
 	 "--critical-path: is a table or a tree of the time on the path, with its waits"},
 	{"what-if", NULL, "critical-path", "--what-if: needs --critical-path"},
 	{"annotate", TREES " by", NULL, "--annotate: is a table of its own, by line"},
@@ -223,14 +252,33 @@ static const struct option_rule rules[] = {
 	{0},
 };
 
+/* Sets what latencies need. */
+static int complete_latency(struct report_options *o, struct error *err)
+{
+	o->by_parallelism = o->tree.by == (enum query_by)BY_PARALLELISM;
+	if (o->by_parallelism && (o->is_tree || (int)o->order >= 0))
+		return error_text(err, -EINVAL,
+				  "--by parallelism: is a table in order of the number of threads");
+	o->filter.latency = o->by_parallelism || o->order == QUERY_ORDER_LATENCY;
+	if (o->filter.latency && o->filter.include_idle)
+		return error_text(err, -EINVAL, "--include-idle: waits have no latency");
+	if (o->filter.latency && o->critical_path)
+		return error_text(err, -EINVAL,
+				  "--critical-path: has no latencies: nothing on it "
+				  "runs at the same time");
+	return 0;
+}
+
 /* Sets defaults, and rejects conflicting options. */
 static int complete(struct report_options *o, struct error *err)
 {
-	int ret;
+	int ret = complete_latency(o, err);
 
+	if (ret)
+		return ret;
 	o->is_first_screen = (o->format == REPORT_TEXT || o->format == REPORT_MARKDOWN) &&
 			     (int)o->tree.by < 0 && !o->is_tree && !o->annotate && !o->markers &&
-			     !o->critical_path;
+			     !o->critical_path && !o->filter.latency;
 	o->filter.include_idle = o->filter.include_idle || o->critical_path;
 	if ((int)o->order < 0)
 		o->order = QUERY_ORDER_SELF;

@@ -56,6 +56,7 @@ struct report_options {
 	bool leaves_noise_out; /* neither --limit nor --min was given */
 	enum query_order order; /* order of table rows */
 	bool is_tree; /* show a tree; otherwise a table */
+	bool by_parallelism; /* show the weight by number of threads that ran */
 	bool markers; /* show a list of markers */
 	bool critical_path; /* weigh only what is on the critical path */
 	struct what_if what_ifs[REPORT_WHAT_IFS_MAX]; /* with owned names */

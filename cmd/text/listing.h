@@ -23,7 +23,7 @@ struct listing_column {
 	bool keeps_end; /* long strings are cut in the middle */
 };
 
-#define LISTING_COLUMNS_MAX 12
+#define LISTING_COLUMNS_MAX 16
 
 struct listing {
 	struct listing_column columns[LISTING_COLUMNS_MAX];

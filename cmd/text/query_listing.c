@@ -167,6 +167,7 @@ struct item {
 	uint32_t line;
 	uint64_t self, total;
 	uint32_t processes; /* number of processes of a program; 0: no program */
+	const struct query_latency *latency; /* NULL: not shown */
 };
 
 /* Cache size: most rows are light, and share their weights with many others. */
@@ -178,6 +179,7 @@ struct filler {
 	const struct query_keys *keys;
 	const struct query_listing_options *options;
 	char **errors; /* by weight; machine-readable; owned, NULL until needed */
+	bool has_latency; /* all items have one */
 };
 
 /* Formats like "%PRIu64" at a fraction of the cost. */
@@ -356,6 +358,44 @@ static void add_weights(struct filler *f, const struct item *item)
 		listing_add_cell(f->l, error_number(f, weights[i]));
 }
 
+static void add_latency_columns(struct filler *f)
+{
+	bool people = f->options->for_people;
+	enum listing_type type = people ? LISTING_SHARE : LISTING_NUMBER;
+
+	listing_add_column(f->l, people ? "LATENCY" : "latency", type);
+	listing_add_column(f->l, people ? "TOTAL LATENCY" : "total_latency", type);
+	listing_add_column(f->l, people ? "PARALLELISM" : "parallelism", LISTING_NUMBER);
+}
+
+static char *latency_text(const struct filler *f, uint64_t latency)
+{
+	enum query_unit unit = f->options->unit;
+	double value;
+
+	if (unit == QUERY_UNIT_PERCENT)
+		value = f->q->latency ? 100 * (double)latency / (double)f->q->latency : 0;
+	else
+		value = in_unit(f, (double)latency / LATENCY_UNIT);
+	if (!f->options->for_people)
+		return number(value);
+	return xasprintf("%.1f%s", value,
+			 unit == QUERY_UNIT_PERCENT ? " %"
+			 : unit == QUERY_UNIT_MS    ? " ms"
+						    : "");
+}
+
+/* The parallelism is the mean while the row ran, in self and callees. */
+static void add_latency(struct filler *f, const struct item *item)
+{
+	const struct query_latency *latency = item->latency;
+	double mean = LATENCY_UNIT * (double)item->total / (double)latency->total;
+
+	listing_add_cell(f->l, latency_text(f, latency->self));
+	listing_add_cell(f->l, latency_text(f, latency->total));
+	listing_add_cell(f->l, f->options->for_people ? xasprintf("%.2f", mean) : number(mean));
+}
+
 static const uint8_t *fields_of(const struct filler *f)
 {
 	return shown[!f->options->for_people][f->keys->by];
@@ -404,13 +444,18 @@ static void add_columns(struct filler *f)
 {
 	bool people = f->options->for_people;
 
-	if (people)
+	if (people) {
+		if (f->has_latency)
+			add_latency_columns(f);
 		add_weight_columns(f);
+	}
 	add_field_columns(f, fields_of(f));
 	if (people) {
 		f->l->columns[2].is_tree = f->l->is_tree;
 	} else {
 		add_weight_columns(f);
+		if (f->has_latency)
+			add_latency_columns(f);
 		add_field_columns(f, added[f->keys->by]);
 	}
 	listing_keep_ends(f->l);
@@ -419,15 +464,30 @@ static void add_columns(struct filler *f)
 static void add_item(struct filler *f, const struct item *item, uint32_t depth)
 {
 	listing_add_row(f->l, depth);
-	if (f->options->for_people)
+	if (f->options->for_people) {
+		if (f->has_latency)
+			add_latency(f, item);
 		add_weights(f, item);
+	}
 	for (const uint8_t *field = fields_of(f); *field; field++)
 		listing_add_cell(f->l, field_text(f, item, *field));
 	if (f->options->for_people)
 		return;
 	add_weights(f, item);
+	if (f->has_latency)
+		add_latency(f, item);
 	for (const uint8_t *field = added[f->keys->by]; *field; field++)
 		listing_add_cell(f->l, field_text(f, item, *field));
+}
+
+static struct filler begin(struct listing *l, const struct query *q, const struct query_keys *keys,
+			   const struct query_listing_options *options)
+{
+	return (struct filler){.l = l,
+			       .q = q,
+			       .keys = keys,
+			       .options = options,
+			       .errors = xcalloc(KNOWN_ERRORS, sizeof(char *))};
 }
 
 static void release(struct filler *f)
@@ -445,9 +505,10 @@ static bool has_room(const struct filler *f)
 size_t query_listing_table(struct listing *l, const struct query *q, const struct query_table *t,
 			   const struct query_listing_options *options)
 {
-	struct filler f = {l, q, t->keys, options, xcalloc(KNOWN_ERRORS, sizeof(char *))};
+	struct filler f = begin(l, q, t->keys, options);
 	size_t left_out = 0;
 
+	f.has_latency = t->latencies;
 	add_columns(&f);
 	vec_for_each(&t->rows, const struct query_row *, row) {
 		const struct item item = {
@@ -456,6 +517,7 @@ size_t query_listing_table(struct listing *l, const struct query *q, const struc
 			.self = row->self,
 			.total = row->total,
 			.processes = t->keys->processes ? t->keys->processes[row->key] : 0,
+			.latency = t->latencies ? &t->latencies[row->key] : NULL,
 		};
 
 		if ((double)row->total < options->min_share * (double)q->weight)
@@ -469,11 +531,39 @@ size_t query_listing_table(struct listing *l, const struct query *q, const struc
 	return left_out;
 }
 
+size_t query_listing_parallelism(struct listing *l, const struct query *q,
+				 const struct query_listing_options *options)
+{
+	struct filler f = {.l = l, .q = q, .options = options};
+	enum listing_type type = options->for_people ? LISTING_SHARE : LISTING_NUMBER;
+	size_t left_out = 0;
+
+	listing_add_column(l, options->for_people ? "THREADS" : "threads", LISTING_NUMBER);
+	add_weight_columns(&f);
+	listing_add_column(l, options->for_people ? "LATENCY" : "latency", type);
+	for (uint32_t threads = 1; threads < q->by_parallelism.count; threads++) {
+		uint64_t weight = q->by_parallelism.items[threads];
+
+		if (!weight || (double)weight < options->min_share * (double)q->weight)
+			continue;
+		if (!has_room(&f)) {
+			left_out++;
+			continue;
+		}
+		listing_add_row(l, 0);
+		listing_add_cell(l, whole_number(threads));
+		query_listing_add_weights(l, q, options, weight, weight);
+		listing_add_cell(l, latency_text(&f, weight * LATENCY_UNIT / threads));
+	}
+	return left_out;
+}
+
 static void add_node(struct filler *f, const struct query_tree *t, uint32_t at)
 {
 	const struct query_node *node = &t->nodes.items[at];
 	const struct query_key *key = &t->keys->rows.items[node->key];
-	const struct item item = {key, key->line, node->self, node->total, 0};
+	const struct item item = {
+		.key = key, .line = key->line, .self = node->self, .total = node->total};
 
 	add_item(f, &item, node->depth);
 }
@@ -482,7 +572,7 @@ void query_listing_nodes(struct listing *l, const struct query *q, const struct 
 			 const uint32_t *nodes, size_t count,
 			 const struct query_listing_options *options)
 {
-	struct filler f = {l, q, t->keys, options, xcalloc(KNOWN_ERRORS, sizeof(char *))};
+	struct filler f = begin(l, q, t->keys, options);
 
 	l->is_tree = true;
 	add_columns(&f);
@@ -494,7 +584,7 @@ void query_listing_nodes(struct listing *l, const struct query *q, const struct 
 size_t query_listing_tree(struct listing *l, const struct query *q, const struct query_tree *t,
 			  const struct query_listing_options *options)
 {
-	struct filler f = {l, q, t->keys, options, xcalloc(KNOWN_ERRORS, sizeof(char *))};
+	struct filler f = begin(l, q, t->keys, options);
 	size_t left_out = 0;
 
 	l->is_tree = true;

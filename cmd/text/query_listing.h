@@ -7,11 +7,14 @@
 #include "lib/query/table.h"
 #include "lib/query/tree.h"
 
-/* Both return the number of rows omitted because of the limit. */
+/* All three return the number of rows omitted because of the limit. */
 size_t query_listing_table(struct listing *l, const struct query *q, const struct query_table *t,
 			   const struct query_listing_options *options);
 size_t query_listing_tree(struct listing *l, const struct query *q, const struct query_tree *t,
 			  const struct query_listing_options *options);
+/* Lists weights and latencies by the number of threads that ran at a time. */
+size_t query_listing_parallelism(struct listing *l, const struct query *q,
+				 const struct query_listing_options *options);
 
 /* Lists the given nodes of a tree in that order. */
 void query_listing_nodes(struct listing *l, const struct query *q, const struct query_tree *t,

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/format/v8_tree.h"
+
+#include "lib/base/cleanup.h"
+#include "lib/model/meaning/label_frames.h"
+
+#define INTERVAL_MIN_NS 1000
+/* Shorter samples than this part of the mean do not count each for itself. */
+#define SHORTEST 100
+
+INDEX_HAS(node_equal, struct v8_tree, nodes, id)
+
+uint32_t v8_tree_find(const struct v8_tree *t, int64_t id)
+{
+	return index_find(&t->index, hash_u64((uint64_t)id), node_equal, t, &id);
+}
+
+void v8_tree_release(struct v8_tree *t)
+{
+	vec_release(&t->nodes);
+	index_release(&t->index);
+	vec_release(&t->path);
+}
+
+/* Lines and columns of the file count from 0. */
+static uint32_t place(double number)
+{
+	return number >= 0 && number < INT32_MAX ? (uint32_t)number + 1 : 0;
+}
+
+frame_id v8_frame(struct foreign *f, const struct json_cursor *whole, struct span span)
+{
+	static const char *const names[] = {"functionName", "url", "lineNumber", "columnNumber",
+					    NULL};
+	const struct frame_category idle = {CATEGORY_IDLE, IDLE_OTHER};
+	struct span spans[4] = {{0}};
+	_cleanup_free_ char *name = NULL, *url = NULL;
+	struct foreign_frame frame = {.module = NO_MODULE};
+
+	if (span.end)
+		json_cursor_find(json_cursor_within(whole, span), names, spans);
+	name = json_members_text_at(whole, spans[0]);
+	url = json_members_text_at(whole, spans[1]);
+	if (strcmp(name, "(idle)") == 0)
+		return label_frames_intern(f->profile, strings_intern(&f->profile->strings, name),
+					   idle);
+	frame.name = *name ? name : "(anonymous)";
+	frame.file = url;
+	frame.is_js = *url;
+	if (*url) {
+		frame.func_line = place(json_members_number_at(whole, spans[2]));
+		frame.func_column = place(json_members_number_at(whole, spans[3]));
+	}
+	return foreign_frame(f, &frame);
+}
+
+static void read_node(struct v8_tree *t, struct foreign *f, struct json_cursor s)
+{
+	static const char *const names[] = {"id", "callFrame", "children", "parent", NULL};
+	struct v8_node node = {.parent = INDEX_NONE};
+	struct span spans[4] = {{0}};
+
+	json_cursor_find(s, names, spans);
+	node.id = (int64_t)json_members_number_at(&s, spans[0]);
+	if (v8_tree_find(t, node.id) != INDEX_NONE)
+		return;
+	node.children = spans[2];
+	node.parent_id = (int64_t)json_members_number_at(&s, spans[3]);
+	node.frame = v8_frame(f, &s, spans[1]);
+	index_add(&t->index, hash_u64((uint64_t)node.id), (uint32_t)t->nodes.count);
+	vec_push(&t->nodes, node);
+}
+
+static void link_children(struct v8_tree *t, const struct json_cursor *whole, uint32_t parent)
+{
+	struct json_cursor s = json_cursor_within(whole, t->nodes.items[parent].children);
+
+	if (!t->nodes.items[parent].children.end || json_cursor_peek(&s) != '[')
+		return;
+	json_for_each_element(&s, i) {
+		uint32_t child = v8_tree_find(t, (int64_t)json_members_number(&s));
+
+		if (child != INDEX_NONE)
+			t->nodes.items[child].parent = parent;
+	}
+}
+
+bool v8_tree_add(struct v8_tree *t, struct foreign *f, struct json_cursor s)
+{
+	uint32_t first = (uint32_t)t->nodes.count;
+	struct json_cursor whole = s;
+
+	json_for_each_element(&s, i)
+		read_node(t, f, s);
+	for (uint32_t i = first; i < t->nodes.count; i++) {
+		link_children(t, &whole, i);
+		if (t->nodes.items[i].parent_id)
+			t->nodes.items[i].parent = v8_tree_find(t, t->nodes.items[i].parent_id);
+	}
+	return !s.failed;
+}
+
+/* Walks up to a node whose stack is known. A cycle ends at its start. */
+stack_id v8_tree_stack(struct v8_tree *t, struct foreign *f, uint32_t at)
+{
+	stack_id stack = NO_STACK;
+
+	vec_clear(&t->path);
+	for (; at != INDEX_NONE && !t->nodes.items[at].is_known; at = t->nodes.items[at].parent) {
+		t->nodes.items[at].is_known = true;
+		t->nodes.items[at].stack = NO_STACK;
+		vec_push(&t->path, at);
+	}
+	if (at != INDEX_NONE)
+		stack = t->nodes.items[at].stack;
+	while (t->path.count) {
+		struct v8_node *node = &t->nodes.items[t->path.items[--t->path.count]];
+
+		stack = stacks_intern(&f->profile->stacks, stack, node->frame);
+		node->stack = stack;
+	}
+	return stack;
+}
+
+/* The time until the next sample. The last one lasts until the end, if that is known. */
+static uint64_t length_of(const struct v8_samples *samples, size_t i)
+{
+	uint64_t time = samples->rows.items[i].time;
+
+	if (i + 1 < samples->rows.count)
+		return samples->rows.items[i + 1].time - time;
+	if (samples->end)
+		return samples->end > time ? samples->end - time : 0;
+	return samples->mean;
+}
+
+uint64_t v8_samples_interval(const struct v8_samples *samples)
+{
+	uint64_t mean = samples->mean;
+	uint64_t least = mean / SHORTEST > INTERVAL_MIN_NS ? mean / SHORTEST : INTERVAL_MIN_NS;
+	uint64_t shortest = mean > least ? mean : least;
+
+	for (size_t i = 0; i < samples->rows.count; i++) {
+		uint64_t length = length_of(samples, i);
+
+		if (length && length < shortest)
+			shortest = length > least ? length : least;
+	}
+	return shortest;
+}
+
+/* The rounding error goes to the next sample. */
+void v8_samples_add(const struct v8_samples *samples, struct foreign *f, thread_id thread,
+		    bool has_times)
+{
+	uint64_t interval = f->profile->meta.interval_ns, rest = 0;
+
+	for (size_t i = 0; i < samples->rows.count; i++) {
+		const struct v8_sample *sample = &samples->rows.items[i];
+		uint64_t ticks = 1, length = length_of(samples, i) + rest;
+
+		if (has_times) {
+			ticks = (length + interval / 2) / interval;
+			rest = length > ticks * interval ? length - ticks * interval : 0;
+		}
+		foreign_sample(f, thread, 0, has_times ? sample->time : f->now, sample->stack,
+			       ticks);
+		foreign_pass(f, ticks);
+	}
+}

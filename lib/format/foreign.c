@@ -68,6 +68,9 @@ char *json_members_text_at(const struct json_cursor *whole, struct span span)
 #define SPLIT_ROWS_MAX (1u << 20)
 /* Maximum of ticks of a sample in profiles without times. */
 #define TICKS_MAX 1000000
+/* Maximum of counters, and of values of each. */
+#define LEVELS_MAX 1024
+#define COUNTER_SAMPLES_MAX (1u << 17)
 /* Sampling interval if the profile lacks it. */
 #define INTERVAL_NS 1000000
 
@@ -84,6 +87,7 @@ void foreign_release(struct foreign *f, int ret)
 	vec_release(&f->modules);
 	index_release(&f->thread_index);
 	index_release(&f->module_index);
+	index_release(&f->counter_index);
 	if (ret)
 		profile_free(f->profile);
 }
@@ -310,6 +314,78 @@ void foreign_pass(struct foreign *f, uint64_t ticks)
 		f->now += length;
 }
 
+/* Counters have levels, and differences only at the end. */
+
+static void drop_half(struct profile *p, struct counter *counter)
+{
+	size_t count = counter->samples.count / 2;
+
+	for (size_t i = 0; i < count; i++)
+		counter->samples.items[i] = counter->samples.items[2 * i + 1];
+	counter->samples.count = count;
+	p->stats.merged_counter_values += count;
+}
+
+INDEX_EQUAL(counter_equal, struct profile_counters, rows, a->pid == b->pid && a->name == b->name)
+
+void foreign_level(struct foreign *f, uint32_t pid, const char *name, const char *unit,
+		   bool is_memory, uint64_t time, int64_t level)
+{
+	struct profile *p = f->profile;
+	string_id id = strings_intern(&p->strings, name);
+	struct counter like = {
+		.pid = pid,
+		.name = id,
+		.label = id,
+		.category = strings_intern(&p->strings, is_memory ? "Memory" : "CPU"),
+		.description = NO_STRING,
+		.unit = strings_intern(&p->strings, unit),
+		.color = strings_intern(&p->strings, is_memory ? "orange" : "blue"),
+		.graph = COUNTER_LEVEL,
+	};
+	struct counter *counter;
+	uint32_t row;
+
+	row = index_find(&f->counter_index, hash_pair(pid, id), counter_equal, &p->counters, &like);
+	if (row == INDEX_NONE) {
+		if (p->counters.rows.count == LEVELS_MAX) {
+			f->counts->unread[UNREAD_COUNTERS]++;
+			return;
+		}
+		row = profile_counters_add(&p->counters, &like);
+		index_add(&f->counter_index, hash_pair(pid, id), row);
+	}
+	counter = &p->counters.rows.items[row];
+	if (counter->samples.count == COUNTER_SAMPLES_MAX)
+		drop_half(p, counter);
+	vec_push(&counter->samples, (struct counter_sample){time, level});
+}
+
+ORDER(compare_counter_samples, struct counter_sample, COMPARE(a->time, b->time))
+
+/* Turns levels into differences from the levels before. */
+static void finish_counters(struct profile *p)
+{
+	vec_for_each(&p->counters.rows, struct counter *, counter) {
+		int64_t before = 0;
+		size_t count = 0;
+
+		vec_sort(&counter->samples, compare_counter_samples);
+		vec_for_each(&counter->samples, const struct counter_sample *, sample) {
+			const struct counter_sample row = {sample->time,
+							   counter_add(sample->delta, -before)};
+
+			before = sample->delta;
+			if (count && counter->samples.items[count - 1].time == row.time)
+				counter->samples.items[count - 1].delta = counter_add(
+					counter->samples.items[count - 1].delta, row.delta);
+			else
+				counter->samples.items[count++] = row;
+		}
+		counter->samples.count = count;
+	}
+}
+
 int foreign_finish(struct foreign *f, bool has_times, struct error *err)
 {
 	struct profile *p = f->profile;
@@ -317,6 +393,7 @@ int foreign_finish(struct foreign *f, bool has_times, struct error *err)
 	const struct time_range *stated = f->stated.end > f->stated.start ? &f->stated : NULL;
 
 	(void)err;
+	finish_counters(p);
 	if (!p->threads.rows.count)
 		foreign_thread(f, 0, 0, NULL, FOREIGN_ALL, false);
 	if (!p->meta.interval_ns)

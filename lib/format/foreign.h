@@ -38,7 +38,7 @@ struct foreign {
 	struct import_counts *counts;
 	VEC(struct foreign_thread) threads;
 	VEC(struct foreign_module) modules;
-	struct index thread_index, module_index;
+	struct index thread_index, module_index, counter_index;
 	uint64_t now; /* time of the next sample if the file has no timestamps */
 	struct time_range stated; /* start and end of a file with timestamps; 0: not stated */
 	uint64_t split_rows; /* rows added because a weight exceeded the limit of a row */
@@ -86,6 +86,12 @@ void foreign_add(struct foreign *f, thread_id thread, const struct sample *like,
 /* Adds nothing for a weight of 0. Times are ns since the profile's start, or CLOCK_NO_TIME. */
 void foreign_sample(struct foreign *f, thread_id thread, uint8_t event, uint64_t time,
 		    stack_id stack, uint64_t weight);
+/*
+ * Sets a counter of a process to a level. Times may come in any order, as ns since the profile's
+ * start; too many values are thinned out.
+ */
+void foreign_level(struct foreign *f, uint32_t pid, const char *name, const char *unit,
+		   bool is_memory, uint64_t time, int64_t level);
 /* Advances `now` by a number of intervals, within limits. */
 void foreign_pass(struct foreign *f, uint64_t ticks);
 /*

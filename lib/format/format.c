@@ -123,7 +123,7 @@ const struct format *format_of_text(const char *text, size_t size)
 
 const struct format *format_of_file(int fd, uint64_t *size)
 {
-	char head[64];
+	char head[16384];
 	struct stat status;
 	ssize_t got;
 

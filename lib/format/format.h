@@ -109,6 +109,7 @@ struct format {
  * format_NAME in that format's own file.
  */
 #define FORMATS(ROW) \
+	ROW(trace) \
 	ROW(firefox) \
 	ROW(gecko) \
 	ROW(jslb) \

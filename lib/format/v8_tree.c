@@ -92,12 +92,17 @@ bool v8_tree_add(struct v8_tree *t, struct foreign *f, struct json_cursor s)
 
 	json_for_each_element(&s, i)
 		read_node(t, f, s);
-	for (uint32_t i = first; i < t->nodes.count; i++) {
+	for (uint32_t i = first; i < t->nodes.count; i++)
 		link_children(t, &whole, i);
-		if (t->nodes.items[i].parent_id)
-			t->nodes.items[i].parent = v8_tree_find(t, t->nodes.items[i].parent_id);
-	}
 	return !s.failed;
+}
+
+/* A parent may have been added after its children. */
+static uint32_t parent_of(const struct v8_tree *t, uint32_t row)
+{
+	const struct v8_node *node = &t->nodes.items[row];
+
+	return node->parent_id ? v8_tree_find(t, node->parent_id) : node->parent;
 }
 
 /* Walks up to a node whose stack is known. A cycle ends at its start. */
@@ -106,7 +111,7 @@ stack_id v8_tree_stack(struct v8_tree *t, struct foreign *f, uint32_t at)
 	stack_id stack = NO_STACK;
 
 	vec_clear(&t->path);
-	for (; at != INDEX_NONE && !t->nodes.items[at].is_known; at = t->nodes.items[at].parent) {
+	for (; at != INDEX_NONE && !t->nodes.items[at].is_known; at = parent_of(t, at)) {
 		t->nodes.items[at].is_known = true;
 		t->nodes.items[at].stack = NO_STACK;
 		vec_push(&t->path, at);

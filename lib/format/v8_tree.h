@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What V8's profiles have in common: a tree of functions, and samples that point into it. */
+/* A tree of functions, and samples that point into it, as all profiles of V8 have. */
 #pragma once
 
 #include "lib/format/foreign.h"

@@ -74,7 +74,7 @@ static bool enter(struct json_cursor *s, bool is_first, char open, char close, c
 	} else {
 		while (is_space(s->text[before - 1]))
 			before--;
-		if (strchr(begins, s->text[before - 1]))
+		if (s->text[before - 1] == begins[0] || s->text[before - 1] == begins[1])
 			json_cursor_skip(s);
 	}
 	if (peek(s) == close) {

@@ -17,7 +17,6 @@
 #define WALL_PERIOD_NS 50000000
 /* Rows into which a sample of many wall-clock samples is split. */
 #define SPREAD_MAX 64
-#define COUNTER_SAMPLES_MAX (1u << 17)
 #define SECTION "Flight recording"
 
 /* Samples. */
@@ -160,72 +159,12 @@ static void add_thread_end(struct jfr_reader *r, const struct event *e)
 		thread->end = e->start;
 }
 
-/* Counters: they have values, and differences only at the end. */
-
-static void drop_half(struct profile *p, struct counter *counter)
-{
-	size_t count = counter->samples.count / 2;
-
-	for (size_t i = 0; i < count; i++)
-		counter->samples.items[i] = counter->samples.items[2 * i + 1];
-	counter->samples.count = count;
-	p->stats.merged_counter_values += count;
-}
+/* Counters. */
 
 static void add_level(struct jfr_reader *r, const struct event *e, const char *name,
 		      const char *unit, bool is_memory, int64_t value)
 {
-	struct profile *p = r->f.profile;
-	string_id id = strings_intern(&p->strings, name);
-	struct counter like = {
-		.pid = r->pid,
-		.name = id,
-		.label = id,
-		.category = strings_intern(&p->strings, is_memory ? "Memory" : "CPU"),
-		.description = NO_STRING,
-		.unit = strings_intern(&p->strings, unit),
-		.color = strings_intern(&p->strings, is_memory ? "orange" : "blue"),
-		.graph = COUNTER_LEVEL,
-	};
-	struct counter *counter = NULL;
-
-	vec_for_each(&p->counters.rows, struct counter *, known) {
-		if (known->pid == r->pid && known->name == id)
-			counter = known;
-	}
-	if (!counter) {
-		counter_id row = profile_counters_add(&p->counters, &like);
-
-		if (row == NO_COUNTER)
-			return;
-		counter = &p->counters.rows.items[row];
-	}
-	if (counter->samples.count == COUNTER_SAMPLES_MAX)
-		drop_half(p, counter);
-	vec_push(&counter->samples, (struct counter_sample){e->start, value});
-}
-
-ORDER(compare_counter_samples, struct counter_sample, COMPARE(a->time, b->time))
-
-/* Turns values into differences from the values before. */
-static void finish_counters(struct profile *p)
-{
-	vec_for_each(&p->counters.rows, struct counter *, counter) {
-		int64_t before = 0;
-		size_t count = 0;
-
-		vec_sort(&counter->samples, compare_counter_samples);
-		vec_for_each(&counter->samples, const struct counter_sample *, sample) {
-			const struct counter_sample row = {sample->time, sample->delta - before};
-
-			before = sample->delta;
-			if (count && counter->samples.items[count - 1].time == row.time)
-				counter->samples.items[count - 1].delta += row.delta;
-			else
-				counter->samples.items[count++] = row;
-		}
-		counter->samples.count = count;
-	}
+	foreign_level(&r->f, r->pid, name, unit, is_memory, e->start, value);
 }
 
 static void add_share(struct jfr_reader *r, const struct event *e, const char *leaf,
@@ -644,7 +583,6 @@ static int finish(struct jfr_reader *r, struct error *err)
 	struct profile *p = r->f.profile;
 	int ret = foreign_finish(&r->f, true, err);
 
-	finish_counters(p);
 	vec_for_each(&p->threads.rows, struct profile_thread *, thread) {
 		if (thread->end && thread->end < thread->start)
 			thread->end = 0;

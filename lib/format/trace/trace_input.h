@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A window over untrusted JSON text of any size, in memory or in a file. A value is parsed where it
- * begins; if the window ends before the value does, more of the file is read and it is parsed again:
+ * begins; if the window ends before the value does, more of the file is read and it is parsed
+ *again:
  *
  *	do {
  *		s = in->s;

@@ -14,7 +14,7 @@
 #define SAMPLE_STORE_MAX (64u << 20)
 /* Limit for unpacked rows, bytes: while recording, and in commands that only read profiles. */
 #define SAMPLE_STORE_ROOM (2u << 20)
-#define SAMPLE_STORE_ROOM_OF_READERS (256u << 20)
+#define SAMPLE_STORE_ROOM_OF_READERS (160u << 20)
 
 struct stored_bytes {
 	unsigned char *bytes; /* NULL: the bytes are in the file */

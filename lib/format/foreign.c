@@ -305,11 +305,11 @@ void foreign_sample(struct foreign *f, thread_id thread, uint8_t event, uint64_t
 
 void foreign_pass(struct foreign *f, uint64_t ticks)
 {
-	uint64_t length;
+	uint64_t interval = f->profile->meta.interval_ns, length;
 
 	if (ticks > TICKS_MAX)
 		ticks = TICKS_MAX;
-	if (!__builtin_mul_overflow(ticks, f->profile->meta.interval_ns, &length) &&
+	if (!__builtin_mul_overflow(ticks, interval ? interval : INTERVAL_NS, &length) &&
 	    clock_can_show(length) && clock_can_show(f->now + length))
 		f->now += length;
 }

@@ -115,7 +115,8 @@ struct format {
 	ROW(jslb) \
 	ROW(speedscope) \
 	ROW(jfr) \
-	ROW(cpuprofile) ROW(perf_script) ROW(folded) ROW(pprof) ROW(flamegraph) ROW(html)
+	ROW(cpuprofile) \
+	ROW(heapprofile) ROW(perf_script) ROW(folded) ROW(pprof) ROW(flamegraph) ROW(html)
 
 #define FORMAT_DECLARE(name) extern const struct format format_##name;
 FORMATS(FORMAT_DECLARE)

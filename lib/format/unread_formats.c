@@ -47,7 +47,6 @@ static const struct {
 	 "a profile of dhat; valgrind's dh_view.html shows it"},
 	{WITH_SIZE("{"), "\"missed_samples\"",
 	 "a profile of stackprof; stackprof --stackcollapse converts it"},
-	{WITH_SIZE("{"), "\"selfSize\"", "a heap profile of V8; Chrome's developer tools show it"},
 	{WITH_SIZE("{"), "\"root_frame\"",
 	 "a profile of pyinstrument; pyinstrument -r speedscope writes one that prof reads"},
 	{WITH_SIZE("{"), "\"frame_records\"",

@@ -70,7 +70,6 @@ recognized '\004\010{\010' 'stackprof --stackcollapse'
 recognized '{\251\003z' 'flameprof'
 recognized '\050\265\057\375abc' 'zstd -d'
 recognized '{"dhatFileVersion":2\n,"mode":"heap"}' 'dh_view.html'
-recognized '{"head":{"callFrame":{},"selfSize":0,"id":1}}' 'developer tools'
 recognized '{"root_frame": {"function": "main"}}' 'pyinstrument -r speedscope'
 recognized '{"alloc_samples": 3, "elapsed_time_sec": 2.5}' 'scalene'
 

@@ -200,8 +200,8 @@ TEST(nesting_is_bounded)
 
 	for (size_t i = 0; i < 100000; i++)
 		strbuf_adds(&text, "{\"meta\":");
-	refuse(&format_gecko, strbuf_text(&text), -EBADMSG, "invalid JSON at byte 1025");
-	refuse(&format_firefox, strbuf_text(&text), -EBADMSG, "invalid JSON at byte 1025");
+	refuse(&format_gecko, strbuf_text(&text), -EBADMSG, "invalid JSON at byte 4097");
+	refuse(&format_firefox, strbuf_text(&text), -EBADMSG, "invalid JSON at byte 4097");
 }
 
 /* Samples stand one after another: the second begins where the two ticks of the first end. */
@@ -272,6 +272,30 @@ TEST(cpu_profiles_of_v8_have_a_tree)
 	       "2 2x0 (root);(idle)\n");
 }
 
+/* A node counts by its own size; the list of samples has less. */
+TEST(heap_profiles_of_v8_have_a_tree)
+{
+	_cleanup_(strbuf_release) struct strbuf text = {0};
+	struct error err = {0};
+	struct profile *p;
+
+	expect("heapprofile/node.heapprofile", &format_heapprofile,
+	       "main 1 main\n"
+	       "0 16x1 (root);main[file:///n.js:5:20]\n"
+	       "1 9129368x1 (root);main[file:///n.js:5:20];alloc[file:///n.js:3:15]\n"
+	       "2 8x1 (root);(anonymous)\n");
+	/* Stacks of V8 have up to 128 frames below the root. */
+	strbuf_adds(&text, "{\"head\":");
+	for (size_t i = 0; i < 130; i++)
+		strbuf_adds(&text, "{\"selfSize\":1,\"children\":[");
+	for (size_t i = 0; i < 130; i++)
+		strbuf_adds(&text, "]}");
+	strbuf_adds(&text, "}");
+	assert_int_equal(format_heapprofile.read(&p, text.text, text.size, NULL, &err), 0);
+	assert_int_equal(p->events.rows.items[1].weight, 130);
+	profile_free(p);
+}
+
 TEST(damage_of_other_formats_is_refused)
 {
 	refuse(&format_pprof, "\x0a\x7f", -EBADMSG, "at byte 2");
@@ -280,6 +304,7 @@ TEST(damage_of_other_formats_is_refused)
 	refuse(&format_cpuprofile, "{\"nodes\":[]}", -EBADMSG, "not a V8 CPU profile");
 	refuse(&format_cpuprofile, "{\"nodes\":[],\"samples\":[1]}", -EBADMSG,
 	       "index out of range");
+	refuse(&format_heapprofile, "{\"head\":3}", -EBADMSG, "its nodes");
 }
 
 /* Waits end at their time; a thread that has no name in the file has its number. */

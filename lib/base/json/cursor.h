@@ -19,7 +19,7 @@
 #include "lib/base/json/decimal.h"
 
 /* Deepest nesting of values. */
-#define JSON_CURSOR_DEPTH_MAX 128
+#define JSON_CURSOR_DEPTH_MAX 512
 
 /* [start, end) of the text. */
 struct span {

@@ -188,6 +188,51 @@ TEST(members_of_a_group_are_samples_of_what_they_counted)
 	perf_fixture_release(&r);
 }
 
+/* Checks the innermost frame of a sample and its callers. */
+static void check_chain(const struct perf_fixture *r, unsigned int number, uint64_t leaf,
+			const uint64_t *callers, unsigned int count)
+{
+	const struct rec_sample *sample = perf_fixture_find(r, REC_SAMPLE, number);
+	const struct rec_stack *stack = NULL;
+	struct stack_body body;
+	uint64_t addrs[8];
+	uint8_t kinds[8];
+
+	assert_int_equal(sample->leaf, leaf);
+	for (unsigned int i = 0;
+	     (stack = perf_fixture_find(r, REC_STACK, i)) && stack->stack_id != sample->stack_id;)
+		i++;
+	assert_non_null(stack);
+	assert_int_equal(!!(stack->rec.flags & STACK_TRUNCATED), count == 1 && leaf > LIBRARY * 2);
+	body = stack_record_body(stack);
+	assert_int_equal(stack_body_unpack(&body, 0, addrs, kinds), count);
+	assert_memory_equal(addrs, callers, count * sizeof(*callers));
+}
+
+/* A record serves the samples of its thread with its cookie, and ends the wait of the others. */
+static void check_deferred(const char *name)
+{
+	static const uint64_t chain[] = {IMAGE + 0x21, LIBRARY + 0x41, TEXT + 0x30};
+	static const uint64_t of_thread[] = {IMAGE + 0x21, TEXT + 0x50};
+	struct perf_fixture r;
+
+	perf_fixture_read(&r, name);
+	check_chain(&r, 0, IMAGE + 0x10, chain, 1);
+	check_chain(&r, 1, IMAGE + 0x10, chain, 3);
+	check_chain(&r, 2, IMAGE + 0x10, of_thread, 2);
+	check_chain(&r, 3, LIBRARY + 0x41, chain + 2, 1);
+	check_chain(&r, 4, IMAGE + 0x10, chain, 1);
+	assert_null(perf_fixture_find(&r, REC_SAMPLE, 5));
+	assert_int_equal(perf_source_file(r.source)->left_out[PERF_LEFT_OTHER], 0);
+	perf_fixture_release(&r);
+}
+
+TEST(deferred_chains_belong_to_their_samples)
+{
+	check_deferred("deferred");
+	check_deferred("deferred-big");
+}
+
 static void check_module(const struct perf_fixture *r, uint32_t id, unsigned int kind,
 			 uint64_t base, const char *path)
 {

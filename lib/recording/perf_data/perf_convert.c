@@ -175,6 +175,8 @@ static void perf_convert_wait(struct perf_convert *c, const struct perf_sample *
 static bool perf_convert_event(struct perf_convert *c, struct perf_input *in)
 {
 	switch (in->head.type) {
+	case PERF_RECORD_CALLCHAIN_DEFERRED: /* its samples have its addresses */
+		return true;
 	case PERF_RECORD_LOST:
 		take_lost(c, in);
 		return true;
@@ -475,6 +477,7 @@ void perf_convert_init(struct perf_convert *c, struct perf_file *file)
 	*c = (struct perf_convert){.file = file};
 	perf_modules_init(&c->modules, &file->features, &c->out);
 	perf_stacks_init(&c->stacks, &c->out);
+	perf_deferred_find(&c->deferred, file);
 	c->interval_ns = interval_of(&file->attrs);
 	vec_for_each(&file->attrs.rows, const struct perf_attr *, attr)
 		c->has_switches |= attr->has_switches;
@@ -483,6 +486,7 @@ void perf_convert_init(struct perf_convert *c, struct perf_file *file)
 void perf_convert_release(struct perf_convert *c)
 {
 	perf_stacks_release(&c->stacks);
+	perf_deferred_release(&c->deferred);
 	perf_tracepoints_release(&c->tracepoints);
 	perf_counts_release(&c->counts);
 	perf_modules_release(&c->modules);
@@ -699,9 +703,11 @@ static void read_trailer(struct perf_input *in, bool is_swapped)
 		in->trailer.cpu = ordered_u32(&b);
 }
 
-void perf_convert_record(struct perf_convert *c, const void *record, uint64_t time)
+void perf_convert_record(struct perf_convert *c, size_t row)
 {
 	const struct perf_file *file = c->file;
+	const void *record = perf_store_get(&file->store, row);
+	uint64_t time = file->store.order.items[row].key;
 	struct perf_input in = {.head = perf_file_head(file, record), .time = time};
 	uint32_t attr = perf_file_attr(file, record);
 	const char *body = (const char *)record + sizeof(struct perf_event_header);
@@ -715,6 +721,7 @@ void perf_convert_record(struct perf_convert *c, const void *record, uint64_t ti
 	if (in.head.type == PERF_RECORD_SAMPLE) {
 		if (perf_sample_read(&sample, in.attr, body, size, file->is_swapped)) {
 			sample.time = time;
+			perf_deferred_set(&c->deferred, file, row, &sample);
 			perf_convert_sample(c, in.attr, &sample, in.head.misc);
 		} else {
 			c->file->damaged_bytes += in.head.size;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "lib/recording/perf_data/perf_counts.h"
+#include "lib/recording/perf_data/perf_deferred.h"
 #include "lib/recording/perf_data/perf_file.h"
 #include "lib/recording/perf_data/perf_modules.h"
 #include "lib/recording/perf_data/perf_out.h"
@@ -23,6 +24,7 @@ struct perf_convert {
 	struct perf_stacks stacks;
 	struct perf_tracepoints tracepoints;
 	struct perf_counts counts; /* counts of groups */
+	struct perf_deferred deferred;
 	VEC(struct perf_cgroup) cgroups;
 	VEC(uint64_t) throttled; /* by CPU: time at which throttling began; 0: not throttled */
 	uint64_t interval_ns; /* clock interval */
@@ -34,7 +36,8 @@ void perf_convert_init(struct perf_convert *c, struct perf_file *file);
 void perf_convert_release(struct perf_convert *c);
 /* Sends the records that precede all others. */
 void perf_convert_begin(struct perf_convert *c);
-void perf_convert_record(struct perf_convert *c, const void *record, uint64_t time);
+/* Converts a record of the store, in order. */
+void perf_convert_record(struct perf_convert *c, size_t row);
 
 /* The end of records other than samples. */
 struct perf_trailer {

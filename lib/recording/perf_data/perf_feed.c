@@ -14,6 +14,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
+#include "lib/recording/perf_data/perf_deferred.h"
 
 /* Kinds of records that perf itself writes; the kernel's are in linux/perf_event.h. */
 
@@ -193,7 +194,9 @@ static int take_kernel(struct perf_file *file, const uint8_t *record, const stru
 	case PERF_RECORD_READ:
 		return 0;
 	default:
-		if (head->type <= PERF_RECORD_TEXT_POKE)
+		file->deferred += head->type == PERF_RECORD_CALLCHAIN_DEFERRED;
+		if (head->type <= PERF_RECORD_TEXT_POKE ||
+		    head->type == PERF_RECORD_CALLCHAIN_DEFERRED)
 			return store(file, record, head, err);
 		file->left_out[PERF_LEFT_OTHER]++;
 		return 0;

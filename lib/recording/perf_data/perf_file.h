@@ -120,6 +120,7 @@ struct perf_file {
 	uint64_t start_ns, end_ns; /* times of the first and the last record with a time */
 	uint64_t left_out[PERF_LEFT_COUNT];
 	uint64_t samples;
+	uint64_t deferred; /* records of deferred chains */
 	uint64_t damaged_bytes;
 	bool is_cut; /* perf was killed, or the file is truncated */
 	bool has_times;

@@ -32,9 +32,7 @@ static int next(struct source *source, const struct rec **rec, struct error *err
 	while (!(*rec = perf_out_next(&s->convert.out))) {
 		if (s->next == s->file.store.order.count)
 			return SOURCE_END;
-		perf_convert_record(&s->convert, perf_store_get(&s->file.store, s->next),
-				    s->file.store.order.items[s->next].key);
-		s->next++;
+		perf_convert_record(&s->convert, s->next++);
 	}
 	return SOURCE_RECORD;
 }

@@ -11,6 +11,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/log.h"
 #include "lib/code/unwind/native/stack_finisher.h"
+#include "lib/recording/perf_data/perf_deferred.h"
 #include "lib/stream/record/records.h"
 #include "lib/stream/record/stack_record.h"
 
@@ -266,31 +267,41 @@ static bool is_context(uint64_t addr)
 	return addr >= (uint64_t)PERF_CONTEXT_MAX;
 }
 
-/* Markers in a chain give the kind of the addresses after them. */
+static void add_frame(struct perf_stacks *s, struct chain *chain, uint64_t addr, bool is_user)
+{
+	/* User frames must be the outermost ones. */
+	if ((!is_user && chain->user) || chain->kernel + chain->user == PERF_DEPTH_MAX)
+		return;
+	s->addrs[chain->kernel + chain->user] = addr;
+	chain->user += is_user;
+	chain->kernel += !is_user;
+}
+
+/*
+ * Markers in a chain give the kind of the addresses after them. The user side may be deferred; if
+ * it never came, the stack has an end too early.
+ */
 static struct chain read_chain(struct perf_stacks *s, const struct perf_sample *sample,
 			       bool is_kernel)
 {
+	bool is_user = !is_kernel, is_known = true, is_deferred = false;
 	struct chain chain = {0};
-	bool is_user = !is_kernel, is_known = true;
 
-	for (uint64_t i = 0; i < sample->chain_count; i++) {
+	for (uint64_t i = 0; i < sample->chain_count && !is_deferred; i++) {
 		uint64_t addr = ordered_word(sample->chain, i, sample->is_swapped);
 
 		if (is_context(addr)) {
 			is_user = addr == (uint64_t)PERF_CONTEXT_USER;
 			is_known = is_user || addr == (uint64_t)PERF_CONTEXT_KERNEL;
-			continue;
+			is_deferred = addr == PERF_CONTEXT_USER_DEFERRED;
+		} else if (is_known) {
+			add_frame(s, &chain, addr, is_user);
 		}
-		/* User frames must be the outermost ones. */
-		if (!is_known || (!is_user && chain.user))
-			continue;
-		if (chain.kernel + chain.user == PERF_DEPTH_MAX)
-			break;
-		s->addrs[chain.kernel + chain.user] = addr;
-		chain.user += is_user;
-		chain.kernel += !is_user;
 	}
-	chain.is_full = chain.kernel + chain.user >= CHAIN_FULL;
+	for (uint64_t i = 0; is_deferred && i < sample->deferred_count; i++)
+		add_frame(s, &chain, ordered_word(sample->deferred, i, sample->is_swapped), true);
+	chain.is_full = chain.kernel + chain.user >= CHAIN_FULL ||
+			(is_deferred && !sample->deferred_count);
 	return chain;
 }
 
@@ -326,10 +337,11 @@ static struct perf_place send_chain(struct perf_stacks *s, const struct perf_sam
 		place.flags |= SAMPLE_NO_STACK;
 		return place;
 	}
-	place.stack = find(s,
-			   hash_bytes(s->addrs + 1, depth * sizeof(*s->addrs),
-				      (uint64_t)kernel << 1 | !!chain->kernel),
-			   &is_new);
+	place.stack = find(
+		s,
+		hash_bytes(s->addrs + 1, depth * sizeof(*s->addrs),
+			   (uint64_t)kernel << 2 | (uint64_t)chain->is_full << 1 | !!chain->kernel),
+		&is_new);
 	if (!is_new)
 		return place;
 	memset(s->kinds, FRAME_KERNEL, kernel);

@@ -116,7 +116,8 @@ struct format {
 	ROW(speedscope) \
 	ROW(jfr) \
 	ROW(cpuprofile) \
-	ROW(heapprofile) ROW(perf_script) ROW(folded) ROW(pprof) ROW(flamegraph) ROW(html)
+	ROW(heapprofile) \
+	ROW(callgrind) ROW(perf_script) ROW(folded) ROW(pprof) ROW(flamegraph) ROW(html)
 
 #define FORMAT_DECLARE(name) extern const struct format format_##name;
 FORMATS(FORMAT_DECLARE)

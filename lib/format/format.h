@@ -117,7 +117,11 @@ struct format {
 	ROW(jfr) \
 	ROW(cpuprofile) \
 	ROW(heapprofile) \
-	ROW(callgrind) ROW(perf_script) ROW(folded) ROW(pprof) ROW(flamegraph) ROW(html)
+	ROW(dhat) \
+	ROW(massif) \
+	ROW(callgrind) \
+	ROW(gperftools) \
+	ROW(perf_json) ROW(perf_script) ROW(folded) ROW(pprof) ROW(flamegraph) ROW(html)
 
 #define FORMAT_DECLARE(name) extern const struct format format_##name;
 FORMATS(FORMAT_DECLARE)

@@ -296,6 +296,141 @@ TEST(heap_profiles_of_v8_have_a_tree)
 	profile_free(p);
 }
 
+/* Code that is inlined from a header has the costs of its function. */
+TEST(callgrind_shares_costs_among_callers)
+{
+	struct profile *p = read_file("callgrind/two.out", &format_callgrind);
+
+	assert_int_equal(p->events.rows.count, 3);
+	assert_int_equal(p->events.rows.items[1].weight, 1000);
+	assert_int_equal(p->events.rows.items[2].weight, 30);
+	profile_free(p);
+	expect("callgrind/two.out", &format_callgrind,
+	       "all 1 main\n"
+	       "0 100x1 main@0[main.c:0:0]\n"
+	       "0 10x2 main@0[main.c:0:0]\n"
+	       "0 30x1 main@0[main.c:0:0];malloc@0[malloc.c:0:0]\n"
+	       "0 1x2 main@0[main.c:0:0];malloc@0[malloc.c:0:0]\n"
+	       "0 500x1 main@0[main.c:0:0];work@0[main.c:0:0]\n"
+	       "0 10x2 main@0[main.c:0:0];work@0[main.c:0:0]\n"
+	       "0 270x1 main@0[main.c:0:0];work@0[main.c:0:0];malloc@0[malloc.c:0:0]\n"
+	       "0 9x2 main@0[main.c:0:0];work@0[main.c:0:0];malloc@0[malloc.c:0:0]\n"
+	       "0 100x1 main@0[main.c:0:0];work@0[inlined.h:0:0]\n");
+}
+
+TEST(dhat_has_sums_of_bytes_and_blocks)
+{
+	static const uint64_t sums[] = {427680, 105, 328680, 6, 327680, 5};
+	struct profile *p = read_file("dhat/heap.json", &format_dhat);
+
+	for (size_t i = 0; i < 6; i++)
+		assert_int_equal(p->events.rows.items[i + 1].weight, sums[i]);
+	assert_int_equal(profile_first_event(p), 1);
+	profile_free(p);
+	expect("dhat/heap.json", &format_dhat,
+	       "all 7087 main\n"
+	       "0 327680x1 main[hs.c:0:0]:7;leaky[hs.c:0:0]:3\n"
+	       "0 5x2 main[hs.c:0:0]:7;leaky[hs.c:0:0]:3\n"
+	       "0 327680x3 main[hs.c:0:0]:7;leaky[hs.c:0:0]:3\n"
+	       "0 5x4 main[hs.c:0:0]:7;leaky[hs.c:0:0]:3\n"
+	       "0 327680x5 main[hs.c:0:0]:7;leaky[hs.c:0:0]:3\n"
+	       "0 5x6 main[hs.c:0:0]:7;leaky[hs.c:0:0]:3\n"
+	       "1 100000x1 0x400122b;leaky[hs.c:0:0]:3\n"
+	       "1 100x2 0x400122b;leaky[hs.c:0:0]:3\n"
+	       "1 1000x3 0x400122b;leaky[hs.c:0:0]:3\n"
+	       "1 1x4 0x400122b;leaky[hs.c:0:0]:3\n");
+}
+
+/* What a node has without its children is its own. */
+TEST(massif_has_the_tree_of_the_peak)
+{
+	struct profile *p = read_file("massif/heap.out", &format_massif);
+	const struct counter *heap = &p->counters.rows.items[0];
+
+	assert_int_equal(p->meta.end_ns - p->meta.start_ns, 9000000);
+	assert_string_equal(strings_get(&p->strings, heap->name), "Heap");
+	assert_int_equal(heap->samples.count, 4);
+	assert_int_equal(heap->samples.items[2].delta, 600);
+	profile_free(p);
+	expect("massif/heap.out", &format_massif,
+	       "all 1 main\n"
+	       "5 600x1 main[hs.c:0:0]:7;leaky[hs.c:0:0]:3\n"
+	       "5 200x1 in 1 place, below massif's threshold (1.00%);leaky[hs.c:0:0]:3\n"
+	       "5 100x1 leaky[hs.c:0:0]:3\n"
+	       "5 50x1 0x4001\n"
+	       "5 50x1 (heap allocation functions) malloc/new/new[], --alloc-fns, etc.\n");
+}
+
+/* Addresses are those of calls, in the file that was mapped there. */
+TEST(heaps_of_gperftools_have_objects_and_bytes)
+{
+	expect("gperftools/heap", &format_gperftools,
+	       "all 1 main\n"
+	       "0 50x1 0x1080@1080;0x116d@116d;0x50b7@50b7\n"
+	       "0 13107200x2 0x1080@1080;0x116d@116d;0x50b7@50b7\n"
+	       "0 50x3 0x1080@1080;0x116d@116d;0x50b7@50b7\n"
+	       "0 13107200x4 0x1080@1080;0x116d@116d;0x50b7@50b7\n"
+	       "1 2000x3 0x1194@1194;0x50b7@50b7\n"
+	       "1 20000000x4 0x1194@1194;0x50b7@50b7\n");
+}
+
+/* Small allocations stand for others that were not sampled. */
+TEST(sampled_heaps_are_scaled)
+{
+	expect("gperftools/jemalloc", &format_gperftools,
+	       "all 1 main\n"
+	       "0 2x1 0x1080@1080;0x116d@116d\n"
+	       "0 6480x2 0x1080@1080;0x116d@116d\n"
+	       "1 1x1 0x1194@1194\n"
+	       "1 81920x2 0x1194@1194\n");
+	expect("gperftools/go", &format_gperftools,
+	       "all 1 main\n"
+	       "0 513x1 main.main[/src/main.go:0:0]:20;main.alloc[/src/main.go:0:0]:12\n"
+	       "0 524800x2 main.main[/src/main.go:0:0]:20;main.alloc[/src/main.go:0:0]:12\n"
+	       "0 1025x3 main.main[/src/main.go:0:0]:20;main.alloc[/src/main.go:0:0]:12\n"
+	       "0 1049600x4 main.main[/src/main.go:0:0]:20;main.alloc[/src/main.go:0:0]:12\n");
+}
+
+TEST(other_texts_of_gperftools_have_counts)
+{
+	expect("gperftools/contention", &format_gperftools,
+	       "all 1 main\n"
+	       "0 10x1 0x401010;0x401000\n"
+	       "0 20000x2 0x401010;0x401000\n");
+	expect("gperftools/threads", &format_gperftools,
+	       "all 1 main\n"
+	       "0 1x1 0x401020;0x401010\n"
+	       "1 1x1 0x401030;0x401010\n");
+	expect("gperftools/goroutine", &format_gperftools,
+	       "all 1 main\n"
+	       "0 2x1 main.wait[/src/main.go:0:0]:3\n"
+	       "1 1x1 0x401010\n");
+}
+
+static void check_cpu(const char *name)
+{
+	expect(name, &format_gperftools,
+	       "all 1 main\n"
+	       "0 2x0 0x1020@1020;0x1010@1010\n"
+	       "20 5x0 0x1030@1030\n");
+}
+
+/* The leaf, which may stand there twice, keeps its address. */
+TEST(cpu_profiles_of_gperftools_have_words_of_a_machine)
+{
+	check_cpu("gperftools/cpu");
+	check_cpu("gperftools/cpu-big-32");
+}
+
+TEST(json_of_perf_has_samples)
+{
+	expect("perf_json/samples.json", &format_perf_json,
+	       "worker 7 main\n"
+	       "0 1x0 0x7f5e40eb0fba;main@0;work@0\n"
+	       "tool 7\n"
+	       "1.99694 1x0 _copy_to_iter@0\n");
+}
+
 TEST(damage_of_other_formats_is_refused)
 {
 	refuse(&format_pprof, "\x0a\x7f", -EBADMSG, "at byte 2");
@@ -305,6 +440,10 @@ TEST(damage_of_other_formats_is_refused)
 	refuse(&format_cpuprofile, "{\"nodes\":[],\"samples\":[1]}", -EBADMSG,
 	       "index out of range");
 	refuse(&format_heapprofile, "{\"head\":3}", -EBADMSG, "its nodes");
+	refuse(&format_callgrind, "events: Ir\n", -EBADMSG, "no costs");
+	refuse(&format_dhat, "{\"dhatFileVersion\":2}", -EBADMSG, "no stacks");
+	refuse(&format_massif, "desc: x\ntime_unit: i\n", -EBADMSG, "no snapshots");
+	refuse(&format_perf_json, "{\"linux-perf-json-version\":1}", -EBADMSG, "no samples");
 }
 
 /* Waits end at their time; a thread that has no name in the file has its number. */

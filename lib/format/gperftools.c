@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Profiles of addresses as gperftools, jemalloc and older Go write them: texts of heaps,
+ * contentions, threads and counts, and the binary profile of a CPU. The program's mappings follow.
+ */
+#include "lib/format/format.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/bytes.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+#include "lib/format/foreign.h"
+#include "lib/format/text_lines.h"
+
+#define DEPTH_MAX 1024
+#define VALUES_MAX 4
+
+enum kind {
+	KIND_HEAP, /* "n: bytes [n: bytes] @ addresses" */
+	KIND_JEMALLOC, /* "@ addresses", then "t*: n: bytes [n: bytes]" */
+	KIND_CONTENTION, /* "delay n @ addresses" */
+	KIND_THREADS, /* an address a line, and a line before each thread */
+	KIND_COUNT, /* "n @ addresses" */
+};
+
+struct mapping {
+	uint64_t start, end, offset;
+	module_id module;
+};
+
+struct old_reader {
+	struct foreign f;
+	struct text_lines lines;
+	enum kind kind;
+	VEC(struct mapping) mappings;
+	uint8_t events[VALUES_MAX];
+	double rate; /* bytes between sampled allocations; 0: all count */
+	double cycles, period; /* of contentions: cycles a second, contentions a sample */
+	uint64_t pcs[DEPTH_MAX], values[VALUES_MAX];
+	size_t depth;
+	bool has_sample; /* pcs and values, of which names may follow */
+	VEC(frame_id) named; /* frames of the comments after a sample, innermost first */
+};
+
+/* Stacks. */
+
+static void read_mapping(struct old_reader *r, struct text_line line)
+{
+	const char *at = line.text, *path;
+	struct mapping row = {0};
+
+	if (!text_scan_hex(&at, line.end, &row.start) || at == line.end || *at++ != '-' ||
+	    !text_scan_hex(&at, line.end, &row.end) || row.end <= row.start || line.end - at < 6 ||
+	    at[3] != 'x')
+		return;
+	at += 6;
+	if (!text_scan_hex(&at, line.end, &row.offset))
+		return;
+	path = memchr(at, '/', (size_t)(line.end - at));
+	if (!path)
+		path = memchr(at, '[', (size_t)(line.end - at));
+	if (path) {
+		_cleanup_free_ char *name = xstrndup(path, (size_t)(line.end - path));
+
+		text_to_line(name);
+		row.module = foreign_module(&r->f, name, "");
+		vec_push(&r->mappings, row);
+	}
+}
+
+ORDER(compare_mappings, struct mapping, COMPARE(a->start, b->start))
+
+static void read_mappings(struct old_reader *r, const char *text, size_t size)
+{
+	struct text_lines lines = text_lines_of(text, size);
+	struct text_line line;
+
+	while (text_lines_next(&lines, &line))
+		read_mapping(r, line);
+	vec_sort(&r->mappings, compare_mappings);
+}
+
+static frame_id frame_at(struct old_reader *r, uint64_t pc)
+{
+	struct foreign_frame frame = {.module = NO_MODULE, .address = pc};
+	size_t count = vec_count_front(&r->mappings, it, it->start <= pc);
+	const struct mapping *row = count ? &r->mappings.items[count - 1] : NULL;
+
+	if (row && pc < row->end) {
+		frame.module = row->module;
+		frame.address = pc - row->start + row->offset;
+	}
+	return foreign_frame(&r->f, &frame);
+}
+
+/* All addresses but that of a signal are return addresses. */
+static stack_id make_stack(struct old_reader *r, bool has_leaf)
+{
+	struct stacks *stacks = &r->f.profile->stacks;
+	stack_id stack = NO_STACK;
+
+	for (size_t i = r->named.count; i-- > 0;)
+		stack = stacks_intern(stacks, stack, r->named.items[i]);
+	if (r->named.count)
+		return stack;
+	for (size_t i = r->depth; i-- > 0;) {
+		uint64_t pc = r->pcs[i];
+
+		/* The handler may find the leaf twice. */
+		if (has_leaf && i == 1 && pc == r->pcs[0])
+			continue;
+		stack = stacks_intern(stacks, stack, frame_at(r, pc - ((i || !has_leaf) && pc)));
+	}
+	return stack;
+}
+
+/* Counts of sampled allocations stand for all of their size. */
+static void scale(const struct old_reader *r, uint64_t *count, uint64_t *bytes)
+{
+	double mean = *count ? (double)*bytes / (double)*count : 0, factor;
+
+	if (!(r->rate > 1) || !(mean > 0))
+		return;
+	factor = 1 / (1 - exp(-mean / r->rate));
+	*count = (uint64_t)((double)*count * factor + 0.5);
+	*bytes = (uint64_t)((double)*bytes * factor + 0.5);
+}
+
+static void add_sample(struct old_reader *r)
+{
+	stack_id stack;
+
+	if (!r->has_sample)
+		return;
+	r->has_sample = false;
+	stack = make_stack(r, r->kind == KIND_THREADS);
+	if (r->kind == KIND_HEAP || r->kind == KIND_JEMALLOC) {
+		scale(r, &r->values[0], &r->values[1]);
+		scale(r, &r->values[2], &r->values[3]);
+	}
+	for (size_t i = 0; i < VALUES_MAX; i++) {
+		if (r->events[i] && r->values[i] <= INT64_MAX)
+			foreign_sample(&r->f, 0, r->events[i], r->f.now, stack, r->values[i]);
+		r->values[i] = 0;
+	}
+	foreign_pass(&r->f, 1);
+	vec_clear(&r->named);
+	r->depth = 0;
+}
+
+/* Lines. */
+
+static bool skip_to(const char **at, const char *end, const char *punctuation)
+{
+	while (*at < end && (**at == ' ' || **at == '\t'))
+		(*at)++;
+	for (; *punctuation; punctuation++) {
+		if (*at == end || **at != *punctuation)
+			return false;
+		(*at)++;
+		while (*at < end && **at == ' ')
+			(*at)++;
+	}
+	return true;
+}
+
+/* Reads "n: bytes [n: bytes]". */
+static bool read_heap(const char **at, const char *end, uint64_t values[4])
+{
+	static const char *const after[] = {":", "[", ":", "]"};
+
+	for (size_t i = 0; i < 4; i++) {
+		if (!skip_to(at, end, "") || !text_scan_decimal(at, end, &values[i]) ||
+		    !skip_to(at, end, after[i]))
+			return false;
+	}
+	return true;
+}
+
+static void read_addresses(struct old_reader *r, const char *at, const char *end)
+{
+	uint64_t pc;
+
+	while (at < end && r->depth < DEPTH_MAX) {
+		while (at < end && *at == ' ')
+			at++;
+		if (end - at > 2 && at[0] == '0' && at[1] == 'x')
+			at += 2;
+		if (!text_scan_hex(&at, end, &pc))
+			break;
+		r->pcs[r->depth++] = pc;
+	}
+}
+
+/* Reads the numbers before the stack, by kind. */
+static bool read_values(struct old_reader *r, const char **at, const char *end)
+{
+	uint64_t delay, count;
+
+	switch (r->kind) {
+	case KIND_HEAP:
+		return read_heap(at, end, r->values);
+	case KIND_CONTENTION:
+		if (!skip_to(at, end, "") || !text_scan_decimal(at, end, &delay) ||
+		    !skip_to(at, end, "") || !text_scan_decimal(at, end, &count))
+			return false;
+		r->values[0] = (uint64_t)fmin((double)count * r->period, 9e18);
+		r->values[1] = (uint64_t)fmin((double)delay * r->period / r->cycles * 1e9, 9e18);
+		return true;
+	case KIND_COUNT:
+		return skip_to(at, end, "") && text_scan_decimal(at, end, &r->values[0]);
+	default:
+		return true;
+	}
+}
+
+static void read_sample(struct old_reader *r, struct text_line line)
+{
+	const char *at = line.text;
+
+	add_sample(r);
+	if (!read_values(r, &at, line.end) || !skip_to(&at, line.end, "@")) {
+		r->f.counts->unread[UNREAD_MEMBERS]++;
+		return;
+	}
+	read_addresses(r, at, line.end);
+	r->has_sample = true;
+}
+
+/* Reads "#\t0x46d3c4\tmain.f+0x24\t/path/x.go:12", as Go names the addresses of a sample. */
+static void read_named(struct old_reader *r, struct text_line line)
+{
+	_cleanup_free_ char *text = xstrndup(line.text, (size_t)(line.end - line.text));
+	struct foreign_frame frame = {.module = NO_MODULE};
+	char *save = NULL, *name, *place, *colon, *plus;
+	const char *digits;
+	uint64_t number;
+
+	strtok_r(text, "\t", &save);
+	name = strtok_r(NULL, "\t", &save) ? strtok_r(NULL, "\t", &save) : NULL;
+	place = name ? strtok_r(NULL, "\t", &save) : NULL;
+	if (!place || !r->has_sample || r->named.count == DEPTH_MAX)
+		return;
+	place += strspn(place, " ");
+	text_to_line(name);
+	text_to_line(place);
+	plus = strrchr(name, '+');
+	if (plus)
+		*plus = '\0';
+	colon = strrchr(place, ':');
+	digits = colon ? colon + 1 : "";
+	if (colon && text_scan_decimal(&digits, place + strlen(place), &number) &&
+	    number <= INT32_MAX) {
+		*colon = '\0';
+		frame.line = (uint32_t)number;
+	}
+	frame.name = name;
+	frame.file = place;
+	vec_push(&r->named, foreign_frame(&r->f, &frame));
+}
+
+static bool starts(struct text_line line, const char *prefix)
+{
+	size_t size = strlen(prefix);
+
+	return (size_t)(line.end - line.text) >= size && !memcmp(line.text, prefix, size);
+}
+
+/* Reads "cycles/second = 2000" and "sampling period = 5". */
+static void read_setting(struct old_reader *r, struct text_line line)
+{
+	const char *equals = memchr(line.text, '=', (size_t)(line.end - line.text));
+	uint64_t number;
+
+	if (!equals++)
+		return;
+	while (equals < line.end && *equals == ' ')
+		equals++;
+	if (!text_scan_decimal(&equals, line.end, &number) || !number)
+		return;
+	if (starts(line, "cycles/second"))
+		r->cycles = (double)number;
+	else if (starts(line, "sampling period"))
+		r->period = (double)number;
+}
+
+/* The sum of all threads stands first; the same by thread is left out. */
+static void read_jemalloc(struct old_reader *r, struct text_line line)
+{
+	const char *at = line.text;
+
+	skip_to(&at, line.end, "");
+	if (at < line.end && *at == '@')
+		read_sample(r, line);
+	else if (line.end - at > 3 && !memcmp(at, "t*:", 3) && r->has_sample) {
+		at += 3;
+		read_heap(&at, line.end, r->values);
+	}
+}
+
+static void read_line(struct old_reader *r, struct text_line line)
+{
+	if (line.text == line.end)
+		return;
+	if (starts(line, "#"))
+		read_named(r, line);
+	else if (r->kind == KIND_JEMALLOC)
+		read_jemalloc(r, line);
+	else if (r->kind == KIND_CONTENTION &&
+		 memchr(line.text, '=', (size_t)(line.end - line.text)))
+		read_setting(r, line);
+	else if (r->kind == KIND_THREADS && starts(line, "---")) {
+		add_sample(r);
+		r->has_sample = starts(line, "--- Thread ");
+		r->values[0] = 1;
+	} else if (r->kind == KIND_THREADS) {
+		const char *at = line.text;
+
+		skip_to(&at, line.end, "");
+		if (line.end - at > 3 && !memcmp(at, "PC:", 3))
+			at += 3;
+		read_addresses(r, at, line.end);
+	} else {
+		read_sample(r, line);
+	}
+}
+
+/* Heads. */
+
+static void add_events(struct old_reader *r, const char *const *names)
+{
+	for (size_t i = 0; i < VALUES_MAX && names[2 * i]; i++)
+		r->events[i] = foreign_measure(&r->f, names[2 * i], names[2 * i + 1],
+					       EVENT_IS_EXACT);
+}
+
+/* Sets the rate of sampling by "heapprofile", "heap_v2/524288" or Go's "heap/1048576". */
+static void read_rate(struct old_reader *r, struct text_line line)
+{
+	const char *slash = memrchr(line.text, '/', (size_t)(line.end - line.text));
+	bool is_twice = slash && slash - line.text > 5 && !memcmp(slash - 5, " heap", 5);
+	uint64_t rate;
+
+	if (slash++ && text_scan_decimal(&slash, line.end, &rate) && rate < 1ull << 53)
+		r->rate = (double)rate / (is_twice ? 2 : 1);
+}
+
+static void read_head(struct old_reader *r, struct text_line line)
+{
+	static const char *const heap[] = {"inuse_objects", "count", "inuse_space", "bytes",
+					   "alloc_objects", "count", "alloc_space", "bytes"};
+	static const char *const contention[] = {"contentions", "count", "delay", "nanoseconds",
+						 NULL};
+	_cleanup_free_ char *name = NULL;
+	const char *const count[] = {"thread", "count", NULL};
+	const char *colon;
+
+	if (starts(line, "heap")) {
+		r->kind = starts(line, "heap_v2/") ? KIND_JEMALLOC : KIND_HEAP;
+		read_rate(r, line);
+		add_events(r, heap);
+		r->f.profile->events.rows.items[r->events[1]].is_default = true;
+	} else if (starts(line, "--- contention") || starts(line, "--- mutex")) {
+		r->kind = KIND_CONTENTION;
+		add_events(r, contention);
+		r->f.profile->events.rows.items[r->events[1]].is_default = true;
+	} else if (starts(line, "--- thread")) {
+		r->kind = KIND_THREADS;
+		add_events(r, count);
+	} else {
+		colon = memchr(line.text, ' ', (size_t)(line.end - line.text));
+		name = xstrndup(line.text, (size_t)(colon - line.text));
+		r->kind = KIND_COUNT;
+		add_events(r, (const char *const[]){name, "count", NULL});
+	}
+}
+
+/* Returns the place of the program's mappings, or the end. */
+static size_t find_mappings(const char *text, size_t size)
+{
+	static const char title[] = "MAPPED_LIBRARIES:", go[] = "# runtime.MemStats";
+	const char *at = memmem(text, size, title, sizeof(title) - 1);
+
+	if (!at)
+		at = memmem(text, size, go, sizeof(go) - 1);
+	return at ? (size_t)(at - text) : size;
+}
+
+static void read_text(struct old_reader *r, const char *text, size_t size)
+{
+	size_t end = find_mappings(text, size);
+	struct text_lines lines = text_lines_of(text, end);
+	struct text_line line;
+
+	read_mappings(r, text + end, size - end);
+	r->cycles = 1e9;
+	r->period = 1;
+	if (text_lines_next(&lines, &line))
+		read_head(r, line);
+	while (text_lines_next(&lines, &line))
+		read_line(r, line);
+	add_sample(r);
+}
+
+/* The binary profile of a CPU: words of 8 or 4 bytes, in the machine's order. */
+
+struct words {
+	struct bytes bytes;
+	uint8_t size;
+	bool is_big;
+};
+
+static uint64_t next_word(struct words *w)
+{
+	const uint8_t *at = bytes_take(&w->bytes, w->size);
+	uint64_t value = 0;
+
+	for (size_t i = 0; at && i < w->size; i++)
+		value |= (uint64_t)at[i] << 8 * (w->is_big ? w->size - 1u - i : i);
+	return value;
+}
+
+/* Reads "0, 3 or more, 0, period in µs, 0". Returns the period; 0: not such a file. */
+static uint64_t begin_words(struct words *w, const char *text, size_t size)
+{
+	for (unsigned int form = 0; form < 4; form++) {
+		uint64_t head[5];
+
+		*w = (struct words){.size = form & 1 ? 4 : 8, .is_big = form & 2};
+		bytes_init(&w->bytes, text, size);
+		for (size_t i = 0; i < 5; i++)
+			head[i] = next_word(w);
+		if (!head[0] && head[1] == 3 && !head[2] && head[3] && head[3] <= 100000000 &&
+		    !head[4] && !w->bytes.failed)
+			return head[3];
+	}
+	return 0;
+}
+
+static int read_cpu(struct old_reader *r, struct words *w, struct error *err)
+{
+	const struct bytes start = w->bytes;
+	uint64_t count, depth;
+
+	/* The mappings are behind the samples. */
+	for (int pass = 0; pass < 2; pass++) {
+		w->bytes = start;
+		for (;;) {
+			count = next_word(w);
+			depth = next_word(w);
+			if (!count || !depth || depth > DEPTH_MAX || w->bytes.failed)
+				break;
+			for (r->depth = 0; r->depth < depth; r->depth++)
+				r->pcs[r->depth] = next_word(w);
+			if (pass && !w->bytes.failed) {
+				foreign_sample(&r->f, 0, 0, r->f.now, make_stack(r, true), count);
+				foreign_pass(&r->f, count);
+			}
+		}
+		if (w->bytes.failed || count)
+			return error_text(err, -EBADMSG,
+					  "the CPU profile of gperftools is damaged");
+		next_word(w);
+		if (!pass)
+			read_mappings(r, (const char *)w->bytes.at, bytes_left(&w->bytes));
+	}
+	return 0;
+}
+
+static int read_any(struct old_reader *r, const char *text, size_t size, struct error *err)
+{
+	struct words words;
+	uint64_t period = begin_words(&words, text, size);
+	int ret = 0;
+
+	foreign_thread(&r->f, 1, 1, NULL, FOREIGN_ALL, false);
+	r->f.profile->meta.product = xstrdup("gperftools");
+	if (period) {
+		r->f.profile->meta.interval_ns = period * 1000;
+		ret = read_cpu(r, &words, err);
+	} else {
+		read_text(r, text, size);
+	}
+	return ret ? ret : foreign_finish(&r->f, false, err);
+}
+
+static int gperftools_read(struct profile **p, const char *text, size_t size,
+			   struct import_counts *counts, struct error *err)
+{
+	struct old_reader *r = xcalloc(1, sizeof(*r));
+	struct import_counts own;
+	int ret;
+
+	foreign_init(&r->f, counts, &own);
+	ret = read_any(r, text, size, err);
+	if (!ret)
+		*p = r->f.profile;
+	foreign_release(&r->f, ret);
+	vec_release(&r->mappings);
+	vec_release(&r->named);
+	free(r);
+	return ret;
+}
+
+static bool gperftools_matches(const char *text, size_t size)
+{
+	static const char *const heads[] = {"heap profile:", "heap_v2/", "--- contention",
+					    "--- mutex:", "--- threadz"};
+	struct text_lines lines = text_lines_of(text, size < 128 ? size : 128);
+	struct text_line line;
+	struct words words;
+
+	if (!text_lines_next(&lines, &line))
+		return false;
+	for (size_t i = 0; i < sizeof(heads) / sizeof(*heads); i++) {
+		if (starts(line, heads[i]))
+			return true;
+	}
+	return memmem(line.text, (size_t)(line.end - line.text), " profile: total ", 16) ||
+	       begin_words(&words, text, size);
+}
+
+const struct format format_gperftools = {
+	.name = "gperftools",
+	.suffixes = (const char *const[]){NULL},
+	.matches = gperftools_matches,
+	.read = gperftools_read,
+};

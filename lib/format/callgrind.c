@@ -382,7 +382,7 @@ static void follow(struct callgrind_reader *r, const struct path *path, double l
 	}
 }
 
-/* What is left of the costs goes to the heaviest stack. */
+/* Gives the rest of the costs to the heaviest stack. */
 static void give_rest(struct callgrind_reader *r, struct function *function)
 {
 	stack_id stack = function->heaviest;

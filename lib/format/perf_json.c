@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What perf data convert --to-json writes: samples with their stacks, without events and periods.
- */
+/* JSON of perf data convert --to-json: samples with stacks, without events and periods. */
 #include "lib/format/format.h"
 
 #include <errno.h>

@@ -60,6 +60,9 @@ recognized() { # CONTENT REGEX
 }
 recognized 'memray\0\1\0' 'memray transform speedscope'
 recognized 'HCAT\1\0\0\0' 'profiling.sampling replay'
+recognized 'MMPD\11\0\0\0' 'crox'
+recognized 'Nettrace\24\0\0\0' 'dotnet-trace convert'
+recognized '{"type":"meta","v":0,"sample_interval_usec":1000}\n{}\n' '[-][-]gecko'
 recognized 'go 1.26 trace\0\0\0' 'go tool trace -pprof'
 recognized '\tSat Nov 28 2026 12:00 Time and Allocation Profiling Report  (Final)\n' 'ghc-prof-flamegraph'
 recognized '\004\010{\010' 'stackprof --stackcollapse'

@@ -309,13 +309,13 @@ TEST(callgrind_shares_costs_among_callers)
 	       "all 1 main\n"
 	       "0 100x1 main@0[main.c:0:0]\n"
 	       "0 10x2 main@0[main.c:0:0]\n"
-	       "0 30x1 main@0[main.c:0:0];malloc@0[malloc.c:0:0]\n"
-	       "0 1x2 main@0[main.c:0:0];malloc@0[malloc.c:0:0]\n"
 	       "0 500x1 main@0[main.c:0:0];work@0[main.c:0:0]\n"
 	       "0 10x2 main@0[main.c:0:0];work@0[main.c:0:0]\n"
 	       "0 270x1 main@0[main.c:0:0];work@0[main.c:0:0];malloc@0[malloc.c:0:0]\n"
 	       "0 9x2 main@0[main.c:0:0];work@0[main.c:0:0];malloc@0[malloc.c:0:0]\n"
-	       "0 100x1 main@0[main.c:0:0];work@0[inlined.h:0:0]\n");
+	       "0 100x1 main@0[main.c:0:0];work@0[inlined.h:0:0]\n"
+	       "0 30x1 main@0[main.c:0:0];malloc@0[malloc.c:0:0]\n"
+	       "0 1x2 main@0[main.c:0:0];malloc@0[malloc.c:0:0]\n");
 }
 
 TEST(dhat_has_sums_of_bytes_and_blocks)
@@ -341,7 +341,7 @@ TEST(dhat_has_sums_of_bytes_and_blocks)
 	       "1 1x4 0x400122b;leaky[hs.c:0:0]:3\n");
 }
 
-/* What a node has without its children is its own. */
+/* A node's own bytes are those that its children do not have. */
 TEST(massif_has_the_tree_of_the_peak)
 {
 	struct profile *p = read_file("massif/heap.out", &format_massif);

@@ -98,6 +98,82 @@ expect(len(found) > 200 and right >= 0.99 * len(found) - stats["finished_later"]
 expect(stats["guessed"] <= 0.01 * can_be_whole, stats)'
 fi
 
+# Code that runs on a stack of its own, leaves sp alone and has no rules, as GHC compiles Haskell:
+# the function that it was entered by has the rule of its return. Assembler without rules that it
+# calls is none of it.
+if [ "$(uname -m)" = x86_64 ]; then
+	cat >mutator.c <<'TEXT'
+static long stack[8192];
+void StgRun(long *);
+__asm__(".type mutator, @function\n"
+	"mutator:\n"
+	"	movl $400000000, %ebx\n"
+	"1:	add $-8, %rbp\n"
+	"	lea 2f(%rip), %rax\n"
+	"	mov %rax, 0(%rbp)\n"
+	"	dec %rbx\n"
+	"	jmp *0(%rbp)\n"
+	"2:	add $8, %rbp\n"
+	"	test %rbx, %rbx\n"
+	"	jnz 1b\n"
+	"	call assembler\n"
+	"	jmp StgReturn\n"
+	".size mutator, . - mutator\n"
+	".globl StgRun\n"
+	".type StgRun, @function\n"
+	"StgRun:\n"
+	"	.cfi_startproc\n"
+	"	sub $16, %rsp\n"
+	"	mov %rbx, (%rsp)\n"
+	"	mov %rbp, 8(%rsp)\n"
+	"	sub $16384, %rsp\n"
+	"	.cfi_def_cfa rsp, 0\n"
+	"	.cfi_offset rbx, 16384\n"
+	"	.cfi_offset rbp, 16392\n"
+	"	.cfi_offset rip, 16400\n"
+	/* DW_CFA_val_expression: rsp = rsp + 16408 */
+	"	.cfi_escape 0x16, 7, 4, 0x77, 0x98, 0x80, 0x01\n"
+	"	mov %rdi, %rbp\n"
+	"	jmp mutator\n"
+	"StgReturn:\n"
+	"	add $16384, %rsp\n"
+	"	mov (%rsp), %rbx\n"
+	"	mov 8(%rsp), %rbp\n"
+	"	add $16, %rsp\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size StgRun, . - StgRun\n"
+	".type assembler, @function\n"
+	"assembler:\n"
+	"	movl $400000000, %eax\n"
+	"1:	sub $1, %eax\n"
+	"	jnz 1b\n"
+	"	ret\n"
+	".size assembler, . - assembler\n");
+int main(void)
+{
+	StgRun(stack + 8000);
+	return 0;
+}
+TEXT
+	gcc -O2 -o mutator mutator.c
+	record mutator 0 -- ./mutator
+	is_whole mutator 99
+	judge "code without rules returns by the rule of the function that it was entered by" \
+		mutator.json.gz mutator.stats <<<"$stats_code"'
+def under(name):
+    return [[f["name"] for f in frames if f["category"] == "User"]
+            for _, _, _, frames in samples() if any(f["name"] == name for f in frames)]
+expect(len(under("mutator")) > 200, len(under("mutator")))
+for name, callers in ("mutator", ["main"]), ("assembler", ["main", "mutator"]):
+    found = under(name)
+    right = sum(names[-1 - len(callers):] == [*callers, name] for names in found
+                if names[-1] == name)
+    leaves = sum(names[-1] == name for names in found)
+    expect(leaves > 50 and right >= 0.98 * leaves - stats["finished_later"],
+           f"{name}: {right} of {leaves}: {found[:1]}")'
+fi
+
 # The first function of a context returns to the first byte of a function that none has called.
 cat >contexts.c <<'TEXT'
 #include <ucontext.h>

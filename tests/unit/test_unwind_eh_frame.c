@@ -491,6 +491,47 @@ TEST(gap_behind_a_system_call_that_makes_a_thread)
 	check_gap(0x1150, near, UNWIND_CFA_NONE);
 }
 
+/* GHC's StgRun(): all is relative to a CFA below the stack pointer of the caller. */
+static void put_stg_run(struct cfi_fixture *f, size_t cie, uint64_t start)
+{
+	static const char program[] = "\x0c\x07\x00" /* CFA = rsp */
+				      "\x11\x06\xff\x6f" /* rbp at CFA + 16392 */
+				      "\x11\x10\xfa\x6f" /* return address at CFA + 16432 */
+				      "\x16\x07\x04\x77\xb8\x80\x01"; /* rsp + 16440 */
+
+	put_usual_fde(&f->section, cie, start, 0x40, program, sizeof(program) - 1);
+}
+
+TEST(haskell_has_the_rule_of_the_function_that_runs_it)
+{
+	static char code[0x2000] = {[0xff0] = '\xff', '\x65', '\0'};
+
+	for (int i = 0; i < 3; i++) {
+		struct cfi_fixture *f = cfi_fixture_new();
+		size_t cie = put_usual_cie(&f->section, &unwind_arch_x86_64);
+		struct unwind_rule rule;
+
+		f->gap = i == 1 ? code + 0xff1 : code;
+		cfi_fixture_put_fde(f, cie, 0x1100, 0x40, 16);
+		if (i < 2)
+			put_stg_run(f, cie, 0x1100 + 0x1100);
+		cfi_fixture_put_fde(f, cie, 0x1100 + 0x2200, 0x40, 16);
+		assert_int_equal(cfi_fixture_compile(f), 0);
+		rule = cfi_fixture_rule(f, 0x1140);
+		if (i == 0) {
+			assert_int_equal(rule.cfa_kind, UNWIND_CFA_REG);
+			assert_int_equal(rule.cfa_offset, 16440);
+			assert_int_equal(rule.ra_offset, -1);
+			assert_int_equal(rule.fp_offset, -6);
+		} else {
+			assert_int_equal(rule.cfa_kind, UNWIND_CFA_NONE);
+		}
+		if (i < 2)
+			assert_int_equal(cfi_fixture_offset(f, 0x2210), 16440);
+		cfi_fixture_free(f);
+	}
+}
+
 /* An FDE of .debug_frame with CFA = rsp + offset. */
 static void put_debug_fde(struct cfi_bytes *b, uint64_t start, uint64_t size, unsigned int offset)
 {

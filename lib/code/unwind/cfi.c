@@ -309,6 +309,20 @@ static struct expression read_expression(struct cfi_run *r, uint64_t pushed)
 	return expression_recognize(code, pc, pushed, r->arch->word);
 }
 
+/* The stack that GHC's StgRun() reserves for the C code that compiled Haskell calls. */
+#define GHC_C_STACK 16384
+
+/*
+ * Notes the rule of StgReturn(), to which compiled Haskell returns at last. Haskell has a stack of
+ * its own and leaves sp alone, so the rule is that of all its code, which has no CFI. Nothing else
+ * is known to state such a stack pointer.
+ */
+static void note_mutator(struct cfi_run *r, struct rule_words rule)
+{
+	if (r->state.sp == CFI_SP_MOVED && rule_cfa_offset(rule) > GHC_C_STACK)
+		r->rows->mutator = rows_rule(r->rows, rule);
+}
+
 static uint16_t find_rule(struct cfi_run *r)
 {
 	struct rule_words rule;
@@ -319,8 +333,10 @@ static uint16_t find_rule(struct cfi_run *r)
 		return UNWIND_RULE_END;
 	if (r->cie->is_signal_frame && r->arch->signal_rule)
 		return rows_rule(r->rows, rule_pack(r->arch->signal_rule));
-	if (cfi_state_rule(&r->state, &rule))
+	if (cfi_state_rule(&r->state, r->arch->word, &rule)) {
+		note_mutator(r, rule);
 		return rows_rule(r->rows, rule);
+	}
 	r->rows->table->stats.unsupported++;
 	return UNWIND_RULE_NONE;
 }
@@ -408,8 +424,9 @@ static bool step_expression(struct cfi_run *r, uint8_t op)
 		cfi_state_set_expression(&r->state, r->arch, reg, &e);
 		return true;
 	case OP_VAL_EXPRESSION:
-		cfi_state_set_untold(&r->state, r->arch, bytes_uleb(&r->program));
-		bytes_skip(&r->program, bytes_uleb(&r->program));
+		reg = bytes_uleb(&r->program);
+		e = read_expression(r, EXPRESSION_CFA);
+		cfi_state_set_val_expression(&r->state, r->arch, reg, &e);
 		return true;
 	default:
 		r->program.failed = true;

@@ -333,9 +333,9 @@ void cfi_state_set_offset(struct cfi_state *s, const struct unwind_arch *arch, u
 	set_saved(s, arch, unwind_arch_value(arch, reg), UNWIND_AT_CFA, offset);
 }
 
-static void set_sp_saved(struct cfi_state *s, uint8_t reg, int16_t offset)
+static void set_sp(struct cfi_state *s, enum cfi_sp kind, uint8_t reg, int16_t offset)
 {
-	s->sp = CFI_SP_SAVED;
+	s->sp = (uint8_t)kind;
 	s->sp_reg = reg;
 	s->sp_offset = offset;
 }
@@ -356,7 +356,7 @@ void cfi_state_set_expression(struct cfi_state *s, const struct unwind_arch *arc
 		if (value != UNWIND_VALUE_SP)
 			s->at_regs[value] = (uint8_t)base;
 		else if (e->before % arch->word == 0 && words == (int16_t)words)
-			set_sp_saved(s, (uint8_t)base, (int16_t)words);
+			set_sp(s, CFI_SP_SAVED, (uint8_t)base, (int16_t)words);
 	} else {
 		set_value(s, value, UNWIND_UNKNOWN, 0);
 	}
@@ -365,6 +365,19 @@ void cfi_state_set_expression(struct cfi_state *s, const struct unwind_arch *arc
 void cfi_state_set_untold(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg)
 {
 	set_value(s, unwind_arch_value(arch, reg), UNWIND_UNKNOWN, 0);
+}
+
+void cfi_state_set_val_expression(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg,
+				  const struct expression *e)
+{
+	int base = unwind_arch_reg(arch, e->reg);
+	int64_t words = e->before / arch->word;
+
+	cfi_state_set_untold(s, arch, reg);
+	if (unwind_arch_value(arch, reg) == UNWIND_VALUE_SP && e->kind == EXPRESSION_REG &&
+	    base >= 0 && base <= UNWIND_AT_REG_LAST && e->before % arch->word == 0 &&
+	    words == (int16_t)words)
+		set_sp(s, CFI_SP_MOVED, (uint8_t)base, (int16_t)words);
 }
 
 void cfi_state_set_val_offset(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg,
@@ -544,11 +557,36 @@ static bool sp_is_cfa(const struct cfi_state *s)
 	return s->sp == CFI_SP_IS_CFA;
 }
 
-bool cfi_state_rule(const struct cfi_state *s, struct rule_words *rule)
+/*
+ * Expresses a stack pointer that is the CFA's register plus another offset: it becomes the CFA, and
+ * what is saved relative to the old one is so relative to the new one.
+ */
+static bool move_cfa(const struct cfi_state *s, uint8_t word, struct rule_words *rule)
+{
+	struct unwind_rule old = rule_unpack(*rule);
+	int32_t offset = s->sp_offset * word, moved = offset - old.cfa_offset;
+
+	if (old.cfa_kind != UNWIND_CFA_REG || old.cfa_reg != s->sp_reg || moved % word)
+		return false;
+	rule_set_cfa_offset(rule, offset);
+	for (unsigned int i = 0; i < UNWIND_VALUE_COUNT; i++) {
+		int32_t at = rule_value_offset(*rule, i) - moved / word;
+
+		if (rule_value_kind(*rule, i) != UNWIND_AT_CFA)
+			continue;
+		if (at != (int16_t)at)
+			return false;
+		rule_set_value(rule, i, UNWIND_AT_CFA, (int16_t)at);
+	}
+	return true;
+}
+
+bool cfi_state_rule(const struct cfi_state *s, uint8_t word, struct rule_words *rule)
 {
 	*rule = s->rule;
 	if (rule_has_at_reg(*rule))
 		choose_at_reg(s, rule);
 	return rule_cfa_kind(*rule) != UNWIND_CFA_NONE &&
-	       rule_value_kind(*rule, UNWIND_VALUE_RA) != UNWIND_UNKNOWN && sp_is_cfa(s);
+	       rule_value_kind(*rule, UNWIND_VALUE_RA) != UNWIND_UNKNOWN &&
+	       (s->sp == CFI_SP_MOVED ? move_cfa(s, word, rule) : sp_is_cfa(s));
 }

@@ -47,6 +47,7 @@ struct expression expression_recognize(struct bytes code, uint64_t pc, uint64_t 
 enum cfi_sp {
 	CFI_SP_IS_CFA, /* the usual case */
 	CFI_SP_SAVED, /* in memory, at sp_reg + sp_offset words */
+	CFI_SP_MOVED, /* sp_reg + sp_offset words */
 	CFI_SP_OTHER,
 };
 
@@ -75,6 +76,9 @@ void cfi_state_set_register(struct cfi_state *s, const struct unwind_arch *arch,
 /* The value is CFA + offset bytes. */
 void cfi_state_set_val_offset(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg,
 			      int64_t offset);
+/* The value is that of the expression. */
+void cfi_state_set_val_expression(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg,
+				  const struct expression *expression);
 /* The value is computed in a way that no rule can express. */
 void cfi_state_set_untold(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg);
 /* Restores the register's rule from `initial`. */
@@ -100,7 +104,8 @@ static inline bool cfi_state_is_plain(const struct cfi_state *s)
 
 /*
  * Makes the rule that expresses the state. False if none can: the CFA or the return address is
- * unknown, or the stack pointer is not the CFA. A frame pointer or base register that cannot be
- * expressed becomes UNWIND_UNKNOWN.
+ * unknown, or the stack pointer is neither the CFA nor at a fixed distance from it. A frame pointer
+ * or base register that cannot be expressed becomes UNWIND_UNKNOWN. `word` is the size of an
+ * address.
  */
-bool cfi_state_rule(const struct cfi_state *s, struct rule_words *rule);
+bool cfi_state_rule(const struct cfi_state *s, uint8_t word, struct rule_words *rule);

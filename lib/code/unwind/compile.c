@@ -2,6 +2,9 @@
 #include "lib/code/unwind/compile.h"
 
 #include <errno.h>
+#include <string.h>
+
+#include "bpf/walk_table.h"
 
 struct compile {
 	const struct compile_input *input;
@@ -105,6 +108,25 @@ static void add_stubs(struct compile *c, uint64_t from, uint64_t to)
 	c->next_stub = at;
 }
 
+/*
+ * Adds rows for code without an FDE. Stacks end at the entry: in musl's crt1.o it has no FDE, and
+ * Haskell's code follows.
+ */
+static void add_around_entry(struct compile *c, uint64_t from, uint64_t to)
+{
+	uint64_t entry = c->input->entry, size = WALK_ENTRY_SIZE;
+
+	if (entry < from || entry >= to) {
+		add_stubs(c, from, to);
+		return;
+	}
+	if (from < entry)
+		add_stubs(c, from, entry);
+	rows_add(&c->rows, entry, UNWIND_RULE_END);
+	if (to - entry > size)
+		add_stubs(c, entry + size, to);
+}
+
 /* Linkers set the addresses of functions that they leave out to 0. */
 static void next_more(struct compile *c)
 {
@@ -132,7 +154,7 @@ static void fill_gap(struct compile *c, uint64_t from, uint64_t to)
 		from = fde.end;
 	}
 	if (from < to)
-		add_stubs(c, from, to);
+		add_around_entry(c, from, to);
 }
 
 static void add_fde(struct compile *c, const struct fde *fde, uint64_t limit)
@@ -193,6 +215,47 @@ static void add_all(struct compile *c)
 	rows_finish(&c->rows, c->end);
 }
 
+/* Bytes of code that are searched at once. */
+#define HASKELL_BLOCK 4096
+
+/* Does the code return as Haskell's does, to the address on top of its own stack? */
+static bool is_haskell(const struct compile_input *input, uint64_t from, uint64_t to)
+{
+	static const uint8_t jump[] = {0xff, 0x65, 0x00}; /* jmp *0(%rbp) */
+	uint8_t code[HASKELL_BLOCK];
+
+	while (to - from >= sizeof(jump)) {
+		size_t size = to - from < sizeof(code) ? to - from : sizeof(code);
+
+		if (!input->read_code(input->ctx, from, code, size))
+			return false;
+		if (memmem(code, size, jump, sizeof(jump)))
+			return true;
+		from += size - (sizeof(jump) - 1);
+	}
+	return false;
+}
+
+/* Gives Haskell's code without CFI its rule. */
+static void fill_haskell(struct compile *c)
+{
+	struct unwind_table *table = c->rows.table;
+	struct unwind_row *without = NULL;
+	uint64_t from = 0;
+
+	for (size_t page = 0; page < table->page_count; page++) {
+		for (size_t i = table->index.items[page]; i < table->index.items[page + 1]; i++) {
+			struct unwind_row *row = &table->rows.items[i];
+			uint64_t vaddr = table->start + page * UNWIND_PAGE_SIZE + row->pc_low;
+
+			if (without && is_haskell(c->input, from, vaddr))
+				without->rule = c->rows.mutator;
+			without = row->rule == UNWIND_RULE_NONE ? row : NULL;
+			from = vaddr;
+		}
+	}
+}
+
 /* Returns an upper bound: overlapping ranges count twice. */
 static uint64_t code_size(const struct compile_input *input)
 {
@@ -223,6 +286,8 @@ int compile_table(const struct compile_input *input, struct unwind_rules *rules,
 	add_all(&c);
 	eh_frame_release(&c.frame);
 	eh_frame_release(&c.more);
+	if (c.rows.mutator != UNWIND_RULE_NONE && input->read_code)
+		fill_haskell(&c);
 	if (c.rows.overflowed)
 		return error_text(err, -EFBIG, "too much call frame information");
 	return 0;

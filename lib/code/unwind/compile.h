@@ -25,6 +25,7 @@ struct compile_input {
 	/* Copies that many bytes of code at a vaddr. Returns false if they are not there. */
 	bool (*read_code)(const void *ctx, uint64_t vaddr, void *to, size_t size);
 	const void *ctx;
+	uint64_t entry; /* e_entry */
 	/* Rows for code without an FDE, in order of address. */
 	const struct stub_row *stubs;
 	size_t stub_count;

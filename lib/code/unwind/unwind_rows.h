@@ -32,6 +32,7 @@ struct rows {
 	uint32_t rules_left; /* new rules this table may still add */
 	uint32_t last_rule; /* UINT32_MAX: no row yet */
 	bool overflowed; /* a limit was reached: the table is incomplete */
+	uint16_t mutator; /* rule of Haskell's code; UNWIND_RULE_NONE: there is none */
 	struct rows_recent recent[1 << ROWS_RECENT_BITS];
 };
 

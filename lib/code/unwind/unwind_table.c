@@ -326,6 +326,7 @@ static int compile(struct cfi_file *file, const struct stubs *stubs, struct unwi
 		.code_count = file->code.count,
 		.read_code = read_gap,
 		.ctx = file,
+		.entry = file->entry,
 		.stubs = stubs->rows.items,
 		.stub_count = stubs->rows.count,
 	};

@@ -18,6 +18,7 @@
 #include "lib/live/process/maps_walk.h"
 #include "lib/live/process/container_watch.h"
 #include "lib/live/process/live_process.h"
+#include "lib/live/process/moved_code.h"
 #include "lib/live/process/process_root.h"
 #include "lib/live/process/running_name.h"
 #include "lib/live/perf/event_queue.h"
@@ -42,6 +43,7 @@ struct tracker {
 	struct span_files *span_files;
 	struct jit_files *jit_files;
 	struct jit_mappings jit_mappings;
+	struct moved_code moved;
 	uint64_t now; /* time of the current round */
 	struct container_watch containers;
 	struct resource_watch resources;
@@ -69,8 +71,20 @@ static void take_map(struct tracker *t, const struct rec_map *map)
 	vec_for_each(&t->watchers, const struct mapping_watcher *, watcher)
 		watcher->map(watcher->ctx, map, file_set_find(t->options.files, map->module_id));
 	jit_mappings_map(&t->jit_mappings, process, map);
-	if (t->unwinder)
-		unwinder_map(t->unwinder, process, map);
+	if (!t->unwinder)
+		return;
+	moved_code_map(&t->moved, process, unwinder_mappings(t->unwinder, process), map);
+	unwinder_map(t->unwinder, process, map);
+}
+
+/* Sends a file's mapping for memory that has its code. */
+static void examine_moved(struct tracker *t, const struct rec *rec)
+{
+	const struct live_process *process = live_processes_find(t->processes, rec->pid,
+								 UINT64_MAX);
+
+	if (process)
+		moved_code_poll(&t->moved, process, rec->time);
 }
 
 /* Passes on records made in user space, also to code files and the walker. */
@@ -83,6 +97,8 @@ static void sink(void *ctx, const struct rec *rec)
 	else if (rec->kind == REC_MAP && !(rec->flags & MAP_KERNEL_SPACE))
 		take_map(t, (const struct rec_map *)rec);
 	t->options.sink(t->options.ctx, rec);
+	if (rec->kind == REC_MAP && t->moved.pieces.count)
+		examine_moved(t, rec);
 }
 
 static void set_space(void *programs, uint32_t pid, const struct unwind_space *space)
@@ -156,6 +172,7 @@ int tracker_new(struct tracker **out, const struct tracker_options *options, str
 		.roots = &t->roots,
 	};
 	span_files_set_jit_files(t->span_files, t->jit_files);
+	moved_code_init(&t->moved, t->processes, options->files, sink, t);
 	if (options->unwind & UNWIND_BY_CFI) {
 		code = make_unwinder(t, err);
 		jit_files_on_piece(t->jit_files, on_code_piece, t);
@@ -181,6 +198,7 @@ void tracker_free(struct tracker *t)
 	jit_files_free(t->jit_files);
 	span_files_free(t->span_files);
 	jit_mappings_release(&t->jit_mappings);
+	moved_code_release(&t->moved);
 	container_watch_release(&t->containers);
 	vec_release(&t->watchers);
 	free(t);
@@ -459,6 +477,7 @@ static bool is_behind(const struct tracker *t)
 bool tracker_handle(struct tracker *t, uint64_t complete)
 {
 	event_queue_take(&t->queue, complete, take_turn, t);
+	moved_code_poll(&t->moved, NULL, t->now);
 	/* Passes code to the unwinder. */
 	jit_files_poll(t->jit_files, t->now, complete);
 	span_files_poll(t->span_files, t->now);

@@ -174,6 +174,81 @@ for name, callers in ("mutator", ["main"]), ("assembler", ["main", "mutator"]):
            f"{name}: {right} of {leaves}: {found[:1]}")'
 fi
 
+# A program that copies its code to anonymous memory in its place, as those do that want huge pages.
+cat >moved.c <<'TEXT'
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#define MOVED __attribute__((noinline, section("moved")))
+extern char __start_moved[], __stop_moved[];
+volatile unsigned sink;
+MOVED __attribute__((aligned(4096))) void burn(unsigned n)
+{
+	while (n--)
+		sink = sink * 31 + n;
+}
+MOVED void heavy(void)
+{
+	burn(6000000);
+}
+MOVED void light(void)
+{
+	burn(2000000);
+}
+MOVED void down(int depth)
+{
+	if (depth)
+		down(depth - 1);
+	else
+		for (int i = 0; i < 60; i++) {
+			heavy();
+			light();
+		}
+	sink++;
+}
+int main(int argc, char **argv)
+{
+	size_t page = (size_t)getpagesize();
+	size_t size = ((size_t)(__stop_moved - __start_moved) + page - 1) & ~(page - 1);
+	int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+	char *copy = mmap(NULL, size, PROT_READ | PROT_WRITE, flags, -1, 0);
+
+	memcpy(copy, __start_moved, size);
+	mmap(__start_moved, size, PROT_READ | PROT_WRITE | PROT_EXEC, flags | MAP_FIXED, -1, 0);
+	memcpy(__start_moved, copy, size);
+	mprotect(__start_moved, size, PROT_READ | PROT_EXEC);
+	__builtin___clear_cache(__start_moved, __start_moved + size);
+	(void)argv;
+	puts("moved");
+	fflush(stdout);
+	do
+		down(20);
+	while (argc > 1);
+	return 0;
+}
+TEXT
+gcc -O2 -fno-optimize-sibling-calls -o moved moved.c
+moved_code="$stats_code"'
+found = [[f["name"] for f in frames if f["category"] == "User"]
+         for _, _, _, frames in samples() if any(f["name"] == "burn" for f in frames)]
+right = sum(names[-23:-2] == ["down"] * 21 and names[-2] in ("heavy", "light") for names in found)
+heavy = sum("heavy" in names for names in found)
+expect(len(found) > 50 and right >= 0.99 * len(found) - stats["finished_later"],
+       f"{right} of {len(found)}: {found[:1]}")
+expect(0.6 < heavy / len(found) < 0.9, f"heavy: {heavy} of {len(found)}")'
+record moved 0 -- ./moved
+is_whole moved 99
+judge "code that was copied to anonymous memory has its file's names and rules" moved.json.gz \
+	moved.stats <<<"$moved_code"
+./moved forever >moved.out &
+pid=$!
+wait_until grep -q moved moved.out
+run "$PROF" attach -p $pid -d 1 -o attached.json.gz --stats attached.stats
+kill $pid
+judge "so has that of a process that had copied it before" attached.json.gz attached.stats \
+	<<<"$moved_code"
+
 # The first function of a context returns to the first byte of a function that none has called.
 cat >contexts.c <<'TEXT'
 #include <ucontext.h>

@@ -268,6 +268,12 @@ void unwinder_map(struct unwinder *u, struct live_process *process, const struct
 		spaces_mark_dirty(&u->spaces, process);
 }
 
+const struct mapping_table *unwinder_mappings(const struct unwinder *u,
+					      struct live_process *process)
+{
+	return spaces_of(&u->spaces, process)->mappings;
+}
+
 /* The child waits for no code: pending code is in the parent's dump alone. */
 static void on_process_fork(void *ctx, struct live_process *process,
 			    struct live_process *parent_process)

@@ -18,6 +18,7 @@
 #include "lib/live/unwind/code_piece.h"
 #include "lib/live/unwind/runtime_files.h"
 
+struct mapping_table;
 struct unwinder;
 
 /* The memory the walker reads; borrowed. */
@@ -56,6 +57,9 @@ int unwinder_fd(const struct unwinder *u);
 /* Adds a file that will be mapped; `fd` is borrowed, -1: none. */
 void unwinder_module(struct unwinder *u, const struct rec_module *rec, int fd);
 void unwinder_map(struct unwinder *u, struct live_process *process, const struct rec_map *rec);
+/* Returns the executable mappings of a process so far; NULL: none. Valid until the next one. */
+const struct mapping_table *unwinder_mappings(const struct unwinder *u,
+					      struct live_process *process);
 /*
  * Adds code that the process generated or moved, with or without a table; NULL: some will follow.
  */

@@ -473,10 +473,11 @@ static void refresh_cpus(struct recorder *r)
 
 static int poll_ms(const struct recorder *r)
 {
-	uint64_t wanted = housekeeping_ns(r) / 1000000;
+	uint64_t wanted = housekeeping_ns(r), code = tracker_interval_ns(r->tracker);
 
 	if (!r->has_sampled && !r->instruments.live.count_ns)
 		return IDLE_POLL_MS;
+	wanted = (code < wanted ? code : wanted) / 1000000;
 	return wanted < POLL_MS ? (int)wanted + !wanted : POLL_MS;
 }
 
@@ -650,6 +651,8 @@ static int watch_all(struct recorder *r, struct error *err)
 		code = wakeup_add(&r->wakeup, programs_poll_fd(r->programs));
 	if (!code && tracker_fd(r->tracker) >= 0)
 		code = wakeup_add(&r->wakeup, tracker_fd(r->tracker));
+	if (!code && tracker_code_fd(r->tracker) >= 0)
+		code = wakeup_add(&r->wakeup, tracker_code_fd(r->tracker));
 	vec_for_each(&r->cpus.cpus, struct live_cpu *, cpu) {
 		if (!code)
 			code = wakeup_add(&r->wakeup, map_ring_fd(cpu->map_ring));

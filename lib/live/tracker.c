@@ -262,6 +262,16 @@ int tracker_fd(const struct tracker *t)
 	return t->unwinder ? unwinder_fd(t->unwinder) : -1;
 }
 
+int tracker_code_fd(const struct tracker *t)
+{
+	return jit_files_fd(t->jit_files);
+}
+
+uint64_t tracker_interval_ns(const struct tracker *t)
+{
+	return jit_files_is_due_soon(t->jit_files) ? JIT_FILES_SOON_MS * 1000000ull : UINT64_MAX;
+}
+
 void tracker_send_kernel(struct tracker *t, uint64_t time)
 {
 	_cleanup_free_ char *list = text_read_file(KERNEL_MODULES_LIST, KERNEL_MODULES_MAX, NULL);

@@ -44,6 +44,10 @@ void tracker_expect(struct tracker *t, const char *command);
 void tracker_keep_root(struct tracker *t, uint32_t pid, uint64_t time);
 /* Readable when tracker_handle() has something to do; -1: never. */
 int tracker_fd(const struct tracker *t);
+/* Likewise, when a perf map has been written. */
+int tracker_code_fd(const struct tracker *t);
+/* Returns the interval in which tracker_handle() has to be called; UINT64_MAX: any. */
+uint64_t tracker_interval_ns(const struct tracker *t);
 
 /*
  * For parts that keep a state in each process, see live_process.h. Add listeners before the first

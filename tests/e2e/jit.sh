@@ -106,6 +106,49 @@ expect(len(found) > 200, f"{len(found)} samples")
 expect(all(f["category"] == "JavaScript" for f in found), "category")
 CODE
 
+# A JIT uses an address again: the old name stays with the old samples, the new one begins in time.
+cat >reuse.py <<'CODE'
+import ctypes
+import mmap
+import os
+import platform
+import time
+path = f"/tmp/perf-{os.getpid()}.map"
+# Counts 200,000 down to 0: mov, dec and jnz, or movz, movk, subs and b.ne, ret.
+code = bytes.fromhex({"x86_64": "b9400d0300ffc975fcc3",
+                      "aarch64": "09a881526900a07229050071e1ffff54c0035fd6"}[platform.machine()])
+def is_followed():
+    folder = f"/proc/{os.getppid()}/fd/"
+    return any(os.path.realpath(folder + fd) == path for fd in os.listdir(folder))
+with open(path, "w") as file:
+    memory = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    memory.write(code)
+    addr = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    function = ctypes.CFUNCTYPE(None)(addr)
+    while not is_followed() and time.process_time() < 20:
+        pass
+    for generation in range(4):
+        print(time.time() * 1000)
+        file.write(f"{addr:x} {len(code):x} generation{generation}\n")
+        file.flush()
+        end = time.time() + 0.5
+        while time.time() < end:
+            function()
+    print(time.time() * 1000)
+os.unlink(path)
+CODE
+record reuse 0 --as-root --no-runtimes -- /usr/bin/python3 reuse.py
+judge "reuse: each name has the time in which its code was there" reuse.json.gz "$out" <<'CODE'
+begun = [float(time) - p["meta"]["startTime"] for time in args[0].split()]
+found = [(time, frames[-1]["name"]) for _, time, _, frames in samples()
+         if frames[-1]["name"].startswith("generation")]
+# The kernel writes times of files in its own ticks.
+right = sum(begun[int(name[10:])] - 20 <= time <= begun[int(name[10:]) + 1] + 20
+            for time, name in found)
+expect(len(found) > 100 and right >= 0.97 * len(found), f"{right} of {len(found)}, {begun}")
+expect(len({name for _, name in found}) == 4, {name for _, name in found})
+CODE
+
 # Anyone who can write to /tmp could name another user's code, or make prof read private files.
 cat >trap.py <<'CODE'
 import mmap

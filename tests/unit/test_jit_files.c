@@ -4,14 +4,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "lib/base/clock.h"
 #include "lib/model/languages/language.h"
 #include "lib/live/code/jit_process.h"
 #include "lib/stream/record/records.h"
@@ -171,13 +174,68 @@ CASE(a_map_that_comes_and_grows)
 	assert_string_equal(poll_later(), "11000000000 0 2000+20 b\n");
 	append("3000 30 c");
 	assert_string_equal(poll_later(), "");
-	assert_string_equal(finish(), "15000000000 11000000000 3000+30 c\n");
+	assert_string_equal(finish(), "15000000000 15000000000 3000+30 c\n");
 	jit_files_get_stats(files, &stats);
 	assert_int_equal(stats.maps, 1);
 	assert_int_equal(stats.dumps, 0);
 	assert_int_equal(stats.pieces, 3);
 	assert_int_equal(stats.malformed, 1);
 	assert_int_equal(stats.cut, 0);
+}
+
+/* Code that a map adds counts from the map's last write on. */
+CASE(a_map_that_was_written_a_while_ago)
+{
+	unsigned long long read_ns, since;
+	struct timespec times[2];
+
+	append("1000 10 a\n");
+	jit_files_memory(files, process(own_pid));
+	now = clock_monotonic_ns() - 20 * SECOND;
+	poll_later();
+	append("1000 10 b\n");
+	clock_gettime(CLOCK_REALTIME, &times[0]);
+	times[0].tv_sec -= 5;
+	times[1] = times[0];
+	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+	now = clock_monotonic_ns();
+	assert_int_equal(sscanf(poll_later(), "%llu %llu 1000+10 b", &read_ns, &since), 2);
+	assert_in_range(since, now - 8 * SECOND, now - 6 * SECOND);
+	/* A time from before the last poll is wrong. */
+	append("1000 10 c\n");
+	times[1].tv_sec -= 1000;
+	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+	assert_int_equal(sscanf(poll_later(), "%llu %llu 1000+10 c", &read_ns, &since), 2);
+	assert_int_equal(since, now - 2 * SECOND);
+}
+
+/* A write is noticed at once; further ones after a while. */
+CASE(a_map_that_is_watched)
+{
+	struct pollfd watched = {.fd = jit_files_fd(files), .events = POLLIN};
+
+	append("1000 10 a\n");
+	jit_files_memory(files, process(own_pid));
+	poll_later();
+	poll_later();
+	assert_int_equal(poll(&watched, 1, 0), 0);
+	assert_false(jit_files_is_due_soon(files));
+	append("1000 10 b\n");
+	assert_int_equal(poll(&watched, 1, 0), 1);
+	now++;
+	memset(seen, 0, sizeof(seen));
+	jit_files_poll(files, now, 0);
+	assert_non_null(strstr(seen, "1000+10 b"));
+	append("1000 10 c\n");
+	assert_int_equal(poll(&watched, 1, 0), 1);
+	now++;
+	jit_files_poll(files, now, 0);
+	append("1000 10 d\n");
+	assert_int_equal(poll(&watched, 1, 0), 0);
+	assert_true(jit_files_is_due_soon(files));
+	memset(seen, 0, sizeof(seen));
+	jit_files_poll(files, now + SECOND / 50, 0);
+	assert_non_null(strstr(seen, "1000+10 d"));
 }
 
 CASE(a_map_that_is_unlinked)
@@ -191,10 +249,10 @@ CASE(a_map_that_is_unlinked)
 	unlink(path);
 	assert_int_equal(write(fd, "2000 20 b\n", 10), 10);
 	close(fd);
-	assert_string_equal(poll_later(), "5000000000 3000000000 2000+20 b\n");
+	assert_string_equal(poll_later(), "5000000000 5000000000 2000+20 b\n");
 	append("3000 30 another\n");
 	poll_later();
-	assert_string_equal(poll_later(), "9000000000 7000000000 3000+30 another\n");
+	assert_string_equal(poll_later(), "9000000000 9000000000 3000+30 another\n");
 }
 
 CASE(another_program_has_another_map)
@@ -205,7 +263,7 @@ CASE(another_program_has_another_map)
 	append("2000 20 b\n");
 	memset(seen, 0, sizeof(seen));
 	live_processes_exec(processes, process(own_pid), 4 * SECOND);
-	assert_string_equal(seen, "4000000000 3000000000 2000+20 b\n");
+	assert_string_equal(seen, "4000000000 4000000000 2000+20 b\n");
 	append("3000 30 c\n");
 	assert_string_equal(poll_later(), "");
 	unlink(path);

@@ -6,11 +6,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/text.h"
 #include "lib/live/code/jit_process.h"
@@ -71,8 +73,11 @@ bool perf_map_read(struct perf_map *m, int fd, uint64_t budget, bool is_last, co
 }
 
 #define POLL_NS 100000000ull
-/* Interval for a dump that is still empty: stacks wait for it from its first record on. */
-#define POLL_SOON_NS 20000000ull
+/*
+ * Interval for a dump that is still empty: stacks wait for it from its first record on; and for a
+ * map that is being written.
+ */
+#define POLL_SOON_NS (JIT_FILES_SOON_MS * 1000000ull)
 #define POLL_MAX_NS 1600000000ull
 /* Limits per file and round, because the rings wait while files are read. */
 #define POLL_BYTES ((uint64_t)4 << 20)
@@ -97,6 +102,9 @@ struct jit_row {
 	int root, map_fd, dump_fd; /* -1: none */
 	uint64_t map_size; /* size of the map when it was last read to its end */
 	uint64_t since; /* time of that read: code read next is no older */
+	bool is_watched; /* the next write to the map makes an event */
+	int watch;
+	uint64_t next_watch; /* when to watch again */
 	uint64_t next_poll, interval;
 	struct perf_map map;
 	struct jitdump dump;
@@ -114,6 +122,7 @@ struct jit_files {
 	struct arch_clock clock; /* clock readings at the start of the recording */
 	VEC(uint64_t) record;
 	uint64_t due; /* time of the earliest next poll */
+	int watch_fd; /* for the map's writes; -1: unavailable */
 	struct jit_files_stats stats; /* statistics of ended processes */
 	uint64_t record_bytes; /* bytes of records sent */
 	/* State for the file being read. */
@@ -149,6 +158,7 @@ void jit_files_free(struct jit_files *j)
 {
 	if (!j)
 		return;
+	close_fd(&j->watch_fd);
 	vec_release(&j->rows);
 	vec_release(&j->record);
 	free(j);
@@ -196,6 +206,45 @@ static void add_stats(struct jit_files_stats *stats, const struct jit_row *row)
 	stats->cut += row->is_cut;
 }
 
+/* Requests an event for the map's next write, after which nothing is requested for a while. */
+static void watch(struct jit_files *j, struct jit_row *row)
+{
+	char path[32];
+
+	if (row->is_watched || j->now < row->next_watch)
+		return;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", row->map_fd);
+	row->watch = inotify_add_watch(j->watch_fd, path, IN_MODIFY | IN_ONESHOT);
+	row->is_watched = row->watch >= 0;
+	row->next_watch = row->is_watched ? j->now + POLL_SOON_NS : UINT64_MAX;
+}
+
+static void unwatch(const struct jit_files *j, struct jit_row *row)
+{
+	if (row->is_watched)
+		inotify_rm_watch(j->watch_fd, row->watch);
+	row->is_watched = false;
+}
+
+/* Makes the maps that were written due. */
+static void take_watches(struct jit_files *j)
+{
+	struct inotify_event events[64];
+	ssize_t size = read(j->watch_fd, events, sizeof(events));
+
+	/* Names come with the events of folders only. */
+	for (ssize_t i = 0; i < size / (ssize_t)sizeof(*events); i++) {
+		vec_for_each(&j->rows, struct jit_row **, at) {
+			struct jit_row *row = *at;
+
+			if (!row->is_watched || row->watch != events[i].wd)
+				continue;
+			row->is_watched = false;
+			row->next_poll = j->due = 0;
+		}
+	}
+}
+
 static void remove_row(void *ctx, struct live_process *owner)
 {
 	struct jit_files *j = ctx;
@@ -204,6 +253,7 @@ static void remove_row(void *ctx, struct live_process *owner)
 	if (!row)
 		return;
 	add_stats(&j->stats, row);
+	unwatch(j, row);
 	j->holders -= row->is_holder;
 	last = vec_last(&j->rows);
 	last->at = row->at;
@@ -329,6 +379,31 @@ static bool is_full(const struct jit_files *j, struct jit_row *row, const struct
 	return true;
 }
 
+/*
+ * Returns the time of the file's last write. Code that a map adds later mostly replaces other code,
+ * and is in use from about that time on.
+ */
+static uint64_t last_write(const struct stat *st)
+{
+	uint64_t written = (uint64_t)st->st_mtim.tv_sec * 1000000000ull +
+			   (uint64_t)st->st_mtim.tv_nsec;
+	uint64_t real = clock_realtime_ns(), now = clock_monotonic_ns();
+
+	return written >= real ? now : real - written >= now ? 0 : now - (real - written);
+}
+
+/* Returns the time from which on code counts that is read now. */
+static uint64_t code_since(const struct jit_files *j, const struct jit_row *row,
+			   const struct stat *st)
+{
+	uint64_t written = last_write(st);
+
+	/* A map that was there already has no order. */
+	if (!row->since || written < row->since)
+		return row->since;
+	return written < j->now ? written : j->now;
+}
+
 /* True: the file has more. */
 static bool read_map(struct jit_files *j, struct jit_row *row, uint64_t budget, bool is_last)
 {
@@ -336,9 +411,12 @@ static bool read_map(struct jit_files *j, struct jit_row *row, uint64_t budget, 
 
 	if (row->map_fd < 0)
 		row->map_fd = open_map(row);
-	if (row->map_fd < 0 || fstat(row->map_fd, &st) || is_full(j, row, &row->map.stats))
+	if (row->map_fd < 0)
 		return false;
-	j->since = row->since;
+	watch(j, row);
+	if (fstat(row->map_fd, &st) || is_full(j, row, &row->map.stats))
+		return false;
+	j->since = code_since(j, row, &st);
 	if (is_last || (uint64_t)st.st_size != row->map_size) {
 		if (perf_map_read(&row->map, row->map_fd, budget, is_last, on_piece, j))
 			return true;
@@ -351,7 +429,7 @@ static bool read_map(struct jit_files *j, struct jit_row *row, uint64_t budget, 
 }
 
 /* Keeps reading an unlinked map, which may grow, until there is a new one. */
-static void renew_map(struct jit_row *row)
+static void renew_map(const struct jit_files *j, struct jit_row *row)
 {
 	struct stat st;
 	int fd;
@@ -363,6 +441,7 @@ static void renew_map(struct jit_row *row)
 	fd = open_map(row);
 	if (fd < 0)
 		return;
+	unwatch(j, row);
 	close(row->map_fd);
 	row->map_fd = fd;
 	row->map_size = 0;
@@ -391,7 +470,7 @@ static bool read_row(struct jit_files *j, struct jit_row *row, uint64_t budget, 
 	if (row->has_memory)
 		has_more = read_map(j, row, budget, is_last);
 	if (!has_more)
-		renew_map(row);
+		renew_map(j, row);
 	j->since = j->now;
 	if (row->dump_fd >= 0 && !is_full(j, row, &row->dump.stats))
 		has_more |= read_dump(j, row, budget);
@@ -443,13 +522,32 @@ struct jit_files *jit_files_new(struct live_processes *processes, record_sink_fn
 	j->ctx = ctx;
 	j->state = live_processes_listen(processes, &listener, j);
 	arch_clock_read(&j->clock);
+	j->watch_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	return j;
+}
+
+static uint64_t next_poll(const struct jit_row *row, uint64_t now)
+{
+	bool is_written = row->map_fd >= 0 && !row->is_watched && row->next_watch != UINT64_MAX;
+
+	return is_written ? now + POLL_SOON_NS : now + row->interval;
+}
+
+int jit_files_fd(const struct jit_files *j)
+{
+	return j->watch_fd;
+}
+
+bool jit_files_is_due_soon(const struct jit_files *j)
+{
+	return j->rows.count && j->due <= j->now + POLL_SOON_NS;
 }
 
 void jit_files_poll(struct jit_files *j, uint64_t now, uint64_t complete)
 {
 	uint64_t left = ROUND_BYTES;
 
+	take_watches(j);
 	if (now < j->due)
 		return;
 	j->now = now;
@@ -463,7 +561,7 @@ void jit_files_poll(struct jit_files *j, uint64_t now, uint64_t complete)
 			bool has_more = read_row(j, row, budget, false);
 
 			left -= has_more ? budget : 0;
-			row->next_poll = has_more ? now : now + row->interval;
+			row->next_poll = has_more ? now : next_poll(row, now);
 		}
 		if (row->next_poll < j->due)
 			j->due = row->next_poll;

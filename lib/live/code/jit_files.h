@@ -35,6 +35,9 @@ bool perf_map_read(struct perf_map *m, int fd, uint64_t budget, bool is_last, co
 /* Maximum open descriptors, apart from short-lived ones. */
 #define JIT_FILES_DESCRIPTORS 192
 
+/* Interval of polls while files are being written. */
+#define JIT_FILES_SOON_MS 20
+
 struct jit_files;
 
 /* Listens to the processes; free them first. */
@@ -66,6 +69,10 @@ int jit_files_open(const struct jit_files *j, struct live_process *process, cons
  * all have arrived.
  */
 void jit_files_poll(struct jit_files *j, uint64_t now, uint64_t complete);
+/* Readable when a perf map has been written, after a while without writes; -1: unavailable. */
+int jit_files_fd(const struct jit_files *j);
+/* Is there something to read within JIT_FILES_SOON_MS? */
+bool jit_files_is_due_soon(const struct jit_files *j);
 /* Reads everything that is left; call at the end. */
 void jit_files_finish(struct jit_files *j, uint64_t now);
 

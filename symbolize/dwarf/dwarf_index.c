@@ -114,6 +114,7 @@ void aranges_release(struct aranges *a)
  * name a split unit. Few are longer than this.
  */
 #define HEAD_BYTES 1024
+#define DWARF_VERSION_MAX 5 /* of units that libdw reads */
 
 static uint64_t info_size(const struct debug_info *info)
 {
@@ -209,6 +210,26 @@ static bool index_by_aranges(struct debug_info *info)
 	return info->segments.rows.count;
 }
 
+/* Has a unit a version that libdw does not know? It reads no unit from there on. */
+static bool has_newer_unit(const struct debug_info *info)
+{
+	const struct debug_section *section = &info->sections->view.at[DEBUG_INFO];
+	struct bytes b;
+
+	bytes_init(&b, section->data, section->size);
+	while (bytes_left(&b)) {
+		bool is_64bit;
+		uint64_t size = bytes_unit_length(&b, &is_64bit);
+		struct bytes unit = bytes_sub(&b, size);
+
+		if (b.failed)
+			return false;
+		if (bytes_u16(&unit) > DWARF_VERSION_MAX)
+			return true;
+	}
+	return false;
+}
+
 /* Returns the number of the unit, adding it if missing; the search starts at *next. */
 static uint32_t add_unit(struct debug_info *info, size_t *next, size_t known, struct unit *unit)
 {
@@ -229,6 +250,7 @@ static void index_all(struct debug_info *info)
 	Dwarf_CU *cu = NULL, *after;
 	size_t next = 0, known = info->units.count, number = 0;
 	uint8_t type;
+	int ret;
 
 	info->has_all_units = true;
 	units_need_all(info);
@@ -240,8 +262,8 @@ static void index_all(struct debug_info *info)
 		 * libdw does not search for the split unit's file if no pointer for the unit is
 		 * passed.
 		 */
-		if (dwarf_get_units(info->dwarf, cu, &after, NULL, &type, &unit.die, NULL) != 0 ||
-		    !step_budget_take(&info->budget, 1))
+		ret = dwarf_get_units(info->dwarf, cu, &after, NULL, &type, &unit.die, NULL);
+		if (ret || !step_budget_take(&info->budget, 1))
 			break;
 		cu = after;
 		if (!is_with_code(info, &unit, type))
@@ -251,6 +273,8 @@ static void index_all(struct debug_info *info)
 		die_add_ranges(&unit, &unit.die, id, UNIT_RANK(number++), &intervals,
 			       &info->budget);
 	}
+	if (ret < 0 && has_newer_unit(info))
+		module_files_set_reason(info->files, SYMBOLS_NEWER_DWARF);
 	segments_release(&info->segments);
 	segments_build(&info->segments, &intervals);
 	vec_release(&intervals.rows);

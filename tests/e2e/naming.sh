@@ -53,6 +53,21 @@ record lineless 0 -v -- bin/lineless
 like "what is not stripped is not called so" "$(table_line lineless)" \
 	'^([0-9]+) +\1 +0  lineless: functions only: built without debug information$'
 
+# Compilers write a version of DWARF before libraries read it.
+gcc -O1 -g -o bin/newer -x c - <<'CODE'
+int main(void)
+{
+	for (volatile int i = 0; i < 100000000; i++)
+		;
+}
+CODE
+offset=$(readelf -SW bin/newer | sed -n 's/.* \.debug_info *PROGBITS *[0-9a-f]* \([0-9a-f]*\) .*/\1/p')
+# The version of the first unit, behind its length.
+printf '\006' | dd of=bin/newer bs=1 seek=$((0x$offset + 4)) conv=notrunc status=none
+record newer 0 -v -- bin/newer
+like "debug information of a later version is not called damaged" "$(table_line newer)" \
+	'^([0-9]+) +\1 +0  newer: the debug information is DWARF 6 or newer, which cannot be read$'
+
 # A capture is named later, by the file that is there then.
 run "$PROF" record --raw lineless.prof -- bin/lineless
 run "$PROF" convert lineless.prof -o lineless.json.gz

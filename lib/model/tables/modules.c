@@ -32,6 +32,7 @@ static const char *const texts[SYMBOL_REASON_COUNT] = {
 	[SYMBOLS_KERNEL_HIDDEN] = "the kernel hides symbol addresses",
 	[SYMBOLS_KERNEL_NO_DEBUG_FILE] = "functions only: no debug file for build id",
 	[SYMBOLS_SILENT] = "the file system did not answer",
+	[SYMBOLS_NEWER_DWARF] = "the debug information is DWARF 6 or newer, which cannot be read",
 };
 
 const char *symbol_reason_text(enum symbol_reason reason)

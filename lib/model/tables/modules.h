@@ -56,6 +56,7 @@ enum symbol_reason {
 	SYMBOLS_KERNEL_HIDDEN,
 	SYMBOLS_KERNEL_NO_DEBUG_FILE,
 	SYMBOLS_SILENT, /* a file system did not respond */
+	SYMBOLS_NEWER_DWARF,
 	SYMBOL_REASON_COUNT,
 };
 

@@ -174,6 +174,62 @@ for name, callers in ("mutator", ["main"]), ("assembler", ["main", "mutator"]):
            f"{name}: {right} of {leaves}: {found[:1]}")'
 fi
 
+# Boost's fibers: a stack begins with the return address of code without rules that ends the program.
+if [ "$(uname -m)" = x86_64 ]; then
+	cat >fcontext.c <<'TEXT'
+static long stack[8192];
+volatile unsigned sink;
+void start(void (*)(void), long *);
+__attribute__((noinline)) void burn(void)
+{
+	for (unsigned i = 0; i < 400000000; i++)
+		sink = sink * 31 + i;
+}
+void in_fiber(void)
+{
+	burn();
+	sink++;
+}
+__asm__(".type make_fcontext, @function\n"
+	"make_fcontext:\n"
+	"	lea trampoline(%rip), %rcx\n"
+	"	lea finish(%rip), %rbp\n"
+	"	.skip 16, 0x90\n"
+	"	jmp *%rcx\n"
+	"trampoline:\n"
+	"	push %rbp\n"
+	"	jmp *%rbx\n"
+	"finish:\n"
+	"	xor %rdi, %rdi\n"
+	"	call _exit@PLT\n"
+	"	hlt\n"
+	".size make_fcontext, . - make_fcontext\n"
+	".globl start\n"
+	".type start, @function\n"
+	"start:\n"
+	"	mov %rdi, %rbx\n"
+	"	mov %rsi, %rsp\n"
+	"	jmp make_fcontext\n"
+	".size start, . - start\n");
+int main(void)
+{
+	start(in_fiber, stack + 8000);
+	return 0;
+}
+TEXT
+	gcc -O2 -fno-optimize-sibling-calls -o fcontext fcontext.c
+	record fcontext 0 -- ./fcontext
+	is_whole fcontext 99
+	judge "a made stack ends where it begins, none guessed" fcontext.json.gz fcontext.stats \
+		<<<"$stats_code"'
+found = [[f["name"] for f in frames if f["category"] == "User"]
+         for _, _, _, frames in samples() if any(f["name"] == "burn" for f in frames)]
+right = sum(names == ["make_fcontext", "in_fiber", "burn"] for names in found)
+expect(len(found) > 200 and right >= 0.99 * len(found) - stats["finished_later"],
+       f"{right} of {len(found)}: {found[:1]}")
+expect(stats["guessed"] <= 0.01 * can_be_whole, stats)'
+fi
+
 # A program that copies its code to anonymous memory in its place, as those do that want huge pages.
 cat >moved.c <<'TEXT'
 #include <stdio.h>

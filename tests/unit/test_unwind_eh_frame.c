@@ -491,6 +491,38 @@ TEST(gap_behind_a_system_call_that_makes_a_thread)
 	check_gap(0x1150, near, UNWIND_CFA_NONE);
 }
 
+/* Boost's fibers return to code that ends the program; the rest of that gap has no rule. */
+TEST(gap_with_the_end_of_stacks)
+{
+	static const char plain[] = "\x55\xff\xe3\x48\x31\xff\xe8\x10\0\0\0\xf4",
+			  marked[] = "\x55\xff\xe3\xf3\x0f\x1e\xfa\x48\x31\xff\xe8\x10\0\0\0\xf4",
+			  other[] = "\x55\xff\xe3\x48\x31\xc0\xe8\x10\0\0\0\xf4";
+	static const struct {
+		const char *code;
+		size_t size, end; /* end 0: no stack ends there */
+	} cases[] = {{plain, sizeof(plain), 11},
+		     {marked, sizeof(marked), 15},
+		     {other, sizeof(other), 0}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct cfi_fixture *f = cfi_fixture_new();
+		size_t cie = put_usual_cie(&f->section, &unwind_arch_x86_64);
+		char code[0xc0] = {0};
+
+		memcpy(code + 0x2c, cases[i].code, cases[i].size);
+		f->gap = code;
+		cfi_fixture_put_fde(f, cie, 0x1100, 0x40, 16);
+		cfi_fixture_put_fde(f, cie, 0x1200, 0x40, 32);
+		assert_int_equal(cfi_fixture_compile(f), 0);
+		for (size_t at = 0; at < sizeof(code); at++)
+			assert_int_equal(cfi_fixture_rule(f, 0x1140 + at).cfa_kind,
+					 at >= 0x2c && at < 0x2c + cases[i].end ? UNWIND_CFA_END
+										: UNWIND_CFA_NONE);
+		assert_int_equal(cfi_fixture_offset(f, 0x1200), 32);
+		cfi_fixture_free(f);
+	}
+}
+
 /* GHC's StgRun(): all is relative to a CFA below the stack pointer of the caller. */
 static void put_stg_run(struct cfi_fixture *f, size_t cie, uint64_t start)
 {

@@ -25,6 +25,11 @@ struct unwind_arch {
 	void (*add_stub)(struct stubs *stubs, const struct stub_code *code);
 	/* Finds the rule of code between two FDEs; false if it is unknown. NULL: always. */
 	bool (*gap_rule)(const uint8_t *code, size_t size, struct unwind_rule *rule);
+	/*
+	 * Finds code between two FDEs, behind the first byte and before the last, whose frames are
+	 * the outermost ones of their stacks. NULL: none is known.
+	 */
+	bool (*gap_end)(const uint8_t *code, size_t size, size_t *start, size_t *end);
 	const struct go_arch *go; /* NULL: no rows for Go programs */
 };
 

@@ -3,6 +3,7 @@
 #include "lib/code/unwind/arch.h"
 
 #include <elf.h>
+#include <string.h>
 
 static void add_row(struct stubs *stubs, uint64_t vaddr, int cfa_offset)
 {
@@ -91,6 +92,26 @@ static bool gap_rule(const uint8_t *code, size_t size, struct unwind_rule *rule)
 	return true;
 }
 
+/*
+ * Boost's make_fcontext() has a stack begin with the return address of code that ends the program,
+ * for which no call is made: push %rbp; jmp *%rbx; finish: xor %rdi,%rdi; call _exit
+ */
+static bool gap_end(const uint8_t *code, size_t size, size_t *start, size_t *end)
+{
+	static const char jump[] = "\x55\xff\xe3";
+	const struct stub_code gap = {.code = code, .size = size};
+	const uint8_t *found = memmem(code, size, jump, sizeof(jump) - 1);
+	size_t at;
+
+	if (!found || found == code)
+		return false;
+	*start = (size_t)(found - code);
+	at = *start + sizeof(jump) - 1;
+	at += stub_has(&gap, at, "\xf3\x0f\x1e\xfa") ? 4 : 0; /* endbr64 */
+	*end = at + 8;
+	return *end < size && stub_has(&gap, at, "\x48\x31\xff\xe8");
+}
+
 const struct unwind_arch unwind_arch_x86_64 = {
 	.machine = EM_X86_64,
 	.ra_column = 16,
@@ -103,5 +124,6 @@ const struct unwind_arch unwind_arch_x86_64 = {
 	.initial = {.kinds = UNWIND_AT_CFA, .ra_offset = -1},
 	.add_stub = add_stub,
 	.gap_rule = gap_rule,
+	.gap_end = gap_end,
 	.go = &go_arch_x86_64,
 };

@@ -93,6 +93,25 @@ static uint16_t gap_rule(struct compile *c, uint64_t from, uint64_t to)
 	return rows_rule(&c->rows, rule_pack(&rule));
 }
 
+/* The size of a gap in whose code the end of stacks is looked for: that of some functions. */
+#define END_GAP_MIN 32
+#define END_GAP_MAX 4096
+
+/* Adds rows for the part of a gap, if any, where stacks end that the program has made. */
+static void add_gap_end(struct compile *c, uint64_t from, uint64_t to)
+{
+	const struct compile_input *input = c->input;
+	uint8_t code[END_GAP_MAX];
+	size_t start, end;
+
+	if (!input->arch->gap_end || !input->read_code || to - from < END_GAP_MIN ||
+	    to - from > sizeof(code) || !input->read_code(input->ctx, from, code, to - from) ||
+	    !input->arch->gap_end(code, to - from, &start, &end))
+		return;
+	rows_add(&c->rows, from + start, UNWIND_RULE_END);
+	rows_add(&c->rows, from + end, UNWIND_RULE_NONE);
+}
+
 /* Adds rows for code without an FDE. */
 static void add_stubs(struct compile *c, uint64_t from, uint64_t to)
 {
@@ -103,6 +122,8 @@ static void add_stubs(struct compile *c, uint64_t from, uint64_t to)
 		at++;
 	if (at == count || stubs[at].vaddr > from)
 		rows_add(&c->rows, from, gap_rule(c, from, to));
+	if (at == count || stubs[at].vaddr >= to)
+		add_gap_end(c, from, to);
 	for (; at < count && stubs[at].vaddr < to; at++)
 		rows_add(&c->rows, stubs[at].vaddr, stub_rule(c, &stubs[at]));
 	c->next_stub = at;

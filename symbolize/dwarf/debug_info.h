@@ -16,12 +16,12 @@
 #include "lib/code/binary/debug_sections.h"
 #include "symbolize/arena.h"
 #include "symbolize/dwarf/die_walk.h"
-#include "symbolize/dwarf/line_table.h"
+#include "lib/code/binary/line_table.h"
 #include "symbolize/module_files.h"
 #include "symbolize/dwarf/dwarf_units.h"
-#include "symbolize/segments.h"
+#include "lib/code/binary/segments.h"
 #include "symbolize/symbolizer.h"
-#include "symbolize/dwarf/step_budget.h"
+#include "lib/code/binary/step_budget.h"
 
 /* Maximum nesting of scopes and of inlined calls. */
 #define MAX_DIE_DEPTH 200

@@ -8,7 +8,7 @@
 
 #include "lib/base/bytes.h"
 #include "lib/code/binary/debug_sections.h"
-#include "symbolize/dwarf/step_budget.h"
+#include "lib/code/binary/step_budget.h"
 
 struct abbrevs;
 

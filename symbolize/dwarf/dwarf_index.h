@@ -9,8 +9,8 @@
 
 #include "lib/base/vec.h"
 #include "lib/code/binary/debug_sections.h"
-#include "symbolize/dwarf/step_budget.h"
-#include "symbolize/segments.h"
+#include "lib/code/binary/step_budget.h"
+#include "lib/code/binary/segments.h"
 
 /*
  * If several units claim the same code, it belongs to the first: inline functions are compiled with

@@ -9,7 +9,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/radix.h"
-#include "symbolize/segments.h"
+#include "lib/code/binary/segments.h"
 
 /*
  * Selects the symbols that decide the names of some addresses, from tables that may have a million

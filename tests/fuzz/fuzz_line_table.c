@@ -2,7 +2,7 @@
 /* The input: the size of .debug_line_str in two bytes, that section, then .debug_line. */
 #include <string.h>
 
-#include "symbolize/dwarf/line_table.h"
+#include "lib/code/binary/line_table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "lib/base/strbuf.h"
-#include "symbolize/dwarf/line_table.h"
+#include "lib/code/binary/line_table.h"
 #include "tests/unit/test.h"
 
 #define LINE_STR "\0/build\0lib\0a.c\0b.c"

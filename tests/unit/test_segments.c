@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-#include "symbolize/segments.h"
+#include "lib/code/binary/segments.h"
 #include "tests/unit/test.h"
 
 static void build(struct segments *s, const struct interval *rows, size_t count)

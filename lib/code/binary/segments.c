@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "symbolize/segments.h"
+#include "lib/code/binary/segments.h"
 
 #include <stdlib.h>
 

@@ -6,8 +6,8 @@
 #pragma once
 
 #include "lib/base/bytes.h"
-#include "symbolize/dwarf/step_budget.h"
-#include "symbolize/segments.h"
+#include "lib/code/binary/step_budget.h"
+#include "lib/code/binary/segments.h"
 
 /* Whole sections; a missing one is empty. */
 struct line_sections {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "symbolize/dwarf/line_table.h"
+#include "lib/code/binary/line_table.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
@@ -23,6 +23,8 @@ struct line_header {
  * Maximum number of kinds of content in a list of directories or files; real lists have up to five.
  */
 #define MAX_FORMATS 16
+/* Longer names are unknown: the texts that forged lists refer to may overlap. */
+#define MAX_NAME 8192
 
 struct format {
 	uint64_t content, form;
@@ -49,6 +51,8 @@ static const char *text_at(struct bytes section, uint64_t offset)
 	if (offset >= bytes_left(&section))
 		return NULL;
 	bytes_seek(&section, offset);
+	if (bytes_left(&section) > MAX_NAME)
+		section.end = section.at + MAX_NAME;
 	return bytes_cstr(&section);
 }
 

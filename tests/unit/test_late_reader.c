@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "lib/base/clock.h"
-#include "lib/live/instruments/runtimes/late_reader.h"
+#include "lib/live/process/late_reader.h"
 #include "tests/unit/test.h"
 
 #define SECOND 1000000000ull
@@ -145,14 +145,14 @@ TEST(what_is_new_enough_is_not_read_again)
 
 TEST(what_lasts_is_not_read_again)
 {
-	const struct runtime_memory lasting = {(uintptr_t)memory[1], (uintptr_t)memory[2]};
+	const uint64_t start = (uintptr_t)memory[1], end = (uintptr_t)memory[2];
 	uint64_t later = clock_monotonic_ns() + SECOND;
 	struct late_reader r = {0};
 	char to[PAGE];
 
 	way = AT_ONCE;
 	calls = 0;
-	late_reader_keep(&r, 1, &lasting);
+	late_reader_keep(&r, 1, start, end);
 	for (uint64_t i = 0; i < 3; i++) {
 		late_reader_begin(&r, 1, later + i);
 		assert_true(late_reader_read(&r, (uintptr_t)memory[1], to, 1));
@@ -166,7 +166,7 @@ TEST(what_lasts_is_not_read_again)
 	/* Memory that is told of anew was not there before. */
 	late_reader_begin(&r, 1, later);
 	assert_true(late_reader_read(&r, (uintptr_t)memory[1], to, 1));
-	late_reader_keep(&r, 1, &lasting);
+	late_reader_keep(&r, 1, start, end);
 	late_reader_begin(&r, 1, later);
 	assert_true(late_reader_read(&r, (uintptr_t)memory[1], to, 1));
 	assert_int_equal(calls, 5);

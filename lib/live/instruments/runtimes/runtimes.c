@@ -16,7 +16,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
 #include "lib/live/instrument.h"
-#include "lib/live/instruments/runtimes/late_reader.h"
+#include "lib/live/process/late_reader.h"
 #include "lib/live/instruments/runtimes/runtime_programs.h"
 #include "lib/live/instruments/runtimes/runtime_sources.h"
 #include "lib/live/live_report.h"
@@ -446,7 +446,7 @@ static int runtime_start(const struct runtime_program *program, struct late_read
 	result = runtime->start(layout, process->bias, late_reader_read, reader, &told, &lasting,
 				err);
 	if (result > 0)
-		late_reader_keep(reader, (pid_t)process->pid, &lasting);
+		late_reader_keep(reader, (pid_t)process->pid, lasting.start, lasting.end);
 	told.head.execs = process->execs;
 	if (result > 0 && runtime_program_set_process(program, process->pid, &told, err))
 		result = -EIO;

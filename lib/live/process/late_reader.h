@@ -7,8 +7,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "lib/code/runtimes/runtime.h"
-
 /* A zeroed struct is ready for use. */
 struct late_reader {
 	struct late_worker *worker; /* NULL: not started */
@@ -31,7 +29,10 @@ void late_reader_release(struct late_reader *r);
  * after `time` is recent enough, and is not read again.
  */
 void late_reader_begin(struct late_reader *r, pid_t pid, uint64_t time);
-/* Notes memory of the process that will not change any more: earlier reads of it stay valid. */
-void late_reader_keep(struct late_reader *r, pid_t pid, const struct runtime_memory *memory);
-/* A runtime_read_fn; ctx: the reader. */
+/*
+ * Notes that memory of the process, [start, end), will not change any more: earlier reads of it
+ * stay valid.
+ */
+void late_reader_keep(struct late_reader *r, pid_t pid, uint64_t start, uint64_t end);
+/* Copies memory of the process; ctx: the reader. False: unreadable, or not now. */
 bool late_reader_read(void *ctx, uint64_t addr, void *to, size_t size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/live/instruments/runtimes/late_reader.h"
+#include "lib/live/process/late_reader.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -43,7 +43,7 @@ struct late_page {
 struct late_lasting {
 	pid_t pid; /* 0: none */
 	uint64_t since;
-	struct runtime_memory memory;
+	uint64_t start, end;
 };
 
 struct late_pages {
@@ -175,7 +175,7 @@ static struct late_lasting *find_lasting(const struct late_reader *r, pid_t pid)
 	return NULL;
 }
 
-void late_reader_keep(struct late_reader *r, pid_t pid, const struct runtime_memory *memory)
+void late_reader_keep(struct late_reader *r, pid_t pid, uint64_t start, uint64_t end)
 {
 	struct late_lasting *row = find_lasting(r, pid);
 
@@ -183,7 +183,7 @@ void late_reader_keep(struct late_reader *r, pid_t pid, const struct runtime_mem
 		r->lasting = xcalloc(LASTING, sizeof(*r->lasting));
 	if (!row)
 		row = &r->lasting[r->next_lasting++ & (LASTING - 1)];
-	*row = (struct late_lasting){pid, clock_monotonic_ns(), *memory};
+	*row = (struct late_lasting){pid, clock_monotonic_ns(), start, end};
 }
 
 /* Returns the earliest time of a read that is as good as a read now. */
@@ -191,7 +191,7 @@ static uint64_t oldest_good(const struct late_reader *r, uint64_t addr)
 {
 	const struct late_lasting *row = r->own_lasting;
 
-	return row && row->pid == r->pid && addr >= row->memory.start && addr < row->memory.end &&
+	return row && row->pid == r->pid && addr >= row->start && addr < row->end &&
 			       row->since < r->time
 		       ? row->since
 		       : r->time;

@@ -7,8 +7,8 @@
 #include "lib/base/alloc.h"
 #include "lib/base/bytes.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/text.h"
 #include "lib/code/binary/code_dump.h"
+#include "lib/live/code/code_lines.h"
 #include "lib/model/languages/language.h"
 
 #define PREFIX_SIZE CODE_DUMP_PREFIX_SIZE
@@ -21,9 +21,7 @@
 /* The same limit for call frame information. */
 #define UNWINDING_HEAD (PREFIX_SIZE + 24)
 #define UNWINDING_SIZE_MAX ((size_t)1 << 20)
-#define LINES_MAX 8192
 #define LEAD_MAX 256
-#define FILES_SIZE_MAX 32768
 
 enum jit_record {
 	JIT_CODE_LOAD,
@@ -46,13 +44,6 @@ struct reader {
 struct prefix {
 	uint32_t kind, size;
 	uint64_t timestamp;
-};
-
-struct lines {
-	struct rec_code_line rows[LINES_MAX];
-	size_t count;
-	char files[FILES_SIZE_MAX];
-	size_t files_size;
 };
 
 void jitdump_release(struct jitdump *d)
@@ -108,55 +99,14 @@ static void remember_code(struct jitdump *d, const struct jitdump_code *code)
 	vec_push(&d->codes, *code);
 }
 
-/* Some writers put garbage there. */
-static bool is_path(const char *text, size_t size)
-{
-	for (size_t at = 0; at < size;) {
-		size_t length = text_utf8_length(text + at, size - at);
-
-		if (!length || (uint8_t)text[at] < ' ')
-			return false;
-		at += length;
-	}
-	return size;
-}
-
-static bool same_file(struct lines *l, const char *name, uint32_t *file)
-{
-	const char *last = l->files + l->rows[l->count - 1].file;
-
-	if (strcmp(name, "\xff") != 0 && strcmp(name, last) != 0)
-		return false;
-	*file = l->rows[l->count - 1].file;
-	return true;
-}
-
-static bool add_line(struct lines *l, uint64_t offset, uint32_t line, const char *name)
-{
-	struct rec_code_line row = {.offset = (uint32_t)offset, .line = line};
-	size_t size = strlen(name);
-
-	if (offset > UINT32_MAX || (l->count && offset < l->rows[l->count - 1].offset))
-		return false;
-	if (!l->count || !same_file(l, name, &row.file)) {
-		if (!is_path(name, size) || size >= FILES_SIZE_MAX - l->files_size)
-			return false;
-		row.file = (uint32_t)l->files_size;
-		memcpy(l->files + l->files_size, name, size + 1);
-		l->files_size += size + 1;
-	}
-	l->rows[l->count++] = row;
-	return true;
-}
-
 /* Takes all lines of the code, or none: if one is invalid, the others are unreliable. */
 static bool parse_lines(const struct jitdump *d, struct bytes *b, uint64_t code_size,
-			struct lines *l)
+			struct code_lines *l)
 {
 	uint64_t addr = bytes_u64(b), count = bytes_u64(b);
 
 	l->count = l->files_size = 0;
-	if (count > LINES_MAX)
+	if (count > CODE_LINES_MAX)
 		return false;
 	while (count--) {
 		uint64_t offset = bytes_u64(b) - addr - d->line_shift;
@@ -174,13 +124,13 @@ static bool parse_lines(const struct jitdump *d, struct bytes *b, uint64_t code_
 			continue;
 		if (!l->count && offset > UINT64_MAX - LEAD_MAX)
 			offset = 0;
-		if (offset >= code_size || !add_line(l, offset, line, name))
+		if (offset >= code_size || !code_lines_add(l, offset, line, name))
 			return false;
 	}
 	return true;
 }
 
-static bool read_lines(struct reader *r, uint64_t offset, uint64_t code_size, struct lines *l)
+static bool read_lines(struct reader *r, uint64_t offset, uint64_t code_size, struct code_lines *l)
 {
 	_cleanup_free_ uint8_t *data = NULL;
 	uint8_t head[PREFIX_SIZE];
@@ -246,7 +196,7 @@ static bool read_eh_frame(struct reader *r, uint64_t offset, uint8_t **data, siz
 
 static void send_piece(struct reader *r, struct code_piece *piece, const struct jitdump_code *code)
 {
-	_cleanup_free_ struct lines *lines = NULL;
+	_cleanup_free_ struct code_lines *lines = NULL;
 	_cleanup_free_ uint8_t *eh_frame = NULL;
 	struct rec_code_dump dump = {.offset = code->load};
 

@@ -293,7 +293,9 @@ static bool read_cie_head(const struct eh_frame *frame, struct cie *cie, struct 
 	data.end = b->at;
 	return !b->failed && read_augmentation(frame, cie, letters, &data) &&
 	       ((cie->pc_encoding & ~POINTER_FORM) == 0 ||
-		(cie->pc_encoding & ~POINTER_FORM) == POINTER_PC_RELATIVE);
+		(cie->pc_encoding & ~POINTER_FORM) == POINTER_PC_RELATIVE ||
+		((cie->pc_encoding & ~POINTER_FORM) == POINTER_TEXT_RELATIVE &&
+		 frame->section.text));
 }
 
 static void read_cie(struct eh_frame *frame, uint64_t offset, struct cie *cie)
@@ -373,7 +375,8 @@ static inline bool read_fde(struct eh_frame *frame, const struct entry *entry, s
 	if (cie->pc_encoding == (POINTER_PC_RELATIVE | POINTER_S32)) {
 		read_short_range(b, cie->section_vaddr, fde);
 	} else {
-		fde->start = pointer_read(b, cie->pc_encoding, cie->section_vaddr, 0);
+		fde->start = pointer_read(b, cie->pc_encoding, cie->section_vaddr,
+					  frame->section.text);
 		fde->end = fde->start + pointer_read_form(b, cie->pc_encoding);
 	}
 	if (cie->has_augmentation_size)

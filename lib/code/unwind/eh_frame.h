@@ -86,6 +86,7 @@ struct cfi_section {
 	const uint8_t *data; /* borrowed */
 	size_t size;
 	uint64_t vaddr;
+	uint64_t text; /* start of the code, for pointers relative to it; 0: not known */
 	struct paged_section *pages; /* reads parts when needed, borrowed; NULL: all is there */
 };
 

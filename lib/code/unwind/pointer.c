@@ -38,10 +38,8 @@ static void align(struct bytes *b, uint64_t vaddr)
 	bytes_skip(b, -(vaddr + bytes_position(b)) & 7);
 }
 
-uint64_t pointer_read(struct bytes *b, uint8_t encoding, uint64_t vaddr, uint64_t data)
+uint64_t pointer_read(struct bytes *b, uint8_t encoding, uint64_t vaddr, uint64_t base)
 {
-	uint64_t base;
-
 	switch (encoding & (POINTER_BASE | POINTER_INDIRECT)) {
 	case 0:
 		base = 0;
@@ -50,7 +48,7 @@ uint64_t pointer_read(struct bytes *b, uint8_t encoding, uint64_t vaddr, uint64_
 		base = vaddr + bytes_position(b);
 		break;
 	case POINTER_DATA_RELATIVE:
-		base = data;
+	case POINTER_TEXT_RELATIVE:
 		break;
 	case POINTER_ALIGNED:
 		base = 0;

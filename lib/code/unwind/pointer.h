@@ -20,6 +20,7 @@ enum {
 	POINTER_S64 = 0x0c,
 	POINTER_FORM = 0x0f, /* mask of the above */
 	POINTER_PC_RELATIVE = 0x10,
+	POINTER_TEXT_RELATIVE = 0x20,
 	POINTER_DATA_RELATIVE = 0x30,
 	POINTER_ALIGNED = 0x50,
 	POINTER_BASE = 0x70, /* mask of the above */
@@ -33,11 +34,12 @@ enum {
  */
 uint8_t pointer_encoding(uint8_t encoding, uint8_t word);
 /*
- * Reads a pointer. `vaddr` is the address of b->start, `data` the base of POINTER_DATA_RELATIVE.
- * Makes b fail for an unknown encoding and for pointers that only a running program can resolve
- * (indirect, relative to text or function).
+ * Reads a pointer. `vaddr` is the address of b->start, `base` is that of
+ * POINTER_DATA_RELATIVE and POINTER_TEXT_RELATIVE, which no pointer's place can both be. Makes b
+ * fail for an unknown encoding and for pointers that only a running program can resolve (indirect,
+ * relative to a function).
  */
-uint64_t pointer_read(struct bytes *b, uint8_t encoding, uint64_t vaddr, uint64_t data);
+uint64_t pointer_read(struct bytes *b, uint8_t encoding, uint64_t vaddr, uint64_t base);
 /* Reads the number, without adding a base. */
 uint64_t pointer_read_form(struct bytes *b, uint8_t encoding);
 /* Skips a pointer; fails only for an unknown encoding. */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A piece of generated code, as found by the readers of perf maps and jitdumps. */
+/*
+ * A piece of generated code, as found by the readers of perf maps,
+ * jitdumps and lists for debuggers.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -20,12 +23,11 @@ struct code_piece {
 	size_t files_size;
 	uint64_t moved_from; /* its address until now; 0: new code */
 	const struct rec_code_dump *dump; /* place of its bytes; NULL: nowhere */
-	/*
-	 * .eh_frame of the code, relocated to the next multiple of 8 after the code; NULL: none
-	 * given.
-	 */
-	const uint8_t *eh_frame;
+	const uint8_t *eh_frame; /* .eh_frame or .debug_frame of the code; NULL: none given */
 	size_t eh_frame_size;
+	/* Address for which it is relocated; 0: the next multiple of 8 after the code. */
+	uint64_t eh_frame_addr;
+	bool is_debug_frame;
 };
 
 /* Everything that *piece points to is valid during the call only. */

@@ -42,6 +42,8 @@ bool space_add_code(struct space *space, struct jit_tables *jit, const struct co
 		.moved_from = piece->moved_from,
 		.eh_frame = piece->eh_frame,
 		.eh_frame_size = piece->eh_frame_size,
+		.eh_frame_addr = piece->eh_frame_addr,
+		.is_debug_frame = piece->is_debug_frame,
 	};
 
 	return jit_tables_add(jit, &space->code, &own);

@@ -340,6 +340,15 @@ static void release_space(void *ctx, struct live_process *process)
 	spaces_forget(&u->spaces, process);
 }
 
+static void finish_until(struct unwinder *u, const struct live_process *process,
+			 struct space *space, uint64_t before)
+{
+	if (!space->oldest_copy || space->oldest_copy >= before)
+		return;
+	jit_tables_store(&u->tables.jit, space->code, u->now);
+	space->oldest_copy = deferred_unwind_finish(u->deferred, process->pid, before, u->now);
+}
+
 /*
  * A process describes its code in order of time. Stacks older than this piece need no later code,
  * and may need the code that the piece replaces.
@@ -347,13 +356,13 @@ static void release_space(void *ctx, struct live_process *process)
 static void finish_older(struct unwinder *u, const struct live_process *process,
 			 struct space *space, const struct code_piece *piece)
 {
-	uint64_t before = piece->is_exact ? piece->since : FOREVER_NS;
+	if (piece->is_exact || piece->moved_from)
+		finish_until(u, process, space, piece->is_exact ? piece->since : FOREVER_NS);
+}
 
-	if (!space->oldest_copy || space->oldest_copy >= before ||
-	    (!piece->is_exact && !piece->moved_from))
-		return;
-	jit_tables_store(&u->tables.jit, space->code, u->now);
-	space->oldest_copy = deferred_unwind_finish(u->deferred, process->pid, before, u->now);
+void unwinder_described(struct unwinder *u, struct live_process *process, uint64_t time)
+{
+	finish_until(u, process, spaces_of(&u->spaces, process), time);
 }
 
 void unwinder_code(struct unwinder *u, struct live_process *process, const struct code_piece *piece)

@@ -65,6 +65,8 @@ const struct mapping_table *unwinder_mappings(const struct unwinder *u,
  */
 void unwinder_code(struct unwinder *u, struct live_process *process,
 		   const struct code_piece *piece);
+/* Notes that the process has described all code that it made before that time. */
+void unwinder_described(struct unwinder *u, struct live_process *process, uint64_t time);
 /*
  * Adds a stack that the kernel could not finish. It is finished when the tables are ready. A NULL
  * process is unknown.

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/code/unwind/native/jit_tables.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "lib/base/alloc.h"
@@ -226,6 +225,7 @@ struct jit_code *jit_code_fork(const struct jit_code *parent)
 	if (!parent)
 		return NULL;
 	child = jit_code_new();
+	child->large_bytes = parent->large_bytes;
 	vec_for_each(&parent->regions, struct jit_region *const *, region) {
 		(*region)->holders++;
 		vec_push(&child->regions, *region);
@@ -348,7 +348,9 @@ static void compile(struct jit_tables *t, const struct jit_piece *code, struct r
 		.arch = t->arch,
 		.cfi = {.data = code->eh_frame,
 			.size = code->eh_frame_size,
-			.vaddr = code->start + size},
+			.vaddr = code->eh_frame_addr ? code->eh_frame_addr : code->start + size,
+			.text = code->start},
+		.is_debug_frame = code->is_debug_frame,
 		.code = &range,
 		.code_count = 1,
 	};
@@ -374,15 +376,27 @@ static void compile(struct jit_tables *t, const struct jit_piece *code, struct r
 	unwind_table_release(&table);
 }
 
+static bool has_room(struct jit_code *code, uint64_t size)
+{
+	if (size <= JIT_PIECE_SIZE_MAX)
+		return true;
+	if (size > JIT_LARGE_MAX - code->large_bytes)
+		return false;
+	code->large_bytes += size;
+	return true;
+}
+
 bool jit_tables_add(struct jit_tables *t, struct jit_code **code, const struct jit_piece *piece)
 {
 	struct ruled_piece ruled = {.start = piece->moved_from, .size = piece->size};
 	bool changed = false;
 
-	if ((!*code && !piece->eh_frame) || piece->size > JIT_PIECE_SIZE_MAX)
+	if (!*code && !piece->eh_frame)
 		return false;
 	if (!*code)
 		*code = jit_code_new();
+	if (!has_room(*code, piece->size))
+		return false;
 	vec_push(&ruled.rules, (struct piece_rule){0, UNWIND_RULE_NONE});
 	if (piece->moved_from && piece->moved_from + piece->size > piece->moved_from)
 		changed = set_piece(t, *code, &ruled);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Unwind tables of code that processes generate, from the call frame information in their jitdumps.
+ * Unwind tables of code that processes generate, from the call frame information that they
+ * publish.
  * A process's tables cover regions of JIT_REGION_SIZE: a new piece of code changes the regions it
  * lies in, and only these are rewritten. Forked processes share regions until one of them changes
  * them. The owner of processes keeps a struct jit_code for each.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "bpf/unwind.h"
@@ -18,8 +20,12 @@
 #include "lib/code/unwind/native/table_pool.h"
 
 #define JIT_REGION_SIZE ((uint64_t)1 << 16)
-/* Larger pieces get no rows, to limit the time for a piece. */
+/*
+ * Larger pieces get rows as long as they have less than JIT_LARGE_MAX bytes in a process, to limit
+ * the time for them. An emulator describes all code that it will ever translate as one piece.
+ */
 #define JIT_PIECE_SIZE_MAX ((uint64_t)4 << 20)
+#define JIT_LARGE_MAX ((uint64_t)2 << 30)
 /* Per region; real code has at most one row in 10 bytes. */
 #define JIT_REGION_ROWS_MAX 16384
 
@@ -29,18 +35,18 @@ struct jit_region;
 struct jit_piece {
 	uint64_t start, size;
 	uint64_t moved_from; /* its address until now; 0: new code */
-	/*
-	 * .eh_frame of the code, relocated to the next multiple of 8 after the code; NULL: none
-	 * given.
-	 */
-	const uint8_t *eh_frame;
+	const uint8_t *eh_frame; /* .eh_frame or .debug_frame of the code; NULL: none given */
 	size_t eh_frame_size;
+	/* Address for which it is relocated; 0: the next multiple of 8 after the code. */
+	uint64_t eh_frame_addr;
+	bool is_debug_frame;
 };
 
 /* The code that a process has described. NULL stands for none. */
 struct jit_code {
 	uint32_t holders; /* all of them see later additions */
 	VEC(struct jit_region *) regions; /* ascending */
+	uint64_t large_bytes; /* in pieces larger than JIT_PIECE_SIZE_MAX */
 };
 
 struct jit_tables {

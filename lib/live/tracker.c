@@ -41,6 +41,7 @@ struct tracker {
 	struct live_processes *processes;
 	struct process_roots roots;
 	struct span_files *span_files;
+	struct jit_descriptors *descriptors;
 	struct jit_files *jit_files;
 	struct jit_mappings jit_mappings;
 	struct moved_code moved;
@@ -138,6 +139,13 @@ static void on_code_piece(void *ctx, struct live_process *process, const struct 
 	unwinder_code(t->unwinder, process, piece);
 }
 
+static void on_code_described(void *ctx, struct live_process *process, uint64_t time)
+{
+	struct tracker *t = ctx;
+
+	unwinder_described(t->unwinder, process, time);
+}
+
 static const char *find_symbol(void *programs, uint64_t addr)
 {
 	return programs_find_symbol(programs, addr);
@@ -164,10 +172,13 @@ int tracker_new(struct tracker **out, const struct tracker_options *options, str
 		.find_ctx = options->programs,
 	});
 	t->span_files = span_files_new(t->processes);
+	t->descriptors = jit_descriptors_new(t->processes, options->files);
 	t->jit_files = jit_files_new(t->processes, options->sink, options->ctx);
+	jit_files_follow_lists(t->jit_files, t->descriptors);
 	t->jit_mappings = (struct jit_mappings){
 		.files = options->files,
 		.jit_files = t->jit_files,
+		.descriptors = t->descriptors,
 		.span_files = t->span_files,
 		.roots = &t->roots,
 	};
@@ -175,7 +186,7 @@ int tracker_new(struct tracker **out, const struct tracker_options *options, str
 	moved_code_init(&t->moved, t->processes, options->files, sink, t);
 	if (options->unwind & UNWIND_BY_CFI) {
 		code = make_unwinder(t, err);
-		jit_files_on_piece(t->jit_files, on_code_piece, t);
+		jit_files_on_piece(t->jit_files, on_code_piece, on_code_described, t);
 	}
 	if (code) {
 		tracker_free(t);
@@ -196,6 +207,7 @@ void tracker_free(struct tracker *t)
 	kernel_modules_free(t->kernel_modules);
 	module_registry_free(t->modules);
 	jit_files_free(t->jit_files);
+	jit_descriptors_free(t->descriptors);
 	span_files_free(t->span_files);
 	jit_mappings_release(&t->jit_mappings);
 	moved_code_release(&t->moved);

@@ -17,6 +17,7 @@
 #include "lib/base/text.h"
 #include "lib/live/code/jit_process.h"
 #include "lib/live/code/jitdump.h"
+#include "lib/live/process/late_reader.h"
 #include "lib/stream/record/records.h"
 
 static void skip_prefix(const char **at, const char *end)
@@ -74,11 +75,13 @@ bool perf_map_read(struct perf_map *m, int fd, uint64_t budget, bool is_last, co
 
 #define POLL_NS 100000000ull
 /*
- * Interval for a dump that is still empty: stacks wait for it from its first record on; and for a
- * map that is being written.
+ * Interval for a dump that is still empty: stacks wait for it from its first record on; for a map
+ * that is being written; and the first one for a list.
  */
 #define POLL_SOON_NS (JIT_FILES_SOON_MS * 1000000ull)
 #define POLL_MAX_NS 1600000000ull
+/* The same for processes with lists: their new code may be waited for, too. */
+#define POLL_LISTS_NS 400000000ull
 /* Limits per file and round, because the rings wait while files are read. */
 #define POLL_BYTES ((uint64_t)4 << 20)
 #define ROUND_BYTES ((uint64_t)16 << 20)
@@ -89,6 +92,10 @@ bool perf_map_read(struct perf_map *m, int fd, uint64_t budget, bool is_last, co
  * Enough for two million pieces with names of moderate length.
  */
 #define RECORD_BYTES ((uint64_t)256 << 20)
+/* Bytes of a list that are read per round. */
+#define LIST_BYTES ((uint64_t)1 << 20)
+/* Reads of a process's lists at the end. */
+#define LISTS_LAST_READS 64
 /* Each process takes three descriptors: root, map and dump. */
 #define HOLDERS_MAX (JIT_FILES_DESCRIPTORS / 3)
 
@@ -108,6 +115,8 @@ struct jit_row {
 	uint64_t next_poll, interval;
 	struct perf_map map;
 	struct jitdump dump;
+	struct jit_lists lists;
+	uint64_t lists_since; /* time when all lists were last read to their end */
 	bool is_cut;
 };
 
@@ -115,7 +124,11 @@ struct jit_files {
 	record_sink_fn *sink;
 	void *ctx;
 	jit_files_piece_fn *piece_fn; /* NULL: pieces are not wanted */
+	jit_files_described_fn *described_fn;
 	void *piece_ctx;
+	struct jit_descriptors *descriptors; /* NULL: lists are not followed */
+	struct late_reader memory; /* of processes with lists */
+	uint64_t memory_refused; /* its reads that were refused, last seen */
 	struct process_state state; /* holds a struct jit_row *; NULL: not followed */
 	VEC(struct jit_row *) rows;
 	uint32_t holders;
@@ -132,10 +145,17 @@ struct jit_files {
 	bool has_left_out; /* a piece was left out for lack of room */
 };
 
-void jit_files_on_piece(struct jit_files *j, jit_files_piece_fn *fn, void *ctx)
+void jit_files_on_piece(struct jit_files *j, jit_files_piece_fn *fn,
+			jit_files_described_fn *described, void *ctx)
 {
 	j->piece_fn = fn;
+	j->described_fn = described;
 	j->piece_ctx = ctx;
+}
+
+void jit_files_follow_lists(struct jit_files *j, struct jit_descriptors *descriptors)
+{
+	j->descriptors = descriptors;
 }
 
 static void close_fd(int *fd)
@@ -151,6 +171,9 @@ static void free_row(struct jit_row *row)
 	close_fd(&row->map_fd);
 	close_fd(&row->dump_fd);
 	jitdump_release(&row->dump);
+	vec_for_each(&row->lists.rows, struct jit_list *, list)
+		jit_list_release(list);
+	vec_release(&row->lists.rows);
 	free(row);
 }
 
@@ -161,6 +184,7 @@ void jit_files_free(struct jit_files *j)
 	close_fd(&j->watch_fd);
 	vec_release(&j->rows);
 	vec_release(&j->record);
+	late_reader_release(&j->memory);
 	free(j);
 }
 
@@ -204,6 +228,11 @@ static void add_stats(struct jit_files_stats *stats, const struct jit_row *row)
 	stats->pieces += row->map.stats.pieces + row->dump.stats.pieces;
 	stats->malformed += row->map.stats.malformed + row->dump.stats.malformed;
 	stats->cut += row->is_cut;
+	vec_for_each(&row->lists.rows, const struct jit_list *, list) {
+		stats->lists += list->stats.pieces != 0;
+		stats->pieces += list->stats.pieces;
+		stats->malformed += list->stats.malformed;
+	}
 }
 
 /* Requests an event for the map's next write, after which nothing is requested for a while. */
@@ -272,14 +301,26 @@ bool jit_files_memory(struct jit_files *j, struct live_process *process)
 	return is_first;
 }
 
-/* A child has its parent's mappings, and may write files of its own. */
+/* A child has its parent's mappings and lists, and may write files of its own. */
 static void inherit(void *ctx, struct live_process *child, struct live_process *parent)
 {
 	struct jit_files *j = ctx;
 	const struct jit_row *row = parent ? *row_of(j, parent) : NULL;
+	struct jit_row *own;
 
-	if (row && row->has_memory)
-		jit_files_memory(j, child);
+	if (!row || !row->has_memory)
+		return;
+	jit_files_memory(j, child);
+	own = *row_of(j, child);
+	if (!own)
+		return;
+	own->lists_since = row->lists_since;
+	vec_for_each(&row->lists.rows, const struct jit_list *, list) {
+		struct jit_list copy;
+
+		jit_list_copy(&copy, list);
+		vec_push(&own->lists.rows, copy);
+	}
 }
 
 void jit_files_dump(struct jit_files *j, struct live_process *process, int fd)
@@ -460,10 +501,85 @@ static bool read_dump(struct jit_files *j, struct jit_row *row, uint64_t budget)
 	return jitdump_read(&row->dump, row->dump_fd, budget, &j->clock, on_dump_piece, j);
 }
 
+/* Lists of code for debuggers. */
+
+static bool list_memory_is_busy(void *ctx)
+{
+	const struct jit_files *j = ctx;
+
+	return j->memory.refused != j->memory_refused;
+}
+
+static bool list_memory_read(void *ctx, uint64_t addr, void *to, size_t size)
+{
+	struct jit_files *j = ctx;
+
+	j->memory_refused = j->memory.refused;
+	return late_reader_read(&j->memory, addr, to, size);
+}
+
+static void list_memory_renew(void *ctx)
+{
+	struct jit_files *j = ctx;
+
+	late_reader_begin(&j->memory, (pid_t)j->owner->pid, clock_monotonic_ns());
+}
+
+/* Objects come before their functions: the walker takes those, the session these. */
+static void on_list_piece(void *ctx, const struct code_piece *piece)
+{
+	struct jit_files *j = ctx;
+
+	if (piece->name_size)
+		on_piece(j, piece);
+	else if (j->piece_fn)
+		j->piece_fn(j->piece_ctx, j->owner, piece);
+}
+
+/*
+ * Code is dated as that of perf maps. A process that writes a dump needs no list, which has no
+ * times.
+ */
+static bool read_lists(struct jit_files *j, struct jit_row *row)
+{
+	const struct jit_memory memory = {list_memory_read, list_memory_is_busy, list_memory_renew,
+					  j};
+	uint64_t start = clock_monotonic_ns();
+	bool has_more = false;
+
+	if (!j->descriptors || !row->has_memory || row->dump.offset)
+		return false;
+	j->owner = row->owner;
+	list_memory_renew(j);
+	jit_descriptors_find(j->descriptors, row->owner, &memory, &row->lists);
+	j->since = row->lists_since;
+	vec_for_each(&row->lists.rows, struct jit_list *, list) {
+		if (is_full(j, row, &list->stats))
+			return false;
+		has_more |= jit_list_read(list, &memory, LIST_BYTES, on_list_piece, j);
+		row->is_cut |= list->is_cut;
+	}
+	if (has_more || !row->lists.rows.count)
+		return has_more;
+	row->lists_since = start;
+	if (j->described_fn)
+		j->described_fn(j->piece_ctx, row->owner, start);
+	return false;
+}
+
+static uint64_t count_pieces(const struct jit_row *row)
+{
+	uint64_t count = row->map.stats.pieces + row->dump.stats.pieces;
+
+	vec_for_each(&row->lists.rows, const struct jit_list *, list)
+		count += list->stats.pieces;
+	return count;
+}
+
 static bool read_row(struct jit_files *j, struct jit_row *row, uint64_t budget, bool is_last)
 {
-	uint64_t before = row->map.stats.pieces + row->dump.stats.pieces;
-	bool has_more = false;
+	uint64_t before = count_pieces(row);
+	bool has_more = false, had_lists = row->lists.rows.count;
 
 	j->owner = row->owner;
 	j->has_left_out = false;
@@ -474,14 +590,18 @@ static bool read_row(struct jit_files *j, struct jit_row *row, uint64_t budget, 
 	j->since = j->now;
 	if (row->dump_fd >= 0 && !is_full(j, row, &row->dump.stats))
 		has_more |= read_dump(j, row, budget);
+	if (!is_last)
+		has_more |= read_lists(j, row);
 	row->is_cut |= j->has_left_out;
 	if (row->dump_fd >= 0 && !row->dump.offset)
 		row->interval = POLL_SOON_NS;
-	else if (row->interval < POLL_NS ||
-		 row->map.stats.pieces + row->dump.stats.pieces != before)
+	else if (count_pieces(row) != before || (row->interval < POLL_NS && row->dump_fd >= 0))
 		row->interval = POLL_NS;
+	else if (!had_lists && row->lists.rows.count)
+		row->interval = POLL_SOON_NS;
 	/* Not for dumps: until their unwinding information is read, stacks are guesses. */
-	else if (row->interval < POLL_MAX_NS && row->dump_fd < 0)
+	else if (row->interval < (row->lists.rows.count ? POLL_LISTS_NS : POLL_MAX_NS) &&
+		 row->dump_fd < 0)
 		row->interval *= 2;
 	return has_more;
 }
@@ -568,11 +688,20 @@ void jit_files_poll(struct jit_files *j, uint64_t now, uint64_t complete)
 	}
 }
 
+/* The process may still run. */
+static void finish_row(struct jit_files *j, struct jit_row *row)
+{
+	j->complete = 0;
+	for (int i = 0; i < LISTS_LAST_READS && read_lists(j, row); i++)
+		;
+	read_rest(j, row);
+}
+
 void jit_files_finish(struct jit_files *j, uint64_t now)
 {
 	j->now = now;
 	vec_for_each(&j->rows, struct jit_row **, row)
-		read_rest(j, *row);
+		finish_row(j, *row);
 }
 
 void jit_files_get_stats(const struct jit_files *j, struct jit_files_stats *stats)

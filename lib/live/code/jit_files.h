@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sends the perf maps and jitdumps of recorded processes as code records. A process is followed
+ * Sends the perf maps and jitdumps of recorded processes as code records, and the lists by which
+ * they publish code to debuggers. A process is followed
  * from its first anonymous executable memory on. Its /tmp/perf-PID.map, with the pid in its own
  * namespace, is opened as soon as it exists and read as it grows. A jitdump is found by its mapping
  * in the process. Both are read to their end when the process exits or execs, or recording ends,
- * even if they are unlinked by then.
+ * even if they are unlinked by then. Lists are in the process's memory, and read while it lives.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/live/code/jit_descriptors.h"
 #include "lib/live/code/line_file.h"
 #include "lib/live/process/live_process.h"
 #include "lib/live/process/module_registry.h"
@@ -43,12 +45,18 @@ struct jit_files;
 /* Listens to the processes; free them first. */
 struct jit_files *jit_files_new(struct live_processes *processes, record_sink_fn *sink, void *ctx);
 /*
- * Also passes the pieces of jitdumps, which have call frame information, to `fn`. Before the first
- * piece of a process it is called with NULL, as soon as the dump is not empty.
+ * Also passes the pieces of jitdumps and lists, which have call frame information, to `fn`. Before
+ * the first piece of a dump it is called with NULL, as soon as the dump is not empty. Pieces of
+ * lists have no names.
  */
 typedef void jit_files_piece_fn(void *ctx, struct live_process *process,
 				const struct code_piece *piece);
-void jit_files_on_piece(struct jit_files *j, jit_files_piece_fn *fn, void *ctx);
+/* All code that the process made before that time has been passed on. */
+typedef void jit_files_described_fn(void *ctx, struct live_process *process, uint64_t time);
+void jit_files_on_piece(struct jit_files *j, jit_files_piece_fn *fn,
+			jit_files_described_fn *described, void *ctx);
+/* Reads lists for debuggers, too; borrowed. */
+void jit_files_follow_lists(struct jit_files *j, struct jit_descriptors *descriptors);
 /* Accepts NULL. */
 void jit_files_free(struct jit_files *j);
 
@@ -77,9 +85,10 @@ bool jit_files_is_due_soon(const struct jit_files *j);
 void jit_files_finish(struct jit_files *j, uint64_t now);
 
 struct jit_files_stats {
-	uint64_t maps, dumps; /* numbers of files read */
+	uint64_t maps, dumps,
+		lists; /* numbers of files, and of lists with objects, that were read */
 	uint64_t pieces; /* number of pieces of code */
 	uint64_t malformed; /* number of invalid lines and records */
-	uint64_t cut; /* number of files too large to be read to their end */
+	uint64_t cut; /* number of files and lists too large to be read to their end */
 };
 void jit_files_get_stats(const struct jit_files *j, struct jit_files_stats *stats);

@@ -48,6 +48,8 @@ void jit_mappings_map(struct jit_mappings *m, struct live_process *process,
 {
 	const struct mapped_spans *spans = find_spans(m, map->module_id);
 
+	if (map->module_id != NO_REC_MODULE)
+		jit_descriptors_map(m->descriptors, process, map);
 	if (map->module_id == NO_REC_MODULE) {
 		if (jit_files_memory(m->jit_files, process))
 			process_roots_keep(m->roots, process);

@@ -10,6 +10,7 @@
 #include "bpf/record.h"
 #include "lib/code/files/file_set.h"
 #include "lib/base/vec.h"
+#include "lib/live/code/jit_descriptors.h"
 #include "lib/live/code/jit_files.h"
 #include "lib/live/code/span_files.h"
 #include "lib/live/process/process_root.h"
@@ -22,6 +23,7 @@ struct mapped_spans {
 struct jit_mappings {
 	const struct file_set *files; /* open files by module; borrowed */
 	struct jit_files *jit_files; /* borrowed */
+	struct jit_descriptors *descriptors; /* borrowed */
 	const struct process_roots *roots; /* borrowed; used to find sources of generated code */
 	struct span_files *span_files; /* borrowed */
 	VEC(uint32_t) dumps; /* module ids of jitdumps, ascending */

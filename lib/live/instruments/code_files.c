@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Perf maps and jitdumps, in which programs describe code that they generate. The tracker reads
- * them.
+ * Perf maps, jitdumps and lists for debuggers, in which programs describe code that they generate.
+ * The tracker reads them.
  */
 #include <stdlib.h>
 
@@ -31,19 +31,20 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	(void)tally;
 	tracker_get_code_stats(live->tracker, &code);
 	tracker_get_stats(live->tracker, &unwind);
-	facts_count(&r->facts, FACT_CODE_FILES, NULL, code.maps + code.dumps);
+	facts_count(&r->facts, FACT_CODE_FILES, NULL, code.maps + code.dumps + code.lists);
 	facts_count(&r->facts, FACT_CODE_PIECES, NULL, code.pieces);
 	facts_count(&r->facts, FACT_CODE_UNWOUND, NULL, unwind.code_pieces);
 	facts_count(&r->facts, FACT_CODE_MALFORMED, NULL, code.malformed);
 	facts_count(&r->facts, FACT_CODE_CUT, NULL, code.cut);
-	if (!code.maps && !code.dumps)
+	if (!code.maps && !code.dumps && !code.lists)
 		facts_hide(&r->facts, FACT_SECTION_CODE);
 	/* Code described after the cut has no names. */
 	if (code.cut)
 		report_warning(
 			r, "%llu %s too large and read in part: code generated late has no names",
 			(unsigned long long)code.cut,
-			code.cut == 1 ? "perf map or jitdump is" : "perf maps or jitdumps are");
+			code.cut == 1 ? "perf map, jitdump or list of code is"
+				      : "perf maps, jitdumps or lists of code are");
 }
 
 const struct instrument instrument_code_files = {

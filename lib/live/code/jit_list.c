@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/code/jit_list.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/bytes.h"
+#include "lib/base/cleanup.h"
+#include "lib/code/binary/code_object.h"
+#include "lib/live/code/code_lines.h"
+
+#define VERSION 1
+#define REGISTERED 1 /* action: `relevant` was added */
+#define ACTION_MAX 2
+#define ENTRY_SIZE 32
+/* Per list. */
+#define ENTRIES_MAX 65536
+/* Real objects have some hundred kilobytes at most. */
+#define OBJECT_MAX ((uint64_t)16 << 20)
+/* Cost of a read in bytes, at least: it takes a page. */
+#define READ_COST 4096
+#define SEARCH_STEP ((size_t)64 << 10)
+
+struct descriptor {
+	uint64_t version_action; /* version, and in the upper half the action */
+	uint64_t relevant, first; /* entries */
+};
+
+struct entry {
+	uint64_t next, previous, object, size;
+};
+
+_Static_assert(sizeof(struct descriptor) == JIT_DESCRIPTOR_SIZE, "as the interface has it");
+_Static_assert(sizeof(struct entry) == ENTRY_SIZE, "as the interface has it");
+
+struct reader {
+	struct jit_list *list;
+	const struct jit_memory *memory;
+	uint64_t until; /* budget, as a number of bytes in the statistics */
+	code_piece_fn *fn;
+	void *ctx;
+	struct code_lines *lines;
+};
+
+void jit_list_release(struct jit_list *list)
+{
+	vec_release(&list->entries);
+	index_release(&list->by_addr);
+}
+
+INDEX_HAS(equal_addr, struct jit_list, entries, addr)
+
+static void add_entry(struct jit_list *list, const struct jit_entry *entry)
+{
+	index_add(&list->by_addr, hash_u64(entry->addr), (uint32_t)list->entries.count);
+	vec_push(&list->entries, *entry);
+}
+
+void jit_list_copy(struct jit_list *copy, const struct jit_list *list)
+{
+	*copy = (struct jit_list){.descriptor = list->descriptor, .seen = list->seen};
+	vec_for_each(&list->entries, const struct jit_entry *, entry)
+		add_entry(copy, entry);
+}
+
+static struct jit_entry *find_entry(const struct jit_list *list, uint64_t addr)
+{
+	uint32_t row = index_find(&list->by_addr, hash_u64(addr), equal_addr, list, &addr);
+
+	return row == INDEX_NONE ? NULL : &list->entries.items[row];
+}
+
+static bool read_memory(const struct reader *r, uint64_t addr, void *to, size_t size)
+{
+	r->list->stats.bytes += size > READ_COST ? size : READ_COST;
+	return r->memory->read(r->memory->ctx, addr, to, size);
+}
+
+/* The functions and the call frame information of an object. */
+
+static void set_lines(struct reader *r, const struct code_object *object, struct code_piece *piece)
+{
+	size_t at = vec_count_front(&object->lines, it, it->addr < piece->start);
+
+	if (!r->lines)
+		r->lines = xmalloc(sizeof(*r->lines));
+	r->lines->count = r->lines->files_size = 0;
+	for (; at < object->lines.count; at++) {
+		const struct object_line *line = &object->lines.items[at];
+
+		if (line->addr - piece->start >= piece->size ||
+		    !code_lines_add(r->lines, line->addr - piece->start, line->line,
+				    object->files.text + line->file))
+			break;
+	}
+	piece->lines = r->lines->rows;
+	piece->line_count = r->lines->count;
+	piece->files = r->lines->files;
+	piece->files_size = r->lines->files_size;
+}
+
+static void send_functions(struct reader *r, const struct code_object *object)
+{
+	vec_for_each(&object->functions, const struct object_function *, function) {
+		struct code_piece piece = {
+			.start = function->start,
+			.size = function->size,
+			.name = function->name,
+			.name_size = function->name_size < CODE_NAME_MAX ? function->name_size
+									 : CODE_NAME_MAX,
+		};
+
+		if (object->lines.count)
+			set_lines(r, object, &piece);
+		r->list->stats.pieces++;
+		r->fn(r->ctx, &piece);
+	}
+}
+
+/* Objects have one section of call frame information for all their code. */
+static void send_object(struct reader *r, const struct code_object *object)
+{
+	uint64_t start, end = 0;
+
+	if (!object->ranges.count)
+		return;
+	start = object->ranges.items[0].start;
+	vec_for_each(&object->ranges, const struct object_range *, range)
+		end = range->end > end ? range->end : end;
+	r->fn(r->ctx, &(struct code_piece){
+			      .start = start,
+			      .size = end - start,
+			      .eh_frame = object->eh_frame,
+			      .eh_frame_size = object->eh_frame_size,
+			      .eh_frame_addr = object->eh_frame_addr,
+			      .is_debug_frame = object->is_debug_frame,
+		      });
+	send_functions(r, object);
+}
+
+/* Has the process changed the entry meanwhile? */
+static bool is_unchanged(const struct reader *r, uint64_t addr, const struct entry *entry)
+{
+	struct entry now;
+
+	r->memory->renew(r->memory->ctx);
+	return read_memory(r, addr, &now, sizeof(now)) && now.object == entry->object &&
+	       now.size == entry->size;
+}
+
+/* Sends an object, unless it is the known one. False: it cannot be read now. */
+static bool take_object(struct reader *r, uint64_t addr, const struct entry *entry)
+{
+	struct jit_entry *known = find_entry(r->list, addr);
+	struct jit_entry row = {addr, entry->object, entry->size, 0};
+	struct code_object object = {0};
+	_cleanup_free_ uint8_t *data = NULL;
+	bool is_fine = entry->size && entry->size <= OBJECT_MAX;
+
+	if (is_fine) {
+		data = xmalloc(entry->size);
+		is_fine = read_memory(r, entry->object, data, entry->size) &&
+			  is_unchanged(r, addr, entry);
+	}
+	if (r->memory->is_busy(r->memory->ctx))
+		return false;
+	if (is_fine)
+		row.hash = hash_bytes(data, entry->size, 0);
+	if (known && known->hash == row.hash && known->object == row.object &&
+	    known->size == row.size)
+		return true;
+	if (is_fine && code_object_parse(&object, data, entry->size))
+		send_object(r, &object);
+	else
+		r->list->stats.malformed++;
+	code_object_release(&object);
+	if (known)
+		*known = row;
+	else
+		add_entry(r->list, &row);
+	return true;
+}
+
+static bool is_known(const struct reader *r, uint64_t addr, const struct entry *entry)
+{
+	const struct jit_entry *known = find_entry(r->list, addr);
+
+	return known && known->object == entry->object && known->size == entry->size;
+}
+
+/* A way along a list, up to the first entry that is known. */
+struct walk {
+	uint64_t at, from; /* the next entry, and the one that leads to it */
+	bool is_backwards;
+	bool is_torn; /* the next entry does not lead back */
+};
+
+/* False: interrupted before walk->at. */
+static bool follow(struct reader *r, struct walk *walk)
+{
+	struct jit_list *list = r->list;
+
+	while (walk->at) {
+		struct entry entry;
+
+		if (!read_memory(r, walk->at, &entry, sizeof(entry))) {
+			walk->is_torn = true;
+			return !r->memory->is_busy(r->memory->ctx);
+		}
+		walk->is_torn = walk->from != (walk->is_backwards ? entry.next : entry.previous);
+		if (walk->is_torn || is_known(r, walk->at, &entry))
+			return true;
+		if (list->entries.count >= ENTRIES_MAX) {
+			list->is_cut = true;
+			return true;
+		}
+		if (list->stats.bytes >= r->until || !take_object(r, walk->at, &entry))
+			return false;
+		walk->from = walk->at;
+		walk->at = walk->is_backwards ? entry.previous : entry.next;
+	}
+	return true;
+}
+
+/* False: interrupted. */
+static bool follow_from(struct reader *r, struct walk walk)
+{
+	struct jit_list *list = r->list;
+	bool is_resumed = list->resume;
+	bool is_whole = follow(r, &walk);
+
+	list->resume = is_whole ? 0 : walk.at;
+	list->resume_from = walk.from;
+	list->resumes_backwards = walk.is_backwards;
+	/* The rest is lost behind an entry that is gone: read all again. */
+	if (is_whole && is_resumed && walk.is_torn) {
+		vec_clear(&list->entries);
+		index_clear(&list->by_addr);
+	}
+	return is_whole;
+}
+
+/* Most programs add new objects at the head of the list, the others at its end. */
+static bool read_entries(struct reader *r, const struct descriptor *head, const struct entry *first)
+{
+	struct jit_list *list = r->list;
+	bool is_known_first = head->first && is_known(r, head->first, first);
+
+	if (list->resume && !follow_from(r, (struct walk){.at = list->resume,
+							  .from = list->resume_from,
+							  .is_backwards = list->resumes_backwards}))
+		return false;
+	if (!follow_from(r, (struct walk){.at = head->first}))
+		return false;
+	/* An object may have taken the place of an earlier one. */
+	if (is_known_first && !take_object(r, head->first, first))
+		return false;
+	return head->version_action != (VERSION | (uint64_t)REGISTERED << 32) ||
+	       follow_from(r, (struct walk){.at = head->relevant, .is_backwards = true});
+}
+
+static bool is_descriptor(const struct descriptor *head)
+{
+	return (uint32_t)head->version_action == VERSION &&
+	       head->version_action >> 32 <= ACTION_MAX;
+}
+
+bool jit_list_read(struct jit_list *list, const struct jit_memory *memory, uint64_t budget,
+		   code_piece_fn *fn, void *ctx)
+{
+	struct reader r = {.list = list,
+			   .memory = memory,
+			   .until = list->stats.bytes + budget,
+			   .fn = fn,
+			   .ctx = ctx};
+	struct descriptor head;
+	struct entry first = {0};
+	uint64_t seen;
+	bool is_whole;
+
+	memory->renew(memory->ctx);
+	if (!read_memory(&r, list->descriptor, &head, sizeof(head)) || !is_descriptor(&head) ||
+	    (head.first && !read_memory(&r, head.first, &first, sizeof(first))))
+		return false;
+	seen = hash_bytes(&first, sizeof(first), hash_bytes(&head, sizeof(head), 0));
+	if (seen == list->seen)
+		return false;
+	is_whole = read_entries(&r, &head, &first);
+	free(r.lines);
+	if (is_whole)
+		list->seen = seen;
+	return !is_whole;
+}
+
+/* Does it lead to an entry that begins a list? */
+static bool begins_list(const struct jit_memory *memory, uint64_t addr)
+{
+	struct entry entry, next;
+	char magic[4];
+
+	if (!memory->read(memory->ctx, addr, &entry, sizeof(entry)) || entry.previous ||
+	    !entry.object || !entry.size || entry.size > OBJECT_MAX)
+		return false;
+	if (entry.next)
+		return memory->read(memory->ctx, entry.next, &next, sizeof(next)) &&
+		       next.previous == addr;
+	return memory->read(memory->ctx, entry.object, magic, sizeof(magic)) &&
+	       memcmp(magic,
+		      "\x7f"
+		      "ELF",
+		      sizeof(magic)) == 0;
+}
+
+static bool is_pointer(uint64_t value)
+{
+	return value % 8 == 0 && value >> 56 == 0;
+}
+
+static void search_part(struct jit_search *search, const struct jit_memory *memory, uint64_t addr,
+			const uint8_t *data, size_t size)
+{
+	for (size_t at = 0; at + JIT_DESCRIPTOR_SIZE <= size && search->tries; at += 8) {
+		struct descriptor head;
+
+		memcpy(&head, data + at, sizeof(head));
+		if (!is_descriptor(&head) || !head.first || !is_pointer(head.first) ||
+		    !is_pointer(head.relevant))
+			continue;
+		search->tries--;
+		if (!begins_list(memory, head.first))
+			continue;
+		search->is_ambiguous |= search->found;
+		search->found = addr + at;
+	}
+}
+
+void jit_list_search(struct jit_search *search, const struct jit_memory *memory, uint64_t start,
+		     uint64_t end)
+{
+	const size_t overlap = JIT_DESCRIPTOR_SIZE - 8;
+	_cleanup_free_ uint8_t *data = xmalloc(SEARCH_STEP + overlap);
+
+	for (uint64_t at = (start + 7) & ~7ull; at < end && search->left && search->tries;) {
+		size_t size = end - at < SEARCH_STEP ? (size_t)(end - at) : SEARCH_STEP;
+		size_t more = end - at - size < overlap ? (size_t)(end - at - size) : overlap;
+
+		if (memory->read(memory->ctx, at, data, size + more))
+			search_part(search, memory, at, data, size + more);
+		search->left -= size < search->left ? size : search->left;
+		at += size;
+	}
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reads the list of objects by which a program publishes its generated code to debuggers (gdb's
+ * "JIT Compilation Interface"): __jit_debug_descriptor and the entries it leads to, in the memory
+ * of the process. Nothing is written there, and the process is not stopped; its list may change at
+ * any time, and may be forged.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/index.h"
+#include "lib/base/vec.h"
+#include "lib/live/unwind/code_piece.h"
+
+#define JIT_DESCRIPTOR_SIZE 24
+
+/* Memory of a process. */
+struct jit_memory {
+	/* False: unreadable, or not now: is_busy() is true then. */
+	bool (*read)(void *ctx, uint64_t addr, void *to, size_t size);
+	bool (*is_busy)(void *ctx);
+	/* Forgets what was read before. */
+	void (*renew)(void *ctx);
+	void *ctx;
+};
+
+/* An entry whose object has been read. */
+struct jit_entry {
+	uint64_t addr; /* address of the entry … */
+	uint64_t object, size; /* … and of its object */
+	uint64_t hash; /* of the object's contents */
+};
+
+/* A list; zeroed except for `descriptor` at first. */
+struct jit_list {
+	uint64_t descriptor; /* address */
+	uint64_t seen; /* hash of descriptor and first entry when the list was last read to its end
+			*/
+	/* Where reading was interrupted: at this entry (0: it was not), reached from this one. */
+	uint64_t resume, resume_from;
+	bool resumes_backwards;
+	bool is_cut; /* it has more entries than are read */
+	VEC(struct jit_entry) entries;
+	struct index by_addr;
+	struct code_stats stats;
+};
+
+void jit_list_release(struct jit_list *list);
+/* Copies a list for a forked process. `copy` must be empty. */
+void jit_list_copy(struct jit_list *copy, const struct jit_list *list);
+/*
+ * Reads the entries that are new since the last call, at most about `budget` bytes of memory. Sends
+ * a piece without a name for each object with call frame information, then its functions. True:
+ * there is more.
+ */
+bool jit_list_read(struct jit_list *list, const struct jit_memory *memory, uint64_t budget,
+		   code_piece_fn *fn, void *ctx);
+
+/* Where a list may be: the variables of a program without symbols. */
+struct jit_search {
+	uint64_t found; /* address of the descriptor; 0: none */
+	bool is_ambiguous; /* several places look like one */
+	uint64_t left; /* bytes that may still be searched */
+	uint32_t tries; /* places that may still be looked at */
+};
+
+/* Zeroed but for the limits. */
+#define JIT_SEARCH_BYTES ((uint64_t)16 << 20)
+#define JIT_SEARCH_TRIES 4096
+/* Searches [start, end) for what has the form of a descriptor that leads to an entry. */
+void jit_list_search(struct jit_search *search, const struct jit_memory *memory, uint64_t start,
+		     uint64_t end);

@@ -93,7 +93,7 @@ bool perf_map_read(struct perf_map *m, int fd, uint64_t budget, bool is_last, co
  */
 #define RECORD_BYTES ((uint64_t)256 << 20)
 /* Bytes of a list that are read per round. */
-#define LIST_BYTES ((uint64_t)1 << 20)
+#define LIST_BYTES ((uint64_t)4 << 20)
 /* Reads of a process's lists at the end. */
 #define LISTS_LAST_READS 64
 /* Each process takes three descriptors: root, map and dump. */

@@ -15,11 +15,13 @@
 #define ACTION_MAX 2
 #define ENTRY_SIZE 32
 /* Per list. */
-#define ENTRIES_MAX 65536
+#define ENTRIES_MAX 16384
 /* Real objects have some hundred kilobytes at most. */
 #define OBJECT_MAX ((uint64_t)16 << 20)
 /* Cost of a read in bytes, at least: it takes a page. */
 #define READ_COST 4096
+/* Per list: it must change while it is read. */
+#define RESTARTS_MAX 16
 #define SEARCH_STEP ((size_t)64 << 10)
 
 struct descriptor {
@@ -230,15 +232,20 @@ static bool follow_from(struct reader *r, struct walk walk)
 	bool is_resumed = list->resume;
 	bool is_whole = follow(r, &walk);
 
-	list->resume = is_whole ? 0 : walk.at;
+	/* A walk that has not begun begins again. */
+	list->resume = is_whole || !walk.from ? 0 : walk.at;
 	list->resume_from = walk.from;
 	list->resumes_backwards = walk.is_backwards;
-	/* The rest is lost behind an entry that is gone: read all again. */
-	if (is_whole && is_resumed && walk.is_torn) {
+	if (!is_whole || !is_resumed || !walk.is_torn)
+		return is_whole;
+	/* The rest is lost behind an entry that is gone: read all again. Forged lists never end. */
+	list->is_cut |= list->restarts == RESTARTS_MAX;
+	if (!list->is_cut) {
+		list->restarts++;
 		vec_clear(&list->entries);
 		index_clear(&list->by_addr);
 	}
-	return is_whole;
+	return true;
 }
 
 /* Most programs add new objects at the head of the list, the others at its end. */

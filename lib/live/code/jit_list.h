@@ -41,6 +41,7 @@ struct jit_list {
 	/* Where reading was interrupted: at this entry (0: it was not), reached from this one. */
 	uint64_t resume, resume_from;
 	bool resumes_backwards;
+	uint32_t restarts; /* since the list changed while reading was interrupted */
 	bool is_cut; /* it has more entries than are read */
 	VEC(struct jit_entry) entries;
 	struct index by_addr;

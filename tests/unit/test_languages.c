@@ -84,6 +84,16 @@ static const struct {
 	{"py::f", "f", NULL, 0, 0, LANGUAGE_PYTHON, "Other", false},
 	{"py::", "py::", NULL, 0, 0, LANGUAGE_PYTHON, "Other", false},
 	{"py:::", "py:::", NULL, 0, 0, LANGUAGE_PYTHON, "Other", false},
+	/* numba */
+	{"_ZN8__main__3fibB2v3B38c8tJTIeFIjxB2IKSgI4CrvQClQZ6FczSBAA_3dEx", "8__main__3fib", NULL,
+	 0, 0, LANGUAGE_PYTHON, "Other", false},
+	{"cfunc._ZN8__main__3fibB3v12B8c8tJTIeFEx", "cfunc._ZN8__main__3fib", NULL, 0, 0,
+	 LANGUAGE_PYTHON, "Other", false},
+	{"_ZN3foo3barEi", "_ZN3foo3barEi", NULL, 0, 0, LANGUAGE_NONE, NULL, false},
+	{"_ZN3foo3barB5cxx11Ev", "_ZN3foo3barB5cxx11Ev", NULL, 0, 0, LANGUAGE_NONE, NULL, false},
+	{"_ZN9x", "_ZN9x", NULL, 0, 0, LANGUAGE_NONE, NULL, false},
+	{"_ZN1fB2v1", "_ZN1fB2v1", NULL, 0, 0, LANGUAGE_NONE, NULL, false},
+	{"_ZNB2v1B1xE", "_ZNB2v1B1xE", NULL, 0, 0, LANGUAGE_NONE, NULL, false},
 	/* Anything else */
 	{"int W.fib(int)", "int W.fib(int)", NULL, 0, 0, LANGUAGE_NONE, NULL, false},
 	{"js:*f /w.js:1:2", "js:*f /w.js:1:2", NULL, 0, 0, LANGUAGE_NONE, NULL, false},
@@ -381,6 +391,24 @@ static void check_stripped(const char *name, const char *wanted)
 	assert_int_equal(language_python.translate(name, strlen(name), "", 0, &out), CODE_OWN);
 	assert_string_equal(strbuf_text(&out), wanted ? wanted : "");
 	strbuf_release(&out);
+}
+
+static void expect_numba(const char *name, const char *wanted, enum code_role role)
+{
+	struct strbuf out = {0};
+
+	assert_int_equal(language_python.translate(name, strlen(name), "", 0, &out), role);
+	assert_string_equal(strbuf_text(&out), wanted);
+	strbuf_release(&out);
+}
+
+TEST(functions_of_numba)
+{
+	expect_numba("8__main__3fib", "__main__.fib", CODE_OWN);
+	expect_numba("1a1b4f_241", "a.b.f_24", CODE_OWN);
+	expect_numba("1m4make12_3clocals_3e5inner", "m.make.<locals>.inner", CODE_OWN);
+	expect_numba("7cpython8__main__3fib", "__main__.fib", CODE_ENTRY);
+	expect_numba("cfunc._ZN8__main__3fib", "__main__.fib", CODE_ENTRY);
 }
 
 TEST(names_of_procedures)

@@ -21,7 +21,6 @@
 struct elf_object {
 	uint8_t *data;
 	size_t size;
-	bool is_relocatable;
 	struct step_budget budget; /* bytes of relocations: forged sections may overlap */
 	VEC(Elf64_Shdr) sections;
 	size_t names; /* number of the section with their names */
@@ -48,7 +47,6 @@ static bool read_sections(struct elf_object *elf)
 	vec_add_zeroed(&elf->sections, head.e_shnum);
 	memcpy(elf->sections.items, rows, head.e_shnum * sizeof(Elf64_Shdr));
 	elf->names = head.e_shstrndx;
-	elf->is_relocatable = head.e_type == ET_REL;
 	return true;
 }
 
@@ -119,15 +117,23 @@ static void add_ranges(struct code_object *object, const struct elf_object *elf)
 
 /* Relocations of sections for debuggers, which the program itself does not apply. */
 
-/* The address of a symbol; one in a section that is not loaded is its offset there. */
+/*
+ * Finds the address of a symbol; one in a section that is not loaded is its offset there. Compilers
+ * that only note where they have placed sections leave symbols relative to them, whatever the type
+ * of the object.
+ */
 static bool symbol_addr(const struct elf_object *elf, const Elf64_Sym *symbol, uint64_t *addr)
 {
+	uint64_t start;
+
 	*addr = symbol->st_value;
-	if (!elf->is_relocatable || symbol->st_shndx == SHN_ABS)
+	if (symbol->st_shndx == SHN_ABS)
 		return true;
 	if (!symbol->st_shndx || symbol->st_shndx >= elf->sections.count)
 		return false;
-	*addr += elf->sections.items[symbol->st_shndx].sh_addr;
+	start = elf->sections.items[symbol->st_shndx].sh_addr;
+	if (*addr < start)
+		*addr += start;
 	return true;
 }
 
@@ -182,8 +188,6 @@ static void relocate(struct elf_object *elf, const Elf64_Shdr *section)
 {
 	size_t number = (size_t)(section - elf->sections.items);
 
-	if (!elf->is_relocatable)
-		return;
 	vec_for_each(&elf->sections, const Elf64_Shdr *, it) {
 		struct bytes rows = section_bytes(elf, it), symbols;
 		Elf64_Rela rela;
@@ -199,6 +203,16 @@ static void relocate(struct elf_object *elf, const Elf64_Shdr *section)
 	}
 }
 
+/* The address of a section that is as far from the code as in the object. */
+static uint64_t beside_code(const struct elf_object *elf, const Elf64_Shdr *section)
+{
+	vec_for_each(&elf->sections, const Elf64_Shdr *, it) {
+		if (is_code(it))
+			return it->sh_addr + (section->sh_offset - it->sh_offset);
+	}
+	return 0;
+}
+
 static void set_eh_frame(struct code_object *object, struct elf_object *elf)
 {
 	Elf64_Shdr *section = find_section(elf, ".eh_frame");
@@ -209,9 +223,8 @@ static void set_eh_frame(struct code_object *object, struct elf_object *elf)
 		section = find_section(elf, ".debug_frame");
 	if (!section || !object->ranges.count)
 		return;
-	/* Any place near the code will do. */
 	if (!section->sh_addr)
-		section->sh_addr = object->ranges.items[0].start;
+		section->sh_addr = beside_code(elf, section);
 	relocate(elf, section);
 	b = section_bytes(elf, section);
 	object->eh_frame_size = bytes_left(&b);

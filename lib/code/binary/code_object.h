@@ -43,7 +43,7 @@ struct code_object {
 
 /*
  * Parses a 64-bit ELF object whose sections of code have their addresses, or an object in the
- * format of Erlang's virtual machine. Applies the relocations of a relocatable object to `data`,
+ * format of Erlang's virtual machine. Applies the relocations of an object to `data`,
  * and borrows it. `object` must be empty. False: neither.
  */
 bool code_object_parse(struct code_object *object, uint8_t *data, size_t size);

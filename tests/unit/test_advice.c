@@ -231,7 +231,7 @@ TEST(the_file_that_made_code_can_name_it)
 {
 	static const char node[] = "start node with --perf-basic-prof",
 			  java[] = "while it runs: jcmd PID Compiler.perfmap",
-			  php[] = "start php with -d opcache.jit_debug=16",
+			  php[] = "start php with -d opcache.jit_debug=256",
 			  dotnet[] = "set DOTNET_PerfMapEnabled=1 (before .NET 6: "
 				     "COMPlus_PerfMapEnabled=1)",
 			  manual[] = "see \"Code made at run time\" in: man prof-runtimes";

@@ -434,6 +434,7 @@ TEST(names_of_all_code)
 	assert_true(code_name_is_function(other, strlen(other)));
 	assert_true(code_name_is_function(text, strlen(text) - 1));
 	assert_true(code_name_is_function(text, 0));
+	assert_false(code_name_is_function("code_gen_buffer", 15));
 }
 
 TEST(rows_are_whole)

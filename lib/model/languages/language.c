@@ -37,15 +37,23 @@ void code_name_parse(struct code_name *out, const char *text, size_t size)
 	}
 }
 
+/* QEMU's name of all code that it translates. */
+#define QEMU_CODE "code_gen_buffer"
+
+static bool is_text(const char *text, size_t size, const char *wanted)
+{
+	return strlen(wanted) == size && memcmp(wanted, text, size) == 0;
+}
+
 bool code_name_is_function(const char *text, size_t size)
 {
 	for (enum language_id i = LANGUAGE_NONE + 1; i < LANGUAGE_COUNT; i++) {
 		const char *all_code = languages[i]->all_code;
 
-		if (all_code && strlen(all_code) == size && memcmp(all_code, text, size) == 0)
+		if (all_code && is_text(text, size, all_code))
 			return false;
 	}
-	return true;
+	return !is_text(text, size, QEMU_CODE);
 }
 
 #define LANGUAGE(NAME, name) [LANGUAGE_##NAME] = &language_##name,

@@ -18,6 +18,7 @@ enum section {
 	S_COUNT,
 };
 
+#define TEXT_OFFSET 0x1000 /* the code itself is not in the file */
 #define NAMES "\0.text\0.eh_frame\0.debug_frame\0.debug_line\0first\0second"
 #define NAME_TEXT 1
 #define NAME_EH_FRAME 7
@@ -53,7 +54,11 @@ static void end(struct writer *w, enum section number)
 /* An address in the code, as a relocatable object has it: 0, and a relocation. */
 static void put_addr(struct writer *w, enum section number, uint64_t offset, uint32_t type)
 {
-	if (w->way != PUBLISHED_RELOCATABLE) {
+	if (w->way == PUBLISHED_IMAGE && type == R_X86_64_PC64) {
+		put_u64(&w->bytes, TEXT_OFFSET + offset - w->bytes.size);
+		return;
+	}
+	if (w->way == PUBLISHED_PLACED || w->way == PUBLISHED_BY_TEXT) {
 		put_u64(&w->bytes, w->code + offset);
 		return;
 	}
@@ -190,7 +195,9 @@ size_t published_object(uint8_t to[PUBLISHED_OBJECT_MAX], enum published_way way
 	static struct writer w;
 	Elf64_Ehdr head = {
 		.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
-		.e_type = way == PUBLISHED_PLACED ? ET_EXEC : ET_REL,
+		.e_type = way == PUBLISHED_PLACED  ? ET_EXEC
+			  : way == PUBLISHED_IMAGE ? ET_DYN
+						   : ET_REL,
 		.e_ehsize = sizeof(head),
 		.e_shentsize = sizeof(Elf64_Shdr),
 		.e_shnum = S_COUNT,
@@ -202,6 +209,7 @@ size_t published_object(uint8_t to[PUBLISHED_OBJECT_MAX], enum published_way way
 	w.sections[S_TEXT] = (Elf64_Shdr){.sh_name = NAME_TEXT,
 					  .sh_type = SHT_NOBITS,
 					  .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+					  .sh_offset = TEXT_OFFSET,
 					  .sh_addr = code,
 					  .sh_size = code_size};
 	put_frames(&w);

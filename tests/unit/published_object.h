@@ -10,6 +10,7 @@
 enum published_way {
 	PUBLISHED_RELOCATABLE, /* as LLVM: relative to sections, with relocations */
 	PUBLISHED_PLACED, /* as QEMU: an executable with absolute addresses */
+	PUBLISHED_IMAGE, /* as wasmtime: relative to sections, which lie as in the file */
 	PUBLISHED_BY_TEXT, /* as PHP: call frame information relative to the code */
 };
 

@@ -103,6 +103,14 @@ CASE(an_object_with_addresses)
 	expect_all();
 }
 
+CASE(an_object_placed_as_a_whole)
+{
+	size_t size = published_object(data, PUBLISHED_IMAGE, CODE, SIZE);
+
+	assert_true(code_object_parse(&object, data, size));
+	expect_all();
+}
+
 CASE(an_object_whose_frames_are_relative_to_its_code)
 {
 	size_t size = published_object(data, PUBLISHED_BY_TEXT, CODE, SIZE);

@@ -254,8 +254,45 @@ CASE(what_cannot_be_believed)
 	memset(eh_frame, 0xff, sizeof(eh_frame));
 	assert_false(jit_tables_add(&f->tables, &f->code[PARENT], &piece));
 	assert_int_equal(f->tables.malformed, 2);
-	assert_false(add(f, PARENT, CODE, JIT_PIECE_SIZE_MAX + 1, 32, 0));
+	assert_false(add(f, PARENT, CODE, JIT_LARGE_MAX + 1, 32, 0));
 	assert_int_equal(f->tables.pieces, 0);
+}
+
+CASE(large_pieces_are_counted)
+{
+	const uint32_t size = 512 << 20;
+	struct fixture *f = *state;
+
+	for (uint64_t i = 0; i < JIT_LARGE_MAX / size; i++)
+		assert_true(add(f, PARENT, CODE, size, (uint8_t)(32 + 8 * i), 0));
+	describe(f, PARENT);
+	assert_int_equal(cfa(f, CODE + 0x10000), 56);
+	assert_false(add(f, PARENT, CODE, size, 16, 0));
+	/* Small ones have room. */
+	assert_true(add(f, PARENT, CODE, SIZE, 16, 0));
+	describe(f, PARENT);
+	assert_int_equal(cfa(f, CODE + 4), 16);
+	assert_int_equal(cfa(f, CODE + 0x10000), 56);
+}
+
+/* Call frame information that a program publishes lies anywhere. */
+CASE(call_frame_information_elsewhere)
+{
+	uint8_t eh_frame[JIT_FRAME_SIZE];
+	struct fixture *f = *state;
+	struct jit_piece piece = {.start = CODE,
+				  .size = SIZE,
+				  .eh_frame = eh_frame,
+				  .eh_frame_size = sizeof(eh_frame),
+				  .eh_frame_addr = CODE + 0x4000};
+	const uint32_t distance = (uint32_t) - (0x4000 + JIT_FRAME_CIE + 8);
+
+	jit_frame_make(eh_frame, SIZE, 32);
+	memcpy(eh_frame + JIT_FRAME_CIE + 8, &distance, sizeof(distance));
+	assert_true(jit_tables_add(&f->tables, &f->code[PARENT], &piece));
+	describe(f, PARENT);
+	assert_int_equal(cfa(f, CODE + 4), 32);
+	assert_int_equal(f->tables.malformed, 0);
 }
 
 CASE(memory_is_bounded)

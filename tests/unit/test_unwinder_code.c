@@ -210,6 +210,25 @@ CASE(stacks_wait_until_code_is_told_of)
 	assert_int_equal(f->caller, CODE + 0x10);
 }
 
+/* A list has no times, but was read to its end at one. */
+CASE(stacks_wait_until_all_code_is_told_of)
+{
+	struct fixture *f = *state;
+	uint64_t taken;
+
+	tell_code_at(f, PIECE + 0x2000, 0, 0);
+	flush(f, 1);
+	taken = f->now;
+	copy(f, PID, PIECE);
+	flush(f, SECOND / 10);
+	tell_code_at(f, PIECE, 0, 0);
+	unwinder_described(f->u, process(f, PID), taken);
+	assert_int_equal(f->sent, 0);
+	unwinder_described(f->u, process(f, PID), taken + 1);
+	assert_int_equal(f->sent, 1);
+	assert_int_equal(f->caller, CODE + 0x10);
+}
+
 /* Everything new in a dump is read at once: code that was made, sampled, and moved since. */
 CASE(stacks_of_before_a_move_have_the_rows_of_the_old_place)
 {

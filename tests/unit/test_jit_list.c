@@ -27,7 +27,7 @@ static uint64_t busy_from; /* number of the read from which on nothing can be re
 static bool was_busy;
 static void (*on_renew)(void);
 
-static bool is_made_up(uint64_t addr, uint64_t *entry, size_t size)
+static bool is_synthetic(uint64_t addr, uint64_t *entry, size_t size)
 {
 	uint64_t i = (addr - LONG_ENTRY(0)) / 32;
 
@@ -47,7 +47,7 @@ static bool read_memory(void *ctx, uint64_t addr, void *to, size_t size)
 	was_busy = busy_from && reads >= busy_from;
 	if (was_busy)
 		return false;
-	if (is_made_up(addr, to, size))
+	if (is_synthetic(addr, to, size))
 		return true;
 	if (addr < MEMORY || addr - MEMORY > MEMORY_SIZE || size > MEMORY + MEMORY_SIZE - addr)
 		return false;

@@ -7,7 +7,7 @@
 #include "tests/unit/own_program.h"
 #include "tests/unit/test.h"
 
-/* Of this program, in .symtab alone. */
+/* A variable of this program, in .symtab alone. */
 struct three_words {
 	uint64_t words[3];
 };

@@ -138,10 +138,10 @@ static void search_variables(const struct variables *variables, uint64_t bias,
 	}
 }
 
-/* Looks at the files of a process: for symbols, or in their variables with `search`. */
-static void look_at_files(struct jit_descriptors *d, const struct mapping_table *files,
-			  const struct jit_memory *memory, struct jit_lists *lists,
-			  struct jit_search *search)
+/* Searches the files of a process: for symbols, or their variables with `search`. */
+static void search_files(struct jit_descriptors *d, const struct mapping_table *files,
+			 const struct jit_memory *memory, struct jit_lists *lists,
+			 struct jit_search *search)
 {
 	uint32_t last = UINT32_MAX;
 
@@ -168,12 +168,12 @@ void jit_descriptors_find(struct jit_descriptors *d, struct live_process *proces
 	if (!row->files)
 		return;
 	if (row->is_changed)
-		look_at_files(d, row->files, memory, lists, NULL);
+		search_files(d, row->files, memory, lists, NULL);
 	row->is_changed = false;
 	if (lists->rows.count || lists->searches == SEARCHES_MAX)
 		return;
 	lists->searches++;
-	look_at_files(d, row->files, memory, lists, &search);
+	search_files(d, row->files, memory, lists, &search);
 	if (search.found && !search.is_ambiguous)
 		add_list(lists, search.found);
 }

@@ -36,9 +36,8 @@ struct jit_entry {
 /* A list; zeroed except for `descriptor` at first. */
 struct jit_list {
 	uint64_t descriptor; /* address */
-	uint64_t seen; /* hash of descriptor and first entry when the list was last read to its end
-			*/
-	/* Where reading was interrupted: at this entry (0: it was not), reached from this one. */
+	uint64_t seen; /* hash of its beginning when it was last read to its end */
+	/* The entry at which reading was interrupted (0: it was not), and the one before. */
 	uint64_t resume, resume_from;
 	bool resumes_backwards;
 	uint32_t restarts; /* since the list changed while reading was interrupted */
@@ -59,7 +58,7 @@ void jit_list_copy(struct jit_list *copy, const struct jit_list *list);
 bool jit_list_read(struct jit_list *list, const struct jit_memory *memory, uint64_t budget,
 		   code_piece_fn *fn, void *ctx);
 
-/* Where a list may be: the variables of a program without symbols. */
+/* A search for a list in the variables of a program without symbols. */
 struct jit_search {
 	uint64_t found; /* address of the descriptor; 0: none */
 	bool is_ambiguous; /* several places look like one */

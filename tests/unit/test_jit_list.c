@@ -320,13 +320,15 @@ CASE(reading_is_interrupted_anywhere)
 		publish(i);
 	for (uint64_t stop = 1; stop < 20; stop++) {
 		struct jit_list whole = {.descriptor = DESCRIPTOR};
+		bool has_more;
 
 		jit_list_release(&list);
 		list = whole;
 		seen[0] = '\0';
 		reads = 0;
 		busy_from = stop;
-		jit_list_read(&list, &process, FOREVER, on_piece, NULL);
+		has_more = jit_list_read(&list, &process, FOREVER, on_piece, NULL);
+		assert_int_equal(has_more, was_busy);
 		busy_from = 0;
 		jit_list_read(&list, &process, FOREVER, on_piece, NULL);
 		assert_string_equal(seen, PIECES(3) PIECES(2) PIECES(1) PIECES(0));

@@ -34,10 +34,9 @@ enum {
  */
 uint8_t pointer_encoding(uint8_t encoding, uint8_t word);
 /*
- * Reads a pointer. `vaddr` is the address of b->start, `base` is that of
- * POINTER_DATA_RELATIVE and POINTER_TEXT_RELATIVE, which no pointer's place can both be. Makes b
- * fail for an unknown encoding and for pointers that only a running program can resolve (indirect,
- * relative to a function).
+ * Reads a pointer. `vaddr` is the address of b->start, `base` that of POINTER_DATA_RELATIVE or
+ * POINTER_TEXT_RELATIVE. Makes b fail for an unknown encoding and for pointers that only a running
+ * program can resolve (indirect, relative to a function).
  */
 uint64_t pointer_read(struct bytes *b, uint8_t encoding, uint64_t vaddr, uint64_t base);
 /* Reads the number, without adding a base. */

@@ -410,9 +410,9 @@ int jit_files_open(const struct jit_files *j, struct live_process *process, cons
 	return open_own(row, format);
 }
 
-static bool is_full(const struct jit_files *j, struct jit_row *row, const struct code_stats *stats)
+static bool is_full(const struct jit_files *j, struct jit_row *row, uint64_t bytes)
 {
-	if (stats->bytes < FILE_BYTES && j->record_bytes < RECORD_BYTES)
+	if (bytes < FILE_BYTES && j->record_bytes < RECORD_BYTES)
 		return false;
 	if (!row->is_cut)
 		log_debug("the code map of pid %u is too large", row->process.pid);
@@ -455,7 +455,7 @@ static bool read_map(struct jit_files *j, struct jit_row *row, uint64_t budget, 
 	if (row->map_fd < 0)
 		return false;
 	watch(j, row);
-	if (fstat(row->map_fd, &st) || is_full(j, row, &row->map.stats))
+	if (fstat(row->map_fd, &st) || is_full(j, row, row->map.stats.bytes))
 		return false;
 	j->since = code_since(j, row, &st);
 	if (is_last || (uint64_t)st.st_size != row->map_size) {
@@ -544,23 +544,22 @@ static bool read_lists(struct jit_files *j, struct jit_row *row)
 {
 	const struct jit_memory memory = {list_memory_read, list_memory_is_busy, list_memory_renew,
 					  j};
-	uint64_t start = clock_monotonic_ns();
+	uint64_t start = clock_monotonic_ns(), refused = j->memory.refused;
 	bool has_more = false;
 
-	if (!j->descriptors || !row->has_memory || row->dump.offset)
+	if (!j->descriptors || !row->has_memory || row->dump.offset || is_full(j, row, 0))
 		return false;
 	j->owner = row->owner;
 	list_memory_renew(j);
 	jit_descriptors_find(j->descriptors, row->owner, &memory, &row->lists);
 	j->since = row->lists_since;
 	vec_for_each(&row->lists.rows, struct jit_list *, list) {
-		if (is_full(j, row, &list->stats))
-			return false;
 		has_more |= jit_list_read(list, &memory, LIST_BYTES, on_list_piece, j);
 		row->is_cut |= list->is_cut;
 	}
+	/* Memory that is busy may stay so: try again when the process is due. */
 	if (has_more || !row->lists.rows.count)
-		return has_more;
+		return has_more && j->memory.refused == refused;
 	row->lists_since = start;
 	if (j->described_fn)
 		j->described_fn(j->piece_ctx, row->owner, start);
@@ -588,7 +587,7 @@ static bool read_row(struct jit_files *j, struct jit_row *row, uint64_t budget, 
 	if (!has_more)
 		renew_map(j, row);
 	j->since = j->now;
-	if (row->dump_fd >= 0 && !is_full(j, row, &row->dump.stats))
+	if (row->dump_fd >= 0 && !is_full(j, row, row->dump.stats.bytes))
 		has_more |= read_dump(j, row, budget);
 	if (!is_last)
 		has_more |= read_lists(j, row);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sends the perf maps and jitdumps of recorded processes as code records, and the lists by which
- * they publish code to debuggers. A process is followed
- * from its first anonymous executable memory on. Its /tmp/perf-PID.map, with the pid in its own
- * namespace, is opened as soon as it exists and read as it grows. A jitdump is found by its mapping
- * in the process. Both are read to their end when the process exits or execs, or recording ends,
- * even if they are unlinked by then. Lists are in the process's memory, and read while it lives.
+ * they publish code to debuggers. A process is followed from its first anonymous executable memory
+ * on. Its /tmp/perf-PID.map, with the pid in its own namespace, is opened as soon as it exists and
+ * read as it grows. A jitdump is found by its mapping in the process. Both are read to their end
+ * when the process exits or execs, or recording ends, even if they are unlinked by then. Lists are
+ * in the process's memory, and read while it lives.
  */
 #pragma once
 
@@ -85,8 +85,8 @@ bool jit_files_is_due_soon(const struct jit_files *j);
 void jit_files_finish(struct jit_files *j, uint64_t now);
 
 struct jit_files_stats {
-	uint64_t maps, dumps,
-		lists; /* numbers of files, and of lists with objects, that were read */
+	uint64_t maps, dumps; /* numbers of files read */
+	uint64_t lists; /* number of lists with functions */
 	uint64_t pieces; /* number of pieces of code */
 	uint64_t malformed; /* number of invalid lines and records */
 	uint64_t cut; /* number of files and lists too large to be read to their end */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/code/jit_list.h"
 
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -287,8 +288,11 @@ bool jit_list_read(struct jit_list *list, const struct jit_memory *memory, uint6
 	bool is_whole;
 
 	memory->renew(memory->ctx);
-	if (!read_memory(&r, list->descriptor, &head, sizeof(head)) || !is_descriptor(&head) ||
-	    (head.first && !read_memory(&r, head.first, &first, sizeof(first))))
+	if (!read_memory(&r, list->descriptor, &head, sizeof(head)) ||
+	    (is_descriptor(&head) && head.first &&
+	     !read_memory(&r, head.first, &first, sizeof(first))))
+		return memory->is_busy(memory->ctx);
+	if (!is_descriptor(&head))
 		return false;
 	seen = hash_bytes(&first, sizeof(first), hash_bytes(&head, sizeof(head), 0));
 	if (seen == list->seen)
@@ -304,7 +308,7 @@ bool jit_list_read(struct jit_list *list, const struct jit_memory *memory, uint6
 static bool begins_list(const struct jit_memory *memory, uint64_t addr)
 {
 	struct entry entry, next;
-	char magic[4];
+	char magic[SELFMAG];
 
 	if (!memory->read(memory->ctx, addr, &entry, sizeof(entry)) || entry.previous ||
 	    !entry.object || !entry.size || entry.size > OBJECT_MAX)
@@ -312,11 +316,8 @@ static bool begins_list(const struct jit_memory *memory, uint64_t addr)
 	if (entry.next)
 		return memory->read(memory->ctx, entry.next, &next, sizeof(next)) &&
 		       next.previous == addr;
-	return memory->read(memory->ctx, entry.object, magic, sizeof(magic)) &&
-	       memcmp(magic,
-		      "\x7f"
-		      "ELF",
-		      sizeof(magic)) == 0;
+	return memory->read(memory->ctx, entry.object, magic, SELFMAG) &&
+	       memcmp(magic, ELFMAG, SELFMAG) == 0;
 }
 
 static bool is_pointer(uint64_t value)

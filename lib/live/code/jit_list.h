@@ -52,8 +52,8 @@ void jit_list_release(struct jit_list *list);
 void jit_list_copy(struct jit_list *copy, const struct jit_list *list);
 /*
  * Reads the entries that are new since the last call, at most about `budget` bytes of memory. Sends
- * a piece without a name for each object with call frame information, then its functions. True:
- * there is more.
+ * a piece without a name for each object, with its call frame information, then its functions.
+ * True: there is more, or the memory is busy.
  */
 bool jit_list_read(struct jit_list *list, const struct jit_memory *memory, uint64_t budget,
 		   code_piece_fn *fn, void *ctx);

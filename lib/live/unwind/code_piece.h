@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A piece of generated code, as found by the readers of perf maps,
- * jitdumps and lists for debuggers.
- */
+/* A piece of generated code, as found by the readers of perf maps, jitdumps and lists. */
 #pragma once
 
 #include <stdbool.h>

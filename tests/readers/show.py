@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Reads processed profiles of versions 60 to 70 in a way of its own, and shows what is in them.
+"""Reads processed profiles of versions 60 to 75 in a way of its own, and shows what is in them.
 
     show.py FILE...        as `show FILE...` shows what prof reads
 

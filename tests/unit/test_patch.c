@@ -177,10 +177,63 @@ static void check_completed(json_t *root)
 		json_object_get(json_object_get(root, "meta"), "symbolicationNotSupported")));
 }
 
+/* Checks cells of version 75: outer(), main() without a place, and inner(), which is new. */
+static void check_flags(json_t *root)
+{
+	static const struct {
+		json_int_t row, flags, line, func_flags;
+	} frames[] = {{0, 30, 7, 12}, {3, 4, 0, 8}, {5, 31, 9, 12}};
+
+	for (size_t i = 0; i < sizeof(frames) / sizeof(*frames); i++) {
+		json_int_t row = frames[i].row, func = cell(root, "frameTable", "func", row);
+
+		assert_int_equal(cell(root, "frameTable", "flags", row), frames[i].flags);
+		assert_int_equal(cell(root, "frameTable", "line", row), frames[i].line);
+		assert_int_equal(cell(root, "funcTable", "flags", func), frames[i].func_flags);
+	}
+	for (size_t i = 0; i < json_array_size(column(root, "frameTable", "flags")); i++) {
+		assert_true(json_is_integer(
+			json_array_get(column(root, "frameTable", "nativeSymbol"), i)));
+		assert_true(json_is_integer(json_array_get(column(root, "frameTable", "line"), i)));
+	}
+	for (size_t i = 0; i < json_array_size(column(root, "funcTable", "flags")); i++)
+		assert_true(
+			json_is_integer(json_array_get(column(root, "funcTable", "source"), i)));
+}
+
+/* A symbol of unknown size has -1 in version 75, in place of null. */
+TEST(unknown_sizes_stay_numbers)
+{
+	_cleanup_free_ char *text = seed("version-75.json"), *after = NULL;
+	struct symbol symbol = {.rva = 0x40};
+	struct frame_name name = {.file = NO_STRING, .is_named = true};
+	struct patch_counts counts;
+	struct expand_inlines *e;
+	struct profile *p;
+	struct patch *r;
+	json_t *root;
+
+	assert_int_equal(open_text(&r, text, NULL), 0);
+	p = patch_profile(r);
+	name.func = symbol.name = strings_intern(&p->strings, "real");
+	e = expand_inlines_new(p);
+	expand_inlines_answer(e, frame_at(p, 0x40), symbols_intern(&p->symbols, &symbol), &name, 1);
+	expand_inlines_apply(e);
+	expand_inlines_free(e);
+	patch_apply(r, &counts);
+	after = written(r);
+	root = json_loads(after, 0, NULL);
+	assert_non_null(root);
+	assert_string_equal(string_at(root, cell(root, "nativeSymbols", "name", 0)), "real");
+	assert_int_equal(cell(root, "nativeSymbols", "functionSize", 0), -1);
+	json_decref(root);
+	patch_free(r);
+}
+
 TEST(frames_are_named)
 {
-	static const char *const names[] = {"version-60.json", "version-66.json",
-					    "version-70.json"};
+	static const char *const names[] = {"version-60.json", "version-66.json", "version-70.json",
+					    "version-75.json"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		_cleanup_free_ char *text = seed(names[i]);
@@ -202,6 +255,9 @@ TEST(frames_are_named)
 		root = json_loads(after, 0, NULL);
 		assert_non_null(root);
 		check_completed(root);
+		if (json_object_get(json_object_get(json_object_get(root, "shared"), "frameTable"),
+				    "flags"))
+			check_flags(root);
 		/* Text that has nothing to do with names is unchanged. */
 		assert_non_null(strstr(after, "\"timeDeltas\":[1,1,1,1],\"weight\":null"));
 		assert_non_null(strstr(after, "\"startTime\":1.5,\"symbolicated\":true,"));
@@ -382,7 +438,8 @@ TEST(damage_is_refused)
 	expect_refusal("\"preprocessedProfileVersion\":70", "\"version\":70", -EBADMSG,
 		       "not a processed profile");
 	expect_refusal("Version\":70", "Version\":59", -ENOTSUP, "version 59");
-	expect_refusal("Version\":70", "Version\":71", -ENOTSUP, "version 71");
+	expect_refusal("Version\":70", "Version\":76", -ENOTSUP, "version 76");
+	expect_refusal("Version\":70", "Version\":71", -EBADMSG, "frameTable.flags is missing");
 	expect_refusal("\"extra\":[{", "\"extra\":7,\"more\":[{", -EBADMSG,
 		       "meta.extra is not a list");
 	expect_refusal("\"counters\":[]", "\"counters\":[", -EBADMSG, "invalid JSON");

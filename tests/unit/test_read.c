@@ -88,8 +88,8 @@ static void check_seed(const struct profile *p)
 
 TEST(versions_say_the_same)
 {
-	static const char *const names[] = {"version-60.json", "version-66.json",
-					    "version-70.json"};
+	static const char *const names[] = {"version-60.json", "version-66.json", "version-70.json",
+					    "version-75.json"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		_cleanup_free_ char *text = seed(names[i]);
@@ -99,6 +99,61 @@ TEST(versions_say_the_same)
 		check_seed(p);
 		assert_int_equal(counts.gap_rows, 1);
 		profile_free(p);
+	}
+}
+
+/*
+ * In version 75, a cell without its flag is no index, whatever it holds. One with the flag is
+ * checked.
+ */
+TEST(flags_tell_which_cells_have_values)
+{
+	_cleanup_free_ char *text = seed("version-75.json"), *libs = NULL, *source = NULL;
+	struct import_counts counts;
+	struct error err = {0};
+	struct profile *p;
+
+	libs = replaced(text, "\"lib\":[0,0,0,0,0]", "\"lib\":[0,0,0,9,0]");
+	source = replaced(libs, "\"source\":[0,0,0,0,0]", "\"source\":[5,5,0,5,5]");
+	p = read_text(source, &counts);
+	check_seed(p);
+	assert_int_equal(p->frames.rows.items[3].module, NO_MODULE);
+	assert_int_equal(p->frames.rows.items[3].symbol, NO_SYMBOL);
+	assert_int_equal(p->funcs.rows.items[0].file, NO_SOURCE_FILE);
+	assert_int_equal(p->funcs.rows.items[2].file, 0);
+	assert_int_equal(p->funcs.rows.items[2].module, NO_MODULE);
+	profile_free(p);
+	free(libs);
+	libs = replaced(text, "\"lib\":[0,0,0,0,0]", "\"lib\":[0,9,0,0,0]");
+	assert_int_equal(format_firefox.read(&p, libs, strlen(libs), NULL, &err), -EBADMSG);
+	assert_non_null(strstr(err.text, "frameTable.lib[1] is out of range"));
+}
+
+/* Fields with personal data; a kind that is not known is any. */
+TEST(personal_data_is_kept_in_mind)
+{
+	static const struct {
+		const char *list;
+		uint8_t expected;
+	} lists[] = {{"[\"url\",\"extension-id\"]", 5}, {"[\"voice\"]", 15}, {"[]", 0}};
+
+	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
+		_cleanup_free_ char *text = seed("version-75.json"), *changed = NULL, *again = NULL;
+		_cleanup_free_ char *after = xasprintf(
+			"\"format\":\"unique-string\",\"containsPII\":%s}", lists[i].list);
+		struct import_counts counts;
+		struct profile *p, *q;
+		size_t size;
+
+		changed = replaced(text, "\"format\":\"unique-string\"}", after);
+		p = read_text(changed, &counts);
+		assert_int_equal(p->markers.schemas.fields.items[0].personal, lists[i].expected);
+		assert_int_equal(written_text(&format_firefox, p, NULL, NULL, &again, &size, NULL),
+				 0);
+		q = read_text(again, &counts);
+		assert_int_equal(q->markers.schemas.fields.items[0].personal, lists[i].expected);
+		profile_free(p);
+		profile_free(q);
 	}
 }
 
@@ -231,8 +286,9 @@ static void expect_refusal(const char *before, const char *after, int code, cons
 
 TEST(damage_is_refused)
 {
-	expect_refusal("Version\":70", "Version\":71", -ENOTSUP,
-		       "version 71 of the profile format is too new: prof reads up to 70");
+	expect_refusal("Version\":70", "Version\":76", -ENOTSUP,
+		       "version 76 of the profile format is too new: prof reads up to 75");
+	expect_refusal("Version\":70", "Version\":71", -EBADMSG, "frameTable.flags is missing");
 	expect_refusal("Version\":70", "Version\":59", -EBADMSG, "threads[0]");
 	expect_refusal("\"stack\":[2,null,4,5]", "\"stack\":[2,null,4]", -EBADMSG, "length");
 	expect_refusal("\"stack\":[2,null,4,5]", "\"stack\":[2,null,4,6]", -EBADMSG, "damaged");

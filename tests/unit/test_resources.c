@@ -62,7 +62,7 @@ static void add_marker(struct profile *p, thread_id thread, const char *name, co
 				.tooltip_label = NO_STRING,
 				.field_count = 1};
 	const struct schema_field field = {strings_intern(&p->strings, key), NO_STRING,
-					   FIELD_STRING};
+					   FIELD_STRING, 0};
 	struct marker marker = markers_make(
 		&p->markers, schemas_intern(&p->markers.schemas, &schema, &field), 0, 0);
 

@@ -189,7 +189,7 @@ static void add_marker(struct profile *p, struct profile_thread *thread, const c
 		.shown = SHOWN_IN_CHART,
 		.field_count = 1,
 	};
-	const struct schema_field field = {intern(p, key), NO_STRING, FIELD_STRING};
+	const struct schema_field field = {intern(p, key), NO_STRING, FIELD_STRING, 0};
 	schema_id id = schemas_intern(&p->markers.schemas, &schema, &field);
 	struct marker marker = markers_make(&p->markers, id, 1, 2);
 
@@ -288,6 +288,29 @@ TEST(test_default)
 	assert_int_equal(counts.removed[SANITIZE_SOURCES], 2);
 	assert_int_equal(counts.unknown, 2);
 	profile_free(into);
+	profile_free(p);
+}
+
+/* A field that its writer calls personal goes, also from a marker like prof's own. */
+TEST(test_personal_fields)
+{
+	struct sanitize_options o = by_default();
+	struct profile *p = build(), *q;
+	struct sanitize_counts counts = {0};
+	struct schema_field *field;
+
+	add_marker(p, &p->threads.rows.items[0], "rename", "newName", "worker");
+	field = &p->markers.schemas.fields.items[p->markers.schemas.fields.count - 1];
+	for (uint8_t personal = 0; personal < 2; personal++) {
+		bool is_there = false;
+
+		field->personal = personal;
+		assert_int_equal(sanitize(&q, p, &o, &counts, NULL), 0);
+		for (string_id id = 0; id < q->strings.rows.count; id++)
+			is_there |= strcmp(strings_get(&q->strings, id), "worker") == 0;
+		assert_int_equal(is_there, !personal);
+		profile_free(q);
+	}
 	profile_free(p);
 }
 

@@ -14,6 +14,9 @@ const char *const firefox_places[FIREFOX_PLACE_COUNT] = {
 	"marker-chart", "marker-table",	   "timeline-overview", "timeline-memory",
 	"timeline-ipc", "timeline-fileio", "timeline-network"};
 
+const char *const firefox_personal[FIREFOX_PERSONAL_COUNT] = {"url", "private-browsing",
+							      "extension-id", "preference-value"};
+
 static const struct {
 	const char *arch;
 	uint16_t machine;

@@ -4,10 +4,31 @@
 
 #include <stdint.h>
 
-/* Version of the processed format: the one written, and the newest one read. */
+/* Version of the processed format that is written, and the newest one that is read. */
 #define FIREFOX_FORMAT_VERSION 70
+#define FIREFOX_VERSION_MAX 75
 /* Version of the Gecko format that processed profiles derive from; no reader uses it. */
 #define FIREFOX_GECKO_VERSION 36
+
+/*
+ * Bits of the columns "flags", which newer versions have: properties of a row, and those of its
+ * cells that hold a value. Other cells are 0.
+ */
+enum frame_flag {
+	FRAME_IS_INLINED = 1,
+	FRAME_HAS_ADDRESS = 2, /* and a lib */
+	FRAME_HAS_CATEGORY = 4, /* and a subcategory */
+	FRAME_HAS_SYMBOL = 8,
+	FRAME_HAS_LINE = 16,
+};
+
+enum func_flag {
+	FUNC_IS_JS = 1,
+	FUNC_HAS_RESOURCE = 4,
+	FUNC_HAS_SOURCE = 8,
+	FUNC_HAS_LINE = 16,
+	FUNC_HAS_COLUMN = 32,
+};
 
 /* Types of a table's weights. Times are in ms: each clock tick stands for an interval. */
 #define WEIGHTS_ARE_TIMES "tracing-ms"
@@ -20,6 +41,10 @@
 /* Names of the places in which markers are shown, by the bit of SHOWN_…. */
 #define FIREFOX_PLACE_COUNT 7
 extern const char *const firefox_places[FIREFOX_PLACE_COUNT];
+
+/* Kinds of personal data in a marker's field, by the bit of schema_field.personal. */
+#define FIREFOX_PERSONAL_COUNT 4
+extern const char *const firefox_personal[FIREFOX_PERSONAL_COUNT];
 
 /* Returns the name of a machine of ELF files, EM_…; NULL: unknown. */
 const char *firefox_arch(uint16_t machine);

@@ -75,8 +75,12 @@ schema_id schemas_intern(struct schemas *s, const struct schema *schema,
 	schema_id id = schemas_find(s, schema->name);
 	struct schema row = *schema;
 
+	if (id != NO_SCHEMA && !is_same(s, &s->rows.items[id], schema, fields))
+		return NO_SCHEMA;
+	for (uint32_t i = 0; id != NO_SCHEMA && i < schema->field_count; i++)
+		s->fields.items[s->rows.items[id].first_field + i].personal |= fields[i].personal;
 	if (id != NO_SCHEMA)
-		return is_same(s, &s->rows.items[id], schema, fields) ? id : NO_SCHEMA;
+		return id;
 	if (s->rows.count == MARKER_SCHEMAS_MAX || schema->field_count > SCHEMA_FIELDS_MAX)
 		return NO_SCHEMA;
 	row.first_field = (uint32_t)s->fields.count;

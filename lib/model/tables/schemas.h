@@ -20,6 +20,7 @@ struct schema_field {
 	string_id key; /* an identifier, unique in the schema */
 	string_id label; /* NO_STRING: same as the key */
 	uint8_t type; /* enum field_type, not FIELD_NONE */
+	uint8_t personal; /* bit n: its writer states personal data of kind n; 0: nothing stated */
 };
 
 /*
@@ -40,8 +41,9 @@ struct schemas {
 
 void schemas_release(struct schemas *s);
 /*
- * Returns the schema with these fields, new or existing; sets first_field. NO_SCHEMA if the name
- * belongs to a different schema, or there are too many schemas or fields.
+ * Returns the schema with these fields, new or existing; sets first_field. A field is as personal
+ * as either states. NO_SCHEMA if the name belongs to a different schema, or there are too many
+ * schemas or fields.
  */
 schema_id schemas_intern(struct schemas *s, const struct schema *schema,
 			 const struct schema_field *fields);

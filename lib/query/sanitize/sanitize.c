@@ -197,6 +197,8 @@ static enum value_kind kind_of(const struct sanitizer *s, const struct marker_sc
 {
 	const char *key = text_of(s, field->key);
 
+	if (field->personal)
+		return VALUE_UNKNOWN;
 	for (size_t i = 0; i < MARKER_SCHEMA_FIELDS_MAX && known->fields[i].key; i++) {
 		if (strcmp(known->fields[i].key, key) == 0)
 			return known->fields[i].value;
@@ -254,6 +256,9 @@ static schema_id copy_schema(struct sanitizer *s, const struct schema *from,
 
 	row.field_count = 0;
 	for (uint32_t i = 0; i < from->field_count; i++) {
+		/* Labels may refer to the field. */
+		if (fields[i].personal)
+			row.chart_label = row.table_label = row.tooltip_label = NO_STRING;
 		if (kind_of(s, known, &fields[i]) == VALUE_UNKNOWN)
 			continue;
 		rows[row.field_count++] = fields[i];

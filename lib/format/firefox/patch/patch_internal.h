@@ -34,12 +34,14 @@ struct reference {
 struct func_draft {
 	uint32_t from; /* row from which all other columns are copied */
 	int64_t name, resource, source; /* cells; `name` is a string position */
+	int64_t flags; /* set when written */
 };
 
 struct frame_draft {
 	uint32_t from;
 	int64_t func, symbol, line, depth; /* func: row of funcs; the others may be CELL_KEEP */
 	int64_t category, subcategory; /* may be CELL_KEEP */
+	int64_t flags; /* set when written */
 };
 
 struct symbol_draft {

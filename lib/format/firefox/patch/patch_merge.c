@@ -66,8 +66,10 @@ static void begin_drafts(struct patch *r)
 							  .category = CELL_KEEP,
 							  .subcategory = CELL_KEEP});
 	for (uint32_t i = 0; i < l->funcs.length; i++) {
-		struct func_draft func = {i, c->func_name[i], c->func_resource[i],
-					  c->func_source[i]};
+		struct func_draft func = {.from = i,
+					  .name = c->func_name[i],
+					  .resource = c->func_resource[i],
+					  .source = c->func_source[i]};
 
 		if (intern_func(r, &func) != i)
 			vec_push(&r->funcs, func);

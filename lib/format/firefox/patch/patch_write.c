@@ -231,6 +231,31 @@ static void write_stacks(struct patch *r, struct jsonw *w, const struct edit *ed
 	WRITE_TABLE(r, w, stacks, &r->stacks, columns);
 }
 
+/* Moves what the cell says into its flag: a cell without a value becomes 0. */
+static void flag_cell(int64_t *flags, int64_t flag, int64_t *cell)
+{
+	if (*cell == CELL_NULL)
+		*flags &= ~flag;
+	else if (*cell != CELL_KEEP)
+		*flags |= flag;
+	if (*cell == CELL_NULL)
+		*cell = 0;
+}
+
+static void flag_frames(struct patch *r)
+{
+	if (!r->cells.frame_flags)
+		return;
+	vec_for_each(&r->frames, struct frame_draft *, row) {
+		row->flags = r->cells.frame_flags[row->from];
+		flag_cell(&row->flags, FRAME_HAS_CATEGORY, &row->category);
+		flag_cell(&row->flags, FRAME_HAS_SYMBOL, &row->symbol);
+		flag_cell(&row->flags, FRAME_HAS_LINE, &row->line);
+		if (row->depth != CELL_KEEP && row->depth)
+			row->flags |= FRAME_IS_INLINED;
+	}
+}
+
 static void write_frames(struct patch *r, struct jsonw *w, const struct edit *edit)
 {
 	const struct frame_draft *rows = r->frames.items;
@@ -238,25 +263,32 @@ static void write_frames(struct patch *r, struct jsonw *w, const struct edit *ed
 		CELL("category", rows, category), CELL("subcategory", rows, subcategory),
 		CELL("func", rows, func),	  CELL("nativeSymbol", rows, symbol),
 		CELL("line", rows, line),	  CELL("inlineDepth", rows, depth),
+		CELL("flags", rows, flags),
 	};
 
 	(void)edit;
+	flag_frames(r);
 	WRITE_TABLE(r, w, frames, &r->frames, columns);
 }
 
 static void write_funcs(struct patch *r, struct jsonw *w, const struct edit *edit)
 {
-	const struct func_draft *rows = r->funcs.items;
-	const struct new_column columns[] = {CELL("name", rows, name),
-					     CELL("source", rows, source)};
+	struct func_draft *rows = r->funcs.items;
+	const int64_t *flags = r->cells.func_flags;
+	const struct new_column columns[] = {CELL("name", rows, name), CELL("source", rows, source),
+					     CELL("flags", rows, flags)};
 
 	(void)edit;
+	for (size_t i = 0; flags && i < r->funcs.count; i++) {
+		rows[i].flags = flags[rows[i].from];
+		flag_cell(&rows[i].flags, FUNC_HAS_SOURCE, &rows[i].source);
+	}
 	WRITE_TABLE(r, w, funcs, &r->funcs, columns);
 }
 
 static void write_symbols(struct patch *r, struct jsonw *w, const struct edit *edit)
 {
-	const struct symbol_draft *rows = r->symbols.items;
+	struct symbol_draft *rows = r->symbols.items;
 	const struct new_column columns[] = {
 		CELL("libIndex", rows, lib),
 		CELL("address", rows, address),
@@ -265,6 +297,10 @@ static void write_symbols(struct patch *r, struct jsonw *w, const struct edit *e
 	};
 
 	(void)edit;
+	for (size_t i = 0; i < r->symbols.count; i++) {
+		if (rows[i].size == CELL_NULL && r->layout.version >= LAYOUT_VERSION_SYMBOL_SIZE)
+			rows[i].size = -1;
+	}
 	WRITE_TABLE(r, w, symbols, &r->symbols, columns);
 }
 

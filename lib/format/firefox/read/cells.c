@@ -150,6 +150,39 @@ struct wanted_column {
 	int64_t **cells;
 };
 
+/*
+ * Columns whose cells have a flag in versions with the column "flags": it tells whether the cell
+ * has a value, or it is the value, and the column is gone.
+ */
+static const struct flagged_column {
+	const char *table, *name;
+	int64_t flag;
+	bool is_value;
+} flagged_columns[] = {
+	{"frameTable", "inlineDepth", FRAME_IS_INLINED, true},
+	{"frameTable", "address", FRAME_HAS_ADDRESS, false},
+	{"frameTable", "lib", FRAME_HAS_ADDRESS, false},
+	{"frameTable", "category", FRAME_HAS_CATEGORY, false},
+	{"frameTable", "subcategory", FRAME_HAS_CATEGORY, false},
+	{"frameTable", "nativeSymbol", FRAME_HAS_SYMBOL, false},
+	{"frameTable", "line", FRAME_HAS_LINE, false},
+	{"funcTable", "isJS", FUNC_IS_JS, true},
+	{"funcTable", "resource", FUNC_HAS_RESOURCE, false},
+	{"funcTable", "source", FUNC_HAS_SOURCE, false},
+	{"funcTable", "lineNumber", FUNC_HAS_LINE, false},
+	{"funcTable", "columnNumber", FUNC_HAS_COLUMN, false},
+};
+
+static const struct flagged_column *find_flagged(const struct wanted_column *column)
+{
+	for (size_t i = 0; i < sizeof(flagged_columns) / sizeof(*flagged_columns); i++) {
+		if (strcmp(flagged_columns[i].table, column->table->name) == 0 &&
+		    strcmp(flagged_columns[i].name, column->name) == 0)
+			return &flagged_columns[i];
+	}
+	return NULL;
+}
+
 static struct cell_range index_of(size_t count)
 {
 	return (struct cell_range){.min = 0, .max = (int64_t)count - 1};
@@ -170,31 +203,67 @@ static struct cell_range number_up_to(int64_t max)
 	return (struct cell_range){.min = -1, .max = max, .or_null = true, .or_bool = true};
 }
 
+/* `flags`: those of the table; NULL: it has none. */
+static int read_column_cells(const struct layout *l, const struct wanted_column *column,
+			     const int64_t *flags, enum cells_use use, struct error *err)
+{
+	const struct table *table = column->table;
+	const struct flagged_column *flagged = flags ? find_flagged(column) : NULL;
+	bool is_flag = flagged && flagged->is_value;
+	bool needed = column->missing == NONE ||
+		      (use == CELLS_PATCHED && !(column->uses & CELLS_MAY_MISS));
+	struct cell_range range = column->range;
+	int ret = 0;
+
+	range.or_any = use == CELLS_OWN;
+	if (flagged) {
+		range.flags = flags;
+		range.flag = flagged->flag;
+		range.missing = column->missing;
+	}
+	if (!is_flag)
+		ret = table_read_cells(table, &l->cursor, column->name, &range,
+				       needed && (use != CELLS_OWN || table->length), column->cells,
+				       err);
+	if (ret || *column->cells)
+		return ret;
+	*column->cells = xreallocarray(NULL, table->length + 1, sizeof(int64_t));
+	for (size_t row = 0; row < table->length; row++)
+		(*column->cells)[row] = is_flag ? (flags[row] & flagged->flag) != 0
+						: column->missing;
+	return 0;
+}
+
 /* A table's first column is always required: its text bounds the table's length. */
-static int read_columns(const struct layout *l, const struct wanted_column *columns, size_t count,
-			enum cells_use use, struct error *err)
+static int read_columns(struct cells *c, const struct layout *l,
+			const struct wanted_column *columns, size_t count, enum cells_use use,
+			struct error *err)
 {
 	int ret = 0;
 
 	for (size_t i = 0; i < count && !ret; i++) {
-		const struct wanted_column *column = &columns[i];
-		bool needed = column->missing == NONE ||
-			      (use == CELLS_PATCHED && !(column->uses & CELLS_MAY_MISS));
-		struct cell_range range = column->range;
+		const int64_t *flags = columns[i].table == &l->frames  ? c->frame_flags
+				       : columns[i].table == &l->funcs ? c->func_flags
+								       : NULL;
 
-		if (!(column->uses & use))
-			continue;
-		range.or_any = use == CELLS_OWN;
-		ret = table_read_cells(column->table, &l->cursor, column->name, &range,
-				       needed && (use != CELLS_OWN || column->table->length),
-				       column->cells, err);
-		if (ret || *column->cells)
-			continue;
-		*column->cells = xreallocarray(NULL, column->table->length + 1, sizeof(int64_t));
-		for (size_t row = 0; row < column->table->length; row++)
-			(*column->cells)[row] = column->missing;
+		if (columns[i].uses & use)
+			ret = read_column_cells(l, &columns[i], flags, use, err);
 	}
 	return ret;
+}
+
+static int read_flags(struct cells *c, const struct layout *l, enum cells_use use,
+		      struct error *err)
+{
+	const struct cell_range any = index_of(UINT8_MAX + 1);
+	const struct wanted_column columns[] = {
+		{CELLS_PATCHED | CELLS_SHARED, &l->frames, "flags", any, NONE, &c->frame_flags},
+		{CELLS_PATCHED | CELLS_SHARED, &l->funcs, "flags", any, NONE, &c->func_flags},
+	};
+	size_t count = (size_t)(l->version >= LAYOUT_VERSION_FRAME_FLAGS) +
+		       (l->version >= LAYOUT_VERSION_FUNC_FLAGS);
+
+	return read_columns(c, l, columns, count, use, err);
 }
 
 static int read_tables(struct cells *c, const struct layout *l, enum cells_use use,
@@ -206,7 +275,9 @@ static int read_tables(struct cells *c, const struct layout *l, enum cells_use u
 	const struct cell_range string = index_of(l->string_count), any = index_of(CELL_MAX);
 	const struct cell_range address = {
 		.min = -1,
-		.max = use == CELLS_OWN ? CELL_MAX : INT32_MAX,
+		.max = use == CELLS_OWN				  ? CELL_MAX
+		       : l->version >= LAYOUT_VERSION_FRAME_FLAGS ? UINT32_MAX
+								  : INT32_MAX,
 		.or_null = use == CELLS_SHARED,
 	};
 	const struct wanted_column columns[] = {
@@ -251,7 +322,7 @@ static int read_tables(struct cells *c, const struct layout *l, enum cells_use u
 		{CELLS_OWN, &l->stacks, "subcategory", any, -1, &c->stack_subcategory},
 	};
 
-	return read_columns(l, columns, sizeof(columns) / sizeof(*columns), use, err);
+	return read_columns(c, l, columns, sizeof(columns) / sizeof(*columns), use, err);
 }
 
 /* Version 70 moved libs from resources to frames. */
@@ -266,7 +337,7 @@ static int read_libs(struct cells *c, const struct layout *l, enum cells_use use
 		-1,
 		is_of_frame ? &c->frame_lib : &c->resource_lib,
 	};
-	int ret = read_columns(l, &column, 1, use, err);
+	int ret = read_columns(c, l, &column, 1, use, err);
 
 	if (ret || is_of_frame || use == CELLS_OWN)
 		return ret;
@@ -305,14 +376,39 @@ static int read_parents(struct cells *c, const struct layout *l, enum cells_use 
 	return ret;
 }
 
+/*
+ * With flags, a frame only states that it is inlined. Its depth is one more than that of its
+ * caller, which has the same address.
+ */
+static void count_depths(struct cells *c, const struct layout *l)
+{
+	for (size_t i = 0; c->frame_flags && i < l->stacks.length; i++) {
+		int64_t frame = c->stack_frame[i], caller;
+
+		if (c->stack_parent[i] == CELL_NULL || !c->frame_depth[frame])
+			continue;
+		caller = c->stack_frame[c->stack_parent[i]];
+		if (caller != frame && c->frame_lib[caller] == c->frame_lib[frame] &&
+		    c->frame_address[caller] == c->frame_address[frame] &&
+		    c->frame_depth[caller] < UINT8_MAX)
+			c->frame_depth[frame] = c->frame_depth[caller] + 1;
+	}
+}
+
 int cells_read(struct cells *c, const struct layout *l, enum cells_use use, size_t category_count,
 	       struct error *err)
 {
-	int ret = read_tables(c, l, use, category_count, err);
+	int ret = read_flags(c, l, use, err);
 
 	if (!ret)
+		ret = read_tables(c, l, use, category_count, err);
+	if (!ret)
 		ret = read_libs(c, l, use, err);
-	return ret ? ret : read_parents(c, l, use, err);
+	if (!ret)
+		ret = read_parents(c, l, use, err);
+	if (!ret)
+		count_depths(c, l);
+	return ret;
 }
 
 void cells_release(struct cells *c)

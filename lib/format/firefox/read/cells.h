@@ -48,6 +48,7 @@ enum cells_use {
 struct cells {
 	int64_t *frame_func, *frame_lib, *frame_address, *frame_depth;
 	int64_t *frame_symbol, *frame_line, *frame_category, *frame_subcategory;
+	int64_t *frame_flags, *func_flags; /* FRAME_… and FUNC_…; NULL: the version has none */
 	int64_t *func_name, *func_resource, *func_source, *func_line, *func_column, *func_is_js;
 	int64_t *func_file, *func_address; /* only in a thread's own tables */
 	int64_t *symbol_name, *symbol_lib, *symbol_address, *symbol_size;

@@ -5,7 +5,7 @@
 #include "lib/format/format.h"
 
 /*
- * Implements read() of struct format for versions up to 70 of any writer. Rows of events that prof
+ * Implements read() of struct format for versions up to 75 of any writer. Rows of events that prof
  * derived from a thread's samples are merged back into them; rows of CPUs give each sample its CPU.
  *
  * Reads everything that prof writes, except:

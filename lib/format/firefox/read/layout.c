@@ -137,9 +137,13 @@ int table_read_cells(const struct table *t, const struct json_cursor *s, const c
 	memset(cells, 0xff, (t->length + 1) * sizeof(*cells));
 	at = json_cursor_within(s, column->values);
 	json_for_each_element(&at, row) {
-		if (!read_cell(&at, range, &cells[row]))
+		if (range->flags && !(range->flags[row] & range->flag)) {
+			cells[row] = range->missing;
+			json_cursor_skip(&at);
+		} else if (!read_cell(&at, range, &cells[row])) {
 			return error_text(err, -EBADMSG, "%s.%s[%zu] is out of range", t->name,
 					  name, row);
+		}
 	}
 	*values = steal(cells);
 	return 0;
@@ -541,13 +545,22 @@ static int read_strings(struct layout *l, struct json_cursor *s, struct error *e
 
 /* Columns that do not hold indexes of strings, or that are renumbered. */
 static const char *const plain_columns[] = {
-	"address",	"category",	 "columnNumber",  "column",	  "content",
-	"filename",	"frame",	 "func",	  "functionSize", "host",
-	"inlineDepth",	"innerWindowID", "isJS",	  "lib",	  "libIndex",
-	"line",		"lineNumber",	 "name",	  "nativeSymbol", "prefix",
-	"prefixOffset", "resource",	 "relevantForJS", "source",	  "originalLocation",
-	"sourceMapURL", "startColumn",	 "startLine",	  "subcategory",  "type",
-	NULL,
+	"address",	 "category",
+	"columnNumber",	 "column",
+	"content",	 "filename",
+	"flags",	 "frame",
+	"func",		 "functionSize",
+	"host",		 "inlineDepth",
+	"innerWindowID", "isJS",
+	"lib",		 "libIndex",
+	"line",		 "lineNumber",
+	"name",		 "nativeSymbol",
+	"prefix",	 "prefixOffset",
+	"resource",	 "relevantForJS",
+	"source",	 "originalLocation",
+	"sourceMapURL",	 "startColumn",
+	"startLine",	 "subcategory",
+	"type",		 NULL,
 };
 
 static bool holds_numbers(const struct json_cursor *of, const struct column *column)

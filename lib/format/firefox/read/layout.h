@@ -46,6 +46,10 @@ struct cell_range {
 	bool or_null;
 	bool or_bool; /* booleans are accepted, as 0 and 1 */
 	bool or_any; /* any other value is accepted, as -1 */
+	/* By row: a cell without the bit `flag` is not read, but is `missing`. NULL: all are read.
+	 */
+	const int64_t *flags;
+	int64_t flag, missing;
 };
 
 /* Reads -1 for anything but booleans and numbers from 0 to max. */
@@ -87,11 +91,16 @@ void table_write(const struct table *t, const struct json_cursor *s, const struc
 
 /* Range of supported versions. */
 #define LAYOUT_VERSION_MIN 60 /* first version with one set of tables for all threads */
-#define LAYOUT_VERSION_MAX FIREFOX_FORMAT_VERSION
+#define LAYOUT_VERSION_MAX FIREFOX_VERSION_MAX
 /* First versions in which ... */
 #define LAYOUT_VERSION_DISTANCE 66 /* since then, stacks hold the distance to their parent */
 /* Frames refer to their lib, instead of their function's resource. */
 #define LAYOUT_VERSION_FRAME_LIB 70
+/* Flags tell which cells of frames, or functions, have a value; these were null or -1. */
+#define LAYOUT_VERSION_FRAME_FLAGS 71
+#define LAYOUT_VERSION_FUNC_FLAGS 75
+/* The unknown size of a symbol is -1, instead of null. */
+#define LAYOUT_VERSION_SYMBOL_SIZE 74
 
 struct layout_lib {
 	char *name, *path, *debug_path, *arch; /* owned; "" if missing */

@@ -231,6 +231,23 @@ static void read_format(struct import *r, struct json_cursor *s, struct field_dr
 	r->counts->unread[UNREAD_MEMBERS]++;
 }
 
+/* An unknown kind counts as all of them. */
+static uint8_t read_personal(struct json_cursor *s)
+{
+	const uint8_t all = (1u << FIREFOX_PERSONAL_COUNT) - 1;
+	uint8_t personal = 0;
+
+	json_for_each_element_if_any(s, row) {
+		_cleanup_free_ char *kind = json_cursor_text(s);
+		size_t i = 0;
+
+		while (i < FIREFOX_PERSONAL_COUNT && strcmp(kind, firefox_personal[i]) != 0)
+			i++;
+		personal |= i < FIREFOX_PERSONAL_COUNT ? (uint8_t)(1u << i) : all;
+	}
+	return personal;
+}
+
 /* Returns false if a profile cannot represent its values. */
 static bool read_field(struct import *r, struct json_cursor *s, struct field_draft *draft)
 {
@@ -246,6 +263,8 @@ static bool read_field(struct import *r, struct json_cursor *s, struct field_dra
 			field->label = import_string(r, s);
 		else if (span_is(s, key, "format"))
 			read_format(r, s, draft);
+		else if (span_is(s, key, "containsPII"))
+			field->personal = read_personal(s);
 	}
 	return strings_size(&r->profile->strings, field->key) && field->type != FIELD_NONE;
 }

@@ -327,6 +327,19 @@ const char *const firefox_field_formats[FIELD_TYPE_COUNT] = {
 	[FIELD_THREAD_ID] = "tid",
 };
 
+/* Readers of all versions accept the list. */
+static void write_personal(struct jsonw *w, uint8_t personal)
+{
+	if (!personal)
+		return;
+	jsonw_member(w, "containsPII", array_begin);
+	for (size_t i = 0; i < FIREFOX_PERSONAL_COUNT; i++) {
+		if (personal >> i & 1)
+			jsonw_cstring(w, firefox_personal[i]);
+	}
+	jsonw_array_end(w);
+}
+
 static void write_fields(const struct firefox *f, struct jsonw *w, const struct schema *schema)
 {
 	const struct schema_field *fields = schema_fields(&f->profile->markers.schemas, schema);
@@ -342,6 +355,7 @@ static void write_fields(const struct firefox *f, struct jsonw *w, const struct 
 			     fields[i].label != NO_STRING ? fields[i].label : fields[i].key);
 		jsonw_member(w, "format", cstring,
 			     is_plain ? "string" : firefox_field_formats[fields[i].type]);
+		write_personal(w, fields[i].personal);
 		jsonw_object_end(w);
 	}
 	jsonw_array_end(w);

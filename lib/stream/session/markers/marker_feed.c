@@ -464,7 +464,7 @@ static bool take_fields(struct marker_feed *f, const struct rec_schema *rec, con
 static schema_id take_schema(struct marker_feed *f, const struct rec_schema *rec)
 {
 	struct strings *strings = &f->profile->strings;
-	struct schema_field fields[SCHEMA_FIELDS_MAX];
+	struct schema_field fields[SCHEMA_FIELDS_MAX] = {0};
 	const char *text = rec_schema_text(rec);
 	struct schema schema = {
 		.name = take_text(strings, &text, rec->name_size),

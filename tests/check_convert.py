@@ -20,8 +20,10 @@ import sys
 import tempfile
 import xml.etree.ElementTree
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "readers"))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "readers"), os.path.join(HERE, "cli")]
 
+import perfetto_file  # noqa: E402
 import stacks as reading  # noqa: E402
 
 # Makes names safe to print; signs in a row that are not printable count as one.
@@ -362,6 +364,15 @@ def pprof_functions(path):
     return +rows
 
 
+def check_perfetto(path, samples):
+    got = collections.Counter(stack for event, _, stack in perfetto_file.Trace(path).samples
+                              if event == "cpu-clock")
+    wanted = collections.Counter()
+    for sample in samples:
+        wanted[tuple(frame.name for frame in sample.frames)] += sample.weight
+    compare("perfetto", got, wanted)
+
+
 def judge_golden(paths):
     """Prints "FILE: ok" for each that tells what the JSON beside it tells."""
     for path in paths:
@@ -379,12 +390,14 @@ def judge_golden(paths):
                 check_jslb(path, stem + ".json")
             elif kind == "html":
                 check_blocks(path)
+            elif kind == "perfetto":
+                check_perfetto(path, reader.clock())
             elif kind != "flamegraph":
                 raise ValueError(f"no judge of {kind}")
             elif samples:
                 check_graph(path, samples)
             print(f"{path}: ok")
-        except (ValueError, OSError, xml.etree.ElementTree.ParseError) as e:
+        except (AssertionError, ValueError, OSError, xml.etree.ElementTree.ParseError) as e:
             print(f"{path}: {e}")
     return 0
 

@@ -121,7 +121,9 @@ struct format {
 	ROW(massif) \
 	ROW(callgrind) \
 	ROW(gperftools) \
-	ROW(perf_json) ROW(perf_script) ROW(folded) ROW(pprof) ROW(flamegraph) ROW(html)
+	ROW(perf_json) \
+	ROW(perf_script) \
+	ROW(folded) ROW(pprof) ROW(perfetto) ROW(flamegraph) ROW(html)
 
 #define FORMAT_DECLARE(name) extern const struct format format_##name;
 FORMATS(FORMAT_DECLARE)

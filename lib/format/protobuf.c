@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/format/protobuf.h"
 
+#include <endian.h>
 #include <string.h>
 
 enum { PROTOBUF_CURSOR_VARINT = 0, FIXED_64 = 1, PROTOBUF_CURSOR_DELIMITED = 2, FIXED_32 = 5 };
@@ -79,23 +80,42 @@ bool protobuf_next(struct protobuf_cursor *s, struct protobuf_field *field)
 /* Wire types. */
 enum { VARINT = 0, DELIMITED = 2 };
 
-void protobuf_varint(struct strbuf *out, uint64_t value)
+#define VARINT_SIZE 10
+
+static size_t format_varint(char bytes[VARINT_SIZE], uint64_t value)
 {
-	char bytes[10];
 	size_t size = 0;
 
 	for (; value >= 0x80; value >>= 7)
 		bytes[size++] = (char)(value | 0x80);
 	bytes[size++] = (char)value;
-	strbuf_add(out, bytes, size);
+	return size;
+}
+
+void protobuf_varint(struct strbuf *out, uint64_t value)
+{
+	char bytes[VARINT_SIZE];
+
+	strbuf_add(out, bytes, format_varint(bytes, value));
+}
+
+void protobuf_number(struct strbuf *out, uint32_t field, uint64_t value)
+{
+	protobuf_varint(out, (uint64_t)field << 3 | VARINT);
+	protobuf_varint(out, value);
 }
 
 void protobuf_u64(struct strbuf *out, uint32_t field, uint64_t value)
 {
-	if (!value)
-		return;
-	protobuf_varint(out, (uint64_t)field << 3 | VARINT);
-	protobuf_varint(out, value);
+	if (value)
+		protobuf_number(out, field, value);
+}
+
+void protobuf_fixed64(struct strbuf *out, uint32_t field, uint64_t value)
+{
+	value = htole64(value);
+	protobuf_varint(out, (uint64_t)field << 3 | FIXED_64);
+	strbuf_add(out, &value, sizeof(value));
 }
 
 void protobuf_head(struct strbuf *out, uint32_t field, size_t size)
@@ -110,4 +130,21 @@ void protobuf_bytes(struct strbuf *out, uint32_t field, const void *data, size_t
 		return;
 	protobuf_head(out, field, size);
 	strbuf_add(out, data, size);
+}
+
+size_t protobuf_begin(struct strbuf *out, uint32_t field)
+{
+	protobuf_varint(out, (uint64_t)field << 3 | DELIMITED);
+	return out->size;
+}
+
+/* Makes room for the size, which is known by now. */
+void protobuf_end(struct strbuf *out, size_t at)
+{
+	char bytes[VARINT_SIZE];
+	size_t size = out->size - at, count = format_varint(bytes, size);
+
+	strbuf_add(out, bytes, count);
+	memmove(out->text + at + count, out->text + at, size);
+	memcpy(out->text + at, bytes, count);
 }

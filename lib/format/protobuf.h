@@ -34,9 +34,18 @@ bool protobuf_take(struct protobuf_cursor *s, uint64_t *value);
 void protobuf_varint(struct strbuf *out, uint64_t value);
 /* Omits fields of value 0, the default. */
 void protobuf_u64(struct strbuf *out, uint32_t field, uint64_t value);
+/* Writes any value, as a reader may tell 0 from none. */
+void protobuf_number(struct strbuf *out, uint32_t field, uint64_t value);
+void protobuf_fixed64(struct strbuf *out, uint32_t field, uint64_t value);
 /* A string, a message, or packed numbers; omitted if empty. */
 void protobuf_bytes(struct strbuf *out, uint32_t field, const void *data, size_t size);
 /*
  * Appends the head of a string or message, whose bytes follow; writes empty ones too, as elements.
  */
 void protobuf_head(struct strbuf *out, uint32_t field, size_t size);
+/*
+ * Begins a message in place, whose fields are appended next. Returns the place to pass to
+ * protobuf_end(). Messages may be nested.
+ */
+size_t protobuf_begin(struct strbuf *out, uint32_t field);
+void protobuf_end(struct strbuf *out, size_t at);

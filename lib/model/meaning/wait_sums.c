@@ -26,23 +26,30 @@ static bool find_subcategory(const struct profile *p, struct frame_category *of)
 	return true;
 }
 
-void wait_sums_add(struct wait_sums *sums, const struct profile *p, const struct sample *sample)
+int wait_reason(const struct profile *p, const struct sample *sample)
 {
-	struct frame_category of;
 	const struct frame *frame;
+	struct frame_category of;
 
 	if (!profile_is_wait(p, sample))
-		return;
-	sums->rows++;
+		return -1;
 	frame = &p->frames.rows.items[p->stacks.rows.items[sample->stack].frame];
 	of = (struct frame_category){frame->category, frame->subcategory};
-	if (!find_subcategory(p, &of))
+	return find_subcategory(p, &of) ? of.subcategory : -1;
+}
+
+void wait_sums_add(struct wait_sums *sums, const struct profile *p, const struct sample *sample)
+{
+	int reason = wait_reason(p, sample);
+
+	sums->rows += profile_is_wait(p, sample);
+	if (reason < 0)
 		return;
-	if (idle_is_runnable(of.subcategory)) {
+	if (idle_is_runnable((uint8_t)reason)) {
 		sums->runnable += sample->weight;
-	} else if (idle_is_blocked(of.subcategory)) {
+	} else if (idle_is_blocked((uint8_t)reason)) {
 		sums->blocked += sample->weight;
-		sums->blocked_by[of.subcategory] += sample->weight;
+		sums->blocked_by[reason] += sample->weight;
 	} else {
 		sums->idle += sample->weight;
 	}

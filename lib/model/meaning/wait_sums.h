@@ -12,6 +12,8 @@ struct wait_sums {
 	uint64_t blocked_by[IDLE_SUBCATEGORY_COUNT];
 };
 
+/* Returns the reason of a wait, an enum idle_subcategory; -1: the sample is no wait, or unknown. */
+int wait_reason(const struct profile *p, const struct sample *sample);
 /* Adds a sample if it is a wait. */
 void wait_sums_add(struct wait_sums *sums, const struct profile *p, const struct sample *sample);
 /* Sums over all threads. */

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/model/meaning/thread_times.h"
+
+#include "lib/model/meaning/wait_sums.h"
+
+/* A time that may go on. */
+struct open_time {
+	struct thread_time of;
+	bool is_first; /* row of a wait's start, which may have another one at its end */
+	bool has_end; /* `end` is not an estimate */
+};
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* A tick stands for the time before it; the row of a wait, for the time from it on. */
+static struct open_time open_time(const struct profile *p, const struct sample *sample)
+{
+	uint64_t length = sample->weight * p->meta.interval_ns, begin = p->meta.start_ns;
+	struct open_time time = {.of = {.wait = NO_STACK, .reason = -1, .cpu = sample->cpu}};
+
+	if (profile_is_wait(p, sample)) {
+		time.of.start = sample->time;
+		time.of.end = sample->time + length;
+		time.of.wait = sample->stack;
+		time.of.reason = wait_reason(p, sample);
+		time.is_first = sample->weight == 1;
+	} else {
+		time.of.start = sample->time > begin + length ? sample->time - length
+							      : smaller(begin, sample->time);
+		time.of.end = sample->time;
+		time.has_end = true;
+	}
+	return time;
+}
+
+/* True if the open time goes on: a wait has rows at its start and its end, running has many. */
+static bool join(struct open_time *open, const struct open_time *next, uint32_t weight,
+		 uint64_t interval)
+{
+	if (open->of.wait != next->of.wait)
+		return false;
+	if (next->of.wait == NO_STACK) {
+		if (open->of.cpu != next->of.cpu || next->of.start > open->of.end + interval / 2)
+			return false;
+		open->of.end = next->of.end;
+		return true;
+	}
+	if (!open->is_first || next->of.start - open->of.start > (weight + 2ull) * interval)
+		return false;
+	open->of.end = next->of.start;
+	open->is_first = false;
+	open->has_end = true;
+	return true;
+}
+
+/* Places the estimated ends between two times. */
+static void separate(struct open_time *open, struct open_time *next, uint64_t interval)
+{
+	struct thread_time *a = &open->of, *b = &next->of;
+
+	/* The next tick would have come later than the wait. */
+	if (a->wait == NO_STACK && b->start > a->end && b->start - a->end < interval)
+		a->end = b->start;
+	if (b->wait != NO_STACK) {
+		a->end = smaller(a->end, b->start);
+		return;
+	}
+	if (!open->has_end && a->end > b->start) {
+		uint64_t low = larger(a->start, b->start), high = smaller(a->end, b->end);
+
+		a->end = low + (high - low) / 2;
+	}
+	b->start = smaller(larger(b->start, a->end), b->end);
+}
+
+static void pass(const struct thread_time *time, thread_time_fn *take, void *ctx)
+{
+	if (time->start < time->end)
+		take(ctx, time);
+}
+
+void thread_times_each(const struct profile *p, const struct profile_thread *thread,
+		       thread_time_fn *take, void *ctx)
+{
+	uint64_t interval = p->meta.interval_ns;
+	struct open_time open = {0}, next;
+	bool has_open = false;
+
+	samples_for_each(&thread->samples, sample) {
+		if (sample->event || !sample->weight)
+			continue;
+		next = open_time(p, sample);
+		if (has_open && join(&open, &next, sample->weight, interval))
+			continue;
+		if (has_open) {
+			separate(&open, &next, interval);
+			pass(&open.of, take, ctx);
+		}
+		open = next;
+		has_open = true;
+	}
+	if (has_open)
+		pass(&open.of, take, ctx);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The times in which a thread ran, and in which it waited, as its samples show them. Waits have
+ * lengths, and ticks come at intervals, so the times are estimates within an interval; those of
+ * short waits, of which only some are sampled, are missing.
+ */
+#pragma once
+
+#include "lib/model/meaning/categories.h"
+#include "lib/model/tables/profile.h"
+
+struct thread_time {
+	uint64_t start, end; /* start < end */
+	stack_id wait; /* stack of the wait; NO_STACK: the thread ran */
+	int reason; /* enum idle_subcategory of a wait; -1: unknown */
+	uint16_t cpu; /* NO_CPU: unknown, or a wait */
+};
+
+typedef void thread_time_fn(void *ctx, const struct thread_time *time);
+
+/* Passes the times of the thread in their order; they do not overlap. */
+void thread_times_each(const struct profile *p, const struct profile_thread *thread,
+		       thread_time_fn *take, void *ctx);

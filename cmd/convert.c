@@ -39,6 +39,7 @@ struct convert {
 	VEC(const char *) paths;
 	struct profile_file *files; /* files in command-line order */
 	struct profile_file base;
+	int version; /* index of `versions` */
 };
 
 static bool is_number(const char *value)
@@ -80,6 +81,9 @@ static int set_from(void *at, const char *value, struct error *err)
 #define AT(member) OPTION_AT(convert, member)
 #define GIVEN(member) OPTION_GIVEN(convert, member)
 
+/* The second one is the newest. */
+static const char *const versions[] = {"70", "75", NULL};
+
 static const struct option_row rows[] = {
 	{'o', "output", "OUT", "what to write; - is stdout", OPTION_NAME, AT(output.path)},
 	{0, "to", "FORMAT", "@;\ndefault: by the name of OUT", OPTION_CALL, .list = format_names,
@@ -91,6 +95,8 @@ static const struct option_row rows[] = {
 	 OPTION_TEXT, AT(base_path)},
 	{0, "stats", "FILE", "a capture: write what was recorded and lost, as JSON", OPTION_NAME,
 	 AT(output.stats_path)},
+	{0, "profile-version", "N", "firefox, jslb: version of the format: 70 (default), 75",
+	 OPTION_CHOICE, AT(version), .choices = versions},
 	{0, "debug-dir", "DIR", "captures: look for programs and .build-id/xx/yyy.debug there",
 	 OPTION_CALL, AT(output), .set = output_add_debug_dir},
 	{0, "no-symbols", NULL, "captures: leave addresses unnamed", OPTION_FLAG,
@@ -297,6 +303,7 @@ static bool is_replay(const struct convert *c)
 static int write_replay(const struct convert *c, struct error *err)
 {
 	const struct export_options options = {
+		.is_newest = c->version,
 		.all_threads = c->output.all_threads,
 		.cpus = c->files[0].recording->facts.per_cpu,
 	};
@@ -325,6 +332,7 @@ static int write_narrowed(const struct convert *c, struct error *err)
 {
 	/* CPU numbers of several recordings coincide. */
 	struct export_options options = {
+		.is_newest = c->version,
 		.all_threads = c->output.format->is_timeline || c->output.all_threads,
 		.cpus = c->paths.count == 1 && !c->base_path && has_cpu_rows(&c->files[0]),
 	};

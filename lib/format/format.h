@@ -26,6 +26,7 @@ struct export_options {
 	 */
 	const struct export_difference *difference;
 	bool is_served; /* html: the page is served by a server with prof view's interface */
+	bool is_newest; /* firefox, jslb: in the newest version that is known */
 	bool all_threads; /* every thread gets its own row, without a limit */
 	bool cpus; /* every CPU gets a row of clock samples */
 };

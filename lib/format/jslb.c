@@ -256,6 +256,7 @@ static const struct {
 	{"stackTable", "frame", JSLB_I32},   {"stackTable", "prefixOffset", JSLB_I32},
 	{"frameTable", "address", JSLB_I32}, {"frameTable", "func", JSLB_I32},
 	{"frameTable", "lib", JSLB_I32},     {"frameTable", "inlineDepth", JSLB_U8},
+	{"frameTable", "flags", JSLB_U8},    {"funcTable", "flags", JSLB_U8},
 	{"samples", "time", JSLB_F64},	     {"samples", "timeDeltas", JSLB_F64},
 	{"markers", "startTime", JSLB_F64},  {"markers", "endTime", JSLB_F64},
 };

@@ -124,4 +124,17 @@ for file in "$golden"/{counters,markers,losses,containers,cpus}.json; do
 done
 run "$PROF" info "$golden/counters.json"
 like "info lists counters" "$out" $'\nCounters:\n  [^\n]* samples'
+
+# --profile-version 75 says what 70 says, in the newest form.
+for name in inline runtimes markers-hostile; do
+	"$PROF" convert --no-config "$golden/$name.json" -o older.json
+	"$PROF" convert --no-config --profile-version 75 "$golden/$name.json" -o newer.json
+	python3 "$root/tests/readers/newest.py" older.json wanted.json
+	run python3 -c 'import json, sys; a, b = (json.load(open(name)) for name in sys.argv[1:]); print(a == b)' newer.json wanted.json
+	is "$name: version 75 has flags" "$out" True
+	"$PROF" convert --no-config --profile-version 75 "$golden/$name.json" -o newer.jslb
+	"$PROF" convert --no-config newer.jslb -o again.json
+	ok "$name: version 75 is read back, with columns in binary" cmp again.json older.json
+done
+refuses "--profile-version 71" 2 "must be one of 70, 75" "$PROF" convert --no-config --profile-version 71 "$golden/simple.json" -o x.json
 done_testing

@@ -59,6 +59,7 @@ int firefox_write(const struct profile *p, const struct export_options *options,
 		.profile = p,
 		.texts.base = &p->strings,
 		.counts = counts ? counts : &own,
+		.has_flags = options && options->is_newest,
 	};
 	struct jsonw w;
 

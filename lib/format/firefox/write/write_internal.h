@@ -112,6 +112,7 @@ struct firefox {
 	VEC(struct firefox_category) marker_categories;
 	struct export_counts *counts;
 	const struct export_difference *difference; /* NULL: not a difference */
+	bool has_flags; /* version 75, in which flags tell which cells have a value */
 
 	VEC(string_id) strings;
 	VEC(uint32_t) string_positions; /* position by string_id */

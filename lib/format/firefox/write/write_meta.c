@@ -612,7 +612,8 @@ void firefox_write_meta(struct firefox *f, struct jsonw *w)
 
 	jsonw_object_begin(w);
 	jsonw_member(w, "version", u64, FIREFOX_GECKO_VERSION);
-	jsonw_member(w, "preprocessedProfileVersion", u64, FIREFOX_FORMAT_VERSION);
+	jsonw_member(w, "preprocessedProfileVersion", u64,
+		     f->has_flags ? FIREFOX_VERSION_MAX : FIREFOX_FORMAT_VERSION);
 	jsonw_member(w, "product", cstring,
 		     from->product && *from->product ? from->product : "prof");
 	write_text(w, "arguments", from->command_line);

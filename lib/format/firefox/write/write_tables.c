@@ -134,10 +134,35 @@ static void write_false(struct jsonw *w, const char *key, size_t count)
 	jsonw_column_end(w, at);
 }
 
-/* Lines and columns count from 1; 0 is unknown. */
-static char *format_place(char *at, uint32_t place)
+/* Formats a cell without a value: where flags tell so, it is 0. */
+static char *format_none(char *at, const struct firefox *f)
 {
-	return place ? jsonw_format_u64(at, place) : jsonw_format_null(at);
+	return f->has_flags ? jsonw_format_u64(at, 0) : jsonw_format_null(at);
+}
+
+static void write_none(const struct firefox *f, struct jsonw *w, const char *key, size_t count)
+{
+	if (f->has_flags)
+		firefox_write_same(w, key, count, 0);
+	else
+		write_nulls(w, key, count);
+}
+
+/* Lines and columns count from 1; 0 is unknown. */
+static char *format_place(char *at, const struct firefox *f, uint32_t place)
+{
+	return place ? jsonw_format_u64(at, place) : format_none(at, f);
+}
+
+static char *format_position(char *at, const struct firefox *f, uint32_t position)
+{
+	return position != NO_POSITION ? jsonw_format_u64(at, position) : format_none(at, f);
+}
+
+/* Formats a number that is negative if unknown. */
+static char *format_known(char *at, const struct firefox *f, int32_t number)
+{
+	return jsonw_format_i64(at, f->has_flags && number < 0 ? 0 : number);
 }
 
 static void write_stacks(const struct firefox *f, struct jsonw *w)
@@ -181,13 +206,30 @@ static char *format_category(char *at, const struct firefox *f, const struct fir
 {
 	return has_category(frame)
 		       ? jsonw_format_u64(at, f->category_positions[frame->category.category])
-		       : jsonw_format_null(at);
+		       : format_none(at, f);
 }
 
-static char *format_subcategory(char *at, const struct firefox_frame *frame)
+static char *format_subcategory(char *at, const struct firefox *f,
+				const struct firefox_frame *frame)
 {
 	return has_category(frame) ? jsonw_format_u64(at, frame->category.subcategory)
-				   : jsonw_format_null(at);
+				   : format_none(at, f);
+}
+
+static uint64_t frame_flags(const struct firefox_frame *frame)
+{
+	return (frame->inline_depth ? FRAME_IS_INLINED : 0) |
+	       (frame->address >= 0 && frame->lib >= 0 ? FRAME_HAS_ADDRESS : 0) |
+	       (has_category(frame) ? FRAME_HAS_CATEGORY : 0) |
+	       (frame->symbol != NO_POSITION ? FRAME_HAS_SYMBOL : 0) |
+	       (frame->line ? FRAME_HAS_LINE : 0);
+}
+
+static uint64_t func_flags(const struct firefox_func *func)
+{
+	return (func->is_js ? FUNC_IS_JS : 0) | (func->resource >= 0 ? FUNC_HAS_RESOURCE : 0) |
+	       (func->source != NO_POSITION ? FUNC_HAS_SOURCE : 0) |
+	       (func->line ? FUNC_HAS_LINE : 0) | (func->column ? FUNC_HAS_COLUMN : 0);
 }
 
 static void write_frames(const struct firefox *f, struct jsonw *w)
@@ -196,24 +238,28 @@ static void write_frames(const struct firefox *f, struct jsonw *w)
 
 	table_begin(w, "frameTable");
 	FIREFOX_COLUMN(w, "address", &f->frames, struct firefox_frame, row, at,
-		       jsonw_format_i64(at, row->address));
+		       format_known(at, f, row->address));
 	FIREFOX_COLUMN(w, "lib", &f->frames, struct firefox_frame, row, at,
-		       jsonw_format_i64(at, row->lib));
-	FIREFOX_COLUMN(w, "inlineDepth", &f->frames, struct firefox_frame, row, at,
-		       jsonw_format_u64(at, row->inline_depth));
+		       format_known(at, f, row->lib));
+	if (f->has_flags)
+		FIREFOX_COLUMN(w, "flags", &f->frames, struct firefox_frame, row, at,
+			       jsonw_format_u64(at, frame_flags(row)));
+	else
+		FIREFOX_COLUMN(w, "inlineDepth", &f->frames, struct firefox_frame, row, at,
+			       jsonw_format_u64(at, row->inline_depth));
 	FIREFOX_COLUMN(w, "category", &f->frames, struct firefox_frame, row, at,
 		       format_category(at, f, row));
 	FIREFOX_COLUMN(w, "subcategory", &f->frames, struct firefox_frame, row, at,
-		       format_subcategory(at, row));
+		       format_subcategory(at, f, row));
 	FIREFOX_COLUMN(w, "func", &f->frames, struct firefox_frame, row, at,
 		       jsonw_format_u64(at, row->func));
 	FIREFOX_COLUMN(w, "nativeSymbol", &f->frames, struct firefox_frame, row, at,
-		       firefox_format_position(at, row->symbol));
-	write_nulls(w, "innerWindowID", count);
+		       format_position(at, f, row->symbol));
+	write_none(f, w, "innerWindowID", count);
 	FIREFOX_COLUMN(w, "line", &f->frames, struct firefox_frame, row, at,
-		       format_place(at, row->line));
-	write_nulls(w, "column", count);
-	write_nulls(w, "originalLocation", count);
+		       format_place(at, f, row->line));
+	write_none(f, w, "column", count);
+	write_none(f, w, "originalLocation", count);
 	table_end(w, count);
 }
 
@@ -224,18 +270,23 @@ static void write_funcs(const struct firefox *f, struct jsonw *w)
 	table_begin(w, "funcTable");
 	FIREFOX_COLUMN(w, "name", &f->funcs, struct firefox_func, row, at,
 		       jsonw_format_u64(at, row->name));
-	FIREFOX_COLUMN(w, "isJS", &f->funcs, struct firefox_func, row, at,
-		       jsonw_format_bool(at, row->is_js));
-	write_false(w, "relevantForJS", count);
+	if (f->has_flags) {
+		FIREFOX_COLUMN(w, "flags", &f->funcs, struct firefox_func, row, at,
+			       jsonw_format_u64(at, func_flags(row)));
+	} else {
+		FIREFOX_COLUMN(w, "isJS", &f->funcs, struct firefox_func, row, at,
+			       jsonw_format_bool(at, row->is_js));
+		write_false(w, "relevantForJS", count);
+	}
 	FIREFOX_COLUMN(w, "resource", &f->funcs, struct firefox_func, row, at,
-		       jsonw_format_i64(at, row->resource));
+		       format_known(at, f, row->resource));
 	FIREFOX_COLUMN(w, "source", &f->funcs, struct firefox_func, row, at,
-		       firefox_format_position(at, row->source));
+		       format_position(at, f, row->source));
 	FIREFOX_COLUMN(w, "lineNumber", &f->funcs, struct firefox_func, row, at,
-		       format_place(at, row->line));
+		       format_place(at, f, row->line));
 	FIREFOX_COLUMN(w, "columnNumber", &f->funcs, struct firefox_func, row, at,
-		       format_place(at, row->column));
-	write_nulls(w, "originalLocation", count);
+		       format_place(at, f, row->column));
+	write_none(f, w, "originalLocation", count);
 	table_end(w, count);
 }
 
@@ -249,7 +300,9 @@ static void write_symbols(const struct firefox *f, struct jsonw *w)
 	FIREFOX_COLUMN(w, "name", &f->symbols, struct firefox_symbol, row, at,
 		       jsonw_format_u64(at, row->name));
 	FIREFOX_COLUMN(w, "functionSize", &f->symbols, struct firefox_symbol, row, at,
-		       row->size ? jsonw_format_u64(at, row->size) : jsonw_format_null(at));
+		       row->size      ? jsonw_format_u64(at, row->size)
+		       : f->has_flags ? jsonw_format_i64(at, -1)
+				      : jsonw_format_null(at));
 	table_end(w, f->symbols.count);
 }
 

@@ -347,9 +347,11 @@ static schema_id make_schema(struct trace_reader *r, const struct arguments *a, 
 	if (!is_flow && a->count)
 		strbuf_addf(&text, " %zu", r->schemas.count);
 	schema.name = strings_intern(strings, text.text);
-	fields[schema.field_count++] = (struct schema_field){strings_intern(strings, "category"),
-							     strings_intern(strings, "Category"),
-							     FIELD_STRING};
+	fields[schema.field_count++] = (struct schema_field){
+		.key = strings_intern(strings, "category"),
+		.label = strings_intern(strings, "Category"),
+		.type = FIELD_STRING,
+	};
 	for (uint32_t i = 0; i < a->count; i++) {
 		const struct argument *row = &a->rows[i];
 

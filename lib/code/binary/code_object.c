@@ -39,6 +39,8 @@ static bool read_sections(struct elf_object *elf)
 	    head.e_ident[EI_DATA] != ELFDATA2LSB || head.e_shentsize != sizeof(Elf64_Shdr) ||
 	    head.e_shnum > SECTIONS_MAX)
 		return false;
+	if (!head.e_shnum)
+		return true;
 	bytes_init(&b, elf->data, elf->size);
 	bytes_seek(&b, head.e_shoff);
 	rows = bytes_take(&b, head.e_shnum * sizeof(Elf64_Shdr));

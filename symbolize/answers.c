@@ -187,6 +187,7 @@ static void add_levels(struct answers *n, const struct answer *answer)
 			.func = string_pool_add(&n->funcs, func),
 			.file = string_pool_add(&n->files, at->file),
 			.line = at->line,
+			.start_line = at->start_line,
 			.is_named = is_symbols ? !answer->is_synthetic : !!func,
 		};
 
@@ -245,6 +246,7 @@ static void intern_chain(struct answers *n, const struct named *row, struct stri
 				 .func = string_pool_intern(&n->funcs, level->func, strings),
 				 .file = string_pool_intern(&n->files, level->file, strings),
 				 .line = level->line,
+				 .start_line = level->start_line,
 				 .is_named = level->is_named,
 			 });
 	}

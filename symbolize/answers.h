@@ -66,7 +66,7 @@ struct string_pool {
 /* A function of a chain, outermost first. */
 struct named_level {
 	uint32_t func, file; /* rows of strings, or NO_TEXT */
-	uint32_t line; /* 0: unknown */
+	uint32_t line, start_line; /* 0: unknown */
 	bool is_named; /* func is a real name, not a synthetic one */
 };
 

@@ -16,6 +16,7 @@ struct location {
 	const char *func; /* name as in the file, not demangled; NULL: unknown */
 	const char *file; /* NULL: unknown */
 	uint32_t line; /* 0: unknown */
+	uint32_t start_line; /* line of the function's declaration; 0: unknown */
 };
 
 /*

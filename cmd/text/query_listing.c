@@ -91,6 +91,7 @@ enum field {
 	FIELD_MODULE,
 	FIELD_FILE,
 	FIELD_LINE_NUMBER,
+	FIELD_START_LINE,
 	FIELD_PLACE, /* file:line; for display */
 	FIELD_ADDRESS,
 	FIELD_PROCESS,
@@ -113,6 +114,7 @@ static const struct {
 	[FIELD_MODULE] = {"MODULE", "module", LISTING_TEXT},
 	[FIELD_FILE] = {"FILE", "file", LISTING_TEXT},
 	[FIELD_LINE_NUMBER] = {"LINE", "line", LISTING_NUMBER},
+	[FIELD_START_LINE] = {"START LINE", "start_line", LISTING_NUMBER},
 	[FIELD_PLACE] = {"LINE", "place", LISTING_TEXT},
 	[FIELD_ADDRESS] = {"ADDRESS", "address", LISTING_TEXT},
 	[FIELD_PROCESS] = {"PROCESS", "process", LISTING_TEXT},
@@ -157,6 +159,7 @@ static const uint8_t shown[2][QUERY_BY_COUNT][FIELDS_MAX] = {
 
 /* Machine-readable columns after the weights. */
 static const uint8_t added[QUERY_BY_COUNT][3] = {
+	[QUERY_BY_FUNCTION] = {FIELD_START_LINE},
 	[QUERY_BY_PID] = {FIELD_PROCESS_TITLE},
 	[QUERY_BY_THREAD] = {FIELD_THREAD_TITLE, FIELD_PROCESS_TITLE},
 };
@@ -180,6 +183,7 @@ struct filler {
 	const struct query_listing_options *options;
 	char **errors; /* by weight; machine-readable; owned, NULL until needed */
 	bool has_latency; /* all items have one */
+	uint32_t *start_lines; /* by key; machine-readable, of functions; owned; 0: unknown */
 };
 
 /* Formats like "%PRIu64" at a fraction of the cost. */
@@ -199,6 +203,47 @@ static char *whole_number(uint64_t value)
 static char *copy_text(const struct filler *f, string_id id)
 {
 	return id == NO_STRING ? NULL : xstrdup(query_keys_text(f->keys, id));
+}
+
+/* Returns, by key, the first line of the key's functions in the file. */
+static uint32_t *find_start_lines(const struct query *q, const struct query_keys *keys)
+{
+	const struct profile *p = q->profile;
+	uint32_t *lines = xcalloc(keys->rows.count + 1, sizeof(*lines));
+
+	for (stack_id id = 0; id < p->stacks.rows.count; id++) {
+		func_id func = p->frames.rows.items[p->stacks.rows.items[id].frame].func;
+		uint32_t line = func == NO_FUNC ? 0 : p->funcs.rows.items[func].line;
+		uint32_t *of_key = &lines[keys->of_stacks[id]];
+
+		if (line && (!*of_key || line < *of_key))
+			*of_key = line;
+	}
+	return lines;
+}
+
+static struct filler make_filler(struct listing *l, const struct query *q,
+				 const struct query_keys *keys,
+				 const struct query_listing_options *options)
+{
+	struct filler f = {
+		.l = l,
+		.q = q,
+		.keys = keys,
+		.options = options,
+		.errors = xcalloc(KNOWN_ERRORS, sizeof(char *)),
+	};
+
+	if (!options->for_people && keys->by == QUERY_BY_FUNCTION)
+		f.start_lines = find_start_lines(q, keys);
+	return f;
+}
+
+static char *start_line(const struct filler *f, const struct query_key *key)
+{
+	uint32_t line = f->start_lines ? f->start_lines[key - f->keys->rows.items] : 0;
+
+	return line ? whole_number(line) : NULL;
 }
 
 char *query_listing_place(const struct query_keys *keys, uint32_t key, uint32_t line)
@@ -240,6 +285,8 @@ static char *field_text(const struct filler *f, const struct item *item, enum fi
 		return copy_text(f, key->file);
 	case FIELD_LINE_NUMBER:
 		return item->line ? whole_number(item->line) : NULL;
+	case FIELD_START_LINE:
+		return start_line(f, key);
 	case FIELD_PLACE:
 		return query_listing_place(f->keys, (uint32_t)(key - f->keys->rows.items),
 					   item->line);
@@ -480,21 +527,12 @@ static void add_item(struct filler *f, const struct item *item, uint32_t depth)
 		listing_add_cell(f->l, field_text(f, item, *field));
 }
 
-static struct filler begin(struct listing *l, const struct query *q, const struct query_keys *keys,
-			   const struct query_listing_options *options)
-{
-	return (struct filler){.l = l,
-			       .q = q,
-			       .keys = keys,
-			       .options = options,
-			       .errors = xcalloc(KNOWN_ERRORS, sizeof(char *))};
-}
-
 static void release(struct filler *f)
 {
 	for (size_t i = 0; i < KNOWN_ERRORS; i++)
 		free(f->errors[i]);
 	free(f->errors);
+	free(f->start_lines);
 }
 
 static bool has_room(const struct filler *f)
@@ -505,7 +543,7 @@ static bool has_room(const struct filler *f)
 size_t query_listing_table(struct listing *l, const struct query *q, const struct query_table *t,
 			   const struct query_listing_options *options)
 {
-	struct filler f = begin(l, q, t->keys, options);
+	struct filler f = make_filler(l, q, t->keys, options);
 	size_t left_out = 0;
 
 	f.has_latency = t->latencies;
@@ -572,7 +610,7 @@ void query_listing_nodes(struct listing *l, const struct query *q, const struct 
 			 const uint32_t *nodes, size_t count,
 			 const struct query_listing_options *options)
 {
-	struct filler f = begin(l, q, t->keys, options);
+	struct filler f = make_filler(l, q, t->keys, options);
 
 	l->is_tree = true;
 	add_columns(&f);
@@ -584,7 +622,7 @@ void query_listing_nodes(struct listing *l, const struct query *q, const struct 
 size_t query_listing_tree(struct listing *l, const struct query *q, const struct query_tree *t,
 			  const struct query_listing_options *options)
 {
-	struct filler f = begin(l, q, t->keys, options);
+	struct filler f = make_filler(l, q, t->keys, options);
 	size_t left_out = 0;
 
 	l->is_tree = true;

@@ -151,9 +151,11 @@ static void set_lines(struct query_table *t, const struct query *q, const uint64
 	}
 	for (size_t i = 0; i < frames; i++) {
 		const struct frame *frame = &p->frames.rows.items[i];
-		uint32_t own = frame->func == NO_FUNC ? 0 : p->funcs.rows.items[frame->func].line;
+		const struct func *func = frame->func == NO_FUNC
+						  ? NULL
+						  : &p->funcs.rows.items[frame->func];
 
-		of_frames[i].line = own ? own : frame->line;
+		of_frames[i].line = func && func->is_js && func->line ? func->line : frame->line;
 		if (of_frames[i].total && of_frames[i].line)
 			of_frames[count++] = of_frames[i];
 	}

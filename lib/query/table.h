@@ -7,8 +7,8 @@
 struct query_row {
 	uint32_t key;
 	/*
-	 * Line of the function's definition if the profile has it; otherwise the line with the most
-	 * self weight, then the most total weight, then the lowest number. 0: unknown.
+	 * Line of the definition of a script's function; otherwise the line with the most self
+	 * weight, then the most total weight, then the lowest number. 0: unknown.
 	 */
 	uint32_t line;
 	uint64_t self; /* weight of samples taken in this key; for threads equal to total */

@@ -181,6 +181,8 @@ const char *attribute_text(struct debug_info *info, Dwarf_Die *die, unsigned int
  * the language has any; NULL if it has no name. Lives as long as info.
  */
 const char *die_function_name(struct debug_info *info, Dwarf_Die *die);
+/* Returns the line of the declaration of a function or inlined call, 0 if unknown. */
+uint32_t die_start_line(struct debug_info *info, Dwarf_Die die);
 
 /* dwarf_names.c */
 /* Returns DW_AT_language of a unit's entry, 0 for none. */

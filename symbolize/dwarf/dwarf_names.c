@@ -106,6 +106,12 @@ static void describe_call(struct debug_info *info, struct unit *unit, Dwarf_Die 
 	at->line = line <= UINT32_MAX ? (uint32_t)line : 0;
 }
 
+static void describe_function(struct debug_info *info, Dwarf_Die *die, struct location *at)
+{
+	at->func = die_function_name(info, die);
+	at->start_line = die_start_line(info, *die);
+}
+
 /*
  * Each level except the innermost is at its call of the next; the callee's entry contains file and
  * line of that call. The file is always that of the line; for included code it differs from the one
@@ -135,11 +141,11 @@ void describe_address(struct debug_info *info, struct unit *unit, struct functio
 		die = unit_die_at(unit, function->at);
 	describe_place(info, unit, function ? &die : NULL, addr, &answer->chain[depth - 1]);
 	if (function)
-		answer->chain[0].func = die_function_name(info, &die);
+		describe_function(info, &die, &answer->chain[0]);
 	answer->has_source_name = function && unit->detail->is_ada;
 	for (size_t level = depth - 1; level > 0; level--) {
 		die = unit_die_at(unit, tree->calls.items[call].at);
-		answer->chain[level].func = die_function_name(info, &die);
+		describe_function(info, &die, &answer->chain[level]);
 		describe_call(info, unit, &die, &answer->chain[level - 1]);
 		call = tree->calls.items[call].parent;
 	}
@@ -569,6 +575,19 @@ static const char *find_name(struct debug_info *info, Dwarf_Die *die)
 		*die = next;
 	}
 	return NULL;
+}
+
+uint32_t die_start_line(struct debug_info *info, Dwarf_Die die)
+{
+	for (int i = 0; i < MAX_REFERENCES; i++) {
+		uint64_t line = attribute_number(&die, DW_AT_decl_line);
+
+		if (line)
+			return line <= UINT32_MAX ? (uint32_t)line : 0;
+		if (!follow_any(info, &die))
+			break;
+	}
+	return 0;
 }
 
 const char *die_function_name(struct debug_info *info, Dwarf_Die *die)

@@ -104,10 +104,12 @@ static size_t find_chain(const struct go_names *n, const struct pclntab_function
 			number = pclntab_value_at(&n->go.table, function->inlined_calls, offset);
 		if (number < 0 || !read_call(n, function, number, &call))
 			break;
-		chain[depth++].func = call.name;
+		chain[depth].func = call.name;
+		chain[depth++].start_line = call.start_line;
 		offset = call.parent_pc;
 	}
-	chain[depth++].func = function->name;
+	chain[depth].func = function->name;
+	chain[depth++].start_line = function->start_line;
 	return depth;
 }
 

@@ -109,7 +109,8 @@ expect(not any(name == "labels" for _, name, *_ in check_profile.markers(p)), "l
 # Without symbols and DWARF.
 record names 0 -- ./bare inline 0.5
 judge "stripped: names, lines, inlined calls" names.json.gz \
-	"$(grep -n 'return x' "$root/tests/workloads/go/runtime/main.go" | cut -d: -f1)" <<'CODE'
+	"$(grep -n 'return x' "$root/tests/workloads/go/runtime/main.go" | cut -d: -f1)" \
+	"$(grep -n '^func mix' "$root/tests/workloads/go/runtime/main.go" | cut -d: -f1 | xargs)" <<'CODE'
 wanted = ["runtime.goexit", "runtime.main", "main.main", "main.inlines", "main.mixer", "main.mix"]
 found = [frames for _, _, _, frames in samples() if frames and frames[-1]["name"] == "main.mix"]
 expect(len(found) > 20, f"{len(found)} samples in main.mix")
@@ -117,6 +118,10 @@ names = [f["name"] for f in found[0]]
 expect(names == wanted, names)
 expect({frames[-1]["line"] for frames in found} == {int(args[0])}, found[0][-1])
 expect(found[0][-1]["file"].endswith("go/runtime/main.go"), found[0][-1])
+shared = p["shared"]
+starts = {shared["stringArray"][name]: line for name, line in
+          zip(shared["funcTable"]["name"], shared["funcTable"]["lineNumber"])}
+expect(f"{starts['main.mix']} {starts['main.mixer']}" == args[1], starts)
 CODE
 build heap heap
 record heap 0 --alloc=pages:128K -- ./heap

@@ -44,9 +44,9 @@ static size_t feed_records(struct session *s, struct merge *m)
 static void name_frames(struct profile *p)
 {
 	const struct frame_name chain[] = {
-		{strings_intern(&p->strings, "a"), NO_STRING, 1, true},
-		{NO_STRING, strings_intern(&p->strings, "f"), 0, false},
-		{strings_intern(&p->strings, "b"), strings_intern(&p->strings, "f"), 2, true},
+		{strings_intern(&p->strings, "a"), NO_STRING, 1, 1, true},
+		{NO_STRING, strings_intern(&p->strings, "f"), 0, 0, false},
+		{strings_intern(&p->strings, "b"), strings_intern(&p->strings, "f"), 2, 1, true},
 	};
 	struct expand_inlines *e = expand_inlines_new(p);
 

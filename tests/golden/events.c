@@ -45,6 +45,7 @@ static void parse_answer(struct events *e, struct event_line *l)
 		name->func = func;
 		name->file = text_field(l, "file");
 		name->line = (uint32_t)event_line_number(l, "line", 0);
+		name->start_line = (uint32_t)event_line_number(l, "from", 0);
 	}
 	vec_push(&e->answers, answer);
 }

@@ -47,7 +47,7 @@
 
 struct events_name {
 	const char *func, *file; /* NULL: unknown */
-	uint32_t line;
+	uint32_t line, start_line;
 };
 
 /* Texts are valid as long as the events. */

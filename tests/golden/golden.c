@@ -91,8 +91,13 @@ static void answer_frame(struct expand_inlines *e, struct profile *p, frame_id i
 	for (size_t i = 0; i < answer->depth; i++) {
 		const struct events_name *name = &answer->chain[i];
 
-		chain[i] = (struct frame_name){intern(p, name->func), intern(p, name->file),
-					       name->line, true};
+		chain[i] = (struct frame_name){
+			.func = intern(p, name->func),
+			.file = intern(p, name->file),
+			.line = name->line,
+			.start_line = name->start_line,
+			.is_named = true,
+		};
 	}
 	expand_inlines_answer(e, id, native, chain, answer->depth);
 }

@@ -25,15 +25,21 @@ struct expected {
 	struct location chain[MAX_DEPTH];
 };
 
+#define AT(function, path, number, start) \
+	{ \
+		.func = (function), .file = (path), .line = (number), .start_line = (start) \
+	}
+
 /* As in the sources. */
 static const struct expected expectations[] = {
 	{"mark_one_inner",
 	 3,
-	 {{"one_outer", "one.c", 19}, {"one_middle", "one.c", 12}, {"one_inner", "one.c", 7}}},
-	{"mark_one_outer", 1, {{"one_outer", "one.c", 18}}},
-	{"mark_one_apart", 1, {{"one_apart", "one.c", 27}}},
-	{"mark_two_inner", 2, {{"two_outer", "two.c", 20}, {"two_inner", "two.c", 10}}},
-	{"mark_two_outer", 1, {{"two_outer", "two.c", 24}}},
+	 {AT("one_outer", "one.c", 19, 16), AT("one_middle", "one.c", 12, 10),
+	  AT("one_inner", "one.c", 7, 4)}},
+	{"mark_one_outer", 1, {AT("one_outer", "one.c", 18, 16)}},
+	{"mark_one_apart", 1, {AT("one_apart", "one.c", 27, 23)}},
+	{"mark_two_inner", 2, {AT("two_outer", "two.c", 20, 15), AT("two_inner", "two.c", 10, 7)}},
+	{"mark_two_outer", 1, {AT("two_outer", "two.c", 24, 15)}},
 };
 
 struct opened {
@@ -94,6 +100,9 @@ static void check_chain(const struct expected *expected, const struct answer *an
 		if (!text_ends_with(got->file, wanted->file) || got->line != wanted->line)
 			fail_msg("%s: %s:%u, not %s:%u", expected->mark, got->file, got->line,
 				 wanted->file, wanted->line);
+		if (got->start_line != wanted->start_line)
+			fail_msg("%s: %s starts at line %u, not %u", expected->mark, wanted->func,
+				 got->start_line, wanted->start_line);
 	}
 }
 

@@ -174,8 +174,9 @@ TEST(own_frames_become_chains)
 /* Returns how many levels remain of three functions, each inlined into the one before. */
 static size_t levels_of(const char *outer, const char *middle, const char *inner)
 {
-	struct location chain[] = {
-		{outer, "cmod.c", 10}, {middle, "cmod.c", 20}, {inner, "cmod.c", 30}};
+	struct location chain[] = {{.func = outer, .file = "cmod.c", .line = 10},
+				   {.func = middle, .file = "cmod.c", .line = 20},
+				   {.func = inner, .file = "cmod.c", .line = 30}};
 	const struct answer answer = {.func = outer, .chain = chain, .depth = 3};
 	struct answers answers = {0};
 	size_t count;
@@ -202,7 +203,7 @@ TEST(halves_of_a_function_of_cython_become_one)
 /* Code behind start files' frame_dummy, of which DWARF knows more. */
 TEST(a_symbol_of_unknown_size_gives_way_to_dwarf)
 {
-	struct location at = {"fib", "Main.hs", 5};
+	struct location at = {.func = "fib", .file = "Main.hs", .line = 5};
 	struct answer answer = {.func = "frame_dummy", .chain = &at, .depth = 1};
 	struct answers answers = {0};
 
@@ -296,7 +297,7 @@ TEST(code_without_names_is_one_function)
 TEST(a_cache_gives_the_same_names)
 {
 	struct name_cache *cache = name_cache_new((size_t)1 << 20);
-	struct location made_up = {"made_up", "made_up.c", 7};
+	struct location made_up = {.func = "made_up", .file = "made_up.c", .line = 7};
 	const struct answer answer = {.func = "symbol", .chain = &made_up, .depth = 1};
 	struct symbolizer_input input = {.fd = own_fd()};
 

@@ -112,6 +112,14 @@ static void read_further(struct bytes *b, uint32_t values, uint8_t data,
 		function->call_tree = UINT32_MAX;
 }
 
+/* Reads a line, which is signed; 0 for a negative one. */
+static uint32_t read_line(struct bytes *b)
+{
+	uint32_t line = bytes_u32(b);
+
+	return line <= INT32_MAX ? line : 0;
+}
+
 bool pclntab_function(const struct pclntab *table, uint32_t index,
 		      struct pclntab_function *function)
 {
@@ -134,8 +142,7 @@ bool pclntab_function(const struct pclntab *table, uint32_t index,
 	function->line = bytes_u32(&b);
 	value_count = bytes_u32(&b);
 	function->unit = bytes_u32(&b);
-	if (table->has_start_line)
-		bytes_skip(&b, 4);
+	function->start_line = table->has_start_line ? read_line(&b) : 0;
 	bytes_skip(&b, 1); /* id of a function special to the runtime */
 	function->flags = bytes_u8(&b);
 	bytes_skip(&b, 1);
@@ -244,6 +251,7 @@ void pclntab_call(const struct pclntab *table, const uint8_t *data, struct pclnt
 	bytes_skip(&b, table->has_start_line ? 4 : 12);
 	call->name = name_at(table, bytes_u32(&b));
 	call->parent_pc = bytes_u32(&b);
+	call->start_line = table->has_start_line ? read_line(&b) : 0;
 }
 
 /* Larger tables are ignored; that of a program with 100 MB of code has some 60 MB. */

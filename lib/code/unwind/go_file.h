@@ -41,6 +41,7 @@ enum {
 struct pclntab_function {
 	uint64_t start, end; /* from "text" */
 	const char *name; /* in the table; "" if unreadable */
+	uint32_t start_line; /* line of its declaration; 0: unknown */
 	uint32_t frame; /* its frame sizes, for pclntab_values_init() */
 	uint32_t file, line; /* likewise, its numbers for pclntab_file(), and its lines */
 	uint32_t inlined_calls; /* likewise, its numbers of inlined calls; 0: none */
@@ -55,6 +56,7 @@ struct pclntab_function {
 
 struct pclntab_call {
 	const char *name; /* of the inlined function, in the table */
+	uint32_t start_line; /* line of its declaration; 0: unknown */
 	uint32_t parent_pc; /* offset of the call's code in the calling function */
 };
 

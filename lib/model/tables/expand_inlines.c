@@ -218,6 +218,7 @@ static func_id name_func(struct profile *p, const struct frame *frame,
 		.name = name->func,
 		.module = frame->module,
 		.file = NO_SOURCE_FILE,
+		.line = name->start_line,
 		.is_named = name->is_named,
 	};
 

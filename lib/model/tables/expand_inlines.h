@@ -51,6 +51,7 @@ struct frame_name {
 	string_id func; /* NO_STRING: unknown */
 	string_id file; /* NO_STRING: unknown */
 	uint32_t line; /* 0: unknown */
+	uint32_t start_line; /* line of the function's declaration; 0: unknown */
 	bool is_named; /* func is a real name, not a synthetic one */
 };
 

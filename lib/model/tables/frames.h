@@ -11,15 +11,15 @@
 
 /*
  * Functions, the native symbols that cover their machine code, and their source files. A function
- * is one row of the call tree, identified by name, module and source file. In scripts, where many
- * functions are anonymous, the position in the file is part of the identity as well.
+ * is one row of the call tree, identified by name, module, source file, and the position of its
+ * definition, as many functions of scripts are anonymous.
  */
 
 struct func {
 	string_id name;
 	module_id module; /* NO_MODULE: unknown */
 	source_file_id file; /* NO_SOURCE_FILE: unknown */
-	uint32_t line, column; /* position of the definition in a script; 0: unknown */
+	uint32_t line, column; /* position of the definition; 0: unknown; column: of scripts only */
 	bool is_js; /* is a JavaScript function */
 	bool is_named; /* false: the name is an address or fun_<hex> */
 };

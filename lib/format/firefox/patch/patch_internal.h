@@ -34,6 +34,7 @@ struct reference {
 struct func_draft {
 	uint32_t from; /* row from which all other columns are copied */
 	int64_t name, resource, source; /* cells; `name` is a string position */
+	int64_t line; /* of its definition; may be CELL_KEEP */
 	int64_t flags; /* set when written */
 };
 

@@ -69,7 +69,8 @@ static void begin_drafts(struct patch *r)
 		struct func_draft func = {.from = i,
 					  .name = c->func_name[i],
 					  .resource = c->func_resource[i],
-					  .source = c->func_source[i]};
+					  .source = c->func_source[i],
+					  .line = CELL_KEEP};
 
 		if (intern_func(r, &func) != i)
 			vec_push(&r->funcs, func);
@@ -150,6 +151,7 @@ static int64_t find_func(struct patch *r, func_id id, uint32_t from)
 	struct func_draft draft = {
 		.from = from,
 		.resource = r->cells.func_resource[from],
+		.line = func->line ? func->line : CELL_KEEP,
 	};
 
 	draft.name = patch_string(r, func->name);

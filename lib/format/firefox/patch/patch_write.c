@@ -276,12 +276,14 @@ static void write_funcs(struct patch *r, struct jsonw *w, const struct edit *edi
 	struct func_draft *rows = r->funcs.items;
 	const int64_t *flags = r->cells.func_flags;
 	const struct new_column columns[] = {CELL("name", rows, name), CELL("source", rows, source),
+					     CELL("lineNumber", rows, line),
 					     CELL("flags", rows, flags)};
 
 	(void)edit;
 	for (size_t i = 0; flags && i < r->funcs.count; i++) {
 		rows[i].flags = flags[rows[i].from];
 		flag_cell(&rows[i].flags, FUNC_HAS_SOURCE, &rows[i].source);
+		flag_cell(&rows[i].flags, FUNC_HAS_LINE, &rows[i].line);
 	}
 	WRITE_TABLE(r, w, funcs, &r->funcs, columns);
 }

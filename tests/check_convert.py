@@ -373,6 +373,15 @@ def check_perfetto(path, samples):
     compare("perfetto", got, wanted)
 
 
+def check_pgo(path, samples):
+    """All samples are there, but not the kernel's frames, unless a stack has no others."""
+    got, wanted = pprof_functions(path), by_function(samples)
+    more = {name for name, weight in got.items() if weight > wanted[name]}
+    weight = sum(values["samples"] for _, values, _ in Pprof(path).samples())
+    if more or weight != sum(s.weight for s in samples):
+        raise ValueError(f"pgo: {weight} samples, more than there are of {sorted(more)}")
+
+
 def judge_golden(paths):
     """Prints "FILE: ok" for each that tells what the JSON beside it tells."""
     for path in paths:
@@ -382,6 +391,8 @@ def judge_golden(paths):
         try:
             if kind == "pprof":
                 compare("pprof", pprof_functions(path), by_function(samples))
+            elif kind == "pgo":
+                check_pgo(path, samples)
             elif kind == "speedscope":
                 check_speedscope(path, samples, float(reader.meta["interval"]))
             elif kind == "gecko":

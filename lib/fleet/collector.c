@@ -236,7 +236,7 @@ int collector_push(const struct engine *e, const struct profile *p,
 	if (!p->meta.start_realtime_ns || !p->meta.interval_ns)
 		return error_text(err, -EINVAL, "the profile has no recording time");
 	stack_rows_init(&c.rows, p);
-	location_table_init(&c.locations, p);
+	location_table_init(&c.locations, p, NULL);
 	fleet_resources_init(&c.resources, p, origin->service, origin->fallback,
 			     origin->max_series);
 	pushed->merged = c.resources.merged;

@@ -124,7 +124,7 @@ struct format {
 	ROW(gperftools) \
 	ROW(perf_json) \
 	ROW(perf_script) \
-	ROW(folded) ROW(pprof) ROW(perfetto) ROW(flamegraph) ROW(html)
+	ROW(folded) ROW(pprof) ROW(pgo) ROW(perfetto) ROW(flamegraph) ROW(html)
 
 #define FORMAT_DECLARE(name) extern const struct format format_##name;
 FORMATS(FORMAT_DECLARE)

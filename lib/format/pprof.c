@@ -17,6 +17,9 @@
 #include "lib/format/protobuf.h"
 #include "lib/model/meaning/recording_markers.h"
 
+/* Ends the name of a function with the older of Go's calling conventions. */
+#define GO_ABI0 ".abi0"
+
 /* True if the frame is inlined into its caller's. */
 static bool is_inlined(const struct profile *p, const struct stack *stack)
 {
@@ -29,9 +32,12 @@ static bool is_inlined(const struct profile *p, const struct stack *stack)
 	       caller->inline_depth + 1 == frame->inline_depth;
 }
 
-void location_table_init(struct location_table *t, const struct profile *p)
+/* A frame that is left out stands for its caller's; one that is inlined there joins the latter. */
+void location_table_init(struct location_table *t, const struct profile *p, const bool *is_left_out)
 {
 	size_t count = p->stacks.rows.count;
+
+	_cleanup_free_ bool *stands_for_caller = xcalloc(count + 1, sizeof(*stands_for_caller));
 
 	*t = (struct location_table){
 		.of_stacks = xcalloc(count + 1, sizeof(*t->of_stacks)),
@@ -39,9 +45,17 @@ void location_table_init(struct location_table *t, const struct profile *p)
 	};
 	for (stack_id id = 0; id < count; id++) {
 		const struct stack *stack = &p->stacks.rows.items[id];
-		bool joins = is_inlined(p, stack);
+		const struct frame *frame = &p->frames.rows.items[stack->frame];
+		bool joins = is_inlined(p, stack) &&
+			     !(stands_for_caller[stack->parent] && frame->inline_depth == 1);
 		stack_id into = joins ? t->of_stacks[stack->parent] : NO_STACK;
 
+		if (stack->parent != NO_STACK && is_left_out && is_left_out[stack->frame]) {
+			stands_for_caller[id] = true;
+			t->of_stacks[id] = t->of_stacks[stack->parent];
+			t->callers[id] = t->callers[stack->parent];
+			continue;
+		}
 		t->of_stacks[id] = stacks_intern(&t->chains, into, stack->frame);
 		t->callers[id] = joins ? t->callers[stack->parent] : stack->parent;
 	}
@@ -225,10 +239,25 @@ static void write_location(struct pprof_tables *t, stack_id row)
 	pprof_tables_emit(t, PROFILE_LOCATION);
 }
 
+/*
+ * Go's linker makes two symbols of a function with two calling conventions. Its profiler and its
+ * compiler have one name for both.
+ */
+static uint64_t write_name(struct pprof_tables *t, string_id id)
+{
+	const char *name = strings_get(&t->profile->strings, id);
+	_cleanup_free_ char *bare = NULL;
+
+	if (!text_ends_with(name, GO_ABI0))
+		return pprof_tables_text(t, name);
+	bare = xstrndup(name, strlen(name) - strlen(GO_ABI0));
+	return pprof_tables_text(t, bare);
+}
+
 static void write_function(struct pprof_tables *t, const struct func *func, uint32_t number)
 {
 	const struct profile *p = t->profile;
-	uint64_t name = string_of(t, func->name);
+	uint64_t name = write_name(t, func->name);
 
 	protobuf_u64(&t->message, FUNCTION_ID, number);
 	protobuf_u64(&t->message, FUNCTION_NAME, name);
@@ -912,17 +941,15 @@ static void release(struct pprof *w)
 	index_release(&w->index);
 }
 
-static int pprof_write(const struct profile *p, const struct export_options *options,
-		       struct outfile *out, struct export_counts *counts, struct error *err)
+int pprof_write_without(const struct profile *p, const bool *is_left_out, struct outfile *out,
+			struct error *err)
 {
 	size_t count = p->stacks.rows.count;
 	struct pprof w = {.profile = p};
 
-	(void)options;
-	(void)counts;
 	if (!p->threads.rows.count)
 		return error_text(err, -ENODATA, "the recording has no threads");
-	location_table_init(&w.locations, p);
+	location_table_init(&w.locations, p, is_left_out);
 	pprof_tables_init(&w.tables, p, &w.locations, out);
 	w.first_samples = xmalloc((count + 1) * sizeof(*w.first_samples));
 	for (size_t i = 0; i <= count; i++)
@@ -936,6 +963,16 @@ static int pprof_write(const struct profile *p, const struct export_options *opt
 	write_strings(&w.tables);
 	release(&w);
 	return 0;
+}
+
+static int pprof_write(const struct profile *p, const struct export_options *options,
+		       struct outfile *out, struct export_counts *counts, struct error *err)
+{
+	_cleanup_free_ bool *wrappers = pgo_find_wrappers(p);
+
+	(void)options;
+	(void)counts;
+	return pprof_write_without(p, wrappers, out, err);
 }
 
 const struct format format_pprof = {

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "lib/base/error.h"
 #include "lib/base/outfile.h"
 #include "lib/base/strbuf.h"
 #include "lib/model/tables/profile.h"
@@ -16,7 +17,12 @@ struct location_table {
 	stack_id *callers; /* by stack_id: the stack of the next location, or NO_STACK */
 };
 
-void location_table_init(struct location_table *t, const struct profile *p);
+/*
+ * `is_left_out`, by frame_id: frames that are not written, unless they are outermost; their weight
+ * goes to their callers. NULL: none.
+ */
+void location_table_init(struct location_table *t, const struct profile *p,
+			 const bool *is_left_out);
 void location_table_release(struct location_table *t);
 
 /*
@@ -56,3 +62,15 @@ void pprof_tables_stack(const struct pprof_tables *t, stack_id stack, struct str
 void pprof_tables_write(struct pprof_tables *t);
 /* ... the time of the recording, `comment` unless NULL, and the strings. */
 void pprof_tables_end(struct pprof_tables *t, const char *comment, bool has_clock);
+
+/* Writes the samples of all threads; `is_left_out` as above. */
+int pprof_write_without(const struct profile *p, const bool *is_left_out, struct outfile *out,
+			struct error *err);
+
+/*
+ * Returns, by frame_id, whether the function is a wrapper by which Go's compiler calls another: a
+ * method by an interface, or the call of a "go" or "defer" statement. Go's own profiler leaves them
+ * out, and its compiler would take the wrapper for the function that is called, or for the caller.
+ * The caller frees the array.
+ */
+bool *pgo_find_wrappers(const struct profile *p);

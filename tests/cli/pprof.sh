@@ -99,6 +99,30 @@ like "bytes are bytes in the Firefox Profiler" "$(<heap.json)" '"weightType": ?"
 "$PROF" convert --no-config drop.pb.gz -o - --to folded | sed 's/^app;all;//' >drop.folded
 is "drop_frames and keep_frames" "$(<drop.folded)" $'main;index 9000\nmain;malloc_keep;copy 1\nmain;parse 1000\nmalloc 2'
 
+# Of a Go program, what its own profiler has: no wrappers, and one name for both calling conventions. A
+# wrapper that nothing calls is all there is.
+pprof_file make go go.pb.gz
+"$PROF" convert --no-config go.pb.gz -o again.pb.gz
+is "wrappers of Go's compiler are left out" \
+	"$(pprof_file show again.pb.gz | sed -n 's/^sample \[\([0-9]*\),[^]]*\] \(.*\) \[.*/\1 \2/; s/ \/src\/main.go:[0-9]* of [0-9]*//gp')" \
+	$'1 main.main\n2 main.T.put;main.main\n3 main.T.get;main.main\n4 main.work;main.run;main.main'
+like "but not the outermost function" "$(pprof_file show again.pb.gz)" 'sample \[5, 50000000\] main\.\(\*T\)\.put '
+
+# For Go's compiler, without the kernel's frames: what they did is done by the function that called it.
+for format in pb pgo; do
+	"$PROF" convert --no-config "$golden/kernel-frames.json" -o kernel.$format
+done
+is "go build sees the program's frames alone" \
+	"$(for format in pb pgo; do pprof_file show kernel.$format | sed -n 's/^sample \(.*\) \[pid.*/\1/p'; done)" \
+	$'[1, 1000000] 0x301 :0 of 0;0x401 :0 of 0;0x500 :0 of 0;0x600 :0 of 0
+[1, 1000000] 0xffffffffd0000000 :0 of 0;0xffffffffc1000010 :0 of 0;0xffffffffd0000000 :0 of 0;0xf :0 of 0;0x20 :0 of 0
+[1, 1000000] do_read :0 of 0;entry :0 of 0
+[1, 1000000] do_read :0 of 0;ext4_read :0 of 0;entry :0 of 0;0x10 :0 of 0;0x20 :0 of 0
+[1, 1000000] 0x10 :0 of 0;0x20 :0 of 0
+[1, 1000000] 0x301 :0 of 0;0x401 :0 of 0;0x500 :0 of 0;0x600 :0 of 0
+[1, 1000000] 0xf :0 of 0;0x20 :0 of 0
+[1, 1000000] entry :0 of 0'
+
 run "$PROF" report --no-config --during request=beta labels.pb.gz
 like "labels select samples" "$out" '1 samples of clock that stand for 8,'
 "$PROF" convert --no-config --sanitize labels.pb.gz -o sanitized.json

@@ -89,7 +89,7 @@ static void write_all(const struct profile *p, const struct profile *base)
 			if (format->read(&again, text, size, NULL, NULL))
 				abort();
 			profile_free(again);
-		} else if (format != &format_pprof) {
+		} else if (format != &format_pgo) {
 			check_lines(text);
 		}
 		free(text);

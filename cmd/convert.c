@@ -20,8 +20,15 @@
 #include "lib/base/text.h"
 #include "lib/query/heaviest_names.h"
 #include "lib/query/narrow.h"
+#include "lib/recording/workplace/lookup.h"
+#include "lib/recording/workplace/sample_profile.h"
 
 static const char name[] = "convert";
+/* A sample profile for LLVM's compilers: no format of profiles, as it is made of a program's file,
+ * too. */
+static const char autofdo_name[] = "autofdo";
+#define AUTOFDO_SUFFIX ".afdo"
+#define RESERVED_FILES 64
 
 /* A hundred years. */
 #define SECONDS_MAX 3.2e9
@@ -36,6 +43,8 @@ struct convert {
 	struct sanitize_settings sanitize;
 	uint64_t start_ns; /* CLOCK_MONOTONIC */
 	const char *base_path; /* profile of --diff; NULL: none */
+	bool is_autofdo; /* --to autofdo, which needs the program's file */
+	const char *module; /* of --module; NULL: the one with most samples */
 	VEC(const char *) paths;
 	struct profile_file *files; /* files in command-line order */
 	struct profile_file base;
@@ -62,12 +71,29 @@ static int set_time(struct convert *c, const char *option, const char *value, ui
 	return 0;
 }
 
+static const char *const *format_names_here(void)
+{
+	static const char *names[32];
+	const char *const *all = format_names();
+	size_t count = 0;
+
+	while (all[count] && count + 2 < sizeof(names) / sizeof(*names)) {
+		names[count] = all[count];
+		count++;
+	}
+	names[count] = autofdo_name;
+	return names;
+}
+
 static int set_to(void *at, const char *value, struct error *err)
 {
 	struct convert *c = at;
 
 	if (is_number(value))
 		return set_time(c, "--to", value, &c->filter.until, err);
+	c->is_autofdo = strcmp(value, autofdo_name) == 0;
+	if (c->is_autofdo)
+		return 0;
 	return output_choose_format(&c->output, "--to", value, err);
 }
 
@@ -86,8 +112,10 @@ static const char *const versions[] = {"70", "75", NULL};
 
 static const struct option_row rows[] = {
 	{'o', "output", "OUT", "what to write; - is stdout", OPTION_NAME, AT(output.path)},
-	{0, "to", "FORMAT", "@;\ndefault: by the name of OUT", OPTION_CALL, .list = format_names,
-	 .set = set_to},
+	{0, "to", "FORMAT", "@;\ndefault: by the name of OUT", OPTION_CALL,
+	 .list = format_names_here, .set = set_to},
+	{0, "module", "NAME", "autofdo: the program or library; default: that with most samples",
+	 OPTION_TEXT, AT(module)},
 	{.help = "  --from S, --to S       captures: read only this part, in seconds since the "
 		 "start"},
 	{0, "from", "S", NULL, OPTION_CALL, .set = set_from},
@@ -161,6 +189,23 @@ static void make_table(struct option_table *t, void *ctx)
 		   "--check-sanitized.\n";
 }
 
+/* A sample profile has times of one program in its own terms: most options are about other things.
+ */
+static int check_autofdo(struct convert *c, struct error *err)
+{
+	if (c->output.stats_path || c->base_path || c->sanitize.is_asked || c->sanitize.checks)
+		return error_text(err, -EINVAL,
+				  "--to %s cannot be combined with --diff, --sanitize or --stats",
+				  autofdo_name);
+	if (c->is_part)
+		return error_text(err, -EINVAL, "--to %s: use --time in place of --from and --to",
+				  autofdo_name);
+	/* Its other properties are those of another text about the clock's samples. */
+	c->output.format = &format_folded;
+	output_options_end_dirs(&c->output);
+	return 0;
+}
+
 static int check(struct convert *c, struct error *err)
 {
 	int stdins = c->base_path && strcmp(c->base_path, "-") == 0;
@@ -173,6 +218,12 @@ static int check(struct convert *c, struct error *err)
 		return error_text(err, -EINVAL, "standard input can be read only once");
 	if (!c->output.path)
 		return error_text(err, -EINVAL, "no file to write: --output is missing");
+	c->is_autofdo |= !c->output.format && text_ends_with(c->output.path, AUTOFDO_SUFFIX);
+	if (c->is_autofdo)
+		return check_autofdo(c, err);
+	if (c->module)
+		return error_text(err, -EINVAL, "--module: only --to %s has one module",
+				  autofdo_name);
 	if (!c->output.format)
 		c->output.format = format_of_path(c->output.path);
 	if (!c->output.format)
@@ -275,6 +326,77 @@ static int write_stats(const struct convert *c, const struct export_counts *coun
 	return ret;
 }
 
+/* Adds up, by module, the samples of the clock in its own code. */
+static void leaf_weights(const struct profile *p, uint64_t *weights)
+{
+	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
+		samples_for_each(&thread->samples, sample) {
+			module_id module = NO_MODULE;
+
+			if (!sample->event && sample->stack != NO_STACK)
+				module = frames_get(&p->frames,
+						    p->stacks.rows.items[sample->stack].frame)
+						 ->module;
+			if (module != NO_MODULE)
+				weights[module] += sample->weight;
+		}
+	}
+}
+
+/* Returns the module to write: that of the name, or that with most samples. */
+static int find_module(const struct convert *c, const struct profile *p, module_id *found,
+		       struct error *err)
+{
+	_cleanup_free_ uint64_t *weights = xcalloc(p->modules.rows.count + 1, sizeof(*weights));
+
+	leaf_weights(p, weights);
+	*found = NO_MODULE;
+	for (module_id id = 0; id < p->modules.rows.count; id++) {
+		const struct module *module = &p->modules.rows.items[id];
+
+		if (module->kind != PROFILE_MODULE_FILE || !weights[id] ||
+		    (c->module && strcmp(strings_get(&p->strings, module->name), c->module) != 0 &&
+		     strcmp(strings_get(&p->strings, module->path), c->module) != 0))
+			continue;
+		if (*found == NO_MODULE || weights[id] > weights[*found])
+			*found = id;
+	}
+	if (*found == NO_MODULE)
+		return error_text(err, -ENODATA, "no samples in %s",
+				  c->module ? c->module : "the code of a program or library");
+	return 0;
+}
+
+static int write_autofdo(const struct convert *c, struct profile *p, struct error *err)
+{
+	const struct identity owner = identity_of_invoker();
+	const struct lookup lookup = {.profile = p, .dirs = c->output.debug_dirs.items};
+	struct sample_profile s = {.profile = p, .dirs = lookup.dirs};
+	struct sample_profile_counts counts;
+	struct outfile *out = NULL;
+	struct file_set *files;
+	int ret = find_module(c, p, &s.module, err);
+
+	if (ret)
+		return ret;
+	files = lookup_files(&lookup, RESERVED_FILES);
+	s.files = files;
+	ret = output_open(&c->output, &owner, &out, err);
+	if (!ret)
+		ret = sample_profile_write(&s, out, &counts, err);
+	if (!ret)
+		ret = outfile_commit(out, err);
+	if (!ret && !c->output.quiet)
+		command_say_as(name, "%" PRIu64 " samples of %s, %.1f %% with lines of functions",
+			       counts.weight,
+			       strings_get(&p->strings, p->modules.rows.items[s.module].name),
+			       counts.weight ? 100.0 * (double)counts.used / (double)counts.weight
+					     : 0.0);
+	outfile_free(out);
+	file_set_free(files);
+	return ret;
+}
+
 static int write_out(const struct convert *c, const struct profile *p,
 		     const struct export_options *options, struct error *err)
 {
@@ -351,7 +473,7 @@ static int write_narrowed(const struct convert *c, struct error *err)
 	if (!ret && (c->sanitize.is_asked || c->sanitize.checks))
 		ret = sanitizing_run(&all, &c->sanitize, name, err);
 	if (!ret)
-		ret = write_out(c, all, &options, err);
+		ret = c->is_autofdo ? write_autofdo(c, all, err) : write_out(c, all, &options, err);
 	if (all)
 		profile_free(all);
 	if (base)

@@ -17,6 +17,7 @@ struct location {
 	const char *file; /* NULL: unknown */
 	uint32_t line; /* 0: unknown */
 	uint32_t start_line; /* line of the function's declaration; 0: unknown */
+	uint32_t discriminator; /* of several blocks of the line; 0: none, or not wanted */
 };
 
 /*
@@ -54,6 +55,7 @@ struct symbolizer_input {
 	struct module_files *files; /* files found with the members above; NULL: each symbolizer
 				       searches on its own */
 	const struct kernel_table *kernel_symbols; /* NULL: not available */
+	bool wants_discriminators; /* locations with equal lines may differ in these */
 	bool has_symbols; /* an earlier symbolizer knows the symbol table */
 	const uint64_t *rvas; /* addresses of later lookups, ascending; NULL: unknown */
 	size_t rva_count;

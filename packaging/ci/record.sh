@@ -11,6 +11,8 @@
 #   PROF_BASELINE  profile to compare with
 #   PROF_GATE      rule of prof diff that fails the step, such as total=5%
 #   PROF_NOISE     how much such runs vary, such as 3%: one run does not show it
+#   PROF_FEEDBACK  feedback for compilers to write, FILE.pgo or FILE.afdo: see prof-pgo(7)
+#   PROF_EARLIER   profiles of earlier jobs to merge into it, separated by blanks
 #   PROF_PUSH      URL of prof push, where the profile is sent, too
 #   PROF_SUMMARY   file to which the summary is added (GITHUB_STEP_SUMMARY, standard error)
 #   PROF           prof itself (prof)
@@ -81,6 +83,15 @@ named=$("$program" report --format json --limit 1 "$output" | sed -n 's/.*"named
 ! awk -v named="$named" 'BEGIN { exit !(named < 0.9) }' || note "a tenth of the samples or more have no function's name: see Without names"
 if [ -n "${PROF_PUSH-}" ] && ! "$program" push "$output" "$PROF_PUSH"; then
 	note "the profile was not sent"
+fi
+
+if [ -n "${PROF_FEEDBACK-}" ]; then
+	earlier=()
+	for file in ${PROF_EARLIER-}; do
+		[ ! -s "$file" ] || earlier+=("$file")
+	done
+	reason=$("$program" convert -q -o "$PROF_FEEDBACK" "$output" "${earlier[@]}" 2>&1) ||
+		note "no feedback for compilers: $(head -1 <<<"$reason")"
 fi
 
 if [ -n "${PROF_BASELINE-}" ] && [ -s "$PROF_BASELINE" ]; then

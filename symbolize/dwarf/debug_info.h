@@ -108,6 +108,7 @@ struct debug_info {
 	/* otherwise, only units that list their own code ranges are known, by offset */
 	bool has_all_units;
 	size_t detail_bytes; /* size of the details of all units */
+	bool wants_discriminators;
 	bool has_symbols; /* another symbolizer also knows symbols */
 	struct debug_sections package; /* package of split units; zeroed: none */
 	bool has_looked_for_package;

@@ -71,6 +71,7 @@ static int info_open(struct symbolizer **out, const struct symbolizer_input *inp
 		return error_text(err, ret, "%s", local.text);
 	find_line_sections(info);
 	info->has_symbols = input->has_symbols;
+	info->wants_discriminators = input->wants_discriminators;
 	info->first_vaddr = info->sections->first_vaddr;
 	info->budget.left = STEPS_PER_BYTE * debug_view_size(&info->sections->view);
 	units_index(info);

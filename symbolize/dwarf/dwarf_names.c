@@ -14,6 +14,8 @@
 /* Finds the inlined calls of a function at an address and describes their whole chain. */
 
 #define NO_CALL UINT32_MAX
+/* Missing in some versions of dwarf.h. */
+#define DISCRIMINATOR_OF_CALL 0x2136 /* DW_AT_GNU_discriminator */
 
 /* False for functions and types inside this one, which have code and calls of their own. */
 static bool is_part_of_function(int tag)
@@ -92,6 +94,7 @@ static void describe_place(struct debug_info *info, struct unit *unit, Dwarf_Die
 	if (row) {
 		at->file = unit_file(info, unit, row->file);
 		at->line = row->line;
+		at->discriminator = line_table_discriminator(&unit->detail->lines, row);
 	} else if (function) {
 		at->file = unit_file(info, unit, attribute_number(function, DW_AT_decl_file));
 	}
@@ -104,6 +107,8 @@ static void describe_call(struct debug_info *info, struct unit *unit, Dwarf_Die 
 
 	at->file = unit_file(info, unit, attribute_number(call, DW_AT_call_file));
 	at->line = line <= UINT32_MAX ? (uint32_t)line : 0;
+	if (info->wants_discriminators)
+		at->discriminator = (uint32_t)attribute_number(call, DISCRIMINATOR_OF_CALL);
 }
 
 static void describe_function(struct debug_info *info, Dwarf_Die *die, struct location *at)

@@ -286,6 +286,7 @@ static void find_lines(struct debug_info *info, struct unit *unit)
 	Dwarf_Attribute attribute;
 	Dwarf_Word offset;
 
+	unit->detail->lines.wants_discriminators = info->wants_discriminators;
 	if (dwarf_attr(&unit->die, DW_AT_stmt_list, &attribute) &&
 	    dwarf_formudata(&attribute, &offset) == 0 && need_lines(info, offset))
 		line_table_read(&unit->detail->lines, &info->line_sections, offset, &info->budget);

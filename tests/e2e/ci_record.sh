@@ -51,6 +51,16 @@ PROF_BASELINE=base.json.gz PROF_GATE=total=1% job "$workloads/spin" die 0.3
 unset PROF_ARGS
 is "a regression fails the step" "$status" 1
 
+cp profile.json.gz earlier.json.gz
+PROF_FEEDBACK=default.pgo PROF_EARLIER='earlier.json.gz missing.json.gz' job "$workloads/spin" die 0.3
+ok "feedback for compilers, with the samples of an earlier job" python3 - <<CODE
+import json, subprocess
+def samples(path):
+    return json.loads(subprocess.run(["$PROF", "report", "--no-config", "--format", "json", path], check=True,
+                                     capture_output=True).stdout)["summary"]["weight"]
+assert samples("default.pgo") == samples("earlier.json.gz") + samples("profile.json.gz") > 0
+CODE
+
 PROF_PUSH=clickhouse+http://127.0.0.1:1/none job true
 is "nobody takes it: the status is the command's" "$status" 0
 like "nobody takes it: the summary says so" "$(<summary.md)" 'the profile was not sent'

@@ -230,6 +230,7 @@ struct registers {
 	uint64_t addr;
 	uint64_t file;
 	uint32_t line;
+	uint32_t discriminator;
 	uint32_t op_index; /* only for VLIW machines */
 };
 
@@ -249,6 +250,27 @@ static void restart(struct machine *m)
 	m->is_unordered = false;
 }
 
+/* Sets the discriminator of the last row. */
+static void set_discriminator(struct machine *m)
+{
+	struct line_table *t = m->table;
+
+	if (!t->wants_discriminators)
+		return;
+	if (t->discriminators.count < t->rows.count)
+		vec_push(&t->discriminators, m->regs.discriminator);
+	vec_last(&t->discriminators) = m->regs.discriminator;
+}
+
+/* True if the row says something else than the last one. */
+static bool is_news(const struct machine *m, const struct line_row *row,
+		    const struct line_row *last)
+{
+	return row->addr < last->addr || row->line != last->line || row->file != last->file ||
+	       (m->table->wants_discriminators &&
+		m->regs.discriminator != vec_last(&m->table->discriminators));
+}
+
 static void add_row(struct machine *m)
 {
 	struct line_row row = {
@@ -260,21 +282,25 @@ static void add_row(struct machine *m)
 
 	if (m->table->rows.count == m->first_row) {
 		vec_push(&m->table->rows, row);
+		set_discriminator(m);
 		return;
 	}
 	last = &vec_last(&m->table->rows);
 	/* The last of several rows for one address is valid from there on. */
 	if (row.addr == last->addr) {
 		*last = row;
-	} else if (row.addr < last->addr || row.line != last->line || row.file != last->file) {
+		set_discriminator(m);
+	} else if (is_news(m, &row, last)) {
 		m->is_unordered = m->is_unordered || row.addr < last->addr;
 		vec_push(&m->table->rows, row);
+		set_discriminator(m);
 	}
 }
 
 struct numbered_row {
 	struct line_row row;
 	size_t number;
+	uint32_t discriminator;
 };
 
 /* Stable: the last of equal addresses must stay the last. */
@@ -282,15 +308,22 @@ ORDER(compare_rows, struct numbered_row,
       COMPARE(a->row.addr, b->row.addr) ?: COMPARE(a->number, b->number))
 
 /* Sorts rows: no compiler needs this, but the format allows it in some versions. */
-static void sort_rows(struct line_row *rows, size_t count)
+static void sort_rows(struct line_table *t, size_t first)
 {
+	uint32_t *discriminators = t->wants_discriminators ? t->discriminators.items + first : NULL;
+	struct line_row *rows = t->rows.items + first;
+	size_t count = t->rows.count - first;
 	struct numbered_row *numbered = xreallocarray(NULL, count, sizeof(*numbered));
 
 	for (size_t i = 0; i < count; i++)
-		numbered[i] = (struct numbered_row){rows[i], i};
+		numbered[i] = (struct numbered_row){rows[i], i,
+						    discriminators ? discriminators[i] : 0};
 	qsort(numbered, count, sizeof(*numbered), compare_rows);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		rows[i] = numbered[i].row;
+		if (discriminators)
+			discriminators[i] = numbered[i].discriminator;
+	}
 	free(numbered);
 }
 
@@ -300,7 +333,7 @@ static void end_sequence(struct machine *m)
 	size_t count = t->rows.count - m->first_row;
 
 	if (m->is_unordered)
-		sort_rows(t->rows.items + m->first_row, count);
+		sort_rows(t, m->first_row);
 	if (count) {
 		vec_push(&m->intervals.rows, (struct interval){
 						     .start = t->rows.items[m->first_row].addr,
@@ -348,6 +381,12 @@ static void run_extended(struct machine *m, struct bytes *b)
 		m->regs.addr = size == 1 + sizeof(uint64_t) ? bytes_u64(&body) : bytes_u32(&body);
 		m->regs.op_index = 0;
 		break;
+	case DW_LNE_set_discriminator: {
+		uint64_t number = bytes_uleb(&body);
+
+		m->regs.discriminator = number <= UINT32_MAX ? (uint32_t)number : 0;
+		break;
+	}
 	case DW_LNE_define_file:
 		define_file(m, &body);
 		break;
@@ -369,6 +408,7 @@ static void run_standard(struct machine *m, uint8_t opcode, struct bytes *b)
 	switch (opcode) {
 	case DW_LNS_copy:
 		add_row(m);
+		m->regs.discriminator = 0;
 		break;
 	case DW_LNS_advance_pc:
 		advance(m, bytes_uleb(b));
@@ -414,6 +454,7 @@ static void run(struct machine *m, struct bytes *b)
 			advance(m, special / h->line_range);
 			m->regs.line += (uint32_t)(h->line_base + (int)(special % h->line_range));
 			add_row(m);
+			m->regs.discriminator = 0;
 		} else if (opcode) {
 			run_standard(m, opcode, b);
 		} else {
@@ -422,6 +463,8 @@ static void run(struct machine *m, struct bytes *b)
 	}
 	/* Drop a sequence without an end. */
 	m->table->rows.count = m->first_row;
+	if (m->table->wants_discriminators)
+		m->table->discriminators.count = m->first_row;
 }
 
 void line_table_read(struct line_table *t, const struct line_sections *sections, uint64_t offset,
@@ -443,8 +486,14 @@ void line_table_release(struct line_table *t)
 	vec_release(&t->dirs);
 	vec_release(&t->files);
 	vec_release(&t->rows);
+	vec_release(&t->discriminators);
 	vec_release(&t->sequences);
 	segments_release(&t->segments);
+}
+
+uint32_t line_table_discriminator(const struct line_table *t, const struct line_row *row)
+{
+	return t->wants_discriminators ? t->discriminators.items[row - t->rows.items] : 0;
 }
 
 const struct line_row *line_table_find(const struct line_table *t, uint64_t addr)

@@ -40,6 +40,8 @@ struct line_table {
 	VEC(const char *) dirs;
 	VEC(struct line_file) files;
 	VEC(struct line_row) rows;
+	bool wants_discriminators; /* set by the caller: rows differ by their discriminators, too */
+	VEC(uint32_t) discriminators; /* by row, if wanted: of several blocks of one line; or 0 */
 	VEC(struct line_sequence) sequences;
 	struct segments segments; /* address ranges of sequences */
 };
@@ -48,5 +50,7 @@ struct line_table {
 void line_table_read(struct line_table *t, const struct line_sections *sections, uint64_t offset,
 		     struct step_budget *budget);
 void line_table_release(struct line_table *t);
+/* Returns the discriminator of a row of the table, 0 if none are wanted. */
+uint32_t line_table_discriminator(const struct line_table *t, const struct line_row *row);
 /* Returns the row that covers the address, or NULL. */
 const struct line_row *line_table_find(const struct line_table *t, uint64_t addr);

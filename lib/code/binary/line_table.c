@@ -263,8 +263,8 @@ static void set_discriminator(struct machine *m)
 }
 
 /* True if the row says something else than the last one. */
-static bool is_news(const struct machine *m, const struct line_row *row,
-		    const struct line_row *last)
+static bool is_new_row(const struct machine *m, const struct line_row *row,
+		       const struct line_row *last)
 {
 	return row->addr < last->addr || row->line != last->line || row->file != last->file ||
 	       (m->table->wants_discriminators &&
@@ -290,7 +290,7 @@ static void add_row(struct machine *m)
 	if (row.addr == last->addr) {
 		*last = row;
 		set_discriminator(m);
-	} else if (is_news(m, &row, last)) {
+	} else if (is_new_row(m, &row, last)) {
 		m->is_unordered = m->is_unordered || row.addr < last->addr;
 		vec_push(&m->table->rows, row);
 		set_discriminator(m);

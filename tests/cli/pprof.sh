@@ -99,7 +99,7 @@ like "bytes are bytes in the Firefox Profiler" "$(<heap.json)" '"weightType": ?"
 "$PROF" convert --no-config drop.pb.gz -o - --to folded | sed 's/^app;all;//' >drop.folded
 is "drop_frames and keep_frames" "$(<drop.folded)" $'main;index 9000\nmain;malloc_keep;copy 1\nmain;parse 1000\nmalloc 2'
 
-# Of a Go program, what its own profiler has: no wrappers, and one name for both calling conventions. A
+# Go programs, as their own profiler shows them: no wrappers, and one name for both calling conventions. A
 # wrapper that nothing calls is all there is.
 pprof_file make go go.pb.gz
 "$PROF" convert --no-config go.pb.gz -o again.pb.gz

@@ -365,7 +365,7 @@ static void make_blocks(struct builder *b)
 	}
 }
 
-static struct answer look_up(const struct builder *b, uint64_t rva)
+static struct answer answer_at(const struct builder *b, uint64_t rva)
 {
 	struct answer answer = {0};
 
@@ -376,7 +376,7 @@ static struct answer look_up(const struct builder *b, uint64_t rva)
 /* Counts an instruction: a line runs as often as the block of it that runs most. */
 static bool count_instruction(struct builder *b, uint64_t rva, uint64_t count)
 {
-	struct answer answer = look_up(b, rva);
+	struct answer answer = answer_at(b, rva);
 	const struct location *at;
 	uint32_t id;
 
@@ -408,7 +408,7 @@ static void count_calls(struct builder *b)
 	struct tree *t = &b->tree;
 
 	vec_for_each(&b->edges, const struct edge *, edge) {
-		struct answer to = look_up(b, edge->callee), from = look_up(b, edge->caller);
+		struct answer to = answer_at(b, edge->callee), from = answer_at(b, edge->caller);
 		uint32_t line;
 
 		if (!is_known(&to) || !is_known(&from))

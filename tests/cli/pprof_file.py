@@ -223,4 +223,5 @@ def main():
     print("\n".join(show(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -89,7 +89,7 @@ static void write_all(const struct profile *p, const struct profile *base)
 			if (format->read(&again, text, size, NULL, NULL))
 				abort();
 			profile_free(again);
-		} else if (format != &format_pgo) {
+		} else if (format != &format_pgo && format != &format_perfetto) {
 			check_lines(text);
 		}
 		free(text);

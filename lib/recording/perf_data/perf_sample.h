@@ -10,7 +10,8 @@ struct perf_sample {
 	uint32_t pid, tid, cpu;
 	const void *chain; /* call chain of chain_count words */
 	uint64_t chain_count;
-	const void *deferred; /* deferred_count words: the chain after the marker that it is deferred */
+	const void *
+		deferred; /* deferred_count words: the chain after the marker that it is deferred */
 	uint64_t deferred_count;
 	bool has_ip;
 	/* value_count entries of value_words words: the count, then the event id */

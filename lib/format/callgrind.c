@@ -298,6 +298,13 @@ static bool read_key(struct callgrind_reader *r, struct text_line line)
 	return true;
 }
 
+static void read_command(struct callgrind_reader *r, const char *text, const char *end)
+{
+	while (text < end && *text == ' ')
+		text++;
+	r->f.profile->meta.command_line = xstrndup(text, (size_t)(end - text));
+}
+
 static void read_line(struct callgrind_reader *r, struct text_line line)
 {
 	if (line.text == line.end || *line.text == '#' || read_key(r, line))
@@ -307,9 +314,7 @@ static void read_line(struct callgrind_reader *r, struct text_line line)
 	else if (starts(line, "positions:"))
 		read_positions(r, (struct text_line){line.text + 10, line.end});
 	else if (starts(line, "cmd:") && !r->f.profile->meta.command_line)
-		r->f.profile->meta.command_line = xstrndup(
-			line.text + 4 + strspn(line.text + 4, " "),
-			(size_t)(line.end - line.text - 4 - (ptrdiff_t)strspn(line.text + 4, " ")));
+		read_command(r, line.text + 4, line.end);
 	else if (starts(line, "calls="))
 		r->is_call = true;
 	else if (strchr("0123456789+-*", *line.text) && *line.text)

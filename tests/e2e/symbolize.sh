@@ -197,13 +197,13 @@ refuses_file() { # DESCRIPTION REGEX FILE
 }
 printf 'no profile' >text
 printf '{"meta":{"preprocessedProfileVersion":59},"libs":[]}' >old.json
-printf '{"meta":{"preprocessedProfileVersion":71},"libs":[]}' >new.json
+printf '{"meta":{"preprocessedProfileVersion":76},"libs":[]}' >new.json
 printf '{"meta":{"version":30},"libs":[]}' >gecko.json
 head -c 1000 unnamed.json.gz >cut.json.gz
 zcat unnamed.json.gz | head -c 2000 >cut.json
 refuses_file "no profile at all" 'text: not a profile in a supported format' text
 refuses_file "an old version without threads" 'old.json: .*the thread is missing' old.json
-refuses_file "a new version" 'new.json: version 71 .* too new: prof reads up to 70' new.json
+refuses_file "a new version" 'new.json: version 76 .* too new: prof reads up to 75' new.json
 refuses_file "another format" 'gecko.json: not a processed profile' gecko.json
 refuses_file "gzip that is cut off" 'cut.json.gz: the gzip data is truncated' cut.json.gz
 refuses_file "JSON that is cut off" 'cut.json: invalid JSON at byte 2000' cut.json

@@ -271,14 +271,14 @@ static int load(struct convert *c, struct error *err)
 	for (size_t i = 0; !ret && i < c->paths.count; i++) {
 		ret = profile_file_load(&c->files[i], c->paths.items[i], &c->output, err);
 		if (!ret && c->critical_path)
-			ret = profile_file_keep_path(&c->files[i], err);
+			ret = profile_file_keep_path(&c->files[i], false, err);
 		if (!ret)
 			say_unread(&c->files[i]);
 	}
 	if (!ret && c->base_path)
 		ret = profile_file_load(&c->base, c->base_path, &c->output, err);
 	if (!ret && c->base_path && c->critical_path)
-		ret = profile_file_keep_path(&c->base, err);
+		ret = profile_file_keep_path(&c->base, false, err);
 	return ret;
 }
 

@@ -43,6 +43,8 @@ static int load(struct diff *d, const char *path, struct query_runs *runs, struc
 	size_t killed = 0;
 	int ret = sides_load(&d->sides, path, NULL, runs, &killed, err);
 
+	if (!ret && d->options->critical_path)
+		ret = profile_file_keep_path(&vec_last(&d->sides.files.list), true, err);
 	if (killed)
 		vec_push(&d->comparable.warnings,
 			 xasprintf("%s: left out, as a signal ended it: %zu of the runs",

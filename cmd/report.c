@@ -381,7 +381,7 @@ static int report(const struct report_options *o, const struct profile_file *fil
 static int keep_path(const struct report_options *o, struct profile_file *file, struct error *err)
 {
 	if (!o->what_if_count)
-		return profile_file_keep_path(file, err);
+		return profile_file_keep_path(file, false, err);
 	if (!file->recording) {
 		error_text(err, -EINVAL, "--what-if: %s: needs a capture", file->label);
 		error_hint(err, "record one with prof record --critical-path --raw FILE");
@@ -395,7 +395,7 @@ static int keep_path(const struct report_options *o, struct profile_file *file, 
 					  function);
 	}
 	path_forecast(file->profile, &file->recording->lines, o->what_ifs, o->what_if_count);
-	return profile_file_keep_path(file, err);
+	return profile_file_keep_path(file, false, err);
 }
 
 static int run(int argc, char **argv)

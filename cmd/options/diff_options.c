@@ -10,6 +10,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/format/format.h"
+#include "lib/path/path_weights.h"
 
 /* Default number of rows for display; JSON gets all rows. */
 #define ROWS_LIMIT 20
@@ -29,6 +30,8 @@ static const struct option_row rows[] = {
 	 .choices = query_by_names},
 	{0, "metric", "NAME", "what to compare: cpu (default), wall, rate", OPTION_CHOICE,
 	 AT(metric), .choices = metric_names},
+	{0, "critical-path", NULL, "compare what made the commands take so long", OPTION_FLAG,
+	 AT(critical_path)},
 	{0, "base", "NAME", "the variant that is A (default: the one given first)", OPTION_NAME,
 	 AT(base)},
 	{0, "against", "NAME", "the variant that is B, if there are more than two", OPTION_NAME,
@@ -76,6 +79,8 @@ static int take(void *options, const char *path, struct error *err)
 static const struct option_rule rules[] = {
 	{"strict", NULL, "gate", "--strict @"},
 	{"allow-single", NULL, "gate", "--allow-single @"},
+	{"critical-path", "metric event include-idle", NULL,
+	 "--critical-path: compares the time on the path, with its waits"},
 	{"format", "json markdown", NULL, "--format: cannot be combined with --json or --markdown"},
 	{0},
 };
@@ -194,6 +199,8 @@ int diff_options_parse(struct diff_options *o, int argc, char **argv, struct err
 		.limit = ROWS_LIMIT,
 	};
 	ret = command_parse(argc, argv, diff_options_table, o, err);
+	if (o->critical_path)
+		o->comparison.filter.event = PATH_EVENT;
 	o->comparison.is_wall = o->metric == 1;
 	o->comparison.is_rate = o->metric == 2;
 	return ret ? ret : complete(o, err);

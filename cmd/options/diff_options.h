@@ -23,6 +23,7 @@ struct diff_options {
 	bool allow_single; /* the gate judges even one run a side */
 	bool strict; /* inconclusive results have their own exit status */
 	bool force;
+	bool critical_path; /* compare only the time on the path */
 	bool is_divided; /* "--" separates the sides */
 	int metric; /* 0: CPU time or amount, 1: wall time, 2: per second */
 	enum diff_format format;

@@ -132,9 +132,9 @@ static int load_records(struct profile_file *f, const struct source_kind *kind, 
 	return ret;
 }
 
-int profile_file_keep_path(struct profile_file *f, struct error *err)
+int profile_file_keep_path(struct profile_file *f, bool as_event, struct error *err)
 {
-	if (path_weights_apply(f->profile))
+	if (path_weights_apply(f->profile, as_event))
 		return 0;
 	error_text(err, -ENODATA, "%s: has no critical path", f->label);
 	error_hint(err, "record one with prof record --critical-path -- COMMAND");

@@ -43,8 +43,8 @@ struct reader profile_file_owner(const char *path);
 int profile_file_load_records(struct recording *r, const struct source_kind *kind, int fd,
 			      const char *label, const struct output_options *output,
 			      struct error *err);
-/* Leaves only what is on the critical path in a loaded profile; -ENODATA if it has none. */
-int profile_file_keep_path(struct profile_file *f, struct error *err);
+/* Leaves only what is on the critical path, see path_weights_apply(); -ENODATA: it has none. */
+int profile_file_keep_path(struct profile_file *f, bool as_event, struct error *err);
 /*
  * Opens, reads and parses as the invoking user, so that root reads no file which the user cannot
  * read. A path may be the address of an engine that stores samples of many machines. Names a

@@ -298,6 +298,7 @@ struct path_rows {
 	VEC(size_t) ends; /* by thread: number of rows up to its last one */
 	uint64_t ns; /* time of all rows so far */
 	uint64_t given; /* sum of their weights, rounded down */
+	uint8_t event; /* of all rows */
 };
 
 ORDER(compare_samples, struct sample, COMPARE(a->time, b->time))
@@ -335,6 +336,7 @@ static void add_row(void *ctx, const struct path_weight *weight)
 		.stack = weight->stack,
 		.weight = round_weight(r, weight->ns),
 		.cpu = weight->cpu,
+		.event = r->event,
 	};
 
 	while (r->ends.count < weight->thread)
@@ -363,16 +365,28 @@ static void replace_rows(struct path_rows *r, thread_id id)
 	samples_take(&thread->samples, rows, count);
 }
 
-bool path_weights_apply(struct profile *p)
+static uint8_t add_event(struct profile *p)
 {
-	struct path_rows rows = {.p = p};
+	uint8_t event = profile_event(p, PATH_EVENT);
+	struct event_count *row = event ? event_counts_get(&p->events, event) : NULL;
+
+	if (row) {
+		row->unit = strings_intern(&p->strings, "microseconds");
+		row->period = p->meta.interval_ns / NS_PER_WEIGHT;
+	}
+	return event;
+}
+
+bool path_weights_apply(struct profile *p, bool as_event)
+{
+	struct path_rows rows = {.p = p, .event = as_event ? add_event(p) : 0};
 	bool has_path = path_weights_each(p, add_row, &rows);
 
 	while (rows.ends.count < p->threads.rows.count)
 		vec_push(&rows.ends, rows.rows.count);
 	for (thread_id id = 0; has_path && id < p->threads.rows.count; id++)
 		replace_rows(&rows, id);
-	if (has_path)
+	if (has_path && !rows.event)
 		p->meta.interval_ns = NS_PER_WEIGHT;
 	vec_release(&rows.rows);
 	vec_release(&rows.ends);

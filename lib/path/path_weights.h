@@ -36,8 +36,11 @@ string_id path_function(const struct profile *p, const uint8_t *origins, stack_i
  */
 bool path_weights_each(const struct profile *p, path_weight_fn *fn, void *ctx);
 
+/* Name of the event that path_weights_apply() can make. */
+#define PATH_EVENT "critical path"
+
 /*
  * Leaves in the profile only what is on its critical path: rows of samples whose weights are
- * microseconds. Returns false if it has none.
+ * microseconds, of the clock or of an event of their own. Returns false if it has none.
  */
-bool path_weights_apply(struct profile *p);
+bool path_weights_apply(struct profile *p, bool as_event);

@@ -99,6 +99,15 @@ lost = [data for data in found if data["does"] == "[futex]" and not data.get("wa
 expect(not lost, f"{len(lost)} of {len(found)}: {lost[:3]}")
 CODE
 
+# 0.6 s and 0.3 s.
+run "$PROF" diff --critical-path --force build.json.gz pipeline.json.gz
+like "paths are compared" "$out" 'Less: critical path -'
+like "by function" "$out" ' ms .* burn '
+"$PROF" diff --critical-path --force --gate total=20% --allow-single pipeline.json.gz build.json.gz \
+	>/dev/null 2>&1
+is "and a gate judges them" $? 1
+refuses "a comparison of a profile without a path" 125 'record one with prof record --critical-path' \
+	"$PROF" diff --critical-path pipeline.json.gz "$workloads/../golden/profiles/simple.json"
 run "$PROF" report --critical-path --tree --min 0 pipeline.json.gz
 like "the path has a tree" "$out" 'transform +path_shapes'
 run "$PROF" report --critical-path --by thread pipeline.json.gz

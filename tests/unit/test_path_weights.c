@@ -99,7 +99,7 @@ TEST(time_on_the_path_is_spread_over_the_samples_there)
 	add_part(p, 0, 0, 10, 10 * MS + 7, "running");
 	add_part(p, 1, 10, 20, 10 * MS, "[queued]");
 	add_part(p, 1, 20, 30, 10 * MS, "[read]");
-	assert_true(path_weights_apply(p));
+	assert_true(path_weights_apply(p, false));
 	assert_int_equal(p->meta.interval_ns, 1000);
 	assert_int_equal(weight_of(p, 0, code), 5000);
 	assert_int_equal(weight_of(p, 0, other), 5000);
@@ -116,7 +116,7 @@ TEST(parts_without_samples_count)
 	add_part(p, 0, 0, 10, 3 * MS, "running");
 	add_part(p, 0, 0, 10, 2 * MS, "[futex]");
 	add_part(p, 1, 10, 11, MS / 2, "[wakes up]");
-	assert_true(path_weights_apply(p));
+	assert_true(path_weights_apply(p, false));
 	assert_int_equal(weight_of(p, 0, NO_STACK), 3000);
 	assert_int_equal(profile_sample_count(p), 3);
 	profile_free(p);
@@ -146,7 +146,7 @@ TEST(most_profiles_have_no_path)
 	struct profile *p = make_profile();
 
 	add_sample(p, 0, 1, add_code(p, 1));
-	assert_false(path_weights_apply(p));
+	assert_false(path_weights_apply(p, false));
 	assert_int_equal(profile_sample_count(p), 1);
 	profile_free(p);
 }

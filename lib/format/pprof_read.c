@@ -641,6 +641,18 @@ int pprof_read(struct profile **p, const char *text, size_t size, struct import_
 }
 
 /* All fields are known, and the strings begin with an empty one. */
+/* Other formats of this kind have other fields in their first messages. */
+static bool is_sample_type(struct protobuf_cursor s)
+{
+	struct protobuf_field field;
+
+	while (protobuf_next(&s, &field)) {
+		if (field.number > VALUE_UNIT)
+			return false;
+	}
+	return true;
+}
+
 bool pprof_matches(const char *text, size_t size)
 {
 	struct protobuf_cursor s = protobuf_cursor_of(text, size);
@@ -655,6 +667,8 @@ bool pprof_matches(const char *text, size_t size)
 		if (field.number > PROFILE_DEFAULT_SAMPLE_TYPE + 1)
 			return false;
 		if (!field.is_bytes && !is_number)
+			return false;
+		if (field.number == PROFILE_SAMPLE_TYPE && !is_sample_type(field.bytes))
 			return false;
 		has_type |= field.number == PROFILE_SAMPLE_TYPE;
 		/* Reading decides the rest. */

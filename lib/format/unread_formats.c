@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "lib/format/protobuf.h"
+
 /* Bytes of a file in which the words of a format are looked for. */
 #define HEAD_MAX 4096
 
@@ -48,8 +50,25 @@ static const struct {
 	{WITH_SIZE("{"), "\"sampleStackTraces\"", "a timeline of Safari; speedscope reads it"},
 };
 
+/* Returns true for a packet of a trace, which has other fields than a sample type of pprof. */
+static bool is_perfetto(const char *text, size_t size)
+{
+	struct protobuf_cursor s = protobuf_cursor_of(text, size < HEAD_MAX ? size : HEAD_MAX);
+	struct protobuf_field packet, field;
+
+	if (!protobuf_next(&s, &packet) || packet.number != 1 || !packet.is_bytes)
+		return false;
+	while (protobuf_next(&packet.bytes, &field)) {
+		if (field.number > 2)
+			return true;
+	}
+	return false;
+}
+
 const char *format_unread(const char *text, size_t size)
 {
+	if (is_perfetto(text, size))
+		return "a trace of Perfetto; traceconv profile converts its stacks to pprof";
 	for (size_t i = 0; i < sizeof(unread) / sizeof(*unread); i++) {
 		const char *word = unread[i].word;
 

@@ -590,12 +590,15 @@ class _Check:
                 self.say(f"{where}[{i}] waits on a CPU")
 
     def weights(self, where, table, thread):
-        """Samples of the clock weigh what time they stand for, those of events how many."""
+        """Samples of the clock weigh what time they stand for, those of events how many, or us."""
         is_event = thread.get("profView") == "event"
-        if table["weightType"] != ("samples" if is_event else "tracing-ms"):
+        is_time = not is_event or any(
+            event.get("unit") == "microseconds" and thread["name"].endswith(f" ({event['name']})")
+            for event in self.profile["meta"].get("profEvents", []))
+        if table["weightType"] != ("tracing-ms" if is_time else "samples"):
             self.say(f"{where}.weightType is {table['weightType']}")
             return
-        unit = 1 if is_event else self.profile["meta"]["interval"]
+        unit = 0.001 if is_event and is_time else self.profile["meta"]["interval"] if is_time else 1
         for i, weight in enumerate(table["weight"] or []):
             if abs(weight - round(weight / unit) * unit) > 1e-9 * (1 + weight):
                 self.say(f"{where}.weight[{i}] is {weight}, not a multiple of {unit}")

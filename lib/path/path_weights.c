@@ -272,6 +272,13 @@ string_id path_function(const struct profile *p, const uint8_t *origins, stack_i
 	return name;
 }
 
+string_id path_step(const struct profile *p, const struct thread_titles *t, thread_id id)
+{
+	const struct profile_thread *thread = &p->threads.rows.items[id];
+
+	return thread->name == thread->process_name ? t->processes[id] : thread->name;
+}
+
 bool path_weights_each(const struct profile *p, path_weight_fn *fn, void *ctx)
 {
 	struct weighing w = {.p = p, .fn = fn, .ctx = ctx};
@@ -303,16 +310,17 @@ struct path_rows {
 
 ORDER(compare_samples, struct sample, COMPARE(a->time, b->time))
 
+/* Returns a stack for a part without one. */
 static stack_id label_stack(struct profile *p, const struct path_weight *weight)
 {
-	uint8_t subcategory = weight->kind == PATH_QUEUED || weight->kind == PATH_WAKING
-				      ? IDLE_QUEUED
-				      : IDLE_OTHER;
+	struct frame_category category = {CATEGORY_IDLE, IDLE_OTHER};
+	string_id label = weight->label;
 
-	return stacks_intern(
-		&p->stacks, NO_STACK,
-		label_frames_intern(p, weight->label,
-				    (struct frame_category){CATEGORY_IDLE, subcategory}));
+	if (weight->kind == PATH_QUEUED || weight->kind == PATH_WAKING)
+		category.subcategory = IDLE_QUEUED;
+	else if (weight->kind == PATH_RUNS)
+		label = strings_intern(&p->strings, "[not sampled]");
+	return stacks_intern(&p->stacks, NO_STACK, label_frames_intern(p, label, category));
 }
 
 /* Rounds so that the sum of all weights is right. */
@@ -343,26 +351,31 @@ static void add_row(void *ctx, const struct path_weight *weight)
 		vec_push(&r->ends, r->rows.count);
 	if (!sample.weight)
 		return;
-	if (weight->kind == PATH_RUNS)
+	if (weight->kind == PATH_RUNS && !r->event)
 		sample.cpu_delta = weight->ns < UINT32_MAX ? (uint32_t)weight->ns : UINT32_MAX;
-	else if (sample.stack == NO_STACK)
+	/* Labels of the clock's samples are waits. */
+	if (sample.stack == NO_STACK && (weight->kind != PATH_RUNS || r->event))
 		sample.stack = label_stack(r->p, weight);
 	vec_push(&r->rows, sample);
 }
 
-static void replace_rows(struct path_rows *r, thread_id id)
+/* Adds the thread's rows to its samples, after removing those if `replaces`. */
+static void set_rows(struct path_rows *r, thread_id id, bool replaces)
 {
 	size_t first = id ? r->ends.items[id - 1] : 0, count = r->ends.items[id] - first;
 	struct profile_thread *thread = threads_get(&r->p->threads, id);
+	struct samples added = {0};
 	struct sample *rows;
 
-	samples_release(&thread->samples);
+	if (replaces)
+		samples_release(&thread->samples);
 	if (!count)
 		return;
 	rows = xcalloc(count, sizeof(*rows));
 	memcpy(rows, r->rows.items + first, count * sizeof(*rows));
 	qsort(rows, count, sizeof(*rows), compare_samples);
-	samples_take(&thread->samples, rows, count);
+	samples_take(&added, rows, count);
+	samples_merge(&thread->samples, &added);
 }
 
 static uint8_t add_event(struct profile *p)
@@ -373,22 +386,43 @@ static uint8_t add_event(struct profile *p)
 	if (row) {
 		row->unit = strings_intern(&p->strings, "microseconds");
 		row->period = p->meta.interval_ns / NS_PER_WEIGHT;
+		row->is_derived = true;
 	}
 	return event;
+}
+
+static bool make_rows(struct path_rows *rows, bool replaces)
+{
+	struct profile *p = rows->p;
+	bool has_path = path_weights_each(p, add_row, rows);
+
+	while (rows->ends.count < p->threads.rows.count)
+		vec_push(&rows->ends, rows->rows.count);
+	for (thread_id id = 0; has_path && id < p->threads.rows.count; id++)
+		set_rows(rows, id, replaces);
+	vec_release(&rows->rows);
+	vec_release(&rows->ends);
+	return has_path;
 }
 
 bool path_weights_apply(struct profile *p, bool as_event)
 {
 	struct path_rows rows = {.p = p, .event = as_event ? add_event(p) : 0};
-	bool has_path = path_weights_each(p, add_row, &rows);
+	bool has_path = make_rows(&rows, true);
 
-	while (rows.ends.count < p->threads.rows.count)
-		vec_push(&rows.ends, rows.rows.count);
-	for (thread_id id = 0; has_path && id < p->threads.rows.count; id++)
-		replace_rows(&rows, id);
 	if (has_path && !rows.event)
 		p->meta.interval_ns = NS_PER_WEIGHT;
-	vec_release(&rows.rows);
-	vec_release(&rows.ends);
 	return has_path;
+}
+
+void path_weights_add(struct profile *p)
+{
+	struct path_rows rows = {.p = p};
+	struct fields fields;
+
+	if (!find_fields(p, &fields))
+		return;
+	rows.event = add_event(p);
+	if (rows.event)
+		make_rows(&rows, false);
 }

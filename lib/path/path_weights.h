@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "lib/model/meaning/titles.h"
 #include "lib/model/tables/profile.h"
 #include "lib/path/path_walk.h"
 
@@ -31,6 +32,11 @@ bool path_is_tick(const struct profile *p, const struct sample *sample);
  */
 string_id path_function(const struct profile *p, const uint8_t *origins, stack_id stack);
 /*
+ * Returns the name of the step that a thread is: the title of its process if it has the process's
+ * name ("cc1 parse.c"), otherwise its own name. A string of the titles.
+ */
+string_id path_step(const struct profile *p, const struct thread_titles *t, thread_id id);
+/*
  * Calls `fn` for all there is, thread by thread, in order of time within a thread's samples and
  * within its waits. Returns false if the profile has no critical path.
  */
@@ -44,3 +50,5 @@ bool path_weights_each(const struct profile *p, path_weight_fn *fn, void *ctx);
  * microseconds, of the clock or of an event of their own. Returns false if it has none.
  */
 bool path_weights_apply(struct profile *p, bool as_event);
+/* Adds those rows of PATH_EVENT to the samples of a profile that has a critical path. */
+void path_weights_add(struct profile *p);

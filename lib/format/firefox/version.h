@@ -34,6 +34,8 @@ enum func_flag {
 #define WEIGHTS_ARE_TIMES "tracing-ms"
 #define WEIGHTS_ARE_COUNTS "samples"
 #define WEIGHTS_ARE_BYTES "bytes"
+/* Weight of events that are written as times. */
+#define EVENT_TIME_NS 1000
 
 /* A list in "meta" of events with units; prof's own. */
 #define FIREFOX_EVENTS "profEvents"

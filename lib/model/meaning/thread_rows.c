@@ -182,18 +182,30 @@ static string_id event_title(const struct thread_rows *r, const struct thread_ro
 	return string_overlay_intern(r->strings, title);
 }
 
-static void add_events_of(struct thread_rows *r, const struct thread_row *owner)
+/* Lists all threads as members of the row. */
+static void share_row(struct thread_rows *r, struct thread_row *row)
+{
+	row->first = r->members.count;
+	row->count = r->profile->threads.rows.count;
+	row->events |= 1ull << row->event;
+	for (thread_id id = 0; id < row->count; id++)
+		vec_push(&r->members, id);
+}
+
+static void add_events_of(struct thread_rows *r, const struct thread_row *owner, bool is_first)
 {
 	for (uint8_t event = 1; event < EVENT_COUNTS_MAX; event++) {
 		struct thread_row row = *owner;
 
-		if (!(owner->events >> event & 1))
+		if (event_is_derived(r->profile, event) ? !is_first : !(owner->events >> event & 1))
 			continue;
 		row.kind = ROW_EVENT;
 		row.event = event;
 		row.is_main = false;
 		row.cpu_ns = 0;
 		row.title = event_title(r, &row);
+		if (event_is_derived(r->profile, event))
+			share_row(r, &row);
 		vec_push(&r->list, row);
 	}
 }
@@ -206,7 +218,7 @@ void thread_rows_add_events(struct thread_rows *r)
 	memset(&r->list, 0, sizeof(r->list));
 	for (size_t i = 0; i < count; i++) {
 		vec_push(&r->list, threads[i]);
-		add_events_of(r, &threads[i]);
+		add_events_of(r, &threads[i], !i);
 	}
 	free(threads);
 }

@@ -90,7 +90,10 @@ struct merge_counts thread_rows_merge(struct thread_rows *r, const struct merge_
 /* Sets the titles of rows of threads, see titles.h. Call before views are added. */
 void thread_rows_title(struct thread_rows *r);
 
-/* Inserts a row for each event of a row, except the clock. Requires the titles of rows. */
+/*
+ * Inserts a row for each event of a row, except the clock, and one behind the first row for each
+ * derived event. Requires the titles of rows.
+ */
 void thread_rows_add_events(struct thread_rows *r);
 /* Appends a row for each CPU with clock samples, ordered by number. */
 void thread_rows_add_cpus(struct thread_rows *r);

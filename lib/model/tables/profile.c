@@ -83,6 +83,7 @@ static void copy_event(struct profile *p, struct event_count *into, const struct
 	into->unit = copy_string(p, from, row->unit);
 	into->period = row->period;
 	into->is_default |= row->is_default;
+	into->is_derived |= row->is_derived;
 }
 
 uint8_t profile_copy_event(struct profile *p, const struct profile *from, uint8_t event)
@@ -456,13 +457,18 @@ void profile_drop_unused(struct profile *p)
 	free(used);
 }
 
+bool event_is_derived(const struct profile *p, uint8_t event)
+{
+	return event < p->events.rows.count && p->events.rows.items[event].is_derived;
+}
+
 uint64_t profile_sample_count(const struct profile *p)
 {
 	uint64_t count = 0;
 
 	vec_for_each(&p->threads.rows, const struct profile_thread *, row) {
 		samples_for_each(&row->samples, sample)
-			count += sample->weight != 0;
+			count += sample->weight && !event_is_derived(p, sample->event);
 	}
 	return count;
 }

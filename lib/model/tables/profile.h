@@ -82,6 +82,9 @@ struct event_count {
 	/* Weight of one sample, if a row sums up several; 0: each row is a sample. */
 	uint64_t period;
 	bool is_default; /* shown if no event is chosen */
+	/* Derived from samples of the clock: not counted, and one row in displays for all threads.
+	 */
+	bool is_derived;
 	uint64_t samples; /* number of samples in the profile */
 	uint64_t weight; /* occurrences represented by the samples */
 	uint64_t lost; /* occurrences known to be missing */
@@ -302,7 +305,8 @@ static inline uint64_t profile_since_start(const struct profile *p, uint64_t tim
 {
 	return time > p->meta.start_ns ? time - p->meta.start_ns : 0;
 }
-/* Number of samples of all threads, except those of weight 0. */
+bool event_is_derived(const struct profile *p, uint8_t event);
+/* Number of samples of all threads, except derived ones and those of weight 0. */
 uint64_t profile_sample_count(const struct profile *p);
 /*
  * Returns the default event if it has a sample; otherwise the clock, or the lowest event with a

@@ -303,12 +303,14 @@ static void describe_event(struct import *r, const char *name, const struct even
 		into->unit = strings_intern(&r->profile->strings, unit);
 	into->period = from->period;
 	into->is_default = from->is_default;
+	into->is_derived = from->is_derived;
 }
 
 static void read_event(struct import *r, struct json_cursor *s)
 {
-	static const char *const names[] = {"name", "unit", "period", "isExact", "isDefault", NULL};
-	struct span spans[5] = {{0}};
+	static const char *const names[] = {"name",	 "unit",      "period", "isExact",
+					    "isDefault", "isDerived", NULL};
+	struct span spans[6] = {{0}};
 	struct event_count row = {0};
 	double period;
 	_cleanup_free_ char *name = NULL, *unit = NULL;
@@ -317,6 +319,7 @@ static void read_event(struct import *r, struct json_cursor *s)
 	name = json_members_text_at(&r->layout.cursor, spans[0]);
 	unit = json_members_text_at(&r->layout.cursor, spans[1]);
 	row.is_default = spans[4].end;
+	row.is_derived = spans[5].end;
 	period = json_members_number_at(&r->layout.cursor, spans[2]);
 	if (spans[3].end)
 		row.period = EVENT_IS_EXACT;

@@ -466,12 +466,13 @@ static struct decimal read_weight(struct json_cursor *s)
 }
 
 /*
- * Sets the weights once their type is known. Times become multiples of the interval: the rounding
- * error of a row is carried to the next one.
+ * Sets the weights once their type is known. Times become multiples of the interval, those of
+ * events of EVENT_TIME_NS: the rounding error of a row is carried to the next one.
  */
 static void set_weights(struct sample_reader *of)
 {
-	uint64_t interval = of->reader->profile->meta.interval_ns;
+	uint64_t interval = of->reader->is_event ? EVENT_TIME_NS
+						 : of->reader->profile->meta.interval_ns;
 	int64_t rest = 0, unit = 1000000, value;
 
 	if (of->are_times && interval && interval < INT64_MAX / 4)

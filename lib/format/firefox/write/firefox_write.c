@@ -36,13 +36,14 @@ static void make_rows(struct firefox *f, const struct export_options *options)
 	thread_rows_title(&f->rows);
 	thread_rows_add_events(&f->rows);
 	*f->counts = (struct export_counts){
-		.threads = f->rows.list.count,
 		.folded_threads = merged.threads,
 		.folded_rows = merged.rows,
 	};
 	/* Every process has exactly one main thread. */
-	vec_for_each(&f->rows.list, const struct thread_row *, row)
+	vec_for_each(&f->rows.list, const struct thread_row *, row) {
 		f->counts->processes += row->is_main;
+		f->counts->threads += !event_is_derived(f->profile, row->event);
+	}
 	if (options->cpus)
 		thread_rows_add_cpus(&f->rows);
 	f->difference = options->difference;

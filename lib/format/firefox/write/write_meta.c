@@ -432,6 +432,8 @@ static void write_event(const struct firefox *f, struct jsonw *w, const struct e
 	write_period(w, event->period);
 	if (event->is_default)
 		jsonw_member(w, "isDefault", bool, true);
+	if (event->is_derived)
+		jsonw_member(w, "isDerived", bool, true);
 	jsonw_object_end(w);
 }
 

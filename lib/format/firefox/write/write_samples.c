@@ -267,6 +267,11 @@ void firefox_find_peaks(struct firefox *f)
 
 		if (!row->event)
 			continue;
+		/* A row for all threads is drawn at its full height. */
+		if (event_is_derived(f->profile, row->event)) {
+			*peak = 1;
+			continue;
+		}
 		run = thread_row_samples(&f->rows, row, &buffer);
 		for (size_t i = 0; i < run.count; i++) {
 			weight = weight_around(&run, interval, i, &first, &sum);
@@ -350,6 +355,8 @@ void firefox_samples_fill(const struct firefox *f, const struct thread_row *row,
 	};
 	struct sample_run run = thread_row_samples(&f->rows, row, &out->buffer);
 	const uint64_t begin = firefox_time(f, row->start);
+	/* A row of all threads has no gaps: each stack lasts until the next. */
+	const bool has_gaps = !event_is_derived(f->profile, row->event);
 	uint64_t before = begin, weight = 0;
 	bool has_samples = false;
 	size_t first = 0;
@@ -366,10 +373,11 @@ void firefox_samples_fill(const struct firefox *f, const struct thread_row *row,
 		/* Raise a time out of order to that of the previous sample. */
 		if (sample.time < before)
 			sample.time = before;
-		if (has_samples)
-			add_gap(&filler, before, &sample);
-		else if (!is_null(&sample) || i || sample.time > begin + filler.interval)
+		if (!has_samples &&
+		    (!is_null(&sample) || i || sample.time > begin + filler.interval))
 			add_first_gap(&filler, before, &sample);
+		else if (has_samples && has_gaps)
+			add_gap(&filler, before, &sample);
 		has_samples |= !is_null(&sample);
 		if (filler.peak)
 			weight_around(&run, filler.interval, i, &first, &weight);

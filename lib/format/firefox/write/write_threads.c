@@ -170,7 +170,19 @@ static const char *weight_type(const struct profile *p, uint8_t event)
 	return measure == MEASURE_BYTES && size <= 1 ? WEIGHTS_ARE_BYTES : WEIGHTS_ARE_COUNTS;
 }
 
-/* `interval`: time that a tick stands for, or 0 in rows of events, whose type is `type`. */
+/* Returns the time of a weight of 1, ns; 0: the weights are no times. */
+static uint64_t weight_time(const struct firefox *f, uint8_t event)
+{
+	double size;
+
+	if (!event)
+		return firefox_interval(f);
+	return event_measure(f->profile, event, &size) == MEASURE_TIME && size == EVENT_TIME_NS
+		       ? EVENT_TIME_NS
+		       : 0;
+}
+
+/* `interval`: see weight_time(); if it is 0, the type of the weights is `type`. */
 static void write_weights(struct jsonw *w, const struct firefox_samples *samples, uint64_t interval,
 			  const char *type)
 {
@@ -249,7 +261,7 @@ void firefox_write_threads(struct firefox *f, struct jsonw *w)
 		} else {
 			firefox_samples_fill(f, row, &samples);
 			f->counts->gap_rows += samples.gap_rows;
-			write_samples(w, &samples, row->event ? 0 : firefox_interval(f),
+			write_samples(w, &samples, weight_time(f, row->event),
 				      weight_type(f->profile, row->event));
 			write_cpu_time(w, &samples);
 			firefox_write_allocations(f, w, row);

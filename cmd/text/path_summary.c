@@ -16,6 +16,8 @@
 
 #define ENTRIES_MAX 5
 #define FUNCTIONS_MAX 3
+/* Steps listed of one program. */
+#define STEPS_MAX 3
 /* Smaller shares are not listed. */
 #define SHARE_MIN 0.01
 /* Share of waiting for a CPU from which its cause is told. */
@@ -30,12 +32,14 @@
 struct path_sum {
 	uint8_t kind; /* enum path_kind */
 	string_id name; /* of the threads, or the label; of the function */
-	string_id thread; /* of a function */
+	string_id step; /* of a function: one that runs it */
+	bool has_steps; /* more than one */
 	uint64_t ns;
 };
 
 struct path_sums {
 	const struct profile *p;
+	struct thread_titles titles;
 	uint8_t *origins; /* by frame_id */
 	VEC(struct path_sum) entries, functions;
 	uint64_t kinds[PATH_KIND_COUNT];
@@ -56,8 +60,9 @@ static void add_entry(struct path_sums *s, const struct path_sum *sum)
 static void add_function(struct path_sums *s, const struct path_sum *sum)
 {
 	vec_for_each(&s->functions, struct path_sum *, row) {
-		if (row->name == sum->name && row->thread == sum->thread) {
+		if (row->name == sum->name) {
 			row->ns += sum->ns;
+			row->has_steps |= row->step != sum->step;
 			return;
 		}
 	}
@@ -67,11 +72,11 @@ static void add_function(struct path_sums *s, const struct path_sum *sum)
 static void add_weight(void *ctx, const struct path_weight *weight)
 {
 	struct path_sums *s = ctx;
-	string_id thread = s->p->threads.rows.items[weight->thread].name;
+	string_id step = path_step(s->p, &s->titles, weight->thread);
 	struct path_sum sum = {
 		.kind = weight->kind,
-		.name = weight->kind == PATH_RUNS ? thread : weight->label,
-		.thread = thread,
+		.name = weight->kind == PATH_RUNS ? step : weight->label,
+		.step = step,
 		.ns = weight->ns,
 	};
 
@@ -92,7 +97,7 @@ ORDER(compare, struct path_sum, COMPARE(b->ns, a->ns))
 /* "cc1", "waited for a CPU", "waited in read" */
 static char *entry_text(const struct path_sums *s, const struct path_sum *sum)
 {
-	const char *name = strings_get(&s->p->strings, sum->name);
+	const char *name = string_overlay_get(&s->titles.strings, sum->name);
 	size_t size = strlen(name);
 
 	switch (sum->kind) {
@@ -123,15 +128,118 @@ static void add_share(const struct path_sums *s, const char *separator, char *te
 	strbuf_addf(out, "%s%s %.1f %%", separator, text, 100 * share(s, ns));
 }
 
+/* A part of the path to be listed. */
+struct path_entry {
+	char *text; /* owned */
+	uint64_t ns;
+	bool is_step; /* grouped by program: "cc1 40.0 % (parse.c 25.0 %, eval.c 15.0 %)" */
+};
+
+struct path_entries {
+	VEC(struct path_entry) rows; /* the longest first */
+};
+
+static size_t program_size(const char *text)
+{
+	return strcspn(text, " ");
+}
+
+/* Returns true if both are steps of one program. */
+static bool are_alike(const struct path_entry *a, const struct path_entry *b)
+{
+	size_t size = program_size(a->text);
+
+	return a->is_step && b->is_step && size == program_size(b->text) &&
+	       memcmp(a->text, b->text, size) == 0;
+}
+
+ORDER(compare_entries, struct path_entry, COMPARE(b->ns, a->ns) ?: strcmp(a->text, b->text))
+
+/* Lists the steps of a program, of which rows->items[first] is the longest. */
+static void list_steps(const struct path_sums *s, const struct path_entries *all, size_t first,
+		       struct strbuf *out)
+{
+	const struct path_entry *program = &all->rows.items[first];
+	size_t size = program_size(program->text), count = 0;
+
+	for (size_t i = first; i < all->rows.count && count < STEPS_MAX; i++) {
+		const struct path_entry *row = &all->rows.items[i];
+		_cleanup_free_ char *text = NULL;
+
+		if (!are_alike(program, row) || !row->text[size] || share(s, row->ns) < SHARE_MIN)
+			continue;
+		text = xstrdup(row->text + size + 1);
+		add_share(s, count++ ? ", " : " (", text, row->ns, out);
+	}
+	strbuf_adds(out, count ? ")" : "");
+}
+
+/* Sums up the steps of each program with several, by program. The caller frees the sums. */
+static void sum_programs(const struct path_entries *all, struct path_entries *sums)
+{
+	for (size_t i = 0; i < all->rows.count; i++) {
+		struct path_entry sum = all->rows.items[i];
+		size_t count = 0, before = 0;
+
+		while (before < i && !are_alike(&all->rows.items[before], &sum))
+			before++;
+		if (before < i)
+			continue;
+		sum.ns = 0;
+		for (size_t j = i; j < all->rows.count; j++) {
+			if (j == i || are_alike(&all->rows.items[j], &sum)) {
+				sum.ns += all->rows.items[j].ns;
+				count++;
+			}
+		}
+		sum.text = count > 1 ? xstrndup(sum.text, program_size(sum.text))
+				     : xstrdup(sum.text);
+		sum.is_step = count > 1;
+		vec_push(&sums->rows, sum);
+	}
+	vec_sort(&sums->rows, compare_entries);
+}
+
+static void release_entries(struct path_entries *all)
+{
+	vec_for_each(&all->rows, struct path_entry *, row)
+		free(row->text);
+	vec_release(&all->rows);
+}
+
+/* Sorts and lists the entries; frees them. */
+static void list(const struct path_sums *s, struct path_entries *all, struct strbuf *out)
+{
+	struct path_entries sums = {0};
+
+	vec_sort(&all->rows, compare_entries);
+	sum_programs(all, &sums);
+	for (size_t i = 0; i < sums.rows.count && i < ENTRIES_MAX; i++) {
+		struct path_entry *row = &sums.rows.items[i];
+		size_t first = 0;
+
+		if (share(s, row->ns) < SHARE_MIN)
+			break;
+		add_share(s, i ? ", " : ": ", row->text, row->ns, out);
+		if (!row->is_step)
+			continue;
+		while (first < all->rows.count && !are_alike(&all->rows.items[first], row))
+			first++;
+		list_steps(s, all, first, out);
+	}
+	release_entries(all);
+	release_entries(&sums);
+}
+
 static void list_entries(const struct path_sums *s, struct strbuf *out)
 {
-	for (size_t i = 0; i < s->entries.count && i < ENTRIES_MAX; i++) {
-		const struct path_sum *sum = &s->entries.items[i];
-		_cleanup_free_ char *text = entry_text(s, sum);
+	struct path_entries all = {0};
 
-		if (share(s, sum->ns) >= SHARE_MIN)
-			add_share(s, i ? ", " : ": ", text, sum->ns, out);
-	}
+	vec_for_each(&s->entries, const struct path_sum *, sum)
+		vec_push(&all.rows, (struct path_entry){.text = entry_text(s, sum),
+							.ns = sum->ns,
+							.is_step = sum->kind == PATH_RUNS});
+	list(s, &all, out);
 	if (s->inferred)
 		strbuf_addf(out, "; %.1f %% is inferred", 100 * share(s, s->inferred));
 }
@@ -140,9 +248,11 @@ static void list_functions(const struct path_sums *s, struct strbuf *out)
 {
 	for (size_t i = 0; i < s->functions.count && i < FUNCTIONS_MAX; i++) {
 		const struct path_sum *sum = &s->functions.items[i];
-		_cleanup_free_ char *text = xasprintf("%s (%s)",
-						      strings_get(&s->p->strings, sum->name),
-						      strings_get(&s->p->strings, sum->thread));
+		const char *step = string_overlay_get(&s->titles.strings, sum->step);
+		size_t size = sum->has_steps ? program_size(step) : strlen(step);
+		_cleanup_free_ char *text =
+			xasprintf("%s (%.*s)", string_overlay_get(&s->titles.strings, sum->name),
+				  (int)size, step);
 
 		if (share(s, sum->ns) >= SHARE_MIN)
 			add_share(s, i ? ", " : "on the critical path: ", text, sum->ns, out);
@@ -152,11 +262,13 @@ static void list_functions(const struct path_sums *s, struct strbuf *out)
 static bool collect(struct path_sums *s, const struct profile *p)
 {
 	*s = (struct path_sums){.p = p, .origins = origins_of_frames(p)};
+	thread_titles_find(&s->titles, p);
 	return path_weights_each(p, add_weight, s);
 }
 
 static void release(struct path_sums *s)
 {
+	thread_titles_release(&s->titles);
 	free(s->origins);
 	vec_release(&s->entries);
 	vec_release(&s->functions);
@@ -168,7 +280,6 @@ bool path_summary_text(const struct profile *p, struct strbuf *first, struct str
 	bool has_path = collect(&s, p);
 
 	if (has_path) {
-		vec_sort(&s.entries, compare);
 		vec_sort(&s.functions, compare);
 		strbuf_addf(first, "critical path: %.3g s", (double)s.total / 1e9);
 		list_entries(&s, first);
@@ -186,15 +297,16 @@ static double percent(uint64_t ns, uint64_t of)
 
 static void add_alone(const struct path_sums *s, const struct forecasts *f, struct strbuf *out)
 {
+	struct path_entries all = {0};
+
 	strbuf_addf(out, "parallel: %.2f CPUs on average; alone on one CPU: %.1f %% of the path",
 		    s->total ? (double)f->sums[PATH_SUM_RUNNING] / (double)s->total : 0,
 		    percent(f->sums[PATH_SUM_ALONE], s->total));
-	for (size_t i = 0; i < f->alone.count && i < ENTRIES_MAX; i++) {
-		_cleanup_free_ char *name = xstrdup(f->alone.items[i].name);
-
-		if (share(s, f->alone.items[i].ns) >= SHARE_MIN)
-			add_share(s, i ? ", " : ": ", name, f->alone.items[i].ns, out);
-	}
+	vec_for_each(&f->alone, const struct path_alone *, row)
+		vec_push(&all.rows, (struct path_entry){.text = xstrdup(row->name),
+							.ns = row->ns,
+							.is_step = true});
+	list(s, &all, out);
 	strbuf_addch(out, '\n');
 }
 

@@ -9,6 +9,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/index.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/text.h"
 #include "lib/model/facts/marker_schema.h"
 #include "lib/model/meaning/categories.h"
 #include "lib/model/meaning/origin.h"
@@ -20,6 +21,9 @@
 
 #define FUNCTIONS_MAX 8
 #define LOCKS_MAX 3
+#define STEPS_MAX 5
+/* A step with more of the path is the command itself. */
+#define STEP_SHARE_MAX 0.95
 /* Functions and locks with less of the path are not replayed. */
 #define SHARE_MIN 0.02
 /* Functions of a chain of calls with about the same time: only the innermost are replayed. */
@@ -73,6 +77,7 @@ struct forecasting {
 	struct replay replay;
 	struct path_shares shares;
 	uint8_t *origins; /* by frame_id */
+	string_id *steps; /* by row of the profile: see path_step(); strings of the profile */
 	VEC(struct level) levels;
 };
 
@@ -214,11 +219,30 @@ static uint64_t alone_in(const struct forecasting *f, const struct path_part *pa
 	return sum;
 }
 
+/* Names the steps. Texts are copied, since the titles' strings and the profile's are the same. */
+static void name_steps(struct forecasting *f)
+{
+	struct thread_titles titles;
+	size_t count = f->p->threads.rows.count;
+	_cleanup_free_ char **texts = xcalloc(count + 1, sizeof(*texts));
+
+	thread_titles_find(&titles, f->p);
+	for (thread_id id = 0; id < count; id++)
+		texts[id] =
+			xstrdup(string_overlay_get(&titles.strings, path_step(f->p, &titles, id)));
+	thread_titles_release(&titles);
+	f->steps = xcalloc(count + 1, sizeof(*f->steps));
+	for (thread_id id = 0; id < count; id++) {
+		f->steps[id] = strings_intern(&f->p->strings, texts[id]);
+		free(texts[id]);
+	}
+}
+
 static string_id name_of(const struct forecasting *f, thread_id id)
 {
 	uint32_t row = f->t->rows.items[id].row;
 
-	return row < f->p->threads.rows.count ? f->p->threads.rows.items[row].name : NO_STRING;
+	return row < f->p->threads.rows.count ? f->steps[row] : NO_STRING;
 }
 
 static unsigned int cpu_count(const struct forecasting *f)
@@ -415,13 +439,74 @@ static void forecast_functions(struct forecasting *f)
 
 		if ((double)row->ns < least)
 			break;
-		if (is_entry(name) || is_passed_through(&all, row))
+		if (is_entry(name) || text_starts_with(name, "fun_") ||
+		    is_passed_through(&all, row))
 			continue;
 		forecast_function(f, name, 0.5);
 		count++;
 	}
 	vec_release(&all.rows);
 	index_release(&all.index);
+}
+
+/* Steps. */
+
+/* Returns the name of the program that the thread runs, NO_STRING if it is not known. */
+static string_id program_of(const struct forecasting *f, thread_id id)
+{
+	uint32_t row = f->t->rows.items[id].row;
+
+	return row < f->p->threads.rows.count ? f->p->threads.rows.items[row].process_name
+					      : NO_STRING;
+}
+
+static void forecast_step(struct forecasting *f, const struct named_time *step)
+{
+	const struct replay *r = &f->replay;
+	_cleanup_free_ float *factors = xcalloc(r->ops.count + 1, sizeof(*factors));
+	_cleanup_(strbuf_release) struct strbuf change = {0};
+	struct replay_change changed = {.cpus = cpu_count(f), .factors = factors};
+
+	for (thread_id id = 0; id < f->t->rows.count; id++) {
+		bool is_in = name_of(f, id) == step->name || program_of(f, id) == step->name;
+
+		for (uint32_t i = r->first.items[id]; i < r->first.items[id + 1]; i++)
+			factors[i] = is_in ? 0.5f : 1;
+	}
+	strbuf_addf(&change, "all of %s takes half its time",
+		    strings_get(&f->p->strings, step->name));
+	add_forecast(f, strbuf_text(&change), replay_run(r, &changed),
+		     f->path.end - f->path.begin - step->ns / 2);
+}
+
+/* Commands and threads on the path, and programs that several of them run. */
+static void forecast_steps(struct forecasting *f)
+{
+	double wall = (double)(f->path.end - f->path.begin);
+	struct named_times steps = {0};
+	size_t count = 0;
+
+	vec_for_each(&f->path.parts, const struct path_part *, part) {
+		string_id step = name_of(f, part->thread), program = program_of(f, part->thread);
+
+		if (part->kind != PATH_RUNS || step == NO_STRING)
+			continue;
+		add_time(&steps, step, part->time);
+		if (program != step && program != NO_STRING)
+			add_time(&steps, program, part->time);
+	}
+	vec_sort(&steps.rows, compare_times);
+	for (size_t i = 0; steps.rows.count > 1 && i < steps.rows.count && count < STEPS_MAX; i++) {
+		const struct named_time *step = &steps.rows.items[i];
+
+		if ((double)step->ns < SHARE_MIN * wall)
+			break;
+		if ((double)step->ns > STEP_SHARE_MAX * wall)
+			continue;
+		forecast_step(f, step);
+		count++;
+	}
+	vec_release(&steps.rows);
 }
 
 /* Locks. */
@@ -559,6 +644,7 @@ static void forecast_usual(struct forecasting *f)
 	if (!base)
 		return;
 	add_sum(f, PATH_SUM_REPLAY, NO_STRING, base);
+	forecast_steps(f);
 	forecast_functions(f);
 	forecast_locks(f);
 	forecast_cpus(f);
@@ -575,6 +661,7 @@ void path_forecast(struct profile *p, const struct timelines *t, const struct wh
 		return;
 	}
 	f.origins = origins_of_frames(p);
+	name_steps(&f);
 	path_shares_init(&f.shares, p, &f.replay);
 	for (size_t i = 0; i < count; i++)
 		forecast_function(&f, what_ifs[i].function, what_ifs[i].factor);
@@ -585,6 +672,7 @@ void path_forecast(struct profile *p, const struct timelines *t, const struct wh
 	vec_release(&f.path.parts);
 	vec_release(&f.levels);
 	free(f.origins);
+	free(f.steps);
 }
 
 static void read_forecast(const struct profile *p, const struct marker *marker, struct forecasts *f)

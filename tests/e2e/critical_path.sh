@@ -27,6 +27,9 @@ def expect_whole():
     expect(abs(times["total_ms"] - wall) <= 0.001 * wall, f"{times} of {wall} ms")
     expect(times["unknown_ms"] == 0, times)
 CODE
+rows_of() { # FILE
+	python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["rows"])' "$1"
+}
 record_path() { # NAME ARGUMENT...
 	local name=$1
 	shift
@@ -79,6 +82,40 @@ expect_whole()
 longer = float(args[0])
 expect(abs(ran - longer) < 0.1 * longer, (ran, longer))
 CODE
+
+# Commands side by side, of which the second takes longer, then one more.
+cat >build.sh <<'CODE'
+"$1" 40 &
+"$1" 160 &
+wait
+"$1" 80
+CODE
+record steps 0 --critical-path -- sh build.sh "$workloads/fixed_work"
+like "commands are the steps" "$err" \
+	'critical path: .*fixed_work [0-9.]* % \(160 [0-9.]* %, 80 [0-9.]* %'
+"$PROF" report --critical-path --format json --sort total steps.json.gz >report.json
+judge_path "and are predicted" steps.json.gz <<'CODE'
+expect_whole()
+change = {row["if"]: row["ms"] / times["replay_ms"] - 1 for row in times["forecasts"]}
+second = change["all of fixed_work 160 takes half its time"]
+third = change["all of fixed_work 80 takes half its time"]
+expect(abs(second + 1 / 3) < 0.06 and abs(third + 1 / 6) < 0.06, change)
+expect(change["all of fixed_work takes half its time"] < -0.4, change)
+expect("all of fixed_work 40 takes half its time" not in change, change)
+CODE
+# One row has the path of all threads, in times.
+judge_path "the profile has a row of the path" steps.json.gz <<'CODE'
+rows = [t for t in p["threads"] if t["name"].endswith(" (critical path)")]
+expect(len(rows) == 1, [t["name"] for t in rows])
+samples = rows[0]["samples"]
+expect(samples["weightType"] == "tracing-ms", samples["weightType"])
+expect(abs(sum(samples["weight"]) - times["total_ms"]) < 0.001 * times["total_ms"],
+       (sum(samples["weight"]), times["total_ms"]))
+CODE
+"$PROF" convert steps.json.gz -o again.json.gz 2>/dev/null
+"$PROF" report --event 'critical path' --format json steps.json.gz >first.json
+"$PROF" report --event 'critical path' --format json again.json.gz >second.json
+is "which a conversion keeps" "$(rows_of first.json)" "$(rows_of second.json)"
 
 record sleep 0 --critical-path -- sleep 0.3
 "$PROF" report --critical-path --format json sleep.json.gz >report.json

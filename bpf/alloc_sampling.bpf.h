@@ -7,7 +7,7 @@
 
 const volatile struct alloc_sampling alloc_sampling = {};
 
-/* The distribution is memoryless, so any process's bytes may count down. */
+/* The distribution is memoryless: all processes may share a CPU's countdown. */
 struct alloc_distances {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);

@@ -4,7 +4,7 @@
 
 #include "bpf/kernel.h"
 
-/* Some ticks with new stacks. */
+/* Room for some ticks with new stacks. */
 #define ASIDE_BYTES 8192
 
 struct aside {
@@ -36,7 +36,7 @@ static __always_inline long put_aside(struct aside *aside, const void *rec, __u3
 
 	if (size > ASIDE_BYTES)
 		return -1;
-	/* An NMI may come in here if this is the program of an interrupt. */
+	/* If this program runs in an interrupt, an NMI may interrupt it here. */
 	at = __sync_fetch_and_add(&aside->used, size);
 	barrier_var(at);
 	if (at <= ASIDE_BYTES && at + size <= ASIDE_BYTES)

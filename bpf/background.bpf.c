@@ -33,7 +33,7 @@ __noinline int count_background(void)
 	}
 	row.first = row.last = now;
 	row.is_recorder = tgid == own_tgid;
-	/* In a pid namespace, processes outside stay nameless. */
+	/* In a pid namespace, processes outside it stay nameless. */
 	if (!config.pid_inode)
 		name_background(task, &row);
 	bpf_map_update_elem(&background_processes, &tgid, &row, BPF_NOEXIST);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Counts the clock's ticks in background load: processes that are not recorded. */
+/* Counts clock ticks in background load, the processes that are not recorded. */
 #pragma once
 
 #include "bpf/config.h"
@@ -15,5 +15,5 @@ struct background_map {
 
 extern struct background_map background_processes SEC(".maps");
 
-/* Counts a tick of the current process. A global function: the verifier checks it once, apart. */
+/* Counts a tick of the current process. A global function, so the verifier checks it once. */
 extern int count_background(void);

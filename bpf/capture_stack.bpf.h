@@ -101,7 +101,10 @@ __noinline int follows_call(__u64 addr)
 		       : walk_is_call(code, IS_ARM64);
 }
 
-/* Sets s->callee to what the direct call before a return address enters, perhaps by a stub. */
+/*
+ * Sets s->callee to the function that the direct call before a return address enters, perhaps
+ * through a stub.
+ */
 __noinline int unwind_find_callee(struct stack_scratch *s, __u64 end)
 {
 	__u64 code, at = 0;
@@ -153,7 +156,7 @@ static long find_jump(__u32 i, void *ctx)
 	return found ? 1 : 0;
 }
 
-/* Can a call of s->callee have led to the frame, without a jump? */
+/* Returns whether a call of s->callee can have led to the frame without a jump. */
 __noinline int unwind_judge_callee(struct stack_scratch *s)
 {
 	const struct unwind_rule *rule;
@@ -167,7 +170,9 @@ __noinline int unwind_judge_callee(struct stack_scratch *s)
 					  s->caller.ra_at);
 }
 
-/* Does the code of s->callee jump on, perhaps to the frame's code? Unreadable code may. */
+/*
+ * Returns whether the code of s->callee jumps on, perhaps to the frame's code. Unreadable code may.
+ */
 __noinline int unwind_jumps_on(struct stack_scratch *s)
 {
 	struct loop loop = {.s = s};
@@ -230,7 +235,10 @@ __noinline int unwind_by_leaf(struct stack_scratch *s)
 	return 1;
 }
 
-/* Steps out of code without a rule that returns behind its call, like CPython's trampolines. */
+/*
+ * Steps out of code without a rule that returns to just behind its call, like CPython's
+ * trampolines.
+ */
 __noinline int unwind_by_epilogue(struct stack_scratch *s)
 {
 	__u64 word, at;
@@ -249,9 +257,9 @@ __noinline int unwind_by_epilogue(struct stack_scratch *s)
 
 #if !defined(RUNTIME_STACK_HEADER) && !IS_ARM64
 /*
- * A shim saves the registers that the ABI has functions keep, then calls code that keeps none of
- * them, and has neither CFI nor a frame pointer: CPython's JIT. The shim's return address is near,
- * and followed by its epilogue.
+ * A shim saves the callee-saved registers, then calls code that preserves none of them and has
+ * neither CFI nor a frame pointer: CPython's JIT. The shim's return address is near, and followed
+ * by its epilogue.
  */
 #define SHIM_CALLER_MAX 8192 /* bytes of its caller's frame below the saved fp */
 
@@ -261,7 +269,10 @@ __noinline int is_native_return(struct stack_scratch *s, __u64 addr)
 	       follows_call(addr);
 }
 
-/* Is it the frame pointer of a function that called with `sp` as its stack pointer? */
+/*
+ * Returns whether fp can be the frame pointer of a function that made a call with `sp` as stack
+ * pointer.
+ */
 __noinline int unwind_may_be_fp(struct stack_scratch *s, __u64 fp, __u64 sp)
 {
 	__u64 pc;
@@ -271,8 +282,8 @@ __noinline int unwind_may_be_fp(struct stack_scratch *s, __u64 fp, __u64 sp)
 }
 
 /*
- * Finds the caller's fp, which the shim has left to the code that it calls. That pushes it first,
- * if at all.
+ * Finds the caller's fp, which the shim passes on unchanged. The called code pushes it first, if at
+ * all.
  */
 __noinline int unwind_find_shim_fp(struct stack_scratch *s)
 {
@@ -348,7 +359,7 @@ static __always_inline bool unwind_by_shim(struct stack_scratch *s)
 	return loop.found != SHIM_NONE;
 }
 #else
-/* Programs of runtimes go on with walks that others have begun; those of CPython's never stop. */
+/* Runtimes' programs continue walks that others began; CPython's walks never stop for one. */
 static __always_inline bool unwind_by_shim(struct stack_scratch *s)
 {
 	return false;
@@ -394,8 +405,8 @@ __noinline int unwind_push(struct stack_scratch *s, __u8 kind)
 }
 
 /*
- * True if the frame is left to the program of the process's runtime; until then it counts as
- * broken.
+ * Returns whether the frame is left to the program of the process's runtime. Until that has run, it
+ * counts as broken.
  */
 static __always_inline bool stops_for_runtime(struct stack_scratch *s)
 {
@@ -406,12 +417,12 @@ static __always_inline bool stops_for_runtime(struct stack_scratch *s)
 	return true;
 }
 
-/* Maximum of the latest calls of probed functions that are searched. */
+/* Limit of the latest calls of probed functions to search. */
 #define PROBED_CALLS_MAX 4
 
 /*
- * While a function with a probed return runs, its return address lies in a page of the kernel,
- * which keeps the true one. Makes that the frame's pc.
+ * While a function with a probed return runs, its return address on the stack points into a page of
+ * the kernel's, and the kernel keeps the original. Makes the original the frame's pc.
  */
 __noinline int unwind_find_return(struct stack_scratch *s)
 {
@@ -419,7 +430,7 @@ __noinline int unwind_find_return(struct stack_scratch *s)
 	const struct return_instance *call;
 	__u64 at;
 
-	/* Such a function returns to the start of that page. */
+	/* The substituted address is the start of that page. */
 	if (!s || s->frame.pc & 0xfff || !task->utask)
 		return 0;
 	at = s->frame.sp - (IS_ARM64 ? 0 : 8);
@@ -435,9 +446,10 @@ __noinline int unwind_find_return(struct stack_scratch *s)
 }
 
 /*
- * For a return address before which there is no rule: that of a fiber's first function is often
- * the first byte of a function, and no call has left it there. 1: the stack ends with that. A
- * handler's leads to a signal frame. Behind a guess, it may be any pointer to a function.
+ * Handles a return address without a rule for the code before it. A fiber's first function returns
+ * to an address that is often the first byte of a function, not pushed by a call. Returns 1: the
+ * stack ends there. A signal handler's return address leads to a signal frame. After a guessed
+ * frame, it may be any pointer to a function.
  */
 __noinline int unwind_find_start(struct stack_scratch *s)
 {
@@ -460,11 +472,11 @@ static __always_inline int unwind_frame(struct stack_scratch *s)
 	if (!unwind_find_rule(s, back)) {
 		if (stops_for_runtime(s))
 			return 0;
-		/* Garbage, or code mapped a moment ago: user space can tell them apart. */
+		/* Garbage or code just mapped; user space can tell which. */
 		s->stack_flags |= STACK_UNKNOWN;
 		return 0;
 	}
-	/* In a system call that is a function's last instruction, the pc is past the function. */
+	/* A system call can be a function's last instruction: the pc is then past the function. */
 	if (!back && s->rule.cfa_kind == UNWIND_CFA_NONE)
 		unwind_find_rule(s, 1);
 	if (back && s->rule.cfa_kind == UNWIND_CFA_NONE && unwind_find_start(s)) {
@@ -495,7 +507,7 @@ static __always_inline int unwind_frame(struct stack_scratch *s)
 		s->stack_flags |= STACK_UNKNOWN;
 		return 0;
 	}
-	/* Any other method would miss the switch from one stack to another. */
+	/* Other methods would miss the switch to another stack. */
 	if (!(config.unwind & UNWIND_BY_FRAME_POINTER) ||
 	    s->rule.cfa_kind >= UNWIND_CFA_OTHER_STACK) {
 		s->stack_flags |= STACK_BROKEN;
@@ -539,7 +551,7 @@ static const volatile __u8 some_kinds[DEPTH_MAX + 8] = {
 		size_ > 0 ? (__u32)size_ / 8 : 0; \
 	})
 
-/* Takes over the `count` kernel addresses that were stored from the leaf's word on. */
+/* Adopts the `count` kernel addresses stored from the leaf's word on. */
 static __always_inline void take_kernel(struct stack_scratch *s, __u32 count)
 {
 	__u32 depth = count - 1;
@@ -735,8 +747,8 @@ static __always_inline void load_user_regs(void *ctx, bool is_interrupted, struc
 }
 
 /*
- * Turns to the next runtime of the process that is followed: it becomes the first one of s->space.
- * False: there is none, or the stack is copied with frames, which has room for those of one.
+ * Makes the next runtime of the walked process the first one of s->space. False: there is none, or
+ * the stack is copied with frames, which has room for one runtime only.
  */
 __noinline int turn_to_next_runtime(struct stack_scratch *s)
 {
@@ -746,7 +758,7 @@ __noinline int turn_to_next_runtime(struct stack_scratch *s)
 		return 0;
 	runtimes = s->space.runtimes;
 	for (int turn = 1; turn < SPACE_RUNTIMES; turn++) {
-		/* It copies in ascending order. */
+		/* The helper copies in ascending order. */
 		bpf_probe_read_kernel(runtimes, (SPACE_RUNTIMES - 1) * sizeof(*runtimes),
 				      runtimes + 1);
 		runtimes[SPACE_RUNTIMES - 1].kind = 0;
@@ -780,8 +792,8 @@ static __always_inline bool find_space(struct task_struct *task,
 }
 
 /*
- * During an exec the registers are those of the old program, whose memory is gone already: nothing
- * is missing from such a stack.
+ * During an exec, the registers are those of the old program, whose memory is already gone: such a
+ * stack does not count as incomplete.
  */
 static __always_inline void forget_replaced_space(struct task_struct *task, struct stack_scratch *s)
 {
@@ -815,7 +827,7 @@ static __always_inline void capture_user_by_walk(void *ctx, bool is_interrupted,
 	load_user_regs(ctx, is_interrupted, task, s);
 	begin_walk(s);
 	s->pending = is_interrupted ? UNWIND_PENDING | UNWIND_PENDING_TICKS : UNWIND_PENDING;
-	/* Before the first frame: it determines whether that frame's sp is noted. */
+	/* Determine this before the first frame: whether the frame's sp is noted depends on it. */
 	is_known = find_space(task, process, s, pid);
 	if (s->sample_flags & SAMPLE_LEAF_KERNEL)
 		unwind_push(s, FRAME_NATIVE);
@@ -825,10 +837,10 @@ static __always_inline void capture_user_by_walk(void *ctx, bool is_interrupted,
 		bpf_loop(s->depth_limit ? s->depth_limit : USER_DEPTH_MAX, unwind_turn, &loop, 0);
 	else
 		s->stack_flags |= STACK_UNKNOWN;
-	/* The stack of a thread that runs none of the runtime's code is complete. */
+	/* If the thread runs none of the runtime's code, its stack is complete. */
 	if (runtime_has(s->runtime, RUNTIME_WALK_FINDS) && !s->resumes && !turn_to_next_runtime(s))
 		s->runtime = RUNTIME_NONE;
-	/* The loop used up its turns. */
+	/* The loop ran out of turns. */
 	if (!(s->stack_flags & (STACK_WHOLE | STACK_BROKEN | STACK_UNKNOWN)))
 		cut_off(s);
 	forget_replaced_space(task, s);
@@ -881,17 +893,17 @@ static __always_inline void end_stack(struct stack_scratch *s)
 {
 	if (!s->leaf)
 		s->sample_flags |= SAMPLE_NO_LEAF;
-	/* A stack of the leaf alone is still sent if its flags say how it ended. */
+	/* Send a stack of the leaf alone only if its flags report how it ended. */
 	if (!s->kernel_depth && !s->user_depth && !(s->stack_flags & ~STACK_USER_PC))
 		s->sample_flags |= SAMPLE_NO_STACK;
 }
 
 /*
  * Fills s with the stack of the current task. `pid` is its process, `process` the filter's entry or
- * NULL. `ctx` is the program's: struct bpf_perf_event_data if `is_interrupted`, else a
- * tracepoint's, which is in the kernel and offers no registers. `is_interrupted` must be a
- * constant. Comparing `ctx` with NULL instead would let the compiler make a branch in which it is
- * the number 0, which the verifier does not accept as a context.
+ * NULL. If `is_interrupted`, `ctx` is a struct bpf_perf_event_data; otherwise it belongs to a
+ * tracepoint, which runs in the kernel and has no registers. `is_interrupted` must be a constant:
+ * if `ctx` were compared with NULL instead, the compiler could make a branch in which `ctx` is the
+ * number 0, which the verifier rejects as a context.
  */
 static __always_inline void capture_stack(void *ctx, bool is_interrupted, struct task_struct *task,
 					  struct tracked_process *process, struct stack_scratch *s,

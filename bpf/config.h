@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Settings that user space gives the BPF programs before loading, and the counters they keep for
- * it.
+ * Settings that user space stores before loading the BPF programs, and the counters that they
+ * return.
  */
 #pragma once
 
@@ -13,14 +13,16 @@
 #define KERNEL_DEPTH_MAX 127
 #define USER_DEPTH_MAX 1088
 /*
- * Deeper stacks are cut at the last frame in another 2 KiB block of stack than the frame before, if
- * that keeps at least USER_DEPTH_KEPT frames. Consecutive samples are then cut at the same frame
- * and share their common frames.
+ * Deeper stacks are cut where the stack enters another 2 KiB block, if at least USER_DEPTH_KEPT
+ * frames remain. Consecutive samples are then cut at the same frame and share their common frames.
  */
 #define USER_DEPTH_KEPT 1000
 #define STACK_BLOCK_SHIFT 11
 
-/* Depth limit for stacks sent while a ring fills up, so that long stacks cost no ticks. */
+/*
+ * Depth limit for stacks sent while a ring is filling up, so that deep stacks do not crowd out
+ * ticks.
+ */
 #define SHORT_STACK 64
 
 /*
@@ -34,11 +36,11 @@
 #define SENT_STACKS (1 << 17)
 
 /*
- * Maximum bytes copied of one stack; a multiple of a page. Compilers have 20 to 60 kB while they
- * work on a function.
+ * Maximum bytes copied of one stack; a multiple of a page. Compilers use 20 to 60 kB while they
+ * compile a function.
  */
 #define COPY_BYTES_MAX (64u << 10)
-/* Likewise of the stack that a Go program's thread has left. */
+/* The same for the stack that a thread of a Go program has switched from. */
 #define COPY_OTHER_MAX (8u << 10)
 /* In each window of this length, copies take at most config.copy_bytes of each ring. */
 #define COPY_WINDOW_NS 100000000ull
@@ -54,29 +56,31 @@ struct event_limit {
 	__u64 window_ns; /* ns; 0: sample every period-th occurrence, at any cost */
 	__u32 quota; /* samples per window before they are thinned out */
 	__u32 period;
-	/* The hardware counts; each sample brings its own period. */
+	/* The hardware counts occurrences; each sample brings its own period. */
 	__u32 is_measured;
 	__u32 reserved;
 };
 
-/* Bytes of a tracepoint's fields and of each text after them, and the number of texts. */
+/* Maximum bytes of a tracepoint's fields and of each string after them, and number of strings. */
 #define TRACEPOINT_BYTES_MAX 256
 #define TRACEPOINT_TEXT_MAX 128
 #define TRACEPOINT_DYNAMIC_MAX 4
 
-/* Bytes that are recorded of a tracepoint. */
+/* The recorded bytes of a tracepoint. */
 struct tracepoint_layout {
 	__u32 size; /* size of all fields, bytes */
 	__u32 dynamic_count;
-	/* Offsets of words with the offset of a text, and in the upper half its length. */
+	/* Offsets of words that hold a string's offset and, in the upper half, its length. */
 	__u32 dynamic[TRACEPOINT_DYNAMIC_MAX];
 };
 
-/* Arguments of a probe that a program declares (USDT); texts among them, and bytes of each. */
+/*
+ * Maximum number of arguments of a USDT probe and of strings among them, and bytes of each string.
+ */
 #define USDT_ARGUMENTS_MAX 12
 #define USDT_TEXTS_MAX 4
 #define USDT_TEXT_MAX 256
-/* Different sets of arguments of the probes of a recording. */
+/* Maximum number of different argument sets in a recording. */
 #define USDT_LAYOUTS_MAX 4096
 
 enum usdt_argument_kind {
@@ -89,14 +93,14 @@ enum usdt_argument_kind {
 /* struct usdt_argument.flags */
 enum {
 	USDT_SIGNED = 1 << 0,
-	USDT_TEXT = 1 << 1, /* the argument is the address of a string, which is requested */
+	USDT_TEXT = 1 << 1, /* the argument is the address of a string to be recorded */
 	USDT_INDEX_LOW = 1 << 2, /* only the lower 32 bits of the index count */
 	USDT_INDEX_SIGNED = 1 << 3, /* only the lower 32 bits of the index count, with their sign */
 };
 
 #define USDT_NO_REGISTER 0xffff
 
-/* Describes the place where a probe has an argument. */
+/* Location of a probe's argument. */
 struct usdt_argument {
 	__s64 number;
 	__u16 base, index; /* offsets in the kernel's register struct, or USDT_NO_REGISTER */
@@ -113,8 +117,8 @@ struct usdt_layout {
 };
 
 /*
- * A function of an allocator, by its arguments; the attach cookie of its probes. PROBES: the cookie
- * is the number of a struct usdt_layout.
+ * Functions of an allocator, by their arguments; the attach cookie of their probes. PROBES: the
+ * cookie is the number of a struct usdt_layout.
  */
 enum alloc_function {
 	ALLOC_SIZE, /* malloc(size) */
@@ -141,11 +145,14 @@ struct alloc_sampling {
 	__u32 weights[ALLOC_WEIGHT_STEPS + 1];
 };
 
-/* Blocks of programs whose allocator has no probes, and threads in a call of it. */
+/*
+ * Maximum number of blocks of programs whose allocator has no probes, and of threads inside the
+ * allocator.
+ */
 #define ALLOC_BLOCKS_MAX (1u << 18)
 #define ALLOC_CALLS_MAX (1u << 14)
 
-/* System calls that give memory back. */
+/* System calls that release memory. */
 enum page_call {
 	PAGE_CALL_MUNMAP,
 	PAGE_CALL_MMAP, /* maps over existing mappings */
@@ -155,7 +162,7 @@ enum page_call {
 	PAGE_CALL_COUNT,
 };
 
-/* bpf_config.unwind */
+/* Values of bpf_config.unwind. */
 enum {
 	UNWIND_BY_CFI = 1 << 0,
 	UNWIND_BY_FRAME_POINTER = 1 << 1, /* for code without CFI */
@@ -163,7 +170,7 @@ enum {
 	UNWIND_BY_KERNEL = 1 << 3, /* bpf_get_stack: frame pointers and nothing else */
 };
 
-/* bpf_config.filter: a task must meet all criteria that are set. */
+/* Values of bpf_config.filter: a task must meet all criteria that are set. */
 enum {
 	FILTER_PID = 1 << 0, /* the pid is in `wanted` */
 	FILTER_COMM = 1 << 1, /* the process name is in process_names */
@@ -181,7 +188,7 @@ struct tracked_process {
 	__u64 start; /* start of the process, which distinguishes it from a later process with its
 			pid */
 	__u64 first_exec; /* exec count of the task when it entered the filter */
-	__u64 entered; /* time at which a scan found the process; 0: its start was recorded */
+	__u64 entered; /* time at which a scan found the process; 0: seen from its start */
 	__u64 cgroups; /* value of cgroups_of() when user space last read the control group; 0:
 			  never */
 	__u64 user; /* complement of the bpf_get_current_uid_gid() last sent; 0: none sent */
@@ -194,7 +201,7 @@ struct bpf_config {
 	__u64 user_pc_mask; /* bits of a return address without its signature */
 	__u32 pid_inode; /* inode of the recorder's pid namespace; 0: the initial namespace */
 	__u32 wakeup_bytes; /* wake user space when a ring holds this much data */
-	__u32 stack_limit; /* maximum user frames from bpf_get_stack */
+	__u32 stack_limit; /* maximum user frames for bpf_get_stack */
 	__u32 copy_bytes; /* bytes per copy; 0: no copies */
 	__u32 unwind; /* UNWIND_…: how to find user stacks; 0: none */
 	__u32 filter; /* FILTER_…: criteria for tasks of the tracked processes */
@@ -203,8 +210,8 @@ struct bpf_config {
 	__u32 uids[UIDS_MAX];
 	__u32 include_self; /* with record_all: also record the recorder */
 	/*
-	 * When a ring holds this much data, it takes only what the clock's ticks need: no other
-	 * events, no copies, and stacks of at most SHORT_STACK frames.
+	 * A ring that holds this much data accepts only clock ticks, with stacks of at most
+	 * SHORT_STACK frames: no other events, no copies.
 	 */
 	__u32 full_bytes;
 	__u32 record_all; /* record every process, regardless of its parent */
@@ -227,40 +234,40 @@ struct symbol_query {
 };
 
 /*
- * Maximum number of user frames of a wait, and of frames of a runtime: the kernel holds a lock of
- * the CPU meanwhile.
+ * Maximum number of user frames of a wait, and of its runtime frames: the kernel holds a lock of
+ * the CPU while the stack is taken.
  */
 #define WAIT_DEPTH_MAX 256
 
-/* One per CPU: which waits become samples. */
+/* One per CPU: selects the waits that become samples. */
 struct switch_state {
 	__u64 window; /* start of the window, ns */
-	__u64 scale; /* chance of a wait by the thread's mean wait, see choose_wait() */
-	__u64 expected; /* sum of chance * cost in this window, in units of 2^-32 */
+	__u64 scale; /* probability of a wait by the thread's mean wait, see choose_wait() */
+	__u64 expected; /* sum of probability * cost in this window, in units of 2^-32 */
 	__u64 random; /* state of the random number generator; 0: not seeded */
 	__u32 taken; /* cost of the stacks in this window */
-	__u32 chance_min; /* lowest chance in units of 2^-32; 0: all waits were certain */
+	__u32 chance_min; /* lowest probability in units of 2^-32; 0: all waits were sampled */
 	__u64 waits; /* number of waits of recorded threads */
 	__u64 sampled, lost; /* stacks of waits; lost: no room in the ring */
-	/* The stack of a switch begins in code that calls programs: */
-	__u64 schedule; /* the following address, in __schedule(); 0: not found */
+	/* The stack of a switch begins with frames of the BPF machinery, which are skipped: */
+	__u64 schedule; /* the first address after them, in __schedule(); 0: not found */
 	__u32 skip; /* number of frames before that address */
-	__u32 searches; /* number of searches for it by name */
-	__u64 address; /* task address as a number */
+	__u32 searches; /* number of searches for it by symbol */
+	__u64 address; /* address of the task */
 	struct rec_wait wait; /* record being sent */
-	__u64 frames; /* number of frames of runtimes in its stack */
+	__u64 frames; /* number of runtime frames in its stack */
 };
 
 /* Maximum number of files with a runtime. */
 #define RUNTIME_LAYOUTS_MAX 64
-/* Frames of a runtime in a stack; for those of waits see WAIT_DEPTH_MAX. */
+/* Maximum runtime frames in a stack; for waits see WAIT_DEPTH_MAX. */
 #ifdef HAS_OWN_RUNTIME_SCRATCH
 #define MANAGED_MAX WAIT_DEPTH_MAX
 #else
 #define MANAGED_MAX 1024
 #endif
 
-/* Rows of struct runtime_counters: of samples and events, of waits, and of visited sleepers. */
+/* Rows of struct runtime_counters: samples and events, waits, visited sleepers. */
 #define RUNTIME_COUNTS 3
 
 /* After this many failures in a row, the runtime of a process is no longer followed. */
@@ -271,21 +278,23 @@ struct runtime_counters {
 	__u64 samples; /* samples passed to a runtime's program */
 	__u64 missed; /* samples without a program or layout */
 	__u64 threadless; /* samples of threads unknown to the runtime */
-	__u64 idle; /* samples of threads that run no function of the runtime */
+	__u64 idle; /* samples of threads outside of the runtime's functions */
 	__u64 whole; /* samples with all frames in their places */
 	__u64 copied; /* samples sent with a copied stack, to be completed in user space */
-	__u64 torn; /* samples without frames because structures were being changed */
+	__u64 torn; /* samples without frames because the runtime was changing its structures */
 	__u64 retried; /* samples that are whole except for a torn group */
-	__u64 unplaced; /* samples whose frames belong to no native frame */
+	__u64 unplaced; /* samples whose frames could not be assigned to native frames */
 	__u64 cut; /* samples with too many frames */
-	/* the native stack was ended with the frames: the rest is another chain's */
+	/*
+	 * The native stack was ended together with the frames: the rest belongs to another chain.
+	 */
 	__u64 switched;
-	__u64 locked, unlocked; /* of samples with frames: the thread held its interpreter's lock */
+	__u64 locked, unlocked; /* thread held, or did not hold, its interpreter's lock */
 	__u64 functions; /* number of functions described */
 	__u64 lost_functions; /* functions without room in the ring */
-	__u64 unfound; /* samples with unknown compiled code */
-	__u64 clamped; /* number of instructions outside of their code */
-	__u64 abandoned; /* processes whose structures were misleading every time */
+	__u64 unfound; /* samples with compiled code that is unknown */
+	__u64 clamped; /* instruction positions outside of their function's code */
+	__u64 abandoned; /* processes given up because their structures were invalid every time */
 };
 
 /* One per CPU; only the programs on that CPU add to it. */
@@ -296,26 +305,26 @@ struct bpf_counters {
 	__u64 lost_no_ring;
 	__u64 idle_ticks; /* ticks on an idle CPU */
 	__u64 other_ticks; /* ticks in unwanted tasks */
-	__u64 skipped_copies; /* stacks left unknown because the copy limit was reached */
-	__u64 skipped_arguments; /* execs sent without arguments: the ring was filling up */
+	__u64 skipped_copies; /* stacks left incomplete because the copy limit was reached */
+	__u64 skipped_arguments; /* execs sent without arguments because the ring was filling up */
 	__u64 written_bytes; /* bytes written to the ring, without the kernel's 8-byte headers */
 };
 
-/* Processes that are not recorded; the least recently running ones make room for others. */
+/* Maximum number of background processes; the least recently running ones make room for others. */
 #define BACKGROUND_MAX 256
 #define BACKGROUND_ARGUMENTS_MAX 128
 
-/* Ticks of one of them, since user space took the row before. */
+/* Ticks of a background process since user space last took the row. */
 struct background_process {
 	__u64 ticks, first, last; /* ns */
 	__u64 is_recorder;
 	__u64 flags; /* flags of the main thread */
-	/* Names its first thread and its executed file; "": unknown, or hidden. */
+	/* Names of its first thread and of its executable; "": unknown or hidden. */
 	char name[16], program[16];
 	char arguments[BACKGROUND_ARGUMENTS_MAX];
 };
 
-/* Programs that run again and again while recording: ROW(ID, name) */
+/* Programs that run repeatedly during a recording: ROW(ID, name) */
 #define TIMED_PROGRAMS(ROW) \
 	ROW(TICK, "on_tick") \
 	ROW(EVENT, "on_event") \
@@ -358,12 +367,12 @@ enum timed_program {
 };
 
 /*
- * Number of runs of a program on a CPU that are all timed, so that rare programs are measured as
- * well; later, one in as many is timed, on average. A power of two.
+ * Number of runs of a program on a CPU that are all timed, so that rarely run programs are measured
+ * as well; later, one in as many is timed on average. A power of two.
  */
 #define TIMED_RUNS 64
 
-/* Sums of a program on a CPU, including the runtime's program that it tail-called. */
+/* Costs of a program on a CPU, including the runtime's program that it tail-calls. */
 struct program_cost {
 	__u64 runs;
 	__u64 next; /* number of the next timed run */
@@ -383,7 +392,7 @@ struct program_costs {
 struct event_state {
 	__u64 window; /* start of the window, ns */
 	__u64 pending; /* occurrences since the last sample */
-	__u64 samples; /* written into the ring */
+	__u64 samples; /* samples written to the ring */
 	__u64 lost; /* occurrences lost because the ring had no room for the sample */
 	__u32 seen, taken; /* occurrences and samples in this window */
 	__u32 period; /* event_limit.period, or a larger value after thinning out */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Copies the registers and stack of a task whose code the walker does not have yet: of a new
- * process, or in a library just loaded. User space finishes such stacks a moment later.
+ * Copies the registers and stack of a task whose code has no unwind tables in the kernel yet: the
+ * process is new or has just loaded a library. User space unwinds such stacks a moment later.
  */
 #pragma once
 
@@ -12,18 +12,18 @@
 
 #define COPY_PAGE 4096u
 /*
- * Returning functions have their callers' registers there. Leaf functions may use it freely:
- * OpenSSL's SHA-256 keeps its CFA there.
+ * Extent of the copy above fp. Functions that keep a frame pointer have their callers' registers
+ * there; leaf functions may use fp freely: OpenSSL's SHA-256 keeps its CFA there.
  */
 #define COPY_RED_ZONE 128u
-/* Arguments and environment lie above the first frame. */
+/* Extent of the copy above the first frame, where arguments and environment lie. */
 #define COPY_ABOVE_START 128u
 
 _Static_assert((KERNEL_DEPTH_MAX & (KERNEL_DEPTH_MAX + 1)) == 0, "a mask of bits");
 
 #define COPY_HEADER_WORDS (sizeof(struct rec_copy) / 8)
 #define COPY_STACKS_WORDS (KERNEL_DEPTH_MAX + COPY_BYTES_MAX / 8)
-/* Frames of a runtime in a copy; the others are left out. */
+/* Maximum runtime frames in a copy; the rest is left out. */
 #define COPY_MANAGED_MAX 256
 #define COPY_BOTH_WORDS (COPY_STACKS_WORDS + COPY_OTHER_MAX / 8)
 #define COPY_BODY_WORDS (COPY_BOTH_WORDS + COPY_MANAGED_MAX * sizeof(struct managed_frame) / 8)
@@ -38,8 +38,8 @@ struct copy_scratch {
 };
 
 /*
- * One for each CPU, by its number: maps with memory for each CPU are limited to 32 kB. User space
- * finds such maps by the end of their names.
+ * One per CPU, by its number: per-CPU maps are limited to 32 kB. User space finds such maps by the
+ * suffix of their names.
  */
 struct copies {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -129,15 +129,15 @@ static __always_inline __u32 copy_stack(struct copy_scratch *c, __u32 at, __u64 
 	return c->done & ~7u;
 }
 
-/* Places of m in a g, and of the goroutine in an m up to Go 1.25 and since then; in words. */
+/* Offsets of m in a g, and of the goroutine in an m up to Go 1.25 and since then; in words. */
 #define GO_M 6
 #define GO_CURG 24
 #define GO_CURG_1_26 23
 
 /*
  * Copies the structures that lead to the other stack of a Go program and, to word `at` of the copy,
- * that stack. Returns its bytes. Failures are not checked: unreadable memory yields 0, an address
- * at which nothing is readable. User space checks the result by the layout it has then.
+ * that stack. Returns its bytes. Failures are not checked: unreadable memory yields 0, and nothing
+ * is readable at address 0. User space checks the result against the layout, which it has by then.
  */
 __noinline int copy_go(struct copy_scratch *c, __u32 at)
 {
@@ -149,7 +149,7 @@ __noinline int copy_go(struct copy_scratch *c, __u32 at)
 		return 0;
 	go = &rec->go;
 	go->thread = walk_thread_pointer(unused);
-	/* arm64 has it in a register, and other machines below all other thread-local variables. */
+	/* arm64 keeps g in a register, other machines below all other thread-local variables. */
 	go->g = rec->general[28];
 	if (!IS_ARM64)
 		bpf_probe_read_user(&go->g, 8, (const void *)(go->thread - 8));
@@ -172,7 +172,7 @@ __noinline int copy_go(struct copy_scratch *c, __u32 at)
 	return size;
 }
 
-/* Copies the frames of the runtime after `at` words of the body. Returns how many. */
+/* Copies the runtime's frames behind `at` words of the body. Returns their number. */
 static __always_inline __u32 copy_managed(struct copy_scratch *c, const struct stack_scratch *s,
 					  __u32 at)
 {
@@ -197,10 +197,10 @@ static __always_inline __u32 copy_managed(struct copy_scratch *c, const struct s
 
 static __always_inline void fill_regs(struct rec_copy *rec, const struct stack_scratch *s)
 {
-	/* frame.other still holds the top frame's registers: steps leave them alone. */
+	/* Steps leave frame.other alone: it still holds the top frame's registers. */
 	rec->pc = s->top_pc;
 	rec->sp = s->top_sp;
-	/* The helper is one instruction to verify, instead of two per register. */
+	/* One helper call is cheaper to verify than two instructions per register. */
 	bpf_probe_read_kernel(rec->general, sizeof(rec->general), s->frame.other);
 }
 
@@ -224,7 +224,7 @@ __noinline int send_copy(struct stack_scratch *s, __u32 limit, __u32 id)
 		__sync_fetch_and_add(&count->skipped_copies, 1);
 		return 0;
 	}
-	/* A mask, because older verifiers forget a comparison. */
+	/* Older verifiers forget comparisons, hence a mask. */
 	depth = s->kernel_depth & KERNEL_DEPTH_MAX;
 	bpf_probe_read_kernel(c->words + COPY_HEADER_WORDS, depth * 8, s->words + HEADER_WORDS);
 	bytes = copy_stack(c, depth, s->top_sp - below, stack_bytes(task, s->top_sp - below));

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Puts records into this CPU's ring and counts them. A ring has a lock, and a tick of the
- * hardware's counter (an NMI) may come in while the program that it interrupts holds it. From 6.15
- * on the kernel then waits for 1 to 2 ms before it refuses, earlier ones refuse at once. So a
- * writer sets a mark, and a program that interrupts it puts its records aside; the writer sends
- * them afterwards. Two kinds of programs are at a limit of the verifier: those that define
- * EMIT_LEAVES_ASIDE leave this to the next writer, and those that define EMIT_PLAINLY and rarely
- * write do not even set the mark.
+ * Puts records into this CPU's ring and counts them. Rings have a lock, and an NMI (a tick of the
+ * hardware counter) may interrupt a program that holds it. Kernels before 6.15 then refuse at once,
+ * later ones after spinning for 1 to 2 ms. So a writer sets a mark; a program that interrupts it
+ * puts its records aside, and the writer sends them afterwards. Two kinds of programs are too close
+ * to a verifier limit for that: those that define EMIT_LEAVES_ASIDE leave sending to the next
+ * writer; those that define EMIT_PLAINLY write rarely and do not even set the mark.
  */
 #pragma once
 
@@ -14,9 +13,9 @@
 #include "bpf/ring.bpf.h"
 
 /*
- * Reserves a record in `ring` and counts its bytes; the caller must submit it. NULL if `ring` is
- * NULL or has no room, which the caller counts. It cannot be put aside: a tick
- * that interrupts the writer has no room, either.
+ * Reserves a record in `ring` and counts its bytes; the caller must submit it. Returns NULL if
+ * `ring` is NULL or full, which the caller counts. Reserved records cannot be put aside: a tick
+ * that interrupts the writer gets no room either.
  */
 static __always_inline void *emit_reserve(struct bpf_counters *count, void *ring, __u8 kind,
 					  const __u32 size, __u64 time)
@@ -40,8 +39,8 @@ static __always_inline void *emit_reserve(struct bpf_counters *count, void *ring
 }
 
 /*
- * Reserves a record that is not a sample, with the current time. NULL if there is no room, counted
- * as a lost event.
+ * Reserves a record other than a sample, with the current time. Returns NULL if there is no room,
+ * and counts a lost event.
  */
 static __always_inline void *emit_reserve_event(__u8 kind, const __u32 size)
 {
@@ -63,7 +62,7 @@ static __always_inline void emit_submit(void *rec, __u64 flags)
 }
 
 /*
- * Sends the records put aside, as one entry of the ring. Records put aside meanwhile stay for the
+ * Sends the records put aside as one entry of the ring. Records put aside meanwhile stay for the
  * next call.
  */
 __noinline int send_aside(void);
@@ -80,7 +79,10 @@ static __always_inline long write_or_put_aside(void *ring, void *rec, __u32 size
 	if (aside->writer == task) {
 		code = put_aside(aside, rec, size);
 	} else {
-		/* Another task that has set the mark was preempted and does not hold the lock. */
+		/*
+		 * A mark of another task is stale: that task was preempted and does not hold the
+		 * lock.
+		 */
 		aside->writer = task;
 		barrier();
 		code = bpf_ringbuf_output(ring, rec, size, flags);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The states of events, by number. */
+/* The states of events, by event number. */
 #pragma once
 
 #include "bpf/config.h"
@@ -14,7 +14,7 @@ struct event_states {
 
 extern struct event_states event_states SEC(".maps");
 
-/* The ring had no room for a sample that was counted as sent. */
+/* Corrects the counts when the ring had no room for a sample counted as sent. */
 static __always_inline void lose_event(struct event_state *e, __u64 period)
 {
 	e->samples--;

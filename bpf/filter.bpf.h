@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Decides in the kernel which tasks are recorded, and translates their pids for user space. */
+/* Decides in the kernel which tasks are recorded and translates their pids for user space. */
 #pragma once
 
 #include "bpf/config.h"
@@ -36,8 +36,8 @@ struct pending_exec {
 };
 
 /*
- * Tids of the initial pid namespace → the recorder's, if it differs: an exiting thread frees its
- * number before it has finished.
+ * Tids of the initial pid namespace → the recorder's, if they differ: an exiting thread gives up
+ * its number before it has finished.
  */
 struct own_tids {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -57,7 +57,7 @@ extern struct own_tids own_tids SEC(".maps");
 /*
  * Programs differ in how they may read a task. Pointers from bpf_get_current_task_btf() and
  * iterators are dereferenced directly. Tracepoints pass an address, whose fields must be copied.
- * Pointers inside a task are always followed by copies: for each direct access, the verifier
+ * Pointers inside a task are always followed by copying: for each direct access, the verifier
  * searches all type names of the kernel.
  */
 
@@ -141,7 +141,7 @@ static __always_inline void task_pids(struct task_struct *task, struct task_ids 
 	*tid = (__u32)pids;
 }
 
-/* Call while the task still has its number. */
+/* Must be called while the task still has its tid. */
 static __always_inline void remember_tid(struct task_ids ids, __u32 tid)
 {
 	if (config.pid_inode)

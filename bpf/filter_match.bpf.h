@@ -32,7 +32,7 @@ struct known_cgroups {
 struct wanted_tids {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 1); /* as `wanted` */
+	__uint(max_entries, 1); /* like `wanted` */
 	__type(key, __u32);
 	__type(value, __u32);
 };
@@ -145,7 +145,7 @@ static __always_inline bool thread_matches(__u32 tid, const char *name)
 	return !(config.filter & FILTER_THREAD) || matches_name(name, true);
 }
 
-/* Returns rec.flags for a record about the task; `name` is its present or coming name. */
+/* Returns rec.flags for a record about the task; `name` is its current or upcoming name. */
 static __always_inline __u8 match_flags(struct task_struct *task, struct task_ids ids,
 					const struct rec *rec, const char *name)
 {

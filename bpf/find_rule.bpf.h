@@ -13,7 +13,7 @@ static __always_inline const __u32 *shard_words(__u32 shard)
 	return inner ? bpf_map_lookup_elem(inner, &zero) : NULL;
 }
 
-/* All mappings of a process lie in one shard, so this many halvings search them. */
+/* Steps of a search: all mappings of a process lie in one shard. */
 #define SPACE_MAPPINGS_SHIFT 16
 _Static_assert(UNWIND_SHARD_BYTES >> SPACE_MAPPINGS_SHIFT <= sizeof(struct unwind_mapping),
 	       "all mappings can be found");
@@ -33,7 +33,7 @@ static __always_inline const struct unwind_mapping *mapping_at(const struct sear
 	return (const struct unwind_mapping *)(search->words + at);
 }
 
-/* bpf_loop, because the verifier follows every turn of a plain loop. */
+/* The verifier follows every turn of a plain loop, hence bpf_loop. */
 static long halve_mappings(__u32 i, void *ctx)
 {
 	struct search *search = ctx;

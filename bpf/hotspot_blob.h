@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* HotSpot's blobs: pieces of code, of a method or of the JVM's own. See hotspot_walk.h. */
+/* HotSpot's blobs: pieces of code, either of a method or of the JVM itself. See hotspot_walk.h. */
 #pragma once
 
 #include "bpf/hotspot_layout.h"
 #include "bpf/walk.h"
 
-#define HOTSPOT_HOPS 12 /* to the first segment of a blob */
+#define HOTSPOT_HOPS 12 /* limit of hops to the first segment of a blob */
 #define HOTSPOT_FREE 0xff /* tag of a segment without code */
-/* Bytes of code that are read: before the pc, and in all. */
+/* Bytes of code to read: before the pc, and in total. */
 #define HOTSPOT_BEFORE 24
 #define HOTSPOT_CODE 40
-#define HOTSPOT_PUSHED 10 /* words on top of a frame that are searched for its caller */
-#define HOTSPOT_STATED 24 /* bytes before a frame's end where some state their size */
-#define HOTSPOT_WRAPPER_SLACK 512 /* bytes by which wrappers align their stack, at most */
-#define HOTSPOT_TEXT 32 /* bytes that are read of a blob's name */
-#define HOTSPOT_TEXT_STUBS 0x74756f5262757453ull /* "StubRoutines (1)" and others begin with it */
-/* Bytes between sp and the sender's sp of a method that begins. */
+#define HOTSPOT_PUSHED 10 /* words on top of a frame to search for its caller */
+#define HOTSPOT_STATED 24 /* bytes before a frame's end in which some blobs state its size */
+#define HOTSPOT_WRAPPER_SLACK 512 /* maximum bytes by which wrappers align their stack */
+#define HOTSPOT_TEXT 32 /* bytes to read of a blob's name */
+#define HOTSPOT_TEXT_STUBS 0x74756f5262757453ull /* start of "StubRoutines (1)" and others */
+/* Maximum bytes between sp and the sender's sp in a method that begins. */
 #define HOTSPOT_SENDER_MAX (1u << 20)
 
 /* The interpreter's frame, in words from fp - 72. */
 enum {
-	HOTSPOT_SLOT_BCP = 1, /* the instruction that runs */
+	HOTSPOT_SLOT_BCP = 1, /* current instruction */
 	HOTSPOT_SLOT_METHOD = 6,
-	HOTSPOT_SLOT_SENDER = 8, /* sp of the caller */
+	HOTSPOT_SLOT_SENDER = 8, /* the caller's sp */
 	HOTSPOT_SLOT_FP = 9,
 	HOTSPOT_SLOT_RETURN = 10,
 	HOTSPOT_SLOTS = 11,
 };
 #define HOTSPOT_FIRST_SLOT 72
 #define HOTSPOT_CALL_STUB_RBX 56 /* bytes below fp where call_stub saves rbx */
-#define HOTSPOT_ENTRY_COOKIE (~0ull) /* between the return address and fp of an entry barrier */
+#define HOTSPOT_ENTRY_COOKIE (~0ull) /* between the return address and fp in an entry barrier */
 
 enum {
 	HOTSPOT_RAX = 0,
@@ -45,7 +45,7 @@ enum hotspot_blob {
 	HOTSPOT_BLOB_WRAPPER, /* of a native method */
 	HOTSPOT_BLOB_INTERPRETER,
 	HOTSPOT_BLOB_VTABLE, /* code without a frame: tables of methods, inline caches */
-	HOTSPOT_BLOB_ADAPTER, /* between the interpreter and compiled code */
+	HOTSPOT_BLOB_ADAPTER, /* conversion between interpreter and compiled code */
 	HOTSPOT_BLOB_EXCEPTION,
 	HOTSPOT_BLOB_CONTINUATION, /* stubs of virtual threads */
 };
@@ -53,31 +53,31 @@ enum hotspot_blob {
 /* The function of a frame. */
 struct hotspot_found {
 	__u64 blob, code; /* 0: interpreted */
-	__u64 name; /* of the blob: address of its text */
+	__u64 name; /* address of the blob's name */
 	__u64 method, const_method; /* 0: none */
-	__u64 unit; /* of the instruction in the function */
+	__u64 unit; /* position of the instruction in the function */
 	__u32 units;
 	__u32 compile_id;
 	__u32 level;
 	__u32 function; /* enum hotspot_function */
 	__u32 frame_size;
-	__u32 is_deoptimized; /* the frame's pc is not that of the instruction */
+	__u32 is_deoptimized; /* the frame's pc is not the address of the instruction */
 };
 
-/* A JVM's frame, and memory for the data read. All addresses come from the target. */
+/* A JVM's frame, and buffers for the data read. All addresses come from the target. */
 struct hotspot_walk {
 	struct hotspot_layout layout;
 	struct hotspot_process vm;
 	__u64 blob, code, code_end;
-	__u64 complete; /* from here on the frame is there */
-	__u64 name; /* of the blob: address of its text */
+	__u64 complete; /* start of the code in which the frame exists */
+	__u64 name; /* address of the blob's name */
 	__u64 method; /* 0: none */
 	__u32 kind; /* enum hotspot_blob */
-	__u32 frame_size; /* bytes, with the return address; 0: unknown */
+	__u32 frame_size; /* bytes, including the return address; 0: unknown */
 	__u32 compile_id;
 	__u32 level;
 	__u32 progress; /* enum hotspot_progress */
-	__u32 is_plain; /* the frame has its blob's size, and nothing on top of it */
+	__u32 is_plain; /* the frame has its blob's size and nothing on top of it */
 	__u32 has_no_frame; /* the code has not made its frame yet, or has left it */
 	struct hotspot_found found;
 	__u64 blob_words[HOTSPOT_BLOB_SIZE / 8 + 1];
@@ -94,12 +94,12 @@ struct hotspot_walk {
 	(*(const __u32 *)((const char *)(words) + ((at) & ((size)-1) & ~3u)))
 #define hotspot_short(words, at, size) \
 	(*(const __u16 *)((const char *)(words) + ((at) & ((size)-1) & ~1u)))
-/* 512 is a power of two; offsets of a layout are trusted to be within HOTSPOT_BLOB_SIZE. */
+/* 512 is a power of two; a layout's offsets have been checked to lie within HOTSPOT_BLOB_SIZE. */
 #define hotspot_blob_at(at) ((at) < HOTSPOT_BLOB_SIZE ? (at) : 0)
 #define hotspot_blob_word(w, at) hotspot_word((w)->blob_words, hotspot_blob_at(at), 512)
 #define hotspot_blob_int(w, at) hotspot_int((w)->blob_words, hotspot_blob_at(at), 512)
 
-/* Bytes of code at an offset from the pc. */
+/* Return bytes of code at an offset from the pc. */
 #define hotspot_byte(w, at) ((w)->instructions[HOTSPOT_BEFORE + (at)])
 #define hotspot_u32_at(w, at) \
 	(hotspot_byte(w, at) | hotspot_byte(w, (at) + 1) << 8 | hotspot_byte(w, (at) + 2) << 16 | \
@@ -151,7 +151,7 @@ WALK_INLINE const struct hotspot_heap *hotspot_find_heap(const struct hotspot_wa
 	return 0;
 }
 
-/* Returns the address of the blob that holds the address; 0: there is none. */
+/* Returns the address of the blob that contains the address; 0: there is none. */
 HOTSPOT_SHARED __u64 hotspot_find_start(const struct hotspot_walk *w, __u64 addr)
 {
 	const struct hotspot_heap *heap;
@@ -173,11 +173,11 @@ HOTSPOT_SHARED __u64 hotspot_find_start(const struct hotspot_walk *w, __u64 addr
 			break;
 		segment -= tag;
 	}
-	/* An invalid map does no harm: the blob must hold the address. */
+	/* An invalid segment map does no harm: callers check that the blob contains the address. */
 	return heap->low + (segment << shift) + w->layout.heap_block;
 }
 
-/* Sets the ends of the blob's code from its head. False: they do not hold the address. */
+/* Sets the bounds of the blob's code from its header. False: they do not contain the address. */
 WALK_INLINE int hotspot_take_code(struct hotspot_walk *w, __u64 addr)
 {
 	const struct hotspot_layout *l = &w->layout;
@@ -195,18 +195,18 @@ WALK_INLINE int hotspot_take_code(struct hotspot_walk *w, __u64 addr)
 		complete = (__s16)hotspot_short(w->blob_words, l->blob_complete, HOTSPOT_HEAD_SIZE);
 	else
 		complete = hotspot_int(w->blob_words, l->blob_complete, HOTSPOT_HEAD_SIZE);
-	/* -1: the frame is never there. */
+	/* -1: the frame never exists. */
 	w->complete = w->code + complete;
 	if (complete > w->code_end - w->code)
 		w->complete = w->code_end;
 	w->frame_size = hotspot_int(w->blob_words, l->blob_frame_size, HOTSPOT_HEAD_SIZE) * 8;
 	if (w->frame_size > WALK_FRAME_SIZE_MAX)
 		w->frame_size = 0;
-	/* A call may be the last instruction. */
+	/* The pc may be just past the end: a call may be the last instruction. */
 	return addr >= w->blob && addr <= w->code_end && w->code_end - w->blob < 1u << 30;
 }
 
-/* Takes the interpreter's code as a blob: it is by far the largest one. */
+/* Treats the interpreter's code as a blob: it is by far the largest one. */
 WALK_INLINE int hotspot_take_interpreter(struct hotspot_walk *w)
 {
 	w->blob = w->code = w->complete = w->vm.interpreter;
@@ -223,7 +223,7 @@ WALK_INLINE int hotspot_is_interpreter(const struct hotspot_walk *w, __u64 addr)
 	return addr >= w->vm.interpreter && addr < w->vm.interpreter_end;
 }
 
-/* Finds the blob that holds the address. False: there is none, or it is unreadable. */
+/* Finds the blob that contains the address. False: there is none, or it is unreadable. */
 HOTSPOT_SHARED int hotspot_find_blob(struct hotspot_walk *w, __u64 addr)
 {
 	__u64 blob;
@@ -239,7 +239,7 @@ HOTSPOT_SHARED int hotspot_find_blob(struct hotspot_walk *w, __u64 addr)
 	    !hotspot_take_code(w, addr))
 		return 0;
 	w->name = hotspot_word(w->blob_words, w->layout.blob_name, HOTSPOT_HEAD_SIZE);
-	/* The page with the text may never have been touched, and cannot be read then. */
+	/* The page with the name may never have been touched, and is then unreadable. */
 	w->kind = HOTSPOT_BLOB_OTHER;
 	w->text[0] = 0;
 	if (!hotspot_read(w->text, HOTSPOT_TEXT, w->name))
@@ -254,7 +254,7 @@ HOTSPOT_SHARED int hotspot_find_blob(struct hotspot_walk *w, __u64 addr)
 	return w->frame_size >= 16;
 }
 
-/* Is it the address at which a method to be deoptimized continues? */
+/* Returns whether a method to be deoptimized continues at the address. */
 WALK_INLINE int hotspot_is_deopt(const struct hotspot_walk *w, __u64 addr)
 {
 	const struct hotspot_layout *l = &w->layout;
@@ -268,9 +268,9 @@ WALK_INLINE int hotspot_is_deopt(const struct hotspot_walk *w, __u64 addr)
 }
 
 /*
- * Can code return to this address, which follows no call? The interpreter pushes such addresses,
- * and the return address of a method that is to be deoptimized, or whose callers are frozen, is
- * replaced. Overwrites the data read of the frame's own blob.
+ * Returns whether code can return to this address although it follows no call. The interpreter
+ * pushes such addresses, and the return address is replaced in methods that are to be deoptimized
+ * or whose callers are frozen. Overwrites the data read of the frame's own blob.
  */
 WALK_INLINE int hotspot_may_return(struct hotspot_walk *w, __u64 addr)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Functions of HotSpot's frames. See hotspot_walk.h. */
+/* Functions of HotSpot frames. See hotspot_walk.h. */
 #pragma once
 
 #include "bpf/hotspot_blob.h"
 
-/* Do the frames of a virtual thread on this stack end here? No call leads there. */
+/* Returns whether the frames of a virtual thread on this stack end here. No call leads there. */
 WALK_INLINE int hotspot_is_frozen(const struct walk_frame *f, const struct hotspot_walk *w)
 {
 	__u8 code[WALK_CALL_SIZE];
@@ -13,7 +13,10 @@ WALK_INLINE int hotspot_is_frozen(const struct walk_frame *f, const struct hotsp
 	       !hotspot_read(code, sizeof(code), f->pc - sizeof(code)) && !walk_is_call(code, 0);
 }
 
-/* Notes the function of the frame whose blob was found; interpreted ones after the step. */
+/*
+ * Notes the function of the frame whose blob was found; interpreted functions are noted after the
+ * step.
+ */
 WALK_INLINE void hotspot_note(const struct walk_frame *f, struct hotspot_walk *w)
 {
 	struct hotspot_found *found = &w->found;
@@ -39,7 +42,7 @@ WALK_INLINE void hotspot_note(const struct walk_frame *f, struct hotspot_walk *w
 			pc = real;
 		}
 	}
-	/* A method's last unit is the method itself, without inlined ones. */
+	/* A method's last unit is the method itself, without inlined methods. */
 	found->units = (__u32)(w->code_end - w->code) + 1;
 	found->unit = pc - w->code - 1;
 	found->unit = found->unit < found->units ? found->unit : 0;
@@ -54,7 +57,7 @@ WALK_INLINE int hotspot_read_method(struct hotspot_walk *w, __u64 method)
 	       !hotspot_read(w->const_words, HOTSPOT_CONST_SIZE, w->found.const_method);
 }
 
-/* Is the address in the bytecode of the method that was read? Stores which byte. */
+/* Returns whether the address is in the bytecode of the method just read. Stores its index. */
 WALK_INLINE int hotspot_in_bytecode(const struct hotspot_walk *w, __u64 bcp, __u64 *unit)
 {
 	*unit = bcp - w->found.const_method - w->layout.const_size;
@@ -62,8 +65,8 @@ WALK_INLINE int hotspot_in_bytecode(const struct hotspot_walk *w, __u64 bcp, __u
 }
 
 /*
- * Notes the method of an interpreter's frame that was left: that in rbx, if it had just begun, and
- * its instruction, if that is in r13. Both are 0 in other frames. False: no method is there.
+ * Notes the method of an interpreter frame just left: the method in rbx if it had just begun, and
+ * its instruction if it is in r13. Both are 0 in other frames. False: there is no method.
  */
 HOTSPOT_SHARED int hotspot_note_interpreted(struct hotspot_walk *w, __u64 rbx, __u64 r13)
 {

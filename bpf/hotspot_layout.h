@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * HotSpot's structures, for bpf/runtimes/hotspot.bpf.h. The JVM keeps tables of its structures for
- * debuggers, which are complete once it runs: the first process with a file completes the file's
- * layout, and each has a description of its own.
+ * HotSpot's structures, for bpf/runtimes/hotspot.bpf.h. The JVM has tables of its structures for
+ * debuggers, complete only once it runs: the first process that maps a file completes the file's
+ * layout. Each process has a description of its own as well.
  */
 #pragma once
 
 #include <linux/types.h>
 
 #define HOTSPOT_HEAPS_MAX 4
-/* Bytes that are read of a CodeBlob: of the part that all kinds have, and of a method's. */
+/* Bytes to read of a CodeBlob: the part that all kinds have, and a method's. */
 #define HOTSPOT_HEAD_SIZE 128
 #define HOTSPOT_BLOB_SIZE 384
-/* Bytes that are read of a ConstMethod. */
+/* Bytes to read of a ConstMethod. */
 #define HOTSPOT_CONST_SIZE 64
 
 /* Offsets are bytes from the start of the structure; addresses are vaddrs of the file. */
 struct hotspot_layout {
-	/* Variables that lead to the tables: pointers to them, and the bytes of their entries. */
+	/* Variables that lead to the tables: pointers to them, and the sizes of their entries. */
 	__u64 structs, types, struct_stride, type_stride;
 	__u64 stubs; /* variable with a list of pieces of the JVM's own code; 0: unknown */
-	/* From here on 0 until a process has provided it. */
+	/* All members from here on are 0 until a process has provided them. */
 	__u64 heaps, interpreter, call_stub, threads; /* variables */
-	__u64 shared_start, shared_end; /* the same: archived classes; 0: not provided */
-	__u16 version; /* of the JDK */
+	__u64 shared_start, shared_end; /* variables: archived classes; 0: not provided */
+	__u16 version; /* JDK version */
 	__u16 flags; /* HOTSPOT_… */
 	/* GrowableArray, CodeHeap, VirtualSpace, StubQueue, InterpreterCodelet, ThreadsList */
 	__u16 array_length, array_data;
@@ -44,35 +44,35 @@ struct hotspot_layout {
 	__u16 pool_holder, pool_source, pool_size;
 	__u16 klass_name;
 	__u16 symbol_length, symbol_text;
-	__u16 entry_frame; /* bytes of the frame that runs a virtual thread; 0: has none */
+	__u16 entry_frame; /* bytes of the frame that runs a virtual thread; 0: none exists */
 	__u16 data; /* CodeBlob: the data after its code, with HOTSPOT_OFFSETS */
-	__u16 const_signature; /* ConstMethod, as the others */
+	__u16 const_signature; /* ConstMethod, like the others */
 };
 
 enum {
 	HOTSPOT_IS_COMPLETE = 1 << 0, /* a process has completed the layout */
 	/* Blobs have 32-bit offsets from themselves where others have pointers (JDK 23). */
 	HOTSPOT_OFFSETS = 1 << 1,
-	HOTSPOT_SHORT_COMPLETE = 1 << 2, /* blob_complete is of 16 bits */
+	HOTSPOT_SHORT_COMPLETE = 1 << 2, /* blob_complete has 16 bits */
 	HOTSPOT_NO_ZEROS = 1 << 3, /* compressed numbers have no zero bytes (JDK 20) */
-	HOTSPOT_INT_DEOPT = 1 << 4, /* the deopt handlers are offsets */
-	HOTSPOT_THREAD_LIST = 1 << 5, /* threads are a list, of which there is always one */
+	HOTSPOT_INT_DEOPT = 1 << 4, /* the deopt handlers are stored as offsets */
+	HOTSPOT_THREAD_LIST = 1 << 5, /* threads are in a list, which always exists */
 };
 
-/* A code heap: its whole reservation, of which the JVM commits more and more. */
+/* A code heap: its whole reservation, of which the JVM commits more over time. */
 struct hotspot_heap {
 	__u64 low, high;
-	__u64 segments; /* address of the map of segments, a byte each */
+	__u64 segments; /* address of the segment map, one byte per segment */
 };
 
-/* A running JVM: a value of runtime_processes. */
+/* A running JVM; a value of runtime_processes. */
 struct hotspot_process {
-	__u32 execs; /* as all such values begin, see struct runtime_process */
+	__u32 execs; /* common to all such values, see struct runtime_process */
 	__u32 segment_shift; /* log2 of a segment's bytes */
-	struct hotspot_heap heaps[HOTSPOT_HEAPS_MAX]; /* unused ones are empty */
-	__u64 low, high; /* around all of them */
-	__u64 interpreter, interpreter_end; /* its code */
-	__u64 entries, entries_end; /* code that methods begin with, in it */
+	struct hotspot_heap heaps[HOTSPOT_HEAPS_MAX]; /* unused elements are empty */
+	__u64 low, high; /* bounds of all heaps */
+	__u64 interpreter, interpreter_end; /* the interpreter's code */
+	__u64 entries, entries_end; /* method entry code in the interpreter */
 	__u64 call_stub; /* return address of calls from native code */
 };
 
@@ -81,22 +81,22 @@ enum hotspot_function {
 	HOTSPOT_INTERPRETED,
 	HOTSPOT_COMPILED,
 	HOTSPOT_WRAPPER, /* of a native method */
-	HOTSPOT_STUB, /* code of the JVM's own, without a method */
-	HOTSPOT_FROZEN, /* none: frames of a virtual thread that are not on its carrier's stack */
+	HOTSPOT_STUB, /* the JVM's own code, without a method */
+	HOTSPOT_FROZEN, /* no function: a virtual thread's frames off its carrier's stack */
 };
 
-/* The piece "lines" of a REC_FUNCTION: where to read on. */
+/* The piece "lines" of a REC_FUNCTION: where to read further details. */
 struct hotspot_function_head {
 	__u64 blob; /* 0: interpreted */
 	__u64 method; /* 0: a stub */
 	union {
-		__u64 const_method; /* of the method */
-		__u64 stubs; /* of a stub: address of the variable with the list; 0: none */
+		__u64 const_method; /* the method's */
+		__u64 stubs; /* for a stub: address of the variable with the list; 0: none */
 	};
 	__u64 code; /* address of the blob's first instruction */
 	__u32 compile_id;
 	__u8 kind; /* enum hotspot_function */
-	__u8 level; /* of compiled code: 1 to 3 are C1's, 4 is C2's */
+	__u8 level; /* of compiled code: 1 to 3 for C1, 4 for C2 */
 	__u8 reserved[2];
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One step from a frame of HotSpot's code to its caller, on x86-64. Compiled as BPF and natively,
- * as walk.h is. The includer defines, beside what walk.h needs,
+ * Steps from a frame of HotSpot's code to its caller, on x86-64. Compiled as BPF and natively, like
+ * walk.h. In addition to walk.h's requirements, the includer defines
  *
  *	hotspot_read(to, size, addr)	reads the target's memory, 0 on success
  *	hotspot_is_return(w, addr)	is it a return address? See hotspot_may_return().
@@ -12,9 +12,9 @@
 #include "bpf/hotspot_blob.h"
 
 /*
- * Ways from a frame of HotSpot's to its caller. Most frames have the size given by their blob. Code
- * that has not made its frame yet, or has left it, is recognized by instructions: whole patterns
- * with the frame's own size, since a single byte may end any instruction. See hotspot_walk.h.
+ * Ways from a HotSpot frame to its caller. Most frames have the size given by their blob. Code that
+ * has not set up its frame yet, or has left it, is recognized by whole instruction patterns that
+ * include the frame's size, since a single byte may end any instruction. See hotspot_walk.h.
  */
 
 /* Goes to the caller. False: it cannot be one. */
@@ -35,7 +35,7 @@ HOTSPOT_SHARED int hotspot_leave_at(struct walk_frame *f, struct hotspot_walk *w
 	       hotspot_leave(f, w->pair[0], sp + 8, f->fp);
 }
 
-/* The same if the word at sp is the caller's fp, and the next one its pc. */
+/* The same if the word at sp is the caller's fp and the next one its pc. */
 HOTSPOT_SHARED int hotspot_leave_pair(struct walk_frame *f, struct hotspot_walk *w, __u64 sp)
 {
 	return f && w && !walk_read_pair(f, w->pair, sp) && hotspot_is_return(w, w->pair[1]) &&
@@ -51,7 +51,7 @@ HOTSPOT_SHARED int hotspot_leave_fp(struct walk_frame *f, struct hotspot_walk *w
 	if (f->fp < f->sp || f->fp - f->sp > WALK_FRAME_SIZE_MAX || f->fp & 7 ||
 	    walk_read_pair(f, w->pair, f->fp))
 		return 0;
-	/* The frame of a stub that holds up a method that has just begun. */
+	/* The frame belongs to a stub that delays a method just begun. */
 	if (w->pair[1] == HOTSPOT_ENTRY_COOKIE) {
 		__u64 fp = w->pair[0], at = f->fp + 16;
 
@@ -70,7 +70,7 @@ WALK_INLINE int hotspot_read_code(struct walk_frame *f, struct hotspot_walk *w)
 }
 
 /*
- * Returns the size of the `add rsp, size` or `sub rsp, size` that ends `back` bytes before the pc;
+ * Returns the size in the `add rsp, size` or `sub rsp, size` that ends `back` bytes before the pc;
  * 0: there is none. op: 0xc4 or 0xec
  */
 HOTSPOT_SHARED __u32 hotspot_moves_sp(const struct hotspot_walk *w, __u32 back, __u32 op)
@@ -87,8 +87,7 @@ HOTSPOT_SHARED __u32 hotspot_moves_sp(const struct hotspot_walk *w, __u32 back, 
 	return 0;
 }
 
-/* Returns the place, from sp, of the word that the instruction before the pc adds to sp; 0: none.
- */
+/* Returns the offset from sp of the word that the instruction before the pc adds to sp; 0: none. */
 WALK_INLINE __u32 hotspot_adds_word(const struct hotspot_walk *w)
 {
 	if (hotspot_u32_at(w, -5) == 0x24640348u) /* add rsp, [rsp + …] */
@@ -96,7 +95,7 @@ WALK_INLINE __u32 hotspot_adds_word(const struct hotspot_walk *w)
 	return hotspot_u32_at(w, -8) == 0x24a40348u ? hotspot_u32_at(w, -4) : 0;
 }
 
-/* The part of its frame that a method has made. */
+/* Part of its frame that a method has set up. */
 enum hotspot_progress {
 	HOTSPOT_NOTHING, /* the return address is at sp */
 	HOTSPOT_PUSHED_FP, /* the caller's fp is at sp, the return address above it */
@@ -104,7 +103,7 @@ enum hotspot_progress {
 	HOTSPOT_WHOLE,
 };
 
-/* Notes whether the instruction that ends `back` bytes before the pc makes a method's frame. */
+/* Notes whether the instruction that ends `back` bytes before the pc sets up a method's frame. */
 HOTSPOT_SHARED int hotspot_note_progress(struct hotspot_walk *w, __u32 back)
 {
 	__u32 size;
@@ -119,13 +118,13 @@ HOTSPOT_SHARED int hotspot_note_progress(struct hotspot_walk *w, __u32 back)
 	return 0;
 }
 
-/* Determines it by the instructions before the pc, in a method that begins. */
+/* Determines the progress of a method that begins by the instructions before the pc. */
 WALK_INLINE enum hotspot_progress hotspot_begun(const struct walk_frame *f, struct hotspot_walk *w)
 {
 	__u64 passed = f->pc - w->code;
 
 	w->progress = HOTSPOT_NOTHING;
-	/* Try all: the verifier would follow each way out. */
+	/* No early exit: the verifier would follow each one. */
 	for (__u32 back = 0; back <= HOTSPOT_BEFORE - 7; back++)
 		hotspot_note_progress(w, back);
 	if (w->progress != HOTSPOT_NOTHING)
@@ -137,7 +136,10 @@ WALK_INLINE enum hotspot_progress hotspot_begun(const struct walk_frame *f, stru
 	return HOTSPOT_NOTHING;
 }
 
-/* Is it the poll before a return: cmp rsp, [r15 + …]; or mov r10, [r15 + …] in JDK 11? */
+/*
+ * Returns whether it is the poll before a return: cmp rsp, [r15 + …], or mov r10, [r15 + …] in JDK
+ * 11.
+ */
 WALK_INLINE int hotspot_polls(const struct hotspot_walk *w)
 {
 	__u32 bytes = hotspot_u24_at(w, 0);
@@ -147,7 +149,7 @@ WALK_INLINE int hotspot_polls(const struct hotspot_walk *w)
 	return bytes == 0x673b49u || bytes == 0xa73b49u || bytes == 0x578b4du || bytes == 0x978b4du;
 }
 
-/* Is it in the code to which a poll before a return jumps? */
+/* Returns whether it is in the code to which a poll before a return jumps. */
 WALK_INLINE int hotspot_polled(const struct hotspot_walk *w)
 {
 	__u32 before = hotspot_u24_at(w, -7);
@@ -161,7 +163,7 @@ WALK_INLINE int hotspot_polled(const struct hotspot_walk *w)
 	       (hotspot_u24_at(w, -4) == 0x57894du && hotspot_u24_at(w, -11) == 0x158d4cu);
 }
 
-/* The same in a method that ends. */
+/* Determines the progress of a method that ends. */
 WALK_INLINE enum hotspot_progress hotspot_left(const struct hotspot_walk *w)
 {
 	__u8 first = hotspot_byte(w, 0);
@@ -179,7 +181,9 @@ WALK_INLINE enum hotspot_progress hotspot_left(const struct hotspot_walk *w)
 	return hotspot_polls(w) || hotspot_polled(w) ? HOTSPOT_NOTHING : HOTSPOT_WHOLE;
 }
 
-/* Goes to the caller of a method whose frame is not whole. 0: it is; negative: it fails. */
+/*
+ * Goes to the caller of a method whose frame is incomplete. 0: it is complete; negative: failure.
+ */
 HOTSPOT_SHARED int hotspot_leave_partial(struct walk_frame *f, struct hotspot_walk *w)
 {
 	enum hotspot_progress progress;
@@ -198,11 +202,11 @@ HOTSPOT_SHARED int hotspot_leave_partial(struct walk_frame *f, struct hotspot_wa
 		sp += w->frame_size - 8;
 	if (hotspot_leave_at(f, w, sp))
 		return 1;
-	/* Some push a word before they read an object: method handles. */
+	/* Method handles push a word before they read an object. */
 	return progress == HOTSPOT_NOTHING && hotspot_leave_at(f, w, sp + 8) ? 1 : -1;
 }
 
-/* Goes to the caller by the first return address among the words from sp on. */
+/* Goes to the first return address among the words from sp on. */
 HOTSPOT_SHARED int hotspot_search(struct walk_frame *f, struct hotspot_walk *w, __u64 sp,
 				  int is_pair)
 {
@@ -221,10 +225,10 @@ HOTSPOT_SHARED int hotspot_search(struct walk_frame *f, struct hotspot_walk *w, 
 }
 
 /*
- * Goes to the caller of a method whose entry has made room on the stack for the fields of objects
- * without an identity, which it was not given one by one. All frames of such a method state where
- * the caller's fp is, relative to sp. Larger ones have a copy of it, and any word above that, where
- * others have the caller's fp and pc.
+ * Goes to the caller of a method whose entry has extended the stack for the fields of objects
+ * without identity that were passed by reference. All frames of such a method state the position of
+ * the caller's fp relative to sp. In larger frames, where other methods have the caller's fp and
+ * pc, lie a copy of that fp and an arbitrary word.
  */
 WALK_INLINE int hotspot_leave_extended(struct walk_frame *f, struct hotspot_walk *w, __u64 stated)
 {
@@ -236,7 +240,7 @@ WALK_INLINE int hotspot_leave_extended(struct walk_frame *f, struct hotspot_walk
 	       hotspot_leave_pair(f, w, at);
 }
 
-/* Goes to the caller of a method that has made its frame. */
+/* Goes to the caller of a method that has set up its frame. */
 WALK_INLINE int hotspot_leave_whole(struct walk_frame *f, struct hotspot_walk *w)
 {
 	__u64 stated = 0, end = f->sp + w->frame_size;
@@ -262,7 +266,7 @@ HOTSPOT_SHARED int hotspot_leave_sized(struct walk_frame *f, struct hotspot_walk
 	end = f->sp + w->frame_size - 16;
 	if (w->kind == HOTSPOT_BLOB_WRAPPER) {
 		walk_load(f, &f->fp, &f->fp_at);
-		/* It aligns its stack for some calls. */
+		/* A wrapper aligns its stack for some calls. */
 		if (f->fp >= f->sp && f->fp < end + 16 + HOTSPOT_WRAPPER_SLACK &&
 		    hotspot_leave_pair(f, w, f->fp))
 			return 1;
@@ -278,7 +282,7 @@ WALK_INLINE int hotspot_leave_method(struct walk_frame *f, struct hotspot_walk *
 
 	if (!result)
 		return hotspot_leave_sized(f, w);
-	/* A method with several entries makes its frame in each of them. */
+	/* A method with several entries sets up its frame in each of them. */
 	return result > 0 || (f->pc >= w->code && f->pc < w->complete && hotspot_leave_whole(f, w));
 }
 
@@ -290,7 +294,7 @@ WALK_INLINE int hotspot_read_slots(struct walk_frame *f, struct hotspot_walk *w)
 	       !hotspot_read(w->slots, sizeof(w->slots), f->fp - HOTSPOT_FIRST_SLOT);
 }
 
-/* Steps from an interpreted method's frame, which was read. */
+/* Steps from the frame of an interpreted method, already read. */
 WALK_INLINE int hotspot_leave_slots(struct walk_frame *f, struct hotspot_walk *w)
 {
 	__u64 pc = w->slots[HOTSPOT_SLOT_RETURN], sp = w->slots[HOTSPOT_SLOT_SENDER];
@@ -301,20 +305,20 @@ WALK_INLINE int hotspot_leave_slots(struct walk_frame *f, struct hotspot_walk *w
 	return hotspot_is_return(w, pc) && hotspot_leave(f, pc, sp, fp);
 }
 
-/* Is the register the sp that a method's caller had? */
+/* Returns whether the register can be the sp that a method's caller had. */
 WALK_INLINE int hotspot_is_sender(const struct walk_frame *f, __u64 sp)
 {
 	return !(sp & 7) && sp > f->sp && sp - f->sp < HOTSPOT_SENDER_MAX;
 }
 
-/* Has a method in the interpreter made its frame? r13 is its sender's sp. */
+/* Returns whether a method in the interpreter has set up its frame. r13 is its sender's sp. */
 WALK_INLINE int hotspot_has_slots(struct walk_frame *f, struct hotspot_walk *w, __u64 sender)
 {
 	return f->fp >= f->sp && f->fp < sender && !walk_read_pair(f, w->pair, f->fp) &&
 	       hotspot_is_return(w, w->pair[1]);
 }
 
-/* Steps from an interpreted method that begins. 0: it has begun; negative: it fails. */
+/* Steps from an interpreted method that begins. 0: it is past that; negative: failure. */
 WALK_INLINE int hotspot_leave_entry(struct walk_frame *f, struct hotspot_walk *w)
 {
 	__u64 sender = f->other[HOTSPOT_R13], rax = f->other[HOTSPOT_RAX];
@@ -359,7 +363,7 @@ WALK_INLINE int hotspot_leave_return(struct walk_frame *f, struct hotspot_walk *
 	return 0;
 }
 
-/* Does the pc lie in code that methods begin with? */
+/* Returns whether the pc lies in method entry code. */
 WALK_INLINE int hotspot_is_entry(const struct walk_frame *f, const struct hotspot_walk *w)
 {
 	return f->pc >= w->vm.entries && f->pc < w->vm.entries_end;
@@ -396,7 +400,10 @@ WALK_INLINE int hotspot_leave_call_stub(struct walk_frame *f, struct hotspot_wal
 	return 1;
 }
 
-/* Does a word at the end of the frame of the method at `pc` lead on, if the frame begins at sp? */
+/*
+ * Returns whether a word at the end of the frame of the method at `pc` leads further, if the frame
+ * begins at sp.
+ */
 HOTSPOT_SHARED int hotspot_fits(struct walk_frame *f, struct hotspot_walk *w, __u64 pc, __u64 sp)
 {
 	__u32 size;
@@ -432,17 +439,17 @@ HOTSPOT_SHARED int hotspot_leave_adapter(struct walk_frame *f, struct hotspot_wa
 	return hotspot_leave(f, pc, sp, f->fp);
 }
 
-/* Is the address in a method that has made its frame? No call needs to lead there. */
+/*
+ * Returns whether the address is in a method that has set up its frame. No call needs to lead
+ * there.
+ */
 WALK_INLINE int hotspot_is_inside(struct hotspot_walk *w, __u64 addr)
 {
 	return hotspot_is_code(w, addr) && hotspot_find_blob(w, addr) &&
 	       w->kind == HOTSPOT_BLOB_METHOD && addr >= w->complete && addr <= w->code_end;
 }
 
-/*
- * Steps from code that passes an exception on: it has popped the address at which the exception was
- * thrown.
- */
+/* Steps from code that forwards an exception: it has popped the address of the throw. */
 WALK_INLINE int hotspot_leave_thrown(struct walk_frame *f, struct hotspot_walk *w)
 {
 	__u64 pc = f->other[HOTSPOT_RDX];
@@ -451,7 +458,7 @@ WALK_INLINE int hotspot_leave_thrown(struct walk_frame *f, struct hotspot_walk *
 	       hotspot_fits(f, w, pc, f->sp) && hotspot_leave(f, pc, f->sp, f->fp);
 }
 
-/* Steps from code of the JVM's own whose frame has no known size. */
+/* Steps from the JVM's own code if its frame has no known size. */
 HOTSPOT_SHARED int hotspot_leave_stub(struct walk_frame *f, struct hotspot_walk *w)
 {
 	__u64 pc, sp;
@@ -461,7 +468,10 @@ HOTSPOT_SHARED int hotspot_leave_stub(struct walk_frame *f, struct hotspot_walk 
 	sp = f->sp;
 	walk_load(f, &f->fp, &f->fp_at);
 	if (f->is_pc && !walk_read_word(f, &pc, sp) && hotspot_is_return(w, pc)) {
-		/* The stub's own, if it points into what would be the caller's frame. */
+		/*
+		 * The address may belong to the stub itself, if it points into the frame of a
+		 * supposed caller.
+		 */
 		if (hotspot_is_code(w, pc) && hotspot_find_blob(w, pc) && w->frame_size &&
 		    f->fp >= sp && f->fp < sp + 8 + w->frame_size && hotspot_leave_fp(f, w))
 			return 1;
@@ -471,8 +481,8 @@ HOTSPOT_SHARED int hotspot_leave_stub(struct walk_frame *f, struct hotspot_walk 
 }
 
 /*
- * Steps from code that handles an exception and has no frame: it has not begun, or jumps to where
- * the exception is caught, pop rcx; jmp rcx. 0: it has one.
+ * Steps from exception-handling code without a frame: before it sets one up, or at its jump to the
+ * handler, pop rcx; jmp rcx. 0: it has a frame.
  */
 HOTSPOT_SHARED int hotspot_leave_handler(struct walk_frame *f, struct hotspot_walk *w)
 {
@@ -492,7 +502,7 @@ HOTSPOT_SHARED int hotspot_leave_handler(struct walk_frame *f, struct hotspot_wa
 	return hotspot_is_code(w, pc) && hotspot_leave(f, pc, sp, f->fp);
 }
 
-/* Steps from code of the JVM's own with a frame of known size. */
+/* Steps from the JVM's own code with a frame of known size. */
 HOTSPOT_SHARED int hotspot_leave_runtime(struct walk_frame *f, struct hotspot_walk *w)
 {
 	__u64 end;
@@ -504,16 +514,15 @@ HOTSPOT_SHARED int hotspot_leave_runtime(struct walk_frame *f, struct hotspot_wa
 	    (f->is_pc && f->pc == w->code && hotspot_leave_at(f, w, f->sp)) ||
 	    hotspot_leave_pair(f, w, end))
 		return 1;
-	/* Code that handles an exception returns to the throwing instruction. */
+	/* Exception-handling code returns to the throwing instruction. */
 	if (!f->is_pc && hotspot_is_inside(w, w->pair[1]))
 		return hotspot_leave(f, w->pair[1], end + 16, w->pair[0]);
 	return hotspot_leave_fp(f, w) || hotspot_search(f, w, f->sp, 0);
 }
 
 /*
- * Goes from the frames of a virtual thread that are on this stack to the thread that carries it.
- * While more frames are brought here, or if the last one is interpreted, only the frame pointer
- * leads there.
+ * Goes from the frames of a virtual thread on this stack to its carrier thread. Only the frame
+ * pointer leads there while more frames are being thawed, or if the last one is interpreted.
  */
 WALK_INLINE int hotspot_leave_continuation(struct walk_frame *f, struct hotspot_walk *w)
 {
@@ -525,7 +534,7 @@ WALK_INLINE int hotspot_leave_continuation(struct walk_frame *f, struct hotspot_
 	return f->is_pc ? hotspot_leave_stub(f, w) : hotspot_leave_fp(f, w);
 }
 
-/* Goes to the caller of the frame whose blob was found. False: it fails. */
+/* Goes to the caller of the frame whose blob was found. False: failure. */
 WALK_INLINE int hotspot_step(struct walk_frame *f, struct hotspot_walk *w)
 {
 	if (!f->is_pc && f->pc == w->vm.call_stub)

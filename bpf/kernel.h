@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The kernel types and fields that the programs read. CO-RE finds their offsets in the running
- * kernel. Each field is declared with the kernel's type; nothing else about a declaration matters.
+ * kernel. Each field is declared with the kernel's type; the rest of a declaration is irrelevant.
  */
 #pragma once
 
@@ -25,9 +25,9 @@
 #endif
 
 /*
- * Reads a bit field of an unsigned int, of a pointer that may be dereferenced.
- * BPF_CORE_READ_BITFIELD has a branch for each width, and for each of the dead ones the kernel
- * moves the rest of the program.
+ * Reads a bit field of an unsigned int behind a pointer that may be dereferenced.
+ * BPF_CORE_READ_BITFIELD has a branch for each width; for each dead one, the kernel moves the rest
+ * of the program.
  */
 #define core_read_bits(s, field) \
 	((__u64) * (const __u32 *)((const void *)(s) + __CORE_RELO(s, field, BYTE_OFFSET)) \
@@ -35,8 +35,8 @@
 	 __CORE_RELO(s, field, RSHIFT_U64))
 
 /*
- * Returns 0 without the verifier's knowing. It checks a loop that begins with a known number once
- * for that, and again for all others.
+ * Returns 0, a fact hidden from the verifier: a loop that starts at a known number is checked
+ * twice, once for that number and once for all others.
  */
 static __always_inline __u64 unknown_zero(__u64 unknown)
 {
@@ -207,7 +207,7 @@ struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
 	unsigned int flags;
-	unsigned int on_cpu; /* bytes since 7.2: libbpf narrows only what has no sign */
+	unsigned int on_cpu; /* one byte since 7.2: libbpf narrows only unsigned types */
 	unsigned int on_rq;
 	struct sched_entity se;
 	int exit_code;

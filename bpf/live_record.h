@@ -48,9 +48,9 @@ enum live_rec_kind {
 /* rec.flags of REC_COPY */
 enum {
 	COPY_LEAF_KERNEL =
-		1 << 0, /* the leaf of the sample is in the kernel: pc is its first user frame */
+		1 << 0, /* the sampled leaf is in the kernel: pc is its first user frame */
 	COPY_KEEPS_INTERPRETER =
-		1 << 1, /* keep native frames beside the runtime frames that they run */
+		1 << 1, /* keep native frames beside the runtime frames that they execute */
 	COPY_BY_TRACEPOINT =
 		1 << 2, /* copied for a wait or the like, not for a tick or hardware event */
 	COPY_KNOWS_RUNTIME = 1 << 3, /* the kernel knew the runtime of the process */
@@ -60,23 +60,23 @@ enum {
 struct managed_frame {
 	__u64 position; /* position as for FRAME_MANAGED */
 	/*
-	 * An address in the C frame of the call of the interpreter that runs a group of frames,
-	 * given by the group's innermost one; 0 in the others.
+	 * An address in the C frame of the interpreter call that executes a group of frames; set in
+	 * the group's innermost frame, 0 in the others.
 	 */
 	__u64 place;
 };
 
-/* Words copied of Go's structures; its saved sp has this place in each goroutine. */
+/* Words copied of Go's structures; the saved sp has this index in each goroutine. */
 #define COPIED_G_WORDS 16
 #define COPIED_M_WORDS 26
 #define COPIED_SP_AT 7
-/* Bytes copied below that sp: on arm64 a frame keeps a word there. */
+/* Bytes copied below that sp: on arm64, a frame keeps a word there. */
 #define COPIED_BELOW_SP 16
 
 /*
- * Memory that leads to the stack that a thread of a Go program has left: "g", what the thread runs,
- * its "m", the thread itself, and the goroutine or system stack that g is not. Zeros where the
- * memory could not be read; words of anything in programs of other languages.
+ * Memory that leads to the stack that a thread of a Go program has switched from: "g" is the
+ * running goroutine, "m" the thread, `other` the goroutine or system stack that is not running.
+ * Zeros where the memory could not be read; arbitrary words in programs of other languages.
  */
 struct copied_go {
 	__u64 thread; /* base address of thread-local variables */
@@ -95,17 +95,14 @@ struct rec_copy {
 	__u16 kernel_depth;
 	__u16 below_sp; /* bytes below sp at which the copy begins */
 	__u32 stack_size; /* bytes copied; a multiple of 8 */
-	/* bytes copied of the stack that was left, from a little below its sp on */
+	/* Bytes copied of the other stack, from a little below its sp on. */
 	__u32 other_size;
 	__u32 managed_count;
 	__u32 reserved;
 	__u64 pc, sp;
 	__u64 general[32]; /* general registers by DWARF number */
 	struct copied_go go;
-	/*
-	 * kernel_depth return addresses, then the stack, then the other one, then managed_count
-	 * frames
-	 */
+	/* kernel_depth return addresses, the stack, the other stack, managed_count frames */
 	__u64 body[];
 };
 
@@ -123,7 +120,7 @@ struct rec_exec {
 	struct rec rec;
 	/* length of the working folder: names, innermost first, each terminated */
 	__u16 folder_size;
-	__u16 arguments_size; /* bytes of the arguments, each terminated but a cut last one */
+	__u16 arguments_size; /* arguments, each terminated, except a truncated last one */
 	__u32 reserved;
 	char text[]; /* the folder, then the arguments, padded to 8 */
 };
@@ -148,9 +145,8 @@ enum {
 #define FUNCTION_LINES_MAX 4096
 
 /*
- * A function of a runtime was seen for the first time in its process. Describes the function, as
- * far as it was readable just then. User space makes a REC_CODE of it, over the positions
- * [position, position + units).
+ * Describes a function of a runtime when its process first runs it, as far as it was readable then.
+ * User space makes a REC_CODE of it, for the positions [position, position + units).
  */
 struct rec_function {
 	struct rec rec;
@@ -161,7 +157,7 @@ struct rec_function {
 	__u32 first_line;
 	__u16 layout; /* number of the runtime's layout */
 	__u16 reserved;
-	__u32 parent_pid; /* process that shares or shared the memory; 0: unknown */
+	__u32 parent_pid; /* process with which the memory is or was shared; 0: unknown */
 	struct function_text name, file, lines; /* in this order in the body, without padding */
 	char body[]; /* padded to 8 */
 };
@@ -174,7 +170,7 @@ struct rec_function {
 struct rec_loaded {
 	struct rec rec;
 	__u64 start, size; /* code of the module */
-	__u64 init_start, init_size; /* code that is dropped once the module has started */
+	__u64 init_start, init_size; /* code that is discarded once the module has started */
 	char name[REC_LOADED_NAME_SIZE];
 };
 
@@ -184,7 +180,7 @@ struct marker_variables {
 	__u64 sent, lost; /* numbers of records */
 };
 
-/* Bytes of a path that are recorded, with its end; and calls with one. */
+/* Maximum bytes recorded of a path, including its terminator; number of calls with a path. */
 #define CALL_PATH_SIZE 256
 #define CALL_PATHS_MAX 8
 
@@ -198,7 +194,7 @@ enum {
 struct rec_call {
 	struct rec rec;
 	__u64 start;
-	__s64 result; /* -errno after a failure */
+	__s64 result; /* -errno on failure */
 	__u64 argument; /* first argument */
 	__s32 number;
 	__u32 path_size; /* bytes without padding; 0: the call has no path, or it is unreadable */
@@ -244,8 +240,8 @@ struct rec_fault {
 #define TASK_CALLS_MAX 16
 
 /*
- * A task of an event loop, which ends at rec.time: the thread came back from a call that waits for
- * events, and waits again. rec.flags: CALL_COMPAT. User space makes a REC_MARKER of it.
+ * A task of an event loop, which ends at rec.time: the thread returned from a call that waits for
+ * events and now waits again. rec.flags: CALL_COMPAT. User space makes a REC_MARKER of it.
  */
 struct rec_task {
 	struct rec rec;
@@ -271,7 +267,7 @@ struct rec_mapped {
 	char names[]; /* as in struct rec_fault */
 };
 
-/* A thread has hit a probe that its program declares. User space makes a REC_MARKER of it. */
+/* A thread has hit a USDT probe. User space makes a REC_MARKER of it. */
 struct rec_usdt {
 	struct rec rec;
 	__u32 probe; /* as in struct usdt_layout */
@@ -281,14 +277,16 @@ struct rec_usdt {
 	__u16 texts; /* a bit for each argument that is a string */
 	__u16 reserved;
 	struct rec_marker_stack stack;
-	/* Numbers; of texts the size in the upper half, the place among them in the lower one. */
+	/*
+	 * Values; for strings the size in the upper half and the offset in `text` in the lower one.
+	 */
 	__u64 values[USDT_ARGUMENTS_MAX];
 	char text[]; /* padded to 8 */
 };
 
 /*
- * A recorded process has begun, with probes that its parent has; or one has changed its first
- * thread, to execute a program.
+ * A recorded process has inherited its parent's probes at its start, or has replaced its first
+ * thread in an exec.
  */
 struct rec_usdt_task {
 	struct rec rec; /* pid: the process */
@@ -296,7 +294,7 @@ struct rec_usdt_task {
 	__u32 reserved;
 };
 
-/* Source of a signal, as far as siginfo has it. */
+/* Source of a signal, as far as siginfo reveals it. */
 enum signal_origin {
 	SIGNAL_FROM_OTHER,
 	SIGNAL_FROM_USER,
@@ -308,7 +306,7 @@ enum signal_origin {
 	SIGNAL_FROM_FAULT,
 	SIGNAL_FROM_CHILD,
 	SIGNAL_FROM_KERNEL,
-	SIGNAL_FROM_END, /* sent at the end of a whole process, to its other threads */
+	SIGNAL_FROM_END, /* sent to the other threads when a whole process ends */
 	SIGNAL_ORIGIN_COUNT,
 };
 
@@ -333,7 +331,7 @@ enum {
 	WAKER_INTERRUPT = 1 << 0, /* an interrupt, not a thread, ended the wait */
 };
 
-/* The long wait of a thread ends at rec.time. User space makes a REC_MARKER of it. */
+/* A long wait of a thread, which ends at rec.time. User space makes a REC_MARKER of it. */
 struct rec_waker {
 	struct rec rec; /* pid and tid are those of the woken thread */
 	__u64 start; /* start of the wait */
@@ -375,8 +373,7 @@ struct rec_connection {
 
 /*
  * Totals of a thread of a recorded process since its start, written by the iterator over tasks. The
- * first thread's numbers contain those of threads that have ended; only it has the members after
- * `leads`.
+ * first thread's numbers include those of ended threads; only it has the members after `leads`.
  */
 struct counted_task {
 	__u32 pid, tid;
@@ -387,7 +384,7 @@ struct counted_task {
 	__u32 leads; /* 1: main thread */
 	__u32 threads;
 	__u64 start_ns; /* CLOCK_MONOTONIC */
-	__s64 resident_pages, swapped_pages; /* exact to some dozens of pages per CPU */
+	__s64 resident_pages, swapped_pages; /* accurate to some dozens of pages per CPU */
 };
 
 #define LIVE_RECORD(kind, type, size, ...) \

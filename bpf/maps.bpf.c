@@ -18,7 +18,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 const volatile struct bpf_config config SHARED_CONSTANT = {};
 const volatile struct name_set process_names SHARED_CONSTANT = {};
 const volatile struct name_set thread_names SHARED_CONSTANT = {};
-/* The recorder's own, set by find_self. */
+/* Ids of the recorder itself, set by find_self. */
 __u32 own_pid_level SHARED_VARIABLE = 0; /* depth of the recorder's pid namespace */
 __u32 own_tgid SHARED_VARIABLE = 0; /* id in the initial pid namespace */
 /* Index of config.cgroup_hierarchy in css_set.subsys. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Shared by probes whose records become markers: recording state, owners and losses. Each object
+ * Recording state, owners and losses, shared by probes whose records become markers. Each object
  * has its own variables.
  */
 #pragma once
@@ -14,7 +14,7 @@ struct marker_variables markers = {};
 
 /*
  * Sets the record's pids to the current task's. Returns its process; NULL: it is not recorded. The
- * record is initialized.
+ * caller has initialized the record.
  */
 static __always_inline struct tracked_process *marker_owner(struct task_struct *task,
 							    struct rec *rec)
@@ -34,8 +34,8 @@ static __always_inline void count_marker(bool is_sent)
 }
 
 /*
- * Sends the record of `size` bytes, padded, from memory of `room` bytes. `may_wake`: user space is
- * woken when much data has piled up, which a program that holds locks must not do. False: the ring
+ * Sends the record of `size` bytes, padded, from memory of `room` bytes. `may_wake`: wake user
+ * space once enough data has accumulated, forbidden for programs that hold locks. False: the ring
  * has no room.
  */
 static __always_inline bool send_marker(struct rec *rec, __u32 size, __u32 room, bool may_wake)
@@ -64,7 +64,7 @@ static __always_inline void set_marker_stack(struct rec_marker_stack *stack,
 
 /*
  * Sends the record with the stack of `sample`, whose place in the record is `stack`, and counts it.
- * NULL as `sample`: the ring had no room for the stack. The rest is as for send_marker().
+ * `sample` is NULL if the ring had no room for the stack. Otherwise like send_marker().
  */
 static __always_inline void finish_marker(struct rec *rec, struct rec_marker_stack *stack,
 					  const struct rec_sample *sample, __u32 size, __u32 room,

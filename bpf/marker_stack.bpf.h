@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Stacks of markers, with the functions of runtimes. A probe captures the stack of the current task
- * for the sample in its CPU's runtime_scratch, and keeps its other data in memory, too. Then it
+ * Stacks of markers, with the functions of runtimes. A probe captures the current task's stack for
+ * the sample in its CPU's runtime_scratch, and keeps its other data in memory as well. It then
  * tail-calls the runtime's program (bpf/runtimes/pending_marker.bpf.h), which adds the frames,
- * sends the stack and goes on to an end of the probe: a program that makes the marker. Without a
+ * sends the stack and continues in an end of the probe: a program that makes the marker. Without a
  * runtime, the probe does all that itself. Include own_scratch.bpf.h first.
  */
 #pragma once
@@ -19,7 +19,10 @@
 struct runtime_programs runtime_markers SEC(".maps");
 struct runtime_scratches runtime_scratches SEC(".maps");
 
-/* Begins the sample of a marker, whose head is like `head`. NULL: never. */
+/*
+ * Begins a marker's sample, with pids and time from `head`. Never returns NULL in practice: the
+ * check satisfies the verifier.
+ */
 static __always_inline struct rec_sample *begin_marker_sample(const struct rec *head)
 {
 	struct runtime_scratch *m = own_runtime_scratch();
@@ -45,7 +48,7 @@ static __always_inline struct stack_scratch *begin_marker_stack(struct tracked_p
 	return bpf_map_lookup_elem(&scratches, &zero);
 }
 
-/* Begins it with the task's user stack. NULL: the ring has no room. */
+/* Begins the sample with the task's user stack. NULL: the ring has no room. */
 static __always_inline struct stack_scratch *capture_marker(void *ctx, struct task_struct *task,
 							    struct tracked_process *process,
 							    struct rec_sample *sample)
@@ -58,8 +61,8 @@ static __always_inline struct stack_scratch *capture_marker(void *ctx, struct ta
 }
 
 /*
- * Sends the stack in s. False: there is no room for it. Does not come back if the process has a
- * runtime: marker_ends[end] goes on. Only in main programs, as go_to_runtime().
+ * Sends the stack in s. False: there is no room for it. Does not return if the process has a
+ * runtime: marker_ends[end] continues. Only for main programs, like go_to_runtime().
  */
 #define send_marker_stack(ctx, s, end) \
 	({ \
@@ -73,7 +76,9 @@ static __always_inline struct stack_scratch *capture_marker(void *ctx, struct ta
 		m_ &&place_stack(s, &m_->pending.sample, MARKER_COPY_BYTES); \
 	})
 
-/* For an end: returns the sample that a runtime's program has completed. NULL: no room. */
+/*
+ * Returns, in an end of a probe, the sample that a runtime's program has completed. NULL: no room.
+ */
 static __always_inline struct rec_sample *ended_marker_sample(void)
 {
 	struct runtime_scratch *m = own_runtime_scratch();
@@ -82,8 +87,8 @@ static __always_inline struct rec_sample *ended_marker_sample(void)
 }
 
 /*
- * Captures and sends the task's user stack. Returns the sample, like `head`; NULL: the ring has no
- * room. As send_marker_stack().
+ * Captures and sends the task's user stack. Returns the sample, with pids and time from `head`;
+ * NULL: the ring has no room. Otherwise like send_marker_stack().
  */
 #define send_user_marker_stack(ctx, task, process, head, end) \
 	({ \

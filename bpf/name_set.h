@@ -2,8 +2,8 @@
 /*
  * Matches task names against patterns, in the kernel and in user space. All patterns form one
  * automaton, so the cost of a name does not depend on their number. A state is the number of
- * pattern elements matched so far, and one bit of a word; each pattern has one bit more than
- * elements.
+ * pattern elements matched so far, represented by one bit of a word; each pattern has one bit more
+ * than elements.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ struct name_set {
 	__u64 accepted[256][NAME_WORDS]; /* states that a character advances */
 };
 
-/* Returns the states of a word after one more character; 0: no pattern can match any more. */
+/* Returns the states of a word after one more character; 0: no pattern can match any longer. */
 static inline __u64 name_set_step(const volatile struct name_set *set, int word, __u64 states,
 				  __u8 c)
 {

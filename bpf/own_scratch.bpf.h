@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Names the memory of programs that others can interrupt, with runtimes: it is not the sampler's.
- * Include this first. Objects share these maps only if user space is set up to do so: a program
- * that finishes the stacks of another object needs that.
+ * Scratch memory, with runtimes, for programs that can be interrupted: separate from the sampler's.
+ * Must be included first. Objects share these maps only if user space arranges it: programs that
+ * finish another object's stacks need that.
  */
 #pragma once
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Reads a path as the names on the way from it to a root, innermost first, each terminated. */
+/* Reads a path as its names up to a root, innermost first, each terminated. */
 #pragma once
 
 #include "bpf/kernel.h"
 
-/* Names and mount points on the way to the root. */
+/* Limit of names and mount points up to the root. */
 #define PATH_DEPTH_MAX 64
 #define PATH_NAMES_MAX 256 /* bytes */
 
@@ -14,7 +14,7 @@ struct path_walk {
 	__u32 is_whole;
 };
 
-/* Defined by the includer: room for PATH_NAMES_MAX bytes, NULL if none. */
+/* Defined by the includer: returns room for PATH_NAMES_MAX bytes, NULL if there is none. */
 static __always_inline char *path_names_room(void);
 
 /* Goes from the root of a mounted tree to its mount point. Returns false if it has none. */
@@ -54,7 +54,7 @@ static long take_path_name(__u32 i, void *ctx)
 	}
 	written = bpf_probe_read_kernel_str(room + size, PATH_NAMES_MAX - size,
 					    BPF_CORE_READ(dentry, d_name.name));
-	/* A name that fills all the room may be cut. */
+	/* A name that fills the whole room may be truncated. */
 	if (written <= 0 || size + written >= PATH_NAMES_MAX)
 		return 1;
 	walk->size = size + written;

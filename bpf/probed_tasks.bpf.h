@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Reports processes that need probes of user code: attachments by pid do not follow forks. `kind`
- * is that of a struct rec_usdt_task.
+ * Reports processes that need probes in user code: attachments by pid do not follow forks. `kind`
+ * is the kind of a struct rec_usdt_task.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 #include "bpf/filter.bpf.h"
 #include "bpf/live_record.h"
 
-/* Sent with a wakeup of user space: the process may hit a probe at any time. */
+/* The user-space side is woken at once: the process may hit a probe at any time. */
 static __always_inline void send_probed_task(__u8 kind, struct task_struct *task,
 					     struct task_struct *parent)
 {
@@ -38,7 +38,7 @@ static __always_inline void send_probed_fork(__u8 kind, struct task_struct *pare
 		send_probed_task(kind, child, parent);
 }
 
-/* An exec by another thread than the first, which is gone along with its attachments. */
+/* Reports an exec by a thread other than the first, which disappears along with its attachments. */
 static __always_inline void send_probed_exec(__u8 kind, struct task_struct *task, __u32 old_pid)
 {
 	__u32 tgid = BPF_CORE_READ(task, tgid);

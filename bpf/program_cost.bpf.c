@@ -17,7 +17,7 @@ __noinline int end_run(__u32 program, __u64 end)
 		return 0;
 	if (!end)
 		end = bpf_ktime_get_ns();
-	/* Contains one reading of the clock, as the kernel's account does. */
+	/* The result includes one reading of the clock, like the kernel's account. */
 	ns = end - cost->start;
 	if (ns > cost->max_ns)
 		cost->max_ns = ns;
@@ -30,8 +30,8 @@ __noinline int end_run(__u32 program, __u64 end)
 		cost->late_timed++;
 	}
 	/*
-	 * Programs may do two things in turn: a fixed distance would always time the same one. The
-	 * lowest bits of the time are as good as random.
+	 * A program may alternate between two tasks: a fixed distance would always time the same
+	 * one. The lowest bits of the time are random enough.
 	 */
 	if (cost->runs >= TIMED_RUNS)
 		cost->next = cost->runs + TIMED_RUNS / 2 + (cost->start & (TIMED_RUNS - 1));

@@ -14,7 +14,7 @@ struct program_costs_map {
 
 extern struct program_costs_map program_costs SEC(".maps");
 
-/* This CPU's row of the program (enum timed_program). */
+/* Returns this CPU's row of the program (enum timed_program). */
 static __always_inline struct program_cost *own_cost(__u32 program)
 {
 	__u32 zero = 0;
@@ -31,16 +31,16 @@ static __always_inline bool begin_cost(struct program_cost *cost)
 }
 
 /*
- * Called first by a program (enum timed_program), and last if begin_run() returned true. `end` in
- * ns; 0 if it is unknown whether the run is timed: the clock is then read if it is. Global
- * functions: the verifier checks them once, apart from their callers.
+ * begin_run() is called first by a program (enum timed_program), end_run() last if begin_run()
+ * returned true. `end` in ns; 0 if it is unknown whether the run is timed: the clock is then read
+ * if necessary. Global functions, so the verifier checks them once.
  */
 extern int begin_run(__u32 program);
 extern int end_run(__u32 program, __u64 end);
 
 /*
- * Runs the body of a program. The end is read before code that only timed runs execute, which is
- * seldom cached.
+ * Runs the body of a program. The end is read before code that only timed runs execute, since that
+ * code is seldom cached.
  */
 #define RUN_TIMED(program, work) \
 	do { \
@@ -52,9 +52,9 @@ extern int end_run(__u32 program, __u64 end);
 	} while (0)
 
 /*
- * RUN_TIMED() for what runs very often: a return from a function takes longer where the kernel
- * guards returns against speculation. Whether the run is timed is read from memory again: for a
- * constant, the verifier would check all of the program twice. Takes stack of the program.
+ * RUN_TIMED() for very frequent programs: returning from a function takes longer if the kernel
+ * guards returns against speculation. Reads again from memory whether the run is timed: for a
+ * constant, the verifier would check the whole program twice. Uses stack of the program.
  */
 #define RUN_TIMED_INLINE(program, work) \
 	do { \

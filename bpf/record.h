@@ -24,19 +24,22 @@ enum frame_kind {
 	FRAME_GUESS, /* user code, by scanning the stack for return addresses */
 	FRAME_SIGNAL, /* interrupted by a signal: its address is a pc, not a return address */
 	/*
-	 * Code of a runtime, such as Python's: the address is a position, in a space that the whole
-	 * recording has in common and in which no position is given twice. A REC_CODE names it.
+	 * Code of a runtime, such as Python's: the address is a position in a space common to the
+	 * whole recording, in which no position is used twice. A REC_CODE names it.
 	 */
 	FRAME_MANAGED,
 	FRAME_KIND_COUNT,
 };
 
-/* Positions below it have no name: the one with the number of a runtime, one of its functions. */
+/*
+ * First position of a function. Smaller positions have no name: the number of a runtime stands for
+ * any of its functions.
+ */
 #define MANAGED_POSITION_FIRST 256
 
 /*
- * The upper bits of a FRAME_MANAGED's address, above its position: whether the thread held the lock
- * of its interpreter, which lets one thread at a time run (Python's GIL).
+ * The upper bits of a FRAME_MANAGED's address, above its position: whether the thread held its
+ * interpreter's lock, which lets only one thread run at a time (Python's GIL).
  */
 #define MANAGED_LOCK_SHIFT 62
 enum managed_lock {
@@ -46,14 +49,15 @@ enum managed_lock {
 };
 
 /*
- * Describes a counter of process rec.pid; pid 0: of the machine. The first sent for an id is kept.
+ * Describes a counter of process rec.pid; pid 0: of the machine. The first description of an id is
+ * kept.
  */
 struct rec_counter_info {
 	struct rec rec;
 	__u32 counter;
 	__u8 graph; /* enum counter_graph of lib/model/facts/marker_schema.h */
 	__u8 reserved[3];
-	/* Texts, in this order and not terminated. */
+	/* Strings, in this order and not terminated. */
 	__u16 name_size, category_size, description_size, label_size, unit_size, color_size;
 	__u32 reserved2;
 	char text[]; /* padded to 8 */
@@ -77,7 +81,7 @@ struct rec_counter {
 
 /* rec_label.flags */
 enum {
-	LABEL_CUT = 1 << 0, /* the key or the value has more bytes */
+	LABEL_CUT = 1 << 0, /* the key or value was longer */
 };
 
 struct rec_label {
@@ -88,12 +92,12 @@ struct rec_label {
 };
 
 /*
- * Labels that the program has given to what the thread does from now on, until the next such
- * record; in no particular order. May repeat known labels.
+ * Labels that the program has set for the thread's work from now until the next such record; in no
+ * particular order. May repeat known labels.
  */
 struct rec_labels {
 	struct rec rec;
-	__u16 count; /* at most LABELS_MAX; 0: none, or none that was readable */
+	__u16 count; /* at most LABELS_MAX; 0: none, or none readable */
 	__u16 more; /* number of labels left out */
 	__u32 reserved;
 	struct rec_label labels[];
@@ -102,7 +106,7 @@ struct rec_labels {
 _Static_assert(sizeof(struct rec_label) == 128, "wire format");
 
 /*
- * rec.flags of REC_FORK, REC_NAME and REC_EXIT: the filters' verdict on the task at that time. A
+ * rec.flags of REC_FORK, REC_NAME and REC_EXIT: whether the filters accept the task at that time. A
  * process was not requested if all its records are outside.
  */
 enum {
@@ -124,16 +128,16 @@ struct rec_event {
 
 /* rec.flags of REC_STACK */
 enum {
-	STACK_TRUNCATED = 1 << 0, /* outermost frames are missing: a depth limit was reached */
+	STACK_TRUNCATED = 1 << 0, /* outermost frames are missing: the depth limit was reached */
 	/* The leaf was in the kernel, so the first user address is a pc, not a return address. */
 	STACK_USER_PC = 1 << 1,
 	/* End of the user side; none of these if there is no user side. */
 	STACK_WHOLE = 1 << 2, /* ends at the outermost frame */
 	STACK_BROKEN = 1 << 3, /* ends at a frame without a known caller */
-	STACK_UNKNOWN = 1 << 4, /* ends at code that was not known yet */
+	STACK_UNKNOWN = 1 << 4, /* ends in code whose tables were not available yet */
 	STACK_GUESSED = 1 << 5, /* contains a FRAME_GUESS */
-	STACK_LATER = 1 << 6, /* unwound in user space, from a copy */
-	/* The leaf is the interpreter that runs the first frame, which replaces it. */
+	STACK_LATER = 1 << 6, /* unwound in user space from a copy */
+	/* The leaf is the interpreter executing the first frame, which replaces it. */
 	STACK_LEAF_REPLACED = 1 << 7,
 };
 
@@ -164,8 +168,8 @@ struct rec_stack {
 /* rec.flags of REC_FORK */
 enum {
 	/*
-	 * Repeated for readers who start later: it may be known already, it has used CPU time, and
-	 * the name is what it has become.
+	 * Repeated for readers who start later: the task may be known already and has used CPU
+	 * time; the name is its current one.
 	 */
 	FORK_RUNNING = 1 << 0,
 };
@@ -175,7 +179,7 @@ struct rec_fork {
 	struct rec rec;
 	__u32 parent_pid, parent_tid;
 	char name[REC_NAME_SIZE];
-	__u32 ns_pid; /* pid in the process's own pid namespace, if it has one; else 0 */
+	__u32 ns_pid; /* pid in the process's own pid namespace, if that is another; else 0 */
 	__u32 reserved;
 };
 
@@ -189,7 +193,7 @@ enum {
 	NAME_SCAN = 1 << 2,
 	/* With NAME_SCAN: a kernel thread, without a user side. */
 	NAME_KERNEL_THREAD = 1 << 3,
-	/* With NAME_EXEC: its control groups may have changed since they were reported. */
+	/* With NAME_EXEC: its control groups may have changed since last reported. */
 	NAME_MOVED = 1 << 4,
 	/*
 	 * Names the process, not its first thread: see lib/stream/process/process_name.h. Follows
@@ -203,11 +207,11 @@ struct rec_name {
 	char name[REC_NAME_SIZE];
 };
 
-/* rec.flags of REC_ARGUMENTS, and of the REC_EXEC it is made from */
+/* rec.flags of REC_ARGUMENTS and of the underlying REC_EXEC. */
 enum {
-	ARGUMENTS_CUT = 1 << 0, /* arguments are missing, or the last one is cut */
+	ARGUMENTS_CUT = 1 << 0, /* arguments are missing, or the last one is truncated */
 	FOLDER_CUT = 1 << 1, /* outer folders are missing */
-	ARGUMENTS_SCAN = 1 << 2, /* the process was running already: no exec was recorded */
+	ARGUMENTS_SCAN = 1 << 2, /* the process was already running: no exec was recorded */
 };
 
 /* The command line and working folder of a process, valid since its last exec. */
@@ -235,8 +239,8 @@ struct rec_container {
 };
 
 /*
- * Attributes that a process gives itself, from rec.time on, by OpenTelemetry's conventions. Its
- * children inherit it.
+ * Attributes that a process declares by OpenTelemetry's conventions, valid from rec.time on. Its
+ * children inherit them.
  */
 struct rec_resource {
 	struct rec rec;
@@ -325,14 +329,14 @@ struct rec_module {
 	__u8 build_id_size; /* 0: no build id */
 	__u16 segment_count;
 	__u64 base; /* kernel modules: load address; else 0 */
-	/* Without one, its first 8 bytes are a hash of the file's contents; 0: unknown. */
+	/* If there is none, its first 8 bytes are a hash of the file's contents; 0: unknown. */
 	__u8 build_id[REC_BUILD_ID_MAX];
 	__u16 machine; /* e_machine; 0: unknown */
 	__u16 path_size; /* bytes, without the padding; the path is not terminated */
 	struct rec_segment segments[]; /* then path_size bytes of path, padded to 8 */
 };
 
-/* The place of a code section of a loaded kernel module. The module's file has no addresses. */
+/* Location of a code section of a loaded kernel module. The module's file has no addresses. */
 struct rec_section {
 	struct rec rec;
 	__u32 module_id; /* of an earlier REC_MODULE */
@@ -341,7 +345,7 @@ struct rec_section {
 	char name[]; /* padded to 8 */
 };
 
-/* A function of a loaded kernel module. Sent early, because the module may be gone later. */
+/* A function of a loaded kernel module. Sent early, because the module may be unloaded later. */
 struct rec_symbol {
 	struct rec rec;
 	__u32 module_id; /* of an earlier REC_MODULE */
@@ -399,21 +403,19 @@ struct rec_cpu {
 
 /* rec.flags of REC_CODE */
 enum {
-	/*
-	 * The code was made exactly at `since`; else `since` is a time when it was not yet known.
-	 */
+	/* The code was generated exactly at `since`; else it did not exist yet at `since`. */
 	CODE_EXACT = 1 << 0,
 	/*
 	 * Code of a runtime: start and offsets are positions, as of FRAME_MANAGED, and `since` is
-	 * unused. The name begins with its category and ":"; the first line is that of the
-	 * definition, at offset 0, before those of the code.
+	 * unused. The name begins with its category and ":"; the first line is the line of the
+	 * definition, at offset 0, before the lines of the code.
 	 */
 	CODE_MANAGED = 1 << 1,
 	/* The text ends with a struct rec_code_dump, at any alignment. */
 	CODE_DUMPED = 1 << 2,
 };
 
-/* The load record, in a jitdump that the process mapped, with the bytes of the code. */
+/* Location of the load record with the code's bytes, in a jitdump that the process mapped. */
 struct rec_code_dump {
 	__u64 offset; /* offset in the dump */
 	__u8 id[16]; /* id of the dump */
@@ -426,14 +428,14 @@ struct rec_code_line {
 	__u32 file; /* offset of the file name in the text */
 	/*
 	 * 0: the code's own function. Else the offset in the text of "LINE:NAME" or
-	 * "TIER/LINE:NAME" of an inlined function, called by that of the line before, which has the
-	 * same offset in the code; LINE is that of its definition. Only with CODE_MANAGED.
+	 * "TIER/LINE:NAME" of an inlined function, called by the function of the preceding line,
+	 * which has the same code offset; LINE is its line of definition. Only with CODE_MANAGED.
 	 */
 	__u32 inlined;
 };
 
 /*
- * Code that the process generated, from its perf map or jitdump. Replaces earlier code that it
+ * Code generated by the process, from its perf map or jitdump. Replaces earlier code that it
  * overlaps. Sent when read, so samples of it may precede the record.
  */
 struct rec_code {
@@ -443,7 +445,7 @@ struct rec_code {
 	__u32 line_count;
 	__u32 text_size; /* bytes, without the padding */
 	/*
-	 * Ascending by offset. Then the text, padded to 8: the name, then file names, each
+	 * Ascending by offset; the text follows, padded to 8: the name, then file names, each
 	 * terminated.
 	 */
 	struct rec_code_line lines[];
@@ -456,30 +458,34 @@ struct rec_schema_field {
 	__u16 reserved2;
 };
 
-/* The name, labels and fields of a kind of marker. The first schema sent for an id is kept. */
+/* The name, labels and fields of a kind of marker. The first schema of an id is kept. */
 struct rec_schema {
 	struct rec rec;
 	__u32 schema;
 	__u32 shown; /* SHOWN_… */
 	__u16 field_count;
-	/* Texts, not terminated: the name, labels for chart, table and tooltip; keys and labels. */
+	/*
+	 * Strings, not terminated: the name; labels for chart, table and tooltip; keys and labels.
+	 */
 	__u16 name_size, chart_size, table_size, tooltip_size;
 	__u16 reserved;
 	__u32 text_size; /* bytes, without the padding */
-	struct rec_schema_field fields[]; /* then the text, padded to 8 */
+	struct rec_schema_field fields[]; /* the text follows, padded to 8 */
 };
 
 /* rec.flags of REC_MARKER */
 enum {
 	MARKER_CAUSE = 1 << 0, /* the first stack is that of the cause */
 	/*
-	 * Reported by the program itself, perhaps late or wrong: rec.time may be older than earlier
-	 * records; a thread that is not known counts as the first one of its process.
+	 * Reported by the program itself, perhaps late or wrong: rec.time may precede earlier
+	 * records; an unknown thread stands for the first one of its process.
 	 */
 	MARKER_TOLD = 1 << 1,
-	/* With MARKER_TOLD: its name is a frame at the root of the thread's stacks meanwhile. */
+	/*
+	 * With MARKER_TOLD: its name becomes a frame at the root of the thread's stacks meanwhile.
+	 */
 	MARKER_FRAME = 1 << 2,
-	/* Without a pid: on a row of the machine that has the category's name. */
+	/* Without a pid: shown on a row of the machine named like the category. */
 	MARKER_ROW = 1 << 3,
 };
 
@@ -512,15 +518,15 @@ struct rec_marker {
 	__u16 name_size, category_size; /* lengths at the start of the text; 0: name of the schema,
 					   no category */
 	__u32 text_size; /* bytes, without the padding */
-	struct rec_value values[]; /* then the stacks, then the text, padded to 8 */
+	struct rec_value values[]; /* the stacks follow, then the text, padded to 8 */
 };
 
 enum rec_setting_kind {
 	SETTING_NONE,
 	SETTING_SLOW_NS, /* minimum length of waits that become markers */
 	/*
-	 * 1: recording pauses. Until the next one, 0, there are no samples, waits, markers and
-	 * counters; those that come nevertheless were on their way.
+	 * 1: recording pauses. Until the next 0, no samples, waits, markers or counters are
+	 * recorded; a few already on their way may still arrive.
 	 */
 	SETTING_PAUSED,
 	SETTING_HELD_ONLY, /* 1: only allocations held at the end are wanted */
@@ -529,8 +535,8 @@ enum rec_setting_kind {
 };
 
 /*
- * The file has not been mapped for longer than records that refer to it are kept: a recorder that
- * keeps only the end of a recording has forgotten it. If it is mapped again, it is another module.
+ * The file has been unmapped for longer than records are retained: a recorder that keeps only the
+ * end of a recording has dropped it. If it is mapped again, it becomes another module.
  */
 struct rec_gone {
 	struct rec rec;
@@ -538,7 +544,7 @@ struct rec_gone {
 	__u32 reserved;
 };
 
-/* A setting of the recorder that changes the profile. Unknown ones are ignored. */
+/* A setting of the recorder that affects the profile. Unknown settings are ignored. */
 struct rec_setting {
 	struct rec rec;
 	__u32 setting; /* enum rec_setting_kind */
@@ -547,8 +553,8 @@ struct rec_setting {
 };
 
 /*
- * A fact about the recording that is in no other record, such as its command line. Captures have
- * them, sessions ignore them. See prof-capture(5).
+ * A fact about the recording that no other record contains, such as its command line. Stored in
+ * captures, ignored by sessions. See prof-capture(5).
  */
 struct rec_meta {
 	struct rec rec;
@@ -557,8 +563,8 @@ struct rec_meta {
 };
 
 /*
- * Bytes of a module's file that may not outlive the recording. Captures have them, sessions ignore
- * them.
+ * Bytes of a module's file that may not outlive the recording. Stored in captures, ignored by
+ * sessions.
  */
 struct rec_file {
 	struct rec rec;

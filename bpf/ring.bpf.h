@@ -28,7 +28,7 @@ struct counters {
 extern const volatile struct bpf_config config;
 extern struct rings rings SEC(".maps");
 extern struct counters counters SEC(".maps");
-/* A process that is sampled has mapped code that user space may not have yet. */
+/* A sampled process has mapped code that user space may not have yet. */
 extern bool has_new_code;
 
 static __always_inline struct bpf_counters *own_counters(void)
@@ -47,8 +47,8 @@ static __always_inline void *own_ring(void)
 }
 
 /*
- * User space drains on a timer and is woken only when much data has piled up, or to read a mapping
- * that samples depend on: a wake-up costs more than the rest of a sample.
+ * User space drains on a timer. It is woken only when much data has accumulated, or to read a
+ * mapping that samples depend on: a wake-up costs more than the rest of a sample.
  */
 static __always_inline __u64 ring_flags(void *ring)
 {

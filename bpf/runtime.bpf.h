@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Stacks of processes with a runtime. The walker notes where on the stack each native frame lies.
- * Then the program that has captured the stack tail-calls the runtime's program (bpf/runtimes),
- * which adds the runtime's frames and sends the sample. It never returns. If the process has
- * several runtimes, each leaves the sample to the next, and the last one sends it. The runtime's
- * programs are objects of their own, loaded when the first such process is seen; until then, and
- * whenever the tail call fails, the native stack is sent.
+ * Stacks of processes with a runtime. The walker notes where each native frame lies on the stack.
+ * The program that captured the stack then tail-calls the runtime's program (bpf/runtimes), which
+ * adds the runtime's frames, sends the sample and never returns. If the process has several
+ * runtimes, each passes the sample to the next, and the last one sends it. The runtimes' programs
+ * are separate objects, loaded when the first such process is seen; until then, and whenever the
+ * tail call fails, the native stack is sent.
  */
 #pragma once
 
@@ -16,20 +16,20 @@
 #include "bpf/runtime_layout.h"
 
 /*
- * Hands a sample over to the runtime's program. One per CPU, and as small as possible: it is there
- * even if no process has a runtime.
+ * Hands a sample over to the runtime's program. One per CPU, and as small as possible: it is
+ * allocated even if no process has a runtime.
  */
 struct runtime_scratch {
 	union {
 		struct rec_sample sample;
 		struct rec_event event;
 	} pending;
-	__u32 pending_size; /* bytes of it; of a marker: 0 if its stack is not sent */
+	__u32 pending_size; /* bytes of `pending`; for a marker: 0 if its stack is not sent */
 	__u32 copy_bytes; /* limit for place_stack() */
-	__u32 program; /* enum timed_program: the caller; of a marker: its end */
+	__u32 program; /* enum timed_program: the caller; for a marker: its end */
 	/*
-	 * Places on the stack where each user frame after the leaf begins: its sp, the CFA of
-	 * the frame inside. Bit 0: it was reached by frame pointer.
+	 * Start of each user frame after the leaf on the stack: its sp, the CFA of the next inner
+	 * frame. Bit 0: it was reached by frame pointer.
 	 */
 	__u64 sps[USER_DEPTH_MAX];
 };
@@ -59,8 +59,8 @@ struct runtime_layouts {
 #define RUNTIME_COUNT_ROWS (RUNTIME_COUNTS * RUNTIME_COUNT_KINDS)
 
 /*
- * A row for each kind of runtime, for each memory of stacks: a tick never counts in the middle of
- * another count.
+ * A row for each kind of runtime and each stack memory: a tick never interrupts an update of its
+ * own row.
  */
 struct runtime_counts {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -98,9 +98,9 @@ static __always_inline struct runtime_counters *own_runtime_counters(__u32 kind)
 
 /*
  * Tail-calls the program of the process's runtime, if it has one, to send `size` bytes of `record`,
- * which begins with a sample. Returns only if that fails. Only in main programs: a tail call
- * replaces the function that makes it. `from` is the main program, as an enum
- * timed_program: the runtime's ends its run.
+ * which begins with a sample. Returns only if that fails. Only for main programs: a tail call
+ * replaces the function that makes it. `from` is the main program, as an enum timed_program; the
+ * runtime's program ends its run.
  */
 #define go_to_runtime(ctx, programs, from, s, record, size, copies) \
 	({ \

@@ -5,11 +5,10 @@
 #include <linux/types.h>
 
 /*
- * The identity of a Python code object: from the seed on, words 2 to PYTHON_CODE_WORDS - 1 of the
- * object, each masked by code_identity (those after code_size are masked by 0). With
- * has_file_check one more word: 0 if the name of its file is unreadable, else the hash, from 0 on,
- * of that text's length in characters and of its first IDENTITY_TEXT_MAX bytes as they are in
- * memory, padded with zeros.
+ * The identity of a Python code object is a hash, from the seed on, of its words 2 to
+ * PYTHON_CODE_WORDS - 1, each masked by code_identity (words after code_size by 0). With
+ * has_file_check, one more word: 0 if the file's name is unreadable, else the hash, from 0 on, of
+ * its length in characters and its first IDENTITY_TEXT_MAX bytes as in memory, padded with zeros.
  */
 #define IDENTITY_TEXT_MAX 128
 

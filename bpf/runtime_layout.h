@@ -15,21 +15,20 @@
  * bytes from the start of the structure named first.
  */
 
-/* rb_execution_context_t: the same in all versions. */
+/* rb_execution_context_t: equal in all versions. */
 #define RUBY_EC_WORDS 4
 enum {
 	RUBY_EC_STACK, /* the stack of values; control frames grow down from its end */
 	RUBY_EC_STACK_SIZE, /* in words */
 	RUBY_EC_FRAME, /* the innermost control frame */
-	RUBY_EC_TAG, /* the innermost place that exceptions go to, a struct rb_vm_tag in a C frame
-		      */
+	RUBY_EC_TAG, /* innermost target of exceptions, a struct rb_vm_tag in a C frame */
 };
 
 /* rb_control_frame_t */
 #define RUBY_FRAME_WORDS 5
 enum {
 	RUBY_FRAME_PC, /* of the next instruction */
-	RUBY_FRAME_ISEQ = 2, /* rb_iseq_t, of Ruby code */
+	RUBY_FRAME_ISEQ = 2, /* rb_iseq_t, for Ruby code */
 	RUBY_FRAME_ENV = 4, /* the word with the frame's flags */
 };
 
@@ -37,20 +36,20 @@ enum {
 #define RUBY_ENV_OFFSET (-16)
 #define RUBY_ENV_WORDS 3
 enum {
-	RUBY_ENV_METHOD, /* rb_callable_method_entry_t, of the code of a method */
+	RUBY_ENV_METHOD, /* rb_callable_method_entry_t, for the code of a method */
 	RUBY_ENV_OUTER, /* the environment around a block, with a tag of 2 bits */
 	RUBY_ENV_FLAGS,
 };
 
 /* The flags of a frame, and its kind. */
-#define RUBY_FRAME_FINISH 0x20 /* the outermost of its call of the interpreter */
+#define RUBY_FRAME_FINISH 0x20 /* outermost frame of its interpreter call */
 #define RUBY_FRAME_C 0x80
-#define RUBY_FRAME_LOCAL 0x02 /* no block: its environment is its own */
+#define RUBY_FRAME_LOCAL 0x02 /* not a block: has its own environment */
 #define RUBY_KIND_MASK 0x7fff0000
 #define RUBY_KIND_C_METHOD 0x55550000
 #define RUBY_KIND_DUMMY 0x79990000
 
-/* The types of objects of the interpreter's own, in their flags. */
+/* Types of the interpreter's internal objects, in their flags. */
 #define RUBY_INTERNAL_MASK 0xf01f
 #define RUBY_VARIABLES_TYPE 0x201a /* $~ and $_ of a method; the next word is its entry */
 #define RUBY_METHOD_TYPE 0x601a
@@ -63,7 +62,7 @@ enum {
 	RUBY_ISEQ_BODY = 2,
 };
 
-/* Bytes that are read of a struct rb_iseq_constant_body. */
+/* Bytes to read of a struct rb_iseq_constant_body. */
 #define RUBY_BODY_WORDS 19
 enum {
 	RUBY_BODY_SIZE, /* upper half: instructions, in words */
@@ -80,10 +79,10 @@ enum {
 #define RUBY_DEFINITION_WORDS 5
 enum {
 	RUBY_DEFINITION_BODY = 1,
-	RUBY_DEFINITION_ID = 4, /* the method's name, a number of a symbol */
+	RUBY_DEFINITION_ID = 4, /* the method's name as a symbol number */
 };
 
-/* A String: the lowest bits of its flags, and one that says that its text lies elsewhere. */
+/* A String: the lowest bits of its flags, and the flag of text stored elsewhere. */
 #define RUBY_TYPE_MASK 0x1f
 #define RUBY_TYPE_STRING 5
 #define RUBY_TYPE_ARRAY 7
@@ -92,11 +91,11 @@ enum {
 
 /* Vaddrs are of the file with the interpreter. */
 struct ruby_layout {
-	/* A pair of words, module and offset, for the variable of each thread with its context. */
+	/* Module and offset of the thread-local variable that holds the context. */
 	__u64 context_index;
-	__u64 context; /* else a variable with the context that runs */
-	__u64 symbols; /* struct of the names of symbols; 0: unknown */
-	/* The code of rb_vm_exec, and that of the loop that it calls. */
+	__u64 context; /* otherwise a variable with the running context */
+	__u64 symbols; /* struct with the names of symbols; 0: unknown */
+	/* The code of rb_vm_exec, and of the loop that it calls. */
 	__u64 exec_start, exec_end;
 	__u64 loop_start, loop_end;
 	__u16 version; /* 0x0301 for 3.1 */
@@ -104,31 +103,31 @@ struct ruby_layout {
 	/* struct rb_iseq_constant_body: all within RUBY_BODY_WORDS. */
 	__u16 body_path, body_label, body_first_line;
 	__u16 body_lines; /* struct iseq_insn_info */
-	__u16 line_size; /* bytes of a row of it */
-	/* A String: its text, if it lies in it, and the length of that: 0 if among the flags. */
+	__u16 line_size; /* bytes of one such struct */
+	/* A String: its embedded text, and that text's length; 0 if the length is in the flags. */
 	__u16 string_text, string_length;
-	/* A class: its name, and the object that it is the singleton of; 0: among its variables. */
+	/* A class: its name, and the object whose singleton it is; 0: among its variables. */
 	__u16 class_name, class_object;
 	__u16 class_more, more_variables; /* separate members, and its variables there */
 	/*
-	 * struct rb_vm_tag: the registers with which its function goes on, and the tag further out.
-	 * Three of them: frame pointer, code, stack pointer.
+	 * struct rb_vm_tag: the registers with which its function resumes, and the next outer tag.
+	 * Three registers: frame pointer, code, stack pointer.
 	 */
 	__u16 tag_fp, tag_label, tag_sp, tag_outer;
 	/*
-	 * Bytes from the sp of rb_vm_exec to its tag, if the C library hides registers; 0: it does
-	 * not. The place of what it hides them with depends on its version, but it is the same for
-	 * all, and the sp is known. The code, from exec_start.
+	 * Bytes from the sp of rb_vm_exec to its tag if the C library mangles registers, else 0.
+	 * The location of the mangling key depends on the C library's version, but the key is the
+	 * same for all registers, and the sp is known. The code, relative to exec_start.
 	 */
 	__u16 hidden_at, hidden_label;
 	__u8 has_line_number; /* body_first_line is an int, not an Integer */
-	__u8 singleton; /* bit in the flags of a class: it is that of one object */
+	__u8 singleton; /* class flag that marks the singleton of one object */
 };
 
 /* The piece "lines" of a REC_FUNCTION. */
 struct ruby_function_head {
-	__u64 method; /* rb_callable_method_entry_t of the method, or around the code; 0: none */
-	__u64 definition; /* of a method in C; 0: it is Ruby code */
+	__u64 method; /* rb_callable_method_entry_t of the method or around the code; 0: none */
+	__u64 definition; /* of a method in C; 0: Ruby code */
 	__u64 id; /* of its name */
 	__u64 symbols; /* address of the names of symbols; 0: unknown */
 };
@@ -137,30 +136,34 @@ _Static_assert(sizeof(struct ruby_layout) == 96, "layout shared with the kernel 
 _Static_assert(sizeof(struct ruby_function_head) == 32, "part of a live record");
 
 /*
- * V8's structures, for bpf/runtimes/v8.bpf.h. Offsets are bytes from the start of an object, whose
+ * V8's structures, for bpf/runtimes/v8.bpf.h. Offsets are bytes from the start of an object;
  * references are its address plus 1.
  */
 
-/* Slots of a function's frame, from its frame pointer. The same in all versions, and checked. */
-#define V8_FRAME_OFFSET (-40) /* of the instruction, a small integer; baseline code: other */
-#define V8_FRAME_BYTECODE (-32) /* interpreted and baseline code */
+/*
+ * Slots of a function's frame, relative to its frame pointer. Equal in all versions, and checked.
+ */
+#define V8_FRAME_OFFSET (-40) /* place of the instruction, a small integer; baseline code: other */
+#define V8_FRAME_BYTECODE (-32) /* in interpreted and baseline code */
 #define V8_FRAME_FUNCTION (-16)
-#define V8_FRAME_CONTEXT (-8) /* no reference: the frame is of another type */
+#define V8_FRAME_CONTEXT (-8) /* not a reference: the frame is of another type */
 
-/* Likewise, in strings: 32 bits of length, text; of those made of others, both or part and start.
+/*
+ * Offsets in strings: 32 bits of length, text; for derived strings, both parts, or parent and
+ * start.
  */
 #define V8_STRING_LENGTH 12
 #define V8_STRING_TEXT 16
 #define V8_STRING_FIRST 16
 #define V8_STRING_SECOND 24
-#define V8_STRING_DATA 24 /* of external ones: address of the text */
+#define V8_STRING_DATA 24 /* in external strings: address of the text */
 
-/* Bytes that are read of a SharedFunctionInfo. */
+/* Bytes to read of a SharedFunctionInfo. */
 #define V8_SHARED_MAX 64
-/* Bytes that are read of a Code, and the bits of its flags with its compiler. */
+/* Bytes to read of a Code, and the bits of its flags that hold its compiler. */
 #define V8_CODE_MAX 64
 #define V8_CODE_KIND 15
-/* No more locals than these have their names in a ScopeInfo itself. */
+/* Maximum number of locals whose names are in the ScopeInfo itself. */
 #define V8_SCOPE_LOCALS 75
 #define V8_SCOPE_LOCALS_MAX 4096
 
@@ -174,53 +177,53 @@ enum {
 	V8_SCOPE_WORDS,
 };
 
-/* Types of objects that are distinguished. */
+/* Types of objects to distinguish. */
 enum v8_type {
 	V8_SHARED, /* SharedFunctionInfo */
 	V8_SCRIPT,
 	V8_SCOPE, /* ScopeInfo */
 	V8_BYTECODE, /* BytecodeArray */
-	V8_POSITIONS, /* its table of source positions: ByteArray, TrustedByteArray */
+	V8_POSITIONS, /* table of source positions: ByteArray, TrustedByteArray */
 	V8_CODE, /* compiled code */
 	V8_TYPE_COUNT,
 };
 
 struct v8_layout {
 	__u16 major, minor;
-	/* Instance types, in a Map: the first type that is no string, and those above. */
+	/* Instance types, in a Map: the first type that is not a string, and those above. */
 	__u16 map_type, string_end;
 	__u16 types[V8_TYPE_COUNT];
 	__u16 function_shared; /* JSFunction */
-	/* SharedFunctionInfo. All within V8_SHARED_MAX. */
-	__u16 shared_builtin; /* a small integer, if the function is built in */
+	/* SharedFunctionInfo; all within V8_SHARED_MAX. */
+	__u16 shared_builtin; /* a small integer, for built-in functions */
 	__u16 shared_name; /* a string or a ScopeInfo */
 	__u16 shared_script;
 	__u16 shared_counts; /* 8 bytes: length, parameters, position of the name, other */
 	__u16 shared_literal; /* 32 bits: number of the function in its script */
 	/* Script */
 	__u16 script_source, script_name, script_id;
-	/* ScopeInfo: names of locals; start and end, if before them, else 0. */
+	/* ScopeInfo: names of locals; start and end if they precede the names, else 0. */
 	__u16 scope_locals, scope_names, scope_start;
 	__u16 scope_flags;
-	__u8 scope_flags_shift; /* to its number */
-	__u8 scope_module; /* kind of the scope that has one more slot before its names */
+	__u8 scope_flags_shift; /* shift that yields the scope's kind */
+	__u8 scope_module; /* kind of scope with one more slot before its names */
 	/* BytecodeArray */
 	__u16 bytecode_length, bytecode_data, bytecode_positions;
 	/* ByteArray and the like */
 	__u16 array_length, array_data;
-	__u8 names_builtins; /* the file has no symbols of them */
+	__u8 names_builtins; /* the file has no symbols for builtins */
 	/* Code; code_size 0: unknown form. All within V8_CODE_MAX. */
-	__u8 code_header; /* bytes of it before its instructions; 0: these are a separate object */
+	__u8 code_header; /* bytes before its instructions; 0: these are a separate object */
 	__u8 stream_size; /* bytes of that object before them: its map, a reference to the Code */
 	__u8 code_start, code_flags, code_size; /* 64, 32 and 32 bits */
-	__u8 code_baseline; /* kind of baseline code; the next ones are those of the compilers */
+	__u8 code_baseline; /* kind of baseline code; the compilers' kinds follow it */
 	__u8 code_deopt, code_positions; /* DeoptimizationData, table of source positions */
 	__u8 deopt_literals, deopt_inlined; /* words of DeoptimizationData */
-	__u8 has_place_flags; /* distances in tables of places have a flag as lowest bit */
+	__u8 has_place_flags; /* distances in tables of positions have a flag in the lowest bit */
 	__u8 reserved[2];
 };
 
-/* Tiers of a function's code, as in V8's own order. */
+/* Tiers of a function's code, in V8's own order. */
 enum v8_tier {
 	V8_TIER_UNKNOWN, /* compiled, by any compiler */
 	V8_TIER_INTERPRETED,
@@ -232,7 +235,7 @@ enum v8_tier {
 };
 
 /*
- * The head of the piece "lines" of a REC_FUNCTION; the function's table of source positions
+ * The header of the piece "lines" of a REC_FUNCTION; the function's table of source positions
  * follows, if it has one.
  */
 struct v8_function_head {
@@ -242,7 +245,7 @@ struct v8_function_head {
 	__u32 tier; /* enum v8_tier */
 	/* Compiled code: reference to the Code, and its first instruction. 0 if unknown. */
 	__u64 code, code_start;
-	__u32 source_length; /* of the script's text, in characters; 0: unknown */
+	__u32 source_length; /* length of the script's text in characters; 0: unknown */
 	__u32 reserved;
 };
 
@@ -256,11 +259,11 @@ enum runtime_kind {
 	RUNTIME_KIND_COUNT,
 	/*
 	 * Replaces the kind of a runtime whose functions are not read, because its version is not
-	 * supported or its structures mislead. All such runtimes of a process share one row, its
-	 * last.
+	 * supported or its structures are invalid. All such runtimes of a process share one row,
+	 * its last.
 	 */
 	RUNTIME_UNREAD = RUNTIME_KIND_COUNT,
-	RUNTIME_COUNT_KINDS, /* of struct runtime_counters */
+	RUNTIME_COUNT_KINDS, /* number of rows of struct runtime_counters */
 };
 
 /* Values of the last columns of runtimes.def, as bits. */
@@ -274,7 +277,10 @@ enum {
 	RUNTIME_SLEEPERS_OWN = 1 << 3,
 };
 
-/* Has its row these bits? Costs a comparison for each row that has them, and no table. */
+/*
+ * Returns whether the kind's row has these bits. Costs one comparison per row that has them, and
+ * needs no table.
+ */
 static inline __attribute__((always_inline)) int runtime_has(__u32 kind, __u32 bits)
 {
 	return 0
@@ -290,82 +296,84 @@ static inline __attribute__((always_inline)) int runtime_adds_frames(__u32 kind)
 	return kind != RUNTIME_NONE && !runtime_has(kind, RUNTIME_ADDS_LABELS);
 }
 
-/* Method to find the C frame of a call of Python's interpreter. */
+/* Method of finding the C frame of a call of Python's interpreter. */
 enum python_place {
-	PYTHON_PLACE_COUNT, /* 3.8, 3.9: one C frame a Python frame, counted from the root */
+	PYTHON_PLACE_COUNT, /* 3.8, 3.9: one C frame per Python frame, counted from the root */
 	PYTHON_PLACE_CFRAME, /* 3.10, 3.11: a struct _PyCFrame lies in it */
-	PYTHON_PLACE_ENTRY, /* 3.12 on: a struct _PyInterpreterFrame lies in it, without code */
+	PYTHON_PLACE_ENTRY, /* 3.12 on: a struct _PyInterpreterFrame without code lies in it */
 };
 
-/* The form in which a frame stores the running instruction. */
+/* The form in which a frame stores its current instruction. */
 enum python_instruction {
 	PYTHON_INDEX, /* 32 bits, signed, -1 before the first: in PYTHON_UNIT * scale bytes */
 	PYTHON_POINTER, /* an address in the code object */
 };
 
-#define PYTHON_UNIT 2 /* bytes of an instruction unit */
+#define PYTHON_UNIT 2 /* bytes per instruction unit */
 
-/* The largest parts of structures that are read as one. */
+/* Maximum sizes of structures, which are read at once. */
 #define PYTHON_FRAME_MAX 128
 #define PYTHON_THREAD_MAX 256
-#define PYTHON_CODE_WORDS 18 /* of 8 bytes: 144 bytes, the last member is the line table */
+#define PYTHON_CODE_WORDS 18 /* 8 bytes each: 144 bytes, the last member is the line table */
 
 struct python_layout {
 	__u64 runtime; /* _PyRuntime */
 	__u64 code_type; /* PyCode_Type; 0: unknown, and not checked */
-	/* PYTHON_PLACE_COUNT: the code of _PyEval_EvalFrameDefault; empty ones are unused. */
+	/* PYTHON_PLACE_COUNT: the code of _PyEval_EvalFrameDefault; unused elements are empty. */
 	__u64 eval_start[2], eval_end[2];
 	/*
-	 * The identity of code objects: bits of the words from 0 to PYTHON_CODE_WORDS that never
-	 * change in a code object's life. Words 0 and 1 (reference count, type) are 0.
+	 * Masks the bits of words 0 to PYTHON_CODE_WORDS - 1 that never change during a code
+	 * object's life: its identity. Words 0 and 1 (reference count, type) are masked by 0.
 	 */
 	__u64 code_identity[PYTHON_CODE_WORDS];
 	__u16 version; /* 0x030b for 3.11 */
 	__u8 place; /* enum python_place */
 	__u8 instruction; /* enum python_instruction */
 	__u8 index_scale; /* PYTHON_INDEX: 1 if frames count bytes, 2 if units; else 0 */
-	__u8 pointer_mask; /* bits of a frame's references that are tags: 3 in 3.14, else 0 */
+	__u8 pointer_mask; /* tag bits of a frame's references: 3 in 3.14, else 0 */
 	__u8 entry_owner; /* PYTHON_PLACE_ENTRY: owner of entry frames */
-	__u8 owner_max; /* the largest owner of a frame; 0: frames have none */
-	__u8 string_kind_shift; /* of the 3 bits of kind in a str's state; then compact, ascii */
-	__u8 has_file_check; /* code_identity is not unique: the file's text is compared, too */
+	__u8 owner_max; /* largest owner of a frame; 0: frames have none */
+	__u8 string_kind_shift; /* shift of the 3-bit kind in a str state; then compact, ascii */
+	__u8 has_file_check; /* code_identity is not unique: compare the file's name as well */
 	/* _PyRuntime, PyInterpreterState */
 	__u16 interpreters, interpreter_next, threads;
 	/* PyThreadState; thread_native 0: has none. All within PYTHON_THREAD_MAX. */
 	__u16 thread_next, thread_interpreter, thread_id, thread_native, thread_frame;
 	__u16 thread_cframe; /* PYTHON_PLACE_CFRAME, and 3.12; else 0 */
-	__u16 thread_size; /* bytes read of it */
+	__u16 thread_size; /* bytes to read of it */
 	/*
-	 * The GIL. From 3.12 on PyInterpreterState has a pointer to it at `gil`, which has the
-	 * thread state that took it last, and whether it is taken (an int). Until 3.11 `gil` is 0,
-	 * and _PyRuntime has the address of the thread state that holds it.
+	 * The GIL. From 3.12 on, PyInterpreterState has a pointer at `gil` to the lock: the thread
+	 * state that took it last, and whether it is taken (an int). Until 3.11, `gil` is 0, and
+	 * _PyRuntime has the address of the thread state that holds it.
 	 */
 	__u16 gil, gil_holder, gil_locked;
-	/* _PyCFrame; current 0xffff: it has none (3.10) */
+	/* _PyCFrame; current 0xffff: absent (3.10) */
 	__u16 cframe_current, cframe_previous;
 	/* PyFrameObject, from 3.11 on _PyInterpreterFrame. All within PYTHON_FRAME_MAX. */
 	__u16 frame_code, frame_previous, frame_instruction;
 	__u16 frame_entry; /* 3.11: byte is_entry; else 0 */
 	__u16 frame_owner; /* byte; 0: has none */
 	__u16 frame_object; /* the PyFrameObject; 0: unknown */
-	__u16 frame_size; /* bytes read of it */
-	/* PyCodeObject. All within PYTHON_CODE_WORDS but for the bytecode. */
+	__u16 frame_size; /* bytes to read of it */
+	/* PyCodeObject; all within PYTHON_CODE_WORDS, except the bytecode. */
 	__u16 code_first_line; /* 32 bits */
-	__u16 code_file, code_name, code_lines; /* code_name: the qualified one from 3.11 on */
-	__u16 code_size; /* bytes read of it, a multiple of 8 */
-	/* Until 3.10 of the pointer to a bytes object, from 3.11 on of the bytecode itself. */
+	__u16 code_file, code_name, code_lines; /* code_name: the qualified name from 3.11 on */
+	__u16 code_size; /* bytes to read of it, a multiple of 8 */
+	/* Until 3.10 a pointer to a bytes object, from 3.11 on the bytecode itself. */
 	__u16 code_bytes;
-	__u8 has_code_object; /* the former */
+	__u8 has_code_object; /* code_bytes is a pointer */
 	__u8 reserved[5];
 	/* PyUnicodeObject */
 	__u16 string_length, string_state, string_ascii, string_other;
-	/* PyBytesObject; its size is that of any PyVarObject, code objects from 3.11 on included */
+	/*
+	 * PyBytesObject; the size is that of any PyVarObject, including code objects from 3.11 on.
+	 */
 	__u16 bytes_size, bytes_text;
 	__u16 reserved2;
 };
 
 struct go_labels_layout {
-	__s64 tls; /* of "g", what the thread runs, from the thread pointer; 0: in a register */
+	__s64 tls; /* of the running goroutine "g", from the thread pointer; 0: in a register */
 	__u16 g_reg; /* the register's DWARF number */
 	__u16 version; /* 119 for Go 1.19 */
 	/* Offsets: of m in g, of the goroutine in m, of its labels in g. */
@@ -374,17 +382,18 @@ struct go_labels_layout {
 	__u32 reserved;
 };
 
-/* The beginning of the data of a single process; the rest is the runtime's. */
+/* The start of the data of a single process; each runtime adds its own. */
 struct runtime_process {
-	__u32 execs; /* of the process since it was tracked: stale if it differs */
+	__u32 execs; /* execs of the process since it was tracked: stale if it differs */
 };
 
-/* The layout of a file with any runtime. */
+/* The layout of a file with any kind of runtime. */
 struct runtime_layout {
 	__u32 kind; /* enum runtime_kind; RUNTIME_NONE: the file has no runtime */
 	/*
-	 * Generated code keeps no registers, and is entered by a function that saves them: its
-	 * return address is among so many words of the stack. 0: the code follows the ABI.
+	 * Words of the stack to search for the return address of the shim: generated code preserves
+	 * no registers and is entered through a function that saves them. 0: the code follows the
+	 * ABI.
 	 */
 	__u32 shim_words;
 	union {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Puts the frames of a runtime among the native ones: those of a group take the place of the C
- * frame of the interpreter's call that runs them, which is the one that contains the group's
- * address. Frames of compiled code, which no such call runs, follow the frames inside them, or the
- * leaf. Compiled as BPF and natively, as walk.h is.
+ * Inserts the frames of a runtime among the native ones: a group replaces the C frame of the
+ * interpreter call that executes it, which is the C frame that contains the group's address. Frames
+ * of compiled code, without such a call, follow the frames inside them, or the leaf. Compiled as
+ * BPF and natively, like walk.h.
  */
 #pragma once
 
@@ -15,34 +15,34 @@
 struct merge {
 	__u32 native, native_count; /* the next native frame after the leaf */
 	__u32 managed, managed_count; /* the next frame of the runtime */
-	__u32 in_group; /* it belongs to the group being placed */
-	__u32 keeps_interpreter; /* native frames stay beside those that they run */
+	__u32 in_group; /* the next runtime frame belongs to the group being placed */
+	__u32 keeps_interpreter; /* keep native frames beside those that they execute */
 	__u32 leaf_replaced; /* the leaf is the interpreter of the first group */
-	__u32 placed; /* native frames up to the last one that holds a group */
+	__u32 placed; /* native frames up to the last one that contains a group */
 	/*
-	 * The stack ends early, and may lack frames: those of the runtime that no native frame
-	 * holds are put in by their places. The native ones between them are not known.
+	 * The stack ends early and may lack frames: runtime frames contained in no native frame are
+	 * inserted by their positions. The native frames between them are unknown.
 	 */
 	__u32 ends_early;
-	__u32 leaf_count; /* native frames that are the leaf's */
-	__u64 reached; /* sp of the last native frame; places beyond it must ascend */
+	__u32 leaf_count; /* native frames that belong to the leaf */
+	__u64 reached; /* sp of the last native frame; positions beyond it must ascend */
 };
 
 enum merge_step {
-	MERGE_END, /* all native frames are there */
+	MERGE_END, /* all native frames are placed */
 	MERGE_NATIVE, /* the next frame is native frame m->native */
-	MERGE_MANAGED, /* the next frame is m->managed of the runtime */
+	MERGE_MANAGED, /* the next frame is runtime frame m->managed */
 	MERGE_NOTHING, /* the next native frame is left out */
 };
 
-/* Does the C frame [sp, end) hold the address? 0: the end is unknown. */
+/* Returns whether the C frame [sp, end) contains the address. end 0: unknown. */
 MERGE_INLINE int merge_holds(__u64 sp, __u64 end, __u64 place)
 {
 	return place && place >= (sp & ~1ull) && place < (end & ~1ull);
 }
 
 /*
- * Begins: `top_sp` is the leaf's sp, if it is a native frame, and `first_sp` that of the first
+ * Begins a merge: `top_sp` is the leaf's sp if it is a native frame, `first_sp` that of the first
  * native frame after it; `place` is the first group's, 0 if it has none.
  */
 MERGE_INLINE void merge_begin(struct merge *m, __u64 top_sp, __u64 first_sp, __u64 place)
@@ -57,9 +57,9 @@ MERGE_INLINE void merge_begin(struct merge *m, __u64 top_sp, __u64 first_sp, __u
 }
 
 /*
- * Decides on the next frame. `sp` and `end` are those of native frame m->native, `place` is that of
- * frame m->managed, 0 if there are no more. `is_signal`: the native frame was interrupted by a
- * signal. It stays, because the frame inside it has its name from there.
+ * Decides on the next frame. `sp` and `end` bound native frame m->native, `place` is that of frame
+ * m->managed, 0 after the last one. `is_signal`: the native frame was interrupted by a signal; it
+ * stays, because it names the frame inside it.
  */
 MERGE_INLINE enum merge_step merge_step(const struct merge *m, __u64 sp, __u64 end, __u64 place,
 					int is_signal)
@@ -72,7 +72,7 @@ MERGE_INLINE enum merge_step merge_step(const struct merge *m, __u64 sp, __u64 e
 		return m->native < m->leaf_count ? MERGE_NATIVE : MERGE_MANAGED;
 	if (m->native >= m->native_count)
 		return is_apart ? MERGE_MANAGED : MERGE_END;
-	/* Guesses may leave frames out. */
+	/* A stack with guesses may lack frames. */
 	if (is_apart && place < (sp & ~1ull))
 		return MERGE_MANAGED;
 	if (m->managed < m->managed_count && merge_holds(sp, end, place))
@@ -80,7 +80,7 @@ MERGE_INLINE enum merge_step merge_step(const struct merge *m, __u64 sp, __u64 e
 	return MERGE_NATIVE;
 }
 
-/* Goes on after the step. `next_place` is that of frame m->managed + 1. */
+/* Advances past the step. `next_place` is that of frame m->managed + 1. */
 MERGE_INLINE void merge_advance(struct merge *m, enum merge_step step, __u64 sp, __u64 end,
 				__u64 place, __u64 next_place)
 {

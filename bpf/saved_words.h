@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Reads the code with which a function ends, to find what it has saved. */
+/* Reads the epilogue of a function to find the registers it has saved. */
 #pragma once
 
 #include <linux/types.h>
 
 /*
- * x86-64: a function that saves all registers that the ABI has functions keep ends with
+ * x86-64: a function that saves all callee-saved registers ends with
  *
  *	pop %rbx; pop %r12; pop %r13; pop %r14; pop %r15; ret
  *
- * or, with a frame pointer, "pop %rbp" before the last one, and "add $8, %rsp" before the first one
- * for the alignment of the stack.
+ * or, with a frame pointer, "pop %rbp" before the last one; "add $8, %rsp" for stack alignment may
+ * precede the first.
  */
 #define POP_ALIGNMENT 0x08c48348u
 #define POPS 0x415e415d415c415bull
@@ -19,11 +19,11 @@
 
 /* Words on the stack below the return address of such a function, at that end. */
 struct saved_words {
-	__u32 count; /* 0: it does not end so */
+	__u32 count; /* 0: other epilogue */
 	__u32 base_at, fp_at; /* indexes of the caller's values; fp_at may be `count`: none */
 };
 
-/* `code` are the first 24 bytes. */
+/* `code` is the first 24 bytes. */
 static inline __attribute__((always_inline)) struct saved_words read_pops(const __u64 code[3])
 {
 	__u64 pops = code[0], end = code[1];

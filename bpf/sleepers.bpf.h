@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Takes the stacks of sleeping threads whose wait began before the recording, or is so long that it
- * counts although it was not sampled. User space runs the iterator from one thread.
+ * Takes the stacks of sleeping threads whose wait began before the recording, or is long enough to
+ * need a stack but was not sampled. User space runs the iterator from one thread.
  *
- * The program is interrupted by all others: define HAS_OWN_STACK_SCRATCH first. HAS_OWN_FRAMES,
- * too, if there is an add_frames(), see copy_of().
+ * All other programs can interrupt this one: define HAS_OWN_STACK_SCRATCH first, and HAS_OWN_FRAMES
+ * if there is an add_frames(), see copy_of().
  */
 #pragma once
 
@@ -27,18 +27,18 @@ bool sleepers_final = false; /* this is the last visit before the recording ends
 __u64 sleepers_visited = 0; /* waits that got a stack */
 __u64 sleepers_awake = 0; /* visits without a result, as the thread woke up */
 __u64 sleepers_ns = 0; /* time of all visits */
-/* The ring fills up: the iterator stops at a thread, and resumes there when it is read again. */
+/* The ring is filling up: the iterator stops at a thread and resumes there when read again. */
 bool sleepers_lack_room = false;
 
 /*
- * A due thread of a process with this kind of runtime waits for the runtime's own program, unless
- * this object is alone. 0: there was none.
+ * Kind of runtime whose own program must visit a due thread, unless this object is alone. 0: there
+ * was none.
  */
 __u32 sleepers_wanted = 0;
 bool sleepers_is_alone = false;
 
 __u64 fence = 0;
-/* The wait of the thread that is visited. Not on the program's stack, which all calls share. */
+/* The wait of the visited thread. Not on the program's stack, which nested calls share. */
 static struct rec_wait sleeper_wait;
 
 /* Returns the start of the wait; 0: before recording began or was resumed. */
@@ -49,7 +49,7 @@ static __always_inline __u64 known_start(const struct wait_row *row)
 	return left < sleepers_since ? 0 : left;
 }
 
-/* Completes earlier loads before later ones. */
+/* Orders earlier loads before later ones. */
 static __always_inline void order_loads(void)
 {
 	__sync_lock_test_and_set(&fence, 1);
@@ -61,7 +61,7 @@ struct pause {
 	bool is_asleep; /* and has left the CPU */
 };
 
-/* A thread counts its switch before it has left the CPU, so the state is read first. */
+/* A thread counts its switch before it has left the CPU, so read the state first. */
 static __always_inline struct pause pause_of(struct task_struct *task)
 {
 	__u32 state = task->__state;
@@ -82,12 +82,12 @@ static __always_inline void capture_kernel_of(struct task_struct *task, struct s
 	take_kernel(s, size > 0 ? (__u32)size / 8 : 0);
 }
 
-/* Bytes copied of one stack: few pages, as each one that is missing costs a try. */
+/* Maximum bytes copied of one stack: few pages, since each missing one costs a try. */
 #define SLEEPER_BYTES_MAX (16u << 10)
 
 /*
- * Copies `want` bytes, or fewer if the memory ends before: the kernel copies all or nothing.
- * Returns bytes.
+ * Copies `want` bytes, or fewer if the memory ends early: the kernel copies all or nothing. Returns
+ * the bytes copied.
  */
 static __always_inline __u32 copy_stack_of(struct task_struct *task, struct copy_scratch *c,
 					   __u32 at, __u64 sp, __u32 want)
@@ -127,14 +127,14 @@ static __always_inline bool is_for_another(__u32 pid)
 	return false;
 }
 
-/* Finds the task's frames of a runtime: s->managed_count of them are to go with the copy. */
+/* Finds the task's runtime frames; s->managed_count of them go into the copy. */
 static __always_inline void add_frames(struct task_struct *task, struct tracked_process *process,
 				       struct stack_scratch *s, const struct rec *like)
 {
 }
 #endif
 
-/* Returns the size of the REC_COPY in c, complete but for its id and time. */
+/* Returns the size of the REC_COPY in c, complete except for its id and time. */
 static __always_inline __u32 copy_of(struct task_struct *task, struct stack_scratch *s,
 				     struct copy_scratch *c)
 {
@@ -154,7 +154,7 @@ static __always_inline __u32 copy_of(struct task_struct *task, struct stack_scra
 	return sizeof(*rec) + depth * 8 + bytes + rec->managed_count * sizeof(struct managed_frame);
 }
 
-/* True if the address space is gone, or no longer the one of the registers. */
+/* Returns true if the address space is gone, or no longer matches the registers. */
 static __always_inline bool has_left_space(struct task_struct *task)
 {
 	if (task->flags & PF_EXITING)
@@ -208,7 +208,9 @@ static __always_inline void walk_frame_pointers(struct stack_scratch *s)
 	bpf_loop(config.stack_limit, follow_frame_pointer, &loop, 0);
 }
 
-/* Fills s. Returns the bytes of the copy in c that the user side is to be unwound from; 0: none. */
+/*
+ * Fills s. Returns the size of the copy in c, from which the user side is to be unwound; 0: none.
+ */
 static __always_inline __u32 capture_sleeper(struct task_struct *task,
 					     struct tracked_process *process,
 					     struct stack_scratch *s, struct copy_scratch *c,
@@ -255,7 +257,7 @@ static __always_inline __u32 emit_copy_of(struct stack_scratch *s, struct copy_s
 	return rec->stack_id;
 }
 
-/* False: the ring has no room. A function of its own, because the stack is short. */
+/* False: the ring has no room. A separate function, because the stack is short. */
 static __noinline bool emit_wait(struct rec_wait *wait, __u32 copy_size)
 {
 	struct bpf_counters *count = own_counters();
@@ -280,14 +282,14 @@ static __noinline bool emit_wait(struct rec_wait *wait, __u32 copy_size)
 		sample->stack_id = emit_stack(s, ring);
 	if (!sample->stack_id && !(s->sample_flags & SAMPLE_NO_STACK))
 		return false;
-	/* The next visit may find no room: user space makes some. */
+	/* The next visit may find no room: wake user space to make some. */
 	flags = bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) + sizeof(*wait) >= config.wakeup_bytes
 			? BPF_RB_FORCE_WAKEUP
 			: BPF_RB_NO_WAKEUP;
 	return emit_output(count, ring, wait, sizeof(*wait), flags);
 }
 
-/* As bpf_get_current_uid_gid() gives them for the current task. */
+/* Returns the ids in the form of bpf_get_current_uid_gid(). */
 static __always_inline __u64 ids_of(struct task_struct *task)
 {
 	return (__u64)BPF_CORE_READ(task, cred, gid.val) << 32 | BPF_CORE_READ(task, cred, uid.val);
@@ -315,7 +317,7 @@ static __always_inline bool visit(struct task_struct *task, struct tracked_proce
 	size = capture_sleeper(task, process, s, c, head);
 	wait->sample.cpu_time = task->se.sum_exec_runtime >> 4;
 	*(__u64 *)&wait->reason = wait_reason_of(task, wait_state_of(task));
-	/* The thread sleeps now; otherwise the next test fails. */
+	/* Valid if the thread sleeps now; otherwise the next test fails. */
 	head->time = bpf_ktime_get_ns();
 	order_loads();
 	after = pause_of(task);
@@ -332,7 +334,7 @@ static __always_inline bool visit(struct task_struct *task, struct tracked_proce
 	return true;
 }
 
-/* True if the tables of the process's files may still reveal a runtime. */
+/* Returns true if the tables of the process's files may still reveal a runtime. */
 static __always_inline bool may_be_premature(__u32 pid, __u64 now)
 {
 	struct unwind_space *space;
@@ -352,7 +354,7 @@ static __always_inline bool is_due(const struct wait_row *row, struct pause paus
 	if (!pause.is_asleep || (start && row->is_sampled) ||
 	    row->visited == pause.switches + sleepers_mark)
 		return false;
-	/* A thread that already slept was not sampled. It has some time to wake up by itself. */
+	/* A thread that already slept was not sampled. Give it some time to wake up by itself. */
 	if (!start) {
 		if (sleepers_final)
 			return true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The table of sent stacks. Every stack is entered whole, and cut: without its innermost frames, so
+ * The table of sent stacks. Every stack is entered whole, and also without its innermost frames, so
  * that stacks with other inner frames can continue it.
  */
 #pragma once
@@ -23,14 +23,14 @@ struct sent {
 struct sent sent SEC(".maps");
 
 /*
- * The times at which the latest two epochs begin, in any order. User space replaces the older one
- * by a future time, so that every CPU sees it before its clock gets there.
+ * Starts of the latest two epochs, in any order. User space replaces the older one by a future
+ * time, so that every CPU sees it before its clock reaches it.
  */
 extern __u64 stack_epochs[2];
 
 /*
- * Returns the begin of the epoch that a record of this time belongs to. Hashes contain it, so that
- * a record's stack, and the stacks that it continues, were sent in the same epoch.
+ * Returns the start of the epoch that contains the time. It is part of the hashes, so a record's
+ * stack and the stacks that it continues were sent in the same epoch.
  */
 static __always_inline __u64 stack_epoch(__u64 time)
 {
@@ -40,7 +40,7 @@ static __always_inline __u64 stack_epoch(__u64 time)
 	return time >= later ? later : a > b ? b : a;
 }
 
-/* An entry's value: a stack id, and above it the number of its innermost frames to skip. */
+/* An entry's value: a stack id and, above it, the number of its innermost frames to skip. */
 #define SENT_SKIP_SHIFT 32
 #define SENT_BITS 43
 
@@ -52,8 +52,8 @@ static __always_inline struct stack_cache_entry *stack_cache_slot(__u64 hash)
 }
 
 /*
- * Returns the value stored for the hash, or 0. Words from two different writers do not fit
- * together, and count as not found.
+ * Returns the value stored for the hash, or 0. Words from two different writers do not match and
+ * count as not found.
  */
 static __always_inline __u64 stack_cache_find(__u64 hash)
 {
@@ -93,7 +93,7 @@ static __always_inline __u64 hash_whole(struct stack_scratch *s)
 
 	s->kernel_sum = (__u64)s->kernel_depth << 32 | s->user_depth << 8 | s->stack_flags;
 	s->kernel_sum += s->salt;
-	/* bpf_loop, because the verifier follows every turn of a plain loop. */
+	/* The verifier follows every turn of a plain loop, hence bpf_loop. */
 	bpf_loop(s->kernel_depth, hash_kernel_frame, &loop, 0);
 	return mix_bits(mix_bits(s->kernel_sum) + s->sum) | 1;
 }
@@ -160,7 +160,7 @@ static long note_cut(__u32 i, void *ctx)
 	return 0;
 }
 
-/* Makes the stack's new parts findable as parts of stack `id`. */
+/* Enters the stack's new parts as parts of stack `id`. */
 static __always_inline void note_split_points(struct stack_scratch *s, __u32 split_points, __u32 id)
 {
 	struct loop loop = {.s = s};

@@ -14,7 +14,7 @@ static __always_inline __u32 new_stack_id(void)
 	return __sync_fetch_and_add(&last_stack_id, 1) + 1;
 }
 
-/* Keeps only the innermost SHORT_STACK frames. False if there are no more than that. */
+/* Keeps only the innermost SHORT_STACK frames. Returns false if there are no more than that. */
 static __always_inline bool shorten(struct stack_scratch *s)
 {
 	__u32 kernel_depth = s->kernel_depth, user_depth;

@@ -12,9 +12,9 @@ extern const volatile struct bpf_config config;
 /*
  * Programs of perf events and tracepoints never interrupt each other on a CPU, so they build their
  * stacks in the same memory. An object whose programs a tick can interrupt (raw tracepoints,
- * tracing) defines HAS_OWN_STACK_SCRATCH first and gets memory of its own: maps are shared by name.
- * With PREEMPTIBLE_STACK_SCRATCH, a name, it is not that of those either: other tasks' programs of
- * any kind may run in the middle of its own.
+ * tracing) defines HAS_OWN_STACK_SCRATCH first and gets separate memory: maps are shared by name.
+ * With PREEMPTIBLE_STACK_SCRATCH, a name, that memory is separate again: in the middle of such
+ * programs, other tasks may run programs of any kind.
  */
 #ifdef PREEMPTIBLE_STACK_SCRATCH
 #define HAS_OWN_STACK_SCRATCH
@@ -28,8 +28,8 @@ extern const volatile struct bpf_config config;
 #endif
 
 /*
- * Returns the address that the task's thread-local variables are relative to. arm64's kernel reads
- * it when the task leaves the CPU: 0 until it has for the first time since its exec.
+ * Returns the base address of the task's thread-local variables. arm64's kernel reads it when the
+ * task leaves the CPU: 0 until it first has since its exec.
  */
 static __always_inline __u64 thread_pointer_of(struct task_struct *task)
 {
@@ -40,13 +40,13 @@ static __always_inline __u64 thread_pointer_of(struct task_struct *task)
 #endif
 }
 
-/* User space walks the stacks of 32-bit programs, so support for them costs nothing here. */
+/* User space walks the stacks of 32-bit programs, so the word size is constant here. */
 #define walk_word(frame) 8
 #define walk_read_word(frame, to, addr) bpf_probe_read_user(to, 8, (const void *)(addr))
 #define walk_read_pair(frame, to, addr) bpf_probe_read_user(to, 16, (const void *)(addr))
 #define walk_is_arm64(frame) IS_ARM64
 #define walk_pc_mask(frame) (IS_ARM64 ? config.user_pc_mask : ~0ull)
-/* Only Go looks there, and on arm64 it has a register instead. */
+/* Only Go's rules use it, and on arm64 they use a register instead. */
 #define walk_thread_pointer(frame) (IS_ARM64 ? 0 : thread_pointer_of(bpf_get_current_task_btf()))
 #include "bpf/walk.h"
 
@@ -55,8 +55,8 @@ static __always_inline __u64 thread_pointer_of(struct task_struct *task)
 #define CUTS_MAX ((USER_DEPTH_MAX + STACK_CUT - 1) / STACK_CUT)
 
 /*
- * The rule of an address in the address space `serial`. Most frames of a sample were in the one
- * before, too.
+ * The rule of an address in the address space `serial`. Most frames of a sample also occur in the
+ * preceding one.
  */
 struct rule_cache {
 	__u64 addr;
@@ -70,42 +70,42 @@ struct rule_cache {
 enum resume {
 	RESUME_NOWHERE,
 	RESUME_HERE, /* at s->frame */
-	RESUME_REFUSED, /* the runtime's program has none for it: it is walked as other code */
+	RESUME_REFUSED, /* the runtime's program rejects the frame: walk it as other code */
 };
 
 /*
- * A stack record under construction: first the addresses as they are found, then the record, packed
- * in place. The leaf is not part of it, but the helper stores the leaf just before the return
- * addresses: it lands in the last word of the header, which is written afterwards.
+ * A stack record under construction: first the addresses in the order found, then the record,
+ * packed in place. The leaf is not part of it, but the helper stores the leaf just before the
+ * return addresses: it lands in the last word of the header, which is written afterwards.
  */
 struct stack_scratch {
 	__u64 words[HEADER_WORDS + (DEPTH_MAX + 1) / 2 + DEPTH_MAX];
 	__u8 kinds[(DEPTH_MAX + 7) & ~7]; /* enum frame_kind of each address */
 	union {
 		__u64 sums[USER_DEPTH_MAX]; /* hash of the user frames up to this one */
-		struct rec_run runs[DEPTH_MAX]; /* once the split points are known */
+		struct rec_run runs[DEPTH_MAX]; /* valid once the split points are known */
 	};
 	__u64 split_points[CUTS_MAX]; /* hash of each part, the outermost first */
-	__u64 salt; /* of all hashes, see stack_epoch() */
+	__u64 salt; /* part of all hashes, see stack_epoch() */
 	/* Results of capture_stack(). */
 	__u64 leaf;
-	__u64 sum; /* of all user frames */
+	__u64 sum; /* hash of all user frames */
 	__u32 kernel_depth, user_depth; /* excluding the leaf */
 	__u32 end_depth; /* user frames up to the last in a new block, see config.h */
-	__u32 depth_limit; /* set before: user frames at most; 0: USER_DEPTH_MAX */
+	__u32 depth_limit; /* set by the caller: maximum user frames; 0: USER_DEPTH_MAX */
 	__u8 sample_flags, stack_flags;
 	struct rec like; /* header shared by the sample and its stack record */
 	/* Variables of loops: the verifier does not follow values in map memory. */
-	__u64 kernel_sum; /* of all kernel frames */
+	__u64 kernel_sum; /* hash of all kernel frames */
 	__u64 power; /* SUM_BASE to the number of frames */
 	__u64 outer; /* value of the largest part already sent; 0: none */
-	__u32 shared; /* its number of frames */
+	__u32 shared; /* number of its frames */
 	__u32 is_new; /* larger parts were not sent */
 	__u32 run_count;
 	/* The task last sampled here, see task_cpu_time(). */
 	__u32 last_pid;
 	__u64 last_start, last_switches, last_time, last_cpu_time;
-	/* The walker's. */
+	/* State of the walker. */
 	bpf_user_pt_regs_t regs;
 	struct walk_frame frame;
 	__u64 top_pc, top_sp; /* start of the walk */
@@ -113,13 +113,13 @@ struct stack_scratch {
 	struct unwind_space space;
 	__u32 runtime; /* enum runtime_kind of the process; 0: none, or its frames are not wanted */
 	__u32 resumes; /* enum resume */
-	__u32 managed_count; /* frames of the runtime that are not in the stack yet */
+	__u32 managed_count; /* runtime frames that are not in the stack yet */
 	__u32 pending; /* UNWIND_PENDING…: flags of mappings that this stack waits for */
 	struct unwind_mapping mapping; /* the mapping found last */
-	struct walk_rows rows; /* of a search, of mappings or in a table */
+	struct walk_rows rows; /* rows of a search, of mappings or in a table */
 	struct unwind_rule rule;
 	struct walk_caller caller;
-	/* A function called from where a word of the stack leads, and the start of its code. */
+	/* A function called before a return address on the stack, and the start of its code. */
 	__u64 callee;
 	__u8 code[WALK_CALLEE_SIZE + 8];
 	struct rule_cache rule_cache[1 << RULE_CACHE_BITS];
@@ -156,7 +156,7 @@ static __always_inline __u64 sum_of(const struct stack_scratch *s, __u32 depth)
 {
 	__u32 last = depth - 1;
 
-	/* Compare the value that is used, or the verifier does not learn its bounds. */
+	/* Compare the value that is actually used, or the verifier does not learn its bounds. */
 	barrier_var(last);
 	return last < USER_DEPTH_MAX ? s->sums[last] : 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Reads which system call a task is in. */
+/* Reads the number of the system call that a task is in. */
 #pragma once
 
 #include "bpf/kernel.h"

@@ -30,7 +30,7 @@ struct unwind_rules {
 	__type(value, struct unwind_rule);
 };
 
-/* The place of a process's mappings, by pid in user space's namespace. */
+/* The location of a process's mappings, by pid in user space's namespace. */
 struct unwind_spaces {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -43,7 +43,9 @@ extern struct unwind_shards unwind_shards SEC(".maps");
 extern struct unwind_rules unwind_rules SEC(".maps");
 extern struct unwind_spaces unwind_spaces SEC(".maps");
 
-/* Returns the kind of a runtime; RUNTIME_UNREAD if its structures misled too often. 0: none. */
+/*
+ * Returns the kind of a runtime; RUNTIME_UNREAD if its structures were invalid too often. 0: none.
+ */
 static __always_inline __u32 followed_kind(const struct space_runtime *runtime)
 {
 	return runtime->misled < RUNTIME_MISLED_MAX ? runtime->kind : RUNTIME_UNREAD;

@@ -7,14 +7,14 @@
 
 /*
  * Returns a number shared by all tasks with the same control groups and different for others. It is
- * a kernel address, which may be reused when no task has those groups any more.
+ * a kernel address, which may be reused once no task has those groups any more.
  */
 static __always_inline __u64 cgroups_of(struct task_struct *task)
 {
 	return (__u64)BPF_CORE_READ(task, cgroups);
 }
 
-/* `entered` and `cgroups`: see struct tracked_process. `parent`: of a fork, else NULL. */
+/* `entered` and `cgroups`: see struct tracked_process. `parent`: for a fork, else NULL. */
 static __always_inline void track(struct task_struct *task, __u32 tgid, __u64 first_exec,
 				  __u64 entered, __u64 cgroups,
 				  const struct tracked_process *parent)

@@ -24,7 +24,7 @@ struct unwind_row {
 	__u16 rule; /* number of the rule */
 };
 
-/* Registers whose caller's values are followed; numbered alike on all machines. */
+/* Registers whose caller's values are tracked; numbered alike on all machines. */
 enum unwind_reg {
 	UNWIND_REG_SP,
 	UNWIND_REG_FP, /* rbp, x29 */
@@ -45,19 +45,19 @@ enum unwind_cfa_kind {
 	UNWIND_CFA_DEREF_TWICE,
 	UNWIND_CFA_PLT, /* reg + (1 + ((pc & 15) >= offset)) * word: lazy binding stubs of x86 */
 	/*
-	 * reg + offset, behind a system call that makes a thread. In the new thread, where the
-	 * call's result, general register 0, is 0, the frame is the outermost one.
+	 * reg + offset, after a system call that creates a thread. In the new thread, where the
+	 * call's result (general register 0) is 0, the frame is the outermost one.
 	 */
 	UNWIND_CFA_CLONE,
 	/*
-	 * From here on: the caller's frame is on another stack. Otherwise unused words of such a
-	 * rule locate that stack.
+	 * From here on, the caller's frame is on another stack. Words of such a rule that are
+	 * otherwise unused locate that stack.
 	 */
 	UNWIND_CFA_OTHER_STACK, /* fp + offset */
 	/*
 	 * Go: the goroutine's saved sp + offset, for code that its thread runs on the system stack;
 	 * "g" is the top frame's register cfa_reg or, if that is UNWIND_REG_SP, cfa_deref words
-	 * from the thread pointer; base_offset packs places in Go's structures: GO_M_AT,
+	 * from the thread pointer; base_offset packs offsets in Go's structures: GO_M_AT,
 	 * GO_CURG_AT, GO_SP_AT. With UNWIND_SAME as ra, the pc is the goroutine's saved one.
 	 */
 	UNWIND_CFA_GOROUTINE,
@@ -69,15 +69,15 @@ enum unwind_cfa_kind {
 	UNWIND_CFA_GO_DEPTH,
 };
 
-/* Places in words: of m in a goroutine, of its saved sp there, of the current goroutine in m. */
+/* Offsets in words: of m in a goroutine, of its saved sp there, of the current goroutine in m. */
 #define GO_M_AT(packed) (15 & (packed))
 #define GO_SP_AT(packed) ((packed) >> 4 & 31)
 #define GO_CURG_AT(packed) ((packed) >> 9 & 127)
 #define GO_PACK(m, sp, curg) ((m) | (sp) << 4 | (curg) << 9)
 
 /*
- * Place of the caller's value of a register. For ra, UNWIND_SAME means the register ra_offset (enum
- * unwind_reg), which is UNWIND_REG_RA on arm64 and, in vfork, UNWIND_REG_OTHER + 5 on x86-64.
+ * Location of the caller's value of a register. For ra, UNWIND_SAME means the register ra_offset
+ * (enum unwind_reg): UNWIND_REG_RA on arm64 and, in vfork, UNWIND_REG_OTHER + 5 on x86-64.
  */
 enum unwind_value_kind {
 	UNWIND_SAME, /* still in the register */
@@ -138,9 +138,9 @@ enum {
 
 /* unwind_mapping.flags */
 enum {
-	UNWIND_HAS_TABLE = 1 << 0, /* else code without CFI: generated at run time, or none found */
+	UNWIND_HAS_TABLE = 1 << 0, /* otherwise code without CFI, e.g. generated at run time */
 	UNWIND_PENDING = 1 << 1, /* the table is being compiled */
-	UNWIND_PENDING_TICKS = 1 << 2, /* likewise, for stacks of ticks and hardware events */
+	UNWIND_PENDING_TICKS = 1 << 2, /* the same, for stacks of ticks and hardware events */
 };
 
 /* Executable memory of a process. Positions are in words of 4 bytes within the shard. */
@@ -153,19 +153,19 @@ struct unwind_mapping {
 	__u32 flags, reserved;
 };
 
-/* A runtime that a process has. */
+/* A runtime in a process. */
 struct space_runtime {
 	__u8 kind; /* enum runtime_kind; 0: none, and none after it */
 	__u8 at; /* position in unwind_space.runtimes */
 	__u16 layout; /* number in runtime_layouts */
-	__u32 misled; /* walks through its structures that failed one after the other */
+	__u32 misled; /* consecutive failed walks through its structures */
 	__u64 bias; /* address - bias = vaddr of the file with the runtime */
 };
 
-/* Maximum number of runtimes of a process that are followed. */
+/* Maximum number of a process's runtimes to follow. */
 #define SPACE_RUNTIMES 4
 
-/* The place of a process's mappings in the shards; ascending. */
+/* The location of a process's mappings in the shards; ascending. */
 struct unwind_space {
 	__u32 shard;
 	__u32 at; /* first mapping, in words */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Arguments of probes that programs declare (USDT), by the layouts that user space has stored. */
+/* Arguments of USDT probes, read by the layouts that user space has stored. */
 #pragma once
 
 #include "bpf/config.h"
@@ -34,7 +34,7 @@ static __always_inline __u64 address_of(const void *registers, const struct usdt
 	return read_register(registers, a->base) + (index << (a->shift & 63)) + a->number;
 }
 
-/* Keeps this many bytes of a value. */
+/* Extends the lower `size` bytes of a value. */
 static __always_inline __u64 narrow(__u64 value, __u32 size, bool is_signed)
 {
 	__u32 unused = (64 - size * 8) & 63;
@@ -43,7 +43,7 @@ static __always_inline __u64 narrow(__u64 value, __u32 size, bool is_signed)
 	return is_signed ? (__u64)((__s64)value >> unused) : value >> unused;
 }
 
-/* Reads an argument from the user's registers, or from memory. False: it is unreadable. */
+/* Reads an argument from the user's registers or from memory. False: it is unreadable. */
 static __always_inline bool read_usdt_argument(const void *registers, const struct usdt_argument *a,
 					       __u64 *result)
 {

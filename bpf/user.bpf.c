@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "bpf/user.bpf.h"
 
-/* A tick that interrupts a writer puts the sample aside, too. */
+/* If a tick interrupts a writer, the sample is put aside as well. */
 #define EMIT_LEAVES_ASIDE
 #include "bpf/emit.bpf.h"
 #include "bpf/filter.bpf.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Sends the owner of a sampled process. User space reads files for it with that user's permission.
+ * Sends the owner of a sampled process. User space reads files for it with that user's permissions.
  */
 #pragma once
 
@@ -8,11 +8,12 @@
 #include "bpf/ring.bpf.h"
 
 /*
- * Sends a REC_USER if the current task's user is not the one last sent for its process. `like` is
- * the record of the sample. The real ids count: a process that has given them up cannot get them
- * back, while effective ids may come and go. False if the ring has no room: a sample must not be
- * recorded without its user. A global function, so the verifier checks it once.
+ * Sends a REC_USER if the current task's user differs from the one last sent for its process.
+ * `like` is the record of the sample. The real ids count: a process that has given them up cannot
+ * get them back, whereas effective ids may change back and forth. Returns false if the ring has no
+ * room: a sample must not be recorded without its user. A global function, so the verifier checks
+ * it once.
  */
 __noinline bool user_is_told(struct tracked_process *process, struct rec *like);
-/* user_is_told() for another task. `ids`: as bpf_get_current_uid_gid() gives them there. */
+/* user_is_told() for another task. `ids`: in the form of bpf_get_current_uid_gid(). */
 __noinline bool ids_are_told(struct tracked_process *process, struct rec *like, __u64 ids);

@@ -15,38 +15,38 @@
 #define TASK_NOLOAD 0x400
 
 /*
- * A recorded thread. Only programs on the thread's own CPU write to it, but for `visited` and
+ * A recorded thread. Only programs on the thread's own CPU write to it, except for `visited` and
  * `waker`.
  */
 struct wait_row {
-	__u64 left; /* when it last left the CPU, ns; 0: before it was known */
-	__u64 run_delay; /* ns it had waited for CPUs when it left */
-	__u64 visited; /* number of its switches when it was visited last, see sleepers.bpf.c */
+	__u64 left; /* ns at which it last left the CPU; 0: before it was known */
+	__u64 run_delay; /* ns spent waiting for CPUs by then */
+	__u64 visited; /* its switch count when last visited, see sleepers.bpf.c */
 	__u32 mean; /* mean length of its waits, weighted to recent ones, in WAIT_MEAN_NS */
 	__u32 chance; /* as in struct rec_wait */
 	__u8 is_off; /* it has left the CPU */
 	__u8 is_sampled; /* the wait has a REC_WAIT */
 	__u8 state; /* enum wait_state, when it left */
-	__u8 frames; /* of a runtime, in its last stack, in WAIT_FRAMES_UNIT */
+	__u8 frames; /* runtime frames in its last stack, in WAIT_FRAMES_UNIT */
 	/*
-	 * The last wake-up since the thread ran, in a recording of wake-ups. The thread may still
-	 * be leaving its CPU then: whether it ended a wait is known when the thread arrives.
+	 * The last wake-up since the thread ran, if wake-ups are recorded. The thread may still be
+	 * leaving its CPU then: whether it ended a wait is known when the thread arrives.
 	 */
 	struct run_waker waker; /* woken 0: none yet */
 	__u8 by_interrupt; /* an interrupt, not waker.tid */
 };
 
-/* Frames of a runtime that take as long as a stack without any. */
+/* Runtime frames that take as long as a stack without any. */
 #define WAIT_FRAMES_UNIT 32
 #define WAIT_MEAN_SHIFT 8
 #define WAIT_MEAN_NS (1u << WAIT_MEAN_SHIFT)
 #define WAIT_MEAN_MAX (1u << 23) /* 2 s */
-#define WAIT_MEAN_FIRST (1000000 / WAIT_MEAN_NS) /* of a thread that has not waited yet: 1 ms */
+#define WAIT_MEAN_FIRST (1000000 / WAIT_MEAN_NS) /* for a thread that has not waited yet: 1 ms */
 
 /*
- * Recorded threads. A row is made when a thread is forked or found, and freed with the thread. In a
- * context switch it is only looked up: memory cannot be allocated there. A thread without one is
- * not recorded.
+ * Recorded threads. A row is created when a thread is forked or found, and freed with the thread.
+ * Context switches only look it up: memory cannot be allocated there. A thread without a row is not
+ * recorded.
  */
 struct wait_rows {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -57,7 +57,7 @@ struct wait_rows {
 
 extern struct wait_rows wait_rows SEC(".maps");
 
-/* A wait that began during the recording has no stack: only then do sleepers need visits. */
+/* A wait that began during the recording has no stack: sleepers need visits only then. */
 extern bool has_unsampled_waits;
 
 /* Stores only once, because all CPUs read this. */
@@ -68,8 +68,8 @@ static __always_inline void note_unsampled_wait(void)
 }
 
 /*
- * Makes the row of a thread, unless it has one; `left` as in it. The task is off the CPU, or runs
- * until its next switch.
+ * Creates the row of a thread, unless it has one; `left` as in the row. The task is off the CPU, or
+ * runs until its next switch.
  */
 static __always_inline void enter_wait_row(struct task_struct *task, __u64 left)
 {
@@ -96,7 +96,7 @@ static __always_inline bool is_queued(struct task_struct *task)
 	       !(bpf_core_field_exists(task->se.sched_delayed) && task->se.sched_delayed);
 }
 
-/* The state of a task that is off the CPU, or about to leave it. */
+/* Returns the state of a task that is off the CPU, or about to leave it. */
 static __always_inline __u8 wait_state_of(struct task_struct *task)
 {
 	__u32 state = task->__state;
@@ -130,9 +130,9 @@ static __always_inline __u16 wait_argument_of(struct task_struct *task)
 }
 
 /*
- * Reason why a task is off the CPU, or about to leave it, or has just come back: all but its state
- * stays the same until it runs. Returns the bytes of a struct wait_reason: the verifier would track
- * each byte of a struct separately.
+ * Returns the reason why a task is off the CPU, is about to leave it, or has just returned: all but
+ * its state stays the same until it runs. As the bytes of a struct wait_reason: the verifier would
+ * track each byte of a struct separately.
  */
 static __always_inline __u64 wait_reason_of(struct task_struct *task, __u8 state)
 {

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Chooses the waits that become samples: as many as allowed, each with a known chance. */
+/* Chooses the waits that become samples: as many as allowed, each with a known probability. */
 #pragma once
 
 #include "bpf/wait.bpf.h"
 
 #define CERTAIN (1ull << 32)
-/* scale is in units of 2^-SCALE_SHIFT for each WAIT_MEAN_NS. */
+/* scale is in units of 2^-SCALE_SHIFT per WAIT_MEAN_NS. */
 #define SCALE_SHIFT 40
 #define SCALE_MAX (1ull << SCALE_SHIFT)
-/* A window changes the scale by a factor of 64 at most. In units of 2^-16. */
+/* Maximum factor by which a window changes the scale: 64. In units of 2^-16. */
 #define FACTOR_MIN (1u << 10)
 #define FACTOR_MAX (1u << 22)
 
-/* Scales chances so that as many stacks as allowed would have been expected in the last window. */
+/*
+ * Scales the probabilities such that the expected number of stacks in the last window would have
+ * been the allowed one.
+ */
 __noinline int begin_wait_window(struct switch_state *st, __u64 now)
 {
 	__u64 factor;
@@ -36,7 +39,7 @@ __noinline int begin_wait_window(struct switch_state *st, __u64 now)
 	return 0;
 }
 
-/* An xorshift generator: a call of the kernel's takes longer than the rest of the decision. */
+/* An xorshift generator: a helper call takes longer than the rest of the decision. */
 static __always_inline __u32 next_random(struct switch_state *st)
 {
 	__u64 x = st->random;
@@ -49,10 +52,10 @@ static __always_inline __u32 next_random(struct switch_state *st)
 }
 
 /*
- * Decides whether a wait of the thread becomes a sample and sets row->chance. The chance is in
- * proportion to the mean length of the thread's waits: by number alone, a thread that rarely waits
- * would hardly be seen beside one that always does. It never depends on this wait's own draw, so
- * sums of length / chance are unbiased. Stacks with many frames of a runtime count as several.
+ * Decides whether a wait of the thread becomes a sample and sets row->chance. The probability is
+ * proportional to the mean length of the thread's waits: by number alone, a thread that rarely
+ * waits would hardly be seen beside one that always does. It never depends on this wait's own draw,
+ * so sums of length / probability are unbiased. Stacks with many runtime frames count as several.
  */
 static __always_inline bool choose_wait(struct switch_state *st, struct wait_row *row, __u64 now)
 {
@@ -81,7 +84,7 @@ static __always_inline bool choose_wait(struct switch_state *st, struct wait_row
 	return true;
 }
 
-/* The thread's wait has ended. */
+/* Updates the mean when a wait of the thread has ended. */
 static __always_inline void note_length(struct wait_row *row, __u64 length)
 {
 	__u64 units = (length >> WAIT_MEAN_SHIFT) + 1;

@@ -9,9 +9,9 @@
  * frozen mounts.
  */
 enum wait_state {
-	WAIT_RUNNABLE, /* preempted, or it yielded: waits for a CPU alone */
+	WAIT_RUNNABLE, /* preempted, or it yielded: waits only for a CPU */
 	WAIT_SLEEPING, /* interruptible */
-	WAIT_UNINTERRUPTIBLE, /* counts as load: disk, page fault, lock of the kernel, vfork */
+	WAIT_UNINTERRUPTIBLE, /* counts as load: disk, page fault, kernel lock, vfork */
 	WAIT_IDLE, /* uninterruptible, but no load: kernel threads without work */
 	WAIT_STOPPED,
 	WAIT_TRACED,
@@ -22,7 +22,7 @@ enum wait_state {
 
 /* wait_reason.flags */
 enum {
-	WAIT_IO = 1 << 0, /* the kernel counts it as waiting for I/O; io_uring_enter always is */
+	WAIT_IO = 1 << 0, /* the kernel counts it as waiting for I/O; io_uring_enter always does */
 	WAIT_COMPAT = 1 << 1, /* call is of the table of 32-bit programs */
 };
 
@@ -30,8 +30,8 @@ enum {
 
 struct wait_reason {
 	/*
-	 * Number of the system call the thread is in, -1 if none: it was preempted or waits for a
-	 * page in user code. A fault inside a call shows the call; only frames reveal it.
+	 * Number of the thread's system call; -1 if it was preempted, or waits for a page, in user
+	 * code. A fault inside a call shows the call; only frames reveal the fault.
 	 * WAIT_CALL_UNKNOWN if the recorder does not report the call.
 	 */
 	__s32 call;
@@ -41,8 +41,8 @@ struct wait_reason {
 };
 
 /*
- * A wait of this length or longer counts its length, however likely it was to be sampled: it is
- * either sampled, or its thread is visited while it waits, or its REC_RUN reports it.
+ * A wait of at least this length is never lost, whatever its probability: it is sampled, or its
+ * thread is visited while it waits, or its REC_RUN reports it.
  */
 #define WAIT_CERTAIN_NS 50000000ull
 
@@ -51,10 +51,10 @@ struct wait_reason {
  * the CPU for good is reported with WAIT_DEAD, without a stack, and with the thread's whole CPU
  * time; its REC_EXIT comes before.
  *
- * A wait may have two of them, with the same `start`: a sampled one, then one of a visit. It ends
- * with the thread's next REC_RUN. If that was lost, the wait ended at an unknown time before the
- * thread's next REC_SAMPLE, REC_EVENT, REC_EXIT or REC_WAIT with another start; at the end of the
- * recording it may still go on. Short waits that were not sampled have no record.
+ * A wait may have two such records with the same `start`: a sampled one, then one from a visit. It
+ * ends with the thread's next REC_RUN. If that was lost, the wait ended at an unknown time before
+ * the thread's next REC_SAMPLE, REC_EVENT, REC_EXIT or REC_WAIT with another start; at the end of
+ * the recording it may still go on. Short waits that were not sampled have no record.
  */
 struct rec_wait {
 	/*
@@ -68,8 +68,8 @@ struct rec_wait {
 	 */
 	__u64 start;
 	/*
-	 * Chance with which it was sampled, in units of 2^-32: it represents waits of its length
-	 * divided by this, in the same thread. 0: it represents only itself.
+	 * Probability with which it was sampled, in units of 2^-32: it represents waits of its
+	 * length divided by this, in the same thread. 0: it represents only itself.
 	 */
 	__u32 chance;
 	__u32 reserved;
@@ -101,7 +101,7 @@ struct rec_resumed {
 	__u64 queued; /* ns of rec.time - start in which it was runnable and waited for a CPU */
 	__u32 cpu_time; /* as in struct rec_sample; the same as when it left */
 	__u32 chance; /* as in struct rec_wait; with RUN_SAMPLED only */
-	struct wait_reason reason; /* as when it left; then, with RUN_WOKEN, a struct run_waker */
+	struct wait_reason reason; /* as when it left; with RUN_WOKEN, a struct run_waker follows */
 };
 
 _Static_assert(sizeof(struct wait_reason) == 8, "wire format");

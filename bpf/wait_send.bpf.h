@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Sends a wait that begins, with its stack. Include own_scratch.bpf.h first. */
+/* Sends a beginning wait with its stack. Include own_scratch.bpf.h first. */
 #pragma once
 
 #include "bpf/emit.bpf.h"
@@ -35,7 +35,7 @@ static __always_inline bool write_wait(struct stack_scratch *s, struct switch_st
 	if (!count || !ring || !place_stack(s, &wait->sample, config.copy_bytes / 4))
 		return false;
 	/*
-	 * Taking the stack is part of this wait, but not of those that it represents: let it begin
+	 * Taking the stack prolongs this wait, but not those that it represents: start it
 	 * afterwards.
 	 */
 	if (row->chance)
@@ -43,7 +43,7 @@ static __always_inline bool write_wait(struct stack_scratch *s, struct switch_st
 	return emit_output(count, ring, wait, sizeof(*wait), ring_flags(ring));
 }
 
-/* Sends the wait in st->wait, which is that of `row`, with the stack in s. */
+/* Sends the wait in st->wait, that of `row`, with the stack in s. */
 static __always_inline void send_wait(struct stack_scratch *s, struct switch_state *st,
 				      struct wait_row *row)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Tells from the kernel's stack at a wake-up whether an interrupt is served. */
+/* Determines from the kernel's stack at a wake-up whether an interrupt is being served. */
 #pragma once
 
 #include "bpf/kernel.h"
 #include "bpf/stack_scratch.bpf.h"
 
-/* Functions of the kernel that determine the meaning of a stack. */
+/* Kernel functions that determine the meaning of a stack. */
 enum frame_meaning {
 	MEANS_NOTHING,
 	MEANS_WAKING, /* inner frames belong to this program */

@@ -7,12 +7,12 @@
  *	walk_read_word(frame, to, addr)		reads a word of the target's memory, 0 on success
  *	walk_read_pair(frame, to, addr)		reads two consecutive words
  *	walk_word(frame)			bytes of a word: 4 or 8
- *	walk_is_arm64(frame)			is the target an arm64 machine?
- *	walk_pc_mask(frame)			bits of a return address that are not its signature
- *	walk_thread_pointer(frame)		address that thread-local variables are relative to
+ *	walk_is_arm64(frame)			whether the target is an arm64 machine
+ *	walk_pc_mask(frame)			bits of a return address without its signature
+ *	walk_thread_pointer(frame)		base address of thread-local variables
  *
- * All input comes from the target and may be wrong. A step reports what it could not read, and
- * never takes it for the end of the stack.
+ * All input comes from the target and may be wrong. A step reports unreadable memory, and never
+ * mistakes it for the end of the stack.
  */
 #pragma once
 
@@ -26,12 +26,12 @@
 #define WALK_FRAME_SIZE_MAX (8u << 20)
 /* Words of the stack searched for a return address. */
 #define WALK_SCAN_WORDS 256
-#define WALK_CALL_SIZE 8 /* bytes before a return address examined for a call */
-#define WALK_CALLEE_SIZE 256 /* bytes of a called function examined for jumps */
-/* Bytes behind a function's start that probably belong to it. */
+#define WALK_CALL_SIZE 8 /* bytes before a return address to examine for a call */
+#define WALK_CALLEE_SIZE 256 /* bytes of a called function to examine for jumps */
+/* Bytes after a function's start that probably belong to it. */
 #define WALK_FUNCTION_SIZE (64u << 10)
-#define WALK_LEAF_SIZE 4096 /* likewise, of one that calls no other */
-#define WALK_ENDBR 0xfa1e0ff3 /* endbr64, which may begin a function */
+#define WALK_LEAF_SIZE 4096 /* likewise, for a function without calls */
+#define WALK_ENDBR 0xfa1e0ff3 /* endbr64, possible first instruction of a function */
 #define WALK_ENDBR_SIZE 4
 
 /* The current frame of the walk. */
@@ -53,16 +53,16 @@ struct walk_frame {
 	__u32 is_pc; /* pc was interrupted; not a return address */
 	/*
 	 * sp is exact, not just a lower bound. arm64 keeps the frame pointer and the return address
-	 * anywhere in a frame, so their place does not reveal the end of the frame.
+	 * anywhere in a frame, so their position does not reveal the end of the frame.
 	 */
 	__u32 has_sp;
 	__u32 by_fp; /* reached by a frame pointer: fp comes from memory */
 	__u32 by_scan; /* this frame, or one inside it, was guessed by walk_to_guess() */
 	/*
-	 * The general registers of the top frame, by DWARF number, are still good for CFAs: all
-	 * frames so far were left by CFI. Code whose CFA depends on one of them is assembler, and
-	 * its callees, of the same source, leave the register alone. More than 1: good no longer,
-	 * since there was a signal's frame, but still registers of the runtime that handles it.
+	 * The general registers of the top frame, by DWARF number, are still valid for CFAs: all
+	 * frames so far were left by CFI. Code whose CFA depends on one of them is assembler; its
+	 * callees, from the same source, preserve the register. More than 1: no longer valid
+	 * because of a signal frame, but still the registers of the runtime that handles it.
 	 */
 	__u32 has_others;
 };
@@ -80,9 +80,8 @@ enum walk_result {
 WALK_INLINE int walk_reg(const struct walk_frame *f, __u32 reg, __u64 *value)
 {
 	/*
-	 * A bit for each register, the last one for all others: each branch would double what the
-	 * verifier checks. In all frames but the innermost, a call has overwritten the return
-	 * address.
+	 * A bit per register, the last one for all others: each branch would double the verifier's
+	 * work. In all frames but the innermost, a call has overwritten the return address.
 	 */
 	__u32 known = f->has_sp | 1 << UNWIND_REG_FP | 1 << UNWIND_REG_BASE |
 		      f->is_pc << UNWIND_REG_RA | (f->has_others & 1) << UNWIND_REG_OTHER;
@@ -142,7 +141,7 @@ WALK_INLINE enum walk_result walk_cfa(const struct walk_frame *f, const struct u
 	return WALK_STEPPED;
 }
 
-/* Computes the address at which, by the rule, the caller's value of a register is saved. */
+/* Computes the address at which the caller's value of a register is saved according to the rule. */
 WALK_INLINE enum walk_result walk_saved_at(const struct walk_frame *f,
 					   const struct unwind_rule *rule, __u32 kind, __s16 offset,
 					   __u64 cfa, __u64 *at)
@@ -176,7 +175,7 @@ WALK_INLINE void walk_load(const struct walk_frame *f, __u64 *value, __u64 *at)
 	*at = 0;
 }
 
-/* Is it a usual rule, with which a step needs only the CFA's register? */
+/* Returns whether it is a common rule, for which a step needs only the CFA's register. */
 WALK_INLINE int walk_is_usual(const struct walk_frame *f, const struct unwind_rule *rule)
 {
 	return rule->cfa_kind == UNWIND_CFA_REG &&
@@ -188,7 +187,10 @@ WALK_INLINE int walk_needs_sp_alone(const struct walk_frame *f, const struct unw
 	return rule->cfa_reg == UNWIND_REG_SP && walk_is_usual(f, rule);
 }
 
-/* Loads the registers that a step by the rule needs; for unusual rules, all that it may need. */
+/*
+ * Loads the registers that a step by the rule needs; for other than common rules, all that it may
+ * need.
+ */
 WALK_INLINE void walk_load_needed(struct walk_frame *f, const struct unwind_rule *rule)
 {
 	int is_usual = walk_is_usual(f, rule);
@@ -200,9 +202,9 @@ WALK_INLINE void walk_load_needed(struct walk_frame *f, const struct unwind_rule
 }
 
 /*
- * May the rule lead to another stack, above or below? A handler may run on its own one. Code that
- * switches to the thread's stack for calls of C keeps its sp in the base register, and fibers keep
- * that of their parents in memory.
+ * Returns whether the rule may lead to another stack, above or below. A signal handler may have its
+ * own stack. Code that switches to the thread's stack for calls of C keeps its sp in the base
+ * register, and fibers keep their parents' in memory.
  */
 WALK_INLINE int walk_may_switch(const struct unwind_rule *rule)
 {
@@ -213,7 +215,7 @@ WALK_INLINE int walk_may_switch(const struct unwind_rule *rule)
 /* The result of a step. */
 struct walk_caller {
 	__u64 cfa, pc;
-	__u64 ra_at; /* address where the pc was saved; 0: nowhere */
+	__u64 ra_at; /* address at which the pc was saved; 0: none */
 };
 
 /*
@@ -248,9 +250,9 @@ walk_find_caller(const struct walk_frame *f, const struct unwind_rule *rule, str
 			return WALK_BAD_READ;
 	}
 	/*
-	 * Some outermost frames have 0 as return address: Go's, on all its stacks. Other words are
-	 * 0 as well: if a guess led here, or the code was interrupted where its rules do not hold,
-	 * 0 proves nothing.
+	 * Some outermost frames have 0 as return address: Go's, on all its stacks. Other words can
+	 * be 0 as well: after a guess, or in code interrupted where its rules do not apply, 0
+	 * proves nothing.
 	 */
 	if (!pc && !is_signal)
 		return ra_kind != UNWIND_UNKNOWN && f->is_pc | f->by_scan ? WALK_BAD_READ
@@ -262,8 +264,8 @@ walk_find_caller(const struct walk_frame *f, const struct unwind_rule *rule, str
 }
 
 /*
- * Finds where the thread's goroutine has left its stack for the system stack: to->cfa becomes its
- * sp and to->pc its pc. 0: the thread runs no goroutine; -1: unreadable or inconsistent.
+ * Finds where the thread's goroutine left its stack for the system stack: sets to->cfa to its sp
+ * and to->pc to its pc. 0: the thread runs no goroutine; -1: unreadable or inconsistent.
  */
 WALK_INLINE int walk_goroutine(const struct walk_frame *f, const struct unwind_rule *rule,
 			       struct walk_caller *to)
@@ -272,7 +274,7 @@ WALK_INLINE int walk_goroutine(const struct walk_frame *f, const struct unwind_r
 	__u32 packed = (__u16)rule->base_offset, reg = rule->cfa_reg - UNWIND_REG_OTHER;
 
 	if (reg < WALK_OTHER_REGS) {
-		/* Go's handler of signals has its own g in the register, with the thread's m. */
+		/* Go's signal handler has its own g in the register, with the thread's m. */
 		if (!f->has_others)
 			return -1;
 		g = f->other[reg];
@@ -288,8 +290,8 @@ WALK_INLINE int walk_goroutine(const struct walk_frame *f, const struct unwind_r
 	    walk_read_pair(f, saved, current + GO_SP_AT(packed) * 8))
 		return -1;
 	/*
-	 * morestack has saved both words itself. It leads to code that moves the stack, where the
-	 * bounds are those of the new stack for a while, and sp is still in the old one.
+	 * morestack has saved both words itself. It leads to code that moves the stack:
+	 * temporarily, the bounds are those of the new stack while sp is still in the old one.
 	 */
 	if (UNWIND_RA_KIND(rule->kinds) == UNWIND_AT_CFA &&
 	    (walk_read_pair(f, bounds, current) || saved[0] <= bounds[0] || saved[0] > bounds[1]))
@@ -301,7 +303,10 @@ WALK_INLINE int walk_goroutine(const struct walk_frame *f, const struct unwind_r
 	return 1;
 }
 
-/* Finds the sp that Go's asmcgocall came from, in its frame on the system stack: to->cfa. */
+/*
+ * Finds the sp with which Go's asmcgocall was called, in its frame on the system stack; sets
+ * to->cfa.
+ */
 WALK_INLINE int walk_go_depth(const struct walk_frame *f, const struct unwind_rule *rule,
 			      struct walk_caller *to)
 {
@@ -337,7 +342,7 @@ WALK_INLINE enum walk_result walk_find_other_stack(const struct walk_frame *f,
 	if (found <= 0)
 		return found ? WALK_BAD_READ : WALK_END;
 	to->cfa += (__s64)rule->cfa_offset;
-	/* A goroutine whose stack is being moved has its pc beside its sp alone. */
+	/* For a goroutine whose stack is being moved, the pc is only beside its sp. */
 	if (UNWIND_RA_KIND(rule->kinds) == UNWIND_AT_CFA) {
 		to->ra_at = to->cfa + (__s64)rule->ra_offset * 8;
 		if (walk_read_word(f, &to->pc, to->ra_at))
@@ -371,7 +376,7 @@ WALK_INLINE void walk_to_caller(struct walk_frame *f, const struct unwind_rule *
 	walk_restore(f, rule, UNWIND_BASE_KIND(kinds), rule->base_offset, cfa, &base, &base_at);
 	if (is_signal && walk_is_arm64(f))
 		walk_link_to_caller(f, rule, ra_at || rule->cfa_deref >= 0 ? ra_at : cfa);
-	/* Always mask: rules report a signed address, but code without CFI cannot. */
+	/* Mask unconditionally: rules report a signed address, but code without CFI cannot. */
 	f->pc = to->pc & walk_pc_mask(f);
 	f->sp = cfa;
 	f->fp = fp;
@@ -410,9 +415,9 @@ WALK_INLINE void walk_to_return(struct walk_frame *f, __u64 pc, __u64 sp)
 }
 
 /*
- * Goes to a caller that a scan found: the word `pc` at the address `at`. x86-64: functions with a
- * frame pointer save it first, so it lies below the return address. Without a plausible one in f,
- * that word is the caller's.
+ * Goes to a caller found by a scan: the word `pc` at the address `at`. x86-64: functions with a
+ * frame pointer save it first, so it lies below the return address. If f has no plausible one, that
+ * word is the caller's.
  */
 WALK_INLINE void walk_to_guess(struct walk_frame *f, __u64 pc, __u64 at)
 {
@@ -436,9 +441,9 @@ WALK_INLINE void walk_to_frame_pointer(struct walk_frame *f, const __u64 pair[2]
 }
 
 /*
- * arm64: finds the return address of interrupted code without CFI in the link register. It is there
- * until the code makes a call; after that the register points into the same code. False also if the
- * code has made a frame with that address: the frame pointer is then the better way.
+ * arm64: finds the return address of interrupted code without CFI in the link register, which holds
+ * it until the code makes a call; after that, the register points into the same code. Also returns
+ * false if the code has saved that address in a frame: the frame pointer is then more reliable.
  */
 WALK_INLINE int walk_link_register(struct walk_frame *f, __u64 *pc)
 {
@@ -451,8 +456,8 @@ WALK_INLINE int walk_link_register(struct walk_frame *f, __u64 *pc)
 }
 
 /*
- * Does a chain of frame pointers end here? The outermost fp is 0, by the ABIs and in Go. `pending`:
- * flags of mappings that this stack waits for.
+ * Returns whether a chain of frame pointers ends here. The outermost fp is 0, by the ABIs and in
+ * Go. `pending`: flags of mappings that this stack waits for.
  */
 WALK_INLINE int walk_is_chain_end(const struct walk_frame *f, const struct unwind_mapping *m,
 				  __u32 pending)
@@ -466,7 +471,7 @@ enum walk_call {
 	WALK_CALL_DIRECT, /* the target is the last four bytes */
 };
 
-/* Do the bytes just before a return address end in a call? */
+/* Returns the kind of call that the bytes just before a return address end with. */
 WALK_INLINE int walk_is_call(const __u8 b[WALK_CALL_SIZE], int is_arm64)
 {
 	if (is_arm64) {
@@ -479,7 +484,8 @@ WALK_INLINE int walk_is_call(const __u8 b[WALK_CALL_SIZE], int is_arm64)
 	if (b[3] == 0xe8)
 		return WALK_CALL_DIRECT;
 	/*
-	 * ff /2: by a register, by memory with no, one or four bytes of displacement, with an index
+	 * ff /2: via a register, or memory with a displacement of no, one or four bytes, or with an
+	 * index
 	 */
 	return (b[6] == 0xff && (b[7] & 0x38) == 0x10) || (b[5] == 0xff && (b[6] & 0x38) == 0x10) ||
 	       (b[4] == 0xff && (b[5] & 0x38) == 0x10) || (b[2] == 0xff && (b[3] & 0x38) == 0x10) ||
@@ -493,16 +499,16 @@ WALK_INLINE __u64 walk_target(__u32 word, __u64 end, int is_arm64)
 }
 
 /*
- * Judges a word of the stack, at the address `at`, that follows a direct call. Left from an earlier
- * call, it is the return address of a function that has nothing to do with the frame's. `own` is
- * the rule of the frame's code, `rule` that of the called function, which begins at `target` in the
- * mapping `m`. False: only a jump from there could have led to the frame.
+ * Judges a word of the stack, at the address `at`, that follows a direct call. A stale one is the
+ * return address of a function unrelated to the frame's. `own` is the rule of the frame's code,
+ * `rule` that of the called function, which begins at `target` in the mapping `m`. False: only a
+ * jump from there could have led to the frame.
  */
 WALK_INLINE int walk_may_be_callee(const struct walk_frame *f, const struct unwind_rule *own,
 				   const struct unwind_mapping *m, const struct unwind_rule *rule,
 				   __u64 target, __u64 at)
 {
-	/* No rule, no bounds of functions. */
+	/* Without a rule, the bounds of functions are unknown. */
 	if (rule->cfa_kind == UNWIND_CFA_NONE)
 		return !(m->flags & UNWIND_HAS_TABLE) || (f->pc >= m->start && f->pc < m->end);
 	if (own->cfa_kind != UNWIND_CFA_NONE && f->pc - target < WALK_FUNCTION_SIZE)
@@ -514,8 +520,8 @@ WALK_INLINE int walk_may_be_callee(const struct walk_frame *f, const struct unwi
 }
 
 /*
- * Does an instruction at `addr` jump where its code does not tell, or close before `pc`? `word` has
- * the byte before it and its first seven bytes, in the order of memory.
+ * Returns whether an instruction at `addr` jumps to an unknown address, or close before `pc`.
+ * `word` has the byte before it and its first seven bytes, in memory order.
  */
 WALK_INLINE int walk_is_jump(__u64 word, __u64 addr, __u64 pc, int is_arm64)
 {
@@ -525,7 +531,7 @@ WALK_INLINE int walk_is_jump(__u64 word, __u64 addr, __u64 pc, int is_arm64)
 		return !(addr & 3) && ((insn & 0xfffffc1f) == 0xd61f0000 ||
 				       ((insn & 0xfc000000) == 0x14000000 &&
 					pc - walk_target(insn, addr + 4, 1) < WALK_FUNCTION_SIZE));
-	/* ff /4; behind another ff, it is the end of a negative number. */
+	/* ff /4; after another ff, it is the end of a negative number. */
 	if ((insn & 0x38ff) == 0x20ff)
 		return (word & 0xff) != 0xff;
 	return (insn & 0xff) == 0xe9 &&
@@ -533,9 +539,9 @@ WALK_INLINE int walk_is_jump(__u64 word, __u64 addr, __u64 pc, int is_arm64)
 }
 
 /*
- * x86-64: is the frame, interrupted in code without a rule, one of a function that begins at
- * `start` with the bytes of `word`, and has not changed sp? Compilers give functions that call none
- * no frame pointer, either.
+ * x86-64: returns whether the frame, interrupted in code without a rule, is of a function that
+ * begins at `start` with the bytes of `word` and has not changed sp. Compilers omit the frame
+ * pointer in functions without calls.
  */
 WALK_INLINE int walk_is_leaf(const struct walk_frame *f, __u64 start, __u64 word)
 {
@@ -549,8 +555,8 @@ WALK_INLINE int walk_is_leaf(const struct walk_frame *f, __u64 start, __u64 word
 }
 
 /*
- * x86-64: returns the bytes of stack that code which begins with `word` frees before it returns, at
- * once; -1: it goes on.
+ * x86-64: returns the bytes of stack that code beginning with `word` frees just before it returns;
+ * -1: it does not return at once.
  */
 WALK_INLINE int walk_epilogue(__u64 word)
 {
@@ -561,8 +567,8 @@ WALK_INLINE int walk_epilogue(__u64 word)
 }
 
 /*
- * x86-64: returns the offset of the address in the jump of a linker's stub, which begins with these
- * bytes; 0: no stub.
+ * x86-64: returns the offset of the address in the jump of a linker's stub that begins with these
+ * bytes; 0: not a stub.
  */
 WALK_INLINE __u32 walk_stub_slot(__u64 word)
 {

@@ -13,19 +13,19 @@
 
 /*
  * Bytes of code at a program's entry that count as a root even without CFI. A shared library's
- * entry means nothing: it is often the address of an ordinary function.
+ * entry does not: it is often the address of an ordinary function.
  */
 #define WALK_ENTRY_SIZE 128
 
 /* A search for the row of an address in a table. */
 struct walk_rows {
-	__u32 low; /* of the address, in its page */
-	__u32 first, count; /* the row is one of these */
+	__u32 low; /* offset of the address in its page */
+	__u32 first, count; /* candidate rows */
 };
 
 /*
- * Begins to search for the row of a vaddr of the mapping. `words` is the shard with its table,
- * `size` the shard's number of words, a power of two. Returns false if none.
+ * Begins the search for the row of a vaddr of the mapping. `words` is the shard with its table,
+ * `size` the shard's number of words, a power of two. Returns false if there is none.
  */
 WALK_INLINE int walk_find_page(const struct unwind_mapping *m, const __u32 *words, __u32 size,
 			       __u64 vaddr, struct walk_rows *rows)
@@ -40,7 +40,7 @@ WALK_INLINE int walk_find_page(const struct unwind_mapping *m, const __u32 *word
 		return 0;
 	first = words[at];
 	count = words[at + 1] - first;
-	/* The row before the page's first one holds until that one begins. */
+	/* The row before the page's first one applies up to that one. */
 	if (first) {
 		first--;
 		count++;
@@ -53,10 +53,10 @@ WALK_INLINE int walk_find_page(const struct unwind_mapping *m, const __u32 *word
 	return 1;
 }
 
-/* Enough turns for one row per byte of a page, and the row before. */
+/* Enough turns for one row per byte of a page plus the row before. */
 #define WALK_HALVINGS (UNWIND_PAGE_SHIFT + 1)
 
-/* Leaves half of the rows. */
+/* Halves the candidate rows. */
 WALK_INLINE void walk_halve_rows(const struct unwind_mapping *m, const __u32 *words, __u32 size,
 				 struct walk_rows *rows)
 {
@@ -69,7 +69,7 @@ WALK_INLINE void walk_halve_rows(const struct unwind_mapping *m, const __u32 *wo
 	rows->count -= half;
 }
 
-/* Returns the number of the rule that the search has found. */
+/* Returns the number of the rule found by the search. */
 WALK_INLINE __u32 walk_rule_of(const struct unwind_mapping *m, const __u32 *words, __u32 size,
 			       const struct walk_rows *rows)
 {
@@ -89,7 +89,7 @@ WALK_INLINE __u32 walk_find_rule(const struct unwind_mapping *m, const __u32 *wo
 	return walk_rule_of(m, words, size, &rows);
 }
 
-/* Is the vaddr a root by itself? `number` is the result of walk_find_rule(). */
+/* Returns whether the vaddr is a root by itself. `number` is the result of walk_find_rule(). */
 WALK_INLINE int walk_is_entry(const struct unwind_mapping *m, __u32 number, __u64 vaddr)
 {
 	return number == UNWIND_RULE_NONE && m->entry && vaddr - m->entry < WALK_ENTRY_SIZE;

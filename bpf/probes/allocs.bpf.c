@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Allocations of memory. Some programs report a sample of them, by probes that they declare (USDT)
- * as OpenTelemetry's profiler has them: otel_memory:alloc(address, size, weighted) and
- * otel_memory:free(address). The functions of other allocators are probed, and the sample is taken
- * here.
+ * Memory allocations. Some programs report a sample of theirs by OpenTelemetry's USDT probes:
+ * otel_memory:alloc(address, size, weighted) and otel_memory:free(address). Functions of other
+ * allocators are probed, and sampled here.
  */
 #define PREEMPTIBLE_STACK_SCRATCH alloc_stack
 #define EMIT_LEAVES_ASIDE
@@ -18,10 +17,10 @@
 #include "bpf/usdt_arguments.bpf.h"
 #include "bpf/user.bpf.h"
 
-/* Calls of an allocator's functions, counted before recording begins: of free(), of others. */
+/* Calls of free() and of the allocator's other functions, counted before recording begins. */
 __u64 alloc_frees, alloc_others;
 
-/* An allocation under way in the current thread; a record is made in it when it is complete. */
+/* An allocation under way in the current thread; its record is built here. */
 struct alloc_call {
 	struct rec_alloc rec;
 	__u64 where; /* location that receives the address; 0: it is returned */
@@ -52,8 +51,8 @@ struct alloc_call_map {
 struct alloc_call_map alloc_call_map SEC(".maps");
 
 /*
- * The call that each thread is in: functions that call or jump to each other, as realloc() for
- * reallocarray(), allocate once.
+ * The outermost allocator call of each thread: functions that call or jump to one another, like
+ * reallocarray() and realloc(), allocate once.
  */
 struct alloc_depth_map {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -64,7 +63,7 @@ struct alloc_depth_map {
 
 struct alloc_depth_map alloc_depth_map SEC(".maps");
 
-/* The blocks that were sent, of programs without probes of their own. */
+/* The sent blocks of programs without probes of their own. */
 struct alloc_block {
 	__u64 address;
 	__u64 tgid;
@@ -81,7 +80,7 @@ struct alloc_blocks alloc_blocks SEC(".maps");
 
 __u64 alloc_overflow; /* blocks that did not fit into the table and are not recorded */
 
-/* Sets pids and time. Returns the current process, NULL: it is not recorded. */
+/* Sets pids and time. Returns the current process; NULL: it is not recorded. */
 static __always_inline struct tracked_process *begin_record(struct task_struct *task,
 							    struct rec *rec, __u8 kind, __u32 size)
 {
@@ -113,7 +112,7 @@ static __always_inline void send_free(struct task_struct *task, __u64 address)
 		count_marker(send_marker(&rec.rec, sizeof(rec), sizeof(rec), true));
 }
 
-/* Returns the CPU's memory, with a record in it; NULL: the process is not recorded. */
+/* Returns the CPU's memory with an initialized record; NULL: the process is not recorded. */
 static __always_inline struct alloc_scratch *own_scratch_of(struct task_struct *task,
 							    struct tracked_process **process)
 {
@@ -205,7 +204,7 @@ static __always_inline __u64 count_bytes(struct pt_regs *ctx, __u32 function)
 	}
 }
 
-/* Notes the call. Returns false if another call of the allocator makes it. */
+/* Notes the call. Returns false inside another call of the allocator. */
 static __always_inline bool enter_call(struct pt_regs *ctx, struct task_struct *task)
 {
 	__u64 sp = PT_REGS_SP(ctx);
@@ -214,14 +213,14 @@ static __always_inline bool enter_call(struct pt_regs *ctx, struct task_struct *
 
 	if (!outer)
 		return true;
-	/* Stacks grow down: a call that longjmp() has left is below this one. */
+	/* Stacks grow down: a noted call below this one was left by longjmp(). */
 	if (*outer && sp <= *outer)
 		return false;
 	*outer = sp;
 	return true;
 }
 
-/* Returns false where enter_call() did. */
+/* Returns false if enter_call() did. */
 static __always_inline bool leave_call(struct pt_regs *ctx, struct task_struct *task)
 {
 	__u64 *outer = bpf_task_storage_get(&alloc_depth_map, task, NULL, 0);
@@ -234,7 +233,7 @@ static __always_inline bool leave_call(struct pt_regs *ctx, struct task_struct *
 	return true;
 }
 
-/* Takes about as long as recording, because the cost of calls is measured meanwhile. */
+/* Takes about as long as recording a call: it serves to measure that cost. */
 static __always_inline void count_call(struct pt_regs *ctx, struct task_struct *task,
 				       __u32 function)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Samples the running task and its stack at each tick of the clock. */
+/* Samples the running task and its stack at each clock tick. */
 #include "bpf/filter.bpf.h"
 #include "bpf/emit.bpf.h"
 #include "bpf/capture_stack.bpf.h"
@@ -9,14 +9,14 @@
 #include "bpf/stack_emit.bpf.h"
 #include "bpf/user.bpf.h"
 
-/* Intervals that a tick represents besides its own. Set by user space, with a longer period. */
+/* Additional intervals that a tick represents. Set by user space along with a longer period. */
 __u32 tick_intervals = 0;
 
 /*
- * Returns the CPU time of the running task in ns. The kernel updates its own count only now and
- * then while a task runs (at its tick, when it leaves the CPU). If the task has not switched since
- * the previous sample on this CPU, it has run all the time, and the clock's difference is added to
- * its count.
+ * Returns the CPU time of the running task in ns. The kernel updates its own count only
+ * occasionally while a task runs (at its tick, when it leaves the CPU). If the task has not
+ * switched since the previous sample on this CPU, it has run all the time: add the clock's
+ * difference to its previous count.
  */
 static __always_inline __u64 task_cpu_time(struct task_struct *task, struct stack_scratch *s,
 					   __u64 now)
@@ -40,7 +40,10 @@ static __always_inline __u64 task_cpu_time(struct task_struct *task, struct stac
 	return cpu_time;
 }
 
-/* The sample lies where a runtime's program will look for it: old kernels have no stack for it. */
+/*
+ * The sample lies where a runtime's program expects it: it does not fit on the stack of old
+ * kernels.
+ */
 static __always_inline void send_sample(struct bpf_perf_event_data *ctx, struct task_struct *task,
 					struct tracked_process *process, struct stack_scratch *s,
 					struct bpf_counters *count, struct rec_sample *sample)
@@ -108,7 +111,7 @@ int on_tick(struct bpf_perf_event_data *ctx)
 
 	if (cost)
 		begin_cost(cost);
-	/* Looks the row up again: keeping it takes stack that old kernels do not have. */
+	/* Looks the row up again: keeping it would exceed the stack on old kernels. */
 	tick(ctx);
 	end_run(TIMED_TICK, 0);
 	return 0;

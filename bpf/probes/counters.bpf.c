@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Writes what the threads of recorded processes have used so far, for user space to read. */
+/* Writes resource totals of the threads of recorded processes, for user space to read. */
 #include "bpf/filter.bpf.h"
 #include "bpf/live_record.h"
 #include "bpf/program_cost.bpf.h"
 
-/* Rows of the kernel's account of a process's pages. */
+/* Indices of the kernel's page counts of a process. */
 enum {
 	COUNTED_FILE,
 	COUNTED_ANONYMOUS,
@@ -47,7 +47,7 @@ struct signal_struct___counted {
 	int nr_threads;
 } CORE;
 
-/* Returns pages of a kind; a sum over CPUs may not contain the last few of each. */
+/* Returns pages of a kind; a sum over CPUs may lack the last few of each. */
 static __always_inline __s64 pages_of(struct mm_struct *mm, int kind)
 {
 	struct mm_struct___until_6_1 *old = (void *)mm;

@@ -2,7 +2,7 @@
 /*
  * Samples events other than the clock: PMU and kernel counters, and tracepoints. The attach cookie
  * is the event's number. The kernel lets no program of these kinds interrupt another on a CPU, so
- * they share the sampler's memory, and nothing they do counts as an event.
+ * they share the sampler's memory and do not cause events themselves.
  */
 #include "bpf/emit.bpf.h"
 #include "bpf/filter.bpf.h"
@@ -17,7 +17,7 @@
 /* Indexed by event number. */
 const volatile struct event_limit event_limits[EVENTS_MAX] = {};
 
-/* Expects as many occurrences as in the previous window, if that was the one just before. */
+/* Expects as many occurrences as in the previous window if it was adjacent. */
 static __always_inline void begin_window(struct event_state *e,
 					 const volatile struct event_limit *l, __u64 now)
 {
@@ -89,8 +89,8 @@ static __always_inline bool write_event(void *ctx, bool is_interrupted, struct t
 }
 
 /*
- * `ctx` and `is_interrupted` as for capture_stack(). The record lies where a runtime's program will
- * look for it: old kernels have no stack for it.
+ * `ctx` and `is_interrupted` as for capture_stack(). The record lies where a runtime's program
+ * expects it: it does not fit on the stack of old kernels.
  */
 static __always_inline void send_event(void *ctx, bool is_interrupted)
 {
@@ -117,7 +117,7 @@ static __always_inline void send_event(void *ctx, bool is_interrupted)
 		rec->period = take_event(e, &event_limits[event]);
 	if (!rec->period)
 		return;
-	/* Before the try: there is no way back from a runtime's program. */
+	/* Count before trying: a tail call to a runtime's program does not return. */
 	e->samples++;
 	if (!write_event(ctx, is_interrupted, task, process, rec))
 		lose_event(e, rec->period);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Major page faults of recorded threads, reported by a software event when they are over. */
+/* Major page faults of recorded threads, reported by a software event when they end. */
 #include "bpf/own_scratch.bpf.h"
 
 #include "bpf/marker_stack.bpf.h"
@@ -57,8 +57,8 @@ static long note_file(struct task_struct *task, struct vm_area_struct *area, voi
 }
 
 /*
- * Sets the names of the file. A map of the process that is being changed just now cannot be
- * searched. A global function: its variables are off the stack while others need it.
+ * Sets the names of the file. The process's mappings cannot be searched while they are being
+ * changed. A global function: its variables do not add to its caller's stack.
  */
 __noinline int name_file(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Requests to block devices, from the submission, by the task that wants them, to the completion.
- * Writes of kernel threads are write-back, of no process.
+ * Requests to block devices, from the submission by the requesting task to the completion. Writes
+ * of kernel threads are write-back, attributed to no process.
  */
 /* Completions interrupt submissions. */
 #include "bpf/own_scratch.bpf.h"
@@ -9,7 +9,7 @@
 #include "bpf/marker_stack.bpf.h"
 #include "bpf/program_cost.bpf.h"
 
-/* The kernel's numbers, in the lower bits of bio.bi_opf and of bio.bi_flags; old, without names. */
+/* Bits of bio.bi_opf and bio.bi_flags, unnamed in the kernel's types. */
 #define OPERATION_MASK 0xff
 #define OPERATION_READ 0
 #define BIO_CLONED (1 << 1)
@@ -39,7 +39,10 @@ struct request {
 	struct bio *bio;
 } CORE;
 
-/* Requests under way, by the kernel's address. The next one there replaces one that never ends. */
+/*
+ * Requests under way, by the kernel's address. A request that never completes is replaced by the
+ * next one at its address.
+ */
 struct requests {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
@@ -81,7 +84,7 @@ static __always_inline void describe(struct rec_io *io, struct bio *bio)
 	io->operation = operation;
 }
 
-/* Remembers the request until it is done. */
+/* Remembers the request until it completes. */
 static __always_inline void keep_request(const struct submission *new)
 {
 	if (bpf_map_update_elem(&requests, &new->key, &new->io, BPF_ANY))
@@ -182,7 +185,7 @@ static __always_inline void end_request(struct bio *bio, __u32 status)
 	count_marker(send_io(&io, now));
 }
 
-/* Devices without a queue of requests. */
+/* Completes requests of devices without a request queue. */
 static __always_inline void complete_alone(struct bio *bio)
 {
 	if (markers.since)
@@ -198,7 +201,7 @@ int BPF_PROG(on_bio_complete, void *queue, struct bio *bio)
 
 struct completion {
 	struct bio *bio;
-	__u32 bytes; /* bytes completed, from the first one of `bio` on */
+	__u32 bytes; /* bytes completed, from the start of `bio` on */
 	__u32 status;
 };
 
@@ -220,7 +223,7 @@ static long complete_bio(__u32 i, void *ctx)
 }
 
 /*
- * Completes a part of a request: several bios may have been merged. If one was split, its last part
+ * Completes a part of a request: several bios may have been merged. For a split one, its last part
  * counts, which is nearly always the last to complete.
  */
 static __always_inline void complete_request(struct request *request, __u32 status, __u32 bytes)

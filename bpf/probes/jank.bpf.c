@@ -7,14 +7,12 @@
 #include "bpf/system_call.bpf.h"
 #include "bpf/program_cost.bpf.h"
 
-/*
- * Set by user space: numbers of the calls, -1 for none; the second row is that of 32-bit programs.
- */
+/* Set by user space: numbers of the calls, -1 for none; the second row is for 32-bit programs. */
 const volatile __s32 wait_calls[2][TASK_CALLS_MAX] = {};
 const volatile __u64 task_min_ns = 0;
 
 struct loop_row {
-	__u64 start; /* start of the task; 0: the thread waits, or has no event loop */
+	__u64 start; /* start of the task; 0: the thread is waiting or has no event loop */
 	__s32 number; /* number of the call that returned the event */
 	__u32 is_compat;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Reports large files that recorded programs map, when the kernel looks for room for them. */
+/* Reports large files mapped by recorded programs, when the kernel searches for address space. */
 #include "bpf/emit.bpf.h"
 #include "bpf/filter_match.bpf.h"
 #include "bpf/live_record.h"
@@ -7,7 +7,7 @@
 #include "bpf/ring.bpf.h"
 
 #define LARGE (1ul << 20) /* bytes */
-/* Flags of mmap(2). Loaders of programs deny writing; their mappings are left out. */
+/* Flags of mmap(2). Program loaders deny writing; their mappings are left out. */
 #define MAP_ANONYMOUS 0x20
 #define MAP_DENYWRITE 0x800
 
@@ -87,7 +87,7 @@ static __always_inline void send_mapped(struct task_struct *task, struct file *f
 	if (size > sizeof(struct exec_scratch))
 		return;
 	mapped->rec.words = size / 8;
-	/* A ring that fills up is reserved for records that nothing can replace. */
+	/* Reserve a ring that is filling up for records that cannot be replaced. */
 	if (!ring || is_filling(ring) || !emit_output(count, ring, mapped, size, BPF_RB_NO_WAKEUP))
 		__sync_fetch_and_add(&count->lost_events, 1);
 }
@@ -100,7 +100,7 @@ int BPF_PROG(on_unmapped_area, unsigned long address, struct vm_unmapped_area_in
 	struct file *file;
 	__u64 size, flags;
 
-	/* It may be more than was requested, for the sake of alignment. */
+	/* The alignment may add to the requested length. */
 	if (BPF_CORE_READ(info, length) < LARGE || !find_current(task))
 		return 0;
 	regs = (struct pt_regs___mmap *)bpf_task_pt_regs(task);

@@ -7,7 +7,7 @@
 #include "bpf/emit.bpf.h"
 #include "bpf/live_record.h"
 
-/* Fills in the place of the code; the first branch is for kernels since 6.4. */
+/* Fills in the location of the code; the first branch is for kernels since 6.4. */
 static __always_inline void place_code(struct module *module, struct rec_loaded *rec)
 {
 	struct module___until_6_3 *old = (void *)module;

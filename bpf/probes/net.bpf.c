@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * TCP connections of recorded processes. The current task is the one that connects. An incoming
- * connection belongs to the process that has its socket among its files when recording ends, or
- * that closes it.
+ * TCP connections of recorded processes. An outgoing connection belongs to the connecting task, an
+ * incoming one to the process that has its socket open when recording ends, or that closes it.
  */
 /* Packets arrive in interrupts. */
 #include "bpf/own_scratch.bpf.h"
@@ -130,7 +129,7 @@ int end_opening(void *ctx)
 
 struct marker_ends marker_ends SEC(".maps") = {.values = {[0] = (void *)end_opening}};
 
-/* The current task connects. */
+/* Records the start of a connection by the current task. */
 static __always_inline void open_connection(void *ctx, struct sock *sk)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -164,7 +163,7 @@ static __always_inline void take_in(struct sock *sk)
 	keep((__u64)sk, &row);
 }
 
-/* Gives a connection without an owner to the task, which has it among its files. */
+/* Assigns a connection without an owner to the task, which has its socket open. */
 static __always_inline void own_connection(struct rec_connection *row, struct task_struct *task)
 {
 	struct task_ids ids = copy_ids(task);
@@ -208,7 +207,7 @@ static __always_inline void change_state(void *ctx, struct sock *sk, int old_sta
 		found = find_connection(sk);
 		if (found && state == CONNECTION_ESTABLISHED)
 			establish(found, sk);
-		/* The task shuts it down. */
+		/* The task shuts down the connection. */
 		else if (found && (state == CONNECTION_FIN_WAIT_1 || state == CONNECTION_LAST_ACK))
 			own_connection(found, bpf_get_current_task_btf());
 	}
@@ -236,7 +235,7 @@ int BPF_PROG(on_tcp_retransmit, struct sock *sk)
 	return 0;
 }
 
-/* Returns the socket of the file if it is one of TCP; NULL: it is not. */
+/* Returns the socket of the file if it is a TCP socket, else NULL. */
 static __always_inline struct sock *socket_of(struct file *file)
 {
 	struct socket *socket = file ? bpf_sock_from_file(file) : NULL;
@@ -267,7 +266,7 @@ int note_connections(struct bpf_iter__task_file *ctx)
 	return 0;
 }
 
-/* Writes those that are open, once each. */
+/* Writes open connections, each once. */
 SEC("iter/task_file")
 int list_connections(struct bpf_iter__task_file *ctx)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Pages of memory that processes make resident, as allocations: a sample of them, with the stack of
- * the fault. The kernel reports the size of a page when it allocates it, and the end of the fault
- * by a software event. Memory that is unmapped or dropped is free.
+ * Pages that processes make resident, sampled as allocations with the stack of the fault. The
+ * kernel reports a page's size when it allocates it, and the end of the fault by a software event.
+ * Memory counts as freed when it is unmapped or dropped.
  */
 #include "bpf/own_scratch.bpf.h"
 
@@ -12,7 +12,7 @@
 #include "bpf/program_cost.bpf.h"
 #include "bpf/system_call.bpf.h"
 
-/* Flags of pages for user space; the same in all kernels since 2.6. */
+/* Allocation flags of user pages; unchanged in all kernels since 2.6. */
 #define GFP_USER_PAGE (0x02u | 0x08u) /* __GFP_HIGHMEM | __GFP_MOVABLE */
 #define ORDER_MAX 20
 #define SUPER_TMPFS 0x01021994
@@ -27,7 +27,7 @@
 const volatile __s32 page_calls[PAGE_CALL_COUNT] = {};
 const volatile __u64 page_bytes = 4096;
 
-/* The last page that each thread got from the kernel since its last fault; bytes. */
+/* Bytes of the last page that each thread got from the kernel since its last fault. */
 struct page_notes {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -95,7 +95,10 @@ struct found_area {
 	bool is_file;
 };
 
-/* Private pages are copied when they are written. Shared memory has a file, too. */
+/*
+ * Private file pages become the process's own when written. Shared memory is backed by a file as
+ * well.
+ */
 static long judge_area(struct task_struct *task, struct vm_area_struct *area, void *ctx)
 {
 	struct file *file = BPF_CORE_READ(area, vm_file);
@@ -108,9 +111,9 @@ static long judge_area(struct task_struct *task, struct vm_area_struct *area, vo
 }
 
 /*
- * Returns whether the page is one of a file: then the last page that the thread got was read into
- * the cache, and is not the process's. A global function: its variables are off the stack while
- * others need it.
+ * Returns whether the page belongs to a file: then the thread's last page was read into the page
+ * cache and is not the process's. A global function: its variables do not add to its caller's
+ * stack.
  */
 __noinline int is_page_of_file(void)
 {
@@ -148,7 +151,7 @@ int end_page(void *ctx)
 
 struct marker_ends marker_ends SEC(".maps") = {.values = {[0] = (void *)end_page}};
 
-/* Returns the bytes that the fault has made resident, if they are sampled; else 0. */
+/* Returns the bytes that the fault has made resident if they are sampled, else 0. */
 static __always_inline __u64 take_note(struct task_struct *task)
 {
 	__u64 *note = bpf_task_storage_get(&page_notes, task, NULL, 0);
@@ -218,7 +221,7 @@ static __always_inline __u64 end_of_heap(struct task_struct *task)
 	return BPF_CORE_READ(mm, brk);
 }
 
-/* Reports memory before it is unmapped, as other threads may map it again. */
+/* Reports memory before it is unmapped: other threads may map the range again afterwards. */
 static __always_inline void take_call(struct pt_regs___call *regs, long number)
 {
 	struct task_struct *task = bpf_get_current_task_btf();

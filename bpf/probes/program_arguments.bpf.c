@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Reads the arguments and working folder of a program at its exec: many processes are gone before
- * user space could read /proc.
+ * Reads the arguments and working folder of a program at its exec: many processes end before user
+ * space can read /proc.
  */
 #include "bpf/program_arguments.bpf.h"
 
@@ -10,7 +10,9 @@
 #include "bpf/live_record.h"
 #include "bpf/path_names.bpf.h"
 
-/* Each page may or may not be resident. The smallest page size of all machines. */
+/*
+ * Read page by page, since each may or may not be resident. The smallest page size of all machines.
+ */
 #define PAGE_BYTES 4096
 
 static __always_inline struct rec_exec *own_scratch(void)
@@ -66,7 +68,7 @@ __noinline int read_arguments(__u64 used)
 	}
 	if (first > size)
 		first = size;
-	/* Last check before reading: verifiers until 6.1 forget limits of stored values. */
+	/* Keep this check last: verifiers until 6.1 forget limits of stored values. */
 	if (first > EXEC_TEXT_MAX || used > PATH_NAMES_MAX)
 		return 0;
 	if (bpf_probe_read_user(exec->text + used, first, (void *)start))
@@ -103,7 +105,7 @@ __noinline int send_arguments(__u32 pid, __u32 tid)
 	exec->rec.tid = tid;
 	if (size > sizeof(*exec) + EXEC_TEXT_MAX)
 		return 0;
-	/* A ring that fills up is reserved for records that nothing can replace. */
+	/* Reserve a ring that is filling up for records that cannot be replaced. */
 	if (!ring || is_filling(ring) || !emit_output(count, ring, exec, size, BPF_RB_NO_WAKEUP))
 		__sync_fetch_and_add(&count->skipped_arguments, 1);
 	return 0;

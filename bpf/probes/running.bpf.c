@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Finds the tasks that run when recording begins. User space reads enter_tasks until it enters no
- * more processes, then list_tasks. Events of a process are recorded from the moment it is in the
- * filter, so nothing is missed in between, even if it forks.
+ * more processes, then list_tasks. Events of a process are recorded once it is in the filter, so
+ * nothing is missed in between, even if it forks.
  */
 #include "bpf/filter.bpf.h"
 #include "bpf/filter_match.bpf.h"
@@ -23,7 +23,7 @@ static __always_inline bool parent_is_tracked(struct task_struct *task)
 
 static __always_inline bool is_to_be_entered(struct task_struct *task, __u32 tgid, __u32 pid)
 {
-	/* The command is not recorded before its exec. */
+	/* The command is recorded from its exec on. */
 	if (config.record_all)
 		return !is_recorder(tgid) && !bpf_map_lookup_elem(&pending_exec, &pid);
 	return bpf_map_lookup_elem(&wanted, &pid) ||

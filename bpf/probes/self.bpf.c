@@ -23,8 +23,8 @@ static __always_inline void find_cgroup_subsystem(struct task_struct *task)
 }
 
 /*
- * Run once by the recorder itself. Sets its tgid and the depth of its pid namespace, which /proc
- * does not show.
+ * Run once by the recorder. Sets its tgid and the depth of its pid namespace, which /proc does not
+ * show.
  */
 SEC("raw_tp")
 int find_self(void *ctx)

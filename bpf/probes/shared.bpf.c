@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * No program: the maps that objects share, in an object that is loaded before all others. Those of
- * maps.bpf.c are linked into it, too; these are the ones that only some objects have.
+ * Contains no program: holds the maps that objects share, and is loaded before all others. The maps
+ * of maps.bpf.c are linked in; those below are used by only some objects.
  */
 #include "bpf/copy.bpf.h"
 #include "bpf/stack_cache.bpf.h"

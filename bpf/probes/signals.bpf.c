@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Signals as they are delivered to recorded threads. A signal's sender is known only while it
- * sends, so it is remembered until then.
+ * Signals as they are delivered to recorded threads. A signal's sender is known only during the
+ * sending, so it is remembered until the delivery.
  */
 /* A tick of a hardware event can interrupt the delivery. */
 #include "bpf/own_scratch.bpf.h"
@@ -9,7 +9,7 @@
 #include "bpf/marker_stack.bpf.h"
 #include "bpf/program_cost.bpf.h"
 
-/* Numbers of x86-64 and arm64. */
+/* Signal numbers of x86-64 and arm64. */
 enum {
 	SIGNAL_ILL = 4,
 	SIGNAL_TRAP = 5,
@@ -37,7 +37,7 @@ enum {
 	CODE_KERNEL = 0x80,
 };
 
-/* The kernel's struct has the layout of user space. */
+/* The kernel's struct has the same layout as user space's. */
 struct signal_info {
 	__s32 signal, error, code, padding;
 	__u32 pid; /* valid only with some codes */
@@ -96,8 +96,8 @@ static __always_inline enum signal_origin origin_of_kernel(__s32 signal, __s32 c
 }
 
 /*
- * The origin of a signal with that si_code. A global function, like those below: the verifier
- * checks it once, and its caller not once for each result.
+ * Returns the origin of a signal with that si_code. A global function, like those below, so that
+ * the verifier checks the caller once, not once per result.
  */
 __noinline int find_origin(int signal, int code)
 {
@@ -127,7 +127,7 @@ static __always_inline bool has_sender(__u32 origin)
 	return 1u << (origin & 31) & SENT_BY_PROCESSES;
 }
 
-/* `from` may be one of the small numbers that stand for the current task, or for the kernel. */
+/* `from` may be one of the small numbers that stand for the current task or the kernel. */
 static __always_inline void read_info(struct signal_info *info, __s32 signal, const void *from)
 {
 	__builtin_memset(info, 0, sizeof(*info));
@@ -138,7 +138,7 @@ static __always_inline void read_info(struct signal_info *info, __s32 signal, co
 		info->code = CODE_KERNEL;
 }
 
-/* Also without a pid: the threads of a process that is ended get no sender. */
+/* Notes it even without a pid: the threads of a process that is being ended get no sender. */
 static __always_inline void note_sender(int signal, const void *from, struct task_struct *target)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -200,7 +200,7 @@ static __always_inline __u32 ending_signal(struct task_struct *task)
 	return signal ? signal : SIGNAL_KILL;
 }
 
-/* Returns the record of the signal that is delivered on this CPU. */
+/* Returns the record of the signal being delivered on this CPU. */
 static __always_inline struct rec_signal *own_delivery(void)
 {
 	__u32 zero = 0;
@@ -208,7 +208,7 @@ static __always_inline struct rec_signal *own_delivery(void)
 	return bpf_map_lookup_elem(&deliveries, &zero);
 }
 
-/* Sends the record. `sample`: of what was interrupted; NULL if the ring had no room for it. */
+/* Sends the record. `sample`: of the interrupted code; NULL if the ring had no room for it. */
 static __always_inline void finish_delivery(const struct rec_sample *sample)
 {
 	struct rec_signal *rec = own_delivery();

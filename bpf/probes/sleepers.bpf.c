@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Visits threads that sleep, for their native frames. */
+/* Captures the native frames of sleeping threads. */
 #define HAS_OWN_STACK_SCRATCH
 #define EMIT_PLAINLY
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Names a kernel address. Run by the recorder for addresses that occur. */
+/* Names a kernel address. Run by the recorder for sampled addresses. */
 #include "bpf/kernel.h"
 #include "bpf/config.h"
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * System calls of recorded threads: those that take long enough are sent at their end, with the
- * stack that made them. An exec replaces both stack and memory, so those are sent or copied before.
+ * System calls of recorded threads: those that take long enough are sent when they end, with the
+ * stack that made them. An exec replaces both stack and memory, so these are sent or copied before
+ * it.
  */
 /* A tick can interrupt these programs. */
 #include "bpf/own_scratch.bpf.h"
@@ -10,7 +11,7 @@
 #include "bpf/program_cost.bpf.h"
 #include "bpf/system_call.bpf.h"
 
-/* Set by user space. The second row is that of 32-bit programs. */
+/* Set by user space. The second row is for 32-bit programs. */
 const volatile __s32 path_calls[2][CALL_PATHS_MAX] = {}; /* numbers; -1: none */
 const volatile __u32 path_arguments[CALL_PATHS_MAX] = {}; /* number of the path: 0 or 1 */
 const volatile __s32 exec_calls[2][2] = {};
@@ -30,7 +31,7 @@ struct call_rows {
 	__type(value, struct call_row);
 };
 
-/* Data that is gone when an exec returns. */
+/* Data that an exec replaces before it returns. */
 struct exec_row {
 	struct rec_marker_stack stack;
 	__u32 path_size;
@@ -45,7 +46,7 @@ struct exec_rows {
 	__type(value, struct exec_row);
 };
 
-/* A struct rec_call being made, with its path. */
+/* A struct rec_call under construction, with its path. */
 struct call_scratch {
 	__u64 words[(sizeof(struct rec_call) + CALL_PATH_SIZE) / 8];
 };
@@ -123,7 +124,7 @@ int end_exec(void *ctx)
 	return 0;
 }
 
-/* Keeps the data that the beginning exec will replace. */
+/* Keeps the data that the exec is about to replace. */
 static __always_inline void keep_exec(void *ctx, struct task_struct *task,
 				      struct tracked_process *process, const struct call_row *row,
 				      __u64 now)
@@ -195,7 +196,7 @@ static __always_inline struct rec_call *own_call(void)
 	return bpf_map_lookup_elem(&call_scratches, &zero);
 }
 
-/* Sends the call in this CPU's memory. `sample`: NULL if the ring had no room for its stack. */
+/* Sends the call from this CPU's memory. `sample`: NULL if the ring had no room for its stack. */
 static __always_inline void finish_call(const struct rec_sample *sample)
 {
 	struct rec_call *call = own_call();
@@ -250,7 +251,10 @@ static __always_inline void tell_call(void *ctx, struct task_struct *task, struc
 	finish_call(send_user_marker_stack(ctx, task, process, &call->rec, END_CALL));
 }
 
-/* A call that began before recording did. The exec of the command does not count as its call. */
+/*
+ * Handles a call that began before recording did. The exec of the command does not count as its
+ * call.
+ */
 static __always_inline bool began_before(struct task_struct *task, struct call_row *row)
 {
 	if (task->start_time >= markers.since || !find_current(task))
@@ -273,7 +277,10 @@ static __always_inline void leave_call(void *ctx, long result)
 	if (known) {
 		row = *known;
 		known->start = 0;
-		/* Leaves out a call during which recording paused: another may end now. */
+		/*
+		 * Leave out calls that span a pause of the recording: the row may belong to an
+		 * earlier call.
+		 */
 		if (row.start < markers.since)
 			return;
 	} else if (!began_before(task, &row)) {
@@ -291,7 +298,7 @@ int BPF_PROG(on_call_exit, void *regs, long result)
 	return 0;
 }
 
-/* Calls that have not ended, for user space to read. */
+/* Sends calls that have not ended, for user space to read. */
 SEC("iter/task")
 int list_open_calls(struct bpf_iter__task *ctx)
 {

@@ -42,7 +42,7 @@ static __always_inline void copy_space(struct task_struct *parent, struct task_i
 	bpf_map_update_elem(&unwind_spaces, &pid, &copy, BPF_ANY);
 }
 
-/* With record_all: processes forked by one that the scan has not reached yet are recorded, too. */
+/* With record_all: also records processes forked by one that the scan has not reached yet. */
 static __always_inline bool is_new_process(__u32 parent_tgid, struct task_struct *child,
 					   struct task_ids child_ids)
 {
@@ -106,8 +106,8 @@ static __always_inline __u8 send_name(struct task_struct *task, struct task_ids 
 	__builtin_memset(rec->name, 0, sizeof(rec->name));
 	bpf_probe_read_kernel_str(rec->name, sizeof(rec->name), name);
 	/*
-	 * The walker does not have a new program yet: wake user space, which may be waiting for
-	 * more data.
+	 * The walker has no tables of the new program yet: wake user space, which may be waiting
+	 * for more data.
 	 */
 	emit_submit(rec, flags & NAME_EXEC ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 	return matched;
@@ -146,7 +146,9 @@ int BPF_PROG(on_exec, struct task_struct *task)
 	return 0;
 }
 
-/* An exec names its task before the new address space has arguments; on_exec() sends that name. */
+/*
+ * An exec names its task before the new address space has arguments; on_exec() sends the name then.
+ */
 static __always_inline bool is_in_exec(struct task_struct *task)
 {
 	return BPF_CORE_READ(task, mm) && !BPF_CORE_READ(task, mm, arg_start);
@@ -170,7 +172,7 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *name)
 }
 
 struct signal_struct___exit {
-	struct mm_struct *oom_mm; /* remains until the process is freed */
+	struct mm_struct *oom_mm; /* set until the process is freed */
 } CORE;
 
 static __always_inline bool was_oom_killed(struct task_struct *task)
@@ -191,7 +193,8 @@ static __always_inline void tell_exit(struct task_struct *task)
 	if (!rec)
 		return;
 	/*
-	 * The count of live threads is decremented before this tracepoint: 0 means the last thread.
+	 * The count of live threads is decremented before this tracepoint: 0 means that this was
+	 * the last thread.
 	 */
 	rec->rec.flags = BPF_CORE_READ(task, signal, live.counter) == 0 ? EXIT_PROCESS : 0;
 	if (was_oom_killed(task))
@@ -210,7 +213,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 }
 
 /*
- * Reports all the CPU time of a thread that is gone, as its last context switch does if waits are
+ * Reports the whole CPU time of an ended thread, as its last context switch does if waits are
  * recorded: the kernel's count lags when a thread exits.
  */
 static __always_inline void send_cpu_time(struct task_struct *task, struct task_ids ids)
@@ -239,7 +242,7 @@ static __always_inline void tell_free(struct task_struct *task)
 
 	send_cpu_time(task, ids);
 	forget_tid(ids);
-	/* Only leaders have the process's pid. The pid may already belong to the next process. */
+	/* Only leaders have the process's pid, which may already belong to the next process. */
 	if (ids.pid != ids.tgid)
 		return;
 	process = bpf_map_lookup_elem(&tracked, &ids.tgid);

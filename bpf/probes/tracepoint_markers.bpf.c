@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Sends the fields of tracepoints in recorded threads, with the stack. The attach cookie is the
- * event's number. Being programs of events, they never interrupt each other on a CPU.
+ * Sends the fields of tracepoints hit by recorded threads, with the stack. The attach cookie is the
+ * event's number. As programs of events, these never interrupt each other on a CPU.
  */
 #include "bpf/capture_stack.bpf.h"
 #include "bpf/marker.bpf.h"
@@ -12,7 +12,7 @@
 /* Set by user space; indexed by event number. */
 const volatile struct tracepoint_layout tracepoint_layouts[EVENTS_MAX] = {};
 
-/* A struct rec_tracepoint being made, with room for bytes of each kind. */
+/* A struct rec_tracepoint under construction, with room for bytes of each kind. */
 struct tracepoint_scratch {
 	__u64 words[(sizeof(struct rec_tracepoint) + TRACEPOINT_BYTES_MAX +
 		     TRACEPOINT_DYNAMIC_MAX * TRACEPOINT_TEXT_MAX) /
@@ -28,7 +28,7 @@ struct tracepoint_scratches {
 
 struct tracepoint_scratches tracepoint_scratches SEC(".maps");
 
-/* Texts of a tracepoint being copied after its fields. */
+/* Strings of a tracepoint, being copied behind its fields. */
 struct text_copy {
 	void *ctx;
 	const volatile struct tracepoint_layout *layout;
@@ -36,7 +36,7 @@ struct text_copy {
 	__u32 used; /* number of bytes in the record */
 };
 
-/* Copies a text and stores its new place in its field. Returns 1 after the last one. */
+/* Copies a string and stores its new offset in its field. Returns 1 after the last one. */
 static int copy_text(__u32 i, struct text_copy *c)
 {
 	__u32 used = c->used, place = 0, at, size;
@@ -59,7 +59,7 @@ static int copy_text(__u32 i, struct text_copy *c)
 	return 0;
 }
 
-/* Copies the fields, and after them the texts that they refer to. */
+/* Copies the fields, and behind them the strings that they refer to. */
 static __always_inline void copy_fields(void *ctx, const volatile struct tracepoint_layout *layout,
 					struct rec_tracepoint *rec)
 {
@@ -73,8 +73,8 @@ static __always_inline void copy_fields(void *ctx, const volatile struct tracepo
 }
 
 /*
- * False: the ring has no room. Copies the fields after the stack was captured: their number would
- * multiply the paths through the capture that the verifier checks.
+ * Returns false if the ring has no room. Copies the fields after the stack was captured: their
+ * number would multiply the paths through the capture that the verifier checks.
  */
 static __always_inline bool send_tracepoint(void *ctx, struct task_struct *task,
 					    struct tracked_process *process,
@@ -92,7 +92,7 @@ static __always_inline bool send_tracepoint(void *ctx, struct task_struct *task,
 	capture_stack(ctx, false, task, process, s, rec->rec.pid);
 	if (!place_stack(s, &sample, config.copy_bytes / 4))
 		return false;
-	/* Older verifiers have forgotten this by now. */
+	/* Older verifiers have forgotten the bounds by now. */
 	barrier_var(event);
 	if (event >= EVENTS_MAX)
 		return false;

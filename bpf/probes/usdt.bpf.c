@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Probes that programs declare (USDT): sends their arguments, with the stack. The attach cookie is
- * the number of the arguments' layout. The kernel may let other tasks run in the middle of a
- * program of user code's breakpoints, so each CPU's memory has an owner.
+ * USDT probes: sends their arguments, with the stack. The attach cookie is the number of the
+ * arguments' layout. In the middle of an uprobe's program the kernel may let other tasks run, so
+ * each CPU's memory has an owner.
  */
 #define PREEMPTIBLE_STACK_SCRATCH usdt_stack
 
@@ -14,7 +14,7 @@
 #include "bpf/usdt_arguments.bpf.h"
 #include "bpf/user.bpf.h"
 
-/* A struct rec_usdt being made, with room for all texts. */
+/* A struct rec_usdt under construction, with room for all strings. */
 struct usdt_scratch {
 	__u64 words[(sizeof(struct rec_usdt) + USDT_TEXTS_MAX * USDT_TEXT_MAX) / 8];
 	__u64 is_owned;
@@ -36,7 +36,7 @@ struct argument_loop {
 	struct rec_usdt *rec;
 };
 
-/* Copies a text after the others. Returns false if it is unreadable or does not fit. */
+/* Appends a string. Returns false if it is unreadable or does not fit. */
 static __always_inline bool copy_usdt_text(struct rec_usdt *rec, __u64 address, __u64 *value)
 {
 	__u32 used = rec->text_size;
@@ -47,7 +47,7 @@ static __always_inline bool copy_usdt_text(struct rec_usdt *rec, __u64 address, 
 	size = bpf_probe_read_user_str(rec->text + used, USDT_TEXT_MAX, (const void *)address);
 	if (size < 1 || size > USDT_TEXT_MAX)
 		return false;
-	/* The end is not sent. */
+	/* The terminator is not sent. */
 	size--;
 	rec->text_size = used + size;
 	*value = used | (__u64)size << 32;
@@ -76,7 +76,7 @@ static long read_argument(__u32 i, void *ctx)
 	return 0;
 }
 
-/* A global function: the verifier checks it once. Returns the record's size; 0: none. */
+/* Returns the record's size; 0: no record. A global function, so the verifier checks it once. */
 __noinline int read_arguments(__u32 number)
 {
 	struct usdt_layout *layout = bpf_map_lookup_elem(&usdt_layouts, &number);
@@ -98,7 +98,7 @@ __noinline int read_arguments(__u32 number)
 	return size;
 }
 
-/* Completes the sample, whose head is set. False: the ring has no room for its stack. */
+/* Completes the sample, whose header is set. False: the ring has no room for its stack. */
 static __always_inline bool send_user_stack(void *ctx, struct task_struct *task,
 					    struct tracked_process *process,
 					    struct rec_sample *sample)
@@ -111,7 +111,7 @@ static __always_inline bool send_user_stack(void *ctx, struct task_struct *task,
 	if (!s || !ring || is_filling(ring) || !user_is_told(process, &sample->rec))
 		return false;
 	capture_user_stack(ctx, task, process, s, sample->rec.pid);
-	/* Takes a quarter of the room for copies at most; the rest is for samples. */
+	/* Probes use at most a quarter of the room for copies; the rest is for samples. */
 	return place_stack(s, sample, config.copy_bytes / 4);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Records waits: at each context switch, of the thread that leaves the CPU and of the next one.
- * Interrupts are disabled then, and the run queue is locked; only a hardware counter's tick (an
- * NMI) can come in between.
+ * Records waits at each context switch: of the thread that leaves the CPU and of the next one.
+ * Interrupts are disabled then and the run queue is locked; only an NMI (a tick of a hardware
+ * counter) can interrupt.
  */
 #include "bpf/own_scratch.bpf.h"
 
@@ -17,19 +17,19 @@
 #include "bpf/wait_choice.bpf.h"
 #include "bpf/wait_send.bpf.h"
 
-/* Programs that finish the stack of a wait, by enum runtime_kind. */
+/* Runtimes' programs that finish the stack of a wait, by enum runtime_kind. */
 struct runtime_programs runtime_switches SEC(".maps");
 
-/* When recording began or went on, CLOCK_MONOTONIC ns; 0: it pauses. Set by user space. */
+/* CLOCK_MONOTONIC ns at which recording began or resumed; 0: paused. Set by user space. */
 __u64 waits_since = 0;
 
-/* __schedule() is among the first frames of a switch. */
+/* Frames of a switch that are searched for __schedule(). */
 #define SCHEDULE_FRAMES 12
 #define SCHEDULE_SEARCHES 64
 
 /*
- * Begins a record of a task, given by its address. False: a filter excludes it. As others below a
- * global function: the verifier checks it once.
+ * Begins a record of a task, given by its address. False: a filter excludes it. A global function,
+ * like those below, so that the verifier checks it once.
  */
 __noinline bool begin_wait_record(__u64 address, struct rec *rec, __u8 kind, __u32 size, __u64 time)
 {
@@ -43,7 +43,7 @@ __noinline bool begin_wait_record(__u64 address, struct rec *rec, __u8 kind, __u
 	return !match_flags(task, ids, rec, task->comm);
 }
 
-/* Reports all the CPU time of the current task, which will not run again. */
+/* Reports the whole CPU time of the current task, which will not run again. */
 __noinline int send_death(__u64 time)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -63,7 +63,7 @@ __noinline int send_death(__u64 time)
 	return 0;
 }
 
-/* False: the kernel does not report how long tasks are queued. */
+/* Returns false if the kernel does not report how long tasks are queued. */
 static __always_inline bool knows_run_delay(struct task_struct *task)
 {
 	return bpf_core_field_exists(task->sched_info.run_delay) &&
@@ -77,8 +77,8 @@ static __always_inline __u64 run_delay_of(struct task_struct *task)
 }
 
 /*
- * run_delay_of() a task that is about to run, by its address: with the time since it was queued,
- * which the kernel adds in a moment.
+ * run_delay_of() a task that is about to run, given by its address. Includes the time since it was
+ * queued, which the kernel is about to add.
  */
 static __always_inline __u64 last_run_delay_of(struct task_struct *task)
 {
@@ -89,7 +89,7 @@ static __always_inline __u64 last_run_delay_of(struct task_struct *task)
 	return clock > queued ? delay + clock - queued : delay;
 }
 
-/* True if the wait that ends now has a REC_RUN in any recording. */
+/* Returns true if the wait that ends now has a REC_RUN in any recording. */
 static __always_inline bool is_reported(const struct wait_row *row, __u64 now)
 {
 	return row->is_sampled || !row->left || now - row->left >= config.wait_long_ns;
@@ -100,7 +100,7 @@ struct run_record {
 	struct run_waker waker;
 };
 
-/* Adds the wake-up, unless the thread did not sleep. Returns the size of the record. */
+/* Adds the wake-up, unless the thread was not asleep. Returns the size of the record. */
 static __always_inline __u32 add_waker(struct run_record *rec, const struct wait_row *row)
 {
 	if (!config.wakeups || row->state == WAIT_RUNNABLE || !row->waker.woken) {
@@ -112,7 +112,9 @@ static __always_inline __u32 add_waker(struct run_record *rec, const struct wait
 	return sizeof(*rec);
 }
 
-/* Sends the wait of a task that arrives on this CPU; `reason`: the bytes of one. */
+/*
+ * Sends the wait of a task that arrives on this CPU; `reason`: the bytes of a struct wait_reason.
+ */
 __noinline int send_run(__u64 address, struct switch_state *st, const struct wait_row *row,
 			__u64 now, __u64 reason)
 {
@@ -130,12 +132,15 @@ __noinline int send_run(__u64 address, struct switch_state *st, const struct wai
 	rec->rec.flags = row->is_sampled ? RUN_SAMPLED : 0;
 	if (!is_reported(row, now))
 		rec->rec.flags |= RUN_SHORT;
-	/* Without a start, the time queued since then is unknown. */
+	/* Without the start of the wait, its queued time is unknown. */
 	if (!row->left || !knows_run_delay(task))
 		rec->rec.flags |= RUN_QUEUE_UNKNOWN;
 	else
 		queued = last_run_delay_of(task) - row->run_delay;
-	/* The run queue's clock is read at other moments. */
+	/*
+	 * The kernel reads the run queue's clock at other moments, so the difference may be too
+	 * large.
+	 */
 	rec->queued = queued > now - row->left ? now - row->left : queued;
 	rec->start = row->left;
 	rec->cpu_time = BPF_CORE_READ(task, se.sum_exec_runtime) >> 4;
@@ -171,7 +176,7 @@ static __always_inline void note_arrival(struct task_struct *task, struct switch
 		row->waker.woken = 0;
 }
 
-/* The current task leaves the CPU. True: its wait becomes a sample. */
+/* Notes that the current task leaves the CPU. True: its wait becomes a sample. */
 static __always_inline bool note_departure(struct task_struct *task, struct switch_state *st,
 					   struct wait_row *row, __u64 now)
 {
@@ -180,7 +185,7 @@ static __always_inline bool note_departure(struct task_struct *task, struct swit
 	row->state = wait_state_of(task);
 	row->is_off = 1;
 	row->is_sampled = 0;
-	/* Not by row->state: the verifier would track each of its values. */
+	/* Do not test row->state: the verifier would track each of its values. */
 	if (task->__state & TASK_DEAD) {
 		send_death(now);
 		return false;
@@ -195,7 +200,7 @@ static __always_inline bool note_departure(struct task_struct *task, struct swit
 struct schedule_search {
 	struct stack_scratch *s;
 	__u64 schedule; /* address in __schedule(); 0: not known yet */
-	__u32 by_name; /* also look up the name */
+	__u32 by_name; /* also look up names */
 	__u32 found; /* number of frames before it; SCHEDULE_FRAMES: none found */
 };
 
@@ -237,7 +242,7 @@ __noinline int find_schedule(struct stack_scratch *s, struct switch_state *st)
 	return 0;
 }
 
-/* The frames before __schedule() are this program's, and vary with other attached programs. */
+/* The frames before __schedule() belong to this program, and vary with other attached programs. */
 static __always_inline void capture_switch(void *ctx, struct stack_scratch *s,
 					   struct switch_state *st)
 {
@@ -254,7 +259,7 @@ static __always_inline void capture_switch(void *ctx, struct stack_scratch *s,
 	take_kernel(s, count);
 }
 
-/* Adds the user side to the stack that was begun. False: the ring has no room. */
+/* Adds the user side to the stack. False: the ring has no room. */
 static __always_inline bool capture_wait(struct task_struct *task, struct stack_scratch *s,
 					 struct rec *rec)
 {
@@ -271,8 +276,8 @@ static __always_inline bool capture_wait(struct task_struct *task, struct stack_
 }
 
 /*
- * Begins the record of the wait that begins, and completes the current task's stack. False: there
- * is nothing to send.
+ * Begins the record of the wait that begins and completes the current task's stack. False: there is
+ * nothing to send.
  */
 __noinline bool begin_wait(struct stack_scratch *s, struct switch_state *st, struct wait_row *row)
 {
@@ -308,8 +313,8 @@ __noinline int send_native_wait(struct stack_scratch *s, struct switch_state *st
 }
 
 /*
- * Makes the beginning wait a sample. Only this function's kernel stack is that of the switch. A
- * runtime's program does not return.
+ * Makes the beginning wait a sample. The kernel stack must be captured in this function: only here
+ * is it that of the switch. Does not return if a runtime's program takes over.
  */
 static __always_inline void sample_wait(void *ctx, struct task_struct *task,
 					struct switch_state *st, struct wait_row *row)
@@ -353,7 +358,7 @@ static __always_inline void tell_switch(void *ctx, struct task_struct *from, str
 	row = to->pid ? find_wait_row(to) : NULL;
 	leaving = from->pid ? find_wait_row(from) : NULL;
 	if (!row) {
-		/* Joined to one test, the pointers would be combined. */
+		/* The compiler would merge the two tests and combine the pointers. */
 		barrier_var(leaving);
 		if (!leaving)
 			return;
@@ -378,13 +383,13 @@ int BPF_PROG(on_switch, bool is_preempted, struct task_struct *from, struct task
 }
 
 /*
- * Forks and execs of recorded processes: the programs of the same tracepoints that enter them into
- * the filter were attached before these.
+ * Forks and execs of recorded processes. The programs that enter them into the filter are attached
+ * to the same tracepoints before these.
  */
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_wait_fork, struct task_struct *parent, struct task_struct *child)
 {
-	/* From now on it waits to run for the first time. */
+	/* The child now waits to run for the first time. */
 	if (find_tracked(child, child->tgid))
 		enter_wait_row(child, bpf_ktime_get_ns());
 	return 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Makes a marker of each long wait that has a stack when it ends: the waker, and the waker's stack.
+ * Makes a marker at the end of each long wait that has a stack: the waker, and the waker's stack.
  * The lock of the woken thread is held, and interrupts are disabled, unless it is the current one.
  */
-/* A tick, or a context switch's hardware counter, can come in between. */
+/* A tick, or a hardware counter during a context switch, can interrupt these programs. */
 #include "bpf/own_scratch.bpf.h"
 
 #include "bpf/marker_stack.bpf.h"
@@ -33,7 +33,10 @@ static __always_inline struct rec_waker *own_waking(void)
 	return bpf_map_lookup_elem(&wakings, &zero);
 }
 
-/* Reads the kernel's stack. True: an interrupt is served, not the current task. */
+/*
+ * Captures the kernel's stack. True: an interrupt is being served; the current task is not the
+ * waker.
+ */
 static __always_inline bool capture_waking(void *ctx, struct stack_scratch *s)
 {
 	struct frame_scan scan = {.frames = s->words + HEADER_WORDS - 1};
@@ -69,8 +72,8 @@ int end_waking(void *ctx)
 struct marker_ends marker_ends SEC(".maps") = {.values = {[0] = (void *)end_waking}};
 
 /*
- * Names the waker. Returns its process, which has a kernel stack then. NULL: it is an interrupt, or
- * not recorded: the stacks of other processes were not requested.
+ * Names the waker. Returns its process, whose kernel stack was captured. NULL: it is an interrupt
+ * or not recorded, so its stack was not requested.
  */
 static __always_inline struct tracked_process *name_waker(void *ctx, struct task_struct *task,
 							  struct stack_scratch *s,
@@ -80,7 +83,7 @@ static __always_inline struct tracked_process *name_waker(void *ctx, struct task
 	struct tracked_process *process = find_current(task);
 	struct task_ids ids = {.tgid = task->tgid, .pid = task->pid};
 
-	/* An idle CPU ends no wait of its own accord. */
+	/* An idle CPU only ends waits in interrupts. */
 	if (!task->pid || capture_waking(ctx, s)) {
 		w->rec.flags = WAKER_INTERRUPT;
 		return NULL;
@@ -115,7 +118,7 @@ static __always_inline void tell_waker(void *ctx, struct rec_waker *w, struct st
 	}
 }
 
-/* True if the ending wait has a stack and is long. Sets its start. */
+/* Returns true if the ending wait has a stack and is long. Sets its start. */
 static __always_inline bool is_told(struct task_struct *task, struct wait_row *row, __u64 now,
 				    __u64 *start)
 {
@@ -123,7 +126,7 @@ static __always_inline bool is_told(struct task_struct *task, struct wait_row *r
 
 	if (!row->is_off || task->on_cpu)
 		return false;
-	/* The task may still be leaving: its new values must not be mixed with its earlier ones. */
+	/* The task may still be leaving the CPU: do not mix its new values with earlier ones. */
 	__sync_lock_test_and_set(&fence, 1);
 	if (left != row->left)
 		return false;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Notes the waker of a recorded thread, for the REC_RUN that the thread's arrival on a CPU sends.
- * The lock of the woken thread is held, and interrupts are disabled, unless it is the current one.
+ * Notes the waker of a recorded thread, for the REC_RUN sent when the thread arrives on a CPU. The
+ * lock of the woken thread is held, and interrupts are disabled, unless it is the current one.
  */
 #include "bpf/filter.bpf.h"
 #include "bpf/program_cost.bpf.h"
 #include "bpf/wait.bpf.h"
 #include "bpf/waking_frames.bpf.h"
 
-/* Bytes of a task's kernel stack; where it is larger, more stacks are looked through. */
+/* Smallest size of a kernel stack; if it is larger, more stacks are searched. */
 #define TASK_STACK_BYTES 16384
 
 struct waking_stack {
@@ -24,7 +24,7 @@ struct waking_stacks {
 
 struct waking_stacks waking_stacks SEC(".maps");
 
-/* Looks for an interrupt in the kernel's stack. */
+/* Searches the kernel's stack for an interrupt. */
 static __noinline bool serves_interrupt(void *ctx, struct waking_stack *stack)
 {
 	struct frame_scan scan = {};
@@ -40,8 +40,8 @@ static __noinline bool serves_interrupt(void *ctx, struct waking_stack *stack)
 }
 
 /*
- * True if the current task does not end the wait of its own accord. Interrupts have stacks of their
- * own, and so have softirqs, which may be served for a system call.
+ * Returns true if an interrupt, not the current task, ends the wait. Interrupts have separate
+ * stacks; so do softirqs, which may also be served on behalf of a system call.
  */
 static __always_inline bool is_interrupt(void *ctx, struct task_struct *task)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Functions of runtimes: gives each a range of positions when it is first seen in a process, and
- * sends its description. An address does not identify a function: code is freed, and its memory
+ * Functions of runtimes: each gets a range of positions when it is first seen in a process, and its
+ * description is sent. An address does not identify a function: code is freed and its memory
  * reused.
  */
 #pragma once
@@ -17,7 +17,7 @@
 #define POSITIONS_END (1ull << (64 - UNITS_BITS))
 #define FUNCTION_TEXT_MAX (FUNCTION_NAME_MAX + FUNCTION_FILE_MAX + FUNCTION_LINES_MAX)
 
-/* CPUs write the words without a lock: words from two writers do not fit together. */
+/* CPUs write the words without a lock; `check` exposes words of two writers. */
 struct seen_entry {
 	__u64 key; /* hash of process, address and identity */
 	__u64 value; /* position << UNITS_BITS | units - 1 */
@@ -83,8 +83,8 @@ static __always_inline void enter_seen(__u64 key, __u64 value)
 }
 
 /*
- * Enters a function that was described just now. One with unreadable texts is described once more
- * when it is met again: a page cannot be read while it is copied on write.
+ * Enters a function just described. If a string was unreadable, the function is described once more
+ * when it is next seen: a page cannot be read while it is being copied on write.
  */
 static __always_inline void enter_described(__u64 key, __u64 value, const struct rec_function *rec)
 {
@@ -97,7 +97,7 @@ static __always_inline void enter_described(__u64 key, __u64 value, const struct
 	enter_seen(key, value);
 }
 
-/* 0: all are given. */
+/* Returns the first of `units` new positions; 0: none are left. */
 static __always_inline __u64 new_positions(__u32 units)
 {
 	__u64 position = __sync_fetch_and_add(&last_position, units);

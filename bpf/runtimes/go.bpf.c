@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Labels of goroutines (pprof.Do of Go's runtime/pprof): sends those of the goroutine that a
- * sampled thread runs, if they have changed. The system stack runs for the thread's goroutine, and
- * has its labels, as in Go's own profiler. All addresses come from the target, and are untrusted.
+ * sampled thread runs, if they have changed. The system stack works for the thread's goroutine and
+ * gets its labels, as in Go's own profiler. All addresses come from the target and are untrusted.
  */
 #include "bpf/capture_stack.bpf.h"
 #include "bpf/runtimes/pending.bpf.h"
@@ -11,7 +11,7 @@
 /* Time after which labels already sent are sent again: they may have been lost. */
 #define REPEAT_NS 1000000000ull
 
-/* The labels sent last of a thread. Two threads may share a slot: they are sent more often then. */
+/* The labels last sent for a thread. Threads that share a slot send theirs more often. */
 struct go_thread {
 	__u64 key; /* thread and process */
 	__u64 hash; /* of the labels */
@@ -25,7 +25,7 @@ struct go_threads {
 	__type(value, struct go_thread);
 };
 
-/* A string of Go, and a label of a slice. */
+/* A Go string, and a label in a slice. */
 struct go_string {
 	__u64 text, size;
 };
@@ -38,10 +38,10 @@ struct go_slice {
 	__u64 items, count, capacity;
 };
 
-/* A map of Go up to 1.23, and a bucket of it (src/runtime/map.go of Go's source). */
+/* A Go map up to 1.23, and a bucket of it (src/runtime/map.go in Go's source). */
 #define BUCKET_SLOTS 8
-#define BUCKET_FILLED 5 /* the smallest tophash of a slot that holds something */
-/* Buckets that are visited: without more than LABELS_MAX labels, a map has one. */
+#define BUCKET_FILLED 5 /* smallest tophash of an occupied slot */
+/* Limit of buckets to visit: a map of at most LABELS_MAX labels has one. */
 #define BUCKETS_MAX 4
 
 struct go_map {
@@ -60,9 +60,9 @@ struct go_bucket {
 
 struct go_walk {
 	struct go_labels_layout layout;
-	__u64 items; /* of the slice, or the map's buckets */
+	__u64 items; /* items of the slice, or buckets of the map */
 	__u64 hash;
-	__u64 total; /* labels that there are */
+	__u64 total; /* number of labels */
 	__u32 visits, found, is_unreadable, padding;
 	struct go_pair pair;
 	__u64 head[sizeof(struct rec_labels) / 8]; /* labels_of() */
@@ -92,7 +92,7 @@ static __always_inline bool read_user(void *to, __u32 size, __u64 from)
 	return !bpf_probe_read_user(to, size, (const void *)from);
 }
 
-/* Finds the goroutine of the thread: 0 if it runs none, or its data is inconsistent. */
+/* Finds the thread's goroutine. Returns 0 if it runs none or its data is inconsistent. */
 static __always_inline __u64 find_goroutine(struct stack_scratch *s, struct go_walk *w)
 {
 	__u64 g = 0, m, current, own_m, thread = thread_pointer_of(bpf_get_current_task_btf());
@@ -108,7 +108,7 @@ static __always_inline __u64 find_goroutine(struct stack_scratch *s, struct go_w
 	return current;
 }
 
-/* Copies one of the texts; revisits its size. */
+/* Copies one of the strings; limits its size again for the verifier. */
 static __always_inline __u8 read_text(struct go_walk *w, struct rec_label *label, char *to,
 				      __u32 max, const struct go_string *from)
 {

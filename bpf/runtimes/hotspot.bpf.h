@@ -8,7 +8,7 @@
 
 struct hotspot_walk;
 
-/* Is it a return address? Of native code, too. */
+/* Returns whether it is a return address, of native code as well. */
 __noinline int hotspot_returns(struct hotspot_walk *w, __u64 addr);
 
 /* Global functions: the verifier checks each once. */
@@ -20,7 +20,7 @@ __noinline int hotspot_returns(struct hotspot_walk *w, __u64 addr);
 
 #define HOTSPOT_PROCESSES 1024
 
-/* The JVMs that run, by pid as in unwind_spaces. One that has ended makes room. */
+/* The running JVMs, by pid as in unwind_spaces. Entries of ended ones may be replaced. */
 struct runtime_processes {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, HOTSPOT_PROCESSES);
@@ -28,17 +28,17 @@ struct runtime_processes {
 	__type(value, struct hotspot_process);
 };
 
-#define HOTSPOT_STUB_NAME 64 /* bytes that are read of a blob's name */
+#define HOTSPOT_STUB_NAME 64 /* bytes to read of a blob's name */
 
 /* Variables of a walk. */
 struct hotspot_run {
 	struct hotspot_walk walk;
 	struct rec like; /* header of the sample */
 	__u64 process; /* hash that identifies the process */
-	__u64 identity, key; /* of the function that was found */
+	__u64 identity, key; /* identity and key of the function found */
 	__u64 stubs; /* address of the list of the JVM's own pieces of code; 0: unknown */
 	__u32 layout_number;
-	__u32 frames; /* of the JVM so far */
+	__u32 frames; /* JVM frames so far */
 };
 
 struct hotspot_walks {

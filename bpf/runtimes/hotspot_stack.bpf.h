@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Walks on from the first frame of a JVM's own code, through its frames and native ones, to the
- * root. Its frames are put into the stack as they are met.
+ * Continues the walk from the first frame of a JVM's own code, through JVM and native frames, to
+ * the root. JVM frames are inserted into the stack as they are found.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 
 /* Functions of a JVM: their descriptions, and the positions of frames in them. */
 
-/* Reads a Symbol as the name, or as the file behind it. */
+/* Reads a Symbol into the function's name, or into the file behind it. */
 __noinline int hotspot_read_symbol(struct hotspot_run *r, struct function_scratch *function,
 				   __u64 symbol, __u32 which)
 {
@@ -46,7 +46,7 @@ __noinline int hotspot_read_symbol(struct hotspot_run *r, struct function_scratc
 	return 1;
 }
 
-/* Reads the name of the method that was found, and that of its class as the file. */
+/* Reads the name of the method found, and the name of its class as the file. */
 static __always_inline void hotspot_describe_method(struct hotspot_run *r,
 						    struct function_scratch *function)
 {
@@ -68,7 +68,7 @@ static __always_inline void hotspot_describe_method(struct hotspot_run *r,
 		hotspot_read_symbol(r, function, symbol, 1);
 }
 
-/* Takes the name of the blob for that of a function. */
+/* Uses the blob's name as the function's. */
 static __always_inline void hotspot_describe_stub(struct hotspot_run *r,
 						  struct function_scratch *function)
 {
@@ -159,7 +159,7 @@ static __always_inline __u64 hotspot_identity(const struct hotspot_found *found)
 	return runtime_identity_add(sum, (__u64)found->compile_id << 8 | found->function);
 }
 
-/* Returns the position of the function that was found. */
+/* Returns the position of the function found. */
 __noinline __u64 hotspot_position(struct hotspot_run *r, const struct rec *like)
 {
 	struct hotspot_found *found;
@@ -185,8 +185,8 @@ __noinline __u64 hotspot_position(struct hotspot_run *r, const struct rec *like)
 }
 
 /*
- * Caches return addresses in compiled methods: most frames have one, mostly one of the previous
- * stack's. An entry is valid as long as its code has the same number.
+ * Caches return addresses in compiled methods: most frames have one, mostly seen in the previous
+ * stack. An entry is valid while its code has the same number.
  */
 
 #define HOTSPOT_RETURNED (1 << 10) /* a power of two */
@@ -216,7 +216,7 @@ static __always_inline struct hotspot_return *hotspot_return_slot(__u64 pc)
 }
 _Static_assert(HOTSPOT_RETURNED == 1 << (32 - 22), "slots are the upper bits of a hash");
 
-/* Caches the frame that was left, if the next one with its pc can be left alike. */
+/* Caches the frame just left if the next one with its pc can be left in the same way. */
 static __always_inline void hotspot_keep_return(const struct hotspot_run *r, __u64 pc,
 						__u64 position)
 {
@@ -268,7 +268,7 @@ struct hotspot_loop {
 	struct hotspot_run *r;
 };
 
-/* Replaces the address of the frame that was entered last, or the leaf's. */
+/* Replaces the address of the frame entered last, or the leaf. */
 static __always_inline void hotspot_name_frame(struct stack_scratch *s, __u64 position)
 {
 	__u32 depth = s->user_depth, last = depth - 1, at = s->kernel_depth + last;
@@ -285,7 +285,7 @@ static __always_inline void hotspot_name_frame(struct stack_scratch *s, __u64 po
 	}
 }
 
-/* Steps from a frame of the JVM's. 0: the stack has ended, as s->stack_flags reports. */
+/* Steps from a JVM frame. 0: the stack has ended, as s->stack_flags reports. */
 static __always_inline int hotspot_step_frame(struct stack_scratch *s, struct hotspot_run *r)
 {
 	int is_interpreter, is_entry, has_registers, has_stepped;
@@ -308,7 +308,7 @@ static __always_inline int hotspot_step_frame(struct stack_scratch *s, struct ho
 		hotspot_note_interpreted(&r->walk, rbx, r13);
 	else if (r->walk.has_no_frame && r->walk.found.function == HOTSPOT_COMPILED)
 		r->walk.found.unit = r->walk.found.units - 1;
-	/* All that a virtual thread has on this stack may be there. */
+	/* This may be all that a virtual thread has on this stack. */
 	if (!has_stepped)
 		s->stack_flags |= r->walk.found.function == HOTSPOT_FROZEN ? STACK_WHOLE
 									   : STACK_BROKEN;
@@ -349,7 +349,7 @@ static long hotspot_next(__u32 i, void *ctx)
 	return more ? 0 : 1;
 }
 
-/* User space walks a copy of the stack, from the leaf on: it finds none of the JVM's frames. */
+/* User space walks a copy of the stack instead, from the leaf on, and finds no JVM frames. */
 static __always_inline void hotspot_abandon(struct stack_scratch *s)
 {
 	if (!(s->sample_flags & SAMPLE_LEAF_MANAGED))
@@ -358,7 +358,7 @@ static __always_inline void hotspot_abandon(struct stack_scratch *s)
 	s->sample_flags &= ~SAMPLE_LEAF_MANAGED;
 }
 
-/* A global function, because its caller's memory is short. */
+/* A global function, because its caller is short of stack. */
 __noinline bool hotspot_begin(struct stack_scratch *s, struct hotspot_run *r,
 			      const struct rec *like)
 {
@@ -377,7 +377,7 @@ __noinline bool hotspot_begin(struct stack_scratch *s, struct hotspot_run *r,
 	if (!layout || layout->kind != RUNTIME_HOTSPOT || !process || !vm ||
 	    vm->execs != s->space.execs)
 		return false;
-	/* Fewer instructions to verify than assignments have. */
+	/* Fewer instructions to verify than for assignments. */
 	if (bpf_probe_read_kernel(&r->walk.layout, sizeof(r->walk.layout), &layout->hotspot) ||
 	    bpf_probe_read_kernel(&r->walk.vm, sizeof(r->walk.vm), vm))
 		return false;
@@ -390,7 +390,7 @@ __noinline bool hotspot_begin(struct stack_scratch *s, struct hotspot_run *r,
 }
 
 /*
- * Walks on in the stack in s. Returns how many frames are the JVM's. `like`: the header of its
+ * Continues the walk of the stack in s. Returns the number of JVM frames. `like`: the header of its
  * sample.
  */
 static __always_inline __u32 hotspot_add_frames(struct stack_scratch *s,
@@ -409,7 +409,7 @@ static __always_inline __u32 hotspot_add_frames(struct stack_scratch *s,
 	}
 	/*
 	 * From here on, native code without rules is walked as in other processes. The next runtime
-	 * needs the places of frames.
+	 * needs the frames' positions.
 	 */
 	s->runtime = s->space.runtimes[1].kind;
 	s->resumes = RESUME_REFUSED;

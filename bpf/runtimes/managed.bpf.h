@@ -6,31 +6,31 @@
 #include "bpf/runtime.bpf.h"
 #include "bpf/runtime_merge.h"
 
-/* A map of a runtime, which such programs have of their own. */
+/* A map that each runtime's programs have for themselves. */
 #ifdef HAS_OWN_RUNTIME_SCRATCH
 #define OWN_MAP(name) own_##name
 #else
 #define OWN_MAP(name) name
 #endif
 
-/* Has copies carry the frames. */
+/* Makes copies include the frames. */
 #define HAS_MANAGED_FRAMES
 
 /* One per CPU. */
 struct managed_scratch {
 	struct managed_frame frames[MANAGED_MAX];
-	__u32 count; /* of frames */
-	__u32 group; /* first frame of the group that is being walked */
+	__u32 count; /* number of frames */
+	__u32 group; /* first frame of the current group */
 	struct rec like; /* header of the sample */
-	__u32 is_cut; /* there are more frames: the stack ends with the last of these */
-	/* The frames and native ones together. */
+	__u32 is_cut; /* more frames exist: the stack ends with the last of these */
+	/* The runtime's frames merged with the native ones. */
 	struct merge merge;
 	__u32 depth;
 	/* For merge.bpf.h. */
-	__u64 process; /* identifies the process; 0: the interpreter's calls are not learned */
-	__u32 placed_depth; /* 1 + depth of the outermost frame's end; 0: some have no place yet */
-	__u32 is_foreign; /* native frames further out are another chain's */
-	__u64 foreign_sp; /* place of the first one known to be foreign, 0 if none */
+	__u64 process; /* identifies the process; 0: interpreter calls are not learned */
+	__u32 placed_depth; /* 1 + depth of the outermost frame's end; 0: some are not placed yet */
+	__u32 is_foreign; /* native frames further out belong to another chain */
+	__u64 foreign_sp; /* position of the first frame known to be foreign, 0 if none */
 	__u64 addrs[USER_DEPTH_MAX];
 	__u8 kinds[USER_DEPTH_MAX];
 };
@@ -52,16 +52,16 @@ static __always_inline struct managed_scratch *own_managed_scratch(void)
 }
 
 /*
- * Adds a runtime's frames to the stack in s, whose native ones lie where `notes` says. `like` is
- * the header of its sample. Returns how many.
+ * Adds a runtime's frames to the stack in s, whose native frames lie at the positions in `notes`.
+ * `like` is the header of its sample. Returns the number of frames.
  */
 typedef __u32 add_frames_fn(struct stack_scratch *s, struct runtime_scratch *notes,
 			    const struct rec *like);
 
 /*
- * Leaves the stack to the process's next runtime, by a tail call in `programs`, or returns if there
- * is none, or it has no program there. `found`: number of frames of this one, whose thread then
- * hardly lacks those of a runtime that is not read.
+ * Passes the stack to the process's next runtime by a tail call into `programs`. Returns if there
+ * is none, or none with a program there. `found`: number of frames of this runtime; if there are
+ * any, the thread probably lacks none of a runtime that is not read.
  */
 #define go_to_next_runtime(ctx, programs, s, found) \
 	({ \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Puts the frames of a runtime into the stack. */
+/* Inserts the frames of a runtime into the stack. */
 #pragma once
 
 #include "bpf/runtimes/managed.bpf.h"
@@ -7,9 +7,10 @@
 #include "bpf/tables.bpf.h"
 
 /*
- * The C frames of an interpreter, learned from those that hold frames of the runtime. A C frame
- * further out than all of the thread's frames runs another chain: each greenlet has its own chain,
- * but lies on its creator's stack, whose frames may be stale. The stack is cut before that frame.
+ * The C frames of an interpreter, learned from those that contain runtime frames. A similar C frame
+ * further out than all of the thread's frames belongs to another chain: each greenlet has its own
+ * chain but lies on its creator's stack, whose frames may be stale. The stack is cut before that
+ * frame.
  */
 
 #define CALL_SHAPES 256 /* a power of two */
@@ -18,8 +19,8 @@
 #define SHAPE_VOTES_MIN 4
 
 /*
- * Distance from the place of a group to the end of its C frame: a constant of the interpreter's
- * build. Frames may be placed wrongly while a greenlet is switched to, so most must agree.
+ * Distance from a group's position to the end of its C frame, a constant of the interpreter's
+ * build. Frames may be misplaced during a greenlet switch, so most observations must agree.
  */
 struct call_shape {
 	__u64 process;
@@ -34,7 +35,7 @@ struct call_shapes {
 	__type(value, struct call_shape);
 };
 
-/* Hashes of return addresses in such frames. */
+/* Hashes of return addresses found in such frames. */
 struct calls {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, CALLS_MAX);
@@ -45,7 +46,7 @@ struct calls {
 struct call_shapes call_shapes SEC(".maps");
 struct calls calls SEC(".maps");
 
-/* Does the C frame have the interpreter's shape? Votes for its own. */
+/* Returns whether the C frame has the interpreter's shape, and counts its own as an observation. */
 static __always_inline bool has_call_shape(__u64 process, __u64 distance)
 {
 	__u32 slot = process & (CALL_SHAPES - 1);
@@ -75,7 +76,7 @@ static __always_inline __u64 *call_slot(__u64 hash)
 	return bpf_map_lookup_elem(&calls, &slot);
 }
 
-/* Learns from the native frame at `addr`, which ends at `end` and holds `place`. */
+/* Learns from the native frame at `addr`, which ends at `end` and contains `place`. */
 __noinline int learn_call(struct managed_scratch *m, __u64 addr, __u64 place, __u64 end)
 {
 	__u64 hash, *known;
@@ -89,7 +90,7 @@ __noinline int learn_call(struct managed_scratch *m, __u64 addr, __u64 place, __
 	return 0;
 }
 
-/* Does the native frame at `addr`, which holds no group, run another chain? */
+/* Returns whether the native frame at `addr`, which contains no group, belongs to another chain. */
 static __always_inline bool is_foreign_call(struct managed_scratch *m, __u64 addr)
 {
 	__u64 hash, *known;
@@ -101,13 +102,13 @@ static __always_inline bool is_foreign_call(struct managed_scratch *m, __u64 add
 	return known && *known == hash;
 }
 
-/* Is the native frame at `sp` known to run another chain? */
+/* Returns whether the native frame at `sp` is known to belong to another chain. */
 static __always_inline bool is_foreign_place(const struct managed_scratch *m, __u64 sp)
 {
 	return m->foreign_sp && m->placed_depth && m->foreign_sp == (sp & ~1ull);
 }
 
-/* Places of the merged frames, as in runtime_scratch. */
+/* Positions of the merged frames, as in runtime_scratch. */
 struct merged_places {
 	__u64 sps[USER_DEPTH_MAX];
 };
@@ -128,13 +129,13 @@ static __always_inline struct merged_places *places_of_merged(void)
 	return bpf_map_lookup_elem(&OWN_MAP(merged_places), &zero);
 }
 
-/* Does another runtime need the places of frames? */
+/* Returns whether another runtime needs the frames' positions. */
 static __always_inline bool keeps_places(const struct stack_scratch *s)
 {
 	return s->space.runtimes[1].kind;
 }
 
-/* Keeps the place of the frame that is stored next. */
+/* Keeps the position of the frame stored next. */
 static __always_inline void keep_place(__u32 out, __u64 sp)
 {
 	struct merged_places *places = places_of_merged();
@@ -156,7 +157,7 @@ static __always_inline bool put_frame(struct stack_scratch *s, struct managed_sc
 {
 	__u32 out = m->depth;
 
-	/* Older verifiers forget the bounds of a number that is put aside. */
+	/* Older verifiers forget the bounds of a number that is spilled. */
 	barrier_var(out);
 	if (out >= USER_DEPTH_MAX)
 		return false;
@@ -167,7 +168,7 @@ static __always_inline bool put_frame(struct stack_scratch *s, struct managed_sc
 	return true;
 }
 
-/* Takes the next frame of both. */
+/* Stores the next frame of the two chains. */
 static __always_inline bool merge_frame(struct stack_scratch *s, struct runtime_scratch *notes,
 					struct managed_scratch *m)
 {
@@ -181,7 +182,7 @@ static __always_inline bool merge_frame(struct stack_scratch *s, struct runtime_
 	if (native >= USER_DEPTH_MAX || managed > MANAGED_MAX || at >= DEPTH_MAX)
 		return false;
 	sp = notes->sps[native];
-	/* Beyond the last frame of a stack that is whole, nothing follows. */
+	/* Nothing follows the last frame of a complete stack. */
 	end = s->stack_flags & STACK_WHOLE ? ~0ull : 0;
 	if (next < m->merge.native_count && next < USER_DEPTH_MAX)
 		end = notes->sps[next];
@@ -236,7 +237,7 @@ static long merge_next(__u32 i, void *ctx)
 	return more ? 0 : 1;
 }
 
-/* Replaces the leaf by the first frame, which it runs. */
+/* Replaces the leaf by the first frame, which it executes. */
 static __always_inline void replace_leaf(struct stack_scratch *s, struct managed_scratch *m)
 {
 	s->leaf = m->frames[0].position;
@@ -255,7 +256,7 @@ static __always_inline void cut_foreign(struct stack_scratch *s, struct managed_
 	s->stack_flags |= STACK_WHOLE;
 }
 
-/* Notes the places of the merged frames for the next runtime. */
+/* Notes the positions of the merged frames for the next runtime. */
 static __always_inline void note_places(const struct stack_scratch *s,
 					struct runtime_scratch *notes, __u32 depth)
 {
@@ -265,7 +266,7 @@ static __always_inline void note_places(const struct stack_scratch *s,
 		bpf_probe_read_kernel(notes->sps, depth * 8, places->sps);
 }
 
-/* Puts the frames into the stack. Returns how many are left over. */
+/* Inserts the frames into the stack. Returns the number left over. */
 __noinline int merge_frames(struct stack_scratch *s, struct runtime_scratch *notes,
 			    struct managed_scratch *m)
 {
@@ -305,9 +306,8 @@ __noinline int merge_frames(struct stack_scratch *s, struct runtime_scratch *not
 }
 
 /*
- * Notes how many frames a walk for the process found. Structures that are being changed are
- * consistent again at a later walk, so a runtime whose structures always mislead is not one, or
- * does so on purpose.
+ * Notes how many frames a walk of the process found. Structures caught in a change are consistent
+ * in a later walk; if they never are, the runtime is something else, or misleading on purpose.
  */
 static __always_inline void note_walk(const struct stack_scratch *s, const struct rec *like,
 				      __u32 found, __u32 torn)

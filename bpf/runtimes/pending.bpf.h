@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Sends the sample that a runtime's program has taken over. */
+/* Sends the sample handed over to a runtime's program. */
 #pragma once
 
 #include "bpf/event_state.bpf.h"
@@ -7,7 +7,7 @@
 #include "bpf/runtimes/managed.bpf.h"
 #include "bpf/stack_emit.bpf.h"
 
-/* The ring has no room for the pending sample: counts it as the program that took it would have. */
+/* The ring has no room for the pending sample: counts it as its own program would have. */
 static __always_inline void lose_pending(struct runtime_scratch *m, struct bpf_counters *losses)
 {
 	__u32 event = m->pending.event.event;
@@ -32,7 +32,7 @@ static __always_inline bool write_pending(struct stack_scratch *s, struct runtim
 	if (!ring || !place_stack(s, &m->pending.sample, m->copy_bytes))
 		return false;
 	size = m->pending_size;
-	/* Older verifiers forget the bounds of a number that is put aside. */
+	/* Older verifiers forget the bounds of a number that is spilled. */
 	barrier_var(size);
 	return size <= sizeof(m->pending) &&
 	       emit_output(count, ring, &m->pending, size, ring_flags(ring));
@@ -47,7 +47,7 @@ static __always_inline void send_pending(struct stack_scratch *s, struct runtime
 		lose_pending(m, count);
 }
 
-/* Ends the run of the program that the sample comes from. */
+/* Ends the run of the program that took the sample. */
 static __always_inline void end_pending_run(void)
 {
 	struct runtime_scratch *m = own_runtime_scratch();
@@ -57,7 +57,7 @@ static __always_inline void end_pending_run(void)
 }
 
 /*
- * Adds the runtime's frames to the stack of the pending sample, and sends it, or leaves both to the
+ * Adds the runtime's frames to the stack of the pending sample, and sends it or passes both to the
  * process's next runtime. `programs`: those of the same type.
  */
 static __always_inline void finish_pending(void *ctx, void *programs, add_frames_fn *add_frames)

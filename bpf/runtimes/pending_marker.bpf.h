@@ -6,7 +6,7 @@
 #include "bpf/runtimes/managed.bpf.h"
 #include "bpf/stack_emit.bpf.h"
 
-/* All are the probe's. */
+/* All maps below are shared with the probe. */
 struct runtime_scratches runtime_scratches SEC(".maps");
 struct marker_ends marker_ends SEC(".maps");
 struct runtime_programs runtime_markers SEC(".maps");

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Sends the wait that a runtime's program has taken over. Include own_scratch.bpf.h first. */
+/* Sends the wait handed over to a runtime's program. Include own_scratch.bpf.h first. */
 #pragma once
 
 #include "bpf/program_cost.bpf.h"
 #include "bpf/runtimes/managed.bpf.h"
 #include "bpf/wait_send.bpf.h"
 
-/* Is the probe's. */
+/* Shared with the probe. */
 struct runtime_programs runtime_switches SEC(".maps");
 
 /*
- * Sends the current task's wait with its stack. The caller is short of stack, so this looks up all
- * else itself.
+ * Sends the current task's wait with its stack. Looks everything else up again: the caller is short
+ * of stack.
  */
 __noinline int send_pending_wait(void)
 {
@@ -26,7 +26,7 @@ __noinline int send_pending_wait(void)
 	return 0;
 }
 
-/* As finish_pending(), for the wait that begins. */
+/* Like finish_pending(), for the wait that begins. */
 static __always_inline void finish_wait(void *ctx, add_frames_fn *add_frames)
 {
 	struct runtime_scratch *notes = own_runtime_scratch();

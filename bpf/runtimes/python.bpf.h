@@ -14,9 +14,9 @@
 #define PYTHON_THREADS_MAX 4096
 #endif
 #define PYTHON_INTERPRETERS_MAX 64
-/* No thread state is larger: an address within this many bytes of one is in it. */
+/* Maximum size of a thread state: an address within this distance lies in it. */
 #define PYTHON_STATE_MAX 1024
-/* Bytes of the libc's structure for a thread, at most; less than the smallest stack. */
+/* Maximum size of the libc's structure for a thread; less than the smallest stack. */
 #define LIBC_THREAD_MAX 8192
 /* A power of two, for PYTHON_CODE_WORDS words. */
 #define PYTHON_CODE_ROOM 256
@@ -25,9 +25,9 @@
 struct python_thread {
 	__u64 key; /* hash of the process and the thread pointer */
 	__u64 state;
-	__u64 interpreters; /* the first one then: the newest */
+	__u64 interpreters; /* first interpreter then: the newest */
 	__u32 has_greenlets; /* until 3.10: calls further out than its frames have been seen */
-	__u32 has_interpreters; /* the process has several */
+	__u32 has_interpreters; /* the process has several interpreters */
 };
 
 struct python_threads {
@@ -37,34 +37,34 @@ struct python_threads {
 	__type(value, struct python_thread);
 };
 
-/* Variables of a walk. All addresses come from the target, and are untrusted. */
+/* Variables of a walk. All addresses come from the target and are untrusted. */
 struct python_walk {
 	struct python_layout layout;
 	__u64 bias;
 	__u64 process; /* hash that identifies the process */
 	__u64 thread_pointer;
-	__u64 leaf_end; /* of the innermost C frame on the stack; 0: unknown */
-	__u32 slot; /* of the thread in python_threads */
-	__u32 execs; /* of the process since it was tracked */
+	__u64 leaf_end; /* end of the innermost C frame on the stack; 0: unknown */
+	__u32 slot; /* of the thread, in python_threads */
+	__u32 execs; /* execs of the process since it was tracked */
 	__u64 interpreter, thread;
-	__u64 frame; /* the next one; 0: none */
-	__u64 root; /* the outermost one so far */
+	__u64 frame; /* next frame; 0: none */
+	__u64 root; /* outermost frame so far */
 	__u64 cframe; /* 0: none */
-	__u64 outer[2]; /* of the cframe: the outer one, and its frame */
-	__u64 file, file_hash; /* the file whose text was hashed last */
-	__u64 lock; /* enum managed_lock, as upper bits of a position */
-	__u32 interpreters; /* visited */
+	__u64 outer[2]; /* from the cframe: the next outer one, and its frame */
+	__u64 file, file_hash; /* the file whose name was hashed last */
+	__u64 lock; /* enum managed_lock, shifted to the upper bits of a position */
+	__u32 interpreters; /* number visited */
 	__u32 layout_number;
 	__u32 torn;
 	__u32 tid;
 	__u32 is_found;
-	__u32 ends_at_root; /* the walk has met the outermost cframe */
-	__u32 interpreted; /* frames up to the last one that the interpreter runs */
+	__u32 ends_at_root; /* the walk has reached the outermost cframe */
+	__u32 interpreted; /* frames up to the last one run by the interpreter */
 	/* For python_count.bpf.h. */
 	__u32 calls; /* C frames of the interpreter */
-	__u32 call_depth; /* of the innermost, after the leaf; 0: it is the leaf */
+	__u32 call_depth; /* index of the innermost one after the leaf; 0: it is the leaf */
 	__u32 early; /* calls that have no frame yet */
-	/* Memory for what was read, and a little more, for the verifier. */
+	/* Buffers for the data read, slightly oversized for the verifier. */
 	__u64 thread_words[PYTHON_THREAD_MAX / 8 + 1];
 	__u64 frame_words[PYTHON_FRAME_MAX / 8 + 1];
 	__u64 code_words[PYTHON_CODE_ROOM / 8 + 1];
@@ -96,7 +96,7 @@ static __always_inline struct python_thread *python_known_thread(const struct py
 	return bpf_map_lookup_elem(&python_threads, &slot);
 }
 
-/* A word at a byte offset in what was read; offsets of a layout are trusted to be in it. */
+/* A word at a byte offset in the data read; a layout's offsets have been checked to lie in it. */
 #define python_word(words, at, size) \
 	(*(const __u64 *)((const char *)(words) + ((at) & (-1 + (size)) & ~7u)))
 #define python_int(words, at, size) \
@@ -114,10 +114,10 @@ static __always_inline bool python_read(__u64 addr, __u64 *word)
 }
 
 /*
- * Is the thread state that was read the current thread's? It has the address of the libc's
- * structure for the thread: the thread pointer itself on x86-64; on arm64 the structure lies just
- * below. No other thread's is as near, because stacks lie between them. A thread whose pointer is
- * not known yet is its program's first, whose state is the last of the list.
+ * Returns whether the thread state just read belongs to the current thread. It has the address of
+ * the libc's structure for the thread: on x86-64 the thread pointer itself; on arm64 the structure
+ * lies just below it. No other thread's is as near, because stacks lie between them. A thread whose
+ * pointer is not known yet is its program's first, and its state is the last of the list.
  */
 static __always_inline bool python_has_id(const struct python_walk *w)
 {
@@ -130,7 +130,7 @@ static __always_inline bool python_has_id(const struct python_walk *w)
 	return w->thread_pointer - id < LIBC_THREAD_MAX;
 }
 
-/* Reads a thread state. True: it is the current thread's. */
+/* Reads a thread state. True: it belongs to the current thread. */
 static __always_inline bool python_is_own(struct python_walk *w, __u64 thread)
 {
 	__u32 size = w->layout.thread_size;
@@ -141,7 +141,7 @@ static __always_inline bool python_is_own(struct python_walk *w, __u64 thread)
 	return python_has_id(w);
 }
 
-/* Visits a thread state. True: goes on. */
+/* Visits a thread state. True: continue. */
 static __always_inline bool python_visit_thread(struct python_walk *w)
 {
 	if (!w->thread) {

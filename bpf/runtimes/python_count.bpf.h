@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Places of frames that have no address of one, in 3.8 and 3.9: each has one C frame of the
- * interpreter, counted from the leaf. C frames further out than the chain's root belong to the
- * parent of a greenlet, which has a chain of its own.
+ * Positions for frames without an address, in 3.8 and 3.9: each has one C frame of the interpreter,
+ * counted from the leaf. C frames further out than the chain's root belong to the parent of a
+ * greenlet, which has its own chain.
  */
 #pragma once
 
@@ -15,7 +15,7 @@ struct count_loop {
 	struct python_walk *w;
 };
 
-/* Is the address in the interpreter's code? */
+/* Returns whether the address is in the interpreter's code. */
 static __always_inline bool python_is_interpreter(const struct python_walk *w, __u64 addr)
 {
 	__u64 vaddr = addr - w->bias;
@@ -24,7 +24,7 @@ static __always_inline bool python_is_interpreter(const struct python_walk *w, _
 	       (vaddr >= w->layout.eval_start[1] && vaddr < w->layout.eval_end[1]);
 }
 
-/* Gives the next frame the place `sp`. The first calls of w->early have no frame. */
+/* Assigns the position `sp` to the next frame. The first w->early calls have no frame. */
 static __always_inline void place_call(struct managed_scratch *m, struct python_walk *w, __u64 sp)
 {
 	__u32 at = w->calls - w->early;
@@ -86,8 +86,8 @@ static __always_inline void place_calls(struct stack_scratch *s, struct runtime_
 }
 
 /*
- * May the innermost call have no frame yet, or none any more? Only in its own code, and in the
- * function that checks its result.
+ * Returns whether the innermost call may have no frame yet, or none any more: only in its own code,
+ * and in the function that checks its result.
  */
 static __always_inline bool python_may_be_early(const struct stack_scratch *s,
 						const struct python_walk *w)
@@ -96,9 +96,9 @@ static __always_inline bool python_may_be_early(const struct stack_scratch *s,
 }
 
 /*
- * Decides whether the innermost call has no frame: then the outermost frame's place is that of the
- * next call further out. A chain that was not seen before has its frames in the innermost calls,
- * unless one call is left over and the thread has not been seen to have greenlets.
+ * Decides whether the innermost call has no frame; the outermost frame's position is then the next
+ * call further out. A chain not seen before has its frames in the innermost calls, unless exactly
+ * one call is left over and the thread is not known to have greenlets.
  */
 static __always_inline bool python_is_early(const struct stack_scratch *s,
 					    const struct managed_scratch *m,
@@ -120,14 +120,14 @@ static __always_inline bool python_is_early(const struct stack_scratch *s,
 	return false;
 }
 
-/* Forgets all frames: they are not those of the stack. */
+/* Drops all frames: they do not belong to this stack. */
 static __always_inline void python_misplace(struct managed_scratch *m, struct python_walk *w)
 {
 	m->count = m->foreign_sp = 0;
 	w->torn = 1;
 }
 
-/* A place beyond all others. */
+/* A position beyond all others. */
 #define PLACE_BEYOND (~1ull)
 
 /* The stack ends before the calls of all frames. */
@@ -147,7 +147,7 @@ static __always_inline void place_early_end(const struct stack_scratch *s,
 	}
 }
 
-/* Finds the places of the frames. */
+/* Finds the frames' positions. */
 __noinline int place_by_count(struct stack_scratch *s, struct runtime_scratch *notes,
 			      struct managed_scratch *m, struct python_walk *w)
 {
@@ -167,7 +167,7 @@ __noinline int place_by_count(struct stack_scratch *s, struct runtime_scratch *n
 	}
 	if (python_is_early(s, m, w))
 		place_calls(s, notes, m, w, 1);
-	/* The chains of several interpreters lie on the stack one inside the other. */
+	/* The chains of several interpreters are nested on the stack. */
 	if (m->foreign_sp && thread->has_interpreters)
 		python_misplace(m, w);
 	return 0;

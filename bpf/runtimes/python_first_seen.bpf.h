@@ -5,8 +5,8 @@
 #include "bpf/runtimes/python.bpf.h"
 
 /*
- * Reads the text of a str object, at most `max` bytes, to the body at `at`. Returns how many.
- * Global functions: the verifier checks each once.
+ * Reads at most `max` bytes of a str object's text into the body at `at`. Returns the number.
+ * Global functions, so the verifier checks each once.
  */
 __noinline int python_read_text(struct python_walk *w, struct function_scratch *function,
 				__u64 object, __u32 which)
@@ -85,10 +85,12 @@ __noinline int python_read_lines(struct python_walk *w, struct function_scratch 
 	return 1;
 }
 
-/* Units of code whose size is unreadable: positions are plentiful, few functions are longer. */
+/*
+ * Units assumed for code of unreadable size: positions are plentiful, and few functions are longer.
+ */
 #define UNITS_UNKNOWN (1u << 14)
 
-/* Returns the number of instruction units of the code object that was read. */
+/* Returns the number of instruction units of the code object read. */
 static __always_inline __u32 python_units(struct python_walk *w)
 {
 	__u64 units = code_word(w, w->layout.bytes_size), bytes;
@@ -105,8 +107,8 @@ static __always_inline __u32 python_units(struct python_walk *w)
 }
 
 /*
- * Returns the pid of the process that the current one may have been forked from. Data unreadable
- * here is read again from it. User space compares identities, so another process does no harm.
+ * Returns the pid of the process that may have forked the current one. User space retries
+ * unreadable data there, and compares identities, so a wrong process does no harm.
  */
 static __always_inline __u32 python_parent(const struct python_walk *w)
 {
@@ -121,8 +123,8 @@ static __always_inline __u32 python_parent(const struct python_walk *w)
 }
 
 /*
- * Describes the function of the code object at `code`, which was read. Returns its seen value; 0:
- * there is no room.
+ * Describes the function of the code object at `code`, just read. Returns its seen value; 0: there
+ * is no room.
  */
 __noinline __u64 python_send_function(struct python_walk *w, const struct rec *like, __u64 code,
 				      __u64 identity)
@@ -159,7 +161,7 @@ __noinline __u64 python_send_function(struct python_walk *w, const struct rec *l
 	return value;
 }
 
-/* Hashes the text of a file's name. Consecutive frames are mostly of one file. */
+/* Hashes the name of a file. Consecutive frames mostly have the same one. */
 __noinline __u64 python_hash_file(struct python_walk *w, __u64 file)
 {
 	__u64 header[5], hash, size;
@@ -190,7 +192,7 @@ __noinline __u64 python_hash_file(struct python_walk *w, __u64 file)
 	return hash;
 }
 
-/* Hashes the invariant parts of the code object that was read. */
+/* Hashes the invariant parts of the code object just read. */
 static __always_inline __u64 python_identity(struct python_walk *w)
 {
 	__u64 sum = RUNTIME_IDENTITY_SEED;
@@ -203,7 +205,7 @@ static __always_inline __u64 python_identity(struct python_walk *w)
 	return sum;
 }
 
-/* Returns the unit of the running instruction in the frame that was read. */
+/* Returns the unit of the current instruction in the frame just read. */
 static __always_inline __s64 python_unit(struct python_walk *w, __u64 code)
 {
 	__u64 word = frame_word(w, w->layout.frame_instruction);
@@ -219,12 +221,12 @@ static __always_inline __s64 python_unit(struct python_walk *w, __u64 code)
 	return w->layout.index_scale == 1 ? (__u32)unit / PYTHON_UNIT : unit;
 }
 
-/* Frames that the interpreter makes for itself, which represent no function. */
+/* Frames that the interpreter creates for itself, without a function. */
 #define POSITION_NONE ~0ull
 
 /*
- * Is the code object that was read one of the interpreter's own? Such frames call a constructor's
- * __init__, or begin a call.
+ * Returns whether the code object just read is internal to the interpreter. Such frames call a
+ * constructor's __init__, or begin a call.
  */
 static __always_inline bool python_is_shim(struct python_walk *w)
 {
@@ -233,8 +235,8 @@ static __always_inline bool python_is_shim(struct python_walk *w)
 }
 
 /*
- * Returns the position of the frame that was read and runs `code`; 0: it is no frame;
- * POSITION_NONE: it has none.
+ * Returns the position of the frame just read, which runs `code`; 0: not a frame; POSITION_NONE: no
+ * position.
  */
 __noinline __u64 python_position(struct python_walk *w, const struct rec *like, __u64 code)
 {

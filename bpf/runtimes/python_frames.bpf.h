@@ -6,7 +6,7 @@
 
 /* The lock of the interpreter, which lets one thread run at a time. */
 
-/* Does the thread whose state was read hold the lock? Returns an enum managed_lock. */
+/* Returns as an enum managed_lock whether the thread whose state was read holds the lock. */
 __noinline int python_find_lock(struct python_walk *w)
 {
 	__u64 gil, holder;
@@ -39,12 +39,15 @@ static __always_inline void python_note_lock(struct python_walk *w, struct runti
 }
 
 #define PYTHON_ROOTS (1 << 12) /* a power of two */
-/* Walks are checked once, if their program has stack left for one more function. */
+/* A walk is a function of its own, checked once, if its program has stack left for that. */
 #ifndef PYTHON_WALK
 #define PYTHON_WALK __noinline
 #endif
 
-/* Place of a chain's outermost frame. A greenlet's stack is copied back to where it was. */
+/*
+ * Position of a chain's outermost frame. A switch back to a greenlet copies its stack to the same
+ * place.
+ */
 struct python_root {
 	__u64 key; /* hash of the thread and the frame */
 	__u64 place;
@@ -64,7 +67,7 @@ static __always_inline __u64 root_key(const struct python_walk *w)
 	return mix_bits(mix_bits(w->process ^ w->tid) ^ w->root);
 }
 
-/* Returns the place of the chain's outermost frame when it was met last; 0: unknown. */
+/* Returns the last known position of the chain's outermost frame; 0: unknown. */
 static __always_inline __u64 find_root(const struct python_walk *w)
 {
 	__u64 key = root_key(w);
@@ -86,7 +89,7 @@ static __always_inline void enter_root(const struct python_walk *w, __u64 place)
 	root->place = place;
 }
 
-/* The frames are one call of the interpreter each. */
+/* Returns it for frames that are one interpreter call each. */
 static __always_inline __u64 outermost_place(const struct managed_scratch *m)
 {
 	__u32 last = m->count - 1;
@@ -109,8 +112,8 @@ static long visit_thread(__u32 i, void *ctx)
 }
 
 /*
- * Finds the thread's state, and reads it. False: it has none. `anew`: the state found last is not
- * trusted, because the thread may have another one by now.
+ * Finds and reads the thread's state. False: it has none. `anew`: ignore the state found last,
+ * because the thread may have another one by now.
  */
 __noinline int python_find_thread(struct python_walk *w, __u32 anew)
 {
@@ -170,7 +173,7 @@ __noinline int python_read_cframe(struct python_walk *w)
 	return 1;
 }
 
-/* Finds the innermost frame in the thread's state, which has been read. */
+/* Finds the innermost frame in the thread's state, just read. */
 __noinline int python_find_frame(struct python_walk *w)
 {
 	if (!w)
@@ -203,9 +206,9 @@ static long visit_chain(__u32 i, void *ctx)
 }
 
 /*
- * Goes on from the thread state that was read to the thread's next one that has frames, and finds
- * the innermost of them: a thread has a state in each interpreter that it has been in. Returns
- * false at the last.
+ * Continues from the thread state just read to the thread's next one with frames, and finds the
+ * innermost of them: a thread has a state in each interpreter that it has entered. Returns false
+ * after the last.
  */
 __noinline int python_next_chain(struct python_walk *w)
 {
@@ -250,9 +253,9 @@ static __always_inline bool python_is_root(const struct python_walk *w, __u64 cf
 }
 
 /*
- * Is the frame that was read one of a compiled function, as Nuitka makes them? It is linked while
- * the function runs, but no call of the interpreter runs it. It lies in its frame object: one of
- * the interpreter is moved there when it has ended.
+ * Returns whether the frame just read belongs to a compiled function, such as Nuitka's. It is
+ * linked while the function runs, but no interpreter call runs it. It lies in its frame object;
+ * frames of the interpreter are moved there only when they end.
  */
 __noinline int python_is_compiled(struct python_walk *w)
 {
@@ -260,7 +263,7 @@ __noinline int python_is_compiled(struct python_walk *w)
 	       w->frame - frame_word(w, w->layout.frame_object) < PYTHON_FRAME_MAX;
 }
 
-/* Ends the group whose last frame was read, if it is the last one. */
+/* Ends the group if the frame just read is its last. */
 static __always_inline bool python_end_call(struct python_walk *w, struct managed_scratch *m)
 {
 	__u64 previous = frame_word(w, w->layout.frame_previous);
@@ -285,8 +288,8 @@ static __always_inline bool python_end_call(struct python_walk *w, struct manage
 }
 
 /*
- * There is no room for the frame that was read, but the group before it is to have a place. False:
- * it has one.
+ * There is no room for the frame just read, but the group before it needs a position. False: it has
+ * one.
  */
 static __always_inline bool python_skip_frame(struct python_walk *w, struct managed_scratch *m)
 {
@@ -298,7 +301,7 @@ static __always_inline bool python_skip_frame(struct python_walk *w, struct mana
 	return w->layout.place == PYTHON_PLACE_ENTRY && m->group < m->count;
 }
 
-/* Takes the frame at w->frame. False: there are no more, or they cannot be followed. */
+/* Adds the frame at w->frame. False: there are no more, or they cannot be followed. */
 __noinline int python_walk_frame(struct python_walk *w, struct managed_scratch *m)
 {
 	__u32 size = w ? w->layout.frame_size : 0, at;
@@ -351,9 +354,10 @@ static long walk_frame(__u32 i, void *ctx)
 }
 
 /*
- * 3.10, more calls than frames: the innermost call has just begun, or the outermost cframe is not a
- * call's, but greenlet's. The former is only possible where the stack's innermost C frame is the
- * call's (`runs_leaf`). Other stacks show that the thread has greenlets, and where the chain ends.
+ * In 3.10, with more calls than frames: either the innermost call has just begun, or the outermost
+ * cframe belongs to greenlet, not to a call. The former is only possible if the stack's innermost C
+ * frame is the call's (`runs_leaf`). Other stacks show that the thread has greenlets, and where the
+ * chain ends.
  */
 static __always_inline bool python_is_greenlet(const struct python_walk *w,
 					       const struct managed_scratch *m, bool runs_leaf)
@@ -371,7 +375,7 @@ static __always_inline bool python_is_greenlet(const struct python_walk *w,
 	return true;
 }
 
-/* Walks the chain at w->frame after the frames that are there. */
+/* Walks the chain at w->frame behind the existing frames. */
 PYTHON_WALK int python_walk_further(struct python_walk *w, struct managed_scratch *m)
 {
 	struct python_loop loop = {.w = w, .m = m};
@@ -382,7 +386,7 @@ PYTHON_WALK int python_walk_further(struct python_walk *w, struct managed_scratc
 	bpf_loop(2 * MANAGED_MAX, walk_frame, &loop, 0);
 	if (w->frame && !w->torn)
 		w->torn = 2;
-	/* The outermost functions are compiled: they remain without a place. */
+	/* The outermost functions are compiled: they remain without a position. */
 	if (!w->torn && w->interpreted <= m->group)
 		m->group = m->count;
 	if (m->group < m->count && !w->torn)
@@ -390,7 +394,7 @@ PYTHON_WALK int python_walk_further(struct python_walk *w, struct managed_scratc
 	return 0;
 }
 
-/* Forgets the frames of a group that has no end. */
+/* Drops the frames of a group without an end. */
 __noinline int python_end_chain(struct python_walk *w, struct managed_scratch *m)
 {
 	if (!w || !m)
@@ -416,9 +420,9 @@ static __always_inline void python_walk_chain(struct python_walk *w, struct mana
 }
 
 /*
- * Begins the walk again one call further out. The innermost cframe is linked before it is filled
- * in; in 3.10 a call links its cframe and its frame one after the other, when it begins and when it
- * ends: calls and frames without a partner are left out.
+ * Restarts the walk one call further out. The innermost cframe is linked before it is filled in. In
+ * 3.10, a call links its cframe and its frame one after the other, and likewise unlinks them: leave
+ * out calls and frames without a partner.
  */
 static __always_inline void python_retry(struct python_walk *w, struct managed_scratch *m,
 					 struct runtime_counters *count)
@@ -475,8 +479,8 @@ static __always_inline __u64 place_at(const struct managed_scratch *m, __u32 at)
 }
 
 /*
- * Adds the frames of the interpreter that has called this one, or that it has called: their calls
- * lie on the stack one inside the other.
+ * Adds the frames of the interpreter that called this one, or that it called: their calls are
+ * nested on the stack.
  */
 static __always_inline void python_capture_other(struct managed_scratch *m, struct python_walk *w)
 {
@@ -489,7 +493,7 @@ static __always_inline void python_capture_other(struct managed_scratch *m, stru
 	m->count = m->group;
 	if (m->count <= count || place_at(m, count) > place_at(m, 0))
 		return;
-	/* The other way round. */
+	/* Try the other order. */
 	w->torn = m->count = m->group = 0;
 	if (python_find_frame(w))
 		python_walk_further(w, m);
@@ -500,13 +504,16 @@ static __always_inline void python_capture_other(struct managed_scratch *m, stru
 	m->count = m->group;
 }
 
-/* Can its frames be those of several chains? Older versions have no place for them. */
+/*
+ * Returns whether its frames may belong to several chains. Frames of older versions have no
+ * position for that.
+ */
 static __always_inline bool may_be_nested(const struct python_walk *w)
 {
 	return w->layout.place == PYTHON_PLACE_ENTRY || w->layout.frame_entry;
 }
 
-/* Finds the thread's frames. Counts what is missing. */
+/* Finds the thread's frames. Counts those missing. */
 static __always_inline void python_capture(struct managed_scratch *m, struct python_walk *w,
 					   struct runtime_counters *count)
 {
@@ -525,7 +532,7 @@ static __always_inline void python_capture(struct managed_scratch *m, struct pyt
 	}
 	if (m->count && !w->torn && may_be_nested(w) && has_interpreters(w))
 		python_capture_other(m, w);
-	/* Only frames of the interpreter's own: 3.15 always has one. */
+	/* Only internal frames were found: 3.15 always has one. */
 	if (!m->count && !w->torn)
 		count->idle++;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Visits threads that sleep, as sleepers.bpf.c does, for their frames of Python as well. Functions
- * and threads are remembered in the maps of the samples' object. Needs a kernel from 6.2 on: code
- * that reads memory of the target needs the task, which functions cannot find in earlier ones.
+ * Visits sleeping threads like sleepers.bpf.c, and adds their Python frames. Functions and threads
+ * are remembered in the maps of the samples' object. Needs kernel 6.2: earlier ones cannot give
+ * functions the task, which is needed to read memory of the target.
  */
 #define RUNTIME_COUNTS_ROW 2
 #define EMIT_PLAINLY
@@ -14,7 +14,7 @@
 extern struct task_struct *bpf_task_from_pid(__s32 pid) __ksym;
 extern void bpf_task_release(struct task_struct *task) __ksym;
 
-/* The thread that is visited, in the initial pid namespace. */
+/* The visited thread, in the initial pid namespace. */
 __u32 sleeper_tid = 0;
 
 static __always_inline long read_sleeper(void *to, __u32 size, const void *from)
@@ -36,7 +36,7 @@ static __always_inline long read_sleeper(void *to, __u32 size, const void *from)
 
 struct runtime_scratches runtime_scratches SEC(".maps");
 
-/* Turns to the first Python of the process. */
+/* Makes the first Python of the process the current runtime. */
 static __always_inline bool turn_to_python(struct stack_scratch *s)
 {
 	for (int i = 1; i < SPACE_RUNTIMES && s->runtime != RUNTIME_PYTHON; i++)

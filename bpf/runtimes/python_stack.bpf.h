@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Adds Python's frames to the stack of a sample. In order: find the thread's state, walk its chain
- * of frames, put them among the native ones, send.
+ * Adds Python's frames to the stack of a sample. Finds the thread's state, walks its chain of
+ * frames, inserts them among the native ones, and sends the stack.
  *
- * Each call of the interpreter's loop leaves something in its C frame: until 3.10 a cframe for each
- * Python frame, in 3.11 one for the group of frames that the call runs, from 3.12 on a frame
- * without code at the outer end of the group. Its address identifies the C frame, however the
- * compiler has arranged the interpreter's code.
+ * Each call of the interpreter's loop leaves a structure in its C frame: until 3.10 a cframe for
+ * each Python frame, in 3.11 one for the group of frames that the call runs, from 3.12 on a frame
+ * without code at the outer end of the group. Its address identifies the C frame regardless of how
+ * the interpreter was compiled.
  */
 #pragma once
 
@@ -14,8 +14,8 @@
 #include "bpf/runtimes/python_count.bpf.h"
 
 /*
- * May native frames further out be those of another chain that has been switched away? The chains
- * of several interpreters lie on the stack one inside the other.
+ * Returns whether native frames further out may belong to another chain that has been switched out.
+ * The chains of several interpreters are nested on the stack.
  */
 static __always_inline bool may_be_switched(struct python_walk *w)
 {
@@ -70,7 +70,7 @@ static __always_inline bool python_begin(struct stack_scratch *s,
 	w->layout = layout->python;
 	w->layout_number = number;
 	w->bias = s->space.runtimes[0].bias;
-	/* A process may have several of different versions. */
+	/* A process may contain several Pythons of different versions. */
 	w->process = mix_bits(process->start + w->bias +
 			      mix_bits(task->tgid + ((__u64)s->space.execs << 32)));
 	w->thread_pointer = thread_pointer_of(task);
@@ -82,8 +82,8 @@ static __always_inline bool python_begin(struct stack_scratch *s,
 }
 
 /*
- * Adds the frames of a thread to the stack in s. Returns how many. `process` is the filter's entry
- * or NULL, `like` the header of the sample.
+ * Adds the frames of a thread to the stack in s. Returns their number. `process` is the filter's
+ * entry or NULL, `like` the header of the sample.
  */
 static __always_inline __u32 python_add_frames_of(struct task_struct *task,
 						  const struct tracked_process *process,
@@ -110,7 +110,7 @@ static __always_inline __u32 python_add_frames_of(struct task_struct *task,
 	return m->count;
 }
 
-/* python_add_frames_of() the current thread. */
+/* python_add_frames_of() for the current thread. */
 static __always_inline __u32 python_add_frames(struct stack_scratch *s,
 					       struct runtime_scratch *notes,
 					       const struct rec *like)

@@ -6,20 +6,20 @@
 #include "bpf/runtimes/managed.bpf.h"
 #include "bpf/runtimes/first_seen.bpf.h"
 
-#define RUBY_CALLS_MAX 256 /* of the interpreter, in a stack; a power of two */
+#define RUBY_CALLS_MAX 256 /* maximum interpreter calls in a stack; a power of two */
 #define RUBY_TAGS_MAX 1024
 #define RUBY_STACK_MAX (1u << 24) /* words */
-#define RUBY_MACHINE_MAX (1u << 23) /* bytes of a thread's stack up to its innermost call */
+#define RUBY_MACHINE_MAX (1u << 23) /* maximum bytes of a thread's stack up to its innermost call */
 
-/* Variables of a walk. All addresses come from the target, and are untrusted. */
+/* Variables of a walk. All addresses come from the target and are untrusted. */
 struct ruby_walk {
 	struct ruby_layout layout;
 	__u64 bias;
 	__u64 process; /* hash that identifies the process */
-	__u64 frame, end; /* the next control frame, and the end of all */
-	__u64 tag; /* the next one; 0: none */
+	__u64 frame, end; /* next control frame, and the end of all frames */
+	__u64 tag; /* next tag; 0: none */
 	__u64 context[RUBY_EC_WORDS];
-	/* Memory for what was read. */
+	/* Buffers for the data read. */
 	__u64 frame_words[RUBY_FRAME_WORDS];
 	__u64 env[RUBY_ENV_WORDS];
 	__u64 body[RUBY_BODY_WORDS + 1];
@@ -27,12 +27,12 @@ struct ruby_walk {
 	__u64 definition[RUBY_DEFINITION_WORDS];
 	__u64 string[RUBY_STRING_WORDS];
 	__u64 calls[RUBY_CALLS_MAX]; /* a tag in each C frame of rb_vm_exec, innermost first */
-	__u32 firsts[RUBY_CALLS_MAX]; /* of each call's frames */
+	__u32 firsts[RUBY_CALLS_MAX]; /* first frame of each call */
 	__u64 body_addr, identity;
 	__u32 call_count;
-	__u32 group_count; /* of frames, one a call */
-	__u32 first_call; /* the innermost one that has a group */
-	__u32 skips; /* frames up to the end of a call that has not begun */
+	__u32 group_count; /* groups of frames, one per call */
+	__u32 first_call; /* innermost call that has a group */
+	__u32 skips; /* frames to skip, up to the end of a call that has not begun */
 	__u32 layout_number;
 	__u32 torn;
 	/* For ruby_walk_on(). */
@@ -65,7 +65,9 @@ static __always_inline bool ruby_read_word(__u64 addr, __u64 *word)
 	return addr && ruby_read(word, sizeof(*word), addr);
 }
 
-/* A word at a byte offset in the body that was read; a layout's are trusted to be in it. */
+/*
+ * A word at a byte offset in the body just read; a layout's offsets have been checked to lie in it.
+ */
 static __always_inline __u64 ruby_body_word(const struct ruby_walk *w, __u32 at)
 {
 	at /= 8;
@@ -73,12 +75,15 @@ static __always_inline __u64 ruby_body_word(const struct ruby_walk *w, __u32 at)
 	return at < RUBY_BODY_WORDS ? w->body[at] : 0;
 }
 
-/* Words of the thread's vector of modules with variables: one of modules, and their variables. */
+/*
+ * Words per module in the thread's vector of modules with variables: the first is for the vector
+ * itself.
+ */
 #define RUBY_MODULE_MAX 4096
 
 /*
- * Returns the address of the thread's variable, as the C library has it on x86-64: the second word
- * at the thread pointer is a vector with two words for each module. 0: the thread has none.
+ * Returns the address of the thread's variable in the C library's layout for x86-64: the second
+ * word at the thread pointer is a vector with two words per module. 0: the thread has none.
  */
 static __always_inline __u64 ruby_thread_variable(struct ruby_walk *w, __u64 thread_pointer)
 {
@@ -117,19 +122,19 @@ __noinline int ruby_find_context(struct ruby_walk *w)
 	return 1;
 }
 
-/* Registers with which the function of a tag continues. */
+/* Registers with which a tag's function resumes. */
 struct ruby_registers {
 	__u64 pc, sp, fp;
 };
 
-/* Returns a register that the C library has hidden in the same way as the sp. */
+/* Returns a register that the C library has mangled in the same way as the sp. */
 static __always_inline __u64 ruby_plain(__u64 hidden, __u64 hidden_sp, __u64 sp)
 {
 	hidden ^= hidden_sp;
 	return (hidden >> 17 | hidden << 47) ^ sp;
 }
 
-/* Reads the registers in a tag, as far as it is one of rb_vm_exec: else they are wrong. */
+/* Reads the registers in a tag. They are valid only in a tag of rb_vm_exec. */
 __noinline int ruby_read_tag(const struct ruby_walk *w, __u64 tag, struct ruby_registers *to)
 {
 	__u64 hidden_sp, sp;
@@ -148,7 +153,7 @@ __noinline int ruby_read_tag(const struct ruby_walk *w, __u64 tag, struct ruby_r
 	return 1;
 }
 
-/* Does rb_vm_exec continue there? */
+/* Returns whether rb_vm_exec resumes there. */
 static __always_inline bool ruby_is_call(const struct ruby_walk *w, const struct ruby_registers *r)
 {
 	__u64 at = r->pc - w->bias - w->layout.exec_start;
@@ -158,7 +163,7 @@ static __always_inline bool ruby_is_call(const struct ruby_walk *w, const struct
 	return at < w->layout.exec_end - w->layout.exec_start;
 }
 
-/* Checks the tag at w->tag. False: there are no more. They lie on the stack one below the other. */
+/* Checks the tag at w->tag. False: there are no more. Outer tags lie further up the stack. */
 __noinline int ruby_take_tag(struct ruby_walk *w)
 {
 	struct ruby_registers registers = {};

@@ -11,14 +11,14 @@ static __always_inline __u64 ruby_find_text(const struct ruby_walk *w, __u64 obj
 
 	if ((w->string[0] & RUBY_TYPE_MASK) != RUBY_TYPE_STRING)
 		return 0;
-	/* Until 3.1 one within the object has its length among the flags. */
+	/* Until 3.1, the length of an embedded string is among the flags. */
 	*size = is_apart || w->layout.string_length ? w->string[2] : w->string[0] >> 14 & 31;
 	return is_apart ? w->string[3] : object + w->layout.string_text;
 }
 
 /*
- * Reads the text of a String to the body: the name, or the file behind it, which may be the first
- * of an Array. Global functions: the verifier checks each once.
+ * Reads the text of a String into the body: the name, or the file behind it, which may be the first
+ * element of an Array. Global functions, so the verifier checks each once.
  */
 __noinline int ruby_read_text(struct ruby_walk *w, struct function_scratch *function, __u64 object,
 			      __u32 which)
@@ -83,7 +83,7 @@ static __always_inline __u32 ruby_add_head(struct function_scratch *function,
 	return at + sizeof(*head);
 }
 
-/* Sends the description, with this number of units. Returns its seen value; 0: there is no room. */
+/* Sends the description with this number of units. Returns its seen value; 0: there is no room. */
 static __always_inline __u64 ruby_send(struct ruby_walk *w, const struct rec *like,
 				       struct ruby_function_head *head, __u32 units)
 {
@@ -110,7 +110,7 @@ static __always_inline __u64 ruby_send(struct ruby_walk *w, const struct rec *li
 	return rec->position << UNITS_BITS | (units - 1);
 }
 
-/* The word for the method's entry leads to its variables when it has any. */
+/* If the method has variables, the word for its entry points to them. */
 static __always_inline __u64 ruby_entry(__u64 method)
 {
 	__u64 variables[2];
@@ -121,9 +121,9 @@ static __always_inline __u64 ruby_entry(__u64 method)
 	return method;
 }
 
-#define RUBY_BLOCKS_MAX 8 /* one in another */
+#define RUBY_BLOCKS_MAX 8 /* maximum nesting of blocks */
 
-/* Returns the entry of the method around the code of the frame that was read; 0: none. */
+/* Returns the entry of the method around the code of the frame just read; 0: none. */
 static __always_inline __u64 ruby_find_method(struct ruby_walk *w)
 {
 	__u64 env[RUBY_ENV_WORDS];
@@ -138,7 +138,7 @@ static __always_inline __u64 ruby_find_method(struct ruby_walk *w)
 	return 0;
 }
 
-/* Describes the Ruby code whose body was read. */
+/* Describes the Ruby code whose body was just read. */
 __noinline __u64 ruby_send_code(struct ruby_walk *w, const struct rec *like)
 {
 	struct function_scratch *function = own_function();
@@ -156,7 +156,7 @@ __noinline __u64 ruby_send_code(struct ruby_walk *w, const struct rec *like)
 	return ruby_send(w, like, &head, units < UNITS_MAX ? units : UNITS_MAX);
 }
 
-/* Describes the method in C that was read. User space looks up its name later. */
+/* Describes the C method just read. User space looks up its name later. */
 __noinline __u64 ruby_send_method(struct ruby_walk *w, const struct rec *like)
 {
 	struct function_scratch *function = own_function();
@@ -172,7 +172,7 @@ __noinline __u64 ruby_send_method(struct ruby_walk *w, const struct rec *like)
 	return ruby_send(w, like, &head, 1);
 }
 
-/* Hashes the invariant parts of the body of Ruby code that was read. */
+/* Hashes the invariant parts of the body of the Ruby code just read. */
 static __always_inline __u64 ruby_code_identity(const struct ruby_walk *w)
 {
 	__u64 sum = RUNTIME_IDENTITY_SEED;
@@ -189,7 +189,7 @@ static __always_inline __u64 ruby_key(struct ruby_walk *w)
 	return mix_bits(runtime_identity_add(w->identity ^ w->process, w->body_addr)) | 1;
 }
 
-/* Returns the position of the frame that was read, which runs Ruby code; 0: it is no frame. */
+/* Returns the position of the frame just read, which runs Ruby code; 0: not a frame. */
 __noinline __u64 ruby_code_position(struct ruby_walk *w, const struct rec *like)
 {
 	__u64 key, value, unit, body, iseq[RUBY_ISEQ_WORDS];
@@ -201,8 +201,8 @@ __noinline __u64 ruby_code_position(struct ruby_walk *w, const struct rec *like)
 	if (!ruby_read(w->body, RUBY_BODY_WORDS * 8, body) || !w->body[RUBY_BODY_CODE])
 		return 0;
 	/*
-	 * The program counter is that of the next instruction. Compiled code stores it late: then
-	 * it is that of another frame which was there before.
+	 * The stored pc is that of the next instruction. Compiled code stores it late: until then,
+	 * it is the pc of an earlier frame at this place.
 	 */
 	unit = (w->frame_words[RUBY_FRAME_PC] - w->body[RUBY_BODY_CODE]) / 8;
 	if (unit > w->body[RUBY_BODY_SIZE] >> 32)
@@ -222,7 +222,7 @@ __noinline __u64 ruby_code_position(struct ruby_walk *w, const struct rec *like)
 	return (value >> UNITS_BITS) + unit;
 }
 
-/* Returns the position of the frame that was read, which runs a method in C; 0: it is no frame. */
+/* Returns the position of the frame just read, which runs a C method; 0: not a frame. */
 __noinline __u64 ruby_method_position(struct ruby_walk *w, const struct rec *like)
 {
 	__u64 key, value, method;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Adds Ruby's methods and blocks to a stack. Each call of the interpreter, rb_vm_exec, runs a group
- * of control frames up to one with a flag, and leaves a tag in its C frame, for exceptions. Tags of
- * other functions are recognized by the code in which they continue. There must be as many tags as
+ * of control frames up to a flagged one, and leaves a tag for exceptions in its C frame. Tags of
+ * other functions are recognized by the code in which they resume. There must be as many tags as
  * groups.
  */
 #pragma once
@@ -40,7 +40,7 @@ static __always_inline bool ruby_end_group(struct ruby_walk *w, struct managed_s
 	return true;
 }
 
-/* The frame that was read may be the outermost of its call. False: no room. */
+/* Ends the group if the frame just read is the outermost of its call. False: no room. */
 static __always_inline bool ruby_end_frame(struct ruby_walk *w, struct managed_scratch *m)
 {
 	if (!(w->env[RUBY_ENV_FLAGS] & RUBY_FRAME_FINISH))
@@ -51,7 +51,7 @@ static __always_inline bool ruby_end_frame(struct ruby_walk *w, struct managed_s
 	return true;
 }
 
-/* Returns the position of the frame that was read; 0: it is no frame; POSITION_NONE: none. */
+/* Returns the position of the frame just read; 0: not a frame; POSITION_NONE: no position. */
 #define RUBY_POSITION_NONE ~0ull
 static __always_inline __u64 ruby_position(struct ruby_walk *w, const struct rec *like)
 {
@@ -64,7 +64,7 @@ static __always_inline __u64 ruby_position(struct ruby_walk *w, const struct rec
 	return ruby_code_position(w, like);
 }
 
-/* Takes the frame at w->frame. False: there are no more, or they cannot be followed. */
+/* Adds the frame at w->frame. False: there are no more, or they cannot be followed. */
 __noinline int ruby_take_frame(struct ruby_walk *w, struct managed_scratch *m)
 {
 	__u64 position = RUBY_POSITION_NONE;
@@ -77,7 +77,7 @@ __noinline int ruby_take_frame(struct ruby_walk *w, struct managed_scratch *m)
 	    !ruby_read(w->env, sizeof(w->env), w->frame_words[RUBY_FRAME_ENV] + RUBY_ENV_OFFSET))
 		return 0;
 	w->frame += w->layout.frame_size;
-	/* The outermost frame, and those for compiled code, represent no call. */
+	/* The outermost frame and frames for compiled code represent no call. */
 	if ((w->env[RUBY_ENV_FLAGS] & RUBY_KIND_MASK) == RUBY_KIND_DUMMY) {
 		w->torn = 0;
 		return w->frame < w->end;
@@ -109,7 +109,7 @@ static long take_control_frame(__u32 i, void *ctx)
 	return more ? 0 : 1;
 }
 
-/* Walks the control frames; without those of the innermost call if it has not begun. */
+/* Walks the control frames, without those of an innermost call that has not begun. */
 __noinline int ruby_walk_frames(struct ruby_walk *w, struct managed_scratch *m, __u32 skips)
 {
 	struct ruby_loop loop = {.w = w, .m = m};
@@ -128,15 +128,15 @@ __noinline int ruby_walk_frames(struct ruby_walk *w, struct managed_scratch *m, 
 	if (m->is_cut && m->group < m->count)
 		ruby_end_group(w, m);
 	/*
-	 * Methods in C that a thread or a fiber has begun with run outside of all calls: they are
-	 * put before the outermost one.
+	 * C methods with which a thread or fiber began run outside of all calls: place them before
+	 * the outermost one.
 	 */
 	if (!w->group_count && !w->torn)
 		m->count = 0;
 	return 1;
 }
 
-/* Gives group `i` its place. */
+/* Assigns group `i` its position. */
 __noinline int ruby_place_group(struct ruby_walk *w, struct managed_scratch *m, __u32 i)
 {
 	__u32 call, at;
@@ -167,8 +167,8 @@ static long place_group(__u32 i, void *ctx)
 }
 
 /*
- * The loop that rb_vm_exec calls has a C frame of its own: makes one of both. Its code lies in the
- * frame inside of the one that returns to rb_vm_exec.
+ * The loop that rb_vm_exec calls has a separate C frame: merges the two. The loop's code lies in
+ * the frame inside the one that returns to rb_vm_exec.
  */
 __noinline int ruby_join_frame(struct stack_scratch *s, struct runtime_scratch *notes,
 			       struct ruby_walk *w, __u32 i)
@@ -227,8 +227,8 @@ static __always_inline void ruby_join_frames(struct stack_scratch *s, struct run
 }
 
 /*
- * Is the context another thread's, in an interpreter that only has the running one? Then no call
- * lies on this thread's stack.
+ * Returns whether the context belongs to another thread, if the interpreter only exposes the
+ * running context. No call lies on this thread's stack then.
  */
 static __always_inline bool ruby_is_foreign(const struct stack_scratch *s,
 					    const struct ruby_walk *w)
@@ -236,7 +236,7 @@ static __always_inline bool ruby_is_foreign(const struct stack_scratch *s,
 	return w->layout.context && w->call_count && w->calls[0] - s->top_sp > RUBY_MACHINE_MAX;
 }
 
-/* Finds the frames, and their places. False: there are none, or they do not fit together. */
+/* Finds the frames and their positions. False: there are none, or they are inconsistent. */
 static __always_inline bool ruby_capture(struct stack_scratch *s, struct managed_scratch *m,
 					 struct ruby_walk *w)
 {
@@ -256,7 +256,7 @@ static __always_inline bool ruby_capture(struct stack_scratch *s, struct managed
 	/* The innermost call has its frame, but no tag yet. */
 	if (!w->torn && w->group_count == w->call_count + 1)
 		ruby_walk_frames(w, m, 1);
-	/* It has left its frame, but not the tag. */
+	/* The innermost call has left its frame, but not its tag. */
 	if (!w->torn && w->call_count == w->group_count + 1)
 		w->first_call = 1;
 	if (!w->torn && w->call_count != w->group_count + w->first_call)
@@ -267,7 +267,7 @@ static __always_inline bool ruby_capture(struct stack_scratch *s, struct managed
 	return true;
 }
 
-/* Replaces the address of the frame that was entered last, or the leaf's. */
+/* Replaces the address of the frame entered last, or the leaf. */
 static __always_inline void ruby_replace_frame(struct stack_scratch *s, __u64 addr)
 {
 	__u32 depth = s->user_depth, at = s->kernel_depth + depth - 1;
@@ -293,8 +293,8 @@ static long skip_call(__u32 i, void *ctx)
 }
 
 /*
- * Goes to the C frame of the interpreter's call that runs the compiled code of s->frame, which
- * represents all of that code: its native frames cannot be found, but its methods have control
+ * Goes to the C frame of the interpreter call that runs the compiled code of s->frame, and that
+ * represents all of this code: its native frames cannot be found, but its methods have control
  * frames. The tag has the registers of the C frame. False: there is none.
  */
 __noinline int ruby_leave_compiled(struct stack_scratch *s, struct ruby_walk *w)
@@ -315,7 +315,7 @@ __noinline int ruby_leave_compiled(struct stack_scratch *s, struct ruby_walk *w)
 	s->frame.sp = registers.sp;
 	s->frame.fp = registers.fp;
 	s->frame.base = s->frame.fp_at = s->frame.base_at = 0;
-	/* The compiler's label is behind no call. */
+	/* The compiler's resume label does not follow a call. */
 	s->frame.is_pc = !w->layout.hidden_at;
 	s->frame.has_sp = 1;
 	s->frame.by_fp = s->frame.has_others = 0;
@@ -323,7 +323,7 @@ __noinline int ruby_leave_compiled(struct stack_scratch *s, struct ruby_walk *w)
 	return 1;
 }
 
-/* Steps on from the frame at which the walk has stopped. */
+/* Steps from the frame at which the walk has stopped. */
 __noinline int ruby_turn(struct stack_scratch *s, struct ruby_walk *w)
 {
 	if (!s || !w)
@@ -344,7 +344,7 @@ static long ruby_next(__u32 i, void *ctx)
 	return more ? 0 : 1;
 }
 
-/* Walks on from compiled code to the root. */
+/* Continues the walk from compiled code to the root. */
 static __always_inline void ruby_walk_on(struct stack_scratch *s, struct ruby_walk *w)
 {
 	struct ruby_loop loop = {.s = s, .w = w};
@@ -357,7 +357,7 @@ static __always_inline void ruby_walk_on(struct stack_scratch *s, struct ruby_wa
 		cut_off(s);
 }
 
-/* A global function, because its caller's memory is short. */
+/* A global function, because its caller is short of stack. */
 __noinline bool ruby_begin(struct stack_scratch *s, struct ruby_walk *w)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -407,8 +407,8 @@ static __always_inline void ruby_place(struct stack_scratch *s, struct runtime_s
 }
 
 /*
- * Adds the current thread's functions to the stack in s. Returns how many. `like`: the header of
- * its sample.
+ * Adds the current thread's functions to the stack in s. Returns their number. `like`: the header
+ * of its sample.
  */
 static __always_inline __u32 ruby_add_frames(struct stack_scratch *s, struct runtime_scratch *notes,
 					     const struct rec *like)
@@ -426,7 +426,7 @@ static __always_inline __u32 ruby_add_frames(struct stack_scratch *s, struct run
 	}
 	count->samples++;
 	m->like = *like;
-	m->process = 0; /* each call has a place of its own */
+	m->process = 0; /* each call has its own position */
 	m->foreign_sp = 0;
 	m->count = 0;
 	has_frames = ruby_find_context(w) && ruby_capture(s, m, w);

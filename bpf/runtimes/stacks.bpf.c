@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Adds the frames of a runtime to stacks, and sends them: on_python() and the like. Compiled for
- * each RUNTIME_NAME and for each kind of stacks:
+ * Adds the frames of a runtime to stacks and sends them: on_python() etc. Compiled for each
+ * RUNTIME_NAME and for each kind of stacks:
  *
  *	STACKS_OF_samples
  *	STACKS_OF_waits		as a wait begins: the end of on_switch, with the same restrictions
  *				(bpf/probes/waits.bpf.c)
  *	STACKS_OF_markers	for each type of program that takes such stacks
  *
- * The last two use the maps of the probe's object, and those of the samples' in which the runtime
- * remembers functions and threads.
+ * The last two use the maps of the probe's object and, to remember functions and threads, those of
+ * the samples' object.
  */
 #ifdef STACKS_OF_samples
 #include "bpf/runtimes/pending.bpf.h"
@@ -23,7 +23,7 @@
 #define NAME(before, name, after) NAME_OF(before, name, after)
 #define ADD_FRAMES NAME(, RUNTIME_NAME, _add_frames)
 
-/* Goes on for a program of that type, and ends as it would. */
+/* Continues a program of that type, and ends like it. */
 #define PROGRAM(section, suffix, finish) \
 	SEC(section) \
 	int NAME(on_, RUNTIME_NAME, suffix)(void *ctx) \

@@ -10,24 +10,24 @@
 #define V8_STRING_HOPS 3
 #define V8_STRING_WORDS 4
 /*
- * Words at the end of the stack among which a builtin without a frame has its return address: at
- * most those of the smallest frame.
+ * Words at the end of the stack that are searched for the return address of a builtin without a
+ * frame: at most those of the smallest frame.
  */
 #define V8_RETURN_WORDS 3
 
-/* Variables of a walk. All addresses come from the target, and are untrusted. */
+/* Variables of a walk. All addresses come from the target and are untrusted. */
 struct v8_walk {
 	struct v8_layout layout;
 	__u64 process; /* hash that identifies the process */
-	/* Maps of that process whose type was looked at; they never move. By enum v8_type. */
+	/* Maps of that process of known type, by enum v8_type; maps never move. */
 	__u64 maps[V8_TYPE_COUNT];
 	__u32 tid;
 	__u32 layout_number;
 	__u32 torn;
 	__u32 tier; /* enum v8_tier */
-	/* Memory for what was read. */
+	/* Buffers for the data read. */
 	__u64 frame[V8_FRAME_WORDS];
-	__u64 shared[V8_SHARED_MAX / 8 + 1]; /* a little more, for the verifier */
+	__u64 shared[V8_SHARED_MAX / 8 + 1]; /* slightly oversized for the verifier */
 	__u64 bytecode; /* reference; 0: the frame has none */
 	__u64 bytecode_size;
 	__u64 script; /* reference; 0: none */
@@ -35,12 +35,12 @@ struct v8_walk {
 	/* A string: address and number of its characters. */
 	__u64 text, length;
 	__u32 width;
-	__u32 scope_end; /* of the function, a position in the source */
+	__u32 scope_end; /* position of the function in the source */
 	__u64 halves[2]; /* of a string made of two */
-	__u64 words[V8_CODE_MAX / 8 + 1]; /* a little more, as above */
+	__u64 words[V8_CODE_MAX / 8 + 1]; /* slightly oversized as well */
 	/* The code that the frame runs. */
 	__u64 pc; /* of the instruction, or in the call that it makes */
-	__u64 sp; /* the frame's present end; 0: it has called code that has a frame pointer */
+	__u64 sp; /* the frame's current end; 0: it has called code with a frame pointer */
 	__u64 returns[V8_RETURN_WORDS]; /* words from there on */
 	/* The mapping in which a builtin was found, in the address space file_serial. */
 	__u64 file_start, file_size;
@@ -48,12 +48,12 @@ struct v8_walk {
 	__u64 code_start;
 	__u32 code_size;
 	__u32 code_kind;
-	__u64 search; /* its possible start, while it is searched */
-	__u64 stream_map; /* of the objects that hold instructions; 0: not known yet */
-	__u64 identity, key; /* of the function that was read, with its code */
-	struct v8_function_head head; /* of the function that is being described */
-	__u32 searches; /* in this stack */
-	__u32 lacks_code; /* some of this stack's was not found */
+	__u64 search; /* candidate for its start during the search */
+	__u64 stream_map; /* map of objects that hold instructions; 0: not known yet */
+	__u64 identity, key; /* identity and key of the function read, including its code */
+	struct v8_function_head head; /* of the function being described */
+	__u32 searches; /* searches in this stack */
+	__u32 lacks_code; /* code of this stack was not found */
 	__u32 file_serial;
 	__u32 reserved;
 };
@@ -74,7 +74,7 @@ static __always_inline struct v8_walk *own_v8_walk(void)
 	return bpf_map_lookup_elem(&OWN_MAP(v8_walks), &zero);
 }
 
-/* References have these two lowest bits; weak ones and others are not followed. */
+/* References have these two lowest bits; others, such as weak ones, are not followed. */
 static __always_inline bool v8_is_reference(__u64 word)
 {
 	return (word & 3) == 1;
@@ -92,8 +92,8 @@ static __always_inline bool v8_read(__u64 reference, __u32 offset, void *to, __u
 }
 
 /*
- * Reads the type of an object from its first word: its map, or, while a collection moves objects,
- * the address of the new place, which begins with the map. The rest of the old place is as it was.
+ * Reads the type of an object from its first word: its map or, while a collection moves objects,
+ * the address of the new place, which begins with the map. The rest of the old place is unchanged.
  */
 static __always_inline bool v8_type_of(const struct v8_walk *w, __u64 map, __u16 *type)
 {
@@ -102,7 +102,7 @@ static __always_inline bool v8_type_of(const struct v8_walk *w, __u64 map, __u16
 	return v8_is_reference(map) && v8_read(map, w->layout.map_type, type, sizeof(*type));
 }
 
-/* Is an object with this first word of that type? */
+/* Returns whether an object with this first word has that type. */
 static __always_inline bool v8_is(struct v8_walk *w, __u64 map, enum v8_type type)
 {
 	__u16 found;
@@ -116,7 +116,7 @@ static __always_inline bool v8_is(struct v8_walk *w, __u64 map, enum v8_type typ
 	return true;
 }
 
-/* Is the object at the reference of that type? */
+/* Returns whether the referenced object has that type. */
 static __always_inline bool v8_refers_to(struct v8_walk *w, __u64 reference, enum v8_type type)
 {
 	__u64 map;
@@ -125,7 +125,7 @@ static __always_inline bool v8_refers_to(struct v8_walk *w, __u64 reference, enu
 	       v8_is(w, map, type);
 }
 
-/* A word at a byte offset in what was read; offsets of a layout are trusted to be in it. */
+/* A word at a byte offset in the data read; a layout's offsets have been checked to lie in it. */
 #define v8_shared_word(w, at) \
 	(*(const __u64 *)((const char *)(w)->shared + ((at) & (V8_SHARED_MAX - 1) & ~7u)))
 #define v8_shared_int(w, at) \
@@ -142,11 +142,11 @@ enum v8_string {
 	V8_EXTERNAL = 2,
 	V8_SLICED = 3,
 	V8_THIN = 5,
-	V8_NO_STRING = 8, /* another object */
+	V8_NO_STRING = 8, /* not a string */
 	V8_UNREADABLE,
 };
 
-/* Follows a string by one hop. V8_THIN: *reference is the next one. */
+/* Follows one hop of a string. V8_THIN: *reference is the next one. */
 static __always_inline enum v8_string v8_step_string(struct v8_walk *w, __u64 *reference,
 						     __u64 *skipped)
 {
@@ -186,8 +186,8 @@ static __always_inline enum v8_string v8_step_string(struct v8_walk *w, __u64 *r
 }
 
 /*
- * Finds the text of a string: V8_FLAT, V8_CONS, or nothing. Global functions: the verifier checks
- * each once.
+ * Finds the text of a string. Returns V8_FLAT, V8_CONS, or another kind without text. Global
+ * functions, so the verifier checks each once.
  */
 __noinline int v8_find_string(struct v8_walk *w, __u64 reference)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Compiled code of functions: finds the V8 object that contains a program counter. The function
- * refers only to the code that its next call runs, so the instructions are searched for their
- * start, before which a reference to that object lies. The code found last for a function is tried
+ * Compiled code of functions: finds the V8 object that contains a program counter. A function
+ * refers only to the code for its next call, so instructions are searched backwards for their
+ * start, which follows a reference to that object. The code found last for a function is tried
  * first.
  */
 #pragma once
@@ -10,13 +10,13 @@
 #include "bpf/runtimes/v8.bpf.h"
 
 #define V8_CODES (1 << 14) /* a power of two */
-#define V8_CODE_ALIGNMENT 64 /* of the first instruction */
-/* Steps of a search, and searches in a stack: each step reads two words. */
+#define V8_CODE_ALIGNMENT 64 /* alignment of the first instruction */
+/* Limits of steps in a search, and of searches in a stack: each step reads two words. */
 #define V8_SEARCH_STEPS 1024
 #define V8_SEARCHES_MAX 4
 
 struct v8_code_entry {
-	__u64 key; /* of the function, or of a place where no code was found */
+	__u64 key; /* of the function, or of an address at which no code was found */
 	__u64 code; /* reference; 0: none was found */
 };
 
@@ -41,7 +41,7 @@ static __always_inline struct v8_code_entry *v8_code_slot(__u64 key, __u32 way)
 #define v8_code_word(w, at) \
 	(*(const __u64 *)((const char *)(w)->words + ((at) & (V8_CODE_MAX - 1) & ~7u)))
 
-/* Reads the object. False: it is no code, or too large. */
+/* Reads the object. False: it is not code, or too large. */
 static __always_inline bool v8_read_code(struct v8_walk *w, __u64 code)
 {
 	if (!v8_is_reference(code) || !v8_read(code, 0, w->words, V8_CODE_MAX) ||
@@ -54,7 +54,7 @@ static __always_inline bool v8_read_code(struct v8_walk *w, __u64 code)
 	return w->code_size <= UNITS_MAX;
 }
 
-/* Makes the code that was read that of the frame. False: it does not contain the address. */
+/* Assigns the code just read to the frame. False: it does not contain the address. */
 static __always_inline bool v8_take_code(struct v8_walk *w, __u64 code, __u64 pc)
 {
 	if (pc - w->code_start >= w->code_size)
@@ -64,7 +64,7 @@ static __always_inline bool v8_take_code(struct v8_walk *w, __u64 code, __u64 pc
 	return true;
 }
 
-/* Can the word be an object's map? */
+/* Returns whether the word can be an object's map. */
 static __always_inline bool v8_may_be_map(const struct v8_walk *w, __u64 word)
 {
 	if (w->layout.code_header && w->maps[V8_CODE])
@@ -109,7 +109,7 @@ static long v8_search_turn(__u32 i, void *ctx)
 	return is_over ? 1 : 0;
 }
 
-/* Reads code of the function that was found before. Returns a reference to it; 0: none. */
+/* Reads code of the function that was found earlier. Returns a reference to it; 0: none. */
 static __always_inline __u64 v8_read_slot(struct v8_walk *w, __u64 key, __u32 way)
 {
 	struct v8_code_entry *entry = v8_code_slot(key, way);
@@ -128,7 +128,7 @@ static __always_inline bool v8_try_slot(struct v8_walk *w, __u64 key, __u32 way)
 	return code && v8_take_code(w, code, w->pc);
 }
 
-/* Finds the code that has called a builtin without a frame, if it was found before. */
+/* Finds the code that called a builtin without a frame, if it was found earlier. */
 static __always_inline bool v8_try_returns(struct v8_walk *w, __u64 key, __u32 way)
 {
 	__u64 code = v8_read_slot(w, key, way);
@@ -142,7 +142,7 @@ static __always_inline bool v8_try_returns(struct v8_walk *w, __u64 key, __u32 w
 	return false;
 }
 
-/* Is the program counter in the file where another was found: in a builtin? */
+/* Returns whether the program counter is in the file where builtins were found. */
 static __always_inline bool v8_is_in_file(const struct stack_scratch *s, const struct v8_walk *w)
 {
 	return w->file_serial == s->space.serial && w->pc - w->file_start < w->file_size;
@@ -170,7 +170,7 @@ static __always_inline void v8_keep_code(__u64 key, __u32 way, __u64 code)
 	entry->key = key;
 }
 
-/* Searches the code of w->pc. The last two of a function are kept. */
+/* Searches for the code of w->pc. Keeps the last two found for a function. */
 static __always_inline bool v8_search_code(struct v8_walk *w, __u64 key)
 {
 	struct v8_search search = {.w = w};
@@ -194,8 +194,8 @@ static __always_inline bool v8_search_code(struct v8_walk *w, __u64 key)
 }
 
 /*
- * Finds the code of w->pc, or that which called the builtin there. `key`: of its function. 0: there
- * is none, negative: it was not found.
+ * Finds the code of w->pc, or the caller of the builtin there. `key`: of its function. 0: there is
+ * none; negative: not found.
  */
 __noinline int v8_find_code(struct stack_scratch *s, struct v8_walk *w, __u64 key)
 {
@@ -213,8 +213,8 @@ __noinline int v8_find_code(struct stack_scratch *s, struct v8_walk *w, __u64 ke
 }
 
 /*
- * Finds the compiled code of the frame and its compiler. Code that was entered in the middle of a
- * loop has taken over the frame of the interpreter or of baseline code, and what those keep there.
+ * Finds the frame's compiled code and its compiler. Code entered in the middle of a loop has taken
+ * over the frame of the interpreter or of baseline code, including their data.
  */
 static __always_inline void v8_find_compiler(struct stack_scratch *s, struct v8_walk *w)
 {
@@ -235,7 +235,7 @@ static __always_inline void v8_find_compiler(struct stack_scratch *s, struct v8_
 	if (found >= 0)
 		return;
 	w->lacks_code = 1;
-	/* The interpreter is no generated code. */
+	/* The interpreter is not generated code. */
 	if (w->tier == V8_TIER_INTERPRETED) {
 		w->bytecode = w->bytecode_size = 0;
 		w->tier = V8_TIER_UNKNOWN;

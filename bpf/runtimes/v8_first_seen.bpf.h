@@ -4,7 +4,7 @@
 
 #include "bpf/runtimes/v8_code.bpf.h"
 
-/* Appends the flat string that was found to the name, or to the file behind it. */
+/* Appends the flat string just found to the name, or to the file behind it. */
 __noinline int v8_append(struct v8_walk *w, struct function_scratch *function, __u32 which)
 {
 	struct function_text *text;
@@ -18,7 +18,7 @@ __noinline int v8_append(struct v8_walk *w, struct function_scratch *function, _
 	text = which ? &rec->file : &rec->name;
 	max = which ? FUNCTION_FILE_MAX : FUNCTION_NAME_MAX;
 	at = (which ? rec->name.size : 0) + text->size;
-	/* Halves of different width, and text that does not fit, are read later. */
+	/* Halves of different width, and strings that do not fit, are read later. */
 	if (w->length > 1u << 30 || text->size > max || (text->width && text->width != w->width)) {
 		text->flags |= FUNCTION_CUT;
 		return 0;
@@ -42,7 +42,7 @@ __noinline int v8_append(struct v8_walk *w, struct function_scratch *function, _
 	return 1;
 }
 
-#define V8_TRIES 8 /* on average, for a text that cannot be read; a power of two */
+#define V8_TRIES 8 /* average tries for an unreadable string; a power of two */
 
 /* Reads the name, or the file behind it. */
 __noinline int v8_read_text(struct v8_walk *w, struct function_scratch *function, __u64 string,
@@ -70,7 +70,7 @@ __noinline int v8_read_text(struct v8_walk *w, struct function_scratch *function
 	return 1;
 }
 
-/* Returns the place of the function's name in a ScopeInfo; 0: unknown. */
+/* Returns the offset of the function's name in a ScopeInfo; 0: unknown. */
 static __always_inline __u32 v8_scope_name(struct v8_walk *w, __u64 scope)
 {
 	__u64 flags, locals;
@@ -83,7 +83,9 @@ static __always_inline __u32 v8_scope_name(struct v8_walk *w, __u64 scope)
 	locals >>= 32;
 	if (locals > V8_SCOPE_LOCALS_MAX)
 		return 0;
-	/* Each has a name and a word of attributes; names of many are in a table. */
+	/*
+	 * Each local has a name and a word of attributes; larger scopes keep the names in a table.
+	 */
 	at += 8 * (locals < V8_SCOPE_LOCALS ? 2 * locals : locals + 1);
 	return (flags & 15) == w->layout.scope_module ? at + 8 : at;
 }
@@ -97,7 +99,7 @@ static __always_inline void v8_describe_scope(struct v8_walk *w, struct function
 	if (!at || !v8_read(scope, at, w->words, V8_SCOPE_WORDS * 8))
 		return;
 	v8_read_text(w, function, w->words[V8_SCOPE_NAME], 0);
-	/* An anonymous function has the name that V8 has given to it. */
+	/* V8 may have inferred a name for an anonymous function. */
 	if (!function_of(function)->name.length && !function_of(function)->name.flags)
 		v8_read_text(w, function, w->words[V8_SCOPE_INFERRED], 0);
 	if (w->layout.scope_start) {
@@ -117,7 +119,7 @@ static __always_inline void v8_describe_scope(struct v8_walk *w, struct function
 	}
 }
 
-/* Returns the length of the script's text, by which it is recognized; 0: unknown. */
+/* Returns the length of the script's text, which helps to identify it; 0: unknown. */
 static __always_inline __u32 v8_source_length(const struct v8_walk *w)
 {
 	__u64 source, length;
@@ -130,8 +132,8 @@ static __always_inline __u32 v8_source_length(const struct v8_walk *w)
 }
 
 /*
- * Describes the function that was read: its name, its file, and its place in its script. Called
- * before v8_send_function(), not by it: older kernels limit the stack of all calls together.
+ * Describes the function just read: its name, its file, and its position in its script. Called
+ * before v8_send_function(), not by it: older kernels limit the stack of nested calls.
  */
 __noinline int v8_describe_names(struct v8_walk *w)
 {
@@ -166,7 +168,7 @@ __noinline int v8_describe_names(struct v8_walk *w)
 	return 1;
 }
 
-/* Appends the table of source positions, which V8 makes when it needs it. Returns its size. */
+/* Appends the table of source positions, which V8 creates on demand. Returns its size. */
 __noinline int v8_append_positions(struct v8_walk *w, struct function_scratch *function, __u32 at)
 {
 	__u64 table, length;
@@ -246,8 +248,8 @@ __noinline __u64 v8_send_function(struct v8_walk *w, const struct rec *like)
 	count->functions++;
 	value = rec->position << UNITS_BITS | (rec->units - 1);
 	/*
-	 * A function with unreadable text is described again when it is next seen, but not at each
-	 * tick forever: once in V8_TRIES times, on average, this description is final.
+	 * A function with unreadable strings is described again when it is next seen, but not at
+	 * every tick: on average, every V8_TRIES-th description is final.
 	 */
 	if (!((rec->name.flags | rec->file.flags) & FUNCTION_UNREADABLE) ||
 	    !(mix_bits(rec->position) >> 32 & (V8_TRIES - 1)))
@@ -256,9 +258,9 @@ __noinline __u64 v8_send_function(struct v8_walk *w, const struct rec *like)
 }
 
 /*
- * Hashes the invariant parts of the function that was read. Objects move, so their addresses are
- * left out: a script has a number in its isolate, which has one thread, and a function one in its
- * script. Builtins differ by their own number.
+ * Hashes the invariant parts of the function just read, not addresses, as objects move. A script
+ * has a number in its isolate (which has one thread), a function one in its script, and a builtin
+ * its own.
  */
 static __always_inline __u64 v8_identity(const struct v8_walk *w)
 {
@@ -271,7 +273,7 @@ static __always_inline __u64 v8_identity(const struct v8_walk *w)
 	return sum;
 }
 
-/* The same, with the function's code. */
+/* The same, including the function's code. */
 static __always_inline __u64 v8_code_identity(const struct v8_walk *w, __u64 sum)
 {
 	sum = runtime_identity_add(sum, w->bytecode_size << 8 | w->tier);
@@ -280,7 +282,7 @@ static __always_inline __u64 v8_code_identity(const struct v8_walk *w, __u64 sum
 	return sum;
 }
 
-/* Returns the unit of the running instruction. */
+/* Returns the unit of the current instruction. */
 static __always_inline __s64 v8_unit(const struct v8_walk *w)
 {
 	if (w->code)
@@ -290,7 +292,7 @@ static __always_inline __s64 v8_unit(const struct v8_walk *w)
 	return (__s64)(w->frame[0] >> 32) - (w->layout.bytecode_data - 1);
 }
 
-/* Returns the position of the frame that was read in the function of that seen value. */
+/* Returns the position of the frame just read in the function with that seen value. */
 static __always_inline __u64 v8_position_in(const struct v8_walk *w, __u64 value)
 {
 	struct runtime_counters *count = own_runtime_counters(RUNTIME_V8);
@@ -306,7 +308,7 @@ static __always_inline __u64 v8_position_in(const struct v8_walk *w, __u64 value
 	return (value >> UNITS_BITS) + unit;
 }
 
-/* Returns the seen value of the function that was read, or 0. */
+/* Returns the seen value of the function just read, or 0. */
 __noinline __u64 v8_find_function(struct v8_walk *w)
 {
 	__u64 value;
@@ -318,7 +320,7 @@ __noinline __u64 v8_find_function(struct v8_walk *w)
 	return find_seen(w->key, &value) ? value : 0;
 }
 
-/* Returns the position of the frame that was read. */
+/* Returns the position of the frame just read. */
 static __always_inline __u64 v8_position(struct v8_walk *w, const struct rec *like)
 {
 	__u64 value = v8_find_function(w);

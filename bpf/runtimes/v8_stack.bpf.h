@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Adds the functions of JavaScript to a stack. V8 makes code that keeps a frame pointer, so the
- * walker finds the frame of each call, and the frame has its function: two slots below the frame
- * pointer, unless the slot above that marks a frame of another type. A function takes the place of
- * the native frame that runs it: its own machine code, or the interpreter's.
+ * Adds JavaScript functions to a stack. V8's code keeps a frame pointer, so the walker finds the
+ * frame of each call, and the frame contains its function: two slots below the frame pointer,
+ * unless the slot above marks a frame of another type. A function replaces the native frame that
+ * runs it: its own machine code, or the interpreter's.
  */
 #pragma once
 
@@ -18,8 +18,8 @@ struct v8_loop {
 };
 
 /*
- * Finds the tier of the frame's code. `sp`: the frame's present end. The interpreter and baseline
- * code keep the bytecode in the frame, the former with its place in it.
+ * Finds the tier of the frame's code. `sp`: the frame's current end. The interpreter and baseline
+ * code keep the bytecode in the frame, the interpreter with its position in it.
  */
 static __always_inline void v8_find_tier(struct v8_walk *w, __u64 fp, __u64 sp)
 {
@@ -35,7 +35,7 @@ static __always_inline void v8_find_tier(struct v8_walk *w, __u64 fp, __u64 sp)
 	w->tier = v8_is_small(w->frame[0]) ? V8_TIER_INTERPRETED : V8_TIER_BASELINE;
 }
 
-/* Finds the script of the function that was read. Returns false if unknown. */
+/* Finds the script of the function just read. Returns false if unknown. */
 static __always_inline bool v8_find_script(struct v8_walk *w)
 {
 	__u64 builtin = v8_shared_word(w, w->layout.shared_builtin);
@@ -55,12 +55,12 @@ static __always_inline bool v8_find_script(struct v8_walk *w)
 	return false;
 }
 
-/* Reads the frame of a function. False: the frame is another one. */
+/* Reads the frame of a function. False: it is a frame of another kind. */
 static __always_inline bool v8_read_frame(struct v8_walk *w, __u64 fp, __u64 sp)
 {
 	__u64 function, shared;
 
-	/* A function that has just begun has not made its frame yet. */
+	/* A function that has just begun has not set up its frame yet. */
 	if (sp > fp + V8_FRAME_FUNCTION ||
 	    bpf_probe_read_user(w->frame, sizeof(w->frame), (const void *)(fp + V8_FRAME_OFFSET)))
 		return false;
@@ -77,7 +77,7 @@ static __always_inline bool v8_read_frame(struct v8_walk *w, __u64 fp, __u64 sp)
 	return v8_find_script(w);
 }
 
-/* Checks the native frame inside frame `i` of those after the leaf. */
+/* Checks the native frame inside frame `i` after the leaf. */
 __noinline int v8_take_frame(struct stack_scratch *s, struct runtime_scratch *notes,
 			     struct managed_scratch *m, struct v8_walk *w, __u32 i)
 {
@@ -96,7 +96,7 @@ __noinline int v8_take_frame(struct stack_scratch *s, struct runtime_scratch *no
 	fp = (end & ~1ull) - 16;
 	at = s->kernel_depth + inner;
 	barrier_var(at);
-	/* A return address may be that of the next function. */
+	/* A return address may belong to the next function. */
 	w->pc = i && at < DEPTH_MAX ? s->words[HEADER_WORDS + at] - 1 : s->leaf;
 	w->sp = sp & 1 ? 0 : sp;
 	sp &= ~1ull;
@@ -133,9 +133,9 @@ static __always_inline void v8_capture(struct stack_scratch *s, struct runtime_s
 	struct v8_loop loop = {.s = s, .notes = notes, .m = m, .w = w};
 
 	m->count = m->group = 0;
-	m->process = 0; /* each frame has a place of its own */
+	m->process = 0; /* each frame has its own position */
 	w->torn = w->searches = w->lacks_code = 0;
-	/* Only frames that the walk has reached are known; a copy is walked elsewhere. */
+	/* Only frames that the walk has reached are known; copies are walked in user space. */
 	if (s->stack_flags & STACK_UNKNOWN) {
 		s->managed_count = 0;
 		count->copied++;
@@ -156,7 +156,7 @@ static __always_inline void v8_capture(struct stack_scratch *s, struct runtime_s
 		count->whole++;
 }
 
-/* A global function, because its caller's memory is short. */
+/* A global function, because its caller is short of stack. */
 __noinline bool v8_begin(struct stack_scratch *s, struct v8_walk *w)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -184,8 +184,8 @@ __noinline bool v8_begin(struct stack_scratch *s, struct v8_walk *w)
 }
 
 /*
- * Adds the current thread's functions to the stack in s. Returns how many. `like`:
- * the header of its sample.
+ * Adds the current thread's functions to the stack in s. Returns their number. `like`: the header
+ * of its sample.
  */
 static __always_inline __u32 v8_add_frames(struct stack_scratch *s, struct runtime_scratch *notes,
 					   const struct rec *like)

@@ -24,9 +24,9 @@
 #define STEPS_MAX 5
 /* A step with more of the path is the command itself. */
 #define STEP_SHARE_MAX 0.95
-/* Functions and locks with less of the path are not replayed. */
+/* Least share of the path for a function or lock to be replayed. */
 #define SHARE_MIN 0.02
-/* Functions of a chain of calls with about the same time: only the innermost are replayed. */
+/* If several functions of a call chain have about the same time, replay only the innermost. */
 #define SAME_SHARE 0.005
 #define CHAIN_MAX 2
 
@@ -37,7 +37,7 @@ static const char *const sum_names[PATH_SUM_KIND_COUNT] = {
 	[PATH_SUM_ALONE] = "alone",
 };
 
-/* Time of a name: a function, a lock, the threads of a name. */
+/* Time of a name: a function, a lock, or threads with this name. */
 struct named_time {
 	string_id name;
 	uint64_t ns;
@@ -60,12 +60,12 @@ static void add_time(struct named_times *times, string_id name, uint64_t ns)
 	vec_push(&times->rows, (struct named_time){name, ns});
 }
 
-/* A number of the command's threads that ran, from a time on. */
+/* Number of the command's running threads, from a point in time. */
 struct level {
 	uint64_t time;
 	int64_t change;
-	int64_t count; /* from here on */
-	uint64_t ran; /* running time of all threads up to here, ns */
+	int64_t count; /* from this level on */
+	uint64_t ran; /* running time of all threads up to this level, ns */
 };
 
 ORDER(compare_levels, struct level, COMPARE(a->time, b->time))
@@ -83,7 +83,7 @@ struct forecasting {
 
 /* Markers. */
 
-/* Returns a marker of all the path, whose values are to be set; NULL: it cannot be added. */
+/* Returns a marker that spans the path, for the caller to fill in; NULL: it cannot be added. */
 static struct marker *add_marker(struct forecasting *f, enum marker_id id)
 {
 	struct profile *p = f->p;
@@ -105,7 +105,7 @@ static void set_time(struct forecasting *f, const struct marker *marker, uint32_
 									     .number = ns};
 }
 
-/* thread NO_STRING: of all threads. */
+/* thread NO_STRING: a sum over all threads. */
 static void add_sum(struct forecasting *f, enum path_sum_kind kind, string_id thread, uint64_t ns)
 {
 	string_id name = strings_intern(&f->p->strings, sum_names[kind]);
@@ -175,7 +175,7 @@ static void find_levels(struct forecasting *f)
 	}
 }
 
-/* Returns the number of the last level at `time` or before; levels.count if there is none. */
+/* Returns the index of the last level at or before `time`; levels.count if there is none. */
 static size_t level_at(const struct forecasting *f, uint64_t time)
 {
 	size_t low = 0, high = f->levels.count;
@@ -203,7 +203,7 @@ static uint64_t ran_until(const struct forecasting *f, uint64_t time)
 	return level->ran + (uint64_t)level->count * (time - level->time);
 }
 
-/* Returns the time of the part in which no other thread ran. */
+/* Returns how long this part ran while no other thread did. */
 static uint64_t alone_in(const struct forecasting *f, const struct path_part *part)
 {
 	uint64_t now = part->start, sum = 0;
@@ -257,7 +257,7 @@ static void add_parallelism(struct forecasting *f)
 
 	find_levels(f);
 	vec_for_each(&f->path.parts, const struct path_part *, part) {
-		/* Sums of parts do not tell when they were. */
+		/* The time of a sum of parts cannot be located. */
 		if (part->time != part->end - part->start)
 			continue;
 		if (part->kind == PATH_RUNS) {
@@ -281,12 +281,12 @@ static void add_parallelism(struct forecasting *f)
 
 /* Functions. */
 
-/* A function of the user's on the path. */
+/* A user function on the path. */
 struct path_function_row {
 	string_id name;
 	uint64_t ns; /* with callees */
-	double depth; /* in the stack, times ns */
-	uint64_t last; /* the last stack that counted for it */
+	double depth; /* depth in the stack, weighted by ns */
+	uint64_t last; /* last stack counted for this function */
 };
 
 ORDER(compare_functions, struct path_function_row,
@@ -323,7 +323,7 @@ static void add_function(struct path_functions *all, string_id name, uint64_t ns
 	if (id == all->rows.count)
 		vec_push(&all->rows, (struct path_function_row){.name = name});
 	row = &all->rows.items[id];
-	/* Outer calls of a recursion add nothing. */
+	/* Count a recursive function once per stack. */
 	if (row->last == all->stacks)
 		return;
 	row->last = all->stacks;
@@ -340,7 +340,7 @@ static unsigned int depth_of(const struct profile *p, stack_id stack)
 	return depth;
 }
 
-/* Adds the user's functions of the stack, otherwise the innermost one. */
+/* Adds the user's functions of the stack, or the innermost function if there is none. */
 static void add_functions(void *ctx, const struct path_weight *weight)
 {
 	struct path_functions *all = ctx;
@@ -366,8 +366,8 @@ static void add_functions(void *ctx, const struct path_weight *weight)
 }
 
 /*
- * Returns true if two of the others call one another for the same time, at a greater depth: one
- * that only calls them tells nothing new.
+ * Returns true if two functions that are already listed are in one call chain with the same time:
+ * the outer one is then redundant.
  */
 static bool is_passed_through(const struct path_functions *all, const struct path_function_row *row)
 {
@@ -511,7 +511,7 @@ static void forecast_steps(struct forecasting *f)
 
 /* Locks. */
 
-/* The function that waits for a lock, by wait of the replay; NO_STRING: no lock, or unknown. */
+/* Function that waits for a lock, by wait of the replay; NO_STRING: no lock, or unknown. */
 struct lock_search {
 	string_id *names;
 	struct named_times times;
@@ -525,7 +525,7 @@ static bool is_lock_row(const struct profile *p, const struct sample *sample)
 	       p->frames.rows.items[stack->frame].subcategory == IDLE_LOCK;
 }
 
-/* Returns the innermost function outside the kernel, of the user's own code if there is any. */
+/* Returns the innermost function outside the kernel, preferably of the user's own code. */
 static string_id user_function(const struct forecasting *f, stack_id stack)
 {
 	const struct profile *p = f->p;
@@ -540,7 +540,7 @@ static string_id user_function(const struct forecasting *f, stack_id stack)
 	return NO_STRING;
 }
 
-/* Finds the names of waits with a row, which has the same start. Returns the heaviest name. */
+/* Names waits after the rows that start with them. Returns the most frequent name by time. */
 static string_id name_waits(const struct forecasting *f, thread_id id, size_t first, size_t end,
 			    string_id *names)
 {
@@ -571,7 +571,7 @@ static string_id name_waits(const struct forecasting *f, thread_id id, size_t fi
 	return heaviest;
 }
 
-/* Names the waits of a thread; short ones, which have no row, as most of the others. */
+/* Names the waits of a thread. Short waits have no row and get the name of most others. */
 static size_t find_locks(const struct forecasting *f, size_t first, struct lock_search *search)
 {
 	thread_id id = f->replay.waits.items[first].thread;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Texts in markers of the critical path, by which readers of a profile know its parts. */
+/* Labels in markers of the critical path, by which readers recognize its parts. */
 #pragma once
 
 #include "lib/path/path_walk.h"
 
-/* By enum path_kind. Others are the labels of waits, as of stacks: "[futex]". */
+/* By enum path_kind. Waits have the labels of wait frames instead: "[futex]". */
 extern const char *const path_labels[PATH_KIND_COUNT];
 
-/* The cause of a part that is inferred. */
+/* Cause of an inferred part. */
 #define PATH_INFERRED "inferred: held a lock"

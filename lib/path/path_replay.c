@@ -5,13 +5,13 @@
 
 #include "lib/base/alloc.h"
 
-/* Shorter latencies are those of any wake-up. */
+/* Shorter latencies are not attributed: any wake-up takes as long. */
 #define LATENCY_MIN_NS 1000
 #define NOT_STARTED UINT32_MAX
-/* Waits in a row that are looked through. */
+/* Limit of consecutive waits to search. */
 #define POLLS_MAX 4096
 
-/* An op, before those of each thread are put in order. */
+/* An op before the ops of each thread are sorted. */
 struct replay_event {
 	thread_id thread;
 	uint32_t target;
@@ -36,7 +36,7 @@ static bool is_alive(const struct building *b, thread_id id, uint64_t time)
 	return line && line->start && line->start <= time && (!line->end || line->end >= time);
 }
 
-/* Returns the thread that ends the wait; NO_THREAD if no recorded one does. */
+/* Returns the thread that ends the wait; NO_THREAD if it is not recorded. */
 static thread_id ender_of(const struct building *b, thread_id id, const struct timeline_wait *wait)
 {
 	uint64_t wake = timeline_wake_time(wait);
@@ -85,7 +85,7 @@ static void add_thread(struct building *b, thread_id id)
 		 (struct replay_event){id, 0, line->end ? line->end : b->end, REPLAY_END});
 }
 
-/* Adds the ops of a thread; returns the number of the next event. */
+/* Adds the ops of a thread; returns the index of the next event. */
 static size_t add_ops(struct building *b, thread_id id, size_t at)
 {
 	const struct timelines *t = b->r->lines;
@@ -142,14 +142,14 @@ void replay_release(struct replay *r)
 	vec_release(&r->waits);
 }
 
-/* A thread that goes on at a time. */
+/* Time at which a thread resumes. */
 struct replay_turn {
 	double time;
 	thread_id thread;
-	uint32_t next; /* the thread's next op then: it may have been called earlier */
+	uint32_t next; /* the thread's next op at that time; obsolete if a wake-up came first */
 };
 
-/* Ordered as a binary heap, the earliest first. */
+/* Binary heap, earliest first. */
 struct replay_heap {
 	VEC(struct replay_turn) rows;
 };
@@ -187,7 +187,7 @@ static struct replay_turn heap_pop(struct replay_heap *h)
 
 enum wait_progress {
 	NOT_REACHED,
-	WOKEN_EARLY, /* its wake-up came first */
+	WOKEN_EARLY, /* woken before it was begun */
 	BLOCKED,
 };
 
@@ -195,17 +195,17 @@ struct replaying {
 	const struct replay *r;
 	const struct replay_change *change;
 	uint32_t *next; /* by thread: its next op, or NOT_STARTED */
-	bool *is_asleep; /* by thread: it is in a wait that a timer ends */
+	bool *is_asleep; /* by thread: in a wait that a timer ends */
 	uint8_t *progress; /* by wait: enum wait_progress */
 	double now; /* ns since the begin */
-	double served; /* running time that each running thread has had so far, ns */
-	struct replay_heap running; /* by the value of `served` at which they go on */
-	struct replay_heap sleeping; /* by the value of `now` */
-	VEC(thread_id) ready; /* threads that go on at once */
-	size_t left; /* threads whose end is the command's */
+	double served; /* running time that each running thread has received so far, ns */
+	struct replay_heap running; /* by the value of `served` at which they resume */
+	struct replay_heap sleeping; /* by the value of `now` at which they resume */
+	VEC(thread_id) ready; /* threads that resume now */
+	size_t left; /* threads that must end before the command has ended */
 };
 
-/* Returns true if the command has ended only once this thread has. */
+/* Returns true if the command ends no earlier than this thread. */
 static bool counts(const struct replay *r, thread_id id)
 {
 	const struct timelines *t = r->lines;
@@ -235,9 +235,9 @@ static int call_of(const struct replay *r, const struct replay_wait *wait)
 }
 
 /*
- * A thread that waits again and again until something happens or a time is over is in one of the
- * waits before `target`, which ended by a timer. Returns the number of the op after the target's;
- * 0: it is not in such a wait.
+ * Finds the wait in which a polling thread (one that repeats a timed wait until something happens)
+ * is asleep, up to `target`. Returns the index of the op behind the target's; 0 if the thread is in
+ * no such wait.
  */
 static uint32_t skip_timed(const struct replaying *p, uint32_t target)
 {
@@ -283,7 +283,7 @@ static void wake(struct replaying *p, uint32_t target)
 		vec_push(&p->ready, wait->thread);
 }
 
-/* Begins a wait; returns true if the thread goes on at once. */
+/* Begins a wait; returns true if the thread resumes at once. */
 static bool block(struct replaying *p, uint32_t target)
 {
 	const struct replay_wait *wait = &p->r->waits.items[target];
@@ -301,7 +301,7 @@ static bool block(struct replaying *p, uint32_t target)
 	return false;
 }
 
-/* Does the op of a thread that has run for it; returns true if the thread goes on at once. */
+/* Executes an op whose running time is over; returns true if the thread resumes at once. */
 static bool do_op(struct replaying *p, thread_id id, const struct replay_op *op)
 {
 	switch (op->kind) {
@@ -319,7 +319,7 @@ static bool do_op(struct replaying *p, thread_id id, const struct replay_op *op)
 	}
 }
 
-/* Begins the running time of the thread's next op; returns false if there is none. */
+/* Begins the running time of the thread's next op; returns false after the last one. */
 static bool begin_run(struct replaying *p, thread_id id)
 {
 	uint32_t at = p->next[id];
@@ -333,7 +333,7 @@ static bool begin_run(struct replaying *p, thread_id id)
 	return true;
 }
 
-/* Does the thread's next op, whose running time is over, and those that need none. */
+/* Executes the thread's next op, whose running time is over, and those without running time. */
 static void go_on(struct replaying *p, thread_id id)
 {
 	while (p->next[id] < p->r->first.items[id + 1]) {
@@ -344,7 +344,7 @@ static void go_on(struct replaying *p, thread_id id)
 	}
 }
 
-/* Lets the threads that are ready run. */
+/* Lets the ready threads run. */
 static void settle(struct replaying *p)
 {
 	while (p->ready.count) {
@@ -355,7 +355,7 @@ static void settle(struct replaying *p)
 	}
 }
 
-/* Goes to the next moment at which a thread goes on; false: there is none. */
+/* Advances to the next moment at which a thread resumes; false: there is none. */
 static bool advance(struct replaying *p)
 {
 	size_t count = p->running.rows.count;
@@ -376,7 +376,7 @@ static bool advance(struct replaying *p)
 	p->served += (p->sleeping.rows.items[0].time - p->now) * rate;
 	turn = heap_pop(&p->sleeping);
 	p->now = turn.time;
-	/* Otherwise a wake-up came first. */
+	/* If not, the timer is obsolete: a wake-up came first. */
 	if (p->next[turn.thread] == turn.next) {
 		p->is_asleep[turn.thread] = false;
 		vec_push(&p->ready, turn.thread);

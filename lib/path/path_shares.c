@@ -9,7 +9,7 @@
 #include "lib/base/index.h"
 #include "lib/path/path_weights.h"
 
-/* Samples that a stretch needs for a share of its own, and those of a class. */
+/* Samples that a stretch needs for a share of its own, and that a class needs. */
 #define OWN_MIN 8
 #define CLASS_MIN 5
 
@@ -20,10 +20,10 @@ static const struct profile_thread *row_of(const struct path_shares *s, thread_i
 	return row < s->p->threads.rows.count ? &s->p->threads.rows.items[row] : NULL;
 }
 
-/* Begin and end of a stretch. */
+/* Start and end of a stretch. */
 struct stretch_class {
 	uint32_t group;
-	uint32_t begin, end; /* kind of the op, and call of a wait */
+	uint32_t begin, end; /* kind of op, and system call of a wait */
 };
 
 struct stretch_classes {
@@ -78,7 +78,7 @@ static void add_classes(struct path_shares *s)
 	index_release(&classes.index);
 }
 
-/* Adds the samples of the thread, each to the stretch that it is in. */
+/* Adds the thread's samples to the stretches that contain them. */
 static void add_samples(struct path_shares *s, thread_id id)
 {
 	const struct replay *r = s->replay;
@@ -118,7 +118,7 @@ void path_shares_release(struct path_shares *s)
 	free(s->groups);
 }
 
-/* Returns which stacks have a function with that name; the caller frees it. */
+/* Returns a flag per stack: it contains a function with that name. The caller frees it. */
 static bool *find_stacks(const struct profile *p, const char *function)
 {
 	string_id name = strings_find(&p->strings, function, strlen(function));
@@ -134,7 +134,7 @@ static bool *find_stacks(const struct profile *p, const char *function)
 	return has;
 }
 
-/* Weights of samples, and of those that have the function. */
+/* Weight of all samples and of those with the function. */
 struct op_share {
 	uint64_t with, all;
 };

@@ -12,21 +12,21 @@ const char *const path_labels[PATH_KIND_COUNT] = {
 	[PATH_UNKNOWN] = "[unknown]",
 };
 
-/* Hand-overs in a row that do not go back in time: clocks of CPUs may differ a little. */
+/* Limit of consecutive hand-overs without progress in time: CPU clocks may differ a little. */
 #define STILL_MAX 64
-/* Windows of a path of sums. */
+/* Number of windows of a summed path. */
 #define WINDOWS 500
 
 struct walk {
 	const struct timelines *t;
 	struct path *path;
-	uint64_t now; /* time up to which the path is still to be found */
-	thread_id thread; /* thread that leads there */
+	uint64_t now; /* time down to which the path has been walked */
+	thread_id thread; /* thread on the path at that time */
 	unsigned int still;
-	bool is_inferred; /* the last hand-over was */
+	bool is_inferred; /* the last hand-over was inferred */
 	uint64_t count; /* number of parts */
 	uint64_t window; /* length of a window of sums, ns; 0: no sums */
-	size_t first; /* first part of the present window */
+	size_t first; /* first part of the current window */
 };
 
 static const struct timeline *line_of(const struct walk *w, thread_id id)
@@ -46,7 +46,7 @@ static uint64_t window_of(const struct walk *w, uint64_t time)
 	return (time - w->path->begin) / w->window;
 }
 
-/* Adds the part to one like it in the window, if there is one. */
+/* Adds the part to a similar one in the window, if there is one. */
 static bool add_to_sum(struct walk *w, const struct path_part *part)
 {
 	struct path *path = w->path;
@@ -66,7 +66,7 @@ static bool add_to_sum(struct walk *w, const struct path_part *part)
 	return false;
 }
 
-/* Adds a part from `start` up to now; its kind and cause are set. */
+/* Adds a part from `start` to now; the caller sets its kind and cause. */
 static void go_back(struct walk *w, uint64_t start, struct path_part part)
 {
 	if (start >= w->now)
@@ -102,7 +102,7 @@ static bool existed(const struct timeline *line, uint64_t time)
 	return line && line->start && line->start <= time;
 }
 
-/* Leaves a wait in which the thread was blocked up to now. */
+/* Walks out of a wait that blocked the thread until now. */
 static void leave_block(struct walk *w, const struct timeline_wait *wait)
 {
 	struct path_part part = {
@@ -129,7 +129,7 @@ static void leave_block(struct walk *w, const struct timeline_wait *wait)
 	go_back(w, later(wait->start, w->path->begin), part);
 }
 
-/* Goes back from a time within the wait, or from its end. */
+/* Walks back from a time within the wait, or from its end. */
 static void leave_wait(struct walk *w, const struct timeline_wait *wait)
 {
 	uint64_t wake = later(timeline_wake_time(wait), w->path->begin);
@@ -146,7 +146,7 @@ static void leave_wait(struct walk *w, const struct timeline_wait *wait)
 		leave_block(w, wait);
 }
 
-/* Goes on in the parent. False: none is known. */
+/* Continues in the parent thread. Returns false if it is unknown. */
 static bool leave_birth(struct walk *w, const struct timeline *line)
 {
 	const struct timeline *parent = line_of(w, line->parent);
@@ -157,7 +157,7 @@ static bool leave_birth(struct walk *w, const struct timeline *line)
 	return true;
 }
 
-/* Goes back a step; false: nothing tells how. */
+/* Walks back one step; returns false if no record leads further. */
 static bool step(struct walk *w)
 {
 	const struct timeline *line = line_of(w, w->thread);
@@ -182,7 +182,7 @@ static bool step(struct walk *w)
 	return true;
 }
 
-/* Returns the thread of the command's first process that ended last. */
+/* Returns the last thread of the command's first process to end. */
 static thread_id last_thread(const struct timelines *t)
 {
 	uint32_t process = t->rows.items[t->root].process;

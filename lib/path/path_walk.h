@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds the critical path of a command: backwards from its end, along the thread that runs; a
- * thread that was woken leads to its waker, at the moment of the wake-up, and a thread that was
- * born to its parent. The parts of the path follow one another without gaps, so their times add up
- * to the command's wall time.
+ * Finds the critical path of a command, backwards from its end: along the running thread, from a
+ * woken thread to its waker at the moment of the wake-up, and from a new thread to its parent. The
+ * parts follow one another without gaps, so their times add up to the command's wall time.
  */
 #pragma once
 
@@ -11,42 +10,42 @@
 
 enum path_kind {
 	PATH_RUNS,
-	PATH_QUEUED, /* could run, but had no CPU */
+	PATH_QUEUED, /* runnable, but without a CPU */
 	PATH_WAKING, /* was woken, but not queued yet: an idle CPU takes time, and so does an
 			interrupt */
-	PATH_WAITS, /* for something outside: a timer, a disk, a process that is not recorded */
-	PATH_UNKNOWN, /* no record tells */
+	PATH_WAITS, /* waits for something outside: a timer, a disk, an unrecorded process */
+	PATH_UNKNOWN, /* not covered by records */
 	PATH_KIND_COUNT,
 };
 
-/* A part of the path, or the sum of several alike within its start and end. */
+/* A part of the path, or the sum of several similar ones between its start and end. */
 struct path_part {
 	uint64_t start, end;
 	uint64_t time; /* ns on the path; end - start unless it is a sum */
 	thread_id thread;
-	thread_id waker; /* of PATH_QUEUED, PATH_WAKING and PATH_WAITS, with END_THREAD */
+	thread_id waker; /* PATH_QUEUED, PATH_WAKING and PATH_WAITS with END_THREAD */
 	uint8_t kind; /* enum path_kind */
-	uint8_t ended_by; /* enum wait_end, of the same kinds */
+	uint8_t ended_by; /* enum wait_end, for the same kinds */
 	/*
-	 * PATH_RUNS: the thread is thought to have held a lock for which another one waited until a
+	 * PATH_RUNS: the thread is assumed to have held a lock for which another one waited until a
 	 * timer ended the wait.
 	 */
 	bool is_inferred;
-	struct wait_reason reason; /* of PATH_WAITS */
+	struct wait_reason reason; /* PATH_WAITS */
 };
 
-/* Longer paths consist of sums. */
+/* Longer paths are summed up in windows. */
 #define PATH_PARTS_MAX 20000u
 
 struct path {
 	VEC(struct path_part) parts; /* in order of time */
 	uint64_t begin, end;
-	uint64_t hand_overs; /* changes of the thread */
+	uint64_t hand_overs; /* changes from thread to thread */
 	uint64_t inferred_ns;
 };
 
 /*
- * The caller releases path->parts. `end`: of the recording, for commands that had not ended. Empty
- * if no command began.
+ * The caller releases path->parts. `end`: end of the recording, for commands still running then.
+ * Empty if no command began.
  */
 void path_walk(const struct timelines *t, uint64_t end, struct path *path);

@@ -12,10 +12,10 @@
 
 #define NS_PER_WEIGHT 1000
 #define TIME_MAX_NS (1ull << 53)
-/* Rows looked at for the stack of a wait. */
+/* Limit of rows to search for the stack of a wait. */
 #define ROWS_MAX 64
 
-/* A part of the path, as a marker has it. */
+/* A part of the path, read from a marker. */
 struct stretch {
 	uint64_t start, end, ns;
 	string_id label;
@@ -27,7 +27,7 @@ struct stretches {
 	VEC(struct stretch) rows;
 };
 
-/* Fields of the markers, by number; files may have them in any order, or other ones. */
+/* Indices of marker fields; files may order them differently or have others. */
 struct fields {
 	schema_id schema;
 	uint32_t does, cause, time;
@@ -37,7 +37,7 @@ struct weighing {
 	const struct profile *p;
 	struct fields fields;
 	thread_id thread;
-	struct stretches stretches; /* of the thread, by start */
+	struct stretches stretches; /* by start, of one thread */
 	path_weight_fn *fn;
 	void *ctx;
 };
@@ -73,7 +73,7 @@ static enum path_kind kind_of(const char *label)
 	return PATH_WAITS;
 }
 
-/* NULL: the value is missing, or has another type. */
+/* Returns NULL if the value is missing or has another type. */
 static const struct marker_value *value_of(const struct weighing *w, const struct marker *marker,
 					   uint32_t field, enum field_type type)
 {
@@ -93,7 +93,7 @@ static void add_stretch(struct weighing *w, const struct marker *marker)
 	const struct marker_value *time = value_of(w, marker, w->fields.time, FIELD_DURATION);
 	const struct strings *strings = &w->p->strings;
 
-	/* Longer ones, and more time than there was, are damage. */
+	/* Reject damaged markers: longer than TIME_MAX_NS, or with more time than they span. */
 	if (!does || !time || marker->end - marker->start > TIME_MAX_NS)
 		return;
 	vec_push(&w->stretches.rows,
@@ -122,7 +122,7 @@ static void collect(struct weighing *w, const struct profile_thread *thread)
 	vec_sort(&w->stretches.rows, compare);
 }
 
-/* Returns the next stretch from *at on that runs at `time` or later; NULL: none. */
+/* Returns the first running stretch from *at on that ends at `time` or later; NULL: none. */
 static const struct stretch *running_at(const struct weighing *w, size_t *at, uint64_t time)
 {
 	for (; *at < w->stretches.rows.count; ++*at) {
@@ -141,8 +141,8 @@ bool path_is_tick(const struct profile *p, const struct sample *sample)
 }
 
 /*
- * Spreads `ns` over the samples in running stretches, whose weights add up to `total`; 0: only adds
- * the weights up. Returns the sum.
+ * Distributes `ns` over the samples in running stretches, whose weights add up to `total`; 0: only
+ * adds the weights up. Returns the sum.
  */
 static uint64_t spread(struct weighing *w, const struct profile_thread *thread, uint64_t ns,
 		       uint64_t total)
@@ -302,10 +302,10 @@ bool path_weights_each(const struct profile *p, path_weight_fn *fn, void *ctx)
 struct path_rows {
 	struct profile *p;
 	VEC(struct sample) rows; /* thread by thread */
-	VEC(size_t) ends; /* by thread: number of rows up to its last one */
+	VEC(size_t) ends; /* by thread: number of rows up to and including its last one */
 	uint64_t ns; /* time of all rows so far */
-	uint64_t given; /* sum of their weights, rounded down */
-	uint8_t event; /* of all rows */
+	uint64_t given; /* sum of their weights, in whole units */
+	uint8_t event; /* for all rows */
 };
 
 ORDER(compare_samples, struct sample, COMPARE(a->time, b->time))
@@ -323,7 +323,7 @@ static stack_id label_stack(struct profile *p, const struct path_weight *weight)
 	return stacks_intern(&p->stacks, NO_STACK, label_frames_intern(p, label, category));
 }
 
-/* Rounds so that the sum of all weights is right. */
+/* Carries the rounding error over, so that the sum of all weights is right. */
 static uint32_t round_weight(struct path_rows *r, uint64_t ns)
 {
 	uint64_t weight;

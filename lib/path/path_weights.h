@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Weighs the samples on a profile's critical path, by its markers. The time of each part is exact;
- * which code ran is sampled: the time of a thread on the path is spread evenly over the thread's
- * samples there.
+ * Weighs the samples on a profile's critical path, by its markers. The time of each part is exact,
+ * the code is sampled: a thread's path time is distributed evenly over its samples there.
  */
 #pragma once
 
@@ -17,18 +16,18 @@ struct path_weight {
 	bool is_inferred;
 	uint16_t cpu; /* NO_CPU: unknown */
 	uint64_t time; /* CLOCK_MONOTONIC ns */
-	uint64_t ns; /* on the path */
+	uint64_t ns; /* time on the path */
 	stack_id stack; /* code that ran, or waited; NO_STACK: not sampled */
 	string_id label; /* for all but PATH_RUNS: "[queued]", "[futex]" */
 };
 
 typedef void path_weight_fn(void *ctx, const struct path_weight *weight);
 
-/* Returns true for a sample of the clock, of a thread that ran. */
+/* Returns true for clock samples of running threads. */
 bool path_is_tick(const struct profile *p, const struct sample *sample);
 /*
- * Returns the name of the innermost function of the user's own code, otherwise of the innermost
- * one. `origins`: see origins_of_frames().
+ * Returns the name of the stack's innermost function in the user's own code, or else of its
+ * innermost function. `origins`: see origins_of_frames().
  */
 string_id path_function(const struct profile *p, const uint8_t *origins, stack_id stack);
 /*
@@ -37,17 +36,17 @@ string_id path_function(const struct profile *p, const uint8_t *origins, stack_i
  */
 string_id path_step(const struct profile *p, const struct thread_titles *t, thread_id id);
 /*
- * Calls `fn` for all there is, thread by thread, in order of time within a thread's samples and
+ * Calls `fn` for each weight, thread by thread, in order of time within a thread's samples and
  * within its waits. Returns false if the profile has no critical path.
  */
 bool path_weights_each(const struct profile *p, path_weight_fn *fn, void *ctx);
 
-/* Name of the event that path_weights_apply() can make. */
+/* Name of the event that path_weights_apply() makes with `as_event`. */
 #define PATH_EVENT "critical path"
 
 /*
- * Leaves in the profile only what is on its critical path: rows of samples whose weights are
- * microseconds, of the clock or of an event of their own. Returns false if it has none.
+ * Reduces the profile to its critical path: rows of samples weighted in microseconds, as clock
+ * samples or as an event of their own. Returns false if there is no path.
  */
 bool path_weights_apply(struct profile *p, bool as_event);
 /* Adds those rows of PATH_EVENT to the samples of a profile that has a critical path. */

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-/* A wait for a lock that a timer ended: shorter ones are not looked into. */
+/* Least length of a lock wait ended by a timer for which a holder is searched. */
 #define TIMED_OUT_MIN_NS 200000
-/* Share of the wait for which the holder of the lock must have run, in percent. */
+/* Least share of the wait, in percent, that the holder of the lock must have run. */
 #define HOLDER_SHARE 70
 
 void timelines_init(struct timelines *t)
@@ -99,7 +99,7 @@ uint64_t timeline_wake_time(const struct timeline_wait *wait)
 	return wait->woken ? wait->woken : wait->end - wait->queued;
 }
 
-/* Returns true if the thread lived all the time. */
+/* Returns true if the thread existed during the whole interval. */
 static bool lived(const struct timeline *line, uint64_t from, uint64_t until)
 {
 	return line->start && line->start <= from && (!line->end || line->end >= until);
@@ -129,7 +129,7 @@ thread_id timelines_find_holder(const struct timelines *t, thread_id id,
 	return holder;
 }
 
-/* Forgets the waits that ended by then. */
+/* Drops the waits that ended by then. */
 static void forget(struct timelines *t, uint64_t time)
 {
 	vec_for_each(&t->rows, struct timeline *, line) {
@@ -148,12 +148,12 @@ static void make_room(struct timelines *t, uint64_t now)
 {
 	size_t max = t->max ? t->max : TIMELINE_WAITS_MAX;
 
-	/* Waits may all be of the last moment. */
+	/* All waits may lie in the last moment, so halving the time may not suffice. */
 	while (t->count >= max && t->begin < now)
 		forget(t, t->begin + (now - t->begin + 1) / 2);
 }
 
-/* Moves the partner to the front. */
+/* Moves the partner to the front of the list. */
 static void add_partner(struct timeline *line, thread_id partner)
 {
 	size_t at = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lives of a recording's threads: each runs from its birth to its end, except while it waits.
+ * The lives of a recording's threads: each runs from its start to its end, except while it waits.
  * Times are ns of one clock.
  */
 #pragma once
@@ -15,18 +15,18 @@
 /* Cause of the end of a wait. */
 enum wait_end {
 	END_UNKNOWN,
-	END_THREAD, /* timeline_wait.waker */
+	END_THREAD, /* by timeline_wait.waker */
 	END_INTERRUPT,
-	END_NOT_RECORDED, /* a thread that is not recorded */
+	END_NOT_RECORDED, /* by a thread that is not recorded */
 };
 
 struct timeline_wait {
 	uint64_t start, end;
 	uint64_t woken; /* 0: unknown; otherwise clamped to the wait */
-	uint64_t queued; /* part of the wait, at its end, in which the thread waited for a CPU */
+	uint64_t queued; /* last part of the wait, in which the thread waited for a CPU */
 	thread_id waker; /* thread, or NO_THREAD */
 	uint8_t ended_by; /* enum wait_end */
-	bool is_lock; /* threads wait in this way for locks */
+	bool is_lock; /* this kind of wait is used for locks */
 	struct wait_reason reason;
 };
 
@@ -35,47 +35,47 @@ struct timeline_wait {
 struct timeline {
 	VEC(struct timeline_wait) waits; /* in order of time, without overlaps */
 	uint32_t process;
-	uint32_t row; /* of the finished profile, or NO_THREAD */
-	thread_id parent; /* thread that made it, or NO_THREAD */
+	uint32_t row; /* row in the finished profile, or NO_THREAD */
+	thread_id parent; /* thread that created it, or NO_THREAD */
 	uint64_t start, end; /* 0: unknown */
-	/* Threads of its process that woke it or that it woke lately; or NO_THREAD. */
+	/* Threads of its process with which it recently exchanged wake-ups; or NO_THREAD. */
 	thread_id partners[TIMELINE_PARTNERS];
 };
 
-/* Waits that are kept. Beyond this, the older half of the time is forgotten. */
+/* Limit of retained waits. Beyond it, the older half of the time is dropped. */
 #define TIMELINE_WAITS_MAX 6000000u
 
 struct timelines {
 	VEC(struct timeline) rows; /* by thread_id */
-	size_t count, max; /* waits kept; 0: TIMELINE_WAITS_MAX */
+	size_t count, max; /* retained waits, and their limit; 0: TIMELINE_WAITS_MAX */
 	thread_id root; /* the command's first thread, or NO_THREAD */
 	thread_id leader; /* thread that ended the command's first process, or NO_THREAD */
-	uint64_t begin; /* begin of the command, or of what is left of it */
-	bool is_cut; /* older waits were forgotten */
+	uint64_t begin; /* start of the command, or of the retained part */
+	bool is_cut; /* older waits were dropped */
 };
 
 void timelines_init(struct timelines *t);
 void timelines_release(struct timelines *t);
-/* The thread `id` of a process begins. Only the first call for a thread counts. */
+/* Starts thread `id` of a process. Later calls for the same thread are ignored. */
 void timelines_birth(struct timelines *t, thread_id id, uint32_t process, thread_id parent,
 		     uint64_t time);
-/* The thread ends; the latest call counts. */
+/* Ends the thread; the latest call counts. */
 void timelines_end(struct timelines *t, thread_id id, uint64_t time);
-/* The command begins, in this thread. */
+/* Starts the command in this thread. */
 void timelines_begin(struct timelines *t, thread_id root, uint32_t process, uint64_t time);
-/* Adds a wait of a thread. What overlaps earlier waits of the thread is dropped. */
+/* Adds a wait of a thread, minus what overlaps with its earlier waits. */
 void timelines_add(struct timelines *t, thread_id id, const struct timeline_wait *wait);
 
-/* Returns the time from which the thread could run again. */
+/* Returns the time from which the thread was runnable again. */
 uint64_t timeline_wake_time(const struct timeline_wait *wait);
 /*
- * A wait for a lock may end by a timer, and begin anew: Python's threads wait so for the GIL. The
- * holder is a thread that exchanges wake-ups with `id` and ran nearly all the time of the wait up
- * to `until`. Returns NO_THREAD if there is none, or the wait is no such one.
+ * Finds the likely holder of a lock when a wait for it is ended by a timer and begins anew, as
+ * Python's threads wait for the GIL: a thread that exchanges wake-ups with `id` and ran nearly all
+ * the time of the wait up to `until`. Returns NO_THREAD if there is none, or for other waits.
  */
 thread_id timelines_find_holder(const struct timelines *t, thread_id id,
 				const struct timeline_wait *wait, uint64_t until);
-/* Returns how long a known thread ran in [from, until). */
+/* Returns how long a thread with a known life ran in [from, until). */
 uint64_t timeline_running(const struct timeline *line, uint64_t from, uint64_t until);
-/* Returns the number of the first wait that ends at `time` or later; may be waits.count. */
+/* Returns the index of the first wait that ends at `time` or later, or waits.count. */
 size_t timeline_find(const struct timeline *line, uint64_t time);

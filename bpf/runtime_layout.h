@@ -108,7 +108,7 @@ struct ruby_layout {
 	__u16 string_text, string_length;
 	/* A class: its name, and the object whose singleton it is; 0: among its variables. */
 	__u16 class_name, class_object;
-	__u16 class_more, more_variables; /* separate members, and its variables there */
+	__u16 class_more, more_variables; /* members allocated separately, and variables in them */
 	/*
 	 * struct rb_vm_tag: the registers with which its function resumes, and the next outer tag.
 	 * Three registers: frame pointer, code, stack pointer.

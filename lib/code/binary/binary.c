@@ -19,8 +19,8 @@
 #include "lib/code/binary/symbols.h"
 
 /*
- * The build id among the notes of an ELF file: GNU's, or Go's if its linker left no other. Private
- * to this room; others use binary.h.
+ * Reads the build id from the notes of an ELF file: GNU's, or Go's if its linker left no other.
+ * Private to this room; others use binary.h.
  */
 
 /* Build ids found in notes. A zeroed struct has none. */
@@ -30,12 +30,12 @@ struct build_ids {
 	uint8_t go[BUILD_ID_MAX]; /* hash of Go's own id, a string of some 80 characters */
 };
 
-/* ELF_NOTE_GOBUILDID_TAG; its desc is a text. */
+/* ELF_NOTE_GOBUILDID_TAG; its descriptor is a string. */
 #define GO_BUILD_ID 4
 
 static void add_gnu(struct build_ids *ids, const void *desc, size_t size)
 {
-	/* The kernel takes no longer ones, either. */
+	/* The kernel does not accept longer ids either. */
 	if (ids->gnu_size || !size || size > BUILD_ID_MAX)
 		return;
 	memcpy(ids->gnu, desc, size);
@@ -164,17 +164,17 @@ int binary_read_section(const struct binary *b, const char *name, size_t max, ui
 }
 
 /*
- * Addresses for the sections of relocatable files, to which the linker gives none. The places may
- * be known for a loaded kernel module; otherwise they follow the kernel's loader: sections with
- * code lie one after the other in the order of the section headers, except those that the loader
- * drops once the module has started.
+ * Addresses for the sections of relocatable files, to which linkers assign none. For a loaded
+ * kernel module, the section addresses may be known; otherwise they follow the kernel's loader:
+ * sections with code lie one after the other in the order of the section headers, except those that
+ * the loader discards once the module has started.
  */
 
 /* Start of code. Not 0, which in debug information means "no code". */
 #define CODE_START ((uint64_t)1 << 20)
-/* Address of sections without a place: never looked up, and outside all placed sections. */
+/* Address of unplaced sections: never looked up, and outside all placed sections. */
 #define NOWHERE ((uint64_t)1 << 62)
-/* Limits beyond any section of a loadable file. */
+/* Limits that no section of a loadable file reaches. */
 #define MAX_SECTION ((uint64_t)1 << 32)
 #define MAX_ALIGNMENT ((uint64_t)1 << 20)
 
@@ -183,7 +183,7 @@ struct placing {
 	uint64_t code_end, nowhere_end;
 };
 
-/* Takes the next free place after `end`. */
+/* Returns the next free address after `end`. */
 static uint64_t append(uint64_t *end, const GElf_Shdr *header)
 {
 	uint64_t alignment = header->sh_addralign, addr = *end;
@@ -250,7 +250,10 @@ uint64_t section_addr(const struct binary *b, size_t number, uint64_t sh_addr)
 }
 
 #define PAGE_BYTES 4096
-/* The first has the headers of segments, the last those of sections, which differ with any size. */
+/*
+ * The first page has the segment headers, the last the section headers, which change with any
+ * section's size.
+ */
 #define PAGES 8
 
 uint64_t binary_contents_hash(int fd)
@@ -276,7 +279,10 @@ uint64_t binary_contents_hash(int fd)
 }
 
 #define MAX_SEGMENTS 1024
-/* Real note segments have some hundred bytes; a forged size must not make us read a whole file. */
+/*
+ * Real note segments have some hundred bytes; a forged size must not cause the whole file to be
+ * read.
+ */
 #define MAX_NOTE_BYTES 65536
 #define MAX_NOTE_SEGMENTS 16
 #define MAX_SECTIONS 4096
@@ -531,8 +537,8 @@ static void read_first_vaddr(struct binary *b)
 }
 
 /*
- * libelf searches for the end of every name from the end of the table: it would search an
- * unterminated table whole for each section.
+ * libelf searches for the end of every name from the end of the table: for each section, it would
+ * search the whole of an unterminated table.
  */
 static bool has_sane_names(Elf *elf, struct string_table *names)
 {
@@ -561,7 +567,7 @@ int binary_open(struct binary **out, int fd, struct error *err)
 		return error_set(err, -errno, "cannot stat a file");
 	if (!S_ISREG(st.st_mode))
 		return error_text(err, -ENOEXEC, "not a regular file");
-	/* Never mapped: a file that is truncated meanwhile would kill the reader by SIGBUS. */
+	/* Never map the file: if it is truncated meanwhile, SIGBUS would kill the reader. */
 	b->fd = fd;
 	b->names = xcalloc(1, sizeof(struct lazy_names *));
 	b->elf = elf_begin(fd, ELF_C_READ, NULL);

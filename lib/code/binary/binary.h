@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One opened ELF file: identity, segments, sections, symbols. The only room that uses libelf. The
- * file is untrusted: any contents at most make these functions return an error.
+ * An opened ELF file: identity, segments, sections, symbols. The only room that uses libelf. The
+ * file is untrusted: whatever it contains, these functions return an error at worst.
  */
 #pragma once
 
@@ -22,7 +22,7 @@ struct binary_segment {
 /* The facts a recorder needs about a mapped file, read with a few pread() calls. */
 struct binary_summary {
 	uint8_t build_id[BUILD_ID_MAX];
-	/* 0: none. Go programs without a GNU build id have 20, a hash of Go's own. */
+	/* 0: none. Go programs without a GNU build id have 20 bytes, a hash of Go's own. */
 	uint8_t build_id_size;
 	uint16_t machine; /* e_machine */
 	bool is_64bit;
@@ -36,7 +36,7 @@ void binary_summary_release(struct binary_summary *summary);
 
 /*
  * Opens the file with libelf. fd is borrowed, may be unlinked, and must stay open for the life of
- * the binary. -ENOEXEC if it is not an ELF file, or one made to overload libelf.
+ * the binary. Returns -ENOEXEC if the file is not ELF, or is forged to overload libelf.
  */
 struct binary;
 int binary_open(struct binary **out, int fd, struct error *err);
@@ -44,7 +44,7 @@ int binary_open(struct binary **out, int fd, struct error *err);
 void binary_free(struct binary *b);
 
 /*
- * The place of a loaded section of a relocatable file (ET_REL), known only for kernel modules:
+ * Location of a loaded section of a relocatable file (ET_REL), known only for kernel modules:
  * `offset` from the start of the module's code.
  */
 #define SECTION_NAME_SIZE 32
@@ -54,24 +54,24 @@ struct section_place {
 };
 
 struct section_places {
-	const struct section_place *rows; /* borrowed for the call */
+	const struct section_place *rows; /* borrowed during the call */
 	size_t count;
 };
 
 /*
- * Sets the places of a relocatable file's sections, which the file does not contain. By default its
- * code sections are placed as the kernel places a module's. After this call sections not listed
- * have no place. Has no effect on other files.
+ * Sets the locations of a relocatable file's sections, which the file does not contain. By default,
+ * its code sections are placed like a kernel module's. After this call, sections not listed have no
+ * location. Has no effect on other files.
  */
 void binary_place_sections(struct binary *b, const struct section_places *places);
 
 /*
- * Returns the vaddr of the first PT_LOAD, to which RVAs are relative; 0 without one. For a
+ * Returns the vaddr of the first PT_LOAD, to which RVAs are relative; 0 if there is none. For a
  * relocatable file: the vaddr assumed for the start of its code.
  */
 uint64_t binary_first_vaddr(const struct binary *b);
 /*
- * Reads the build id from the note sections, else from the segments. Sections come first because
+ * Reads the build id from the note sections, or else from the segments. Sections come first because
  * the segments of a separate debug file have offsets of another file. Otherwise as in struct
  * binary_summary. Returns the size; 0: none.
  */
@@ -79,7 +79,10 @@ size_t binary_build_id(const struct binary *b, uint8_t build_id[BUILD_ID_MAX]);
 /* True if a section of that name has bytes in the file. */
 bool binary_has_section(const struct binary *b, const char *name);
 
-/* Gives the vaddr of a section that has bytes in the file; false if no section has that name. */
+/*
+ * Stores the vaddr of a section that has bytes in the file. Returns false if no section has that
+ * name.
+ */
 bool binary_section_vaddr(const struct binary *b, const char *name, uint64_t *vaddr);
 
 /*
@@ -97,7 +100,7 @@ enum binary_binding { BINARY_LOCAL, BINARY_WEAK, BINARY_GLOBAL };
 struct binary_symbol {
 	uint64_t vaddr;
 	uint64_t size; /* 0: unknown; does not exceed the section */
-	uint64_t limit; /* end of what a symbol without a size may cover, at most the section's */
+	uint64_t limit; /* maximum end of a symbol without a size, at most the section's end */
 	/* Owned by the binary; followed by "@VERSION" if the table has the version. */
 	const char *name;
 	bool is_func; /* STT_FUNC or STT_GNU_IFUNC; otherwise an assembler label */
@@ -117,18 +120,17 @@ struct binary_symbol_filter {
 
 /*
  * Appends the symbols in executable sections from .symtab, or from .dynsym if there is no .symtab,
- * in table order. filter NULL: all of them.
+ * in table order. filter NULL: all symbols.
  */
 void binary_add_symbols(const struct binary *b, const struct binary_symbol_filter *filter,
 			struct binary_symbols *symbols);
 
-/* A stub that calls a function of another file, or one chosen at run time. */
+/* A stub that calls a function of another file, or a function chosen at run time. */
 struct binary_stub {
 	uint64_t vaddr, size;
-	/* Name of the function the stub leads to, owned by the binary; NULL: none. */
+	/* Name of the function to which the stub leads, owned by the binary; NULL: none. */
 	const char *name;
-	uint64_t target; /* for a stub without a name: vaddr of the function that chooses the
-			    target; 0: none */
+	uint64_t target; /* for a stub without a name: vaddr of the function that chooses the target; 0: none */
 };
 
 struct binary_stubs {
@@ -137,16 +139,16 @@ struct binary_stubs {
 
 /*
  * Finds the entries of .plt, .plt.sec, .plt.got and .iplt that lead to a function, on x86-64 and
- * arm64, from their code and from the relocations (ELF gABI and psABIs) of the words they jump
- * through. `stubs` must be empty.
+ * arm64, from their code and from the relocations (ELF gABI and psABIs) of the words through which
+ * they jump. `stubs` must be empty.
  */
 void binary_find_stubs(const struct binary *b, struct binary_stubs *stubs);
 /* Returns the range of vaddrs, [*start, *end), that contains all stubs. Very cheap. */
 void binary_stub_extent(const struct binary *b, uint64_t *start, uint64_t *end);
 
 /*
- * Returns a hash of the file's size and some of its pages, to distinguish files without a build id;
- * builds that differ only elsewhere have the same one. 0: unreadable or empty.
+ * Returns a hash of the file's size and some of its pages, to distinguish files without a build id.
+ * Builds that differ only elsewhere have the same hash. 0: unreadable or empty.
  */
 uint64_t binary_contents_hash(int fd);
 /* "1a2b…", lower case; text has room for 2 * BUILD_ID_MAX + 1. */

@@ -12,7 +12,7 @@
 #define MAGIC 0x4a695444u /* "JiTD" */
 #define ARCH_TIMESTAMP 1u
 #define JIT_CODE_LOAD 0
-/* Limit with the terminator; no writer has longer names. */
+/* Limit including the terminator; no writer has longer names. */
 #define NAME_MAX_SIZE 4097
 /* More than any function has. */
 #define CODE_MAX ((uint64_t)16 << 20)
@@ -28,7 +28,7 @@ bool code_dump_head_parse(struct code_dump_head *head, const uint8_t data[CODE_D
 	head->size = bytes_u32(&b);
 	head->machine = bytes_u32(&b);
 	head->mark = bytes_u32(&b);
-	/* The pid and the time are next to each other. */
+	/* The pid and the time are adjacent. */
 	memcpy(head->id, data + 12, 4);
 	memcpy(head->id + 4, data + 20, CODE_DUMP_ID_SIZE - 4);
 	bytes_skip(&b, 12);

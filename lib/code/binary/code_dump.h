@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The head of a jitdump, and the machine code in it. */
+/* The header of a jitdump, and the machine code in it. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,20 +16,20 @@
 #define CODE_DUMP_ID_SIZE 16
 
 struct code_dump_head {
-	uint32_t size; /* size of the head, which the records follow */
+	uint32_t size; /* size of the header; records follow it */
 	uint32_t machine; /* e_machine */
-	uint32_t mark; /* field that the format leaves unused */
+	uint32_t mark; /* field unused by the format */
 	bool has_arch_times; /* times are ticks of the CPU clock */
 	/* Machine, pid and time of the process, which identify its dump. */
 	uint8_t id[CODE_DUMP_ID_SIZE];
 };
 
-/* Parses the head of a jitdump. False: another kind of file. */
+/* Parses the header of a jitdump. False: another kind of file. */
 bool code_dump_head_parse(struct code_dump_head *head, const uint8_t data[CODE_DUMP_HEAD_SIZE]);
-/* False: no such file. The descriptor is borrowed. */
+/* Returns false if it is no such file. The descriptor is borrowed. */
 bool code_dump_head_read(struct code_dump_head *head, int fd);
 
-/* Code as first generated; code that moved may have changed since then. */
+/* Code as first generated; code that was moved may have changed since. */
 struct dumped_code {
 	uint8_t *bytes; /* owned */
 	size_t size;

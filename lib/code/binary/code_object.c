@@ -9,11 +9,11 @@
 
 /* Real objects have some dozens. */
 #define SECTIONS_MAX 4096
-/* In `files`, so that offsets fit; real objects have some hundred bytes. */
+/* Size of `files`, so that offsets fit; real objects have some hundred bytes. */
 #define FILES_SIZE_MAX ((size_t)16 << 20)
-/* PHP's name of the file of all its code. */
+/* File name that PHP gives to all its code. */
 #define NO_FILE "unknown"
-/* Longer names are left out: texts of forged objects may overlap. */
+/* Longer names are left out: the names of forged objects may overlap. */
 #define NAME_MAX_SIZE 4096
 
 /* An ELF object. */
@@ -21,9 +21,9 @@
 struct elf_object {
 	uint8_t *data;
 	size_t size;
-	struct step_budget budget; /* bytes of relocations: forged sections may overlap */
+	struct step_budget budget; /* bytes of relocations to read: forged sections may overlap */
 	VEC(Elf64_Shdr) sections;
-	size_t names; /* number of the section with their names */
+	size_t names; /* number of the section with the section names */
 };
 
 static bool read_sections(struct elf_object *elf)
@@ -117,12 +117,12 @@ static void add_ranges(struct code_object *object, const struct elf_object *elf)
 	vec_sort(&object->ranges, compare_ranges);
 }
 
-/* Relocations of sections for debuggers, which the program itself does not apply. */
+/* Debug sections with relocations, which the program itself does not apply. */
 
 /*
- * Finds the address of a symbol; one in a section that is not loaded is its offset there. Compilers
- * that only note where they have placed sections leave symbols relative to them, whatever the type
- * of the object.
+ * Finds the address of a symbol; for a section that is not loaded, its offset there. Some compilers
+ * only note where they placed the sections and leave symbols relative to them, whatever the type of
+ * the object.
  */
 static bool symbol_addr(const struct elf_object *elf, const Elf64_Sym *symbol, uint64_t *addr)
 {
@@ -139,7 +139,7 @@ static bool symbol_addr(const struct elf_object *elf, const Elf64_Sym *symbol, u
 	return true;
 }
 
-/* Bytes of the word that a relocation changes; 0: another kind of relocation. */
+/* Returns the bytes of the word that a relocation changes; 0: another kind of relocation. */
 static size_t word_size(uint64_t info, bool *is_relative)
 {
 	switch (ELF64_R_TYPE(info)) {
@@ -205,7 +205,7 @@ static void relocate(struct elf_object *elf, const Elf64_Shdr *section)
 	}
 }
 
-/* The address of a section that is as far from the code as in the object. */
+/* Returns an address for the section at the same distance from the code as in the object. */
 static uint64_t beside_code(const struct elf_object *elf, const Elf64_Shdr *section)
 {
 	vec_for_each(&elf->sections, const Elf64_Shdr *, it) {
@@ -248,7 +248,9 @@ static const struct object_range *range_around(const struct code_object *object,
 		       : NULL;
 }
 
-/* Clamps functions to the range they begin in. A symbol without a size ends at the next one. */
+/*
+ * Clamps functions to the range in which they begin. A symbol without a size ends at the next one.
+ */
 static void close_functions(struct code_object *object)
 {
 	size_t kept = 0;
@@ -318,7 +320,7 @@ static uint32_t add_file(struct code_object *object, const struct line_table *ta
 	return at;
 }
 
-/* Adds the lines of a unit, with an end after each sequence. */
+/* Adds the lines of a unit, with an end row after each sequence. */
 static void add_unit(struct code_object *object, struct line_table *table)
 {
 	VEC(uint32_t) places = {0};
@@ -392,15 +394,15 @@ static bool parse_elf(struct code_object *object, uint8_t *data, size_t size)
  * An object of Erlang's virtual machine, erts/emulator/beam/jit/beam_jit_metadata.cpp:
  *
  *	u32 1, u32 unused, u64 code, u32 functions, u32 size of the code, text module, u32 lines
- *	u32 start, u32 end, u32 lines, text name	of each function, relative to the code
- *	u32 offset, u32 line, text file			of each of its lines
+ *	u32 start, u32 end, u32 lines, text name	per function, relative to the code
+ *	u32 offset, u32 line, text file			per line
  *
  * A text is its size with the terminator in 16 bits, its characters, and two unused bytes.
  */
 
 #define BEAM_MODULE 1
 #define BEAM_TEXT_END 2
-/* Ends the name of what precedes a function's code, and is entered first. */
+/* Ends the name of the code before a function; entered first. */
 #define BEAM_ENTRY "-CodeInfoPrologue"
 
 /* NULL: not terminated. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Code that a program generates, as it publishes it to debuggers (gdb's "JIT Compilation
- * Interface"): objects in memory with functions, lines and call frame information. They are
- * untrusted: any contents at most lead to fewer functions.
+ * Code that a program generates and publishes to debuggers (gdb's "JIT Compilation Interface"):
+ * objects in memory with functions, lines and call frame information. They are untrusted: at worst,
+ * forged contents lead to fewer functions.
  */
 #pragma once
 
@@ -25,26 +25,26 @@ struct object_function {
 
 struct object_line {
 	uint64_t addr;
-	uint32_t line; /* 0: unknown from here on */
+	uint32_t line; /* 0: unknown from this address on */
 	uint32_t file; /* offset in `files` */
 };
 
 /* A zeroed struct is empty. */
 struct code_object {
-	VEC(struct object_range) ranges; /* of code; none wraps around */
+	VEC(struct object_range) ranges; /* code ranges; none wraps around */
 	VEC(struct object_function) functions; /* each in a range; ascending */
 	VEC(struct object_line) lines; /* ascending */
 	struct strbuf files; /* names, each terminated */
 	const uint8_t *eh_frame; /* .eh_frame or .debug_frame, in the object; NULL: none */
 	size_t eh_frame_size;
-	uint64_t eh_frame_addr; /* address that its relative pointers expect */
+	uint64_t eh_frame_addr; /* address for which its relative pointers were made */
 	bool is_debug_frame;
 };
 
 /*
- * Parses a 64-bit ELF object whose sections of code have their addresses, or an object in the
- * format of Erlang's virtual machine. Applies the relocations of an object to `data`,
- * and borrows it. `object` must be empty. False: neither.
+ * Parses a 64-bit ELF object whose code sections have their addresses, or an object in the format
+ * of Erlang's virtual machine. Applies the relocations of an object to `data`, and borrows it.
+ * `object` must be empty. Returns false for other data.
  */
 bool code_object_parse(struct code_object *object, uint8_t *data, size_t size);
 void code_object_release(struct code_object *object);

@@ -26,7 +26,7 @@ bool debug_link_parse(struct debug_link *link, const void *data, size_t size)
 	link->crc = bytes_u32(&b);
 	if (b.failed || !*name || strlen(name) >= sizeof(link->name))
 		return false;
-	/* The name must not lead out of the folders that are searched. */
+	/* Keep the name from leading out of the searched folders. */
 	if (strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
 		return false;
 	memcpy(link->name, name, strlen(name) + 1);

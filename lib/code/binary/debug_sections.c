@@ -24,26 +24,26 @@
 #include "lib/code/binary/paged_section.h"
 
 /*
- * Keeps what was unpacked of a debug file for later runs until the machine's next start, in a
- * folder of the effective user's. A kept file says which file it was made of, by inode and time of
- * change, and belongs to that user alone; any other is as good as none.
+ * Caches unpacked sections of debug files for later runs until the machine's next start, in a
+ * folder of the effective user. A cached file identifies its source by inode and change time, and
+ * belongs to that user alone; all others are ignored.
  */
 
-/* Together more than this in the folder: those used longest ago are removed. */
+/* Maximum total size of the folder: the least recently used files are removed. */
 #define KEPT_SECTIONS_BYTES ((uint64_t)64 << 20)
 
 struct kept_sections;
 
-/* One section, from its first byte on. */
+/* A section, from its first byte on. */
 struct kept_part {
 	const void *data;
-	uint64_t size; /* size of the whole section, unpacked; 0: not kept */
+	uint64_t size; /* unpacked size of the whole section; 0: not cached */
 	uint64_t there; /* number of bytes unpacked so far */
 };
 
 /*
  * Resolves references in the debug information of relocatable files, which the linker left open,
- * for the places of the sections. Private to this room.
+ * for given section addresses. Private to this room.
  */
 
 /* Tables as in the file, perhaps unaligned. */
@@ -52,7 +52,7 @@ struct table {
 	size_t count;
 };
 
-/* The relocations of the section of that number; NULL: none. */
+/* Returns the relocations of the section with that number; NULL: none. */
 static Elf_Scn *relocations_find(const struct binary *b, size_t section)
 {
 	Elf_Scn *scn = NULL;
@@ -76,7 +76,7 @@ static struct table open_table(Elf_Scn *scn, size_t row_size)
 	return (struct table){data->d_buf, data->d_size / row_size};
 }
 
-/* Bytes of an absolute reference; 0: of another kind. */
+/* Returns the bytes of an absolute reference; 0: another kind. */
 static size_t width_of(uint16_t machine, uint32_t type)
 {
 	if (machine == EM_X86_64)
@@ -86,7 +86,7 @@ static size_t width_of(uint16_t machine, uint32_t type)
 	return type == R_AARCH64_ABS64 ? 8 : type == R_AARCH64_ABS32 ? 4 : 0;
 }
 
-/* Symbols of other files have no known value. */
+/* Returns the value of a symbol; symbols of other files have no known one. */
 static uint64_t symbol_value(const struct binary *b, const struct table *symbols, size_t number)
 {
 	Elf64_Sym symbol;
@@ -115,16 +115,16 @@ static void apply(const struct binary *b, const struct table *relocations,
 			continue;
 		value = symbol_value(b, symbols, ELF64_R_SYM(rela.r_info)) +
 			(uint64_t)rela.r_addend;
-		/* Little-endian: the lower half comes first. */
+		/* The lower half comes first: little-endian. */
 		value = htole64(value);
 		memcpy(data + rela.r_offset, &value, width);
 	}
 }
 
 /*
- * Fills in the references that x86-64 and arm64 have in debug information (psABI: absolute ones of
- * 4 and 8 bytes) in a copy of the section's bytes. Leaves others alone: they lie in descriptions of
- * code or variables, which nobody reads. -ENOEXEC if the file is damaged or for another kind of
+ * Fills in the references that x86-64 and arm64 have in debug information (psABI: absolute, 4 and 8
+ * bytes) in a copy of the section's bytes. Ignores others: they lie in descriptions of code or
+ * variables, which are never read. Returns -ENOEXEC if the file is damaged or for another kind of
  * machine.
  */
 static int relocations_apply(const struct binary *b, Elf_Scn *relocations, uint8_t *data,
@@ -143,25 +143,25 @@ static int relocations_apply(const struct binary *b, Elf_Scn *relocations, uint8
 	return 0;
 }
 
-/* Names the layout below, and the table of sections. */
+/* Version of the layout below and of the table of sections. */
 #define MAGIC 0x3230646e754b5250ull
 #define SECTIONS_MAX 16
-/* Pages of any machine are a divisor of it. */
+/* A multiple of every machine's page size. */
 #define ALIGNMENT ((uint64_t)64 << 10)
-/* Less is unpacked as fast as a file is opened; more would push out all others. */
+/* Smaller contents unpack as fast as a file opens; larger ones would push out all others. */
 #define FILE_BYTES_MIN ((uint64_t)64 << 10)
 #define FILE_BYTES_MAX (KEPT_SECTIONS_BYTES / 2)
 
 /*
- * Says which file it was, and since when the machine runs: numbers of devices change with a start,
- * and what was written shortly before a crash may never have reached the disk.
+ * Identifies the source file and the machine's start: device numbers change with a start, and data
+ * written shortly before a crash may never have reached the disk.
  */
 struct origin {
 	uint64_t device, inode, size, changed_s, changed_ns;
 	uint8_t boot[BOOT_ID_SIZE];
 };
 
-/* A section has room for all of its bytes, so that more of them can be added. */
+/* Each section has room for all of its bytes, so that more of them can be added. */
 struct place {
 	uint64_t offset, size, there;
 };
@@ -176,8 +176,8 @@ _Static_assert(sizeof(struct header) <= ALIGNMENT, "the header stands before the
 
 struct kept_sections {
 	char *folder, *path;
-	int fd; /* -1: nothing is kept */
-	struct header header; /* has no places if nothing is kept */
+	int fd; /* -1: nothing is cached */
+	struct header header; /* has no places if nothing is cached */
 };
 
 static uint64_t align(uint64_t size)
@@ -185,7 +185,7 @@ static uint64_t align(uint64_t size)
 	return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* Accepts only files that no other user can have written. */
+/* Returns true for files that no other user can have written. */
 static bool is_own(const struct stat *st, mode_t type)
 {
 	return (st->st_mode & S_IFMT) == type && st->st_uid == geteuid() && !(st->st_mode & 022);
@@ -224,7 +224,7 @@ static int open_kept(const struct kept_sections *k, struct header *found)
 	    memcmp(&found->origin, &wanted->origin, sizeof(found->origin)) != 0 ||
 	    !places_are_valid(found, (uint64_t)st.st_size))
 		return -1;
-	/* The time of its last use. */
+	/* Record the time of its last use. */
 	futimens(fd, NULL);
 	return steal_fd(&fd);
 }
@@ -241,7 +241,7 @@ static bool set_origin(struct origin *origin, const struct stat *st)
 }
 
 /*
- * Opens what is kept of the file `fd`, of `count` sections; never fails, but may be empty. The
+ * Opens the cache of the file `fd`, with `count` sections; never fails, but may be empty. The
  * folder need not exist. Free with kept_sections_free().
  */
 static struct kept_sections *kept_sections_open(const char *folder, int fd, unsigned int count)
@@ -278,7 +278,7 @@ static void kept_sections_free(struct kept_sections *k)
 }
 
 /*
- * Maps the kept part of a section of this size, unpacked, over private pages at `memory`. Returns
+ * Maps the cached part of a section of this unpacked size over private pages at `memory`. Returns
  * its bytes, 0 if there are none.
  */
 static uint64_t kept_sections_map(const struct kept_sections *k, unsigned int section,
@@ -294,7 +294,7 @@ static uint64_t kept_sections_map(const struct kept_sections *k, unsigned int se
 	return p->there;
 }
 
-/* Makes the folder and its parent. */
+/* Creates the folder and its parent. */
 static bool make_folder(const char *folder)
 {
 	_cleanup_free_ char *parent = xstrdup(folder);
@@ -307,7 +307,10 @@ static bool make_folder(const char *folder)
 	return (mkdir(folder, 0700) == 0 || errno == EEXIST) && is_own_folder(folder);
 }
 
-/* Writes the parts to a new file. Returns its size, 0 if it is not worth one. */
+/*
+ * Computes the layout of a new file with these parts. Returns its size, 0 if caching is not
+ * worthwhile.
+ */
 static uint64_t lay_out(const struct kept_part *parts, struct header *header)
 {
 	uint64_t end = ALIGNMENT, there = 0;
@@ -348,7 +351,7 @@ struct kept_file {
 ORDER(compare_use, struct kept_file,
       COMPARE(b->used.tv_sec, a->used.tv_sec) ?: COMPARE(b->used.tv_nsec, a->used.tv_nsec))
 
-/* Removes those used longest ago until the rest fits. */
+/* Removes the least recently used files until the rest fits. */
 static void make_room(const char *folder)
 {
 	VEC(struct kept_file) files = {0};
@@ -359,7 +362,7 @@ static void make_room(const char *folder)
 	while (dir && (entry = readdir(dir))) {
 		struct stat st;
 
-		/* Files have holes where a section has room. */
+		/* Files are sparse: sections have spare room. */
 		if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 		    S_ISREG(st.st_mode))
 			vec_push(&files,
@@ -379,7 +382,7 @@ static void make_room(const char *folder)
 		closedir(dir);
 }
 
-/* Adds what these `count` parts have more than what is kept. Failures are ignored. */
+/* Adds the bytes of these `count` parts that are not cached yet. Failures are ignored. */
 static void kept_sections_store(const struct kept_sections *k, const struct kept_part *parts)
 {
 	struct header header = k->header;
@@ -412,15 +415,16 @@ static void kept_sections_store(const struct kept_sections *k, const struct kept
 }
 
 /*
- * Compilers' output shrinks to a fifth; data that shrink more than this were made to fill memory.
+ * Compilers' output shrinks to a fifth; data that shrink more than this were made to exhaust
+ * memory.
  */
 #define MAX_INFLATION 50
 #define FREE_INFLATION ((uint64_t)64 << 20)
 
-/* The next bytes needed are mostly near. */
+/* Minimum step: the next bytes needed are mostly near. */
 #define UNPACK_STEP ((uint64_t)256 << 10)
 
-/* Smaller plain sections are read whole. */
+/* Smaller uncompressed sections are read whole. */
 #define PAGED_MIN ((uint64_t)64 << 10)
 
 #define SPLIT_SUFFIX ".dwo"
@@ -441,7 +445,10 @@ struct packed_section {
 	struct file_part from;
 	uint64_t size, there; /* unpacked bytes: total, and available to readers */
 	struct unpacker *unpacker; /* NULL: not started, or the section is complete */
-	/* Place that it unpacks to: the section, or beside it if a kept part is in its place. */
+	/*
+	 * Destination of the unpacked bytes: the section itself, or beside it if a cached part is
+	 * mapped there.
+	 */
 	uint8_t *out;
 };
 
@@ -450,7 +457,7 @@ struct debug_source {
 	VEC(struct mapping) unpacked;
 	uint64_t budget; /* number of bytes that may still be unpacked */
 	bool is_lazy;
-	struct kept_sections *kept; /* NULL: nothing is kept */
+	struct kept_sections *kept; /* NULL: no cache */
 	pthread_mutex_t lock; /* guards the members below */
 	struct packed_section packed[DEBUG_SECTION_COUNT];
 	/* Uncompressed sections; zeroed for others. */
@@ -459,12 +466,12 @@ struct debug_source {
 
 /* Header before the bytes of a compressed section. */
 struct packed {
-	enum packing packing; /* PACKING_NONE: not compressed after all */
+	enum packing packing; /* PACKING_NONE: not actually compressed */
 	size_t header_size;
 	uint64_t size; /* size after unpacking */
 };
 
-/* Finds the kind of ".debug_info" or ".zdebug_info", with or without ".dwo". */
+/* Finds the kind of a section such as ".debug_info" or ".zdebug_info", with or without ".dwo". */
 static int find_kind(const char *name, bool is_split, bool *is_old)
 {
 	const char *rest = name + 1;
@@ -511,8 +518,8 @@ static int read_header(struct bytes *b, bool is_64bit, struct packed *p, struct 
 }
 
 /*
- * Reads "ZLIB" and the size, big-endian; without them the section is plain, as some tools keep the
- * name.
+ * Reads "ZLIB" and the size, big-endian; without them, the section is uncompressed, since some
+ * tools keep the name.
  */
 static void read_old_header(const uint8_t *data, size_t data_size, struct packed *p)
 {
@@ -526,7 +533,7 @@ static void read_old_header(const uint8_t *data, size_t data_size, struct packed
 	p->header_size = OLD_HEADER_SIZE;
 }
 
-/* Reads the header alone: of a large section few bytes may be needed. */
+/* Reads only the header: of a large section, few bytes may be needed. */
 static int find_packing(const struct debug_sections *s, const GElf_Shdr *header, bool is_old,
 			struct packed *p, struct error *err)
 {
@@ -572,7 +579,7 @@ static uint8_t *map_memory(struct debug_source *source, uint64_t size, struct er
 	return start;
 }
 
-/* Each unit has its own part of these sections. */
+/* Returns true for sections that each unit uses only a part of. */
 static bool may_be_lazy(const struct debug_source *source, int kind)
 {
 	return source->is_lazy && !source->binary->is_relocatable &&
@@ -597,10 +604,7 @@ static int unpack_part(struct debug_source *source, struct packed_section *part,
 	int ret;
 
 	if (!part->unpacker) {
-		/*
-		 * Keep bytes that readers already use from being written again, even with equal
-		 * ones.
-		 */
+		/* Do not write bytes that readers already use, not even equal ones. */
 		part->out = part->there ? map_memory(source, part->size, err) : memory;
 		if (!part->out)
 			return err ? err->code : -EFBIG;
@@ -636,7 +640,7 @@ static int unpack(struct debug_source *source, Elf_Scn *scn, const GElf_Shdr *he
 	};
 	if (source->kept)
 		part->there = kept_sections_map(source->kept, (unsigned int)kind, p->size, memory);
-	/* Only zlib can be unpacked in steps. */
+	/* Only zlib is unpacked in steps. */
 	if ((p->size && part->there == p->size) ||
 	    (p->packing == PACKING_ZLIB && may_be_lazy(source, kind)))
 		return 0;
@@ -662,7 +666,7 @@ static void end_strings(struct debug_section *s, bool is_unpacked)
 	s->size = last ? (size_t)(last - s->data) + 1 : 0;
 }
 
-/* Relocates in a copy; unpacked bytes are one already. */
+/* Relocates a copy; unpacked bytes are already one. */
 static int relocate(struct debug_source *source, Elf_Scn *scn, bool is_unpacked,
 		    struct debug_section *section, struct error *err)
 {
@@ -792,7 +796,7 @@ static int open_sections(struct debug_sections *s, int fd, enum debug_file_use u
 		debug_sections_release(s);
 		return error_text(err, local.code, "%s", local.text);
 	}
-	/* libelf has read everything that will ever be needed. */
+	/* libelf has read all it will ever need. */
 	elf_cntl(s->source->binary->elf, ELF_C_FDDONE);
 	return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sections of one file's debug information, plain: compressed ones (zlib, zstd and the older
- * .zdebug) are unpacked, strings end within their section. Immutable, so that readers in any
- * threads can share them, each through its own libelf handle.
+ * The sections of one file's debug information, uncompressed: zlib, zstd and the older .zdebug are
+ * unpacked; strings end within their section. Immutable, so that threads can share them, each
+ * through its own libelf handle.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 
 struct section_places;
 
-/* Sections that functions and lines are read from; others are ignored. */
+/* Sections with functions and lines; others are ignored. */
 enum debug_section_kind {
 	DEBUG_INFO,
 	DEBUG_TYPES,
@@ -39,7 +39,7 @@ struct debug_section {
 /* Sections at any place in memory. */
 struct debug_view {
 	struct debug_section at[DEBUG_SECTION_COUNT];
-	uint16_t machine; /* e_machine */
+	uint16_t machine; /* Sections, each anywhere in memory. */
 	bool is_64bit;
 };
 
@@ -52,45 +52,46 @@ struct debug_sections {
 enum debug_file_use {
 	DEBUG_FILE_WHOLE,
 	DEBUG_FILE_SPLIT, /* a .dwo or .dwp file: its sections ending in ".dwo" */
-	/* A part shared by several files, as made by dwz: perhaps strings alone. */
+	/* A part shared by several files, made by dwz: possibly only strings. */
 	DEBUG_FILE_SHARED,
 };
 
 /*
- * Opens all sections. fd is borrowed and need not stay open. -ENOENT without .debug_info, -EFBIG if
- * the unpacked size exceeds any compiler's output, -ENOMEM if memory is short, -ENOEXEC if the file
- * is damaged.
+ * Opens all sections. fd is borrowed and need not stay open. Returns -ENOENT without .debug_info,
+ * -EFBIG if the unpacked size exceeds any compiler's output, -ENOMEM if memory is short, -ENOEXEC
+ * if the file is damaged.
  */
 int debug_sections_open(struct debug_sections *s, int fd, enum debug_file_use use,
 			struct error *err);
 /*
  * The same for readers of a small part: .debug_info and .debug_line are zeros until
- * debug_sections_need() reads or unpacks them, so fd stays open until the release. The file may be
- * relocatable; its addresses are then relocated to `places`, or to the default ones of
- * binary_place_sections(). Unpacked contents are kept for later runs in `folder`; NULL: not kept.
+ * debug_sections_need() reads or unpacks them, so fd must stay open until the release. The file may
+ * be relocatable; its addresses are then relocated to `places`, or to the default ones of
+ * binary_place_sections(). Unpacked contents are cached for later runs in `folder`; NULL: not
+ * cached.
  */
 int debug_sections_open_lazily(struct debug_sections *s, int fd,
 			       const struct section_places *places, const char *folder,
 			       struct error *err);
 /*
- * Reads or unpacks at least the bytes from `start` to `end` of a section. False if it has fewer, or
- * they are damaged. May run in any thread while others read the bytes already there.
+ * Reads or unpacks at least the bytes from `start` to `end` of a section. Returns false if it has
+ * fewer, or they are damaged. May run in any thread while others read bytes already present.
  */
 bool debug_sections_need(const struct debug_sections *s, enum debug_section_kind kind,
 			 uint64_t start, uint64_t end);
 /* Accepts a zeroed struct, or one whose opening failed. */
 void debug_sections_release(struct debug_sections *s);
 
-/* The name, as ".debug_info"; sections of split units add ".dwo". */
+/* Returns the name, such as ".debug_info"; sections of split units add ".dwo". */
 const char *debug_section_name(enum debug_section_kind kind);
 
-/* Bytes in all sections. */
+/* Returns the bytes of all sections. */
 uint64_t debug_view_size(const struct debug_view *view);
 
 /*
- * Makes an image for libdw, which reads the bytes in place. End it by debug_view_end() before the
- * bytes go. NULL: out of memory, or more images are open than there is room for headers (some
- * 60,000).
+ * Makes an image for libdw, which reads the bytes in place. Call debug_view_end() before they are
+ * freed. Returns NULL if memory is short, or more images are open than there is room for headers
+ * (some 60,000).
  */
 struct Elf;
 struct Elf *debug_view_begin(const struct debug_view *view);

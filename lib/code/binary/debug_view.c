@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Presents sections anywhere in memory to libdw as one ELF image, without a copy. An image begins
- * with its headers, and libelf bounds sections by offset alone: if the headers lie below all
+ * Presents sections anywhere in memory to libdw as one ELF image, without copying. An image begins
+ * with its headers, and libelf bounds sections only by offset: if the headers lie below all
  * sections, an offset is the distance to the bytes, wherever they are.
  */
 #include <elf.h>
@@ -12,16 +12,17 @@
 
 #include "lib/code/binary/debug_sections.h"
 
-/* Below programs, heaps, libraries and mappings; above what the kernel keeps to itself. */
+/* Below programs, heaps, libraries and mappings; above the range that the kernel reserves. */
 #define LOWEST_ADDR ((uintptr_t)1 << 20)
 /*
- * Reserves only address space until headers are in use. A program at a fixed address leaves less.
+ * Reserves only address space until headers are in use. A program at a fixed address leaves less
+ * room.
  */
 #define LARGEST_AREA ((size_t)64 << 20)
 #define SMALLEST_AREA ((size_t)1 << 20)
 #define SLOT_SIZE 1024
 
-/* The empty section, the section of names, and those that libdw reads. */
+/* The empty section, the section of names, and the sections that libdw reads. */
 #define MAX_SECTIONS (2 + DEBUG_SECTION_COUNT - 2)
 #define MAX_NAMES_SIZE 160
 
@@ -120,7 +121,7 @@ struct image_builder {
 	uint64_t end; /* end offset of the last section */
 };
 
-/* False if the bytes lie below the image. */
+/* Returns false if the bytes lie below the image. */
 static bool add_section(struct image_builder *b, const char *name, uint32_t type, const void *data,
 			size_t size)
 {
@@ -143,7 +144,10 @@ static bool add_section(struct image_builder *b, const char *name, uint32_t type
 	return true;
 }
 
-/* Always 64-bit, because of the distances; units contain the size of their addresses. */
+/*
+ * Writes a 64-bit header regardless of the file's class, because of the distances; units state the
+ * size of their addresses.
+ */
 static void write_header(struct image_builder *b, const struct debug_view *view)
 {
 	b->slot->image.header = (Elf64_Ehdr){

@@ -89,7 +89,7 @@ static struct section section_at(const struct essential_parts *p, const struct h
 				narrow.sh_size};
 }
 
-/* The type is at the same place in both classes. */
+/* The type is at the same offset in both classes. */
 static void leave_out(const struct essential_parts *p, const struct header *h, uint32_t number)
 {
 	const uint32_t type = SHT_NOBITS;
@@ -105,7 +105,7 @@ static bool begins_with_any(const char *name, const char *const *starts)
 	return *starts != NULL;
 }
 
-/* Linker stubs are needed for their names; Go's tables are data. */
+/* Linker stubs are needed for their names; Go's tables count as data. */
 static enum importance judge(const struct section *section, const char *name)
 {
 	static const char *const debug[] = {".debug", ".zdebug", ".gdb", NULL};
@@ -145,7 +145,7 @@ static void add(struct essential_parts *p, uint64_t offset, uint64_t size)
 	p->bytes += size;
 }
 
-/* Adds the sections of that importance. False: they exceed the limit, and none is added. */
+/* Adds the sections of that importance. Returns false, and adds none, if they exceed the limit. */
 static bool choose(struct essential_parts *p, const struct header *h, const char *names,
 		   uint64_t names_size, uint64_t limit, enum importance wanted)
 {
@@ -171,7 +171,7 @@ static bool choose(struct essential_parts *p, const struct header *h, const char
 	return needed <= limit;
 }
 
-/* A file without a table of sections is taken whole. */
+/* Takes the whole of a file without a section table. */
 static int take_whole(struct essential_parts *p, int fd, uint64_t limit)
 {
 	struct stat st;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The parts of an ELF file needed to find names: symbols, unwind tables, notes, debug information.
- * Omitted parts are marked in the section table, as in a separate debug file.
+ * Omitted parts are marked in the section table, like those of a separate debug file.
  */
 #pragma once
 
@@ -14,16 +14,17 @@ struct essential_part {
 };
 
 struct essential_parts {
-	/* Parts to read from the file; without the section table. */
+	/* Parts to read from the file, without the section table. */
 	VEC(struct essential_part) rows;
-	uint8_t *sections; /* changed section table, owned; NULL: the rows include it */
+	uint8_t *sections; /* changed section table, owned; NULL: included in the rows */
 	uint64_t sections_offset, sections_size;
 	uint64_t bytes; /* total number of bytes */
 };
 
 /*
- * Selects the parts of an open file, which is borrowed: at most `limit` bytes, if need be without
- * debug information. -EFBIG: over the limit; -ENOEXEC: not an ELF file; or another negative errno.
+ * Selects the parts of an open file, which is borrowed: at most `limit` bytes, if necessary without
+ * debug information. Returns -EFBIG over the limit, -ENOEXEC if it is not an ELF file, or another
+ * negative errno.
  */
 int essential_parts_find(struct essential_parts *parts, int fd, uint64_t limit);
 void essential_parts_release(struct essential_parts *parts);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The opened ELF file, shared by the files of this room; no other room sees libelf. */
+/* The opened ELF file, shared by the files of this room, the only users of libelf. */
 #pragma once
 
 #include <gelf.h>
@@ -8,7 +8,7 @@
 #include "lib/base/vec.h"
 #include "lib/code/binary/binary.h"
 
-/* A section of strings, cut after its last terminator, so that every string ends within it. */
+/* A string section, cut after its last terminator, so that every string ends within it. */
 struct string_table {
 	const char *text;
 	size_t size;
@@ -30,14 +30,14 @@ struct binary {
 
 /* Empty if the section does not hold strings or has no terminator. */
 struct string_table string_table_open(Elf *elf, size_t section);
-/* NULL outside the table. */
+/* Returns NULL outside the table. */
 const char *string_table_get(const struct string_table *table, uint64_t offset);
 
-/* Gives the next section of a type after scn, and its header, NULL if none. */
+/* Returns the next section of a type after scn, and its header; NULL if there is none. */
 Elf_Scn *section_of_type(Elf *elf, Elf_Scn *scn, uint32_t type, GElf_Shdr *header);
 
-/* Returns true if the section's bytes lie in the file. Not meant for sections without any. */
+/* Returns true if the section's bytes lie in the file. Not for sections without any. */
 bool section_is_in_file(const struct binary *b, const GElf_Shdr *header);
 
-/* The section's address: from its header, or in a relocatable file its place. */
+/* Returns the section's address: from its header, or for a relocatable file its location. */
 uint64_t section_addr(const struct binary *b, size_t number, uint64_t sh_addr);

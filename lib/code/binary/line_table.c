@@ -19,11 +19,9 @@ struct line_header {
 	uint8_t operand_counts[256]; /* number of operands by standard opcode */
 };
 
-/*
- * Maximum number of kinds of content in a list of directories or files; real lists have up to five.
- */
+/* Limit of content kinds in a list of directories or files; real lists have up to five. */
 #define MAX_FORMATS 16
-/* Longer names are unknown: the texts that forged lists refer to may overlap. */
+/* Longer names count as unknown: the strings of forged lists may overlap. */
 #define MAX_NAME 8192
 
 struct format {
@@ -38,7 +36,7 @@ struct formats {
 struct reader {
 	const struct line_sections *sections;
 	struct line_table *table;
-	bool is_64bit; /* DWARF's 64-bit format, which any machine may use */
+	bool is_64bit; /* DWARF's 64-bit format, possible on any machine */
 };
 
 static uint64_t read_offset(const struct reader *r, struct bytes *b)
@@ -57,7 +55,7 @@ static const char *text_at(struct bytes section, uint64_t offset)
 }
 
 /*
- * Reads a string; NULL for a form that is no string. Fails for unknown forms, whose size is
+ * Reads a string; NULL for a form other than a string. Fails for unknown forms, whose size is
  * unknown.
  */
 static const char *read_text(const struct reader *r, uint64_t form, struct bytes *b)
@@ -262,7 +260,7 @@ static void set_discriminator(struct machine *m)
 	vec_last(&t->discriminators) = m->regs.discriminator;
 }
 
-/* True if the row says something else than the last one. */
+/* Returns true if the row differs from the last one in content. */
 static bool is_new_row(const struct machine *m, const struct line_row *row,
 		       const struct line_row *last)
 {
@@ -286,7 +284,7 @@ static void add_row(struct machine *m)
 		return;
 	}
 	last = &vec_last(&m->table->rows);
-	/* The last of several rows for one address is valid from there on. */
+	/* If several rows have one address, the last is valid from there on. */
 	if (row.addr == last->addr) {
 		*last = row;
 		set_discriminator(m);
@@ -307,7 +305,7 @@ struct numbered_row {
 ORDER(compare_rows, struct numbered_row,
       COMPARE(a->row.addr, b->row.addr) ?: COMPARE(a->number, b->number))
 
-/* Sorts rows: no compiler needs this, but the format allows it in some versions. */
+/* Sorts rows: no compiler needs it, but some versions of the format allow any order. */
 static void sort_rows(struct line_table *t, size_t first)
 {
 	uint32_t *discriminators = t->wants_discriminators ? t->discriminators.items + first : NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The line table of one unit: DWARF 2 to 5, "Line Number Information". Leaves out rows that repeat
- * the previous one. The sections are untrusted; damage ends the table early.
+ * the previous one. The sections are untrusted; the table ends early where they are damaged.
  */
 #pragma once
 
@@ -40,13 +40,13 @@ struct line_table {
 	VEC(const char *) dirs;
 	VEC(struct line_file) files;
 	VEC(struct line_row) rows;
-	bool wants_discriminators; /* set by the caller: rows differ by their discriminators, too */
-	VEC(uint32_t) discriminators; /* by row, if wanted: of several blocks of one line; or 0 */
+	bool wants_discriminators; /* set by the caller: also distinguish rows by discriminator */
+	VEC(uint32_t) discriminators; /* by row, if wanted; distinguishes blocks of a line; or 0 */
 	VEC(struct line_sequence) sequences;
 	struct segments segments; /* address ranges of sequences */
 };
 
-/* Reads the table at `offset`. Takes as many steps of the budget as the table has bytes. */
+/* Reads the table at `offset`. Uses as many steps of the budget as the table has bytes. */
 void line_table_read(struct line_table *t, const struct line_sections *sections, uint64_t offset,
 		     struct step_budget *budget);
 void line_table_release(struct line_table *t);

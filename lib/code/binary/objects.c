@@ -13,8 +13,8 @@
 #include "lib/code/binary/symbols.h"
 
 /*
- * Exported symbols by name, as the dynamic linker finds them: through the hash table of .gnu.hash,
- * of which a look-up reads some words. Untrusted, as in binary.h.
+ * Looks up exported symbols by name like the dynamic linker: by the hash table of .gnu.hash, which
+ * takes reading a few words. Untrusted, as in binary.h.
  */
 
 struct gnu_hash {
@@ -29,7 +29,7 @@ struct gnu_hash {
 
 /* Longer names are not looked up. */
 #define NAME_MAX_BYTES 256
-/* Symbols of one chain that are looked at; ends a forged one. */
+/* Limit of symbols to examine in one chain; ends a forged one. */
 #define CHAIN_MAX 1024
 
 static bool read_part(const struct gnu_hash *h, uint64_t at, void *out, size_t size)
@@ -37,7 +37,7 @@ static bool read_part(const struct gnu_hash *h, uint64_t at, void *out, size_t s
 	return read_at(h->fd, out, size, at) == (ssize_t)size;
 }
 
-/* Finds .dynsym, to which the table belongs, and its names. */
+/* Finds the table's .dynsym and its names. */
 static bool find_symbols(struct gnu_hash *h, const struct binary *b, const GElf_Shdr *table)
 {
 	Elf_Scn *scn = elf_getscn(b->elf, table->sh_link);
@@ -58,13 +58,13 @@ static bool find_symbols(struct gnu_hash *h, const struct binary *b, const GElf_
 	return true;
 }
 
-/* The word of the bloom filter has the size of an address. */
+/* Words of the bloom filter have the size of an address. */
 static uint64_t bloom_size(const struct gnu_hash *h)
 {
 	return h->row_size == sizeof(Elf64_Sym) ? 8 : 4;
 }
 
-/* False: the table is missing or lies outside the file. */
+/* Returns false if the table is missing or lies outside the file. */
 static bool gnu_hash_open(struct gnu_hash *h, const struct binary *b)
 {
 	uint32_t head[4];
@@ -124,7 +124,7 @@ static bool is_named(const struct gnu_hash *h, const GElf_Sym *symbol, const cha
 	       read_part(h, h->names + symbol->st_name, own, size) && memcmp(own, name, size) == 0;
 }
 
-/* False: no symbol of this name is exported. */
+/* Returns false if no symbol of this name is exported. */
 static bool gnu_hash_find(const struct gnu_hash *h, const char *name, GElf_Sym *symbol)
 {
 	uint32_t hash = hash_name(name), number, chain;
@@ -162,7 +162,7 @@ static void take_entry(const GElf_Dyn *entry, const struct string_table *names,
 		needed->run_path = text;
 }
 
-/* The entries of the dynamic section. */
+/* Entries of the dynamic section. */
 struct dynamic {
 	Elf_Data *data; /* NULL: no table */
 	size_t count, next;
@@ -218,13 +218,13 @@ bool binary_has_soname(const struct binary *b)
 	return false;
 }
 
-/* Limits for a forged file, which may list more. */
+/* Limits against forged files. */
 #define MAX_SEGMENTS 1024
 #define MAX_RELOCATION_TABLES 8
 #define MAX_RELOCATIONS ((size_t)1 << 20) /* total for all tables */
 #define MAX_NAMES ((uint64_t)1 << 30) /* total bytes */
 
-/* Bytes of names that are looked at together. */
+/* Bytes of names to search at once. */
 #define NAMES_STEP ((size_t)64 << 10)
 
 Elf_Scn *section_of_type(Elf *elf, Elf_Scn *scn, uint32_t type, GElf_Shdr *header)
@@ -242,7 +242,7 @@ bool section_is_in_file(const struct binary *b, const GElf_Shdr *header)
 	       header->sh_size <= b->file_size - header->sh_offset;
 }
 
-/* Objects searched for, and hashes of the beginnings of names not yet found. */
+/* Objects to find, and hashes of the first characters of names not found yet. */
 struct search {
 	struct binary_object *wanted;
 	size_t count, left;
@@ -302,8 +302,9 @@ static void search_table(const struct binary *b, uint32_t type, struct search *s
 }
 
 /*
- * False: no symbol of .symtab has this name. Looks at the names alone, in a small buffer: to read
- * all symbols of a large program takes several times as long, and few have one of a runtime's.
+ * Returns false if no symbol in .symtab has this name. Searches only the names, in a small buffer:
+ * reading all symbols of a large program takes several times as long, and few programs have a
+ * runtime's symbol.
  */
 static bool may_be_named(const struct binary *b, const char *name)
 {
@@ -323,7 +324,7 @@ static bool may_be_named(const struct binary *b, const char *name)
 		ssize_t n = read_at(b->fd, step, MIN(NAMES_STEP, header.sh_size - at),
 				    header.sh_offset + at);
 
-		/* A name may lie across the end of a step. */
+		/* A name may straddle the end of a step. */
 		if (n < (ssize_t)size || memmem(step, (size_t)n, name, size))
 			return true;
 		at += (size_t)n - (size - 1);
@@ -396,7 +397,7 @@ bool binary_section_extent(const struct binary *b, const char *name, uint64_t *v
 	return false;
 }
 
-/* Finds the place in the file of bytes that a segment loads. */
+/* Finds the file offset of bytes that a segment loads. */
 static bool find_bytes(const struct binary *b, uint64_t vaddr, size_t size, int64_t *offset)
 {
 	size_t segments = 0;
@@ -418,7 +419,7 @@ static bool find_bytes(const struct binary *b, uint64_t vaddr, size_t size, int6
 	return false;
 }
 
-/* Sets the words in `out`, which stands for [vaddr, vaddr + size), that get an address. */
+/* Relocates the words in `out`, which represents [vaddr, vaddr + size). */
 static void relocate_section(const struct binary *b, Elf_Scn *scn, uint64_t vaddr, uint8_t *out,
 			     size_t size, size_t *left)
 {

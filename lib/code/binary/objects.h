@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Objects in the data of an ELF file, such as tables that a runtime keeps for debuggers. Untrusted,
- * as in binary.h; relocatable files have none.
+ * Objects in the data of an ELF file, such as tables that a runtime provides for debuggers.
+ * Untrusted, as in binary.h; relocatable files have none.
  */
 #pragma once
 

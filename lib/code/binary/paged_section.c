@@ -19,12 +19,12 @@
 
 /* isa-l counts in 32 bits. */
 #define MAX_STEP ((size_t)1 << 30)
-/* A bit more than the defaults of `xz -9` and `zstd --ultra -22` need. */
+/* Slightly more than the defaults of `xz -9` and `zstd --ultra -22` need. */
 #define XZ_MEMORY ((uint64_t)128 << 20)
 #define ZSTD_WINDOW_LOG 27
-/* Bytes between two looks at the clock. */
+/* Bytes between two readings of the clock. */
 #define CHUNK ((size_t)256 << 10)
-/* Bytes of a file that are unpacked at once; few enough to stay in a cache. */
+/* Bytes of a file to unpack at once; few enough to stay in a cache. */
 #define WINDOW ((size_t)32 << 10)
 
 enum packing packing_of(const void *data, size_t size)
@@ -111,7 +111,7 @@ static bool inflate_until(struct unpacker *u, const uint8_t *end)
 	return true;
 }
 
-/* The end mark may follow the last byte: then no byte more comes out. */
+/* The end mark may follow the last byte: more input then yields no output. */
 static bool find_end(struct unpacker *u)
 {
 	uint8_t extra;
@@ -225,10 +225,10 @@ static int sink_zstd(struct sink *sink, const void *data, size_t data_size, stru
 			break;
 		}
 		ret = sink_take(sink, out.pos, err);
-		/* Another call would wait for another frame. */
+		/* Another call would expect another frame. */
 		if (!left && in.pos == in.size)
 			break;
-		/* No progress: nothing goes in or comes out. */
+		/* No progress: no input was consumed and no output produced. */
 		if (!out.pos && in.pos == before)
 			break;
 	}
@@ -238,7 +238,7 @@ static int sink_zstd(struct sink *sink, const void *data, size_t data_size, stru
 	return ret;
 }
 
-/* Unpacks one member, as gzip writes it. */
+/* Unpacks one gzip member. */
 static int sink_gzip(struct sink *sink, const void *data, size_t data_size, struct error *err)
 {
 	_cleanup_free_ struct inflate_state *state = xmalloc(sizeof(*state));
@@ -306,7 +306,7 @@ static bool is_there(const struct paged_section *s, uint64_t page)
 	return s->there[page / BITS] >> page % BITS & 1;
 }
 
-/* Reads pages of which none was read yet: others may be in use. */
+/* Reads pages only if not read before: others may be in use. */
 static bool read_pages(struct paged_section *s, uint64_t first, uint64_t end)
 {
 	uint64_t at = first * PAGE_BYTES;

@@ -12,10 +12,15 @@
 
 enum packing { PACKING_NONE, PACKING_ZLIB, PACKING_ZSTD, PACKING_XZ, PACKING_GZIP };
 
-/* Detects the packing by the first bytes of a file; never PACKING_ZLIB, which has no mark. */
+/*
+ * Detects the packing by the first bytes of a file. Never returns PACKING_ZLIB, which has no magic
+ * number.
+ */
 enum packing packing_of(const void *data, size_t size);
 
-/* zstd: fills exactly `size` bytes. -ENOEXEC if the data is damaged or of another size. */
+/*
+ * Unpacks zstd to exactly `size` bytes. Returns -ENOEXEC if the data is damaged or of another size.
+ */
 int unpack_zstd(const void *data, size_t data_size, void *out, size_t size, struct error *err);
 
 /* `size` bytes of a file from `offset` on. The descriptor is borrowed. */
@@ -26,22 +31,22 @@ struct file_part {
 
 /*
  * Unpacks zlib from a file in steps into `size` bytes at `out`, reading no more than needed. `out`
- * and the file are borrowed until unpacker_free(). A file that cannot be read counts as damaged.
+ * and the file are borrowed until unpacker_free(). An unreadable file counts as damaged.
  */
 struct unpacker;
 struct unpacker *unpacker_new(const struct file_part *from, void *out, size_t size);
 /* Accepts NULL. */
 void unpacker_free(struct unpacker *u);
 /*
- * Unpacks at least `until` bytes. -ENOEXEC, now and on later calls, if the data is damaged before
- * or soon after that point, or if its final size is wrong.
+ * Unpacks at least `until` bytes. Returns -ENOEXEC, now and in later calls, if the data is damaged
+ * before or shortly after that point, or if its final size is wrong.
  */
 int unpacker_run(struct unpacker *u, size_t until, struct error *err);
 /* Bytes unpacked so far. */
 size_t unpacker_done(const struct unpacker *u);
 
 /*
- * Unpacks xz, zstd or gzip. Returns a new memory file, sealed against writing and truncation.
+ * Unpacks xz, zstd or gzip. Returns a new memory file, sealed against writing and truncation;
  * -EFBIG if the result exceeds max_size bytes or the format requests more memory than compressors
  * do, -ETIME after deadline_ns (CLOCK_MONOTONIC, 0: none), -ENOEXEC if the data is damaged.
  */
@@ -56,7 +61,7 @@ struct paged_section {
 
 /* `memory` must be zeroed; parts not needed stay zero. */
 void paged_section_init(struct paged_section *s, const struct file_part *from, uint8_t *memory);
-/* Reads the bytes from `start` to `end`. False if the file has fewer. */
+/* Reads the bytes from `start` to `end`. Returns false if the file has fewer. */
 bool paged_section_need(struct paged_section *s, uint64_t start, uint64_t end);
 /* Accepts a zeroed struct. */
 void paged_section_release(struct paged_section *s);

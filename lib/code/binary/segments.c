@@ -14,7 +14,7 @@ static void sort(struct intervals *intervals)
 	const struct interval *rows = intervals->rows.items;
 	size_t count = intervals->rows.count;
 
-	/* Skip sorting if the ranges are in order, as compilers and linkers write most of them. */
+	/* Skip sorting if the ranges are in order, as usual in compilers' and linkers' output. */
 	for (size_t i = 1; i < count; i++) {
 		if (compare(&rows[i - 1], &rows[i]) > 0) {
 			qsort(intervals->rows.items, count, sizeof(*rows), compare);
@@ -39,7 +39,7 @@ static void close_until(struct segments_builder *b, uint64_t until)
 
 		if (end > until)
 			return;
-		/* Drop outer ranges that end within this one: it covers the rest of them. */
+		/* Drop outer ranges that end within this one, which covers the rest of them. */
 		do {
 			b->open.count--;
 		} while (b->open.count && vec_last(&b->open).end <= end);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Finds the innermost of many possibly nested address ranges around an address: flattens the ranges
- * once into disjoint segments, then searches by bisection. Serves symbols, units, functions and
- * inlined calls; forged ranges cost no more than regular ones.
+ * once into disjoint segments, then bisects. Used for symbols, units, functions and inlined calls;
+ * forged ranges cost no more than regular ones.
  */
 #pragma once
 
@@ -35,13 +35,13 @@ struct segments {
 };
 
 /*
- * Among the ranges around an address, the one that starts last wins, then the one that ends first.
+ * Chooses, of the ranges around an address, the one that starts last, then the one that ends first.
  * Sorts `intervals`; `s` must be empty.
  */
 void segments_build(struct segments *s, struct intervals *intervals);
 /*
- * Does the same incrementally for sorted ranges: by start, outer ones before inner ones. Zeroed
- * except for `out` at first; ended by segments_builder_finish().
+ * The same, incrementally for sorted ranges: by start, outer ones before inner ones. Initially
+ * zeroed except for `out`; ended by segments_builder_finish().
  */
 struct segments_builder {
 	struct segments *out; /* initially empty */

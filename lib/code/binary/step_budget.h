@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A limit on the time that damaged files can take. */
+/* Limits the time spent on damaged files. */
 #pragma once
 
 #include <stdbool.h>

@@ -148,17 +148,17 @@ bool stub_code_next(struct stub_reader *code, struct stub_jump *jump)
 	return code->machine == EM_AARCH64 && next_aarch64(code, jump);
 }
 
-/* A word of the GOT that is filled in at run time, and its relocation. */
+/* A word of the GOT filled in at run time, and its relocation. */
 struct slot {
 	uint64_t vaddr;
-	const char *name; /* NULL: the function at `target` chooses */
+	const char *name; /* NULL: chosen by the function at `target` */
 	uint64_t target;
 };
 
 struct slots {
 	VEC(struct slot) rows; /* sorted by vaddr once complete */
 	VEC(struct slot) lazy; /* relocations of .rela.plt, in their order */
-	uint64_t budget; /* bytes that may still be read: forged sections can share bytes */
+	uint64_t budget; /* bytes left to read: forged sections can share bytes */
 };
 
 struct relocation_types {
@@ -200,7 +200,7 @@ static struct symbol_names open_symbol_names(Elf *elf, size_t section)
 	return names;
 }
 
-/* False for relocations of other kinds, and for those with neither a name nor a target. */
+/* Returns false for relocations of other kinds, and for those with neither a name nor a target. */
 static bool read_slot(const GElf_Rela *rela, const struct relocation_types *types,
 		      const struct symbol_names *names, struct slot *slot)
 {
@@ -241,7 +241,7 @@ static void add_relocations(struct slots *slots, const struct binary *b, Elf_Scn
 
 		if (is_slot)
 			vec_push(&slots->rows, slot);
-		/* Keep also those not understood: stubs refer to them by number. */
+		/* Keep unsupported ones as well: stubs refer to them by number. */
 		if (is_lazy)
 			vec_push(&slots->lazy, is_slot ? slot : (struct slot){0});
 	}
@@ -265,7 +265,7 @@ static void find_slots(struct slots *slots, const struct binary *b,
 		vec_sort(&slots->rows, compare_slots);
 }
 
-/* NULL: the word is unknown. */
+/* Returns NULL if the word is unknown. */
 static const struct slot *slot_of(const struct slots *slots, const struct stub_jump *jump)
 {
 	const struct slot wanted = {.vaddr = jump->slot};
@@ -360,7 +360,7 @@ void binary_find_stubs(const struct binary *b, struct binary_stubs *stubs)
 	Elf_Scn *scn = NULL;
 	bool has_slots = false;
 
-	/* A file not yet linked has no stubs. */
+	/* An unlinked file has no stubs. */
 	if (!types || gelf_getclass(b->elf) != ELFCLASS64 || b->is_relocatable)
 		return;
 	while ((scn = elf_nextscn(b->elf, scn))) {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Decodes linkers' stubs: the word of the GOT through which each jumps. Private to this room. */
+/*
+ * Decodes linkers' stubs: finds the word of the GOT through which each jumps. Private to this room.
+ */
 #pragma once
 
 #include <stdbool.h>

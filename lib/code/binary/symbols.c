@@ -12,9 +12,9 @@
 #include "lib/base/vec.h"
 #include "lib/code/binary/paged_section.h"
 
-/* Bytes of rows that are read together. */
+/* Bytes of rows to read at once. */
 #define STEP ((size_t)64 << 10)
-/* Bytes of a name that are looked for at first, and at most. */
+/* Bytes of a name to read at first, and at most. */
 #define NAME_FIRST 128u
 #define NAME_MAX_BYTES ((uint64_t)64 << 10)
 
@@ -111,7 +111,7 @@ static bool read_step(struct symbol_rows *rows)
 	return true;
 }
 
-/* Replaces gelf_getsym(), which takes several times as long. Byte orders are the same. */
+/* Replaces gelf_getsym(), which takes several times as long. Assumes the machine's byte order. */
 void symbol_row_read(const uint8_t *row, size_t size, GElf_Sym *symbol)
 {
 	Elf32_Sym small;
@@ -163,7 +163,7 @@ const char *symbol_rows_name(const struct symbol_rows *rows, const GElf_Sym *sym
 	}
 	if (last - start < NAME_MAX_BYTES)
 		return NULL;
-	/* The pages are a copy; every name that is read of them and goes through here is cut. */
+	/* The pages are a private copy, so the name may be cut in place. */
 	names->pages.memory[last - 1] = '\0';
 	return (const char *)names->pages.memory + start;
 }
@@ -209,13 +209,16 @@ static void read_section_extents(const struct binary *b, struct section_extents 
 	}
 }
 
-/* "$x", "$d.1" tell code from data for disassemblers; ".L" labels should have been dropped. */
+/*
+ * Returns true for "$x" and "$d.1", which distinguish code from data for disassemblers, and for
+ * ".L" labels, which should have been removed.
+ */
 static bool is_marker(const char *name)
 {
 	return name[0] == '$' || (name[0] == '.' && name[1] == 'L');
 }
 
-/* A symbol unique in the whole process (STB_GNU_UNIQUE) is global, too. */
+/* Symbols unique in the whole process (STB_GNU_UNIQUE) are global as well. */
 static enum binary_binding binding_of(const GElf_Sym *symbol)
 {
 	switch (GELF_ST_BIND(symbol->st_info)) {
@@ -229,8 +232,8 @@ static enum binary_binding binding_of(const GElf_Sym *symbol)
 }
 
 /*
- * Fills in all but the name; the symbol covers up to `reach` bytes if it has no size. False: it is
- * neither a function nor a label.
+ * Fills in everything but the name; a symbol without a size covers up to `reach` bytes. Returns
+ * false if the symbol is neither a function nor a label.
  */
 static bool place_symbol(const GElf_Sym *symbol, const struct section_extents *extents,
 			 uint64_t reach, struct binary_symbol *placed)
@@ -265,14 +268,14 @@ static bool is_name(const char *name, bool is_func)
 }
 
 /*
- * Bytes that a dynamic symbol without a size covers. Local functions behind it have no symbols in a
- * file without a .symtab.
+ * Bytes covered by a dynamic symbol without a size. In a file without .symtab, local functions
+ * after it have no symbols.
  */
 #define DYNAMIC_REACH 4096
 
 /*
- * Returns how many bytes a symbol without a size covers at most if it is of a file that C compilers
- * link in front of a program's own code, which may have no symbols.
+ * Returns the maximum bytes covered by a symbol without a size if it belongs to a file that C
+ * compilers link in front of a program's own code, which may have no symbols.
  */
 static uint64_t start_file_reach(const char *name)
 {
@@ -327,7 +330,7 @@ void binary_add_symbols(const struct binary *b, const struct binary_symbol_filte
 	struct section_extents extents = {0};
 
 	read_section_extents(b, &extents);
-	/* A .symtab repeats what .dynsym has. */
+	/* .symtab repeats the symbols of .dynsym. */
 	if (!add_table(b, SHT_SYMTAB, &extents, filter, symbols))
 		add_table(b, SHT_DYNSYM, &extents, filter, symbols);
 	vec_release(&extents.rows);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads the rows of a symbol table and their names in small steps, because the tables of large
- * programs have tens of megabytes, of which most callers need a few names.
+ * Reads the rows of a symbol table and their names in small steps: the tables of large programs
+ * have tens of megabytes, of which most callers need a few names.
  */
 #pragma once
 
 #include "lib/code/binary/handle.h"
 
-/* Names read so far of a section of strings. The binary's: they live as long as it does. */
+/* Names already read of a string section. They belong to the binary and live as long. */
 struct lazy_names;
 
 struct symbol_rows {
 	struct lazy_names *names;
 	int fd;
-	uint64_t at, end; /* file range of the rows not read yet */
+	uint64_t at, end; /* file range of the rows still to be read */
 	size_t row_size;
 	uint8_t *step; /* current batch of rows */
 	size_t step_at, step_size;
@@ -21,21 +21,21 @@ struct symbol_rows {
 };
 
 /*
- * Opens the first table of this type (SHT_SYMTAB, SHT_DYNSYM). False: none, or not in the file.
- * Close it.
+ * Opens the first table of this type (SHT_SYMTAB, SHT_DYNSYM). Returns false if there is none in
+ * the file. The caller closes it.
  */
 bool symbol_rows_open(struct symbol_rows *rows, const struct binary *b, uint32_t type);
-/* Returns the next row, without the empty first one. False: no more. */
+/* Returns the next row, skipping the empty first one. False: there are no more. */
 bool symbol_rows_next(struct symbol_rows *rows, GElf_Sym *symbol);
 /* Reads all names at once, which is faster if most of them are needed. */
 void symbol_rows_need_names(const struct symbol_rows *rows);
-/* The name of a row, cut after 64 KB; NULL if it does not end within the table. */
+/* Returns the name of a row, cut after 64 KB; NULL if it does not end within the table. */
 const char *symbol_rows_name(const struct symbol_rows *rows, const GElf_Sym *symbol);
 void symbol_rows_close(struct symbol_rows *rows);
 
 /* Bytes of a row in the file. */
 size_t symbol_row_size(const struct binary *b);
-/* Reads a row of a table from its bytes, sizeof(Elf64_Sym) or sizeof(Elf32_Sym) of them. */
+/* Decodes a row of a table, sizeof(Elf64_Sym) or sizeof(Elf32_Sym) bytes. */
 void symbol_row_read(const uint8_t *row, size_t size, GElf_Sym *symbol);
 
 /* Frees a list of names. */

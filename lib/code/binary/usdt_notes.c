@@ -14,10 +14,10 @@
 #define BASE_SECTION ".stapsdt.base"
 #define OWNER "stapsdt"
 #define NOTE_TYPE 3
-/* A probe takes some 80 bytes. */
+/* Size of a probe's note: some 80 bytes. */
 #define SECTION_MAX (USDT_NOTES_MAX * 128u)
 
-/* The file that notes are read from. */
+/* The file whose notes are read. */
 struct usdt_file {
 	int fd;
 	struct binary_summary summary;
@@ -29,7 +29,7 @@ static uint64_t read_address(struct bytes *b, bool is_64bit)
 	return is_64bit ? bytes_u64(b) : bytes_u32(b);
 }
 
-/* Finds the place of a loaded address in the file. */
+/* Finds the file offset of a loaded address. */
 static bool find_offset(const struct usdt_file *file, uint64_t vaddr, bool has_to_be_code,
 			uint64_t *offset)
 {
@@ -46,8 +46,8 @@ static bool find_offset(const struct usdt_file *file, uint64_t vaddr, bool has_t
 }
 
 /*
- * Has the code an instruction there that does nothing? A tracer's breakpoint in the middle of
- * another one would break the program.
+ * Returns whether the instruction there is a no-op. A tracer's breakpoint in the middle of another
+ * instruction would break the program.
  */
 static bool is_nop(const struct usdt_file *file, uint64_t offset)
 {
@@ -71,7 +71,7 @@ static bool read_note(const struct usdt_file *file, struct bytes *desc, struct u
 	uint64_t pc = read_address(desc, is_64bit), base = read_address(desc, is_64bit);
 	uint64_t semaphore = read_address(desc, is_64bit), moved = 0;
 
-	/* prelink(8) moves a file without changing its notes. */
+	/* prelink(8) moves a file without updating its notes. */
 	if (file->base && base)
 		moved = file->base - base;
 	note->provider = bytes_cstr(desc);

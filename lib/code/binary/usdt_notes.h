@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * USDT probes of a program or library: notes of the owner "stapsdt", as written by <sys/sdt.h>. The
- * code has a no-op at the place of each. Untrusted, as in binary.h.
+ * code has a no-op at the location of each. Untrusted, as in binary.h.
  */
 #pragma once
 
@@ -14,12 +14,12 @@
 #define USDT_NOTES_MAX 65536
 
 struct usdt_note {
-	/* Within the notes' bytes; neither name is empty. */
+	/* In the notes' bytes; neither name is empty. */
 	const char *provider, *name, *arguments;
 	uint64_t offset; /* file offset of the instruction */
 	/*
-	 * Offset in the file of the 16-bit counter of tracers: the program skips the probe's
-	 * preparations while it is 0. 0: it has none.
+	 * File offset of the 16-bit counter of attached tracers: while it is 0, the program skips
+	 * preparing the probe's arguments. 0: no counter.
 	 */
 	uint64_t semaphore;
 };
@@ -31,9 +31,9 @@ struct usdt_notes {
 };
 
 /*
- * Reads the notes of an ELF file; fd is borrowed. Leaves out damaged notes: those whose place is
- * not in a code segment, or has no no-op. A file without notes yields none. -ENOEXEC if it is not
- * an ELF file.
+ * Reads the notes of an ELF file; fd is borrowed. Leaves out damaged notes: those whose location is
+ * outside a code segment or not a no-op. A file without notes yields none. Returns -ENOEXEC if it
+ * is not an ELF file.
  */
 int usdt_notes_read(struct usdt_notes *notes, int fd, struct error *err);
 void usdt_notes_release(struct usdt_notes *notes);

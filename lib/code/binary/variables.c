@@ -32,7 +32,7 @@ static void read_segments(struct variables *v, const struct binary *b)
 	}
 }
 
-/* Names are read only of symbols that have the kind and size. */
+/* Reads names only of symbols of the right kind and size. */
 static uint64_t find_in(const struct binary *b, uint32_t table, const char *name, uint64_t size)
 {
 	struct symbol_rows rows;

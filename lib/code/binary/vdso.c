@@ -16,10 +16,10 @@
 #include "lib/base/open_file.h"
 #include "lib/base/cleanup.h"
 
-/* Far more than any kernel's vDSO; the size comes from the mapping, not from the ELF header. */
+/* Far above any kernel's vDSO; the size comes from the mapping, not from the ELF header. */
 #define MAX_VDSO_BYTES (1 << 20)
 
-/* End of the mapping that starts at `start`; 0: none. */
+/* Returns the end of the mapping that starts at `start`; 0: none. */
 static uintptr_t mapping_end(uintptr_t start)
 {
 	_cleanup_fclose_ FILE *maps = fopen("/proc/self/maps", "re");
@@ -61,9 +61,9 @@ int vdso_open(struct error *err)
 
 #if defined(__x86_64__)
 
-/* From asm/prctl.h; kernels have it if they can restore processes from checkpoints. */
+/* From asm/prctl.h; available in kernels with checkpoint/restore support. */
 #define MAP_VDSO_32 0x2002
-/* The image and its data take three mappings at present. */
+/* The image and its data currently take three mappings. */
 #define MAX_VDSO_RANGES 8
 
 struct range {
@@ -97,8 +97,9 @@ static void unmap(const char *name)
 }
 
 /*
- * Runs in a child: a process has at most one image, so the old one goes before the other comes.
- * From then on the child must not call functions that use the vDSO. Returns a negative errno.
+ * Runs in a child: a process has at most one image, so the old one is removed before the other is
+ * mapped. From then on, the child must not call functions that use the vDSO. Returns a negative
+ * errno.
  */
 static int copy_other_image(int fd)
 {

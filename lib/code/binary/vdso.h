@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The vDSO, which has no file: a copy of this process's image, the same in every 64-bit process. */
+/*
+ * The vDSO, which has no file: a copy of this process's image, identical in every 64-bit process.
+ */
 #pragma once
 
 #include "lib/base/error.h"

@@ -18,7 +18,7 @@
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
 
-/* Counts per process, and finds the process with the most without a search. */
+/* Counts files per process, and finds the process with the most without a search. */
 
 #define NO_OWNER UINT32_MAX
 
@@ -29,7 +29,7 @@ struct owner {
 				   next free row */
 };
 
-/* A row keeps its place while its count is not 0. */
+/* A row keeps its index while its count is not 0. */
 struct owner_counts {
 	VEC(struct owner) rows;
 	VEC(uint32_t) heads; /* by count: 1 + row of the first owner; 0: none */
@@ -38,7 +38,7 @@ struct owner_counts {
 	uint32_t free_row; /* 1 + number of the first free row; 0: none */
 };
 
-/* Closes a file for a while and opens it again only if it is still the same one. */
+/* Closes a file temporarily and reopens it only if it is still the same one. */
 
 struct reopen {
 	char *path;
@@ -100,7 +100,7 @@ static uint32_t new_row(struct owner_counts *c, uint32_t pid)
 	return row;
 }
 
-/* Adds one to the process. Returns its row. */
+/* Increments the process's count. Returns its row. */
 static uint32_t owner_counts_add(struct owner_counts *c, uint32_t pid)
 {
 	uint32_t row = index_find(&c->by_pid, hash_u64(pid), owner_counts_has_pid, c, &pid);
@@ -116,13 +116,13 @@ static uint32_t owner_counts_add(struct owner_counts *c, uint32_t pid)
 	return row;
 }
 
-/* Takes one from the row's process. */
+/* Decrements the count of the row's process. */
 static void owner_counts_remove(struct owner_counts *c, uint32_t row)
 {
 	struct owner *o = &c->rows.items[row];
 
 	owner_counts_unlink_row(c, row);
-	/* It was the only one with that count, so it still has the most. */
+	/* No other process has that count, so this one still has the most. */
 	if (o->count == c->largest && !c->heads.items[o->count])
 		c->largest--;
 	if (--o->count) {
@@ -134,7 +134,7 @@ static void owner_counts_remove(struct owner_counts *c, uint32_t row)
 	c->free_row = row + 1;
 }
 
-/* A process with the highest count, or NO_OWNER. */
+/* Returns a process with the highest count, or NO_OWNER. */
 static uint32_t owner_counts_largest(const struct owner_counts *c)
 {
 	return c->largest ? c->heads.items[c->largest] - 1 : NO_OWNER;
@@ -145,7 +145,7 @@ static int64_t modified_ns(const struct stat *st)
 	return st->st_mtim.tv_sec * 1000000000ll + st->st_mtim.tv_nsec;
 }
 
-/* Notes the file's path and identity. False if it has no name any more. */
+/* Notes the file's path and identity. Returns false if it no longer has a name. */
 static bool reopen_remember(struct reopen *r, int fd)
 {
 	char name[32], path[PATH_MAX];
@@ -174,9 +174,9 @@ static bool is_same(const struct reopen *r, const struct stat *st)
 }
 
 /*
- * Opens for reading by the path, without links, in the open folder `root`, or in this process's
- * root if that is 0. Returns a new descriptor, -ESTALE if another file has the path now, or another
- * negative errno.
+ * Opens the path for reading, without following links, relative to the open folder `root`, or in
+ * this process's root if that is 0. Returns a new descriptor, -ESTALE if the path now belongs to
+ * another file, or another negative errno.
  */
 static int reopen(const struct reopen *r, int root)
 {
@@ -208,17 +208,17 @@ static void reopen_release(struct reopen *r)
 }
 
 #define NO_ROW UINT32_MAX
-/* Roughly the number of containers. */
+/* Maximum number of roots, about the number of containers. */
 #define MAX_ROOTS 256
-/* Ids count up from 0. A larger one is damage, for which no table should grow. */
+/* Ids count up from 0. Larger ones are damage, and must not make tables grow. */
 #define MAX_ROOT_ID (1u << 24)
 
-/* Closed files that can be opened again. Further ones are forgotten. */
+/* Maximum number of closed files that can be reopened. Further ones are dropped. */
 #define MAX_CLOSED (1u << 17)
 
 /*
- * Rows stay in place, so that the index stays valid. They are chained by age, per owner or as free
- * rows.
+ * Rows keep their index, so that the index stays valid. They are chained by age: per owner, or as
+ * free rows.
  */
 struct file {
 	uint32_t id;
@@ -236,7 +236,7 @@ struct closed_file {
 	struct reopen how;
 };
 
-/* Roots with different mounts differ, because so do the files below them. */
+/* 1 + row in roots; 0: none */
 struct root {
 	uint64_t mount, inode;
 	int fd;
@@ -354,8 +354,8 @@ static void remove_row(struct file_set *files, uint32_t row)
 }
 
 /*
- * The process with most files loses its oldest one; shared files come last, least recently used
- * first.
+ * Chooses the oldest file of the process with the most files, or else the least recently used
+ * shared file.
  */
 static uint32_t choose_victim(const struct file_set *files)
 {
@@ -423,7 +423,7 @@ static void add(struct file_set *files, uint32_t id, uint32_t owner, int fd)
 	index_add(&files->by_id, hash_u64(id), row);
 }
 
-/* Makes room. Returns false if that is impossible; fd is then closed. */
+/* Makes room. Returns false if that is impossible, and closes fd. */
 static bool prepare(struct file_set *files, uint32_t id, int fd)
 {
 	uint32_t row = find_row(files, id);

@@ -12,13 +12,13 @@
 #include "lib/code/unwind/go_code.h"
 #include "lib/code/unwind/go_file.h"
 
-/* .go.buildinfo since Go 1.18 (src/debug/buildinfo of Go's source): flags, then texts. */
+/* .go.buildinfo since Go 1.18 (src/debug/buildinfo in Go's source): flags, then strings. */
 #define BUILD_INFO_FLAGS_AT 15
-#define BUILD_INFO_INLINE 2 /* the texts follow, each after its size */
+#define BUILD_INFO_INLINE 2 /* the strings follow, each preceded by its size */
 #define BUILD_INFO_TEXT_AT 32
 #define BUILD_INFO_SIZE 64
 
-/* The function of each program that sets labels. */
+/* The function that every program with labels contains. */
 #define SETTER "runtime/pprof.runtime_setProfLabel"
 
 /* Reads "go1.19.8" as 119; 0: unreadable. */
@@ -65,7 +65,7 @@ static void read_function(struct go_file *go, const struct go_arch *arch,
 		arch->read_layout(layout, &code, go);
 }
 
-/* False: the program never sets labels. */
+/* Returns false if the program never sets labels. */
 static bool read_code(struct go_file *go, const struct go_arch *arch, struct go_layout *layout,
 		      struct go_label_places *places)
 {
@@ -125,7 +125,7 @@ int go_label_places_find(struct go_label_places *places, int fd, struct error *e
 	return code;
 }
 
-/* The first version whose labels are a slice. */
+/* First version that stores labels as a slice. */
 #define SLICE_VERSION 124
 
 int go_probe(int fd, struct runtime_layout *layout, struct error *err)

@@ -26,7 +26,7 @@ bool hotspot_memory_int(struct hotspot_memory *m, uint64_t addr, uint32_t *value
 	return hotspot_memory_read(m, addr, value, sizeof(*value));
 }
 
-/* Reads a terminated text, cut to `size`; empty if it is unreadable. */
+/* Reads a terminated string, truncated to `size`; empty if it is unreadable. */
 static void hotspot_memory_text(struct hotspot_memory *m, uint64_t addr, char *text, size_t size)
 {
 	size_t i = 0;
@@ -38,12 +38,12 @@ static void hotspot_memory_text(struct hotspot_memory *m, uint64_t addr, char *t
 	text[i] = '\0';
 }
 
-/* Names of the pieces in a blob of the JVM's own code: it has a list of all. */
+/* Names of the pieces of a blob of the JVM's own code, from the JVM's list of all pieces. */
 
 #define STUBS_MAX 4096
 #define NAME_SIZE 64
 
-/* A StubCodeDesc: the same in all versions. */
+/* A StubCodeDesc; equal in all versions. */
 struct stub {
 	uint64_t next;
 	uint64_t group, name; /* texts */
@@ -56,7 +56,7 @@ struct stubs {
 
 ORDER(compare_stubs, struct stub, COMPARE(a->begin, b->begin))
 
-/* Finds those within the code. */
+/* Finds the stubs within the code. */
 static void find_stubs(struct hotspot_memory *memory, uint64_t list, uint64_t begin, uint64_t end,
 		       struct stubs *found)
 {
@@ -74,7 +74,7 @@ static void find_stubs(struct hotspot_memory *memory, uint64_t list, uint64_t be
 	vec_sort(&found->rows, compare_stubs);
 }
 
-/* Adds the stub as a function that the code from that unit on is of. */
+/* Adds the stub as the function of the code from that unit on. */
 static void add_stub(struct hotspot_memory *memory, const struct stub *stub, uint32_t unit,
 		     struct managed_code *code)
 {
@@ -88,7 +88,7 @@ static void add_stub(struct hotspot_memory *memory, const struct stub *stub, uin
 	vec_push(&code->lines, ((struct managed_line){unit, 0, (uint32_t)code->inlined.count}));
 }
 
-/* The unit of an instruction is the byte before it, see hotspot_note(). */
+/* Returns the unit of an instruction: the byte before it, see hotspot_note(). */
 static uint32_t unit_at(const struct hotspot_function_head *head, uint64_t addr)
 {
 	return addr > head->code ? (uint32_t)(addr - head->code - 1) : 0;
@@ -118,7 +118,7 @@ bool hotspot_read_stubs(struct hotspot_memory *memory, const struct hotspot_func
 	return is_found;
 }
 
-/* Reads the tables of structures and types that a JVM has for debuggers. */
+/* Reads the tables of structures and types that a JVM provides for debuggers. */
 
 /* Entries of the tables; each JVM exports their size. */
 struct struct_entry {
@@ -139,10 +139,10 @@ struct type_entry {
 enum field_flags {
 	IS_OPTIONAL = 1 << 0,
 	IS_STATIC = 1 << 1, /* `at` is a 64-bit vaddr */
-	IS_VALUE = 1 << 2, /* static, and its value counts */
+	IS_VALUE = 1 << 2, /* static, and its value is used */
 };
 
-/* A field of the JVM's and the layout's member that has its offset. Later rows replace earlier. */
+/* A field of the JVM and the layout's member for its offset. Later rows replace earlier ones. */
 struct field {
 	const char *type, *name;
 	size_t at;
@@ -167,7 +167,7 @@ static const struct field fields[] = {
 	STATIC("CodeCache", "_heaps", heaps),
 	STATIC("AbstractInterpreter", "_code", interpreter),
 	STATIC("StubRoutines", "_call_stub_return_address", call_stub),
-	/* The first thread, or a list of all. */
+	/* The first thread, or a list of all threads. */
 	{"Threads", "_thread_list", offsetof(struct hotspot_layout, threads), 0,
 	 IS_STATIC | IS_OPTIONAL},
 	{"ThreadsSMRSupport", "_java_thread_list", offsetof(struct hotspot_layout, threads),
@@ -231,7 +231,7 @@ static const struct field fields[] = {
 
 #define FIELD_COUNT (sizeof(fields) / sizeof(*fields))
 
-/* A type and the layout's member that has its size. */
+/* A type and the layout's member for its size. */
 static const struct {
 	const char *name;
 	size_t at;
@@ -249,7 +249,7 @@ struct tables {
 	struct hotspot_layout *layout;
 	uint64_t bias;
 	bool found[FIELD_COUNT];
-	uint64_t last_type; /* text that no field is of */
+	uint64_t last_type; /* type name that no field has */
 };
 
 static void set16(struct hotspot_layout *layout, size_t at, uint64_t value)
@@ -330,7 +330,7 @@ static uint64_t find_table(const struct tables *t, uint64_t variable, uint64_t s
 	return first;
 }
 
-/* False: the tables are not filled in yet. */
+/* Returns false if the tables are not filled in yet. */
 static bool read_entries(struct tables *t)
 {
 	uint64_t structs = find_table(t, t->layout->structs, t->layout->struct_stride,
@@ -397,8 +397,8 @@ bool hotspot_layout_is_sane(const struct hotspot_layout *l)
 }
 
 /*
- * Completes the layout by the tables of a process. 1: done; 0: they are not there yet; a negative
- * errno: the JVM cannot be followed.
+ * Completes the layout from the tables of a process. Returns 1 if done, 0 if they do not exist yet,
+ * a negative errno if the JVM cannot be followed.
  */
 static int hotspot_read_tables(struct hotspot_layout *layout, uint64_t bias,
 			       struct hotspot_memory *m, struct error *err)
@@ -458,7 +458,7 @@ static int hotspot_probe(const struct binary *b, struct runtime_layout *layout, 
 		if (!wanted[i].is_there)
 			return error_text(err, -EINVAL, "a JVM without %s", wanted[i].name);
 	}
-	/* Not exported: a file may lack it. */
+	/* Not exported, so a file may lack it. */
 	binary_find_objects(b, &stubs, 1);
 	layout->kind = RUNTIME_HOTSPOT;
 	layout->hotspot = (struct hotspot_layout){
@@ -478,7 +478,7 @@ struct starting {
 	struct hotspot_process *vm;
 };
 
-/* Reads a variable of the library's that is a pointer. False: it is unreadable, or 0 yet. */
+/* Reads a pointer variable of the library. Returns false if it is unreadable or still 0. */
 static bool read_variable(const struct starting *s, uint64_t vaddr, uint64_t *value)
 {
 	return hotspot_memory_word(s->memory, vaddr + s->bias, value) && *value;
@@ -538,7 +538,7 @@ static bool read_heaps(const struct starting *s)
 	return true;
 }
 
-/* Finds the interpreter's code, and in it what methods begin with: pieces side by side. */
+/* Finds the interpreter's code and, in it, the method entries, which are adjacent pieces. */
 static bool read_interpreter(const struct starting *s)
 {
 	const struct hotspot_layout *l = s->layout;
@@ -571,7 +571,7 @@ static bool read_interpreter(const struct starting *s)
 	return s->vm->entries;
 }
 
-/* Finds the classes that are mapped from an archive: none is ever unloaded. */
+/* Finds the classes mapped from an archive, which are never unloaded. */
 static void read_shared(const struct starting *s, struct runtime_memory *lasting)
 {
 	const struct hotspot_layout *l = s->layout;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * HotSpot, the virtual machine of OpenJDK, from 11 on, on x86-64. Its library exports tables of its
- * structures for debuggers, which are filled in when the library is loaded.
+ * HotSpot, the virtual machine of OpenJDK, version 11 and later, on x86-64. Its library exports
+ * tables of its structures for debuggers, which are filled in when the library is loaded.
  */
 #pragma once
 

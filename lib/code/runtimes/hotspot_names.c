@@ -9,17 +9,17 @@
 #include "lib/base/vec.h"
 
 /*
- * Reads from the process what compiled code was made from: its records of debug information tell
- * for some places which methods run there, one in the other.
+ * Reads from the process which methods compiled code was made from: its debug information records,
+ * for some positions, the chain of inlined methods.
  */
 
 #define PLACES_MAX 65536
 #define PLACE_SIZE 16 /* bytes of a PcDesc: its pc, its scope, two others */
 #define CHAIN_MAX 64
 #define METHODS_MAX 1024
-#define LOOP_END_MAX 32 /* bytes of code from a loop's place to the end of its jump back */
+#define LOOP_END_MAX 32 /* bytes of code from a loop's position to the end of its jump back */
 
-/* A call of a method that compiled code has taken in, or of its own. */
+/* A method in a chain: inlined, or the code's own. */
 struct scope {
 	uint32_t method; /* number of its metadata */
 	uint32_t bci;
@@ -28,7 +28,7 @@ struct scope {
 /* A method, by the number of its metadata. */
 struct known_method {
 	uint32_t number;
-	uint32_t functions[2]; /* as in managed_line: uncertain ones, and the others */
+	uint32_t functions[2]; /* as in managed_line: uncertain and certain occurrences */
 	struct hotspot_method method;
 };
 
@@ -38,18 +38,18 @@ struct scope_reader {
 	const struct hotspot_function_head *head;
 	uint64_t places, scopes, metadata; /* addresses */
 	bool wants_types;
-	bool is_bad; /* something was unreadable, or is of other code by now */
+	bool is_bad; /* something was unreadable, or already belongs to other code */
 	VEC(struct known_method) methods;
 	VEC(struct managed_line) lines;
 	VEC(struct managed_function) functions;
 	struct scope chain[CHAIN_MAX]; /* innermost first */
 	struct scope last[CHAIN_MAX];
 	uint32_t depth, last_depth;
-	uint32_t certain, last_certain; /* so many of the outermost ones run there indeed */
-	uint32_t tail; /* unit behind the last place */
+	uint32_t certain, last_certain; /* number of outermost methods that certainly run there */
+	uint32_t tail; /* unit after the last position */
 };
 
-/* Returns true if it is still the sampled code. */
+/* Returns true if this is still the sampled code. */
 static bool is_same_code(const struct scope_reader *r)
 {
 	uint64_t method;
@@ -89,15 +89,15 @@ static bool find_tables(struct scope_reader *r)
 	return true;
 }
 
-/* Reads the Method with that number. False: it is unreadable, or there is none. */
+/* Reads the Method with that number. Returns false if it is unreadable or does not exist. */
 static bool read_metadata(struct scope_reader *r, uint32_t number, uint64_t *method)
 {
 	return number && hotspot_memory_word(r->memory, r->metadata + 8ull * (number - 1), method);
 }
 
 /*
- * Does the chain that was read begin with the code's own method? The memory of the records is freed
- * before that of the code, and may be that of other code's.
+ * Returns whether the chain just read begins with the code's own method. The memory of the records
+ * is freed before the code's, and may already belong to other code.
  */
 static bool is_own_chain(struct scope_reader *r)
 {
@@ -120,7 +120,7 @@ static bool read_chain(struct scope_reader *r, uint32_t offset)
 		sender = hotspot_next_number(&n);
 		r->chain[r->depth].method = hotspot_next_number(&n);
 		r->chain[r->depth].bci = hotspot_next_number(&n) - 1;
-		/* A caller is written before what it calls. */
+		/* A caller is written before its callee. */
 		r->is_bad |= n.is_bad;
 		if (n.is_bad || (sender && sender >= offset))
 			return false;
@@ -149,7 +149,7 @@ static uint32_t add_function(struct scope_reader *r, const struct hotspot_method
 static bool hotspot_method_read(const struct hotspot_layout *layout, struct hotspot_memory *memory,
 				uint64_t const_method, bool wants_types, struct hotspot_method *m);
 
-/* Returns the method with that number of metadata; NULL if that is no method. */
+/* Returns the method with that metadata number; NULL if it is not a method. */
 static struct known_method *find_method(struct scope_reader *r, uint32_t number)
 {
 	struct known_method known = {.number = number};
@@ -181,7 +181,7 @@ static void add_line(struct scope_reader *r, uint32_t unit, uint32_t level)
 		r->is_bad = true;
 		return;
 	}
-	/* The bytecode of a call's begin has the number -1. */
+	/* The start of a call has the bytecode number -1. */
 	line.line = scope->bci > UINT16_MAX ? known->method.first_line
 					    : hotspot_method_line(&known->method, scope->bci);
 	if (level) {
@@ -204,7 +204,7 @@ static void add_chain(struct scope_reader *r, uint32_t unit)
 	r->last_certain = r->certain;
 }
 
-/* Returns how many methods, outermost first, run both at the last place and at this one. */
+/* Returns how many methods, outermost first, run both at the last position and at this one. */
 static uint32_t count_shared(const struct scope_reader *r)
 {
 	uint32_t min = r->depth < r->last_depth ? r->depth : r->last_depth, level = 0;
@@ -221,7 +221,7 @@ static uint32_t count_shared(const struct scope_reader *r)
 	return level;
 }
 
-/* Returns the length of a jump on x86-64, and how far it goes; 0: the bytes are none. */
+/* Returns the length of a jump on x86-64, and its distance; 0: not a jump. */
 static size_t take_jump(const uint8_t *code, size_t size, int32_t *by)
 {
 	size_t opcode = size >= 2 && code[0] == 0x0f && code[1] >> 4 == 8 ? 2 : 1;
@@ -239,8 +239,8 @@ static size_t take_jump(const uint8_t *code, size_t size, int32_t *by)
 }
 
 /*
- * Returns the unit from which on code does not belong to the last place, which ends at `unit`. A
- * loop has a place where it can be stopped, just before it jumps back.
+ * Returns the unit from which code no longer belongs to the last position, which ends at `unit`. A
+ * loop has a position where it can be stopped, just before its jump back.
  */
 static uint32_t behind_loop(struct scope_reader *r, uint32_t unit, uint32_t end)
 {
@@ -261,8 +261,8 @@ static uint32_t behind_loop(struct scope_reader *r, uint32_t unit, uint32_t end)
 }
 
 /*
- * Adds the chain of the place that ends at a unit, from another one on. Code before the place may
- * be that of the place before, or of neither: what is not in both chains is uncertain.
+ * Adds the chain of the position that ends at `end`, from `unit` on. Code before the position may
+ * belong to the preceding one or to neither: methods missing in one of the chains are uncertain.
  */
 static void add_place(struct scope_reader *r, uint32_t unit, uint32_t end)
 {
@@ -276,7 +276,7 @@ static void add_place(struct scope_reader *r, uint32_t unit, uint32_t end)
 	add_chain(r, end - 1);
 }
 
-/* A place describes the code before it, up to the previous place. */
+/* Reads the positions; each describes the code before it, up to the previous one. */
 static bool read_places(struct scope_reader *r, uint32_t units)
 {
 	uint32_t place[2], end = units - 1;
@@ -285,7 +285,7 @@ static bool read_places(struct scope_reader *r, uint32_t units)
 		if (!hotspot_memory_read(r->memory, r->places + i * PLACE_SIZE, place,
 					 sizeof(place)))
 			return false;
-		/* The first place is before the code, the last one far behind. */
+		/* The first position is before the code, the last one far behind. */
 		if (place[0] == UINT32_MAX)
 			continue;
 		if (place[0] > end) {
@@ -306,7 +306,10 @@ static bool read_places(struct scope_reader *r, uint32_t units)
 
 static void hotspot_method_release(struct hotspot_method *m);
 
-/* Reads what compiled code was made from. False, and `code` unchanged: it is not the same code. */
+/*
+ * Reads the inlined methods of compiled code. Returns false, with `code` unchanged, if the code has
+ * changed.
+ */
 static bool hotspot_read_scopes(const struct hotspot_layout *layout, struct hotspot_memory *memory,
 				const struct hotspot_function_head *head, uint32_t units,
 				struct managed_code *code)
@@ -323,7 +326,10 @@ static bool hotspot_read_scopes(const struct hotspot_layout *layout, struct hots
 		vec_clear(&code->lines);
 		vec_for_each(&r->lines, const struct managed_line *, line)
 			vec_push(&code->lines, *line);
-		/* The method itself, behind the places and where hotspot_note() says so. */
+		/*
+		 * Cover the rest, behind the positions and at hotspot_note()'s unit, with the
+		 * method itself.
+		 */
 		vec_push(&code->lines, ((struct managed_line){r->tail, code->first_line, 0}));
 		vec_for_each(&r->functions, const struct managed_function *, function)
 			vec_push(&code->inlined, *function);
@@ -348,7 +354,7 @@ static bool hotspot_read_scopes(const struct hotspot_layout *layout, struct hots
 #define HIGH_SHIFT 6
 #define NUMBER_MAX 5
 
-/* Returns where a hidden class's number begins, which is its address: "/0x…", "+0x…". */
+/* Returns where a hidden class's number, its address, begins: "/0x…", "+0x…". */
 static size_t without_number(const char *text, size_t size)
 {
 	size_t at = size;
@@ -361,7 +367,7 @@ static size_t without_number(const char *text, size_t size)
 	return text[at] == '/' || text[at] == '+' ? at : size;
 }
 
-/* Appends text of a class file; invalid UTF-8 becomes question marks. */
+/* Appends a string of a class file; invalid UTF-8 becomes question marks. */
 static void add_text(struct strbuf *to, const char *text, size_t size)
 {
 	for (size_t at = 0; at < size;) {
@@ -493,7 +499,7 @@ static void read_lines(const struct hotspot_layout *l, struct hotspot_memory *me
 	}
 }
 
-/* Is the text the name of a class without its package? */
+/* Returns whether the text is the name of a class without its package. */
 static bool is_class(const struct strbuf *holder, const struct strbuf *text)
 {
 	size_t size = without_number(strbuf_text(holder), holder->size);
@@ -504,8 +510,8 @@ static bool is_class(const struct strbuf *holder, const struct strbuf *text)
 }
 
 /*
- * Writes the path of the source: below the folder of all packages, unless the compiler has written
- * a path, or made up the package.
+ * Writes the path of the source: below the folder of all packages, unless the compiler recorded a
+ * path or the package is synthetic.
  */
 static void set_file(struct hotspot_method *m, const struct strbuf *holder,
 		     const struct strbuf *source)
@@ -515,7 +521,7 @@ static void set_file(struct hotspot_method *m, const struct strbuf *holder,
 						   without_number(holder->text, holder->size))
 					 : NULL;
 
-	/* Classes that the JVM makes have their own name for a file. */
+	/* The source file of JVM-generated classes is the class itself. */
 	if (!source->size || (memchr(source->text, '$', source->size) && is_class(holder, source)))
 		return;
 	if (slash && !memchr(source->text, '/', source->size) &&
@@ -524,7 +530,7 @@ static void set_file(struct hotspot_method *m, const struct strbuf *holder,
 	add_text(&m->file, source->text, source->size);
 }
 
-/* Appends the type that begins at `text` as the source has it, without its package. */
+/* Appends the type that begins at `text` as written in source code, without its package. */
 static size_t add_type(const char *text, size_t size, struct strbuf *to)
 {
 	static const char *const basic[] = {
@@ -579,7 +585,10 @@ static void read_parameters(const struct hotspot_layout *l, struct hotspot_memor
 	set_parameters(&m->parameters, strbuf_text(&types), types.size);
 }
 
-/* Reads a method, whose ConstMethod is at that address. False, and *m empty, if it is not one. */
+/*
+ * Reads a method whose ConstMethod is at that address. Returns false, with *m empty, if it is not
+ * one.
+ */
 static bool hotspot_method_read(const struct hotspot_layout *l, struct hotspot_memory *memory,
 				uint64_t const_method, bool wants_types, struct hotspot_method *m)
 {
@@ -619,7 +628,7 @@ static uint32_t hotspot_method_line(const struct hotspot_method *m, uint32_t bci
 {
 	uint32_t best = 0, line = 0;
 
-	/* Not always ascending. */
+	/* Rows are not always ascending. */
 	vec_for_each(&m->lines, const struct hotspot_line *, row) {
 		if (row->bci > bci || (line && row->bci < best))
 			continue;
@@ -664,7 +673,7 @@ bool hotspot_late(const struct runtime_layout *layout, const struct rec_function
 	is_read = hotspot_memory_word(&memory, head.method + l->const_method, &const_method) &&
 		  (!head.const_method || head.const_method == const_method) &&
 		  hotspot_method_read(l, &memory, const_method, code->wants_types, &method);
-	/* Another method may have the memory by now. */
+	/* The memory may already belong to another method. */
 	if (is_read && code->name.size && !code->is_cut && !is_same_name(&code->name, &method.name))
 		is_read = false;
 	if (is_read) {
@@ -679,7 +688,7 @@ bool hotspot_late(const struct runtime_layout *layout, const struct rec_function
 			take_lines(&method, code);
 		else if (head.kind == HOTSPOT_COMPILED &&
 			 !hotspot_read_scopes(l, &memory, &head, function->units, code))
-			vec_push(&code->lines, ((struct managed_line){0})); /* no place has one */
+			vec_push(&code->lines, ((struct managed_line){0})); /* none has one */
 	}
 	hotspot_method_release(&method);
 	return is_read;

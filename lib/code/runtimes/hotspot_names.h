@@ -4,17 +4,17 @@
 
 #include "lib/code/runtimes/hotspot.h"
 
-/* The record's piece "lines". False: it has none. */
+/* Returns the record's piece "lines". False: it has none. */
 bool hotspot_head_of(const struct rec_function *function, struct hotspot_function_head *head);
 
 /*
- * Writes the name of a method as "package.Class.method"; without a class, what the JVM calls a
- * stub. Numbers of hidden classes are cut.
+ * Writes the name of a method as "package.Class.method"; without a class, the JVM's name of a stub.
+ * Numbers of hidden classes are removed.
  */
 void hotspot_set_name(struct strbuf *name, const char *holder, size_t holder_size,
 		      const char *method, size_t method_size);
 
-/* Compressed numbers of 1 to 5 bytes; in later versions without zero bytes. */
+/* Compressed numbers of 1 to 5 bytes; later versions avoid zero bytes. */
 struct hotspot_numbers {
 	struct hotspot_memory *memory;
 	uint64_t at; /* address of the next byte */
@@ -24,7 +24,7 @@ struct hotspot_numbers {
 
 uint32_t hotspot_next_number(struct hotspot_numbers *n);
 
-/* A line begins at this bytecode. */
+/* A line, starting at this bytecode. */
 struct hotspot_line {
 	uint32_t bci, line;
 };
@@ -33,13 +33,13 @@ struct hotspot_line {
 struct hotspot_method {
 	struct strbuf name, file;
 	struct strbuf parameters; /* "(int, String)"; empty if not wanted */
-	uint32_t first_line; /* 0: unknown */
+	uint32_t first_line; /* in the order of the class file */
 	VEC(struct hotspot_line) lines; /* as the class file has them */
 };
 
 /*
- * Names the JVM's own stubs in a blob as its inlined functions. False, and `code` without lines:
- * none.
+ * Names the JVM's own stubs in a blob as its inlined functions. Returns false, with `code` without
+ * lines, if there are none.
  */
 bool hotspot_read_stubs(struct hotspot_memory *memory, const struct hotspot_function_head *head,
 			uint32_t units, struct managed_code *code);

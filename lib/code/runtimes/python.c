@@ -13,7 +13,9 @@
 
 static void add_character(struct strbuf *text, uint32_t c)
 {
-	/* A surrogate stands for a byte of a file name that was no UTF-8; it is replaced, too. */
+	/*
+	 * A surrogate stands for a byte of a file name that is not UTF-8; it is replaced as well.
+	 */
 	strbuf_add_utf8(text, c && c <= 0x10ffff ? c : REPLACEMENT);
 }
 
@@ -31,14 +33,14 @@ void python_text(unsigned int width, const void *data, size_t size, struct strbu
 }
 
 /*
- * The three line tables of CPython: co_lnotab until 3.9 and co_linetable of 3.10
- * (Objects/lnotab_notes.txt of their sources), the location table from 3.11 on
+ * The three line tables of CPython: co_lnotab until 3.9, co_linetable of 3.10
+ * (Objects/lnotab_notes.txt in its source), the location table from 3.11 on
  * (InternalDocs/code_objects.md).
  */
 
 struct line_rows {
 	struct managed_code *code;
-	uint32_t units; /* of the function: rows after its end are dropped */
+	uint32_t units; /* of the function: rows beyond its end are dropped */
 	uint32_t first_line;
 };
 
@@ -49,8 +51,8 @@ static uint32_t line_number(int64_t line)
 }
 
 /*
- * Says that a line begins at a unit, which never decreases. The instructions that enter the
- * function, which may have no line, get that of the definition.
+ * Adds a line that begins at a unit, which never decreases. The instructions that enter the
+ * function may have no line; they get that of the definition.
  */
 static void add_row(const struct line_rows *rows, uint64_t unit, int64_t line)
 {
@@ -61,14 +63,14 @@ static void add_row(const struct line_rows *rows, uint64_t unit, int64_t line)
 		row.line = rows->first_line;
 	if (unit >= rows->units)
 		return;
-	/* The last word on a unit holds. */
+	/* The last row of a unit wins. */
 	if (code->lines.count && vec_last(&code->lines).unit == row.unit)
 		code->lines.count--;
 	if (!code->lines.count || vec_last(&code->lines).line != row.line)
 		vec_push(&code->lines, row);
 }
 
-/* Pairs: so many bytes of code, then so many lines more. */
+/* Reads pairs: bytes of code, then line increment. */
 static void read_lnotab(const struct line_rows *rows, struct bytes *b, int64_t line)
 {
 	uint64_t at = 0;
@@ -83,7 +85,7 @@ static void read_lnotab(const struct line_rows *rows, struct bytes *b, int64_t l
 
 #define LINETABLE_NONE -128
 
-/* Pairs: the line grows by so many, and holds for so many bytes of code. */
+/* Reads pairs: bytes of code, and the line increment that applies to them. */
 static void read_linetable(const struct line_rows *rows, struct bytes *b, int64_t line)
 {
 	uint64_t at = 0;
@@ -100,7 +102,7 @@ static void read_linetable(const struct line_rows *rows, struct bytes *b, int64_
 	}
 }
 
-/* Six bits a byte, the lowest first. */
+/* Reads a number of six bits per byte, lowest first. */
 static uint64_t read_varint(struct bytes *b)
 {
 	uint64_t value = 0;
@@ -125,13 +127,13 @@ static int64_t read_signed_varint(struct bytes *b)
 
 /* Kinds of entries; those below LOCATION_ONE_LINE are short. */
 enum {
-	LOCATION_ONE_LINE = 10, /* 10 to 12: on the line plus 0 to 2 */
+	LOCATION_ONE_LINE = 10, /* 10 to 12: the line advances by 0 to 2 */
 	LOCATION_NO_COLUMNS = 13,
 	LOCATION_LONG = 14,
 	LOCATION_NONE = 15,
 };
 
-/* Returns by how much the line grows; skips columns and ends. */
+/* Returns the line increment; skips columns and ends. */
 static int64_t read_location(struct bytes *b, unsigned int kind)
 {
 	int64_t delta;
@@ -165,7 +167,7 @@ static void read_locations(const struct line_rows *rows, struct bytes *b, int64_
 		unsigned int kind = first >> 3 & 15;
 		int64_t delta;
 
-		/* Each entry begins with a byte that has the highest bit, and no other has. */
+		/* Only the first byte of an entry has the highest bit set. */
 		if (!(first & 0x80))
 			return;
 		delta = read_location(b, kind);
@@ -193,7 +195,7 @@ void python_lines(uint16_t version, const void *table, size_t size, uint32_t fir
 		read_lnotab(&rows, &b, first_line);
 }
 
-/* Bytes of a text and of a line table that are read late. */
+/* Maximum bytes of a string and of a line table read afterwards. */
 #define LATE_TEXT_MAX 16384
 #define LATE_LINES_MAX (1u << 20)
 
@@ -278,7 +280,7 @@ static bool read_u64(const struct reader *r, uint64_t addr, uint64_t *value)
 	return true;
 }
 
-/* A str as it lies in memory. */
+/* A str in memory. */
 struct string_head {
 	uint64_t text; /* address */
 	uint64_t length; /* characters */
@@ -286,7 +288,7 @@ struct string_head {
 };
 
 #define STATE_KIND 7u
-#define STATE_COMPACT (1u << 3) /* from the kind on */
+#define STATE_COMPACT (1u << 3) /* bit after the kind */
 #define STATE_ASCII (1u << 4)
 
 static bool read_string_head(const struct reader *r, uint64_t addr, struct string_head *head)
@@ -306,7 +308,7 @@ static bool read_string_head(const struct reader *r, uint64_t addr, struct strin
 	return state & STATE_COMPACT && (head->width == 1 || head->width == 2 || head->width == 4);
 }
 
-/* The hash of the name of a file, for identities; 0: unreadable. */
+/* Hashes the name of a file, for identities; 0: unreadable. */
 static uint64_t hash_file(const struct reader *r, uint64_t file)
 {
 	uint64_t sum, text[IDENTITY_TEXT_MAX / 8] = {0};
@@ -326,8 +328,8 @@ static uint64_t hash_file(const struct reader *r, uint64_t file)
 }
 
 /*
- * Is the code object in `object` the one of that identity? See bpf/runtime_identity.h. The kernel
- * may have failed to read the name of its file.
+ * Returns whether the code object in `object` has that identity, see bpf/runtime_identity.h. The
+ * kernel may have failed to read the name of its file.
  */
 static bool has_identity(const struct reader *r, const uint8_t *object, uint64_t identity)
 {
@@ -391,7 +393,7 @@ static bool read_code(const struct reader *r, const struct rec_function *functio
 	    !read_text(r, u64_at(object, l->code_size, l->code_file), &code->file, &code->is_cut) ||
 	    !read_lines(r, u64_at(object, l->code_size, l->code_lines), function->units, code))
 		return false;
-	/* All that was read was the function's if the object is the same as before. */
+	/* Trust the data if the object is unchanged after reading. */
 	return r->read(r->ctx, function->code, again, l->code_size) &&
 	       has_identity(r, again, function->identity);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CPython 3.8 to 3.15: its structures (Include/cpython and Include/internal of its source), from
- * debug offsets in the file from 3.13 on, and from tables by version before.
+ * CPython 3.8 to 3.15: its structures (Include/cpython and Include/internal in its source), from
+ * debug offsets in the file from 3.13 on, and before that from tables by version.
  */
 #pragma once
 
@@ -18,18 +18,18 @@ extern const struct runtime runtime_python;
 int python_probe(const struct binary *b, struct runtime_layout *layout, struct error *err);
 
 /*
- * Fills in the offsets of a version from tables, without addresses. From 3.13 on the tables only
- * have values that debug offsets lack. False: an unknown version.
+ * Fills in the offsets of a version from tables, without addresses. From 3.13 on, the tables
+ * contain only values missing in debug offsets. Returns false for an unknown version.
  */
 bool python_layout_of_version(uint16_t version, struct python_layout *layout);
 
-/* Bytes read of debug offsets. */
+/* Bytes to read of debug offsets. */
 #define PYTHON_DEBUG_OFFSETS_SIZE 1024
-/* The version in debug offsets, as in Py_Version; 0 if these are not debug offsets. */
+/* Returns the version in debug offsets, as in Py_Version; 0 if they are something else. */
 uint32_t python_debug_version(const void *data, size_t size);
 /*
- * Fills in the offsets from the start of _PyRuntime of 3.13 and newer. -ENOTSUP: free-threaded or
- * an unknown version; -EINVAL: invalid.
+ * Fills in the offsets from the start of _PyRuntime of 3.13 and newer. Returns -ENOTSUP for a
+ * free-threaded build or an unknown version, -EINVAL for invalid offsets.
  */
 int python_layout_of_debug_offsets(const void *data, size_t size, struct python_layout *layout,
 				   struct error *err);
@@ -37,8 +37,8 @@ int python_layout_of_debug_offsets(const void *data, size_t size, struct python_
 bool python_layout_is_sane(const struct python_layout *layout);
 
 /*
- * Appends the text of a str: `width` bytes a character (1: Latin-1 or ASCII, 2 or 4). Characters
- * that UTF-8 or a terminated string cannot hold become U+FFFD.
+ * Appends the text of a str, `width` bytes per character (1: Latin-1 or ASCII, 2 or 4). Characters
+ * that cannot occur in UTF-8 or a terminated string become U+FFFD.
  */
 void python_text(unsigned int width, const void *data, size_t size, struct strbuf *text);
 /* Sets the lines of a function of this many units, from its line table. */

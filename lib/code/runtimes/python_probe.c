@@ -8,23 +8,23 @@
 #include "lib/code/runtimes/python.h"
 
 /*
- * struct _Py_DebugOffsets at the start of _PyRuntime (Include/internal/pycore_debug_offsets.h, of
- * 3.13 pycore_runtime.h): a cookie, the version, whether it is free-threaded, then a list of 64-bit
- * words in an order of its own in each minor version.
+ * struct _Py_DebugOffsets at the start of _PyRuntime (Include/internal/pycore_debug_offsets.h, in
+ * 3.13 pycore_runtime.h): a cookie, the version, whether it is free-threaded, then 64-bit words
+ * whose order differs between minor versions.
  */
 
 #define COOKIE "xdebugpy"
 #define COOKIE_SIZE 8
 #define WORDS_AT 24
 
-/* Numbers of the words of 3.13 to 3.15 that follow each other in all. */
+/* Indices of words that are consecutive in 3.13 to 3.15. */
 enum {
 	RUNTIME_INTERPRETERS = 2,
 	INTERPRETER_NEXT = 5,
 	INTERPRETER_THREADS = 6,
 };
 
-/* Numbers of words at which parts of the list begin. */
+/* Indices of words at which parts of the list begin. */
 struct debug_order {
 	uint16_t version;
 	uint8_t gil; /* of an interpreter: pointer to it, its own, 1 more, locked, holder */
@@ -67,7 +67,7 @@ uint32_t python_debug_version(const void *data, size_t size)
 
 struct words {
 	struct bytes bytes;
-	bool failed; /* a word is not there, or no offset */
+	bool failed; /* a word is missing or not an offset */
 };
 
 /* Reads an offset in a structure; interpreters are the largest of those, with some 300 KB. */
@@ -103,7 +103,7 @@ static void read_thread(struct words *words, const struct debug_order *order,
 	l->thread_size = max_u16(max_u16(l->thread_id, l->thread_native), l->thread_frame) + 8;
 }
 
-/* Members of the GIL are those of the interpreter that owns it. */
+/* Members of the GIL are members of the interpreter that owns it. */
 static void read_gil(struct words *words, const struct debug_order *order, struct python_layout *l)
 {
 	uint16_t own = word_at(words, order->gil + 1u);
@@ -139,7 +139,7 @@ static void read_objects(struct words *words, const struct debug_order *order,
 	l->code_size = l->code_lines + 8;
 	l->bytes_size = word_at(words, order->bytes + 1u);
 	l->bytes_text = word_at(words, order->bytes + 2u);
-	/* A str that is not ASCII has two words more: the size and address of its UTF-8. */
+	/* A str that is not ASCII has two more words: the size and address of its UTF-8. */
 	l->string_state = word_at(words, order->unicode + 1u);
 	l->string_length = word_at(words, order->unicode + 2u);
 	l->string_ascii = word_at(words, order->unicode + 3u);
@@ -179,7 +179,7 @@ int python_layout_of_debug_offsets(const void *data, size_t size, struct python_
 
 /* Words of a code object that never change, for code_identity. */
 #define WHOLE UINT64_MAX
-#define LOW_HALF UINT32_MAX /* the upper half is mutable, or padding */
+#define LOW_HALF UINT32_MAX /* the upper half is mutable or padding */
 
 /* Argument counts, flags, first line, then pointers up to the line table. */
 #define CODE_3_8 [2 ... 4] = WHOLE, [5] = LOW_HALF, [6 ... 15] = WHOLE
@@ -301,7 +301,7 @@ static const struct python_layout layouts[] = {
 		.code_bytes = 192,
 		STRINGS(40, 56),
 	},
-	/* The rest of these is in their debug offsets. */
+	/* The debug offsets contain the rest of these. */
 	{
 		.version = PYTHON_VERSION(13),
 		.place = PYTHON_PLACE_ENTRY,
@@ -430,12 +430,15 @@ static bool find_runtime(struct python_file *f)
 
 	memcpy(f->objects, wanted, sizeof(wanted));
 	if (binary_section_extent(f->binary, RUNTIME_SECTION, &f->runtime, &size)) {
-		/* Functions without a name are not wanted, and the other symbols are many. */
+		/*
+		 * Functions whose name is not looked up are left out, since the other symbols are
+		 * many.
+		 */
 		binary_find_objects(f->binary, f->objects, EXPORTED_COUNT);
 		f->has_section = true;
 		return true;
 	}
-	/* Only this one at first: most files have it not. */
+	/* Look up only this one at first: most files lack it. */
 	binary_find_mark(f->binary, &f->objects[RUNTIME]);
 	if (!f->objects[RUNTIME].is_there)
 		return false;
@@ -444,7 +447,7 @@ static bool find_runtime(struct python_file *f)
 	return true;
 }
 
-/* Returns 0 if unknown. Old versions are distinguished by their exports. */
+/* Returns 0 if unknown. Old versions are recognized by their exports. */
 static uint16_t find_version(const struct python_file *f)
 {
 	uint8_t word[4];
@@ -463,14 +466,14 @@ static uint16_t find_version(const struct python_file *f)
 	return f->objects[POS_ONLY].is_there ? PYTHON_VERSION(8) : 0;
 }
 
-/* Places in PyTypeObject and PyMemberDef. */
+/* Offsets in PyTypeObject and PyMemberDef. */
 #define TYPE_MEMBERS_AT 240
 #define MEMBER_SIZE 40
 #define MEMBER_OFFSET_AT 16
 #define MEMBER_COUNT 32 /* of PyCode_Type; it has some 20 */
 #define MEMBER_NAME_MAX 32
 
-/* Returns the offset of a member of code objects that the type itself knows; 0: unknown. */
+/* Returns the offset of a code object's member according to its type; 0: unknown. */
 static uint64_t member_offset(const struct python_file *f, const uint8_t *members, size_t size,
 			      const char *wanted_name)
 {
@@ -492,7 +495,7 @@ static uint64_t member_offset(const struct python_file *f, const uint8_t *member
 	return 0;
 }
 
-/* Compares the layout with the offsets that the type of code objects gives to its attributes. */
+/* Compares the layout with the attribute offsets in the type of code objects. */
 static bool members_agree(const struct python_file *f, const struct python_layout *l)
 {
 	const struct {
@@ -514,7 +517,7 @@ static bool members_agree(const struct python_file *f, const struct python_layou
 		return false;
 	bytes_init(&b, word, sizeof(word));
 	at = bytes_u64(&b);
-	/* The array may stand at the end of what is in the file. */
+	/* The array may lie at the end of the bytes in the file. */
 	while (size && !binary_read_loaded(f->binary, at, members, size))
 		size -= MEMBER_SIZE;
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
@@ -529,7 +532,7 @@ static int layout_from_table(const struct python_file *f, struct python_layout *
 {
 	uint16_t version = find_version(f);
 
-	/* The section came with 3.10, debug offsets with 3.13. */
+	/* The section exists since 3.10, debug offsets since 3.13. */
 	if (!version)
 		return error_text(err, -ENOTSUP,
 				  f->has_section ? "Python 3.10, 3.11 or 3.12 without symbols"
@@ -577,7 +580,7 @@ int python_probe(const struct binary *b, struct runtime_layout *layout, struct e
 	result = find_layout(&f, l, err);
 	if (result != 0)
 		return result;
-	/* Debug offsets need no other witness, tables do: of another build, of a patched one. */
+	/* Tables, unlike debug offsets, need a check: the build may differ or be patched. */
 	if (!f.objects[CODE_TYPE].is_there && l->version < PYTHON_VERSION(13))
 		return error_text(err, -ENOTSUP, "Python 3.%u without symbols", l->version & 255u);
 	if (f.objects[CODE_TYPE].is_there && !members_agree(&f, l))
@@ -588,7 +591,7 @@ int python_probe(const struct binary *b, struct runtime_layout *layout, struct e
 		return error_text(err, -ENOTSUP,
 				  "Python 3.%u without the symbol of its interpreter",
 				  l->version & 255u);
-	/* The code of the JIT has pieces of one to four words on the stack. */
+	/* The JIT's code pushes one to four words at a time. */
 	if (l->version == PYTHON_VERSION(13) || l->version == PYTHON_VERSION(14))
 		layout->shim_words = 16;
 	layout->kind = RUNTIME_PYTHON;

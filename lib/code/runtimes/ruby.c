@@ -9,15 +9,15 @@
 #include "lib/base/bytes.h"
 #include "lib/base/cleanup.h"
 
-/* Lines of Ruby's code: rows, and for each place in the code the number of its row. */
+/* Lines of Ruby code: rows, and for each position in the code the number of its row. */
 
 #define ROWS_MAX (1u << 16)
 #define INDEX_MAX ((size_t)1 << 20)
 
 /*
- * The index counts, for each place, the rows up to it. The first 54 places have 7 bits each, 9 of
- * them a word; then there are blocks of 512 places: a count, counts of 9 bits for all but the first
- * of its 8 words, and these, which have a bit at the place of each row.
+ * The index counts, for each position, the rows up to it. The first 54 positions have 7 bits each,
+ * 9 per word. Blocks of 512 positions follow: a count, 9-bit counts for all but the first of its 8
+ * words, and these words, which have a bit at the position of each row.
  */
 #define INDEX_PLACES 54u
 #define INDEX_WORD_PLACES 9u
@@ -78,8 +78,9 @@ static uint32_t row_line(const struct ruby_memory *m, const uint8_t *rows, uint6
 }
 
 /*
- * Finds the lines of code with so many instructions, by the addresses of the rows, `row_size` bytes
- * each, of their positions, of the number of both, and of an index that may be in place of these.
+ * Finds the lines of code with this number of instructions, from the addresses of the rows
+ * (`row_size` bytes each) and of their positions, the number of both, and the address of an index
+ * that may replace the positions.
  */
 static bool ruby_read_lines(const struct ruby_memory *m, uint64_t addr, uint32_t units,
 			    struct managed_code *code)
@@ -100,7 +101,7 @@ static bool ruby_read_lines(const struct ruby_memory *m, uint64_t addr, uint32_t
 	index = xmalloc(size);
 	if (!m->read(m->ctx, words[0], rows, (size_t)count * m->layout->line_size))
 		return false;
-	/* One row has no index to speak of. */
+	/* A single row needs no index. */
 	if (!m->read(m->ctx, words[3], index, size))
 		return false;
 	vec_clear(&code->lines);
@@ -145,7 +146,7 @@ void ruby_decode(const struct runtime_layout *layout, const struct rec_function 
 	code->first_line = 0;
 	code->tier = "Ruby";
 	vec_clear(&code->lines);
-	/* Lines and classes are always late. */
+	/* Lines and classes are always read afterwards. */
 	code->lacks_text = true;
 	code->is_cut = (function->name.flags | function->file.flags) & FUNCTION_CUT;
 	strbuf_reset(&code->name);
@@ -189,14 +190,14 @@ static bool read_method(const struct reader *r, uint64_t addr, uint64_t *method)
 	       (method[RUBY_METHOD_FLAGS] & RUBY_INTERNAL_MASK) == RUBY_METHOD_TYPE;
 }
 
-/* Puts the class before the name of a method, which may follow words: "block in Foo#bar". */
+/* Puts the class before the name of a method, which may follow other words: "block in Foo#bar". */
 static void qualify(const struct reader *r, const uint64_t *method, struct strbuf *name)
 {
 	_cleanup_(strbuf_release) struct strbuf class = {0}, whole = {0};
 	const char *text = strbuf_text(name), *space = strrchr(text, ' ');
 	size_t words = space ? (size_t)(space + 1 - text) : 0;
 
-	/* Labels of no method: "<main>", "<class:Foo>"; but "<=>" is one. */
+	/* "<main>" and "<class:Foo>" are no methods, but "<=>" is one. */
 	if (text[words] == '<' && text[words + 1] >= 'a' && text[words + 1] <= 'z')
 		return;
 	if (!ruby_read_class(&r->memory, r->symbols, method[RUBY_METHOD_OWNER], &class))
@@ -222,7 +223,7 @@ static bool late_code(struct reader *r, const struct rec_function *function,
 	if (!code->file.size)
 		ruby_read_string(&r->memory, body_word(r, l->body_path), &code->file);
 	line = body_word(r, l->body_first_line);
-	/* An Integer has a tag as its lowest bit. */
+	/* The lowest bit of an Integer is a tag. */
 	line = l->has_line_number ? (uint32_t)line : line >> 1;
 	code->first_line = line <= INT32_MAX ? (uint32_t)line : 0;
 	ruby_read_lines(&r->memory, function->code + l->body_lines, function->units, code);

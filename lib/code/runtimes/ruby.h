@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CRuby on x86-64. It has no description of its structures: offsets come from a table by version,
- * and addresses of its variables from the code of exported functions.
+ * CRuby on x86-64. It does not describe its structures: offsets come from a table by version, and
+ * addresses of its variables from the code of exported functions.
  */
 #pragma once
 
@@ -18,10 +18,10 @@ void ruby_decode(const struct runtime_layout *layout, const struct rec_function 
 bool ruby_late(const struct runtime_layout *layout, const struct rec_function *function,
 	       runtime_read_fn *read, void *ctx, struct managed_code *code);
 
-/* Offsets of a version. False: it is not supported. */
+/* Returns the offsets of a version. False: not supported. */
 bool ruby_layout_of_version(uint16_t version, struct ruby_layout *layout);
 
-/* The memory of a process with the layout of its interpreter. */
+/* The memory of a process, and the layout of its interpreter. */
 struct ruby_memory {
 	const struct ruby_layout *layout;
 	runtime_read_fn *read;
@@ -29,15 +29,15 @@ struct ruby_memory {
 };
 
 bool ruby_read_words(const struct ruby_memory *m, uint64_t addr, uint64_t *words, size_t count);
-/* Appends text of any bytes up to a zero, as UTF-8. */
+/* Appends arbitrary bytes up to a zero as UTF-8. */
 void ruby_text(const char *data, size_t size, struct strbuf *text);
-/* Appends the text of a String. False: unreadable, or none. */
+/* Appends the text of a String. False: unreadable, or not a String. */
 bool ruby_read_string(const struct ruby_memory *m, uint64_t addr, struct strbuf *text);
-/* Appends the name of a symbol; `symbols`: the address of the names of all. */
+/* Appends the name of a symbol; `symbols`: address of the names of all symbols. */
 bool ruby_read_symbol(const struct ruby_memory *m, uint64_t symbols, uint64_t id,
 		      struct strbuf *text);
 /*
- * Appends the name of a class and the separator of its methods: "Foo#"; for singleton methods
+ * Appends the name of a class and the separator before its methods: "Foo#"; for singleton methods
  * "Foo.".
  */
 bool ruby_read_class(const struct ruby_memory *m, uint64_t symbols, uint64_t class,

@@ -13,7 +13,7 @@
 #include "lib/code/unwind/eh_frame.h"
 
 /*
- * Found in interpreters of Debian by scripts/ruby-offsets, which reads the structures of a process
+ * Found in Debian's interpreters by scripts/ruby-offsets, which reads the structures of a process
  * that runs a known program.
  */
 
@@ -102,13 +102,13 @@ bool ruby_layout_of_version(uint16_t version, struct ruby_layout *layout)
 	return false;
 }
 
-/* Reads objects of Ruby from a process. Whatever they contain, reads are few. */
+/* Reads Ruby objects from a process, with few reads whatever they contain. */
 
 #define TEXT_MAX 4096
 #define REPLACEMENT "\xef\xbf\xbd"
 #define VARIABLES_MAX 64
 #define SYMBOLS_IN_A_ROW 512
-#define OPERATOR_LAST 170 /* symbols up to it are numbers of themselves */
+#define OPERATOR_LAST 170 /* symbols up to this one are identified by their characters */
 #define KIND_OBJECT 2 /* a class */
 #define KIND_MODULE 3
 
@@ -181,7 +181,7 @@ bool ruby_read_symbol(const struct ruby_memory *m, uint64_t symbols, uint64_t id
 {
 	uint64_t number = id > OPERATOR_LAST ? id >> 4 : id, all[3], row, string;
 
-	/* The number of the last one, a table, then the names. */
+	/* The number of the last symbol, a table, then the names. */
 	return symbols && number <= UINT32_MAX && ruby_read_words(m, symbols, all, 3) &&
 	       number <= (uint32_t)all[0] &&
 	       read_element(m, all[2], number / SYMBOLS_IN_A_ROW, &row) &&
@@ -189,11 +189,14 @@ bool ruby_read_symbol(const struct ruby_memory *m, uint64_t symbols, uint64_t id
 	       ruby_read_string(m, string, text);
 }
 
-/* Finds a variable of a class that the interpreter keeps for itself. */
+/* Finds an internal variable of a class. */
 static bool find_variable(const struct ruby_memory *m, uint64_t symbols, uint64_t table,
 			  const char *name, uint64_t *value)
 {
-	/* Sizes, type, number of entries, bins, places of the first and after the last, entries. */
+	/*
+	 * Sizes, type, number of entries, bins, indices of the first entry and after the last,
+	 * entries.
+	 */
 	uint64_t words[7], entry[3];
 
 	if (!ruby_read_words(m, table, words, 7))
@@ -212,7 +215,7 @@ static bool find_variable(const struct ruby_memory *m, uint64_t symbols, uint64_
 	return false;
 }
 
-/* Finds a class's name, or for one of a single object, that object. */
+/* Finds a class's name or, for a singleton class, its object. */
 static bool find_property(const struct ruby_memory *m, uint64_t symbols, uint64_t class,
 			  bool is_name, uint64_t *value)
 {
@@ -252,15 +255,15 @@ bool ruby_read_class(const struct ruby_memory *m, uint64_t symbols, uint64_t cla
 	return true;
 }
 
-/* Finds Ruby's interpreter in a file, and in its code where its variables are. */
+/* Finds Ruby's interpreter in a file, and the addresses of its variables in its code. */
 
 enum {
-	CURRENT, /* rb_thread_current(), also in files without other symbols */
+	CURRENT, /* rb_thread_current(), present even in files without other symbols */
 	VERSION,
 	ID_TO_TEXT,
 	EXEC,
 	EVAL,
-	CONTEXT, /* until 2.7 a variable, then one of each thread's */
+	CONTEXT, /* a global variable until 2.7, then thread-local */
 	OBJECT_COUNT,
 };
 
@@ -301,7 +304,7 @@ static int32_t int_at(const uint8_t *code)
 	return (int32_t)bytes_u32(&b);
 }
 
-/* Reads up to `size` bytes of code. Returns how many there are. */
+/* Reads up to `size` bytes of code. Returns the number read. */
 static size_t read_code(const struct ruby_file *f, uint64_t vaddr, uint8_t *code, size_t size)
 {
 	while (size && !binary_read_text(f->binary, vaddr, code, size))
@@ -309,14 +312,14 @@ static size_t read_code(const struct ruby_file *f, uint64_t vaddr, uint8_t *code
 	return size;
 }
 
-/* lea index(%rip),%rdi; call __tls_get_addr, as the linkers require it. */
+/* lea index(%rip),%rdi; call __tls_get_addr, in the form that linkers require. */
 static const uint8_t index_code[] = {0x66, 0x48, 0x8d, 0x3d};
 static const uint8_t call_code[] = {0x66, 0x66, 0x48, 0xe8};
 
 /*
  * The rest, up to the thread's object: mov (%rax),%rax; mov 48(%rax),%rax; mov 16(%rax),%rax.
- * It tells that the variable is the context, and how that begins. From 4.0 on the context goes
- * through memory: mov %rax,8(%rsp); mov 8(%rsp),%rax.
+ * Confirms that the variable is the context, and the layout of its start. From 4.0 on, the context
+ * goes through memory: mov %rax,8(%rsp); mov 8(%rsp),%rax.
  */
 static const uint8_t thread_code[] = {0x48, 0x8b, 0x00, 0x48, 0x8b, 0x40,
 				      0x30, 0x48, 0x8b, 0x40, 0x10};
@@ -330,8 +333,8 @@ static bool has_code(const uint8_t *code, size_t left, const uint8_t *pattern, s
 }
 
 /*
- * Has the file the variable of 2.7, the context that runs? Its code begins with
- * mov slot(%rip),%rax; the thread lies at 56.
+ * Returns whether the file has the variable of 2.7, the running context. The code begins with mov
+ * slot(%rip),%rax; the thread lies at 56.
  */
 static bool has_variable(const struct ruby_file *f)
 {
@@ -346,7 +349,7 @@ static bool has_variable(const struct ruby_file *f)
 	       memcmp(code + 7, thread, sizeof(thread)) == 0;
 }
 
-/* Finds the words for the variable with each thread's context. */
+/* Finds the words of the thread-local variable with the context. */
 static bool find_context_index(const struct ruby_file *f, struct ruby_layout *l)
 {
 	const size_t call_at = sizeof(index_code) + 4, then_at = call_at + sizeof(call_code) + 4;
@@ -371,9 +374,9 @@ static bool find_context_index(const struct ruby_file *f, struct ruby_layout *l)
 }
 
 /*
- * Finds the names of symbols: the function that names one compares its number with that of the last
- * one, with which they begin: cmp last(%rip),%reg, or the other way round; from 4.0 on
- * mov last(%rip),%reg; cmp %reg,%reg.
+ * Finds the names of symbols, which begin with the number of the last one: the function that names
+ * a symbol compares its number with it, by cmp last(%rip),%reg or with swapped operands; from 4.0
+ * on by mov last(%rip),%reg; cmp %reg,%reg.
  */
 static bool compares_last(const uint8_t *code, size_t left)
 {
@@ -395,7 +398,7 @@ static uint64_t find_symbols(const struct ruby_file *f)
 		for (size_t at = 0; at + 6 <= size; at++) {
 			if (compares_last(code + at, size - at))
 				return vaddr + at + 6 + (uint64_t)(int64_t)int_at(code + at + 2);
-			/* The function ends with a jump to the one that does it. */
+			/* The function ends with a jump to its implementation. */
 			if (code[at] == 0xe9 && !next && at < f->objects[ID_TO_TEXT].size)
 				next = vaddr + at + 5 + (uint64_t)(int64_t)int_at(code + at + 1);
 		}
@@ -406,7 +409,7 @@ static uint64_t find_symbols(const struct ruby_file *f)
 	return 0;
 }
 
-/* Functions of the file, by the table of its linker. */
+/* Bounds of the file's functions, from the linker's table. */
 struct functions {
 	struct eh_frame_hdr hdr;
 	uint8_t *data;
@@ -439,8 +442,8 @@ static uint64_t function_end(const struct functions *functions, uint64_t start)
 }
 
 /*
- * Does rb_vm_exec begin there? It looks early at the innermost tag and the thread of its argument:
- * mov 24(%rdi),%rax; mov 48(%rdi),%rax.
+ * Returns whether rb_vm_exec begins there. It reads the innermost tag and the thread of its
+ * argument early: mov 24(%rdi),%rax; mov 48(%rdi),%rax.
  */
 static bool is_exec(const struct ruby_file *f, uint64_t start)
 {
@@ -451,7 +454,10 @@ static bool is_exec(const struct ruby_file *f, uint64_t start)
 	return memmem(code, size, tag, sizeof(tag)) && memmem(code, size, thread, sizeof(thread));
 }
 
-/* Finds rb_vm_exec: by its name, or as what the one that runs a program calls, or ends with. */
+/*
+ * Finds rb_vm_exec: by name, or as the function that the one running a program calls or jumps to
+ * last.
+ */
 static bool find_exec(const struct ruby_file *f, const struct functions *functions,
 		      struct ruby_layout *l)
 {
@@ -475,7 +481,7 @@ static bool find_exec(const struct ruby_file *f, const struct functions *functio
 	return l->exec_end;
 }
 
-/* Finds the loop: by far the largest of the functions that rb_vm_exec calls. */
+/* Finds the loop: by far the largest of rb_vm_exec's callees. */
 static bool find_loop(const struct ruby_file *f, const struct functions *functions,
 		      struct ruby_layout *l)
 {
@@ -510,12 +516,12 @@ static bool is_own_label(const uint8_t *code, size_t at, size_t size)
 	return label > 0 && label < (int64_t)size;
 }
 
-#define TAG_BUFFER 16 /* place of the registers in a tag */
-#define HIDDEN_OUTER (TAG_BUFFER + 200) /* behind the C library's jmp_buf */
+#define TAG_BUFFER 16 /* offset of the registers in a tag */
+#define HIDDEN_OUTER (TAG_BUFFER + 200) /* after the C library's jmp_buf */
 
 /*
- * Is it lea buffer(%rsp),%rdi, of the registers that the C library's setjmp() saves? Returns the
- * place of the tag from the sp on, else 0, and the size of the instruction.
+ * Returns the offset of the tag from the sp if this is lea buffer(%rsp),%rdi with the register
+ * buffer of the C library's setjmp(), else 0; and the size of the instruction.
  */
 static uint64_t tag_at(const uint8_t *code, size_t left, size_t *size)
 {
@@ -533,7 +539,7 @@ static uint64_t tag_at(const uint8_t *code, size_t left, size_t *size)
 }
 
 /*
- * Returns true if there is mov %reg,outer(%rsp). The tag's last member but one is the next outer
+ * Returns true if there is mov %reg,outer(%rsp). The tag's penultimate member is the next outer
  * tag.
  */
 static bool stores_outer(const uint8_t *code, size_t size, uint64_t outer)
@@ -547,9 +553,9 @@ static bool stores_outer(const uint8_t *code, size_t size, uint64_t outer)
 	return false;
 }
 
-#define SETJMP_WITHIN 24 /* bytes from its argument to the call */
+#define SETJMP_WITHIN 24 /* maximum bytes from its argument to the call */
 
-/* Finds the place of rb_vm_exec's own tag, and where its call of setjmp() returns. */
+/* Finds the offset of rb_vm_exec's own tag, and where its call of setjmp() returns. */
 static bool find_hidden(struct ruby_layout *l, const uint8_t *code, size_t size)
 {
 	for (size_t at = 0; at + 8 <= size; at++) {
@@ -570,8 +576,8 @@ static bool find_hidden(struct ruby_layout *l, const uint8_t *code, size_t size)
 }
 
 /*
- * Finds the form of tags by what rb_vm_exec keeps in its own: the compiler's __builtin_setjmp()
- * stores the address of a label, else it is the C library's jmp_buf, which hides what it has.
+ * Finds the form of tags from the one in rb_vm_exec: the compiler's __builtin_setjmp() stores the
+ * address of a label; otherwise it is the C library's jmp_buf, which mangles its contents.
  */
 static bool find_tag_form(const struct ruby_file *f, struct ruby_layout *l)
 {
@@ -626,7 +632,7 @@ int ruby_probe(const struct binary *b, struct runtime_layout *layout, struct err
 	int result;
 
 	memcpy(f.objects, wanted, sizeof(wanted));
-	/* Only this one at first: most files have it not. */
+	/* Look up only this one at first: most files lack it. */
 	binary_find_exported(b, f.objects, 1);
 	if (!f.objects[CURRENT].is_there)
 		return 0;

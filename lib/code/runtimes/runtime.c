@@ -7,7 +7,7 @@
 #include "lib/base/text.h"
 #include "lib/code/runtimes/go.h"
 
-/* Places in a text → lines. */
+/* Converts positions in a text to lines. */
 
 /* Line terminators of JavaScript, besides \n and \r. */
 #define LINE_SEPARATOR 0x2028
@@ -20,13 +20,13 @@ void line_starts_release(struct line_starts *lines)
 	*lines = (struct line_starts){0};
 }
 
-/* A comment begins with "//" or "/" "*", and either of these. */
+/* Returns true if a comment can begin with "//" or "/" "*" followed by this. */
 static bool begins_comment(uint32_t c)
 {
 	return c == '#' || c == '@';
 }
 
-/* Looks for the comment that has the URL of a map. The last one counts. */
+/* Searches for the comment with the URL of a map. The last one counts. */
 static void match_map_comment(struct line_starts *lines, uint32_t c)
 {
 	static const char begin[] = "# sourceMappingURL=";
@@ -37,7 +37,7 @@ static void match_map_comment(struct line_starts *lines, uint32_t c)
 			strbuf_addch(&lines->map, (char)c);
 			return;
 		}
-		/* It was a piece of code that writes such comments. */
+		/* It is code that writes such comments. */
 		if (c > ' ')
 			strbuf_reset(&lines->map);
 		lines->matched = 0;
@@ -59,7 +59,7 @@ static void add_character(struct line_starts *lines, uint32_t c)
 	lines->length++;
 	match_map_comment(lines, c);
 	if (c == '\n' && lines->after_return && count)
-		lines->rows.items[count - 1] = lines->length; /* \r\n is one end */
+		lines->rows.items[count - 1] = lines->length; /* \r\n is one terminator */
 	else if (c == '\n' || c == '\r' || c == LINE_SEPARATOR || c == PARAGRAPH_SEPARATOR)
 		vec_push(&lines->rows, lines->length);
 	lines->after_return = c == '\r';
@@ -84,7 +84,7 @@ bool line_starts_add_utf8(struct line_starts *lines, const char *text, size_t si
 		length = text_utf8_length(text + at, size - at);
 		if (!length)
 			return false;
-		/* No other character of three bytes ends a line. */
+		/* No other three-byte character ends a line. */
 		if (length == 3 && c[0] == 0xe2 && c[1] == 0x80 && (c[2] | 1) == 0xa9)
 			add_character(lines, LINE_SEPARATOR);
 		else
@@ -96,7 +96,7 @@ bool line_starts_add_utf8(struct line_starts *lines, const char *text, size_t si
 	return true;
 }
 
-/* Lines count from 1; 0 if the place is outside of the text. */
+/* Returns the line from 1; 0 if the position is outside of the text. */
 static uint32_t line_of(const struct line_starts *lines, int64_t place)
 {
 	if (place < 0 || place > lines->length)
@@ -117,7 +117,10 @@ static const struct source_map_segment *find_segment(const struct source_map *ma
 	return line ? source_map_find(map, line, column_of(lines, line, place)) : NULL;
 }
 
-/* Text that places are in: as it runs, or, with a source, one of the files that it was made of. */
+/*
+ * Text that contains the positions: the running text or, with a source, one of the files from which
+ * it was made.
+ */
 struct written {
 	const struct line_starts *lines;
 	const struct source_map *map;
@@ -150,7 +153,7 @@ static uint32_t written_line(const struct written *w, int32_t place)
 	return !place;
 }
 
-/* Replaces the name and the file by those that people wrote. */
+/* Replaces the name and the file by the original ones. */
 static void set_written(const struct written *w, int32_t start, struct strbuf *name,
 			struct strbuf *file)
 {
@@ -199,7 +202,7 @@ static size_t chain_end(const struct managed_code *code, size_t first)
 	return end;
 }
 
-/* Do lines[first, end) describe these calls? */
+/* Returns whether lines[first, end) describe these calls. */
 static bool is_same_chain(const struct managed_code *code, size_t first, size_t end,
 			  const struct managed_place *places, size_t count)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Runtimes with functions that are not native code: the layouts that the BPF programs
- * (bpf/runtimes) need for a file with a runtime, and the names of the functions they have recorded.
- * Touches no machine: bytes in, layouts and names out. A runtime is one file here, one in
- * bpf/runtimes and a row of runtimes[].
+ * (bpf/runtimes) need for a file with a runtime, and the names of recorded functions. Touches no
+ * machine: bytes in, layouts and names out. A runtime is one file here, one in bpf/runtimes and a
+ * row of runtimes[].
  */
 #pragma once
 
@@ -24,7 +24,7 @@
 
 /*
  * A line of code, from that unit of its function's instructions on. In compiled code with inlined
- * functions, lines of the same unit are a chain of calls, outermost first.
+ * functions, the lines of a unit are a chain of calls, outermost first.
  */
 struct managed_line {
 	uint32_t unit;
@@ -34,58 +34,60 @@ struct managed_line {
 
 /* A function's source text in its process's memory. */
 struct managed_source {
-	uint64_t object; /* address of the object with the text; 0: none, or not needed */
-	uint32_t id; /* of the object, which may move */
-	uint32_t length; /* of the text, in characters; 0: unknown */
+	uint64_t object; /* address of the object that holds the text; 0: none, or not needed */
+	uint32_t id; /* identifies the object, which may move */
+	uint32_t length; /* length of the text in characters; 0: unknown */
 };
 
-/* Starts of the lines of a text, in characters from its own. A zeroed struct is empty. */
+/* Starts of a text's lines, in characters from its start. A zeroed struct is empty. */
 struct line_starts {
 	VEC(uint32_t) rows; /* from the second line on, ascending */
 	uint32_t length; /* of the text */
 	bool after_return; /* the text so far ends with \r */
-	/* URL of the text's source map, by its last comment of that form; empty: none. */
+	/* URL of the text's source map, from its last comment of that form; empty: none. */
 	struct strbuf map;
-	uint32_t matched; /* characters of the comment's begin that the text so far ends with */
+	uint32_t matched; /* characters of the comment's start at the end of the text so far */
 };
 
-/* Code from that unit on was compiled from this place in the source; chains as in managed_line. */
+/*
+ * Code from that unit on was compiled from this position in the source; chains as in managed_line.
+ */
 struct managed_place {
 	uint32_t unit;
 	int32_t place; /* in characters; -1: unknown */
 	uint32_t function; /* as in managed_line */
-	uint32_t line; /* once the lines of the source are known; else 0 */
+	uint32_t line; /* set once the lines of the source are known; else 0 */
 };
 
 /* A function inlined into other code. A zeroed struct is empty. */
 struct managed_function {
 	struct strbuf name, file;
 	struct managed_source source;
-	int32_t start, end; /* places of the definition's start and end; -1: unknown */
+	int32_t start, end; /* start and end of the definition; -1: unknown */
 	uint32_t first_line; /* 0: unknown */
-	const char *tier; /* NULL: that of the code */
+	const char *tier; /* NULL: same as the code's */
 };
 
 /* A function of a runtime. A zeroed struct is empty. */
 struct managed_code {
 	struct strbuf name, file; /* UTF-8; empty: unknown */
-	uint32_t first_line; /* of the definition; 0: unknown */
-	VEC(struct managed_line) lines; /* ascending by unit, each line once in a row */
+	uint32_t first_line; /* line of the definition; 0: unknown */
+	VEC(struct managed_line) lines; /* ascending by unit, without repeating a line */
 	const char *tier; /* a tier of its language; NULL: its runtime has none */
-	/* For runtimes that have places in a text instead of lines; see runtime_set_lines(). */
+	/* For runtimes with positions in a text instead of lines; see runtime_set_lines(). */
 	struct managed_source source;
-	int32_t start; /* place of the definition; -1: unknown */
+	int32_t start; /* position of the definition; -1: unknown */
 	VEC(struct managed_place) places; /* ascending by unit */
 	VEC(struct managed_function) inlined;
-	bool wants_types; /* set by the caller: names contain parameter types, if possible */
-	bool is_compiled; /* it may have inlined functions */
+	bool wants_types; /* set by the caller: include parameter types in names if possible */
+	bool is_compiled; /* may have inlined functions */
 	bool is_cut; /* name or file are truncated */
-	bool lacks_text; /* name, file or lines were not in the record: see late() */
+	bool lacks_text; /* the record lacked name, file or lines: see late() */
 };
 
 void managed_code_release(struct managed_code *code);
 void managed_function_release(struct managed_function *function);
-/* *to: empty. */
+/* *to must be empty. */
 void managed_function_copy(struct managed_function *to, const struct managed_function *from);
 
 struct known_functions;
@@ -100,47 +102,49 @@ struct runtime_memory {
 
 struct runtime {
 	enum runtime_kind kind;
-	const char *name; /* of its language's category */
+	const char *name; /* name of its language's category */
 	/*
-	 * Looks for the runtime in a file, by the file's contents and with few reads: most files
-	 * have none. 0 with layout->kind RUNTIME_NONE: none. A negative errno: a runtime that is
-	 * not supported, with the reason in err (version, free-threaded, a failed self-check).
+	 * Looks for the runtime in a file, by the file's contents and with few reads, since most
+	 * files have none. Returns 0, with layout->kind RUNTIME_NONE if there is none; a negative
+	 * errno for an unsupported runtime, with the reason in err (version, free-threaded, a
+	 * failed self-check).
 	 *
-	 * NULL: the runtime is looked for only on request, and has no functions to decode.
+	 * NULL: the runtime is only searched for on request, and has no functions to decode.
 	 */
 	int (*probe)(const struct binary *b, struct runtime_layout *layout, struct error *err);
 	/*
-	 * Completes `layout` from a process's memory that does not change, and fills `process`, the
-	 * value for the BPF map runtime_processes, of process_size bytes; it begins with a struct
-	 * runtime_process set by the caller. `bias`: address - vaddr. 1: done; 0: the runtime has
-	 * not started yet; a negative errno: not supported, with the reason in err. NULL: the file
-	 * has all facts.
+	 * Completes `layout` from constant memory of a process, and fills `process`, the value for
+	 * the BPF map runtime_processes, of process_size bytes; it begins with a struct
+	 * runtime_process set by the caller. `bias`: address - vaddr. Returns 1 if done, 0 if the
+	 * runtime has not started yet, a negative errno if it is not supported, with the reason in
+	 * err. NULL: the file contains all facts.
 	 */
 	int (*start)(struct runtime_layout *layout, uint64_t bias, runtime_read_fn *read, void *ctx,
 		     void *process, struct runtime_memory *lasting, struct error *err);
 	size_t process_size;
-	/* Writes the version in a layout as text, "3.11"; nothing before the runtime has started.
+	/*
+	 * Writes the version in a layout as text, "3.11"; nothing before the runtime has started.
 	 */
 	void (*version)(const struct runtime_layout *layout, char *text, size_t size);
 	/* Decodes a valid record. Never fails: missing or malformed parts stay empty. */
 	void (*decode)(const struct runtime_layout *layout, const struct rec_function *function,
 		       struct managed_code *code);
 	/*
-	 * Reads the parts missing in the record from the process. False, and `code` unchanged: the
-	 * code object has changed, or is unreadable.
+	 * Reads the parts missing in the record from the process. Returns false, with `code`
+	 * unchanged, if the code object has changed or is unreadable.
 	 */
 	bool (*late)(const struct runtime_layout *layout, const struct rec_function *function,
 		     runtime_read_fn *read, void *ctx, struct managed_code *code);
 	/*
-	 * Finds the lines of a source. False, and `lines` empty: it is gone or unreadable. NULL:
-	 * functions have lines.
+	 * Finds the lines of a source. Returns false, with `lines` empty, if it is gone or
+	 * unreadable. NULL: functions have lines.
 	 */
 	bool (*read_source)(const struct runtime_layout *layout,
 			    const struct managed_source *source, runtime_read_fn *read, void *ctx,
 			    struct line_starts *lines);
 	/*
-	 * Reads the places in compiled code, and its inlined functions. False, and `code`
-	 * unchanged: it is gone or unreadable. NULL: the runtime has no such code.
+	 * Reads the positions in compiled code, and its inlined functions. Returns false, with
+	 * `code` unchanged, if it is gone or unreadable. NULL: the runtime has no such code.
 	 */
 	bool (*read_inlined)(const struct runtime_layout *layout,
 			     const struct rec_function *function, struct known_functions *known,
@@ -148,14 +152,14 @@ struct runtime {
 };
 
 /*
- * Sets the lines of the places in one of the code's functions, numbered as in managed_line. With a
- * map, which may be NULL, they are those in the file that people wrote, and so are name and file.
+ * Sets the lines of the positions in one of the code's functions, numbered as in managed_line. With
+ * a map, which may be NULL, lines, name and file are those of the original source.
  */
 void runtime_set_lines(struct managed_code *code, uint32_t function,
 		       const struct line_starts *lines, const struct source_map *map);
-/* Converts the code's places to lines, once their lines are set. */
+/* Converts the code's positions to lines, once their lines are set. */
 void runtime_make_lines(struct managed_code *code);
-/* Adds the lines of a piece of text, `width` bytes a character: 1 or 2. */
+/* Adds the lines of a piece of text, `width` bytes per character: 1 or 2. */
 void line_starts_add(struct line_starts *lines, unsigned int width, const void *text, size_t size);
 /* The same for UTF-8, counting UTF-16 units. False: invalid. */
 bool line_starts_add_utf8(struct line_starts *lines, const char *text, size_t size);
@@ -164,12 +168,12 @@ void line_starts_release(struct line_starts *lines);
 /* By enum runtime_kind; RUNTIME_NONE has no row. */
 extern const struct runtime *const runtimes[RUNTIME_KIND_COUNT];
 
-/* Runs the probes of all runtimes; as struct runtime's probe. */
+/* Runs the probes of all runtimes; like struct runtime's probe. */
 int runtime_probe(int fd, struct runtime_layout *layout, struct error *err);
 /* The same; also finds Go programs that set labels, if there is no other runtime. */
 int runtime_probe_with_go(int fd, struct runtime_layout *layout, struct error *err);
 
-/* Cache of functions read from processes: most compiled code inlines the same few. */
+/* A function read from a process; cached, since most compiled code inlines the same few. */
 
 struct function_key {
 	uint32_t pid, tid; /* of the process and of its thread */
@@ -189,9 +193,9 @@ struct known_functions {
 };
 
 void known_functions_release(struct known_functions *k);
-/* NULL: unknown. Valid until one is added. */
+/* Returns NULL if unknown. Valid until one is added. */
 const struct managed_function *known_functions_find(const struct known_functions *k,
 						    const struct function_key *key);
-/* Adds a copy of a new function; drops all others once there are many. */
+/* Adds a copy of a new function; drops all others once there are too many. */
 void known_functions_add(struct known_functions *k, const struct function_key *key,
 			 const struct managed_function *function);

@@ -13,18 +13,18 @@
 #include "lib/base/text.h"
 
 #define SEGMENTS_MAX ((size_t)1 << 20)
-#define TEXTS_MAX ((size_t)8 << 20) /* bytes of all files and names */
+#define TEXTS_MAX ((size_t)8 << 20) /* maximum bytes of all files and names */
 
-/* A map, or a section of one that bundlers put together. */
+/* A map, or a section of one merged by a bundler. */
 struct section {
 	struct source_map *map;
 	const char *beside;
-	uint32_t line, column; /* its begin in the generated code, from 0 */
-	/* Offsets in the map's texts. */
+	uint32_t line, column; /* its start in the generated code, from 0 */
+	/* Offsets in the map's strings. */
 	VEC(uint32_t) sources, names;
 };
 
-/* Removes the last name of a path that ends with '/', but not its root. */
+/* Removes the last name of a path that ends with '/', but never its root. */
 static void leave_folder(struct strbuf *path, size_t root)
 {
 	size_t size = path->size - 1;
@@ -70,7 +70,7 @@ void source_map_add_path(struct strbuf *out, const char *beside, const char *nam
 	strbuf_add(out, "", 0);
 }
 
-/* Adds a text. Returns its offset, 0 for one that is empty or too long. */
+/* Adds a string. Returns its offset, 0 if it is empty or too long. */
 static uint32_t add_text(struct source_map *map, const struct strbuf *text, size_t max)
 {
 	uint32_t at = (uint32_t)map->texts.size;
@@ -116,7 +116,7 @@ static void read_names(struct section *s, struct json_cursor cursor)
 	}
 }
 
-/* Reads a number of five bits a digit, the lowest first; its lowest bit is the sign. */
+/* Reads a number of five bits per digit, lowest first; its lowest bit is the sign. */
 static bool read_number(const char **at, const char *end, int64_t *value)
 {
 	uint64_t bits = 0;
@@ -135,7 +135,10 @@ static bool read_number(const char **at, const char *end, int64_t *value)
 	return false;
 }
 
-/* Numbers of a segment; each but the column is relative to that of any segment before. */
+/*
+ * Numbers of a segment; each except the column is relative to its last occurrence in an earlier
+ * segment.
+ */
 enum field {
 	COLUMN,
 	SOURCE,
@@ -162,7 +165,7 @@ static size_t read_segment(const char **at, const char *end, int64_t *fields)
 	return count == 1 || count >= NAME ? count : 0;
 }
 
-/* Would lookups be the same without the new segment? */
+/* Returns whether lookups would be the same without the new segment. */
 static bool is_needless(const struct source_map_segment *last, const struct source_map_segment *new)
 {
 	return last->line == new->line &&
@@ -195,7 +198,7 @@ static bool add_segment(struct section *s, uint32_t line, const int64_t *fields,
 	return true;
 }
 
-/* Decodes the segments: those of a line have ',' between them, lines ';'. */
+/* Decodes the segments: ',' separates segments, ';' lines. */
 static bool read_mappings(struct section *s, const char *at, const char *end)
 {
 	int64_t fields[FIELDS] = {0};
@@ -244,7 +247,7 @@ static bool read_section(struct source_map *map, struct json_cursor cursor, cons
 	return is_read;
 }
 
-/* Reads a member of an object of small numbers; 0: there is none. */
+/* Reads a small number, a member of an object; 0: there is none. */
 static uint32_t read_offset(struct json_cursor cursor, const char *name)
 {
 	int64_t value = 0;
@@ -345,7 +348,7 @@ const struct source_map_segment *source_map_find(const struct source_map *map, u
 	return last && last->line == line ? last : NULL;
 }
 
-/* Characters between the name of a function and its parameters: "leaf = async (". */
+/* Maximum characters between the name of a function and its parameters: "leaf = async (". */
 #define NAME_GAP_MAX 9
 
 const char *source_map_function(const struct source_map *map, uint32_t line, uint32_t column,
@@ -353,7 +356,7 @@ const char *source_map_function(const struct source_map *map, uint32_t line, uin
 {
 	const struct source_map_segment *segment = source_map_find(map, line, column);
 
-	/* Parameters may have a segment of their own. */
+	/* Parameters may have a separate segment. */
 	if (segment && segment->column == column && column)
 		segment = source_map_find(map, line, column - 1);
 	if (!segment || !segment->name || segment->column + size > column ||

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Source maps (ECMA-426), which lead from places in generated code to those in the files that
- * people wrote.
+ * Source maps (ECMA-426), which map positions in generated code to positions in the original files.
  */
 #pragma once
 
@@ -12,15 +11,15 @@
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
 
-/* Bytes of a map; a larger one is not read. */
+/* Maximum bytes of a map; a larger one is not read. */
 #define SOURCE_MAP_MAX ((size_t)16 << 20)
 
-/* Code from this place on, up to the next segment or the end of the line. */
+/* Code from this position on, up to the next segment or the end of the line. */
 struct source_map_segment {
-	uint32_t line, column; /* in the generated code: from 1, and from 0 in units of UTF-16 */
+	uint32_t line, column; /* in the generated code: from 1; from 0 in UTF-16 units */
 	uint32_t source; /* file, offset in `texts`; 0: none */
 	uint32_t source_line; /* from 1 */
-	uint32_t name; /* original name of what is there, offset in `texts`; 0: the same */
+	uint32_t name; /* original name at this position, offset in `texts`; 0: the same */
 };
 
 struct source_map {
@@ -31,8 +30,8 @@ struct source_map {
 };
 
 /*
- * Reads a map. Relative files are those in the folder of `beside`, the path of the map, or of the
- * script that contains it. Returns NULL if it is no map or too large.
+ * Parses a map. Relative file names start at the folder of `beside`, the path of the map or of the
+ * script that contains it. Returns NULL if it is not a map or too large.
  */
 struct source_map *source_map_parse(const char *json, size_t size, const char *beside);
 /* Does the same for a map in a data: URL. */
@@ -46,11 +45,11 @@ void source_map_release(struct source_map *map);
 const struct source_map_segment *source_map_find(const struct source_map *map, uint32_t line,
 						 uint32_t column);
 /*
- * Returns the original name of the function that starts at that place, right behind its name, which
- * has `size` units in the generated code; NULL: the same, or unknown.
+ * Returns the original name of the function that starts at that position, just after its name,
+ * which has `size` units in the generated code; NULL: the same, or unknown.
  */
 const char *source_map_function(const struct source_map *map, uint32_t line, uint32_t column,
 				size_t size);
 
-/* Appends the path of a file or URL that is named in the file `beside`. */
+/* Appends the path of a file or URL named in the file `beside`. */
 void source_map_add_path(struct strbuf *out, const char *beside, const char *name);

@@ -8,7 +8,7 @@
 #include "lib/base/cleanup.h"
 
 #define PIECE ((uint64_t)1 << 16)
-/* Strings that a text is made of. */
+/* Strings that make up a text. */
 #define PARTS_MAX 64
 #define WORDS_MAX 32
 
@@ -72,20 +72,20 @@ enum {
 
 struct part {
 	uint64_t string, skipped;
-	uint64_t length; /* 0: all of it */
+	uint64_t length; /* 0: the whole string */
 };
 
 struct text_reader {
 	const struct v8_heap *heap;
-	uint64_t left; /* bytes that may still be read */
+	uint64_t left; /* bytes left to read */
 	v8_take_text_fn *take;
 	void *ctx;
 };
 
-/* A string as it lies in memory. */
+/* A string in memory. */
 struct string {
 	uint16_t type;
-	uint64_t length, first, second; /* the words after the length */
+	uint64_t length, first, second; /* the length, and the words after it */
 };
 
 static bool read_string(const struct text_reader *r, uint64_t reference, struct string *s)
@@ -123,7 +123,7 @@ static bool read_characters(struct text_reader *r, uint64_t addr, unsigned int w
 	return true;
 }
 
-/* Reads a part, or replaces it by those that it is made of. False: it cannot be read. */
+/* Reads a part, or replaces it by the parts it consists of. Returns false if it cannot be read. */
 static bool read_part(struct text_reader *r, struct part *parts, size_t *count)
 {
 	struct part part = parts[--*count];
@@ -151,7 +151,7 @@ static bool read_part(struct text_reader *r, struct part *parts, size_t *count)
 						  part.length};
 		return true;
 	case CONS:
-		/* Only a flat string has slices. */
+		/* Only flat strings have slices. */
 		if (part.skipped || part.length != s.length || *count + 2 > PARTS_MAX)
 			return false;
 		parts[(*count)++] = (struct part){.string = s.second};
@@ -227,11 +227,11 @@ void v8_text(unsigned int width, const void *data, size_t size, struct strbuf *t
 
 /* Reads the text of a script from the process. */
 
-#define SOURCE_MAX ((uint64_t)1 << 24) /* bytes; a longer text has no lines */
-/* A collection moves texts while they are read. */
+#define SOURCE_MAX ((uint64_t)1 << 24) /* maximum bytes; a longer text has no lines */
+/* A collection may move texts while they are read. */
 #define TRIES 2
 
-/* Finds the text of the script, which may move. False: the script is not there any more. */
+/* Finds the text of the script, which may move. Returns false if the script no longer exists. */
 static bool find_text(const struct v8_heap *h, const struct managed_source *source, uint64_t *text)
 {
 	uint64_t id;
@@ -254,7 +254,7 @@ bool v8_read_source(const struct runtime_layout *layout, const struct managed_so
 	uint64_t text, again;
 
 	for (int i = 0; i < TRIES; i++) {
-		/* All that was read was the script's if it is the same as before. */
+		/* Trust the text if the script is unchanged after reading. */
 		if (find_text(&h, source, &text) &&
 		    v8_heap_string(&h, text, SOURCE_MAX, take_text, lines) &&
 		    find_text(&h, source, &again) && text == again)
@@ -264,7 +264,7 @@ bool v8_read_source(const struct runtime_layout *layout, const struct managed_so
 	return false;
 }
 
-/* Names of tiers as the language has them. */
+/* Names of tiers as used by the language. */
 static const char *const tiers[V8_TIER_COUNT] = {
 	[V8_TIER_UNKNOWN] = "Optimized",   [V8_TIER_INTERPRETED] = "Interpreter",
 	[V8_TIER_BASELINE] = "Baseline",   [V8_TIER_MIDTIER] = "Mid-tier",
@@ -306,7 +306,7 @@ void v8_set_anonymous(struct strbuf *name)
 		strbuf_add(name, anonymous, sizeof(anonymous) - 1);
 }
 
-/* A module has its address in place of a path. */
+/* A module's name is a URL instead of a path. */
 void v8_cut_scheme(struct strbuf *file)
 {
 	static const char scheme[] = "file://";
@@ -343,7 +343,7 @@ void v8_decode(const struct runtime_layout *layout, const struct rec_function *f
 		return;
 	memcpy(&own, head, sizeof(own));
 	table = bytes_take(&body, function->lines.size - sizeof(own));
-	/* Other code's instructions are not those that the table is of. */
+	/* The table describes the bytecode, not the instructions of compiled code. */
 	if (table && own.tier == V8_TIER_INTERPRETED)
 		v8_places(&layout->v8, table, function->lines.size - sizeof(own), function->units,
 			  code);
@@ -354,7 +354,7 @@ void v8_decode(const struct runtime_layout *layout, const struct rec_function *f
 	code->is_compiled = own.code;
 }
 
-/* Reads a number of 7 bits a byte, the lowest first; its lowest bit is the sign. */
+/* Reads a number of 7 bits per byte, lowest first; its lowest bit is the sign. */
 static bool read_number(struct bytes *b, int64_t *value)
 {
 	uint64_t bits = 0;
@@ -375,15 +375,15 @@ static bool read_number(struct bytes *b, int64_t *value)
 }
 
 /*
- * Each entry: how far the code went on, then the place. The former is negative if its other flag is
- * set: a statement begins there, or, in tables with that flag alone, none does.
+ * Each entry has the code's advance, then the position. The advance is negative if the other flag
+ * is set: a statement begins there or, in tables with only that flag, none does.
  */
 bool v8_next_position(const struct v8_layout *layout, struct bytes *table,
 		      struct v8_position *position)
 {
 	int64_t delta;
 
-	/* No number of a real table is that large: sums cannot overflow. */
+	/* Real tables have no number that large: sums cannot overflow. */
 	if (!read_number(table, &delta) || delta < -(INT64_C(1) << 32) || delta > INT64_C(1) << 32)
 		return false;
 	if (delta < 0)

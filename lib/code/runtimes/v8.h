@@ -8,7 +8,7 @@
 #include "lib/base/bytes.h"
 #include "lib/code/runtimes/runtime.h"
 
-/* Objects of V8's heap, read from the memory of a process, which may change all the time. */
+/* Objects of V8's heap, read from the memory of a process, which may change at any time. */
 
 struct v8_heap {
 	const struct v8_layout *layout;
@@ -24,10 +24,12 @@ bool v8_heap_words(const struct v8_heap *h, uint64_t reference, uint64_t offset,
 /* Returns true if the object has that type. */
 bool v8_heap_is(const struct v8_heap *h, uint64_t reference, enum v8_type type);
 
-/* Takes a piece of a text, `width` bytes a character. */
+/* Receives a piece of a text, `width` bytes per character. */
 typedef void v8_take_text_fn(void *ctx, unsigned int width, const void *text, size_t size);
 
-/* Reads a string of any kind, at most `max` bytes of it. False: another object, or longer. */
+/*
+ * Reads a string of any kind, at most `max` bytes. Returns false if it is longer, or not a string.
+ */
 bool v8_heap_string(const struct v8_heap *h, uint64_t reference, uint64_t max,
 		    v8_take_text_fn *take, void *ctx);
 
@@ -48,7 +50,7 @@ bool v8_read_inlined(const struct runtime_layout *layout, const struct rec_funct
 /* Returns true if all offsets lie within what the BPF program reads. */
 bool v8_layout_is_sane(const struct v8_layout *layout);
 
-/* Appends the text of a string: `width` bytes a character, 1 (Latin-1) or 2 (UTF-16). */
+/* Appends the text of a string, `width` bytes per character: 1 (Latin-1) or 2 (UTF-16). */
 void v8_text(unsigned int width, const void *data, size_t size, struct strbuf *text);
 /* Names a function that has no name. */
 void v8_set_anonymous(struct strbuf *name);
@@ -58,15 +60,15 @@ void v8_cut_scheme(struct strbuf *file);
 /* An entry of a table of source positions. */
 struct v8_position {
 	int64_t unit;
-	int64_t place; /* bit 0: of another text; 30 bits of characters plus 1; an inlined call */
+	int64_t place; /* bit 0: another text; 30 bits: characters plus 1; an inlined call */
 };
 
-/* Tables begin with the call itself, before the code. */
+/* Position of a table's start, before the code: the call itself. */
 #define V8_POSITION_BEGIN (-1)
 
-/* Advances to the next entry; from V8_POSITION_BEGIN to the first. False: no more. */
+/* Advances to the next entry; from V8_POSITION_BEGIN to the first. Returns false after the last. */
 bool v8_next_position(const struct v8_layout *layout, struct bytes *table,
 		      struct v8_position *position);
-/* Adds the places in a function's source, from its table of `size` bytes. */
+/* Adds the positions in a function's source, from its table of `size` bytes. */
 void v8_places(const struct v8_layout *layout, const void *table, size_t size, uint32_t units,
 	       struct managed_code *code);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads from the process what compiled code was made from: its table of source positions, each with
- * the number of an inlined call or none, and for each such call where it is made and of what.
+ * the number of an inlined call or none, and for each such call its position and its function.
  */
 #include <string.h>
 
@@ -14,22 +14,22 @@
 #define TABLE_MAX ((uint64_t)1 << 18) /* bytes */
 #define FUNCTIONS_MAX 512
 #define CALLS_MAX 4096
-#define CALL_SIZE 16 /* bytes: a place, the number of the function, 4 unused */
+#define CALL_SIZE 16 /* bytes: a position, the number of the function, 4 unused */
 #define PLACES_MAX ((size_t)1 << 17)
 #define CHAIN_MAX 32
-#define DEOPT_WORDS 9 /* up to the last that is needed */
-#define DEOPT_COUNT 1 /* of functions at the begin of the literals */
+#define DEOPT_WORDS 9 /* up to the last word needed */
+#define DEOPT_COUNT 1 /* number of functions at the start of the literals */
 #define TEXT_MAX 4096
-#define NAMES_MAX ((size_t)1 << 17) /* bytes of all names and files: a record holds them */
+#define NAMES_MAX ((size_t)1 << 17) /* maximum bytes of all names and files: a record holds them */
 #define UNREAD UINT32_MAX
 #define OWN UINT32_MAX
 
 struct call {
-	uint64_t place; /* in its caller */
-	uint32_t function; /* literal; OWN: code's own function, which calls itself */
+	uint64_t place; /* position in its caller */
+	uint32_t function; /* literal; OWN: the code's own function, which calls itself */
 };
 
-/* References of a Code, which all stay the same if nothing has moved. */
+/* References of a Code, all unchanged if nothing has moved. */
 struct code_parts {
 	uint64_t table, deopt, calls;
 	uint64_t functions[FUNCTIONS_MAX];
@@ -43,9 +43,9 @@ struct inline_reader {
 	struct v8_function_head own;
 	struct code_parts parts;
 	VEC(struct call) calls;
-	const struct managed_code *code; /* as the record has it */
-	uint32_t rows[FUNCTIONS_MAX]; /* by literal: of the function, as in managed_line */
-	uint32_t own_row; /* likewise */
+	const struct managed_code *code; /* as in the record */
+	uint32_t rows[FUNCTIONS_MAX]; /* by literal: its function, as in managed_line */
+	uint32_t own_row; /* the same for OWN */
 	VEC(struct managed_place) places;
 	VEC(struct managed_function) functions;
 	size_t names; /* bytes of their names and files */
@@ -61,7 +61,7 @@ static bool read_length(const struct inline_reader *r, uint64_t array, uint64_t 
 	return *length <= max;
 }
 
-/* Returns true if it is still the sampled code. */
+/* Returns true if this is still the sampled code. */
 static bool is_same_code(const struct v8_layout *l, const struct inline_reader *r,
 			 const uint64_t *words)
 {
@@ -133,7 +133,7 @@ static void read_text(const struct inline_reader *r, uint64_t string, struct str
 		strbuf_reset(text);
 }
 
-/* Reads the name and the place of a function, as v8_describe_scope() does in the kernel. */
+/* Reads the name and the position of a function, like v8_describe_scope() in the kernel. */
 static void read_scope(const struct inline_reader *r, uint64_t scope, struct managed_function *f)
 {
 	const struct v8_layout *l = r->heap.layout;
@@ -185,7 +185,7 @@ static bool read_function(const struct inline_reader *r, uint64_t reference,
 	uint64_t words[V8_SHARED_MAX / 8], script, id, name;
 	const struct managed_function *known;
 
-	reference &= ~UINT64_C(2); /* weak */
+	reference &= ~UINT64_C(2); /* a weak reference */
 	if (!v8_heap_is(&r->heap, reference, V8_SHARED) ||
 	    !v8_heap_words(&r->heap, reference, 0, words, V8_SHARED_MAX / 8))
 		return false;
@@ -223,7 +223,7 @@ static uint32_t add_function(struct inline_reader *r, struct managed_function fu
 	return (uint32_t)r->functions.count;
 }
 
-/* Describes code's own function, taken in once more. */
+/* Describes the code's own function, inlined into itself. */
 static struct managed_function copy_own(const struct inline_reader *r)
 {
 	const struct managed_code *code = r->code;
@@ -267,13 +267,13 @@ static int32_t characters_of(uint64_t place)
 	return (int32_t)(place >> 1 & 0x3fffffff) - 1;
 }
 
-/* Returns the call of a place, plus 1; 0: none. */
+/* Returns the call of a position, plus 1; 0: none. */
 static uint32_t call_of(uint64_t place)
 {
 	return place >> 31 & 0xffff;
 }
 
-/* Can the place be in a function of this range? */
+/* Returns whether the position can be in a function of this range. */
 static bool is_within(int32_t start, int32_t end, int32_t place)
 {
 	return place < 0 || start < 0 || end <= start || (place >= start && place < end);
@@ -285,8 +285,8 @@ static bool is_own(const struct inline_reader *r, uint64_t place)
 }
 
 /*
- * Some entries tell no call although they are in the text of an inlined function. Returns the place
- * with the only call that it can belong to; else the start of the code's own function.
+ * Some entries name no call although they are in the text of an inlined function. Returns the
+ * position with the only call to which it can belong, or else the start of the code's own function.
  */
 static uint64_t guess_call(struct inline_reader *r, uint64_t place)
 {
@@ -309,7 +309,7 @@ static uint64_t guess_call(struct inline_reader *r, uint64_t place)
 	return found ? place | found << 31 : ((uint64_t)(uint32_t)r->own.start + 1) << 1;
 }
 
-/* Adds the calls that lead to a place, from the code's own function on. */
+/* Adds the calls that lead to a position, from the code's own function on. */
 static void add_chain(struct inline_reader *r, uint32_t unit, uint64_t place)
 {
 	uint64_t chain[CHAIN_MAX + 1] = {place};
@@ -360,7 +360,7 @@ static bool read_places(struct inline_reader *r)
 	return true;
 }
 
-/* Nothing was moved or replaced meanwhile? */
+/* Returns whether nothing was moved or replaced meanwhile. */
 static bool is_unchanged(const struct inline_reader *r)
 {
 	struct code_parts now;

@@ -9,20 +9,20 @@
 #define MINOR "_ZN2v88internal7Version6minor_E"
 #define NAMES_MAX 3
 
-/* A constant for debuggers, under the names that it has had. */
+/* A constant for debuggers, under its present and former names. */
 struct constant {
 	const char *names[NAMES_MAX];
-	int32_t fallback; /* V8 without it; REQUIRED if none */
+	int32_t fallback; /* value for versions of V8 without it; REQUIRED if there is none */
 };
 
 #define REQUIRED INT32_MIN
 
 enum {
-	FIRST, /* looked for before the others: a small part of all files has it */
+	FIRST, /* looked up before the others: few files have it */
 	VERSION_MAJOR,
 	VERSION_MINOR,
-	BUILTIN, /* a symbol of the table that strip removes */
-	/* Numbers that must be as the kernel's program has them. */
+	BUILTIN, /* a symbol in the table that strip removes */
+	/* Numbers for which the kernel's program assumes fixed values. */
 	SMI_TAG,
 	SMI_SHIFT,
 	OBJECT_TAG,
@@ -130,7 +130,7 @@ struct v8_file {
 	int32_t values[CONSTANT_COUNT];
 };
 
-/* Numbers that are 0 lie in .bss, of which the file has nothing. */
+/* Numbers that are 0 lie in .bss, which has no bytes in the file. */
 static int32_t value_of(const struct v8_file *f, const struct binary_object *object)
 {
 	uint8_t word[4];
@@ -143,8 +143,8 @@ static int32_t value_of(const struct v8_file *f, const struct binary_object *obj
 }
 
 /*
- * Looks for them where the first one is. Most files export all, and a part of the names is of other
- * versions: nobody has to look for those in all symbols.
+ * Looks them up in the table with the first one. Most files export all; some of the names belong to
+ * other versions and need not be searched among all symbols.
  */
 static void find_objects(struct v8_file *f, size_t count)
 {
@@ -189,7 +189,10 @@ static const char *find_values(struct v8_file *f)
 	return NULL;
 }
 
-/* Is all that the kernel's program has no layout for as it expects? */
+/*
+ * Returns whether everything that has no place in the layout has the value that the kernel's
+ * program assumes.
+ */
 static bool is_expected(const int32_t *v)
 {
 	const struct {
@@ -219,10 +222,7 @@ static bool is_expected(const int32_t *v)
 	return true;
 }
 
-/*
- * Forms of compiled code, of versions in which they were looked at: most of this has no constant,
- * and changes.
- */
+/* Forms of compiled code in the versions examined: most of this has no constant, and it changes. */
 static const struct code_form {
 	uint8_t major, minor;
 	uint8_t header, stream, start, flags, size, deopt, positions, literals, inlined;
@@ -258,14 +258,14 @@ static void set_code_form(const int32_t *v, struct v8_layout *l)
 	}
 }
 
-/* Offsets without a constant, and those taken as they are. */
+/* Sets offsets without a constant, and those used as they are. */
 static bool set_layout(const int32_t *v, struct v8_layout *l)
 {
-	/* From 13 on, a ScopeInfo begins with the function's place in the source. */
+	/* From 13 on, a ScopeInfo begins with the function's position in the source. */
 	bool has_start = v[SCOPE_VARIABLES] == 5;
 	int data = v[SHARED_DATA] >= 0 ? v[SHARED_DATA] : v[SHARED_NAME] - 8;
 
-	/* Larger and negative ones would change when stored. */
+	/* Larger and negative ones would not fit. */
 	for (size_t i = MAP_TYPE; i < CONSTANT_COUNT; i++) {
 		if (i != SHARED_DATA && (v[i] < 0 || v[i] > 4096))
 			return false;

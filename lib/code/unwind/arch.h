@@ -17,17 +17,17 @@ struct unwind_arch {
 	uint8_t reg_count; /* general registers; DWARF numbers them from 0 */
 	uint8_t word; /* bytes of an address, and the unit of offsets in rules; 4 or 8 */
 	uint8_t sp, fp, base; /* DWARF numbers */
-	bool ra_is_register; /* ra_column is a register that holds the return address at first */
+	bool ra_is_register; /* ra_column is a register that initially holds the return address */
 	bool has_signed_ra; /* CFI may mark return addresses as signed */
-	/* The rule of signal frames, in place of their CFI; NULL: use the CFI. */
+	/* The rule of signal frames, which replaces their CFI; NULL: use the CFI. */
 	const struct unwind_rule *signal_rule;
 	struct unwind_rule initial; /* the rule before a CIE's first instruction */
 	void (*add_stub)(struct stubs *stubs, const struct stub_code *code);
-	/* Finds the rule of code between two FDEs; false if it is unknown. NULL: always. */
+	/* Finds the rule of code between two FDEs; false if it is unknown. NULL: always unknown. */
 	bool (*gap_rule)(const uint8_t *code, size_t size, struct unwind_rule *rule);
 	/*
-	 * Finds code between two FDEs, behind the first byte and before the last, whose frames are
-	 * the outermost ones of their stacks. NULL: none is known.
+	 * Finds code between two FDEs whose frames are the outermost ones of their stacks; it
+	 * starts after the first byte and ends before the last. NULL: none is known.
 	 */
 	bool (*gap_end)(const uint8_t *code, size_t size, size_t *start, size_t *end);
 	const struct go_arch *go; /* NULL: no rows for Go programs */

@@ -25,8 +25,8 @@ enum {
 #define SIGNAL_REG(n) ((128 + 176 + 8) / 8 + (n))
 
 /*
- * Until Linux 5.8 the vDSO's trampoline had CFI that led by x29 to the caller of the interrupted
- * function and lost the interrupted pc and sp. Since then it has none.
+ * Until Linux 5.8, the CFI of the vDSO's trampoline led via x29 to the caller of the interrupted
+ * function, losing the interrupted pc and sp. Since then it has none.
  */
 static const struct unwind_rule signal_rule = {
 	.cfa_kind = UNWIND_CFA_DEREF,
@@ -55,7 +55,7 @@ static struct unwind_rule at_entry(void)
 	return stubs_rule_at_entry(&unwind_arch_aarch64, 0);
 }
 
-/* Rule after a push of two registers: x30, and x29 if has_fp. */
+/* Returns the rule after a push of two registers: x30, and x29 if has_fp. */
 static struct unwind_rule pair_saved(bool has_fp, bool is_signed)
 {
 	struct unwind_rule rule = stubs_rule_at_entry(&unwind_arch_aarch64, 16);
@@ -109,14 +109,14 @@ static void add_init(struct stubs *stubs, const struct stub_code *code)
 	stubs_add_end(stubs, code);
 }
 
-/* May this instruction change sp or x30? Encodings: Arm ARM, C4.1. */
+/* Returns whether this instruction may change sp or x30. Encodings: Arm ARM, C4.1. */
 static bool changes_frame(uint32_t insn)
 {
 	uint32_t rd = insn & 31, rn = insn >> 5 & 31;
 
 	if (insn >> 26 == 0x05) /* b */
 		return false;
-	if (insn >> 26 == 0x25 || (insn & 0xfe600000) == 0xd6200000) /* bl; blr and its kin */
+	if (insn >> 26 == 0x25 || (insn & 0xfe600000) == 0xd6200000) /* bl; blr and its variants */
 		return true;
 	if ((insn & 0x3f800000) == 0x11000000 || (insn & 0x3fe00000) == 0x0b200000)
 		return rd >= 30; /* add, sub with an immediate or extended operand: 31 is sp */
@@ -126,7 +126,10 @@ static bool changes_frame(uint32_t insn)
 		return true; /* stp, ldp that move sp */
 	if ((insn & 0x3b200400) == 0x38000400 && rn == 31)
 		return true; /* str, ldr that move sp */
-	/* x30 in the field of most instructions' result, or of ldp's second one. */
+	/*
+	 * Most instructions have their result in this field; ldp's second one is elsewhere. 30 is
+	 * x30.
+	 */
 	return rd == 30 || ((insn & 0x3a400000) == 0x28400000 && (insn >> 10 & 31) == 30);
 }
 
@@ -142,7 +145,7 @@ static bool is_leaf_code(const struct stub_code *code)
 /*
  * The vDSO has no CFI on arm64. If all its functions are leaves, one row covers them all. The
  * instruction before the trampoline, a nop in the kernel, gets the trampoline's row: unwinders that
- * take the trampoline's address for a return address look one byte before it.
+ * mistake the trampoline's address for a return address look one byte before it.
  */
 static void add_text(struct stubs *stubs, const struct stub_code *code)
 {

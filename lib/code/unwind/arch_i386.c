@@ -5,8 +5,7 @@
 #include <elf.h>
 
 /*
- * GNU ld writes CFI for its stubs. Other code without CFI, such as crti's functions, stays without
- * rows.
+ * GNU ld writes CFI for its stubs. Other code without CFI, such as crti's functions, gets no rows.
  */
 static void add_stub(struct stubs *stubs, const struct stub_code *code)
 {

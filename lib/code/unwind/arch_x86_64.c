@@ -11,7 +11,7 @@ static void add_row(struct stubs *stubs, uint64_t vaddr, int cfa_offset)
 }
 
 /*
- * Returns the offset in a 16-byte entry from which on the relocation's index is on the stack; 0:
+ * Returns the offset in a 16-byte entry at which the relocation's index has been pushed; 0:
  * unknown.
  */
 static int push_end(const struct stub_code *code, size_t at)
@@ -74,7 +74,7 @@ static void add_stub(struct stubs *stubs, const struct stub_code *code)
 
 /*
  * glibc's clone() and clone3() have no CFI from the system call to the return, since both the
- * parent and the new thread run it: syscall; test %rax,%rax; jl error; je thread_start; ret
+ * parent and the new thread run that code: syscall; test %rax,%rax; jl error; je thread_start; ret
  */
 static bool gap_rule(const uint8_t *code, size_t size, struct unwind_rule *rule)
 {
@@ -93,8 +93,8 @@ static bool gap_rule(const uint8_t *code, size_t size, struct unwind_rule *rule)
 }
 
 /*
- * Boost's make_fcontext() has a stack begin with the return address of code that ends the program,
- * for which no call is made: push %rbp; jmp *%rbx; finish: xor %rdi,%rdi; call _exit
+ * Stacks made by Boost's make_fcontext() begin with the return address of code that ends the
+ * program, without a call of it: push %rbp; jmp *%rbx; finish: xor %rdi,%rdi; call _exit
  */
 static bool gap_end(const uint8_t *code, size_t size, size_t *start, size_t *end)
 {
@@ -120,7 +120,7 @@ const struct unwind_arch unwind_arch_x86_64 = {
 	.sp = 7,
 	.fp = 6,
 	.base = 3,
-	/* The CIE of some assembler code omits the place of the return address. */
+	/* The CIE of some assembler code omits the location of the return address. */
 	.initial = {.kinds = UNWIND_AT_CFA, .ra_offset = -1},
 	.add_stub = add_stub,
 	.gap_rule = gap_rule,

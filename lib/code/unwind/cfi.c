@@ -39,7 +39,7 @@ enum cfi_op {
 	OP_AARCH64_NEGATE_RA_STATE = 0x2d,
 	OP_GNU_ARGS_SIZE = 0x2e,
 	OP_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
-	/* The operand of the following is in their low six bits. */
+	/* The following have their operand in the low six bits. */
 	OP_ADVANCE_LOC = 0x40,
 	OP_OFFSET = 0x80,
 	OP_RESTORE = 0xc0,
@@ -63,7 +63,8 @@ struct cfi_run {
 #define CFI_SHORT_READ 4
 
 /*
- * Returns true if the state equals its rule, also after any of the instructions of cfi_run_short().
+ * Returns true if the state equals its rule, and still does after any instruction of
+ * cfi_run_short().
  */
 static inline bool cfi_state_is_short(const struct cfi_state *s)
 {
@@ -77,7 +78,7 @@ static inline bool cfi_can_run_short(const struct cfi_run *r)
 	       r->cie->section_end - r->program.end >= CFI_SHORT_READ;
 }
 
-/* Read at once: an cfi_short_advance, and an instruction with an operand of two bytes. */
+/* Read at once: a cfi_short_advance and an instruction with an operand of two bytes. */
 typedef uint32_t word;
 
 /*
@@ -103,7 +104,7 @@ static inline word load_word(const uint8_t *at)
 
 static inline bool is_advance(uint8_t op)
 {
-	/* An cfi_short_advance by 0 ends no row. */
+	/* A cfi_short_advance by 0 ends no row. */
 	return op > OP_ADVANCE_LOC && op < OP_OFFSET;
 }
 
@@ -114,7 +115,7 @@ static inline void end_row(const struct program *p)
 	rows_add(rows, p->loc, rows_rule(rows, p->rule));
 }
 
-/* Goes to a later row. False at the end of the FDE's code. */
+/* Advances to a later row. False at the end of the FDE's code. */
 static inline bool cfi_short_advance(struct program *p, uint64_t delta)
 {
 	end_row(p);
@@ -128,7 +129,8 @@ static inline bool cfi_short_advance(struct program *p, uint64_t delta)
 }
 
 /*
- * These return false if the program's end cuts the instruction, or the fast path cannot handle it.
+ * Return false if the instruction is cut off by the program's end, or not supported by the fast
+ * path.
  */
 
 static inline bool set_cfa_offset(struct program *p, word bytes)
@@ -197,7 +199,7 @@ static inline bool cfi_short_recall(struct program *p)
 	return true;
 }
 
-/* Skips the no-ops that pad an FDE, as many as are in `bytes`. */
+/* Skips the no-ops in `bytes` that pad an FDE. */
 static inline void pass_nops(struct program *p, word bytes)
 {
 	p->at += bytes ? __builtin_ctz(bytes) / 8 : 1;
@@ -229,8 +231,8 @@ static inline bool run_other(struct program *p, word bytes)
 
 /*
  * Runs the instructions that make up nearly all programs; this loop determines the cost of a row.
- * True after adding the last row. False before an instruction that is not handled here or leads to
- * a state that differs from its rule. Requires cfi_can_run_short().
+ * Returns true after adding the last row; false before an instruction that is not supported here,
+ * or that leads to a state that differs from its rule. Requires cfi_can_run_short().
  */
 static bool cfi_run_short(struct cfi_run *r)
 {
@@ -309,13 +311,13 @@ static struct expression read_expression(struct cfi_run *r, uint64_t pushed)
 	return expression_recognize(code, pc, pushed, r->arch->word);
 }
 
-/* The stack that GHC's StgRun() reserves for the C code that compiled Haskell calls. */
+/* Stack reserved by GHC's StgRun() for C code that compiled Haskell calls. */
 #define GHC_C_STACK 16384
 
 /*
- * Notes the rule of StgReturn(), to which compiled Haskell returns at last. Haskell has a stack of
- * its own and leaves sp alone, so the rule is that of all its code, which has no CFI. Nothing else
- * is known to state such a stack pointer.
+ * Notes the rule of StgReturn(), to which compiled Haskell finally returns. Haskell has a separate
+ * stack and leaves sp alone, so this is also the rule of all its code, which has no CFI. No other
+ * code is known to state such a stack pointer.
  */
 static void note_mutator(struct cfi_run *r, struct rule_words rule)
 {
@@ -494,7 +496,7 @@ static bool step_rare(struct cfi_run *r, uint8_t op)
 	}
 }
 
-/* Runs one instruction, whose first byte is `op`. False if none can follow. */
+/* Runs one instruction, whose first byte is `op`. Returns false if none can follow. */
 static __attribute__((noinline)) bool step(struct cfi_run *r, uint8_t op)
 {
 	uint64_t reg, factor = r->cie->code_factor;
@@ -576,7 +578,7 @@ bool cfi_run_fde(const struct unwind_arch *arch, const struct cie *cie, const st
 {
 	struct cfi_run r;
 
-	/* Zeroing all of r would cost more than many an FDE's program. */
+	/* Zeroing all of r would cost more than many FDEs' programs. */
 	r.program = fde->program;
 	r.arch = arch;
 	r.cie = cie;

@@ -5,7 +5,7 @@
 
 #include "lib/base/cleanup.h"
 
-/* Without section headers, .eh_frame_hdr has the start of .eh_frame; its size is unknown. */
+/* Without section headers, .eh_frame_hdr gives the start of .eh_frame; its size is unknown. */
 static int find_eh_frame(struct cfi_file *file, struct error *err)
 {
 	_cleanup_free_ uint8_t *data = NULL;
@@ -34,7 +34,7 @@ static int inflate(const struct cfi_file *file, struct cfi_buffer *buffer, size_
 	return cfi_file_inflate(file, &buffer->data, size, err);
 }
 
-/* Prepares to read .eh_frame page by page. */
+/* Prepares reading .eh_frame page by page. */
 static int page(struct cfi_data *data, const struct cfi_file *file, struct error *err)
 {
 	int ret = cfi_file_page(file, &file->eh_frame, &data->pages, err);
@@ -83,7 +83,7 @@ int cfi_data_read(struct cfi_data *data, struct cfi_file *file, struct error *er
 	ret = read_eh_frame(data, file, err);
 	if (ret)
 		return ret;
-	/* It is an addition: damage there costs nothing else. */
+	/* A supplement: damage in it is ignored. */
 	if (file->debug_frame.size && !data->by_pages &&
 	    read_debug_frame(file, &data->buffers[2], &data->more, NULL) != 0)
 		data->more = (struct cfi_section){0};

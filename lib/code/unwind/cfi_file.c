@@ -31,8 +31,8 @@ struct section {
 };
 
 /*
- * Uses huge pages for large sections: taking the faults of small pages would cost a tenth of the
- * time of the whole table.
+ * Uses huge pages for large sections: faulting in small pages would take a tenth of the time of the
+ * whole table.
  */
 static void expect_large(uint8_t *data, size_t size)
 {
@@ -54,7 +54,7 @@ static void make_room(struct cfi_buffer *buffer, size_t size)
 	expect_large(buffer->data, size);
 }
 
-/* Sets *left to the bytes of the range that the file has. */
+/* Sets *left to the bytes of the range present in the file. */
 static int measure(const struct cfi_file *file, const struct file_range *range, uint64_t *left,
 		   struct error *err)
 {
@@ -123,7 +123,7 @@ static size_t section_size(const struct cfi_file *file)
 	return file->is_32bit ? sizeof(Elf32_Shdr) : sizeof(Elf64_Shdr);
 }
 
-/* False if the file's class does not match the machine's word, as with x32. */
+/* Returns false if the file's class does not match the machine's word, as with x32. */
 static bool has_own_class(const struct cfi_file *file, uint8_t class)
 {
 	return class == (file->arch->word == 4 ? ELFCLASS32 : ELFCLASS64);
@@ -167,7 +167,7 @@ static int read_header(struct cfi_file *file, struct header *header, struct erro
 	return 0;
 }
 
-/* Returns 0 for an alignment that makes no sense. */
+/* Returns 0 for a nonsensical alignment. */
 static uint64_t align_up(uint64_t size, uint64_t alignment)
 {
 	if (!alignment)
@@ -187,7 +187,7 @@ static void add_segment(struct cfi_file *file, struct bytes *b)
 		flags = bytes_u32(b);
 	range.offset = read_word(file, b);
 	range.vaddr = read_word(file, b);
-	read_word(file, b); /* the physical address */
+	read_word(file, b); /* skip the physical address */
 	range.size = read_word(file, b);
 	memory = read_word(file, b);
 	if (file->is_32bit)
@@ -268,7 +268,7 @@ static void note_section(struct cfi_file *file, const struct section *section, c
 		{".fini", &file->fini},
 		{".text", &file->text},
 		{".go.buildinfo", &file->go_build_info},
-		{".note.go.buildid", &file->go_build_id}, /* all that old plugins have */
+		{".note.go.buildid", &file->go_build_id}, /* the only Go section in old plugins */
 		{".gopclntab", &file->go_functions},
 		{".data.rel.ro.gopclntab", &file->go_functions},
 		{".go.module", &file->go_module},
@@ -316,7 +316,7 @@ static void note_sections(struct cfi_file *file, struct bytes table, const struc
 	}
 }
 
-/* Errors are ignored: PT_GNU_EH_FRAME may serve without sections. */
+/* Errors are ignored: PT_GNU_EH_FRAME may suffice without sections. */
 static void read_sections(struct cfi_file *file, const struct header *header)
 {
 	struct file_range range = {.offset = header->shoff, .size = section_size(file)};

@@ -4,8 +4,8 @@
 #include <stddef.h>
 
 /*
- * Recognizes shapes by symbolic evaluation, independent of how a compiler writes a constant or an
- * addition (DWARF 5, section 2.5).
+ * Recognizes shapes by symbolic evaluation, so that it does not matter how a compiler writes a
+ * constant or an addition (DWARF 5, section 2.5).
  */
 
 #define STACK_DEPTH 8
@@ -77,7 +77,7 @@ static bool push_reg(struct stack *s, uint64_t reg, int64_t offset)
 	return push(s, (struct value){.kind = VALUE_REG, .reg = reg, .before = offset});
 }
 
-/* Reads the constant that an operator pushes. False if `op` pushes none. */
+/* Reads the constant that an operator pushes. Returns false if `op` pushes none. */
 static bool read_constant(struct bytes *b, uint8_t op, int64_t *value)
 {
 	if (op >= OP_LIT0 && op <= OP_LIT31) {
@@ -161,8 +161,8 @@ static bool add(struct value *a, const struct value *b)
 }
 
 /*
- * Multiplies a register by the size of a word. Hand-written code uses this to find the frame after
- * an array.
+ * Multiplies a register by the word size. Hand-written code uses this to find the frame after an
+ * array.
  */
 static bool scale(const struct stack *s, struct value *a, const struct value *by, int64_t constant)
 {
@@ -179,7 +179,9 @@ static int word_shift(const struct stack *s)
 	return s->word == 8 ? 3 : 2;
 }
 
-/* Loads a word from the address that the value is. False if the result has no known shape. */
+/*
+ * Loads a word from the address given by the value. Returns false if the result has no known shape.
+ */
 static bool load(const struct stack *s, struct value *v)
 {
 	if (v->reg == s->pc)
@@ -198,7 +200,7 @@ static bool load(const struct stack *s, struct value *v)
 	return true;
 }
 
-/* Computes a = a op b. False if the result has no known shape. */
+/* Computes a = a op b. Returns false if the result has no known shape. */
 static bool combine(const struct stack *s, uint8_t op, struct value *a, const struct value *b)
 {
 	switch (op) {
@@ -305,7 +307,7 @@ static void set_value(struct cfi_state *s, enum unwind_value value, enum unwind_
 {
 	if (value == UNWIND_VALUE_NONE)
 		return;
-	/* Not saved as in a signal frame: longjmp does this for two instructions. */
+	/* Not saved as in a signal frame: longjmp has this for two instructions. */
 	if (value == UNWIND_VALUE_SP) {
 		s->sp = CFI_SP_OTHER;
 		return;
@@ -315,7 +317,7 @@ static void set_value(struct cfi_state *s, enum unwind_value value, enum unwind_
 		s->ra_undefined = false;
 }
 
-/* The value is saved `offset` bytes from the CFA or a register. */
+/* Sets the value as saved `offset` bytes from the CFA or a register. */
 static void set_saved(struct cfi_state *s, const struct unwind_arch *arch, enum unwind_value value,
 		      enum unwind_value_kind kind, int64_t offset)
 {
@@ -406,7 +408,7 @@ void cfi_state_set_register(struct cfi_state *s, const struct unwind_arch *arch,
 	enum unwind_value value = unwind_arch_value(arch, reg);
 	int holder = unwind_arch_reg(arch, other);
 
-	/* In real code only the return address stays in another register. */
+	/* In real code, only the return address stays in another register. */
 	if (value == UNWIND_VALUE_RA && holder >= 0)
 		set_value(s, value, UNWIND_SAME, holder);
 	else if (reg == other && value != UNWIND_VALUE_RA)
@@ -440,7 +442,7 @@ static void forget_cfa(struct cfi_state *s)
 	rule_set_cfa(&s->rule, UNWIND_CFA_NONE, 0, 0, 0);
 }
 
-/* `words` is the CFA's place relative to reg, in words of the machine. */
+/* `words` is the location of the CFA relative to reg, in words of the machine. */
 static void set_cfa(struct cfi_state *s, enum unwind_cfa_kind kind, int reg, int64_t offset,
 		    int64_t words)
 {
@@ -451,7 +453,7 @@ static void set_cfa(struct cfi_state *s, enum unwind_cfa_kind kind, int reg, int
 		rule_set_cfa(&s->rule, kind, (unsigned int)reg, (int32_t)offset, (int16_t)words);
 }
 
-/* The CFA is saved in memory, `deref` bytes from a register. */
+/* Sets the CFA as saved in memory, `deref` bytes from a register. */
 static void set_saved_cfa(struct cfi_state *s, const struct unwind_arch *arch,
 			  enum unwind_cfa_kind kind, int reg, int64_t offset, int64_t deref)
 {
@@ -478,7 +480,7 @@ static void set_indexed_cfa(struct cfi_state *s, const struct unwind_arch *arch,
 		rule_set_index(&s->rule, (unsigned int)index);
 }
 
-/* The CFA is saved in memory, at a place that is saved `deref` bytes from a register. */
+/* Sets the CFA as saved in memory, at an address that is saved `deref` bytes from a register. */
 static void set_twice_saved_cfa(struct cfi_state *s, const struct unwind_arch *arch,
 				const struct expression *e)
 {
@@ -513,7 +515,7 @@ void cfi_state_set_cfa_expression(struct cfi_state *s, const struct unwind_arch 
 		forget_cfa(s);
 }
 
-/* A new register or offset after an expression makes no sense: the CFA becomes unknown. */
+/* Makes the CFA unknown if it is an expression: a new register or offset makes no sense then. */
 void cfi_state_set_cfa_register(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg)
 {
 	if (rule_cfa_kind(s->rule) == UNWIND_CFA_REG)
@@ -530,7 +532,7 @@ void cfi_state_set_cfa_offset(struct cfi_state *s, int64_t offset)
 		forget_cfa(s);
 }
 
-/* A rule has room for one base register. The return address's takes precedence. */
+/* Chooses one base register, as rules have room for one. The return address's takes precedence. */
 static void choose_at_reg(const struct cfi_state *s, struct rule_words *rule)
 {
 	int chosen = -1;
@@ -546,7 +548,7 @@ static void choose_at_reg(const struct cfi_state *s, struct rule_words *rule)
 	rule_set_at_reg(rule, (unsigned int)chosen);
 }
 
-/* In a signal frame the stack pointer is saved in the place that the CFA is read from. */
+/* Returns true in a signal frame: the stack pointer is saved where the CFA is read from. */
 static bool sp_is_cfa(const struct cfi_state *s)
 {
 	struct unwind_rule rule = rule_unpack(s->rule);
@@ -559,7 +561,7 @@ static bool sp_is_cfa(const struct cfi_state *s)
 
 /*
  * Expresses a stack pointer that is the CFA's register plus another offset: it becomes the CFA, and
- * what is saved relative to the old one is so relative to the new one.
+ * values saved relative to the old CFA become relative to the new one.
  */
 static bool move_cfa(const struct cfi_state *s, uint8_t word, struct rule_words *rule)
 {

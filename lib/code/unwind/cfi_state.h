@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The state of CFI at one pc: a rule, and the facts that decide whether a rule can express it. */
+/* The state of CFI at one pc: a rule, and facts that determine whether a rule can express it. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,7 +10,7 @@
 #include "lib/code/unwind/rule_words.h"
 
 /*
- * Recognizes the few shapes of DWARF expressions in CFI that rules can express; refuses all others.
+ * Recognizes the few shapes of DWARF expressions in CFI that rules can express; rejects all others.
  */
 
 enum expression_kind {
@@ -28,7 +28,7 @@ struct expression {
 	int64_t before, between, after;
 };
 
-/* Longer expressions are EXPRESSION_OTHER; real ones have at most some 20 bytes. */
+/* Limit of bytes; longer expressions are EXPRESSION_OTHER, real ones have at most some 20. */
 #define EXPRESSION_MAX_SIZE 64
 
 /* Pseudo registers: the CFA, and none. */
@@ -36,14 +36,14 @@ struct expression {
 #define EXPRESSION_NO_REG UINT64_MAX
 
 /*
- * `pc` is the register that stands for the pc (DW_OP_breg16 on x86-64) or EXPRESSION_NO_REG.
+ * `pc` is the register that represents the pc (DW_OP_breg16 on x86-64) or EXPRESSION_NO_REG.
  * `pushed` is the register whose value is initially on the stack (EXPRESSION_CFA in
  * DW_CFA_expression) or EXPRESSION_NO_REG. `word` is the size of an address, 4 or 8.
  */
 struct expression expression_recognize(struct bytes code, uint64_t pc, uint64_t pushed,
 				       uint8_t word);
 
-/* The caller's stack pointer as CFI describes it. */
+/* The caller's stack pointer according to the CFI. */
 enum cfi_sp {
 	CFI_SP_IS_CFA, /* the usual case */
 	CFI_SP_SAVED, /* in memory, at sp_reg + sp_offset words */
@@ -60,26 +60,26 @@ struct cfi_state {
 	int16_t sp_offset;
 };
 
-/* `reg` is a DWARF number. These functions ignore registers that rules do not follow. */
+/* `reg` is a DWARF number. These functions ignore registers that rules do not track. */
 
-/* The register is saved at CFA + offset bytes. */
+/* Sets the register as saved at CFA + offset bytes. */
 void cfi_state_set_offset(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg,
 			  int64_t offset);
-/* The register is saved at the expression's address (EXPRESSION_CFA stands for the CFA). */
+/* Sets the register as saved at the expression's address (EXPRESSION_CFA stands for the CFA). */
 void cfi_state_set_expression(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg,
 			      const struct expression *expression);
 void cfi_state_set_undefined(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg);
 void cfi_state_set_same(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg);
-/* The value is in another register. */
+/* Sets the value as being in another register. */
 void cfi_state_set_register(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg,
 			    uint64_t other);
-/* The value is CFA + offset bytes. */
+/* Sets the value to CFA + offset bytes. */
 void cfi_state_set_val_offset(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg,
 			      int64_t offset);
-/* The value is that of the expression. */
+/* Sets the value to that of the expression. */
 void cfi_state_set_val_expression(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg,
 				  const struct expression *expression);
-/* The value is computed in a way that no rule can express. */
+/* Sets the value as inexpressible by a rule. */
 void cfi_state_set_untold(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg);
 /* Restores the register's rule from `initial`. */
 void cfi_state_restore(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg,
@@ -89,11 +89,11 @@ void cfi_state_set_cfa(struct cfi_state *s, const struct unwind_arch *arch, uint
 		       int64_t offset);
 void cfi_state_set_cfa_expression(struct cfi_state *s, const struct unwind_arch *arch,
 				  const struct expression *expression);
-/* These two change a CFA that is reg + offset; any other CFA becomes unknown. */
+/* Change a CFA that is reg + offset; any other CFA becomes unknown. */
 void cfi_state_set_cfa_register(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg);
 void cfi_state_set_cfa_offset(struct cfi_state *s, int64_t offset);
 
-/* Returns true if `rule` expresses the state as it is; else call cfi_state_rule(). */
+/* Returns true if `rule` expresses the state as it is; otherwise call cfi_state_rule(). */
 static inline bool cfi_state_is_plain(const struct cfi_state *s)
 {
 	return !s->ra_undefined && s->sp == CFI_SP_IS_CFA &&
@@ -103,9 +103,9 @@ static inline bool cfi_state_is_plain(const struct cfi_state *s)
 }
 
 /*
- * Makes the rule that expresses the state. False if none can: the CFA or the return address is
- * unknown, or the stack pointer is neither the CFA nor at a fixed distance from it. A frame pointer
- * or base register that cannot be expressed becomes UNWIND_UNKNOWN. `word` is the size of an
- * address.
+ * Makes the rule that expresses the state. Returns false if none can: the CFA or the return address
+ * is unknown, or the stack pointer is neither the CFA nor at a fixed distance from it. A frame
+ * pointer or base register that cannot be expressed becomes UNWIND_UNKNOWN. `word` is the size of
+ * an address.
  */
 bool cfi_state_rule(const struct cfi_state *s, uint8_t word, struct rule_words *rule);

@@ -9,7 +9,7 @@
 struct compile {
 	const struct compile_input *input;
 	struct eh_frame frame, more;
-	struct fde more_fde; /* the next one of `more` */
+	struct fde more_fde; /* the next FDE of `more` */
 	bool has_more;
 	struct rows rows;
 	size_t next_stub;
@@ -37,8 +37,8 @@ static const struct code_range *find_code(struct compile *c, uint64_t vaddr)
 }
 
 /*
- * Returns the next FDE in executable code with a start of its own, cut to the executable range.
- * False at the end.
+ * Returns the next FDE in executable code whose start differs from the last one's, cut to the
+ * executable range. False at the end.
  */
 static bool next_fde(struct compile *c, struct eh_frame *frame, const struct fde *before,
 		     struct fde *fde)
@@ -71,13 +71,13 @@ static uint16_t stub_rule(struct compile *c, const struct stub_row *stub)
 	return rows_rule(&c->rows, rule_pack(&stub->rule));
 }
 
-/* The size of a gap between FDEs in whose code a rule is looked for. */
+/* Sizes of gaps between FDEs to examine for code with a known rule. */
 #define GAP_SIZE_MIN 8
 #define GAP_SIZE_MAX 24
 
 /*
- * Returns the rule of the code in a gap. Compilers fill up to a function's alignment: such gaps,
- * the most by far, are not read.
+ * Returns the rule of the code in a gap. Compilers pad up to a function's alignment; such gaps, by
+ * far the most, are not read.
  */
 static uint16_t gap_rule(struct compile *c, uint64_t from, uint64_t to)
 {
@@ -93,11 +93,11 @@ static uint16_t gap_rule(struct compile *c, uint64_t from, uint64_t to)
 	return rows_rule(&c->rows, rule_pack(&rule));
 }
 
-/* The size of a gap in whose code the end of stacks is looked for: that of some functions. */
+/* Sizes of gaps to examine for code at the end of stacks: up to some functions. */
 #define END_GAP_MIN 32
 #define END_GAP_MAX 4096
 
-/* Adds rows for the part of a gap, if any, where stacks end that the program has made. */
+/* Adds rows for the part of a gap, if any, in which stacks created by the program end. */
 static void add_gap_end(struct compile *c, uint64_t from, uint64_t to)
 {
 	const struct compile_input *input = c->input;
@@ -131,7 +131,7 @@ static void add_stubs(struct compile *c, uint64_t from, uint64_t to)
 
 /*
  * Adds rows for code without an FDE. Stacks end at the entry: in musl's crt1.o it has no FDE, and
- * Haskell's code follows.
+ * may be followed by Haskell's code.
  */
 static void add_around_entry(struct compile *c, uint64_t from, uint64_t to)
 {
@@ -148,7 +148,7 @@ static void add_around_entry(struct compile *c, uint64_t from, uint64_t to)
 		add_stubs(c, entry + size, to);
 }
 
-/* Linkers set the addresses of functions that they leave out to 0. */
+/* Linkers set the addresses of omitted functions to 0. */
 static void next_more(struct compile *c)
 {
 	do {
@@ -236,10 +236,10 @@ static void add_all(struct compile *c)
 	rows_finish(&c->rows, c->end);
 }
 
-/* Bytes of code that are searched at once. */
+/* Bytes of code to search at once. */
 #define HASKELL_BLOCK 4096
 
-/* Does the code return as Haskell's does, to the address on top of its own stack? */
+/* Returns whether the code returns like Haskell's: to the address on top of its own stack. */
 static bool is_haskell(const struct compile_input *input, uint64_t from, uint64_t to)
 {
 	static const uint8_t jump[] = {0xff, 0x65, 0x00}; /* jmp *0(%rbp) */
@@ -257,7 +257,7 @@ static bool is_haskell(const struct compile_input *input, uint64_t from, uint64_
 	return false;
 }
 
-/* Gives Haskell's code without CFI its rule. */
+/* Sets the rule of Haskell's code, which has no CFI. */
 static void fill_haskell(struct compile *c)
 {
 	struct unwind_table *table = c->rows.table;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Compiles sections in memory to a table: table.h without the file. */
+/* Compiles sections in memory to a table: unwind_table.h without the file. */
 #pragma once
 
 #include <stdbool.h>
@@ -22,7 +22,7 @@ struct compile_input {
 	/* Executable ranges: FDEs elsewhere are ignored. */
 	const struct code_range *code;
 	size_t code_count;
-	/* Copies that many bytes of code at a vaddr. Returns false if they are not there. */
+	/* Copies `size` bytes of code at a vaddr. Returns false if they do not exist. */
 	bool (*read_code)(const void *ctx, uint64_t vaddr, void *to, size_t size);
 	const void *ctx;
 	uint64_t entry; /* e_entry */
@@ -33,8 +33,8 @@ struct compile_input {
 
 /*
  * Fills the (zeroed) table. Time and memory are proportional to the section's size plus a 256th of
- * the code's, with a constant of a quarter of a megabyte. -EFBIG if limits are exceeded. Release
- * the table even on error.
+ * the code's, with a constant of a quarter of a megabyte. Returns -EFBIG if limits are exceeded.
+ * Release the table even on error.
  */
 int compile_table(const struct compile_input *input, struct unwind_rules *rules,
 		  struct unwind_table *table, struct error *err);

@@ -27,7 +27,7 @@ static int read_frame(struct fde_ranges *r, struct error *err)
 {
 	int ret;
 
-	/* Few functions are asked for. */
+	/* Few functions are looked up. */
 	r->data.by_pages = true;
 	ret = cfi_data_read(&r->data, &r->file, err);
 	if (ret)
@@ -105,7 +105,7 @@ bool fde_ranges_find(struct fde_ranges *r, uint64_t rva, struct fde_range *range
 	*range = (struct fde_range){
 		.rva = fde.start - r->first_vaddr,
 		.size = vaddr < end ? end - fde.start : 0,
-		/* Some linkers give libraries an entry, too: the beginning of their code. */
+		/* Some linkers set an entry for libraries, too: the start of their code. */
 		.is_entry = r->file.has_interpreter && fde.start == r->file.entry,
 	};
 	return vaddr < end;
@@ -161,21 +161,24 @@ void eh_frame_hdr_read(struct eh_frame_hdr *hdr, const struct cfi_section *secti
 
 /* DWARF64's escape before a length of 8 bytes. */
 #define LENGTH_64 0xffffffffu
-/* Empty FDEs at one address to skip in search of a real one. */
+/* Limit of empty FDEs at one address to skip in search of a real one. */
 #define MAX_EMPTY_FDES 16
 
-/* Covers an entry up to an FDE's program. */
+/* Bytes from the start of an entry to an FDE's program, at most. */
 #define HEAD_BYTES 64
 
 /* A CIE or FDE in the section. */
 struct entry {
 	bool is_cie, is_terminator;
-	uint64_t cie_offset; /* of an FDE */
+	uint64_t cie_offset; /* for an FDE */
 	uint64_t end; /* offset of the next entry */
-	struct bytes body; /* after the id; its start is that of the section */
+	struct bytes body; /* after the id; the cursor's start is that of the section */
 };
 
-/* Has the section's bytes from an offset on, those that exist, in memory. False: not readable. */
+/*
+ * Loads the section's bytes from an offset on into memory, as far as they exist. Returns false if
+ * they are unreadable.
+ */
 static inline bool need(const struct eh_frame *frame, uint64_t offset, uint64_t size)
 {
 	const struct cfi_section *section = &frame->section;
@@ -186,7 +189,7 @@ static inline bool need(const struct eh_frame *frame, uint64_t offset, uint64_t 
 				  offset + MIN(size, section->size - offset));
 }
 
-/* False if no entry lies within the section's bounds. */
+/* Returns false if no entry lies within the section's bounds. */
 static inline bool read_entry(const struct eh_frame *frame, uint64_t offset, struct entry *entry)
 {
 	const struct cfi_section *section = &frame->section;
@@ -204,7 +207,7 @@ static inline bool read_entry(const struct eh_frame *frame, uint64_t offset, str
 	entry->end = bytes_position(&b) + length;
 	entry->is_terminator = length == 0;
 	id_offset = bytes_position(&b);
-	/* .eh_frame has ids of 4 bytes even after a length of 8. */
+	/* Ids in .eh_frame have 4 bytes even after a length of 8. */
 	if (frame->is_debug_frame && length) {
 		id = is_64bit ? bytes_u64(&b) : bytes_u32(&b);
 		entry->is_cie = id == (is_64bit ? UINT64_MAX : UINT32_MAX);
@@ -225,8 +228,8 @@ static uint8_t read_encoding(const struct eh_frame *frame, struct bytes *data)
 }
 
 /*
- * Each letter has its own operand. Without 'z' only letters without one are valid. False: unknown
- * letter.
+ * Reads the operands of an augmentation, one per letter. Without 'z', only letters without an
+ * operand are valid. Returns false for an unknown letter.
  */
 static bool read_augmentation(const struct eh_frame *frame, struct cie *cie, const char *letters,
 			      struct bytes *data)
@@ -329,7 +332,7 @@ static bool cie_has_offset(const void *table, uint32_t id, const void *key)
 	return frame->cie_offsets.items[id] == *(const uint64_t *)key;
 }
 
-/* Unusable CIEs are kept, too, so that each is read only once. */
+/* Keeps unusable CIEs as well, so that each is read only once. */
 static uint32_t intern_cie(struct eh_frame *frame, uint64_t offset)
 {
 	struct cie cie;
@@ -391,7 +394,10 @@ struct usual_fde {
 	uint8_t augmentation_size; /* LEB128 */
 } __attribute__((packed));
 
-/* Reads a usual FDE of the same CIE as the one before. False for any other: use read_entry(). */
+/*
+ * Reads a usual FDE of the same CIE as the one before. Returns false for any other: use
+ * read_entry().
+ */
 static inline bool read_usual_fde(const struct eh_frame *frame, uint64_t offset, struct fde *fde)
 {
 	const struct cfi_section *section = &frame->section;
@@ -418,7 +424,7 @@ static inline bool read_usual_fde(const struct eh_frame *frame, uint64_t offset,
 	return fde->end >= fde->start;
 }
 
-/* Returns true if the place points to an FDE of the code it lists. */
+/* Returns true if the entry points to an FDE of the code it lists. */
 static bool read_place(struct eh_frame *frame, const struct fde_place *place, struct fde *fde)
 {
 	uint64_t offset = place->vaddr - frame->section.vaddr;
@@ -539,7 +545,7 @@ bool eh_frame_next(struct eh_frame *frame, struct fde *fde)
 	struct fde_place place;
 
 	while (next_place(frame, &place)) {
-		/* The table was only sampled: other entries may be forged. */
+		/* Only a sample of the table was checked: other entries may be forged. */
 		if (!read_place(frame, &place, fde)) {
 			frame->stats->malformed++;
 			continue;
@@ -569,8 +575,8 @@ static struct fde_place place_at(const struct eh_frame *frame, size_t number)
 }
 
 /*
- * Finds the last FDE that begins at or before a vaddr, independent of eh_frame_next(). Its program
- * is not read from a section with pages. False: none.
+ * Finds the last FDE that begins at or before a vaddr, independent of eh_frame_next(). If the
+ * section is paged, does not load its program. Returns false if there is none.
  */
 static bool eh_frame_find(struct eh_frame *frame, uint64_t vaddr, struct fde *fde)
 {

@@ -16,8 +16,8 @@
 #include "lib/code/unwind/cfi.h"
 
 /*
- * Function bounds of a file without symbols: each function has an FDE of its own. A part that a
- * compiler split off (".cold") has one, too.
+ * Function bounds of a file without symbols: each function has a separate FDE, as do parts that a
+ * compiler split off (".cold").
  */
 
 struct fde_ranges;
@@ -25,19 +25,20 @@ struct fde_ranges;
 /* A function; addresses are vaddrs minus that of the first PT_LOAD. */
 struct fde_range {
 	uint64_t rva, size;
-	bool is_entry; /* beginning of a program */
+	bool is_entry; /* starts a program */
 };
 
 /*
- * Reads the call frame information of a file; `fd` is borrowed until fde_ranges_free(). -ENOENT if
- * it has none, -ENOEXEC if it is not an ELF file of a supported machine, -EFBIG if it is too large.
+ * Reads the call frame information of a file; `fd` is borrowed until fde_ranges_free(). Returns
+ * -ENOENT if it has none, -ENOEXEC if it is not an ELF file of a supported machine, -EFBIG if it is
+ * too large.
  */
 int fde_ranges_new(struct fde_ranges **out, int fd, struct error *err);
 /* NULL is fine. */
 void fde_ranges_free(struct fde_ranges *r);
 /*
- * Finds the function around an address. False: none, or not in code; *range is then empty, at the
- * start of the last function before the address, or 0.
+ * Finds the function around an address. Returns false if there is none, or it is not in code;
+ * *range is then empty, at the start of the last function before the address, or 0.
  */
 bool fde_ranges_find(struct fde_ranges *r, uint64_t rva, struct fde_range *range);
 
@@ -53,13 +54,13 @@ struct fde_place {
 struct eh_frame_hdr {
 	uint64_t target; /* vaddr of .eh_frame; 0: not given */
 	uint64_t count; /* entries in the table; 0: unusable */
-	struct bytes entries; /* exactly those */
+	struct bytes entries; /* exactly `count` of them */
 	uint64_t base; /* vaddr to which they are relative */
 	bool is_wide; /* numbers have 8 bytes, else 4 */
 };
 
 /*
- * Never fails: a table that is unsorted, does not fit or has an unusual encoding is ignored. Takes
+ * Never fails: ignores a table that is unsorted, does not fit or has an unusual encoding. Takes
  * time proportional to the table.
  */
 void eh_frame_hdr_read(struct eh_frame_hdr *hdr, const struct cfi_section *section);
@@ -86,8 +87,8 @@ struct cfi_section {
 	const uint8_t *data; /* borrowed */
 	size_t size;
 	uint64_t vaddr;
-	uint64_t text; /* start of the code, for pointers relative to it; 0: not known */
-	struct paged_section *pages; /* reads parts when needed, borrowed; NULL: all is there */
+	uint64_t text; /* start of the code, for pointers relative to it; 0: unknown */
+	struct paged_section *pages; /* loads parts when needed, borrowed; NULL: all is loaded */
 };
 
 struct eh_frame {
@@ -101,20 +102,20 @@ struct eh_frame {
 	uint64_t last_cie_offset; /* the CIE looked up last, and its row */
 	uint32_t last_cie;
 	bool last_cie_is_usual; /* try read_usual_fde() for its FDEs */
-	/* Places of FDEs, in order of address: the linker's table, or else `places`. */
+	/* Locations of FDEs, in order of address: the linker's table, or else `places`. */
 	struct eh_frame_hdr hdr;
 	VEC(struct fde_place) places;
 	size_t next;
 	/*
-	 * Bytes of programs that may still be run. FDEs of a valid section do not overlap in it, so
-	 * this limits only forged sections.
+	 * Bytes of programs left to run. FDEs of a valid section do not overlap, so this limits
+	 * only forged sections.
 	 */
 	uint64_t budget;
 };
 
 /*
- * `hdr` is .eh_frame_hdr, size 0 if none. If its table is unusable or does not point to FDEs, the
- * section is walked and sorted instead.
+ * `hdr` is .eh_frame_hdr, size 0 if there is none. If its table is unusable or does not point to
+ * FDEs, the section is walked and sorted instead.
  */
 void eh_frame_init(struct eh_frame *frame, const struct unwind_arch *arch,
 		   const struct cfi_section *section, const struct cfi_section *hdr,

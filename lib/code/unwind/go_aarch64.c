@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Go on arm64 (src/runtime/asm_arm64.s of Go's source). A frame's innermost word is the return
+ * Go on arm64 (src/runtime/asm_arm64.s in Go's source). A frame's innermost word is the return
  * address; the frame pointer is saved below it, outside of the frame. Register 28 is "g", the
  * goroutine.
  */
@@ -12,7 +12,7 @@
 
 #define WORD 8
 #define NOT_FOUND SIZE_MAX
-#define PUSHED_LINK 16 /* bytes: sp stays aligned */
+#define PUSHED_LINK 16 /* bytes, since sp stays aligned */
 #define G 28
 #define FP 29
 #define LR 30
@@ -68,7 +68,7 @@ static bool is_sp_write(uint32_t insn)
 	return (insn & 0xfffffc1f) == 0x9100001f && reg_n(insn) != SP;
 }
 
-/* Returns the offset after the next instruction that sets sp to another register. */
+/* Returns the offset after the next instruction that sets sp from another register. */
 static size_t next_sp_write(const struct go_code *code, size_t from)
 {
 	for (size_t at = from; at + 4 <= code->size; at += 4) {
@@ -109,8 +109,8 @@ static struct unwind_rule frame(uint64_t size, struct go_saves saves)
 }
 
 /*
- * Functions of the assembler that make a frame save both registers as compiled ones do, in two
- * ways. Those that C calls make their frames by themselves.
+ * Finds the saved registers. Assembler functions with a frame save both like compiled ones, in two
+ * ways. Those called from C set up their frames themselves.
  */
 static struct go_saves saves(const struct go_code *code)
 {
@@ -135,8 +135,8 @@ static struct go_saves saves(const struct go_code *code)
 }
 
 /*
- * Reads, in the part of systemstack that goes back to the goroutine, "ldr xn, [g, #m]", "ldr g,
- * [xn, #curg]", and later "ldr xn, [g, #sp]", "mov sp, xn".
+ * Reads, in the part of systemstack that returns to the goroutine, "ldr xn, [g, #m]", "ldr g, [xn,
+ * #curg]", and later "ldr xn, [g, #sp]", "mov sp, xn".
  */
 static void read_layout(struct go_layout *layout, const struct go_code *code, struct go_file *go)
 {
@@ -167,7 +167,7 @@ static void read_layout(struct go_layout *layout, const struct go_code *code, st
 static const struct unwind_rule end_rule = {.cfa_kind = UNWIND_CFA_END};
 static const struct unwind_rule no_rule = {.cfa_kind = UNWIND_CFA_NONE};
 
-/* The frame of a function that has left its stack; x29 points below it. */
+/* Returns the rule of a function that has left its stack; x29 points below its frame. */
 static struct unwind_rule by_frame_pointer(struct unwind_rule own)
 {
 	if (UNWIND_FP_KIND(own.kinds) != UNWIND_AT_CFA)
@@ -188,7 +188,7 @@ static struct unwind_rule by_goroutine(struct unwind_rule own, const struct go_l
 	return own;
 }
 
-/* Code that comes back to its stack, whose frame is known by the frame pointer meanwhile. */
+/* Corrects code that returns to its stack; the frame pointer locates its frame meanwhile. */
 static void mend_round_trip(const struct go_function *function)
 {
 	size_t leave = next_sp_write(&function->code, 0), back = leave;
@@ -199,7 +199,7 @@ static void mend_round_trip(const struct go_function *function)
 		go_replace(function, leave, back, by_frame_pointer(go_rule_at(function, leave)));
 }
 
-/* Up to Go 1.24 it loads the system stack's frame pointer, too: only the goroutine leads back. */
+/* Up to Go 1.24, it also loads the system stack's frame pointer: only the goroutine leads back. */
 static void mend_systemstack(const struct go_function *function, const struct go_layout *layout)
 {
 	size_t leave = next_sp_write(&function->code, 0), back = NOT_FOUND;
@@ -215,9 +215,9 @@ static void mend_systemstack(const struct go_function *function, const struct go
 }
 
 /*
- * Sets rules for one way through asmcgocall. After the last change of sp before the call, the
- * goroutine, or 0, and the depth of its stack are stored. Returns the offset after the code that
- * came back, or NOT_FOUND.
+ * Sets rules for one path through asmcgocall. After the last change of sp before the call, it
+ * stores the goroutine, or 0, and the depth of its stack. Returns the offset after the code that
+ * returns to the stack, or NOT_FOUND.
  */
 static size_t mend_asmcgocall_branch(const struct go_function *function, size_t leave,
 				     struct unwind_rule own, struct unwind_rule before)
@@ -267,8 +267,8 @@ static void mend_clone(const struct go_function *function, const struct go_layou
 }
 
 /*
- * Functions that a signal handler makes the interrupted code call: it pushes the link register, and
- * puts the pc into it.
+ * Functions whose call a signal handler injects into interrupted code: it pushes the link register,
+ * and replaces it by the pc.
  */
 static void mend_injected(const struct go_function *function, const struct go_layout *layout)
 {
@@ -287,7 +287,9 @@ static void mend_injected(const struct go_function *function, const struct go_la
 	}
 }
 
-/* Returns the offset after the instruction that loads g: from there on the other stack counts. */
+/*
+ * Returns the offset after the instruction that loads g, from which on the other stack is in use.
+ */
 static size_t find_g_load(const struct go_code *code)
 {
 	for (size_t at = 0; at + 4 <= code->size; at += 4) {
@@ -300,9 +302,9 @@ static size_t find_g_load(const struct go_code *code)
 }
 
 /*
- * A function that needs a larger stack calls this one before it has made a frame, with its own
- * return address in x3: it is interrupted code with that link register. The goroutine keeps it
- * beside sp and pc.
+ * A function that needs a larger stack calls this one before setting up a frame, with its own
+ * return address in x3: treat it as interrupted code with that link register. The goroutine keeps
+ * it beside sp and pc.
  */
 static void mend_morestack(const struct go_function *function, const struct go_layout *layout)
 {
@@ -361,7 +363,7 @@ static const struct go_special specials[] = {
 	{"runtime.mstart", mend_end},
 	{"runtime.execute", mend_end},
 	{"runtime.mcall", mend_mcall},
-	/* Goes to another goroutine, after a call that leaves no return address. */
+	/* Switches to another goroutine, by a call that leaves no return address. */
 	{"runtime.gogo", mend_end},
 	{"gogo", mend_end},
 	{"runtime.systemstack", mend_systemstack},

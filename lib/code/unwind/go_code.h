@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions of Go's runtime that switch stacks: recognized by name, their code read for the place
- * of the switch. Private to Go's rows. All code is untrusted.
+ * Functions of Go's runtime that switch stacks: recognized by name, and their code read to locate
+ * the switch. Private to Go's rows. All code is untrusted.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 
 struct go_file;
 
-/* Limit for bytes read of a runtime function; the largest has some 400. */
+/* Maximum bytes to read of a runtime function; the largest has some 400. */
 #define GO_CODE_MAX 1024
 
 /* The code of a function; may be truncated. */
@@ -23,11 +23,11 @@ struct go_code {
 	uint64_t vaddr;
 };
 
-/* Offsets in Go's structures, read from the code of systemstack; in words. */
+/* Offsets in Go's structures, in words, read from the code of systemstack. */
 struct go_layout {
 	bool is_known;
-	uint8_t g_reg; /* enum unwind_reg of code's register with g; UNWIND_REG_SP: use tls */
-	int16_t tls; /* of g, from the thread pointer */
+	uint8_t g_reg; /* enum unwind_reg that holds g in code; UNWIND_REG_SP: use tls */
+	int16_t tls; /* offset of g from the thread pointer */
 	uint16_t packed; /* GO_PACK() */
 };
 
@@ -48,9 +48,9 @@ struct go_special {
 	void (*mend)(const struct go_function *function, const struct go_layout *layout);
 };
 
-/* Places of saved registers: the frame pointer and, on arm64, the return address. */
+/* Locations of saved registers: the frame pointer and, on arm64, the return address. */
 struct go_saves {
-	bool is_saved; /* as compiled functions do */
+	bool is_saved; /* saved like in compiled functions */
 	uint16_t at; /* arm64: words from the CFA down to the return address; 0: the whole frame */
 };
 
@@ -60,7 +60,7 @@ struct go_arch {
 	struct unwind_rule (*frame)(uint64_t size, struct go_saves saves);
 	/* Finds the saved registers of an assembler function. */
 	struct go_saves (*saves)(const struct go_code *code);
-	/* Reads the layout from the code of systemstack; `go` has the place of thread-locals. */
+	/* Reads the layout from the code of systemstack; `go` locates thread-local variables. */
 	void (*read_layout)(struct go_layout *layout, const struct go_code *code,
 			    struct go_file *go);
 	/*
@@ -72,13 +72,13 @@ struct go_arch {
 	void (*mend_sp_writer)(const struct go_function *function);
 };
 
-/* Replaces the rules of a function's rows from one offset up to another. */
+/* Replaces the rules of a function's rows in a range of offsets. */
 void go_replace(const struct go_function *function, size_t from, size_t to,
 		struct unwind_rule rule);
 /* Returns the rule in force at an offset. */
 struct unwind_rule go_rule_at(const struct go_function *function, size_t offset);
 /*
- * Returns `own` for asmcgocall on the system stack; `slots` are the words above sp where it has
- * stored the goroutine and the depth of its stack.
+ * Returns `own` adapted to asmcgocall on the system stack; `slots` are the words above sp in which
+ * it has stored the goroutine and the depth of its stack.
  */
 struct unwind_rule go_depth_rule(struct unwind_rule own, const int slots[2]);

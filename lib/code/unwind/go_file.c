@@ -9,10 +9,12 @@
 
 #define MAGIC_1_18 0xfffffff0u
 #define MAGIC_1_20 0xfffffff1u
-/* Longer names are not shown. Without a limit, a forged table would take its size squared. */
+/*
+ * Limit of a name's length. Without it, a forged table could take time in the square of its size.
+ */
 #define NAME_SIZE_MAX 4096
-#define ENTRY_SIZE 8 /* of a function in the table of functions */
-/* Numbers of the values and data of inlined calls (src/internal/abi/symtab.go). */
+#define ENTRY_SIZE 8 /* size of a function's entry in the table */
+/* Indices of a function's values and data for inlined calls (src/internal/abi/symtab.go). */
 #define VALUES_OF_CALLS 2
 #define DATA_OF_CALLS 3
 
@@ -21,7 +23,7 @@ static bool is_magic(uint32_t magic)
 	return magic == MAGIC_1_18 || magic == MAGIC_1_20;
 }
 
-/* Returns true if these bytes, at least 8, look like the beginning of a table. */
+/* Returns true if these bytes, at least 8, look like the start of a table. */
 static bool pclntab_is_header(const uint8_t *data)
 {
 	struct bytes b;
@@ -34,7 +36,7 @@ static bool pclntab_is_header(const uint8_t *data)
 	return (quantum == 1 || quantum == 4) && bytes_u8(&b) == 8;
 }
 
-/* False unless the part that begins there has `size` bytes. */
+/* Returns false unless the part that begins there has `size` bytes. */
 static bool has_part(const struct pclntab *table, uint64_t at, uint64_t size)
 {
 	return at <= table->size && size <= table->size - at;
@@ -54,14 +56,14 @@ bool pclntab_init(struct pclntab *table, const uint8_t *data, size_t size)
 	table->quantum = bytes_u8(&b);
 	bytes_skip(&b, 1);
 	count = bytes_u64(&b);
-	bytes_skip(&b, 8); /* number of files */
+	bytes_skip(&b, 8); /* skip the number of files */
 	table->text = bytes_u64(&b);
 	table->names = bytes_u64(&b);
 	table->units = bytes_u64(&b);
 	table->files = bytes_u64(&b);
 	table->values = bytes_u64(&b);
 	table->functions = bytes_u64(&b);
-	/* A further entry marks the end of the last function. */
+	/* An additional entry marks the end of the last function. */
 	if (!count || count >= size / ENTRY_SIZE ||
 	    !has_part(table, table->functions, (count + 1) * ENTRY_SIZE) ||
 	    !has_part(table, table->names, 1) || !has_part(table, table->values, 1))
@@ -92,7 +94,7 @@ static const char *name_at(const struct pclntab *table, uint32_t offset)
 	return name ? name : "";
 }
 
-/* Reads what follows a record's fixed part: places of more values and of the runtime's data. */
+/* Reads the variable part of a record: locations of more values and of the runtime's data. */
 static void read_further(struct bytes *b, uint32_t values, uint8_t data,
 			 struct pclntab_function *function)
 {
@@ -136,14 +138,14 @@ bool pclntab_function(const struct pclntab *table, uint32_t index,
 	if (bytes_u32(&b) != function->start)
 		return false;
 	function->name = name_at(table, bytes_u32(&b));
-	bytes_skip(&b, 8); /* size of arguments, deferred return */
+	bytes_skip(&b, 8); /* skip size of arguments, deferred return */
 	function->frame = bytes_u32(&b);
 	function->file = bytes_u32(&b);
 	function->line = bytes_u32(&b);
 	value_count = bytes_u32(&b);
 	function->unit = bytes_u32(&b);
 	function->start_line = table->has_start_line ? read_line(&b) : 0;
-	bytes_skip(&b, 1); /* id of a function special to the runtime */
+	bytes_skip(&b, 1); /* skip id of a function special to the runtime */
 	function->flags = bytes_u8(&b);
 	bytes_skip(&b, 1);
 	data_count = bytes_u8(&b);
@@ -170,11 +172,11 @@ bool pclntab_values_next(struct pclntab_values *values)
 	uint64_t step = bytes_uleb(&values->bytes), size;
 	uint32_t change;
 
-	/* No change of the value ends the table, except in the first entry. */
+	/* An unchanged value ends the table, except in the first entry. */
 	if (!step && values->began)
 		return false;
 	size = bytes_uleb(&values->bytes);
-	/* A value of no code would let a forged table have far more of them than bytes. */
+	/* If values could cover no code, a forged table could have far more of them than bytes. */
 	if (values->bytes.failed || !size || size > UINT32_MAX || step > UINT32_MAX)
 		return false;
 	values->began = true;
@@ -197,7 +199,7 @@ int32_t pclntab_value_at(const struct pclntab *table, uint32_t at, uint64_t offs
 	return -1;
 }
 
-/* Returns the start of a function, without its record; UINT64_MAX past the end. */
+/* Returns the start of a function without reading its record; UINT64_MAX past the end. */
 static uint64_t start_of(const struct pclntab *table, uint32_t index)
 {
 	struct bytes b = cursor_at(table, table->functions + (uint64_t)index * ENTRY_SIZE);
@@ -247,21 +249,24 @@ void pclntab_call(const struct pclntab *table, const uint8_t *data, struct pclnt
 	struct bytes b;
 
 	bytes_init(&b, data, pclntab_call_size(table));
-	/* Before Go 1.20: parent, kind, file, line; since then: kind. */
+	/* Before Go 1.20: parent, kind, file, line; later: kind. */
 	bytes_skip(&b, table->has_start_line ? 4 : 12);
 	call->name = name_at(table, bytes_u32(&b));
 	call->parent_pc = bytes_u32(&b);
 	call->start_line = table->has_start_line ? read_line(&b) : 0;
 }
 
-/* Larger tables are ignored; that of a program with 100 MB of code has some 60 MB. */
+/* Larger tables are ignored; a program with 100 MB of code has one of some 60 MB. */
 #define MAX_TABLE_SIZE (256u << 20)
 #define MAX_RELOCATIONS_SIZE (64u << 20)
-/* Words that hold the table's address and may begin struct moduledata; a program has one. */
+/*
+ * Limit of words that contain the table's address and may begin struct moduledata; a program has
+ * one.
+ */
 #define MAX_CANDIDATES 16
 /*
- * Places in struct moduledata of Go's runtime: of the addresses of Go's code and of functions'
- * data, the latter also before Go 1.20. Since Go 1.26 the structure has a section, .go.module.
+ * Offsets in struct moduledata of Go's runtime: the addresses of Go's code and of functions' data,
+ * the latter also before Go 1.20. Since Go 1.26, the structure has a section, .go.module.
  */
 #define MODULE_TEXT_AT 176
 #define MODULE_GOFUNC_AT 320
@@ -312,7 +317,7 @@ static uint64_t read_u64(const struct cfi_file *file, const struct file_range *f
 }
 
 /*
- * Returns the vaddr of Go's code; in position-independent programs it may be only in a relocation.
+ * Returns the vaddr of Go's code; in position-independent programs, it may be only in a relocation.
  */
 static uint64_t find_text(struct go_file *go)
 {
@@ -345,7 +350,7 @@ static bool is_code(const struct go_file *go)
 	return false;
 }
 
-/* Finds the table in a section that the system's linker has put it in. */
+/* Finds the table in a section where the system linker has put it. */
 static bool find_table(const uint8_t *data, size_t size, size_t *at)
 {
 	for (*at = 0; *at + PCLNTAB_HEADER_SIZE <= size; *at += TABLE_ALIGNMENT) {
@@ -413,7 +418,7 @@ static uint64_t find_in_segment(const struct go_file *go, const struct file_rang
 	return 0;
 }
 
-/* Finds it by its relocations: without them, position-independent programs may have zeros there. */
+/* Finds it by its relocations: position-independent programs may have only zeros there. */
 static uint64_t find_by_relocation(struct go_file *go)
 {
 	struct bytes b = relocations(go);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds a Go program's table of functions, and the base of its addresses. */
+/* Finds a Go program's function table and the base of its addresses. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,14 +11,14 @@
 
 /*
  * Reads .gopclntab, the function table that Go's linker puts into each program. Go's runtime needs
- * it, so strip(1) keeps it: Go 1.18 and newer (src/debug/gosym/pclntab.go and src/runtime/symtab.go
- * of Go's source). Functions are sorted by address; addresses are offsets from the start of Go's
- * code, "text". The bytes are untrusted.
+ * it, so strip(1) keeps it. Supports Go 1.18 and newer (src/debug/gosym/pclntab.go and
+ * src/runtime/symtab.go in Go's source). Functions are sorted by address; addresses are offsets
+ * from the start of Go's code, "text". The bytes are untrusted.
  */
 
 /* Size of the largest header. */
 #define PCLNTAB_HEADER_SIZE 72
-/* Offset of the address of "text" in the header up to Go 1.25; later it is 0. */
+/* Offset of the address of "text" in the header up to Go 1.25; 0 in later versions. */
 #define PCLNTAB_TEXT_AT 24
 
 struct pclntab {
@@ -43,8 +43,8 @@ struct pclntab_function {
 	const char *name; /* in the table; "" if unreadable */
 	uint32_t start_line; /* line of its declaration; 0: unknown */
 	uint32_t frame; /* its frame sizes, for pclntab_values_init() */
-	uint32_t file, line; /* likewise, its numbers for pclntab_file(), and its lines */
-	uint32_t inlined_calls; /* likewise, its numbers of inlined calls; 0: none */
+	uint32_t file, line; /* the same: its file numbers for pclntab_file(), and its lines */
+	uint32_t inlined_calls; /* the same: its numbers of inlined calls; 0: none */
 	uint32_t unit; /* its compilation unit, for pclntab_file() */
 	/* Offset of its inlined calls from the module's "gofunc"; UINT32_MAX: none. */
 	uint32_t call_tree;
@@ -65,7 +65,7 @@ struct pclntab_values {
 	struct bytes bytes;
 	uint8_t quantum;
 	bool began;
-	uint64_t end; /* offset in the function where `value` stops being valid */
+	uint64_t end; /* offset in the function at which `value` ends */
 	int32_t value;
 };
 
@@ -85,7 +85,10 @@ const char *pclntab_file(const struct pclntab *table, uint32_t unit, int32_t num
 size_t pclntab_call_size(const struct pclntab *table);
 /* Parses an inlined call of pclntab_call_size() bytes. */
 void pclntab_call(const struct pclntab *table, const uint8_t *data, struct pclntab_call *call);
-/* Reads the next value; the first is valid from the function's start on. False: no more. */
+/*
+ * Reads the next value; the first is valid from the function's start on. Returns false after the
+ * last.
+ */
 bool pclntab_values_next(struct pclntab_values *values);
 
 struct go_file {
@@ -93,15 +96,15 @@ struct go_file {
 	struct pclntab table;
 	uint64_t text; /* vaddr of the start of Go's code */
 	uint64_t vaddr; /* of the table */
-	uint8_t *data; /* the section that holds the table; owned */
+	uint8_t *data; /* contents of the section with the table; owned */
 	uint8_t *relocations; /* .rela.dyn, read on first use; owned */
 	size_t relocations_size;
 };
 
 /*
- * Finds the table by its section, or by its first bytes in .data.rel.ro, where the system's linker
- * puts it. False: not a Go program, older than Go 1.18, or damaged; then there is nothing to
- * release.
+ * Finds the table by its section, or by its first bytes in .data.rel.ro, where the system linker
+ * puts it. Returns false, with nothing to release, if it is not a Go program, older than Go 1.18,
+ * or damaged.
  */
 bool go_file_find(struct go_file *go, const struct cfi_file *file);
 /*
@@ -110,7 +113,5 @@ bool go_file_find(struct go_file *go, const struct cfi_file *file);
  */
 uint64_t go_file_data(struct go_file *go);
 void go_file_release(struct go_file *go);
-/*
- * Returns the addend of the relocation (ELF gABI, Rela) of a word, and its type, 0 if none.
- */
+/* Returns the addend of a word's relocation (ELF gABI, Rela) and its type, 0 if there is none. */
 uint64_t go_relocated_word(struct go_file *go, uint64_t vaddr, uint32_t *type);

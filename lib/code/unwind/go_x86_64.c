@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Go on x86-64 (src/runtime/asm_amd64.s and sys_linux_amd64.s of Go's source). The frame pointer is
+ * Go on x86-64 (src/runtime/asm_amd64.s and sys_linux_amd64.s in Go's source). The frame pointer is
  * saved below the return address; "g", the goroutine, is a thread-local variable.
  */
 #include <elf.h>
@@ -12,13 +12,13 @@
 #include "lib/code/unwind/go_file.h"
 
 #define WORD 8
-/* Places of saved registers in the frame of a signal, in words (struct ucontext of Linux). */
+/* Offsets of saved registers in a signal frame, in words (struct ucontext of Linux). */
 #define UCONTEXT_RBP 15
 #define UCONTEXT_RBX 16
 #define UCONTEXT_RSP 20
 #define UCONTEXT_RIP 21
 
-/* Go's compiled code keeps g there (src/cmd/compile/abi-internal.md of Go's source). */
+/* Register that holds g in Go's compiled code (src/cmd/compile/abi-internal.md in Go's source). */
 #define G_REG (UNWIND_REG_OTHER + 14)
 
 #define NOT_FOUND SIZE_MAX
@@ -75,7 +75,7 @@ static size_t next_sp_write(const struct go_code *code, size_t from, int32_t *pl
 			continue;
 		if (modrm >> 6 == 3)
 			return end;
-		/* A base of 4 has a SIB byte, here of rsp itself; other such bases are not used. */
+		/* A base of 4 has a SIB byte, here rsp itself; others do not occur. */
 		if ((modrm & 7) == 4 && code->bytes[end++] != 0x24)
 			continue;
 		*place = displacement(code, end, modrm);
@@ -115,8 +115,8 @@ static struct unwind_rule frame(uint64_t size, struct go_saves saves)
 }
 
 /*
- * Compiled functions make a frame by "push %rbp; mov %rsp,%rbp", before Go 1.21 by "sub" and
- * "mov %rbp,size-8(%rsp)"; Go's assembler does likewise unless told not to.
+ * Compiled functions set up a frame by "push %rbp; mov %rsp,%rbp", before Go 1.21 by "sub" and "mov
+ * %rbp,size-8(%rsp)"; Go's assembler does the same unless it is disabled.
  */
 static struct go_saves saves(const struct go_code *code)
 {
@@ -130,9 +130,9 @@ static struct go_saves saves(const struct go_code *code)
 }
 
 /*
- * Finds the next "mov g,%reg", of the thread-local variable; sets its offset from the thread
+ * Finds the next "mov g,%reg" of the thread-local variable; sets its offset from the thread
  * pointer, 0 if it is known only in the process. Position-independent code has the offset in a word
- * that the dynamic linker fills in.
+ * filled in by the dynamic linker.
  */
 static size_t next_goroutine_read(const struct go_code *code, size_t from, struct go_file *go,
 				  int64_t *offset)
@@ -162,7 +162,7 @@ static size_t next_goroutine_read(const struct go_code *code, size_t from, struc
 				   &type);
 	if (type != R_X86_64_TPOFF64)
 		return NOT_FOUND;
-	/* A program's variables are next to the thread pointer, a library's anywhere below. */
+	/* A program's variables are adjacent to the thread pointer, a library's anywhere below. */
 	*offset = go->file->has_interpreter ? (int64_t)addend - (int64_t)go->file->tls_size : 0;
 	return at + 4;
 }
@@ -177,7 +177,7 @@ static bool read_m(const struct go_code *code, size_t at, int32_t *place)
 }
 
 /*
- * Reads, in the part of systemstack that goes back to the goroutine, "mov g,%rax", "mov
+ * Reads, in the part of systemstack that returns to the goroutine, "mov g,%rax", "mov
  * m(%rax),%rbx", "mov curg(%rbx),%rax" and "mov sp(%rax),%rsp".
  */
 static void read_layout(struct go_layout *layout, const struct go_code *code, struct go_file *go)
@@ -186,7 +186,7 @@ static void read_layout(struct go_layout *layout, const struct go_code *code, st
 	int64_t tls;
 	size_t at = next_sp_write(code, 0, &there);
 
-	/* Before Go 1.21 the first sets rsp by way of rbx. */
+	/* Before Go 1.21, the first one sets rsp via rbx. */
 	if (at == NOT_FOUND)
 		return;
 	at = next_goroutine_read(code, at, go, &tls);
@@ -205,7 +205,9 @@ static void read_layout(struct go_layout *layout, const struct go_code *code, st
 	layout->packed = (uint16_t)GO_PACK(m / WORD, sp / WORD, curg / WORD);
 }
 
-/* The frame of a function that has left its stack: found by the frame pointer. */
+/*
+ * Returns the rule of a function that has left its stack: its frame is found by the frame pointer.
+ */
 static struct unwind_rule by_frame_pointer(void)
 {
 	return (struct unwind_rule){
@@ -218,7 +220,10 @@ static struct unwind_rule by_frame_pointer(void)
 	};
 }
 
-/* The frame of a function that has gone to the system stack; `own` is its rule without that. */
+/*
+ * Returns the rule of a function that has switched to the system stack; `own` is its rule without
+ * the switch.
+ */
 static struct unwind_rule by_goroutine(struct unwind_rule own, int32_t offset,
 				       const struct go_layout *layout)
 {
@@ -240,7 +245,10 @@ static bool has_saved_fp(struct unwind_rule rule)
 	return UNWIND_FP_KIND(rule.kinds) == UNWIND_AT_CFA;
 }
 
-/* Returns the offset after the instruction that leaves the stack; and, unless NULL, comes back. */
+/*
+ * Returns the offset after the instruction that leaves the stack and, unless `back` is NULL, sets
+ * the one after the return to it.
+ */
 static size_t find_switch(const struct go_function *function, size_t *back)
 {
 	int32_t place;
@@ -255,13 +263,13 @@ static size_t find_switch(const struct go_function *function, size_t *back)
 	return leave;
 }
 
-/* Code that comes back to its stack, whose frame is known by the frame pointer meanwhile. */
+/* Corrects code that returns to its stack; the frame pointer locates its frame meanwhile. */
 static void mend_round_trip(const struct go_function *function)
 {
 	size_t back, leave = find_switch(function, &back), align;
 	struct unwind_rule rule;
 
-	/* and $-16,%rsp comes first where it stays on its stack. */
+	/* If it stays on its stack, and $-16,%rsp comes first. */
 	align = find_code(&function->code, 0, "\x48\x83\xe4\xf0");
 	if (align < leave)
 		leave = align + 4;
@@ -288,8 +296,8 @@ static void mend_systemstack(const struct go_function *function, const struct go
 }
 
 /*
- * Returns the word of "mov %reg,slot(%rsp)" or "movq $0,slot(%rsp)", and sets the instruction's
- * end; -1: it is neither.
+ * Returns the word of "mov %reg,slot(%rsp)" or "movq $0,slot(%rsp)" and sets the instruction's end;
+ * -1: another instruction.
  */
 static int slot_of(const struct go_code *code, size_t at, size_t *end)
 {
@@ -314,9 +322,9 @@ static int slot_of(const struct go_code *code, size_t at, size_t *end)
 }
 
 /*
- * asmcgocall keeps the goroutine and the depth of its stack in its frame on the system stack. One
- * word is stored after the other; until both are, the saved state of the goroutine decides. Returns
- * the offset after the code that came back, or NOT_FOUND.
+ * asmcgocall keeps the goroutine and the depth of its stack in its frame on the system stack. It
+ * stores one word after the other; until both are stored, the rule uses the goroutine's saved
+ * state. Returns the offset after the code that returns to the stack, or NOT_FOUND.
  */
 static size_t mend_asmcgocall_branch(const struct go_function *function, size_t leave,
 				     struct unwind_rule own, struct unwind_rule before)
@@ -352,7 +360,7 @@ static void mend_asmcgocall(const struct go_function *function, const struct go_
 				      by_goroutine(own, own.cfa_offset, layout));
 	if (back == NOT_FOUND)
 		return;
-	/* The branch that is on the system stack already: and $-16,%rsp. */
+	/* The branch already on the system stack: and $-16,%rsp. */
 	leave = find_code(&function->code, back, "\x48\x83\xe4\xf0");
 	if (leave != NOT_FOUND)
 		mend_asmcgocall_branch(function, leave, own, no_rule);
@@ -371,8 +379,8 @@ static void mend_clone(const struct go_function *function, const struct go_layou
 }
 
 /*
- * A signal handler returns here. The row begins a byte early, because the address is looked up as a
- * return address is.
+ * A signal handler returns here. The row begins a byte early, because the address is looked up like
+ * a return address.
  */
 static void mend_sigreturn(const struct go_function *function, const struct go_layout *layout)
 {
@@ -394,7 +402,7 @@ static void mend_sigreturn(const struct go_function *function, const struct go_l
 	function->rows->rows.count = function->first + 1;
 }
 
-/* Functions that a signal handler makes the interrupted code call: the "caller" is at a pc. */
+/* Functions whose call a signal handler injects into interrupted code: the "caller" is at a pc. */
 static void mend_injected(const struct go_function *function, const struct go_layout *layout)
 {
 	(void)layout;
@@ -402,7 +410,7 @@ static void mend_injected(const struct go_function *function, const struct go_la
 		function->rows->rows.items[i].rule.flags |= UNWIND_SIGNAL_FRAME;
 }
 
-/* After the switch, the stack below is that of another goroutine, or about to be one's. */
+/* After the switch, the stack below belongs to another goroutine, or is about to. */
 static void mend_one_way(const struct go_function *function, const struct unwind_rule *rule)
 {
 	size_t leave = find_switch(function, NULL);

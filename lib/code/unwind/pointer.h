@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Pointers as .eh_frame and .eh_frame_hdr encode them (LSB core, "DWARF exception header
- * encoding").
+/*
+ * Pointers as encoded in .eh_frame and .eh_frame_hdr (LSB core, "DWARF exception header encoding").
  */
 #pragma once
 
@@ -30,7 +30,7 @@ enum {
 
 /*
  * Adapts an encoding to addresses of `word` bytes: absolute pointers of 4 bytes become POINTER_U32.
- * Encodings not seen in 32-bit files become an invalid one.
+ * Encodings that do not occur in 32-bit files become an invalid one.
  */
 uint8_t pointer_encoding(uint8_t encoding, uint8_t word);
 /*

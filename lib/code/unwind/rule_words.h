@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * struct unwind_rule as two words. The compiler changes a rule byte by byte and reads it whole
- * after every other CFI instruction. In memory, each read would wait for the stores.
+ * after every other CFI instruction; in memory, each read would wait for the stores.
  */
 #pragma once
 
@@ -23,7 +23,7 @@ enum unwind_value {
 	UNWIND_VALUE_BASE,
 	UNWIND_VALUE_COUNT,
 	UNWIND_VALUE_SP = UNWIND_VALUE_COUNT, /* not in the rule: equals the CFA */
-	UNWIND_VALUE_NONE, /* a register that rules do not follow */
+	UNWIND_VALUE_NONE, /* a register that rules do not track */
 };
 
 #define RULE_KIND_SHIFT(value) (8 * offsetof(struct unwind_rule, kinds) + 2 * (value))
@@ -117,7 +117,7 @@ static inline void rule_set_at_reg(struct rule_words *words, unsigned int reg)
 	words->low |= (uint64_t)reg << RULE_KIND_SHIFT(UNWIND_VALUE_COUNT);
 }
 
-/* Is any value of kind UNWIND_AT_REG, binary 10? */
+/* Returns whether any value is of kind UNWIND_AT_REG, binary 10. */
 static inline bool rule_has_at_reg(struct rule_words words)
 {
 	unsigned int kinds = words.low >> RULE_KIND_SHIFT(0) & 0x3f;

@@ -55,7 +55,7 @@ static int compare(const void *a, const void *b)
 	return (left->rule.cfa_kind != UNWIND_CFA_NONE) - (right->rule.cfa_kind != UNWIND_CFA_NONE);
 }
 
-/* Rows of Go programs are many, and in order. */
+/* Rows of Go programs are numerous, and already in order. */
 static bool is_sorted(const struct stubs *stubs)
 {
 	for (size_t i = 1; i < stubs->rows.count; i++) {
@@ -74,7 +74,7 @@ void stubs_sort(struct stubs *stubs)
 	if (!is_sorted(stubs))
 		vec_sort(&stubs->rows, compare);
 	for (size_t i = 0; i < stubs->rows.count; i++) {
-		/* The last row at an address holds. */
+		/* The last row at an address wins. */
 		if (count && stubs->rows.items[count - 1].vaddr == stubs->rows.items[i].vaddr)
 			count--;
 		stubs->rows.items[count++] = stubs->rows.items[i];

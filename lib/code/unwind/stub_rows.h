@@ -11,7 +11,7 @@
 
 struct unwind_arch;
 
-/* Holds until the next one begins, as in a table. */
+/* A row applies up to the next one, as in a table. */
 struct stub_row {
 	uint64_t vaddr;
 	struct unwind_rule rule; /* UNWIND_CFA_NONE: end of the stub */
@@ -23,9 +23,9 @@ struct stubs {
 
 enum stub_kind {
 	STUB_PLT, /* .plt: lazy binding */
-	STUB_PLT_JUMPS, /* .plt.sec, .plt.got: jumps alone */
-	STUB_INIT_FINI, /* .init, .fini: one function each, made of crti.o and crtn.o */
-	STUB_TEXT, /* a small .text: on some machines the vDSO's has no CFI */
+	STUB_PLT_JUMPS, /* .plt.sec, .plt.got: only jumps */
+	STUB_INIT_FINI, /* .init, .fini: one function each, made from crti.o and crtn.o */
+	STUB_TEXT, /* a small .text: the vDSO's has no CFI on some machines */
 };
 
 /* The bytes of a stub. */
@@ -45,7 +45,7 @@ void stubs_sort(struct stubs *stubs);
 /* For the machine-dependent part of stubs_add(). */
 void stubs_add_row(struct stubs *stubs, uint64_t vaddr, struct unwind_rule rule);
 void stubs_add_end(struct stubs *stubs, const struct stub_code *code);
-/* Returns the rule CFA = sp + offset, with everything else as at the call of the function. */
+/* Returns the rule CFA = sp + offset, with everything else as at the function's entry. */
 struct unwind_rule stubs_rule_at_entry(const struct unwind_arch *arch, int offset);
 /* True if the code has `bytes` at that offset. */
 #define stub_has(code, at, bytes) stub_has_bytes(code, at, bytes, sizeof(bytes) - 1)

@@ -8,12 +8,15 @@
 #include "lib/code/unwind/rule_words.h"
 #include "lib/code/unwind/unwind_table.h"
 
-/* Larger tables are refused. The limits are far above all real files and affordable in memory. */
+/* Larger tables are refused. The limits are far above all real files, and affordable in memory. */
 #define ROWS_MAX (16u << 20)
 #define ROWS_MAX_PAGES (2u << 20) /* from the first row to the last: 2 GB of code */
-/* Allowed gap between the parts of a program's code. */
+/* Maximum gap between the parts of a program's code. */
 #define ROWS_MAX_GAP_PAGES (64u << 10)
-/* Keeps a file from using up everybody's rules; all files of a machine need some 4,000. */
+/*
+ * Maximum rules from one file, so that it cannot exhaust them; all files of a machine need some
+ * 4,000.
+ */
 #define ROWS_MAX_NEW_RULES 8192
 
 #define ROWS_RECENT_BITS 9
@@ -26,7 +29,7 @@ struct rows_recent {
 struct rows {
 	struct unwind_table *table;
 	struct unwind_rules *rules;
-	struct unwind_row *next, *full; /* place of the next row; end of the room */
+	struct unwind_row *next, *full; /* location of the next row; end of the room */
 	uint64_t page_end; /* vaddr of the end of the last page begun */
 	uint32_t max_pages;
 	uint32_t rules_left; /* new rules this table may still add */
@@ -42,9 +45,9 @@ struct rows {
  */
 void rows_init(struct rows *rows, struct unwind_table *table, struct unwind_rules *rules,
 	       uint64_t code_size);
-/* For rows_rule(): returns the number of a rule that is not in `recent`. */
+/* For rows_rule(): returns the number of a rule missing in `recent`. */
 uint16_t rows_intern(struct rows *rows, struct rule_words rule, struct rows_recent *recent);
-/* For rows_add(): begins the pages up to that of vaddr. False: a limit is reached. */
+/* For rows_add(): begins the pages up to that of vaddr. Returns false if a limit is reached. */
 bool rows_begin_page(struct rows *rows, uint64_t vaddr);
 /* For rows_add(): makes room for one more. */
 void rows_grow(struct rows *rows);
@@ -63,7 +66,7 @@ static inline uint16_t rows_rule(struct rows *rows, struct rule_words rule)
 	return rows_intern(rows, rule, recent);
 }
 
-/* Adds a row: the rule holds from vaddr on, which must be above that of the previous row. */
+/* Adds a row: the rule applies from vaddr on, which must be above that of the previous row. */
 static inline void rows_add(struct rows *rows, uint64_t vaddr, uint16_t rule)
 {
 	if (rule == rows->last_rule)

@@ -17,9 +17,9 @@
 #include "lib/code/unwind/stub_rows.h"
 
 /*
- * Rows for the code of Go programs, from the sizes of frames in Go's table of functions
- * (lib/code/unwind/go_file.h), which stripped programs have, too. Go's CFI, if it is there at all,
- * says neither where the frame pointer is saved nor how the runtime goes from one stack to another.
+ * Rows for the code of Go programs, from the frame sizes in Go's function table
+ * (lib/code/unwind/go_file.h), which stripped programs have as well. Go's CFI, if present at all,
+ * states neither where the frame pointer is saved nor how the runtime switches stacks.
  */
 
 struct go_rows {
@@ -30,7 +30,7 @@ struct go_rows {
 	struct cfi_buffer buffer; /* the code of one function */
 };
 
-/* Reads a function's code, which is valid until the next one is read. */
+/* Reads a function's code, valid until the next one is read. */
 static struct go_code read_code(struct go_rows *r, const struct pclntab_function *function)
 {
 	struct go_code code = {.vaddr = r->go.text + function->start};
@@ -91,7 +91,7 @@ struct unwind_rule go_depth_rule(struct unwind_rule own, const int slots[2])
 	return own;
 }
 
-/* Splits the row at an offset in two. */
+/* Splits the row at an offset. */
 static void split_row(const struct go_function *function, size_t offset)
 {
 	struct stub_row added = {.vaddr = function->code.vaddr + offset,
@@ -127,7 +127,7 @@ void go_replace(const struct go_function *function, size_t from, size_t to, stru
 static const struct go_special *find_special(const struct go_arch *arch,
 					     const struct pclntab_function *function)
 {
-	/* Nearly all other functions have no flag and another package. */
+	/* Nearly all other functions have no flag and belong to another package. */
 	if (!(function->flags & PCLNTAB_WRITES_SP) && strncmp(function->name, "runtime.", 8) != 0)
 		return NULL;
 	for (const struct go_special *special = arch->specials; special->name; special++) {
@@ -190,7 +190,10 @@ static void add_all(struct go_rows *r)
 		      (struct unwind_rule){.cfa_kind = UNWIND_CFA_NONE});
 }
 
-/* Adds the rows in order of address. False: no Go program, or one of a version without rows. */
+/*
+ * Adds the rows in order of address. Returns false if it is not a Go program, or its version has no
+ * rows.
+ */
 static bool go_rows_add(struct stubs *stubs, const struct cfi_file *file)
 {
 	struct go_rows rows = {.arch = file->arch->go, .stubs = stubs};
@@ -203,9 +206,9 @@ static bool go_rows_add(struct stubs *stubs, const struct cfi_file *file)
 	return true;
 }
 
-/* Maximum size of a .text searched as a whole: for the vDSO's. */
+/* Maximum size of a .text that is searched as a whole: for the vDSO's. */
 #define MAX_SMALL_TEXT 16384
-/* Larger sections of stubs stay without rows. */
+/* Larger stub sections get no rows. */
 #define MAX_STUB_SIZE (16u << 20)
 
 struct unwind_scratch {
@@ -239,7 +242,7 @@ const struct unwind_arch *unwind_arch_find(uint16_t machine)
 	return NULL;
 }
 
-/* Stubs outside of code are ignored, like FDEs. */
+/* Ignores stubs outside of code, like FDEs. */
 static bool is_code(const struct cfi_file *file, const struct file_range *range)
 {
 	vec_for_each(&file->code, const struct code_range *, code) {
@@ -271,7 +274,7 @@ static void add_stubs(struct stubs *stubs, struct cfi_file *file)
 	add_stub(stubs, file, STUB_INIT_FINI, &file->init, MAX_STUB_SIZE);
 	add_stub(stubs, file, STUB_INIT_FINI, &file->fini, MAX_STUB_SIZE);
 	add_stub(stubs, file, STUB_TEXT, &file->text, MAX_SMALL_TEXT);
-	/* The rows of Go's functions have more facts than its .debug_frame. */
+	/* The rows of Go's functions are more detailed than its .debug_frame. */
 	if (go_rows_add(stubs, file)) {
 		file->debug_frame.size = 0;
 		file->packed_debug_frame = false;
@@ -279,7 +282,7 @@ static void add_stubs(struct stubs *stubs, struct cfi_file *file)
 	stubs_sort(stubs);
 }
 
-/* Tables live as long as their modules, so they get no more room than they need. */
+/* Tables live as long as their modules, so they are copied to memory of exact size. */
 static void take_rows(struct unwind_table *table, struct unwind_scratch *scratch)
 {
 	size_t size = table->rows.count * sizeof(*table->rows.items);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Compiles the call frame information of an ELF file to the compact rows of bpf/unwind.h. Input is
- * .eh_frame (found by section or by PT_GNU_EH_FRAME, driven by .eh_frame_hdr's sorted table if
- * there is one), else .debug_frame. Malformed input is counted and becomes a gap, never an "end of
- * stack".
+ * .eh_frame (found by section or by PT_GNU_EH_FRAME, using .eh_frame_hdr's sorted table if there is
+ * one), else .debug_frame. Malformed input is counted and becomes a gap, never an "end of stack".
  */
 #pragma once
 
@@ -44,7 +43,7 @@ struct unwind_table {
 	struct unwind_table_stats stats;
 };
 
-/* Memory reused between compilations; as large as the largest needed. */
+/* Memory reused between compilations; grows to the largest size needed. */
 struct unwind_scratch;
 
 struct unwind_scratch *unwind_scratch_new(void);
@@ -52,7 +51,7 @@ struct unwind_scratch *unwind_scratch_new(void);
 void unwind_scratch_free(struct unwind_scratch *scratch);
 
 /*
- * Compiles the file's CFI; reads only what it needs, with pread(). Returns 0 also for a file
+ * Compiles the file's CFI; reads only the necessary parts, with pread(). Returns 0 also for a file
  * without CFI (the table then mostly has 0 pages), -ENOEXEC if it is not an ELF file of a supported
  * machine, -EFBIG if limits (rows, size) are exceeded. `scratch` may be NULL.
  */

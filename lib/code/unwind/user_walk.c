@@ -43,11 +43,11 @@ static uint64_t thread_pointer(const struct walk_frame *frame);
 #define walk_thread_pointer(frame) thread_pointer(frame)
 #include "bpf/walk.h"
 
-/* Guesses of a stack that are followed to their end before one is taken. */
+/* Limit of guesses about a stack that are followed to their end. */
 #define TRIALS_MAX 256
 
 struct walk {
-	struct walk_frame frame; /* first, because steps get a pointer to it alone */
+	struct walk_frame frame; /* must be first: steps get only a pointer to it */
 	const struct walk_target *target;
 	struct walk_path *path;
 	bool leaves_stack; /* this step leads to another stack */
@@ -67,7 +67,7 @@ static bool read_piece(const struct walk_piece *piece, void *to, uint64_t addr, 
 	return true;
 }
 
-/* Returns true if the address probably lies in the stack whose inner end this piece is. */
+/* Returns true if the address probably lies in the stack whose inner end is this piece. */
 static bool is_beyond(const struct walk_piece *piece, uint64_t addr)
 {
 	return piece->is_stack && addr >= piece->start &&
@@ -218,7 +218,10 @@ static bool end_broken(struct walk *w)
 
 static bool step(struct walk *w, uint32_t methods);
 
-/* Does the code of a function jump on, perhaps to the frame's code? Unreadable code may. */
+/*
+ * Returns whether the code of a function jumps on, perhaps to the frame's code. Unreadable code
+ * may.
+ */
 static bool jumps_on(const struct walk *w, uint64_t start)
 {
 	const struct walk_target *t = w->target;
@@ -236,7 +239,9 @@ static bool jumps_on(const struct walk *w, uint64_t start)
 	return false;
 }
 
-/* Can a call of `target` have led to the frame, with its return address at `at`? */
+/*
+ * Returns whether a call of `target`, with its return address at `at`, can have led to the frame.
+ */
 static bool may_be_callee(struct walk *w, uint64_t target, uint64_t at)
 {
 	const struct unwind_rule own = w->rule;
@@ -271,8 +276,9 @@ static int find_call(struct walk *w, uint64_t word, uint64_t *target)
 }
 
 /*
- * For a return address before which there is no rule. True: it is a function's first byte, no call
- * has left it there, and the stack ends with it. Behind a guess, it may be any pointer.
+ * Handles a return address without a rule for the code before it. Returns true if it is a
+ * function's first byte, not left by a call: the stack ends there. After a guess, it may be any
+ * pointer.
  */
 static bool find_start(struct walk *w)
 {
@@ -287,7 +293,7 @@ static bool find_start(struct walk *w)
 	return false;
 }
 
-/* Could the word at the address `at` be the frame's return address? */
+/* Returns whether the word at the address `at` can be the frame's return address. */
 static bool may_be_return(struct walk *w, uint64_t word, uint64_t at)
 {
 	uint64_t target;
@@ -314,7 +320,10 @@ static bool step_by_leaf(struct walk *w)
 	return true;
 }
 
-/* Steps out of code without a rule that returns behind its call, like CPython's trampolines. */
+/*
+ * Steps out of code without a rule that returns to just behind its call, like CPython's
+ * trampolines.
+ */
 static bool step_by_epilogue(struct walk *w)
 {
 	const struct walk_target *t = w->target;
@@ -333,7 +342,7 @@ static bool step_by_epilogue(struct walk *w)
 	return true;
 }
 
-/* Do rules alone lead from a guess to the end of the stack? The frames are kept if so. */
+/* Returns whether rules alone lead from a guess to the end of the stack. Keeps the frames if so. */
 static bool rules_lead_on(struct walk *w)
 {
 	struct walk_path *path = w->path;
@@ -355,9 +364,9 @@ static bool rules_lead_on(struct walk *w)
 }
 
 /*
- * Guesses the caller. Of the words on the stack that may be its return address, takes the nearest
- * one from which rules lead to the end of the stack; if there is none, the nearest. False: the
- * stack ends.
+ * Guesses the caller. Of the words on the stack that can be its return address, takes the nearest
+ * one from which rules lead to the end of the stack or, if there is none, the nearest. Returns
+ * false if the stack ends.
  */
 static bool step_by_scan(struct walk *w)
 {
@@ -391,7 +400,10 @@ static bool step_by_scan(struct walk *w)
 	return push(w, FRAME_GUESS);
 }
 
-/* Steps one frame outwards, in the same order as the kernel's walker. False: end of the stack. */
+/*
+ * Steps one frame outwards, in the same order as the kernel's walker. Returns false at the end of
+ * the stack.
+ */
 static bool step(struct walk *w, uint32_t methods)
 {
 	bool may_scan = methods & UNWIND_BY_SCAN && w->target->read_code;
@@ -427,7 +439,7 @@ static bool step(struct walk *w, uint32_t methods)
 	/* The rule is right, but the copy ends: other methods would find something wrong. */
 	if (result == WALK_BAD_READ && w->left_copy)
 		return end_broken(w);
-	/* Other methods would miss the switch from one stack to another. */
+	/* Other methods would miss the switch to another stack. */
 	if (w->rule.cfa_kind >= UNWIND_CFA_OTHER_STACK)
 		return end_broken(w);
 	if (may_scan && result == WALK_NO_RULE && step_by_leaf(w))
@@ -443,10 +455,7 @@ static bool step(struct walk *w, uint32_t methods)
 uint64_t walk_own_pc_mask(void)
 {
 #if defined(__aarch64__)
-	/*
-	 * xpaclri strips a signature: of the bits below the sign, those left are not the
-	 * signature's.
-	 */
+	/* xpaclri strips a signature: the bits left, below the sign bit, are not part of it. */
 	register uint64_t lr __asm__("x30") = (1ull << 55) - 1;
 
 	__asm__("hint #7" : "+r"(lr));

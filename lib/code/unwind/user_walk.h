@@ -12,7 +12,7 @@
 
 struct unwind_machine {
 	const struct unwind_arch *arch; /* for its 64-bit programs */
-	uint64_t pc_mask; /* bits of a return address that are not its signature */
+	uint64_t pc_mask; /* bits of a return address without its signature */
 	uint32_t page_size; /* bytes, a power of two */
 };
 
@@ -22,8 +22,8 @@ bool unwind_machine_is_arm64(const struct unwind_machine *machine);
 
 /*
  * The walker in user space: takes the same steps (bpf/walk.h) in the same order as
- * bpf/capture_stack.bpf.h, over a copy of registers and stack. Finishes stacks in code without
- * tables in the kernel's walker, and is compared with other unwinders in tests.
+ * bpf/capture_stack.bpf.h, over a copy of registers and stack. Finishes stacks in code whose tables
+ * the kernel's walker lacked, and is compared with other unwinders in tests.
  */
 
 /* Memory with tables; `size` is in words, a power of two. */
@@ -37,13 +37,13 @@ struct walk_piece {
 	uint64_t start; /* address */
 	const void *bytes;
 	size_t size;
-	bool is_stack; /* the inner end of a stack; the rest was not copied */
+	bool is_stack; /* the inner end of a stack whose rest was not copied */
 };
 
 struct walk_target {
 	bool is_arm64;
 	bool is_32bit; /* words have 4 bytes; else 8 */
-	uint64_t pc_mask; /* bits of a return address that are not its signature; 0: all */
+	uint64_t pc_mask; /* bits of a return address without its signature; 0: all */
 	uint64_t thread_pointer; /* base of thread-local variables; 0: unknown */
 	uint32_t methods; /* UNWIND_BY_CFI, UNWIND_BY_FRAME_POINTER, UNWIND_BY_SCAN */
 	const struct unwind_mapping *mappings; /* ascending */
@@ -56,9 +56,12 @@ struct walk_target {
 	uint64_t stack_start;
 	const uint8_t *stack;
 	size_t stack_size;
-	const struct walk_piece *pieces; /* of other memory that rules may lead to */
+	const struct walk_piece *pieces; /* other memory to which rules may lead */
 	size_t piece_count;
-	/* Reads code of the process, to look for calls; false: unreadable. NULL: no scan. */
+	/*
+	 * Reads code of the process, to look for calls. Returns false if it is unreadable. NULL: no
+	 * scan.
+	 */
 	bool (*read_code)(void *ctx, uint64_t addr, void *to, size_t size);
 	void *ctx;
 };
@@ -72,7 +75,7 @@ struct walk_regs {
 struct walk_path {
 	uint64_t *addrs; /* callers of the top frame, innermost first */
 	uint8_t *kinds; /* enum frame_kind of each */
-	uint64_t *sps; /* sp of each: the CFA of the frame inside; NULL: not wanted */
+	uint64_t *sps; /* sp of each: the CFA of the next inner frame; NULL: not wanted */
 	uint32_t capacity, depth;
 	uint8_t flags; /* STACK_WHOLE, STACK_BROKEN, STACK_UNKNOWN, STACK_TRUNCATED, STACK_GUESSED
 			*/
@@ -82,8 +85,8 @@ struct walk_path {
 uint64_t walk_own_pc_mask(void);
 
 /*
- * Walks a stack. Fills path->addrs and kinds, the caller's arrays, up to capacity, and sets depth
- * and flags.
+ * Walks a stack. Fills the caller's arrays path->addrs and kinds up to capacity, and sets depth and
+ * flags.
  */
 void walk_stack(const struct walk_target *target, const struct walk_regs *regs,
 		struct walk_path *path);

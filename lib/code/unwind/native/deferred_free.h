@@ -19,7 +19,7 @@ struct deferred_free {
 };
 
 void deferred_free_release(struct deferred_free *g);
-/* Adds a piece that no description refers to from `now` (ns) on. Ignores pieces without words. */
+/* Adds a piece that no description refers to from `now` (ns) on. Ignores empty pieces. */
 void deferred_free_add(struct deferred_free *g, const struct shard_piece *piece, uint64_t now);
 /* Frees the pieces that are old enough. */
 void deferred_free_collect(struct deferred_free *g, struct table_arena *arena, uint64_t now);

@@ -11,7 +11,7 @@ struct waiting {
 	struct rec_copy *copy; /* owned */
 	struct mapping_table *mappings; /* held; NULL: none */
 	struct jit_code *code; /* held; NULL: none */
-	uint64_t until; /* ns; not finished earlier */
+	uint64_t until; /* ns; not to be finished earlier */
 };
 
 struct deferred_unwind {
@@ -70,7 +70,7 @@ static bool is_ready(const struct deferred_unwind *l, const struct waiting *w)
 	return true;
 }
 
-/* Returns true if functions of a runtime may be missing because it was found later. */
+/* Returns true if runtime functions may be missing because the runtime was found later. */
 static bool is_early(const struct deferred_unwind *l, const struct waiting *w)
 {
 	struct mapped_runtime runtime;
@@ -121,7 +121,7 @@ static void finish_ready(struct deferred_unwind *l, uint64_t now, uint64_t max_b
 		drop(l, w);
 	}
 	l->waiting.count = kept;
-	stack_finisher_forget(l->finisher); /* mappings it describes may be freed from here on */
+	stack_finisher_forget(l->finisher); /* its mappings may be freed from here on */
 }
 
 void deferred_unwind_flush(struct deferred_unwind *l, uint64_t now, bool all)
@@ -163,7 +163,7 @@ void deferred_unwind_add(struct deferred_unwind *l, const struct rec_copy *copy,
 	l->bytes += sizeof(w) + record_size(&copy->rec);
 	if (mappings)
 		l->bytes += mapping_table_await(mappings);
-	/* Down to half, because each call examines all waiting copies. */
+	/* Halve them, because each call examines all waiting copies. */
 	if (l->bytes > DEFERRED_BYTES_MAX)
 		finish_ready(l, now, DEFERRED_BYTES_MAX / 2);
 }

@@ -8,16 +8,16 @@
 
 /* A region of JIT_REGION_SIZE bytes of code and its unwind rules. */
 
-/* The rule holds from this offset in the region on. */
+/* The rule applies from this offset in the region on. */
 struct jit_rule {
 	uint16_t offset, rule;
 };
 
 struct jit_region {
-	uint32_t holders; /* processes; immutable while there are several */
+	uint32_t holders; /* number of processes; immutable if more than one */
 	bool is_stale; /* `piece` is out of date */
 	uint64_t start; /* address, a multiple of JIT_REGION_SIZE */
-	VEC(struct jit_rule) rules; /* ascending, the first at 0; neighbours differ */
+	VEC(struct jit_rule) rules; /* ascending, the first at 0; adjacent ones differ */
 	struct shard_piece piece; /* the table in the shards; words 0: none */
 };
 
@@ -34,7 +34,7 @@ static struct jit_region *jit_region_new(uint64_t start)
 	return region;
 }
 
-/* Copies a region, for one holder and not in the shards. */
+/* Copies a region for a single holder, without a table in the shards. */
 static struct jit_region *jit_region_copy(const struct jit_region *region)
 {
 	struct jit_region *copy = xcalloc(1, sizeof(*copy));
@@ -53,7 +53,7 @@ static void jit_region_free(struct jit_region *region)
 	free(region);
 }
 
-/* Bytes of memory in this process. */
+/* Returns the bytes of memory in this process. */
 static uint64_t jit_region_bytes(const struct jit_region *region)
 {
 	return sizeof(*region) + region->rules.capacity * sizeof(*region->rules.items);
@@ -65,7 +65,7 @@ static size_t count_below(const struct jit_region *region, uint32_t offset)
 	return vec_count_front(&region->rules, it, it->offset < offset);
 }
 
-/* Makes room for `count` rules at `first`, in place of `old` rules. Returns the room. */
+/* Makes room for `count` rules at `first`, replacing `old` rules. Returns the room. */
 static struct jit_rule *make_room(struct jit_region *region, size_t first, size_t old, size_t count)
 {
 	size_t behind = region->rules.count - first - old;
@@ -78,15 +78,15 @@ static struct jit_rule *make_room(struct jit_region *region, size_t first, size_
 }
 
 /*
- * Replaces the rules in [from, to) by `count` rules, ascending, the first at `from`. If that makes
- * too many, the range is left without rules and the result is false.
+ * Replaces the rules in [from, to) by `count` ascending rules, the first at `from`. If the region
+ * then has too many, leaves the range without rules and returns false.
  */
 static bool jit_region_set(struct jit_region *region, uint32_t from, uint32_t to,
 			   const struct jit_rule *rules, size_t count)
 {
 	const struct jit_rule none = {.offset = (uint16_t)from, .rule = UNWIND_RULE_NONE};
 	size_t first = count_below(region, from), end = count_below(region, to);
-	/* The rule that holds at `to` must continue there. */
+	/* The rule in force at `to` must continue there. */
 	bool goes_on = to < JIT_REGION_SIZE &&
 		       (end == region->rules.count || region->rules.items[end].offset != to);
 	struct jit_rule last = {.offset = (uint16_t)to, .rule = region->rules.items[end - 1].rule};
@@ -111,7 +111,7 @@ static bool jit_region_set(struct jit_region *region, uint32_t from, uint32_t to
 	return is_fine;
 }
 
-/* Words of the table that jit_region_write() makes. */
+/* Returns the words of the table that jit_region_write() makes. */
 static uint32_t jit_region_words(const struct jit_region *region)
 {
 	return PAGES + 1 + (uint32_t)region->rules.count;
@@ -146,14 +146,17 @@ static void jit_region_describe(const struct jit_region *region, struct unwind_m
 	m->rows_at = region->piece.at + PAGES + 1;
 }
 
-/* Per process, to limit the time for describing and changing them. */
+/* Maximum regions per process, to limit the time for describing and changing them. */
 #define REGIONS_MAX 16384
-/* Keeps forged code from using up everybody's rules; V8 and CPython need some dozens. */
+/*
+ * Maximum rules from generated code, so that forged code cannot exhaust them; V8 and CPython need
+ * some dozens.
+ */
 #define RULES_MAX 8192
-/* Alignment, in bytes, of the place after the code where writers assume .eh_frame to be. */
+/* Alignment in bytes of the address after the code at which writers assume .eh_frame. */
 #define EH_FRAME_ALIGNMENT 8
 
-/* The rule holds from this offset in a piece of code on. */
+/* The rule applies from this offset in a piece of code on. */
 struct piece_rule {
 	uint32_t offset;
 	uint16_t rule;
@@ -278,7 +281,7 @@ static void set_part(struct jit_tables *t, struct jit_region *region,
 	size_t i = *next;
 	uint64_t before = jit_region_bytes(region);
 
-	/* Find the rule that holds at `from`. */
+	/* Find the rule in force at `from`. */
 	while (i + 1 < piece->rules.count &&
 	       piece->start + piece->rules.items[i + 1].offset <= from)
 		i++;
@@ -303,7 +306,7 @@ static bool has_rules(const struct ruled_piece *piece)
 	return piece->rules.count > 1 || piece->rules.items[0].rule != UNWIND_RULE_NONE;
 }
 
-/* False: nothing has changed. */
+/* Returns false if nothing has changed. */
 static bool set_piece(struct jit_tables *t, struct jit_code *code, const struct ruled_piece *piece)
 {
 	uint64_t end = piece->start + piece->size, at = piece->start;
@@ -332,7 +335,7 @@ static void add_rule(struct ruled_piece *piece, uint64_t addr, uint16_t rule)
 
 	if (addr >= piece->start + piece->size)
 		return;
-	/* The table begins at a page, the code may begin within it. */
+	/* The table begins at a page, but the code may begin within it. */
 	if (vec_last(&piece->rules).offset == offset)
 		vec_last(&piece->rules).rule = rule;
 	else if (vec_last(&piece->rules).rule != rule)

@@ -6,7 +6,7 @@
 
 #include "lib/base/log.h"
 
-/* Maximum words of index and rows of a chunk. Leaves little of a shard unused. */
+/* Maximum words of index and rows of a chunk, chosen to waste little of a shard. */
 #define CHUNK_WORDS_MAX (UNWIND_SHARD_WORDS - 1024)
 
 void module_tables_init(struct module_tables *t, struct table_arena *arena, uint32_t page_size)
@@ -38,7 +38,7 @@ void module_tables_add(struct module_tables *t, const struct rec_module *rec,
 		vec_push(&row->segments, rec->segments[i]);
 }
 
-/* Returns the first row a page needs: the one before its own, which reaches into it. */
+/* Returns the first row a page needs: the one before its own, which extends into it. */
 static uint32_t first_row(const struct unwind_table *table, uint32_t page)
 {
 	uint32_t row = table->index.items[page];
@@ -81,7 +81,7 @@ static bool store_chunk(struct module_tables *t, const struct unwind_table *tabl
 	return true;
 }
 
-/* Gives back the memory of chunks that nobody has been told of. */
+/* Frees the memory of unpublished chunks. */
 static void drop_chunks(struct module_tables *t, struct module_table *row)
 {
 	vec_for_each(&row->chunks, const struct table_chunk *, chunk)

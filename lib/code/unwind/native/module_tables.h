@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The unwind tables of modules in the shards: one per file, independent of the number of processes
- * that map it.
+ * The unwind tables of modules in the shards: one per file, regardless of how many processes map
+ * it.
  */
 #pragma once
 
@@ -18,7 +18,7 @@ enum table_state {
 	TABLE_NONE, /* no CFI, or it is unreadable */
 	TABLE_PENDING,
 	TABLE_READY,
-	TABLE_DROPPED, /* unmapped for a while; compile again when it is mapped */
+	TABLE_DROPPED, /* unmapped for a while; compiled again when mapped again */
 };
 
 /* A run of pages with index and rows in one shard. */
@@ -42,9 +42,9 @@ struct module_table {
 
 struct module_tables {
 	struct table_arena *arena;
-	uint32_t page_size; /* bytes, of the machine that mapped the files */
+	uint32_t page_size; /* page size of the machine that mapped the files, bytes */
 	VEC(struct module_table) rows; /* by module_id */
-	uint64_t too_large; /* tables refused by the ceiling */
+	uint64_t too_large; /* tables rejected because of the ceiling */
 };
 
 /* Borrows the arena. */
@@ -52,7 +52,7 @@ void module_tables_init(struct module_tables *t, struct table_arena *arena, uint
 void module_tables_release(struct module_tables *t);
 void module_tables_add(struct module_tables *t, const struct rec_module *rec,
 		       enum table_state state);
-/* Copies the compiled table into the shards, as a whole or, without room, not at all. */
+/* Copies the compiled table into the shards; all of it, or nothing if there is no room. */
 void module_tables_store(struct module_tables *t, uint32_t module_id,
 			 const struct unwind_table *table);
 /*
@@ -73,12 +73,12 @@ struct mapped_runtime {
 	uint64_t file_offset; /* of the mapping */
 };
 /*
- * Finds the next mapping of a runtime's code from *at, at first 0, on. A runtime may have several.
- * False: there are no more.
+ * Finds the next mapping of a runtime's code, starting at *at, initially 0. A runtime may have
+ * several. Returns false after the last.
  */
 bool module_tables_next_runtime(const struct module_tables *t, const struct mapping_table *mappings,
 				size_t *at, struct mapped_runtime *runtime);
-/* Returns true for a 32-bit program: all mapped files are of a 32-bit machine. */
+/* Returns true for a 32-bit program, whose mapped files are all of a 32-bit machine. */
 bool module_tables_are_32bit(const struct module_tables *t, const struct mapping_table *mappings);
-/* Counts the tables that are ready, and the rows of all. */
+/* Counts the tables that are ready, and the rows of all tables. */
 void module_tables_count(const struct module_tables *t, uint64_t *tables, uint64_t *rows);

@@ -16,7 +16,7 @@ static uint64_t place_of(const struct managed_merge *in, uint32_t i)
 	return i < in->managed_count ? in->managed[i].place : 0;
 }
 
-/* Returns where the C frame ends: at the next one's sp. */
+/* Returns the end of the C frame: the next one's sp. */
 static uint64_t end_of(const struct managed_merge *in, uint32_t i)
 {
 	if (i + 1 < in->depth)
@@ -81,7 +81,7 @@ struct stack_finisher {
 	uint64_t addrs[KERNEL_DEPTH_MAX + USER_DEPTH_MAX];
 	uint8_t kinds[KERNEL_DEPTH_MAX + USER_DEPTH_MAX];
 	uint64_t sps[KERNEL_DEPTH_MAX + USER_DEPTH_MAX];
-	/* The same with the frames of a runtime. */
+	/* The same, merged with a runtime's frames. */
 	uint64_t merged_addrs[KERNEL_DEPTH_MAX + USER_DEPTH_MAX];
 	uint8_t merged_kinds[KERNEL_DEPTH_MAX + USER_DEPTH_MAX];
 };
@@ -137,7 +137,7 @@ static void describe(struct stack_finisher *f, const struct mapping_table *mappi
 	f->described_code = code;
 }
 
-/* Stores the frames that are known without a walk. Returns their number. */
+/* Stores the frames known without a walk. Returns their number. */
 static uint32_t begin_path(struct stack_finisher *f, const struct rec_copy *copy,
 			   uint32_t kernel_depth)
 {
@@ -165,7 +165,7 @@ static void fill_regs_32bit(const struct rec_copy *copy, struct walk_regs *regs)
 
 #define PIECES 5
 
-/* Describes the memory that was copied beside the stack. */
+/* Describes the memory copied beside the stack. */
 static void describe_pieces(const struct rec_copy *copy, struct walk_piece pieces[PIECES])
 {
 	const struct copied_go *go = &copy->go;
@@ -210,15 +210,15 @@ static void walk(struct stack_finisher *f, const struct rec_copy *copy, struct w
 		fill_regs_32bit(copy, &regs);
 	else
 		memcpy(regs.general, copy->general, sizeof(regs.general));
-	/* AArch32 has neither call frame information nor the same frame pointers. */
+	/* AArch32 has neither call frame information nor compatible frame pointers. */
 	if (target.is_32bit && target.is_arm64)
 		target.methods &= UNWIND_BY_CFI;
 	walk_stack(&target, &regs, path);
 }
 
 /*
- * Returns the depth without a last frame that is no code. A frame pointer register with other
- * contents leads there; what follows such a frame would be taken for data, too.
+ * Returns the depth without a last frame that is not code: a frame pointer register used for other
+ * data leads there, and anything behind it would be data as well.
  */
 static uint32_t without_data(const struct stack_finisher *f, uint32_t kernel_depth,
 			     uint32_t user_depth)
@@ -232,8 +232,8 @@ static uint32_t without_data(const struct stack_finisher *f, uint32_t kernel_dep
 }
 
 /*
- * Puts the copy's frames of a runtime among the `user_depth` walked ones. Returns how many there
- * are then.
+ * Inserts the copy's runtime frames among the `user_depth` walked ones. Returns the resulting
+ * number.
  */
 static uint32_t merge(struct stack_finisher *f, const struct rec_copy *copy, uint32_t kernel_depth,
 		      uint32_t user_depth, uint8_t *flags)

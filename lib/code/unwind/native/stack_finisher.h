@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes a stack record of copied registers and stack (struct rec_copy): the walk that the kernel's
- * walker could not do, or for recordings without a kernel. Any source of copies will do. It gives
+ * Makes a stack record from copied registers and stack (struct rec_copy): for walks that the
+ * kernel's walker could not do, or recordings without a kernel. Works with any source of copies
+ * that provides
  *
  *	- the copy: general registers by DWARF number (a 32-bit program's as x86-64 has them), the
  *	  stack from below_sp bytes below sp on, and frames of the kernel, if any, in front;
@@ -10,8 +11,8 @@
  *
  * Frames end at the end of the stack, at the end of the copy (STACK_TRUNCATED), or at unknown code
  * (STACK_UNKNOWN). The kernel_depth, stack_size, other_size and managed_count of a copy must lie
- * within its record; nothing else in it is trusted. Of the kernel's frames, the innermost
- *KERNEL_DEPTH_MAX are kept.
+ * within its record; the rest of it is untrusted. Keeps the innermost KERNEL_DEPTH_MAX kernel
+ * frames.
  */
 #pragma once
 
@@ -31,21 +32,21 @@ struct managed_merge {
 	const uint8_t *kinds;
 	uint32_t depth;
 	uint64_t top_sp; /* of the leaf; UINT64_MAX: it is in the kernel */
-	/* The outermost frame is the root; else frames of the runtime may stand alone. */
+	/* The outermost frame is the root; otherwise, runtime frames may stand alone. */
 	bool is_whole;
-	bool keeps_interpreter; /* keep the interpreter's native frames beside those it runs */
+	bool keeps_interpreter; /* keep native frames beside those that they execute */
 	const struct managed_frame *managed;
 	uint32_t managed_count;
 };
 
 struct managed_merge_result {
 	uint32_t depth; /* frames stored */
-	uint32_t left; /* frames of the runtime without a native frame */
+	uint32_t left; /* runtime frames without a native frame */
 	bool leaf_replaced; /* as STACK_LEAF_REPLACED */
-	bool is_truncated; /* there was no room for all */
+	bool is_truncated; /* there was no room for some frames */
 };
 
-/* Stores the frames of both, at most `capacity`. */
+/* Stores the merged frames, at most `capacity`. */
 struct managed_merge_result managed_merge(const struct managed_merge *in, uint64_t *addrs,
 					  uint8_t *kinds, uint32_t capacity);
 
@@ -53,8 +54,8 @@ struct stack_finisher_options {
 	struct native_tables *tables; /* borrowed */
 	uint32_t methods; /* UNWIND_BY_CFI, UNWIND_BY_FRAME_POINTER, UNWIND_BY_SCAN */
 	/*
-	 * Reads code of a module, to tell calls from data in a scan for return addresses. False:
-	 * unreadable. NULL: no scans.
+	 * Reads code of a module, to distinguish calls from data in a scan for return addresses.
+	 * Returns false if it is unreadable. NULL: no scans.
 	 */
 	bool (*read_file)(void *ctx, uint32_t module, uint64_t offset, void *to, size_t size);
 	void *ctx;
@@ -73,7 +74,7 @@ struct rec_stack *stack_finisher_finish(struct stack_finisher *f, const struct r
 					const struct mapping_table *mappings,
 					const struct jit_code *code, uint64_t now);
 /*
- * Call when tables or generated code have changed since the last copy. Otherwise consecutive copies
- * of a process share one description.
+ * Must be called when tables or generated code have changed since the last copy. Otherwise,
+ * consecutive copies of a process share one description.
  */
 void stack_finisher_forget(struct stack_finisher *f);

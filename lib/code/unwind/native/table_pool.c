@@ -139,9 +139,9 @@ uint32_t *table_arena_words(const struct table_arena *s, const struct shard_piec
 	return s->rows.items[piece->shard].words + piece->at;
 }
 
-/* More threads would only take more memory. */
+/* More threads would only use more memory. */
 #define THREADS_MAX 8
-/* One thread always remains for small files. */
+/* Number of threads reserved for small files. */
 #define THREADS_MIN 2
 #define LARGE_FILE (4u << 20)
 
@@ -151,16 +151,16 @@ struct job {
 	bool is_large;
 };
 
-/* A queue, first in, first out. */
+/* A FIFO queue. */
 struct jobs {
-	size_t next; /* jobs before it are taken */
+	size_t next; /* jobs before this index are taken */
 	VEC(struct job) rows;
 };
 
 struct worker {
 	struct table_pool *pool;
 	pthread_t thread;
-	struct rule_numbers own; /* avoids asking the store for every rule */
+	struct rule_numbers own; /* saves asking the store for every rule */
 	struct unwind_scratch *scratch; /* NULL while idle */
 };
 
@@ -250,8 +250,8 @@ static void compile(struct worker *w, const struct job *job, struct table_result
 }
 
 /*
- * Takes one large file at a time while small ones wait; then as many as leave one thread for small
- * files to come.
+ * Takes one large file at a time while small ones wait; otherwise as many as leave one thread for
+ * small files to come.
  */
 static bool find_job(struct table_pool *p, struct job *job)
 {
@@ -264,7 +264,7 @@ static bool find_job(struct table_pool *p, struct job *job)
 	return true;
 }
 
-/* Waits for the next job; call with the lock held. False: the pool stops. */
+/* Waits for the next job; call with the lock held. Returns false if the pool stops. */
 static bool take_job(struct worker *w, struct job *job)
 {
 	struct table_pool *p = w->pool;
@@ -323,7 +323,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* Adds a thread. On failure the existing ones do the work. */
+/* Adds a thread. On failure, the existing ones do the work. */
 static bool add_thread(struct table_pool *p)
 {
 	struct worker *w = &p->workers[p->count];
@@ -374,7 +374,7 @@ void table_pool_probe(struct table_pool *p, table_probe_fn *fn)
 	p->probe = fn;
 }
 
-/* False: a thread was left behind. */
+/* Returns false if a thread was left behind. */
 static bool stop_workers(struct table_pool *p)
 {
 	bool have_ended = true;

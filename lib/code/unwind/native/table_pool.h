@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads that compile unwind tables on all CPUs, so that files delay neither the draining of the
- * rings nor, if large, each other.
+ * Threads that compile unwind tables on all CPUs, so that files do not delay the draining of the
+ * rings, nor large files the others.
  */
 #pragma once
 
@@ -17,7 +17,7 @@
 
 /*
  * Memory that a walker reads: shards of UNWIND_SHARD_BYTES, filled with plain stores. Shards are
- * made when needed, up to a ceiling, in this process's memory or a source's, such as maps that the
+ * created on demand, up to a ceiling, in this process's memory or a source's, such as maps that the
  * kernel's walker reads.
  */
 
@@ -48,9 +48,9 @@ struct table_arena {
 /* Copies the source; NULL: memory of this process. */
 void table_arena_init(struct table_arena *s, const struct shard_source *source, uint64_t max_bytes);
 void table_arena_release(struct table_arena *s);
-/* False if the ceiling is reached or the piece is larger than a shard. */
+/* Returns false if the ceiling is reached or the piece is larger than a shard. */
 bool table_arena_alloc(struct table_arena *s, uint32_t words, struct shard_piece *piece);
-/* The piece must not be read any more. */
+/* Frees a piece that is no longer read. */
 void table_arena_free(struct table_arena *s, const struct shard_piece *piece);
 uint32_t *table_arena_words(const struct table_arena *s, const struct shard_piece *piece);
 
@@ -60,14 +60,14 @@ struct table_pool;
 struct table_result {
 	uint32_t module_id;
 	struct unwind_table table;
-	struct runtime_layout *layout; /* of the file's runtime; from malloc; NULL: none */
-	char *refusal; /* why its runtime cannot be followed; from malloc; NULL: it can, or none */
+	struct runtime_layout *layout; /* of the file's runtime, from malloc; NULL: none */
+	char *refusal; /* why its runtime cannot be followed, from malloc; NULL: no such problem */
 };
 
 void table_result_release(struct table_result *result);
 
 /*
- * Looks for a runtime in a file, as struct runtime's probe() in lib/code/runtimes. Called by
+ * Looks for a runtime in a file, like struct runtime's probe() in lib/code/runtimes. Called from
  * several threads.
  */
 typedef int table_probe_fn(int fd, struct runtime_layout *layout, struct error *err);
@@ -75,31 +75,32 @@ typedef int table_probe_fn(int fd, struct runtime_layout *layout, struct error *
 /*
  * Borrows the store, which holds a table's rules before the table is done. event_fd, a borrowed
  * eventfd(2), becomes readable when there are results, until one is taken; -1: no notification.
- * Starts threads when there is work. NULL with errno set if not even one thread can be started.
+ * Starts threads on demand. Returns NULL with errno set if not even one thread can be started.
  */
 struct table_pool *table_pool_new(struct rule_store *rules, int event_fd);
-/* From now on every file is also probed. Call before the first one is submitted. */
+/* Probes every file as well from now on. Call before the first one is submitted. */
 void table_pool_probe(struct table_pool *p, table_probe_fn *probe);
 /*
- * Waits a limited time for the files being compiled. False: a thread was left behind and still uses
- * all that the pool borrows. NULL is fine.
+ * Waits a limited time for the files being compiled. Returns false if a thread was left behind,
+ * which still uses everything that the pool borrows. Accepts NULL.
  */
 bool table_pool_free(struct table_pool *p);
-/* Limit for waiting files plus results, to spare descriptors and memory. */
+/* Limit for waiting files plus results, to save descriptors and memory. */
 #define TABLE_POOL_MAX 256
 
 /* Returns the number of files that may be submitted now. */
 size_t table_pool_room(struct table_pool *p);
 /*
- * Takes over the descriptor. False: too many wait already, and the descriptor remains the caller's.
+ * Takes over the descriptor. Returns false if too many files wait already; the caller then keeps
+ * the descriptor.
  */
 bool table_pool_submit(struct table_pool *p, uint32_t module_id, int fd);
 /*
- * Waits until at most `count` jobs are pending or max_ns elapsed. True: at most `count` are
- * pending.
+ * Waits until at most `count` jobs are pending or max_ns have elapsed. Returns true if at most
+ * `count` are pending.
  */
 bool table_pool_wait(struct table_pool *p, size_t count, uint64_t max_ns);
-/* Takes the next result, the caller's to release. False: none now. */
+/* Takes the next result, to be released by the caller. Returns false if there is none now. */
 bool table_pool_next(struct table_pool *p, struct table_result *result);
 /* Returns true if all submitted files have been taken as results. */
 bool table_pool_is_empty(struct table_pool *p);

@@ -130,7 +130,8 @@ struct binary_stub {
 	uint64_t vaddr, size;
 	/* Name of the function to which the stub leads, owned by the binary; NULL: none. */
 	const char *name;
-	uint64_t target; /* for a stub without a name: vaddr of the function that chooses the target; 0: none */
+	uint64_t target; /* for a stub without a name: vaddr of the function that chooses the
+			    target; 0: none */
 };
 
 struct binary_stubs {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Files of callgrind and cachegrind: costs of functions, and of the calls between them. They have
- * no stacks. A function's cost is shared among its callers as the costs of their calls are, from
- * the outermost function down; what cannot be shared, as in recursion, goes to the heaviest stack,
- * so that the cost of each function itself is exact.
+ * no stacks. A function's cost is distributed over its callers in proportion to the costs of their
+ * calls, from the outermost function down. Costs that cannot be distributed, as in recursion, go to
+ * the heaviest stack, so that the self cost of each function is exact.
  */
 #include "lib/format/format.h"
 
@@ -16,13 +16,13 @@
 #include "lib/format/foreign.h"
 #include "lib/format/text_lines.h"
 
-/* Bytes in which the events must be named. */
+/* Maximum bytes before the line that names the events. */
 #define HEAD_MAX 16384
-/* Events that are read of a file. */
+/* Maximum events read from a file. */
 #define EVENTS_MAX 16
 #define DEPTH_MAX 256
 #define PATHS_MAX (1u << 20)
-/* Smaller parts of all costs are not shared among stacks. */
+/* Smaller parts of the total cost are not distributed over stacks. */
 #define SMALLEST 50000
 
 /* Spaces of compressed names: "(3) name" at first, then "(3)". */
@@ -38,8 +38,8 @@ struct function {
 	string_id object, file, name;
 	frame_id frame;
 	uint64_t self[EVENTS_MAX];
-	uint64_t given[EVENTS_MAX]; /* part of `self` that stacks have */
-	double inclusive; /* cost of the first event with that of its calls */
+	uint64_t given[EVENTS_MAX]; /* part of `self` distributed to stacks */
+	double inclusive; /* cost of the first event, including calls */
 	bool is_called;
 	stack_id heaviest; /* NO_STACK: none */
 	double most; /* share of the heaviest stack */
@@ -48,10 +48,10 @@ struct function {
 
 struct call {
 	uint32_t from, to;
-	uint64_t cost; /* of the first event */
+	uint64_t cost; /* cost of the first event */
 };
 
-/* A place in the file: what the next lines are of. */
+/* The file's current position, to which the next lines belong. */
 struct position {
 	string_id object, file, name;
 };
@@ -73,8 +73,8 @@ struct callgrind_reader {
 	struct index call_index;
 	VEC(struct path) paths;
 	struct position at, callee;
-	string_id file; /* of the next lines: that of code inlined into the function */
-	uint32_t function; /* of `at`; INDEX_NONE: not looked up */
+	string_id file; /* file of the next lines, that of code inlined into the function */
+	uint32_t function; /* function of `at`; INDEX_NONE: not looked up */
 	uint8_t events[EVENTS_MAX];
 	size_t event_count, position_count;
 	bool is_call; /* the next line has the cost of a call */
@@ -162,7 +162,7 @@ static uint64_t add_up(uint64_t a, uint64_t b)
 	return a > INT64_MAX - b ? INT64_MAX : a + b;
 }
 
-/* Calls are to the object and file of their place unless they say otherwise. */
+/* Calls lead to the current object and file unless stated otherwise. */
 static void begin_callee(struct callgrind_reader *r)
 {
 	r->callee = (struct position){r->at.object, r->file, NO_STRING};
@@ -197,7 +197,7 @@ static const char *next_word(const char **at, const char *end)
 	return word;
 }
 
-/* "+3 120 4": places, then costs as far as they are not 0. */
+/* Parses "+3 120 4": positions, then costs; trailing zeros are omitted. */
 static void read_costs(struct callgrind_reader *r, struct text_line line)
 {
 	uint64_t costs[EVENTS_MAX] = {0};
@@ -358,7 +358,7 @@ static bool is_on(const struct profile *p, stack_id stack, frame_id frame)
 	return false;
 }
 
-/* Gives a stack its share of the function's cost, and goes on with the calls. */
+/* Assigns a stack its share of the function's cost, and continues with the calls. */
 static void follow(struct callgrind_reader *r, const struct path *path, double least)
 {
 	struct function *function = &r->functions.items[path->function];
@@ -387,7 +387,7 @@ static void follow(struct callgrind_reader *r, const struct path *path, double l
 	}
 }
 
-/* Gives the rest of the costs to the heaviest stack. */
+/* Assigns the rest of the costs to the heaviest stack. */
 static void give_rest(struct callgrind_reader *r, struct function *function)
 {
 	stack_id stack = function->heaviest;

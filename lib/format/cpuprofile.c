@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * V8's own format, used by node, deno and Chrome (--cpu-prof): a tree of functions, and one of its
- * nodes for each sample.
+ * V8's own format, used by node, deno and Chrome (--cpu-prof): a tree of functions, and a node of
+ * it for each sample.
  */
 #include "lib/format/format.h"
 
@@ -40,7 +40,7 @@ static void read_deltas(struct v8_reader *r, struct span span)
 	}
 }
 
-/* Collects the stacks of samples and their times, which do not fall. */
+/* Collects the stacks of samples and their ascending times. */
 static int read_samples(struct v8_reader *r, struct span span, struct error *err)
 {
 	struct json_cursor s = json_cursor_within(&r->s, span);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dhat's profiles of heaps: for each stack its bytes and blocks in all, at the peak and at the end.
- */
+/* dhat's heap profiles: bytes and blocks of each stack in total, at the peak and at the end. */
 #include "lib/format/format.h"
 
 #include <errno.h>
@@ -26,7 +25,7 @@ static int damaged(struct error *err, const char *what)
 	return error_text(err, -EBADMSG, "the profile of dhat is damaged: %s", what);
 }
 
-/* Peaks and ends are missing where dhat was told to follow no lifetimes. */
+/* Peaks and ends are missing if dhat did not track lifetimes. */
 static void add_events(struct dhat_reader *r, struct span unit, struct span units)
 {
 	static const char *const names[] = {"total", "peak", "end"};

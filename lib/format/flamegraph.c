@@ -21,7 +21,7 @@
 /* "#rrggbb" */
 #define COLOR_SIZE 8
 
-/* Time that a function took in two recordings, in samples of either. */
+/* Time of a function in two recordings, in samples of each. */
 struct time_pair {
 	double before, now;
 	double scale; /* samples now per sample before */
@@ -31,9 +31,9 @@ struct time_pair {
 
 extern const char flamegraph_script[];
 
-/* Standard errors that a difference must exceed: a graph has hundreds of functions. */
+/* Standard errors that a difference must exceed, as a graph has hundreds of functions. */
 #define ERRORS_MIN 3.3
-/* Assumed variation of the time of runs, which is unknown. */
+/* Assumed variation between runs, which is unknown. */
 #define RUN_NOISE 0.03
 
 #define GREY 0xd0d0d0
@@ -287,7 +287,7 @@ const char flamegraph_script[] =
 #define WIDTH 1200.0
 #define ROW 17
 #define HEADER 78
-/* Narrower ones are invisible. */
+/* Narrower boxes are invisible. */
 #define WIDTH_MIN 0.1
 #define CHAR_WIDTH 6.7
 #define TEXT_WIDTH_MIN 21

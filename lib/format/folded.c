@@ -80,7 +80,7 @@ struct folded_reader {
 	struct foreign f;
 	/* Frames within stacks, and innermost ones: those of allocations are classes. */
 	struct frames_by_name inner, last;
-	size_t decimals; /* most of a line */
+	size_t decimals; /* maximum decimals of the lines */
 	bool has_two; /* each line has a weight before and one after: "main;work 10 12" */
 	bool has_classes; /* the last frames are classes of async-profiler's allocations */
 	uint8_t event, before;
@@ -93,7 +93,7 @@ static bool ends_with(const char *text, size_t size, const char *ending)
 	return size > length && !memcmp(text + size - length, ending, length);
 }
 
-/* "name_[k]": the mark, or '\0'. 0 and 1 are tiers of compilers. */
+/* Returns the mark of "name_[k]", or '\0'. 0 and 1 are compiler tiers. */
 static char mark_of(const char *text, size_t size)
 {
 	if (size < 5 || text[size - 4] != '_' || text[size - 3] != '[' || text[size - 1] != ']')
@@ -101,7 +101,10 @@ static char mark_of(const char *text, size_t size)
 	return strchr("kij01", text[size - 2]) ? text[size - 2] : '\0';
 }
 
-/* "byte[]_[k]", "java.lang.String_[i]": marks of classes say how they were allocated. */
+/*
+ * Returns whether it is "byte[]_[k]" or "java.lang.String_[i]": marks of classes state how they
+ * were allocated.
+ */
 static bool is_class(const char *text, size_t size)
 {
 	const char *dot;
@@ -117,7 +120,7 @@ static bool is_class(const char *text, size_t size)
 	       !memchr(text, '/', size);
 }
 
-/* Python's "FILE:FUNCTION:LINE". Cuts the text, and returns false if it has another form. */
+/* Splits Python's "FILE:FUNCTION:LINE". Cuts the text, and returns false if it has another form. */
 static bool split_place(char *text, struct foreign_frame *frame)
 {
 	char *line = strrchr(text, ':'), *name;
@@ -161,7 +164,7 @@ static frame_id find_frame(struct folded_reader *r, const char *text, size_t siz
 	return vec_last(&known->frames);
 }
 
-/* The frames of a line, one after the other. */
+/* Iterates over the frames of a line. */
 struct folded_frames {
 	const char *at, *end; /* the rest of the stack */
 	const char *frame;
@@ -261,7 +264,7 @@ static void add_line(struct folded_reader *r, struct folded_line line, thread_id
 	foreign_pass(&r->f, r->event ? 1 : weight);
 }
 
-/* Looks at a line to find out what all of them have. */
+/* Examines a line to find what all lines have in common. */
 static void judge(struct folded_reader *r, const struct folded_line *line)
 {
 	struct folded_frames s = {.at = line->stack, .end = line->end};
@@ -357,7 +360,7 @@ static int folded_read(struct profile **p, const char *text, size_t size,
 	return ret;
 }
 
-/* True for lines that no stack begins with: JSON, and bytes. */
+/* True for lines with which no stack begins: JSON, and binary data. */
 static bool is_other(struct text_line line)
 {
 	static const char *const starts[] = {"{", "[{", "[\"", "[]"};
@@ -452,7 +455,7 @@ static int folded_write(const struct profile *p, const struct export_options *op
 {
 	struct label_tree t = {.has_threads = true, .is_collapsed = true};
 
-	/* The options and counts concern contents that such a file lacks. */
+	/* Options and counts concern contents that such a file lacks. */
 	(void)options;
 	(void)counts;
 	if (!p->threads.rows.count)

@@ -363,7 +363,7 @@ void foreign_level(struct foreign *f, uint32_t pid, const char *name, const char
 
 ORDER(compare_counter_samples, struct counter_sample, COMPARE(a->time, b->time))
 
-/* Turns levels into differences from the levels before. */
+/* Converts levels into differences from the preceding levels. */
 static void finish_counters(struct profile *p)
 {
 	vec_for_each(&p->counters.rows, struct counter *, counter) {

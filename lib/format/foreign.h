@@ -44,11 +44,11 @@ struct foreign {
 	uint64_t split_rows; /* rows added because a weight exceeded the limit of a row */
 };
 
-/* A place in code. Strings are NULL or "" if unknown; they are copied. */
+/* A code location. Strings are NULL or "" if unknown; they are copied. */
 struct foreign_frame {
-	const char *name; /* NULL: unknown, the address is used instead */
+	const char *name; /* NULL: unknown; the address is used instead */
 	const char *file;
-	uint32_t line; /* line of the place; 0: unknown */
+	uint32_t line; /* line of the location; 0: unknown */
 	/* Position of the function definition in a script; 0: unknown. */
 	uint32_t func_line, func_column;
 	module_id module;
@@ -68,7 +68,7 @@ void foreign_release(struct foreign *f, int ret);
 /* Returns a module by path and build id (hexadecimal, or ""); NO_MODULE for anonymous memory. */
 module_id foreign_module(struct foreign *f, const char *path, const char *build_id);
 frame_id foreign_frame(struct foreign *f, const struct foreign_frame *frame);
-/* The name of the thread of files without threads. */
+/* Name of the only thread of files without threads. */
 #define FOREIGN_ALL "all"
 
 /* Returns the thread, existing or new. The first one of a pid is its main thread. */
@@ -77,8 +77,8 @@ thread_id foreign_thread(struct foreign *f, uint32_t pid, uint32_t tid, const ch
 /* Returns an event's number; 0 if there are too many, which counts as unread. */
 uint8_t foreign_event(struct foreign *f, const char *name);
 /*
- * Does the same for an event with a unit, and a period as in struct event_count. The name is
- * "name/unit" if another unit has the name.
+ * The same for an event with a unit, and a period as in struct event_count. The name becomes
+ * "name/unit" if another unit already has it.
  */
 uint8_t foreign_measure(struct foreign *f, const char *name, const char *unit, uint64_t period);
 /* Adds a sample with the CPU and event of `like`, whose weight is ignored. */
@@ -95,7 +95,7 @@ void foreign_level(struct foreign *f, uint32_t pid, const char *name, const char
 /* Advances `now` by a number of intervals, within limits. */
 void foreign_pass(struct foreign *f, uint64_t ticks);
 /*
- * Call once at the end. Without timestamps, samples follow one another, each as long as its weight;
- * a note in the profile says that.
+ * Call once at the end. Without timestamps, samples follow one another, each as long as its weight,
+ * and a note in the profile says so.
  */
 int foreign_finish(struct foreign *f, bool has_times, struct error *err);

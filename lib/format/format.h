@@ -32,8 +32,8 @@ struct export_options {
 };
 
 /*
- * Counts of a file's contents. The caller sets the profile's; a format changes them where it writes
- * something else.
+ * Counts of a file's contents. The caller sets the profile's; a format changes them if the file
+ * differs.
  */
 struct export_counts {
 	size_t threads; /* entries for threads and their other events, but not for CPUs */
@@ -106,7 +106,7 @@ struct format {
 };
 
 /*
- * All formats, in the order in which they check a content. ROW(NAME) stands for the variable
+ * All formats, in the order in which they check contents. ROW(NAME) stands for the variable
  * format_NAME in that format's own file.
  */
 #define FORMATS(ROW) \
@@ -139,11 +139,14 @@ const struct format *format_find(const char *name);
 const struct format *format_of_path(const char *path);
 /* Returns the format of a text, writable or not; NULL: unknown. */
 const struct format *format_of_text(const char *text, size_t size);
-/* Returns what a file is that prof does not read, and what converts or shows it; NULL: unknown. */
+/*
+ * Returns a description of a file that prof does not read, and a tool that converts or shows it;
+ * NULL: unknown.
+ */
 const char *format_unread(const char *text, size_t size);
 /*
- * Returns the format by which a file is read piece by piece, and sets its size; NULL: it is read as
- * a whole, or is no file.
+ * Returns the format that reads a file piece by piece, and sets its size; NULL: it is read as a
+ * whole, or is not a regular file.
  */
 const struct format *format_of_file(int fd, uint64_t *size);
 /* True if a file of that name is compressed. "-" is standard output. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Profiles of addresses as gperftools, jemalloc and older Go write them: texts of heaps,
- * contentions, threads and counts, and the binary profile of a CPU. The program's mappings follow.
+ * Address profiles written by gperftools, jemalloc and older Go: text files for heaps, contentions,
+ * threads and counts, and a binary CPU profile. The program's mappings follow.
  */
 #include "lib/format/format.h"
 
@@ -23,7 +23,7 @@ enum kind {
 	KIND_HEAP, /* "n: bytes [n: bytes] @ addresses" */
 	KIND_JEMALLOC, /* "@ addresses", then "t*: n: bytes [n: bytes]" */
 	KIND_CONTENTION, /* "delay n @ addresses" */
-	KIND_THREADS, /* an address a line, and a line before each thread */
+	KIND_THREADS, /* one address per line, and a line before each thread */
 	KIND_COUNT, /* "n @ addresses" */
 };
 
@@ -39,10 +39,10 @@ struct old_reader {
 	VEC(struct mapping) mappings;
 	uint8_t events[VALUES_MAX];
 	double rate; /* bytes between sampled allocations; 0: all count */
-	double cycles, period; /* of contentions: cycles a second, contentions a sample */
+	double cycles, period; /* for contentions: cycles per second, contentions per sample */
 	uint64_t pcs[DEPTH_MAX], values[VALUES_MAX];
 	size_t depth;
-	bool has_sample; /* pcs and values, of which names may follow */
+	bool has_sample; /* pcs and values are set; their names may follow */
 	VEC(frame_id) named; /* frames of the comments after a sample, innermost first */
 };
 
@@ -97,7 +97,7 @@ static frame_id frame_at(struct old_reader *r, uint64_t pc)
 	return foreign_frame(&r->f, &frame);
 }
 
-/* All addresses but that of a signal are return addresses. */
+/* All addresses are return addresses, except a signal's. */
 static stack_id make_stack(struct old_reader *r, bool has_leaf)
 {
 	struct stacks *stacks = &r->f.profile->stacks;
@@ -110,7 +110,7 @@ static stack_id make_stack(struct old_reader *r, bool has_leaf)
 	for (size_t i = r->depth; i-- > 0;) {
 		uint64_t pc = r->pcs[i];
 
-		/* The handler may find the leaf twice. */
+		/* The signal handler may record the leaf twice. */
 		if (has_leaf && i == 1 && pc == r->pcs[0])
 			continue;
 		stack = stacks_intern(stacks, stack, frame_at(r, pc - ((i || !has_leaf) && pc)));
@@ -118,7 +118,7 @@ static stack_id make_stack(struct old_reader *r, bool has_leaf)
 	return stack;
 }
 
-/* Counts of sampled allocations stand for all of their size. */
+/* Scales counts of sampled allocations to the total. */
 static void scale(const struct old_reader *r, uint64_t *count, uint64_t *bytes)
 {
 	double mean = *count ? (double)*bytes / (double)*count : 0, factor;
@@ -231,7 +231,7 @@ static void read_sample(struct old_reader *r, struct text_line line)
 	r->has_sample = true;
 }
 
-/* Reads "#\t0x46d3c4\tmain.f+0x24\t/path/x.go:12", as Go names the addresses of a sample. */
+/* Parses "#\t0x46d3c4\tmain.f+0x24\t/path/x.go:12", by which Go names the addresses of a sample. */
 static void read_named(struct old_reader *r, struct text_line line)
 {
 	_cleanup_free_ char *text = xstrndup(line.text, (size_t)(line.end - line.text));
@@ -288,7 +288,7 @@ static void read_setting(struct old_reader *r, struct text_line line)
 		r->period = (double)number;
 }
 
-/* The sum of all threads stands first; the same by thread is left out. */
+/* The sum over all threads comes first; the values per thread are left out. */
 static void read_jemalloc(struct old_reader *r, struct text_line line)
 {
 	const char *at = line.text;
@@ -379,7 +379,7 @@ static void read_head(struct old_reader *r, struct text_line line)
 	}
 }
 
-/* Returns the place of the program's mappings, or the end. */
+/* Returns the position of the program's mappings, or the end. */
 static size_t find_mappings(const char *text, size_t size)
 {
 	static const char title[] = "MAPPED_LIBRARIES:", go[] = "# runtime.MemStats";
@@ -406,7 +406,7 @@ static void read_text(struct old_reader *r, const char *text, size_t size)
 	add_sample(r);
 }
 
-/* The binary profile of a CPU: words of 8 or 4 bytes, in the machine's order. */
+/* The binary CPU profile: words of 8 or 4 bytes, in machine order. */
 
 struct words {
 	struct bytes bytes;
@@ -446,7 +446,7 @@ static int read_cpu(struct old_reader *r, struct words *w, struct error *err)
 	const struct bytes start = w->bytes;
 	uint64_t count, depth;
 
-	/* The mappings are behind the samples. */
+	/* The mappings follow the samples. */
 	for (int pass = 0; pass < 2; pass++) {
 		w->bytes = start;
 		for (;;) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * V8's heap profiles (--heap-prof): a tree of functions with the bytes that each holds. The list of
- * samples, if there is one, has less: those that are still held, without their scale.
+ * V8's heap profiles (--heap-prof): a tree of functions with the bytes held by each. The list of
+ * samples, if present, contains less: only samples still held, unscaled.
  */
 #include "lib/format/format.h"
 

@@ -13,8 +13,7 @@
 #include "lib/format/format.h"
 
 /*
- * The parts of a JSLB file ("JSON slabs"): columns of numbers as they are in memory, and JSON in
- * which
+ * The parts of a JSLB file ("JSON slabs"): columns of numbers as in memory, and JSON in which
  * {"$s": 3} stands for the third of them. All numbers are little-endian.
  */
 
@@ -38,14 +37,14 @@ enum jslb_type {
 
 struct jslb_head {
 	char magic[JSLB_MAGIC_SIZE];
-	uint32_t version, slab_count, root; /* root: slab with JSON */
+	uint32_t version, slab_count, root; /* root: the slab with JSON */
 };
 
 struct jslb_slab {
 	uint32_t type, offset, bytes;
 };
 
-/* Slabs of JSON within others. */
+/* Maximum nesting of JSON slabs. */
 #define DEPTH_MAX 16
 /* Maximum text per byte of the file: "-128," and ten references to a slab. */
 #define GROWTH_MAX 64
@@ -109,7 +108,7 @@ static void jslb_read_add_number(struct strbuf *out, uint32_t type, const char *
 	case JSLB_I16:
 	case JSLB_I32:
 	case JSLB_I64:
-		/* The sign bit is at the top of the bits read. */
+		/* Extends the sign: it is the top bit of those read. */
 		strbuf_addf(out, "%" PRId64, (int64_t)(bits << (64 - 8 * size)) >> (64 - 8 * size));
 		break;
 	default:
@@ -245,10 +244,10 @@ struct packer {
 	struct strbuf root; /* JSON text without columns */
 	VEC(struct jslb_slab) slabs; /* offsets refer to `data` */
 	struct strbuf data;
-	size_t kept; /* end of the text copied to `root` */
+	size_t kept; /* end of the text already copied to `root` */
 };
 
-/* Columns that front-ends take as slabs. */
+/* Columns that front-ends accept as slabs. */
 static const struct {
 	const char *table, *column;
 	enum jslb_type type;

@@ -181,7 +181,7 @@ static stack_id find_root(struct label_tree *t, const struct profile_thread *thr
 	string_id process, name;
 	stack_id root;
 
-	/* Files without processes have only stacks. */
+	/* Files without processes contain only stacks. */
 	if (!t->has_threads ||
 	    (!thread->pid && !strings_size(&t->profile->strings, thread->process_name)))
 		return NO_STACK;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stacks of a profile as a tree of labels, for formats that show only that. Processes and threads
- * share common stacks, unless the tree has roots for them. Weights are clock ticks: samples of
- * other events are omitted, because their sum with ticks is meaningless.
+ * Stacks of a profile as a tree of labels, for formats that show nothing else. Processes and
+ * threads share common stacks, unless the tree has roots for them. Weights are clock ticks: samples
+ * of other events are omitted, because their sum with ticks is meaningless.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * massif's files: the size of the heap over time, which becomes counters, and trees of its
- * allocations at some moments, of which that of the peak becomes stacks.
+ * massif's files: the size of the heap over time, which becomes counters, and allocation trees at
+ * some moments; the one at the peak becomes stacks.
  */
 #include "lib/format/format.h"
 
@@ -18,7 +18,7 @@
 #define HEAD_MAX 4096
 #define DEPTH_MAX 512
 
-/* A node of the tree, of which children are to come. */
+/* A node of the tree whose children are still to come. */
 struct node {
 	uint64_t bytes; /* without its children's */
 	frame_id frame;
@@ -27,11 +27,11 @@ struct node {
 struct massif_reader {
 	struct foreign f;
 	uint8_t event;
-	uint64_t unit_ns; /* of times */
+	uint64_t unit_ns; /* ns per unit of time */
 	uint64_t now;
 	const char *peak; /* tree of the peak, or else the last one */
 	bool is_peak;
-	VEC(struct node) path; /* allocation functions first: from the inside out */
+	VEC(struct node) path; /* allocation functions first: innermost first */
 };
 
 static bool starts(struct text_line line, const char *prefix)
@@ -82,8 +82,8 @@ static void read_head(struct massif_reader *r, struct text_line line)
 }
 
 /*
- * Gives what a node has without its children to its stack. The root stands for all functions that
- * allocate.
+ * Adds a node's bytes without its children's to its stack. The root stands for all allocation
+ * functions.
  */
 static void leave(struct massif_reader *r)
 {
@@ -95,7 +95,7 @@ static void leave(struct massif_reader *r)
 	r->path.count--;
 }
 
-/* Reads " n1: 327680 0x400118D: leaky (hs.c:3)", indented by its depth. */
+/* Parses " n1: 327680 0x400118D: leaky (hs.c:3)", indented by its depth. */
 static bool read_node(struct massif_reader *r, struct text_line line)
 {
 	_cleanup_free_ char *text = NULL;

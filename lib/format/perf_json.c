@@ -39,7 +39,7 @@ static void read_frame(struct json_reader *r, struct json_cursor s)
 	frame.is_kernel = frame.address >> 63;
 	frame.name = symbol;
 	frame.module = foreign_module(&r->f, dso, "");
-	/* The address is none of the file. */
+	/* The address is not in the file. */
 	if (*symbol)
 		frame.address = 0;
 	else

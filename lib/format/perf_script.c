@@ -20,10 +20,10 @@
 
 #define NS_DIGITS 9
 #define NAME_MAX_SIZE 256
-/* Comments and headers before the first sample. */
+/* Maximum comment and header lines before the first sample. */
 #define LINES_JUDGED 2000
 #define DEFAULT_INTERVAL_NS 1000000
-/* The event of samples without a name of one. */
+/* The event of samples that name none. */
 #define NO_EVENT "samples"
 
 /* The first line of a sample: "comm pid/tid [cpu] 12.345678: 1000 event:". */
@@ -77,7 +77,7 @@ static const char *word_end(const char *at, const char *end)
 	return at;
 }
 
-/* Reads any number of digits. Too large numbers become UINT64_MAX. */
+/* Parses any number of digits. Too large numbers become UINT64_MAX. */
 static bool scan_seconds(const char **at, const char *end, uint64_t *seconds)
 {
 	const char *first = *at;
@@ -90,7 +90,7 @@ static bool scan_seconds(const char **at, const char *end, uint64_t *seconds)
 	return *at > first;
 }
 
-/* "12.345678:" is a time; ns. */
+/* Parses a time in the form "12.345678:" as ns. */
 static bool scan_time(const char *at, const char *end, uint64_t *time)
 {
 	bool is_negative = at < end && *at == '-';
@@ -252,7 +252,7 @@ static bool is_record(const struct head *head, const char *end)
 	return (size_t)(end - head->event) >= size && !memcmp(head->event, prefix, size);
 }
 
-/* Returns the first or last '(' after a blank, before the text, or NULL. */
+/* Returns the first or last '(' that follows a blank and precedes the text, or NULL. */
 static const char *find_blank_open(const char *at, const char *end, bool is_first, char next)
 {
 	const char *found = NULL;
@@ -265,8 +265,8 @@ static const char *find_blank_open(const char *at, const char *end, bool is_firs
 }
 
 /*
- * Returns the '(' of a file's name, or NULL: that of the first path, or else that which belongs to
- * the ')' at the end, as names may have brackets, too.
+ * Returns the '(' of a file name, or NULL: that of the first path, or else the one that matches the
+ * ')' at the end, since names may contain parentheses as well.
  */
 static const char *find_open(const char *at, const char *end)
 {
@@ -337,7 +337,9 @@ static frame_id make_frame(struct script_reader *r, const char *text, const char
 		frame.module = foreign_module(&r->f, module, "");
 	if (strcmp(name, "[unknown]") != 0)
 		frame.name = name;
-	/* Too large for a file offset: the address is the process's, which is meaningless here. */
+	/*
+	 * Too large for a file offset: it is an address in the process, which is meaningless here.
+	 */
 	if (frame.name && frame.address > INT32_MAX)
 		frame.address = 0;
 	return foreign_frame(&r->f, &frame);
@@ -430,7 +432,7 @@ static bool lines_equal(const void *table, uint32_t id, const void *key)
 	return row->size == wanted->size && memcmp(row->text, wanted->text, row->size) == 0;
 }
 
-/* Reads lines that begin with a tab, as those of frames do. */
+/* Reads the following lines that begin with a tab: the frames. */
 static struct frame_lines take_frames(struct text_lines *lines)
 {
 	struct frame_lines frames = {.text = lines->at};
@@ -442,7 +444,7 @@ static struct frame_lines take_frames(struct text_lines *lines)
 	return frames;
 }
 
-/* Returns the stack of the frames that follow on lines of their own. */
+/* Returns the stack of the frames on the following lines. */
 static stack_id read_frames(struct script_reader *r, struct text_lines *lines)
 {
 	struct frame_lines frames = take_frames(lines);

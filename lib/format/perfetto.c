@@ -14,12 +14,12 @@
 #include "lib/model/meaning/titles.h"
 
 /*
- * Writes a trace of Perfetto, a list of packets. Readers sort them by time, so threads are written
- * one after another. A sequence of packets refers to names and stacks that it has interned before;
- * each event with samples has a sequence of its own, and the first sequence has everything else.
+ * Writes a Perfetto trace, a list of packets. Readers sort them by time, so threads are written one
+ * after another. A sequence of packets refers to names and stacks that it interned earlier; each
+ * event with samples has a separate sequence, and the first sequence contains everything else.
  *
- * Samples are the packets that all readers know, which have no weights: a sample that stands for
- * several is written so often. Waits are not samples but slices.
+ * Samples are packets that all readers support; these have no weights, so a sample that represents
+ * several is repeated. Waits are slices, not samples.
  */
 
 /* clang-format off */
@@ -53,7 +53,7 @@ enum perf_sample_field {
 };
 enum state_field { STATE_CPU = 1, STATE_NAME = 2, STATE_TID = 3, STATE_STATE = 4 };
 enum interned_field {
-	INTERNED_ID = 1, INTERNED_TEXT = 2, /* of each row */
+	INTERNED_ID = 1, INTERNED_TEXT = 2, /* fields common to all kinds of rows */
 	INTERNED_FUNCTION = 5, INTERNED_FRAME = 6, INTERNED_CALLSTACK = 7, INTERNED_BUILD_ID = 16,
 	INTERNED_PATH = 17, INTERNED_SOURCE = 18, INTERNED_MAPPING = 19
 };
@@ -74,11 +74,13 @@ enum task_state {
 };
 /* clang-format on */
 
-/* Maximum of packets for one sample: heavier ones lose the rest of their weight. */
+/* Maximum packets for one sample: heavier ones lose the rest of their weight. */
 #define REPEAT_MAX 100000
-/* Markers of a kind that a thread has at once, each on its own track; more are instants. */
+/*
+ * Maximum simultaneous markers of a kind in a thread, each on its own track; more become instants.
+ */
 #define LANES_MAX 1000
-/* Ids that occur again, or that no task can have, are replaced by numbers from here on. */
+/* Ids that are reused, or that no task can have, are replaced by numbers from here on. */
 #define MADE_UP_ID (1u << 22)
 
 struct perfetto_process {
@@ -92,22 +94,22 @@ struct perfetto {
 	struct outfile *out;
 	struct thread_titles titles;
 	struct strbuf packet, text;
-	size_t packet_at, event_at; /* messages that have begun */
+	size_t packet_at, event_at; /* messages under construction */
 	uint8_t sequence, flags;
-	/* Sequence that interned the row last, by id; the last module stands for none. */
+	/* Sequence that last interned the row, by id; the last module stands for none. */
 	uint8_t *of_stacks, *of_frames, *of_funcs, *of_modules, *of_files;
 	VEC(stack_id) path;
 	VEC(struct perfetto_process) processes;
 	struct index process_index, number_index;
 	VEC(uint32_t) numbers; /* used as pids and tids */
-	uint32_t made_up; /* number of ids that were made up */
+	uint32_t made_up; /* number of invented ids */
 	uint32_t *thread_processes, *tids; /* by thread_id */
 	struct index waker_index; /* threads by tid */
 	bool *has_wakeups; /* by thread_id: has a track of wake-ups */
 	uint64_t track; /* last track */
 	uint64_t flow; /* last flow */
 	uint64_t events; /* bit n: event n has samples */
-	bool has_cpus; /* some samples have their CPU */
+	bool has_cpus; /* some samples state their CPU */
 };
 
 static void begin_packet(struct perfetto *w)
@@ -125,7 +127,7 @@ static void end_packet(struct perfetto *w)
 	outfile_write(w->out, strbuf_text(&w->packet), w->packet.size);
 }
 
-/* Texts are UTF-8. */
+/* Adds a string as UTF-8. */
 static void add_text(struct perfetto *w, uint32_t field, const char *text)
 {
 	_cleanup_(strbuf_release) struct strbuf clean = {0};
@@ -193,7 +195,7 @@ static void write_clocks(struct perfetto *w)
 	end_packet(w);
 }
 
-/* Interning. Ids are rows plus 1; functions without a name have those after all others. */
+/* Interning. Ids are rows plus 1; functions without a name come after all others. */
 
 static void add_interned(struct perfetto *w, uint32_t field, uint64_t id, const char *text)
 {
@@ -213,7 +215,7 @@ static void add_build_id(struct perfetto *w, uint64_t id, const struct module *m
 	protobuf_end(&w->packet, at);
 }
 
-/* True the first time that the sequence needs the row. */
+/* Returns true the first time the sequence needs the row. */
 static bool is_new(const struct perfetto *w, uint8_t *of)
 {
 	bool is_first = *of != w->sequence;
@@ -304,7 +306,7 @@ static void intern_frame(struct perfetto *w, frame_id id)
 	protobuf_end(&w->packet, at);
 }
 
-/* Writes a packet unless the sequence has the stack. Returns its id; 0: no stack. */
+/* Writes a packet unless the sequence already has the stack. Returns its id; 0: no stack. */
 static uint64_t intern_stack(struct perfetto *w, stack_id stack)
 {
 	const struct stack *stacks = w->profile->stacks.rows.items;
@@ -333,7 +335,7 @@ static uint64_t intern_stack(struct perfetto *w, stack_id stack)
 	return stack + 1;
 }
 
-/* Processes and threads. Readers know them by their ids alone. */
+/* Processes and threads. Readers identify them only by their ids. */
 
 INDEX_EQUAL(process_equal, struct perfetto, processes,
 	    a->pid == b->pid && a->incarnation == b->incarnation)
@@ -343,7 +345,7 @@ static bool number_equal(const void *table, uint32_t id, const void *key)
 	return ((const struct perfetto *)table)->numbers.items[id] == *(const uint32_t *)key;
 }
 
-/* Returns the id if it can be used, or else one that no task has. */
+/* Returns the id if it is usable, or else one that no task has. */
 static uint32_t use_number(struct perfetto *w, uint32_t id)
 {
 	uint32_t number = id && id < MADE_UP_ID ? id : MADE_UP_ID + w->made_up++;
@@ -406,7 +408,7 @@ static uint64_t thread_track(const struct perfetto *w, thread_id id)
 	return w->processes.count + id + 1;
 }
 
-/* Track of what a thread woke, and of what woke it. */
+/* Returns the track of a thread's wake-ups: those that it caused and those that it received. */
 static uint64_t wakeup_track(const struct perfetto *w, thread_id id)
 {
 	return thread_track(w, id) + w->profile->threads.rows.count;
@@ -498,13 +500,13 @@ static void write_slice(struct perfetto *w, uint64_t track, uint64_t start, uint
 	end_event(w);
 }
 
-/* State of writing the times of a thread. */
+/* State of writing a thread's intervals. */
 struct states {
 	struct perfetto *writer;
 	thread_id thread;
 	uint64_t waits, runs; /* tracks; 0: not written yet */
-	uint64_t ran_until; /* end of the last time if the thread ran, or 0 */
-	uint64_t end; /* end of the last time */
+	uint64_t ran_until; /* end of the last interval if the thread ran, or 0 */
+	uint64_t end; /* end of the last interval */
 	uint16_t cpu;
 };
 static void write_state(struct perfetto *w, thread_id id, uint64_t time, enum task_state state,
@@ -549,7 +551,7 @@ static enum task_state state_of(const struct thread_time *time)
 									    : TASK_SLEEPS;
 }
 
-/* Between times, a thread was neither seen to run nor to wait: its waits were short. */
+/* Between intervals, a thread was seen neither running nor waiting: its waits were short. */
 static void write_states(struct states *of, const struct thread_time *time)
 {
 	uint64_t start = time->start;
@@ -559,10 +561,10 @@ static void write_states(struct states *of, const struct thread_time *time)
 	if (of->ran_until && of->ran_until < start) {
 		write_state(of->writer, of->thread, of->ran_until, TASK_SLEEPS, of->cpu);
 	} else if (of->ran_until && time->wait == NO_STACK) {
-		/* Readers expect a thread to leave a CPU before it runs on another one. */
+		/* Readers expect a thread to leave a CPU before it runs on another. */
 		write_state(of->writer, of->thread, start++, TASK_RUNNABLE, of->cpu);
 	}
-	/* A thread that waits has left the CPU on which it ran. */
+	/* A waiting thread has left the CPU on which it ran. */
 	of->cpu = time->wait == NO_STACK ? time->cpu : of->cpu;
 	write_state(of->writer, of->thread, start, state_of(time), of->cpu);
 	of->ran_until = time->wait == NO_STACK ? time->end : 0;
@@ -596,7 +598,7 @@ static void write_times(struct perfetto *w, thread_id id)
 			    thread->end ? TASK_DEAD : TASK_SLEEPS, of.cpu);
 }
 
-/* Markers: each kind has tracks of its own, as many as it has markers at once. */
+/* Markers: each kind has separate tracks, as many as it has simultaneous markers. */
 
 struct lanes {
 	schema_id schema;
@@ -636,7 +638,7 @@ static uint64_t find_lane(struct perfetto *w, struct lanes *lanes, thread_id id,
 	return lanes->tracks.items[i];
 }
 
-/* Returns a number among the marker's fields; 0: it has none of that key. */
+/* Returns a number among the marker's fields; 0: it has no such field. */
 static uint32_t number_of(const struct perfetto *w, const struct marker *marker, const char *key)
 {
 	const struct markers *markers = &w->profile->markers;
@@ -662,7 +664,7 @@ static bool is_waker(const void *table, uint32_t id, const void *key)
 	       thread->start <= wanted->start && (!thread->end || thread->end >= wanted->start);
 }
 
-/* Writes an event of one of the two threads; `field`: the flow begins or ends there. */
+/* Writes an event on one of the two threads; `field`: the flow begins or ends there. */
 static void write_wake_event(struct perfetto *w, thread_id id, uint64_t time, const char *what,
 			     thread_id other, uint32_t field, uint64_t callstack)
 {
@@ -678,8 +680,7 @@ static void write_wake_event(struct perfetto *w, thread_id id, uint64_t time, co
 	end_event(w);
 }
 
-/* Connects a thread that was woken, at the end of the marker, with its waker, if that is recorded.
- */
+/* Connects a thread, woken at the end of the marker, with its waker if that is recorded. */
 static void write_wake(struct perfetto *w, thread_id woken, const struct marker *marker,
 		       uint64_t callstack)
 {
@@ -700,7 +701,7 @@ static void write_wake(struct perfetto *w, thread_id woken, const struct marker 
 	write_wake_event(w, woken, marker->end, "woken by", waker, EVENT_FLOW_END, 0);
 }
 
-/* Adds a field's value. Durations and times are ns, and their names say so. */
+/* Adds a field's value. Names of durations and times state the unit ns. */
 static void add_annotation(struct perfetto *w, const char *key, const struct marker_value *value)
 {
 	bool has_time = value->type == FIELD_DURATION || value->type == FIELD_TIME;
@@ -725,7 +726,7 @@ static void add_annotation(struct perfetto *w, const char *key, const struct mar
 	protobuf_end(&w->packet, at);
 }
 
-/* The cause, or else the first field that is a stack. */
+/* Returns the cause, or else the first field that is a stack. */
 static stack_id marker_stack_of(const struct perfetto *w, const struct marker *marker)
 {
 	const struct markers *markers = &w->profile->markers;
@@ -868,7 +869,7 @@ static void write_sample(struct perfetto *w, thread_id id, const struct sample *
 		outfile_write(w->out, strbuf_text(&w->packet), w->packet.size);
 }
 
-/* True if the row is samples of the event; those of waits are slices. */
+/* True if the row contains samples of the event; samples of waits are slices. */
 static bool counts(const struct perfetto *w, const struct sample *sample, uint8_t event)
 {
 	return sample->event == event && sample->weight && !profile_is_wait(w->profile, sample);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pprof's format as Go's compiler needs it for go build -pgo. */
+/* pprof's format as required by Go's compiler for go build -pgo. */
 #include <string.h>
 
 #include "lib/base/alloc.h"
@@ -23,7 +23,7 @@ static bool is_numbered(const char *name, const char *kind)
 static bool is_wrapper(const struct profile *p, const struct frame *frame)
 {
 	static const char *const kinds[] = {".deferwrap", ".gowrap", "·dwrap·"};
-	/* Wrappers in Go's own files (src/cmd/internal/objabi/funcid.go of Go's source). */
+	/* Wrappers in Go's own files (src/cmd/internal/objabi/funcid.go in Go's source). */
 	static const char *const named[] = {"runtime.deferreturn", "runtime.runOpenDeferFrame",
 					    "runtime.deferCallSave"};
 	const struct func *func = frame->func == NO_FUNC ? NULL : &p->funcs.rows.items[frame->func];
@@ -57,8 +57,8 @@ bool *pgo_find_wrappers(const struct profile *p)
 }
 
 /*
- * Go's compiler looks only at the two innermost locations of a stack: with the kernel's frames
- * there, it would learn nothing of the call that led to them.
+ * Leaves out the kernel's frames: Go's compiler looks only at the two innermost locations of a
+ * stack, and would not see the call that led to the kernel.
  */
 static int pgo_write(const struct profile *p, const struct export_options *options,
 		     struct outfile *out, struct export_counts *counts, struct error *err)

@@ -17,7 +17,7 @@
 #include "lib/format/protobuf.h"
 #include "lib/model/meaning/recording_markers.h"
 
-/* Ends the name of a function with the older of Go's calling conventions. */
+/* Suffix of functions with the older of Go's calling conventions. */
 #define GO_ABI0 ".abi0"
 
 /* True if the frame is inlined into its caller's. */
@@ -32,7 +32,7 @@ static bool is_inlined(const struct profile *p, const struct stack *stack)
 	       caller->inline_depth + 1 == frame->inline_depth;
 }
 
-/* A frame that is left out stands for its caller's; one that is inlined there joins the latter. */
+/* A left-out frame is represented by its caller's frame; frames inlined into it join the latter. */
 void location_table_init(struct location_table *t, const struct profile *p, const bool *is_left_out)
 {
 	size_t count = p->stacks.rows.count;
@@ -98,10 +98,10 @@ void pprof_tables_release(struct pprof_tables *t)
 	strbuf_release(&t->head);
 }
 
-/* Returns the number of a text, made printable. */
+/* Returns the number of a string, made printable. */
 static uint64_t pprof_tables_text(struct pprof_tables *t, const char *text)
 {
-	/* Readers print names as they are. */
+	/* Readers print names unescaped. */
 	return strings_intern_line(&t->strings, text);
 }
 
@@ -152,7 +152,7 @@ static void use_location(struct pprof_tables *t, stack_id row)
 	}
 }
 
-/* Numbers the kernel's mappings last: readers take the first one for the program. */
+/* Numbers the kernel's mappings last: readers assume that the first one is the program. */
 static void number_modules(struct pprof_tables *t)
 {
 	const struct modules *modules = &t->profile->modules;
@@ -204,7 +204,7 @@ static uint64_t address_of(const struct profile *p, const struct frame *frame)
 	return modules_address(&p->modules, frame->module, frame->offset);
 }
 
-/* Returns a function's number: rows of the profile first, then addresses. */
+/* Returns a function's number: the profile's functions come first, then addresses. */
 static uint64_t function_of(struct pprof_tables *t, const struct frame *frame)
 {
 	char name[32];
@@ -240,8 +240,8 @@ static void write_location(struct pprof_tables *t, stack_id row)
 }
 
 /*
- * Go's linker makes two symbols of a function with two calling conventions. Its profiler and its
- * compiler have one name for both.
+ * Go's linker makes two symbols for a function with two calling conventions. Its profiler and its
+ * compiler use one name for both.
  */
 static uint64_t write_name(struct pprof_tables *t, string_id id)
 {
@@ -286,7 +286,10 @@ static void write_functions(struct pprof_tables *t)
 	}
 }
 
-/* Sets flags that keep readers from searching for names, as no better ones will be found. */
+/*
+ * Writes mappings with flags that keep readers from searching for names, as no better ones will be
+ * found.
+ */
 static void write_mappings(struct pprof_tables *t, bool of_kernel)
 {
 	const struct profile *p = t->profile;
@@ -509,9 +512,9 @@ void pprof_add_location(struct pprof_reader *r, struct pprof_row *row)
 
 /*
  * pprof's profile.proto. A location is an address with the functions inlined there. Addresses are
- * relative to the mapping, which begins at 0, as a file may be mapped at many places. A sample
- * stands for all samples of a thread with the same stack. Its values are clock ticks, these as CPU
- * time, and the occurrences of each other event; its labels are pid, tid and thread.
+ * relative to the mapping, which begins at 0, since a file may be mapped at several addresses. A
+ * sample stands for all samples of a thread with the same stack. Its values are clock ticks, the
+ * same as CPU time, and the occurrences of each other event; its labels are pid, tid and thread.
  */
 
 #define NO_VALUE UINT8_MAX
@@ -551,7 +554,10 @@ static bool has_clock(const struct profile *p)
 	return p->events.rows.count < 2;
 }
 
-/* Returns the value of a row that the reader kept, NULL without one. `row`: of several, or 0. */
+/*
+ * Returns a value that the reader stored in the info panel, NULL if there is none. `row`: its index
+ * among several, or 0.
+ */
 static const char *kept_text(const struct profile *p, const char *name, size_t row)
 {
 	vec_for_each(&p->meta.extra, const struct profile_extra *, extra) {
@@ -573,7 +579,7 @@ static void write_type(struct pprof_tables *t, uint32_t field, const char *both,
 	pprof_tables_value_type(t, field, type, slash ? slash + 1 : "count");
 }
 
-/* The name may end in "/unit" if another event has the rest of it. */
+/* The name may end in "/unit" if another event has the same name without it. */
 static void write_event_type(struct pprof *w, const struct event_count *event)
 {
 	const struct strings *strings = &w->profile->strings;
@@ -598,7 +604,7 @@ static void write_clock_types(struct pprof *w)
 	write_type(&w->tables, PROFILE_SAMPLE_TYPE, time + 1, strlen(time + 1));
 }
 
-/* Types of other pprof files are kept without samples, too. */
+/* Keep the types of other pprof files even if they have no samples. */
 static void write_types(struct pprof *w)
 {
 	const struct profile *p = w->profile;
@@ -620,13 +626,13 @@ static void write_types(struct pprof *w)
 	}
 }
 
-/* True for files of other tools that have no times: what they do not state is left out. */
+/* True for files of other tools without times: unstated values are left out. */
 static bool has_no_times(const struct pprof *w)
 {
 	return profile_fact(w->profile, FACT_NO_TIMES, NULL);
 }
 
-/* Readers take the last type if none is stated. */
+/* Readers choose the last type if no default is stated. */
 static void write_default(struct pprof *w)
 {
 	const struct profile *p = w->profile;
@@ -669,7 +675,7 @@ static uint64_t kept_number(const struct pprof *w, const char *name)
 	return text && text_to_u64(text, 10, &number) ? number : 0;
 }
 
-/* The period and the duration; without times, those of the file that was read. */
+/* The period and the duration; without times, those of the file read. */
 static void write_lengths(struct pprof *w)
 {
 	const char *type = kept_text(w->profile, PPROF_PERIOD_TYPE, 0);
@@ -757,16 +763,16 @@ static void add_label(struct pprof *w, struct strbuf *labels, const struct label
 	strbuf_release(&label);
 }
 
-/* Labels of one sample. Beyond, they are left out. */
+/* Maximum labels of one sample. The rest is left out. */
 #define LABELS_MAX 64
 
-/* A label of the file that was read, and the samples that have it: [start, end). */
+/* A label of the file read, and the samples that have it: [start, end). */
 struct timed_label {
 	uint64_t start, end;
 	struct label_marker label;
 };
 
-/* The labels of one thread, by start; `current`: those of the samples at hand. */
+/* The labels of one thread, by start; `current`: those of the current samples. */
 struct thread_labels {
 	VEC(struct timed_label) rows;
 	size_t next;
@@ -799,7 +805,7 @@ static void find_labels(const struct profile *p, const struct profile_thread *th
 	vec_sort(&labels->rows, compare_starts);
 }
 
-/* Moves on to a time that is not earlier than the last one. */
+/* Advances to a time that is not before the last one. */
 static void pass_labels(struct thread_labels *labels, uint64_t time)
 {
 	size_t kept = 0;
@@ -837,7 +843,7 @@ static void add_id(struct pprof *w, const struct thread_labels *labels, struct s
 		add_label(w, out, &(struct label_marker){.key = key, .number = id, .unit = ""});
 }
 
-/* The name of the thread of a file without threads is no label. */
+/* The placeholder name of the thread of a file without threads is not a label. */
 static uint32_t label_set(struct pprof *w, const struct profile_thread *thread,
 			  struct thread_labels *labels)
 {
@@ -919,7 +925,7 @@ static void write_samples_of(struct pprof *w, stack_id stack)
 		write_sample(w, number, locations);
 }
 
-/* Goes by stack, as samples of all threads share its locations. */
+/* Writes by stack, as samples of all threads share locations. */
 static void write_samples(struct pprof *w)
 {
 	for (stack_id stack = 0; stack < w->profile->stacks.rows.count; stack++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Locations of pprof and OTLP: a place in code with all functions inlined there, instead of a frame
+ * Locations of pprof and OTLP: a code location with all functions inlined there, instead of a frame
  * for each.
  */
 #pragma once
@@ -18,7 +18,7 @@ struct location_table {
 };
 
 /*
- * `is_left_out`, by frame_id: frames that are not written, unless they are outermost; their weight
+ * `is_left_out`, by frame_id: frames that are not written unless they are outermost; their weight
  * goes to their callers. NULL: none.
  */
 void location_table_init(struct location_table *t, const struct profile *p,
@@ -35,7 +35,7 @@ struct pprof_tables {
 	const struct location_table *locations;
 	struct outfile *out;
 	struct strings strings; /* string table; row 0 is "" */
-	struct stacks made_up; /* function names made of addresses */
+	struct stacks made_up; /* function names made from addresses */
 	/* Numbers by rows of chains and ids of the profile; 0: unused. */
 	uint32_t *of_locations, *of_functions, *of_modules;
 	uint32_t function_count;
@@ -68,9 +68,9 @@ int pprof_write_without(const struct profile *p, const bool *is_left_out, struct
 			struct error *err);
 
 /*
- * Returns, by frame_id, whether the function is a wrapper by which Go's compiler calls another: a
- * method by an interface, or the call of a "go" or "defer" statement. Go's own profiler leaves them
- * out, and its compiler would take the wrapper for the function that is called, or for the caller.
- * The caller frees the array.
+ * Returns, by frame_id, whether the function is a wrapper through which Go's compiler calls
+ * another: a method via an interface, or the call in a "go" or "defer" statement. Go's own profiler
+ * leaves them out, and its compiler would mistake the wrapper for the callee or the caller. The
+ * caller frees the array.
  */
 bool *pgo_find_wrappers(const struct profile *p);

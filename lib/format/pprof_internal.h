@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by pprof_read.c and pprof.c alone. */
+/* Shared by pprof_read.c and pprof.c only. */
 #pragma once
 
 #include "lib/format/foreign.h"
@@ -9,7 +9,7 @@
 #define TYPES_MAX 64
 
 /*
- * Rows of the info panel that keep what a profile has no other place for; PPROF_COMMENT for all
+ * Rows of the info panel for values that a profile cannot hold otherwise; PPROF_COMMENT for all
  * comments but the first.
  */
 #define PPROF_SECTION "pprof"
@@ -54,7 +54,7 @@ struct pprof_reader {
 	VEC(uint64_t) comments;
 	struct pprof_type period_type;
 	uint64_t period, default_type, time_ns, duration_ns, drop_frames, keep_frames, doc_url;
-	int clock; /* index of the type that counts samples; -1: none */
+	int clock; /* index of the type that counts clock samples; -1: none */
 };
 
 struct pprof_mapping {

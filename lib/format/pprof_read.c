@@ -222,7 +222,7 @@ static uint64_t period_of(const struct pprof_reader *r, const char *unit)
 	return 1;
 }
 
-/* Returns the index of the type that is shown by default: the last one unless the file says. */
+/* Returns the index of the default type: the last one unless the file states it. */
 static size_t find_default(const struct pprof_reader *r)
 {
 	_cleanup_free_ char *wanted = pprof_string(r, r->default_type);
@@ -258,7 +258,7 @@ struct labels {
 	char *thread, *process;
 };
 
-/* Numbers may be texts. */
+/* Numbers may be strings. */
 static uint32_t id_of(const struct label_marker *label)
 {
 	uint64_t number = 0;
@@ -270,7 +270,7 @@ static uint32_t id_of(const struct label_marker *label)
 	return number <= INT32_MAX ? (uint32_t)number : 0;
 }
 
-/* Returns true if the thread has all that the label says, so that the writer can make it anew. */
+/* Returns true if the thread now represents the whole label, so that the writer can recreate it. */
 static bool take_identity(struct labels *labels, const struct label_marker *label)
 {
 	bool is_pid = strcmp(label->key, "pid") == 0, is_tid = strcmp(label->key, "tid") == 0;
@@ -325,7 +325,7 @@ static void read_label(const struct pprof_reader *r, struct protobuf_cursor s,
 	vec_push(&list->rows, label);
 }
 
-/* Finds the sample's thread, and keeps the labels that say something else in `list`. */
+/* Finds the sample's thread and keeps its other labels in `list`. */
 static thread_id find_thread(struct pprof_reader *r, struct protobuf_cursor s,
 			     struct label_list *list)
 {
@@ -354,7 +354,9 @@ static thread_id find_thread(struct pprof_reader *r, struct protobuf_cursor s,
 	return id;
 }
 
-/* Longer and deeper expressions cost too much: each + doubles what it repeats. */
+/*
+ * Limits of expressions: longer and deeper ones cost too much, as each + doubles what it repeats.
+ */
 #define EXPRESSION_MAX 8192
 #define DEPTH_MAX 8
 
@@ -364,7 +366,7 @@ struct dropping {
 	uint8_t *known; /* by func_id: 1 plus whether its frames are dropped; 0: not known yet */
 };
 
-/* False for expressions of other dialects, or that take the library too long. */
+/* Returns false for expressions of other dialects, or that would take the library too long. */
 static bool is_cheap(const char *text)
 {
 	size_t depth = 0;
@@ -392,7 +394,7 @@ static bool compile(struct pprof_reader *r, regex_t *regex, uint64_t number)
 	return is_good;
 }
 
-/* "f(int)" → "f". */
+/* Shortens "f(int)" to "f". */
 static void cut_arguments(char *name)
 {
 	static const char *const reserved[] = {"(anonymous namespace)", "operator()"};
@@ -427,7 +429,7 @@ static bool is_dropped(const struct pprof_reader *r, struct dropping *d, frame_i
 	return d->known[func] == 2;
 }
 
-/* Finds the frames that the file wants to be dropped, together with those that they called. */
+/* Finds the frames that the file requests to be dropped, together with their callees. */
 static void find_dropped(struct pprof_reader *r)
 {
 	struct dropping d = {0};
@@ -448,7 +450,7 @@ static void find_dropped(struct pprof_reader *r)
 		regfree(&d.keep);
 }
 
-/* The outermost frames of a stack are not dropped, or nothing would be left of it. */
+/* The outermost frames of a stack are kept: otherwise, nothing would be left of it. */
 static stack_id find_stack(struct pprof_reader *r)
 {
 	struct stacks *stacks = &r->f.profile->stacks;
@@ -505,7 +507,7 @@ static int add_sample(struct pprof_reader *r, struct protobuf_cursor bytes, stru
 	return 0;
 }
 
-/* Keeps a text, unless it is "". */
+/* Keeps a string, unless it is "". */
 static void keep(struct pprof_reader *r, const char *name, uint64_t number)
 {
 	_cleanup_free_ char *text = pprof_string(r, number);
@@ -531,7 +533,7 @@ static char *type_text(const struct pprof_reader *r, const struct pprof_type *ty
 	return xasprintf("%s/%s", name, unit);
 }
 
-/* Keeps what the writer would write otherwise. */
+/* Keeps types that the writer would otherwise write differently. */
 static void keep_types(struct pprof_reader *r)
 {
 	_cleanup_free_ char *period_type = type_text(r, &r->period_type);
@@ -640,8 +642,8 @@ int pprof_read(struct profile **p, const char *text, size_t size, struct import_
 	return ret;
 }
 
-/* All fields are known, and the strings begin with an empty one. */
-/* Other formats of this kind have other fields in their first messages. */
+/* Known fields; the strings must begin with an empty one. */
+/* Other formats of this kind have different fields in their first messages. */
 static bool is_sample_type(struct protobuf_cursor s)
 {
 	struct protobuf_field field;
@@ -671,7 +673,7 @@ bool pprof_matches(const char *text, size_t size)
 		if (field.number == PROFILE_SAMPLE_TYPE && !is_sample_type(field.bytes))
 			return false;
 		has_type |= field.number == PROFILE_SAMPLE_TYPE;
-		/* Reading decides the rest. */
+		/* Reading determines the rest. */
 		if (field.number == PROFILE_STRING_TABLE && has_type)
 			return field.bytes.at == field.bytes.end;
 	}

@@ -5,7 +5,7 @@
 
 /*
  * Implement struct format. Each sample type becomes an event; counts of samples become clock ticks
- * if a time type is their multiple. Labels make threads if they are ids or names, and else markers.
+ * if a time type is their multiple. Labels that are ids or names make threads, others make markers.
  * Negative values, as in differences, count as unread.
  */
 bool pprof_matches(const char *text, size_t size);

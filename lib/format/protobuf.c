@@ -138,7 +138,7 @@ size_t protobuf_begin(struct strbuf *out, uint32_t field)
 	return out->size;
 }
 
-/* Makes room for the size, which is known by now. */
+/* Makes room for the size, which is now known. */
 void protobuf_end(struct strbuf *out, size_t at)
 {
 	char bytes[VARINT_SIZE];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Appends fields of protocol buffers to bytes. Formats need few of them, written in one pass; a
- * library would first build the whole message in memory.
+ * Appends protocol buffer fields to bytes. Formats need few of them, written in one pass; a library
+ * would first build the whole message in memory.
  */
 #pragma once
 
@@ -34,17 +34,15 @@ bool protobuf_take(struct protobuf_cursor *s, uint64_t *value);
 void protobuf_varint(struct strbuf *out, uint64_t value);
 /* Omits fields of value 0, the default. */
 void protobuf_u64(struct strbuf *out, uint32_t field, uint64_t value);
-/* Writes any value, as a reader may tell 0 from none. */
+/* Writes any value, since a reader may distinguish 0 from none. */
 void protobuf_number(struct strbuf *out, uint32_t field, uint64_t value);
 void protobuf_fixed64(struct strbuf *out, uint32_t field, uint64_t value);
 /* A string, a message, or packed numbers; omitted if empty. */
 void protobuf_bytes(struct strbuf *out, uint32_t field, const void *data, size_t size);
-/*
- * Appends the head of a string or message, whose bytes follow; writes empty ones too, as elements.
- */
+/* Appends the header of a string or message, whose bytes follow; for elements, even if empty. */
 void protobuf_head(struct strbuf *out, uint32_t field, size_t size);
 /*
- * Begins a message in place, whose fields are appended next. Returns the place to pass to
+ * Begins a message in place, whose fields are appended next. Returns the position to pass to
  * protobuf_end(). Messages may be nested.
  */
 size_t protobuf_begin(struct strbuf *out, uint32_t field);

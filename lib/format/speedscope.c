@@ -17,11 +17,11 @@
 #define INTERVAL_MIN_NS 1000
 #define INTERVAL_DEFAULT_NS 1000000
 
-/* Samples of one profile: stacks and weights, or begins and ends of functions. */
+/* Samples of one profile: stacks and weights, or starts and ends of functions. */
 struct part {
 	struct span name, unit, start, samples, weights, events, end;
 	double ns; /* ns per unit; 0: not a unit of time */
-	string_id unit_id; /* the same for all units that can be added up */
+	string_id unit_id; /* equal for all units that can be added up */
 	string_id thread;
 	uint8_t event; /* 0: clock samples */
 	uint32_t pid, tid; /* of prof's own files */
@@ -40,8 +40,8 @@ struct scope_reader {
 	VEC(stack_id) open; /* functions that have not ended */
 	double interval; /* minimum weight, ns */
 	double time; /* sum of weights that are times, ns */
-	size_t time_count; /* number of them; 0 if some are measured, by events */
-	bool has_events; /* of a time */
+	size_t time_count; /* number of such weights; 0 if some are measured, by events */
+	bool has_events; /* some part has events, with weights that are times */
 	bool has_times, is_own;
 	size_t active; /* index of the part shown first */
 	struct strings texts; /* distinct stacks as text: most samples repeat an earlier stack */
@@ -165,7 +165,7 @@ static bool cut_id(char *text, uint32_t *id)
 	return true;
 }
 
-/* Parses "process 12: thread 34", the name of a part of prof's own. */
+/* Parses "process 12: thread 34", the name of a part in prof's own files. */
 static void split_thread(struct scope_reader *r, struct part *part, char *name)
 {
 	struct strings *strings = &r->f.profile->strings;
@@ -186,8 +186,8 @@ static void split_thread(struct scope_reader *r, struct part *part, char *name)
 }
 
 /*
- * prof's own parts are named "process 12: thread 34" and "process 12: thread 34, event". Those of
- * the clock are in milliseconds.
+ * Parts in prof's own files are named "process 12: thread 34" and "process 12: thread 34, event".
+ * Those of the clock are in milliseconds.
  */
 static void split_name(struct scope_reader *r, struct part *part, char *name)
 {
@@ -208,8 +208,8 @@ static void split_name(struct scope_reader *r, struct part *part, char *name)
 }
 
 /*
- * Makes the part an event of its name, unless that is a thread's, and its unit. Times are in ns.
- * Two measures have different names.
+ * Makes the part an event named after the part, unless that is a thread's name, and its unit. Times
+ * are in ns. Two measures have different names.
  */
 static void make_event(struct scope_reader *r, struct part *part, const char *name)
 {
@@ -221,8 +221,8 @@ static void make_event(struct scope_reader *r, struct part *part, const char *na
 }
 
 /*
- * Parts of the same unit are threads, with clock samples unless the unit is not a time. Parts of
- * several units are measures that cannot be added; times become the clock if they are shown.
+ * Parts of the same unit are threads, with clock samples if the unit is a time. Parts of several
+ * units are measures that cannot be added; times become the clock if they are shown.
  */
 static void name_part(struct scope_reader *r, struct part *part, bool has_one_unit)
 {
@@ -257,7 +257,7 @@ static void name_parts(struct scope_reader *r)
 		events->rows.items[shown].is_default = true;
 }
 
-/* Events belong to the row of the thread of that name. */
+/* Events belong to the row of the thread with that name. */
 static uint32_t tid_of(const struct scope_reader *r, size_t number)
 {
 	const struct part *part = &r->parts.items[number];
@@ -355,7 +355,7 @@ static frame_id stack_frame(const struct scope_reader *r, stack_id stack)
 	return r->f.profile->stacks.rows.items[stack].frame;
 }
 
-/* Begins or ends a function. The functions open until then get the time since the last event. */
+/* Starts or ends a function. The open functions get the time since the last event. */
 static int take_event(struct scope_reader *r, struct json_cursor event, struct scope_clock *clock,
 		      double *before, struct error *err)
 {
@@ -400,7 +400,7 @@ static int read_events(struct scope_reader *r, const struct part *part, struct s
 	vec_clear(&r->open);
 	for (size_t i = 0; !ret && json_cursor_element(&s, i); i++)
 		ret = take_event(r, s, clock, &before, err);
-	/* Functions may be open at the end. */
+	/* Functions may still be open at the end. */
 	end = json_members_number_at(&r->s, part->end);
 	if (!ret && r->open.count && clock_time_from(end * part->ns) != CLOCK_NO_TIME)
 		add_sample(r, clock, vec_last(&r->open), fmax(end - before, 0));
@@ -444,7 +444,7 @@ static int read_part(struct scope_reader *r, size_t number, struct error *err)
 	return ret;
 }
 
-/* Weights are times: a sample stands for their mean. Those of events are measured. */
+/* If weights are times, a sample represents their mean. Those of events are measured. */
 static void set_sample_ticks(struct scope_reader *r)
 {
 	struct profile_meta *meta = &r->f.profile->meta;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Files of other tools that prof recognizes but does not read, and what converts or shows them. */
+/*
+ * Files of other tools that prof recognizes but does not read, and tools that convert or show them.
+ */
 #include "lib/format/format.h"
 
 #include <string.h>
 
 #include "lib/format/protobuf.h"
 
-/* Bytes of a file in which the words of a format are looked for. */
+/* Bytes of a file to search for a format's keyword. */
 #define HEAD_MAX 4096
 
 #define WITH_SIZE(text) text, sizeof(text) - 1
@@ -14,7 +16,7 @@
 static const struct {
 	const char *start; /* beginning of the file */
 	size_t start_size;
-	const char *word; /* somewhere in its head; NULL: none is needed */
+	const char *word; /* somewhere near the beginning; NULL: not needed */
 	const char *what;
 } unread[] = {
 	{WITH_SIZE("memray\0"), NULL,
@@ -50,7 +52,7 @@ static const struct {
 	{WITH_SIZE("{"), "\"sampleStackTraces\"", "a timeline of Safari; speedscope reads it"},
 };
 
-/* Returns true for a packet of a trace, which has other fields than a sample type of pprof. */
+/* Returns true for a packet of a trace, whose fields differ from a sample type of pprof. */
 static bool is_perfetto(const char *text, size_t size)
 {
 	struct protobuf_cursor s = protobuf_cursor_of(text, size < HEAD_MAX ? size : HEAD_MAX);

@@ -5,7 +5,7 @@
 #include "lib/model/meaning/label_frames.h"
 
 #define INTERVAL_MIN_NS 1000
-/* Shorter samples than this part of the mean do not count each for itself. */
+/* Samples shorter than this fraction of the mean do not count individually. */
 #define SHORTEST 100
 
 INDEX_HAS(node_equal, struct v8_tree, nodes, id)
@@ -127,7 +127,7 @@ stack_id v8_tree_stack(struct v8_tree *t, struct foreign *f, uint32_t at)
 	return stack;
 }
 
-/* The time until the next sample. The last one lasts until the end, if that is known. */
+/* Returns the time until the next sample. The last one lasts until the end, if that is known. */
 static uint64_t length_of(const struct v8_samples *samples, size_t i)
 {
 	uint64_t time = samples->rows.items[i].time;
@@ -154,7 +154,7 @@ uint64_t v8_samples_interval(const struct v8_samples *samples)
 	return shortest;
 }
 
-/* The rounding error goes to the next sample. */
+/* The rounding error is carried to the next sample. */
 void v8_samples_add(const struct v8_samples *samples, struct foreign *f, thread_id thread,
 		    bool has_times)
 {

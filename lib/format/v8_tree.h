@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A tree of functions, and samples that point into it, as all profiles of V8 have. */
+/* A tree of functions and samples that refer to it, as in all of V8's profiles. */
 #pragma once
 
 #include "lib/format/foreign.h"
@@ -28,24 +28,27 @@ struct v8_sample {
 /* Samples of a thread in order of time. */
 struct v8_samples {
 	VEC(struct v8_sample) rows;
-	uint64_t end; /* of the last one; 0: unknown */
+	uint64_t end; /* end of the last one; 0: unknown */
 	uint64_t mean; /* length of a sample */
 };
 
 /* Returns the frame of a "callFrame". The span may be empty. */
 frame_id v8_frame(struct foreign *f, const struct json_cursor *whole, struct span span);
-/* Adds an array of nodes and their links, by children or by parents. False if it is damaged. */
+/*
+ * Adds an array of nodes and their links, by children or by parents. Returns false if it is
+ * damaged.
+ */
 bool v8_tree_add(struct v8_tree *t, struct foreign *f, struct json_cursor s);
 void v8_tree_release(struct v8_tree *t);
 /* Returns the row of an id, or INDEX_NONE. */
 uint32_t v8_tree_find(const struct v8_tree *t, int64_t id);
 stack_id v8_tree_stack(struct v8_tree *t, struct foreign *f, uint32_t row);
 
-/* Returns ticks as long as the shortest sample, within limits. */
+/* Returns a tick length equal to the shortest sample, within limits. */
 uint64_t v8_samples_interval(const struct v8_samples *samples);
 /*
- * Adds samples that count as long as they last; as one each, at the times of `f`, without times.
- * The interval is set.
+ * Adds samples weighted by their length; without times, as one tick each, at the times of `f`. The
+ * interval is set.
  */
 void v8_samples_add(const struct v8_samples *samples, struct foreign *f, thread_id thread,
 		    bool has_times);

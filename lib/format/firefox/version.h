@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Versions of the Firefox Profiler's formats, and names that they have in common. */
+/* Versions of the Firefox Profiler's formats, and their common names. */
 #pragma once
 
 #include <stdint.h>
 
-/* Version of the processed format that is written, and the newest one that is read. */
+/* Version of the processed format to write, also the newest one to read. */
 #define FIREFOX_FORMAT_VERSION 70
 #define FIREFOX_VERSION_MAX 75
-/* Version of the Gecko format that processed profiles derive from; no reader uses it. */
+/* Gecko version from which the processed profile claims to derive; not used by readers. */
 #define FIREFOX_GECKO_VERSION 36
 
 /*
- * Bits of the columns "flags", which newer versions have: properties of a row, and those of its
- * cells that hold a value. Other cells are 0.
+ * Bits of the columns "flags" in newer versions: properties of a row, and which of its cells hold a
+ * value. Other cells are 0.
  */
 enum frame_flag {
 	FRAME_IS_INLINED = 1,
@@ -40,7 +40,7 @@ enum func_flag {
 /* A list in "meta" of events with units; prof's own. */
 #define FIREFOX_EVENTS "profEvents"
 
-/* Names of the places in which markers are shown, by the bit of SHOWN_…. */
+/* Names of the places where markers are shown, by the bit of SHOWN_…. */
 #define FIREFOX_PLACE_COUNT 7
 extern const char *const firefox_places[FIREFOX_PLACE_COUNT];
 

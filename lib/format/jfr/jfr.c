@@ -11,11 +11,11 @@
 #include "lib/model/meaning/label_frames.h"
 #include "lib/model/tables/time_range.h"
 
-/* Periods that recordings without settings have by default. */
+/* Default periods of recordings without settings. */
 #define JAVA_PERIOD_NS 20000000
 #define ASYNC_PERIOD_NS 10000000
 #define WALL_PERIOD_NS 50000000
-/* Rows into which a sample of many wall-clock samples is split. */
+/* Maximum rows into which a sample of many wall-clock samples is split. */
 #define SPREAD_MAX 64
 #define SECTION "Flight recording"
 
@@ -74,7 +74,7 @@ static void add_native(struct jfr_reader *r, const struct event *e)
 	add_named(r, e, "NativeMethodSample", 1);
 }
 
-/* One event may stand for samples of the whole recording: spreads them over their time. */
+/* One event may represent samples of the whole recording: spreads them over their time. */
 static void add_wall(struct jfr_reader *r, const struct event *e)
 {
 	uint64_t count = jfr_number_of(r, e, "samples"), span = jfr_number_of(r, e, "timeSpan");
@@ -243,7 +243,10 @@ static void add_nothing(struct jfr_reader *r, const struct event *e)
 	(void)e;
 }
 
-/* Events about the state of the program or the machine are no markers: each chunk repeats them. */
+/*
+ * Events about the state of the program or the machine do not become markers: each chunk repeats
+ * them.
+ */
 static const struct event_kind event_kinds[] = {
 	{"jdk.ExecutionSample", add_execution, NULL, 0, true},
 	{"jdk.CPUTimeSample", add_cpu_time, NULL, 0, true},
@@ -328,7 +331,7 @@ static struct event_type *type_of(struct jfr_reader *r, uint32_t row)
 	return type;
 }
 
-/* Sets the event's time. False if it is none that a clock shows. */
+/* Sets the event's time. Returns false if it is out of the clock's range. */
 static bool set_times(struct jfr_reader *r, struct event *e)
 {
 	struct jfr_value start = jfr_value_at(e, e->type->start);
@@ -364,7 +367,7 @@ static void add_event(struct jfr_reader *r, struct jfr_event *event, struct even
 
 /* Chunks. */
 
-/* Reads "20 ms", "10ms" or a number of ns; 0: none of these. */
+/* Parses "20 ms", "10ms" or a number of ns; 0: none of these. */
 static uint64_t period_of(const char *text)
 {
 	static const struct {
@@ -436,7 +439,7 @@ static void survey_event(struct jfr_reader *r, struct event *e)
 	}
 }
 
-/* Finds what events mean before they are read: settings and the pid may follow them. */
+/* Collects settings and the pid in advance: they may follow the events that depend on them. */
 static void survey(struct jfr_reader *r, struct event *e)
 {
 	struct jfr_chunk *c = r->chunk;
@@ -499,7 +502,7 @@ static void read_chunk(struct jfr_reader *r, const struct survey *survey, struct
 	r->unfinished += r->chunk->is_unfinished;
 }
 
-/* Opens all chunks in turn. A damaged one ends the file, but not what stands before it. */
+/* Opens all chunks in turn. A damaged one ends the file, but the chunks before it count. */
 static int survey_chunks(struct jfr_reader *r, struct event *e, struct error *err)
 {
 	uint64_t at = 0;

@@ -7,7 +7,7 @@
 #include "lib/format/jfr/jfr_reader.h"
 #include "lib/model/languages/language.h"
 
-/* Virtual threads with a row of their own. */
+/* Maximum virtual threads with separate rows. */
 #define VIRTUAL_ROWS_MAX 50
 #define FRAMES_MAX (1u << 16)
 
@@ -76,7 +76,7 @@ static void release_known(struct known_rows *k)
 
 /* Names. */
 
-/* Appends a class as Java's source has it: "[Ljava/lang/String;" is "java.lang.String[]". */
+/* Appends a class as in Java source: "java.lang.String[]" for "[Ljava/lang/String;". */
 void jfr_add_class(struct strbuf *out, const char *name)
 {
 	static const char primitives[] =
@@ -129,7 +129,7 @@ struct jfr_value jfr_member(const struct jfr_value *values, uint32_t leaf)
 	return leaf == JFR_NONE ? (struct jfr_value){0} : values[leaf];
 }
 
-/* Appends the name that a method of Java has in its source. Returns how its frames are shown. */
+/* Appends a method's name as in Java source. Returns the role of its frames. */
 uint8_t jfr_add_method(struct jfr_reader *r, const struct jfr_value *values, const char *class,
 		       struct strbuf *out)
 {
@@ -147,8 +147,8 @@ uint8_t jfr_add_method(struct jfr_reader *r, const struct jfr_value *values, con
 }
 
 /*
- * A method in the terms of a profile: all but its line and tier. async-profiler gives functions of
- * the kernel and of libraries descriptors of their own, and the library's name as class.
+ * Converts a method to a frame without line and tier. async-profiler marks functions of the kernel
+ * and of libraries by special descriptors, and uses the library's name as class.
  */
 static struct frame method_frame(struct jfr_reader *r, const struct jfr_value *values)
 {
@@ -206,7 +206,7 @@ static uint8_t tier_of(const struct jfr_reader *r, const char *type)
 		return TIER_C1;
 	if (strcmp(type, "Native") == 0)
 		return TIER_NATIVE;
-	/* Java itself does not say which compiler. */
+	/* Java itself does not record which compiler. */
 	return r->periods.is_async ? TIER_C2 : TIER_OTHER;
 }
 
@@ -268,7 +268,7 @@ static const char *process_name(const struct jfr_reader *r)
 	return r->f.profile->meta.product ? r->f.profile->meta.product : "java";
 }
 
-/* The row of the JVM itself, for events of no thread. */
+/* Returns the row of the JVM itself, for events without a thread. */
 thread_id jfr_process_row(struct jfr_reader *r)
 {
 	return foreign_thread(&r->f, r->pid, r->pid, process_name(r), "java", false);

@@ -6,9 +6,9 @@
 #include "lib/format/jfr/jfr_internal.h"
 
 #define HEADER_SIZE 68
-/* Read at once from a file. */
+/* Bytes to read at once from a file. */
 #define WINDOW_SIZE ((size_t)1 << 20)
-/* References to references. */
+/* Limit of references to references. */
 #define HOPS_MAX 8
 
 /* Bytes of the input. */
@@ -115,7 +115,7 @@ static struct jfr_value read_primitive(const struct jfr_chunk *c, uint8_t kind, 
 	return value;
 }
 
-/* Spans of 2^63-1 are for ever and those of -2^63 unknown; both have no value. */
+/* Spans of 2^63-1 are infinite and those of -2^63 unknown; neither has a value. */
 static void convert(const struct jfr_chunk *c, const struct jfr_leaf *leaf, struct jfr_value *value)
 {
 	static const int64_t factors[] = {
@@ -148,7 +148,7 @@ static void convert(const struct jfr_chunk *c, const struct jfr_leaf *leaf, stru
 static void read_value(const struct jfr_chunk *c, uint32_t row, struct bytes *b, unsigned int depth,
 		       struct jfr_value *values);
 
-/* An element of a type without values has no bytes. */
+/* Elements of a type without values have no bytes. */
 static void skip_array(const struct jfr_chunk *c, const struct jfr_leaf *leaf, struct bytes *b,
 		       unsigned int depth)
 {
@@ -238,7 +238,7 @@ static const struct jfr_constant *find_constant(const struct jfr_chunk *c, uint3
 	return at == INDEX_NONE ? NULL : &c->constants.items[at];
 }
 
-/* The chain goes back in time; of several constants with one key, any is the same. */
+/* The chain goes back in time; of several constants with one key, any will do. */
 static void add_constant(struct jfr_chunk *c, uint32_t type, int64_t key, const struct bytes *b)
 {
 	const struct jfr_constant row = {key, b->at, type, (uint32_t)(b->end - b->at)};
@@ -276,10 +276,10 @@ static int64_t read_constants(struct jfr_chunk *c, uint64_t offset, bool *failed
 	bool is_one = jfr_read_long(c, &b) == JFR_CHECKPOINT;
 	int64_t delta;
 
-	jfr_read_long(c, &b); /* time */
-	jfr_read_long(c, &b); /* duration */
+	jfr_read_long(c, &b); /* skip the time */
+	jfr_read_long(c, &b); /* skip the duration */
 	delta = jfr_read_long(c, &b);
-	bytes_u8(&b); /* kind */
+	bytes_u8(&b); /* skip the kind */
 	if (!is_one || b.failed) {
 		*failed = true;
 		return 0;
@@ -293,7 +293,7 @@ static int64_t read_constants(struct jfr_chunk *c, uint64_t offset, bool *failed
 	return delta;
 }
 
-/* The chain leads backwards, so it has an end. */
+/* The chain leads backwards, so it ends. */
 static int read_all_constants(struct jfr_chunk *c, struct error *err)
 {
 	uint64_t offset = c->pools;
@@ -383,7 +383,7 @@ int jfr_chunk_open(struct jfr_chunk *c, const struct jfr_input *in, uint64_t at,
 	c->duration_ns = jfr_big_endian(&b, 8);
 	c->start_ticks = (int64_t)jfr_big_endian(&b, 8);
 	c->frequency = jfr_big_endian(&b, 8);
-	/* Flushed now and then: all before the header's size is whole. */
+	/* Flushed occasionally: everything within the header's size is complete. */
 	c->is_unfinished = bytes_u8(&b) != 0;
 	bytes_skip(&b, 1);
 	c->is_compressed = jfr_big_endian(&b, 2) & 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The container of Java flight recordings: chunks with the types of their events, pools of
- * constants, and events. Every chunk is complete in itself. All bytes are untrusted.
+ * The container of Java flight recordings: chunks with the types of their events, constant pools,
+ * and events. Every chunk is self-contained. All bytes are untrusted.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 #include "lib/model/tables/strings.h"
 
 #define JFR_MAGIC "FLR"
-/* Values of an event or constant; further ones are not read. */
+/* Maximum values of an event or constant; the rest is not read. */
 #define JFR_LEAVES_MAX 256
 #define JFR_NONE UINT32_MAX
 
@@ -37,17 +37,17 @@ enum jfr_kind {
 	JFR_STRING,
 };
 
-/* Meanings of numbers. Times and spans are given as ns since the Unix epoch, and as ns. */
+/* Meanings of numbers. Times are converted to ns since the Unix epoch, and spans to ns. */
 enum jfr_unit {
 	JFR_PLAIN,
 	JFR_TIME,
 	JFR_SPAN,
 	JFR_BYTES,
-	JFR_SHARE, /* of 1 */
+	JFR_SHARE, /* a fraction of 1 */
 	JFR_ADDRESS,
 };
 
-/* A value inside an event or constant. Members of structs are values of the whole. */
+/* A value in an event or constant. Members of structs are values of the outermost struct. */
 struct jfr_leaf {
 	string_id name; /* "heapUsed", "heapSpace.start" */
 	string_id label;
@@ -100,10 +100,10 @@ struct jfr_field {
 	bool is_ref, is_array;
 };
 
-/* Names of annotations are known only once all types are. */
+/* Names of annotations are only known once all types are. */
 struct jfr_annotation {
 	uint64_t class;
-	uint32_t type, field; /* field JFR_NONE: of the type */
+	uint32_t type, field; /* field JFR_NONE: annotates the type */
 	string_id value;
 };
 
@@ -127,9 +127,9 @@ struct jfr_chunk {
 };
 
 /*
- * Reads the chunk's header, types and constants at an offset of the input. -EBADMSG if they are
- * damaged, -ENODATA if the chunk was never finished and has no types, -ENOTSUP for old versions.
- * The caller releases the chunk in any case.
+ * Reads the chunk's header, types and constants at an offset of the input. Returns -EBADMSG if they
+ * are damaged, -ENODATA if the chunk was never finished and has no types, -ENOTSUP for old
+ * versions. The caller releases the chunk in any case.
  */
 int jfr_chunk_open(struct jfr_chunk *c, const struct jfr_input *in, uint64_t at, struct error *err);
 void jfr_chunk_release(struct jfr_chunk *c);
@@ -137,23 +137,23 @@ void jfr_chunk_release(struct jfr_chunk *c);
 const char *jfr_name(const struct jfr_chunk *c, string_id name);
 /* Returns the row of the type with that name, or JFR_NONE. */
 uint32_t jfr_type_find(const struct jfr_chunk *c, const char *name);
-/* Lists the values of a type. False if it has none that can be read. */
+/* Lists the values of a type. Returns false if it has no readable ones. */
 bool jfr_leaves(struct jfr_chunk *c, uint32_t type);
-/* Returns the number of the value with that name, or JFR_NONE. */
+/* Returns the index of the value with that name, or JFR_NONE. */
 uint32_t jfr_leaf_find(struct jfr_chunk *c, uint32_t type, const char *name);
 
-/* Reads all values of a type, which has leaves. False if they end early. */
+/* Reads all values of a type, which has leaves. Returns false if they end early. */
 bool jfr_read(const struct jfr_chunk *c, uint32_t type, struct bytes *b,
 	      struct jfr_value values[JFR_LEAVES_MAX]);
 /*
- * Reads the constant that a reference stands for, and returns the row of its type; JFR_NONE for
- * null and missing ones.
+ * Reads the referenced constant and returns the row of its type; JFR_NONE for null and missing
+ * constants.
  */
 uint32_t jfr_constant_read(struct jfr_chunk *c, const struct jfr_value *ref,
 			   struct jfr_value values[JFR_LEAVES_MAX]);
 /* Follows references to simple constants: to a text or number, to a struct's last reference. */
 struct jfr_value jfr_resolve(struct jfr_chunk *c, struct jfr_value value);
-/* Begins with the elements of an array. Returns their number. */
+/* Begins iterating over the elements of an array. Returns their number. */
 uint32_t jfr_array_begin(struct jfr_chunk *c, const struct jfr_value *array, struct bytes *b);
 /* Appends a text as UTF-8. */
 void jfr_add_text(const struct jfr_chunk *c, const struct jfr_value *text, struct strbuf *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by jfr_types.c and jfr_file.c alone. */
+/* Shared by jfr_types.c and jfr_file.c only. */
 #pragma once
 
 #include "lib/format/jfr/jfr_file.h"
@@ -8,7 +8,7 @@
 #define JFR_METADATA 0
 #define JFR_CHECKPOINT 1
 
-/* Elements in elements of the metadata, and structs in structs. */
+/* Maximum nesting of elements in the metadata, and of structs. */
 #define JFR_DEPTH_MAX 24
 
 /* Scale of times and amounts in the file. */
@@ -65,7 +65,7 @@ static inline int16_t jfr_read_short(const struct jfr_chunk *c, struct bytes *b)
 	return (int16_t)(c->is_compressed ? jfr_compressed(b) : jfr_big_endian(b, 2));
 }
 
-/* Returns a count of elements that take a byte or more each. */
+/* Returns a count of elements of at least a byte each. */
 static inline uint32_t jfr_read_count(const struct jfr_chunk *c, struct bytes *b)
 {
 	int32_t count = jfr_read_int(c, b);

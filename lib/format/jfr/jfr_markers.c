@@ -7,7 +7,7 @@
 #include "lib/base/clock.h"
 #include "lib/format/jfr/jfr_reader.h"
 
-/* Markers kept; the others are counted. */
+/* Maximum markers kept; the others are counted. */
 #define MARKERS_MAX (1u << 17)
 
 static const char *leaf_name(const struct jfr_reader *r, const struct jfr_leaf *leaf)
@@ -15,14 +15,14 @@ static const char *leaf_name(const struct jfr_reader *r, const struct jfr_leaf *
 	return jfr_name(r->chunk, leaf->name);
 }
 
-/* The stack is that of the marker's cause, which front-ends show. */
+/* Leave out the stack of the marker's cause, which front-ends show. */
 static bool is_field(const struct event_type *type, uint32_t leaf)
 {
 	return leaf != type->start && leaf != type->duration && leaf != type->thread &&
 	       leaf != type->stack;
 }
 
-/* Front-ends give two keys meanings of their own. */
+/* Front-ends give special meanings to two keys. */
 static string_id field_key(struct jfr_reader *r, const struct jfr_leaf *leaf)
 {
 	const char *name = leaf_name(r, leaf);
@@ -89,7 +89,7 @@ static void make_schema(struct jfr_reader *r, uint32_t row)
 	}
 }
 
-/* Appends what stands for a constant: the name of a class, method, thread or of anything named. */
+/* Appends text for a constant: the name of a class, method, thread or of anything named. */
 static void add_constant_text(struct jfr_reader *r, struct jfr_value ref, struct strbuf *out)
 {
 	const struct layout *l = &r->layout;

@@ -16,7 +16,7 @@ struct known_rows {
 	struct index index;
 };
 
-/* Numbers of values in the constants of a chunk. */
+/* Indices of values in the constants of a chunk. */
 struct layout {
 	uint32_t stack_frames;
 	uint32_t frame_method, frame_line, frame_type;
@@ -59,7 +59,7 @@ struct periods {
 	bool is_async, samples_wall;
 };
 
-/* Facts of a chunk that are known before its events are read. */
+/* Facts about a chunk, collected before its events are read. */
 struct survey {
 	uint64_t at; /* offset of the chunk */
 	struct periods periods;
@@ -71,19 +71,19 @@ struct jfr_reader {
 	struct jfr_input in;
 	struct jfr_chunk *chunk;
 	struct layout layout;
-	VEC(struct event_type) types; /* by row of the chunk */
+	VEC(struct event_type) types; /* by the chunk's type row */
 	struct known_rows stacks, methods, threads;
 	VEC(frame_id) frames;
-	VEC(uint64_t) remainders; /* ns of waits that are no whole ticks yet, by thread */
+	VEC(uint64_t) remainders; /* ns of waits not yet turned into whole ticks, by thread */
 	VEC(struct survey) surveys;
 	struct periods periods;
 	uint64_t base_ns; /* start of the first chunk, since the Unix epoch */
-	uint64_t end; /* of the last event or chunk */
+	uint64_t end; /* end of the last event or chunk */
 	uint32_t pid;
 	uint32_t virtual_rows;
 	uint64_t chunks, unfinished, left_out, markers;
 	uint64_t lost_ns, failed, pauses, pause_ns;
-	uint64_t cpu_time_ns; /* the shortest period of samples of CPU time */
+	uint64_t cpu_time_ns; /* shortest period of CPU time samples */
 	bool has_cpu_time; /* these samples are the clock */
 	bool has_default_period, throttles, has_jvm;
 };
@@ -102,14 +102,14 @@ const char *jfr_text_of(struct jfr_reader *r, struct jfr_value value, struct str
 
 /* Constants of a chunk, each read once. */
 
-/* Forgets those of the chunk before. */
+/* Drops those of the previous chunk. */
 void jfr_constants_begin(struct jfr_reader *r);
 void jfr_constants_release(struct jfr_reader *r);
 /* Sets `out` to the name of a class in the JVM's form. Returns it. */
 const char *jfr_class_name(struct jfr_reader *r, struct jfr_value class, struct strbuf *out);
-/* Appends a class as Java's source has it: "[Ljava/lang/String;" is "java.lang.String[]". */
+/* Appends a class as in Java source: "java.lang.String[]" for "[Ljava/lang/String;". */
 void jfr_add_class(struct strbuf *out, const char *name);
-/* Appends the name that a method of Java has in its source. Returns its enum code_role. */
+/* Appends a method's name as in Java source. Returns its enum code_role. */
 uint8_t jfr_add_method(struct jfr_reader *r, const struct jfr_value *values, const char *class,
 		       struct strbuf *out);
 /* Returns NO_STACK for events without a stack. */

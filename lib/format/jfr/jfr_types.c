@@ -5,7 +5,7 @@
 #include "lib/base/text.h"
 #include "lib/format/jfr/jfr_internal.h"
 
-/* Values of all types of a chunk together; hostile types nest. */
+/* Limit for the values of all types of a chunk; hostile types nest. */
 #define LEAVES_TOTAL_MAX (1u << 18)
 
 int jfr_damaged(struct error *err, const char *what)
@@ -65,7 +65,7 @@ static void add_chars(const struct jfr_chunk *c, const struct jfr_value *text, s
 {
 	struct bytes b;
 
-	/* They were read before: a character has up to nine bytes. */
+	/* Its size was checked before: a character has up to nine bytes. */
 	bytes_init(&b, text->bytes, (size_t)text->size * 9);
 	for (uint32_t i = 0; i < text->size; i++) {
 		uint32_t unit = (uint16_t)jfr_read_short(c, &b);
@@ -144,7 +144,7 @@ static uint8_t kind_of(const char *name)
 	return JFR_STRUCT;
 }
 
-/* The metadata: elements with attributes, in elements. */
+/* The metadata: nested elements with attributes. */
 struct metadata {
 	struct jfr_chunk *c;
 	struct bytes b;
@@ -242,7 +242,7 @@ static uint32_t add_field(struct jfr_chunk *c, uint32_t type, const struct eleme
 	return (uint32_t)c->fields.count - 1;
 }
 
-/* The type and field in which an element stands; JFR_NONE: none. */
+/* Type and field that contain an element; JFR_NONE: none. */
 struct place {
 	uint32_t type, field;
 	unsigned int depth;
@@ -354,9 +354,9 @@ int jfr_types_read(struct jfr_chunk *c, const struct bytes *event, struct error 
 	struct metadata m = {.c = c, .b = *event};
 	bool is_one = jfr_read_long(c, &m.b) == JFR_METADATA;
 
-	jfr_read_long(c, &m.b); /* time */
-	jfr_read_long(c, &m.b); /* duration */
-	jfr_read_long(c, &m.b); /* id */
+	jfr_read_long(c, &m.b); /* skip the time */
+	jfr_read_long(c, &m.b); /* skip the duration */
+	jfr_read_long(c, &m.b); /* skip the id */
 	read_metadata_strings(&m);
 	if (!m.b.failed)
 		read_element(&m, (struct place){JFR_NONE, JFR_NONE, 0});
@@ -398,7 +398,7 @@ static bool push_leaf(struct flattening *f, const struct jfr_field *field, uint3
 	return true;
 }
 
-/* Structs without members have no bytes, and no values. */
+/* Structs without members have neither bytes nor values. */
 static bool flatten(struct flattening *f, uint32_t row, unsigned int depth)
 {
 	const struct jfr_type *type = &f->c->types.items[row];
@@ -435,13 +435,13 @@ static bool list_leaves(struct jfr_chunk *c, uint32_t row)
 		return !type->is_damaged;
 	type->has_leaves = true;
 	type->first_leaf = (uint32_t)c->leaves.count;
-	/* Events with more values than are read have a size, by which the rest is skipped. */
+	/* Events state their size, so values beyond the limit can be skipped. */
 	type->is_damaged = !flatten(&f, row, 0) && !(type->is_event && type->leaf_count);
 	strbuf_release(&f.path);
 	return !type->is_damaged;
 }
 
-/* Elements of arrays have leaves of their own. */
+/* Elements of arrays have separate leaves. */
 static bool prepare(struct jfr_chunk *c, uint32_t row, unsigned int depth)
 {
 	bool was_ready = c->types.items[row].has_leaves;

@@ -23,14 +23,14 @@
 #include "lib/query/table.h"
 
 /*
- * Data in a page: elements with an id that contain gzip as base64, which no browser executes. They
- * survive when a browser saves the page.
+ * Data in a page: elements with an id that contain gzip as base64 and that no browser executes.
+ * They survive when a browser saves the page.
  */
 
 #define TYPE "application/octet-stream"
 /* Bytes encoded at a time: a multiple of 3. */
 #define STEP ((size_t)48 << 10)
-/* Beyond the memory of a browser. */
+/* More than a browser's memory. */
 #define UNPACKED_MAX ((size_t)1 << 30)
 
 static void write_encoded(struct outfile *out, const unsigned char *data, size_t size)
@@ -47,7 +47,7 @@ static void write_encoded(struct outfile *out, const unsigned char *data, size_t
 	}
 }
 
-/* Writes bytes that are already gzip. */
+/* Writes bytes already compressed with gzip. */
 static void block_write_packed(struct outfile *out, const char *id, const void *data, size_t size)
 {
 	_cleanup_free_ char *begin = xasprintf("<script type=\"" TYPE "\" id=\"%s\">", id);
@@ -57,7 +57,7 @@ static void block_write_packed(struct outfile *out, const char *id, const void *
 	outfile_write(out, "</script>\n", strlen("</script>\n"));
 }
 
-/* Maps what outfile packed into a file in memory. */
+/* Maps the output of outfile in a memory file. */
 static int write_mapped(struct outfile *out, const char *id, int fd, size_t size, struct error *err)
 {
 	void *packed = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
@@ -69,7 +69,7 @@ static int write_mapped(struct outfile *out, const char *id, int fd, size_t size
 	return 0;
 }
 
-/* Packs the bytes and writes them. */
+/* Compresses the bytes and writes them. */
 static int block_write(struct outfile *out, const char *id, const void *data, size_t size,
 		       struct error *err)
 {
@@ -79,7 +79,7 @@ static int block_write(struct outfile *out, const char *id, const void *data, si
 	return fd < 0 ? fd : write_mapped(out, id, fd, packed_size, err);
 }
 
-/* Finds the text between the tags; NULL: there is none. */
+/* Finds the text between the tags; NULL if there is none. */
 static const char *find_block(const char *text, size_t text_size, const char *id, size_t *size)
 {
 	_cleanup_free_ char *begin = xasprintf("<script type=\"" TYPE "\" id=\"%s\">", id);
@@ -111,8 +111,8 @@ static int unpack(const unsigned char *packed, size_t packed_size, char **data, 
 }
 
 /*
- * Finds and unpacks a block; *data is the caller's. -ENOENT: the page has none of that id;
- * -EBADMSG: it is damaged.
+ * Finds and unpacks a block; *data is the caller's. Returns -ENOENT if the page has no block of
+ * that id, -EBADMSG if it is damaged.
  */
 static int block_read(const char *text, size_t text_size, const char *id, char **data, size_t *size,
 		      struct error *err)
@@ -131,14 +131,14 @@ static int block_read(const char *text, size_t text_size, const char *id, char *
 }
 
 /*
- * One HTML file that shows a whole profile offline. It contains the profile as blocks of
+ * An HTML file that shows a whole profile offline. It contains the profile as blocks of
  * lib/format/page/slab, lib/query as WebAssembly, and a script that draws. Without scripts, it
  * shows a summary and the heaviest functions.
  */
 
 #define GENERATOR "<meta name=\"generator\" content=\"prof profile page\">"
 #define SERVED "<meta name=\"prof-server\" content=\".\">\n"
-/* Bytes at the beginning that are searched: browsers add comments. */
+/* Bytes searched from the beginning: browsers add comments. */
 #define GENERATOR_WITHIN 8192
 #define HEAVIEST 10
 #define NAME_SIZE 300
@@ -154,7 +154,7 @@ static void add(struct outfile *out, const char *text)
 	outfile_write(out, text, strlen(text));
 }
 
-/* Adds an untrusted text of bounded length. */
+/* Adds an untrusted string of bounded length. */
 static void add_escaped(const char *text, struct strbuf *html)
 {
 	_cleanup_free_ char *line = xstrndup(text, NAME_SIZE);
@@ -224,7 +224,7 @@ static void add_heaviest(const struct query *q, struct strbuf *html)
 	query_table_release(&table);
 }
 
-/* Adds the content shown without scripts. */
+/* Adds the content shown if scripts are disabled. */
 static int add_first(const struct profile *p, const struct export_difference *difference,
 		     struct strbuf *html, struct error *err)
 {

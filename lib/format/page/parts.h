@@ -10,7 +10,7 @@ struct page_part {
 };
 
 extern const struct page_part page_style, page_boot;
-/* Runs after page_boot unpacked it; gzip. */
+/* Runs after page_boot has unpacked it; gzip. */
 extern const struct page_part page_script;
 extern const struct page_part page_engine; /* lib/query compiled to WebAssembly, gzip-compressed */
 /* Content security policy: allows only these scripts, and no loads. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Trace events as Chrome, node, clang, PyTorch, Bazel, viztracer, py-spy and others write them: a
- * JSON array of events, or an object that has one.
+ * Trace events as written by Chrome, node, clang, PyTorch, Bazel, viztracer, py-spy and others: a
+ * JSON array of events, or an object that contains one.
  */
 #include "lib/format/trace/trace_reader.h"
 
@@ -16,7 +16,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
 
-/* Times of the wall clock are later than this: 2001. */
+/* Wall clock times are later than this: 2001. */
 #define WALL_CLOCK_MIN_NS 1000000000000000000ull
 #define SECTION "Trace"
 
@@ -71,7 +71,10 @@ static bool has_member(const struct json_cursor *s, struct span object, const ch
 	       span[0].end;
 }
 
-/* clang writes the sum of all spans of a name as a span on a thread of its own. */
+/*
+ * Recognizes clang's sums: it writes the sum of all spans with a name as a span on a separate
+ * thread.
+ */
 static bool is_sum(const struct trace_event *e)
 {
 	static const char start[] = "\"Total ";
@@ -114,7 +117,7 @@ static void add_counter(struct trace_reader *r, const struct trace_event *e)
 	}
 }
 
-/* PyTorch tells the memory in use by instants. */
+/* PyTorch reports the memory in use as instants. */
 static void add_memory(struct trace_reader *r, const struct trace_event *e)
 {
 	static const char *const names[] = {"Total Allocated", "Device Type", NULL};
@@ -151,7 +154,7 @@ static void add_instant(struct trace_reader *r, const struct trace_event *e)
 	add_memory(r, e);
 }
 
-/* Names and labels. Nothing else is known of a process or thread for certain. */
+/* Names and labels, the only reliable facts about a process or thread. */
 static void add_metadata(struct trace_reader *r, const struct trace_event *e)
 {
 	static const char *const names[] = {"name", NULL};
@@ -226,10 +229,10 @@ static void add_event(struct trace_reader *r, struct trace_event *e)
 
 enum pass {
 	PASS_EVENTS,
-	PASS_FRAMES, /* the stack frames alone, which may stand after the events that need them */
+	PASS_FRAMES, /* only the stack frames, which may follow the events that need them */
 };
 
-/* Reads the array of events. False if it is cut off or damaged. */
+/* Reads the array of events. Returns false if it is cut off or damaged. */
 static bool read_events(struct trace_reader *r, enum pass pass)
 {
 	struct trace_input *in = &r->in;
@@ -238,7 +241,7 @@ static bool read_events(struct trace_reader *r, enum pass pass)
 	bool is_whole;
 
 	in->s.at++;
-	/* Writers that are stopped leave a comma at the end. */
+	/* Interrupted writers leave a comma at the end. */
 	while (trace_input_next(in, ",") != ']') {
 		do {
 			s = in->s;
@@ -256,7 +259,7 @@ static bool read_events(struct trace_reader *r, enum pass pass)
 	return true;
 }
 
-/* The wall clock, as clang, PyTorch and Bazel have it. */
+/* Reads the wall clock in the form of clang, PyTorch and Bazel. */
 static void read_base(struct trace_reader *r, const struct json_cursor *s, struct span key,
 		      struct span value)
 {
@@ -287,7 +290,7 @@ static bool read_member(struct trace_reader *r, struct span key, struct span val
 	return true;
 }
 
-/* Reads a member of the object. False if it is cut off or damaged. */
+/* Reads a member of the object. Returns false if it is cut off or damaged. */
 static bool read_top(struct trace_reader *r, enum pass pass)
 {
 	struct trace_input *in = &r->in;
@@ -314,7 +317,7 @@ static bool read_top(struct trace_reader *r, enum pass pass)
 	return read_member(r, key, value, &s, pass);
 }
 
-/* Reads what is whole of the file: traces of programs that were stopped have no end. */
+/* Reads the intact part of the file: traces of interrupted programs have no end. */
 static void read_text(struct trace_reader *r, enum pass pass)
 {
 	struct trace_input *in = &r->in;
@@ -333,7 +336,7 @@ static void read_text(struct trace_reader *r, enum pass pass)
 	r->left_out = is_whole ? 0 : in->size - in->base - in->s.at;
 }
 
-/* Gives rows the names in the file, and what tells rows without a name or a number apart. */
+/* Names a row as in the file, or by its index if it has neither name nor number. */
 static void name_thread(struct trace_reader *r, const struct trace_thread *from)
 {
 	struct strings *strings = &r->f.profile->strings;
@@ -434,7 +437,7 @@ static void release(struct trace_reader *r)
 	trace_input_release(&r->in);
 }
 
-/* Sets *needs_frames, and stops, if events have stacks whose frames stand behind them. */
+/* Sets *needs_frames and stops if events have stacks whose frames follow later. */
 static int read_once(struct profile **p, struct trace_input in, bool frames_first,
 		     bool *needs_frames, struct import_counts *counts, struct error *err)
 {
@@ -483,7 +486,10 @@ static int trace_read_file(struct profile **p, int fd, uint64_t size, struct imp
 	return read_once(p, in, true, &needs_frames, counts, err);
 }
 
-/* The first event of an array has a phase; an object has its events before what others have. */
+/*
+ * In an array, the first event has a phase; in an object, the events come before members of other
+ * formats.
+ */
 static bool trace_matches(const char *text, size_t size)
 {
 	static const char *const phase[] = {"ph", NULL}, *const none[] = {NULL};

@@ -9,9 +9,9 @@
 #include "lib/base/alloc.h"
 
 #define WINDOW_SIZE ((size_t)1 << 20)
-/* Largest value that is read. */
+/* Maximum size of a value. */
 #define WINDOW_MAX ((size_t)64 << 20)
-/* The window moves on when less than this is left of it. */
+/* The window moves when less than this is left of it. */
 #define LEFT_MIN ((size_t)1 << 15)
 
 void trace_input_of_text(struct trace_input *in, const char *text, size_t size)
@@ -40,7 +40,7 @@ void trace_input_rewind(struct trace_input *in)
 		in->s.size = in->base = 0;
 }
 
-/* Reads until `size` bytes are there or the file ends. */
+/* Reads until `size` bytes are available or the file ends. */
 static size_t read_at(int fd, uint64_t offset, char *to, size_t size)
 {
 	size_t done = 0;
@@ -57,7 +57,7 @@ static size_t read_at(int fd, uint64_t offset, char *to, size_t size)
 	return done;
 }
 
-/* Drops what stands before the next byte, and fills the window. */
+/* Drops the bytes before the next one, and fills the window. */
 static bool fill(struct trace_input *in)
 {
 	size_t left = in->s.size - in->s.at, got;

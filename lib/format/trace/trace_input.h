@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A window over untrusted JSON text of any size, in memory or in a file. A value is parsed where it
- * begins; if the window ends before the value does, more of the file is read and it is parsed
- *again:
+ * A window over untrusted JSON text of any size, in memory or in a file. If the window ends before
+ * a value does, more of the file is read and the value is parsed again:
  *
  *	do {
  *		s = in->s;
@@ -27,9 +26,9 @@ void trace_input_of_file(struct trace_input *in, int fd, uint64_t size);
 void trace_input_release(struct trace_input *in);
 /* Skips white space and these characters. Returns the next one without consuming it; '\0': none. */
 char trace_input_next(struct trace_input *in, const char *skipped);
-/* Reads on. False if the window has all that follows, or a value is too large for it. */
+/* Reads more. Returns false if nothing follows the window, or a value is too large for it. */
 bool trace_input_more(struct trace_input *in);
-/* Goes back to the start. */
+/* Returns to the start. */
 void trace_input_rewind(struct trace_input *in);
 /* Copies up to `size` bytes from an offset in the file. Returns their number. */
 size_t trace_input_copy(const struct trace_input *in, uint64_t offset, char *to, size_t size);

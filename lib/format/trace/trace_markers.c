@@ -8,13 +8,13 @@
 #include "lib/base/text.h"
 #include "lib/format/trace/trace_reader.h"
 
-/* Markers kept, the longest ones; the others are counted. */
+/* Maximum markers kept, the longest ones; the others are counted. */
 #define MARKERS_MAX (1u << 17)
-/* Events that have begun and not ended. */
+/* Maximum events begun and not ended. */
 #define OPENS_MAX (1u << 18)
-/* Older ones of the same key that are looked at. */
+/* Maximum older ones with the same key to examine. */
 #define OPENS_SEEN 64
-/* Bytes of arguments that are read again. */
+/* Maximum bytes of arguments to read again. */
 #define ARGS_MAX 8192
 #define SCHEMAS_MAX 256
 #define SCHEMA_PLAIN "Trace event"
@@ -72,7 +72,7 @@ static void push_open(struct trace_reader *r, struct trace_opens *o, struct trac
 		at = (uint32_t)o->rows.count;
 		vec_add_zeroed(&o->rows, 1);
 	}
-	/* The newest row keeps its place, which the index knows. */
+	/* The newest row keeps its index, which is stored in the hash index. */
 	if (newest != INDEX_NONE) {
 		o->rows.items[at] = o->rows.items[newest];
 		open.next = at;
@@ -124,7 +124,7 @@ static struct trace_marker marker_of(struct trace_reader *r, const struct trace_
 
 static uint64_t hash_span(const struct trace_event *e, struct span span, uint64_t seed)
 {
-	/* A number is the same as its text. */
+	/* A number equals its text. */
 	if (span.end && e->s.text[span.start] == '"') {
 		span.start++;
 		span.end--;
@@ -132,7 +132,7 @@ static uint64_t hash_span(const struct trace_event *e, struct span span, uint64_
 	return hash_bytes(e->s.text + span.start, span.end - span.start, seed);
 }
 
-/* Ids count in their category and scope; local ones, in their process. */
+/* Ids are unique within their category and scope; local ones, within their process. */
 static uint64_t async_key(struct trace_reader *r, const struct trace_event *e)
 {
 	static const char *const names[] = {"local", "global", NULL};
@@ -159,8 +159,8 @@ static unsigned int likeness(const struct trace_reader *r, const struct trace_op
 }
 
 /*
- * Ends the newest event of the same name in the same process, if there is one: writers use an id
- * again, and in several processes.
+ * Ends the newest event of the same name, in the same process if there is one: writers reuse ids,
+ * also across processes.
  */
 static void end_async(struct trace_reader *r, uint64_t key, const struct trace_marker *end)
 {
@@ -213,7 +213,7 @@ static void add_flow(struct trace_reader *r, const struct trace_marker *from,
 	trace_marker_add(r, &marker);
 }
 
-/* An id stands for one flow at a time. Its end may stand before its start. */
+/* An id stands for one flow at a time. Its end may precede its start. */
 void trace_add_flow(struct trace_reader *r, const struct trace_event *e)
 {
 	struct trace_open open = {.marker = marker_of(r, e, KIND_FLOW)}, known;
@@ -272,7 +272,7 @@ static void read_argument(struct arguments *a, struct span key)
 	a->count++;
 }
 
-/* Reads those that fit. */
+/* Reads the arguments that fit. */
 static void read_arguments(const struct trace_reader *r, const struct trace_marker *marker,
 			   struct arguments *a)
 {
@@ -289,7 +289,7 @@ static void read_arguments(const struct trace_reader *r, const struct trace_mark
 	}
 }
 
-/* Front-ends give some keys meanings of their own. */
+/* Front-ends give special meanings to some keys. */
 static string_id field_key(struct trace_reader *r, const struct schema_field *fields,
 			   uint32_t count, const char *label)
 {
@@ -330,7 +330,7 @@ static struct schema_field make_field(struct trace_reader *r, const struct schem
 	return field;
 }
 
-/* The first field is the category, the last one of a flow where it comes from. */
+/* The first field is the category, the last one of a flow its origin. */
 static schema_id make_schema(struct trace_reader *r, const struct arguments *a, bool is_flow)
 {
 	struct strings *strings = &r->f.profile->strings;
@@ -379,7 +379,7 @@ static void add_schema_key(const struct arguments *a, bool is_flow, struct strbu
 	}
 }
 
-/* Events with arguments of the same names and types share a schema. */
+/* Events whose arguments have equal names and types share a schema. */
 static schema_id schema_of(struct trace_reader *r, struct arguments *a, bool is_flow)
 {
 	_cleanup_(strbuf_release) struct strbuf key = {0};
@@ -458,7 +458,7 @@ void trace_markers_finish(struct trace_reader *r)
 {
 	struct arguments *a = xmalloc(sizeof(*a));
 
-	/* Those that never ended last until the end. */
+	/* Events without an end last until the end of the trace. */
 	for (size_t i = 0; i < r->asyncs.rows.count; i++) {
 		if (r->asyncs.rows.items[i].marker.kind == KIND_ASYNC)
 			trace_marker_add(r, &r->asyncs.rows.items[i].marker);

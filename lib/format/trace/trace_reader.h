@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The reader of traces. Spans, instants and pairs become markers, of which the longest are kept;
- * the arguments of those are read from the file again at the end, so that memory stays bounded.
+ * their arguments are read again from the file at the end, so that memory stays bounded.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 #include "lib/format/trace/trace_input.h"
 #include "lib/format/v8_tree.h"
 
-/* Longest name of an event, and longest value of an argument, in bytes. */
+/* Maximum length of an event's name and of an argument's value, in bytes. */
 #define TRACE_TEXT_MAX 1024
 
 enum trace_member {
@@ -31,17 +31,17 @@ enum trace_member {
 
 struct trace_event {
 	struct json_cursor s; /* the text of the spans */
-	uint64_t offset; /* of that text in the file */
+	uint64_t offset; /* offset of that text in the file */
 	struct span spans[TRACE_MEMBER_COUNT]; /* values; 0, 0: missing */
 	char phase;
 	uint64_t time; /* ns; CLOCK_NO_TIME: none */
-	uint32_t thread; /* row, of an event that has a time */
+	uint32_t thread; /* row, for an event with a time */
 };
 
 /* Name and category of events. */
 struct trace_label {
 	string_id name, category;
-	frame_id frame; /* NO_FRAME: not made yet */
+	frame_id frame; /* NO_FRAME: not created yet */
 };
 
 enum trace_kind {
@@ -51,7 +51,7 @@ enum trace_kind {
 	KIND_FLOW,
 };
 
-/* A marker to be. */
+/* A marker to be created. */
 struct trace_marker {
 	uint64_t start, end; /* end CLOCK_NO_TIME: never ended */
 	uint64_t args; /* offset in the file; 0: none */
@@ -61,7 +61,7 @@ struct trace_marker {
 	uint8_t kind; /* enum trace_kind */
 };
 
-/* A process or thread by its ids in the file, which may be numbers or texts. */
+/* A process or thread by its id in the file, which may be a number or a string. */
 struct trace_process {
 	string_id key, name;
 	uint32_t pid;
@@ -73,21 +73,21 @@ struct trace_thread {
 	uint32_t process; /* row */
 	uint32_t tid;
 	bool has_number;
-	bool is_late; /* outer spans stand after inner ones, as if written at their ends */
+	bool is_late; /* outer spans follow inner ones, as if written at their ends */
 	uint64_t last_start;
 	thread_id id; /* NO_THREAD: it has no events */
 	/*
-	 * Begins and ends in order of time, and spans by their ends, as rows of samples: these are
-	 * sorted, and beyond a bound in a file.
+	 * Starts and ends by time, and spans by their ends, as rows of samples, which can be sorted
+	 * and spill to a file.
 	 */
 	struct samples edges, spans;
 };
 
-/* Begun and not ended, by hash of what identifies it. */
+/* Begun and not ended, by a hash of its identity. */
 struct trace_open {
 	uint64_t key;
 	uint32_t next; /* an older one with the same key, or INDEX_NONE */
-	bool is_end; /* a flow whose end stands before its start */
+	bool is_end; /* a flow whose end precedes its start */
 	struct trace_marker marker;
 };
 
@@ -97,7 +97,7 @@ struct trace_opens {
 	uint32_t unused; /* list of free rows */
 };
 
-struct v8_profile; /* profiles of V8 */
+struct v8_profile; /* V8's profiles */
 
 struct trace_reader {
 	struct foreign f;
@@ -106,7 +106,7 @@ struct trace_reader {
 	VEC(struct trace_process) processes;
 	VEC(struct trace_thread) threads;
 	struct index process_index, thread_index;
-	uint32_t last_process, last_thread; /* of the last event */
+	uint32_t last_process, last_thread; /* those of the last event */
 	VEC(struct trace_label) labels;
 	struct index label_index;
 	uint64_t label_bytes;
@@ -119,11 +119,11 @@ struct trace_reader {
 	bool has_frames, needs_frames, has_samples;
 	struct strings schema_keys; /* names and types of arguments, by schema */
 	VEC(schema_id) schemas;
-	uint64_t start, end; /* of all events */
+	uint64_t start, end; /* times of all events */
 	uint64_t base_ns; /* wall clock at time 0; 0: unknown */
 	uint64_t events, left_out;
-	uint32_t sample_count; /* of V8 */
-	uint32_t invented; /* ids given so far to processes and threads without a number */
+	uint32_t sample_count; /* V8 samples */
+	uint32_t invented; /* ids invented so far for processes and threads without a number */
 };
 
 /* Values. */
@@ -131,9 +131,9 @@ struct trace_reader {
 /* Powers of ten in a unit, in ns. */
 enum { TRACE_NS = 0, TRACE_US = 3, TRACE_MS = 6 };
 
-/* Returns a time in this unit as ns, CLOCK_NO_TIME for anything but a number or a text of one. */
+/* Returns a time in this unit as ns, CLOCK_NO_TIME for anything but a number or its text. */
 uint64_t trace_ns(const struct json_cursor *s, struct span span, int places);
-/* Copies a text or any other value, up to TRACE_TEXT_MAX bytes of it, as one line. */
+/* Copies a string or any other value, up to TRACE_TEXT_MAX bytes, as one line. */
 void trace_text(const struct json_cursor *s, struct span span, struct strbuf *out);
 
 /* Rows. */
@@ -149,24 +149,24 @@ thread_id trace_thread_use(struct trace_reader *r, uint32_t thread);
 /* Markers. */
 
 void trace_marker_add(struct trace_reader *r, const struct trace_marker *marker);
-/* Events that begin, end or point to something by an id. */
+/* Events that start, end or refer to something by an id. */
 void trace_add_async(struct trace_reader *r, const struct trace_event *e);
 void trace_add_flow(struct trace_reader *r, const struct trace_event *e);
-/* Gives the threads their markers, with their arguments. */
+/* Adds the markers, with their arguments, to the threads. */
 void trace_markers_finish(struct trace_reader *r);
 
 /* Spans. */
 
 void trace_add_edge(struct trace_reader *r, const struct trace_event *e);
 void trace_add_span(struct trace_reader *r, const struct trace_event *e);
-/* Pairs begins with ends. */
+/* Pairs starts with ends. */
 void trace_edges_finish(struct trace_reader *r);
-/* Makes samples of the time that spans spend in themselves. */
+/* Makes samples of the self time of spans. */
 void trace_spans_finish(struct trace_reader *r);
 
 /* Samples. */
 
-/* An event of V8's profiler, or with a stack. */
+/* Adds an event of V8's profiler, or one with a stack. */
 void trace_add_sample(struct trace_reader *r, const struct trace_event *e);
 /* Return false if the value is damaged. */
 bool trace_read_frames(struct trace_reader *r, struct json_cursor s);

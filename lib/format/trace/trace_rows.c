@@ -9,7 +9,7 @@
 #include "lib/base/text.h"
 #include "lib/format/trace/trace_reader.h"
 
-/* Distinct names with their categories, and their bytes. Further ones share a name. */
+/* Limits of distinct names with their categories, and of their bytes. Further ones share a name. */
 #define LABELS_MAX (1u << 18)
 #define LABEL_BYTES_MAX (32u << 20)
 #define THREADS_MAX (1u << 16)
@@ -38,7 +38,7 @@ static uint64_t parse_exponent(const char *at, size_t size, int places)
 					     : CLOCK_NO_TIME;
 }
 
-/* Sixteen digits and three decimal places are more than a double holds. */
+/* More than sixteen digits and three decimal places exceed the precision of a double. */
 uint64_t trace_ns(const struct json_cursor *s, struct span span, int places)
 {
 	const struct span digits = without_quotes(s, span);
@@ -186,7 +186,7 @@ static string_id key_of(struct trace_reader *r, const struct trace_event *e, str
 				    size < TRACE_TEXT_MAX ? size : TRACE_TEXT_MAX);
 }
 
-/* Sets the number of a key; invents one for texts and for numbers that are none of Linux. */
+/* Sets the number of a key; invents one for strings and for numbers impossible on Linux. */
 static bool number_of(struct trace_reader *r, string_id key, uint32_t *number)
 {
 	const char *text = strings_get(&r->keys, key), *at = text, *end = text + strlen(text);
@@ -223,7 +223,7 @@ uint32_t trace_process_of(struct trace_reader *r, const struct trace_event *e)
 	return row;
 }
 
-/* An event without a thread belongs to the main one. */
+/* An event without a thread belongs to the main thread. */
 uint32_t trace_thread_of(struct trace_reader *r, const struct trace_event *e)
 {
 	struct trace_thread thread = {

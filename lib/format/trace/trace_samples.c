@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Samples in traces: of V8's profiler, in chunks, and those of other profilers, with stack frames.
- */
+/* Samples in traces: of V8's profiler, in chunks, and of other profilers, with stack frames. */
 #include <string.h>
 
 #include "lib/base/cleanup.h"
@@ -8,7 +7,7 @@
 #include "lib/format/trace/trace_reader.h"
 
 #define PROFILES_MAX 4096
-/* Samples of all profiles. Further ones are counted. */
+/* Limit for the samples of all profiles. Further ones are counted. */
 #define SAMPLES_MAX (1u << 23)
 #define DEPTH_MAX 1024
 #define INTERVAL_NS 1000000
@@ -24,7 +23,10 @@ struct raw_sample {
 	int32_t delta; /* µs */
 };
 
-/* Ids count in each process. A profile stands on its thread, its chunks on V8's own. */
+/*
+ * Ids are unique within a process. A profile is recorded on its thread, its chunks on one of V8's
+ * own.
+ */
 struct v8_profile {
 	uint64_t key;
 	uint32_t thread; /* INDEX_NONE: unknown */
@@ -49,7 +51,7 @@ static struct v8_profile *profile_of(struct trace_reader *r, const struct trace_
 	return &vec_last(&r->profiles);
 }
 
-/* Adds samples and, as far as there are any, the time before each. */
+/* Adds samples and, as far as present, the time before each. */
 static void add_chunk_samples(struct trace_reader *r, struct v8_profile *profile,
 			      const struct trace_event *e, struct span nodes, struct span deltas)
 {
@@ -110,7 +112,7 @@ static void add_profile(struct trace_reader *r, const struct trace_event *e, boo
 
 ORDER(compare_chunks, struct v8_chunk, COMPARE(a->time, b->time) ?: COMPARE(a->first, b->first))
 
-/* Puts samples in order, and their times, which do not fall, after one another. */
+/* Sorts samples by time and spaces them accordingly. */
 static void order_samples(struct trace_reader *r, struct v8_profile *profile,
 			  struct v8_samples *into)
 {

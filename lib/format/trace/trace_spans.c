@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Spans of threads: begins are paired with ends in order of time, and the time that each span
- * spends in itself becomes samples.
+ * Spans of threads: starts are paired with ends in order of time, and the self time of each span
+ * becomes samples.
  */
 #include <string.h>
 
@@ -9,11 +9,11 @@
 #include "lib/base/clock.h"
 #include "lib/format/trace/trace_reader.h"
 
-/* Spans open at a time, on a thread. Deeper ones have markers only. */
+/* Maximum simultaneously open spans of a thread. Deeper ones become only markers. */
 #define OPEN_MAX 1024
-/* Distinct stacks. Beyond, spans count for their callers. */
+/* Limit of distinct stacks. Further spans count for their callers. */
 #define STACKS_MAX (1u << 22)
-/* Samples weigh as much as their time, in this unit. */
+/* Samples are weighted by their time, in this unit. */
 #define TICK_NS 1000
 
 /* Later than all times. */
@@ -105,7 +105,7 @@ static void end_span(struct trace_reader *r, struct begins *open, uint64_t time,
 	add_span(thread, marker.label, marker.start, marker.end);
 }
 
-/* An end ends the innermost span, whatever its name is. */
+/* An end ends the innermost span, whatever its name. */
 static void pair_edges(struct trace_reader *r, uint32_t thread, struct begins *open)
 {
 	samples_for_each(&r->threads.items[thread].edges, row) {
@@ -148,13 +148,13 @@ void trace_edges_finish(struct trace_reader *r)
 struct open_span {
 	uint64_t start, end;
 	uint32_t label;
-	stack_id stack; /* with all spans outside it */
+	stack_id stack; /* including all spans around it */
 };
 
 /*
- * The spans of a thread at a moment, by their starts. The reader goes back in time: spans come by
- * their ends, the last one first, so that those outside come before those inside, and leave at
- * their starts, the innermost one first.
+ * The spans of a thread at a moment, by their starts. The reader goes back in time: spans arrive by
+ * their ends, the last one first, so that outer ones precede inner ones, and leave at their starts,
+ * innermost first.
  */
 struct timeline {
 	struct trace_reader *r;
@@ -162,7 +162,7 @@ struct timeline {
 	struct open_span open[OPEN_MAX];
 	uint32_t count;
 	uint64_t now;
-	struct samples back; /* samples with times counted from the end */
+	struct samples back; /* samples, with times counted back from the end */
 };
 
 static stack_id stack_of(struct timeline *t, stack_id outer, uint32_t label)
@@ -174,7 +174,7 @@ static stack_id stack_of(struct timeline *t, stack_id outer, uint32_t label)
 	return stacks_intern(stacks, outer, trace_label_frame(t->r, label));
 }
 
-/* Adds what lies between `time` and now to the innermost span. Its weight is set later. */
+/* Adds the time between `time` and now to the innermost span. Its weight is set later. */
 static void go_back(struct timeline *t, uint64_t time)
 {
 	struct sample row = {.time = FAR - t->now, .cpu = NO_CPU, .event = 1};
@@ -185,7 +185,7 @@ static void go_back(struct timeline *t, uint64_t time)
 	t->now = time;
 }
 
-/* Goes back to the time; spans that start after it are left. */
+/* Goes back to the time, leaving spans that start after it. */
 static void go_back_to(struct timeline *t, uint64_t time)
 {
 	while (t->count && t->now > time) {
@@ -199,7 +199,10 @@ static void go_back_to(struct timeline *t, uint64_t time)
 	t->now = time;
 }
 
-/* The first span in the file is outside of others of the same times, or the last one if is_late. */
+/*
+ * Among spans with equal times, the first one in the file is the outermost, or the last one if
+ * is_late.
+ */
 static bool is_outside(const struct timeline *t, const struct open_span *span, uint64_t start,
 		       uint64_t end)
 {
@@ -208,7 +211,7 @@ static bool is_outside(const struct timeline *t, const struct open_span *span, u
 	return span->end > end || t->thread->is_late;
 }
 
-/* Spans may overlap in part: then the later one is inside for as long as both last. */
+/* If spans overlap in part, the later one is inside while both last. */
 static void enter(struct timeline *t, uint32_t label, uint64_t start, uint64_t end)
 {
 	uint32_t at = t->count;
@@ -225,7 +228,7 @@ static void enter(struct timeline *t, uint32_t label, uint64_t start, uint64_t e
 					     t->open[at].label);
 }
 
-/* Rounds the sum of all times so far, so that errors do not add up. */
+/* Rounds the sum of all times so far, so that errors do not accumulate. */
 static void add_samples(struct timeline *t)
 {
 	uint64_t passed = 0, ticks = 0;

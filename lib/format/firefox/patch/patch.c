@@ -527,7 +527,7 @@ static void walk_thread(struct walk *w)
 	}
 }
 
-/* Finds all references. Fails if the threads are not a list. */
+/* A number can only be an index, or in a list. */
 static int patch_find_references(struct patch *r, struct error *err)
 {
 	struct walk w = {.patch = r, .layout = &r->layout};
@@ -614,7 +614,7 @@ static bool has_made_up_name(const struct patch *r, size_t row)
 	return cells_is_synthetic(strings_get(&r->profile->strings, name));
 }
 
-/* True if the frame is a place in a lib's code and not inlined. */
+/* True if the frame is a position in a lib's code and not inlined. */
 static bool is_place(const struct patch *r, size_t row)
 {
 	const struct cells *c = &r->cells;
@@ -673,7 +673,7 @@ int patch_open(struct patch **out, char *text, size_t size, struct error *err)
 	int ret;
 
 	if (!jsonw_is_clean(text, size)) {
-		/* Names that are put back are UTF-8, so all of the text has to be. */
+		/* The names inserted are UTF-8, so the whole text must be. */
 		jsonw_clean(&clean, text, size);
 		free(text);
 		size = clean.size;

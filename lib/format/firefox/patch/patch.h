@@ -4,7 +4,7 @@
  * The unnamed frames become a profile that can be symbolized. The results are inserted into the
  * text; all other bytes stay unchanged.
  *
- * This works on the text and the places of its parts (layout.h) instead of a struct profile:
+ * This works on the text and the positions of its parts (layout.h) instead of a struct profile:
  * reading into one and writing it again would lose everything that struct profile cannot represent,
  * and change order and spelling.
  *

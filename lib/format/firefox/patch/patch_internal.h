@@ -25,7 +25,7 @@ enum reference_kind {
 	REFERENCE_STRINGS,
 };
 
-/* A place in the text that holds the index of a stack or a string. */
+/* A position in the text that holds the index of a stack or a string. */
 struct reference {
 	struct span at;
 	enum reference_kind kind;
@@ -34,7 +34,7 @@ struct reference {
 struct func_draft {
 	uint32_t from; /* row from which all other columns are copied */
 	int64_t name, resource, source; /* cells; `name` is a string position */
-	int64_t line; /* of its definition; may be CELL_KEEP */
+	int64_t line; /* line of its definition; may be CELL_KEEP */
 	int64_t flags; /* set when written */
 };
 

@@ -35,7 +35,7 @@ static void write_entry(struct extra_writer *x, size_t row)
 	jsonw_object_end(w);
 }
 
-/* Writes the rows of this section that are not written yet. */
+/* Writes the entries of this section that are not written yet. */
 static void write_entries(struct extra_writer *x, const char *section)
 {
 	for (size_t i = 0; i < x->profile->meta.extra.count; i++) {
@@ -204,11 +204,11 @@ static void write_reference(struct patch *r, struct jsonw *w, const struct edit 
 	jsonw_array_end(w);
 }
 
-/* A column from one field of the drafts; NULL: there are none. */
+/* A column filled from one field of the drafts; NULL: there are none. */
 #define CELL(key, rows, field) \
 	((struct new_column){.name = key, .cell = (rows) ? &(rows)->field : NULL})
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
-/* Writes a table by its drafts, whose type has the old row as `from`. */
+/* Writes a table from its drafts, whose type has the old row as `from`. */
 #define WRITE_TABLE(r, w, table, rows, columns) \
 	table_write(&(r)->layout.table, &(r)->layout.cursor, \
 		    &(struct new_rows){(rows)->items ? &(rows)->items->from : NULL, \
@@ -231,7 +231,7 @@ static void write_stacks(struct patch *r, struct jsonw *w, const struct edit *ed
 	WRITE_TABLE(r, w, stacks, &r->stacks, columns);
 }
 
-/* Moves what the cell says into its flag: a cell without a value becomes 0. */
+/* Sets the flag of a cell with a value; otherwise the cell becomes 0. */
 static void flag_cell(int64_t *flags, int64_t flag, int64_t *cell)
 {
 	if (*cell == CELL_NULL)
@@ -390,7 +390,10 @@ static void add_edit(struct edits *edits, struct span at,
 	vec_push(&edits->rows, (struct edit){.at = at, .write = write});
 }
 
-/* Replaces a member of meta, or inserts it right after the bracket: meta has its version. */
+/*
+ * Replaces a member of meta, or inserts it right after the bracket: meta is not empty, as it has
+ * its version.
+ */
 static void add_member(const struct patch *r, struct edits *edits, const char *key, struct span at,
 		       void (*write)(struct patch *, struct jsonw *, const struct edit *))
 {
@@ -464,7 +467,7 @@ void patch_write(struct patch *r, struct outfile *out)
 	jsonw_init(&w, out);
 	vec_for_each(&edits.rows, const struct edit *, edit) {
 		jsonw_raw(&w, text + at, edit->at.start - at);
-		/* The preceding text includes the comma, if one is needed. */
+		/* The preceding text includes the comma, if necessary. */
 		w.is_first = true;
 		if (edit->key)
 			jsonw_key(&w, edit->key);

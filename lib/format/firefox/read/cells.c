@@ -123,7 +123,7 @@ void grid_read(struct grid *grid, struct json_cursor *s, const struct grid_reade
 			data.end = 1;
 			read_rows(grid, s, reader, &shape);
 		} else {
-			/* Rows before their schema, or a column of that name. */
+			/* The rows precede their schema, or a column has that name. */
 			data_key = key;
 			json_cursor_value(s, &data);
 		}
@@ -151,8 +151,8 @@ struct wanted_column {
 };
 
 /*
- * Columns whose cells have a flag in versions with the column "flags": it tells whether the cell
- * has a value, or it is the value, and the column is gone.
+ * Columns whose cells have a flag in versions with the column "flags": the flag states whether the
+ * cell has a value, or is itself the value, and the column is gone.
  */
 static const struct flagged_column {
 	const char *table, *name;
@@ -203,7 +203,7 @@ static struct cell_range number_up_to(int64_t max)
 	return (struct cell_range){.min = -1, .max = max, .or_null = true, .or_bool = true};
 }
 
-/* `flags`: those of the table; NULL: it has none. */
+/* `flags`: column of the table; NULL: it has none. */
 static int read_column_cells(const struct layout *l, const struct wanted_column *column,
 			     const int64_t *flags, enum cells_use use, struct error *err)
 {
@@ -377,8 +377,8 @@ static int read_parents(struct cells *c, const struct layout *l, enum cells_use 
 }
 
 /*
- * With flags, a frame only states that it is inlined. Its depth is one more than that of its
- * caller, which has the same address.
+ * Counts depths: with flags, a frame only states that it is inlined. Its depth is one more than
+ * that of its caller, which has the same address.
  */
 static void count_depths(struct cells *c, const struct layout *l)
 {

@@ -18,13 +18,13 @@
 /* Marks ids that are not numbers in the file. */
 #define NAMED_ID (1u << 31)
 
-/* An entry of "threads": a thread or a view of one. */
+/* An entry of "threads": a thread or a derived row of one. */
 struct row {
 	struct profile_thread thread;
 	struct sample_list samples;
 	struct allocations allocations;
 	struct span markers;
-	char *view; /* kind of view, owned; NULL: a real thread */
+	char *view; /* kind of derived row, owned; NULL: a real thread */
 	char *tid; /* as spelled in the file; owned */
 	char *type; /* type of the process; owned */
 	bool has_pid, has_text_pid;
@@ -102,7 +102,7 @@ static void read_ids(struct import *r, struct json_cursor *s, struct span key, s
 	row->tid = steal(text);
 }
 
-/* Null: alive when recording ended. */
+/* Reads an end time; null means alive when recording ended. */
 static uint64_t read_end(struct import *r, struct json_cursor *s)
 {
 	uint64_t end = import_instant(s);
@@ -177,7 +177,9 @@ static int read_member(struct import *r, struct json_cursor *s, struct span key,
 {
 	uint64_t *unread = r->counts->unread;
 
-	/* Samples of a difference derive from other threads, with weights that no sample has. */
+	/*
+	 * Samples of a difference derive from other threads, with weights that no real sample has.
+	 */
 	if (span_is(s, key, "samples") && is_view(row, "difference"))
 		return 0;
 	r->is_event = is_view(row, "event");
@@ -341,7 +343,7 @@ static void take_samples(struct import *r, struct row *row)
 		r->profile->stats.cpu_samples += sample->weight != 0;
 }
 
-/* First version with a mark for main threads, and with pids as texts. */
+/* First version that marks main threads and has pids as strings. */
 #define VERSION_MAIN 46
 
 /* Older files have no pids, process types or main threads. */
@@ -396,7 +398,7 @@ static int read_row(struct import *r, struct json_cursor *s, struct error *err)
 		return 0;
 	if (!is_view(&row, "folded"))
 		drop_tid(r, &row.thread);
-	/* Views have no markers. Markers of open intervals last as long as the samples. */
+	/* Derived rows have no markers. Markers of open intervals last as long as the samples. */
 	take_samples(r, &row);
 	ret = import_markers(r, row.markers, &row.thread, err);
 	threads_add(&r->profile->threads, &row.thread);
@@ -463,11 +465,11 @@ int import_threads(struct import *r, struct error *err)
 	return ret ? error_wrap(err, "threads[%zu]", row), ret : 0;
 }
 
-/* Adds the contents of views to the samples of their threads. */
+/* Adds the contents of derived rows to the samples of their threads. */
 
 /* Number of features before the events: "stackwalk", "cpu", and the clock. */
 #define FEATURES_BEFORE_EVENTS 3
-/* Samples searched per time, so that a file of equal times costs no more than others. */
+/* Limit of samples to search per time, so that a file of equal times costs no more than others. */
 #define SAME_TIME_MAX 64
 
 /* Numbers events as the recording did, if its features list them. */
@@ -558,7 +560,7 @@ static void set_cpus(const struct clock_samples *list)
 	}
 }
 
-/* True if a CPU's stack equals the thread's, below a frame of its program or without one. */
+/* True if a CPU's stack equals the thread's, with or without a frame of its program above. */
 static bool is_same_stack(const struct stacks *stacks, stack_id thread, stack_id cpu)
 {
 	while (thread != cpu && thread != NO_STACK && cpu != NO_STACK) {
@@ -695,7 +697,7 @@ uint64_t import_clock_add(struct import_clock *clock, struct json_cursor *s)
 	return clock_can_show((uint64_t)ns) ? (uint64_t)ns : CLOCK_NO_TIME;
 }
 
-/* True if a value other than an object has content. */
+/* Returns true if a value other than an object has content. */
 static bool says_something(const struct json_cursor *s, struct span value)
 {
 	struct json_cursor inside = json_cursor_within(s, value);
@@ -757,7 +759,7 @@ int import_finish(struct import *r, struct error *err)
 		return error_text(err, -EBADMSG, "the profile has no threads");
 	import_settle_threads(r);
 	import_apply_cpus(r);
-	/* Drop the unused form of each frame: leaf or caller. */
+	/* Drop each frame's unused form: leaf or caller. */
 	if (r->read_own_tables)
 		profile_drop_unused(r->profile);
 	return 0;

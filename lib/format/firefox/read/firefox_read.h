@@ -6,12 +6,13 @@
 
 /*
  * Implements read() of struct format for versions up to 75 of any writer. Rows of events that prof
- * derived from a thread's samples are merged back into them; rows of CPUs give each sample its CPU.
+ * derived from a thread's samples are merged back into them; rows of CPUs determine each sample's
+ * CPU.
  *
- * Reads everything that prof writes, except:
- *	stacks as fields of markers	remain texts as in the file
- *	counters of the machine		go to the first process, whose row they had
- *	several threads of one tid	all keep that tid
+ * Reads everything that prof writes, with these exceptions:
+ *	stacks as fields of markers	remain text as in the file
+ *	counters of the machine		are assigned to the first process, as in the file
+ *	threads with equal tids		all keep that tid
  *
  * Counts these parts of other writers' files in `counts` and drops them:
  *	markers		of more kinds than a profile can have
@@ -23,9 +24,9 @@
  *	libs		build ids known only in part, from a breakpadId
  *	other parts	of the file, of meta, of threads, and of schemas
  *
- * Drops these without counting them: formats of fields that are all texts or all numbers (url,
- * file-path, pid, …), tooltips and places of counters, types of processes, relevantForJS, hosts and
- * originalLocation of functions, ids and source maps of source files.
+ * Drops these without counting them: formats of fields that are all text or all numbers (url,
+ * file-path, pid, …), tooltips and positions of counters, types of processes, relevantForJS, hosts
+ * and originalLocation of functions, ids and source maps of source files.
  */
 int firefox_read(struct profile **p, const char *text, size_t size, struct import_counts *counts,
 		 struct error *err);

@@ -13,8 +13,8 @@
 #include "lib/model/meaning/categories.h"
 
 /*
- * Tables of a thread in a Gecko profile. A frame is a text there: an address, "name (in library)",
- * "function (file:line:column)[source]", or any label.
+ * Tables of a thread in a Gecko profile. A frame is a string there: an address, "name (in
+ * library)", "function (file:line:column)[source]", or any label.
  */
 
 enum { LOCATION, LINE, CATEGORY, SUBCATEGORY };
@@ -23,7 +23,7 @@ static const char *const frame_columns[] = {"location", "line", "category", "sub
 enum { PREFIX, FRAME };
 static const char *const stack_columns[] = {"prefix", "frame", NULL};
 
-/* A row of either table; -1: no number. */
+/* A row of either table; -1: not a number. */
 struct own_row {
 	int64_t at[4];
 };
@@ -98,7 +98,7 @@ static void cut_offset(char *text)
 		open[-2] = '\0';
 }
 
-/* "name (in library)" */
+/* Parses "name (in library)". */
 static bool place_library(struct import *r, const char *location, struct func *func,
 			  struct frame *frame)
 {
@@ -126,7 +126,7 @@ static bool place_library(struct import *r, const char *location, struct func *f
 	return true;
 }
 
-/* Cuts "[5]" off the end of the text, the row of a source; -1 without it. */
+/* Cuts "[5]" off the end of the text and returns it, the row of a source; -1 without it. */
 static int64_t cut_source(char *text)
 {
 	char *open = strrchr(text, '[');
@@ -152,7 +152,7 @@ static string_id source_name(struct import *r, int64_t row, char *uri)
 	return strings_intern(&r->profile->strings, own_script_uri(uri));
 }
 
-/* "function (file:line:column)[source]"; without a function: the whole script. */
+/* Parses "function (file:line:column)[source]"; without a function: the whole script. */
 static bool place_script(struct import *r, const char *location, struct func *func)
 {
 	_cleanup_free_ char *text = xstrdup(location), *root = NULL;
@@ -344,7 +344,7 @@ static int find_members(struct process *p, struct error *err)
 	return s.failed ? damaged(&s, err) : 0;
 }
 
-/* A panel of the browser's tools wrapped profiles: {"profile": {…}}. */
+/* A panel of the browser's tools wraps profiles: {"profile": {…}}. */
 static int open_process(struct process *p, struct error *err)
 {
 	int ret = find_members(p, err);
@@ -466,7 +466,9 @@ static void read_sources(struct import *r, const struct process *p)
 		grid_read(&grid, &s, &reader);
 }
 
-/* meta contains the end of a process; its main thread, else its first one, the pid. */
+/*
+ * The end of a process comes from meta, its pid from its main thread, or else from its first one.
+ */
 static void finish_process(struct import *r, struct process *p, thread_id first)
 {
 	struct threads *threads = &r->profile->threads;
@@ -483,7 +485,7 @@ static void finish_process(struct import *r, struct process *p, thread_id first)
 	}
 }
 
-/* Makes the parts of a process those of the file for the readers. */
+/* Makes the parts of a process current for the readers of files. */
 static void enter_process(struct import *r, const struct process *p)
 {
 	r->layout.cursor = p->cursor;
@@ -616,7 +618,7 @@ static bool has_member(struct json_cursor s, const char *name)
 	return false;
 }
 
-/* Only old processed profiles lack a version of their own but have strings in arrays. */
+/* Among formats with strings in arrays, only old processed profiles lack a version. */
 bool gecko_matches(const char *text, size_t size)
 {
 	bool is_processed = false;

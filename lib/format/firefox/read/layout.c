@@ -543,7 +543,7 @@ static int read_strings(struct layout *l, struct json_cursor *s, struct error *e
 	return s->failed ? error_text(err, -EBADMSG, "shared.stringArray is not a list") : 0;
 }
 
-/* Columns that do not hold indexes of strings, or that are renumbered. */
+/* Columns without string indexes, or that are renumbered. */
 static const char *const plain_columns[] = {
 	"address",	 "category",
 	"columnNumber",	 "column",

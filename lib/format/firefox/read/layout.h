@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The places of the parts of a processed profile in its text: the shared tables, the members of
- * meta, and the lists that readers iterate over. Only this file depends on the format's versions,
- * for readers and patchers alike.
+ * Locates the parts of a processed profile in its text: the shared tables, the members of meta, and
+ * the lists that readers iterate over. Only this file depends on the format's versions, for readers
+ * and patchers alike.
  */
 #pragma once
 
@@ -46,7 +46,9 @@ struct cell_range {
 	bool or_null;
 	bool or_bool; /* booleans are accepted, as 0 and 1 */
 	bool or_any; /* any other value is accepted, as -1 */
-	/* By row: a cell without the bit `flag` is not read, but is `missing`. NULL: all are read.
+	/*
+	 * By row: a cell without the bit `flag` is not read, but counts as `missing`. NULL: all are
+	 * read.
 	 */
 	const int64_t *flags;
 	int64_t flag, missing;
@@ -77,12 +79,12 @@ struct new_column {
 };
 
 struct new_rows {
-	/* Old row of the first new row, or NO_ROW. NULL: each row has its old place. */
+	/* Old row of the first new row, or NO_ROW. NULL: each row keeps its position. */
 	const uint32_t *from;
 	size_t size; /* distance in memory between two new rows, in `cell` and in `from` */
 	size_t count;
 	const struct new_column *columns;
-	size_t column_count; /* columns that the table does not have are ignored */
+	size_t column_count; /* columns missing in the table are ignored */
 };
 
 /* Writes the table as one value, an object. */
@@ -93,13 +95,13 @@ void table_write(const struct table *t, const struct json_cursor *s, const struc
 #define LAYOUT_VERSION_MIN 60 /* first version with one set of tables for all threads */
 #define LAYOUT_VERSION_MAX FIREFOX_VERSION_MAX
 /* First versions in which ... */
-#define LAYOUT_VERSION_DISTANCE 66 /* since then, stacks hold the distance to their parent */
-/* Frames refer to their lib, instead of their function's resource. */
+#define LAYOUT_VERSION_DISTANCE 66 /* from here on, stacks hold the distance to their parent */
+/* Frames, instead of their functions' resources, refer to their lib. */
 #define LAYOUT_VERSION_FRAME_LIB 70
-/* Flags tell which cells of frames, or functions, have a value; these were null or -1. */
+/* Flags state which cells of frames, or functions, have a value; these were null or -1. */
 #define LAYOUT_VERSION_FRAME_FLAGS 71
 #define LAYOUT_VERSION_FUNC_FLAGS 75
-/* The unknown size of a symbol is -1, instead of null. */
+/* The unknown size of a symbol is -1 instead of null. */
 #define LAYOUT_VERSION_SYMBOL_SIZE 74
 
 struct layout_lib {
@@ -107,7 +109,7 @@ struct layout_lib {
 	uint8_t build_id[20];
 	uint8_t build_id_size;
 	bool has_breakpad_id; /* build_id is only a prefix, taken from a breakpadId */
-	/* Addresses at which a part of it was mapped, and the part's offset. */
+	/* Addresses of a mapped part of it, and the part's file offset. */
 	uint64_t start, end, offset; /* 0, 0: missing */
 };
 
@@ -147,12 +149,12 @@ int layout_read(struct layout *l, const char *text, size_t size, struct error *e
 int layout_find(struct layout *l, const char *text, size_t size, struct error *err);
 /*
  * Before LAYOUT_VERSION_MIN: reads the tables of the thread at the cursor, which replace those of
- * the thread before. Missing ones are empty.
+ * the previous thread. Missing ones are empty.
  */
 int layout_read_own_tables(struct layout *l, struct json_cursor s, struct error *err);
 /* Reads the shared tables. Call after layout_find(), from version LAYOUT_VERSION_MIN on. */
 int layout_read_tables(struct layout *l, struct error *err);
-/* Finds the members of the value of meta, at l->meta. */
+/* Finds the members of meta, at l->meta. */
 int layout_read_meta(struct layout *l, struct error *err);
 void layout_release(struct layout *l);
 

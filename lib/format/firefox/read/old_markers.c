@@ -73,7 +73,7 @@ static void remove_category(struct profile *p, uint8_t category)
 				   frame->category > category;
 }
 
-/* Adds Idle as it is now, at the end. */
+/* Adds today's Idle category at the end. */
 static uint8_t add_idle(struct profile *p)
 {
 	const struct category_row *idle = categories[CATEGORY_IDLE];
@@ -85,7 +85,7 @@ static uint8_t add_idle(struct profile *p)
 	return (uint8_t)(p->categories.count - 1);
 }
 
-/* Returns the stack's innermost frame other than a label or the kernel's. */
+/* Returns the innermost frame of the stack that is neither a label nor the kernel's. */
 static stack_id own_code(const struct profile *p, stack_id id)
 {
 	while (id != NO_STACK) {
@@ -163,9 +163,9 @@ void import_join_waits(struct import *r)
 }
 
 /*
- * Markers of older files: with their own times and names in the data, and without schemas. The
- * front-end upgrades such files by rules for each version; these are equivalent for the data that a
- * profile keeps.
+ * Markers of older files: with times and names in the data, and without schemas. The front-end
+ * upgrades such files by rules for each version; these are equivalent for the data that a profile
+ * keeps.
  */
 
 /* First versions of both kinds of files in which ... */
@@ -260,7 +260,7 @@ static const char old_schemas[] =
 																		     ",\"timeline-overview\"],\"fields\":["
 																		     "{\"key\":\"category\",\"label\":\"Type\",\"format\":\"string\"}]}]";
 
-/* Schemas that files lack, or have without fields though the data has many. */
+/* Schemas that are missing in files, or have no fields although the data has many. */
 static const struct {
 	const char *type, *schema;
 } late_schemas[] = {
@@ -300,7 +300,7 @@ static bool is_identifier(const struct json_cursor *s, struct span key)
 	return key.end > key.start && key.end - key.start <= 64;
 }
 
-/* Makes fields of all members with texts or numbers. */
+/* Makes fields of all string and number members. */
 static uint32_t guess_fields(struct import *r, struct json_cursor *data,
 			     struct schema_field fields[SCHEMA_FIELDS_MAX])
 {

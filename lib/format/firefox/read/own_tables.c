@@ -16,7 +16,8 @@
 #define PROCESSED_ENTRIES 17
 #define GECKO_ENTRIES 15
 /*
- * First versions in which functions have files and lines, and the last part of a name is no line.
+ * First versions in which functions have files and lines, and the last part of a name is not a
+ * line.
  */
 #define VERSION_FILE_NAMES 4
 #define VERSION_COLUMNS 18
@@ -156,7 +157,7 @@ bool own_cut_number(char *text, uint32_t *number)
 	return true;
 }
 
-/* "frobnicate (chrome://blargh:34)", or "chrome://blargh:34" for a whole script. */
+/* Splits "frobnicate (chrome://blargh:34)", or "chrome://blargh:34" for a whole script. */
 static void split_name(struct import *r, struct func *func)
 {
 	struct strings *strings = &r->profile->strings;
@@ -202,7 +203,7 @@ void own_place_script(struct import *r, struct func *func)
 		move_column(r, func);
 }
 
-/* Gives a frame without a category that of its stack, where older writers set it. */
+/* Assigns a frame without a category that of its stack, where older writers put it. */
 static frame_id with_category(struct import *r, frame_id id, int64_t category, int64_t subcategory)
 {
 	struct frame frame = *frames_get(&r->profile->frames, id);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows of the tables at hand. Those of a single thread, in processed profiles up to version 59 and
+ * Rows of the current tables. Those of a single thread, in processed profiles up to version 59 and
  * in Gecko profiles, are interned, so that several threads share a function.
  */
 #pragma once
@@ -15,11 +15,11 @@ module_id own_tables_module(struct import *r, const struct layout_lib *lib);
 int own_libs_read(struct import *r, struct json_cursor *s, struct error *err);
 /* Replaces the strings by the list at the cursor. */
 int own_strings_read(struct import *r, struct json_cursor *s, struct error *err);
-/* Adds a frame in its form as a leaf. are_returns: addresses of callers are return addresses. */
+/* Adds a frame as a leaf. are_returns: addresses of callers are return addresses. */
 void own_frames_add(struct import *r, const struct frame *frame, bool are_returns);
 /* Begins a stackTable of `count` rows, which refer to the frames added before. */
 void own_stacks_begin(struct import *r, size_t count);
-/* Adds its next row. */
+/* Adds the next row. */
 int own_stacks_add(struct import *r, size_t row, const struct own_stack *stack, struct error *err);
 /* Returns a frame's category by its number in the file; -1: none. */
 uint8_t own_category(const struct import *r, int64_t category);
@@ -31,5 +31,8 @@ string_id own_label(struct import *r, string_id name);
 bool own_cut_number(char *text, uint32_t *number);
 /* Returns the last part of a script's location, "a -> b". */
 char *own_script_uri(char *uri);
-/* Finds the place of a script's function in its name, as the oldest versions have it. */
+/*
+ * Extracts the file and line of a script's function from its name, as the oldest versions have
+ * them.
+ */
 void own_place_script(struct import *r, struct func *func);

@@ -3,9 +3,9 @@
  * Private to this room, which reads a processed profile into a struct profile. Ids of the profile
  * are rows of the file, except those of strings and source files.
  *
- *	layout.h	places of the file's parts; column tables
+ *	layout.h	positions of the file's parts; column tables
  *	cells.h		columns of tables; reads tables by columns or rows, cell by cell
- *	firefox_read.c	the whole file, its threads; merges views into their threads
+ *	firefox_read.c	the whole file, its threads; merges derived rows into their threads
  *	read_meta.c	meta with its extra part, and the overhead of the recording
  *	read_tables.c	the shared tables, or up to version 59 those of each thread
  *	read_samples.c	a thread's samples and allocations, counters
@@ -143,8 +143,8 @@ struct import_clock {
  */
 uint64_t import_clock_add(struct import_clock *clock, struct json_cursor *s);
 /*
- * Reads a pid or tid: "123", 123, or "123.1" for the second process with the number, which gets
- * `again` 1. Other texts get an impossible number.
+ * Reads a pid or tid: "123", 123, or "123.1" for the second process with the number, for which
+ * `again` is 1. Other strings yield an impossible number.
  */
 uint32_t import_id(struct import *r, struct json_cursor *s, uint32_t *again);
 /* Skips a value. Returns false if it has no content. */
@@ -152,12 +152,12 @@ bool import_skip(struct json_cursor *s);
 
 /* read_meta.c */
 int import_meta(struct import *r, struct error *err);
-/* Sets start and end of the profile. Call after everything else is read. */
+/* Sets start and end of the profile. Call after everything else has been read. */
 void import_set_range(struct import *r);
 /* firefox_read.c: free an import; finish the parts that depend on all threads. */
 void import_release(struct import *r);
 int import_finish(struct import *r, struct error *err);
-/* Adds the categories of files from before they had a list of them. */
+/* Adds the categories of files that have no list of categories yet. */
 int import_old_categories(struct import *r, struct error *err);
 /* Reads a list of categories, or of schemas, into the profile. */
 void import_schema_list(struct import *r, struct json_cursor *s);
@@ -178,7 +178,7 @@ void import_join_waits(struct import *r);
 int import_threads(struct import *r, struct error *err);
 /*
  * read_samples.c: reads the object at the cursor; replaces the contents of `samples`. Drops rows
- * that stand for nothing.
+ * without weight or meaning.
  */
 int import_samples(struct import *r, struct json_cursor *s, struct sample_list *samples,
 		   struct error *err);
@@ -191,7 +191,7 @@ int import_markers(struct import *r, struct span table, struct profile_thread *t
 		   struct error *err);
 /* old_markers.c: schemas of files without schemas. */
 void import_old_schemas(struct import *r);
-/* old_markers.c: moves values from the data to the places of newer versions. */
+/* old_markers.c: moves values from the data to the members used by newer versions. */
 void import_upgrade_marker(struct import *r, struct marker_draft *draft);
 /* Returns the schema for markers without one in the file; NO_SCHEMA if there are too many. */
 schema_id import_schema_for(struct import *r, const char *type, struct json_cursor data);

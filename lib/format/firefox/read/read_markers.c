@@ -24,7 +24,7 @@ static int64_t import_index(struct json_cursor *s, size_t count)
 	return s->failed ? -1 : row;
 }
 
-/* Sets the cause by the row of a stack; -1: no stack. */
+/* Sets the cause to the stack in a row; -1: no stack. */
 static void set_cause(const struct import *r, int64_t row, struct marker_value *value)
 {
 	if (row >= 0)
@@ -105,13 +105,13 @@ static string_id read_string_value(struct import *r, struct json_cursor *s, bool
 		row = import_index(s, r->string_count);
 		return row < 0 ? NO_STRING : r->strings[row];
 	}
-	/* Other values become texts in their original spelling. */
+	/* Other values become strings in their original spelling. */
 	json_cursor_value(s, &value);
 	return strings_intern_sized(&r->profile->strings, s->text + value.start,
 				    value.end - value.start);
 }
 
-/* Processes have pids in the spelling of threads[]. */
+/* Processes are identified by the pid's spelling in threads[]. */
 static struct marker_value read_pid(struct import *r, struct json_cursor *s)
 {
 	_cleanup_free_ char *text = json_cursor_text(s);
@@ -148,7 +148,7 @@ static struct marker_value read_field_value(struct import *r, struct json_cursor
 	return value;
 }
 
-/* In older files, the type of an event is a field in the place of the marker's type. */
+/* In older files, the type of an event is a field stored as the marker's type. */
 static void read_type(struct import *r, struct json_cursor *s, const struct marker *marker)
 {
 	const struct markers *markers = &r->profile->markers;
@@ -196,7 +196,7 @@ struct field_draft {
 	bool is_row; /* the value is an index of stringArray */
 };
 
-/* Text and number formats of other writers: their values are kept, their display is not. */
+/* String and number formats of other writers: values are kept, their display is not. */
 static const struct field_format {
 	const char *name;
 	enum field_type type;
@@ -231,7 +231,7 @@ static void read_format(struct import *r, struct json_cursor *s, struct field_dr
 	r->counts->unread[UNREAD_MEMBERS]++;
 }
 
-/* An unknown kind counts as all of them. */
+/* An unknown kind stands for all kinds. */
 static uint8_t read_personal(struct json_cursor *s)
 {
 	const uint8_t all = (1u << FIREFOX_PERSONAL_COUNT) - 1;
@@ -248,7 +248,7 @@ static uint8_t read_personal(struct json_cursor *s)
 	return personal;
 }
 
-/* Returns false if a profile cannot represent its values. */
+/* Returns false if a profile cannot represent the field's values. */
 static bool read_field(struct import *r, struct json_cursor *s, struct field_draft *draft)
 {
 	struct schema_field *field = &draft->field;
@@ -358,13 +358,13 @@ static void read_schema(struct import *r, struct json_cursor *s)
 			schema.tooltip_label = import_string(r, s);
 		else if (span_is(s, key, "display"))
 			schema.shown = read_places(s);
-		/* Name of the fields up to version 54, and in Gecko profiles. */
+		/* Name of the fields up to version 54 and in Gecko profiles. */
 		else if (span_is(s, key, "fields") || span_is(s, key, "data"))
 			schema.field_count = read_fields(r, s, fields, &row_fields);
 		else
 			r->counts->unread[UNREAD_MEMBERS] += import_skip(s);
 	}
-	/* The first marker provides a better one. */
+	/* The first marker yields a better one. */
 	if (!schema.field_count &&
 	    strcmp(strings_get(&r->profile->strings, schema.name), "Network") == 0)
 		return;
@@ -391,7 +391,7 @@ void import_schemas(struct import *r)
 		import_schema_list(r, &s);
 }
 
-/* Reads a thread's markers. Begins and ends of intervals are paired as front-ends do. */
+/* Reads a thread's markers. Starts and ends of intervals are paired as in front-ends. */
 
 /* Reads a table of markers. */
 struct marker_reader {
@@ -480,7 +480,7 @@ static schema_id find_schema(struct import *r, const struct marker_draft *draft)
 	return import_schema_for(r, type, data);
 }
 
-/* Adds a marker with the data of its end, and of its begin if that has data. */
+/* Adds a marker with the data of its end, and of its start if that has data. */
 static bool add_marker(struct import *r, const struct marker_draft *draft, struct span before,
 		       struct profile_thread *thread)
 {
@@ -509,18 +509,18 @@ static bool add_marker(struct import *r, const struct marker_draft *draft, struc
 	return is_valid && !data.failed;
 }
 
-/* Begins of intervals whose ends have not been read yet. */
+/* Starts of intervals whose ends have not been read yet. */
 struct open_markers {
 	VEC(struct marker_draft) rows;
-	VEC(uint32_t) below; /* by row: previous begin with the same name, or INDEX_NONE */
-	VEC(uint32_t) tops; /* by name: latest begin, or INDEX_NONE */
+	VEC(uint32_t) below; /* by row: previous start with the same name, or INDEX_NONE */
+	VEC(uint32_t) tops; /* by name: latest start, or INDEX_NONE */
 	VEC(string_id) names;
 	struct index index; /* index of names */
 };
 
 INDEX_EQUAL(name_equal, struct open_markers, names, *a == *b)
 
-/* Returns the number of a name among those of open markers. */
+/* Returns the index of a name among those of open markers. */
 static uint32_t open_name(struct open_markers *open, string_id name)
 {
 	uint32_t id = index_find(&open->index, hash_u64(name), name_equal, open, &name);
@@ -544,7 +544,8 @@ static void open_marker(struct open_markers *open, const struct marker_draft *dr
 }
 
 /*
- * Ends the interval of that name that began last. One without a begin is as old as the recording.
+ * Ends the interval of that name that started last. Without a start, the interval starts with the
+ * recording.
  */
 static bool close_marker(struct import *r, struct open_markers *open, struct marker_draft *end,
 			 struct profile_thread *thread)

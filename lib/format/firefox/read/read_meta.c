@@ -77,7 +77,7 @@ static void read_section(struct import *r, struct json_cursor *s)
 		read_entry(r, &entries, label ? label : "");
 }
 
-/* Meta.extra, except entries that the writer derives. */
+/* Imports meta.extra, except entries that the writer derives. */
 static void import_extra(struct import *r)
 {
 	struct json_cursor s = json_cursor_within(&r->layout.cursor, r->layout.extra);
@@ -114,7 +114,9 @@ static void read_process(struct import *r, struct json_cursor *s)
 	}
 }
 
-/* Reads one process's statistics, the limit of a profile: other recorders write some for each. */
+/*
+ * Reads the statistics of one process, as a profile holds only one; other recorders write several.
+ */
 static void read_statistics(struct import *r)
 {
 	struct json_cursor s = json_cursor_within(&r->layout.cursor, r->layout.overhead);
@@ -146,7 +148,7 @@ void import_overhead(struct import *r)
 	read_log(r);
 }
 
-/* Positions of categories are bytes, and one value means none. */
+/* Category positions are bytes, and one value means none. */
 #define CATEGORIES_MAX UINT8_MAX
 
 /* Times found only in meta, ns; 0: missing. */
@@ -182,7 +184,7 @@ static bool read_text(struct import *r, struct json_cursor *s, struct span key)
 	return false;
 }
 
-/* Reads 0 for other values than numbers. Truncates fractions. */
+/* Reads 0 for anything but numbers. Truncates fractions. */
 static uint64_t read_count(struct json_cursor *s)
 {
 	struct span value;
@@ -290,7 +292,7 @@ static bool is_derived(const struct json_cursor *s, struct span key)
 	return span_is_one_of(s, key, keys);
 }
 
-/* Adds what the writer says of an event. */
+/* Adds the writer's description of an event. */
 static void describe_event(struct import *r, const char *name, const struct event_count *from,
 			   const char *unit)
 {
@@ -332,7 +334,7 @@ static void read_event(struct import *r, struct json_cursor *s)
 		r->profile->meta.sample_ticks = row.period;
 }
 
-/* After the features, which number the events of a recording. */
+/* Runs after the features, which number the events of a recording. */
 static void read_events(struct import *r, struct span span)
 {
 	struct json_cursor s = json_cursor_within(&r->layout.cursor, span);
@@ -365,8 +367,8 @@ static void read_member(struct import *r, struct json_cursor *s, struct span key
 }
 
 /*
- * Wall clock times are rounded to the precision of a double. Both ends narrow it down: the start
- * must fit the end, too.
+ * Wall clock times are rounded to the precision of a double. Start and end together narrow the
+ * start down: it must fit the end as well.
  */
 static uint64_t find_start(const struct meta_times *times)
 {

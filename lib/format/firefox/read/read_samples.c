@@ -10,7 +10,7 @@
 #include "lib/format/firefox/version.h"
 #include "lib/model/meaning/long_tasks.h"
 
-/* The table nativeAllocations: joins the frees with their allocations. */
+/* The table nativeAllocations: matches frees with their allocations. */
 
 /* A row of the file. */
 struct change {
@@ -217,7 +217,7 @@ static void read_counters_read_value(void *ctx, struct json_cursor *s, size_t co
 		if (!import_integer(s, &sample->delta))
 			unread[UNREAD_COUNTER_VALUES]++;
 		break;
-	default: /* The number of changes is counted as unread. */
+	default: /* The number of changes counts as unread. */
 		unread[UNREAD_COUNTER_VALUES] += import_skip(s);
 	}
 }
@@ -568,9 +568,9 @@ static uint64_t first_time(const struct sample_list *samples)
 }
 
 /*
- * Drops rows that stand for nothing; the next row gets their CPU time. Keeps the first row and the
- * last one: they delimit the time of known CPU time. Rows without a time get that of the previous
- * row.
+ * Drops rows without weight or meaning; the next row gets their CPU time. Keeps the first and the
+ * last row, which delimit the time with known CPU time. Rows without a time get that of the
+ * previous row.
  */
 static void finish(struct sample_reader *of, bool has_weights)
 {

@@ -95,7 +95,7 @@ static module_id lib_at(const struct import *r, int64_t row)
 							  : NO_MODULE;
 }
 
-/* Places and numbers without a value are 0. */
+/* Positions and numbers without a value are 0. */
 static uint32_t cell_or_0(const int64_t *cells, size_t row)
 {
 	return cells && cells[row] > 0 ? (uint32_t)cells[row] : 0;
@@ -143,8 +143,8 @@ static source_file_id source_at(struct import *r, size_t func)
 }
 
 /*
- * Finds the lib with each function's code. An inlined function is in the lib of its frame. Threads'
- * own tables have it as the function's resource.
+ * Finds the lib with each function's code. An inlined function is in the lib of its frame. In
+ * threads' own tables, it is the function's resource.
  */
 static void find_func_modules(struct import *r)
 {
@@ -207,7 +207,7 @@ static symbol_id add_symbol(struct import *r, const struct symbol *symbol)
 	return (symbol_id)(symbols->rows.count - 1);
 }
 
-/* In old tables, each function has an address, and is its own symbol. */
+/* In old tables, each function has an address and is its own symbol. */
 static void add_symbols(struct import *r)
 {
 	const struct cells *c = &r->cells;
@@ -236,7 +236,7 @@ static struct category_meaning find_meaning(const struct profile_category *categ
 
 	if (strcmp(category->name, categories[CATEGORY_KERNEL]->name) == 0)
 		meaning.kind = PROFILE_FRAME_KERNEL;
-	/* The last two are those of older files. */
+	/* The last two occur in older files. */
 	if (strcmp(category->name, categories[CATEGORY_IDLE]->name) == 0 ||
 	    strcmp(category->name, "Blocked") == 0 || strcmp(category->name, "Runnable") == 0)
 		meaning.kind = PROFILE_FRAME_LABEL;
@@ -360,7 +360,7 @@ static void count_unread(struct import *r)
 			table_count_values(&r->layout.frames, &r->layout.cursor, columns[i]);
 }
 
-/* Reads the cells of the tables at hand, and adds what they contain. */
+/* Reads the cells of the current tables and adds their contents. */
 static int add_tables(struct import *r, struct error *err)
 {
 	int ret;

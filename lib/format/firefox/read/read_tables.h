@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Properties of a file that a profile lacks: ids of its libs for symbol servers, and the thread
- * that front-ends show first.
+ * Properties of a file that a profile cannot hold: ids of its libs for symbol servers, and the
+ * thread that front-ends show first.
  */
 #pragma once
 

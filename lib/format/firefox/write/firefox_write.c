@@ -22,7 +22,7 @@ static void write_profile(struct firefox *f, struct jsonw *w)
 	jsonw_object_end(w);
 }
 
-/* More rows cost a browser a gigabyte, and more rows of one program are not readable. */
+/* More rows cost a browser a gigabyte, and more rows of one program are unreadable. */
 static const struct merge_limits merge_limits = {.rows = 500, .processes = 50};
 
 /* Makes the rows of the file from the threads of the profile. */

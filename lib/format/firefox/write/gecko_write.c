@@ -255,7 +255,7 @@ static void gecko_write_markers(struct gecko *g, struct jsonw *w,
 
 /* A thread with its tables. Rows are numbered on first use by samples and markers. */
 
-/* Maximum of rows for one sample: heavier ones lose the rest of their weight. */
+/* Maximum rows for one sample: heavier ones lose the rest of their weight. */
 #define REPEAT_MAX 100000
 
 static void gecko_tables_init(struct gecko *g)

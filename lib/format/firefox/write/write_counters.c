@@ -32,8 +32,8 @@ static void write_text(const struct firefox *f, struct jsonw *w, const char *key
 }
 
 /*
- * Adds the end of the counter: the same level, or a rate of 0, as use after the last pass is
- * unknown. If the last pass was long ago, falls at once.
+ * Adds the end of the counter: the same level, or a rate of 0, since usage after the last reading
+ * is unknown. Drops to 0 at once if the last reading was long ago.
  */
 static void add_end(struct counter_samples *list, bool is_level, uint64_t end)
 {
@@ -61,7 +61,7 @@ static void list_samples(struct counter_samples *list, const struct counter *cou
 		struct counter_sample at = *sample;
 		bool is_late = end && at.time > end;
 
-		/* A pass may find a process that has just ended: its level is 0 by then. */
+		/* A reading may find a process that has just ended: its level is already 0. */
 		if (is_late && is_level && list->rows.count)
 			break;
 		at.time = is_late ? end : at.time;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* clang-format off */
 /*
- * Private to this room. The file has only the rows that are used, in its own order: the tables here
- * hold them and map the profile's ids to positions in the file. A "position" is always an index
- * into a table of the file.
+ * Private to this room. The file has only used rows, in its own order: the tables here hold them
+ * and map the profile's ids to positions in the file. A "position" is always an index into a table
+ * of the file.
  *
  *	firefox_write.c		the whole file, in its order
  *	write_meta.c		meta, built as a tree; the row of a difference and its samples
@@ -73,7 +73,7 @@ struct firefox_source {
 	source_file_id file; /* file that provides the text */
 };
 
-/* Samples of one row. A weight of 0 stands for nothing. */
+/* Samples of one row. A weight of 0 marks a time without samples. */
 struct firefox_samples {
 	struct sample_buffer buffer;
 	VEC(struct sample) rows; /* in ascending order; time 0 is the start of the file */
@@ -84,7 +84,7 @@ struct firefox_samples {
 };
 
 /*
- * Stacks of the rows of CPUs: threads' stacks with the name of the program as outermost frame, so
+ * Stacks of the rows of CPUs: threads' stacks below the name of the program as outermost frame, so
  * that a CPU's flame graph separates programs. They follow the profile's stacks.
  */
 struct cpu_stack {
@@ -102,7 +102,7 @@ struct cpu_stacks {
 
 struct firefox {
 	const struct profile *profile;
-	struct string_overlay texts; /* the profile's strings, then strings of the file alone */
+	struct string_overlay texts; /* the profile's strings, then strings of the file only */
 	struct thread_rows rows;
 	/* By event: the largest weight of a row within an interval. 0 for the clock. */
 	uint64_t event_peaks[EVENT_COUNTS_MAX];
@@ -112,7 +112,7 @@ struct firefox {
 	VEC(struct firefox_category) marker_categories;
 	struct export_counts *counts;
 	const struct export_difference *difference; /* NULL: not a difference */
-	bool has_flags; /* version 75, in which flags tell which cells have a value */
+	bool has_flags; /* version 75, in which flags state which cells have a value */
 
 	VEC(string_id) strings;
 	VEC(uint32_t) string_positions; /* position by string_id */

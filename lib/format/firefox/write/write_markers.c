@@ -177,7 +177,7 @@ static void write_cause(struct firefox *f, struct jsonw *w, const struct marker 
 	jsonw_object_end(w);
 }
 
-/* True for the stack of the cause, which the front-end shows: do not repeat it as text. */
+/* True for the stack of the cause, which the front-end already shows. */
 static bool is_cause(const struct firefox *f, const struct marker *marker,
 		     const struct marker_value *value)
 {

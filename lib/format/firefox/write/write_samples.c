@@ -39,7 +39,7 @@ uint32_t cpu_stacks_intern(struct cpu_stacks *c, const struct profile *p, string
 	uint32_t first = (uint32_t)p->stacks.rows.count, id = INDEX_NONE;
 	VEC(stack_id) missing = {0};
 
-	/* The outer part of the stack may be there already. */
+	/* The outer part of the stack may already exist. */
 	for (;; stack = p->stacks.rows.items[stack].parent) {
 		id = find(c, &(struct cpu_stack){.program = program, .stack = stack});
 		if (id != INDEX_NONE || stack == NO_STACK)
@@ -72,7 +72,7 @@ void cpu_stacks_release(struct cpu_stacks *c)
 
 ORDER(compare_times, struct allocation, COMPARE(a->time, b->time))
 
-/* Collects those of all threads of the row. */
+/* Collects the allocations of all threads of the row. */
 static void collect(const struct firefox *f, const struct thread_row *row, struct allocations *all)
 {
 	size_t members = 0;
@@ -89,10 +89,7 @@ static void collect(const struct firefox *f, const struct thread_row *row, struc
 		qsort(all->rows.items, all->rows.count, sizeof(*all->rows.items), compare_times);
 }
 
-/*
- * Blocks have numbers instead of addresses: front-ends only compare them, and a profile has no
- * addresses.
- */
+/* Blocks are numbered: front-ends only compare the addresses, and a profile has none. */
 static void write_table(const struct firefox *f, struct jsonw *w, const struct allocations *all,
 			const struct allocation_events *events)
 {
@@ -138,7 +135,7 @@ struct filler {
 	const struct profile *profile;
 	struct firefox_samples *out;
 	uint64_t interval;
-	uint64_t edge; /* distance between the row of a gap and the neighbouring sample */
+	uint64_t edge; /* distance between the row of a gap and the adjacent sample */
 	uint64_t peak; /* maximum rate for rows of events; 0: rows with CPU time */
 };
 
@@ -214,8 +211,8 @@ static bool goes_on_waiting(const struct filler *f, uint64_t passed, const struc
 }
 
 /*
- * Returns the time that the last row stands for, with an interval more than its ticks. 0 for a row
- * that stands for none, and in recordings, whose ticks are those before the row.
+ * Returns the time that the last row represents, which is one interval more than its ticks. 0 for a
+ * row without weight, and for recordings, whose ticks precede the row.
  */
 static uint64_t covered(const struct filler *f)
 {

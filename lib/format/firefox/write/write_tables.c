@@ -134,7 +134,7 @@ static void write_false(struct jsonw *w, const char *key, size_t count)
 	jsonw_column_end(w, at);
 }
 
-/* Formats a cell without a value: where flags tell so, it is 0. */
+/* Formats a cell without a value: 0 if flags mark it as such. */
 static char *format_none(char *at, const struct firefox *f)
 {
 	return f->has_flags ? jsonw_format_u64(at, 0) : jsonw_format_null(at);

@@ -28,7 +28,7 @@ static uint32_t count_tid(struct tid_uses *uses, uint32_t tid)
 	return 0;
 }
 
-/* "123", and "123.1" for the next with the number. */
+/* Formats "123", and "123.1" for the next task with the number. */
 static void format_id(char text[24], uint32_t id, uint32_t again)
 {
 	if (again)
@@ -69,7 +69,7 @@ void firefox_format_pid(char text[FIREFOX_ID_SIZE], const struct thread_row *row
 		strcat(text, "+");
 }
 
-/* True for rows that need ids which no process or thread can have. */
+/* True for rows that need ids no process or thread can have. */
 static bool is_no_thread(const struct thread_row *row)
 {
 	return row->kind == ROW_CPU || row->kind == ROW_DIFFERENCE;
@@ -95,7 +95,7 @@ static void write_ids(struct jsonw *w, const struct thread_row *row, uint32_t ti
 		jsonw_u64(w, row->tid);
 }
 
-/* Front-ends put processes of the type "default" first, and re-sort several of them. */
+/* Front-ends put processes of the type "default" first, and re-sort if there are several. */
 static bool is_of_root(const struct firefox *f, const struct thread_row *row)
 {
 	const struct thread_row *root = f->rows.list.items;
@@ -111,7 +111,7 @@ static const char *process_type(const struct firefox *f, const struct thread_row
 	return is_of_root(f, row) ? "default" : "process";
 }
 
-/* Marks rows for readers that are not threads. */
+/* Marks rows that are not threads, for readers. */
 static void write_view(struct jsonw *w, const struct thread_row *row)
 {
 	static const char *const names[] = {
@@ -230,7 +230,7 @@ static void write_samples(struct jsonw *w, const struct firefox_samples *samples
 	jsonw_object_end(w);
 }
 
-/* For readers: front-ends gain nothing but the time between rows. */
+/* For readers: front-ends could only derive the time between rows. */
 static void write_cpu_time(struct jsonw *w, const struct firefox_samples *samples)
 {
 	if (!samples->cpu_ns)

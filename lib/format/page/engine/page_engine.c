@@ -14,7 +14,7 @@
 #include "lib/query/tree.h"
 
 /*
- * Functions called by the page's script. Numbers are 32-bit integers, or doubles if wider; texts
+ * Functions called by the page's script. Numbers are 32-bit integers, or doubles if wider; strings
  * are NUL-terminated in memory that the script reads. A returned pointer is valid until the next
  * call of the same function.
  */
@@ -29,7 +29,7 @@ struct engine {
 	bool *threads; /* threads of the filter, by thread_id */
 	struct query query;
 	bool is_selected; /* the query is valid */
-	uint32_t shape; /* changes whenever different frames are shown */
+	uint32_t shape; /* changes whenever the set of shown frames changes */
 	struct query_keys *keys[QUERY_BY_COUNT]; /* created on demand */
 	struct error err;
 };
@@ -38,9 +38,9 @@ extern struct engine engine;
 
 #define ENGINE_BUFFERS 8
 
-/* Tables and trees of the present selection. */
+/* Tables and trees of the current selection. */
 
-/* The script reads rows by these sizes. */
+/* The script assumes this size and order. */
 _Static_assert(sizeof(struct query_row) == 24, "key, line, self, total");
 _Static_assert(sizeof(struct query_node) == 40, "key … stack, self, total");
 
@@ -81,7 +81,7 @@ static void weigh_kept(const struct query_tree_options *options)
 }
 
 /*
- * Returns the first root, or QUERY_NO_NODE, for page_nodes(). `function` is that of trees of
+ * Returns the first root, or QUERY_NO_NODE, for page_nodes(). `function` is the subject of trees of
  * callers or callees.
  */
 uint32_t EXPORT(page_tree)(unsigned int by, unsigned int kind, const char *function,
@@ -121,7 +121,7 @@ int EXPORT(page_tree_is_cut)(void)
 	return tree->is_cut;
 }
 
-/* The contents of a key; unknown texts are "". */
+/* The contents of a key; unknown strings are "". */
 struct shown_key {
 	const char *function, *module, *file, *category, *process, *thread;
 	uint32_t line, pid, incarnation, tid;
@@ -224,7 +224,10 @@ double EXPORT(page_search_weight)(unsigned int by, const uint8_t *marks)
 	return weight;
 }
 
-/* By key: 1 if the function's name matches; NULL for an invalid expression, see page_error(). */
+/*
+ * Returns, by key, 1 if the function's name matches; NULL for an invalid expression, see
+ * page_error().
+ */
 const uint8_t *EXPORT(page_search)(unsigned int by, const char *expression)
 {
 	static uint8_t *marks;
@@ -388,7 +391,10 @@ const char *EXPORT(page_category_color)(uint32_t id)
 						     : "";
 }
 
-/* Rows of the information about the recording: section, label, value, format; NULL at the end. */
+/*
+ * Returns a row of the information about the recording: section, label, value, format; NULL at the
+ * end.
+ */
 const char *EXPORT(page_fact)(uint32_t id, unsigned int which)
 {
 	const struct profile_meta *meta = &engine.profile->meta;
@@ -409,7 +415,7 @@ const char *EXPORT(page_fact)(uint32_t id, unsigned int which)
 	}
 }
 
-/* Texts of struct profile_meta, in the order of META_TEXTS. */
+/* Returns a string of struct profile_meta, in the order of META_TEXTS. */
 const char *EXPORT(page_meta)(unsigned int which)
 {
 	const struct profile_meta *meta = &engine.profile->meta;
@@ -438,7 +444,7 @@ const char *EXPORT(page_source)(const char *path)
 
 static struct marker_rows markers;
 
-/* Lists the markers of the selection's threads and time; returns how many there are. */
+/* Lists the markers of the selection's threads and time; returns their number. */
 uint32_t EXPORT(page_markers)(void)
 {
 	marker_rows_release(&markers);
@@ -475,14 +481,14 @@ const struct shown_marker *EXPORT(page_marker)(uint32_t id)
 	return &shown;
 }
 
-/* Functions of machine code: where the server of prof view finds their instructions. */
+/* Functions of machine code, by which the server of prof view finds their instructions. */
 
-/* The script reads places by these sizes. */
+/* The script assumes this size and order. */
 _Static_assert(sizeof(struct code_place) == 32, "rva, self, total, stamp");
 
 static struct code_functions functions;
 
-/* Finds functions by name, else those into which it is inlined. Returns their number. */
+/* Finds functions by name, or else those into which it is inlined. Returns their number. */
 uint32_t EXPORT(page_code_functions)(const char *name)
 {
 	code_functions_release(&functions);
@@ -529,7 +535,7 @@ const struct code_function *EXPORT(page_code_function)(uint32_t i)
 	return &shown;
 }
 
-/* Reads the profile, and selects samples of it. */
+/* Reads the profile and selects its samples. */
 
 struct engine engine = {.filter = {.until = UINT64_MAX}};
 
@@ -571,7 +577,7 @@ const char *EXPORT(page_error)(void)
 	return engine.err.text;
 }
 
-/* Reads the next block of the profile. 0, or the number of an error. */
+/* Reads the next block of the profile. Returns 0 or the number of an error. */
 int EXPORT(page_read)(const void *data, size_t size)
 {
 	if (!reader)
@@ -591,7 +597,7 @@ int EXPORT(page_open)(void)
 	return 0;
 }
 
-/* Sets a text of the filter, as struct query_filter lists them. NULL: no condition. */
+/* Sets a string of the filter, in the order of struct query_filter. NULL: no condition. */
 int EXPORT(page_filter_text)(unsigned int which, const char *text)
 {
 	const char **texts[] = {
@@ -618,7 +624,7 @@ void EXPORT(page_filter_rest)(double from, double until, int no_kernel, int fold
 }
 
 /*
- * Returns bytes, by thread, in which the script marks selected threads; ignored unless `is_used`.
+ * Returns a byte per thread, in which the script marks selected threads; ignored unless `is_used`.
  */
 bool *EXPORT(page_filter_threads)(int is_used)
 {
@@ -661,7 +667,7 @@ static double profile_length(void)
 	return meta->end_ns > meta->start_ns ? (double)(meta->end_ns - meta->start_ns) : 0;
 }
 
-/* Sums of the selection and of the profile. */
+/* Returns sums of the selection and of the profile. */
 const double *EXPORT(page_totals)(void)
 {
 	static double totals[12];

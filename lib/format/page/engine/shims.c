@@ -3,7 +3,7 @@
 #include "lib/base/readers.h"
 #include "lib/model/tables/sample_store.h"
 
-/* Merges two sorted halves, of which the first is in `left`. */
+/* Merges two sorted halves, the first of which is in `left`. */
 static void merge(char *rows, char *left, size_t half, size_t count, size_t size,
 		  int (*compare)(const void *a, const void *b, void *ctx), void *ctx)
 {

@@ -11,7 +11,7 @@
 #endif
 /* The GNU version returns the text. */
 #define strerror_r(code, text, size) ((void)(text), (void)(size), strerror(code))
-/* Not in all versions. */
+/* Missing in some versions. */
 #define qsort_r page_sort
 
 void page_sort(void *rows, size_t count, size_t size,

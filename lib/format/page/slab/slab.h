@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A profile as columns: bytes that compress well and are fast to read. A block can be read once the
- * blocks before it are. columns.def defines each column for writer and reader.
+ * A profile as columns: bytes that compress well and are fast to read. Blocks must be read in
+ * order. columns.def defines each column for writer and reader.
  *
  * A block begins with "PROFSLAB", a version and the size of the rest. Each column has a name, the
- * bytes per value, the number of values and the bytes of all. The lowest bytes of all values come
+ * bytes per value, the number of values and their total bytes. The lowest bytes of all values come
  * first, then the next ones.
  */
 #pragma once
@@ -36,12 +36,12 @@ struct slab_reader;
 struct slab_reader *slab_reader_new(void);
 /*
  * Reads a block, in the order of enum slab_block. Memory is bounded by a multiple of its size.
- * -EBADMSG: damaged, -ENOTSUP: another version.
+ * Returns -EBADMSG if it is damaged, -ENOTSUP for another version.
  */
 int slab_read(struct slab_reader *r, const void *data, size_t size, struct error *err);
 /*
- * Passes the profile to the caller, who frees it, after checking all its references. -EBADMSG as
- * above. Rows are not interned.
+ * Passes the profile to the caller, who frees it, after checking all its references. Returns
+ * -EBADMSG as above. Rows are not interned.
  */
 int slab_reader_take(struct slab_reader *r, struct profile **p, struct error *err);
 void slab_reader_free(struct slab_reader *r);

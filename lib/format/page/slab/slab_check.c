@@ -49,7 +49,7 @@ static bool settle_strings(struct strings *s)
 	return true;
 }
 
-/* Text has no end within, unless it is a list. */
+/* A string has no NUL inside, unless it is a list. */
 static bool categories_are_good(const struct profile *p)
 {
 	if (!p->categories.count || p->categories.count > UINT8_MAX)
@@ -85,7 +85,7 @@ static bool texts_are_good(const struct profile *p)
 	return is_good;
 }
 
-/* Stacks without a frame row were checked; parents are before their children. */
+/* Stacks without a frame row are already checked; parents precede their children. */
 static bool stacks_are_good(const struct profile *p)
 {
 	stack_id id = 0;

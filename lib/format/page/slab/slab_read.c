@@ -53,7 +53,7 @@ static uint64_t value_at(const struct column_data *d, size_t i)
 	return value;
 }
 
-/* Makes zeroed rows of all parents. Each row has at least a byte in the rest. */
+/* Makes zeroed rows of all parents. Each row takes at least a byte of the rest of the block. */
 static int make_rows(struct slab_reader *r, enum slab_table table, const struct column_data *d,
 		     size_t left, struct error *err)
 {
@@ -160,7 +160,7 @@ static bool read_text(const struct slab_column *c, struct bytes *texts, uint64_t
 	return true;
 }
 
-/* A duplicate column would leak the first texts. */
+/* A duplicate column would leak the first column's strings. */
 static bool has_text(const struct slab_column *c, const char *at)
 {
 	const char *text;

@@ -79,7 +79,7 @@ static uint64_t load(const char *at, size_t size)
 	return value;
 }
 
-/* Adds a text with its size plus 1, so that NULL has 0. */
+/* Adds a string, preceded by its size plus 1, so that 0 means NULL. */
 static void add_text(struct slab_writer *w, const char *at, bool is_sized)
 {
 	const char *text;
@@ -101,7 +101,7 @@ static uint64_t marker_number(const struct marker_value *value)
 	return value->type == FIELD_STACK ? value->stack : value->number;
 }
 
-/* Returns the encoded value of a row; *before is that of the previous row, 0 at first. */
+/* Returns the encoded value of a row; *before is that of the previous row, initially 0. */
 static uint64_t encode(const struct slab_column *c, const char *row, size_t number,
 		       uint64_t *before)
 {
@@ -173,7 +173,7 @@ static void put(struct slab_writer *w, uint64_t value, size_t size)
 	strbuf_add(&w->out, &value, size);
 }
 
-/* Each value takes at least a byte, so that a reader can bound its memory by the size. */
+/* Writes at least a byte per value, so that a reader can bound its memory by the size. */
 static void put_values(struct slab_writer *w)
 {
 	size_t count = w->values.count, width = 1;

@@ -18,10 +18,10 @@ void feature_set(struct feature *f, enum feature_status status, const char *fmt,
 	__attribute__((format(printf, 3, 4)));
 void feature_hint(struct feature *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* The hint for a kernel that has no memory. */
+/* The hint for kernels that cannot provide memory. */
 #define HINT_MEMORY "stop other programs, or give prof's control group more memory"
 
-/* Sets the hint how to gain the missing privileges. */
+/* Sets the hint on how to gain the missing privileges. */
 void feature_hint_privilege(struct feature *f);
 /*
  * Sets the hint and returns true if the error of bpf() or perf_event_open() came from a seccomp

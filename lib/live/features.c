@@ -27,7 +27,7 @@
 #include "lib/live/machine/host.h"
 #include "lib/live/perf/perf_event.h"
 
-/* Privileges of this process, and how it can get the missing ones. See capabilities(7). */
+/* Privileges of this process, and ways to gain the missing ones. See capabilities(7). */
 
 #define SMALL_FILE_MAX 4096
 
@@ -44,7 +44,7 @@ static bool machine_has_capability(const struct machine *m, unsigned int capabil
 	return m->capabilities & (UINT64_C(1) << capability);
 }
 
-/* Root of a user namespace has every capability there, but none that counts here. */
+/* Root in a user namespace has every capability there, but none that matters here. */
 static bool in_user_namespace(void)
 {
 	_cleanup_free_ char *map = text_read_file("/proc/self/uid_map", SMALL_FILE_MAX, NULL);
@@ -175,7 +175,7 @@ static void feature_probe_capabilities(struct machine *m, struct feature *f)
 		if (!without)
 			f->status = FEATURE_MISSING;
 		else if (f->status == FEATURE_MISSING)
-			break; /* a missing capability was already named */
+			break; /* the missing capability was already named */
 		else
 			f->status = FEATURE_NOTE;
 		strbuf_addf(&missing, "%scap_%s", missing.size ? ", " : "", capabilities[i].name);
@@ -196,7 +196,7 @@ static void feature_probe_capabilities(struct machine *m, struct feature *f)
 
 #define KERNEL_MAJOR_MIN 6
 #define KERNEL_MINOR_MIN 1
-/* The highest perf_event_paranoid with which CAP_PERFMON suffices. Debian adds level 3. */
+/* The highest perf_event_paranoid at which CAP_PERFMON suffices. Debian adds level 3. */
 #define PARANOID_MAX 2
 #define KALLSYMS_START_BYTES (1u << 20)
 
@@ -414,7 +414,7 @@ static void probe_processes(struct machine *m, struct feature *f)
 	feature_hint(f, "start it with --pid=host; in Kubernetes: hostPID: true");
 }
 
-/* In this order, because the first failure explains those after it. */
+/* Ordered such that the first failure explains those after it. */
 static const struct instrument_check probes[] = {
 	{.name = "kernel", .run = probe_kernel},
 	{.name = "btf", .run = probe_btf},

@@ -25,7 +25,7 @@ struct feature {
 };
 
 #define FEATURES_MAX 24
-/* Minimum of open files that a recording should be allowed. */
+/* Recommended minimum limit of open files for a recording. */
 #define FILES_WANTED 4096
 
 /* Probes everything, by trying where possible. Returns the number of rows. */
@@ -41,7 +41,7 @@ int features_explain(struct error *err);
  */
 int features_explain_kernel_symbols(struct error *err);
 /*
- * Explains likewise why only a container's processes are visible; returns 0 if all of the machine's
+ * Likewise explains why only a container's processes are visible; returns 0 if all of the machine's
  * are.
  */
 int features_explain_processes(struct error *err);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An instrument is a source of records on the live machine: one file in lib/live/instruments, one
- * row in instruments.c and, if the kernel has to help, one BPF probe. The file has everything about
- * the instrument: options and their help, counts and reports, and what `prof check` tries.
+ * row in instruments.c and, if it needs the kernel, one BPF probe. The file has everything about
+ * the instrument: options and their help, counts and reports, and the checks of `prof check`.
  *
- *	configure()   before the BPF programs are loaded: refuse, or configure them
+ *	configure()   before the BPF programs are loaded: configure them, or fail
  *	attach()      the programs are loaded, nothing runs yet
- *	open_cpu()    for each online CPU, also for those that come later
+ *	open_cpu()    for each online CPU, including those that come later
  *	announce()    send the first records
  *	enable()      recording begins or ends
- *	pause()       recording pauses, or goes on
+ *	pause()       recording pauses or resumes
  *	thin()        during recording: take half as many samples
- *	take()        during recording: records of its own kinds
+ *	take()        during recording: handle records of its own kinds
  *	count()       periodically, and at the end: report losses as records
  *	report()      totals
  */
@@ -36,7 +36,7 @@ struct machine;
 struct recorder_options;
 struct tracker;
 
-/* Parts of the recorder that instruments use. All are borrowed and outlive the instruments. */
+/* Parts of the recorder used by instruments. All are borrowed and outlive the instruments. */
 struct live {
 	const struct recorder_options *options;
 	const struct instrument_settings *settings;
@@ -70,7 +70,7 @@ struct instrument_option {
 	int (*set)(void *settings, const char *value, struct error *err);
 	/* Values for completion, up to NULL; a comma-separated list of them. NULL: unknown. */
 	const char *const *(*values)(void);
-	bool is_plain; /* names no file and no command, and discloses nothing */
+	bool is_plain; /* names neither a file nor a command, and discloses nothing */
 };
 
 #define INSTRUMENT_TAKES(kind) (1ull << (-REC_LIVE + (kind)))
@@ -82,9 +82,9 @@ struct instrument_check {
 	void (*run)(struct machine *m, struct feature *f);
 };
 
-/* Additions to the environment of a command. Owned; NULLs: none. */
+/* Additions to a command's environment. Owned; NULLs: none. */
 struct preload {
-	/* path of a library that the command and its descendants load before all others */
+	/* Path of a library that the command and its descendants load first. */
 	char *path;
 	char *variable; /* environment variable, "NAME=VALUE" */
 };
@@ -97,16 +97,16 @@ struct instrument {
 	const struct instrument_option *options; /* NULL, or terminated by a row without a name */
 	const struct instrument_check *checks; /* NULL, or terminated by a row without a name */
 	size_t settings_size; /* size of the settings, which are zeroed at first */
-	const struct instrument *shares; /* earlier row that has the same settings; NULL: none */
+	const struct instrument *shares; /* earlier row with the same settings; NULL: none */
 	uint64_t takes; /* INSTRUMENT_TAKES(…) of the kinds in live_record.h that take() replaces */
 
 	/* Rejects contradicting options, once all are set. */
 	int (*judge)(const void *settings, struct error *err);
 	/* Returns whether the instrument is requested. NULL: always. */
 	bool (*is_wanted)(const void *settings);
-	/* Has a command load a library first. */
+	/* Makes a command load a library first. */
 	void (*preload)(const void *settings, struct preload *preload);
-	/* Makes the state that all other functions get. Borrows `settings` for its lifetime. */
+	/* Creates the state passed to all other functions. Borrows `settings` for its lifetime. */
 	void *(*create)(struct live *live, const void *settings);
 	void (*destroy)(void *state);
 	int (*configure)(void *state, struct programs_options *programs, struct error *err);
@@ -126,7 +126,10 @@ struct instrument {
 	 * instrument ignores pauses, because later records depend on it.
 	 */
 	void (*pause)(void *state, bool pause);
-	/* Halves its rate, and doubles the weight of a sample. False: the rate is at its lowest. */
+	/*
+	 * Halves its rate, and doubles the weight of a sample. Returns false if the rate is at its
+	 * lowest.
+	 */
 	bool (*thin)(void *state);
 	void (*take)(void *state, const struct rec *rec);
 	void (*count)(void *state, uint64_t time);

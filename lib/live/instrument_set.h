@@ -13,7 +13,7 @@ struct instrument_set {
 };
 
 /*
- * struct instrument describes each function. Set `live` before, except for members that become
+ * Functions are described in struct instrument. Set `live` before, except for members that become
  * available later.
  */
 int instrument_set_configure(struct instrument_set *s, struct programs_options *programs,
@@ -30,9 +30,9 @@ void instrument_set_announce(struct instrument_set *s, uint64_t time);
 int instrument_set_enable(struct instrument_set *s, bool enable, struct error *err);
 /* Pauses or resumes; only while recording is enabled. */
 void instrument_set_pause(struct instrument_set *s, bool pause);
-/* False: no instrument can take fewer samples. */
+/* Returns false if no instrument can take fewer samples. */
 bool instrument_set_thin(struct instrument_set *s);
-/* Returns true if an instrument took the record, which then goes no further. */
+/* Returns true if an instrument consumed the record. */
 bool instrument_set_take(struct instrument_set *s, const struct rec *rec);
 void instrument_set_count(struct instrument_set *s, uint64_t time);
 void instrument_set_report(const struct instrument_set *s, const struct record_tally *tally,

@@ -10,7 +10,7 @@
 #include "lib/base/vec.h"
 #include "lib/model/facts/facts.h"
 
-/* Fate of an event's records, which the recorder does not see. */
+/* Counts of an event's records after they left the recorder. */
 struct event_tally {
 	uint64_t samples; /* number of samples in the profile */
 	uint64_t weight; /* occurrences represented by the samples */

@@ -55,7 +55,7 @@ struct recorder {
 	struct tracker *tracker;
 	bool has_to_walk_proc; /* running processes are to be tracked */
 	bool is_behind; /* events wait for the next round, so do not sleep */
-	bool wants_pause; /* the last round showed that an immediate next one is useless */
+	bool wants_pause; /* the last round showed that an immediate next one would be useless */
 	bool has_sampled; /* the last round received a sample */
 	uint64_t round_ns; /* start of the last round */
 	uint64_t complete_ns; /* start of the last round that could read everything */
@@ -88,7 +88,7 @@ struct run {
 	const struct proc_walk *scan;
 	uint64_t time; /* time of all records made here, which precedes everything in the rings */
 	VEC(struct found) processes;
-	unsigned int refused; /* number of processes that this process may not inspect */
+	unsigned int refused; /* number of processes that may not be inspected */
 };
 
 /* Processes that can never match the filter are not followed. */
@@ -178,7 +178,7 @@ void recorder_pause(struct recorder *r, bool pause)
 	if (!r->start_ns || r->phase != PHASE_RUNNING || r->is_paused == pause)
 		return;
 	r->is_paused = pause;
-	/* Sends the record between the last one before, and the first one after the change. */
+	/* Sends the record between the last one before the change and the first one after it. */
 	if (pause)
 		instrument_set_pause(&r->instruments, true);
 	record_init(&rec.rec, REC_SETTING, sizeof(rec), clock_monotonic_ns(), 0, 0);
@@ -274,7 +274,7 @@ void recorder_get_info(const struct recorder *r, struct recorder_info *info)
 	};
 }
 
-/* Time for all CPUs to see that an epoch begins. */
+/* Time for all CPUs to see a new epoch before it begins. */
 #define EPOCH_AHEAD_NS 2000000ull
 
 uint64_t recorder_begin_epoch(struct recorder *r)
@@ -299,16 +299,16 @@ void recorder_report(const struct recorder *r, const struct record_tally *tally,
 /* All tables of a machine with some 30 processes take 1 to 3 MB. */
 #define DEFAULT_UNWIND_BYTES (512ull << 20)
 #define POLL_MS 100
-/* Does the same after a round without a sample: rings that fill up end the wait. */
+/* The same after a round without a sample: rings that fill up end the wait. */
 #define IDLE_POLL_MS 500
 /*
- * A kernel that throttles reports it at each of its own ticks, too often for a round each. And the
+ * A throttling kernel reports it at each of its own ticks, too often for a round each; and the
  * writer of an unfinished record may be waiting for this CPU.
  */
 #define PAUSE_MS 5
-/* Longest time that an unfinished record holds back others. */
+/* Longest time for which an unfinished record holds back others. */
 #define HOLD_MAX_NS 1000000000ull
-/* Maximum of bytes held while no records are taken; then the rings fill up. */
+/* Maximum bytes held while no records are consumed; beyond that, the rings fill up. */
 #define HELD_MAX (256u << 20)
 /*
  * Interval and limit of waiting for unwind tables before sampling begins. Stacks in code without a
@@ -335,7 +335,7 @@ static void take_record(struct recorder *r, const struct rec *rec)
 		merge_add(r->merge, rec);
 }
 
-/* An entry of a ring holds a record, or several that had to wait for the ring. */
+/* An entry of a ring contains a record, or several that had to wait for the ring. */
 static void on_ring_entry(void *ctx, const void *data, size_t size)
 {
 	struct recorder *r = ctx;
@@ -571,7 +571,7 @@ static void close_instruments(void *ctx, const struct live_cpu *cpu)
 	throttling_forget(&r->throttling, cpu->id, clock_monotonic_ns());
 }
 
-/* Does everything that may be refused before loading, and configures the programs. */
+/* Performs everything that may fail before loading, and configures the programs. */
 static int configure(struct recorder *r, struct programs_options *programs, struct error *err)
 {
 	const struct cpu_list *possible = &r->counters.possible;
@@ -689,12 +689,12 @@ void recorder_free(struct recorder *r)
 	if (!r)
 		return;
 	recorder_stop(r);
-	/* Keeps what a thread still uses until the process ends. */
+	/* Keep everything that a thread still uses until the process ends. */
 	if (r->instruments.live.is_in_use)
 		return;
 	cpu_set_release(&r->cpus);
 	tracker_free(r->tracker);
-	/* Closes what instruments have loaded. */
+	/* Closes the objects loaded by instruments. */
 	programs_free(r->programs);
 	instrument_set_release(&r->instruments);
 	wakeup_release(&r->wakeup);
@@ -719,13 +719,13 @@ static int scan(struct recorder *r, struct error *err)
 	return proc_walk_run(&scan, err);
 }
 
-/* Waits until the walker has all processes. Empties the rings meanwhile. */
+/* Waits until the walker has the data of all processes, emptying the rings meanwhile. */
 static void warm_up(struct recorder *r)
 {
 	uint64_t end = clock_monotonic_ns() + WARM_UP_MAX_NS;
 
 	run_round(r);
-	/* Records are not taken out of the merge yet, so its size is limited. */
+	/* Records are not consumed from the merge yet, so its size is limited. */
 	while (!tracker_is_warm(r->tracker) && clock_monotonic_ns() < end &&
 	       merge_size(r->merge) < WARM_UP_MAX_BYTES) {
 		tracker_wait(r->tracker, WARM_UP_ROUND_NS);

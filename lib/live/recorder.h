@@ -3,13 +3,13 @@
  * The machine as a source of records: loads the BPF programs, opens the instruments and one mapping
  * event per online CPU, drains their rings, opens every file that a recorded process maps.
  *
- *	recorder_new()   everything that may be refused; nothing is sampled yet
- *	recorder_track() which processes; from their exec on, also later
+ *	recorder_new()   everything that may fail; nothing is sampled yet
+ *	recorder_track() selects processes; from their exec on, also later
  *	recorder_expect() a command that will be executed
  *	recorder_arm()   sampling begins
  *	source_next()    … records …
- *	recorder_pause() nothing is sampled for a while; tasks and files are followed nevertheless
- *	recorder_stop()  sampling ends; source_next() gives what is left, then SOURCE_END
+ *	recorder_pause() nothing is sampled for a while, but tasks and files are still followed
+ *	recorder_stop()  sampling ends; source_next() returns the rest, then SOURCE_END
  */
 #pragma once
 
@@ -44,7 +44,7 @@ struct recorder_options {
 	bool no_arguments; /* do not record program arguments */
 	bool tells_resources; /* record the services named in the environment of processes */
 	const struct filter *filter; /* borrowed until recorder_free() */
-	/* Forgets files that nothing has mapped for this long, at each epoch; 0: never. */
+	/* Drops files that nothing has mapped for this long, at each epoch; 0: never. */
 	uint64_t forget_ns;
 	uint32_t targets; /* maximum number of running processes to track */
 };
@@ -58,7 +58,7 @@ void recorder_free(struct recorder *r);
  * starts at its next exec: nothing before that is sampled.
  */
 int recorder_track(struct recorder *r, pid_t pid, bool from_exec, struct error *err);
-/* Prepares for a command, named as for execvp(): loads early what takes long to load. */
+/* Prepares for a command, named as for execvp(), by loading slow parts early. */
 void recorder_expect(struct recorder *r, const char *command);
 /*
  * Reads names and mappings of the tracked processes, waits for their unwind tables, and starts
@@ -71,13 +71,13 @@ int recorder_arm(struct recorder *r, struct error *err);
  */
 void recorder_pause(struct recorder *r, bool pause);
 /*
- * Takes half as many samples from now on, which weigh twice as much. False: the rate is at its
- * lowest.
+ * Halves the sampling rate and doubles the weight of samples from now on. Returns false if the rate
+ * is at its lowest.
  */
 bool recorder_thin(struct recorder *r);
 /* Returns the time that the recorder's programs have taken in the kernel on all CPUs, ns. */
 uint64_t recorder_kernel_ns(struct recorder *r);
-/* Marks this moment as that of a snapshot; `text` is the reason for it. */
+/* Marks this moment as that of a snapshot; `text` is its reason. */
 void recorder_mark(struct recorder *r, const char *text);
 /* Ends sampling at once. May be called again. */
 void recorder_stop(struct recorder *r);
@@ -86,25 +86,25 @@ void recorder_stop(struct recorder *r);
 int recorder_watch(struct recorder *r, int fd, struct error *err);
 /* Undoes recorder_watch(), as does closing the descriptor, unless another process has it. */
 void recorder_unwatch(struct recorder *r, int fd);
-/* True if a watched descriptor is readable, and once in 100 ms. */
+/* Returns true if a watched descriptor is readable, and once every 100 ms. */
 bool recorder_is_asked(struct recorder *r);
 /*
- * Empties the rings; source_next() returns the records later. Call it while records cannot be taken
- * for longer than the rings last. Invalidates the record returned last.
+ * Empties the rings; source_next() returns the records later. Call it while records cannot be
+ * consumed for longer than the rings last. Invalidates the record returned last.
  */
 void recorder_hold(struct recorder *r);
 /* Owned by the recorder. */
 struct source *recorder_source(struct recorder *r);
 
 /*
- * Has the stacks of all records from a future moment on sent again. Returns that moment,
- * CLOCK_MONOTONIC ns. Call it at most a few times a second.
+ * Requests that the stacks of all records from a future moment on are sent again. Returns that
+ * moment, CLOCK_MONOTONIC ns. Call it at most a few times a second.
  */
 uint64_t recorder_begin_epoch(struct recorder *r);
 /*
  * Looks up these addresses (ascending) in the kernel's symbol table, and passes each symbol to
  * `fn`. Reading /proc/kallsyms would take longer than most recordings take to finish. Returns
- * false, possibly after passing some, if the kernel does not answer.
+ * false, possibly after passing on some, if the kernel fails to return a symbol.
  */
 bool recorder_find_symbols(struct recorder *r, const uint64_t *addrs, size_t count,
 			   kernel_symbol_fn *fn, void *ctx);
@@ -121,6 +121,6 @@ struct recorder_info {
 	uint64_t backlog_bytes; /* peak size of records waiting to be sorted */
 };
 void recorder_get_info(const struct recorder *r, struct recorder_info *info);
-/* Appends the instruments' reports. The tally is the fate of their records. */
+/* Appends the instruments' reports. The tally counts their records by outcome. */
 void recorder_report(const struct recorder *r, const struct record_tally *tally,
 		     struct report *report);

@@ -44,7 +44,7 @@ void tracker_expect(struct tracker *t, const char *command);
 void tracker_keep_root(struct tracker *t, uint32_t pid, uint64_t time);
 /* Readable when tracker_handle() has something to do; -1: never. */
 int tracker_fd(const struct tracker *t);
-/* Likewise, when a perf map has been written. */
+/* The same, when a perf map has been written. */
 int tracker_code_fd(const struct tracker *t);
 /* Returns the interval in which tracker_handle() has to be called; UINT64_MAX: any. */
 uint64_t tracker_interval_ns(const struct tracker *t);
@@ -58,10 +58,9 @@ struct cpu_limits *tracker_cpu_limits(struct tracker *t);
 
 /*
  * Callbacks for the files that processes map, called as soon as the tracker has them. All arguments
- * are borrowed.
- * expect: a command's file that it will map, open for reading, before await.
- * await: a process that is about to execute the command.
- * map: a mapping of a followed process, of the module's file; -1: it could not be opened.
+ * are borrowed. expect: a file that a command will map, open for reading, before await. await: a
+ * process about to execute the command. map: a mapping of a followed process, of the module's file;
+ * -1: it could not be opened.
  */
 struct mapping_watcher {
 	void (*expect)(void *ctx, int fd);
@@ -70,7 +69,7 @@ struct mapping_watcher {
 	void *ctx;
 };
 
-/* Copies the watcher, of which expect and await may be NULL. */
+/* Copies the watcher, whose expect and await may be NULL. */
 void tracker_watch_mappings(struct tracker *t, const struct mapping_watcher *watcher);
 
 /* Returns the reader of marker files, which reads nothing until spans are requested. */
@@ -97,15 +96,16 @@ bool tracker_is_warm(const struct tracker *t);
 void tracker_wait(struct tracker *t, uint64_t max_ns);
 
 /*
- * Begins a round at the time `now`. Then pass every event of the mapping rings and every record of
- * the others. goes_on: the previous round could not read everything, and this one continues it.
+ * Begins a round at the time `now`. The caller then passes every event of the mapping rings and
+ * every record of the others. goes_on: this round continues the previous one, which could not read
+ * everything.
  */
 void tracker_begin_round(struct tracker *t, uint64_t now, bool goes_on);
 void tracker_map_event(void *tracker, const struct map_event *event);
 void tracker_record(struct tracker *t, const struct rec *rec);
 /*
- * Handles events older than `complete`, the start of the last round that could read everything:
- * nothing earlier can still arrive. Others wait for the next round. Returns true if some should not
+ * Handles events older than `complete`, the start of the last round that could read everything: no
+ * older event can still arrive. Others wait for the next round. Returns true if some should not
  * wait longer.
  */
 bool tracker_handle(struct tracker *t, uint64_t complete);
@@ -113,8 +113,8 @@ bool tracker_handle(struct tracker *t, uint64_t complete);
 void tracker_finish(struct tracker *t, uint64_t now);
 
 /*
- * Forgets files that nothing has mapped since then, so that a recording that keeps only its end
- * does not grow. Does nothing without unwinding by tables, which tracks their use.
+ * Drops files that nothing has mapped since then, so that a recording that keeps only its end does
+ * not grow. Does nothing without unwind tables, which track the use of files.
  */
 void tracker_forget_files(struct tracker *t, uint64_t since_ns, uint64_t now);
 void tracker_get_stats(const struct tracker *t, struct unwinder_stats *stats);

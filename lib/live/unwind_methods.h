@@ -6,11 +6,11 @@
 
 /* Returns "auto", "cfi", "fp" or "none", the values of --unwind. */
 const char *unwind_method_name(enum recorder_unwind method);
-/* Returns what it does: "fp: frame pointers alone". */
+/* Returns a description: "fp: frame pointers alone". */
 const char *unwind_method_text(enum recorder_unwind method);
 /* The values of --unwind, NULL-terminated. */
 extern const char *const unwind_method_names[];
 /* Returns 0, or -EINVAL for any other name. */
 int unwind_method_parse(const char *name, enum recorder_unwind *method);
-/* Does the method show how a stack ended? Frame pointers do not. */
+/* Returns whether the method shows how a stack ended. Frame pointers do not. */
 bool unwind_method_tells_ends(enum recorder_unwind method);

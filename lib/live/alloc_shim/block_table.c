@@ -5,7 +5,10 @@
 
 _Static_assert(BLOCK_FILTER == 1u << 16, "see block_filter()");
 
-/* Above the number of blocks per page hash in any program; keeps the counter from overflowing. */
+/*
+ * Maximum counter value, above the number of blocks per page hash in any program; prevents
+ * overflow.
+ */
 #define FILTER_MAX 60000
 #define BLOCK_SET_BITS 17
 _Static_assert(BLOCKS_MAX == BLOCK_WAYS << BLOCK_SET_BITS, "all slots are used");
@@ -14,7 +17,7 @@ static uint64_t *ways_of(struct block_table *t, uint64_t address)
 {
 	uint64_t hash = (address >> 4) * BLOCK_HASH;
 
-	/* The upper bits are the best mixed ones. */
+	/* The upper bits are mixed best. */
 	return &t->slots[(hash >> (64 - BLOCK_SET_BITS)) * BLOCK_WAYS];
 }
 
@@ -45,7 +48,7 @@ bool block_table_add(struct block_table *t, uint64_t address)
 	uint64_t *ways = ways_of(t, address);
 	uint16_t *filter = block_filter(t, address);
 
-	/* The free was missed, for instance because nobody was listening. */
+	/* The free was missed, for instance because there was no listener. */
 	if (has(ways, address))
 		return true;
 	if (__atomic_load_n(filter, __ATOMIC_RELAXED) >= FILTER_MAX)

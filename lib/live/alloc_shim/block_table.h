@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define BLOCKS_MAX (1u << 20)
-/* Slots that may hold an address: one cache line. */
+/* Slots of a set, any of which may hold its address: one cache line. */
 #define BLOCK_WAYS 8
 #define BLOCK_FILTER (1u << 16)
 
@@ -34,7 +34,7 @@ static inline bool block_table_may_have(struct block_table *t, uint64_t address)
 	return __builtin_expect(__atomic_load_n(block_filter(t, address), __ATOMIC_RELAXED), 0);
 }
 
-/* Adds the address, unless it is present. False if there is no room. */
+/* Adds the address, unless it is present. Returns false if there is no room. */
 bool block_table_add(struct block_table *t, uint64_t address);
-/* Removes the address. False if it is not present. */
+/* Removes the address. Returns false if it is not present. */
 bool block_table_take(struct block_table *t, uint64_t address);

@@ -5,7 +5,7 @@
 
 #define LN2 0.6931471805599453
 
-/* Natural logarithm of a positive normal number, within 1e-12. */
+/* Returns the natural logarithm of a positive normal number, within 1e-12. */
 static double log_of(double x)
 {
 	uint64_t bits;
@@ -26,7 +26,7 @@ static double log_of(double x)
 	return 2 * sum + exponent * LN2;
 }
 
-/* 1 - e^(-x), x ≥ 0, with an error of at most 1e-12. */
+/* Returns 1 - e^(-x) for x ≥ 0, with an error of at most 1e-12. */
 static double chance_of(double x)
 {
 	double part, sum = 0, rest = 1;
@@ -68,7 +68,7 @@ void byte_sampler_draw(struct byte_sampler *s, double mean)
 
 void byte_sampler_begin(struct byte_sampler *s, uint64_t seed, double mean)
 {
-	/* splitmix64, so that adjacent seeds do not lead to similar numbers. */
+	/* splitmix64, so that similar seeds do not lead to similar numbers. */
 	seed += 0x9e3779b97f4a7c15ull;
 	seed = (seed ^ seed >> 30) * 0xbf58476d1ce4e5b9ull;
 	seed = (seed ^ seed >> 27) * 0x94d049bb133111ebull;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prof-alloc.so: reports a sample of a program's allocations by two probes (USDT), which cost
- * nothing without a listener:
+ * prof-alloc.so: reports a sample of a program's allocations by two USDT probes, which cost nothing
+ * without a listener:
  *
- *	otel_memory:alloc(address, size, weighted)	weighted: bytes that it represents
- *	otel_memory:free(address)			of a block that was sampled
+ *	otel_memory:alloc(address, size, weighted)	weighted: bytes represented
+ *	otel_memory:free(address)			a sampled block
  *
- * It is preloaded into programs unaware of it. So it allocates nothing, takes no lock, makes no
+ * It is preloaded into unsuspecting programs. So it allocates nothing, takes no lock, makes no
  * system call, keeps errno, and works before constructors have run, in signal handlers and after
  * fork(). Its thread-local memory is part of each thread from the start.
  */
@@ -31,7 +31,7 @@
 #define SHOWN __attribute__((visibility("default"), used))
 #define RARE __attribute__((noinline, cold))
 
-/* A note in the format by which <sys/sdt.h> of systemtap describes probes. */
+/* A note in the format of systemtap's <sys/sdt.h>, which describes probes. */
 #define PROBE_NOTE(name, semaphore, arguments) \
 	"990: nop\n" \
 	".pushsection .note.stapsdt,\"\",\"note\"\n" \
@@ -56,7 +56,7 @@
 	".popsection\n" \
 	".endif\n"
 
-/* The kernel counts listeners here. */
+/* Semaphore: the kernel counts listeners here. */
 #define SEMAPHORE \
 	__attribute__((section(".probes"), used, visibility("hidden"))) volatile unsigned short
 SEMAPHORE alloc_listeners = 0;
@@ -116,7 +116,7 @@ static uint64_t make_seed(void)
 	return seed ^ (uintptr_t)&sampler;
 }
 
-/* Takes an allocation that may contain the next marked byte. */
+/* Handles an allocation that may contain the next marked byte. */
 RARE static void sample(void *address, size_t size)
 {
 	if (!sampler.random) {
@@ -158,8 +158,8 @@ static inline void freed(void *address)
 }
 
 /*
- * Memory for allocations during the lookup of the allocator, as the dynamic linker makes some to
- * store an error. It is never reused.
+ * Memory for allocations during the lookup of the allocator: the dynamic linker makes some to store
+ * an error. It is never reused.
  */
 static char early[16 << 10] __attribute__((aligned(16)));
 static size_t early_used;
@@ -206,8 +206,8 @@ static void *(*next_valloc)(size_t) = first_valloc;
 static void *(*next_pvalloc)(size_t) = first_pvalloc;
 
 /*
- * This version exists in all libcs. Those before 2.34 lack the later one, which would end the
- * program.
+ * This version exists in all libcs. Those before 2.34 lack the later version, and the program would
+ * fail to start.
  */
 #ifdef __x86_64__
 __asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
@@ -304,7 +304,7 @@ static void *first_pvalloc(size_t size)
 	return resolve() && next_pvalloc != first_pvalloc ? next_pvalloc(size) : NULL;
 }
 
-/* The functions that programs call. */
+/* Functions called by programs. */
 
 SHOWN void *malloc(size_t size)
 {
@@ -402,7 +402,7 @@ SHOWN void *pvalloc(size_t size)
 	return allocated(next_pvalloc(size), size);
 }
 
-/* Reseeds: otherwise all children would make their parent's random choices. */
+/* Reseeds; otherwise, all children would repeat their parent's random choices. */
 static void on_fork(void)
 {
 	if (sampler.random)

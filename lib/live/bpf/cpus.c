@@ -12,7 +12,7 @@ static void cpu_close(struct cpu_set *set, struct live_cpu *cpu)
 	map_ring_free(steal(cpu->map_ring));
 }
 
-/* Opens a CPU. One that is not sampled still reports forks and mappings. */
+/* Opens a CPU. If it is not sampled, it still reports forks and mappings. */
 static int cpu_open(struct cpu_set *set, struct live_cpu *cpu, struct error *err)
 {
 	int code = map_ring_open(&cpu->map_ring, cpu->id, err);

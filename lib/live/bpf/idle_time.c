@@ -25,7 +25,9 @@ static struct cpu_units sum_units(const char *text, const struct cpu_list *only)
 		uint64_t idle, waiting, steal = 0;
 		uint32_t cpu;
 
-		/* The line without a number is the sum. Waiting for I/O counts as idle. */
+		/*
+		 * The line without a number is the sum. Time spent waiting for I/O counts as idle.
+		 */
 		if (line[3] != ' ' &&
 		    sscanf(line,
 			   "cpu%" SCNu32 " %*u %*u %*u %" SCNu64 " %" SCNu64 " %*u %*u %" SCNu64,

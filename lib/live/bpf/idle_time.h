@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The idle time of CPUs as accounted by the kernel. The clock does not tick on an idle CPU: without
- * timer interrupts it would be throttled after some hundred ticks, and not be sampled when it is
- * busy again.
+ * timer interrupts, it would be throttled after some hundred ticks, and miss samples once the CPU
+ * is busy again.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 
 /* Returns ns since boot, summed over these CPUs, or over all if the list is empty; 0 if unknown. */
 uint64_t idle_time_read(const struct cpu_list *only);
-/* Returns the time stolen by the hypervisor in the same way. */
+/* The same for the time stolen by the hypervisor. */
 uint64_t steal_time_read(const struct cpu_list *only);
 uint64_t steal_time_parse(const char *text, const struct cpu_list *only, uint64_t unit_ns);
 /* Parses the text of /proc/stat for idle_time_read(); unit_ns is its unit of time. */

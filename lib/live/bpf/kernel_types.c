@@ -81,7 +81,7 @@ static bool has_name(const struct type_names *names, const char *name, uint64_t 
 	return index_find(&names->index, *hash, equal_name, names, &piece) != INDEX_NONE;
 }
 
-/* Returns the bit number for up to three characters. */
+/* Returns the bit number for a name's first three characters. */
 static uint32_t start_of(const char *name)
 {
 	uint32_t start = (uint8_t)name[0];
@@ -105,7 +105,7 @@ static bool may_have(const struct name_starts *starts, const char *name)
 	return starts->bits[bit / 64] >> bit % 64 & 1;
 }
 
-/* The start of a short name may include its flavor, or the flavor of the type that it matches. */
+/* The start of a short name may extend into its flavor, or the flavor of a matching type. */
 static void add_name_starts(struct name_starts *starts, const char *name)
 {
 	char essence[4] = {0};
@@ -246,7 +246,7 @@ static void find_points(const struct picker *p, const char *name, uint32_t kind,
 	}
 }
 
-/* Notes the offset of each type and picks those with one of the names. */
+/* Notes the offset of each type, and picks those with one of the names. */
 static void scan_types(struct picker *p, const struct type_names *names,
 		       struct attach_point *points, size_t point_count)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes a small BTF from the kernel's (Documentation/bpf/btf.rst): the types with certain names,
- * and the types within them. libbpf gets it in place of the full BTF, where it would search all
+ * Makes a small BTF from the kernel's (Documentation/bpf/btf.rst): the types with given names, and
+ * the types within them. libbpf gets it instead of the full BTF, in which it would search all
  * 150,000 types for each name.
  */
 #pragma once
@@ -55,8 +55,8 @@ struct attach_point {
 
 /*
  * Appends to `out` a BTF with all types of `btf` (`size` bytes, untrusted) that have one of these
- * names, and the types they consist of, unchanged except that pointers point to void. Returns
- * -ENOEXEC if the BTF is malformed or of an unknown format.
+ * names, and the types they contain, unchanged except that pointers point to void. Returns -ENOEXEC
+ * if the BTF is malformed or of an unknown format.
  *
  * Also sets the numbers of `points`.
  */

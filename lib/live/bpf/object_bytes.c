@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The bytes of one BPF object, for its skeleton. Compiled once for each object, with OBJECT_BYTES,
- * the function's name, and OBJECT_FILE.
+ * The bytes of one BPF object, for its skeleton. Compiled once per object, with OBJECT_BYTES, the
+ * function's name, and OBJECT_FILE.
  */
 #include <stddef.h>
 

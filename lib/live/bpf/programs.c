@@ -26,7 +26,7 @@
 #include "running.skel.h"
 #include "shared.skel.h"
 
-/* Maximum number of threads that wait at the same time. */
+/* Maximum number of threads that wait simultaneously. */
 #define THREADS_MAX 16
 
 struct worker {
@@ -123,7 +123,7 @@ static int make_outer(const char *name, uint32_t count, int inner)
 
 static int make_rings(struct programs *p, const struct programs_options *options)
 {
-	/* The verifier ignores the size of inner rings. */
+	/* The verifier ignores the size of inner rings, so this one is minimal. */
 	_cleanup_close_ int like = ring_make((uint64_t)sysconf(_SC_PAGESIZE));
 	struct cpu_list online;
 	int code;
@@ -221,7 +221,7 @@ static struct map_slot *find_ring(struct programs *p, uint32_t cpu)
 }
 
 /*
- * Watches a ring, edge-triggered: it is hardly ever empty, and its reader waits until it holds much
+ * Watches a ring, edge-triggered: it is rarely empty, and its reader waits until it holds much
  * data.
  */
 static int watch_ring(struct programs *p, int fd)
@@ -232,7 +232,7 @@ static int watch_ring(struct programs *p, int fd)
 }
 
 /*
- * Gives the CPU's ring to the programs, unless they have it: for CPUs that come online later, and
+ * Adds the CPU's ring to the map unless it is already there: for CPUs that come online later, and
  * for those whose ring could not be made or mapped before.
  */
 static int fill_slot(struct programs *p, uint32_t cpu, int *fd)
@@ -275,7 +275,7 @@ int programs_add_ring(struct programs *p, uint32_t cpu, struct error *err)
 		return error_set(err, code, "cannot create a ring of %llu bytes for CPU %u",
 				 (unsigned long long)p->ring_bytes, cpu);
 	code = open_ring(p, cpu, fd, err);
-	/* Without a ring, the programs count their losses. This ring would never be read. */
+	/* Without a ring, the programs count their losses. An unread ring would hide them. */
 	if (code)
 		bpf_map_delete_elem(p->rings_fd, &cpu);
 	return code;
@@ -299,7 +299,7 @@ int programs_take_shard(struct programs *p)
 /*
  * Loads the objects. Most of the time is spent in the kernel's check of each program, so a second
  * thread loads the parts in parallel with the first object. Neither needs the other's maps: the
- * shared maps belong to an object without programs, which is loaded before.
+ * shared maps belong to an object without programs that is loaded before.
  */
 
 static int load_object(struct programs *p, struct bpf_object_skeleton *skeleton)
@@ -375,7 +375,7 @@ int programs_load_parts(struct programs *p)
 	return code ? code : (int)(intptr_t)result;
 }
 
-/* Objects that are loaded while recording. */
+/* Objects loaded while recording. */
 
 static int share_with_partners(struct programs *p, struct bpf_object *object,
 			       const char *const *partners)
@@ -645,7 +645,9 @@ void programs_begin_epoch(struct programs *p, uint64_t time_ns)
 	__atomic_store_n(&epochs[epochs[0] > epochs[1]], time_ns, __ATOMIC_SEQ_CST);
 }
 
-/* Keeps the marks: otherwise, a process that keeps mapping files would never be found to mislead.
+/*
+ * Keeps the count of failed walks: otherwise, a process that keeps mapping files could mislead
+ * forever.
  */
 static void keep_misled(struct unwind_space *space, const struct unwind_space *before)
 {

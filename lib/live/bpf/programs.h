@@ -72,7 +72,7 @@ struct programs_options {
 	uint64_t ring_bytes; /* size per CPU; a power of two of pages */
 	uint32_t unwind; /* UNWIND_BY_… of bpf/config.h */
 	const struct filter *filter; /* borrowed until the filter is loaded */
-	struct bpf_config config; /* settings that the other members do not determine */
+	struct bpf_config config; /* settings not determined by the other members */
 	const char *left_out[PROGRAMS_LEFT_OUT_MAX]; /* programs not to load; borrowed */
 	size_t left_out_count;
 	struct programs_part parts[PROGRAMS_PARTS_MAX];
@@ -81,7 +81,7 @@ struct programs_options {
 
 void programs_add_part(struct programs_options *options, const struct programs_part *part);
 
-/* Makes all parts so far required, because others depend on them. */
+/* Makes all parts added so far required, because others depend on them. */
 void programs_keep_parts(struct programs_options *options);
 
 /* Removes the optional parts. Returns the name of their records; NULL if there were none. */

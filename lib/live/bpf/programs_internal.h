@@ -24,7 +24,9 @@ struct programs {
 	struct shared_bpf *shared;
 	struct prof_bpf *skeleton;
 	struct running_bpf *running; /* NULL: running tasks are not scanned */
-	/* Objects other than the first, including `running`; any thread may add late ones. */
+	/*
+	 * Objects other than the first, including `running`; late ones may be added by any thread.
+	 */
 	VEC(struct open_part) parts;
 	pthread_mutex_t parts_lock;
 	/*
@@ -38,7 +40,7 @@ struct programs {
 	int rings_fd, shards_fd; /* maps of maps */
 	/*
 	 * The contents of these maps: the first shard, if any, and a ring for each CPU that has
-	 * ever been online. Those needed at once are made while the programs are loaded.
+	 * ever been online. Those needed at once are made while the programs load.
 	 */
 	VEC(struct map_slot) slots;
 	struct map_slot_filler *filler; /* NULL: all slots have been filled */
@@ -46,8 +48,8 @@ struct programs {
 	int epoll_fd; /* epoll instance for the rings */
 	uint64_t ring_bytes;
 	/*
-	 * Highest id of a CPU that was online initially, plus 1. CPUs that come later copy no
-	 * stacks: 100 kB for each possible CPU would mostly be wasted.
+	 * Highest id of a CPU that was online initially, plus 1. CPUs that come later do not copy
+	 * stacks: 100 kB per possible CPU would mostly be wasted.
 	 */
 	uint32_t copying_cpus;
 	struct unwind_rule *rules; /* NULL until first requested */

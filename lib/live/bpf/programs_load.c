@@ -26,9 +26,9 @@
 #include "running.skel.h"
 #include "shared.skel.h"
 
-/* Room for ended tasks that are not freed yet, although their pids are. */
+/* Room for ended tasks whose pids are already free but that are not. */
 #define DYING_TASKS 4096
-/* Maximum bytes of stacks that a CPU copies in COPY_WINDOW_NS, which takes it 1 to 2 ms. */
+/* Maximum bytes of stacks that a CPU copies per COPY_WINDOW_NS, which takes 1 to 2 ms. */
 #define COPIED_MAX (8u << 20)
 
 static int on_libbpf_message(enum libbpf_print_level level, const char *fmt, va_list args)
@@ -248,7 +248,7 @@ static const struct {
 	 {.name = "btf_trace_sched_process_fork", .is_type = true}},
 };
 
-/* Keeps one handler for good: without any, libbpf frees its table, but uses it to add one. */
+/* Keeps one handler permanently: without any, libbpf frees its table, but uses it to add one. */
 static int keep_handler(void)
 {
 	static bool is_kept;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes functions for struct programs_part, because each skeleton has a type of its own. */
+/* Makes functions for struct programs_part, because each skeleton has a different type. */
 #pragma once
 
 #include <bpf/libbpf.h>
@@ -14,9 +14,9 @@ static inline void programs_object_as_is(const void *state)
 }
 
 /*
- * Makes open_<object>() and close_<object>() for the object, whose skeleton is kept in that member
- * of the owner's state. prepare(state) sets the object's own variables once it is open;
- * finish(state) closes everything else that holds it, before it is destroyed.
+ * Makes open_<object>() and close_<object>() for the object, whose skeleton is in the given member
+ * of the owner's state. prepare(state) sets the object's variables once it is open; finish(state)
+ * closes everything that still refers to it before it is destroyed.
  */
 #define PROGRAMS_OBJECT(state, member, object, prepare, finish) \
 	static int open_##object(void *ctx, const struct bpf_object_open_opts *options, \

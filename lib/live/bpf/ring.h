@@ -18,7 +18,7 @@
 bool ring_record_is_valid(const struct rec *rec, size_t available);
 
 struct ring {
-	int fd; /* descriptor of the map; readable once a program asks to wake the reader */
+	int fd; /* descriptor of the map; readable once a program requests a wake-up */
 	uint64_t size; /* a power of two */
 	uint32_t cpu; /* CPU number, set by the owner */
 	/* Positions of reader and writer, in bytes since the beginning. */
@@ -38,9 +38,9 @@ int ring_make(uint64_t size);
 int ring_open(struct ring *ring, int fd, uint64_t size);
 void ring_close(struct ring *ring);
 /*
- * Passes on the records present, oldest first, up to one that is still being written: its writer
- * may have lost the CPU, even to this process. Returns false if there is such a record; those after
- * it wait.
+ * Passes on the records present, oldest first, up to one still being written: its writer may have
+ * been preempted, even by this process. Returns false if there is such a record; those after it
+ * wait.
  */
 bool ring_drain(struct ring *ring, ring_record_fn *fn, void *ctx);
 /* True if the next record is still being written. */

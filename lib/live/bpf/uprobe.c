@@ -42,7 +42,7 @@ static int create_multi(const struct multi_attr *attr)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-/* Loads an empty program of the kind that supports several places. */
+/* Loads an empty program of a kind that supports several places. */
 static int load_nothing(void)
 {
 	/* r0 = 0; exit */
@@ -55,8 +55,8 @@ static int load_nothing(void)
 }
 
 /*
- * Early kernels mistook the pid for that of a single thread. Those that take it for a process
- * reject negative ones before they check the path, which is no file; others ignore pids.
+ * Early kernels mistook the pid for that of a single thread. Kernels that treat it as a process
+ * reject negative pids before they check the path, which is not a file; others ignore pids.
  */
 bool uprobe_has_multi(void)
 {
@@ -129,9 +129,9 @@ static int read_type(uint32_t *type)
 }
 
 /*
- * Attaches to one place by a perf event, which the link keeps. The event must not be inherited: the
- * kernel would recreate it when the process forks, with the process's privileges, and without these
- * the fork would fail.
+ * Attaches to one place by a perf event, which the link holds. The event must not be inherited:
+ * when the process forks, the kernel would recreate the event with the process's privileges, and if
+ * these do not suffice, the fork would fail.
  */
 static int attach_one(const struct uprobe_target *target, const struct uprobe_place *place)
 {
@@ -151,8 +151,8 @@ static int attach_one(const struct uprobe_target *target, const struct uprobe_pl
 		return code ? code : -EFBIG;
 	file_path(target->file, path);
 	/*
-	 * The program of an event of all processes runs on every CPU, whichever CPU the event is
-	 * on.
+	 * The program of an event for all processes runs on every CPU, regardless of the event's
+	 * own CPU.
 	 */
 	event = (int)syscall(SYS_perf_event_open, &attr, target->pid ? (pid_t)target->pid : -1,
 			     target->pid ? -1 : 0, -1, PERF_FLAG_FD_CLOEXEC);
@@ -193,7 +193,7 @@ int uprobe_attach(const struct uprobe_target *target, struct uprobe_links *links
 
 	if (fd == -ESRCH)
 		return -ESRCH;
-	/* The kernel rejects all places because of one, and does not report which. */
+	/* The kernel rejects all places because of one, without reporting which. */
 	if (fd < 0)
 		return attach_each(target, links, err);
 	vec_push(&links->fds, fd);

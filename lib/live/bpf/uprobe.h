@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs a BPF program wherever a process passes certain places in the code of a file, now or once it
- * has mapped the file. Other processes with the file are left alone.
+ * Runs a BPF program whenever a process reaches certain places in the code of a file, now or once
+ * it has mapped the file. Other processes with the file are unaffected.
  */
 #pragma once
 
@@ -24,7 +24,7 @@ struct uprobe_links {
 };
 
 /*
- * Tells whether this kernel can attach to all places of a file at once. If so, load programs with
+ * Returns whether this kernel can attach to all places of a file at once. If so, load programs with
  * the expected attach type UPROBE_MULTI.
  */
 #define UPROBE_MULTI 48
@@ -49,7 +49,7 @@ struct uprobe_target {
 
 /*
  * Attaches to as many of the places as the kernel allows. Returns their number, with err set to the
- * first failure if some are left out. Returns -ESRCH if there is no such process any more.
+ * first failure if some are left out; -ESRCH if the process no longer exists.
  */
 int uprobe_attach(const struct uprobe_target *target, struct uprobe_links *links,
 		  struct error *err);

@@ -57,7 +57,7 @@ int task_iterator_read(const struct bpf_program *program, size_t row_size, task_
 	}
 }
 
-/* A pause is this many times as long as a pass. */
+/* Ratio of a pause to the preceding pass. */
 #define SEARCH_PAUSES 500
 #define VISIT_PAUSES 50
 #define VISIT_PAUSE_MAX_NS 1000000000ull

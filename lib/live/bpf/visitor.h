@@ -18,7 +18,10 @@ typedef void task_row_fn(void *ctx, const void *row);
 /* Passes each row of `size` bytes, at most 256, to `fn`. Returns 0 or a negative errno. */
 int task_iterator_read(const struct bpf_program *program, size_t size, task_row_fn *fn, void *ctx);
 
-/* Maximum number of processes: walking more costs as much as walking all of the machine. */
+/*
+ * Maximum number of processes to walk individually: more would cost as much as walking the whole
+ * machine.
+ */
 #define VISITOR_PROCESSES_MAX 64
 /* Minimum time between two passes. */
 #define VISITOR_PAUSE_NS 50000000ull

@@ -5,7 +5,7 @@
 
 #include "lib/base/text.h"
 
-/* Some writers put garbage there. */
+/* Returns false for garbage, which some writers store there. */
 static bool is_path(const char *text, size_t size)
 {
 	for (size_t at = 0; at < size;) {

@@ -20,7 +20,7 @@ struct code_lines {
 };
 
 /*
- * Adds a line at an offset in the code, which never decreases; the name "\xff" is that of the line
- * before. False: no path, or no room.
+ * Adds a line at an offset in the code, which never decreases; the name "\xff" repeats the previous
+ * line's. Returns false if it is not a path, or there is no room.
  */
 bool code_lines_add(struct code_lines *l, uint64_t offset, uint32_t line, const char *name);

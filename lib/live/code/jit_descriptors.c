@@ -11,7 +11,7 @@
 #define DESCRIPTOR "__jit_debug_descriptor"
 #define SEARCHES_MAX 5
 
-/* A file that is mapped; its variables are read when a process with generated code has it. */
+/* A mapped file. Its variables are read when a process with generated code maps it. */
 struct descriptor_file {
 	bool is_read;
 	struct variables variables;
@@ -20,7 +20,7 @@ struct descriptor_file {
 /* The files of a process. */
 struct descriptor_process {
 	struct mapping_table *files; /* NULL: none */
-	bool is_changed; /* since they were last searched */
+	bool is_changed; /* since the last search */
 };
 
 struct jit_descriptors {
@@ -101,7 +101,7 @@ void jit_descriptors_map(struct jit_descriptors *d, struct live_process *process
 	row->is_changed |= mapping_table_insert(&row->files, &mapping, ++d->stamp);
 }
 
-/* Returns a file's variables; a file that is not open yet is tried again. */
+/* Returns a file's variables, retrying files that are not open yet. */
 static const struct variables *variables_of(struct jit_descriptors *d, uint32_t module_id)
 {
 	int fd = file_set_find(d->files, module_id);
@@ -138,7 +138,7 @@ static void search_variables(const struct variables *variables, uint64_t bias,
 	}
 }
 
-/* Searches the files of a process: for symbols, or their variables with `search`. */
+/* Searches a process's files: for symbols or, with `search`, their variables. */
 static void search_files(struct jit_descriptors *d, const struct mapping_table *files,
 			 const struct jit_memory *memory, struct jit_lists *lists,
 			 struct jit_search *search)

@@ -75,40 +75,40 @@ bool perf_map_read(struct perf_map *m, int fd, uint64_t budget, bool is_last, co
 
 #define POLL_NS 100000000ull
 /*
- * Interval for a dump that is still empty: stacks wait for it from its first record on; for a map
- * that is being written; and the first one for a list.
+ * Interval for a dump that is still empty, since stacks wait for it from its first record on; for a
+ * map that is being written; and the first interval for a list.
  */
 #define POLL_SOON_NS (JIT_FILES_SOON_MS * 1000000ull)
 #define POLL_MAX_NS 1600000000ull
-/* The same for processes with lists: their new code may be waited for, too. */
+/* The same for processes with lists, whose new code stacks may wait for. */
 #define POLL_LISTS_NS 400000000ull
 /* Limits per file and round, because the rings wait while files are read. */
 #define POLL_BYTES ((uint64_t)4 << 20)
 #define ROUND_BYTES ((uint64_t)16 << 20)
-/* Total limit per file: some millions of pieces. */
+/* Total limit per file: some million pieces. */
 #define FILE_BYTES ((uint64_t)256 << 20)
 /*
  * Total limit for records from all files: they wait in memory until they have found their frames.
  * Enough for two million pieces with names of moderate length.
  */
 #define RECORD_BYTES ((uint64_t)256 << 20)
-/* Bytes of a list that are read per round. */
+/* Bytes of a list to read per round. */
 #define LIST_BYTES ((uint64_t)4 << 20)
-/* Reads of a process's lists at the end. */
+/* Maximum reads of a process's lists at the end. */
 #define LISTS_LAST_READS 64
 /* Each process takes three descriptors: root, map and dump. */
 #define HOLDERS_MAX (JIT_FILES_DESCRIPTORS / 3)
 
 struct jit_row {
 	struct live_process *owner;
-	size_t at; /* index of the row itself */
+	size_t at; /* index of this row */
 	struct jit_process process;
 	bool is_holder; /* keeps its descriptors, so that the files can be read after the process's
 			   end */
 	bool has_memory; /* the process may have a perf map */
 	int root, map_fd, dump_fd; /* -1: none */
 	uint64_t map_size; /* size of the map when it was last read to its end */
-	uint64_t since; /* time of that read: code read next is no older */
+	uint64_t since; /* time of that read: code read next is newer */
 	bool is_watched; /* the next write to the map makes an event */
 	int watch;
 	uint64_t next_watch; /* when to watch again */
@@ -127,8 +127,8 @@ struct jit_files {
 	jit_files_described_fn *described_fn;
 	void *piece_ctx;
 	struct jit_descriptors *descriptors; /* NULL: lists are not followed */
-	struct late_reader memory; /* of processes with lists */
-	uint64_t memory_refused; /* its reads that were refused, last seen */
+	struct late_reader memory; /* memory of processes with lists */
+	uint64_t memory_refused; /* its refused reads at the last check */
 	struct process_state state; /* holds a struct jit_row *; NULL: not followed */
 	VEC(struct jit_row *) rows;
 	uint32_t holders;
@@ -235,7 +235,10 @@ static void add_stats(struct jit_files_stats *stats, const struct jit_row *row)
 	}
 }
 
-/* Requests an event for the map's next write, after which nothing is requested for a while. */
+/*
+ * Requests an event for the map's next write. After the event, waits a while before the next
+ * request.
+ */
 static void watch(struct jit_files *j, struct jit_row *row)
 {
 	char path[32];
@@ -255,7 +258,7 @@ static void unwatch(const struct jit_files *j, struct jit_row *row)
 	row->is_watched = false;
 }
 
-/* Makes the maps that were written due. */
+/* Makes maps that were written due. */
 static void take_watches(struct jit_files *j)
 {
 	struct inotify_event events[64];
@@ -301,7 +304,7 @@ bool jit_files_memory(struct jit_files *j, struct live_process *process)
 	return is_first;
 }
 
-/* A child has its parent's mappings and lists, and may write files of its own. */
+/* Initializes a child: it has its parent's mappings and lists, and may write its own files. */
 static void inherit(void *ctx, struct live_process *child, struct live_process *parent)
 {
 	struct jit_files *j = ctx;
@@ -433,19 +436,19 @@ static uint64_t last_write(const struct stat *st)
 	return written >= real ? now : real - written >= now ? 0 : now - (real - written);
 }
 
-/* Returns the time from which on code counts that is read now. */
+/* Returns the time from which code read now is valid. */
 static uint64_t code_since(const struct jit_files *j, const struct jit_row *row,
 			   const struct stat *st)
 {
 	uint64_t written = last_write(st);
 
-	/* A map that was there already has no order. */
+	/* The order of code in a map that existed already is unknown. */
 	if (!row->since || written < row->since)
 		return row->since;
 	return written < j->now ? written : j->now;
 }
 
-/* True: the file has more. */
+/* Returns true if the file has more. */
 static bool read_map(struct jit_files *j, struct jit_row *row, uint64_t budget, bool is_last)
 {
 	struct stat st;
@@ -469,7 +472,7 @@ static bool read_map(struct jit_files *j, struct jit_row *row, uint64_t budget, 
 	return false;
 }
 
-/* Keeps reading an unlinked map, which may grow, until there is a new one. */
+/* Keeps reading an unlinked map, which may still grow, until there is a new one. */
 static void renew_map(const struct jit_files *j, struct jit_row *row)
 {
 	struct stat st;
@@ -525,7 +528,7 @@ static void list_memory_renew(void *ctx)
 	late_reader_begin(&j->memory, (pid_t)j->owner->pid, clock_monotonic_ns());
 }
 
-/* Objects come before their functions: the walker takes those, the session these. */
+/* Objects come before their functions: the walker uses objects, the session functions. */
 static void on_list_piece(void *ctx, const struct code_piece *piece)
 {
 	struct jit_files *j = ctx;
@@ -537,7 +540,7 @@ static void on_list_piece(void *ctx, const struct code_piece *piece)
 }
 
 /*
- * Code is dated as that of perf maps. A process that writes a dump needs no list, which has no
+ * Dates code like that of perf maps. A process that writes a dump needs no list, which has no
  * times.
  */
 static bool read_lists(struct jit_files *j, struct jit_row *row)
@@ -598,7 +601,10 @@ static bool read_row(struct jit_files *j, struct jit_row *row, uint64_t budget, 
 		row->interval = POLL_NS;
 	else if (!had_lists && row->lists.rows.count)
 		row->interval = POLL_SOON_NS;
-	/* Not for dumps: until their unwinding information is read, stacks are guesses. */
+	/*
+	 * Do not slow down for dumps: until their unwinding information is read, stacks are
+	 * guesses.
+	 */
 	else if (row->interval < (row->lists.rows.count ? POLL_LISTS_NS : POLL_MAX_NS) &&
 		 row->dump_fd < 0)
 		row->interval *= 2;
@@ -612,7 +618,7 @@ static void read_rest(struct jit_files *j, struct jit_row *row)
 		;
 }
 
-/* Reads the files to their end before the program's code is forgotten. */
+/* Reads the files to their end before the program's code is dropped. */
 static void end_program(void *ctx, struct live_process *process, uint64_t time)
 {
 	struct jit_files *j = ctx;

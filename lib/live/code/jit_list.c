@@ -15,13 +15,13 @@
 #define REGISTERED 1 /* action: `relevant` was added */
 #define ACTION_MAX 2
 #define ENTRY_SIZE 32
-/* Per list. */
+/* Maximum per list. */
 #define ENTRIES_MAX 16384
 /* Real objects have some hundred kilobytes at most. */
 #define OBJECT_MAX ((uint64_t)16 << 20)
-/* Cost of a read in bytes, at least: it takes a page. */
+/* Minimum cost of a read in bytes: it takes a page. */
 #define READ_COST 4096
-/* Per list: it must change while it is read. */
+/* Maximum restarts per list, each caused by a change during the read. */
 #define RESTARTS_MAX 16
 #define SEARCH_STEP ((size_t)64 << 10)
 
@@ -40,7 +40,7 @@ _Static_assert(sizeof(struct entry) == ENTRY_SIZE, "as the interface has it");
 struct reader {
 	struct jit_list *list;
 	const struct jit_memory *memory;
-	uint64_t until; /* budget, as a number of bytes in the statistics */
+	uint64_t until; /* end of the budget, as a value of the statistics' byte count */
 	code_piece_fn *fn;
 	void *ctx;
 	struct code_lines *lines;
@@ -121,7 +121,7 @@ static void send_functions(struct reader *r, const struct code_object *object)
 	}
 }
 
-/* Objects have one section of call frame information for all their code. */
+/* Sends an object's call frame information: a single section for all its code. */
 static void send_object(struct reader *r, const struct code_object *object)
 {
 	uint64_t start, end = 0;
@@ -142,7 +142,7 @@ static void send_object(struct reader *r, const struct code_object *object)
 	send_functions(r, object);
 }
 
-/* Has the process changed the entry meanwhile? */
+/* Returns false if the process has changed the entry meanwhile. */
 static bool is_unchanged(const struct reader *r, uint64_t addr, const struct entry *entry)
 {
 	struct entry now;
@@ -152,7 +152,7 @@ static bool is_unchanged(const struct reader *r, uint64_t addr, const struct ent
 	       now.size == entry->size;
 }
 
-/* Sends an object, unless it is the known one. False: it cannot be read now. */
+/* Sends an object, unless it is already known. Returns false if it cannot be read now. */
 static bool take_object(struct reader *r, uint64_t addr, const struct entry *entry)
 {
 	struct jit_entry *known = find_entry(r->list, addr);
@@ -192,14 +192,14 @@ static bool is_known(const struct reader *r, uint64_t addr, const struct entry *
 	return known && known->object == entry->object && known->size == entry->size;
 }
 
-/* A way along a list, up to the first entry that is known. */
+/* A walk along a list, up to the first known entry. */
 struct walk {
-	uint64_t at, from; /* the next entry, and the one that leads to it */
+	uint64_t at, from; /* the next entry, and the one before it */
 	bool is_backwards;
 	bool is_torn; /* the next entry does not lead back */
 };
 
-/* False: interrupted before walk->at. */
+/* Returns false if interrupted before walk->at. */
 static bool follow(struct reader *r, struct walk *walk)
 {
 	struct jit_list *list = r->list;
@@ -226,20 +226,23 @@ static bool follow(struct reader *r, struct walk *walk)
 	return true;
 }
 
-/* False: interrupted. */
+/* Returns false if interrupted. */
 static bool follow_from(struct reader *r, struct walk walk)
 {
 	struct jit_list *list = r->list;
 	bool is_resumed = list->resume;
 	bool is_whole = follow(r, &walk);
 
-	/* A walk that has not begun begins again. */
+	/* A walk that has not begun starts over. */
 	list->resume = is_whole || !walk.from ? 0 : walk.at;
 	list->resume_from = walk.from;
 	list->resumes_backwards = walk.is_backwards;
 	if (!is_whole || !is_resumed || !walk.is_torn)
 		return is_whole;
-	/* The rest is lost behind an entry that is gone: read all again. Forged lists never end. */
+	/*
+	 * The rest of the list is lost if its entry is gone: start over, but not forever, as forged
+	 * lists never end.
+	 */
 	list->is_cut |= list->restarts == RESTARTS_MAX;
 	if (!list->is_cut) {
 		list->restarts++;
@@ -261,7 +264,7 @@ static bool read_entries(struct reader *r, const struct descriptor *head, const 
 		return false;
 	if (!follow_from(r, (struct walk){.at = head->first}))
 		return false;
-	/* An object may have taken the place of an earlier one. */
+	/* An object may have replaced an earlier one in the same entry. */
 	if (is_known_first && !take_object(r, head->first, first))
 		return false;
 	return head->version_action != (VERSION | (uint64_t)REGISTERED << 32) ||
@@ -304,7 +307,7 @@ bool jit_list_read(struct jit_list *list, const struct jit_memory *memory, uint6
 	return !is_whole;
 }
 
-/* Does it lead to an entry that begins a list? */
+/* Returns whether it points to an entry at the start of a list. */
 static bool begins_list(const struct jit_memory *memory, uint64_t addr)
 {
 	struct entry entry, next;

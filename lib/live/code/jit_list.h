@@ -18,10 +18,10 @@
 
 /* Memory of a process. */
 struct jit_memory {
-	/* False: unreadable, or not now: is_busy() is true then. */
+	/* Returns false if it is unreadable, or not readable now: is_busy() then returns true. */
 	bool (*read)(void *ctx, uint64_t addr, void *to, size_t size);
 	bool (*is_busy)(void *ctx);
-	/* Forgets what was read before. */
+	/* Drops cached memory. */
 	void (*renew)(void *ctx);
 	void *ctx;
 };
@@ -30,17 +30,17 @@ struct jit_memory {
 struct jit_entry {
 	uint64_t addr; /* address of the entry … */
 	uint64_t object, size; /* … and of its object */
-	uint64_t hash; /* of the object's contents */
+	uint64_t hash; /* hash of the object's contents */
 };
 
-/* A list; zeroed except for `descriptor` at first. */
+/* A list; zeroed initially, except for `descriptor`. */
 struct jit_list {
 	uint64_t descriptor; /* address */
 	uint64_t seen; /* hash of its beginning when it was last read to its end */
 	/* The entry at which reading was interrupted (0: it was not), and the one before. */
 	uint64_t resume, resume_from;
 	bool resumes_backwards;
-	uint32_t restarts; /* since the list changed while reading was interrupted */
+	uint32_t restarts; /* number of restarts since it last was read completely */
 	bool is_cut; /* it has more entries than are read */
 	VEC(struct jit_entry) entries;
 	struct index by_addr;
@@ -51,9 +51,9 @@ void jit_list_release(struct jit_list *list);
 /* Copies a list for a forked process. `copy` must be empty. */
 void jit_list_copy(struct jit_list *copy, const struct jit_list *list);
 /*
- * Reads the entries that are new since the last call, at most about `budget` bytes of memory. Sends
- * a piece without a name for each object, with its call frame information, then its functions.
- * True: there is more, or the memory is busy.
+ * Reads the entries added since the last call, at most about `budget` bytes of memory. Sends a
+ * piece without a name for each object, with its call frame information, then its functions.
+ * Returns true if there is more, or the memory is busy.
  */
 bool jit_list_read(struct jit_list *list, const struct jit_memory *memory, uint64_t budget,
 		   code_piece_fn *fn, void *ctx);
@@ -62,13 +62,13 @@ bool jit_list_read(struct jit_list *list, const struct jit_memory *memory, uint6
 struct jit_search {
 	uint64_t found; /* address of the descriptor; 0: none */
 	bool is_ambiguous; /* several places look like one */
-	uint64_t left; /* bytes that may still be searched */
-	uint32_t tries; /* places that may still be looked at */
+	uint64_t left; /* bytes left to search */
+	uint32_t tries; /* places left to examine */
 };
 
-/* Zeroed but for the limits. */
+/* Initially zeroed, except for the limits. */
 #define JIT_SEARCH_BYTES ((uint64_t)16 << 20)
 #define JIT_SEARCH_TRIES 4096
-/* Searches [start, end) for what has the form of a descriptor that leads to an entry. */
+/* Searches [start, end) for data in the form of a descriptor that leads to an entry. */
 void jit_list_search(struct jit_search *search, const struct jit_memory *memory, uint64_t start,
 		     uint64_t end);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Finds the mappings that indicate generated code: anonymous executable memory, and jitdumps. Perf
- * maps, dumps and roots are followed from the first of these on. Finds mapped marker files, too.
+ * maps, dumps and roots are followed from the first of these on. Also finds mapped marker files.
  */
 #pragma once
 
@@ -31,7 +31,7 @@ struct jit_mappings {
 };
 
 void jit_mappings_release(struct jit_mappings *m);
-/* Takes modules in the order of their ids, each before its mappings. */
+/* Handles modules in the order of their ids, each before its mappings. */
 void jit_mappings_module(struct jit_mappings *m, const struct rec_module *module);
 void jit_mappings_map(struct jit_mappings *m, struct live_process *process,
 		      const struct rec_map *map);

@@ -53,7 +53,7 @@ int jit_process_open_file(const struct jit_process *p, int root, const char *pat
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return -ENXIO;
-	/* Any user can put files into /tmp and, by mounts of its own, any of root's files. */
+	/* Any user can put files into /tmp and, by mounting, any of root's files. */
 	if (st.st_uid != p->uid && (st.st_uid != 0 || !(st.st_mode & S_IROTH)))
 		return -EPERM;
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", place);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process as it sees itself, for files that it names after its pid: its root folder, its pid in
- * its namespace, its user. Files opened in its root are regular, and owned by its user or, if
+ * A process seen from inside, for files named after its pid: its root folder, its pid in its
+ * namespace, its user. Files opened in its root are regular, and owned by its user or, if
  * world-readable, by root; links cannot lead out.
  */
 #pragma once

@@ -16,7 +16,7 @@
 #define SHORT_NAME 200
 /* Minimum cost of a read, in bytes, so that the budget limits time. */
 #define READ_COST 128
-/* Records with lines are read at once; larger ones are left out. */
+/* Maximum size of records with lines, which are read at once. */
 #define DEBUG_SIZE_MAX ((size_t)1 << 20)
 /* The same limit for call frame information. */
 #define UNWINDING_HEAD (PREFIX_SIZE + 24)
@@ -99,7 +99,7 @@ static void remember_code(struct jitdump *d, const struct jitdump_code *code)
 	vec_push(&d->codes, *code);
 }
 
-/* Takes all lines of the code, or none: if one is invalid, the others are unreliable. */
+/* Adds all lines of the code, or none: if one is invalid, the others are unreliable. */
 static bool parse_lines(const struct jitdump *d, struct bytes *b, uint64_t code_size,
 			struct code_lines *l)
 {
@@ -118,7 +118,8 @@ static bool parse_lines(const struct jitdump *d, struct bytes *b, uint64_t code_
 		if (!name)
 			return false;
 		/*
-		 * Erlang: the first row begins up to LEAD_MAX before the code, the last is its end.
+		 * Erlang: the first row begins up to LEAD_MAX before the code; the last one marks
+		 * the code's end.
 		 */
 		if (offset >= code_size && !line)
 			continue;
@@ -165,9 +166,9 @@ static void set_time(struct reader *r, uint64_t timestamp, struct code_piece *pi
 }
 
 /*
- * Reads the .eh_frame in the record at `offset`. The specification has .eh_frame_hdr before it;
- * perf and all writers have it after. V8 writes only a header if it has nothing to describe. False:
- * invalid record.
+ * Reads the .eh_frame in the record at `offset`. The specification puts .eh_frame_hdr before it;
+ * perf and all writers put it after. V8 writes only a header if there is nothing to describe.
+ * Returns false for an invalid record.
  */
 static bool read_eh_frame(struct reader *r, uint64_t offset, uint8_t **data, size_t *size)
 {
@@ -223,7 +224,7 @@ static void send_piece(struct reader *r, struct code_piece *piece, const struct 
 	r->fn(r->ctx, piece);
 }
 
-/* Reads the load record of `size` bytes at `offset`: the name and place of the code. */
+/* Reads the load record of `size` bytes at `offset`: the name and location of the code. */
 static bool read_load(struct reader *r, uint64_t offset, uint32_t size, char *name,
 		      struct code_piece *piece, uint64_t *code_index)
 {
@@ -233,7 +234,7 @@ static bool read_load(struct reader *r, uint64_t offset, uint32_t size, char *na
 
 	if (size <= LOAD_SIZE || !read_at(r, offset, data, wanted))
 		return false;
-	/* The machine code after the name is not needed. */
+	/* Reads only the name: the machine code after it is not needed. */
 	if (size > wanted && !memchr(data + LOAD_SIZE, 0, wanted - LOAD_SIZE)) {
 		wanted = size < sizeof(data) ? size : sizeof(data);
 		if (!read_at(r, offset, data, wanted))
@@ -289,7 +290,7 @@ static bool take_move(struct reader *r, const struct prefix *prefix)
 	bytes_skip(&b, 8);
 	code_index = bytes_u64(&b);
 	row = find_code(d, code_index);
-	/* Read the name again from the load record, so it need not be kept. */
+	/* Read the name again from the load record, to avoid keeping it. */
 	if (!from || row == INDEX_NONE ||
 	    !read_load(r, d->codes.items[row].load, d->codes.items[row].load_size, name, &piece,
 		       &same))
@@ -341,7 +342,7 @@ static bool comes_too_early(const struct reader *r, const struct prefix *prefix)
 	return until && prefix->kind == JIT_CODE_MOVE && time_of(r, prefix->timestamp) > until;
 }
 
-/* False: incomplete as yet, or broken. */
+/* Returns false if it is still incomplete, or broken. */
 static bool read_prefix(struct reader *r, uint64_t file_size, struct prefix *prefix)
 {
 	struct jitdump *d = r->dump;

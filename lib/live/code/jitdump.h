@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads jitdumps: binary files to which a process appends a record for each piece of code it makes
- * or moves, with times, source lines and call frame information. See
- * tools/perf/Documentation/jitdump-specification.txt of the kernel.
+ * Reads jitdumps: binary files to which a process appends a record for each piece of code that it
+ * makes or moves, with times, source lines and call frame information. See
+ * tools/perf/Documentation/jitdump-specification.txt in the kernel.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 #include "lib/live/machine/arch_clock.h"
 #include "lib/live/unwind/code_piece.h"
 
-/* Places in the file that describe a piece of code. */
+/* Offsets in the file that describe a piece of code. */
 struct jitdump_code {
 	uint64_t code_index;
 	uint64_t load; /* offset of the load record … */
@@ -31,18 +31,18 @@ struct jitdump {
 	uint32_t line_shift; /* number to subtract from addresses in line records */
 	uint8_t id[CODE_DUMP_ID_SIZE];
 	bool is_broken; /* damaged, or not a jitdump: not read any further */
-	/* Read up to the first move later than this, and the rest next time; 0: read all. */
+	/* Read up to the first move later than this, and the rest next time; 0: read everything. */
 	uint64_t moves_until;
 	VEC(struct jitdump_code) codes;
 	struct index by_code_index;
 	struct code_stats stats;
 };
 
-/* A zeroed struct has read nothing. */
+/* A zeroed struct has nothing to release. */
 void jitdump_release(struct jitdump *d);
 /*
- * Reads the data appended since the last call, at most about `budget` bytes. True: there is more.
- * `clock` converts the times of dumps that use the CPU's clock.
+ * Reads the data appended since the last call, at most about `budget` bytes. Returns true if there
+ * is more. `clock` converts the times of dumps that use the CPU's clock.
  */
 bool jitdump_read(struct jitdump *d, int fd, uint64_t budget, const struct arch_clock *clock,
 		  code_piece_fn *fn, void *ctx);

@@ -16,7 +16,7 @@ static void take_line(struct line_file *f, const char *line, size_t size, line_f
 	f->is_inside_line = false;
 }
 
-/* Takes all complete lines. Returns their bytes. */
+/* Passes on all complete lines. Returns their bytes. */
 static size_t take_lines(struct line_file *f, const char *text, size_t size, line_file_fn *fn,
 			 void *ctx)
 {
@@ -33,7 +33,7 @@ static size_t take_lines(struct line_file *f, const char *text, size_t size, lin
 	return at;
 }
 
-/* Are the last bytes read still at their place? Else the file was replaced. */
+/* Returns whether the last bytes read are still in place. If not, the file was replaced. */
 static bool is_same_file(const struct line_file *f, int fd)
 {
 	char tail[LINE_FILE_TAIL];

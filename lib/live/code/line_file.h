@@ -16,13 +16,13 @@ struct line_file {
 	uint64_t bytes; /* total number of bytes read */
 };
 
-/* Takes a line without its newline; NULL: the line is too long. */
+/* Receives a line without its newline; NULL: the line is too long. */
 typedef void line_file_fn(void *ctx, const char *line, size_t size);
 
 /*
- * Reads the lines appended since the last call, at most about `budget` bytes. True: there is more.
- * A file that was started anew is read from its beginning. With is_last, the last line needs no
- * newline. A zeroed struct has read nothing.
+ * Reads the lines appended since the last call, at most about `budget` bytes. Returns true if there
+ * is more. A file that was started over is read from its beginning. With is_last, the last line
+ * needs no newline. A zeroed struct has read nothing.
  */
 bool line_file_read(struct line_file *f, int fd, uint64_t budget, bool is_last, line_file_fn *fn,
 		    void *ctx);

@@ -61,7 +61,7 @@ static size_t key_size(const char *word, const char *end)
 	return at < end && *at == '=' && at - word <= SPAN_KEY_MAX ? (size_t)(at - word) : 0;
 }
 
-/* False: the word is no addition, so it belongs to the name. */
+/* Parses an attribute. Returns false if the word is none, and thus part of the name. */
 static bool take_addition(struct span_line *out, const char *word, const char *end)
 {
 	const char *at = word + 1;
@@ -88,7 +88,7 @@ static bool take_addition(struct span_line *out, const char *word, const char *e
 	return true;
 }
 
-/* Takes words from the end of [at, end) as long as they are additions. Returns the new end. */
+/* Parses attributes backwards from the end of [at, end). Returns the new end. */
 static const char *take_additions(struct span_line *out, const char *at, const char *end)
 {
 	for (;;) {
@@ -150,13 +150,13 @@ bool span_line_parse(const char *line, size_t size, struct span_line *out)
 	return out->name.size && out->end >= out->start;
 }
 
-/* Limits of a recording. Bytes are those read, so that a sparse file ends, too. */
+/* Limits per recording. Bytes are those read, so that even a sparse file ends. */
 #define RECORDING_BYTES ((uint64_t)64 << 20)
 #define SPANS_MAX 2000000u
 /* Bytes between two checks of the limits at the end of a program. */
 #define FINISH_BYTES ((uint64_t)1 << 20)
 #define OPEN_MAX 1024
-/* Threads of a pid namespace that are looked up, per file. */
+/* Maximum threads in pid namespaces to look up, per file. */
 #define LOOKUPS_MAX 256
 
 /* The lines of a file being read. */
@@ -204,7 +204,7 @@ static uint32_t find_ns_thread(uint32_t pid, uint32_t inner)
 	return found;
 }
 
-/* Threads that are gone count as the process's first one. */
+/* Threads that are gone are replaced by the process's first one. */
 static uint32_t outer_tid(struct span_file *file, uint32_t tid)
 {
 	struct ns_thread thread = {.inner = tid};
@@ -237,7 +237,7 @@ static void set_attribute(struct span_attribute *to, size_t *count,
 	to[(*count)++] = *attribute;
 }
 
-/* Sends a span; `last` may have further attributes. Spans cannot begin in the future. */
+/* Sends a span; `last` may add attributes. Spans cannot begin in the future. */
 static void send_span(struct reader *r, const struct span_line *line, uint64_t end,
 		      const struct span_line *last)
 {
@@ -285,7 +285,10 @@ static void remove_open(struct span_file *file, size_t at)
 	file->open.count--;
 }
 
-/* Ends an open span; last: the line that ends it, NULL if none. Returns false if malformed. */
+/*
+ * Ends an open span; last: the line that ends it, NULL if there is none. Returns false if it is
+ * malformed.
+ */
 static bool close_span(struct reader *r, size_t at, uint64_t time, const struct span_line *last)
 {
 	const struct open_span *open = &r->file->open.items[at];
@@ -298,7 +301,7 @@ static bool close_span(struct reader *r, size_t at, uint64_t time, const struct 
 	return is_fine;
 }
 
-/* An id that is used again ends the span that had it. */
+/* Reusing an id ends the span that had it. */
 static bool begin_span(struct reader *r, const struct span_line *line, const char *text,
 		       size_t size)
 {
@@ -339,7 +342,7 @@ static void on_line(void *ctx, const char *text, size_t size)
 	r->file->malformed += !is_fine;
 }
 
-/* Reads at most `budget` bytes. True: the file has more. */
+/* Reads at most `budget` bytes. Returns true if the file has more. */
 static bool span_file_read(struct span_file *file, uint64_t budget, bool is_last,
 			   struct span_sink *sink)
 {
@@ -386,7 +389,7 @@ void span_file_finish(struct span_file *file, uint64_t time, struct span_sink *s
 }
 
 #define POLL_NS 100000000ull
-/* A process with generated code seldom has a file of its own: try less and less often. */
+/* A process with generated code rarely has its own file: try at growing intervals. */
 #define INTERVAL_MAX_NS 1600000000ull
 /* Limits per file and round, because the rings wait while files are read. */
 #define POLL_BYTES ((uint64_t)4 << 20)
@@ -396,7 +399,7 @@ void span_file_finish(struct span_file *file, uint64_t time, struct span_sink *s
 /* A process that has generated code, or had a file. */
 struct span_process {
 	uint32_t files;
-	bool has_memory; /* the process's own file in /tmp is tried … */
+	bool has_memory; /* try the process's own file in /tmp … */
 	bool has_found; /* … until it is found */
 	uint64_t next_try, interval;
 };
@@ -409,7 +412,7 @@ struct span_files {
 	struct span_files_stats stats; /* statistics of closed files */
 	uint64_t next_poll;
 	struct span_sink sink;
-	uint64_t now; /* time at which the programs whose files are read to the end have ended */
+	uint64_t now; /* time by which the programs whose files are being finished have ended */
 };
 
 static struct span_process *process_of(const struct span_files *s, struct live_process *process)
@@ -475,8 +478,8 @@ static bool is_known(const struct span_files *s, const struct live_process *proc
 }
 
 /*
- * Sets the owner of the file's spans: the process that the file is named after. A helper, which may
- * have ended by now, can map another process's file if one user owns both file and process.
+ * Sets the owner of the file's spans: the process after which the file is named. A helper process,
+ * possibly gone by now, can map another process's file if one user owns both file and process.
  */
 static void set_owner(struct span_files *s, struct span_file *file, uint32_t pid, uid_t uid)
 {
@@ -541,7 +544,7 @@ void span_files_memory(struct span_files *s, struct live_process *process)
 	row->interval = POLL_NS;
 }
 
-/* Opens the process's own file, once it is there. */
+/* Opens the process's own file once it exists. */
 static void open_own_file(struct span_files *s, struct live_process *process)
 {
 	struct span_process *row = process_of(s, process);
@@ -572,7 +575,7 @@ static void release_process(void *ctx, struct live_process *process)
 	remove_files(ctx, process, false);
 }
 
-/* A child has its parent's mappings, and may write a file of its own. */
+/* Initializes a child: it has its parent's mappings, and may write its own file. */
 static void inherit(void *ctx, struct live_process *child, struct live_process *parent)
 {
 	struct span_files *s = ctx;

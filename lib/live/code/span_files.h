@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads the marker files of recorded processes, in which they report their spans (span_files.h). A
- * file `marker-PID.txt` or `marker-PID-TID.txt`, wherever it is, is found when it is mapped
- * executable. A process with generated code, whose language may have no way to map a file, may
- * write /tmp/marker-PID.txt instead. PID and TID are those of the process's own pid namespace.
- * Files are read as they grow, and to their end when the process execs or exits or the recording
- * ends, even if they are unlinked by then.
+ * file `marker-PID.txt` or `marker-PID-TID.txt`, in any folder, is found when it is mapped
+ * executable. A process with generated code, whose language may be unable to map files, may write
+ * /tmp/marker-PID.txt instead. PID and TID are those of the process's own pid namespace. Files are
+ * read as they grow, and to their end when the process execs or exits or the recording ends, even
+ * if they are unlinked by then.
  */
 #pragma once
 
@@ -20,18 +20,18 @@
 #include "lib/live/process/live_process.h"
 
 /*
- * Lines of marker files, in which programs report what they did, and when. Times are
- * CLOCK_MONOTONIC ns, in decimal:
+ * Lines of marker files, in which programs report their activities. Times are CLOCK_MONOTONIC ns,
+ * in decimal:
  *
  *	START END NAME		an interval; the name is the rest of the line
  *	i TIME NAME		an instant
- *	b TIME ID NAME		an interval begins; the id is any word
- *	e TIME ID		it ends
+ *	b TIME ID NAME		the start of an interval; the id is any word
+ *	e TIME ID		its end
  *
- * The last three may end with attributes: "@TID" the thread, "#CATEGORY", "key=value".
+ * Names and ids may be followed by attributes: "@TID" the thread, "#CATEGORY", "key=value".
  */
 
-/* Longer texts are cut; further attributes stay in the name. */
+/* Longer strings are truncated; further attributes stay in the name. */
 #define SPAN_TEXT_MAX 1024
 #define SPAN_ATTRIBUTES_MAX 8
 #define SPAN_KEY_MAX 32
@@ -67,12 +67,12 @@ struct span_line {
 /* Parses a line without its end; `out` points into it. False: malformed. */
 bool span_line_parse(const char *line, size_t size, struct span_line *out);
 
-/* Reads one marker file of a program: pairs beginnings with ends, and finds threads. */
+/* Reads one marker file of a program: pairs starts with ends, and identifies threads. */
 
 struct span {
 	uint32_t pid, tid;
 	uint64_t start, end; /* CLOCK_MONOTONIC ns; equal for an instant */
-	bool is_open; /* truncated at `end`, where its program ended */
+	bool is_open; /* truncated at `end`, when its program ended */
 	struct span_text name, category;
 	size_t attribute_count;
 	const struct span_attribute *attributes; /* keys are unique */
@@ -81,7 +81,7 @@ struct span {
 /* Borrows the span. */
 typedef void span_fn(void *ctx, const struct span *span);
 
-/* Takes the spans of all files, up to a limit. */
+/* Receives the spans of all files, up to a limit. */
 struct span_sink {
 	span_fn *fn;
 	void *ctx;
@@ -101,7 +101,7 @@ struct ns_thread {
 struct live_process;
 
 struct span_file {
-	struct live_process *owner; /* process with which the file ends; not used by this code */
+	struct live_process *owner; /* process with which the file ends; not used here */
 	int fd;
 	dev_t device;
 	ino_t inode;
@@ -138,7 +138,7 @@ void span_files_on_span(struct span_files *s, span_fn *fn, void *ctx);
 /* Processes with generated code open their files by their rows there; borrowed. */
 void span_files_set_jit_files(struct span_files *s, struct jit_files *jit_files);
 
-/* Is this the path of a marker file? The tid is 0 if it names none. */
+/* Returns whether this is the path of a marker file. The tid is 0 if the path has none. */
 bool span_files_is_file(const char *path, uint32_t *pid, uint32_t *tid);
 /*
  * Notes that the process has mapped a marker file named after pid and tid. `fd` is borrowed, -1:

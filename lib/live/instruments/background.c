@@ -19,14 +19,14 @@
 #include "lib/live/instruments/marker_instrument.h"
 #include "lib/stream/process/process_name.h"
 
-/* Time between two readings of the kernel's rows, and the longest pause within an interval. */
+/* Interval of reading the kernel's rows, and longest gap within an interval of load. */
 #define READ_NS 500000000ull
 #define SHOWN_MAX 5
 #define NAMES_MAX 1024
-#define INTERVALS_MAX 1000 /* intervals of one name; after that, the last interval is extended */
-/* Background load of less than this part of a CPU gets no markers. */
+#define INTERVALS_MAX 1000 /* maximum intervals of one name; then the last interval is extended */
+/* Background load below this fraction of a CPU gets no markers. */
 #define SHARE 100
-/* The summary mentions background load from this share of the CPUs on, in percent. */
+/* Minimum share of the CPUs, in percent, for background load to be mentioned in the summary. */
 #define TOLD_FROM 10
 
 struct interval {
@@ -34,7 +34,7 @@ struct interval {
 };
 
 struct named {
-	char name[16]; /* "": processes whose names the user may not see */
+	char name[16]; /* "": processes whose names are hidden from the user */
 	uint64_t ticks;
 	VEC(struct interval) intervals;
 };
@@ -46,11 +46,11 @@ struct background_processes {
 	bool is_over, is_told;
 	VEC(struct named) names;
 	uint64_t ticks, next_ns;
-	uint64_t steal_ns; /* stolen time; until the end, the reading at the start */
+	uint64_t steal_ns; /* stolen time; until the end, the initial reading */
 	uint64_t start_ns, end_ns;
 };
 
-/* True if /proc is mounted so that users see only their own processes. */
+/* Returns true if /proc is mounted so that users see only their own processes. */
 static bool hides_processes(void)
 {
 	_cleanup_free_ char *text = text_read_file("/proc/mounts", 1 << 20, NULL);
@@ -83,7 +83,7 @@ static void destroy(void *state)
 	free(n);
 }
 
-/* Counts processes for which there is no row as processes without a name. */
+/* Without room for another row, uses the one of processes without a name. */
 static struct named *find_name(struct background_processes *n, const char *name)
 {
 	struct named row = {0};
@@ -121,7 +121,7 @@ static const char *name_of(const struct background_process *row)
 {
 	size_t size = sizeof(row->arguments);
 
-	/* The last argument may be cut. */
+	/* The last argument may be truncated. */
 	while (size && row->arguments[size - 1])
 		size--;
 	if (row->flags & TASK_FORKED_NO_EXEC ||

@@ -22,7 +22,7 @@
 #define NATIVE_CALLS CALLS_X86_64
 #endif
 
-/* Begins like struct rec_call and struct rec_task. */
+/* Common beginning of struct rec_call and struct rec_task. */
 struct call_record {
 	struct rec rec;
 	__u64 start;

@@ -12,7 +12,7 @@
 struct bpf_program;
 struct marker_state;
 
-/* Makes a marker of the call, or of the task between two, which ended then or is still open. */
+/* Makes a marker of a call, or of the task between two calls, which ended or is still open. */
 typedef void call_describe_fn(const void *state, const struct rec *rec, uint64_t end);
 
 /* Programs of the instrument's object that are attached while recording, not when loaded. */

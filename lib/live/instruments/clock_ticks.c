@@ -23,12 +23,14 @@
  * are the samples of the profile.
  */
 
-/* Not a multiple of common timer rates, so that samples do not run in step with anything. */
+/*
+ * Not a multiple of common timer rates, so that samples do not run in lockstep with periodic work.
+ */
 #define DEFAULT_HZ 999
-/* Periods of lower frequencies do not fit into a timer. */
+/* Minimum frequency; longer periods do not fit into a timer. */
 #define FREQUENCY_MIN_HZ 0.001
 #define NS_PER_MS 1e6
-/* Fewer samples would hardly cost less. */
+/* Fewer samples would cost hardly less. */
 #define WEIGHT_MAX 16
 
 struct clock_settings {
@@ -45,7 +47,7 @@ struct clock {
 	struct live *live;
 	const struct clock_settings *settings;
 	struct sampling_event event;
-	VEC(struct clock_cpu) cpus; /* all CPUs that ever were online */
+	VEC(struct clock_cpu) cpus; /* all CPUs that have ever been online */
 	bool enabled;
 	uint64_t start_ns, start_idle_ns; /* time and idle time at the last enabling */
 	uint64_t active_ns; /* total enabled time */
@@ -62,8 +64,8 @@ static uint64_t max_sample_rate(void)
 }
 
 /*
- * Default frequency; lower, with a warning, if the kernel does not allow it. The kernel lowers its
- * maximum if interrupts take long, which happens in virtual machines.
+ * Returns the default frequency; a lower one, with a warning, if the kernel does not allow it. The
+ * kernel lowers its maximum if interrupts take long, which happens in virtual machines.
  */
 static double default_hz(void)
 {
@@ -143,9 +145,9 @@ static int choose_cycles(struct sampling_event *event, double hz, uint32_t cpu, 
 }
 
 /*
- * Chooses the requested clock, by default the CPU clock, whose ticks are CPU time. The kernel
- * controls a rate of cycles by averages that include idle time: it has counted 1.3 times the CPU
- * time of a thread that sleeps now and then.
+ * Chooses the requested clock; by default the CPU clock, whose ticks are CPU time. For a rate of
+ * cycles, the kernel adjusts the period by averages that include idle time: for a thread that
+ * sleeps now and then, it has counted 1.3 times the CPU time.
  */
 static int choose(struct sampling_event *event, const struct event_spec *wish,
 		  const struct clock_settings *settings, struct error *err)
@@ -240,7 +242,7 @@ static void destroy(void *state)
 	free(c);
 }
 
-/* Adds up the time enabled. */
+/* Updates the total time enabled. */
 static void note_time(struct clock *c, bool enable)
 {
 	uint64_t idle_ns = idle_time_read(c->live->only), now = clock_monotonic_ns();
@@ -273,8 +275,8 @@ static int enable(void *state, bool enable, struct error *err)
 }
 
 /*
- * Lengthens the period on all CPUs, and on those that come online later. A rate that the kernel
- * controls is set as a rate.
+ * Lengthens the period on all CPUs, and on those that come online later. A rate controlled by the
+ * kernel is set as a rate.
  */
 static bool thin(void *state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Perf maps, jitdumps and lists for debuggers, in which programs describe code that they generate.
- * The tracker reads them.
+ * Perf maps, jitdumps and lists for debuggers, in which programs describe generated code. The
+ * tracker reads them.
  */
 #include <stdlib.h>
 
@@ -38,7 +38,7 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	facts_count(&r->facts, FACT_CODE_CUT, NULL, code.cut);
 	if (!code.maps && !code.dumps && !code.lists)
 		facts_hide(&r->facts, FACT_SECTION_CODE);
-	/* Code described after the cut has no names. */
+	/* Code described after the limit was reached has no names. */
 	if (code.cut)
 		report_warning(
 			r, "%llu %s too large and read in part: code generated late has no names",

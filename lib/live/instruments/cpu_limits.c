@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Time for which CPU limits of control groups held the recorded processes back. */
+/* Time for which CPU limits of control groups throttled the recorded processes. */
 #include "lib/live/process/cgroup_limits.h"
 
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include "lib/stream/process/mapping.h"
 
 #define SHOWN_MAX 3
-/* The summary mentions groups from this share of their periods on, in percent. */
+/* Minimum share of throttled periods, in percent, for a group to be mentioned in the summary. */
 #define TOLD_FROM 5
 #define ID_SHOWN 12
 
@@ -53,7 +53,10 @@ static void count(void *state, uint64_t time)
 		cpu_limits_read(tracker_cpu_limits(l->live->tracker), time);
 }
 
-/* Adds "4b1a0d8704e5" for a container, else the last part of the path, as processes have it. */
+/*
+ * Adds "4b1a0d8704e5" for a container, otherwise the last part of the path, like the names of
+ * processes.
+ */
 static void add_name(const struct cpu_limit *limit, struct strbuf *out)
 {
 	size_t size = strlen(limit->path);
@@ -119,7 +122,7 @@ static void report(const void *state, const struct record_tally *tally, struct r
 		report_facts(limit, &r->facts);
 		vec_push(&limited.rows, limit);
 	}
-	/* The end is known by now, so that the line is about the whole recording. */
+	/* Report only when the end is known, so that the line covers the whole recording. */
 	if (l->is_over && limited.rows.count) {
 		vec_sort(&limited.rows, by_time);
 		report_lines(limited.rows.items, limited.rows.count, r);

@@ -80,7 +80,7 @@ static int read_format(struct tracepoint_markers *t, uint32_t event, struct erro
 }
 
 /*
- * Functions as of struct instrument. The list must be resolved; without such events they do
+ * Functions as in struct instrument. The list must be resolved; without such events they do
  * nothing.
  */
 static int tracepoint_markers_configure(struct tracepoint_markers *t,
@@ -176,7 +176,7 @@ static void tracepoint_markers_report(const struct tracepoint_markers *t, struct
 			      t->skeleton->bss->markers.lost);
 }
 
-/* Returns the descriptor of the program, once it is loaded, -1 if none. */
+/* Returns the descriptor of the program once it is loaded, -1 if there is none. */
 static int tracepoint_markers_program(const struct tracepoint_markers *t)
 {
 	return t->skeleton ? bpf_program__fd(t->skeleton->progs.on_marker_tracepoint) : -1;
@@ -184,9 +184,12 @@ static int tracepoint_markers_program(const struct tracepoint_markers *t)
 
 /* Events besides the clock: options, losses and totals. */
 
-/* Up to this rate per second and CPU, each occurrence becomes a sample: that costs some percent. */
+/*
+ * Maximum rate per second and CPU at which each occurrence becomes a sample, which costs some
+ * percent.
+ */
 #define DEFAULT_RATE_HZ 10000
-/* Minimum of samples that fit a window, so that low rates do not depend on chance. */
+/* Minimum samples per window, so that low rates do not depend on chance. */
 #define QUOTA_MIN 10
 #define WINDOW_NS 10000000ull
 #define NS_PER_SECOND 1e9
@@ -370,7 +373,7 @@ static void count_event(struct event_set *set, uint32_t event, uint64_t time)
 	}
 }
 
-/* Reports what each event lost on each CPU since the last call. */
+/* Reports each event's losses on each CPU since the last call. */
 static void count(void *state, uint64_t time)
 {
 	struct event_set *set = state;
@@ -382,13 +385,13 @@ static void count(void *state, uint64_t time)
 	tracepoint_markers_count(set->markers, time);
 }
 
-/* Share of the time in which a counter counted: events may compete for hardware. */
+/* Returns the share of the time in which a counter counted: events may compete for hardware. */
 static double running_share(const struct event_times *times)
 {
 	return times->enabled_ns ? (double)times->running_ns / (double)times->enabled_ns : 1;
 }
 
-/* "1083 in 1075 samples, 3 lost, counted 50.0 % of the time" */
+/* Writes "1083 in 1075 samples, 3 lost, counted 50.0 % of the time". */
 static void describe(const struct event_tally *tally, const struct event_times *times,
 		     struct strbuf *out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Facts that other rooms need about events besides the clock. */
+/* Facts about events besides the clock for other rooms. */
 #pragma once
 
 #include "bpf/config.h"
@@ -8,7 +8,7 @@
 
 extern const struct instrument instrument_events;
 
-/* Returns the clock that --event names; NULL: none. */
+/* Returns the clock named by --event; NULL: none. */
 const struct event_spec *events_clock(const struct instrument_settings *settings);
 /* Fills in the limits for the BPF programs: `limits` has room for EVENTS_MAX. */
 void events_set_limits(const struct event_list *list, struct event_limit *limits);

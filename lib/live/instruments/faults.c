@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Major page faults: reported by a BPF probe, made markers here. */
+/* Major page faults: reported by a BPF probe, turned into markers here. */
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests to block devices: reported by a BPF probe, made markers here. */
+/* Requests to block devices: reported by a BPF probe, turned into markers here. */
 #include <bpf/libbpf.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -46,7 +46,7 @@ static void prepare(struct io *s)
 
 MARKER_OBJECT(io, MARKER_IO, prepare, programs_object_as_is)
 
-/* Returns "sda1"; "8:1" if the device is gone. The caller frees. */
+/* Returns "sda1", or "8:1" if the device is gone. The caller frees it. */
 static char *read_name(uint32_t number)
 {
 	_cleanup_free_ char *id = xasprintf("%" PRIu32 ":%" PRIu32, number >> MINOR_BITS,
@@ -76,7 +76,7 @@ static const char *find_device(struct io *s, uint32_t number)
 	return device.name;
 }
 
-/* Names the operation as the kernel's REQ_OP_… numbers it. */
+/* Names the operation by the kernel's REQ_OP_… number. */
 static const char *operation_name(const struct rec_io *io)
 {
 	static const char *const names[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Long tasks of event loops: the BPF probe sends them, markers are made here. */
+/* Long tasks of event loops: sent by the BPF probe, turned into markers here. */
 #include <bpf/libbpf.h>
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@
 #include "lib/live/instruments/marker_instrument.h"
 #include "jank.skel.h"
 
-/* Users notice longer ones. */
+/* Minimum duration that users notice. */
 #define DEFAULT_MIN_NS 50000000
 
 struct jank {

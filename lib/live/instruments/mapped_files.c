@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Large files that programs map: reported by a BPF probe, made markers here. */
+/* Large files mapped by programs: reported by a BPF probe, turned into markers here. */
 #include <stdlib.h>
 
 #include "bpf/live_record.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Mappings of processes and the kernel, and their unwind tables. The tracker sends the records;
- * this reports on them.
+ * this file reports on them.
  */
 #include <stdlib.h>
 

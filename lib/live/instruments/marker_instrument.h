@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Common part of instruments that send markers: schema, losses and report. The simple ones have an
+ * Common part of instruments that send markers: schema, losses and report. Simple ones have an
  * option, and a BPF object whose records become markers of one schema; they have a row in
- * marker_probes.h. For these, MARKER_OBJECT() and MARKER_INSTRUMENT() provide all but the
+ * marker_probes.h. For these, MARKER_OBJECT() and MARKER_INSTRUMENT() provide everything but the
  * preparation of the object and the description of a record.
  */
 #pragma once
@@ -32,11 +32,11 @@ int marker_want_long(void *settings, const char *option, const char *value, uint
 		     struct error *err);
 
 /*
- * Sends the schema, to which markers refer by `id`. Its time is that of the beginning, however late
- * it is sent.
+ * Sends the schema, to which markers refer by `id`, with the time of the beginning, however late it
+ * is sent.
  */
 void marker_announce(const struct live *live, const struct marker_schema *schema, uint32_t id);
-/* Begins the marker of a record, at its time. `cause`: borrowed; NULL: none. */
+/* Starts the marker of a record, at its time. `cause`: borrowed; NULL: none. */
 struct marker_record marker_begin(uint32_t schema, const struct rec *rec,
 				  const struct rec_marker_stack *cause);
 void marker_send(const struct live *live, const struct marker_record *marker);
@@ -60,7 +60,7 @@ struct marker_kind {
 	struct marker_variables *(*variables)(const void *state);
 };
 
-/* Beginning of a simple instrument's state. All is borrowed. */
+/* Beginning of a simple instrument's state. All members are borrowed. */
 struct marker_state {
 	struct live *live;
 	const struct marker_kind *kind;
@@ -70,7 +70,7 @@ struct marker_state {
 	uint64_t lost; /* number reported so far */
 };
 
-/* Returns a state of that size, zeroed after its marker_state; the caller frees. */
+/* Returns a state of that size, zeroed after its marker_state; the caller frees it. */
 void *marker_state_new(size_t size, const struct marker_kind *kind, struct live *live,
 		       const void *settings);
 /* Functions of struct instrument. */

@@ -7,7 +7,7 @@
 #include "lib/live/instrument.h"
 
 /*
- * Modules that the kernel loads during a recording: the tracker makes mappings from the probe's
+ * Modules loaded by the kernel during a recording: the tracker makes mappings from the probe's
  * records.
  */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* TCP connections of recorded processes: the BPF probe sends them, markers are made here. */
+/* TCP connections of recorded processes: sent by the BPF probe, turned into markers here. */
 #include <arpa/inet.h>
 #include <bpf/libbpf.h>
 #include <netinet/in.h>

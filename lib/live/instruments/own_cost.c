@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The time that the recorder's own BPF programs take from the machine, estimated by timed runs. */
+/* The machine time taken by the recorder's own BPF programs, estimated from timed runs. */
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
@@ -51,7 +51,7 @@ static void count(void *state, uint64_t time)
 		o->cpus = cpus;
 }
 
-/* Takes in the longest and the shortest run of a part. */
+/* Includes the longest and the shortest run of a part. */
 static void widen(struct cost_sum *sum, uint64_t max_ns, uint64_t min_ns)
 {
 	if (max_ns > sum->max_ns)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Signals delivered to recorded threads: the BPF probe sends them, markers are made here. */
+/* Signals delivered to recorded threads: sent by the BPF probe, turned into markers here. */
 #include <bpf/libbpf.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Part of the recording of waits: stacks of threads that already sleep when it begins, and of long
+ * Part of the recording of waits: stacks of threads already asleep when it begins, and of long
  * waits that were not sampled. See bpf/probes/sleepers.bpf.c.
  */
 #include <bpf/bpf.h>
@@ -25,19 +25,21 @@
 #include "runtimes.skel.h"
 #include "sleepers.skel.h"
 
-/* Limit for the last pass: a visit may wait for memory of its process, even forever. */
+/* Time limit for the last pass: a visit may wait for memory of its process, even forever. */
 #define LAST_PASS_NS 1000000000ull
 /* Pause between two attempts when the ring has no room. */
 #define ROOM_MS 5
 #define NS_PER_MS 1000000ull
-/* More switches than a thread makes. */
+/* More switches than any thread makes. */
 #define PAUSE_MARK (1ull << 48)
 
 struct sleepers {
 	struct live *live;
 	bool is_on; /* true if waits are recorded */
 	struct sleepers_bpf *skeleton;
-	/* Programs of runtimes; NULL: no thread that runs its functions was due, or refused. */
+	/*
+	 * Programs of runtimes; NULL: no thread running its functions was due, or loading failed.
+	 */
 #define PLAIN_MEMBER(name)
 #define OWN_MEMBER(name) struct name##_sleepers_bpf *name;
 #define RUNTIME(KIND, name, LANGUAGE, ADDS, WALK, SLEEPERS) SLEEPERS##_MEMBER(name)
@@ -47,12 +49,12 @@ struct sleepers {
 	bool is_paused;
 	/* Written by the visitor's thread. */
 	bool is_loaded;
-	const struct own_sleepers *own; /* the runtime whose program makes the visits; or NULL */
+	const struct own_sleepers *own; /* runtime whose program makes the visits, or NULL */
 	uint64_t passes, search_ns;
 	int code; /* errno of the last failed pass */
 };
 
-/* A program that visits, and its variables. */
+/* A visiting program and its variables. */
 struct visits {
 	const struct bpf_program *program;
 	volatile bool *is_final, *lacks_room;
@@ -109,7 +111,7 @@ static const struct own_sleepers own_sleepers[RUNTIME_KIND_COUNT] = {
 #include "bpf/runtimes.def"
 };
 
-/* Returns those of the program that makes the visits. */
+/* Returns the variables of the program that makes the visits. */
 static struct visits visits_of(const struct sleepers *s)
 {
 	return s->own ? s->own->visits(s) : VISITS(s->skeleton, visit_sleepers);
@@ -124,8 +126,8 @@ static void share_start(const struct sleepers *s)
 }
 
 /*
- * Loads the program of a runtime when a thread is due for it, in the visitor's thread; the other
- * one is the fallback.
+ * Loads the program of a runtime when one of its threads is due, in the visitor's thread; the
+ * generic one is the fallback.
  */
 static void load_own(struct sleepers *s, uint32_t kind)
 {
@@ -169,7 +171,7 @@ static int configure(void *state, struct programs_options *programs, struct erro
 	s->may_sleep_already = s->live->options->targets || s->live->options->filter->all;
 	if (!s->is_on)
 		return 0;
-	/* The part before is that of waits. */
+	/* The preceding part is that of waits. */
 	part.optional = programs->parts[programs->part_count - 1].optional;
 	programs_add_part(programs, &part);
 	return 0;
@@ -194,7 +196,7 @@ static int open_iterator(const struct sleepers *s, uint32_t pid)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Visits the threads of a process that are due; 0: those of the machine. */
+/* Visits the due threads of a process; 0: of the machine. */
 static int search(const struct sleepers *s, uint32_t pid)
 {
 	const struct visits visits = visits_of(s);
@@ -205,7 +207,7 @@ static int search(const struct sleepers *s, uint32_t pid)
 	if (fd < 0)
 		return fd;
 	while (read(fd, &nothing, 1) < 0) {
-		/* EAGAIN also comes after very many threads. */
+		/* EAGAIN is also returned after very many threads. */
 		if (errno != EAGAIN && errno != EINTR)
 			return -errno;
 		if (!*visits.lacks_room)
@@ -217,15 +219,15 @@ static int search(const struct sleepers *s, uint32_t pid)
 	return 0;
 }
 
-/* In many recordings, each wait that began has a stack: then a search is useless. */
+/* In many recordings, every wait has a stack: a search is useless then. */
 static bool may_be_due(const struct sleepers *s)
 {
 	return s->may_sleep_already || programs_have_unsampled_waits(s->live->programs);
 }
 
 /*
- * Loads the program before the first pass, so that a short recording need not. False: no thread is
- * due, or the program cannot be loaded.
+ * Loads the program before the first pass, so that short recordings do not need to. Returns false
+ * if no thread is due, or the program cannot be loaded.
  */
 static bool is_ready(struct sleepers *s, bool is_last)
 {
@@ -307,7 +309,7 @@ static void set_processes(const struct sleepers *s)
 	visitor_set_processes(s->visitor, pids, count);
 }
 
-/* The last pass, too, may need the room that reading the rings makes. */
+/* Read the rings meanwhile: the last pass may need that room. */
 static void finish(struct sleepers *s)
 {
 	uint64_t end = clock_monotonic_ns() + LAST_PASS_NS;
@@ -316,7 +318,7 @@ static void finish(struct sleepers *s)
 	visitor_finish(s->visitor);
 	while (!visitor_wait(s->visitor, ROOM_MS * NS_PER_MS) && clock_monotonic_ns() < end)
 		programs_drain(s->live->programs);
-	/* A visit that has not returned still uses all this. */
+	/* A visit that has not returned still uses all of this. */
 	s->live->is_in_use |= !visitor_free(steal(s->visitor), 0);
 }
 
@@ -371,7 +373,7 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	if (!s->is_on || !s->skeleton)
 		return;
 	if (s->live->is_in_use) {
-		/* The visitor's thread still writes the counts. */
+		/* The counts are still being written by the visitor's thread. */
 		report_warning(r, "the memory of a sleeping thread could not be read in time: some "
 				  "threads that slept all the time have no stack");
 		return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Spans that programs write to marker files. The tracker reads the files; here they become markers.
- * Programs name fields as they like: each set of keys has a schema of its own.
+ * Programs choose field names freely: each set of keys has a separate schema.
  */
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@
 #include "lib/live/instruments/marker_instrument.h"
 #include "lib/live/tracker.h"
 
-/* Sets of keys with a schema; further ones have all their fields in one text. */
+/* Maximum sets of keys with a schema; spans with others have all fields in one string. */
 #define SCHEMAS_MAX 64
 #define SHOWN (SHOWN_IN_CHART | SHOWN_IN_TABLE | SHOWN_IN_OVERVIEW)
 
@@ -80,7 +80,7 @@ static void send_schema(struct spans *s, const struct span *span, const char *ke
 		free(texts[i]);
 }
 
-/* These have a meaning of their own in markers. */
+/* These have a special meaning in markers. */
 static bool is_reserved(const struct span_text *key)
 {
 	return (key->size == 4 && memcmp(key->at, "type", 4) == 0) ||

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* System calls of recorded threads: the BPF probe sends those that take long, markers are made
- * here. */
+/* System calls of recorded threads: the BPF probe sends long ones, which become markers here. */
 #include <bpf/libbpf.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -23,7 +22,7 @@ struct syscalls {
 	struct call_probe probe;
 };
 
-/* Names an error; those internal to the kernel mean that the call is restarted. */
+/* Names an error; errors internal to the kernel mean that the call is restarted. */
 static const char *error_name(int code)
 {
 	switch (code) {

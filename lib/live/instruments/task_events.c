@@ -7,7 +7,7 @@
 #include "lib/live/process/exec_arguments.h"
 #include "lib/live/recorder.h"
 
-/* Life of tasks and arguments of programs, as the BPF probe reports them. */
+/* Life of tasks and arguments of programs, as reported by the BPF probe. */
 
 struct tasks {
 	struct live *live;

@@ -23,21 +23,21 @@
 
 /* Threads off the CPU: a program at each context switch, see bpf/probes/waits.bpf.c. */
 
-/* Stacks a second and CPU. */
+/* Stacks per second and CPU. */
 #define DEFAULT_RATE_HZ 2000
-/* Minimum of stacks per window, so that a low rate does not depend on chance. */
+/* Minimum stacks per window, so that a low rate does not depend on chance. */
 #define QUOTA_MIN 10
 #define WINDOW_NS 100000000ull
 #define NS_PER_SECOND 1e9
 #define NS_PER_MS 1e6
-/* Longer waits become markers. */
+/* Minimum length of waits that become markers. */
 #define DEFAULT_SLOW_MS 10
-/* Before this version of real-time kernels, rings may not be written to in a context switch. */
+/* First version in which real-time kernels allow writing to rings during a context switch. */
 #define REAL_TIME_MAJOR_MIN 6
 #define REAL_TIME_MINOR_MIN 12
 
 enum waits_mode {
-	WAITS_DEFAULT, /* record waits, except system-wide or on some CPUs alone */
+	WAITS_DEFAULT, /* record waits, unless system-wide or limited to some CPUs */
 	WAITS_OFF,
 	WAITS_SAMPLED,
 	WAITS_ALL,
@@ -241,7 +241,7 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	for (uint32_t i = 0; i < w->possible->count; i++)
 		waits += w->states[i].waits;
 	report_feature(r, "off-cpu");
-	/* With filters, threads of other processes and names are among these. */
+	/* With filters, these include threads of other processes and names. */
 	if (!w->live->options->filter->criteria)
 		facts_count(&r->facts, FACT_WAITS, NULL, waits);
 }
@@ -297,7 +297,7 @@ static const struct instrument_option options[] = {
 	{0},
 };
 
-/* Loads the programs as a recording does. Kernels whose types differ refuse only these. */
+/* Loads the programs like a recording does. Kernels with different types reject only these. */
 static int try_programs(struct error *err)
 {
 	const struct waits_settings settings = {.mode = WAITS_ALL};
@@ -332,7 +332,7 @@ static void check_programs(struct machine *m, struct feature *f)
 		feature_set(f, FEATURE_NOTE, "not on real-time kernels before 6.12");
 	} else if (!code) {
 		feature_set(f, FEATURE_OK, "programs loaded");
-	} else if (code == -EPERM) { /* the verifier would refuse with EACCES instead */
+	} else if (code == -EPERM) { /* the verifier would return EACCES instead */
 		feature_set(f, FEATURE_NOTE, "not tried without the privileges of recording");
 	} else {
 		feature_set(f, FEATURE_NOTE, "not recorded: %s", err.text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Wakers, who end the waits of recorded threads: the BPF probe sends them, markers are made here.
+ * Wakers, which end the waits of recorded threads: sent by the BPF probe, turned into markers here.
  */
 #include <bpf/libbpf.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Wake-ups, for the critical path: each wait ends with a record that has its waker. The program at
- * wake-ups only notes; the one at context switches sends.
+ * Wake-ups, for the critical path: each wait ends with a record that names its waker. The program
+ * at wake-ups only notes it; the one at context switches sends it.
  */
 #include <bpf/libbpf.h>
 #include <errno.h>

@@ -53,13 +53,13 @@ void kernel_notes_read_build_id(const char *path, struct special_module *module)
 /* Maximum number of sections; normally linked modules have some five with code. */
 #define MAX_SECTIONS 32
 /*
- * Maximum number of functions named at once; further ones are named at the end, if their module is
- * still loaded.
+ * Maximum number of functions to name at once; further ones are named at the end, if their module
+ * is still loaded.
  */
 #define MAX_ASKED 16384
 #define PAGE 4096
 
-/* A module's code, or its initial code, which is dropped after its start. */
+/* A module's code, or its init code, which is dropped after its start. */
 struct code_range {
 	char name[REC_LOADED_NAME_SIZE]; /* name of the module */
 	uint64_t start, end;
@@ -186,8 +186,8 @@ static void send_map(const struct kernel_modules *k, const struct code_range *co
 ORDER(compare, struct code_range, COMPARE(a->start, b->start))
 
 /*
- * Ends each module's code where the next module begins. The listed size includes all parts of the
- * module, and since 6.4 parts other than the code may be elsewhere.
+ * Ends each module's code at the start of the next module. The listed size includes all parts of
+ * the module, and since 6.4, parts other than the code may be elsewhere.
  */
 static void end_before_next(struct kernel_modules *k)
 {
@@ -234,7 +234,7 @@ static void send_section(const struct kernel_modules *k, const struct code_range
 }
 
 /*
- * True if the section belongs to this range of code: initial sections to initial code, all others
+ * Returns true if the section belongs to this range of code: init sections to init code, all others
  * to the rest.
  */
 static bool belongs(const struct code_range *code, const char *section)
@@ -281,7 +281,7 @@ static void add_range(struct kernel_modules *k, struct code_range *code, uint64_
 	insert_row(k, code);
 }
 
-/* Takes address and name from the record. False if they are implausible. */
+/* Copies address and name from the record. Returns false if they are implausible. */
 static bool take_loaded(const struct rec_loaded *loaded, struct code_range *code)
 {
 	size_t size = strnlen(loaded->name, sizeof(loaded->name));
@@ -309,7 +309,7 @@ void kernel_modules_send_new(struct kernel_modules *k, const struct rec_loaded *
 	initial = code;
 	initial.is_initial = true;
 	initial.start = loaded->init_start;
-	/* Give initial code an offset after all other code, so that the two do not overlap. */
+	/* Give init code an offset after all other code, so that the two do not overlap. */
 	initial.offset = (loaded->size + PAGE - 1) / PAGE * PAGE;
 	if (loaded->init_size &&
 	    !__builtin_add_overflow(initial.start, loaded->init_size, &initial.end))

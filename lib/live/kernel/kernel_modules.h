@@ -22,9 +22,9 @@ struct kernel_modules_options {
 	void *ctx;
 	const char *dir; /* KERNEL_MODULES_DIR, except in tests */
 	/*
-	 * Returns the kernel's current text for an address, in the form that kernel_symbol_parse()
-	 * reads, valid until the next call; NULL if there is none. The function pointer may be
-	 * NULL.
+	 * Returns the kernel's current text for an address, in the form parsed by
+	 * kernel_symbol_parse(), valid until the next call; NULL if there is none. The function
+	 * pointer may be NULL.
 	 */
 	const char *(*find_symbol)(void *ctx, uint64_t addr);
 	void *find_ctx;
@@ -40,19 +40,19 @@ void kernel_modules_free(struct kernel_modules *k);
  * Sends none if addresses are hidden (kernel.kptr_restrict).
  */
 void kernel_modules_send_list(struct kernel_modules *k, const char *text, uint64_t time);
-/* Sends a module loaded later. Does nothing if it was in a list already. */
+/* Sends a module loaded later. Does nothing if it was already listed. */
 void kernel_modules_send_new(struct kernel_modules *k, const struct rec_loaded *loaded);
 /*
- * Notes that an address has occurred, and sends data that would be too expensive to read for all
- * modules, as records with `time`: once per module the places of its sections, once per function
- * its name, which is lost when the module is unloaded.
+ * Notes a sampled address, and sends data that would be too expensive to read for all modules, as
+ * records with `time`: once per module the locations of its sections, once per function its name,
+ * which is lost when the module is unloaded.
  */
 void kernel_modules_observe(struct kernel_modules *k, uint64_t addr, uint64_t time);
-/* Does the same for all kernel addresses of a sample or stack. */
+/* The same for all kernel addresses of a sample or stack. */
 void kernel_modules_observe_record(struct kernel_modules *k, const struct rec *rec, uint64_t time);
 
 /*
  * Finds base and build id of a module of the running kernel by its path, "[ext4]". Also sets kind
- * and path, which is borrowed. False if there is no such module, or its address is hidden.
+ * and path, which is borrowed. Returns false if there is no such module, or its address is hidden.
  */
 bool kernel_modules_find(const char *path, struct special_module *found);

@@ -73,7 +73,7 @@ bool kernel_symbols_find(struct programs *programs, const uint64_t *addrs, size_
 }
 
 /*
- * Maximum number of programs, and of functions per program; beyond them, names come only from the
+ * Maximum number of programs, and of functions per program; the rest gets names only from the
  * kernel's list.
  */
 #define MAX_PROGRAMS 1000
@@ -169,8 +169,7 @@ void kernel_code_send_loaded(struct module_registry *modules, record_sink_fn *si
 }
 
 /*
- * Bytes to read: _text is near the beginning, after the per-CPU symbols. Reading the rest takes 30
- * ms.
+ * Bytes to read: _text is near the start, after the per-CPU symbols. Reading the rest takes 30 ms.
  */
 #define KALLSYMS_FIRST (16u << 10)
 #define KALLSYMS_MAX (1u << 20)
@@ -178,8 +177,7 @@ void kernel_code_send_loaded(struct module_registry *modules, record_sink_fn *si
 #define ARM64_IMAGE_HEADER (64u << 10)
 /*
  * Upper bound of the image's size. Finding the true end would require reading half the symbols, and
- * little depends on it: the only other code this close after the image is modules, which are mapped
- * on top.
+ * matters little: only modules are this close after the image, and they are mapped on top.
  */
 #define IMAGE_SIZE_MAX (256u << 20)
 /* Start of modules and BPF programs on x86-64, independent of KASLR. */

@@ -34,8 +34,8 @@ bool kernel_symbols_find(struct programs *programs, const uint64_t *addrs, size_
 
 /*
  * Sends code that the kernel generates (BPF programs, trampolines) as module and mapping records.
- * Each piece is a module of its own whose path is the function's name, so it keeps its name even if
- * it is gone at the end or its place was reused.
+ * Each piece is a separate module whose path is the function's name, so it keeps its name even if
+ * it is gone at the end or its address was reused.
  */
 
 /*

@@ -63,7 +63,10 @@ char **user_env_new(char *const *env, const char *user, const char *home)
 	return list.items;
 }
 
-/* Compares the real, effective, saved and file system ids: sudo acts as root for its caller. */
+/*
+ * Compares the real, effective, saved and file system ids: sudo runs as root on behalf of its
+ * caller.
+ */
 static bool is_sudo_of(pid_t pid, uid_t uid)
 {
 	_cleanup_free_ char *status = proc_status_read((uint32_t)pid);
@@ -90,7 +93,7 @@ char **user_env_of_caller(uid_t uid)
 
 	if (!is_sudo_of(parent, uid))
 		return NULL;
-	/* This works even if sudo forked a second process in between, which did not exec. */
+	/* This works even if sudo forked in between a second process that did not exec. */
 	snprintf(path, sizeof(path), "/proc/%d/environ", (int)parent);
 	text = text_read_file(path, ENVIRON_MAX, &size);
 	if (!text || getppid() != parent)
@@ -164,11 +167,11 @@ struct child {
 	pid_t pid;
 	int pidfd;
 	int socket;
-	struct child_keeper keeper; /* all NULL: this process keeps the child */
-	bool executed; /* the command was told to execute */
+	struct child_keeper keeper; /* all NULL: the child belongs to this process */
+	bool executed; /* the command was requested to execute */
 	bool collected;
 	int wait_status;
-	uint64_t cpu_before_ns; /* CPU time used by this process's code before the exec */
+	uint64_t cpu_before_ns; /* CPU time used by prof's own code before the exec */
 	uint64_t cpu_ns; /* valid once the child has been reaped */
 };
 
@@ -186,7 +189,7 @@ struct report {
 	int code; /* errno; 0: success */
 };
 
-/* All data that the child needs, prepared before the fork because the child must not allocate. */
+/* Everything the child needs, prepared before the fork because the child must not allocate. */
 #define PRELOAD_VARIABLE "LD_PRELOAD"
 
 struct plan {
@@ -269,7 +272,7 @@ static void child_become_user(const struct plan *plan)
 	}
 	if (options->keep_capabilities)
 		return;
-	/* A command that runs as root keeps root's rights. */
+	/* A command that runs as root keeps root's privileges. */
 	if (geteuid() != 0 && drop_capabilities())
 		child_fail(plan->socket, STAGE_CAPABILITIES);
 }
@@ -321,7 +324,7 @@ static noreturn void child_main(const struct plan *plan)
 	if (options->stdout_fd >= 0 && dup2(options->stdout_fd, STDOUT_FILENO) < 0)
 		child_fail(plan->socket, STAGE_STDOUT);
 	child_become_user(plan);
-	/* Set late, because the user may have put anything into it. */
+	/* Set the environment last: the user may have put anything into it. */
 	if (plan->env)
 		environ = plan->env;
 	child_preload(options);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command to record: forked at once, so that its pid is known, executed only on request. It
+ * The command to record: forked at once, so that its pid is known, but executed only on request. It
  * keeps terminal, standard input, environment and working directory. Call child_new() before
- * anything that changes this process's limits (recorder_new() raises that of open files), so that
- * the command has the limits with which prof was started.
+ * anything changes this process's limits (recorder_new() raises that of open files), so that the
+ * command has the limits with which prof was started.
  */
 #pragma once
 
@@ -24,7 +24,7 @@
 char **user_env_of_caller(uid_t uid);
 /*
  * Returns the caller's environment plus the variables that only `own`, this process's, has: those
- * that sudo is configured to keep or set. PATH, SHELL and MAIL, which sudo replaces, stay the
+ * that sudo is configured to keep or set. PATH, SHELL and MAIL, which sudo replaces, remain the
  * caller's.
  */
 char **user_env_merge(char *const *caller, char *const *own);
@@ -47,7 +47,7 @@ struct child_options {
 	 */
 	const char *preload, *variable;
 	int stdout_fd; /* >= 0: used as standard output of the command */
-	/* Signal state with which prof was started, restored for the command. */
+	/* Signal state with which prof was started; restored for the command. */
 	sigset_t signal_mask;
 	sigset_t ignored_signals; /* all other signals get their default disposition */
 };
@@ -69,10 +69,10 @@ enum child_result {
 };
 
 /*
- * Forks. The child waits, and exits if prof dies meanwhile. Under sudo it becomes the invoking
+ * Forks. The child waits, and exits if prof dies meanwhile. Under sudo, it becomes the invoking
  * user: supplementary groups, gid, uid, HOME, USER and LOGNAME from the user database, and no
- * capabilities. If sudo itself started prof, the environment is the one sudo was called with, and
- * its PATH is searched for the command.
+ * capabilities. If sudo itself started prof, the environment is the one with which sudo was called,
+ * and its PATH is searched for the command.
  */
 int child_new(struct child **out, const struct child_options *options, struct error *err);
 /* Makes a child of a command that waits in another process. Takes over pidfd. */
@@ -85,8 +85,8 @@ pid_t child_pid(const struct child *c);
 int child_fd(const struct child *c);
 /*
  * Executes the command and waits for the exec. Returns -ENOENT (exit status 127) or another errno
- * (126) on failure, with the text that a shell prints ("foo: command not found"). Also returns 0 if
- * the child was killed before its exec: see child_poll().
+ * (126) on failure, with the message that a shell prints ("foo: command not found"). Also returns 0
+ * if the child was killed before its exec: see child_poll().
  */
 int child_execute(struct child *c, struct error *err);
 /* Reaps the child if it has ended; *wait_status as from wait(2). */
@@ -96,7 +96,7 @@ enum child_result child_poll(struct child *c, int *wait_status);
  * for; for an adopted child, as reported by its keeper.
  */
 uint64_t child_cpu_ns(const struct child *c);
-/* Sends a signal. Returns 0 or a negative errno; -ESRCH after the child was reaped. */
+/* Sends a signal. Returns 0 or a negative errno; -ESRCH once the child has been reaped. */
 int child_kill(struct child *c, int signal);
 /* Kills and reaps a child that was never executed; leaves a running or adopted one alone. */
 void child_free(struct child *c);

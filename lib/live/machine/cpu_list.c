@@ -11,7 +11,7 @@
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
 
-/* Record headers hold CPU ids in 16 bits; no kernel is configured for more. */
+/* Maximum CPU id: record headers have 16 bits, and no kernel is configured for more. */
 #define CPU_ID_LIMIT 65536
 #define SMALL_FILE_MAX (64u << 10)
 

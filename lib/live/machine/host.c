@@ -188,7 +188,7 @@ static char *read_cpu_name(void)
 	return text ? host_cpu_name(text) : NULL;
 }
 
-/* True for the first CPU of a core, by which cores are counted. */
+/* Returns true for the first CPU of a core, used to count cores. */
 static bool is_first_of_core(uint32_t cpu)
 {
 	_cleanup_free_ char *path =

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 /*
- * Returns the size in bytes, a power of two of pages: `wish`, or if that is 0 enough for a second
+ * Returns the size in bytes, a power of two of pages: `wish` or, if that is 0, enough for a second
  * of ticks with any stacks. `interval_ns` is the time between ticks; 0: unknown. `machine_cpus` is
  * the number of CPUs if the whole machine is recorded, which may be so busy that the rings are read
  * late; otherwise 0.

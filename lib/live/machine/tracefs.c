@@ -41,7 +41,7 @@ static const char *find_events(struct error *err)
 	int code = -ENOENT;
 
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
-		/* Check with prof's present rights: access() ignores its capabilities. */
+		/* Check with prof's current privileges: access() ignores its capabilities. */
 		if (faccessat(AT_FDCWD, paths[i], R_OK | X_OK, AT_EACCESS) == 0)
 			return paths[i];
 		if (errno != ENOENT)
@@ -68,7 +68,7 @@ static int refuse_unknown(const char *events, const char *name, struct error *er
 	return -ENOENT;
 }
 
-/* Returns "CATEGORY" of ".../events/CATEGORY/NAME/id". */
+/* Returns "CATEGORY" from ".../events/CATEGORY/NAME/id". */
 static char *category_of(const char *events, const char *path)
 {
 	const char *start = path + strlen(events) + 1;
@@ -116,7 +116,7 @@ int tracefs_find(char *name, size_t size, uint64_t *id, struct error *err)
 
 	if (!events)
 		return err ? err->code : -ENOENT;
-	/* A name contains no characters that are special in a pattern or path. */
+	/* Names contain no characters that are special in a pattern or path. */
 	if (colon)
 		pattern = xasprintf("%s/%.*s/%s/id", events, (int)(colon - name), name, colon + 1);
 	else

@@ -53,6 +53,6 @@ void wakeup_wait(const struct wakeup *w, int timeout_ms)
 {
 	struct epoll_event event;
 
-	/* The descriptor does not matter: the caller polls all of them. */
+	/* Ignore which descriptor it was: the caller polls all of them. */
 	epoll_wait(w->fd, &event, 1, timeout_ms);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Waits for work of the recorder. */
+/* Waits until the recorder has work. */
 #pragma once
 
 #include <stdbool.h>

@@ -138,7 +138,7 @@ static struct perf_event_choice choose(const struct event_fds *e, const struct e
 	};
 	double hz = spec->rate_hz > 0 ? spec->rate_hz : NS_PER_SECOND / (double)e->interval_ns;
 
-	/* Get every occurrence: only the programs can attribute it, so they do the counting. */
+	/* Pass on every occurrence: only the programs can attribute it, so they count. */
 	if (spec->kind == EVENT_SOFTWARE)
 		choice.period = 1;
 	else if (event_is_measured(spec) && spec->period)
@@ -262,7 +262,7 @@ static void add_times(struct event_fds *e, const struct event_fd *row)
 	}
 }
 
-/* Keeps a tracepoint's single event, which is not bound to the CPU it was opened on. */
+/* Keeps a tracepoint's single event, which is not bound to the CPU on which it was opened. */
 void event_fds_close(struct event_fds *e, uint32_t cpu)
 {
 	size_t kept = 0;

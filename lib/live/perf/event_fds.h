@@ -17,14 +17,14 @@
 #include "lib/stream/record/sink.h"
 
 /*
- * Records when the kernel stopped sampling: an event that ticks more often than
+ * Records times in which the kernel had stopped sampling: an event that ticks more often than
  * kernel.perf_event_max_sample_rate allows is stopped until the CPU's next timer interrupt. The
  * kernel reports this only in rings, so sampling events share their CPU's mapping ring. They write
- * nothing else into it, because a BPF program takes each sample first.
+ * nothing else into it, because a BPF program consumes each sample first.
  */
 
 /*
- * A busy CPU has a timer interrupt at least every 10 ms. In a longer interval the CPU was idle,
+ * A busy CPU has a timer interrupt at least every 10 ms. During longer intervals the CPU was idle,
  * except in the first and the last 10 ms.
  */
 #define THROTTLED_MAX_NS 20000000ull
@@ -51,9 +51,9 @@ void throttling_release(struct throttling *t);
  * throttling of the event stays unknown.
  */
 void throttling_watch(struct throttling *t, int fd, uint32_t event, const struct map_ring *ring);
-/* Adds a row, as throttling_watch() does. */
+/* Adds a row, like throttling_watch(). */
 void throttling_add(struct throttling *t, uint64_t id, uint32_t event, uint32_t cpu);
-/* Takes MAP_EVENT_THROTTLED and MAP_EVENT_SAMPLED in ring order. Sends a record for each pair. */
+/* Handles MAP_EVENT_THROTTLED and MAP_EVENT_SAMPLED in ring order. Sends a record for each pair. */
 void throttling_take(struct throttling *t, const struct map_event *event);
 /* Ends the intervals of the CPU's events at `time`. */
 void throttling_forget(struct throttling *t, uint32_t cpu, uint64_t time);
@@ -67,8 +67,8 @@ struct event_fd {
 };
 
 /*
- * Times in which an event was enabled and in which it was counted. They differ if tools share
- * hardware counters.
+ * Times during which an event was enabled and during which it was counted. They differ if tools
+ * share hardware counters.
  */
 struct event_times {
 	uint64_t enabled_ns, running_ns; /* sums over all CPUs */

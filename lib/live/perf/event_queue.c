@@ -6,7 +6,7 @@
 
 #include "lib/base/vec.h"
 
-/* Paths of returned events are freed once they have this many bytes. */
+/* Paths of returned events are freed once they exceed this many bytes. */
 #define OLD_PATHS_MAX (1u << 20)
 
 void event_queue_release(struct event_queue *t)
@@ -44,7 +44,7 @@ static void take(struct event_queue *t, const struct queued_event *queued, event
 }
 
 /*
- * Drops paths even while events are queued: under load some event is always left, and paths are
+ * Drops paths even while events are queued: under load, the queue is never empty, and paths are
  * only ever added.
  */
 static void drop_old_paths(struct event_queue *t)

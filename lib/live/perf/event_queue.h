@@ -3,7 +3,7 @@
  * Sorts events from many rings: those of this round, and those of the previous round that were too
  * recent for it.
  *
- * lib/stream/record/merge cannot do this: handling these events makes records that merge has to
+ * lib/stream/record/merge does not suffice: handling these events makes records that merge has to
  * sort, so events are handled up to this round's clock, while merge returns records only up to the
  * clock of the previous round.
  */

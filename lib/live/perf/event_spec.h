@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Parses the argument of -e: names of events, their sampling rates, and the clock. Parsing does not
- * depend on the machine; event_list_resolve() queries it.
+ * depend on the machine; event_list_resolve() accesses it.
  */
 #pragma once
 

@@ -37,7 +37,7 @@ static bool parse_map(struct bytes *b, uint16_t misc, struct map_event *event)
 		event->inode = bytes_u64(b);
 		event->inode_generation = bytes_u64(b);
 	}
-	bytes_skip(b, 8); /* protection and flags: always executable memory */
+	bytes_skip(b, 8); /* skip protection and flags: always executable memory */
 	event->path = bytes_cstr(b);
 	return event->path && event->start + event->size > event->start;
 }
@@ -50,7 +50,7 @@ static bool parse_code(struct bytes *b, struct map_event *event)
 	event->kind = MAP_EVENT_CODE;
 	event->start = bytes_u64(b);
 	event->size = bytes_u32(b);
-	bytes_skip(b, 2); /* type of code: BPF or other */
+	bytes_skip(b, 2); /* skip the type of code: BPF or other */
 	flags = bytes_u16(b);
 	event->path = bytes_cstr(b);
 	return event->path && *event->path && !(flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER) &&
@@ -107,9 +107,9 @@ static bool parse_body(const struct perf_event_header *header, struct bytes *b,
 }
 
 /*
- * Returns the offset of sample_id. It ends a record, except when several listeners want the names
- * of code: the kernel then enlarges the record by one sample_id per listener and writes only the
- * first.
+ * Returns the offset of sample_id. It ends a record, except when several listeners requested the
+ * names of code: the kernel then enlarges the record by one sample_id per listener and writes only
+ * the first.
  */
 static size_t sample_id_at(const struct perf_event_header *header, const struct bytes *body)
 {
@@ -144,8 +144,8 @@ bool map_event_parse(const void *record, size_t size, struct map_event *event)
 }
 
 /*
- * 512 KiB plus the control page: kernel.perf_event_mlock_kb (516) allows this per CPU without more
- * privilege than opening the event takes.
+ * 512 KiB plus the control page: kernel.perf_event_mlock_kb (516) allows this per CPU with no more
+ * privileges than opening the event takes.
  */
 #define MAP_RING_BYTES (512u << 10)
 
@@ -267,7 +267,7 @@ int map_ring_open(struct map_ring **out, uint32_t cpu, struct error *err)
 		.read_format = PERF_FORMAT_LOST,
 		/*
 		 * In bytes: a number of events would count only samples, which do not occur here.
-		 * The kernel also writes a record of each fork and exit, and a wake-up interrupts
+		 * The kernel also writes a record for each fork and exit, and a wake-up interrupts
 		 * its CPU.
 		 */
 		.watermark = 1,

@@ -19,7 +19,7 @@
 
 #define DEPTH_MAX 32
 #define TEXT_MAX (4u << 20)
-/* Shorter prefixes of a container's id are taken for names. */
+/* Shorter prefixes of a container's id count as names. */
 #define ID_MIN 4
 #define PID_MAX 0x7fffffff
 
@@ -73,7 +73,10 @@ struct search {
 
 typedef bool folder_fn(void *ctx, int fd, const char *path, const char *name);
 
-/* Calls fn for the folder and everything below; if fn is false for a folder, skips those in it. */
+/*
+ * Calls fn for the folder and everything below; if fn returns false for a folder, skips its
+ * contents.
+ */
 static void walk(int at, const char *path, const char *name, unsigned int depth, folder_fn *fn,
 		 void *ctx)
 {
@@ -202,7 +205,7 @@ void cgroup_processes(const char *folder, void (*fn)(void *ctx, pid_t pid), void
 	walk(AT_FDCWD, folder, "", 0, list_processes, &l);
 }
 
-/* Mount options that are neither controllers nor a hierarchy's name. */
+/* Returns false for mount options that are neither a controller nor a hierarchy's name. */
 static bool is_controller(const char *option)
 {
 	static const char *const others[] = {"rw",

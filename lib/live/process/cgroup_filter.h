@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Control groups of version 1 and 2, identified like the kernel identifies them. */
+/* Control groups of version 1 and 2, identified as in the kernel. */
 #pragma once
 
 #include <stdbool.h>

@@ -40,7 +40,7 @@ void cpu_hierarchy_release(struct cpu_hierarchy *h)
 	*h = (struct cpu_hierarchy){0};
 }
 
-/* Finds the hierarchy's path in a line of /proc/PID/cgroup, "4:cpu,cpuacct:/job". */
+/* Finds the hierarchy's path in a line of /proc/PID/cgroup, such as "4:cpu,cpuacct:/job". */
 static const char *path_of_line(const char *line, const char *end, const char *controller)
 {
 	const char *names = memchr(line, ':', (size_t)(end - line));
@@ -85,7 +85,7 @@ void cpu_limits_release(struct cpu_limits *l)
 	cpu_hierarchy_release(&l->hierarchy);
 }
 
-/* Returns the number after `key` at the beginning of a line, or 0. */
+/* Returns the number after `key` at the start of a line, or 0. */
 static uint64_t number_of(const char *text, const char *key)
 {
 	for (const char *at = text; at; at = strchr(at, '\n')) {

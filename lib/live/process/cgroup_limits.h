@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CPU limits of the control groups of recorded processes, and of the groups above them: how often
- * the kernel held their threads back until the next period. Such threads look as if they waited for
- * a CPU. Works with version 2, and with the controller "cpu" of version 1.
+ * CPU limits of the control groups of recorded processes, and of their ancestors: how often the
+ * kernel throttled their threads until the next period. Such threads appear to wait for a CPU.
+ * Works with version 2, and with the controller "cpu" of version 1.
  */
 #pragma once
 

@@ -18,7 +18,7 @@
 #define FIRST_LINE_MAX 256
 #define ORIGIN "$ORIGIN"
 
-/* Folders of libraries besides those named by the program; the loader's cache is not read. */
+/* Folders of libraries besides those listed in the program; the loader's cache is not read. */
 #if defined(__x86_64__)
 #define TRIPLET "x86_64-linux-gnu"
 #else
@@ -27,7 +27,7 @@
 #define LIBRARY_FOLDERS "/lib/" TRIPLET ":/usr/lib/" TRIPLET ":/lib64:/usr/lib64:/lib:/usr/lib"
 
 /*
- * Opens only regular files, because opening others may block or have effects. Returns -1 for
+ * Opens only regular files, because opening others may block or have side effects. Returns -1 for
  * others.
  */
 static int open_file(const char *path)
@@ -44,7 +44,7 @@ static int open_file(const char *path)
 
 /*
  * Returns the interpreter named in the script's first line, which is stored in `line`; NULL if the
- * file is no script.
+ * file is not a script.
  */
 static const char *interpreter_of(int fd, char line[FIRST_LINE_MAX])
 {
@@ -85,7 +85,7 @@ static int open_program(const char *command)
 	return -1;
 }
 
-/* Stores the folder that a file is in. */
+/* Stores the folder of a file. */
 static bool find_origin(int fd, char origin[PATH_MAX])
 {
 	ssize_t size;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Files that a command will probably map, found before it is executed. Use them only for
- * preparations that save time.
+ * time-saving preparations.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 typedef void command_file_fn(void *ctx, int fd);
 
 /*
- * Passes on the program, or a script's interpreter, and the libraries it needs, from the folders in
- * which the dynamic loader finds most of them.
+ * Passes on the program, or a script's interpreter, and the libraries it needs, from the folders
+ * where the dynamic loader finds most of them.
  */
 void command_files_find(const char *command, command_file_fn *fn, void *ctx);

@@ -82,7 +82,7 @@ static char *read_cgroup(const char *pid)
 	return text_read_file(path, CGROUP_MAX, NULL);
 }
 
-/* If only one version of control groups is in use, all paths of the other are "/". */
+/* Ranks control group paths: if only one version is in use, all paths of the other are "/". */
 static int rank_of(const char *line, const char *path, size_t size)
 {
 	if (cgroup_container_id(path, size))

@@ -12,13 +12,12 @@
 /* Attributes that processes set in their environments, see lib/stream/process/resource.h. */
 
 struct resource_watch {
-	bool is_any_told; /* a resource was sent: from now on, processes without one are sent as
-			     well */
+	bool is_any_told; /* a resource was sent: from now on, also send processes without one */
 };
 
 /*
- * Sends a REC_RESOURCE for the process in its present state. A process that has ended, or whose
- * user could not read its environment, keeps its parent's.
+ * Sends a REC_RESOURCE for the process in its current state. A process that has ended, or whose
+ * user could not read its environment, keeps its parent's resource.
  */
 void resource_watch_send(struct resource_watch *w, uint32_t pid, uint64_t time,
 			 record_sink_fn *sink, void *ctx);
@@ -29,7 +28,7 @@ struct container_watch {
 	const struct filter *filter;
 	char *own_cgroup; /* group of the recorder, which is not reported */
 	struct cpu_limits limits;
-	bool is_any_told; /* a container was sent: from now on the recorder's own is sent as well */
+	bool is_any_told; /* a container was sent: from now on, also send the recorder's own */
 };
 
 /* `filter` contains names of containers; borrowed; NULL: none. */
@@ -37,17 +36,17 @@ void container_watch_init(struct container_watch *h, const struct filter *filter
 void container_watch_release(struct container_watch *h);
 
 /*
- * Sends a REC_CONTAINER for the process in its present state, unless it shares the recorder's
+ * Sends a REC_CONTAINER for the process in its current state, unless it shares the recorder's
  * cgroup and pid namespace. is_running: it started before the recording, so its ns_pid is in no
- * fork record. A process that has ended keeps the container of its parent.
+ * fork record. A process that has ended keeps its parent's container.
  */
 void container_watch_send(struct container_watch *h, uint32_t pid, bool is_running, uint64_t time,
 			  record_sink_fn *sink, void *ctx);
 
 /*
  * Returns the path in the text of /proc/PID/cgroup, see cgroups(7): the one that names a container,
- * else that of version 2, else the first of version 1 that is not the root. Points into the text
- * and is not terminated; *size may be 0.
+ * or else that of version 2, or else the first of version 1 that is not the root. Points into the
+ * text and is not terminated; *size may be 0.
  */
 const char *container_cgroup(const char *text, size_t *size);
 /* Returns the innermost pid in the text of /proc/PID/status if it lists several; else 0. */

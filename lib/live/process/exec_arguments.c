@@ -20,7 +20,7 @@
 #define TEXT_MAX (4 * EXEC_TEXT_MAX)
 #define ELLIPSIS "\xe2\x80\xa6"
 
-/* Masks secrets, and shows that the last argument is truncated. */
+/* Masks secrets, and marks a truncated last argument. */
 static void mask(struct strbuf *out, const char *list, size_t size, bool is_cut)
 {
 	secrets_mask(out, list, size, is_cut);
@@ -61,7 +61,7 @@ void exec_arguments_send(const struct rec_exec *exec, record_sink_fn *sink, void
 	send(&exec->rec, &folder, &arguments, sink, ctx);
 }
 
-/* Appends the arguments in /proc. False if there are none. */
+/* Appends the arguments in /proc. Returns false if there are none. */
 static bool read_arguments(uint32_t pid, struct strbuf *arguments, bool *is_cut)
 {
 	char path[64];
@@ -75,7 +75,7 @@ static bool read_arguments(uint32_t pid, struct strbuf *arguments, bool *is_cut)
 	*is_cut = size > EXEC_TEXT_MAX;
 	if (*is_cut)
 		size = EXEC_TEXT_MAX;
-	/* A program that replaces its arguments by a title leaves zeros after it. */
+	/* A program that overwrites its arguments by a title leaves zeros after it. */
 	while (!*is_cut && size > 1 && !list[size - 1] && !list[size - 2])
 		size--;
 	if (size == 1 && !list[0])

@@ -13,7 +13,7 @@
 
 /* Sends the REC_ARGUMENTS for a valid REC_EXEC. */
 void exec_arguments_send(const struct rec_exec *exec, record_sink_fn *sink, void *ctx);
-/* Does the same for a running process; sends nothing if it has ended or may not be inspected. */
+/* The same for a running process; sends nothing if it has ended or may not be inspected. */
 void exec_arguments_send_running(uint32_t pid, uint64_t time, record_sink_fn *sink, void *ctx);
 /*
  * Returns the quoted command line of a running process with secrets masked, which the caller frees;

@@ -80,7 +80,7 @@ static int open_in_own_root(const struct mapped_file *file)
 	return open_by_path(AT_FDCWD, file->path, 0);
 }
 
-/* Compares the link in map_files, where another file may be mapped by now. */
+/* Compares the link in map_files, which may be another file's by now. */
 static bool same_link(const struct mapped_file *file, int path_fd)
 {
 	char name[32], target[PATH_MAX];
@@ -95,8 +95,8 @@ static bool same_link(const struct mapped_file *file, int path_fd)
 }
 
 /*
- * True on overlays, where stat reports another device than the mapping's and, with several layers,
- * another inode.
+ * Returns true on overlays, where stat reports another device than the mapping's and, with several
+ * layers, another inode.
  */
 static bool has_layers(int path_fd)
 {
@@ -114,12 +114,10 @@ static bool is_the_file(const struct mapped_file *file, const struct candidate *
 	if (file->build_id_size)
 		return summary->build_id_size == file->build_id_size &&
 		       memcmp(summary->build_id, file->build_id, file->build_id_size) == 0;
-	/* map_files leads to the file that is mapped there, or was a moment ago. */
+	/* map_files leads to the file mapped there now or a moment ago. */
 	if (candidate->is_mapped)
 		return same_inode || same_link(file, candidate->fd);
-	/*
-	 * An inode number alone proves nothing: users can choose it in file systems of their own.
-	 */
+	/* An inode number alone proves nothing: users can choose it in their own file systems. */
 	return same_inode && (st->st_dev == file->device || has_layers(candidate->fd));
 }
 
@@ -180,9 +178,9 @@ int mapped_file_open(const struct mapped_file *file, int found, struct file_iden
 }
 
 /*
- * True if the opened file can still be found by its path, in the process's root or in the
- * recorder's. The kernel appends " (deleted)" for an unlinked file, but a file's name may end so,
- * too.
+ * Returns true if the opened file can still be found by its path, in the process's root or in the
+ * recorder's. The kernel appends " (deleted)" for an unlinked file, but real names may end so as
+ * well.
  */
 static bool mapped_file_has_path(const struct mapped_file *file,
 				 const struct file_identity *identity)
@@ -199,14 +197,14 @@ static bool mapped_file_has_path(const struct mapped_file *file,
 	return found;
 }
 
-/* Time limit; rings hold the events that arrive meanwhile. */
+/* Time limit; meanwhile, events accumulate in the rings. */
 #define LIMIT_NS 500000000ull
 #define ABANDONED_MAX 4
 
 /* An attempt to open a file that may outlive its caller. */
 struct opening {
 	struct mapped_file file; /* owns its path and build id */
-	int found; /* found descriptor, taken over by the attempt */
+	int found; /* descriptor found; owned by the attempt */
 	uint8_t build_id[BUILD_ID_MAX];
 	struct opened_file opened;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Opens mapped files, and gives up those whose file system does not respond: recording continues
+ * Opens mapped files, giving up those whose file system does not respond: recording continues
  * without them.
  */
 #pragma once
@@ -15,7 +15,7 @@
 /*
  * Opens the file behind a mapping of another process. The process may be hostile, in another mount
  * namespace, or gone: never opens a device or a FIFO, follows no link out of the process's root,
- * and returns no file but the mapped one.
+ * and returns only the mapped file.
  */
 
 /* Known properties by which the file is recognized. */
@@ -46,10 +46,10 @@ struct file_identity {
  */
 int mapped_file_find(const struct mapped_file *file, dev_t *device);
 /*
- * Opens the file for reading: the one that was found, else by its path in the process's root, else
- * by its path in the recorder's root. Takes over `found`, which may be -1. Fills in identity and
- * summary (0 segments if the file is not ELF). Returns a descriptor or a negative errno; on success
- * the caller releases the summary.
+ * Opens the file for reading: the one found, or else by its path in the process's root, or else in
+ * the recorder's root. Takes over `found`, which may be -1. Fills in identity and summary (0
+ * segments if the file is not ELF). Returns a descriptor or a negative errno; on success, the
+ * caller releases the summary.
  */
 int mapped_file_open(const struct mapped_file *file, int found, struct file_identity *identity,
 		     struct binary_summary *summary);

@@ -17,7 +17,7 @@
 struct pattern {
 	uint64_t loops; /* one bit per state */
 	uint64_t accepted[256];
-	unsigned int size; /* number of elements, not counting stars */
+	unsigned int size; /* number of elements, excluding stars */
 };
 
 static void accept(struct pattern *p, uint8_t c)
@@ -89,7 +89,7 @@ static int parse(struct pattern *p, const char *text, struct error *err)
 	return 0;
 }
 
-/* Returns the number of states in use in the word; stores each pattern's last state in `ends`. */
+/* Returns the number of used states in the word; stores each pattern's last state in `ends`. */
 static unsigned int used(const struct name_set *set, unsigned int word)
 {
 	return set->ends[word] ? WORD_BITS - (unsigned int)__builtin_clzll(set->ends[word]) : 0;
@@ -142,7 +142,7 @@ int filter_add_tid(struct filter *f, uint32_t tid, struct error *err)
 
 	if (!pid)
 		return error_text(err, -ESRCH, "no thread with tid %u", tid);
-	/* If pids are given as well, the thread's process must be one of them. */
+	/* If pids are also given, the thread's process must be one of them. */
 	if (!(f->criteria & FILTER_PID) || f->criteria & FILTER_TID) {
 		f->criteria |= FILTER_PID;
 		vec_push(&f->pids, (uint32_t)pid);

@@ -10,11 +10,11 @@
 void filter_release(struct filter *f);
 
 int filter_add_pid(struct filter *f, uint32_t pid, struct error *err);
-/* Lets the thread pass, and adds its process, whose other threads are still listed. */
+/* Accepts the thread, and adds its process, whose other threads are still listed. */
 int filter_add_tid(struct filter *f, uint32_t tid, struct error *err);
 /* Takes a number or a user's name. */
 int filter_add_uid(struct filter *f, const char *user, struct error *err);
-/* Takes a folder of a cgroup file system, or a path below its mount. */
+/* Takes a folder of a cgroup file system, or a path below its mount point. */
 int filter_add_cgroup(struct filter *f, const char *path, struct error *err);
 /* Sets the name of that cgroup's container, unless the name is its id or a part of it. */
 void filter_name_container(struct filter *f, const char *cgroup, const char *name);
@@ -23,7 +23,7 @@ int filter_set_cpus(struct filter *f, const char *list, struct error *err);
 /* Returns -ENODEV if one of the CPUs is not online. */
 int filter_check_cpus(const struct filter *f, struct error *err);
 /*
- * Returns the flags of a record about a process that has yet to execute: it matches no filter, and
+ * Returns the flags of a record about a process that is still to exec: it matches no filter, and
  * its exec evaluates the filters anew.
  */
 uint8_t filter_pending_flags(const struct filter *f);

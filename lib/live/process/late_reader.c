@@ -15,21 +15,27 @@
 #include "lib/base/clock.h"
 #include "lib/base/workers.h"
 
-/* A page may be on a file system that does not answer; an untrusted process chose it. */
+/*
+ * Maximum wait for a page: it may be on a file system that does not respond, and an untrusted
+ * process chose it.
+ */
 #define BLOCKED_MAX_NS 50000000
-/* On a busy machine, the worker waits for a CPU, which the page has not caused. */
+/* On a busy machine, the worker also waits for a CPU, which is not the page's fault. */
 #define WAIT_MAX_NS 1000000000
-/* Interval of checks whether the worker waits for the page or for a CPU. */
+/* Interval of checking whether the worker waits for the page or for a CPU. */
 #define POLL_NS 10000000
-/* Bytes that are read in each second of the recording. */
+/* Maximum bytes to read in each second of the recording. */
 #define BYTES_MAX ((size_t)64 << 20)
-/* Likewise for waiting: pages that arrive just in time would block the recorder, too. */
+/* The same for waiting: pages that always arrive just in time would block the recorder as well. */
 #define BLOCKED_SECOND_MAX_NS 200000000
 
-/* Each read costs a wakeup of the worker, and adjacent data is requested piece by piece. */
+/*
+ * Each read costs a wake-up of the worker, while adjacent data is requested piece by piece, so read
+ * pages.
+ */
 #define PAGE_SIZE 4096
-#define PAGES 2048 /* kept; a power of two */
-#define LARGE (64 * PAGE_SIZE) /* bytes of a read whose pages are not kept */
+#define PAGES 2048 /* cached pages; a power of two */
+#define LARGE (64 * PAGE_SIZE) /* reads of this size bypass the cache */
 
 struct late_page {
 	uint64_t addr, time; /* 0: none */
@@ -37,7 +43,7 @@ struct late_page {
 	bool is_readable;
 };
 
-#define LASTING 64 /* processes; a power of two */
+#define LASTING 64 /* number of processes; a power of two */
 
 /* Memory that does not change. */
 struct late_lasting {
@@ -51,20 +57,20 @@ struct late_pages {
 	uint8_t bytes[PAGES][PAGE_SIZE];
 };
 
-/* A thread that reads. One that is stuck keeps its memory until prof ends. */
+/* A reading thread. If it is stuck, it keeps its memory until prof ends. */
 struct late_worker {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t has_work, is_finished;
 	bool is_asked, is_ending;
 	pid_t tid; /* 0: not started yet */
-	/* The read; `data` belongs to the worker while is_asked. */
+	/* The read; `data` belongs to the worker while is_asked is set. */
 	pid_t pid;
 	uint64_t addr;
 	uint8_t *data;
 	size_t size;
 	bool is_done;
-	uint64_t blocked_ns; /* neither running nor waiting for a CPU */
+	uint64_t blocked_ns; /* time neither running nor waiting for a CPU */
 };
 
 static bool read_there(const struct late_worker *w)
@@ -74,7 +80,7 @@ static bool read_there(const struct late_worker *w)
 	return process_vm_readv(w->pid, &own, 1, &other, 1, 0) == (ssize_t)w->size;
 }
 
-/* Returns how long this thread has run and waited for a CPU; 0: the kernel does not report it. */
+/* Returns how long this thread has run and waited for a CPU; 0: not reported by the kernel. */
 static uint64_t scheduled_ns(int fd)
 {
 	char text[64];
@@ -90,7 +96,7 @@ static uint64_t scheduled_ns(int fd)
 	return ran + queued;
 }
 
-/* Reads, and measures how long the pages made it sleep. */
+/* Reads, and measures how long the pages blocked it. */
 static bool read_and_measure(const struct late_worker *w, int schedstat, uint64_t *blocked_ns)
 {
 	uint64_t scheduled = scheduled_ns(schedstat), start = clock_monotonic_ns(), passed;
@@ -186,7 +192,7 @@ void late_reader_keep(struct late_reader *r, pid_t pid, uint64_t start, uint64_t
 	*row = (struct late_lasting){pid, clock_monotonic_ns(), start, end};
 }
 
-/* Returns the earliest time of a read that is as good as a read now. */
+/* Returns the earliest time of a read that is still good enough. */
 static uint64_t oldest_good(const struct late_reader *r, uint64_t addr)
 {
 	const struct late_lasting *row = r->own_lasting;
@@ -209,7 +215,7 @@ void late_reader_begin(struct late_reader *r, pid_t pid, uint64_t time)
 	r->blocked_ns = 0;
 }
 
-/* Does the worker run or wait for a CPU? */
+/* Returns whether the worker runs or waits for a CPU. */
 static bool is_runnable(const struct late_worker *w)
 {
 	char path[64], text[128];
@@ -226,12 +232,12 @@ static bool is_runnable(const struct late_worker *w)
 		close(fd);
 	}
 	text[size > 0 ? size : 0] = '\0';
-	/* The name before may contain anything, but it is this program's own. */
+	/* The name before it may contain anything, but it is this program's own. */
 	state = strrchr(text, ')');
 	return state && state[1] && state[2] == 'R';
 }
 
-/* Waits for the worker. False: the page does not arrive. */
+/* Waits for the worker. Returns false if the page does not arrive. */
 static bool wait_for(struct late_reader *r, struct late_worker *w)
 {
 	uint64_t start = clock_monotonic_ns(), now = start, blocked_ns = 0;
@@ -253,7 +259,7 @@ static bool wait_for(struct late_reader *r, struct late_worker *w)
 	return !w->is_asked;
 }
 
-/* Has a page that was waited for too long arrived at last? */
+/* Returns whether a page that took too long has finally arrived. */
 static bool is_ready(struct late_reader *r)
 {
 	struct late_worker *w;
@@ -271,7 +277,7 @@ static bool is_ready(struct late_reader *r)
 	return w && !r->is_stuck;
 }
 
-/* Has the worker read. Returns 1: done; 0: unreadable; -1: not now. */
+/* Makes the worker read. Returns 1: done; 0: unreadable; -1: not now. */
 static int submit_read(struct late_reader *r, uint64_t addr, void *to, size_t size)
 {
 	struct late_worker *w;
@@ -301,7 +307,7 @@ static int submit_read(struct late_reader *r, uint64_t addr, void *to, size_t si
 	return r->is_stuck ? -1 : is_done;
 }
 
-/* Reads a page into its slot. False: not now. */
+/* Reads a page into its slot. Returns false if that is impossible now. */
 static bool read_page(struct late_reader *r, uint64_t addr, size_t slot)
 {
 	struct late_page *page = &r->pages->rows[slot];
@@ -315,7 +321,7 @@ static bool read_page(struct late_reader *r, uint64_t addr, size_t slot)
 	return code >= 0;
 }
 
-/* Returns the page at an address; NULL: it cannot be read. */
+/* Returns the page at an address; NULL: unreadable. */
 static const uint8_t *find_page(struct late_reader *r, uint64_t addr)
 {
 	size_t slot = (size_t)(addr / PAGE_SIZE) & (PAGES - 1);

@@ -160,7 +160,7 @@ struct live_process *live_processes_find(const struct live_processes *t, uint32_
 
 void live_processes_fork(struct live_processes *t, uint32_t pid, uint32_t parent_pid, uint64_t time)
 {
-	/* Use the parent's present row: /proc may have reported it later than this fork. */
+	/* Use the parent's current row: /proc may have reported it later than this fork. */
 	struct live_process *parent = live_processes_find(t, parent_pid, UINT64_MAX), *child;
 	uint32_t id = find_row(t, pid);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The processes that are followed: a row each, by pid, for as long as a process lives. A fork
- * begins a life with what the parent has, an exec replaces the program, an exit ends the life. Each
- * event comes here once, in order of time, and goes on to the listeners: the parts of the recorder
- * that keep a state of their own in each row.
+ * The followed processes: one row each, by pid, while the process lives. A fork creates a row from
+ * the parent's, an exec replaces the program, an exit ends the row. Each event arrives here once,
+ * in order of time, and is passed on to the listeners: the parts of the recorder that keep their
+ * own state in each row.
  *
- * To add such a state, describe it, and fetch it by a function of the owner's file:
+ * To add such a state, describe it, and fetch it by a function in the owner's file:
  *
  *	static const struct process_listener listener = {
  *		.stage = LISTENER_HOLDS,
@@ -22,8 +22,8 @@
  *	}
  *
  * An instrument does so in announce(), with the processes of tracker_processes(). Every process has
- * the state, so what is large or rare belongs behind a pointer in it. Data about single threads
- * belongs into a table by tid in their process's state.
+ * the state, so put large or rare data behind a pointer in it, and data about single threads into a
+ * table by tid in their process's state.
  */
 #pragma once
 
@@ -52,8 +52,8 @@ enum listener_stage {
  *
  * fork: the child's state is zeroed. The parent is NULL if its own fork was lost or it is not
  * followed. exec: the state is that of the old program; the listener resets everything that the new
- * one does not keep. exit: no more events of the process will come; `time` is when this became
- * certain. release: frees everything that the state owns, after exit, and at the end for processes
+ * one does not inherit. exit: no more events of the process will come; `time` is when this became
+ * certain. release: frees everything owned by the state, after exit, and at the end for processes
  * still alive.
  */
 struct process_listener {
@@ -93,9 +93,8 @@ struct live_process *live_processes_add(struct live_processes *t, uint32_t pid, 
 struct live_process *live_processes_find(const struct live_processes *t, uint32_t pid,
 					 uint64_t time);
 /*
- * Adds the child, even if the parent is unknown. An earlier process with that pid whose exit was
- * lost or is not certain yet ends at once. A child that was added from /proc meanwhile is left
- * unchanged.
+ * Adds the child, even if the parent is unknown. Ends an earlier process with that pid whose exit
+ * was lost or is not certain yet. Leaves a child unchanged that was added from /proc meanwhile.
  */
 void live_processes_fork(struct live_processes *t, uint32_t pid, uint32_t parent_pid,
 			 uint64_t time);

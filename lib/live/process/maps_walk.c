@@ -79,7 +79,7 @@ _Static_assert(sizeof(struct question) == 104, "as the kernel has it");
 
 /*
  * Returns -ENOENT after the last mapping, -ESRCH if the process has ended, -ENOTTY if the kernel
- * has no PROCMAP_QUERY.
+ * lacks PROCMAP_QUERY.
  */
 static int query_mapping(const struct exec_maps *maps, struct question *q)
 {
@@ -152,7 +152,7 @@ bool exec_maps_next(struct exec_maps *maps, struct proc_map *map)
 			take_answer(maps, &q, map);
 			return true;
 		}
-		/* PROCMAP_QUERY is missing or its answer does not fit: read the rest as text. */
+		/* PROCMAP_QUERY is missing or its result does not fit: read the rest as text. */
 		maps->way = EXEC_MAPS_READ;
 	}
 	return next_line(maps, map);
@@ -198,7 +198,7 @@ static bool file_equal(const void *table, uint32_t id, const void *key)
 	       strcmp(c->paths.text + row->path, k->event->path) == 0;
 }
 
-/* Does the same as module_registry_resolve() for a mapping of a process with this view. */
+/* Like module_registry_resolve(), for a mapping of a process with this view. */
 static uint32_t identity_cache_resolve(struct identity_cache *c, struct module_registry *modules,
 				       const struct scan_view *view, const struct map_event *event)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reports the name and mappings that a process has when recording begins, read from /proc, as
- * records with that time.
+ * Reports the name and mappings of a process at the start of recording, read from /proc, as records
+ * with that time.
  */
 #pragma once
 
@@ -25,8 +25,8 @@ struct proc_map {
 };
 
 /*
- * Parses the line at *text, terminates it in place and advances to the next. False at the end.
- * Malformed lines are skipped.
+ * Parses the line at *text, terminates it in place and advances to the next. Returns false at the
+ * end. Skips malformed lines.
  */
 bool proc_maps_next(char **text, struct proc_map *map);
 
@@ -55,14 +55,14 @@ struct exec_maps {
 int exec_maps_open(struct exec_maps *maps, uint32_t pid, enum exec_maps_way way);
 void exec_maps_release(struct exec_maps *maps);
 /*
- * Stores the next mapping, in order of address; its path is valid until the next call. False at the
- * end. Leaves out the kernel's pages that every process maps (vsyscall).
+ * Stores the next mapping, in order of address; its path is valid until the next call. Returns
+ * false at the end. Leaves out the kernel's pages that every process maps (vsyscall).
  */
 bool exec_maps_next(struct exec_maps *maps, struct proc_map *map);
 
 /*
- * Caches files that several processes map, while many processes are scanned at once: each file is
- * opened once. Device and inode do not identify a file on overlays, but they do together with the
+ * Caches files mapped by several processes while many processes are scanned at once: each file is
+ * opened once. Device and inode do not identify a file on overlays, but do so together with the
  * path, the root and the mounts.
  */
 

@@ -22,13 +22,13 @@
 #include "lib/stream/record/records.h"
 
 /*
- * A mapped file that could not be opened yet, usually because its process had ended before. It is
- * tried again with other processes that have it mapped.
+ * A mapped file that could not be opened yet, usually because its process had already ended. It is
+ * retried with other processes that have it mapped.
  */
 
 struct unopened_file {
 	struct map_event event; /* event of the first mapping; its path is owned */
-	/* The mapping tried last. */
+	/* The last mapping tried. */
 	uint32_t tried_pid;
 	uint64_t tried_start;
 	uint32_t tries; /* attempts with processes that were alive */
@@ -81,7 +81,7 @@ static bool process_has_ended(uint32_t pid)
 	return readlink(name, target, sizeof(target)) < 0 && (errno == ENOENT || errno == ESRCH);
 }
 
-/* True if this mapping may succeed although earlier ones failed. */
+/* Returns true if this mapping may succeed although earlier ones failed. */
 static bool unopened_file_is_worth_a_try(const struct unopened_file *u, uint32_t pid,
 					 uint64_t start)
 {
@@ -134,7 +134,7 @@ struct module_registry {
 	struct file_opener opener;
 	record_sink_fn *sink;
 	void *ctx;
-	VEC(struct known_module) rows; /* indexed by module_id of records */
+	VEC(struct known_module) rows; /* modules by module_id of records */
 	struct index by_build_id, by_identity;
 	struct index by_inode; /* index of files that are not opened yet and have no build id */
 	uint32_t unopened_count;
@@ -275,8 +275,8 @@ uint32_t module_registry_add_special(struct module_registry *r, uint64_t time,
 }
 
 /*
- * All 64-bit processes share one vDSO, the recorder's own. All 32-bit ones share another, near the
- * end of their address space.
+ * Resolves to the vDSO: all 64-bit processes share the recorder's own. All 32-bit ones share
+ * another, near the end of their address space.
  */
 static uint32_t resolve_vdso(struct module_registry *r, const struct map_event *event)
 {
@@ -301,7 +301,7 @@ static uint32_t resolve_vdso(struct module_registry *r, const struct map_event *
 	return *id;
 }
 
-/* True for names that the kernel invents for memory without a file. */
+/* Returns true for the kernel's placeholder names of memory without a file. */
 static bool is_anonymous(const char *path)
 {
 	return path[0] != '/' || text_starts_with(path, "//") ||
@@ -337,7 +337,7 @@ static bool is_by_inode(const struct unopened_file *u)
 	return !u->event.build_id_size && u->event.inode;
 }
 
-/* Ends the attempts, because the file was opened or is forgotten. */
+/* Ends the attempts, because the file was opened or is dropped. */
 static void end_unopened(struct module_registry *r, uint32_t id)
 {
 	struct unopened_file *unopened = steal(r->rows.items[id].unopened);
@@ -376,7 +376,7 @@ static uint32_t add_unopened(struct module_registry *r, const struct map_event *
 	return id;
 }
 
-/* Returns the file's row, which waits for a process with which the file can be opened. */
+/* Returns the file's row, which waits for a process that allows the file to be opened. */
 static uint32_t take_failure(struct module_registry *r, const struct map_event *event, int failure)
 {
 	uint32_t id = find_unopened(r, event, event->build_id, event->build_id_size);

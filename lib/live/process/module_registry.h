@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The distinct files that recorded processes map. Each becomes one module record and one open
- * descriptor, however many processes map it. A file is identified by build id, else by device,
- * inode, size and time of change; never by path, which means another file in another mount
+ * descriptor, regardless of how many processes map it. A file is identified by build id, else by
+ * device, inode, size and time of change; never by path, which means another file in another mount
  * namespace.
  *
  * A file that cannot be opened, usually because its process has ended, gets a record as well. It is
- * tried again with the next processes that have it mapped; a second record with the same id then
+ * retried with the next processes that have it mapped; a second record with the same id then
  * completes the first.
  */
 #pragma once
@@ -34,16 +34,16 @@ void module_registry_keep_mounts(struct module_registry *r);
  */
 uint32_t module_registry_resolve(struct module_registry *r, const struct map_event *event);
 
-/* Tell whether any file, or this one, is not open yet. */
+/* Return whether any file, or this one, is not open yet. */
 bool module_registry_has_unopened(const struct module_registry *r);
 bool module_registry_is_unopened(const struct module_registry *r, uint32_t id);
-/* If the mapped file is not open yet, tries it with a process that has inherited the mapping. */
+/* If the mapped file is not open yet, retries it with a process that has inherited the mapping. */
 void module_registry_inherit(struct module_registry *r, const struct mapping *mapping, uint32_t pid,
 			     uint64_t time);
 
 /*
- * Forgets files that were not mapped since that time and are not used according to `is_used`: sends
- * a REC_GONE for each, closes it, and calls `forget`.
+ * Drops files that were not mapped since that time and are unused according to `is_used`: sends a
+ * REC_GONE for each, closes it, and calls `forget`.
  */
 struct module_users {
 	bool (*is_used)(void *ctx, uint32_t module_id, uint64_t since_ns);
@@ -53,7 +53,7 @@ struct module_users {
 void module_registry_forget(struct module_registry *r, uint64_t since_ns, uint64_t now_ns,
 			    const struct module_users *users);
 
-/* A module without a file: kernel image, loaded kernel module. Takes fd over (-1: none). */
+/* A module without a file: kernel image, loaded kernel module. Takes over fd (-1: none). */
 struct special_module {
 	enum module_kind kind;
 	const char *path;

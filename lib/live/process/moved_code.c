@@ -11,9 +11,9 @@
 #include "lib/base/cleanup.h"
 #include "lib/stream/record/records.h"
 
-/* Programs copy their code within this time. */
+/* Time within which programs copy their code. */
 #define WAIT_NS 2000000000ull
-/* Number of pages that are compared, from the first to the last. */
+/* Number of pages to compare, from the first to the last. */
 #define PROBES 8
 #define PAGE_BYTES 4096
 
@@ -59,7 +59,7 @@ void moved_code_release(struct moved_code *m)
 	vec_release(&m->pieces);
 }
 
-/* Adds the part of new memory that the file's mapping had, or would have if it went on. */
+/* Adds the part of new memory that the file's mapping covered, or would cover if it were longer. */
 static void add_piece(struct moved_code *m, const struct live_process *process,
 		      const struct mapping *file, const struct rec_map *map)
 {
@@ -96,7 +96,7 @@ void moved_code_map(struct moved_code *m, const struct live_process *process,
 	}
 }
 
-/* Reading a page that is not in memory could wait for whoever provides it. */
+/* Returns whether a page is in memory: reading others could block on their provider. */
 static bool is_present(int pagemap, uint64_t addr)
 {
 	uint64_t entry, page = addr / (uint64_t)getpagesize();
@@ -106,7 +106,7 @@ static bool is_present(int pagemap, uint64_t addr)
 	       entry >> 63;
 }
 
-/* Compares a page; sets *is_code if it has more than one value. */
+/* Compares a page; sets *is_code if it contains more than one value. */
 static bool is_same_page(const struct moved_piece *piece, int pagemap, int fd, uint64_t at,
 			 bool *is_code)
 {
@@ -160,7 +160,7 @@ static void send_piece(const struct moved_code *m, const struct moved_piece *pie
 
 void moved_code_poll(struct moved_code *m, const struct live_process *process, uint64_t time)
 {
-	/* Backwards, as the last piece takes the place of one that leaves. */
+	/* Backwards, since the last piece replaces a removed one. */
 	for (size_t i = m->pieces.count; i-- > 0;) {
 		struct moved_piece piece = m->pieces.items[i];
 		bool is_moved;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Finds code of files that processes have copied to anonymous memory at the same addresses: to huge
- * pages, as node --use-largepages does. It is still the file's while the bytes agree. Examines
+ * pages, as with node --use-largepages. It counts as the file's while the bytes agree. Examines
  * anonymous executable memory that replaces a mapped file's, or continues it.
  */
 #pragma once
@@ -16,16 +16,16 @@
 #include "lib/stream/process/mapping.h"
 #include "lib/stream/record/sink.h"
 
-/* Memory that may get a file's code. */
+/* Memory that may contain a copy of a file's code. */
 struct moved_piece {
 	const struct live_process *process;
 	struct mapping mapping; /* as it would be if the file were mapped */
-	uint64_t until_ns; /* when to stop looking */
+	uint64_t until_ns; /* time to give up */
 };
 
 struct moved_code {
 	const struct file_set *files; /* borrowed */
-	record_sink_fn *sink; /* receives a REC_MAP for each piece that has its file's code */
+	record_sink_fn *sink; /* receives a REC_MAP for each piece that contains its file's code */
 	void *ctx;
 	VEC(struct moved_piece) pieces;
 };
@@ -34,7 +34,7 @@ struct moved_code {
 void moved_code_init(struct moved_code *m, struct live_processes *processes,
 		     const struct file_set *files, record_sink_fn *sink, void *ctx);
 void moved_code_release(struct moved_code *m);
-/* Notes new executable memory; `before` are the process's mappings before it, NULL: none. */
+/* Notes new executable memory; `before` contains the process's previous mappings, NULL: none. */
 void moved_code_map(struct moved_code *m, const struct live_process *process,
 		    const struct mapping_table *before, const struct rec_map *map);
 /* Examines pieces of this process, or of all if it is NULL, at that time. */

@@ -36,5 +36,5 @@ void process_roots_init(struct process_roots *r, struct live_processes *processe
 			struct file_set *files, bool has_mounts);
 /* Keeps the root under the pid of the process, and of each process that it forks from now on. */
 void process_roots_keep(const struct process_roots *r, struct live_process *process);
-/* Does the same, unless it was called for this process before. */
+/* The same, unless it was called for this process before. */
 void process_roots_keep_once(const struct process_roots *r, struct live_process *process);

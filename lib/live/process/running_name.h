@@ -15,8 +15,5 @@ bool running_name_read(uint32_t pid, char name[REC_NAME_SIZE]);
  * nothing if the process has ended or may not be inspected.
  */
 void running_name_send(const struct rec_name *thread, record_sink_fn *sink, void *ctx);
-/*
- * Does the same after a thread has renamed itself: sends its name if that is a title of the
- * process.
- */
+/* The same after a thread has renamed itself: sends its name if it is a title of the process. */
 void running_name_send_title(const struct rec_name *thread, record_sink_fn *sink, void *ctx);

@@ -136,7 +136,8 @@ static pid_t parent_of(pid_t pid)
 }
 
 /*
- * True for this process, and for processes that started it, such as sudo with the same arguments.
+ * Returns true for this process, and for processes that started it, such as sudo, which has the
+ * same arguments.
  */
 static bool is_own(pid_t pid)
 {
@@ -149,7 +150,9 @@ static bool is_own(pid_t pid)
 
 typedef bool process_fn(const void *ctx, pid_t pid);
 
-/* Adds the running processes for which fn is true. Returns their number, or a negative errno. */
+/*
+ * Adds the running processes for which fn returns true. Returns their number, or a negative errno.
+ */
 static int add_those(struct targets *t, process_fn *fn, const void *ctx, struct error *err)
 {
 	_cleanup_closedir_ DIR *dir = opendir("/proc");
@@ -205,9 +208,9 @@ static char *read_command_line(pid_t pid)
 }
 
 /*
- * Matches the program's name, the last part of the first argument. Only a glob that spans arguments
- * is matched against the whole command line: others would match any process that has the glob as an
- * argument.
+ * Matches the program's name, the last part of the first argument. Only a glob that contains a
+ * blank is matched against the whole command line: others would match any process with the glob as
+ * an argument.
  */
 static bool matches(const char *glob, const char *comm, const char *line)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds running processes to record, and notices their ends. */
+/* Finds running processes to record, and notices when they end. */
 #pragma once
 
 #include <stdbool.h>

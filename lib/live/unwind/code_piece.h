@@ -19,8 +19,8 @@ struct code_piece {
 	const char *files; /* names, each terminated */
 	size_t files_size;
 	uint64_t moved_from; /* its address until now; 0: new code */
-	const struct rec_code_dump *dump; /* place of its bytes; NULL: nowhere */
-	const uint8_t *eh_frame; /* .eh_frame or .debug_frame of the code; NULL: none given */
+	const struct rec_code_dump *dump; /* location of its bytes; NULL: none */
+	const uint8_t *eh_frame; /* .eh_frame or .debug_frame of the code; NULL: none */
 	size_t eh_frame_size;
 	/* Address for which it is relocated; 0: the next multiple of 8 after the code. */
 	uint64_t eh_frame_addr;
@@ -30,7 +30,7 @@ struct code_piece {
 /* Everything that *piece points to is valid during the call only. */
 typedef void code_piece_fn(void *ctx, const struct code_piece *piece);
 
-/* Longer names are cut. */
+/* Longer names are truncated. */
 #define CODE_NAME_MAX 4096
 
 /* Totals of a reader. */

@@ -9,7 +9,7 @@
 /* Interval of checks whether a runtime has started. */
 #define START_WAIT_NS 5000000
 #define START_WAIT_MAX_NS 1000000000
-/* More than SPACE_RUNTIMES. */
+/* Maximum runtimes of a process to examine; more than SPACE_RUNTIMES. */
 #define TOO_MANY "one more interpreter than the 4 of a process that are followed"
 _Static_assert(SPACE_RUNTIMES == 4, "as the message says");
 
@@ -28,7 +28,7 @@ void runtime_files_take(struct runtime_files *f, const struct module_tables *mod
 
 	if (result->refusal)
 		f->hooks.refused(f->hooks.ctx, result->refusal);
-	/* A table that was dropped is compiled again, and its file searched. */
+	/* A dropped table is compiled again, and its file searched again. */
 	if ((!result->layout && !result->refusal) || modules->rows.items[result->module_id].runtime)
 		return;
 	found.layout = steal(result->layout);
@@ -40,7 +40,7 @@ void runtime_files_expect(struct runtime_files *f, int fd)
 	struct runtime_layout layout;
 	uint32_t number;
 
-	/* If it is mapped, it is refused then. */
+	/* If it is mapped, it will be rejected then. */
 	if (!f->hooks.probe || f->hooks.probe(fd, &layout, NULL) != 0 ||
 	    layout.kind == RUNTIME_NONE)
 		return;
@@ -76,7 +76,7 @@ void runtime_files_end(const struct runtime_files *f)
 	f->hooks.described(f->hooks.ctx);
 }
 
-/* Adds the process to those that wait, once. */
+/* Adds the process to the waiting ones, once. */
 static void await_start(struct runtime_files *f, struct live_process *process)
 {
 	vec_for_each(&f->waiting, struct live_process *const *, waiting) {
@@ -86,7 +86,7 @@ static void await_start(struct runtime_files *f, struct live_process *process)
 	vec_push(&f->waiting, process);
 }
 
-/* Has the runtime started? Limits how often that is checked. */
+/* Returns whether the runtime has started. Limits how often that is checked. */
 static bool has_started(struct runtime_files *f, struct live_process *process,
 			const struct space *space, struct runtime_state *runtime, uint64_t now)
 {
@@ -131,8 +131,8 @@ static struct runtime_state *find_state(const struct runtime_states *states,
 }
 
 /*
- * Rank of a runtime among those of a process: one that finds native frames comes before those that
- * put functions among them, and labels come last.
+ * Returns the rank of a runtime among a process's: one that finds native frames comes before those
+ * that insert functions among them, and labels come last.
  */
 static unsigned int rank_of(uint32_t kind)
 {
@@ -144,8 +144,8 @@ static unsigned int rank_of(uint32_t kind)
 }
 
 /*
- * Orders runtimes by rank, then V8 before Python: it needs to know which native frames have frame
- * pointers. Addresses decide between copies of a file alone.
+ * Orders runtimes by rank, then V8 before Python: it depends on which native frames have frame
+ * pointers. Copies of one file are ordered by address.
  */
 static int compare_states(const void *left, const void *right)
 {
@@ -163,8 +163,8 @@ static int compare_states(const void *left, const void *right)
 }
 
 /*
- * Is it a part of a file that is mapped as a whole elsewhere? V8 maps its builtins a second time,
- * near its code.
+ * Returns whether it is a part of a file mapped as a whole elsewhere. V8 maps its builtins a second
+ * time, near its code.
  */
 static bool is_second_part(const struct module_tables *modules,
 			   const struct mapping_table *mappings, const struct mapped_runtime *part)
@@ -179,7 +179,7 @@ static bool is_second_part(const struct module_tables *modules,
 	return false;
 }
 
-/* Lists the mapped runtimes in order. Those that were mapped before keep their state. */
+/* Lists the mapped runtimes in order. Those mapped before keep their state. */
 static void list_mapped(const struct module_tables *modules, struct space *space)
 {
 	struct runtime_states states = {0};
@@ -231,7 +231,10 @@ void runtime_files_describe(struct runtime_files *f, const struct module_tables 
 								      .at = count};
 }
 
-/* Finds out whether runtimes of a process may start, and whether one may have started by `now`. */
+/*
+ * Determines whether runtimes of a process may still start, and whether one may have started by
+ * `now`.
+ */
 static bool is_starting(const struct space *space, uint64_t now, bool *is_due)
 {
 	bool is_any = false;

@@ -23,13 +23,14 @@ struct starting_process {
 struct runtime_hooks {
 	table_probe_fn *probe;
 	/*
-	 * Called for a file with a runtime. Stores the number of its layout. False: its frames
-	 * cannot be followed.
+	 * Called for a file with a runtime. Stores the number of its layout. Returns false if its
+	 * frames cannot be followed.
 	 */
 	bool (*found)(void *ctx, const struct runtime_layout *layout, uint32_t *number);
 	/*
-	 * Prepares for a process that has the file with that layout, and stores the number of its
-	 * own. 1: its frames can be followed; 0: not yet, try again; negative: never.
+	 * Prepares for a process with the file of that layout, and stores the number of the
+	 * process's own. Returns 1 if its frames can be followed, 0 if it must be tried again, a
+	 * negative errno if never.
 	 */
 	int (*start)(void *ctx, const struct starting_process *process, uint32_t *layout);
 	/* Called once the processes with found runtimes are described: time for deferred work. */
@@ -52,23 +53,23 @@ struct runtime_files {
 };
 
 void runtime_files_release(struct runtime_files *f);
-/* Moves the runtime that the search has found in a file out of the result. */
+/* Moves the runtime found in a file out of the result. */
 void runtime_files_take(struct runtime_files *f, const struct module_tables *modules,
 			struct table_result *result);
-/* Searches a file that will be mapped, and reports what it finds. */
+/* Searches a file that will be mapped, and reports its runtimes. */
 void runtime_files_expect(struct runtime_files *f, int fd);
 /*
  * Reports found runtimes, which may take longer than native stacks should have to wait, and notes
- * them in the files' rows. False: nothing new to follow.
+ * them in the files' rows. Returns false if there is nothing new to follow.
  */
 bool runtime_files_add_started(struct runtime_files *f, struct module_tables *modules);
-/* Ends what runtime_files_add_started() began: all spaces with the runtimes are described. */
+/* Completes runtime_files_add_started(), once all spaces with the runtimes are described. */
 void runtime_files_end(const struct runtime_files *f);
 /* Adds the runtimes of a process that have started to its description. */
 void runtime_files_describe(struct runtime_files *f, const struct module_tables *modules,
 			    struct live_process *process, struct space *space, uint64_t now,
 			    struct unwind_space *description);
-/* Marks the spaces dirty of which a runtime may have started by now. */
+/* Marks spaces dirty if a runtime of theirs may have started by now. */
 void runtime_files_retry(struct runtime_files *f, struct spaces *spaces, uint64_t now);
 /* Forgets a process. */
 void runtime_files_forget(struct runtime_files *f, const struct live_process *process);

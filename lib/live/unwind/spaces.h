@@ -15,7 +15,7 @@
 #include "lib/code/unwind/native/module_tables.h"
 #include "lib/code/unwind/native/table_pool.h"
 
-/* Progress of a runtime that a process has, which must start first. */
+/* Progress of a process's runtime, which must start first. */
 enum runtime_start {
 	RUNTIME_UNASKED,
 	RUNTIME_STARTING, /* not yet */
@@ -24,7 +24,7 @@ enum runtime_start {
 };
 
 struct runtime_state {
-	struct mapped_runtime mapped; /* with the layout of its own, once it has started */
+	struct mapped_runtime mapped; /* with its own layout, once it has started */
 	enum runtime_start start;
 	uint64_t check_ns, wait_ns; /* when to check whether it has started */
 };
@@ -40,7 +40,7 @@ struct space {
 	struct shard_piece piece; /* the walker's description; words 0: none */
 	uint32_t execs; /* execs seen so far */
 	uint32_t pending_exec; /* copies that may still wait for code */
-	uint32_t pending_waits; /* likewise, those by tracepoints; 0 if the others are */
+	uint32_t pending_waits; /* the same for copies by tracepoints; 0 if these are the others */
 	uint32_t dirty_at; /* position in the dirty list, from 1 on; 0: not dirty */
 	struct runtime_states runtimes; /* mapped when the space was described last */
 	bool is_pending; /* a mapping waits for its table */
@@ -69,9 +69,9 @@ void spaces_forget(struct spaces *s, struct live_process *process);
 void spaces_mark_dirty(struct spaces *s, struct live_process *process);
 /* Adds generated code. False: no rows changed. */
 bool space_add_code(struct space *space, struct jit_tables *jit, const struct code_piece *piece);
-/* Lets the process's next stacks wait for code descriptions, or no longer. */
+/* Makes the process's next stacks wait for code descriptions, or no longer. */
 void space_await_code(struct space *space, bool wanted);
-/* May the copy wait for code descriptions? Counts it then. */
+/* Returns whether the copy may wait for code descriptions, and counts it then. */
 bool spaces_keep_copy(struct spaces *s, struct live_process *process, const struct rec_copy *copy);
 /* Returns the UNWIND_PENDING… flag of code without a description. */
 uint32_t space_pending_flags(const struct space *space);
@@ -81,10 +81,10 @@ void spaces_mark_pending(struct spaces *s);
 void spaces_mark_runtimes(struct spaces *s, const struct module_tables *tables);
 /* Marks the spaces that map the file dirty. */
 void spaces_mark_module(struct spaces *s, uint32_t module_id);
-/* Tries the files that the process has inherited and that could not be opened before. */
+/* Retries the inherited files that could not be opened before. */
 void spaces_inherit_files(const struct spaces *s, struct module_registry *files,
 			  struct live_process *process, uint64_t time);
-/* Is no space dirty or waiting for a table? */
+/* Returns whether no space is dirty or waiting for a table. */
 bool spaces_are_settled(const struct spaces *s);
 /* Marks the tables of all mapped files as used at `now`. */
 void spaces_use_tables(const struct spaces *s, struct module_tables *tables, uint64_t now);

@@ -83,7 +83,7 @@ static struct shard_source kernel_shards_source(struct kernel_shards *k)
 	return (struct shard_source){make, drop, k};
 }
 
-/* Forgets files that nothing has mapped for long, in a recording that keeps only its end. */
+/* Drops files that nothing has mapped for long, in a recording that keeps only its end. */
 
 struct forgetting {
 	struct native_tables *tables;
@@ -119,8 +119,8 @@ static void unused_files_forget(const struct spaces *spaces, struct native_table
 #define EVICTION_NS 5000000000ull
 #define FOREVER_NS (1ull << 60)
 /*
- * While tables are compiled, waiting spaces are described again only after this many times the
- * duration of the last description.
+ * Minimum time between descriptions of waiting spaces while tables are compiled, as a multiple of
+ * the duration of the last description.
  */
 #define DESCRIBE_SHARE 8
 #define SPACE_WORDS (sizeof(struct unwind_mapping) / 4)
@@ -131,11 +131,11 @@ struct unwinder {
 	struct native_tables tables;
 	struct table_pool *pool;
 	int event_fd; /* for the pool's results */
-	bool has_ready_tables; /* new tables are not in any description yet */
+	bool has_ready_tables; /* new tables are missing in all descriptions so far */
 	uint64_t next_republish_ns;
 	struct deferred_unwind *deferred;
 	struct spaces spaces;
-	VEC(uint32_t) unsubmitted; /* modules the pool had no room for */
+	VEC(uint32_t) unsubmitted; /* modules for which the pool had no room */
 	struct native_space scratch;
 	const struct file_set *files;
 	uint64_t now; /* time of the last round */
@@ -170,7 +170,7 @@ void unwinder_free(struct unwinder *u)
 {
 	if (!u)
 		return;
-	/* A thread is stuck in a file that does not answer. */
+	/* A thread is stuck in a file that does not respond. */
 	if (!table_pool_free(u->pool))
 		return;
 	if (u->event_fd >= 0)
@@ -274,7 +274,7 @@ const struct mapping_table *unwinder_mappings(const struct unwinder *u,
 	return spaces_of(&u->spaces, process)->mappings;
 }
 
-/* The child waits for no code: pending code is in the parent's dump alone. */
+/* Initializes a child, which waits for no code: pending code is only in the parent's dump. */
 static void on_process_fork(void *ctx, struct live_process *process,
 			    struct live_process *parent_process)
 {
@@ -350,8 +350,8 @@ static void finish_until(struct unwinder *u, const struct live_process *process,
 }
 
 /*
- * A process describes its code in order of time. Stacks older than this piece need no later code,
- * and may need the code that the piece replaces.
+ * Finishes older stacks: a process describes its code in order of time, so stacks older than this
+ * piece need no later code, and may need the code that the piece replaces.
  */
 static void finish_older(struct unwinder *u, const struct live_process *process,
 			 struct space *space, const struct code_piece *piece)
@@ -404,12 +404,12 @@ static void describe(struct unwinder *u, struct space *space, uint64_t now)
 	native_tables_describe(&u->tables, space->mappings, space->code, space_pending_flags(space),
 			       &u->scratch);
 	space->is_pending = u->scratch.is_pending;
-	/* The kernel's walker supports only words of 8 bytes: with no mappings it copies. */
+	/* The kernel's walker supports only 8-byte words: without mappings, it copies the stack. */
 	if (u->scratch.is_32bit)
 		vec_clear(&u->scratch.mappings.rows);
 }
 
-/* Gives the walker a new description and frees the old one later. */
+/* Publishes a new description to the walker and frees the old one later. */
 static void publish(struct unwinder *u, struct live_process *process, uint64_t now)
 {
 	struct space *space = spaces_of(&u->spaces, process);
@@ -439,8 +439,8 @@ static void publish(struct unwinder *u, struct live_process *process, uint64_t n
 }
 
 /*
- * Any new table may be one that any address space waits for. Describing all spaces for each table
- * would take time proportional to the product of both.
+ * Describes waiting spaces again: any new table may be one that any of them waits for. Describing
+ * all spaces for each table would take time proportional to the product of both.
  */
 static void republish(struct unwinder *u)
 {
@@ -489,7 +489,7 @@ static void publish_dirty(struct unwinder *u, uint64_t now)
 	u->next_republish_ns = end + (end - start) * DESCRIBE_SHARE;
 }
 
-/* Native stacks are complete already, except in files that are still being compiled. */
+/* Native stacks are complete by now, except in files that are still being compiled. */
 static void follow_runtimes(struct unwinder *u, uint64_t now)
 {
 	if (runtime_files_add_started(&u->runtimes, &u->tables.modules)) {

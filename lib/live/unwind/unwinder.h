@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Keeps the kernel's walker informed of the mappings of processes and of the unwind table of each
- * mapped file. Gets all events in order of time, and forks, execs and exits as a listener. Changes
- * go to the kernel at the end of a round.
+ * mapped file. Receives all events in order of time, and forks, execs and exits as a listener.
+ * Publishes changes to the kernel at the end of a round.
  */
 #pragma once
 
@@ -44,10 +44,10 @@ struct unwinder_options {
 int unwinder_new(struct unwinder **out, const struct unwinder_options *options, struct error *err);
 /* NULL is fine. */
 void unwinder_free(struct unwinder *u);
-/* From now on, files are searched for runtimes. Copied; call before the first file. */
+/* Searches files for runtimes from now on. Copies the hooks; call before the first file. */
 void unwinder_set_runtimes(struct unwinder *u, const struct runtime_hooks *hooks);
 /*
- * Prepares for a file that will probably be mapped: loads now the programs that follow a runtime in
+ * Prepares for a file that will probably be mapped by loading the programs that follow a runtime in
  * it. Call after unwinder_set_runtimes(). `fd` is borrowed.
  */
 void unwinder_expect(struct unwinder *u, int fd);
@@ -74,34 +74,34 @@ void unwinder_described(struct unwinder *u, struct live_process *process, uint64
 void unwinder_copy(struct unwinder *u, struct live_process *process, const struct rec_copy *copy,
 		   uint64_t now);
 /*
- * Ends a round: makes compiled tables and changed address spaces visible to the walker, and sends
- * finished stacks. With `all` it waits for the tables being compiled.
+ * Ends a round: publishes compiled tables and changed address spaces to the walker, and sends
+ * finished stacks. With `all`, waits for the tables being compiled.
  */
 void unwinder_flush(struct unwinder *u, uint64_t now, bool all);
 
 /*
  * Takes compiled tables from the pool, which makes room for further files. Part of
- * unwinder_flush(); call it if many files come without a flush.
+ * unwinder_flush(); call it if many files arrive without a flush.
  */
 void unwinder_take_tables(struct unwinder *u);
 /* Waits until all tables are compiled or max_ns elapsed; call unwinder_flush() afterwards. */
 void unwinder_wait(struct unwinder *u, uint64_t max_ns);
-/* Has the registry try files that it could not open yet, with a process just forked. */
+/* Makes the registry retry files that it could not open yet, with a process just forked. */
 void unwinder_inherit_files(struct unwinder *u, struct module_registry *files,
 			    struct live_process *child, uint64_t time);
-/* Has the registry forget files that nothing has mapped since then, with all data about them. */
+/* Makes the registry drop files that nothing has mapped since then, with all data about them. */
 void unwinder_forget_files(struct unwinder *u, struct module_registry *files, uint64_t since_ns,
 			   uint64_t now);
 
-/* Is nothing waiting for a table or a flush? */
+/* Returns whether nothing is waiting for a table or a flush. */
 bool unwinder_is_settled(const struct unwinder *u);
 
 struct unwinder_stats {
 	uint64_t table_bytes; /* in the kernel */
 	uint64_t tables, rows;
-	uint64_t refused; /* tables or address spaces refused by the ceiling */
+	uint64_t refused; /* tables or address spaces rejected because of the ceiling */
 	uint64_t code_pieces; /* pieces of generated code with call frame information */
 	uint64_t malformed_pieces; /* pieces with (partly) unreadable call frame information */
-	uint64_t early; /* finished stacks from before their process's runtime was known */
+	uint64_t early; /* stacks copied before their process's runtime was known */
 };
 void unwinder_get_stats(const struct unwinder *u, struct unwinder_stats *stats);

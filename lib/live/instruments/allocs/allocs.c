@@ -33,14 +33,14 @@
 #include "lib/live/recorder.h"
 #include "allocs.skel.h"
 
-/* Measures the time that a program takes to pass a probe: up to 10 us on some machines. */
+/* Measures the time that a program spends in a probe: up to 10 us on some machines. */
 
 struct call_cost {
 	double call_ns; /* cost of a function probed at its entry */
 	double return_ns; /* additional cost of a function also probed at its return */
 };
 
-/* Programs whose allocations are not reported: static, set-user-id, or with another libc. */
+/* Programs whose allocations are not reported: static, set-user-ID, or with another libc. */
 
 struct unheard_programs {
 	const struct probed_processes *probed; /* borrowed */
@@ -65,7 +65,7 @@ static const struct {
 	{"posix_memalign", ALLOC_POSIX_MEMALIGN},
 	{"valloc", ALLOC_SIZE},
 	{"pvalloc", ALLOC_SIZE},
-	/* operator new and delete of allocators that have their own. */
+	/* operator new and delete of allocators with implementations of their own. */
 	{"_Znwm", ALLOC_SIZE},
 	{"_Znam", ALLOC_SIZE},
 	{"_ZdlPv", ALLOC_FREE},
@@ -106,7 +106,7 @@ static bool alloc_functions_find_offset(const struct binary_summary *summary, ui
 	return false;
 }
 
-/* Returns the offset of the instruction to probe, which each call passes. */
+/* Returns the offset of the instruction to probe, which every call executes. */
 static uint64_t choose_place(const struct binary_summary *summary, int fd, uint64_t entry)
 {
 	uint8_t code[EMULATED_ENTRY_BYTES];
@@ -128,8 +128,8 @@ static bool has_place(const struct usdt_file *file, uint64_t offset)
 }
 
 /*
- * A file that has only some of the functions is no allocator: libstdc++'s operator new calls
- * malloc().
+ * Ignores files with only some of the functions, which are not allocators: libstdc++'s operator new
+ * calls malloc().
  */
 static void read_symbols(struct usdt_file *file, int fd, const struct binary *b,
 			 const struct binary_summary *summary, bool returning)
@@ -183,7 +183,7 @@ static void alloc_functions_read_returning(struct usdt_file *file, int fd)
 	read_functions(file, fd, true);
 }
 
-/* The fastest of several rounds: others may take the CPU. */
+/* Number of rounds, of which the fastest counts: other tasks may take the CPU. */
 #define ROUNDS 10
 #define CALLS 200
 
@@ -192,7 +192,7 @@ __attribute__((noinline)) static void probed_function(void)
 	asm volatile("nop\n\tnop" ::: "memory");
 }
 
-/* Looks in the program itself, which is the first object. */
+/* Searches the program itself, which is the first object. */
 static int call_cost_find_offset(struct dl_phdr_info *info, size_t size, void *ctx)
 {
 	uint64_t *offset = ctx, vaddr = (uintptr_t)probed_function - info->dlpi_addr;
@@ -224,7 +224,7 @@ static double time_call(void)
 }
 
 /*
- * Attaches the programs to a function of prof's own, which is never called later. The caller owns
+ * Attaches the programs to a function of prof's own that is not called otherwise. The caller owns
  * the links and may leave them open, as closing takes long. Returns 0 or -errno with err.
  */
 static int call_cost_measure(struct call_cost *cost, int program, int return_program,
@@ -263,10 +263,10 @@ static int call_cost_measure(struct call_cost *cost, int program, int return_pro
 #define NAMES_SHOWN 5
 #define NAME_SIZE 64
 
-/* In each process, since its last exec. */
+/* State of a process since its last exec. */
 struct program_state {
 	bool is_executed, is_heard;
-	char name[NAME_SIZE]; /* name of the file; empty: unknown so far */
+	char name[NAME_SIZE]; /* name of the file; empty: still unknown */
 };
 
 static struct program_state *state_of(const struct unheard_programs *u, struct live_process *p)
@@ -391,9 +391,9 @@ static void unheard_programs_describe(const struct unheard_programs *u, struct s
 }
 
 /*
- * Allocations of memory. A command and its descendants load prof-alloc.so, which reports a sample
- * of them by probes; other allocators with such probes are recorded as well. In processes that
- * already run, the functions of the allocator are probed.
+ * Memory allocations. A command and its descendants load prof-alloc.so, which reports a sample of
+ * them by probes; other allocators with such probes are recorded as well. In processes already
+ * running, the functions of the allocator are probed.
  */
 
 #define COST_TEXT \
@@ -405,14 +405,14 @@ static void unheard_programs_describe(const struct unheard_programs *u, struct s
 struct allocs {
 	struct live *live;
 	const struct alloc_settings *settings;
-	struct usdt_settings probes; /* probes that programs declare */
+	struct usdt_settings probes; /* USDT probes */
 	struct allocs_bpf *skeleton;
 	struct probed_processes declared, called, returning;
 	struct unheard_programs unheard;
 	struct uprobe_links shim, measured;
 	struct call_cost cost;
 	bool is_multi;
-	bool has_functions; /* processes that already run are recorded */
+	bool has_functions; /* processes already running are recorded */
 	uint64_t lost; /* number reported so far */
 };
 
@@ -553,7 +553,7 @@ static void announce(void *state)
 	alloc_settings_announce(a->settings, a->live);
 }
 
-/* Leaves processes that declare probes, and so report everything, without probed functions. */
+/* Leaves the functions of processes with USDT probes unprobed, since these report everything. */
 static void prefer_declared(struct allocs *a)
 {
 	vec_for_each(&a->declared.attachments, const struct probe_attachment *, row) {
@@ -571,7 +571,7 @@ static struct alloc_counts counts_of(const struct allocs *a)
 	return (struct alloc_counts){a->skeleton->bss->alloc_frees, a->skeleton->bss->alloc_others};
 }
 
-/* Refuses a rate that slows the processes down too much. */
+/* Rejects a rate that slows the processes down too much. */
 static int judge_rate(struct allocs *a, struct error *err)
 {
 	struct alloc_counts before = counts_of(a), after;

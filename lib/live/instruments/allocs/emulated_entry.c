@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* ModR/M: two registers; an address relative to that of the next instruction. */
+/* ModR/M: two registers; an address relative to the next instruction's. */
 #define IS_REGISTER(modrm) ((modrm) >> 6 == 3)
 #define IS_PC_RELATIVE(modrm) (((modrm)&0xc7) == 5)
 #define OPERATION(modrm) ((modrm) >> 3 & 7)
@@ -15,7 +15,7 @@ static bool is_rex(uint8_t byte)
 	return byte >> 4 == 4;
 }
 
-/* Recognizes push, calls, jumps and nop, as arch/x86/kernel/uprobes.c does. */
+/* Recognizes push, calls, jumps and nop, like arch/x86/kernel/uprobes.c. */
 static bool is_emulated(const uint8_t *code)
 {
 	if (code[0] == 0x41)
@@ -25,7 +25,7 @@ static bool is_emulated(const uint8_t *code)
 	       (code[0] == 0x0f && code[1] >> 4 == 8);
 }
 
-/* Returns the size of a cmp with a constant after its opcode, 0 if it is another instruction. */
+/* Returns the size of a cmp with a constant after its opcode, 0 for another instruction. */
 static size_t constant_cmp_size(const uint8_t *modrm, size_t constant)
 {
 	if (OPERATION(*modrm) != OPERATION_CMP)
@@ -35,7 +35,7 @@ static size_t constant_cmp_size(const uint8_t *modrm, size_t constant)
 	return IS_PC_RELATIVE(*modrm) ? 1 + 4 + constant : 0;
 }
 
-/* Returns the size of an instruction that sets flags at most, 0 if it does more or is unknown. */
+/* Returns the size of an instruction that at most sets flags, 0 if it does more or is unknown. */
 static size_t quiet_size(const uint8_t *code)
 {
 	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
@@ -66,7 +66,7 @@ static size_t quiet_size(const uint8_t *code)
 
 size_t emulated_entry_find(const uint8_t *code, size_t size)
 {
-	/* No instruction is longer. */
+	/* Maximum size of an instruction. */
 	uint8_t longest[16];
 	size_t at = 0, step;
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds the instruction at which to probe a function: one emulated by the kernel. Others are copied
- * into a separate page and single-stepped there. That is slower, 10 us in a virtual machine, and a
- * program was once seen to run on past the copy, to the end of the page.
+ * Finds the instruction at which to probe a function: one that the kernel emulates. Others are
+ * copied into a separate page and single-stepped there. That is slower, 10 us in a virtual machine,
+ * and a program was once observed to run past the copy to the end of the page.
  */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of a function that are worth reading. */
+/* Bytes of a function to examine. */
 #define EMULATED_ENTRY_BYTES 32
 
 /*

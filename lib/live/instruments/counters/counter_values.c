@@ -58,14 +58,14 @@ void counter_values_send(struct counter_values *t, struct sent_counter *counter,
 	counter->is_known = true;
 	if (!was_known)
 		counter->id = announce(t, schema, pid, now);
-	/* The first change of a rate began with the pass before. */
+	/* The first change of a rate dates from the previous reading. */
 	counter->is_flat |= !was_known && !is_level;
 	if (!was_known && !is_level)
 		return;
 	if (!is_level && (delta < 0 || t->is_resuming))
 		delta = 0;
 	if (!delta) {
-		/* Charts draw a line from row to row: a rate of 0 needs a row where it begins. */
+		/* Charts draw a line from row to row: a rate of 0 needs a row at its start. */
 		if (!is_level && !counter->is_flat)
 			send_delta(t, counter, now, 0);
 		counter->is_flat = true;

@@ -17,7 +17,7 @@
 #include "lib/base/text.h"
 #include "lib/live/process/cgroup_limits.h"
 
-/* Numbers further on are not found. */
+/* Bytes of a file to read; numbers further on are not found. */
 #define TEXT_MAX 65536
 
 static void release(struct file_counter *row)
@@ -31,8 +31,8 @@ static void release(struct file_counter *row)
 }
 
 /*
- * Cuts the path at the last `c` in its last component. Returns what follows it, NULL if it does not
- * occur.
+ * Cuts the path at the last `c` in its last component. Returns the text after it, NULL if it does
+ * not occur.
  */
 static char *cut_at(char *path, char c)
 {
@@ -54,7 +54,7 @@ static bool parse(const char *value, struct file_counter *row)
 		return false;
 	row->name = xstrndup(value, (size_t)(equals - value));
 	row->path = xstrdup(equals + 1);
-	/* From the end: at most a unit and a word before. */
+	/* Parse from the end: at most a unit and a word. */
 	for (int i = 0; i < 2 && (extra = cut_at(row->path, ',')); i++) {
 		if (strcmp(extra, "rate") == 0) {
 			row->graph = COUNTER_RATE;
@@ -88,7 +88,7 @@ int file_counter_add(struct file_counter_settings *s, const char *value, struct 
 	return 0;
 }
 
-/* Finds the text after the key: a line's first word, which a ':' or '=' may end. */
+/* Finds the text after the key: the first word of a line, which a ':' or '=' may end. */
 static const char *find_key(const char *text, const char *key)
 {
 	size_t size = strlen(key);
@@ -102,7 +102,7 @@ static const char *find_key(const char *text, const char *key)
 	return NULL;
 }
 
-/* Reads the first number of a text, or of a line if it has a key. "kB" after it is a unit. */
+/* Reads the first number of a text, or of a line if there is a key. A following "kB" is a unit. */
 static bool find_number(const char *text, bool is_line, int64_t *value)
 {
 	const char *at = text;
@@ -219,7 +219,7 @@ enum file {
 	FILE_COUNT,
 };
 
-/* By kind, beginning with the first of the machine. */
+/* By kind, starting with the machine's first one. */
 #define KIND_COUNT (COUNTER_KIND_COUNT - COUNTERS_OF_PROCESS)
 #define KIND(id) (COUNTER_MACHINE_##id - COUNTERS_OF_PROCESS)
 
@@ -293,7 +293,7 @@ static void open_packages(struct machine_counters *m)
 struct machine_counters *machine_counters_open(void)
 {
 	struct machine_counters *m = xcalloc(1, sizeof(*m));
-	/* Energy reveals other users' computations, so only root may read it. */
+	/* Energy usage reveals other users' computations, so only root may read it. */
 	struct identity invoker = identity_of_invoker();
 	struct identity before = identity_assume_files(&invoker);
 
@@ -337,7 +337,7 @@ static bool read_file(struct machine_counters *m, enum file file)
 	return filled;
 }
 
-/* Returns the number after `key` at the beginning of a line, or `otherwise`. */
+/* Returns the number after `key` at the start of a line, or `otherwise`. */
 static uint64_t number_of(const char *text, const char *key, uint64_t otherwise)
 {
 	const char *at = text;

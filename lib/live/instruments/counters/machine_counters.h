@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counters of the whole machine, from files of the kernel: CPU time by class, memory, bytes of the
- * network, energy; and the time for which a control group was throttled.
+ * Counters of the whole machine, from files of the kernel: CPU time by class, memory, network
+ * bytes, energy; also the throttled time of a control group.
  */
 #pragma once
 
@@ -37,7 +37,7 @@ struct file_counters {
 };
 
 /*
- * Opens the files as the invoking user, who reads them, too. Returns 0, or a negative errno with
+ * Opens the files as the invoking user, who also reads them. Returns 0, or a negative errno with
  * err if one cannot be opened or has no such number.
  */
 int file_counters_open(struct file_counters *f, const struct file_counter_settings *settings,
@@ -47,7 +47,7 @@ void file_counters_read(struct file_counters *f, struct counter_values *t, uint6
 
 struct machine_counters;
 
-/* Opens those that exist. The control group is that of the calling process. */
+/* Opens the existing ones. The control group is that of the calling process. */
 struct machine_counters *machine_counters_open(void);
 /* Accepts NULL. */
 void machine_counters_free(struct machine_counters *m);

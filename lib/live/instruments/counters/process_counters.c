@@ -26,9 +26,9 @@
 #include "lib/live/tracker.h"
 #include "counters.skel.h"
 
-/* The resident memory of the followed processes, read from /proc. */
+/* Resident memory of the followed processes, read from /proc. */
 
-/* Processes that are read at a time; each takes a descriptor. */
+/* Maximum processes to read at a time; each takes a descriptor. */
 #define PROCESS_MEMORY_MAX 100
 
 struct process_memory;
@@ -101,7 +101,7 @@ static void open_row(struct process_memory *m, struct memory_row *row, uint32_t 
 	m->open += row->is_open;
 }
 
-/* Reads "SIZE RESIDENT …", in pages. A process that has ended has none. */
+/* Reads "SIZE RESIDENT …", in pages. Returns false for a process that has ended. */
 static bool read_pages(int fd, uint64_t *pages)
 {
 	char text[128];
@@ -134,12 +134,12 @@ static void process_memory_read(struct process_memory *m, uint64_t now)
 }
 
 /*
- * Counters: resources that the recorded processes use, by one pass over all tasks of the machine in
- * the kernel every interval; those of the machine; and numbers in files that the user named.
+ * Counters: resources used by the recorded processes, by one pass per interval over all tasks of
+ * the machine in the kernel; those of the machine; and numbers in files that the user named.
  */
 
 #define NS_PER_MS 1000000ull
-/* A pass may take this share of a core; if it takes more, the next one comes later. */
+/* Share of a core that a pass may take; if it takes more, the next one is delayed. */
 #define SHARE 200
 #define INTERVAL_MAX_NS 10000000000ull
 #define FILES_NS (50 * NS_PER_MS) /* interval if only files are read */
@@ -273,7 +273,7 @@ static void add_task(void *ctx, const void *counted)
 	row->sums[COUNTER_THREADS] = task->threads;
 }
 
-/* Ends the counters of processes that are gone, and forgets them. */
+/* Ends and drops the counters of processes that are gone. */
 static void forget_rest(struct counters *c)
 {
 	size_t kept = 0;
@@ -301,7 +301,10 @@ static void tell_processes(struct counters *c, uint64_t now)
 		return;
 	}
 	vec_for_each(&c->rows, struct counted_process *, row) {
-		/* Its fork is reported a little after it starts, and before anything else. */
+		/*
+		 * A process starts slightly before its fork is reported, and before anything else
+		 * is.
+		 */
 		if (row->pass != c->pass || row->start_ns + NS_PER_MS > now)
 			continue;
 		for (enum counter_kind kind = 0; kind < COUNTERS_OF_TASKS; kind++)
@@ -311,12 +314,12 @@ static void tell_processes(struct counters *c, uint64_t now)
 	forget_rest(c);
 }
 
-/* Reads memory if it is due. The time taken determines when it is due next. */
+/* Reads memory if it is due. The time taken determines when it is due again. */
 static void read_memory(struct counters *c, uint64_t now)
 {
 	uint64_t cpu_ns = clock_thread_cpu_ns(), wait_ns;
 
-	/* Passes are a little early or late. */
+	/* Readings are slightly early or late. */
 	if (!c->memory || now + c->interval_ns / 2 < c->memory_ns)
 		return;
 	process_memory_read(c->memory, now);
@@ -377,7 +380,7 @@ static int enable(void *state, bool enable, struct error *err)
 	return 0;
 }
 
-/* Treats the first pass after a pause as the very first, except for levels, which go on. */
+/* Treats the first pass after a pause like the very first, except for levels, which continue. */
 static void pause_passes(void *state, bool pause)
 {
 	struct counters *c = state;

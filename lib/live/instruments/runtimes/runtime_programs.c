@@ -14,16 +14,18 @@
 /* A program of an object, and the map from which it is tail-called. */
 struct runtime_entry {
 	const char *program; /* NULL: none */
-	const char *map; /* of such programs, by their runtimes */
+	const char *map; /* map of such programs, by runtime */
 	const char *source; /* object that has the map; NULL: the first one */
 };
 
-/* Functions that all skeletons have, each with a type of its own, and what their programs do. */
+/*
+ * Functions common to all skeletons, each with a different type, and the purpose of their programs.
+ */
 struct runtime_object {
 	void *(*open)(const struct bpf_object_open_opts *options);
 	struct bpf_object_skeleton *(*object)(void *skeleton);
 	void (*destroy)(void *skeleton);
-	/* Objects whose maps it uses, then NULL; it goes without the first one's stacks. */
+	/* Objects whose maps it uses, then NULL; it does not use the first one's stacks. */
 	const char *partners[PARTNERS_MAX];
 	struct runtime_entry entries[ENTRIES_MAX];
 };
@@ -60,7 +62,7 @@ struct runtime_object {
 			} \
 		} \
 	}
-/* Probes of markers that interrupt each other have memory of their own: each has such an object. */
+/* Marker probes that interrupt each other have separate memory: each has such an object. */
 #define MARKERS_OBJECT(probe, PROBE, SENT, sent, TYPE, of, name) TYPE##_OBJECT(probe, PROBE, name)
 #define RAW_OBJECT(probe, PROBE, name) PROBE_OBJECT(probe, PROBE, name, "_marker")
 #define TYPED_OBJECT(probe, PROBE, name) PROBE_OBJECT(probe, PROBE, name, "_waking")
@@ -101,7 +103,7 @@ static bool is_needed(const struct runtime_entry *entry, struct programs *progra
 	return !entry->source || programs_has(programs, entry->source);
 }
 
-/* Each program without a caller would double the time of loading. */
+/* Leaves out programs without a caller: each would double the loading time. */
 static void leave_out_unneeded(const struct runtime_skeleton *s, const struct bpf_object *opened)
 {
 	const struct runtime_entry *entry = s->object->entries;

@@ -8,7 +8,7 @@
 #include "lib/live/bpf/programs.h"
 #include "lib/model/facts/marker_probes.h"
 
-/* Probes whose stacks may show functions of runtimes. Pages are a part of allocations. */
+/* Probes whose stacks may contain functions of runtimes. Pages are a part of allocations. */
 #define RUNTIME_PROBES(ROW, with) \
 	MARKER_PROBES(ROW, with) \
 	WAKERS_PROBE(ROW, with) \
@@ -36,20 +36,23 @@ struct runtime_program {
 
 /*
  * Loads the program of `kind` for such stacks, unless it is loaded, has failed, does not exist, or
- * no such stacks are recorded. RUNTIME_SAMPLES comes first. 0 or a negative errno.
+ * no such stacks are recorded. RUNTIME_SAMPLES comes first. Returns 0 or a negative errno.
  */
 int runtime_program_load(struct runtime_program *program, uint32_t kind, enum runtime_part part,
 			 struct programs *programs, struct error *err);
 
-/* Stores the description of a process for the programs of its runtime. 0 or a negative errno. */
+/*
+ * Stores the description of a process for the programs of its runtime. Returns 0 or a negative
+ * errno.
+ */
 int runtime_program_set_process(const struct runtime_program *program, uint32_t pid,
 				const void *process, struct error *err);
 
 /* Counts of Go's program. */
 struct go_label_counts {
-	uint64_t samples; /* of programs that set labels */
+	uint64_t samples; /* samples of programs that set labels */
 	uint64_t labelled; /* samples with labels */
-	uint64_t unreadable; /* samples with an unreadable label, of which none is taken */
+	uint64_t unreadable; /* samples with an unreadable label, all of whose labels are dropped */
 };
 
 /* `program` is that of RUNTIME_GO. */

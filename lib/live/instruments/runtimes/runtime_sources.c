@@ -22,12 +22,12 @@
 #include "lib/base/text.h"
 #include "lib/live/machine/host.h"
 
-/* The file that a process has loaded a script from. */
+/* The file from which a process has loaded a script. */
 
 /* Index in the "Uid" and "Gid" lines: real, effective, … */
 #define EFFECTIVE 1
 
-/* Is the file served over a network, or by another process? */
+/* Returns whether the file is served over a network, or by another process. */
 static bool is_remote(int fd)
 {
 	static const uint32_t types[] = {FUSE_SUPER_MAGIC, NFS_SUPER_MAGIC,  SMB_SUPER_MAGIC,
@@ -58,7 +58,7 @@ static int open_cached(int root, const char *path)
 	return open_place(root, path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | RESOLVE_CACHED);
 }
 
-/* Opens a file that the process may not have used, in a folder that it has. */
+/* Opens a file that the process may not have used, in a folder that it has used. */
 static int open_beside(int root, const char *path)
 {
 	const char *name = strrchr(path, '/') + 1;
@@ -81,7 +81,7 @@ static int open_in(int root, const char *path)
 
 /*
  * Opens a regular file for reading by its path in the root of the process, as the process's user
- * without groups. Refuses files that a server or another process provides, as it may not answer.
+ * without groups. Rejects files provided by a server or another process, which may not respond.
  * Returns a descriptor or a negative errno.
  */
 static int script_file_open(uint32_t pid, const char *path)
@@ -101,7 +101,7 @@ static int script_file_open(uint32_t pid, const char *path)
 	if (root < 0)
 		return -errno;
 	before = identity_assume_ids(uids[EFFECTIVE], gids[EFFECTIVE]);
-	/* Without the right to switch, only the same user's processes are recorded. */
+	/* Without the right to switch users, only the same user's processes are recorded. */
 	if (before.failure && uids[EFFECTIVE] != geteuid())
 		return before.failure;
 	fd = open_in(root, path);
@@ -113,11 +113,11 @@ static int script_file_open(uint32_t pid, const char *path)
 #define SOURCES_MAX 512
 /* Attempts to read a source that is not readable yet, one per function. */
 #define TRIES_MAX 8
-/* Bytes of a file that is read in place of its script, and those of one character at most. */
+/* Maximum bytes of a file that is read instead of its script, and of one character. */
 #define FILE_MAX ((size_t)16 << 20)
 #define CHARACTER_MAX 3
-#define FILES_MAX ((size_t)64 << 20) /* bytes of all files of a recording */
-/* Lines of all sources, 4 bytes each: more than real scripts have. */
+#define FILES_MAX ((size_t)64 << 20) /* maximum bytes of all files of a recording */
+/* Maximum lines of all sources, 4 bytes each: more than real scripts have. */
 #define LINES_MAX ((size_t)8 << 20)
 #define LINE_SIZE sizeof(uint32_t)
 
@@ -176,8 +176,8 @@ static struct runtime_source *add(struct runtime_sources *s)
 }
 
 /*
- * Finds a known source of that file with a text of the same length, since the script may have moved
- * or the process may have ended. NULL if none.
+ * Finds a known source with the same file and text length, since the script may have moved or the
+ * process may have ended. NULL if there is none.
  */
 static const struct runtime_source *
 find_alike(const struct runtime_sources *s, const struct managed_source *source, const char *file)
@@ -192,7 +192,10 @@ find_alike(const struct runtime_sources *s, const struct managed_source *source,
 	return NULL;
 }
 
-/* Reads the file of a script. False: it does not exist, or its length differs from the script's. */
+/*
+ * Reads the file of a script. Returns false if it does not exist, or its length differs from the
+ * script's.
+ */
 static bool read_file(struct runtime_sources *s, uint32_t pid, const struct managed_source *source,
 		      const char *file, struct line_starts *lines)
 {
@@ -221,7 +224,7 @@ static bool read_file(struct runtime_sources *s, uint32_t pid, const struct mana
 	return false;
 }
 
-/* Reads the file that the URL of a script's map names. */
+/* Reads the file named by the URL of a script's map. */
 static struct source_map *read_map_file(struct runtime_sources *s, const struct runtime_source *row)
 {
 	_cleanup_(strbuf_release) struct strbuf path = {0};
@@ -271,7 +274,7 @@ static void read_source(struct runtime_sources *s, struct runtime_source *row,
 	s->lines += count_lines(row);
 }
 
-/* Finds a source that the process has moved or no longer has; NULL: none. */
+/* Finds a source that the process has moved or no longer has; NULL: there is none. */
 static const struct runtime_source *find_elsewhere(struct runtime_sources *s,
 						   struct runtime_source *row,
 						   const struct managed_source *source,

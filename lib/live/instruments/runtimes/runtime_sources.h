@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Line tables of scripts, kept for functions of a script that are seen later. */
+/* Line tables of scripts, kept for further functions of the same script. */
 #pragma once
 
 #include <sys/types.h>
@@ -13,7 +13,7 @@ struct runtime_source {
 	struct line_starts lines;
 	bool is_known; /* false: it could not be read yet */
 	unsigned int tries;
-	bool is_file_tried; /* `file` was tried in place of the script */
+	bool is_file_tried; /* `file` was tried instead of the script */
 	struct source_map *map; /* of the script; NULL: none */
 };
 
@@ -21,14 +21,14 @@ struct runtime_source {
 struct runtime_sources {
 	VEC(struct runtime_source) rows;
 	size_t next; /* next row to replace when full */
-	size_t lines; /* of all rows, each segment of a map counting as several */
+	size_t lines; /* of all rows; each segment of a map counts as several */
 	size_t files; /* bytes read from files of scripts and maps */
 };
 
 void runtime_sources_release(struct runtime_sources *s);
 /*
  * Sets the lines of a function whose runtime provides source positions. If its script has a source
- * map, lines, name and file are those that the map leads to.
+ * map, lines, name and file are those of the original.
  */
 void runtime_sources_set_lines(struct runtime_sources *s, const struct runtime_layout *layout,
 			       pid_t pid, runtime_read_fn *read, void *ctx,

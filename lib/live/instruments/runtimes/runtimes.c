@@ -24,20 +24,20 @@
 #include "lib/live/unwind/runtime_files.h"
 #include "lib/stream/record/records.h"
 
-/* The summary of runtimes: which there were, how complete stacks and names are. */
+/* The summary of runtimes: which were seen, and how complete stacks and names are. */
 
 struct runtime_totals {
 	const struct runtime_counters *of_kinds; /* of all CPUs, by enum runtime_kind */
 	const uint64_t *functions_of; /* described, by enum runtime_kind */
 	struct runtime_counters kernel; /* of all runtimes whose functions are read */
-	uint64_t unread; /* stacks of processes with one that is not read, without functions */
+	uint64_t unread; /* stacks without functions, of processes with an unread runtime */
 	uint64_t early; /* stacks finished from copies made before the runtime was known */
-	uint64_t functions; /* described */
-	uint64_t late; /* of those, read again from the process */
-	uint64_t nameless; /* of those, without a name */
+	uint64_t functions; /* described functions */
+	uint64_t late; /* of these, read again from the process */
+	uint64_t nameless; /* of these, without a name */
 	uint64_t dropped; /* functions beyond the limit */
 	uint64_t refused_reads;
-	uint64_t compiled, inlined; /* pieces of code; those whose inlined functions are known */
+	uint64_t compiled, inlined; /* pieces of code, and those with known inlined functions */
 	uint64_t refused_files;
 };
 
@@ -67,7 +67,7 @@ static struct named write_inlined(struct strbuf *text, const struct managed_func
 	return named;
 }
 
-/* Stores the names. Returns where they are, by number of function; to be freed. */
+/* Stores the names. Returns their offsets by number of function, to be freed. */
 static struct named *write_text(struct strbuf *text, const struct runtime *runtime,
 				const struct managed_code *code)
 {
@@ -130,13 +130,13 @@ void send_code_records(const struct runtime *runtime, const struct rec_function 
 		struct rec_code *rec;
 
 		piece.end = total - piece.first > room ? piece.first + room : total;
-		/* Chains of calls stay together. */
+		/* Keep chains of calls together. */
 		while (piece.end < total && piece.end > piece.first + 1 &&
 		       code->lines.items[piece.end].function)
 			piece.end--;
 		piece.stop = piece.end < total ? code->lines.items[piece.end].unit
 					       : function->units;
-		/* A table that covers more than the code. */
+		/* The table covers more than the code. */
 		if (piece.stop > function->units)
 			piece.stop = function->units;
 		if (piece.stop > piece.start) {
@@ -159,7 +159,7 @@ void layouts_release(struct layouts *l)
 	vec_release(&l->rows);
 }
 
-/* Finds the layout of a file. Layouts that are equal to the BPF programs share a row. */
+/* Finds the layout of a file. Layouts that look equal to the BPF programs share a row. */
 static bool layouts_find(const struct layouts *l, const struct runtime_layout *file,
 			 uint32_t *number)
 {
@@ -172,7 +172,7 @@ static bool layouts_find(const struct layouts *l, const struct runtime_layout *f
 	return false;
 }
 
-/* True if there is no room for one more; counts the refusal. */
+/* Returns true if there is no room for one more, and counts the refusal. */
 static bool layouts_are_full(struct layouts *l)
 {
 	bool is_full = l->rows.count >= RUNTIME_LAYOUTS_MAX;
@@ -205,9 +205,9 @@ static int layouts_store(struct layouts *l, struct programs *programs, uint32_t 
 }
 
 /*
- * Finds the row, *number, for the layout that a process reports of its file. The first process
- * completes the file's row; one with a different layout, which may be a lie, gets a row of its own.
- * Errors: as above.
+ * Finds the row, *number, for the layout that a process reports for its file. The first process
+ * completes the file's row; a process with a different, possibly forged layout gets a row of its
+ * own. Errors as above.
  */
 static int layouts_complete(struct layouts *l, struct programs *programs, uint32_t *number,
 			    const struct runtime_layout *layout, struct error *err)
@@ -234,7 +234,7 @@ static bool have_functions(const struct layouts *l)
 	return false;
 }
 
-/* Does an earlier row have the version? Counts only rows with functions if `seen`. */
+/* Returns whether an earlier row has the version. With `seen`, only rows with functions count. */
 static bool is_listed(const struct layouts *l, size_t row, bool seen)
 {
 	const struct found_layout *found = &l->rows.items[row];
@@ -264,13 +264,13 @@ void layouts_list_versions(const struct layouts *l, uint32_t kind, struct strbuf
 	}
 }
 
-/* Returns the stacks in which functions of the runtime were looked for, and should be. */
+/* Returns the number of stacks that should have functions of the runtime. */
 static uint64_t stacks_of(const struct runtime_counters *c)
 {
 	return c->samples - c->idle - c->threadless - c->copied + c->missed;
 }
 
-/* Returns those of them that have all: inlined functions, too. */
+/* Returns the number of those with all functions, including inlined ones. */
 static uint64_t whole_of(const struct runtime_counters *c)
 {
 	return c->whole > c->unfound ? c->whole - c->unfound : 0;
@@ -320,7 +320,7 @@ static void report_stats(const struct runtime_totals *t, const char *versions,
 		facts_count(&report->facts, rows[i].id, NULL, rows[i].value);
 }
 
-/* Appends why stacks lack functions: " (12 came too early, 3 …)". */
+/* Appends the reasons for missing functions: " (12 came too early, 3 …)". */
 static void add_reasons(const struct runtime_totals *t, struct strbuf *out)
 {
 	const struct runtime_counters *c = &t->kernel;
@@ -367,7 +367,7 @@ static void report_share(const struct runtime_totals *t, const char *versions,
 		    t->functions, lost);
 }
 
-/* Several runtimes may differ much. */
+/* Runtimes may differ much, so report each kind. */
 static void report_kinds(const struct runtime_totals *t, const struct layouts *layouts,
 			 struct report *report)
 {
@@ -403,7 +403,7 @@ static void runtime_report(const struct runtime_totals *t, const struct layouts 
 	_cleanup_(strbuf_release) struct strbuf versions = {0};
 
 	layouts_list_versions(layouts, RUNTIME_NONE, &versions);
-	/* Ran only in processes that are not recorded. */
+	/* It ran only in processes that are not recorded. */
 	if (!t->unread &&
 	    (!versions.size || (!t->kernel.samples && !t->kernel.missed && !t->early)))
 		return;
@@ -422,11 +422,11 @@ static void runtime_report(const struct runtime_totals *t, const struct layouts 
 			       abandoned, text_counted(abandoned, "process", "processes"));
 }
 
-/* Runtimes whose processes alone have the complete layout. */
+/* Runtimes whose complete layout is only available in processes. */
 
 /*
- * Reads the layout in the process, completes that of its file and hands the rest to the loaded
- * program. Returns as hooks.start does.
+ * Reads the layout in the process, completes that of its file, and passes the rest to the loaded
+ * program. Returns the values of hooks.start.
  */
 static int runtime_start(const struct runtime_program *program, struct late_reader *reader,
 			 const struct starting_process *process, struct runtime_layout *layout,
@@ -455,11 +455,10 @@ static int runtime_start(const struct runtime_program *program, struct late_read
 
 /*
  * Runtimes in the recorded processes: loads the program that follows a runtime when the first file
- * with one is mapped, and makes code records of the functions that the kernel sees for the first
- * time.
+ * with one is mapped, and makes code records of functions that the kernel sees for the first time.
  */
 
-/* Programs may invent functions, and files with interpreters in them. */
+/* Limits, because programs may invent functions and files with interpreters. */
 #define FUNCTIONS_MAX ((uint64_t)1 << 22)
 #define REFUSED_MAX 8
 
@@ -472,14 +471,14 @@ struct runtimes {
 	const struct runtimes_settings *settings;
 	struct runtime_program loaded[RUNTIME_KIND_COUNT];
 	struct layouts layouts;
-	VEC(char *) refused; /* why, each reason once */
-	uint64_t more_refused; /* without room in the list */
+	VEC(char *) refused; /* reasons, each once */
+	uint64_t more_refused; /* reasons that did not fit into the list */
 	/* Sums over all CPUs, as last read, by enum runtime_kind. */
 	struct runtime_counters counters[RUNTIME_COUNT_KINDS];
-	uint64_t functions; /* described */
+	uint64_t functions; /* described functions */
 	uint64_t functions_of[RUNTIME_KIND_COUNT]; /* the same by enum runtime_kind */
-	uint64_t late; /* of those, read again from the process */
-	uint64_t nameless; /* of those, without a name */
+	uint64_t late; /* of these, read again from the process */
+	uint64_t nameless; /* of these, without a name */
 	uint64_t dropped; /* more than FUNCTIONS_MAX */
 	struct late_reader reader;
 	struct runtime_sources sources;
@@ -568,7 +567,7 @@ static bool load_part(struct runtimes *r, uint32_t kind, enum runtime_part part)
 }
 
 /*
- * Loads the programs for waits and markers, after those for samples, which are more frequent in a
+ * Loads the programs for waits and markers after those for samples, which are more frequent in a
  * new process.
  */
 static void on_described(void *ctx)
@@ -640,7 +639,9 @@ static int attach(void *state, struct error *err)
 	return 0;
 }
 
-/* Has it pieces that did not fit into the record, or were not in memory just then? */
+/*
+ * Returns whether it has pieces that did not fit into the record or were not in memory just then.
+ */
 static bool lacks_pieces(const struct rec_function *function)
 {
 	return (function->name.flags | function->file.flags | function->lines.flags) &
@@ -648,8 +649,8 @@ static bool lacks_pieces(const struct rec_function *function)
 }
 
 /*
- * Reads what the record lacks from the process or, if that has ended, from the one that it was
- * forked from.
+ * Reads the parts missing in the record from the process or, if that has ended, from the one that
+ * forked it.
  */
 static bool read_late(struct runtimes *r, const struct runtime_layout *layout,
 		      const struct rec_function *function, struct managed_code *code)
@@ -728,7 +729,7 @@ static void count(void *state, uint64_t time)
 	const struct cpu_list *possible = &r->live->counters->possible;
 	struct runtime_counters *each = xcalloc(possible->count, sizeof(*each));
 	struct runtime_counters sums[RUNTIME_COUNT_KINDS] = {0};
-	/* Without runtimes, nothing counts. */
+	/* Count nothing without runtimes. */
 	int code = r->layouts.rows.count || r->refused.count ? 0 : -ENOENT;
 
 	(void)time;

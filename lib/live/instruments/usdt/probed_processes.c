@@ -18,17 +18,17 @@
 #include "lib/base/workers.h"
 
 /*
- * Detaching mostly waits for the kernel, so several threads do it at once; with perf events, only
- * one can.
+ * Number of threads: detaching mostly waits for the kernel, so several do it at once; with perf
+ * events, only one can.
  */
 #define THREADS_MAX 4
 
 enum job_state {
 	JOB_FREE,
-	JOB_WAITS, /* waits to be attached */
+	JOB_WAITS, /* to be attached */
 	JOB_ATTACHING,
 	JOB_ATTACHED,
-	JOB_LEAVES, /* waits to be detached */
+	JOB_LEAVES, /* to be detached */
 	JOB_DETACHING,
 	JOB_ENDED, /* not yet reported to the owner */
 };
@@ -73,7 +73,7 @@ static void end_job(struct uprobe_jobs *j, struct job *job)
 	job->state = job->is_given_up ? JOB_FREE : JOB_ENDED;
 }
 
-/* Rows move while the lock is not held. */
+/* Copies the job: rows move while the lock is not held. */
 static void attach(struct uprobe_jobs *j, struct job *job)
 {
 	const struct uprobe_target target = {
@@ -134,7 +134,7 @@ static void *work(void *arg)
 			break;
 		} else {
 			/*
-			 * Signals no other thread: threads that wake each other for nothing never
+			 * Signal no other thread: threads that wake each other for nothing never
 			 * sleep.
 			 */
 			pthread_cond_wait(&j->changed, &j->lock);
@@ -155,7 +155,7 @@ static void start_threads(struct uprobe_jobs *j)
 		j->thread_count++;
 }
 
-/* Leaves descriptors for everything else. */
+/* Returns a limit that leaves descriptors for everything else. */
 static uint32_t find_limit(void)
 {
 	struct rlimit limit;
@@ -190,7 +190,7 @@ static void leave(struct uprobe_jobs *j, struct job *job)
 		job->state = JOB_FREE;
 }
 
-/* Begins to detach from all, but waits only for attachments in progress. */
+/* Begins to detach from everything, but waits only for attachments in progress. */
 static void uprobe_jobs_stop(struct uprobe_jobs *j)
 {
 	pthread_mutex_lock(&j->lock);
@@ -203,7 +203,7 @@ static void uprobe_jobs_stop(struct uprobe_jobs *j)
 	pthread_mutex_unlock(&j->lock);
 }
 
-/* Detaches from all, and waits for that. Accepts NULL. */
+/* Detaches from everything and waits for that. Accepts NULL. */
 static void uprobe_jobs_free(struct uprobe_jobs *j)
 {
 	if (!j)
@@ -234,8 +234,8 @@ static uprobe_job add(struct uprobe_jobs *j, const struct job *job)
 }
 
 /*
- * Attaches the process to these places, which are borrowed as the file is. NO_UPROBE_JOB: there are
- * too many links.
+ * Attaches the process to these places; places and file are borrowed. Returns NO_UPROBE_JOB if
+ * there are too many links.
  */
 static uprobe_job uprobe_jobs_attach(struct uprobe_jobs *j, uint32_t pid, int file,
 				     const struct uprobe_place *places, size_t count)
@@ -285,7 +285,7 @@ void uprobe_jobs_get_stats(struct uprobe_jobs *j, struct uprobe_jobs_stats *stat
 	pthread_mutex_unlock(&j->lock);
 }
 
-/* A new process gets all known files only while so few are attached in all. */
+/* Maximum attached files for a new process to get all known files in advance. */
 #define FEW_ATTACHED 256
 
 /* State of a module. Files with the same build id are one module. */
@@ -316,7 +316,7 @@ void probed_processes_begin(struct probed_processes *p, int program, uint32_t fl
 	p->layouts_map = layouts_map;
 }
 
-/* Gives the kernel the layouts of a new file's probes. */
+/* Stores the layouts of a new file's probes in the kernel. */
 static void store_layouts(struct probed_processes *p)
 {
 	for (; p->layouts_map >= 0 && p->stored < p->probes.layouts.count; p->stored++)
@@ -383,7 +383,7 @@ static void on_await(void *ctx, uint32_t pid)
 	uprobe_jobs_wait(p->jobs);
 }
 
-/* Opens the file that is mapped there. The module's own file may be a copy of it. */
+/* Opens the file mapped there. The module's own file may be a copy of it. */
 static int open_mapped(const struct rec_map *map, int module_fd)
 {
 	char name[96];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Attaches a program to places in the files that recorded processes map, in these processes only:
- * otherwise, every process of the machine that has the file would trap. A file is read once a
- * process has mapped it. Files already read are attached to new processes before these map them.
+ * otherwise, every process of the machine with the file would trap. A file is read once a process
+ * has mapped it. Files already read are attached to new processes before these map them.
  */
 #pragma once
 
@@ -12,11 +12,11 @@
 #include "lib/live/tracker.h"
 
 /*
- * Attaches to processes and detaches from them on its own threads: the kernel takes milliseconds to
- * attach and some 50 ms to detach, during which rings would fill up.
+ * Attaches to processes and detaches from them on separate threads: the kernel takes milliseconds
+ * to attach and some 50 ms to detach, during which rings would fill up.
  */
 
-/* Links that are open at a time. */
+/* Maximum simultaneously open links. */
 #define UPROBE_LINKS_MAX 1024
 
 struct uprobe_jobs;
@@ -42,7 +42,7 @@ struct probe_attachment {
 	uprobe_job job;
 };
 
-/* The owner sets probes.settings, and may set probes.read; the rest begins zeroed. */
+/* The owner sets probes.settings, and may set probes.read; the rest is initially zeroed. */
 struct probed_processes {
 	struct usdt_probes probes;
 	struct uprobe_jobs *jobs; /* NULL: not created yet */
@@ -58,7 +58,7 @@ void probed_processes_begin(struct probed_processes *p, int program, uint32_t fl
 /* Follows the processes of the tracker, which is borrowed. */
 void probed_processes_watch(struct probed_processes *p, struct tracker *tracker);
 /*
- * Attaches to the probes of a file that only recorded processes have, in all processes at once,
+ * Attaches to the probes of a file used only by recorded processes, in all processes at once,
  * including future ones, which then lose nothing. `like` lacks file and places. Returns 0 or -errno
  * with err.
  */
@@ -69,9 +69,9 @@ int probed_processes_attach_all(struct probed_processes *p, int fd,
 void probed_processes_task(struct probed_processes *p, const struct rec_usdt_task *task);
 /* Detaches everything from the process. */
 void probed_processes_forget(struct probed_processes *p, uint32_t pid);
-/* Returns whether a module that some process has mapped so far has such places in its file. */
+/* Returns whether a module mapped by some process so far has such places in its file. */
 bool probed_processes_have(const struct probed_processes *p, uint32_t module_id);
-/* Begins to detach from all. */
+/* Begins to detach from everything. */
 void probed_processes_stop(struct probed_processes *p);
-/* Waits until all is detached. */
+/* Waits until everything is detached. */
 void probed_processes_release(struct probed_processes *p);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Probes that programs declare (USDT). A file is read when a process has mapped it, and its probes
- * are attached to that process: in all processes at once, every process of the machine with the
- * file would trap. Files already read are attached to new processes before these map them.
+ * USDT probes. A file is read when a process has mapped it, and its probes are attached to that
+ * process only: otherwise, every process of the machine with the file would trap. Files already
+ * read are attached to new processes before these map them.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

@@ -22,7 +22,7 @@ struct part {
 	uint32_t argument; /* argument number, counted from 1 */
 };
 
-/* Takes the next part off the label; `next` is the number of the next argument. */
+/* Parses the next part of the label; `next` is the number of the next argument. */
 static struct part next_part(const char **label, uint32_t *next)
 {
 	struct part part = {.at = *label, .size = strcspn(*label, "%")};
@@ -275,7 +275,7 @@ uint32_t usdt_probes_find(struct usdt_probes *p, int fd)
 	file = xcalloc(1, sizeof(*file));
 	file->device = st.st_dev;
 	file->inode = st.st_ino;
-	/* Also keeps the inode, whose number is not reused meanwhile. */
+	/* The open descriptor also keeps the inode's number from being reused. */
 	file->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (p->read)
 		p->read(file, fd);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files of recorded processes with requested probes, and the places of these. A file is identified
- * by its inode, so that nothing is attached twice.
+ * Files of recorded processes with requested probes, and the probes' locations. A file is
+ * identified by its inode, so that nothing is attached twice.
  */
 #pragma once
 
@@ -25,7 +25,7 @@ struct usdt_pattern {
 	char provider[64], name[128];
 	const char *text; /* whole value of --usdt; borrowed */
 	const char *label; /* part of the text; NULL: none */
-	/* Bits of arguments. */
+	/* A bit per argument. */
 	uint16_t texts, hexadecimals;
 };
 

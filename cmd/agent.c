@@ -315,7 +315,7 @@ static int supervise(struct agent *a, char **argv)
 	return keep(&k, &mask);
 }
 
-/* Executes the program's present file again with the original arguments. */
+/* Executes the program's current file again with the original arguments. */
 static int start_over(void)
 {
 	_cleanup_free_ char *words = NULL;

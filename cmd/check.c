@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* prof check: tells whether this machine can record. */
+/* prof check: reports whether this machine can record. */
 #include <errno.h>
 #include <jansson.h>
 #include <stddef.h>

@@ -12,8 +12,8 @@
 enum {
 	EXIT_CANNOT_RECORD = 1, /* status of prof check */
 	EXIT_NOT_SANITIZED = 1, /* status of --check-sanitized */
-	EXIT_USAGE = 2, /* the command line is wrong */
-	/* the command line is right, but this machine or a file makes it fail */
+	EXIT_USAGE = 2, /* wrong command line */
+	/* the command line is right, but the machine or a file prevents success */
 	EXIT_REFUSED = 125,
 	EXIT_NOT_EXECUTABLE = 126,
 	EXIT_NOT_FOUND = 127,
@@ -41,8 +41,8 @@ const struct command *find_command(const char *name);
 /* Returns the nth command; NULL if there are no more. */
 const struct command *command_at(size_t n);
 /*
- * Reads the defaults of a command that fit these words; none with --no-config. Returns -EINVAL with
- * err if a line is wrong.
+ * Reads the defaults of a command that apply to these words; none with --no-config. Returns -EINVAL
+ * with err if a line is wrong.
  */
 int config_read(struct defaults *d, const struct command *command, int argc, char **argv,
 		struct error *err);

@@ -23,7 +23,7 @@
 
 /* Timeout for an answer. */
 #define ANSWER_MS 10000
-/* Interval between queries about a snapshot. */
+/* Interval of querying a snapshot's state. */
 #define POLL_US 50000
 
 extern const struct command command_pause, command_resume, command_snapshot, command_stop,

@@ -24,8 +24,10 @@
 #include "lib/recording/workplace/sample_profile.h"
 
 static const char name[] = "convert";
-/* A sample profile for LLVM's compilers: no format of profiles, as it is made of a program's file,
- * too. */
+/*
+ * A sample profile for LLVM's compilers: not a format of profiles, since it also depends on a
+ * program's file.
+ */
 static const char autofdo_name[] = "autofdo";
 #define AUTOFDO_SUFFIX ".afdo"
 #define RESERVED_FILES 64
@@ -36,14 +38,14 @@ static const char autofdo_name[] = "autofdo";
 struct convert {
 	struct output_options output;
 	struct query_filter filter;
-	bool is_filtered; /* an option of the query was given */
+	bool is_filtered; /* an option of a query was given */
 	bool is_part; /* --from or --to was given */
 	bool cpu_only;
 	bool critical_path;
 	struct sanitize_settings sanitize;
 	uint64_t start_ns; /* CLOCK_MONOTONIC */
 	const char *base_path; /* profile of --diff; NULL: none */
-	bool is_autofdo; /* --to autofdo, which needs the program's file */
+	bool is_autofdo; /* value of --module; NULL: the one with the most samples */
 	const char *module; /* of --module; NULL: the one with most samples */
 	VEC(const char *) paths;
 	struct profile_file *files; /* files in command-line order */
@@ -189,8 +191,7 @@ static void make_table(struct option_table *t, void *ctx)
 		   "--check-sanitized.\n";
 }
 
-/* A sample profile has times of one program in its own terms: most options are about other things.
- */
+/* Rejects most options: a sample profile only describes the time of one program. */
 static int check_autofdo(struct convert *c, struct error *err)
 {
 	if (c->output.stats_path || c->base_path || c->sanitize.is_asked || c->sanitize.checks)
@@ -200,7 +201,7 @@ static int check_autofdo(struct convert *c, struct error *err)
 	if (c->is_part)
 		return error_text(err, -EINVAL, "--to %s: use --time in place of --from and --to",
 				  autofdo_name);
-	/* Its other properties are those of another text about the clock's samples. */
+	/* Otherwise behave like another text format for clock samples. */
 	c->output.format = &format_folded;
 	output_options_end_dirs(&c->output);
 	return 0;
@@ -326,7 +327,7 @@ static int write_stats(const struct convert *c, const struct export_counts *coun
 	return ret;
 }
 
-/* Adds up, by module, the samples of the clock in its own code. */
+/* Sums up, by module, the clock samples in its own code. */
 static void leaf_weights(const struct profile *p, uint64_t *weights)
 {
 	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
@@ -343,7 +344,7 @@ static void leaf_weights(const struct profile *p, uint64_t *weights)
 	}
 }
 
-/* Returns the module to write: that of the name, or that with most samples. */
+/* Returns the module to write: that of the name, or the one with the most samples. */
 static int find_module(const struct convert *c, const struct profile *p, module_id *found,
 		       struct error *err)
 {
@@ -434,7 +435,7 @@ static int write_replay(const struct convert *c, struct error *err)
 }
 
 /*
- * True if the profile has rows of CPUs. These are derived from samples, which have CPUs in a
+ * True if the profile has rows of CPUs. These are derived from samples, which state their CPU in a
  * written profile only if it had such rows.
  */
 static bool has_cpu_rows(const struct profile_file *file)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* prof diff: tells whether B is slower than A, and in which functions. */
+/* prof diff: reports whether B is slower than A, and in which functions. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -115,7 +115,7 @@ static int write_file(const char *path, const struct strbuf *text, struct error 
 	return ret;
 }
 
-/* Writes to a file, or to standard output instead of the text. */
+/* Writes to a file, or to standard output in place of the text. */
 static int write_as(void (*print)(const struct comparison_text *t, struct strbuf *out),
 		    const struct comparison_text *t, const char *path, bool *has_stdout,
 		    struct error *err)
@@ -194,7 +194,10 @@ static int print(struct diff *d, struct error *err)
 	return 0;
 }
 
-/* One run a side does not show how much runs vary, unless the user tells. */
+/*
+ * Returns true unless the variation between runs is known: from several runs per side, or from the
+ * user.
+ */
 static bool is_single(const struct diff *d)
 {
 	return d->sides.runs[SIDE_A].rows.count == 1 && d->sides.runs[SIDE_B].rows.count == 1 &&

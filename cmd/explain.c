@@ -20,7 +20,7 @@
 static const char name[] = "explain";
 
 #define TREE_ROWS 12
-#define TREE_MIN 0.01 /* of the function's total */
+#define TREE_MIN 0.01 /* minimum share of the function's total */
 #define LINES_MAX 10
 
 struct explain {
@@ -46,7 +46,7 @@ static void add_listing(struct page *page, struct listing *l)
 	listing_print_section(l, page->options->is_markdown, pager_columns(), &page->out);
 }
 
-/* Lists the functions of that name: several modules may have one. Returns their total. */
+/* Lists the functions of that name, of which several modules may have one. Returns their total. */
 static uint64_t add_cost(struct page *page)
 {
 	struct query_table table, matching;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prof mcp: a server of the Model Context Protocol on standard input and output, by which
+ * prof mcp: a server of the Model Context Protocol on standard input and output, through which
  * assistants read profiles, and record if the user allows it. Each tool runs another command of
- * this program and returns its output. Messages are JSON-RPC 2.0, one a line.
+ * this program and returns its output. Messages are JSON-RPC 2.0, one per line.
  * https://modelcontextprotocol.io/specification
  */
 #include <errno.h>
@@ -272,7 +272,7 @@ static json_t *list_tools(const struct mcp *m)
 static int add_file(struct argument_words *words, const struct parameter *p, const char *path,
 		    struct error *err)
 {
-	/* Engines are another machine's; options are none of the assistant's. */
+	/* Reject engines, which are other machines, and options, which assistants must not set. */
 	if (!*path || strstr(path, "://"))
 		return error_text(err, -EINVAL, "%s: must be a file", p->key);
 	vec_push(&words->rows, xasprintf("%s%s", *path == '-' ? "./" : "", path));
@@ -309,7 +309,7 @@ static int add_parameter(struct argument_words *words, const struct parameter *p
 	case PARAMETER_NAME:
 		if (!json_is_string(value))
 			break;
-		/* An option cannot be meant: no function has such a name. */
+		/* Reject options: no function has such a name. */
 		if (*json_string_value(value) == '-')
 			return error_text(err, -EINVAL, "%s: must be a name", p->key);
 		vec_push(&words->rows, xstrdup(json_string_value(value)));
@@ -387,7 +387,7 @@ static void execute(char **words, int fd)
 	_exit(EXIT_NOT_FOUND);
 }
 
-/* Reads all output; keeps the first ANSWER_MAX bytes. False if it takes too long. */
+/* Reads all output; keeps the first ANSWER_MAX bytes. Returns false if it takes too long. */
 static bool read_output(int fd, struct strbuf *out)
 {
 	uint64_t end = clock_monotonic_ns() + TIMEOUT_NS;
@@ -415,7 +415,7 @@ static bool read_output(int fd, struct strbuf *out)
 	return true;
 }
 
-/* Replaces bytes that are no UTF-8: output may be cut within a character. */
+/* Replaces bytes that are not UTF-8: output may be cut within a character. */
 static void clean(struct strbuf *text)
 {
 	for (size_t at = 0, size; at < text->size; at += size) {
@@ -463,10 +463,10 @@ static json_t *text_result(const char *text, bool is_error)
 			 "isError", is_error);
 }
 
-/* Statuses by which a command says that it could not do its work. */
+/* Returns true for exit statuses by which a command reports failure. */
 static bool is_failure(const struct tool *tool, int status)
 {
-	/* Lower statuses are those of the recorded command. */
+	/* Lower statuses come from the recorded command. */
 	return tool->records ? status == EXIT_USAGE || status >= EXIT_REFUSED : status != 0;
 }
 
@@ -555,7 +555,9 @@ static void handle(const struct mcp *m, const json_t *request)
 		refuse(id, RPC_METHOD_NOT_FOUND, "no such method");
 }
 
-/* Reads a line without its end. False at the end of input; *is_long: it was too long, and skipped.
+/*
+ * Reads a line without its end. Returns false at the end of input; *is_long: the line was too long
+ * and was skipped.
  */
 static bool read_line(struct strbuf *line, bool *is_long)
 {

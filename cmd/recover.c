@@ -258,7 +258,7 @@ static int write_profile(struct recover *r, struct leftover *l, struct error *er
 	return ret ? error_wrap(err, "%s", l->path) : 0;
 }
 
-/* True if the recording is empty, so that nothing is lost with it. */
+/* True if the recording is empty, so that removing it loses nothing. */
 static bool is_nobody(const struct recording *f)
 {
 	return !f->profile->threads.rows.count && !f->counts.skipped_bytes;

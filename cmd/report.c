@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* prof report: shows where the time of a profile was spent. */
+/* prof report: shows how the time of a profile was spent. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -140,7 +140,7 @@ static void add_summary(const struct report_options *o, const struct query *q,
 	path_summary_forecasts(q->profile, out);
 }
 
-/* Prints what the latencies add up to. */
+/* Prints the sum of the latencies. */
 static void add_wall_time(const struct query *q, struct strbuf *out)
 {
 	double size, latency = (double)q->latency / LATENCY_UNIT;
@@ -377,7 +377,7 @@ static int report(const struct report_options *o, const struct profile_file *fil
 	return 0;
 }
 
-/* Adds the predictions that were asked for, and leaves only the critical path. */
+/* Adds the requested predictions, and reduces the profile to the critical path. */
 static int keep_path(const struct report_options *o, struct profile_file *file, struct error *err)
 {
 	if (!o->what_if_count)

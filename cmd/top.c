@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prof top: shows what runs now. A child process records and pipes its records to prof-browse. This
- * process becomes prof-browse, as it owns the terminal.
+ * prof top: shows current activity. A child process records and pipes its records to prof-browse.
+ * This process becomes prof-browse, because it owns the terminal.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -88,8 +88,8 @@ static int show(int fd, pid_t recorder, int argc, char **argv)
 }
 
 /*
- * Becomes the recorder. It gets a process group of its own, out of reach of the terminal's signals;
- * sudo must stay in the terminal's group to prompt for a password.
+ * Becomes the recorder, in a separate process group, out of reach of the terminal's signals; sudo
+ * must stay in the terminal's group to prompt for a password.
  */
 static void become_recorder(struct top_options *o, pid_t parent, int ends[2], char **argv)
 {

@@ -170,7 +170,7 @@ static char *cell_of(const struct listing *l, size_t row, size_t column)
 }
 
 /*
- * Returns the column that gets the remaining width: the first text column. For lines and
+ * Returns the column that gets the remaining width: the first text column or, for lines and
  * instructions, which are cut at their end, the last one.
  */
 static size_t first_text(const struct listing *l)
@@ -260,7 +260,7 @@ static void draw_row(const struct rows *r, const struct rows_source *s, const st
 				xasprintf("%s%s", s->mark ? s->mark(s->ctx, number) : "", text);
 
 			indent = (int)l->depths.items[row];
-			/* Keep names visible deep in a tree. */
+			/* Limit the indentation, to keep names visible deep in a tree. */
 			indent = indent > most ? most : indent;
 			free(text);
 			text = text_cut(whole, r->widths[c] - (size_t)indent,

@@ -8,7 +8,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 
-/* Colours of term.h: shades of code, of the kernel, of waits. */
+/* Colours of term.h: shades for code, the kernel, waits. */
 enum { SHADES = 12, KERNEL_FIRST = 12, KERNEL_SHADES = 6, IDLE_FIRST = 18, IDLE_SHADES = 2 };
 
 void flame_release(struct flame *f)
@@ -155,7 +155,7 @@ static void draw_names(const struct flame *f, const struct model *m)
 	}
 }
 
-/* Fills an array of colours first, as a line shows two levels. */
+/* Fills an array of colours first, since a line shows two levels. */
 static void draw_halves(const struct flame *f, const struct model *m)
 {
 	size_t cells = (size_t)(2 * f->height) * (size_t)f->columns;

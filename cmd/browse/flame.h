@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A tree as a flame graph of characters, root first: one level a line, or two with half blocks. */
+/*
+ * A tree as a flame graph of characters, root first: one level per line, or two with half blocks.
+ */
 #pragma once
 
 #include "cmd/browse/model.h"
@@ -24,7 +26,7 @@ void flame_release(struct flame *f);
 /* Lays out the model's tree. */
 void flame_make(struct flame *f, const struct model *m, int columns);
 void flame_draw(struct flame *f, const struct model *m, int line, int height);
-/* Handles a key. False if flame graphs do not use it. */
+/* Handles a key. Returns false for keys that flame graphs do not use. */
 bool flame_key(struct flame *f, const struct model *m, int key);
 /* Moves the cursor to the next box with a matching name. False if there is none. */
 bool flame_find(struct flame *f, const struct model *m, bool (*is_found)(void *ctx, const char *),

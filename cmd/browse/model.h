@@ -24,7 +24,7 @@ enum model_form {
 struct model {
 	struct profile *profile; /* borrowed */
 	VEC(struct query_filter)
-	filters; /* the last filter is in effect; earlier filters are kept for undo */
+	filters; /* strings of the filters and of `function`; owned */
 	VEC(char *) texts; /* strings of the filters and of `function`; owned */
 	enum model_form form;
 	enum query_by by;
@@ -66,7 +66,7 @@ uint64_t model_total(const struct model *m, size_t row);
 const char *model_function(const struct model *m, size_t row);
 /* Fills a listing with rows, beginning with `first`. */
 void model_list(const struct model *m, struct listing *l, size_t first, size_t count);
-/* Tell whether a row of a tree has children, and whether they are shown. */
+/* Return whether a row of a tree has children, and whether they are shown. */
 bool model_has_children(const struct model *m, size_t row);
 bool model_is_open(const struct model *m, size_t row);
 /* Opens or closes the row. */

@@ -11,7 +11,7 @@ static struct rows *rows_of(struct screen *s)
 	return &s->rows[s->view];
 }
 
-/* Returns the function under the cursor, kept by the model; NULL if there is none. */
+/* Returns the function under the cursor, stored in the model; NULL if there is none. */
 static const char *function_here(struct screen *s)
 {
 	struct model *m = &s->model;

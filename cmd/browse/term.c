@@ -134,7 +134,7 @@ int term_open(struct error *err)
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || !name || !*name ||
 	    tcgetattr(STDIN_FILENO, &term.before))
 		return error_text(err, -ENOTTY, "a terminal is required");
-	/* Keep the bytes of names unchanged, and numbers in the format used everywhere in prof. */
+	/* Keep the bytes of names unchanged, and numbers in prof's usual format. */
 	setlocale(LC_CTYPE, "");
 	term.is_unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 	term.screen = newterm(NULL, stdout, stdin);

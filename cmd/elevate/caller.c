@@ -104,7 +104,7 @@ static pid_t pid_of(int pidfd)
 	return (pid_t)strtol(line + strlen("\nPid:\t"), NULL, 10);
 }
 
-/* Checks that the command is the user's own process, without another user's rights. */
+/* Checks that the command is the user's own process, without the privileges of another. */
 static int check_command(struct caller *f, const struct identity *user, struct error *err)
 {
 	uint32_t uids[PROC_STATUS_NUMBERS_MAX], tgid[PROC_STATUS_NUMBERS_MAX];

@@ -195,7 +195,7 @@ char *control_answer_line(const char *line, size_t size, control_answer_fn *answ
 	return text;
 }
 
-/* Returns false if the client does not accept the answer. */
+/* Answers all complete lines. Returns false if the client must be dropped. */
 static bool answer_line(const struct control_client *client, size_t size,
 			const struct control_hooks *hooks)
 {

@@ -10,12 +10,12 @@
  *	                              ◄──   START     with the descriptors
  *	READY    all is armed         ──►
  *	                              ◄──   EXECUTED  the command, or the reason for the failure
- *	                              ◄──   SIGNAL    a signal came; any number of them
+ *	                              ◄──   SIGNAL    a signal arrived; any number of them
  *	                              ◄──   ENDED     the command, with its status
  *	DONE     the exit status      ──►
  *
- * End of file tells the helper to end the recording and to write, and the caller that the helper
- * died. Without a command there are no READY, EXECUTED and ENDED.
+ * At end of file, the helper ends the recording and writes; for the caller, it means that the
+ * helper died. Without a command, there is no READY, EXECUTED or ENDED.
  */
 #pragma once
 

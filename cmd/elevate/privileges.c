@@ -50,7 +50,7 @@ static bool has(cap_t set, cap_value_t capability)
 	return cap_get_flag(set, capability, CAP_PERMITTED, &value) == 0 && value == CAP_SET;
 }
 
-/* Keeps the capabilities of the list that the thread is permitted. */
+/* Keeps the listed capabilities that the thread is permitted. */
 static int keep(cap_t kept, cap_t permitted, const cap_value_t *list, size_t count)
 {
 	static const cap_flag_t flags[] = {CAP_PERMITTED, CAP_EFFECTIVE};

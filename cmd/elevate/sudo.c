@@ -39,7 +39,7 @@ bool sudo_is_powerless(void)
 	return proc_status_own("NoNewPrivs") != 0;
 }
 
-/* Runs in the child. */
+/* Executes sudo in the child. */
 static void run(const struct signals *signals, int input, int errors, const char *const *argv)
 {
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs file reads that may never return, as on a network file system, in threads of their own with
- * a bounded wait.
+ * Runs file reads that may never return, as on a network file system, in separate threads with a
+ * bounded wait.
  */
 #pragma once
 

@@ -581,7 +581,7 @@ int view_run(int argc, char **argv)
 	} else {
 		if (v.options.verbose)
 			log_set_level(v.options.verbose > 1 ? LOG_DEBUG : LOG_INFO);
-		/* Without a terminal, nobody can press Ctrl-C. */
+		/* Without a terminal, Ctrl-C is impossible. */
 		v.is_alone = !v.idle_ns && !isatty(STDIN_FILENO) && !isatty(STDERR_FILENO);
 		if (v.is_alone)
 			v.idle_ns = IDLE_ALONE_NS;

@@ -73,7 +73,7 @@ enum window_fate window_send(struct window_send *s, const struct engine *e, int 
 
 /*
  * Host name resolution, certificates and the spool need files, and curl needs threads for name
- * resolution. Nothing is executed, traced, mounted, or given rights.
+ * resolution. Execution, tracing, mounting and gaining privileges are not allowed.
  */
 static const int allowed[] = {
 	SYS_read,

@@ -104,7 +104,7 @@ static void fetch(struct viewed_profile *v, module_id module)
 	if (fd >= 0) {
 		pthread_mutex_lock(&v->lock);
 		file_set_add(v->files, module, fd);
-		/* The kernel's names are in a list, which needs little memory. */
+		/* Only a list of names exists for the kernel, which needs little memory. */
 		if (module_is_kernel(row))
 			v->has_kernel_code = true;
 		else
@@ -266,8 +266,8 @@ static int fetch_source(const struct module *module, const char *path)
 }
 
 /*
- * Reports where to get the sources of a distribution's file, which was built in a folder that
- * exists nowhere else.
+ * Suggests how to get the sources of a distribution's file, which was built in a folder that exists
+ * nowhere else.
  */
 static void fail_source(const char *module_path, const char *path, enum source_outcome outcome,
 			struct error *err)

@@ -48,7 +48,7 @@ static const char *type_of(const char *path)
 
 /*
  * Sends the file at that path. A path that matches no file and does not look like a file name is a
- * route of the front-end, and gets its page.
+ * route of the front-end: sends its page.
  */
 static void front_end_files_send(int folder, const char *path, struct http_response *response)
 {

@@ -254,8 +254,8 @@ static int take_own_file(struct reading *r, const struct identity *owner, struct
 }
 
 /*
- * Cuts the next word from the text by the quoting rules of a shell. NULL at the end, or if err is
- * set.
+ * Cuts the next word from the text by a shell's quoting rules. Returns NULL at the end, or if err
+ * is set.
  */
 static char *next_word(char **text, struct error *err)
 {
@@ -341,7 +341,7 @@ int defaults_read(struct defaults *d, const char *command, const char *others,
 	return ret;
 }
 
-/* True for pairs that no rule covers: two ways to say the same. */
+/* True for pairs not covered by a rule: two ways to express the same. */
 static bool excludes(const char *one, const char *other)
 {
 	static const char *const pairs[][2] = {

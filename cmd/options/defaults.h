@@ -31,7 +31,7 @@ struct defaults {
 	VEC(char *) sources; /* printable names of the sources read */
 };
 
-/* True if there is a command of that name. */
+/* Returns true if there is a command of that name. */
 typedef bool is_command_fn(const char *name);
 
 /*

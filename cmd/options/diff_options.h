@@ -20,10 +20,10 @@ struct diff_options {
 	const char *against; /* name of variant B; NULL: the only other variant */
 	const char *json_path, *markdown_path, *output_path; /* NULL: output not requested */
 	size_t limit; /* maximum number of rows; 0: all */
-	bool allow_single; /* the gate judges even one run a side */
-	bool strict; /* inconclusive results have their own exit status */
+	bool allow_single; /* accept even one run per side as evidence in the gate */
+	bool strict; /* inconclusive results have a separate exit status */
 	bool force;
-	bool critical_path; /* compare only the time on the path */
+	bool critical_path; /* compare only the time on the critical path */
 	bool is_divided; /* "--" separates the sides */
 	int metric; /* 0: CPU time or amount, 1: wall time, 2: per second */
 	enum diff_format format;

@@ -270,7 +270,7 @@ static int fail_to_find(const struct search *s, struct error *err)
 	return -ENOENT;
 }
 
-/* Finds the group of the container that is running: lists also contain ended ones. */
+/* Finds the group of the running container: lists also contain ended ones. */
 static int search_groups(const struct search *s, char **found, struct error *err)
 {
 	if (!s->ids.count)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Options that select the tasks to record. Parsing is independent of the machine, so that a wrong
- * command line is wrong everywhere. Resolving looks names up.
+ * command line is rejected everywhere. Resolving looks names up.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Options that record a command several times, or two variants of it alternately. */
+/* Options to record a command several times, or two variants of it alternately. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,7 +8,7 @@
 #include "cmd/options/option_table.h"
 #include "lib/base/error.h"
 
-/* Maximum number of runs in total. Each waits as a process of its own until it is executed. */
+/* Maximum number of runs in total. Each waits as a separate process until it is executed. */
 #define ITERATION_RUNS_MAX 1000
 #define ITERATION_VARIANTS 8
 

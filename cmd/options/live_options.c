@@ -187,7 +187,7 @@ const char *const *live_nothing(void)
 #define NS_PER_SECOND 1e9
 #define RING_BYTES_MIN (64u << 10)
 #define RING_BYTES_MAX (1ull << 30)
-/* Size of a single table, of which the memory consists. */
+/* Size of a single table, the unit of the memory. */
 #define UNWIND_BYTES_MIN (4u << 20)
 #define UNWIND_BYTES_MAX ((uint64_t)UNWIND_SHARDS_MAX * UNWIND_SHARD_BYTES)
 

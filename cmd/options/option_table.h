@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Options as tables: a row has an option's name, its help text, the type of its value and the place
- * to store it. Parsing, help, checks for missing or empty values, and completion are derived from
- * it.
+ * Options as tables: a row contains an option's name, its help text, the type of its value and the
+ * place to store it. Parsing, help, checks for missing or empty values, and completion are derived
+ * from it.
  */
 #pragma once
 
@@ -58,10 +58,10 @@ struct option_row {
 	bool is_plain, is_guarded;
 };
 
-/* Sets the place of a row's value. */
+/* Initializes the location of a row's value. */
 #define OPTION_AT(s, member) \
 	.offset = offsetof(struct s, member), .size = sizeof(((struct s *)0)->member)
-/* Sets the place of the bool that is set if the option was given. */
+/* Initializes the location of the bool to set if the option is given. */
 #define OPTION_GIVEN(s, member) .given = offsetof(struct s, member)
 
 /*

@@ -115,7 +115,7 @@ int query_options_check_tree(enum query_by by, struct error *err)
 #define TREE_MIN_PERCENT 0.5
 #define UNSET SIZE_MAX
 
-/* The last choice of --by, which is none of a query's. */
+/* The last choice of --by, which is not a key of queries. */
 #define BY_PARALLELISM QUERY_BY_COUNT
 
 static const char *const by_names[] = {QUERY_BY_NAMES, [BY_PARALLELISM] = "parallelism", NULL};
@@ -175,7 +175,7 @@ static int add_debug_dir(void *at, const char *value, struct error *err)
 
 #define AT(member) OPTION_AT(report_options, member)
 
-/* NAME=FACTOR; names of functions may have the sign, too. */
+/* Parses NAME=FACTOR; names of functions may contain "=" as well. */
 static int add_what_if(void *at, const char *value, struct error *err)
 {
 	struct report_options *o = at;
@@ -252,7 +252,7 @@ static const struct option_rule rules[] = {
 	{0},
 };
 
-/* Sets what latencies need. */
+/* Sets the options that latencies require. */
 static int complete_latency(struct report_options *o, struct error *err)
 {
 	o->by_parallelism = o->tree.by == (enum query_by)BY_PARALLELISM;

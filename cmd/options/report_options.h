@@ -9,7 +9,7 @@
 #include "lib/query/tree.h"
 #include "lib/path/path_forecast.h"
 
-/* Options of all commands that query a profile: which samples count, which frames are shown. */
+/* Options of all commands that query a profile: the samples to count, the frames to show. */
 
 /* Two groups of options with headings, after an empty line; values are stored in a query_filter. */
 extern const struct option_row query_options[];
@@ -58,8 +58,8 @@ struct report_options {
 	bool is_tree; /* show a tree; otherwise a table */
 	bool by_parallelism; /* show the weight by number of threads that ran */
 	bool markers; /* show a list of markers */
-	bool critical_path; /* weigh only what is on the critical path */
-	struct what_if what_ifs[REPORT_WHAT_IFS_MAX]; /* with owned names */
+	bool critical_path; /* weigh only the critical path */
+	struct what_if what_ifs[REPORT_WHAT_IFS_MAX]; /* names are owned */
 	size_t what_if_count;
 	const char *annotate; /* function whose lines are shown; NULL: none */
 	bool assembly; /* show instructions instead of lines */

@@ -51,7 +51,7 @@ static int set_list(struct sanitize_settings *s, const char *list, struct error 
 	int ret = 0;
 
 	s->is_asked = true;
-	/* An expression may contain commas. */
+	/* An expression may contain commas, so it comes last in the list. */
 	if (text_starts_with(list, "names="))
 		sanitize_options_default(s);
 	while (!ret && *list) {

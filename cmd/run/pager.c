@@ -12,10 +12,10 @@
 
 #include "lib/base/identity.h"
 
-/* Width that fits into mails, logs and windows. */
+/* Default width, which fits into mails, logs and windows. */
 #define COLUMNS 120
 
-#define NOT_FOUND 127 /* exit status of a shell that finds no command */
+#define NOT_FOUND 127 /* exit status of a shell if the command is not found */
 
 /* Width of the terminal on standard output, 0 if it is not a terminal. */
 static size_t pager_width(void)

@@ -73,7 +73,7 @@ bool pipeline_run_apart(struct pipeline *p, const struct pipeline_part *part, ui
 
 /* Prepares everything before the command runs a single instruction. */
 
-/* Keeps files for a while longer than --last does, for records that have not arrived yet. */
+/* Time for which files are kept beyond --last, for records that have not arrived yet. */
 #define FORGET_DELAY_NS 2000000000ull
 
 static int fork_runs(struct pipeline *p, const struct child_options *child, struct error *err)

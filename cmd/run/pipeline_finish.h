@@ -26,11 +26,11 @@ int outputs_open(struct outputs *o, const struct output_options *output,
 /* Discards files that were not committed. */
 void outputs_release(struct outputs *o);
 
-/* Keeps the cost of recording below --max-overhead: takes fewer samples, finally none. */
+/* Keeps the cost of recording below --max-overhead: lowers the sampling rate and finally pauses. */
 
 struct pipeline;
 
-/* Zeroed at first. */
+/* Initially zeroed. */
 struct overhead {
 	/* Time and accumulated cost at the last check; 0: no check yet. */
 	uint64_t checked_ns, spent_ns;

@@ -62,7 +62,7 @@ static int unknown_format(const struct profile_file *f, struct error *err)
 			  what ? ", but " : "", what ? what : "");
 }
 
-/* The generic check of a format may have taken a file of another for one of its own. */
+/* The generic check of a format may have mistaken another format's file for its own. */
 static int read_failed(const struct profile_file *f, struct error *err)
 {
 	return format_unread(f->text, f->size) ? unknown_format(f, err)
@@ -150,7 +150,7 @@ struct reader profile_file_owner(const char *path)
 }
 
 /*
- * Reads a capture from memory, if it came through a pipe or is compressed. Returns -ENOENT if it is
+ * Reads a capture from memory, for input from a pipe or a compressed file. Returns -ENOENT if it is
  * not a capture.
  */
 static int load_records_of_text(struct profile_file *f, const struct output_options *output,
@@ -170,7 +170,7 @@ static int load_records_of_text(struct profile_file *f, const struct output_opti
 	return kind ? load_records(f, kind, fd, output, err) : -ENOENT;
 }
 
-/* Converts UTF-16, as shells of Windows write it, to UTF-8. Other texts stay as they are. */
+/* Converts UTF-16, as written by Windows shells, to UTF-8. Leaves other texts unchanged. */
 static void take_utf16(struct profile_file *f)
 {
 	const unsigned char *bytes = (const unsigned char *)f->text;
@@ -197,7 +197,7 @@ static void take_utf16(struct profile_file *f)
 	f->text = strbuf_take(&text);
 }
 
-/* Reads a text of a known format. -ENOENT for other formats. */
+/* Reads a text of a known format. Returns -ENOENT for other formats. */
 static int read_text(struct profile_file *f, int fd, struct error *err)
 {
 	int ret = infile_read(fd, f->label, TEXT_MAX, &f->text, &f->size, err);
@@ -231,7 +231,7 @@ static int read_unnamed(struct profile_file *f, int fd, struct error *err)
 	if (ret == -ENOENT)
 		return unknown_format(f, err);
 	if (f->profile) {
-		f->format = &format_firefox; /* format of the text that will be written */
+		f->format = &format_firefox; /* format of the text to be written */
 		free(f->text);
 		f->text = NULL;
 	}
@@ -247,7 +247,7 @@ int profile_file_read_unnamed(struct profile_file *f, int fd, struct error *err)
 	return ret;
 }
 
-/* Other tools' texts may have names as they are in files. */
+/* Other tools' files may contain mangled names. */
 static int read_profile(struct profile_file *f, struct error *err)
 {
 	int ret = f->format->read(&f->profile, f->text, f->size, &f->counts, err);
@@ -290,7 +290,7 @@ static int load_from_engine(struct profile_file *f, const char *address, struct 
 	return ret;
 }
 
-/* Reads a file piece by piece. -ENOENT for formats that are read as a whole. */
+/* Reads a file piece by piece. Returns -ENOENT for formats that are read as a whole. */
 static int load_pieces(struct profile_file *f, int fd, struct error *err)
 {
 	uint64_t size;

@@ -27,7 +27,7 @@ void profile_file_release(struct profile_file *f);
 int profile_file_open(struct profile_file *f, const char *path, struct error *err);
 /* Reads the text of such a descriptor and detects its format. */
 int profile_file_read(struct profile_file *f, int fd, struct error *err);
-/* Does the same. A capture, which is not text, becomes a profile without names. */
+/* The same, except that a capture, which is not text, becomes a profile without names. */
 int profile_file_read_unnamed(struct profile_file *f, int fd, struct error *err);
 /*
  * Replaces the profile by the text of a processed profile with shared tables, unless it was read
@@ -43,10 +43,13 @@ struct reader profile_file_owner(const char *path);
 int profile_file_load_records(struct recording *r, const struct source_kind *kind, int fd,
 			      const char *label, const struct output_options *output,
 			      struct error *err);
-/* Leaves only what is on the critical path, see path_weights_apply(); -ENODATA: it has none. */
+/*
+ * Reduces the profile to its critical path, see path_weights_apply(). Returns -ENODATA if there is
+ * none.
+ */
 int profile_file_keep_path(struct profile_file *f, bool as_event, struct error *err);
 /*
- * Opens, reads and parses as the invoking user, so that root reads no file which the user cannot
+ * Opens, reads and parses as the invoking user, so that root reads only files that the user can
  * read. A path may be the address of an engine that stores samples of many machines. Names a
  * capture according to `output`; NULL: the default.
  */

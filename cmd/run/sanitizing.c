@@ -20,7 +20,7 @@
 
 #define FINDINGS_MAX 3
 #define HOST_SIZE 256
-/* First uid of people in most distributions. */
+/* First uid of human users in most distributions. */
 #define PEOPLE_FIRST 1000
 #define PEOPLE_LAST 59999
 
@@ -66,7 +66,7 @@ static void add_account(struct known_users *k, const struct passwd *entry)
 	vec_last(&k->rows).full_name = xstrndup(texts, strcspn(texts, ","));
 }
 
-/* Adds all people: a recording of the whole machine may contain their files. */
+/* Adds all human users: a recording of the whole machine may contain their files. */
 static void add_people(struct known_users *k)
 {
 	FILE *file = fopen("/etc/passwd", "re");

@@ -23,7 +23,9 @@
 #define NS_PER_MS 1000000ull
 /* Time limit for naming and sending after the end. */
 #define END_NS (4500 * NS_PER_MS)
-/* Added for a command's recording, whose exit status tells whether everything was sent. */
+/*
+ * Additional time for a command's recording, whose exit status reports whether everything was sent.
+ */
 #define COMMAND_END_NS (20000 * NS_PER_MS)
 #define STEP_MS 50
 /* Interval between signs of life. */

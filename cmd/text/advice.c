@@ -34,7 +34,7 @@
  * Time limit for reading the package lists: ten times as long as usual with some thousand packages.
  */
 #define SEARCH_NS 500000000ull
-/* Bytes of a list read at once. */
+/* Bytes of a list to read at once. */
 #define PART_BYTES ((size_t)64 << 10)
 
 /* Folders that link into /usr on systems with a merged /usr. */
@@ -136,7 +136,7 @@ static bool lists(struct search *s, int folder, const char *list)
 }
 
 /*
- * Returns the first package that contains the file, among packages named like it or among the
+ * Returns the first package that contains the file, among packages with a similar name or among the
  * others.
  */
 static char *find_among(struct search *s, DIR *dir, bool like_file)
@@ -169,7 +169,7 @@ static char *find_package(const char *root, const char *path)
 
 	if (!dir)
 		return NULL;
-	/* "libdw.so.1" is in libdw1, "python3.11" in python3.11-minimal. */
+	/* libdw.so.1 is in libdw1, python3.11 in python3.11-minimal. */
 	s.stem_size = text_starts_with(s.stem, "lib") ? strcspn(s.stem, ".-") : strlen(s.stem);
 	if (is_merged_folder(path))
 		other = xasprintf("\n/usr%s\n", path);
@@ -181,7 +181,7 @@ static char *find_package(const char *root, const char *path)
 	return package ? package : find_among(&s, dir, false);
 }
 
-/* Names the package "bash-dbgsym"; the C library's has an older suffix. */
+/* Appends the package's name, "bash-dbgsym"; the C library's has an older suffix. */
 static void add_debian(struct strbuf *out, const char *root, const char *path)
 {
 	_cleanup_free_ char *package = find_package(root, path);
@@ -374,7 +374,7 @@ static char *describe(const struct profile *p, const struct profile_thread *user
 static char *remedy_in_root(const struct module *module, const char *path, uint32_t pid,
 			    bool has_servers)
 {
-	/* Show nothing of a container that the user could not read. */
+	/* Reveal nothing of a container that the user could not read. */
 	struct identity invoker = identity_of_invoker();
 	struct identity before = identity_assume_files(&invoker);
 	char *remedy = NULL, root[32];
@@ -417,7 +417,7 @@ static char *foreign_file_remedy(const struct profile *p, module_id id, bool has
 	return text;
 }
 
-/* Fewer samples do not show where time was spent. */
+/* Minimum samples that show where time was spent. */
 #define FEW_SAMPLES 3
 /* Waits of this many intervals are worth a profile even if nothing ran. */
 #define MANY_WAITS 50
@@ -466,7 +466,7 @@ struct nameless {
 	module_id maker; /* file that made the code; NO_MODULE: unknown, or the code is a file's */
 };
 
-/* True if the frame's time belongs to its caller. */
+/* True if the frame's time counts for its caller. */
 static bool is_callers(const struct profile *p, const struct frame *frame)
 {
 	if (frame->kind == PROFILE_FRAME_KERNEL || frame->kind == PROFILE_FRAME_LABEL)

@@ -18,7 +18,7 @@
 /* Descriptors reserved for other uses than modules. */
 #define RESERVED_FILES 64
 
-/* Returns the function at that place; NO_SYMBOL if the profile has none. */
+/* Returns the function at that address; NO_SYMBOL if the profile has none. */
 static symbol_id find_symbol(const struct profile *p, module_id module, uint64_t rva)
 {
 	for (symbol_id id = 0; id < p->symbols.rows.count; id++) {
@@ -60,7 +60,8 @@ static char *full_text(const struct profile *p, const struct assembly_function *
 }
 
 /*
- * Counts samples within an instruction, such as a call that has not returned, for the instruction.
+ * Attributes samples within an instruction, such as a call that has not returned, to the
+ * instruction.
  */
 static void add_rows(struct assembly_function *f, const struct profile *p,
 		     const struct code_places *places, const struct disassembly *d,
@@ -125,7 +126,7 @@ static void fetch_file(struct profile *p, module_id id, struct file_set *files,
 	file_set_add(files, id, fd);
 }
 
-/* Takes the functions before files are searched, which makes a vmlinux an ordinary file. */
+/* Copies the functions before files are searched, which makes a vmlinux an ordinary file. */
 static void take_functions(struct assembly *a, const struct profile *p,
 			   const struct code_functions *found)
 {
@@ -161,7 +162,7 @@ static int show(struct assembly *a, struct profile *p, const struct code_functio
 	return ret;
 }
 
-/* Returns the weight of functions of that name that a runtime reported without an address. */
+/* Returns the weight of functions of that name reported by a runtime without an address. */
 static uint64_t weigh_without_code(const struct query *q, const char *function)
 {
 	const struct profile *p = q->profile;

@@ -416,7 +416,7 @@ static uint64_t blocked_weight(const struct printer *p)
 	return weight;
 }
 
-/* Sums up the critical path, of all the command whatever was selected. */
+/* Sums up the critical path, always of the whole command, regardless of the selection. */
 static void print_path(const struct printer *p)
 {
 	_cleanup_(strbuf_release) struct strbuf first = {0}, second = {0};

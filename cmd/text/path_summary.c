@@ -20,20 +20,20 @@
 #define STEPS_MAX 3
 /* Smaller shares are not listed. */
 #define SHARE_MIN 0.01
-/* Share of waiting for a CPU from which its cause is told. */
+/* Minimum share of waiting for a CPU for its cause to be reported. */
 #define QUEUE_MIN 0.02
-/* Time of the replay, in percent of the run's, within which it is like the run. */
+/* Maximum deviation of the replay's time, in percent of the run's, for it to count as equal. */
 #define REPLAY_MIN 90
 #define REPLAY_MAX 110
-/* Predictions that differ by more percent points are a range. */
+/* Predictions that differ by more percentage points are shown as a range. */
 #define RANGE_MIN 5
 
 /* Time of a kind of part with a name, or of a function. */
 struct path_sum {
 	uint8_t kind; /* enum path_kind */
-	string_id name; /* of the threads, or the label; of the function */
-	string_id step; /* of a function: one that runs it */
-	bool has_steps; /* more than one */
+	string_id name; /* name of the step, label, or name of the function */
+	string_id step; /* a step that runs the function */
+	bool has_steps; /* more than one step runs it */
 	uint64_t ns;
 };
 
@@ -94,7 +94,7 @@ static void add_weight(void *ctx, const struct path_weight *weight)
 
 ORDER(compare, struct path_sum, COMPARE(b->ns, a->ns))
 
-/* "cc1", "waited for a CPU", "waited in read" */
+/* Returns "cc1", "waited for a CPU" or "waited in read". */
 static char *entry_text(const struct path_sums *s, const struct path_sum *sum)
 {
 	const char *name = string_overlay_get(&s->titles.strings, sum->name);
@@ -289,7 +289,7 @@ bool path_summary_text(const struct profile *p, struct strbuf *first, struct str
 	return has_path;
 }
 
-/* Parts of the wall time, in percent. */
+/* Converts to percent. */
 static double percent(uint64_t ns, uint64_t of)
 {
 	return of ? 100 * (double)ns / (double)of : 0;
@@ -310,7 +310,7 @@ static void add_alone(const struct path_sums *s, const struct forecasts *f, stru
 	strbuf_addch(out, '\n');
 }
 
-/* Returns true if the replay of the command as it was takes as long as the command did. */
+/* Returns true if replaying the unchanged command takes as long as the command did. */
 static bool is_like_run(const struct path_sums *s, const struct forecasts *f)
 {
 	return percent(f->sums[PATH_SUM_REPLAY], s->total) >= REPLAY_MIN &&
@@ -344,7 +344,7 @@ static double change_of(uint64_t ns, uint64_t base)
 	return round(10 * (percent(ns, base) - 100)) / 10 + 0.0;
 }
 
-/* Returns true if the name is one that spinning code has: it may wait for another thread. */
+/* Returns true if the name is typical of spinning code, which may wait for another thread. */
 static bool may_spin(const char *change)
 {
 	static const char *const parts[] = {"spin", "cpu_relax", "busy_wait", "gomp_barrier_wait",
@@ -365,7 +365,7 @@ static void add_forecast(const struct path_sums *s, const struct forecasts *f,
 	double change = change_of(row->ns, base);
 	double by_path = change;
 
-	/* Time behind others is none of the command's. */
+	/* Time behind other commands' threads does not count. */
 	if (row->path_ns)
 		by_path = -percent(s->total - row->path_ns, s->total - queued_behind_others(s, f));
 

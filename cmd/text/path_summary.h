@@ -11,9 +11,9 @@
  */
 bool path_summary_text(const struct profile *p, struct strbuf *first, struct strbuf *second);
 /*
- * Appends lines on parallelism, and on what would change the time of the command. Appends nothing
- * if the recording has too much for predictions.
+ * Appends lines on parallelism, and on changes that would shorten the command. Appends nothing if
+ * the recording is too large for predictions.
  */
 void path_summary_forecasts(const struct profile *p, struct strbuf *out);
-/* Appends the times of the kinds of its parts, and predictions, as a JSON object. */
+/* Appends the times of the path's kinds of parts, and predictions, as a JSON object. */
 void path_summary_json(const struct profile *p, struct strbuf *out);

@@ -15,7 +15,7 @@ void profile_summary_text(const struct query *q, const struct import_counts *cou
 			  struct strbuf *out);
 /* Prints one line, "not read: 2 markers, …"; nothing if everything was read. */
 void profile_summary_unread(const struct import_counts *counts, struct strbuf *out);
-/* The first line without the times that threads ran and waited. */
+/* Prints the first line without running and waiting times. */
 void profile_summary_samples(const struct query *q, const struct import_counts *counts,
 			     struct strbuf *out);
 /* Prints a JSON object, with null for values missing in the profile. */

@@ -432,7 +432,7 @@ static char *latency_text(const struct filler *f, uint64_t latency)
 						    : "");
 }
 
-/* The parallelism is the mean while the row ran, in self and callees. */
+/* The parallelism is the mean while the row ran, both for self and with callees. */
 static void add_latency(struct filler *f, const struct item *item)
 {
 	const struct query_latency *latency = item->latency;

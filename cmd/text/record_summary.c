@@ -184,8 +184,8 @@ static void stats_write(const struct facts *facts, struct outfile *out)
 #define WHOLE_PERMILLE_MIN 990
 
 /*
- * Adds a share in tenths of a percent: rounded up, so that small shares show, or down, so that 100
- * % means all.
+ * Adds a share in tenths of a percent, rounded up, so that small shares are visible, or down, so
+ * that 100 % means all.
  */
 static void add_share(struct strbuf *out, uint64_t count, uint64_t of, bool up)
 {
@@ -490,7 +490,7 @@ static void print_counts(const struct outcome *outcome)
 			 1e9;
 	_cleanup_(strbuf_release) struct strbuf line = {0};
 
-	/* Waits have a line of their own. */
+	/* Waits have a separate line. */
 	add_counted(&line, profile_sample_count(p) - wait_sums_of(p).rows, "sample", "samples");
 	strbuf_adds(&line, ", ");
 	add_counted(&line, outcome->counts.threads, "thread", "threads");

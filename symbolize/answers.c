@@ -153,7 +153,7 @@ static void string_pool_release(struct string_pool *t)
 
 /*
  * True if Cython generated the function for the body of `caller`, into which it is inlined. Both
- * have one name in Python.
+ * have the same name in Python.
  */
 static bool is_inner_half(const struct answers *n, const char *func, uint32_t row,
 			  const char *caller, uint32_t caller_row)

@@ -8,9 +8,9 @@
 #include "lib/base/text.h"
 #include "symbolize/demangle.h"
 
-/* Readers of names that libiberty does not read. */
+/* Demanglers for names that libiberty does not support. */
 
-/* Longer lengths of names are damage. */
+/* Maximum length of a name; longer ones are damage. */
 #define MAX_LENGTH 4096
 
 static bool is_identifier(char c)
@@ -60,8 +60,8 @@ enum cython_kind {
 };
 
 /*
- * Reads a function's own name. NULL if there is none, or if it might also begin with a scope: a
- * function's number then looks like the length of a scope.
+ * Reads a function's own name. Returns NULL if there is none, or if it might also begin with a
+ * scope: a function's number then looks like the length of a scope.
  */
 static const char *read_own(const char *at, enum cython_kind kind, bool is_scoped)
 {
@@ -109,7 +109,7 @@ static bool read_cython(const char *at, enum cython_kind kind, struct strbuf *ou
 	return true;
 }
 
-/* Reads "M___m_back" as "M.m_back"; "___3_" is "___" in a name. */
+/* Converts "M___m_back" to "M.m_back"; "___3_" is "___" in a name. */
 static bool read_mypyc(const char *at, struct strbuf *out)
 {
 	static const char separator[] = "___", literal[] = "___3_";
@@ -273,8 +273,8 @@ static bool is_upper(char c)
 }
 
 /*
- * Swift's names, as far as the function's own: "$s4main5ShapeC4areaSdyF" → "main.Shape.area".
- * Later parts of a name refer to words of earlier ones, by letter.
+ * Swift's names, up to the function's own: "$s4main5ShapeC4areaSdyF" → "main.Shape.area". Later
+ * parts of a name refer to words of earlier ones by letter.
  */
 
 #define SWIFT_WORDS 26
@@ -339,7 +339,7 @@ static bool read_swift_identifier(struct swift *s)
 {
 	bool has_words = *s->at == '0';
 
-	/* "00" begins text of other scripts. */
+	/* "00" starts text of other scripts. */
 	if (!is_digit(*s->at) || text_starts_with(s->at, "00"))
 		return false;
 	s->at += has_words;
@@ -361,7 +361,7 @@ static bool read_swift_identifier(struct swift *s)
 	return true;
 }
 
-/* Types of the standard library that have letters. */
+/* Returns the standard library's type with that letter. */
 static const char *swift_type(char letter)
 {
 	static const char *const names[] = {"aArray",	 "bBool",   "DDictionary", "dDouble",
@@ -393,7 +393,7 @@ static bool read_swift_root(struct swift *s)
 	return read_swift_identifier(s);
 }
 
-/* Drops the hash that tells private functions of several files apart: "33_0123…LL". */
+/* Drops the hash that distinguishes private functions of several files: "33_0123…LL". */
 static void skip_private(struct swift *s)
 {
 	size_t size;
@@ -404,7 +404,7 @@ static void skip_private(struct swift *s)
 		s->at = text + size + 2;
 }
 
-/* Returns what a name without one of its own stands for. */
+/* Returns the role of a function without a name of its own. */
 static const char *swift_role(const char *rest, bool is_type)
 {
 	size_t size = strlen(rest);
@@ -444,7 +444,7 @@ static bool demangle_swift(const char *name, size_t size, struct strbuf *out)
 	return parts > 0;
 }
 
-/* Free Pascal's names are all upper case, as case has no meaning. */
+/* Free Pascal's names are all upper case, because case is not significant. */
 static void add_pascal(struct strbuf *out, const char *name, size_t size)
 {
 	if (out->size)

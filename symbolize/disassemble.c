@@ -224,7 +224,7 @@ static char *bytes_text(const uint8_t *code, size_t size)
 	return text;
 }
 
-/* Tells whether the instruction is only a prefix, which some versions decode separately. */
+/* Returns whether the instruction is only a prefix, which some versions decode separately. */
 static bool is_prefix(const char *text)
 {
 	static const char *const prefixes[] = {"lock",	   "rep",     "repne",

@@ -26,9 +26,9 @@
 /* The possible paths of a unit's .dwo file. */
 
 /*
- * Returns possible path number `place` (from 0) of the file that a skeleton in the file `base`
- * (NULL: unknown) calls `name`, in the folder `dir` (NULL: none); the caller frees it. Returns NULL
- * with *ret -ENOENT if there is no such path, -ERANGE if there are no more.
+ * Returns possible path number `place` (from 0) of the file called `name` by a skeleton in the file
+ * `base` (NULL: unknown), in the folder `dir` (NULL: none); the caller frees it. Returns NULL with
+ * *ret -ENOENT if there is no such path, -ERANGE if there are no more.
  */
 static char *split_path(const char *base, unsigned int place, const char *dir, const char *name,
 			int *ret)
@@ -68,7 +68,7 @@ static int worse_or(int before, int failure)
 	return -ENOENT;
 }
 
-/* Reads the id of a dump, which contains generated code and is no ELF file. */
+/* Reads the id of a dump, which contains generated code and is not an ELF file. */
 static bool take_dump_id(struct binary_summary *summary, int fd)
 {
 	struct code_dump_head head;

@@ -24,8 +24,8 @@ void name_cache_begin(struct name_cache *c);
 uint64_t name_cache_module(const struct symbolizer_input *input);
 
 /*
- * The following functions may be called from any thread. Finds an answer, whose strings stay until
- * the next profile.
+ * Finds an answer, whose strings live until the next profile. This and the following functions may
+ * be called from any thread.
  */
 bool name_cache_find(struct name_cache *c, uint64_t module, uint64_t rva, struct answer *answer);
 /* Adds a copy of an answer, even an empty one. */

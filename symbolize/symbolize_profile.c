@@ -64,7 +64,7 @@ static const struct symbolizer_ops *const for_kernel[] = {
 	&symbolizer_dwarf,
 	NULL,
 };
-/* The module's file substitutes for a kernel that cannot be queried. */
+/* The module's file replaces a kernel that cannot be queried. */
 static const struct symbolizer_ops *const for_kernel_modules[] = {
 	&symbolizer_kernel,
 	&symbolizer_elf,
@@ -204,7 +204,7 @@ static void note_outcome(const struct name_task *task, size_t symbolizers, struc
 	names->debug_path = path ? xstrdup(path) : NULL;
 }
 
-/* Takes the outcome of an earlier profile, if all names are from there. */
+/* Adopts the outcome of an earlier profile if all names come from it. */
 static bool take_outcome(const struct name_task *task, uint64_t module, struct answers *names)
 {
 	const char *path;
@@ -467,7 +467,7 @@ static void take_reason(struct run *r, struct job *job)
 		return;
 	module = modules_get(&r->profile->modules, job->module);
 	module->naming_ns += job->ns;
-	/* Another part of it was given up. */
+	/* Another part of the module was given up. */
 	if (job->names.reason == SYMBOLS_UNASKED || module->reason == SYMBOLS_SILENT)
 		return;
 	module->reason = job->names.reason;
@@ -527,7 +527,7 @@ static void run_free(struct run *r)
 	free(r);
 }
 
-/* True if nothing can name the rest of the file's code but a file of debug information. */
+/* True if only a file with debug information could name the rest of the file's code. */
 static bool is_searched(const struct module *module)
 {
 	return module->kind == PROFILE_MODULE_FILE &&
@@ -535,7 +535,7 @@ static bool is_searched(const struct module *module)
 		module->reason == SYMBOLS_FOUND || module->reason == SYMBOLS_NO_LINES);
 }
 
-/* Makes one function of the code without names of each maker or file, not one per address. */
+/* Merges unnamed code into one function per maker or file, instead of one per address. */
 static void name_the_rest(struct profile *p, struct expand_inlines *expand)
 {
 	_cleanup_free_ module_id *makers = made_code_find_makers(p);

@@ -17,7 +17,7 @@ struct location {
 	const char *file; /* NULL: unknown */
 	uint32_t line; /* 0: unknown */
 	uint32_t start_line; /* line of the function's declaration; 0: unknown */
-	uint32_t discriminator; /* of several blocks of the line; 0: none, or not wanted */
+	uint32_t discriminator; /* distinguishes blocks of the line; 0: none, or not wanted */
 };
 
 /*

@@ -463,7 +463,7 @@ static bool is_nameless(const struct profile *p, const struct frame *frame)
 /* Unnamed code that accounts for a stack's time. */
 struct nameless {
 	module_id module; /* NO_MODULE: no module */
-	module_id maker; /* file that made the code; NO_MODULE: unknown, or the code is a file's */
+	module_id maker; /* file that made the code; NO_MODULE: unknown, or code of a file */
 };
 
 /* True if the frame's time counts for its caller. */

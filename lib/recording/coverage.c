@@ -28,7 +28,10 @@ void coverage_count(struct coverage *n, const struct profile *p)
 		struct module_coverage *row =
 			&rows[frame->module == NO_MODULE ? count : frame->module];
 
-		/* Inlined functions share the outer function's place; labels have none. */
+		/*
+		 * Skip frames that share another's address: inlined functions use the outer
+		 * function's, and labels have none.
+		 */
 		if (frame->inline_depth || frame->kind == PROFILE_FRAME_LABEL)
 			continue;
 		row->frames++;

@@ -10,7 +10,7 @@
 
 struct module_coverage {
 	module_id module; /* NO_MODULE: frames without a file */
-	uint64_t frames; /* distinct places in the module's code */
+	uint64_t frames; /* distinct addresses in the module's code */
 	uint64_t named; /* frames with a real name, neither an address nor fun_<hex> */
 	uint64_t with_lines; /* frames with lines, or LINES_UNKNOWN */
 };

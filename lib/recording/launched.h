@@ -6,7 +6,7 @@
 
 /*
  * If the recorded command launches containers, names the profile after the program in the
- * container: the process with more than half of all CPU time, else the container's first one. Does
- * nothing if the container used less than half. Call when all samples have their CPU time.
+ * container: the process with more than half of all CPU time, or else the container's first one.
+ * Does nothing if the container used less than half. Call when all samples have their CPU time.
  */
 void launched_name_profile(struct profile *p);

@@ -69,8 +69,8 @@ struct moving_rows {
 };
 
 /*
- * Naming new frames takes at most 1/SPARE of the time, more if it is urgent, and is delayed by no
- * more than the limit below.
+ * Naming new frames takes at most 1/SPARE of the time, more if it is urgent, and is delayed by at
+ * most the limit below.
  */
 #define SPARE 200
 #define URGENT_SPARE 20
@@ -99,7 +99,10 @@ static void moving_names_release(struct moving_names *n)
 	index_release(&n->index);
 }
 
-/* Identifies the frame across sessions. False if it may mean something else in the next session. */
+/*
+ * Identifies the frame across sessions. Returns false if it may mean something else in the next
+ * session.
+ */
 static bool identify(const struct profile *p, const struct frame *frame, struct known_frame *known)
 {
 	const struct module *module = frame->module == NO_MODULE
@@ -247,7 +250,7 @@ static bool is_code(const struct profile *p, const struct frame *frame)
 		p->modules.rows.items[frame->module].kind == PROFILE_MODULE_ANON);
 }
 
-/* Makes a profile of frames alone: one thread with a sample per frame, in order. */
+/* Makes a profile of only the frames: one thread with a sample per frame, in order. */
 static struct profile *picture(const struct profile *from, const struct frame_list *list,
 			       bool has_modules)
 {
@@ -325,7 +328,7 @@ static void name_picture(struct moving_names *n, struct profile *p, bool is_of_k
 }
 
 /*
- * Names frames of one kind: runtimes' code from records, the kernel's from the kernel, the rest
+ * Names frames of one kind: code of runtimes from records, the kernel's from the kernel, the rest
  * from files.
  */
 static void name_list(struct moving_rows *r, const struct frame_list *list, struct profile *into,
@@ -372,7 +375,7 @@ static void name_frames(struct moving_rows *r, const struct frame_list *frames,
 	vec_release(&files.rows);
 }
 
-/* Grows the tables to the session's present size. */
+/* Grows the tables to the session's current size. */
 static void follow_session(struct moving_rows *r)
 {
 	const struct profile *p = r->from;
@@ -385,7 +388,7 @@ static void follow_session(struct moving_rows *r)
 		vec_add_zeroed(&r->frames, p->frames.rows.count - r->frames.count);
 }
 
-/* Collects frames without names of a stack not yet taken. True if there are none. */
+/* Collects the unnamed frames of a stack not copied yet. Returns true if there are none. */
 static bool find_frames(struct moving_rows *r, stack_id stack, const struct moving_names *names,
 			bool *is_seen, struct frame_list *list)
 {
@@ -499,7 +502,7 @@ static void take_sample(struct moving_rows *r, thread_id thread, const struct sa
 	into->stats.cpu_samples += copy.event ? 0 : copy.weight;
 }
 
-/* Naming is urgent if more than this part of the samples wait: the gap would be visible. */
+/* Naming is urgent if more than this fraction of the samples wait: the gap would be visible. */
 #define URGENT_PART 10
 
 static void hold_samples(struct moving_rows *r)
@@ -527,7 +530,7 @@ static void rename_threads(struct moving_rows *r, struct profile *into)
 }
 
 /*
- * Takes all rows of the session, and those of waits up to until_ns. Holds back rows without names
+ * Moves all rows of the session, and those of waits up to until_ns. Holds back rows without names
  * unless it names them.
  */
 static void moving_rows_take(struct moving_rows *r, struct profile *into,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A running recording as a profile of its latest seconds: records from another process's pipe
- * become rows of a session. Each look moves the rows to the profile, with the names known so far.
+ * become rows of a session. Each update moves the rows to the profile, with the names known so far.
  * Each epoch of the records starts a new session.
  */
 #pragma once

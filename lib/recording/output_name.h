@@ -15,8 +15,8 @@ struct output_words {
 };
 
 /*
- * Replaces %p, %c, %t, %h by the host name, %n by the first number from 1 for which no such file
- * exists, and %% by %. The caller frees the name. NULL with -EINVAL in err if another letter
- * follows a %.
+ * Replaces %p, %c, %t, %h by the host name, %n by the smallest number from 1 for which no such file
+ * exists, and %% by %. The caller frees the name. Returns NULL with -EINVAL in err if another
+ * letter follows a %.
  */
 char *output_name_expand(const char *name, const struct output_words *words, struct error *err);

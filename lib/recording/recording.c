@@ -308,7 +308,7 @@ static void begin(struct recording *r, const struct source_kind *kind, const voi
 	struct profile *p = profile_new();
 	uint64_t start_ns = 0, realtime_ns = 0;
 
-	/* Copy, so that the facts stay complete. */
+	/* Copy, so that the facts remain complete. */
 	profile_meta_copy(&p->meta, &r->facts.meta, NULL, NULL);
 	if (!p->meta.product)
 		p->meta.product = xstrdup("unknown");
@@ -436,7 +436,8 @@ static void say_damage(const struct recording *r, const char *label,
 }
 
 /*
- * Finds the recorded files on this machine. Users other than this one may have written the source.
+ * Finds the recorded files on this machine. Users other than the current one may have written the
+ * source.
  */
 static void complete(struct recording *r, int fd, const struct recording_options *options)
 {

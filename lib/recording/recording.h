@@ -30,7 +30,7 @@ struct recording {
 	struct recording_facts facts;
 	struct read_contents contents; /* contents of files in the records */
 	struct source_counts counts; /* counts of recording_load() */
-	struct timelines lines; /* of the finished recording, until it is completed */
+	struct timelines lines; /* lines of the finished recording, until it is completed */
 	/* Set by recording_complete(). */
 	struct coverage coverage;
 	struct sources_stats sources;
@@ -55,7 +55,7 @@ void recording_finish(struct recording *r, uint64_t end_ns);
 struct completion {
 	const struct naming *naming; /* NULL: leave addresses unnamed */
 	const struct sources_options *sources; /* NULL: leave out source files */
-	bool keeps_timelines; /* for further predictions */
+	bool keeps_timelines; /* keep them for further predictions */
 };
 
 /* Completes the finished profile: facts, names, coverage, source files. */
@@ -78,7 +78,8 @@ struct recording_options {
 /*
  * Loads a file of that kind: reads, completes and names its profile. `label` is the file's name in
  * messages. Looks for the recorded files by their paths and in `dirs`. A truncated source yields
- * its readable part, with a message. -EBADMSG if it cannot be read, -ENODATA if it is empty.
+ * its readable part, with a message. Returns -EBADMSG if it cannot be read, -ENODATA if it is
+ * empty.
  */
 int recording_load(struct recording *r, const struct source_kind *kind, int fd, const char *label,
 		   const struct recording_options *options, struct error *err);

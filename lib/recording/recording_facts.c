@@ -438,7 +438,7 @@ static void take_fact(struct recording_facts *f, char *value, size_t size)
 		facts_hide_one(&f->report.facts, id, field[1], true);
 }
 
-/* Older captures hold each fact twice: by its key in --stats, and by its row in the panel. */
+/* Older captures contain each fact twice: by its key in --stats, and by its row in the panel. */
 static void take_stat(struct recording_facts *f, char *value, size_t size)
 {
 	char *field[8];
@@ -503,7 +503,7 @@ static void take_run(struct recording_facts *f, const char *value)
 		return true; \
 	}
 
-/* Adds a value to a list. False if the key is not a list's. */
+/* Adds a value to a list. Returns false if the key does not belong to a list. */
 static bool take_text(struct recording_facts *f, const char *key, const char *value)
 {
 	TAKE_TEXT("feature", f->meta.features)

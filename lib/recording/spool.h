@@ -2,7 +2,7 @@
 /*
  * The capture file of a running recording, from which it is recovered if the recorder is killed. It
  * lies beside the output, has a hidden name and is locked while this process lives. The file of
- * --raw is renamed at the end. Failures end the spool with a warning, never the recording.
+ * --raw is renamed at the end. Failures end the spool with a warning, but never the recording.
  */
 #pragma once
 
@@ -22,8 +22,8 @@
 #include "symbolize/kernel/kernel_table.h"
 
 /*
- * Looks up the kernel's symbols during the recording, each function once: code of BPF programs may
- * be gone later, and the capture may be read under another kernel.
+ * Looks up the kernel's symbols during the recording, each function once: BPF programs may be gone
+ * later, and the capture may be read under another kernel.
  */
 
 struct asked_symbols {
@@ -78,8 +78,8 @@ struct spool {
 #define SPOOL_SUFFIX ".capture"
 
 /*
- * Opens the file as that user. Fails only for --raw; if there is no place for a spool, says so and
- * the recording continues without one.
+ * Opens the file as that user. Fails only for --raw; if there is no place for a spool, prints a
+ * message, and the recording continues without one.
  */
 int spool_open(struct spool *s, const struct spool_options *options, const struct identity *owner,
 	       struct error *err);

@@ -25,7 +25,7 @@ struct debug_search {
 	const struct identity *owner;
 	struct debug_fetcher *fetcher; /* NULL: no downloads */
 	const char *kernel_release; /* release of the recorded kernel; NULL: the running kernel */
-	const char *unpacked; /* folder of debug_sections.h; NULL: nothing is kept */
+	const char *unpacked; /* folder of debug_sections.h; NULL: nothing is cached */
 };
 
 /* The folder of distributions' debug files. */
@@ -57,10 +57,10 @@ struct debug_file {
 /*
  * Searches in the root of the process, then in prof's own: by build id in --debug-dir,
  * /usr/lib/debug and the cache; by the link in the folder of the file, in .debug below that and in
- * /usr/lib/debug/FOLDER; at alt_paths; at last by download. The link's checksum decides if build
- * ids cannot be compared. Takes only regular files that all readers can read; readers do not matter
- * in --debug-dir, the cache and downloads. Otherwise -ENOENT and a reason: why the first existing
- * file was refused, else that there is none.
+ * /usr/lib/debug/FOLDER; at alt_paths; finally by download. The link's checksum decides if build
+ * ids cannot be compared. Accepts only regular files that all readers can read; readers do not
+ * matter in --debug-dir, the cache and downloads. Otherwise returns -ENOENT with a reason: why the
+ * first existing file was rejected, or that there is none.
  */
 int debug_file_find(struct debug_file *f, const struct debug_wanted *wanted,
 		    const struct debug_search *search, enum symbol_reason *reason);

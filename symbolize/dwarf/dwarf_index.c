@@ -105,7 +105,7 @@ void aranges_release(struct aranges *a)
 
 /*
  * Indexes units. A unit with code ranges in .debug_aranges is read only when an address falls into
- * it; until then only unit heads are read, and of a packed section nothing after the last unit
+ * it; until then, only unit heads are read, and nothing of a packed section after the last unit
  * used. All units are read once an address lies outside of those ranges.
  */
 
@@ -114,7 +114,7 @@ void aranges_release(struct aranges *a)
  * name a split unit. Few are longer than this.
  */
 #define HEAD_BYTES 1024
-#define DWARF_VERSION_MAX 5 /* of units that libdw reads */
+#define DWARF_VERSION_MAX 5 /* highest version that libdw reads */
 
 static uint64_t info_size(const struct debug_info *info)
 {
@@ -210,7 +210,10 @@ static bool index_by_aranges(struct debug_info *info)
 	return info->segments.rows.count;
 }
 
-/* Has a unit a version that libdw does not know? It reads no unit from there on. */
+/*
+ * Returns whether a unit has a version that libdw does not support. libdw reads no unit from there
+ * on.
+ */
 static bool has_newer_unit(const struct debug_info *info)
 {
 	const struct debug_section *section = &info->sections->view.at[DEBUG_INFO];

@@ -549,7 +549,10 @@ static const char *ada_name(struct debug_info *info, const char *text)
 	return arena_strndup(&info->arena, strbuf_text(&name), name.size);
 }
 
-/* Returns the name that a function has in the source if its symbol says less; NULL otherwise. */
+/*
+ * Returns the name that a function has in the source if its symbol is less informative; NULL
+ * otherwise.
+ */
 static const char *source_name(struct debug_info *info, Dwarf_Die *die)
 {
 	const char *name = attribute_text(info, die, DW_AT_name);

@@ -243,7 +243,7 @@ static void find_functions(struct debug_info *info, struct unit *unit, bool is_d
 	if (!unit_walk_open(info, unit, &walk))
 		return;
 	detail->is_ada = language_is_ada(unit_language(root));
-	/* GHC's blocks lie outside of the function that they are part of. */
+	/* GHC's blocks lie outside of the function to which they belong. */
 	is_haskell = unit_language(root) == DW_LANG_Haskell;
 	die_walk_enter(&walk, root->addr);
 	while (die_walk_next(&walk, &e)) {

@@ -15,7 +15,7 @@
  * Selects the symbols that decide the names of some addresses, from tables that may have a million
  * rows. An address within symbols of known size is named by them and their aliases. Any other
  * address may be named by a label without a size between it and the last such symbol before it.
- * Nothing else counts.
+ * Other symbols are irrelevant.
  *
  * Tables are read twice: near_symbols_mark() finds the places, near_symbols_wants() selects all
  * symbols there. Both are members of a struct binary_symbol_filter, with this struct as context.
@@ -183,7 +183,7 @@ static size_t leading_underscores(const char *name)
  * Compares how well two symbols of one place name it. Prefers a real function of known size; a
  * public name; an undecorated name (malloc, not __libc_malloc); among glibc's functions, whose
  * standard names are weak except those of the oldest standards, the strong one (lgamma, not gamma);
- * the shorter one, as newer names append to older ones (open64, exp10f32x).
+ * and the shorter one, as newer names append to older ones (open64, exp10f32x).
  */
 static int compare_worth(const struct binary_symbol *x, const struct binary_symbol *y)
 {

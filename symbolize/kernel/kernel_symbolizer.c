@@ -79,7 +79,7 @@ static bool find_own_symbol(const struct kernel_symbolizer *n, uint64_t rva,
 
 /*
  * Outside of modules, a list is only valid for the kernel itself: its modules and generated code
- * are from the time of the list. Generated code with a recorded name can be compared.
+ * date from the time of the list. Generated code with a recorded name can be compared.
  */
 static bool is_of_module(const struct kernel_symbolizer *n, const char *name)
 {
@@ -88,7 +88,7 @@ static bool is_of_module(const struct kernel_symbolizer *n, const char *name)
 	return !name || n->own_name || !n->table->is_list;
 }
 
-/* Finds the name in the list, which may be about other code at that address. */
+/* Finds the name in the list, which may describe other code at that address. */
 static bool find_symbol(const struct kernel_symbolizer *n, uint64_t rva,
 			struct kernel_symbol *symbol)
 {

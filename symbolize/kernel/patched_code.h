@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Places in a vmlinux that the kernel changes at boot or while it runs. */
+/* Places in a vmlinux that the kernel patches at boot or while it runs. */
 #pragma once
 
 #include <stdint.h>

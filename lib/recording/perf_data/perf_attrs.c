@@ -89,17 +89,17 @@ bool perf_attrs_add(struct perf_attrs *a, struct ordered_bytes *bytes, size_t si
 		return false;
 	b = ordered_bytes_of(data, size, bytes->is_swapped);
 	attr.type = ordered_u32(&b);
-	ordered_u32(&b); /* size of the attribute as the writer defined it */
+	ordered_u32(&b); /* skip the size of the attribute as defined by the writer */
 	attr.config = ordered_u64(&b);
 	attr.period = ordered_u64(&b);
 	attr.sample_type = ordered_u64(&b);
 	attr.read_format = ordered_u64(&b);
 	flags = read_flags(&b);
-	bytes_skip(&b.bytes, 8 + 16); /* wakeup, breakpoint type, config1, config2 */
+	bytes_skip(&b.bytes, 8 + 16); /* skip wakeup, breakpoint type, config1, config2 */
 	/* Older kernels lack the last members, which read as zeros. */
 	attr.branch_type = ordered_u64(&b);
 	attr.user_regs = ordered_u64(&b);
-	bytes_skip(&b.bytes, 8); /* size of the stack dump, clock */
+	bytes_skip(&b.bytes, 8); /* skip the size of the stack dump, clock */
 	attr.interrupt_regs = ordered_u64(&b);
 	attr.is_inherited = flags >> ATTR_INHERIT & 1;
 	attr.is_frequency = flags >> ATTR_FREQUENCY & 1;

@@ -61,8 +61,8 @@ void perf_attrs_name(struct perf_attrs *a, uint32_t attr, const char *name, size
 uint32_t perf_attrs_find(const struct perf_attrs *a, uint64_t id);
 /*
  * Names unnamed attributes by type and number, and numbers the events: the first clock of the CPU
- * or of the task that samples is event 0; others count from 1, up to `max`. Waits are an event only
- * if context switches report them, too.
+ * or of the sampled task is event 0; others count from 1, up to `max`. Waits are an event only if
+ * context switches are not recorded as well.
  */
 void perf_attrs_number(struct perf_attrs *a, uint32_t max);
 /* Returns true for the attribute of perf record --off-cpu. */

@@ -59,7 +59,7 @@ static void take_throttling(struct perf_convert *c, struct perf_input *in)
 	struct rec_throttled *rec;
 	uint64_t id, since;
 
-	ordered_u64(&in->body); /* time */
+	ordered_u64(&in->body); /* skip the time */
 	id = ordered_u64(&in->body);
 	if (in->body.bytes.failed || cpu >= CPUS_MAX)
 		return;
@@ -101,7 +101,7 @@ static void switch_out(struct perf_convert *c, const struct perf_input *in, stru
 	rec->start = in->time;
 	rec->chance = CHANCE_CERTAIN;
 	rec->reason = reason_of(task);
-	/* The switch may have been recorded with its stack, too. */
+	/* The switch may also have been recorded with its stack. */
 	if (!task->switch_ns)
 		return;
 	rec->sample.rec.flags = task->switch_flags;
@@ -175,7 +175,7 @@ static void perf_convert_wait(struct perf_convert *c, const struct perf_sample *
 static bool perf_convert_event(struct perf_convert *c, struct perf_input *in)
 {
 	switch (in->head.type) {
-	case PERF_RECORD_CALLCHAIN_DEFERRED: /* its samples have its addresses */
+	case PERF_RECORD_CALLCHAIN_DEFERRED: /* its samples already have its addresses */
 		return true;
 	case PERF_RECORD_LOST:
 		take_lost(c, in);
@@ -304,7 +304,7 @@ static void read_inode(struct perf_input *in, struct perf_mapped *file)
 
 	file->device = makedev(major, ordered_u32(&in->body));
 	file->inode = ordered_u64(&in->body);
-	ordered_u64(&in->body); /* generation */
+	ordered_u64(&in->body); /* skip the generation */
 }
 
 static void take_mmap2(struct perf_convert *c, struct perf_input *in)
@@ -320,7 +320,7 @@ static void take_mmap2(struct perf_convert *c, struct perf_input *in)
 		read_inode(in, &map.file);
 	}
 	protection = ordered_u32(&in->body);
-	ordered_u32(&in->body); /* flags */
+	ordered_u32(&in->body); /* skip the flags */
 	/* perf's own records of the kernel's code have no protection. */
 	if (protection & PROT_EXEC || map.is_kernel)
 		take_map(c, in, &map);
@@ -416,7 +416,7 @@ static void take_symbol(struct perf_convert *c, struct perf_input *in)
 	uint32_t size = ordered_u32(&in->body);
 	uint16_t flags;
 
-	ordered_u16(&in->body); /* kind */
+	ordered_u16(&in->body); /* skip the kind */
 	flags = ordered_u16(&in->body);
 	if (!(flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER))
 		perf_modules_kernel_symbol(&c->modules, in->time, start, size, read_text(in));
@@ -554,7 +554,7 @@ static void send_cgroup(struct perf_convert *c, const struct perf_sample *sample
 	memcpy(rec->cgroup, path, size);
 }
 
-/* Fills in the place of a sample, and its CPU. */
+/* Fills in a sample's stack and leaf, and its CPU. */
 static void perf_convert_fill(struct rec_sample *rec, const struct perf_sample *sample,
 			      const struct perf_place *place)
 {
@@ -596,7 +596,7 @@ static void send_event(struct perf_convert *c, const struct perf_attr *attr,
 
 /*
  * Splits a sample of a group ({a,b}:S) into one for each member whose count has grown. The leader's
- * own was sent already.
+ * was already sent.
  */
 static void send_members(struct perf_convert *c, const struct perf_attr *leader,
 			 const struct perf_sample *sample, const struct perf_place *place)

@@ -19,6 +19,6 @@ uint64_t perf_counts_increase(struct perf_counts *c, uint64_t id, uint32_t tid, 
 		vec_push(&c->rows, wanted);
 	before = c->rows.items[row].value;
 	c->rows.items[row].value = value;
-	/* A smaller count is a new start: ids of ended threads may be reused. */
+	/* A decrease means a restart: ids of ended threads may be reused. */
 	return value < before ? value : value - before;
 }

@@ -9,12 +9,12 @@
 struct waiting {
 	uint32_t row;
 	uint64_t cookie;
-	uint32_t next; /* an older one of the same thread; INDEX_NONE: none */
+	uint32_t next; /* older one of the same thread; INDEX_NONE: none */
 };
 
 struct thread {
 	uint32_t tid;
-	uint32_t newest; /* INDEX_NONE: none waits */
+	uint32_t newest; /* INDEX_NONE: none is waiting */
 };
 
 struct matching {
@@ -58,8 +58,8 @@ static void add_sample(struct matching *m, uint32_t row, const struct perf_attr 
 }
 
 /*
- * A record ends the wait of all samples of its thread, as it does in perf: those with another
- * cookie have lost theirs.
+ * A record ends the wait of all samples of its thread, as in perf: those with another cookie have
+ * lost theirs.
  */
 static void add_record(struct matching *m, uint32_t row, const struct perf_attr *attr,
 		       const uint8_t *record)
@@ -75,7 +75,7 @@ static void add_record(struct matching *m, uint32_t row, const struct perf_attr 
 		return;
 	b = ordered_bytes_of(record + HEAD_SIZE + (words - attr->trailer_words) * 8, 8,
 			     m->file->is_swapped);
-	ordered_u32(&b); /* pid */
+	ordered_u32(&b); /* skip the pid */
 	thread = thread_of(m, ordered_u32(&b));
 	for (uint32_t at = thread->newest; at != INDEX_NONE; at = m->waiting.items[at].next) {
 		if (m->waiting.items[at].cookie == cookie)
@@ -127,7 +127,7 @@ void perf_deferred_set(const struct perf_deferred *d, const struct perf_file *fi
 	record = perf_store_get(&file->store, d->rows.items[at].record);
 	words = perf_file_words(file, record);
 	b = ordered_bytes_of(record + HEAD_SIZE, words * 8, file->is_swapped);
-	ordered_u64(&b); /* cookie */
+	ordered_u64(&b); /* skip the cookie */
 	sample->deferred_count = ordered_u64(&b);
 	if (b.bytes.failed || sample->deferred_count > bytes_left(&b.bytes) / 8)
 		sample->deferred_count = 0;

@@ -44,7 +44,7 @@ static void add_exit(struct exits *exits, const struct perf_file *f, size_t row)
 
 	if (head.type != PERF_RECORD_EXIT || !clock_can_show(f->store.order.items[row].key))
 		return;
-	bytes_skip(&b.bytes, 8); /* pid and parent pid */
+	bytes_skip(&b.bytes, 8); /* skip pid and parent pid */
 	tid = ordered_u32(&b);
 	if (!b.bytes.failed)
 		vec_push(&exits->rows, (struct radix_row){tid, (uint32_t)row});
@@ -260,7 +260,7 @@ bool perf_features_add_build_id(struct perf_features *f, struct ordered_bytes *b
 	ordered_u32(b);
 	misc = ordered_u16(b);
 	size = ordered_u16(b);
-	ordered_u32(b); /* process */
+	ordered_u32(b); /* skip the process */
 	id = bytes_take(&b->bytes, 24);
 	if (!id || size <= 8 + 4 + 24)
 		return false;
@@ -294,7 +294,7 @@ static bool take_build_ids(struct perf_features *f, struct ordered_bytes *b)
 
 static bool take_clock(struct perf_features *f, struct ordered_bytes *b)
 {
-	bytes_skip(&b->bytes, 8); /* version, clock id */
+	bytes_skip(&b->bytes, 8); /* skip version, clock id */
 	f->realtime_ns = ordered_u64(b);
 	f->clock_ns = ordered_u64(b);
 	if (!b->bytes.failed)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A perf.data file, read as a whole: as `perf record` writes it to a file, a pipe or a folder
+ * A perf.data file, read as a whole: as written by `perf record` to a file, a pipe or a folder
  * (--threads), compressed or not, in either byte order. The format is described in the kernel's
  * tools/perf/Documentation/perf.data-file-format.txt.
  */
@@ -101,7 +101,7 @@ struct perf_head {
 	uint16_t misc, size;
 };
 
-/* Kinds of records that are counted, but not shown. */
+/* Kinds of records that are counted but not shown. */
 enum perf_left_out {
 	PERF_LEFT_AUX, /* hardware traces: Intel PT, Arm SPE and CoreSight */
 	PERF_LEFT_TEXT_POKES, /* changes to kernel code */

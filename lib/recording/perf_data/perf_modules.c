@@ -239,7 +239,7 @@ uint32_t perf_modules_map(struct perf_modules *m, const struct perf_map *reporte
 void perf_modules_kernel_symbol(struct perf_modules *m, uint64_t time, uint64_t start,
 				uint32_t size, const char *name)
 {
-	/* Like an inode, the address distinguishes functions of the same name. */
+	/* The address distinguishes functions of the same name, as an inode would. */
 	const struct perf_map map = {
 		.time = time,
 		.start = start,

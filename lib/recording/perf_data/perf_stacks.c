@@ -279,7 +279,7 @@ static void add_frame(struct perf_stacks *s, struct chain *chain, uint64_t addr,
 
 /*
  * Markers in a chain give the kind of the addresses after them. The user side may be deferred; if
- * it never came, the stack has an end too early.
+ * it never arrived, the stack ends too early.
  */
 static struct chain read_chain(struct perf_stacks *s, const struct perf_sample *sample,
 			       bool is_kernel)

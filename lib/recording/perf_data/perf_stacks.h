@@ -31,7 +31,10 @@ void perf_stacks_init(struct perf_stacks *s, struct perf_out *out);
 void perf_stacks_release(struct perf_stacks *s);
 /* Prepares to walk copied stacks. machine: e_machine of the recording; 0: this machine's. */
 void perf_stacks_walk(struct perf_stacks *s, struct perf_modules *modules, uint16_t machine);
-/* Finds the place of a sample, and sends its stack if it is new. is_kernel: ip is in the kernel. */
+/*
+ * Finds a sample's leaf and stack, and sends the stack if it is new. is_kernel: ip is in the
+ * kernel.
+ */
 struct perf_place perf_stacks_place(struct perf_stacks *s, const struct perf_attr *attr,
 				    const struct perf_sample *sample, bool is_kernel,
 				    struct perf_tasks *tasks);

@@ -14,7 +14,7 @@ struct perf_task {
 	uint32_t pid, tid;
 	char name[REC_NAME_SIZE];
 	bool is_alive;
-	/* CPU time so far, ns; on_ns: start of the present run, 0 if not running. */
+	/* CPU time so far, ns; on_ns: start of the current run, 0 if not running. */
 	uint64_t cpu_ns, on_ns;
 	uint64_t off_ns; /* time at which the thread left the CPU; 0: running, or unknown */
 	bool was_preempted;

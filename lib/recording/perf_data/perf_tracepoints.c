@@ -41,12 +41,12 @@ static bool skip_head(struct bytes *b)
 
 	if (!start || memcmp(start, magic, sizeof(magic) - 1))
 		return false;
-	bytes_cstr(b); /* version */
+	bytes_cstr(b); /* skip the version */
 	if (bytes_u8(b))
 		return false;
-	bytes_skip(b, 1 + 4); /* size of a long, size of a page */
+	bytes_skip(b, 1 + 4); /* skip the size of a long and of a page */
 	for (int i = 0; i < 2; i++) {
-		bytes_cstr(b); /* "header_page", "header_event" */
+		bytes_cstr(b); /* skip "header_page" or "header_event" */
 		skip_sized(b);
 	}
 	count = bytes_u32(b);
@@ -114,7 +114,7 @@ void perf_tracepoints_begin(struct perf_tracepoints *t, const struct perf_file *
 	for (uint32_t i = 0; i < systems && !b.failed; i++) {
 		uint32_t count;
 
-		bytes_cstr(&b); /* name of the tracepoint system */
+		bytes_cstr(&b); /* skip the name of the tracepoint system */
 		count = bytes_u32(&b);
 		for (uint32_t j = 0; j < count && !b.failed; j++) {
 			uint64_t size = bytes_u64(&b);

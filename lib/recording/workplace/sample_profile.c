@@ -17,9 +17,12 @@
 #include "symbolize/module_files.h"
 #include "symbolize/symbolizer.h"
 
-/* Count of a block of one instruction that was sampled once: shares of it are whole numbers. */
+/*
+ * Count of a block of one instruction that was sampled once, large enough for its fractions to be
+ * whole numbers.
+ */
 #define SCALE 1000
-/* Line offsets in profiles have this size, and wrap around. */
+/* Line offsets in sample profiles have this many bits, and wrap around. */
 #define OFFSET_MASK 0xffff
 #define NO_NODE UINT32_MAX
 
@@ -35,25 +38,25 @@ struct edge {
 	uint64_t weight;
 };
 
-/* A basic block that was sampled: instructions, and what each of them counts. */
+/* A sampled basic block: its instructions, and their count. */
 struct block {
 	size_t first, count;
 	uint64_t weight;
 };
 
-/* A place within a function, by which compilers find it again. */
+/* A position within a function, by which compilers find it again. */
 struct site {
 	uint32_t offset; /* lines from the start of the function */
-	uint32_t discriminator; /* of several blocks of the line */
+	uint32_t discriminator; /* distinguishes several blocks of the line */
 };
 
-/* A function, or one that is inlined at a site of another. */
+/* A function, or one inlined at a site of another. */
 struct node {
-	uint32_t parent; /* NO_NODE: a function */
+	uint32_t parent; /* NO_NODE: a function of its own */
 	struct site site;
 	string_id name;
-	uint64_t head; /* calls of a function */
-	uint64_t total; /* with what is inlined */
+	uint64_t head; /* number of calls of the function */
+	uint64_t total; /* including inlined functions */
 };
 
 struct line {
@@ -69,7 +72,7 @@ struct target {
 };
 
 struct tree {
-	VEC(struct node) nodes; /* callers come before what is inlined into them */
+	VEC(struct node) nodes; /* callers precede the functions inlined into them */
 	VEC(struct line) lines;
 	VEC(struct target) targets;
 	struct index node_index, line_index, target_index;
@@ -86,7 +89,7 @@ struct builder {
 	struct symbolizer_input input;
 	struct symbolizer *elf, *dwarf;
 	struct tree tree;
-	uint64_t weight, used; /* of samples: all, and those with a place */
+	uint64_t weight, used; /* samples: all, and those with a known position */
 };
 
 INDEX_EQUAL(node_equal, struct tree, nodes,
@@ -147,9 +150,9 @@ static void tree_release(struct tree *t)
 }
 
 /*
- * LLVM packs three numbers into a discriminator (llvm/include/llvm/IR/DebugInfoMetadata.h): that of
- * the block, how often the compiler copied its code, and which copy it is. Each is a bit 1 for 0,
- * or a bit 0 and 5 bits, of which the last stands for 7 more.
+ * LLVM packs three numbers into a discriminator (llvm/include/llvm/IR/DebugInfoMetadata.h): the
+ * block's number, the duplication factor of its code, and the number of the copy. Each is a bit 1
+ * for 0, or a bit 0 and 5 bits, the last of which announces 7 more.
  */
 static uint32_t packed_number(uint32_t packed)
 {
@@ -174,8 +177,8 @@ static struct site site_of(const struct location *at)
 }
 
 /*
- * True if compilers can find all functions at the address, and all calls between them. The linkage
- * names that they know have none of the characters that end a name in the file.
+ * True if compilers can identify all functions at the address, and all calls between them. Linkage
+ * names that compilers know contain no characters that end a name in the file.
  */
 static bool is_known(const struct answer *answer)
 {
@@ -209,7 +212,7 @@ static const struct frame *frame_of(const struct profile *p, stack_id stack)
 	return frames_get(&p->frames, p->stacks.rows.items[stack].frame);
 }
 
-/* Returns the next stack outwards that is at another address, or NO_STACK. */
+/* Returns the next outer stack at another address, or NO_STACK. */
 static stack_id find_caller(const struct profile *p, stack_id stack)
 {
 	while (frame_of(p, stack)->inline_depth && p->stacks.rows.items[stack].parent != NO_STACK)
@@ -344,7 +347,7 @@ static uint64_t block_end(const struct builder *b, uint64_t rva)
 	return next < b->leaders.count ? b->leaders.items[next] : rva + 1;
 }
 
-/* Spreads samples over the instructions of their block: all run equally often. */
+/* Distributes samples over the instructions of their block, which all run equally often. */
 static void make_blocks(struct builder *b)
 {
 	for (size_t i = 0; i < b->hot.count;) {
@@ -373,7 +376,7 @@ static struct answer answer_at(const struct builder *b, uint64_t rva)
 	return answer;
 }
 
-/* Counts an instruction: a line runs as often as the block of it that runs most. */
+/* Counts an instruction: a line runs as often as the most frequent of its blocks. */
 static bool count_instruction(struct builder *b, uint64_t rva, uint64_t count)
 {
 	struct answer answer = answer_at(b, rva);
@@ -402,7 +405,7 @@ static void count_lines(struct builder *b)
 	}
 }
 
-/* Adds which functions a call leads to. */
+/* Adds the functions that calls lead to. */
 static void count_calls(struct builder *b)
 {
 	struct tree *t = &b->tree;
@@ -421,7 +424,7 @@ static void count_calls(struct builder *b)
 ORDER(compare_targets, struct target,
       COMPARE(a->line, b->line) ?: COMPARE(b->weight, a->weight) ?: COMPARE(a->name, b->name))
 
-/* Splits the count of each call among its targets by their samples: the rest is not known. */
+/* Splits the count of each call among its targets by their samples; the rest is unknown. */
 static void scale_targets(struct tree *t)
 {
 	vec_sort(&t->targets, compare_targets);
@@ -459,7 +462,7 @@ static void add_totals(struct tree *t)
 	}
 }
 
-/* Rows in the order in which they are written. */
+/* Rows in output order. */
 struct writer {
 	const struct tree *t;
 	VEC(const struct node *) nodes; /* by parent and site */
@@ -524,7 +527,10 @@ static void write_lines(struct writer *w, uint32_t node, size_t depth)
 	}
 }
 
-/* Writes what is in a function, with the functions inlined there; symbolizers bound their depth. */
+/*
+ * Writes the contents of a function, including the functions inlined there; symbolizers bound their
+ * depth.
+ */
 static void write_node(struct writer *w, uint32_t node, size_t depth)
 {
 	const struct tree *t = w->t;

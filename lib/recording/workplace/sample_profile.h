@@ -19,12 +19,12 @@ struct sample_profile {
 };
 
 struct sample_profile_counts {
-	uint64_t weight, used; /* samples in the module, and those of them with such lines */
+	uint64_t weight, used; /* samples in the module, and how many of them have such lines */
 };
 
 /*
- * Writes the whole profile of the module's samples of the clock. Returns -ENODATA if none has a
- * line relative to the start of its function; errors of function_code_read() and disassemble().
+ * Writes the whole profile of the module's clock samples. Returns -ENODATA if none has a line
+ * relative to the start of its function; or errors of function_code_read() and disassemble().
  */
 int sample_profile_write(const struct sample_profile *s, struct outfile *out,
 			 struct sample_profile_counts *counts, struct error *err);

@@ -199,7 +199,7 @@ find_alike(const struct runtime_sources *s, const struct managed_source *source,
 static bool read_file(struct runtime_sources *s, uint32_t pid, const struct managed_source *source,
 		      const char *file, struct line_starts *lines)
 {
-	static const char mark[] = "\xef\xbb\xbf"; /* of UTF-8; not part of the script */
+	static const char mark[] = "\xef\xbb\xbf"; /* the UTF-8 byte order mark, no script text */
 	size_t size = 0, room = FILE_MAX, skipped = 0;
 	_cleanup_close_ int fd = -1;
 	_cleanup_free_ char *text = NULL;

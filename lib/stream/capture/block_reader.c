@@ -94,7 +94,7 @@ bool capture_block_is_good(const struct capture_block *f)
 /* Late stacks of samples before to_ns arrive within this time. */
 #define LATE_NS 1000000000ull
 
-/* A place where reading can start. */
+/* A position where reading can start. */
 struct epoch {
 	uint64_t at; /* position of the state; 0: no epoch */
 	/* Sequence number of the first block; number of state blocks still to come. */
@@ -294,7 +294,7 @@ static void enter_stream(struct block_reader *r)
 	r->is_begun = true;
 	r->sequence = f->sequence + 1;
 	r->samples = f->samples;
-	/* Any state that was needed before this block has been read. */
+	/* Any state needed before this block has been read. */
 	if (f->flags & CAPTURE_BLOCK_EPOCH)
 		r->wants_state = false;
 }

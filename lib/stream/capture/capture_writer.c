@@ -106,8 +106,8 @@ static bool is_spent(const struct kept_epochs *k, uint64_t size)
 }
 
 /*
- * Frees the bytes between. Everything before them but the header is freed already, so whole pages
- * go.
+ * Punches a hole for the bytes in between. Everything before them except the header is already
+ * freed, so whole pages are.
  */
 static void make_hole(int fd, uint64_t at, uint64_t end)
 {
@@ -115,7 +115,7 @@ static void make_hole(int fd, uint64_t at, uint64_t end)
 
 	if (page < sizeof(struct capture_header))
 		page = sizeof(struct capture_header);
-	/* A file system that cannot make holes keeps the bytes. */
+	/* A file system that does not support holes keeps the bytes. */
 	(void)!fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)page,
 			 (off_t)(end - page));
 }
@@ -138,7 +138,10 @@ static void kept_epochs_drop(struct kept_epochs *k, int fd, uint64_t size)
 
 static void kept_epochs_window(const struct kept_epochs *k, struct capture_window *window);
 
-/* Returns the first epoch as a window, once the second began long enough ago. False: not yet. */
+/*
+ * Returns the first epoch as a window, once the second began long enough ago. Returns false if it
+ * is too early.
+ */
 static bool kept_epochs_next(struct kept_epochs *k, uint64_t now_ns, bool is_end,
 			     struct capture_window *window)
 {

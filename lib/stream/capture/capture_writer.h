@@ -80,7 +80,7 @@ void capture_writer_begin_epoch(struct capture_writer *w, uint64_t time_ns);
 /* Waits until everything added so far is written. */
 void capture_writer_drain(struct capture_writer *w);
 /*
- * Writes everything added so far, and retains the present epochs until capture_writer_unpin().
+ * Writes everything added so far, and retains the current epochs until capture_writer_unpin().
  * Waits only until records are packed.
  */
 void capture_writer_pin(struct capture_writer *w, struct capture_window *window);

@@ -126,8 +126,8 @@ static void column_streams_begin_encoding(struct column_streams *s)
 }
 
 /*
- * Reads the sizes of `count` streams; all others are empty. Borrows the bytes. False if the sizes
- * are damaged.
+ * Reads the sizes of `count` streams; all others are empty. Borrows the bytes. Returns false if the
+ * sizes are damaged.
  */
 /* The sizes, 4 bytes each, precede the streams. */
 static bool column_streams_begin_decoding(struct column_streams *s, const uint8_t *bytes,
@@ -337,9 +337,9 @@ static uint32_t column_row(struct column_streams *s, unsigned int stream, struct
 }
 
 /*
- * Does the same for addresses, many of which share a page. New addresses are coded in four streams
- * from `page_stream` on: the page as a value, in two streams, the higher four bits within the page,
- * and the lower eight bits.
+ * The same for addresses, many of which share a page. New addresses are coded in four streams from
+ * `page_stream` on: the page as a value, in two streams, the higher four bits within the page, and
+ * the lower eight bits.
  */
 static uint64_t column_address(struct column_streams *s, unsigned int stream,
 			       struct column_values *v, unsigned int page_stream,
@@ -411,7 +411,7 @@ static void code_time(struct columns *c, struct rec *rec)
 	c->time = rec->time;
 }
 
-/* Ticks come at multiples of the interval or a little later, so the grid follows the earliest. */
+/* Ticks come at multiples of the interval or slightly later, so the grid follows the earliest. */
 static void code_tick(struct columns *c, struct known_cpu *cpu, struct rec *rec)
 {
 	int64_t interval = (int64_t)c->interval, past, rest;
@@ -547,7 +547,10 @@ static void code_resumed(struct columns *c, struct rec_resumed *rec)
 	task->cpu_time = rec->cpu_time;
 }
 
-/* The waker is a task, often one that was seen before; it came shortly before the arrival. */
+/*
+ * Codes the waker, a task that often occurred before, and its time, which is shortly before the
+ * arrival.
+ */
 static void code_waker(struct columns *c, struct rec_resumed *rec)
 {
 	struct run_waker *waker = rec_resumed_waker(rec);

@@ -128,7 +128,7 @@ static void give(const struct giving *g, const struct rec *rec)
 		g->sink(g->ctx, rec);
 }
 
-/* The record may have been received for an ancestor, from which this process inherited it. */
+/* The record may have been received for an ancestor from which this process inherited it. */
 static void give_as(const struct giving *g, const struct rec *rec, uint32_t pid)
 {
 	_cleanup_free_ struct rec *own = rec ? state_copy(rec) : NULL;
@@ -206,7 +206,7 @@ static const struct state_thread *thread_at(const struct state_tasks *t, uint32_
 	return &t->threads.items[row];
 }
 
-/* Introduces a process by its main thread, which may have a name of its own. */
+/* Introduces a process by its main thread, which may have a separate name. */
 static void give_main_thread(const struct giving *g, const struct state_process *p,
 			     const struct state_thread *thread)
 {
@@ -259,7 +259,7 @@ ORDER(by_order, struct state_process *const, COMPARE((*a)->order, (*b)->order))
 
 /*
  * Introduces all processes first, so that children do not inherit attributes that their parents get
- * afterwards.
+ * later.
  */
 static void state_tasks_give(struct state_tasks *t, record_sink_fn *sink, void *ctx)
 {
@@ -308,7 +308,7 @@ static void state_threads_give(struct state_tasks *t, const struct state_stacks 
 	}
 }
 
-/* Facts whose keys begin so are the last records: no epoch follows them. */
+/* Facts whose keys begin with this are the last records: no epoch follows them. */
 #define END_KEY "end."
 
 struct capture_state *capture_state_new(void)
@@ -501,7 +501,7 @@ static bool is_gone(const struct capture_state *s, const struct rec *rec)
 	       bsearch(&id, s->gone.items, s->gone.count, sizeof(id), compare_ids);
 }
 
-/* Drops modules that the recorder has forgotten. */
+/* Drops modules that the recorder has dropped. */
 static void drop_gone(struct capture_state *s)
 {
 	size_t kept = 0;
@@ -544,7 +544,7 @@ static void take_module(struct capture_state *s, const struct rec *rec)
 
 typedef void take_fn(struct capture_state *s, const struct rec *rec);
 
-/* record.def defines in each kind's row how its state is kept. */
+/* Each kind's row in record.def defines how its state is kept. */
 #define PASSING NULL
 #define LASTING take_lasting
 #define STATE(function) function

@@ -75,7 +75,7 @@ struct state_counter {
 
 struct capture_state {
 	VEC(uint64_t) lasting; /* unchanged records, back to back */
-	VEC(uint32_t) gone; /* ids of modules that have been forgotten */
+	VEC(uint32_t) gone; /* ids of dropped modules */
 	VEC(uint64_t) counter_infos; /* REC_COUNTER_INFO records, back to back */
 	struct rec_setting settings[SETTING_COUNT]; /* latest settings */
 	VEC(struct state_counter) counters;

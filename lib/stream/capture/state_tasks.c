@@ -112,7 +112,7 @@ static void end_threads(struct state_tasks *t, struct state_process *p, uint32_t
 
 static void free_process(struct state_tasks *t, uint32_t row);
 
-/* Notes that the process no longer runs code of its parent. */
+/* Notes that the process no longer runs its parent's code. */
 static void leave_parent(struct state_tasks *t, uint32_t row)
 {
 	uint32_t parent = t->processes.items[row].parent;
@@ -125,7 +125,7 @@ static void leave_parent(struct state_tasks *t, uint32_t row)
 		free_process(t, parent);
 }
 
-/* Frees a process that its pid no longer finds. */
+/* Frees a process that is no longer found by its pid. */
 static void free_process(struct state_tasks *t, uint32_t row)
 {
 	struct state_process *p = &t->processes.items[row];
@@ -159,7 +159,7 @@ void state_tasks_release(struct state_tasks *t)
 	for (uint32_t i = 0; i < t->processes.count; i++) {
 		struct state_process *p = &t->processes.items[i];
 
-		/* All end at once, so none needs to be kept for its heirs. */
+		/* All end at once, so none must be kept for its heirs. */
 		p->parent = p->is_free ? p->parent : NO_STATE_ROW;
 		if (!p->is_free)
 			end_threads(t, p, NO_STATE_ROW);

@@ -48,7 +48,7 @@ struct mapping_table {
 struct mapping_table *mapping_table_new(void);
 /*
  * Takes a reference for a forked process, which starts with its parent's mappings, or for a later
- * lookup of the present mappings. Dropping the last reference frees the table.
+ * lookup of the current mappings. Dropping the last reference frees the table.
  */
 struct mapping_table *mapping_table_hold(struct mapping_table *t);
 void mapping_table_drop(struct mapping_table *t);

@@ -4,7 +4,8 @@
  * program. If a program renames all its threads, including the first one ("MainThread"), the
  * process keeps the program's name. A name is meant for the process if it is a title, which also
  * replaces the arguments, or if it begins with the program's name ("tmux: server"). A process
- * forked without an exec may also be renamed: nothing else distinguishes it from its parent.
+ * forked without an exec may also be renamed, because nothing else distinguishes it from its
+ * parent.
  */
 #pragma once
 

@@ -28,7 +28,7 @@ struct entry {
 	uint32_t chunk, offset;
 };
 
-/* A VEC with a name, so that two of them can be exchanged. */
+/* A named VEC, so that two of them can be exchanged. */
 struct entries {
 	struct entry *items;
 	size_t count, capacity;
@@ -42,7 +42,7 @@ struct merge {
 	size_t head;
 	struct entries incoming; /* records in the order of merge_add() */
 	struct entries scratch;
-	uint64_t clock; /* of the current round */
+	uint64_t clock; /* clock of the current round */
 	uint64_t limit; /* clock of the previous round; older records are due */
 	uint64_t begun; /* clock of the current round, complete or not */
 	uint64_t due; /* clock of the last round with due records */
@@ -184,7 +184,7 @@ static void merge_two(struct entry *out, const struct entry *a, size_t a_count,
 		memcpy(out, b, b_count * sizeof(*b));
 }
 
-/* Length of the ascending run at the start. */
+/* Returns the length of the ascending run at the start. */
 static size_t run_length(const struct entry *items, size_t count)
 {
 	size_t length = count ? 1 : 0;
@@ -196,7 +196,7 @@ static size_t run_length(const struct entry *items, size_t count)
 
 /*
  * Every ring is nearly sorted, so `incoming` consists of a few long ascending runs. Merging
- * neighbouring runs until one is left costs count * log(rings).
+ * adjacent runs until one is left costs count * log(rings).
  */
 static void sort_incoming(struct merge *m)
 {

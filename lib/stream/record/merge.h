@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Puts the records of many rings into one order of time, with a bounded delay. A round is:
+ * Merges the records of many rings in order of time, with a bounded delay. A round is:
  *
  *	merge_begin_round(m, clock);		// clock read *before* any ring is
  *	merge_add(m, rec); …			// everything in the rings now
  *	while ((rec = merge_next(m))) …		// those older than the previous round's clock
  *
- * The rings contain everything written before the round began, so no predecessor of a record older
+ * The rings contain everything written before the round began, so no record that precedes one older
  * than the previous round's clock can still arrive. Records that come even later are counted and
  * kept, never dropped. Equal times keep the order of merge_add().
  *
- * At most the records of two rounds wait here, and those that the caller does not take: it bounds
- * them by what a round may bring.
+ * At most the records of two rounds wait here, plus those that the caller leaves, which it must
+ * bound.
  */
 #pragma once
 

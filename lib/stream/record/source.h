@@ -15,7 +15,7 @@ enum source_result {
 };
 
 struct source_ops {
-	/* Returns an enum source_result, or a negative errno. Records come in time order. */
+	/* Returns an enum source_result, or a negative errno. Records arrive in time order. */
 	int (*next)(struct source *s, const struct rec **rec, struct error *err);
 };
 

@@ -174,8 +174,8 @@ uint32_t alloc_feed_add(struct alloc_feed *f, thread_id thread, const struct rec
 		stats_of(f)->matched++;
 	} else if (at != INDEX_NONE) {
 		/*
-		 * The free of the earlier block was lost or comes late. Its row must end first in
-		 * any order.
+		 * The free of the earlier block was lost or is late. Its row must end first in any
+		 * case.
 		 */
 		end_row(f, &f->rows.items[at], row.allocation.time - !!row.allocation.time);
 		add_loose_end(f, &row, &rec->sample.rec, false);

@@ -10,7 +10,7 @@
 
 /* Losses this close to one another share a marker. */
 #define BURST_NS 100000000ull
-/* Beyond this many markers, losses are counted without a marker each: nobody could read them. */
+/* Beyond this many markers, losses are only counted: nobody could read them. */
 #define LOSSES_MAX 10000
 #define SERIES_MAX 4096
 #define CPUS_MAX 4096

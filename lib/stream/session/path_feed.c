@@ -110,7 +110,7 @@ static void take_run(struct path_feed *f, const struct rec_resumed *rec)
 		.reason = rec->reason,
 	};
 
-	/* A wait that began before the thread was known is none of the command's. */
+	/* A wait that began before the thread was known does not belong to the command. */
 	if (id == NO_THREAD || !rec->start)
 		return;
 	if (rec->rec.flags & RUN_WOKEN)
@@ -147,7 +147,7 @@ static string_id label_of(struct path_feed *f, const struct path_part *part)
 	return p->funcs.rows.items[waits_label(f->waits, &part->reason)->func].name;
 }
 
-/* "make 1234"; NO_STRING: the part was not ended by anything. */
+/* Returns "make 1234"; NO_STRING if no process ended the part. */
 static string_id cause_of(struct path_feed *f, const struct path_part *part)
 {
 	struct profile *p = f->tasks->profile;

@@ -18,10 +18,7 @@ struct path_feed {
 
 void path_feed_init(struct path_feed *f, struct tasks *tasks, struct waits *waits);
 void path_feed_release(struct path_feed *f);
-/* Takes any record that the tasks have taken. */
+/* Takes any record already taken by the tasks. */
 void path_feed_record(struct path_feed *f, const struct rec *rec);
-/*
- * Adds the markers. Names of threads are known by then, and those that are not wanted are still
- * there.
- */
+/* Adds the markers. By then, threads must have names, and unwanted ones must still exist. */
 void path_feed_finish(struct path_feed *f);

@@ -11,13 +11,13 @@
 #include "lib/stream/session/code/code_table.h"
 
 /*
- * Bounds for hostile records. In a real stream each continuation adds frames, and no stack is
+ * Bounds for hostile records. In a real stream, each continuation adds frames, and no stack is
  * deeper than the walker's limit.
  */
 #define LINKS_MAX 2000
 #define DEPTH_MAX UINT16_MAX
 /*
- * Maximum number of stacks kept for waits that have not ended; beyond it they are forgotten like
+ * Maximum number of stacks kept for waits that have not ended; further ones are dropped like
  * others.
  */
 #define UNASKED_MAX 16384
@@ -60,7 +60,7 @@ void raw_stack_unpack(const struct raw_stacks *s, const struct raw_stack *stack,
 	uint32_t skip = 0, done = 0;
 
 	if (!stack->depth)
-		return; /* the caller has no memory for the stack, either */
+		return; /* the caller has no memory for the stack either */
 	for (;;) {
 		uint32_t own = (uint32_t)row->kernel_depth + row->user_depth;
 
@@ -470,7 +470,7 @@ static bool is_pc(const struct resolver *r, const struct raw_stack *stack, uint3
 	return i + 1 < stack->depth && is_interrupted(r, i + 1);
 }
 
-/* Locates frame `i`. `near`: location of a neighbouring frame, or NULL. */
+/* Locates frame `i`. `near`: location of an adjacent frame, or NULL. */
 static const struct located_frame *locate(struct resolver *r, const struct raw_stack *stack,
 					  uint32_t i, const struct mapping_table *mappings,
 					  const struct located_frame *near)
@@ -493,8 +493,8 @@ static const struct located_frame *locate(struct resolver *r, const struct raw_s
 /*
  * Locates the frames before `end`. Returns the number of user frames up to the first one that is
  * not code, according to the mappings: a frame pointer register with other contents leads the
- * walker into data, and if the first native address is in no executable mapping, the rest is no
- * call chain, either.
+ * walker into data, and if the first native address is in no executable mapping, the rest is not a
+ * call chain either.
  */
 static uint32_t code_depth(struct resolver *r, const struct raw_stack *stack, uint32_t end,
 			   const struct mapping_table *mappings)

@@ -60,7 +60,7 @@ void raw_stacks_release(struct raw_stacks *s);
  * if the record continues a stack that has not arrived yet.
  */
 raw_stack_id raw_stacks_add(struct raw_stacks *s, const struct rec_stack *rec);
-/* Returns the present meaning of a wire stack_id; NO_RAW_STACK if it never arrived. */
+/* Returns the current meaning of a wire stack_id; NO_RAW_STACK if it never arrived. */
 raw_stack_id raw_stacks_find(struct raw_stacks *s, uint32_t wire_id);
 /* Stores all stack->depth frames of a stack, innermost first. */
 void raw_stack_unpack(const struct raw_stacks *s, const struct raw_stack *stack, uint64_t *addrs,
@@ -110,7 +110,7 @@ struct stack_extent {
 };
 
 /*
- * Resolves the stack below the leaf. `mappings` may be older than the process's present ones;
+ * Resolves the stack below the leaf. `mappings` may be older than the process's current ones;
  * anonymous memory is attributed to `process`.
  */
 stack_id resolver_stack(struct resolver *r, raw_stack_id raw, struct process *process,
@@ -118,7 +118,7 @@ stack_id resolver_stack(struct resolver *r, raw_stack_id raw, struct process *pr
 /* Adds the interrupted frame to `base`; `kind` is an enum frame_kind. */
 stack_id resolver_leaf(struct resolver *r, stack_id base, uint64_t addr, uint8_t kind,
 		       struct process *process, const struct mapping_table *mappings);
-/* Forgets raw stacks and their cached results, see raw_stacks_forget(). */
+/* Drops raw stacks and their cached results, see raw_stacks_forget(). */
 void resolver_forget(struct resolver *r);
 /* Clears cached results after stack ids have changed. */
 void resolver_clear(struct resolver *r);

@@ -704,7 +704,7 @@ static void step_stacks(struct reclaim *r)
 	uint64_t limit = r->bounds.limits.stacks;
 
 	reclaim_stacks(r, false);
-	/* Rows are not to blame if they are few: markers have stacks, too. */
+	/* Leave rows alone if they are few: markers have stacks, too. */
 	if (!r->is_off && r->profile->stacks.rows.count > limit &&
 	    reclaim_count_rows(r) > limit / FEW_ROWS)
 		reclaim_limit_rows(r);

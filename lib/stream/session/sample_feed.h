@@ -41,7 +41,7 @@ struct pending_sample {
 	uint32_t event; /* 0: the clock; otherwise a sample of that event with weight `period` */
 	uint64_t period;
 	/*
-	 * For the stack of a marker, which is not a sample: number of the value that it becomes,
+	 * For the stack of a marker, which is not a sample: index of the value that it becomes,
 	 * plus one; NO_VALUE: the marker was left out.
 	 */
 	uint32_t marker_value;

@@ -336,7 +336,7 @@ struct session {
 	VEC(struct cpu_change) cpu_changes;
 	uint64_t cpu_change_count;
 	uint64_t last_time;
-	uint64_t epoch_ns; /* CLOCK_MONOTONIC ns at which stacks were last forgotten */
+	uint64_t epoch_ns; /* CLOCK_MONOTONIC ns at which stacks were last dropped */
 };
 
 struct session *session_new(struct profile *profile)
@@ -670,7 +670,7 @@ void session_finish(struct session *s, uint64_t end_ns)
 	module_users_find(&s->tasks);
 	probe_spans_join(s->profile);
 	marker_feed_limit(&s->markers);
-	/* Markers of the path are a whole: none may be left out. */
+	/* Add path markers last: they form a whole, of which none may be left out. */
 	path_feed_finish(&s->path);
 	long_tasks_set_causes(s->profile);
 	span_frames_finish(s->profile);

@@ -34,7 +34,7 @@ void session_feed(struct session *s, const struct rec *rec);
 void session_feed_state(struct session *s, const struct rec *rec);
 /*
  * The recorder resends stacks from time_ns (CLOCK_MONOTONIC) on: stacks of earlier epochs are
- * forgotten a few seconds later.
+ * dropped a few seconds later.
  */
 void session_begin_epoch(struct session *s, uint64_t time_ns);
 /* Ends the stream: waiting samples are lost, threads get their final rows. */

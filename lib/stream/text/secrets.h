@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* clang-format off */
 /*
- * Masks secrets in command lines as "***". It guesses by names, and masks when in doubt:
+ * Masks secrets in command lines as "***", by names, and when in doubt:
  *
  *	--password=x --api-key x -DTOKEN=x PGPASSWORD=x	named password, token, secret or key
  *	Authorization: Bearer x				headers named so

@@ -351,7 +351,7 @@ static string_id file_of_lines(const struct code_frames *c, const struct code_en
 
 /*
  * Notes the users who must be able to read the file: functions of a runtime have no module that
- * tells users and root.
+ * provides users and root.
  */
 static void add_users(struct code_frames *c, const struct code_entry *entry, source_file_id id)
 {

@@ -38,8 +38,8 @@ struct frame_kind_info {
 	enum frame_place place;
 	enum profile_frame_kind kind; /* kind of frame in the profile */
 	/*
-	 * The address is that of the next instruction, not a return address; likewise for the inner
-	 * neighbour, which the kernel started.
+	 * The address is that of the next instruction, not a return address; so is that of the next
+	 * inner frame, which the kernel started.
 	 */
 	bool is_interrupted;
 };

@@ -41,8 +41,8 @@ static bool is_bounded(const struct marker *marker)
 }
 
 /*
- * Orders markers by length, at random among equal lengths, so that of many instants some remain in
- * each second.
+ * Orders markers by length, at random among equal lengths, so that if there are many instants, some
+ * remain in each second.
  */
 #define CHANCE_BITS 20
 #define LENGTH_MAX ((1ull << (64 - CHANCE_BITS)) - 1)
@@ -65,7 +65,7 @@ static void swap(uint64_t *a, uint64_t *b)
 	*b = kept;
 }
 
-/* Sorts only enough to put the right item at items[at]. */
+/* Sorts only as far as needed to put the right item at items[at]. */
 static void select_at(uint64_t *items, size_t count, size_t at)
 {
 	while (count > 1) {

@@ -43,7 +43,7 @@ static int64_t exit_code_of(uint32_t status)
 	return status >> 8 & 0xff;
 }
 
-/* "exit 1", "SIGSEGV, core dumped" */
+/* Returns "exit 1", "SIGSEGV, core dumped". */
 static string_id status_text(struct tasks *t, const struct process *process)
 {
 	char text[STATUS_SIZE] = "unknown", name[SIGNAL_NAME_SIZE];

@@ -36,7 +36,7 @@ static void task_name_set(struct tasks *t, process_id process, thread_id thread,
 	if (name == NO_STRING)
 		return;
 	threads_get(&t->profile->threads, thread)->name = name;
-	/* A process is called like its main thread, as in ps. */
+	/* A process has its main thread's name, as in ps. */
 	if (thread == process_at(t, process)->main_thread)
 		task_name_set_process(t, process, name);
 }
@@ -439,7 +439,7 @@ static thread_id find_thread(const struct tasks *t, const struct rec *rec)
 				     : thread_table_find(&t->threads, process, rec->tid);
 }
 
-/* True if the fork record repeats a known task; sets the task's present name. */
+/* True if the fork record repeats a known task; sets the task's current name. */
 static bool is_repeated(struct tasks *t, const struct rec_fork *fork, uint64_t time, string_id name)
 {
 	thread_id id = fork->rec.flags & FORK_RUNNING ? find_thread(t, &fork->rec) : NO_THREAD;

@@ -26,10 +26,10 @@ struct ended_spaces {
 };
 
 void ended_spaces_release(struct ended_spaces *e);
-/* Call when a process ends, with its end as the present time. */
+/* Call when a process ends, with its end as the current time. */
 void ended_spaces_add(struct ended_spaces *e, struct process_table *t, process_id process);
 
-/* Labels that tell processes of the same name apart by their container. */
+/* Labels that distinguish processes of the same name by their container. */
 
 /*
  * Returns "1a2b3c4d5e6f" for a container, "ssh.service" for any other control group, "pid 7 in …"

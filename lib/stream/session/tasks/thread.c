@@ -171,7 +171,7 @@ void thread_table_init(struct thread_table *t, struct threads *profile)
 	*t = (struct thread_table){.profile = profile};
 }
 
-/* Later ones are not counted. */
+/* Maximum number of former names; further ones are not counted. */
 #define FORMER_NAMES_MAX 16
 
 struct former_name {

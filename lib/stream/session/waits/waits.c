@@ -89,7 +89,7 @@ static struct frame_category idle(enum idle_subcategory subcategory)
 
 /*
  * The kernel always reports io_uring_enter as waiting for I/O. A call that waits for time or events
- * can be interrupted by signals, unless something else holds it up.
+ * can be interrupted by signals, unless something else blocks it.
  */
 static struct frame_category category_of_call(const struct system_call *call,
 					      const struct wait_reason *reason)
@@ -491,7 +491,7 @@ static void close_oldest(struct waits *w, thread_id thread)
 		close_row(w, id, 0);
 }
 
-/* Kernel threads map nothing and make no calls. A process's mappings may have been lost. */
+/* Kernel threads map nothing and make no system calls. A process's mappings may have been lost. */
 static bool is_kernel_thread(struct waits *w, thread_id thread, const struct wait_reason *reason)
 {
 	return reason->call < 0 && !tasks_process_of(w->tasks, thread)->mappings->rows.count;
@@ -548,7 +548,7 @@ void waits_end(struct waits *w, thread_id thread, const struct rec_resumed *rec)
 	waits_seen(w, thread, start, &cpu);
 	thread_read_cpu(&w->tasks->threads, thread, tasks_time(w->tasks, rec->rec.time),
 			rec->cpu_time);
-	/* Sampled waits stand for it. */
+	/* Sampled waits represent it. */
 	if (rec->rec.flags & RUN_SHORT)
 		return;
 	if (id == NO_WAIT || w->rows.items[id].has_end) {
@@ -591,7 +591,7 @@ void waits_seen(struct waits *w, thread_id thread, uint64_t time, const uint32_t
 	for (int i = 0; i < OPEN_MAX && id != NO_WAIT; i++, id = w->rows.items[id].next) {
 		struct open_wait *row = &w->rows.items[id];
 
-		/* The record that set this one has set the older ones, too. */
+		/* The record that set this one has also set the older ones. */
 		if (row->seen && row->seen <= time)
 			return;
 		if (row->has_end || time <= row->start)

@@ -96,7 +96,7 @@ void waits_seen(struct waits *w, thread_id thread, uint64_t time, const uint32_t
 /* Notes that the thread has ended. */
 void waits_exit(struct waits *w, thread_id thread);
 /*
- * Notes that recording pauses at `time`: waits end there as far as known. After the pause, waits
+ * Notes that recording pauses at `time`: waits end there as far as is known. After the pause, waits
  * that had begun earlier count as new.
  */
 void waits_pause(struct waits *w, uint64_t time);

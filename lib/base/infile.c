@@ -34,7 +34,10 @@ static void reader_free(struct reader *r)
 }
 DEFINE_CLEANUP(struct reader *, reader_free)
 
-/* Reads up to r->chunk_size bytes of the file to `to`; 0 at its end. */
+/*
+ * Reads up to r->chunk_size bytes of the file into `to`. Returns their number, 0 at the end of the
+ * file.
+ */
 static int read_some(struct reader *r, void *to, size_t room, struct error *err)
 {
 	ssize_t got;
@@ -53,7 +56,7 @@ static int fill_chunk(struct reader *r, struct error *err)
 	return read_some(r, r->chunk, CHUNK_SIZE, err);
 }
 
-/* The whole of an uncompressed file, or enough for the first chunk. */
+/* Returns room for a whole uncompressed file, or for the first chunk of a compressed one. */
 static size_t first_capacity(const struct reader *r)
 {
 	struct stat status;

@@ -122,7 +122,7 @@ static void random_letters(char *letters)
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 	uint64_t value;
 
-	/* Names need not be secret, because of O_EXCL; they must only rarely be taken. */
+	/* With O_EXCL, names need not be secret, only rarely taken. */
 	if (getrandom(&value, sizeof(value), GRND_NONBLOCK) != sizeof(value))
 		value = clock_monotonic_ns() * 0x9e3779b97f4a7c15ull ^ (uint64_t)getpid();
 	for (int i = 0; i < RANDOM_SIZE; i++, value /= sizeof(alphabet) - 1)
@@ -174,7 +174,10 @@ static bool open_unnamed(struct outfile *f)
 	struct stat by_path, st;
 	char path[32];
 
-	/* Readable too: if the file system refuses to link it in the end, it is copied. */
+	/*
+	 * Also readable, because the file is copied if the file system does not allow the link in
+	 * the end.
+	 */
 	f->fd = openat(f->dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (f->fd < 0)
 		return false;

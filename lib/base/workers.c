@@ -245,7 +245,7 @@ static void wait_a_moment(struct pool *pool)
 		pthread_cond_wait(&pool->changed, &pool->lock);
 }
 
-/* Asks the caller, without holding the lock. */
+/* Calls progress() without holding the lock. */
 static void report_progress(struct pool *pool, uint64_t now)
 {
 	size_t done = pool->done;

@@ -22,7 +22,7 @@ static const char *find(const char *text, const char *end, const char *part)
 	return text < end ? memmem(text, (size_t)(end - text), part, strlen(part)) : NULL;
 }
 
-/* "stub<12> Kind" → "Kind": they are numbered in the order in which they are made. */
+/* "stub<12> Kind" → "Kind": the number is only the order of creation. */
 static bool parse_stub(struct code_name *out, const char *text, const char *end)
 {
 	static const char tag[] = "stub<";

@@ -130,8 +130,8 @@ static void skip_marks(struct code_name *out, const char **text, size_t *size)
 }
 
 /*
- * Cuts the number and the compiler off a function of WebAssembly, "wasm-function[1]-1-liftoff".
- * False: it is none.
+ * Strips the number and the compiler from a WebAssembly function, "wasm-function[1]-1-liftoff".
+ * Returns false for other names.
  */
 static bool cut_wasm(struct code_name *out, const char *text, size_t *size)
 {
@@ -183,8 +183,8 @@ static void parse_function(struct code_name *out, const char *text, size_t size)
 }
 
 /*
- * JavaScriptCore, as in Bun: "JSC-FTL: name#B5Z0Ns", with a hash of the source behind it, which has
- * six letters and digits; "JSC-Thunk: name".
+ * JavaScriptCore, as in Bun: "JSC-FTL: name#B5Z0Ns", where six letters and digits are a hash of the
+ * source; "JSC-Thunk: name".
  */
 static bool parse_jsc(struct code_name *out, const char *text, size_t size)
 {

@@ -10,9 +10,9 @@
 static const char *const tiers[] = {"Other", "With the GIL", "Without the GIL", NULL};
 
 /*
- * numba, by its compiler's symbols: "_ZN8__main__3fibB2v1B38c8tJTIeFIjxB2…Ex", the parts of the
- * function's name with their sizes, then its version and a hash. The code by which Python and C
- * call such a function has symbols of the same form, with a part "cpython" or a prefix.
+ * numba, recognized by its compiler's symbols: "_ZN8__main__3fibB2v1B38c8tJTIeFIjxB2…Ex", the parts
+ * of the function's name with their sizes, then its version and a hash. The code by which Python
+ * and C call such a function has symbols of the same form, with a part "cpython" or a prefix.
  */
 
 #define NUMBA_NAME "_ZN"

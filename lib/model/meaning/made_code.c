@@ -10,7 +10,7 @@
 #include "lib/model/meaning/common_library.h"
 
 enum maker_kind {
-	MAKER_PROGRAM, /* a program, or a library that is most of one */
+	MAKER_PROGRAM, /* a program, or a library with most of its code */
 	MAKER_LIBRARY, /* a compiler that other programs load */
 	MAKER_HOST, /* an interpreter that makes no code */
 };
@@ -89,7 +89,7 @@ static module_id find_guest(const struct profile *p)
 	return guest;
 }
 
-/* The file of a frame if it may have made the code that it calls. */
+/* Returns the file of a frame if it may have generated the code that the frame calls. */
 static module_id may_make(const struct profile *p, const struct frame *frame)
 {
 	if (frame->module == NO_MODULE ||
@@ -123,7 +123,7 @@ static module_id find_program(const struct profile *p, module_id anon)
 	return NO_MODULE;
 }
 
-/* Gives frames without a caller the maker of other code in their memory. */
+/* Gives frames without a caller the maker of other code in the same memory. */
 static void spread(const struct profile *p, module_id *by_frame)
 {
 	_cleanup_free_ module_id *by_module = xreallocarray(NULL, p->modules.rows.count + 1,
@@ -177,7 +177,7 @@ module_id *made_code_find_makers(const struct profile *p)
 	return by_frame;
 }
 
-/* Appends the name of a file without version: "libnode" of libnode.so.115. */
+/* Appends the name of a file without its version: "libnode" for libnode.so.115. */
 static void add_name(const struct profile *p, module_id maker, struct strbuf *out)
 {
 	static const char *const suffixes[] = {".cpython-", ".so", PATH_DELETED};

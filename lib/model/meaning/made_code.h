@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Code that programs make at run time: which file made it, how it is called while nobody names its
- * functions, and what makes that file name them.
+ * Code generated at run time: finds the file that generated it, describes functions without names,
+ * and advises how to make the file name them.
  */
 #pragma once
 
@@ -12,9 +12,10 @@
 bool made_code_is(const struct profile *p, module_id module);
 
 /*
- * Returns the file that made the code of each frame without a name, by frame; NO_MODULE for unknown
- * makers, and for all other frames. It is the nearest caller's, or if that is an interpreter which
- * makes no code, the library with a compiler that is mapped beside it. The caller frees.
+ * Returns, by frame_id, the file that generated the code of each frame without a name; NO_MODULE
+ * for unknown makers and for all other frames. The maker is the file of the nearest caller or, if
+ * that is an interpreter that generates no code, a library with a compiler that is mapped beside
+ * it. The caller frees the array.
  */
 module_id *made_code_find_makers(const struct profile *p);
 
@@ -28,7 +29,7 @@ bool made_code_is_description(const char *name);
 const char *made_code_without_file(const char *name);
 
 /*
- * Appends what makes the maker name its code, or that nothing does; nothing if there is no advice,
- * as for interpreters, whose own functions have names.
+ * Appends how to make the maker name its code, or that there is no way. Appends nothing without
+ * advice, as for interpreters, whose own functions have names.
  */
 void made_code_advise(const struct profile *p, module_id maker, struct strbuf *out);

@@ -3,7 +3,7 @@
 
 #include "lib/model/meaning/wait_sums.h"
 
-/* A time that may go on. */
+/* A time that the next sample may extend. */
 struct open_time {
 	struct thread_time of;
 	bool is_first; /* row of a wait's start, which may have another one at its end */
@@ -20,7 +20,7 @@ static uint64_t larger(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* A tick stands for the time before it; the row of a wait, for the time from it on. */
+/* A tick represents the time before it, the row of a wait the time after it. */
 static struct open_time open_time(const struct profile *p, const struct sample *sample)
 {
 	uint64_t length = sample->weight * p->meta.interval_ns, begin = p->meta.start_ns;
@@ -41,7 +41,10 @@ static struct open_time open_time(const struct profile *p, const struct sample *
 	return time;
 }
 
-/* True if the open time goes on: a wait has rows at its start and its end, running has many. */
+/*
+ * Returns true if `next` continues the open time: a wait has rows at its start and end, running has
+ * many.
+ */
 static bool join(struct open_time *open, const struct open_time *next, uint32_t weight,
 		 uint64_t interval)
 {
@@ -66,7 +69,7 @@ static void separate(struct open_time *open, struct open_time *next, uint64_t in
 {
 	struct thread_time *a = &open->of, *b = &next->of;
 
-	/* The next tick would have come later than the wait. */
+	/* A wait within an interval ends the running time before the next tick could. */
 	if (a->wait == NO_STACK && b->start > a->end && b->start - a->end < interval)
 		a->end = b->start;
 	if (b->wait != NO_STACK) {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The times in which a thread ran, and in which it waited, as its samples show them. Waits have
- * lengths, and ticks come at intervals, so the times are estimates within an interval; those of
- * short waits, of which only some are sampled, are missing.
+ * The times in which a thread ran or waited, estimated from its samples with the precision of an
+ * interval. Short waits that were not sampled are missing.
  */
 #pragma once
 

@@ -8,9 +8,9 @@
 /* Recordings contain millions of samples. */
 _Static_assert(sizeof(struct sample) == 24, "grown");
 
-/* Rows that stay open, for late rows, when the previous ones are closed. */
+/* Number of rows that stay open, for late rows, when earlier ones are closed. */
 #define OPEN_ROWS 512u
-/* Fewer rows are smaller unpacked. */
+/* Fewer rows take less memory unpacked. */
 #define CLOSED_MIN 24u
 
 struct sample_chunk {

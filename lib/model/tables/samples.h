@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows of samples of one thread, in order of time. The last ones lie open; older ones are closed in
- * chunks: as they are while there is room, then packed to a few bytes each, and beyond a bound in a
- * file (sample_store.h). So rows are read and changed from one end to the other, not by number:
+ * Rows of samples of one thread, in order of time. The latest rows are open; older ones are closed
+ * in chunks: unpacked while there is room, then packed to a few bytes each, and beyond a limit in a
+ * file (sample_store.h). Rows are therefore read and changed from one end to the other, not by
+ * number:
  *
  *	samples_for_each(&thread->samples, sample) sum += sample->weight;
  *	samples_change_each(&thread->samples, sample) sample->stack = map[sample->stack];

@@ -4,7 +4,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 
-/* 2000-01-01: smaller times since the Unix epoch are by another clock. */
+/* 2000-01-01: smaller times since the Unix epoch come from a different clock. */
 #define WALL_CLOCK_MIN (946684800 * 1000000000ull)
 
 /* The known times; `last` is the start of the last row. */

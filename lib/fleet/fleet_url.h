@@ -8,11 +8,11 @@
  *	engine_kind.c
  *	otlp
  *
- * All but the first are collectors, to which samples can only be sent; "otlp" is the one that the
- * environment names by OpenTelemetry's conventions. Keys for https: "ca-file=",
+ * All but the first are collectors, to which samples can only be sent; "otlp" is the collector
+ * named in the environment by OpenTelemetry's conventions. Keys for https: "ca-file=",
  * "certificate-file=", "key-file=".
  *
- * A password is never in it: "password-file=" names its file.
+ * It never contains a password: "password-file=" names the file.
  */
 /* clang-format on */
 #pragma once

@@ -182,7 +182,7 @@ void outbox_add(struct outbox *o, const struct outbox_row *from, int fd, uint64_
 	row.bytes = fstat(fd, &st) ? 0 : (uint64_t)st.st_size;
 	row.done = 0;
 	row.fd = -1;
-	/* The replaced window is being sent, and its sender does not know. */
+	/* The replaced window is being sent, and its sender is not aware of the replacement. */
 	if (same && same->id == o->busy) {
 		close(fd);
 		return;

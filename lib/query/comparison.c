@@ -562,7 +562,10 @@ static void assume_row(struct comparison_row *row, const struct comparison *c, d
 				      row->ratio.df, c->alpha);
 }
 
-/* With one run a side, the error of an amount is that of its number of samples, and the noise. */
+/*
+ * With one run per side, the error of an amount follows from its number of samples and the assumed
+ * noise.
+ */
 static void assume_amount(struct comparison_row *row, const struct comparison *c, double noise)
 {
 	double variance = 0;

@@ -6,7 +6,7 @@
 #include "lib/query/comparison.h"
 #include "lib/query/runs.h"
 
-/* Tells whether two sides are comparable, and lists differences besides the program. */
+/* Reasons against a comparison of two sides, and differences besides the program. */
 
 struct comparable {
 	VEC(char *) refusals; /* reasons that rule out a comparison; owned */

@@ -76,7 +76,7 @@ static size_t common_size(const char *a, size_t a_size, const char *b, size_t b_
 	}
 	if ((size == a_size || a[size] == ' ') && (size == b_size || b[size] == ' '))
 		end = size;
-	/* Labels share words as well. */
+	/* Labels also have words in common. */
 	if (end && a[end - 1] != ')')
 		end = label_start(a, end);
 	return end ? end : word_end(a, a_size);

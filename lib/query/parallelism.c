@@ -14,7 +14,7 @@
 #define WHOLE 256
 /* Ticks that are no further apart may have been merged into the last of them. */
 #define MERGED_NS 100000000u
-/* Longer than any recorder's interval, and short enough to be added to times. */
+/* Longer than the interval of any recorder, and short enough for sums of times not to overflow. */
 #define INTERVAL_MAX 3600000000000u
 
 /* Distances of an event's samples, to find the usual one: 8 buckets for each power of two. */
@@ -87,7 +87,7 @@ static uint64_t usual_distance(const struct query *q, uint8_t event)
 	return (bucket_start(bucket) + bucket_start(bucket + 1)) / 2;
 }
 
-/* Makes empty bins for all samples and what they represent. */
+/* Makes empty bins for the times of all samples. */
 static void set_range(struct parallelism *x, const struct profile *p, uint64_t interval)
 {
 	uint64_t first = UINT64_MAX, last = 0;

@@ -80,7 +80,7 @@ struct query {
 	uint64_t no_frame; /* weight of samples without a shown frame */
 	/*
 	 * Latencies, in 1/LATENCY_UNIT: weights divided by the number of threads that ran at the
-	 * time, by stack_id and by thread_id. NULL unless the filter wants them.
+	 * time, by stack_id and by thread_id. NULL unless the filter requires them.
 	 */
 	uint64_t *latencies, *thread_latencies;
 	uint64_t no_frame_latency, latency; /* as `no_frame` and `weight` */
@@ -124,7 +124,7 @@ void query_category_name(const struct profile *p, struct frame_category category
 const char *query_event_name(const struct profile *p, uint8_t event);
 /* Returns the number of such an event in another profile, where it is added if new; 0: no room. */
 uint8_t query_copy_event(struct profile *into, const struct profile *p, uint8_t event);
-/* Returns what weights measure, and the size of their unit in bytes or ns. */
+/* Returns the quantity that weights measure, and the size of their unit in bytes or ns. */
 enum measure query_measure(const struct query *q, double *size);
 /* Returns the unit's name: "ticks", "count", "bytes". */
 const char *query_unit_name(const struct query *q);

@@ -74,10 +74,12 @@ struct agent {
 #define AT(member) OPTION_AT(agent, member)
 
 static const struct option_row rows[] = {
-	{0, "spool-dir", "DIR", "where windows wait for their engine (default: " OWN_FOLDER ")",
-	 OPTION_NAME, AT(push.spool_dir)},
-	{0, "status", "FILE", "write there after each window what was sent and lost, as JSON",
-	 OPTION_NAME, AT(push.status_path)},
+	{0, "spool-dir", "DIR",
+	 "folder of windows that wait for their engine (default: " OWN_FOLDER ")", OPTION_NAME,
+	 AT(push.spool_dir)},
+	{0, "status", "FILE",
+	 "after each window, write counts of sent and lost samples there, as JSON", OPTION_NAME,
+	 AT(push.status_path)},
 	{0, "debug-dir", "DIR", "look for .build-id/xx/yyy.debug there; may be repeated",
 	 OPTION_CALL, AT(output), .set = output_add_debug_dir},
 	{0, "no-symbols", NULL, "leave addresses unnamed", OPTION_FLAG, AT(output.no_symbols)},
@@ -94,9 +96,9 @@ static void make_table(struct option_table *t, void *ctx)
 	t->operands = live_nothing;
 	t->usage =
 		"Usage: prof agent [OPTION]... --push URL...\n"
-		"Record the machine until it is told to end, at 19 samples a second and CPU, and "
+		"Record the machine until a signal ends it, at 19 samples per second and CPU, and "
 		"send\n"
-		"what it finds to engines that keep the samples of many machines.\n"
+		"the samples to engines that store those of many machines.\n"
 		"\n";
 	option_table_add(t, push_options_windows, &a->push);
 	option_table_add(t, push_options_who, &a->push);
@@ -107,7 +109,7 @@ static void make_table(struct option_table *t, void *ctx)
 	option_table_add(t, option_common, NULL);
 	t->after =
 		"\n"
-		"URL is that of prof push. SIGTERM ends it, SIGHUP reads the configuration anew.\n"
+		"URL is as in prof push. SIGTERM ends the agent, SIGHUP reloads its configuration.\n"
 		"Exit status: 0, 125 if prof failed, 2 for wrong use.\n";
 }
 

@@ -33,7 +33,8 @@ static void make_table(struct option_table *t, void *ctx)
 {
 	static const struct option_row which[] = {{.help = "Which processes:"}, {0}};
 	static const struct option_row last[] = {
-		{0, "wait", NULL, "wait until there is one", OPTION_FLAG, OPTION_AT(attach, waits)},
+		{0, "wait", NULL, "wait until such a process exists", OPTION_FLAG,
+		 OPTION_AT(attach, waits)},
 		{0},
 	};
 	static const struct option_row how[] = {{.help = "\nRecording:"}, {0}};

@@ -82,14 +82,14 @@ static void print_verdict(const struct feature *first_missing, const struct feat
 			  bool by_sudo, bool gives_less)
 {
 	if (first_missing && by_sudo)
-		printf("prof records through sudo, which it asks itself on a terminal: %s: %s\n",
+		printf("prof records through sudo, which it runs itself on a terminal: %s: %s\n",
 		       first_missing->name, first_missing->detail);
 	else if (first_missing)
 		printf("prof cannot record here: %s: %s\n", first_missing->name,
 		       first_missing->detail);
 	else
 		printf("prof can record here%s\n",
-		       gives_less ? ", with less in the profile: see the notes" : "");
+		       gives_less ? ", but profiles lack some data: see the notes" : "");
 	if (privilege)
 		printf("  %s%s\n", first_missing && by_sudo ? "without a terminal: " : "",
 		       privilege->hint);

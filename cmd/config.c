@@ -115,12 +115,13 @@ static void make_table(struct option_table *t, void *ctx)
 {
 	(void)ctx;
 	t->operands = command_names;
-	t->usage = "Usage: prof config [COMMAND]\n"
-		   "Show the default options in effect, of one command or of all, and where each\n"
-		   "is from: /etc/prof.conf, $XDG_CONFIG_HOME/prof/config or PROF_OPTIONS. Those "
-		   "without\n"
-		   "effect are comments, with the reason.\n"
-		   "\n";
+	t->usage =
+		"Usage: prof config [COMMAND]\n"
+		"Show the default options in effect, of one command or of all, and where each\n"
+		"comes from: /etc/prof.conf, $XDG_CONFIG_HOME/prof/config or PROF_OPTIONS. Those "
+		"without\n"
+		"effect are shown as comments, with the reason.\n"
+		"\n";
 	t->take = take;
 	option_table_add(t, option_help, NULL);
 	t->after = "\n"

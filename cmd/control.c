@@ -325,8 +325,8 @@ static int list(const struct control *c, struct error *err)
 
 static const char usage_of_requests[] =
 	"Usage: prof pause|resume|snapshot|stop [PID]\n"
-	"Pause a running recording, resume it, have it write what it has now, or end it. PID is\n"
-	"that of prof, as prof status lists it; leave it out if there is only one, or in a\n"
+	"Pause a running recording, resume it, have it write its data so far, or end it. PID is\n"
+	"that of prof, as listed by prof status; leave it out if there is only one, or in a\n"
 	"recorded program. stop waits until the profile is written; snapshot waits until the\n"
 	"last seconds are written, and prints the name of their file.\n"
 	"\n";
@@ -352,8 +352,8 @@ static void make_status_table(struct option_table *t, void *ctx)
 
 	t->operands = live_recorders;
 	t->usage = "Usage: prof status [PID]\n"
-		   "List the recordings in progress: the recorder's pid, what it records, since\n"
-		   "when, its samples and memory, and the file. Root sees those of all users.\n"
+		   "List the recordings in progress: pid of the recorder, subject, time,\n"
+		   "samples, memory and output file. Root sees those of all users.\n"
 		   "\n";
 	t->take = take;
 	option_table_add(t, rows, ctx);
@@ -387,6 +387,6 @@ static int run(const struct command *command, int argc, char **argv)
 
 COMMAND_ROW(pause, "pause a recording", make_table);
 COMMAND_ROW(resume, "resume a paused recording", make_table);
-COMMAND_ROW(snapshot, "have a recording write what it has now", make_table);
+COMMAND_ROW(snapshot, "have a recording write its data so far", make_table);
 COMMAND_ROW(stop, "end a recording, and wait for its profile", make_table);
 COMMAND_ROW(status, "list the recordings in progress", make_status_table);

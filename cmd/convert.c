@@ -113,18 +113,18 @@ static int set_from(void *at, const char *value, struct error *err)
 static const char *const versions[] = {"70", "75", NULL};
 
 static const struct option_row rows[] = {
-	{'o', "output", "OUT", "what to write; - is stdout", OPTION_NAME, AT(output.path)},
-	{0, "to", "FORMAT", "@;\ndefault: by the name of OUT", OPTION_CALL,
+	{'o', "output", "OUT", "output file; - is stdout", OPTION_NAME, AT(output.path)},
+	{0, "to", "FORMAT", "@;\ndefault: chosen by the name of OUT", OPTION_CALL,
 	 .list = format_names_here, .set = set_to},
-	{0, "module", "NAME", "autofdo: the program or library; default: that with most samples",
+	{0, "module", "NAME", "autofdo: the program or library; default: the one with most samples",
 	 OPTION_TEXT, AT(module)},
 	{.help = "  --from S, --to S       captures: read only this part, in seconds since the "
 		 "start"},
 	{0, "from", "S", NULL, OPTION_CALL, .set = set_from},
 	{0, "diff", "FILE", "flame graphs: show the difference from that profile in colour",
 	 OPTION_TEXT, AT(base_path)},
-	{0, "stats", "FILE", "a capture: write what was recorded and lost, as JSON", OPTION_NAME,
-	 AT(output.stats_path)},
+	{0, "stats", "FILE", "captures: write statistics of the recording and its losses, as JSON",
+	 OPTION_NAME, AT(output.stats_path)},
 	{0, "profile-version", "N", "firefox, jslb: version of the format: 70 (default), 75",
 	 OPTION_CHOICE, AT(version), .choices = versions},
 	{0, "debug-dir", "DIR", "captures: look for programs and .build-id/xx/yyy.debug there",
@@ -152,9 +152,9 @@ static const struct option_row more_rows[] = {
 };
 
 static const struct option_rule rules[] = {
-	{"diff", "sanitize", NULL, "--diff: the other profile is not sanitized: do it first"},
+	{"diff", "sanitize", NULL, "--diff: the other profile is not sanitized: sanitize it first"},
 	{"cpu-only", "include-idle category", NULL,
-	 "--cpu-only: leaves out what --include-idle and --category keep"},
+	 "--cpu-only: leaves out waits, which --include-idle and --category keep"},
 	{"critical-path", "cpu-only event", NULL,
 	 "--critical-path: is the time on the path, with its waits"},
 	{0},

@@ -47,7 +47,7 @@ static int load(struct diff *d, const char *path, struct query_runs *runs, struc
 		ret = profile_file_keep_path(&vec_last(&d->sides.files.list), true, err);
 	if (killed)
 		vec_push(&d->comparable.warnings,
-			 xasprintf("%s: left out, as a signal ended it: %zu of the runs",
+			 xasprintf("%s: runs left out because a signal ended them: %zu",
 				   vec_last(&d->sides.files.list).label, killed));
 	return ret;
 }

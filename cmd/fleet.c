@@ -57,7 +57,7 @@ static void make_table(struct option_table *t, void *ctx)
 	t->usage = "Usage: prof fleet init [--cluster NAME] URL\n"
 		   "       prof fleet services|hosts|windows [--json] URL\n"
 		   "Create the tables of an engine that stores samples of many machines, or list\n"
-		   "what is in them.\n"
+		   "their contents.\n"
 		   "\n";
 	t->take = take;
 	t->operands = actions;
@@ -66,9 +66,9 @@ static void make_table(struct option_table *t, void *ctx)
 	t->after =
 		"\n"
 		"URL is clickhouse+http[s]://[USER@]HOST[:PORT]/DATABASE[?KEY=VALUE&...]; keys\n"
-		"choose what is listed: service, host, container, executable, event, label.NAME,\n"
-		"from, to. 'man prof-fleet' has more.\n"
-		"Exit status: 0, 125 if the engine refuses, 2 for wrong use.\n";
+		"select the listed data: service, host, container, executable, event, label.NAME,\n"
+		"from, to; see 'man prof-fleet'.\n"
+		"Exit status: 0, 125 if the engine fails, 2 for wrong use.\n";
 }
 
 static int make_tables(const struct engine *e, const char *cluster, struct error *err)
@@ -213,7 +213,7 @@ static int run(int argc, char **argv)
 
 const struct command command_fleet = {
 	.name = name,
-	.summary = "make an engine's tables, or list its services, hosts and windows",
+	.summary = "create an engine's tables, or list its services, hosts and windows",
 	.options = make_table,
 	.run = run,
 };

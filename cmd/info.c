@@ -243,7 +243,7 @@ static void make_table(struct option_table *t, void *ctx)
 {
 	(void)ctx;
 	t->usage = "Usage: prof info FILE\n"
-		   "Show what is in a profile, without its samples.\n"
+		   "Describe the contents of a profile, without its samples.\n"
 		   "\n";
 	t->take = take;
 	option_table_add(t, option_common, NULL);
@@ -267,7 +267,7 @@ static int run(int argc, char **argv)
 
 const struct command command_info = {
 	.name = name,
-	.summary = "show what is in a profile",
+	.summary = "describe the contents of a profile",
 	.options = make_table,
 	.run = run,
 };

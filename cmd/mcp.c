@@ -75,7 +75,8 @@ struct tool {
 		{"category", "category", PARAMETER_TEXT, false, \
 		 "category of the innermost frame, such as 'Kernel' or 'Idle: Lock'"}, \
 		{"time", "time", PARAMETER_TEXT, false, "seconds from the start, 'A..B'"}, \
-		{"during", "during", PARAMETER_TEXT, false, "while such a marker lasts (a glob)"}, \
+		{"during", "during", PARAMETER_TEXT, false, \
+		 "during a marker of this name (a glob)"}, \
 		{"focus", "focus", PARAMETER_TEXT, false, "stacks with such a function (regex)"}, \
 		{"ignore", "ignore", PARAMETER_TEXT, false, \
 		 "stacks without such a function (regex)"}, \
@@ -95,7 +96,7 @@ struct tool {
 static const struct tool tools[] = {
 	{
 		.name = "report",
-		.help = "Answers where the time of a profile went: the hot path to the user's own code, the "
+		.help = "Shows where the time of a profile was spent: the hot path to the user's own code, the "
 			"heaviest functions, where threads were blocked, processes. With 'by', 'tree', "
 			"'callers' or 'callees': that table or tree.",
 		.words = (const char *const[]){"report", "--no-config", "--format=markdown", NULL},
@@ -160,7 +161,7 @@ static const struct tool tools[] = {
 	},
 	{
 		.name = "info",
-		.help = "Describes what is in a profile: machine, threads, events, markers, losses.",
+		.help = "Describes the contents of a profile: machine, threads, events, markers, losses.",
 		.words = (const char *const[]){"info", "--no-config", NULL},
 		.parameters = (const struct parameter[]){PROFILE_FILE, {0}},
 	},
@@ -174,7 +175,7 @@ static const struct tool tools[] = {
 				{"b", NULL, PARAMETER_FILE, true, "profile of B"},
 				{"by", "by", PARAMETER_TEXT, false, "function, module, file, line"},
 				{"force", "force", PARAMETER_FLAG, false,
-				 "compare what is not comparable"},
+				 "compare even if the profiles are not comparable"},
 				LIMIT,
 				{0},
 			},

@@ -30,7 +30,7 @@ struct push_command {
 static const struct option_row rows[] = {
 	{0, "debug-dir", "DIR", "captures: look for programs and .build-id/xx/yyy.debug there",
 	 OPTION_CALL, AT(output), .set = output_add_debug_dir},
-	{'q', "quiet", NULL, "say nothing unless it fails", OPTION_FLAG, AT(output.quiet)},
+	{'q', "quiet", NULL, "print only errors", OPTION_FLAG, AT(output.quiet)},
 	{0},
 };
 
@@ -55,12 +55,12 @@ static void make_table(struct option_table *t, void *ctx)
 	t->after =
 		"\n"
 		"URL is clickhouse+http[s]://[USER@]HOST[:PORT]/DATABASE[?password-file=FILE]\n"
-		"or, of a collector, "
+		"or, for a collector, "
 		"otlp+http[s]://[USER@]HOST[:PORT][/PATH][?password-file=FILE],\n"
-		"the same with otlp+grpc[s], or otlp for the one that OTEL_EXPORTER_OTLP_ENDPOINT\n"
-		"names; pyroscope+http[s]:// and parca+http[s]:// are of these engines.\n"
-		"'prof fleet init URL' makes tables of ClickHouse.\n"
-		"Exit status: 0, 125 if the file or the engine refuses, 2 for wrong use.\n";
+		"the same with otlp+grpc[s], or otlp for the one in OTEL_EXPORTER_OTLP_ENDPOINT;\n"
+		"pyroscope+http[s]:// and parca+http[s]:// are for these engines.\n"
+		"'prof fleet init URL' creates the tables of ClickHouse.\n"
+		"Exit status: 0, 125 if the file or the engine prevents it, 2 for wrong use.\n";
 }
 
 static uint64_t lost_samples(const struct profile_file *file)

@@ -34,7 +34,7 @@ struct record {
 
 static const struct option_rule rules[] = {
 	{"critical-path", "iterations variant last", NULL,
-	 "--critical-path: follows one run of a command, from its begin to its end"},
+	 "--critical-path: follows one run of a command, from its start to its end"},
 	{"last", "iterations warmup variant", NULL, NULL},
 	{"push", "iterations warmup variant open", NULL, NULL},
 	{0},

@@ -59,8 +59,7 @@ static void add_footer(const struct report_rows *rows, struct strbuf *out)
 		strbuf_addf(out, "\n%zu more %s (--limit 0: all)\n", rows->left_out,
 			    text_counted(rows->left_out, "row", "rows"));
 	if (rows->is_cut)
-		strbuf_addf(out,
-			    "\nthe tree goes deeper than %d frames, or has too many: cut off\n",
+		strbuf_addf(out, "\nthe tree has more than %d levels, or too many nodes: cut off\n",
 			    QUERY_TREE_DEPTH);
 }
 
@@ -227,7 +226,7 @@ static void print_file(const struct report_options *o, const struct query *q,
 	if (file->path && !file->text)
 		strbuf_adds(&notes, "(its text is neither in the profile nor here)\n");
 	if (file->is_changed)
-		strbuf_adds(&notes, "(changed since the recording: lines may be others)\n");
+		strbuf_adds(&notes, "(changed since the recording: lines may differ)\n");
 	print_listing(o, heading, &listing, strbuf_text(&notes), out);
 	listing_release(&listing);
 }
@@ -256,10 +255,10 @@ static int annotate(const struct report_options *o, const struct profile_file *f
 }
 
 #define WEIGHTS_NOTE \
-	"(weights are those of interrupted instructions; the one that took the time may stand " \
-	"before)\n"
+	"(weights are those of interrupted instructions; the one that took the time may be " \
+	"before it)\n"
 #define KERNEL_NOTE \
-	"(as in the file: the kernel patches its code when it starts, for this CPU and for " \
+	"(as in the file: at boot, the kernel patches its code, for this CPU and for " \
 	"static calls)\n"
 
 /* Prints heading and rows of one function. */

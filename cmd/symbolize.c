@@ -63,7 +63,8 @@ static int take(void *ctx, const char *operand, struct error *err)
 static const struct option_row rows[] = {
 	{'o', "output", "FILE", "plain if it ends in .json; - is stdout; may be the same file",
 	 OPTION_NAME, AT(path), GIVEN(path_is_set)},
-	{0, "format", "NAME", "of what is written: firefox", OPTION_CALL, .set = output_set_format},
+	{0, "format", "NAME", "format of the output: firefox", OPTION_CALL,
+	 .set = output_set_format},
 	{0, "debug-dir", "DIR",
 	 "look for programs and .build-id/xx/yyy.debug there; may be\n"
 	 "repeated",

@@ -99,7 +99,7 @@ static int refuse(struct front *f, const char *why, const char *prefix)
 	_cleanup_free_ char *line = meta_quote_command(argv);
 
 	if (sudo_is_powerless()) {
-		why = "recording needs root, and sudo cannot give it: no_new_privs is set, by a "
+		why = "recording needs root, and sudo cannot provide it: no_new_privs is set, by a "
 		      "unit's "
 		      "NoNewPrivileges= or a container's no-new-privileges; " AS_ROOT;
 		prefix = "";
@@ -128,7 +128,7 @@ static int check(struct front *f)
 	if (options->live->as_root)
 		return refuse(f, "--as-root needs root; run", "sudo ");
 	if (!is_on_terminal())
-		return refuse(f, "recording needs root, and sudo is asked only on a terminal; run",
+		return refuse(f, "recording needs root, and sudo is used only on a terminal; run",
 			      "sudo ");
 	return 0;
 }
@@ -196,7 +196,7 @@ static int elevate(struct front *f)
 		if (!sudo_authenticate(&f->signals)) {
 			if (is_interrupted(f))
 				return EXIT_SIGNAL_BASE + f->interrupted;
-			return refuse(f, "sudo refused; as root run", "");
+			return refuse(f, "sudo did not allow it; as root run", "");
 		}
 		if (!is_interrupted(f) && start_helper(f, &err))
 			return 0;
@@ -429,7 +429,7 @@ static int fail_without_helper(struct front *f)
 	if (f->child && !f->executed)
 		snprintf(fate, sizeof(fate), "; the command was not run");
 	else if (f->child && !f->ended)
-		snprintf(fate, sizeof(fate), "; the command goes on with pid %d",
+		snprintf(fate, sizeof(fate), "; the command continues with pid %d",
 			 (int)child_pid(f->child));
 	command_say_as(f->options->command, "the recorder ended early%s: no profile was written%s",
 		       why, fate);

@@ -194,42 +194,41 @@ static int take(void *ctx, const char *operand, struct error *err)
 #define AT(member) OPTION_AT(share, member)
 
 static const struct option_row rows[] = {
-	{0, "sanitize", "[=LIST]",
-	 "leave out LIST, as prof convert does; by default the same\n"
-	 "as there",
+	{0, "sanitize", "[=LIST]", "leave out LIST, with the same default as in prof convert",
 	 OPTION_CALL, AT(sanitize), .set = sanitize_set},
 	{0, "sanitize-key", "FILE", "key of hashed names", OPTION_TEXT, AT(sanitize.key_path)},
 	{0, "full", NULL, "leave nothing out", OPTION_FLAG, AT(full)},
-	{0, "yes", NULL, "do not ask", OPTION_FLAG, AT(yes)},
-	{0, "list", NULL, "list what was shared from here and not deleted", OPTION_FLAG, AT(lists)},
-	{0, "delete", "URL", "delete it there: its address, or the last part of that", OPTION_TEXT,
-	 AT(deleted)},
-	{0, "frontend", "URL", "address of the front-end that shows it", OPTION_TEXT,
+	{0, "yes", NULL, "do not ask for confirmation", OPTION_FLAG, AT(yes)},
+	{0, "list", NULL, "list the profiles shared from here and not deleted", OPTION_FLAG,
+	 AT(lists)},
+	{0, "delete", "URL", "delete the profile with this address, or last part of an address",
+	 OPTION_TEXT, AT(deleted)},
+	{0, "frontend", "URL", "address of the front-end that shows the profile", OPTION_TEXT,
 	 AT(front_end)},
 	{0},
 };
 
 static const struct option_rule rules[] = {
-	{"full", "sanitize", NULL, "--full takes nothing away: @"},
+	{"full", "sanitize", NULL, "--full: removes nothing, so @"},
 	{0},
 };
 
 void share_options(struct option_table *t, void *s)
 {
-	t->usage = "Usage: prof share [OPTION]... FILE\n"
-		   "       prof share --list | --delete URL\n"
-		   "Sanitize a profile, show what is left, ask, and send it to the Firefox "
-		   "Profiler's\n"
-		   "store, where everybody who has its address can see it.\n"
-		   "\n";
+	t->usage =
+		"Usage: prof share [OPTION]... FILE\n"
+		"       prof share --list | --delete URL\n"
+		"Sanitize a profile, show the remaining findings, ask for confirmation, and send it\n"
+		"to the Firefox Profiler's store, where everybody who knows its address can see it.\n"
+		"\n";
 	t->take = take;
 	option_table_add(t, rows, s);
 	option_table_add_rules(t, rules);
 	option_table_add(t, option_help, NULL);
 	t->after =
 		"\n"
-		"PROF_STORE is the address of another store, which needs --frontend.\n"
-		"Exit status: 0, 125 if a file, the user or the store refuses, 2 for wrong use.\n";
+		"PROF_STORE is the address of a different store, which needs --frontend.\n"
+		"Exit status: 0, 125 if a file, the user or the store prevents it, 2 for wrong use.\n";
 }
 
 static int check(struct share *s, struct error *err)
@@ -307,7 +306,8 @@ static int confirm(const struct share *s, struct error *err)
 	if (!isatty(STDIN_FILENO))
 		return error_text(err, -EPERM,
 				  "cannot ask for confirmation without a terminal: use --yes");
-	fprintf(stderr, "Send it to %s, for everybody who has its address? [y/N] ", s->store);
+	fprintf(stderr, "Send it to %s, visible to everybody who knows its address? [y/N] ",
+		s->store);
 	if (fgets(answer, sizeof(answer), stdin) && (*answer == 'y' || *answer == 'Y'))
 		return 0;
 	return error_text(err, -ECANCELED, "nothing was sent");

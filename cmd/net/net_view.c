@@ -310,14 +310,14 @@ static int take(void *ctx, const char *operand, struct error *err)
 #define AT(member) OPTION_AT(view, member)
 
 static const struct option_row rows[] = {
-	{0, "firefox", NULL, "show it in the Firefox Profiler, whose page is on the internet",
+	{0, "firefox", NULL, "show the profile in the Firefox Profiler, a page on the internet",
 	 OPTION_FLAG, AT(is_firefox)},
 	{0, "frontend", "URL|DIR",
-	 "in that one: its address, or a folder with a built one;\n"
+	 "front-end to use: its address, or a folder with a built one;\n"
 	 "default: " FRONT_END,
 	 OPTION_WORD, AT(front_end)},
-	{0, "page", NULL, "show it as a page that needs no internet (default)", OPTION_FLAG,
-	 AT(is_page)},
+	{0, "page", NULL, "show the profile as a page that needs no internet (default)",
+	 OPTION_FLAG, AT(is_page)},
 	{0, "port", "N", "listen on that port of 127.0.0.1; default: a free one", OPTION_NUMBER,
 	 AT(port), .range = &ports},
 	{0, "idle", "TIME", "end after that time without a request: 90, 30m, 2h", OPTION_CALL,
@@ -343,7 +343,7 @@ void view_options(struct option_table *t, void *ctx)
 	option_table_add(t, option_help, NULL);
 	t->after = "\n"
 		   "FILE is a profile or a capture; two are compared. Ctrl-C ends it.\n"
-		   "Exit status: 0, 125 if a file or the machine refuses, 2 for wrong use.\n";
+		   "Exit status: 0, 125 if a file or the machine prevents it, 2 for wrong use.\n";
 }
 
 static bool is_address(const char *front_end)

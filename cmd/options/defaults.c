@@ -81,7 +81,7 @@ static void add(struct reading *r, const struct option_row *row, const char *val
 	};
 
 	if (r->origin.is_callers && !option_is_plain(row))
-		option.left_out = xstrdup("not taken from a caller with fewer rights");
+		option.left_out = xstrdup("ignored from a caller with fewer rights");
 	vec_push(&r->defaults->rows, option);
 }
 
@@ -374,7 +374,7 @@ static int fit_word(void *ctx, const struct option_row *row, const char *value)
 			leave_out(option, "replaced by the command line");
 		else if (excludes(option->name, row->name) ||
 			 option_table_excludes(f->table, option->name, row->name))
-			leave_out(option, "does not fit the command line");
+			leave_out(option, "conflicts with the command line");
 	}
 	return 0;
 }

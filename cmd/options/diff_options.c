@@ -36,13 +36,13 @@ static const struct option_row rows[] = {
 	 AT(base)},
 	{0, "against", "NAME", "the variant that is B, if there are more than two", OPTION_NAME,
 	 AT(against)},
-	{0, "assume-noise", "PERCENT", "how much runs vary, if each side has one", OPTION_SHARE,
-	 AT(comparison.noise)},
-	{0, "force", NULL, "compare even what is not comparable", OPTION_FLAG, AT(force)},
-	{0, "limit", "COUNT", "rows, 0 for all (20)", OPTION_NUMBER, AT(limit),
+	{0, "assume-noise", "PERCENT", "assumed variation of runs, if each side has one",
+	 OPTION_SHARE, AT(comparison.noise)},
+	{0, "force", NULL, "compare even profiles that are not comparable", OPTION_FLAG, AT(force)},
+	{0, "limit", "COUNT", "number of rows, 0 for all (20)", OPTION_NUMBER, AT(limit),
 	 .range = &query_limit},
-	{0, "format", "NAME", "of standard output: text (default), json, markdown", OPTION_CHOICE,
-	 AT(format), .choices = output_names},
+	{0, "format", "NAME", "format of standard output: text (default), json, markdown",
+	 OPTION_CHOICE, AT(format), .choices = output_names},
 	{0},
 };
 
@@ -106,11 +106,11 @@ void diff_options_table(struct option_table *t, void *options)
 	option_table_add_rules(t, rules);
 	t->after =
 		"\n"
-		"A, B and FILE are profiles, compressed or not; - is stdin. Of output - is "
+		"A, B and FILE are profiles, compressed or not; - is stdin. For output, - is "
 		"stdout, in\n"
 		"place of the text.\n"
 		"Exit status: 0 compared or passed, 1 regression, 3 inconclusive with --strict, or\n"
-		"one run a side, 125 if a file cannot be used, 2 for wrong use.\n";
+		"one run per side, 125 if a file cannot be used, 2 for wrong use.\n";
 }
 
 static bool is_stdout(const char *path)

@@ -244,8 +244,8 @@ static const struct option_row rows[] = {
 	{0, "start-paused", NULL, "record nothing until SIGUSR1 or 'prof resume'", OPTION_FLAG,
 	 AT(starts_paused)},
 	{0, "max-overhead", "PERCENT",
-	 "take fewer samples, at last none, if recording takes more of the CPUs' time",
-	 OPTION_SHARE, AT(max_overhead)},
+	 "take fewer samples, or pause, if recording uses more of the CPU time", OPTION_SHARE,
+	 AT(max_overhead)},
 	{0, "control-fd", "N[,M]",
 	 "obey 'enable', 'disable', 'snapshot' and 'stop' on descriptor N,\nanswer 'ack' on M",
 	 OPTION_CALL, AT(control_fd), .set = set_control},
@@ -266,7 +266,7 @@ static const struct option_row rows[] = {
 };
 
 const struct option_row command_options[] = {
-	{0, "kill", NULL, "with -d: also end the command, which otherwise goes on", OPTION_FLAG,
+	{0, "kill", NULL, "with -d: also end the command, which otherwise continues", OPTION_FLAG,
 	 AT(kill)},
 	{0, "as-root", NULL, "under sudo: run the command as root, not as the invoking user",
 	 OPTION_FLAG, AT(as_root), .is_guarded = true},

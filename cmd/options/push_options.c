@@ -52,24 +52,24 @@ static const struct size_range series_range = {2, 1000000, "must be a number fro
 
 const struct option_row push_options_who[] = {
 	{0, "service", "NAME",
-	 "whose samples they are; default: what each process says, or\nthe recorded command",
+	 "service of the samples; default: stated by each process, or\nthe recorded command",
 	 OPTION_WORD, AT(service)},
-	{0, "host", "NAME", "where they were taken; default: this machine", OPTION_WORD, AT(host)},
-	{0, "label", "NAME=VALUE", "belongs to each window, such as release=1.2; repeatable",
+	{0, "host", "NAME", "machine of the samples; default: this one", OPTION_WORD, AT(host)},
+	{0, "label", "NAME=VALUE", "label of each window, such as release=1.2; repeatable",
 	 OPTION_CALL, .set = add_label},
 	{0},
 };
 
 const struct option_row push_options_windows[] = {
-	{0, "push", "URL", "send what is recorded to this engine; repeatable", OPTION_CALL,
+	{0, "push", "URL", "send the samples to this engine; repeatable", OPTION_CALL,
 	 .set = add_url},
 	{0, "every", "S", "send a window every S seconds (default: 10)", OPTION_TIME, AT(every_ns),
 	 .unit_ns = NS_PER_SECOND},
 	{0, "max-series", "N",
-	 "let so many services, containers and programs be apart (default: 500)", OPTION_NUMBER,
+	 "distinguish at most N services, containers and programs (default: 500)", OPTION_NUMBER,
 	 AT(max_series), .range = &series_range},
-	{0, "retry", "S", "try again after S seconds at first (default: 1)", OPTION_TIME,
-	 AT(retry_ns), .unit_ns = NS_PER_SECOND},
+	{0, "retry", "S", "retry after S seconds at first (default: 1)", OPTION_TIME, AT(retry_ns),
+	 .unit_ns = NS_PER_SECOND},
 	{0},
 };
 

@@ -82,7 +82,7 @@ int sanitize_set(void *at, const char *value, struct error *err)
 const struct option_row sanitize_options[] = {
 	{.help = "\nFor others to read:"},
 	{0, "sanitize", "[=LIST]",
-	 "write only what is known to be harmless; leave out LIST: args, env, paths,\n"
+	 "write only data known to be harmless; leave out LIST: args, env, paths,\n"
 	 "host, users, processes, threads, markers, times, sources,\n"
 	 "build-ids; all; default: args, env, paths, host, users, sources.\n"
 	 "Last in LIST, names=RE: other functions and modules are hashed",

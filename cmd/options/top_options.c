@@ -21,14 +21,14 @@
 
 static const struct option_row rows[] = {
 	{'a', "all", NULL, "all processes and kernel threads (the default)", OPTION_FLAG, AT(all)},
-	{0, "window", "S", "show the latest S seconds: 1 (the least) to 60 (default: 2)",
-	 OPTION_TIME, AT(window_ns), .unit_ns = 1e9},
+	{0, "window", "S", "show the latest S seconds, from 1 to 60 (default: 2)", OPTION_TIME,
+	 AT(window_ns), .unit_ns = 1e9},
 	{0, "by", "WHAT", QUERY_BY_HELP, OPTION_CHOICE, AT(by), .choices = query_by_names},
 	{0, "tree", NULL, "begin with the call tree", OPTION_FLAG, AT(is_tree)},
 	{0, "inverted", NULL, "the same, from the innermost function outwards", OPTION_FLAG,
 	 AT(is_inverted)},
-	{0, "total", NULL, "order rows by their total weight, not by that of themselves",
-	 OPTION_FLAG, AT(by_total)},
+	{0, "total", NULL, "order rows by total weight instead of self weight", OPTION_FLAG,
+	 AT(by_total)},
 	{0, "include-idle", NULL, "show waits, too, as far as they are recorded", OPTION_FLAG,
 	 AT(has_waits)},
 	{'b', "batch", NULL, "print each window as a line of JSON, without a terminal", OPTION_FLAG,

@@ -76,10 +76,10 @@ void outputs_release(struct outputs *o)
 /* Takes fewer samples, or pauses. */
 static void relieve(struct pipeline *p, double share)
 {
-	const char *what = "half as many samples from now on, which weigh twice as much";
+	const char *what = "from now on, half as many samples, with twice the weight";
 
 	if (!recorder_thin(p->recorder)) {
-		what = "the recording pauses; 'prof resume' lets it go on";
+		what = "the recording pauses; 'prof resume' resumes it";
 		steering_pause(p, true);
 	}
 	progress_erase(&p->progress);

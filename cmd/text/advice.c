@@ -187,7 +187,7 @@ static void add_debian(struct strbuf *out, const char *root, const char *path)
 	_cleanup_free_ char *package = find_package(root, path);
 
 	if (!package) {
-		strbuf_adds(out, "install the -dbgsym package of the one that it is in");
+		strbuf_adds(out, "install the -dbgsym package that belongs to its package");
 		return;
 	}
 	package[strcspn(package, ":")] = '\0';
@@ -225,7 +225,7 @@ static void add_package(struct strbuf *out, const char *root, const char *path)
 	else if (is_like(os_release, "fedora") || is_like(os_release, "rhel"))
 		strbuf_addf(out, "run: sudo dnf debuginfo-install \"$(rpm -qf %s)\"", path);
 	else if (is_like(os_release, "suse") || is_like(os_release, "opensuse"))
-		strbuf_adds(out, "install the -debuginfo package of the one that it is in");
+		strbuf_adds(out, "install the -debuginfo package that belongs to its package");
 }
 
 /* Returns a file that lists the distribution's servers, which the caller frees, or NULL. */
@@ -250,7 +250,7 @@ char *debug_package_remedy(const char *root, const char *path, bool has_servers)
 	if (!has_servers) {
 		strbuf_addf(&out, "%sset DEBUGINFOD_URLS to ", out.size ? ", or " : "");
 		if (servers)
-			strbuf_addf(&out, "what is in %s", servers);
+			strbuf_addf(&out, "the contents of %s", servers);
 		else
 			strbuf_addf(&out, "the debuginfod server of %s distribution",
 				    *root ? "its" : "your");
@@ -407,12 +407,13 @@ static char *foreign_file_remedy(const struct profile *p, module_id id, bool has
 		text = xasprintf("it is in the container or root of %s, so there %s", process,
 				 remedy);
 	else
-		text = xasprintf("it is a file of %s that is not the one of that name on this "
-				 "machine: %sname the folder of its debug files by --debug-dir",
-				 process,
-				 has_servers ? ""
-					     : "set DEBUGINFOD_URLS to the debuginfod server "
-					       "of its distribution, or ");
+		text = xasprintf(
+			"it is a file of %s that differs from the one of that name on this "
+			"machine: %sname the folder of its debug files with --debug-dir",
+			process,
+			has_servers ? ""
+				    : "set DEBUGINFOD_URLS to the debuginfod server "
+				      "of its distribution, or ");
 	text_to_line(text);
 	return text;
 }
@@ -433,10 +434,10 @@ static bool has_many_waits(const struct profile *p)
 void advice_on_samples(const struct outcome *outcome, struct strbuf *out)
 {
 	static const char *const texts[] = {
-		[RECORDING_OF_COMMAND] = "the command was hardly on a CPU",
-		[RECORDING_OF_PROCESSES] = "the attached processes were hardly on a CPU",
-		[RECORDING_OF_MACHINE] = "hardly anything was on a CPU",
-		[RECORDING_OF_FILTERS] = "the selected processes were hardly on a CPU",
+		[RECORDING_OF_COMMAND] = "the command hardly ran on a CPU",
+		[RECORDING_OF_PROCESSES] = "the attached processes hardly ran on a CPU",
+		[RECORDING_OF_MACHINE] = "hardly anything ran on a CPU",
+		[RECORDING_OF_FILTERS] = "the selected processes hardly ran on a CPU",
 	};
 	const struct profile_stats *stats = &outcome->recording->profile->stats;
 
@@ -553,9 +554,11 @@ static char *file_remedy(const struct profile *p, module_id id, const char *path
 		if (is_installed)
 			return debug_package_remedy("", path, urls && *urls);
 		if (module->has_symbols)
-			return xstrdup("its symbols leave it out: build it with debug information");
-		return xstrdup("it is stripped: build it without, or name the folder of its debug "
-			       "files by --debug-dir");
+			return xstrdup(
+				"it is not among the symbols: build the file with debug information");
+		return xstrdup(
+			"it is stripped: build it without stripping, or name the folder of its debug "
+			"files with --debug-dir");
 	case SYMBOLS_STRIPPED:
 		return xstrdup("it is stripped and has no build id: build it without stripping");
 	case SYMBOLS_UNASKED:

@@ -221,7 +221,7 @@ static void add_percent(struct strbuf *out, const struct interval *i)
 static void add_runs(struct strbuf *out, const struct comparison *c)
 {
 	if (c->is_single)
-		strbuf_adds(out, "one run a side");
+		strbuf_adds(out, "one run per side");
 	else if (c->is_paired)
 		strbuf_addf(out, "%zu %s", c->runs[SIDE_A],
 			    text_counted(c->runs[SIDE_A], "pair", "pairs"));
@@ -457,15 +457,15 @@ static void add_caveats(struct strbuf *out, const struct comparison_text *t, con
 	const struct comparison *c = t->comparison;
 
 	if (c->is_single)
-		strbuf_addf(out, "%sOne run a side: the error of sampling is all that is known\n",
-			    before);
+		strbuf_addf(out, "%sOne run per side: only the sampling error is known\n", before);
 	else if (!c->is_paired)
 		strbuf_addf(out,
 			    "%sThe runs were not interleaved in pairs: drift of the machine is not "
 			    "excluded\n",
 			    before);
 	if (c->is_by_samples)
-		strbuf_addf(out, "%sWithout CPU times: those that samples stand for\n", before);
+		strbuf_addf(out, "%sNo CPU times were recorded: times are estimated from samples\n",
+			    before);
 }
 
 void comparison_print_text(const struct comparison_text *t, size_t width, struct strbuf *out)

@@ -334,7 +334,7 @@ static void add_queue(const struct path_sums *s, const struct forecasts *f, stru
 			    "%.3g s behind others\n",
 			    (double)(queued - others) / 1e9, (double)others / 1e9);
 	if (!is_like_run(s, f))
-		strbuf_addf(out, "alone on the machine, it would take %.3g s of these %.3g s\n",
+		strbuf_addf(out, "alone on the machine, it would take %.3g s instead of %.3g s\n",
 			    (double)f->sums[PATH_SUM_REPLAY] / 1e9, (double)s->total / 1e9);
 }
 

@@ -32,7 +32,7 @@
 static const struct {
 	const char *name, *text, *unit;
 } phases[] = {
-	[PROGRESS_DRAIN] = {"drain", "reading what was recorded last", ""},
+	[PROGRESS_DRAIN] = {"drain", "reading the last records", ""},
 	[PROGRESS_NAMES] = {"names", "naming", " modules"},
 	[PROGRESS_SOURCES] = {"sources", "reading", " source files"},
 	[PROGRESS_WRITE] = {"write", "writing", ""},

@@ -103,7 +103,7 @@ static void alloc_text_describe(const struct profile *p, struct strbuf *out)
 	strbuf_addf(out, "held at the end: %s of %s that were allocated", held, all);
 	add_largest(p, stats->held_bytes, out);
 	if (stats->thinned)
-		strbuf_addf(out, "; one row stands for several of %" PRIu64 " samples",
+		strbuf_addf(out, "; some rows represent several of %" PRIu64 " samples",
 			    stats->sampled);
 }
 
@@ -269,7 +269,7 @@ static void unwinding_summarize(enum recorder_unwind method, const struct profil
 	strbuf_adds(out, " whole");
 	query_guesses_text(p, out);
 	if (stats->whole * 1000 < of * WHOLE_PERMILLE_MIN)
-		strbuf_adds(out, "; others end early, -v tells how");
+		strbuf_adds(out, "; others end early, see -v");
 }
 
 /* Maximum number of modules listed as slowest to name; shorter times are omitted. */
@@ -552,7 +552,7 @@ static void print_left_out(const struct outcome *outcome)
 	if (stats->left_out_rows) {
 		strbuf_adds(&line, line.size ? ", and " : "");
 		add_counted(&line, stats->left_out_rows, "row", "rows");
-		strbuf_adds(&line, " of samples that others stand for");
+		strbuf_adds(&line, " of samples that others represent");
 	}
 	if (line.size)
 		command_say("left out because there were too many: %s (--no-limit keeps all)",
@@ -562,7 +562,7 @@ static void print_left_out(const struct outcome *outcome)
 /* Names the file, and the next command. */
 static void print_written(const struct outcome *outcome)
 {
-	_cleanup_free_ char *old = outcome->kept_old ? xasprintf("; the one before is %s.old now",
+	_cleanup_free_ char *old = outcome->kept_old ? xasprintf("; the previous one is now %s.old",
 								 outcome->path)
 						     : xstrdup("");
 	_cleanup_(strbuf_release) struct strbuf file = {0};

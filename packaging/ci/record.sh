@@ -103,7 +103,7 @@ if [ -n "${PROF_BASELINE-}" ] && [ -s "$PROF_BASELINE" ]; then
 		echo
 	} >>"$summary"
 	set_output verdict "$verdict"
-	[ $verdict -ne 3 ] || note "one run a side cannot decide: set PROF_NOISE, or compare with prof record --iterations"
+	[ $verdict -ne 3 ] || note "one run per side cannot decide: set PROF_NOISE, or compare with prof record --iterations"
 	if [ $status -eq 0 ] && { [ $verdict -eq 1 ] || [ $verdict -eq 3 ]; }; then
 		exit $verdict
 	fi

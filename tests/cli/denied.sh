@@ -15,13 +15,13 @@ checked() { # DESCRIPTION CALL=ERRNO ROW [HINT]
 	[ -z "${4-}" ] || like "check, $1: what to do" "$out" "$4"
 }
 checked "no bpf(2)" bpf=ENOSYS 'bpf  *loading a ring buffer: Function not implemented' \
-	'a seccomp filter refuses it: .*seccomp=unconfined'
+	'a seccomp filter blocks it: .*seccomp=unconfined'
 checked "an old bpf(2)" bpf=EINVAL 'bpf  *loading a ring buffer: Invalid' 'boot a newer kernel'
 checked "bpf(2) without memory" bpf=ENOMEM 'bpf  *loading a ring buffer: Cannot allocate' \
 	'more memory'
 checked "bpf(2) not allowed" bpf=EPERM 'bpf  *loading a ring buffer: Operation not permitted'
 checked "no perf events" perf_event_open=ENOSYS 'perf_event  *perf_event_open: Function not' \
-	'a seccomp filter refuses it: .*seccomp=unconfined'
+	'a seccomp filter blocks it: .*seccomp=unconfined'
 checked "perf events not allowed" perf_event_open=EACCES 'perf_event  *perf_event_open: Permission'
 checked "perf events without memory" perf_event_open=ENOMEM \
 	'perf_event  *perf_event_open: Cannot allocate memory' 'more memory'

@@ -58,7 +58,7 @@ fails() { # DESCRIPTION STATUS REGEX STEPS [VERIFY] [-- COMMAND TO RUN PROF WITH
 	is "$description: nothing is left" "$(ls -A home)" ""
 }
 
-fails "sudo refuses the password" 125 'prof record: sudo refused; as root run: .*/prof record -q -o' \
+fails "sudo refuses the password" 125 'prof record: sudo did not allow it; as root run: .*/prof record -q -o' \
 	'exit 1' 'exit 1'
 fails "sudo starts nothing, and says why" 125 \
 	'sudo could not start the recorder: sudo: not here'$'\n''prof record: run: sudo .*/prof record -q' \
@@ -97,7 +97,7 @@ on_terminal "$prof" record -q -o x.json.gz -- \
 	sh -c 'trap "" HUP; : >deaf; while [ ! -e go ]; do sleep 0.02; done; : >went-on'
 is "a recorder that ends while the command runs: exit status" "$status" 125
 like "a recorder that ends while the command runs: the command goes on" "$out" \
-	'no profile was written; the command goes on with pid [0-9]+'
+	'no profile was written; the command continues with pid [0-9]+'
 touch home/go
 ok "a recorder that ends while the command runs: it does go on" wait_until test -e home/went-on
 rm -f home/go home/deaf
@@ -121,7 +121,7 @@ fails "another prof in its place" 125 'prof was replaced in the meantime: run it
 	sh -c 'cp "$1" copy && exec 3<copy && rm copy && shift && exec /proc/self/fd/3 "$@"' sh
 fails "no sudo" 125 'recording needs root, and sudo is not installed; as root \(in a container: --user 0\) run: .*prof record' \
 	'exit 1' 'exit 1' env PATH="$tmp/no-sudo"
-fails "no terminal" 125 'sudo is asked only on a terminal; run: sudo .*prof record' 'exit 1' 'exit 1' \
+fails "no terminal" 125 'sudo is used only on a terminal; run: sudo .*prof record' 'exit 1' 'exit 1' \
 	setsid -w
 on_terminal "$prof" record --as-root -- touch started
 is "--as-root: exit status" "$status" 125

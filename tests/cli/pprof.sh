@@ -58,8 +58,8 @@ diffed() { # ARGUMENT...
 is "two heaps: bytes in use, and the error of sampling" "$(diffed heap.pb.gz heap-later.pb.gz)" \
 	"A: heap.pb.gz, 1 run of 15 MB
 B: heap-later.pb.gz, 1 run of 40 MB
-More: inuse_space +166.7 % (+73.5 … +309.8), one run a side
-One run a side: the error of sampling is all that is known
+More: inuse_space +166.7 % (+73.5 … +309.8), one run per side
+One run per side: only the sampling error is known
 
  A B DIFFERENCE P FUNCTION IN
  * 5.0 MB 30 MB +25 MB (+17 MB … +33 MB) <0.001 leaky app

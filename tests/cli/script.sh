@@ -59,7 +59,7 @@ for file in pprof/cpu.pb gecko/new.json speedscope/both.json; do
 done
 ok "stacks are compared" "$PROF" diff "$corpus/folded/stacks.txt" "$corpus/folded/stacks.txt"
 run "$PROF" report "$corpus/pprof/cpu.pb"
-like "a profile without times says so" "$out" 'times: none: samples stand one after another'
+like "a profile without times says so" "$out" 'times: none: samples follow one another'
 run "$PROF" symbolize -q "$corpus/gecko/new.json" -o named.json
 is "another tool's profile is named: exit status" "$status" 0
 ok "it has become a processed profile" "$PROF" info named.json

@@ -62,7 +62,7 @@ wrong '--stats: the name must not be empty' record --stats '' -- touch started
 wrong '--stats -: must be a file' record --stats - -- touch started
 wrong '--stats and --output name the same file: a' record --stats a -o a -- touch started
 wrong '--debug-dir: the name must not be empty' record --debug-dir '' -- touch started
-wrong '--sources: needs what --no-symbols leaves out' record --sources --no-symbols -- touch started
+wrong '--sources: needs the names that --no-symbols leaves out' record --sources --no-symbols -- touch started
 wrong 'prof attach' record -p 1 -- touch started
 wrong 'record a running process: prof attach -p 1' record -p 1
 wrong 'need -a' record --uid 0 -- touch started

@@ -40,7 +40,7 @@ lacking=("$deny" perf_event_open=EACCES --)
 lacks "perf events for administrators alone" 1 \
 	'missing  perf_event_paranoid  *4: above 2 even CAP_PERFMON' \
 	'run: sudo sysctl kernel.perf_event_paranoid=2' "$(over /proc/sys/kernel/perf_event_paranoid)"
-seccomp='a seccomp filter refuses it: start the container with --security-opt seccomp=unconfined'
+seccomp='a seccomp filter blocks it: start the container with --security-opt seccomp=unconfined'
 for error in "EPERM Operation not permitted" "ENOSYS Function not implemented"; do
 	lacking=("$deny" "perf_event_open=${error%% *}" --)
 	lacks "perf events that a filter refuses: ${error%% *}" 1 \
@@ -65,7 +65,7 @@ lacks "addresses that nobody is shown" 0 'note     kptr_restrict  *2: kernel fun
 		mount --bind '$PWD/restrict' /proc/sys/kernel/kptr_restrict"
 lacking=(setpriv --inh-caps=-syslog --bounding-set=-syslog)
 lacks "addresses that are not for this process" 0 \
-	'note     capabilities  *missing cap_syslog \(kernel functions stay without names\)' \
+	'note     capabilities  *missing cap_syslog \(kernel functions have no names\)' \
 	'with --cap-add for BPF, PERFMON' "mount --bind '$PWD/symbols' /proc/kallsyms"
 lacking=(setpriv "--inh-caps=-bpf,-sys_admin" "--bounding-set=-bpf,-sys_admin")
 lacks "a container without the capabilities" 1 'missing  capabilities  *not privileged: missing cap_bpf' \
@@ -90,10 +90,10 @@ like "setcap is not given a path that is longer than the rest" "$out" 'sudo setc
 chmod a+rx . && cp "$PROF" prof && chmod a+rx prof
 run "${nobody[@]}" --no-new-privs ./prof check
 like "no_new_privs: neither sudo nor setcap" "$out" 'no_new_privs is set, so neither sudo nor setcap helps'
-unlike "no_new_privs: no word that it would ask sudo" "$out" 'which it asks itself'
+unlike "no_new_privs: no word that it would ask sudo" "$out" 'which it runs itself'
 run "${nobody[@]}" --no-new-privs ./prof record -- true
 like "no_new_privs: a recording" "$err" \
-	'^prof record: recording needs root, and sudo cannot give it: no_new_privs is set.*; as root \(in a container: --user 0\) run: [^ ]*prof record -- true$'
+	'^prof record: recording needs root, and sudo cannot provide it: no_new_privs is set.*; as root \(in a container: --user 0\) run: [^ ]*prof record -- true$'
 run "$PROF" check
 is "all this was for a namespace alone: prof records here" "$status" 0
 done_testing

@@ -74,7 +74,7 @@ echo "/usr/bin/shares-$$" >"$jail/var/lib/dpkg/info/of-the-jail.list"
 unset DEBUGINFOD_URLS
 run "$PROF" record -o advice.json.gz -- chroot "$jail" "/usr/bin/shares-$$" 0.2
 like "advice after the end: it is another system's" "$err" \
-	"of /usr/bin/shares-$$, which has no names: it is a file of shares-$$ that is not the one of that name on this machine: set DEBUGINFOD_URLS"
+	"of /usr/bin/shares-$$, which has no names: it is a file of shares-$$ that differs from the one of that name on this machine: set DEBUGINFOD_URLS"
 mkdir "$jail/before"
 # shellcheck disable=SC2016 # for the inner shell
 start unshare --mount sh -c 'mount --bind "$1" "$1" && cd "$1" && pivot_root . before && exec "$2" 60' sh \

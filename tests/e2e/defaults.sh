@@ -92,7 +92,7 @@ run as_sudo env PROF_OPTIONS="--keep-capture --raw $tmp/raw" "$PROF" config reco
 is "sudo: what counts" "$(grep -v '^#' <<<"$out" | sed 's/  #.*//')" "[record]
 frequency = 300
 keep-capture"
-like "sudo: why the rest does not" "$out" '# stats = .*: not taken from a caller with fewer rights'
+like "sudo: why the rest does not" "$out" '# stats = .*: ignored from a caller with fewer rights'
 chown root "$home/.config/prof/config"
 chmod 600 "$home/.config/prof/config"
 run as_sudo "$PROF" config record

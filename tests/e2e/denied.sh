@@ -24,8 +24,8 @@ denied 'cannot drop capabilities: Operation not permitted' capset=EPERM
 denied 'cannot write standard output: Too many open files' fcntl@1:1030=EMFILE -o -
 denied 'cannot create BPF maps: Too many open files.*ulimit -Hn' bpf=EMFILE
 denied 'cannot record: bpf: loading a ring buffer: Cannot allocate memory.*more memory' bpf=ENOMEM
-denied 'cannot record: bpf: loading a program: Operation not permitted.*a seccomp filter refuses it' bpf@0:5=EPERM
-denied 'cannot record: perf_event: perf_event_open: Function not implemented.*a seccomp filter refuses it' \
+denied 'cannot record: bpf: loading a program: Operation not permitted.*a seccomp filter blocks it' bpf@0:5=EPERM
+denied 'cannot record: perf_event: perf_event_open: Function not implemented.*a seccomp filter blocks it' \
 	perf_event_open=ENOSYS
 denied 'cannot load the BPF programs: No space left' bpf@0:2=ENOSPC
 denied 'cannot configure the BPF objects: Operation not permitted' bpf@0:15=EPERM

@@ -251,7 +251,7 @@ kill -KILL "$(half helper orphan)"
 finish_on_terminal orphan
 is "the recorder is killed: exit status" "$status" 125
 like "the recorder is killed: says what that means" "$out" \
-	"recorder ended early \(signal 9\): no profile was written; the command goes on with pid $(<pid)"
+	"recorder ended early \(signal 9\): no profile was written; the command continues with pid $(<pid)"
 ok "the recorder is killed: the command goes on" kill "$(<pid)"
 ok "the recorder is killed: no profile" test ! -e orphan.json.gz
 begin_on_terminal alone -- sh -c 'echo $$ >pid; trap "" HUP; exec sleep 30'

@@ -132,7 +132,7 @@ like "loop: the sleep, in the function that sleeps" "$(heading 'Where it waited'
 # A rule of names: the default name keeps one file more.
 run "$PROF" record -q -- true
 run "$PROF" record -- true
-like "the default name: an older file is kept" "$err" 'wrote profile.json.gz .*; the one before is profile.json.gz.old now'
+like "the default name: an older file is kept" "$err" 'wrote profile.json.gz .*; the previous one is now profile.json.gz.old'
 ok "profile.json.gz.old is a profile" "$PROF" info profile.json.gz.old
 run "$PROF" record -o profile.json.gz -- true
 unlike "a name that is given: it is replaced" "$err" 'the one before'

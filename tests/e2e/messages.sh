@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 
 record short 0 --no-off-cpu -- sleep 0.01
-like "a command that was hardly on a CPU" "$err" 'hardly on a CPU: for more samples raise -F .*prof attach -p PID'
+like "a command that hardly ran on a CPU" "$err" 'hardly ran on a CPU: for more samples raise -F .*prof attach -p PID'
 record long 0 -- "$workloads/shares" 0.3
 unlike "one that was" "$err" 'hardly'
 like "one plain line on stacks" "$err" $'\nprof: stacks: [0-9.]+ % whole\n'

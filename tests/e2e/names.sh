@@ -100,6 +100,6 @@ expect(len(found) > 100 and all(name.startswith("0x") for name in found), found[
 CODE
 run unshare -m bash -c "$hide && \"\$0\" check" "$PROF"
 like "hidden kernel: prof check says the same" "$out" \
-	'note +kptr_restrict +2: kernel functions stay without names; run: sudo sysctl kernel\.kptr_restrict=1'
+	'note +kptr_restrict +2: kernel functions have no names; run: sudo sysctl kernel\.kptr_restrict=1'
 
 done_testing

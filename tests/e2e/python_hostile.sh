@@ -13,7 +13,7 @@ CODE
 for way in changing mapping; do
 	record endless 0 -F 4000 -- "$fake" $way 3
 	like "$way: structures that mislead each time are left alone: that is said" "$err" \
-		'functions of 1 process are not looked for any more'
+		'functions of 1 process are no longer read'
 	judge "$way: and counted" endless.json.gz endless.stats honest.stats <<'CODE'
 import json
 found = [json.load(open(name))["runtimes"] for name in args]

@@ -45,7 +45,7 @@ check_with() { # PATH ARGUMENT...
 check_with "$PWD/with-sudo"
 is "prof check without privileges, with sudo: exit status, as for a script" "$status" 1
 like "prof check without privileges, with sudo: the verdict, and what to do, once and last" "$out" \
-	$'\nprof records through sudo, which it asks itself on a terminal: capabilities: [^\n]*\n  without a terminal: run prof with sudo, or once: sudo setcap [^\n]*$'
+	$'\nprof records through sudo, which it runs itself on a terminal: capabilities: [^\n]*\n  without a terminal: run prof with sudo, or once: sudo setcap [^\n]*$'
 unlike "prof check without privileges, with sudo: it does not say that it cannot" "$out" 'cannot record'
 check_with "$PWD/with-sudo" --json
 like "prof check --json without privileges, with sudo: what a script can do" "$out" '"can_record": false'

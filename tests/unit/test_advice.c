@@ -82,11 +82,11 @@ TEST(the_worst_is_named)
 	sample(&s, call(&s, NO_STACK, s.other, 5, true), 10);
 	sample(&s, NO_STACK, 100);
 	expect(&s, "30.0 % of the samples go through code of /opt/app, which has no names: it is "
-		   "stripped: build it without, or name the folder of its debug files by "
-		   "--debug-dir");
+		   "stripped: build it without stripping, or name the folder of its debug "
+		   "files with --debug-dir");
 	modules_get(&s.p->modules, s.app)->has_symbols = true;
-	expect(&s, "30.0 % of the samples go through code of /opt/app, which has no names: its "
-		   "symbols leave it out: build it with debug information");
+	expect(&s, "30.0 % of the samples go through code of /opt/app, which has no names: it "
+		   "is not among the symbols: build the file with debug information");
 	modules_get(&s.p->modules, s.app)->reason = SYMBOLS_DELETED;
 	expect(&s, "30.0 % of the samples go through code of /opt/app, which has no names: the "
 		   "file was deleted before it could be opened");
@@ -111,8 +111,8 @@ TEST(files_that_are_passed_through_lack_nothing)
 	expect(&s, "");
 	sample(&s, call(&s, main, libc, 5, false), 6);
 	expect(&s, "9.4 % of the samples go through code of /usr/local/lib/libc.so.6, which has no "
-		   "names: it is stripped: build it without, or name the folder of its debug files "
-		   "by --debug-dir");
+		   "names: it is stripped: build it without stripping, or name the folder of its "
+		   "debug files with --debug-dir");
 	profile_free(s.p);
 }
 
@@ -130,8 +130,8 @@ TEST(time_in_libc_and_the_kernel_is_the_callers)
 	sample(&s, call(&s, copy, s.kernel, 4, true), 10);
 	sample(&s, call(&s, app, s.other, 5, true), 80);
 	expect(&s, "20.0 % of the samples go through code of /opt/app, which has no names: it is "
-		   "stripped: build it without, or name the folder of its debug files by "
-		   "--debug-dir");
+		   "stripped: build it without stripping, or name the folder of its debug "
+		   "files with --debug-dir");
 	profile_free(s.p);
 }
 
@@ -154,8 +154,8 @@ TEST(waits_count_where_nothing_ran)
 	sample(&s, stacks_intern(&s.p->stacks, app, frames_intern(&s.p->frames, &label)), 90);
 	sample(&s, call(&s, NO_STACK, s.other, 2, true), 3);
 	expect(&s, "100.0 % of the waits go through code of /opt/app, which has no names: it is "
-		   "stripped: build it without, or name the folder of its debug files by "
-		   "--debug-dir");
+		   "stripped: build it without stripping, or name the folder of its debug "
+		   "files with --debug-dir");
 	sample(&s, call(&s, NO_STACK, s.other, 2, true), 1);
 	expect(&s, "");
 	profile_free(s.p);
@@ -404,13 +404,13 @@ TEST(packages_are_those_of_the_distribution)
 		check_remedy(&s, path, true, "install many-dbgsym");
 	}
 	check_remedy(&s, "/usr/share/many/00001", true,
-		     "install the -dbgsym package of the one that it is in");
+		     "install the -dbgsym package that belongs to its package");
 	check_remedy(&s, "/usr/bin/gone", true,
-		     "install the -dbgsym package of the one that it is in");
+		     "install the -dbgsym package that belongs to its package");
 	scratch_run(&s, "echo 'x' >etc/debuginfod/some.urls; echo 'ID=fedora' >etc/os-release");
 	check_remedy(&s, "/usr/bin/x", false,
 		     "run: sudo dnf debuginfo-install \"$(rpm -qf /usr/bin/x)\", or set "
-		     "DEBUGINFOD_URLS to what is in /etc/debuginfod/some.urls");
+		     "DEBUGINFOD_URLS to the contents of /etc/debuginfod/some.urls");
 	scratch_release(&s);
 }
 

@@ -59,7 +59,7 @@ TEST(modules_are_counted)
 	assert_string_equal(strbuf_text(&text),
 			    ">   frames    named    lines  module\n"
 			    ">        3        1        0  bad?name: stripped, without a build id "
-			    "or link to find a debug file by\n"
+			    "or link that leads to a debug file\n"
 			    ">        1        1        1  good\n"
 			    ">        1        0        0  (no file)\n");
 	coverage_add_extra(&n, p);

@@ -15,7 +15,7 @@
 	"SYS_PTRACE, SYSLOG, DAC_READ_SEARCH, CHECKPOINT_RESTORE"
 
 #define SECCOMP \
-	"a seccomp filter refuses it: start the container with --security-opt " \
+	"a seccomp filter blocks it: start the container with --security-opt " \
 	"seccomp=unconfined, or with --cap-add SYS_ADMIN and PERFMON; in a systemd unit: " \
 	"SystemCallFilter=bpf perf_event_open"
 
@@ -133,10 +133,10 @@ CASE(not_privileged)
 	/* CAP_PERFMON and CAP_BPF suffice; what is missing costs something. */
 	machine_write_file("/proc/self/status", "Name:\tprof\nCapEff:\t000000c000000000\n");
 	expect("capabilities", FEATURE_NOTE,
-	       "missing cap_sys_ptrace (other users' processes stay without names), "
-	       "cap_dac_read_search (files that others may not read stay unread), "
-	       "cap_checkpoint_restore (deleted files stay unread), cap_syslog (kernel functions "
-	       "stay without names), cap_ipc_lock (one recording at a time)",
+	       "missing cap_sys_ptrace (no names in other users' processes), "
+	       "cap_dac_read_search (no names in files that the caller may not read), "
+	       "cap_checkpoint_restore (no names in deleted files), cap_syslog (kernel functions "
+	       "have no names), cap_ipc_lock (one recording at a time)",
 	       SETCAP);
 	/* CAP_SYS_ADMIN has been all of them. */
 	machine_write_file("/proc/self/status", "Name:\tprof\nCapEff:\t0000000400280004\n");
@@ -156,7 +156,7 @@ CASE(perf_events_that_are_refused)
 	machine_refuse("perf_event_open", 0, -EACCES);
 	machine_write_file("/proc/sys/kernel/perf_event_paranoid", "4\n");
 	expect("perf_event_paranoid", FEATURE_MISSING,
-	       "4: above 2 even CAP_PERFMON does not suffice, it takes CAP_SYS_ADMIN",
+	       "4: above 2, CAP_PERFMON does not suffice: CAP_SYS_ADMIN is needed",
 	       "run: sudo sysctl kernel.perf_event_paranoid=2");
 	machine_write_file("/proc/sys/kernel/perf_event_paranoid", "2\n");
 	expect("perf_event_paranoid", FEATURE_OK, "2", "");
@@ -211,12 +211,12 @@ CASE(seccomp_filters_that_did_not_refuse)
 	/* Security modules refuse with this. */
 	machine_refuse("perf_event_open", 0, -EACCES);
 	expect("perf_event", FEATURE_MISSING, "perf_event_open: Permission denied",
-	       CONTAINER "; with podman, with --security-opt seccomp=unconfined, too");
+	       CONTAINER "; with podman, also with --security-opt seccomp=unconfined");
 	machine_refuse_nothing();
 	machine_refuse("bpf_map_create", 0, -EPERM);
 	machine_write_file("/proc/self/status", NONE FILTERED);
 	expect("bpf", FEATURE_MISSING, "loading a ring buffer: Operation not permitted",
-	       CONTAINER "; with podman, with --security-opt seccomp=unconfined, too");
+	       CONTAINER "; with podman, also with --security-opt seccomp=unconfined");
 	machine_write_file("/proc/self/status", ALL FILTERED);
 	machine_write_file("/proc/self/uid_map", "0 1000 1\n");
 	expect("bpf", FEATURE_MISSING, "loading a ring buffer: Operation not permitted",
@@ -286,10 +286,10 @@ CASE(names_of_the_kernel)
 	assert_int_equal(features_explain_kernel_symbols(&err), 0);
 	machine_write_file("/proc/kallsyms", "0000000000000000 T _text\n");
 	machine_write_file("/proc/sys/kernel/kptr_restrict", "2\n");
-	expect("kptr_restrict", FEATURE_NOTE, "2: kernel functions stay without names",
+	expect("kptr_restrict", FEATURE_NOTE, "2: kernel functions have no names",
 	       "run: sudo sysctl kernel.kptr_restrict=1");
 	machine_write_file("/proc/sys/kernel/kptr_restrict", "1\n");
-	expect("kptr_restrict", FEATURE_NOTE, "1: kernel functions stay without names", "");
+	expect("kptr_restrict", FEATURE_NOTE, "1: kernel functions have no names", "");
 	machine_write_file("/proc/self/status", "Name:\tprof\nCapEff:\t000000c000000000\n");
 	assert_int_equal(features_explain_kernel_symbols(&err), -EPERM);
 	assert_string_equal(err.text, "kernel functions have no names: kernel.kptr_restrict is 1");

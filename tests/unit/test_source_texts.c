@@ -145,7 +145,7 @@ CASE(has_limits)
 	assert_null(text_of(f, rare));
 	sources_describe(&f->stats, &text);
 	assert_string_equal(strbuf_text(&text), "1 file (7 B); left out: 1 too large, 1 beyond the "
-						"limit of all");
+						"total limit");
 }
 
 CASE(knows_what_is_newer)

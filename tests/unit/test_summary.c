@@ -283,16 +283,16 @@ TEST(few_samples_are_reported)
 	struct outcome outcome = outcome_of(p);
 
 	p->stats.cpu_samples = 3;
-	expect_line(&outcome, "prof: the command was hardly on a CPU: for more samples raise -F "
+	expect_line(&outcome, "prof: the command hardly ran on a CPU: for more samples raise -F "
 			      "(999 Hz now), or attach to the process that does the work: "
 			      "prof attach -p PID\n");
 	recording.facts.subject = RECORDING_OF_PROCESSES;
-	expect_line(&outcome, "prof: the attached processes were hardly on a CPU: for more samples "
+	expect_line(&outcome, "prof: the attached processes hardly ran on a CPU: for more samples "
 			      "raise -F (999 Hz now), or record for longer\n");
 	recording.facts.subject = RECORDING_OF_MACHINE;
-	expect_line(&outcome, "prof: hardly anything was on a CPU: ");
+	expect_line(&outcome, "prof: hardly anything ran on a CPU: ");
 	recording.facts.subject = RECORDING_OF_FILTERS;
-	expect_line(&outcome, "prof: the selected processes were hardly on a CPU: ");
+	expect_line(&outcome, "prof: the selected processes hardly ran on a CPU: ");
 	p->stats.cpu_samples = 4;
 	expect_no_line(&outcome, "hardly");
 	/* Lost samples were taken. */
@@ -313,7 +313,7 @@ TEST(incomplete_stacks_are_reported)
 	expect_line(&outcome, "prof: stacks: 99.9 % whole\n");
 	p->stats.whole = 900;
 	p->stats.broken = 100;
-	expect_line(&outcome, "prof: stacks: 90.0 % whole; others end early, -v tells how\n");
+	expect_line(&outcome, "prof: stacks: 90.0 % whole; others end early, see -v\n");
 	recording.facts.unwind = RECORDER_UNWIND_FP;
 	expect_line(&outcome, "prof: stacks: by frame pointers\n");
 	recording.facts.unwind = RECORDER_UNWIND_NONE;

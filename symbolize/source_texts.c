@@ -41,7 +41,7 @@ static const char *const outcome_texts[SOURCE_OUTCOME_COUNT] = {
 	[SOURCE_NOT_THEIRS] = "not readable by the users who ran it",
 	[SOURCE_NO_CODE] = "no source code",
 	[SOURCE_TOO_LARGE] = "too large",
-	[SOURCE_NO_ROOM] = "beyond the limit of all",
+	[SOURCE_NO_ROOM] = "beyond the total limit",
 	[SOURCE_SILENT] = "on a file system that does not answer",
 };
 

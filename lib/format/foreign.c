@@ -401,7 +401,7 @@ int foreign_finish(struct foreign *f, bool has_times, struct error *err)
 	p->meta.root_pid = p->threads.rows.items[0].pid;
 	if (!has_times)
 		profile_add_text(p, FACT_NO_TIMES, NULL,
-				 "none: samples stand one after another, as long as they weigh");
+				 "none: samples follow one another, each as long as its weight");
 	profile_set_range(p, has_times ? stated : &passed);
 	return 0;
 }

@@ -24,7 +24,7 @@ static const struct {
 	{WITH_SIZE("HCAT"), NULL,
 	 "a binary profile of Python; python3 -m profiling.sampling replay converts it"},
 	{WITH_SIZE("{\"type\":\"meta\""), "\"sample_interval_usec\"",
-	 "lines of Python's profiler; its --gecko and --collapsed write what prof reads"},
+	 "lines of Python's profiler; its --gecko and --collapsed write formats that prof reads"},
 	{WITH_SIZE("MMPD"), NULL, "a profile of rustc; crox converts it to trace events"},
 	{WITH_SIZE("Nettrace"), NULL,
 	 "a trace of .NET; dotnet-trace convert --format Speedscope converts it"},

@@ -62,10 +62,10 @@ static const struct {
 } capabilities[] = {
 	{CAP_BPF, "bpf", NULL},
 	{CAP_PERFMON, "perfmon", NULL},
-	{CAP_SYS_PTRACE, "sys_ptrace", "other users' processes stay without names"},
-	{CAP_DAC_READ_SEARCH, "dac_read_search", "files that others may not read stay unread"},
-	{CAP_CHECKPOINT_RESTORE, "checkpoint_restore", "deleted files stay unread"},
-	{CAP_SYSLOG, "syslog", "kernel functions stay without names"},
+	{CAP_SYS_PTRACE, "sys_ptrace", "no names in other users' processes"},
+	{CAP_DAC_READ_SEARCH, "dac_read_search", "no names in files that the caller may not read"},
+	{CAP_CHECKPOINT_RESTORE, "checkpoint_restore", "no names in deleted files"},
+	{CAP_SYSLOG, "syslog", "kernel functions have no names"},
 	{CAP_IPC_LOCK, "ipc_lock", "one recording at a time"},
 };
 
@@ -116,8 +116,8 @@ void feature_hint_privilege(struct feature *f)
 			     "in a container: start it with --privileged, or with --cap-add for "
 			     "BPF, PERFMON, SYS_PTRACE, SYSLOG, DAC_READ_SEARCH, "
 			     "CHECKPOINT_RESTORE%s",
-			     has_seccomp_filter() ? "; with podman, with --security-opt "
-						    "seccomp=unconfined, too"
+			     has_seccomp_filter() ? "; with podman, also with "
+						    "--security-opt seccomp=unconfined"
 						  : "");
 }
 
@@ -151,7 +151,7 @@ bool feature_hint_seccomp(const struct machine *m, struct feature *f, int code)
 		return false;
 	feature_hint(
 		f,
-		"a seccomp filter refuses it: start the container with --security-opt "
+		"a seccomp filter blocks it: start the container with --security-opt "
 		"seccomp=unconfined, or with --cap-add SYS_ADMIN and PERFMON; in a systemd unit: "
 		"SystemCallFilter=bpf perf_event_open");
 	return true;
@@ -289,10 +289,9 @@ static void probe_paranoid(struct machine *m, struct feature *f)
 		/* Only kernels of some distributions implement values above 2. */
 		feature_set(f, FEATURE_OK, "%d", (int)m->paranoid);
 	} else {
-		feature_set(
-			f, FEATURE_MISSING,
-			"%d: above %d even CAP_PERFMON does not suffice, it takes CAP_SYS_ADMIN",
-			(int)m->paranoid, PARANOID_MAX);
+		feature_set(f, FEATURE_MISSING,
+			    "%d: above %d, CAP_PERFMON does not suffice: CAP_SYS_ADMIN is needed",
+			    (int)m->paranoid, PARANOID_MAX);
 		feature_hint(f, "run: sudo sysctl kernel.perf_event_paranoid=%d", PARANOID_MAX);
 	}
 }
@@ -378,7 +377,7 @@ static void probe_kptr(struct machine *m, struct feature *f)
 		return;
 	}
 	/* Above 0, root needs CAP_SYSLOG as well; above 1, no process sees addresses. */
-	feature_set(f, FEATURE_NOTE, "%d: kernel functions stay without names", (int)restricted);
+	feature_set(f, FEATURE_NOTE, "%d: kernel functions have no names", (int)restricted);
 	if (restricted > 1)
 		feature_hint(f, "run: sudo sysctl kernel.kptr_restrict=1");
 	else if (!machine_has_capability(m, CAP_SYSLOG))

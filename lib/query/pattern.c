@@ -27,7 +27,7 @@ static const char *find_foreign(const char *expression)
 			c++;
 			if (strchr("`'0123456789", *c) ||
 			    (((*c | 32) >= 'a' && (*c | 32) <= 'z') && !strchr("bBwWsS", *c)))
-				return "a backslash stands before b, B, w, W, s, S or a sign only";
+				return "a backslash may only precede b, B, w, W, s, S or a punctuation mark";
 		}
 	}
 	return NULL;

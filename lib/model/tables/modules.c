@@ -11,7 +11,7 @@
 static const char *const texts[SYMBOL_REASON_COUNT] = {
 	[SYMBOLS_UNASKED] = "symbols were not searched",
 	[SYMBOLS_FOUND] = "debug information found",
-	[SYMBOLS_STRIPPED] = "stripped, without a build id or link to find a debug file by",
+	[SYMBOLS_STRIPPED] = "stripped, without a build id or link that leads to a debug file",
 	[SYMBOLS_NO_LINES] = "functions only: built without debug information",
 	[SYMBOLS_NO_DEBUG_FILE] = "no debug file for build id",
 	[SYMBOLS_BUILD_ID_MISMATCH] = "the debug file is from a different build",

@@ -413,12 +413,12 @@ static void runtime_report(const struct runtime_totals *t, const struct layouts 
 	if (switched)
 		report_line(report,
 			    "%" PRIu64 " stacks end where the functions of their greenlet begin: "
-			    "the rest of the native stack belongs to others",
+			    "the rest of the native stack belongs to other greenlets",
 			    switched);
 	if (abandoned)
 		report_warning(report,
-			       "the functions of %" PRIu64 " %s are not looked for any more: the "
-			       "structures there misled each time",
+			       "the functions of %" PRIu64 " %s are no longer read: their "
+			       "structures were misleading each time",
 			       abandoned, text_counted(abandoned, "process", "processes"));
 }
 
@@ -759,9 +759,9 @@ static void report_go(const struct runtimes *r, struct report *report)
 	facts_count(&report->facts, FACT_GO_LABELLED, NULL, counts.labelled);
 	facts_count(&report->facts, FACT_GO_LABELS_UNREADABLE, NULL, counts.unreadable);
 	if (!counts.samples)
-		report_line(report, "Go labels: no program that sets any");
+		report_line(report, "Go labels: no program sets any");
 	else
-		report_line(report, "Go labels: %" PRIu64 " of %" PRIu64 " samples have some",
+		report_line(report, "Go labels: %" PRIu64 " of %" PRIu64 " samples have labels",
 			    counts.labelled, counts.samples);
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "lib/base/clock.h"
 #include "lib/model/tables/schemas.h"
 #include "lib/stream/session/markers/marker_feed.h"
 
@@ -193,4 +194,46 @@ CASE(one_tells_of_many)
 	assert_int_equal(counted, threads * each - MARKERS_MAX);
 	assert_int_equal(kept, MARKERS_MAX);
 	assert_int_equal(f->p->stats.left_out_markers, counted);
+}
+
+/*
+ * Returns the processor time of limiting as many markers of so many kinds, in ns.
+ */
+static uint64_t time_of_kinds(uint64_t kinds)
+{
+	struct fixture *f;
+	void *state;
+	uint64_t time;
+	schema_id first;
+	thread_id thread;
+
+	setup(&state);
+	f = state;
+	thread = add_thread(f);
+	first = (schema_id)f->p->markers.schemas.rows.count;
+	for (uint64_t i = 0; i < kinds; i++) {
+		char name[16];
+		struct schema schema = {0};
+
+		snprintf(name, sizeof(name), "kind %u", (unsigned)i);
+		schema.name = strings_intern(&f->p->strings, name);
+		schemas_intern(&f->p->markers.schemas, &schema, NULL);
+	}
+	for (uint64_t i = 0; i < 2 * MARKERS_PER_THREAD - 1; i++)
+		add(f, thread, first + (schema_id)(i % kinds), i * 7919 % 100003);
+	time = clock_process_cpu_ns();
+	marker_bounds_limit(&f->bounds, f->p);
+	time = clock_process_cpu_ns() - time;
+	assert_true(threads_get(&f->p->threads, thread)->markers.count <= MARKERS_PER_THREAD);
+	teardown(&state);
+	return time;
+}
+
+/* Takes no pass over all markers for each kind: that would be 150 times as long. */
+TEST(many_kinds_take_no_longer_than_few)
+{
+	uint64_t few = time_of_kinds(4), many = time_of_kinds(600);
+
+	print_message("%u and %u us\n", (unsigned)(few / 1000), (unsigned)(many / 1000));
+	assert_true(many < 8 * few);
 }

@@ -119,7 +119,8 @@ struct group {
 	thread_id first, end;
 	VEC(uint64_t) counts; /* by schema */
 	VEC(struct limit) limits; /* by schema */
-	VEC(uint64_t) ranks; /* ranks of one schema */
+	VEC(uint64_t) ranks; /* of schemas with more than their share, one after another */
+	VEC(size_t) ends; /* by schema: the end of its ranks */
 };
 
 #define group_each(g, marker) \
@@ -132,6 +133,7 @@ static void group_release(struct group *g)
 	vec_release(&g->counts);
 	vec_release(&g->limits);
 	vec_release(&g->ranks);
+	vec_release(&g->ends);
 }
 
 /* Counts markers by schema. Returns their total. */
@@ -148,17 +150,26 @@ static uint64_t count_markers(struct group *g)
 	return count;
 }
 
-static void limit_schema(struct group *g, schema_id schema, uint64_t share)
+/* Collects the ranks of all schemas with more markers than their share, in one pass. */
+static void collect_ranks(struct group *g, uint64_t share)
 {
-	if (g->counts.items[schema] <= share)
-		return;
+	size_t total = 0;
+
+	vec_clear(&g->ends);
+	vec_add_zeroed(&g->ends, g->counts.count);
+	for (schema_id id = 0; id < g->counts.count; id++) {
+		if (g->counts.items[id] <= share)
+			continue;
+		g->ends.items[id] = total;
+		total += g->counts.items[id];
+	}
 	vec_clear(&g->ranks);
+	vec_add_zeroed(&g->ranks, total);
 	group_each(g, marker)
 	{
-		if (marker->schema == schema)
-			vec_push(&g->ranks, rank(marker));
+		if (g->counts.items[marker->schema] > share)
+			g->ranks.items[g->ends.items[marker->schema]++] = rank(marker);
 	}
-	g->limits.items[schema] = find_limit(g->ranks.items, g->ranks.count, share);
 }
 
 /* Sets limits by schema, so that a flood of one schema leaves room for rare ones, such as kills. */
@@ -171,9 +182,15 @@ static void find_limits(struct group *g, uint64_t max)
 		vec_push(&sorted.of, *count);
 	share = fair_share(sorted.of.items, sorted.of.count, max);
 	vec_release(&sorted.of);
+	collect_ranks(g, share);
 	vec_add_zeroed(&g->limits, g->counts.count);
-	for (schema_id id = 0; id < g->counts.count; id++)
-		limit_schema(g, id, share);
+	for (schema_id id = 0; id < g->counts.count; id++) {
+		size_t count = g->counts.items[id];
+
+		if (count > share)
+			g->limits.items[id] = find_limit(g->ranks.items + g->ends.items[id] - count,
+							 count, share);
+	}
 }
 
 static bool goes(struct group *g, const struct marker *marker)

@@ -10,6 +10,7 @@
 #include "lib/base/json/writer.h"
 #include "lib/format/format.h"
 #include "lib/format/protobuf.h"
+#include "lib/format/repeats.h"
 #include "lib/model/meaning/thread_times.h"
 #include "lib/model/meaning/titles.h"
 
@@ -74,8 +75,6 @@ enum task_state {
 };
 /* clang-format on */
 
-/* Maximum packets for one sample: heavier ones lose the rest of their weight. */
-#define REPEAT_MAX 100000
 /*
  * Maximum simultaneous markers of a kind in a thread, each on its own track; more become instants.
  */
@@ -110,6 +109,7 @@ struct perfetto {
 	uint64_t flow; /* last flow */
 	uint64_t events; /* bit n: event n has samples */
 	bool has_cpus; /* some samples state their CPU */
+	struct repeats repeats;
 };
 
 static void begin_packet(struct perfetto *w)
@@ -840,11 +840,18 @@ static uint64_t period_of(const struct perfetto *w, uint8_t event)
 	return period == EVENT_IS_EXACT ? 0 : period;
 }
 
-static void write_sample(struct perfetto *w, thread_id id, const struct sample *sample,
-			 uint64_t period)
+/* Returns how many samples of the event the row stands for. */
+static uint64_t count_of(const struct perfetto *w, const struct sample *sample)
+{
+	uint64_t period = period_of(w, sample->event);
+
+	return period ? sample->weight / period : 1;
+}
+
+static void write_sample(struct perfetto *w, thread_id id, const struct sample *sample)
 {
 	const struct profile *p = w->profile;
-	uint64_t count = period ? sample->weight / period : 1;
+	uint64_t count = repeats_of(&w->repeats, count_of(w, sample));
 	uint64_t callstack = intern_stack(w, sample->stack);
 	uint64_t mode = MODE_USER;
 	size_t at;
@@ -852,8 +859,6 @@ static void write_sample(struct perfetto *w, thread_id id, const struct sample *
 	if (callstack && frames_get(&p->frames, p->stacks.rows.items[sample->stack].frame)->kind ==
 				 PROFILE_FRAME_KERNEL)
 		mode = MODE_KERNEL;
-	if (count > REPEAT_MAX)
-		count = REPEAT_MAX;
 	begin_packet(w);
 	protobuf_number(&w->packet, PACKET_TIMESTAMP, sample->time);
 	at = protobuf_begin(&w->packet, PACKET_SAMPLE);
@@ -865,7 +870,7 @@ static void write_sample(struct perfetto *w, thread_id id, const struct sample *
 	protobuf_u64(&w->packet, SAMPLE_MODE, mode);
 	protobuf_end(&w->packet, at);
 	end_packet(w);
-	while (count-- > 1)
+	while (count-- > 1 && !outfile_failed(w->out))
 		outfile_write(w->out, strbuf_text(&w->packet), w->packet.size);
 }
 
@@ -886,7 +891,7 @@ static void write_event(struct perfetto *w, uint8_t event)
 	for (thread_id id = 0; id < p->threads.rows.count && !outfile_failed(w->out); id++) {
 		samples_for_each(&p->threads.rows.items[id].samples, sample) {
 			if (counts(w, sample, event))
-				write_sample(w, id, sample, period);
+				write_sample(w, id, sample);
 		}
 	}
 }
@@ -896,10 +901,13 @@ static void find_events(struct perfetto *w)
 	vec_for_each(&w->profile->threads.rows, const struct profile_thread *, thread) {
 		samples_for_each(&thread->samples, sample) {
 			w->has_cpus |= sample->cpu != NO_CPU;
-			if (counts(w, sample, sample->event))
-				w->events |= 1ull << sample->event % EVENT_COUNTS_MAX;
+			if (!counts(w, sample, sample->event))
+				continue;
+			w->events |= 1ull << sample->event % EVENT_COUNTS_MAX;
+			repeats_add(&w->repeats, count_of(w, sample));
 		}
 	}
+	repeats_limit(&w->repeats);
 }
 
 static void perfetto_init(struct perfetto *w)
@@ -968,6 +976,7 @@ static int perfetto_write(const struct profile *p, const struct export_options *
 		if (w.events >> event & 1)
 			write_event(&w, event);
 	}
+	repeats_tell(&w.repeats, "perfetto");
 	perfetto_release(&w);
 	return 0;
 }

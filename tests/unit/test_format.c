@@ -115,3 +115,43 @@ TEST_WITH(nameless_code_has_the_same_address_everywhere, export_setup, export_te
 		strbuf_release(&text);
 	}
 }
+
+/* Counts lines of samples, or packets: parts that each have the text. */
+static size_t rows_of(const struct format *format, const struct profile *p, const char *row,
+		      size_t size)
+{
+	struct strbuf text = written_as(format, p);
+	const char *at = text.text, *end = text.text + text.size;
+	size_t count = 0;
+
+	while ((at = memmem(at, (size_t)(end - at), row, size))) {
+		at += size;
+		count++;
+	}
+	strbuf_release(&text);
+	return count;
+}
+
+/* Heavy samples, whose weights nothing bounds, lose repetitions; light ones lose none. */
+TEST_WITH(weights_become_a_bounded_number_of_rows, export_setup, export_teardown)
+{
+	struct exported *f = *state;
+	func_id func = export_add_func(f, NO_MODULE, "work", NULL);
+	frame_id frame = export_add_frame(f, NO_MODULE, func, 0);
+	stack_id stack = stacks_intern(&f->p->stacks, NO_STACK, frame);
+	struct profile_thread *thread = export_add_thread(f, 10, 10, "app");
+	struct sample heavy = {.stack = stack, .weight = UINT32_MAX, .cpu = 0x55};
+	struct sample light = {.stack = stack, .weight = 700, .cpu = 0x66};
+
+	for (uint64_t i = 0; i < 400; i++) {
+		heavy.time = EXPORT_START_NS + i * 1000000;
+		samples_add(&thread->samples, &heavy);
+	}
+	light.time = EXPORT_START_NS + 777000000;
+	samples_add(&thread->samples, &light);
+	/* Samples of the CPU: field 1 of the message. */
+	assert_in_range(rows_of(&format_perfetto, f->p, "\x08\x55\x10\x0a", 4), 1 << 20, 1 << 22);
+	assert_int_equal(rows_of(&format_perfetto, f->p, "\x08\x66\x10\x0a", 4), 700);
+	assert_int_equal(rows_of(&format_gecko, f->p, ",777,0,", 7), 700);
+	assert_in_range(rows_of(&format_gecko, f->p, ",1,0,", 5), 1 << 12, 1 << 14);
+}

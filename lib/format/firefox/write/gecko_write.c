@@ -10,6 +10,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/json/writer.h"
 #include "lib/format/firefox/write/write_internal.h"
+#include "lib/format/repeats.h"
 #include "lib/model/meaning/categories.h"
 
 /* Rows of the thread being written. Rows of other threads in these arrays are stale. */
@@ -30,6 +31,7 @@ struct gecko {
 	struct gecko_row *stack_rows[2];
 	VEC(uint32_t) stacks; /* by row: 2 * stack_id, plus 1 for a caller */
 	VEC(stack_id) path;
+	struct repeats repeats;
 };
 
 enum { PHASE_INSTANT, PHASE_INTERVAL };
@@ -255,9 +257,6 @@ static void gecko_write_markers(struct gecko *g, struct jsonw *w,
 
 /* A thread with its tables. Rows are numbered on first use by samples and markers. */
 
-/* Maximum rows for one sample: heavier ones lose the rest of their weight. */
-#define REPEAT_MAX 100000
-
 static void gecko_tables_init(struct gecko *g)
 {
 	size_t count = g->profile->stacks.rows.count;
@@ -265,6 +264,13 @@ static void gecko_tables_init(struct gecko *g)
 	g->categories = categories_of_frames(g->profile);
 	for (size_t i = 0; i < 2; i++)
 		g->stack_rows[i] = xcalloc(count + 1, sizeof(**g->stack_rows));
+	vec_for_each(&g->profile->threads.rows, const struct profile_thread *, thread) {
+		samples_for_each(&thread->samples, sample) {
+			if (!sample->event)
+				repeats_add(&g->repeats, sample->weight);
+		}
+	}
+	repeats_limit(&g->repeats);
 }
 
 static void gecko_tables_release(struct gecko *g)
@@ -399,12 +405,13 @@ static void write_samples(struct gecko *g, struct jsonw *w, const struct profile
 
 	table_begin(w, "samples", names);
 	samples_for_each(&thread->samples, sample) {
-		uint32_t weight = sample->weight < REPEAT_MAX ? sample->weight : REPEAT_MAX;
+		uint64_t rows;
 
 		if (sample->event)
 			continue;
+		rows = repeats_of(&g->repeats, sample->weight);
 		write_sample(g, w, sample, sample->cpu_delta);
-		for (uint32_t i = 1; i < weight; i++)
+		for (uint64_t i = 1; i < rows && !outfile_failed(w->out); i++)
 			write_sample(g, w, sample, 0);
 	}
 	table_end(w);
@@ -601,6 +608,7 @@ int gecko_write(const struct profile *p, const struct export_options *options, s
 	gecko_tables_init(&g);
 	jsonw_init(&w, out);
 	write_file(&g, &w);
+	repeats_tell(&g.repeats, "gecko");
 	jsonw_release(&w);
 	gecko_tables_release(&g);
 	return 0;

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Formats whose samples have no weights write a sample as often as it counts, within bounds. */
+#pragma once
+
+#include <stdint.h>
+
+/* Samples by how often they are to be written: number n has those of less than 2^n, but not less
+ * than half. */
+struct repeats {
+	uint64_t samples[65], rows[65];
+	uint64_t max; /* what repeats_limit() found */
+	uint64_t lost; /* rows that repeats_of() left out */
+};
+
+void repeats_add(struct repeats *r, uint64_t count);
+/*
+ * Finds the maximum for one sample that bounds the rows of all. Call it once all samples are added.
+ */
+void repeats_limit(struct repeats *r);
+/* Returns how often to write a sample, at least once. */
+uint64_t repeats_of(struct repeats *r, uint64_t count);
+/* Warns of what was left out. */
+void repeats_tell(const struct repeats *r, const char *format);

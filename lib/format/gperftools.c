@@ -12,6 +12,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/bytes.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
 #include "lib/base/text.h"
 #include "lib/format/foreign.h"
 #include "lib/format/text_lines.h"
@@ -480,7 +481,8 @@ static int read_any(struct old_reader *r, const char *text, size_t size, struct 
 	foreign_thread(&r->f, 1, 1, NULL, FOREIGN_ALL, false);
 	r->f.profile->meta.product = xstrdup("gperftools");
 	if (period) {
-		r->f.profile->meta.interval_ns = period * 1000;
+		r->f.profile->meta.interval_ns = 1000 *
+						 machine_number(period, CLOCK_TIME_MAX / 1000);
 		ret = read_cpu(r, &words, err);
 	} else {
 		read_text(r, text, size);

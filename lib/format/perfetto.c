@@ -886,7 +886,7 @@ static void write_event(struct perfetto *w, uint8_t event)
 	uint64_t period = period_of(w, event), frequency = 0;
 
 	if (!event && period && p->meta.interval_ns)
-		frequency = 1000000000 / (p->meta.interval_ns * period);
+		frequency = 1000000000 / p->meta.interval_ns / period;
 	begin_sequence(w, event_name(w, event), frequency);
 	for (thread_id id = 0; id < p->threads.rows.count && !outfile_failed(w->out); id++) {
 		samples_for_each(&p->threads.rows.items[id].samples, sample) {

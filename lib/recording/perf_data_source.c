@@ -117,8 +117,8 @@ static void send_begin(struct perf_data *d)
 	if (f->release)
 		meta->os = xasprintf("Linux %s %s", f->release, arch);
 	meta->root_pid = origin.root_pid;
-	meta->logical_cpus = f->cpus_online;
-	meta->memory_bytes = f->memory_bytes;
+	meta->logical_cpus = (uint32_t)machine_number(f->cpus_online, MACHINE_CPUS_MAX);
+	meta->memory_bytes = machine_number(f->memory_bytes, MACHINE_BYTES_MAX);
 	meta->start_ns = d->start_ns;
 	meta->start_realtime_ns = d->realtime_ns;
 	meta->interval_ns = perf_source_interval(d->records);

@@ -10,35 +10,7 @@
 #include "lib/base/error.h"
 #include "lib/format/format.h"
 #include "tests/fuzz/input.h"
-
-/* References between rows are valid. */
-static void check(const struct profile *p)
-{
-	stack_id id = 0;
-
-	vec_for_each(&p->stacks.rows, const struct stack *, stack) {
-		if ((stack->parent != NO_STACK && stack->parent >= id) ||
-		    stack->frame >= p->frames.rows.count)
-			abort();
-		id++;
-	}
-	vec_for_each(&p->frames.rows, const struct frame *, frame) {
-		if ((frame->module != NO_MODULE && frame->module >= p->modules.rows.count) ||
-		    (frame->func != NO_FUNC && frame->func >= p->funcs.rows.count))
-			abort();
-	}
-	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
-		uint64_t before = 0;
-
-		samples_for_each(&thread->samples, sample) {
-			if (sample->time < before ||
-			    (!sample->weight && sample->stack != NO_STACK) ||
-			    (sample->stack != NO_STACK && sample->stack >= id))
-				abort();
-			before = sample->time;
-		}
-	}
-}
+#include "tests/fuzz/profile_check.h"
 
 static void write_profile(const struct profile *p, const struct format *format)
 {
@@ -69,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	free(input);
-	check(p);
+	check_profile(p);
 	write_profile(p, &format_firefox);
 	write_profile(p, &format_gecko);
 	profile_free(p);

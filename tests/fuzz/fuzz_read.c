@@ -10,30 +10,7 @@
 #include "lib/base/error.h"
 #include "lib/format/format.h"
 #include "tests/fuzz/input.h"
-
-/* References between rows are valid. */
-static void check(const struct profile *p)
-{
-	stack_id id = 0;
-
-	vec_for_each(&p->stacks.rows, const struct stack *, stack) {
-		if ((stack->parent != NO_STACK && stack->parent >= id) ||
-		    stack->frame >= p->frames.rows.count)
-			abort();
-		id++;
-	}
-	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
-		uint64_t before = 0;
-
-		samples_for_each(&thread->samples, sample) {
-			if (sample->time < before ||
-			    (!sample->weight && sample->stack != NO_STACK) ||
-			    (sample->stack != NO_STACK && sample->stack >= id))
-				abort();
-			before = sample->time;
-		}
-	}
-}
+#include "tests/fuzz/profile_check.h"
 
 /* Returns the terminated text; free it. */
 static char *write_to_memory(const struct profile *p, size_t *size)
@@ -67,7 +44,7 @@ static char *write_again(const char *text, size_t size, size_t *again_size)
 		fprintf(stderr, "%s\n", err.text);
 		abort();
 	}
-	check(p);
+	check_profile(p);
 	again = write_to_memory(p, again_size);
 	profile_free(p);
 	return again;
@@ -87,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		free(input);
 		return 0;
 	}
-	check(p);
+	check_profile(p);
 	free(input);
 	foreign = write_to_memory(p, &foreign_size);
 	profile_free(p);

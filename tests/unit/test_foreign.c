@@ -615,3 +615,28 @@ TEST(gecko_keeps_stacks_and_markers)
 	profile_free(p);
 	profile_free(again);
 }
+
+/* Numbers that no machine has are unknown. */
+TEST(numbers_of_machines_are_plausible)
+{
+	static const char start[] = "{\"meta\":{";
+	_cleanup_free_ char *rest = NULL, *text = NULL;
+	struct error err = {0};
+	struct profile *p;
+	size_t size;
+
+	rest = text_read_file(CORPUS "read/version-75.json", 1 << 20, &size);
+	assert_non_null(rest);
+	text = xasprintf("%s\"logicalCPUs\":4294967298,\"physicalCPUs\":2,"
+			 "\"mainMemory\":18446744073709551615,\"configuration\":"
+			 "{\"capacity\":2305843009213693953,\"duration\":3e12},%s",
+			 start, rest + strlen(start));
+	if (format_firefox.read(&p, text, strlen(text), NULL, &err))
+		fail_msg("%s", err.text);
+	assert_int_equal(p->meta.logical_cpus, 0);
+	assert_int_equal(p->meta.physical_cpus, 2);
+	assert_int_equal(p->meta.memory_bytes, 0);
+	assert_int_equal(p->meta.buffer_bytes, 0);
+	assert_int_equal(p->meta.duration_limit_ns, 0);
+	profile_free(p);
+}

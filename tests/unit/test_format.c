@@ -155,3 +155,20 @@ TEST_WITH(weights_become_a_bounded_number_of_rows, export_setup, export_teardown
 	assert_int_equal(rows_of(&format_gecko, f->p, ",777,0,", 7), 700);
 	assert_in_range(rows_of(&format_gecko, f->p, ",1,0,", 5), 1 << 12, 1 << 14);
 }
+
+/* Intervals of days, and as many ticks a sample, are no times when multiplied. */
+TEST_WITH(large_intervals_are_written, export_setup, export_teardown)
+{
+	struct exported *f = *state;
+	func_id func = export_add_func(f, NO_MODULE, "work", NULL);
+	frame_id frame = export_add_frame(f, NO_MODULE, func, 0);
+	struct sample sample = {.time = EXPORT_START_NS,
+				.stack = stacks_intern(&f->p->stacks, NO_STACK, frame),
+				.weight = UINT32_MAX,
+				.cpu = 0x55};
+
+	f->p->meta.interval_ns = f->p->meta.sample_ticks = 1ull << 32;
+	samples_add(&export_add_thread(f, 10, 10, "app")->samples, &sample);
+	assert_int_equal(rows_of(&format_perfetto, f->p, "\x08\x55\x10\x0a", 4), 1);
+}
+

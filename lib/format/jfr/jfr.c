@@ -228,13 +228,16 @@ static void add_cpu(struct jfr_reader *r, const struct event *e)
 	struct profile_meta *meta = &r->f.profile->meta;
 
 	set_text(r, e, "cpu", &meta->cpu_name);
-	meta->logical_cpus = (uint32_t)jfr_number_of(r, e, "hwThreads");
-	meta->physical_cpus = (uint32_t)jfr_number_of(r, e, "cores");
+	meta->logical_cpus = (uint32_t)machine_number(jfr_number_of(r, e, "hwThreads"),
+						      MACHINE_CPUS_MAX);
+	meta->physical_cpus = (uint32_t)machine_number(jfr_number_of(r, e, "cores"),
+						       MACHINE_CPUS_MAX);
 }
 
 static void add_memory(struct jfr_reader *r, const struct event *e)
 {
-	r->f.profile->meta.memory_bytes = jfr_number_of(r, e, "totalSize");
+	r->f.profile->meta.memory_bytes = machine_number(jfr_number_of(r, e, "totalSize"),
+							 MACHINE_BYTES_MAX);
 }
 
 static void add_nothing(struct jfr_reader *r, const struct event *e)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/meaning/thread_times.h"
 
+#include "lib/base/clock.h"
 #include "lib/model/meaning/wait_sums.h"
 
 /* A time that the next sample may extend. */
@@ -23,9 +24,12 @@ static uint64_t larger(uint64_t a, uint64_t b)
 /* A tick represents the time before it, the row of a wait the time after it. */
 static struct open_time open_time(const struct profile *p, const struct sample *sample)
 {
-	uint64_t length = sample->weight * p->meta.interval_ns, begin = p->meta.start_ns;
+	uint64_t length, begin = p->meta.start_ns;
 	struct open_time time = {.of = {.wait = NO_STACK, .reason = -1, .cpu = sample->cpu}};
 
+	if (__builtin_mul_overflow(sample->weight, p->meta.interval_ns, &length) ||
+	    !clock_can_show(length))
+		length = CLOCK_TIME_MAX;
 	if (profile_is_wait(p, sample)) {
 		time.of.start = sample->time;
 		time.of.end = sample->time + length;

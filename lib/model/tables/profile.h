@@ -124,6 +124,16 @@ struct profile_extra {
 	META_TEXT(cpu_name) \
 	META_TEXT(imported_from) /* source of a conversion: "perf" */
 
+/* Numbers of a machine above these are no numbers of a machine. */
+#define MACHINE_CPUS_MAX (1u << 20)
+#define MACHINE_BYTES_MAX (1ull << 56)
+
+/* Returns a number of an untrusted file, 0 for unknown if it means nothing. */
+static inline uint64_t machine_number(uint64_t number, uint64_t max)
+{
+	return number <= max ? number : 0;
+}
+
 struct profile_meta {
 #define META_TEXT(member) char *member;
 	META_TEXTS

@@ -197,17 +197,22 @@ static uint64_t read_count(struct json_cursor *s)
 	return count;
 }
 
+static uint64_t read_machine(struct json_cursor *s, uint64_t max)
+{
+	return machine_number(read_count(s), max);
+}
+
 static bool read_number(struct import *r, struct json_cursor *s, struct span key,
 			struct meta_times *times)
 {
 	struct profile_meta *meta = &r->profile->meta;
 
 	if (span_is(s, key, "physicalCPUs"))
-		meta->physical_cpus = (uint32_t)read_count(s);
+		meta->physical_cpus = (uint32_t)read_machine(s, MACHINE_CPUS_MAX);
 	else if (span_is(s, key, "logicalCPUs"))
-		meta->logical_cpus = (uint32_t)read_count(s);
+		meta->logical_cpus = (uint32_t)read_machine(s, MACHINE_CPUS_MAX);
 	else if (span_is(s, key, "mainMemory"))
-		meta->memory_bytes = read_count(s);
+		meta->memory_bytes = read_machine(s, MACHINE_BYTES_MAX);
 	else if (span_is(s, key, "interval"))
 		meta->interval_ns = import_time(s);
 	else if (span_is(s, key, "startTime"))
@@ -248,9 +253,10 @@ static void read_configuration(struct import *r, struct json_cursor *s)
 		else if (span_is(s, key, "threads"))
 			read_list(s, r, take_filter);
 		else if (span_is(s, key, "capacity")) /* in entries of 8 bytes */
-			r->profile->meta.buffer_bytes = 8 * read_count(s);
+			r->profile->meta.buffer_bytes = 8 * read_machine(s, MACHINE_BYTES_MAX / 8);
 		else if (span_is(s, key, "duration")) /* in seconds */
-			r->profile->meta.duration_limit_ns = 1000 * import_time(s);
+			r->profile->meta.duration_limit_ns =
+				1000 * machine_number(import_time(s), CLOCK_TIME_MAX / 1000);
 		else
 			r->counts->unread[UNREAD_MEMBERS] += import_skip(s);
 	}

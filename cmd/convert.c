@@ -132,7 +132,7 @@ static const struct option_row rows[] = {
 	{0, "no-symbols", NULL, "captures: leave addresses unnamed", OPTION_FLAG,
 	 AT(output.no_symbols)},
 	{0, "sources", NULL, "captures: include the text of source files", OPTION_FLAG,
-	 AT(output.sources)},
+	 AT(output.sources), .is_guarded = true},
 	{0, "all-threads", NULL, "captures, flame graphs: give each thread its own row",
 	 OPTION_FLAG, AT(output.all_threads)},
 	{0, "no-limit", NULL, "captures: all samples and markers, also more than a browser shows",

@@ -69,7 +69,8 @@ static const struct option_row rows[] = {
 	 "look for programs and .build-id/xx/yyy.debug there; may be\n"
 	 "repeated",
 	 OPTION_CALL, .set = output_add_debug_dir},
-	{0, "sources", NULL, "include the text of source files", OPTION_FLAG, AT(sources)},
+	{0, "sources", NULL, "include the text of source files", OPTION_FLAG, AT(sources),
+	 .is_guarded = true},
 	{0, "stall", "S",
 	 "give up files and servers that make no progress for so long\n"
 	 "(default: 10)",

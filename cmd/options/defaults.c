@@ -71,6 +71,18 @@ static void leave_out(struct default_option *row, const char *why)
 	row->left_out = xstrdup(why);
 }
 
+/* Removes values from sources of lower precedence. Repeated options of one source accumulate. */
+static void replace(const struct reading *r, const char *name)
+{
+	_cleanup_free_ char *why = xasprintf("replaced by %s", r->origin.file);
+
+	vec_for_each(&r->defaults->rows, struct default_option *, row) {
+		if (strcmp(row->name, name) == 0 && !row->left_out &&
+		    row->weight < r->origin.weight)
+			leave_out(row, why);
+	}
+}
+
 static void add(struct reading *r, const struct option_row *row, const char *value)
 {
 	struct default_option option = {
@@ -82,19 +94,9 @@ static void add(struct reading *r, const struct option_row *row, const char *val
 
 	if (r->origin.is_callers && !option_is_plain(row))
 		option.left_out = xstrdup("ignored from a caller with fewer rights");
+	else
+		replace(r, row->name);
 	vec_push(&r->defaults->rows, option);
-}
-
-/* Removes values from sources of lower precedence. Repeated options of one source accumulate. */
-static void replace(const struct reading *r, const char *name)
-{
-	_cleanup_free_ char *why = xasprintf("replaced by %s", r->origin.file);
-
-	vec_for_each(&r->defaults->rows, struct default_option *, row) {
-		if (strcmp(row->name, name) == 0 && !row->left_out &&
-		    row->weight < r->origin.weight)
-			leave_out(row, why);
-	}
 }
 
 static bool is_one_of(const char *word, const char *const *words)
@@ -114,7 +116,6 @@ static int take_option(struct reading *r, const char *name, const char *value, s
 		return 0;
 	if (!row)
 		return error_text(err, -EINVAL, "prof %s has no option --%s", r->command, name);
-	replace(r, name);
 	if (row->argument) {
 		if (!value && *row->argument != '[')
 			return error_text(err, -EINVAL, "%s: a value is missing", name);
@@ -123,7 +124,8 @@ static int take_option(struct reading *r, const char *name, const char *value, s
 	}
 	if (value && is_one_of(value, no)) {
 		add(r, row, NULL);
-		leave_out(&vec_last(&r->defaults->rows), "switched off");
+		if (!vec_last(&r->defaults->rows).left_out)
+			leave_out(&vec_last(&r->defaults->rows), "switched off");
 		return 0;
 	}
 	if (value && !is_one_of(value, yes))
@@ -287,7 +289,6 @@ static int take_word(void *ctx, const struct option_row *row, const char *value)
 {
 	struct reading *r = ctx;
 
-	replace(r, row->name);
 	add(r, row, value);
 	return 0;
 }

@@ -93,6 +93,17 @@ is "sudo: what counts" "$(grep -v '^#' <<<"$out" | sed 's/  #.*//')" "[record]
 frequency = 300
 keep-capture"
 like "sudo: why the rest does not" "$out" '# stats = .*: ignored from a caller with fewer rights'
+# What he may not set neither counts nor replaces what root has set.
+printf '[record]\nthread = web\nsources = no\nquiet\n' >$system
+printf '[record]\nthread = *\nquiet = no\n[convert]\nsources\n[recover]\nsources\n[symbolize]\nsources\n' >"$home/.config/prof/config"
+run as_sudo "$PROF" config record
+is "sudo: root's options stay" "$(grep -v '^#' <<<"$out" | sed 's/  #.*//')" "[record]
+thread = web"
+for command in convert recover symbolize; do
+	run as_sudo "$PROF" config $command
+	like "sudo: sources of $command" "$out" '# sources.*: ignored from a caller with fewer rights'
+done
+rm $system
 chown root "$home/.config/prof/config"
 chmod 600 "$home/.config/prof/config"
 run as_sudo "$PROF" config record

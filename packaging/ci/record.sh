@@ -21,6 +21,7 @@
 set -uo pipefail
 
 output=${PROF_OUTPUT:-profile.json.gz}
+[[ $output != -* ]] || output=./$output
 program=$(command -v "${PROF:-prof}" || echo "${PROF:-prof}")
 read -ra args <<<"${PROF_ARGS-}"
 summary=${PROF_SUMMARY:-${GITHUB_STEP_SUMMARY:-/dev/stderr}}
@@ -38,7 +39,7 @@ note() { # TEXT
 	printf '> **prof:** `%s`\n\n' "$text" >>"$summary"
 }
 set_output() { # NAME VALUE
-	[ -z "${GITHUB_OUTPUT-}" ] || echo "$1=$2" >>"$GITHUB_OUTPUT"
+	[ -z "${GITHUB_OUTPUT-}" ] || printf '%s=%s\n' "$1" "${2//[$'\r\n']/ }" >>"$GITHUB_OUTPUT"
 }
 
 work=$(mktemp -d)

@@ -86,16 +86,23 @@ done
 step=$(sed -n '/^      run: |$/,/^    -/s/^        //p' "$root/packaging/action/action.yml")
 action() { # NAME=VALUE...
 	begin_job
-	run env GITHUB_ACTION_PATH="$root/packaging/action" PROF_OUTPUT='my profile.json.gz' "$@" \
+	run env GITHUB_ACTION_PATH="$root/packaging/action" PROF_NAME='my profile' "$@" \
 		bash --noprofile --norc -eo pipefail -c "$step"
 }
 action SUMMARY=true PROF_ARGS= PROF_BASELINE= PROF_GATE= PROF_PUSH= \
 	PROF_RUN='x="a  b"; false | true || printf "%s|" "$x" '"'\$x'"'
 exit 5'
 is "action: quotes, lines, pipefail, the status" "$status:$out" '5:a  b|$x|'
-is "action: outputs" "$(<outputs)" $'status=5\nprofile=my profile.json.gz'
+is "action: outputs" "$(<outputs)" $'artifact=my profile\nstatus=5\nprofile=my profile.json.gz'
 ok "action: a blank in the name" test -s 'my profile.json.gz'
 like "action: the summary" "$(<summary.md)" 'By process'
+action SUMMARY=true PROF_RUN=true PROF_NAME='a/b:"c"
+x=y'
+is "action: characters that an artifact may not have" "$(<outputs)" $'artifact=a-b--c--x-y\nstatus=0\nprofile=a-b--c--x-y.json.gz'
+action SUMMARY=true PROF_RUN=true PROF_NAME=-x
+is "action: no option" "$status:$(tail -1 outputs)" '0:profile=profile-x.json.gz'
+PROF_OUTPUT=$'-x\ny.json.gz' job true
+is "a file that looks like an option, in one line" "$status:$(tail -1 outputs)" '0:profile=./-x y.json.gz'
 action SUMMARY=false PROF_RUN=true
 is "action: without a summary" "$status:$(<summary.md)" 0:
 

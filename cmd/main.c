@@ -2,6 +2,7 @@
 /* The table of commands; each has its own file. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -108,6 +109,12 @@ static int run_command(const char *name, int argc, char **argv)
 
 	if (!command)
 		return fail_unknown(name);
+	/*
+	 * A limit of files' sizes makes write() fail, which is reported. Commands that record
+	 * ignore the signal once they know what their command is to inherit.
+	 */
+	if (!command->run_for)
+		signal(SIGXFSZ, SIG_IGN);
 	if (!command->options)
 		return command->run(argc, argv);
 	if (config_read(&defaults, command, argc, argv, &err))

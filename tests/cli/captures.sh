@@ -25,6 +25,13 @@ done
 
 # Options may come after what they are about.
 cp "$root/tests/golden/version-4/waits.prof" kept.capture
+# shellcheck disable=SC2016 # the inner shell's
+for command in recover convert; do
+	run bash -c 'ulimit -f 1; exec "$0" "$@"' "$PROF" $command kept.capture -q -o large.json --no-symbols
+	is "$command where a file may have no more bytes: exit status" "$status" 125
+	like "$command where a file may have no more bytes: says so" "$err" 'large.json: File too large'
+	ok "$command where a file may have no more bytes: nothing of it" test ! -e large.json -a -e kept.capture
+done
 run "$PROF" recover kept.capture -q -o recovered.json --no-symbols
 is "recover FILE -o OUT" "$status$err" 0
 is "recover FILE -o OUT: a valid profile" \

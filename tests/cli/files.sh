@@ -94,7 +94,7 @@ refuses "symbolize -o -, and standard output is full" 125 'No space left on devi
 	bash -c '"$1" symbolize profile.json -o - >/dev/full' sh "$PROF"
 # shellcheck disable=SC2016
 refuses "symbolize where a file may have no more bytes" 125 'File too large' \
-	bash -c 'trap "" XFSZ; ulimit -f 1; exec "$1" symbolize profile.json -o out.json' sh "$PROF"
+	bash -c 'ulimit -f 1; exec "$1" symbolize profile.json -o out.json' sh "$PROF"
 refuses "symbolize into another format" 125 'profile.json: the format firefox cannot be converted' \
 	"$PROF" symbolize profile.json -o out.folded
 refuses "symbolize to a terminal" 125 'standard output is a terminal' python3 - "$PROF" <<'CODE'

@@ -309,6 +309,10 @@ def hostile(server, profile):
     with socket.create_connection((server.host, server.port), timeout=30) as s:
         s.sendall((lines + "Content-Length: 999999999999\r\n\r\n").encode())
         assert re.match(rb"HTTP/1.1 413 ", s.recv(100))
+    for other in ("evil.example", f"127.0.0.1:{server.port}"):
+        with socket.create_connection((server.host, server.port), timeout=30) as s:
+            s.sendall((lines + f"Host: {other}\r\nContent-Length: 0\r\n\r\n").encode())
+            assert re.match(rb"HTTP/1.1 400 ", s.recv(100)), other
     # A stranger's body is not even read.
     with socket.create_connection((server.host, server.port), timeout=30) as s:
         s.sendall((lines.replace(server.token, "x" * 32) + "Content-Length: 1000\r\n\r\n").encode())

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -253,6 +254,26 @@ static struct http_request describe(struct MHD_Connection *connection, const cha
 	};
 }
 
+static enum MHD_Result count_host(void *ctx, enum MHD_ValueKind kind, const char *name,
+				  const char *value)
+{
+	size_t *count = ctx;
+
+	(void)kind;
+	(void)value;
+	*count += strcasecmp(name, "Host") == 0;
+	return MHD_YES;
+}
+
+/* A proxy may have judged another of several hosts than this server does: RFC 9112, 3.2. */
+static bool has_one_host(struct MHD_Connection *connection)
+{
+	size_t count = 0;
+
+	MHD_get_connection_values(connection, MHD_HEADER_KIND, count_host, &count);
+	return count == 1;
+}
+
 /* Rejects a request that can be rejected without reading its body. */
 static enum MHD_Result begin(struct server *s, struct MHD_Connection *connection, const char *url,
 			     const char *method, struct exchange *x)
@@ -263,7 +284,10 @@ static enum MHD_Result begin(struct server *s, struct MHD_Connection *connection
 	uint64_t size = 0;
 
 	s->last_ns = clock_monotonic_ns();
-	s->answer(s->ctx, &request, &response);
+	if (has_one_host(connection))
+		s->answer(s->ctx, &request, &response);
+	else
+		response.status = 400;
 	if (!response.status && text && (!text_to_u64(text, 10, &size) || size > HTTP_BODY_MAX))
 		response.status = 413;
 	if (!response.status && s->bytes + size > BYTES_MAX) {

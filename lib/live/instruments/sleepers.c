@@ -7,6 +7,8 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -45,8 +47,10 @@ struct sleepers {
 #define RUNTIME(KIND, name, LANGUAGE, ADDS, WALK, SLEEPERS) SLEEPERS##_MEMBER(name)
 #include "bpf/runtimes.def"
 	struct visitor *visitor; /* NULL: recording has not begun */
-	bool may_sleep_already; /* recorded threads may already be asleep */
-	bool is_paused;
+	/* Of the recorder and the visitor's thread. */
+	atomic_bool may_sleep_already; /* recorded threads may already be asleep */
+	atomic_bool is_paused;
+	pthread_mutex_t lock; /* of `own`, and of variables that the recorder sets */
 	/* Written by the visitor's thread. */
 	bool is_loaded;
 	const struct own_sleepers *own; /* runtime whose program makes the visits, or NULL */
@@ -76,7 +80,16 @@ static void *create(struct live *live, const void *settings)
 
 	(void)settings;
 	s->live = live;
+	pthread_mutex_init(&s->lock, NULL);
 	return s;
+}
+
+static void destroy(void *state)
+{
+	struct sleepers *s = state;
+
+	pthread_mutex_destroy(&s->lock);
+	free(s);
 }
 
 PROGRAMS_OBJECT(struct sleepers, skeleton, sleepers_bpf, programs_object_as_is,
@@ -143,8 +156,10 @@ static void load_own(struct sleepers *s, uint32_t kind)
 		s->skeleton->bss->sleepers_is_alone = true;
 		return;
 	}
+	pthread_mutex_lock(&s->lock);
 	s->own = own;
 	share_start(s);
+	pthread_mutex_unlock(&s->lock);
 }
 
 static void drop(void *ctx, struct programs_options *programs)
@@ -225,20 +240,33 @@ static bool may_be_due(const struct sleepers *s)
 	return s->may_sleep_already || programs_have_unsampled_waits(s->live->programs);
 }
 
+/* True if the recording, or its part since a pause, is too short for a wait that is due. */
+static bool is_too_short(struct sleepers *s)
+{
+	uint64_t since;
+
+	if (s->may_sleep_already)
+		return false;
+	pthread_mutex_lock(&s->lock);
+	since = s->skeleton->bss->sleepers_since;
+	pthread_mutex_unlock(&s->lock);
+	return clock_monotonic_ns() - since < WAIT_CERTAIN_NS;
+}
+
 /*
  * Loads the program before the first pass, so that short recordings do not need to. Returns false
  * if no thread is due, or the program cannot be loaded.
  */
 static bool is_ready(struct sleepers *s, bool is_last)
 {
-	const volatile struct sleepers_bpf__bss *shared = s->skeleton->bss;
-
 	if (s->is_loaded)
 		return true;
-	if (is_last && !s->may_sleep_already &&
-	    clock_monotonic_ns() - shared->sleepers_since < WAIT_CERTAIN_NS)
+	if (is_last && is_too_short(s))
 		return false;
+	/* Loading maps the variables anew. */
+	pthread_mutex_lock(&s->lock);
 	s->code = programs_load_late(s->live->programs, s);
+	pthread_mutex_unlock(&s->lock);
 	s->is_loaded = !s->code;
 	return s->is_loaded;
 }
@@ -350,10 +378,12 @@ static void pause_visits(void *state, bool pause)
 	s->may_sleep_already = true;
 	if (pause)
 		return;
+	pthread_mutex_lock(&s->lock);
 	s->skeleton->bss->sleepers_since = clock_monotonic_ns();
 	s->skeleton->bss->sleepers_mark += PAUSE_MARK;
 	if (s->own)
 		share_start(s);
+	pthread_mutex_unlock(&s->lock);
 }
 
 static void count(void *state, uint64_t time)
@@ -392,7 +422,7 @@ static void report(const void *state, const struct record_tally *tally, struct r
 const struct instrument instrument_sleepers = {
 	.name = "sleepers",
 	.create = create,
-	.destroy = free,
+	.destroy = destroy,
 	.configure = configure,
 	.enable = enable,
 	.pause = pause_visits,

@@ -5,7 +5,7 @@
 Writes FOLDER/port, and FOLDER/log with the statements. It refuses what a real one of version 18.16
 refuses: unknown databases, tables and columns, its keywords as names of columns, rows that are cut
 off, arrays of unequal length, and texts that are not closed. FOLDER/mode, if it is there: "broken"
-(503), "garbage", "denied" (wrong password), "newer" (tables of a newer prof).
+(503), "garbage", "denied" (wrong password), "newer" (tables of a newer prof), "portal" (a page).
 What is sent to it as to a collector goes into FOLDER/otlp; it refuses two profiles by "partial". As Pyroscope, it
 refuses what that refuses.
 """
@@ -224,10 +224,11 @@ engine = Engine()
 class Handler(http.server.BaseHTTPRequestHandler):
     messages = 0
 
-    def reply(self, status, body, headers=()):
+    def reply(self, status, body, headers=(), kind="text/plain; charset=UTF-8"):
         with open(f"{folder}/requests", "a") as log:
             print(status, self.headers["Content-Length"], self.headers["Content-Encoding"], file=log)
         self.send_response(status)
+        self.send_header("Content-Type", kind)
         for header in headers:
             self.send_header(*header)
         self.send_header("Content-Length", str(len(body)))
@@ -241,6 +242,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.reply(int(words[1]), b"so it is", [("Retry-After", words[2])] if len(words) > 2 else [])
         elif words[0] == "limit" and size > int(words[1]):
             self.reply(413, b"too much")
+        elif words[0] == "portal":
+            self.reply(200, b"<!DOCTYPE html>\n<p>Welcome", kind="text/html; charset=utf-8")
+        elif words[0] == "typeless":
+            self.reply(200, b"<!DOCTYPE html>\n<p>Welcome", kind="")
         elif words[0] == "slow":
             try:
                 for byte in b"HTTP/1.1 200 OK\r\n" * 9:
@@ -262,7 +267,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         with open(f"{folder}/headers", "w") as out:
             print(self.headers["Content-Type"], self.headers["Authorization"], self.headers["X-Scope"],
                   file=out)
-        self.reply(200, b"\n\x07\x08\x02\x12\x03no\x1b" if mode == "partial" else b"")
+        answer = {"partial": b"\n\x07\x08\x02\x12\x03no\x1b", "shapeless": b"\n\x7f?"}.get(mode, b"")
+        self.reply(200, answer, kind=self.headers["Content-Type"])
 
     def do_POST(self):
         size = int(self.headers["Content-Length"])

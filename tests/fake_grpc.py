@@ -4,7 +4,8 @@
 
 Writes FOLDER/port, each message as FOLDER/each/NUMBER, and FOLDER/requests as fake_engine.py does. Heads of
 requests are not read. FOLDER/mode, if it is there: "status CODE [SECONDS]" (of gRPC, and when to try again),
-"limit BYTES", "partial" (two profiles are refused), "http CODE", "silent" (no status), "reset". With FOLDER/parca,
+"limit BYTES", "partial" (two profiles are refused), "http CODE", "silent" (no status), "reset", "portal" (a page),
+"early" (the service is missing, and the stream ends before the message is there). With FOLDER/parca,
 it is one, and refuses what that refuses. FOLDER/tls.pem makes it one of TLS, which agrees on HTTP/2 alone.
 """
 
@@ -22,7 +23,8 @@ import engine_rules  # noqa: E402
 
 folder = sys.argv[1]
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-DATA, HEADERS, SETTINGS, PING, WINDOW_UPDATE = 0, 1, 4, 6, 8
+DATA, HEADERS, RESET, SETTINGS, PING, WINDOW_UPDATE = 0, 1, 3, 4, 6, 8
+CANCEL = 8
 END_STREAM, ACK, END_HEADERS, PADDED = 1, 1, 4, 8
 PARTIAL = b"\n\x07\x08\x02\x12\x03no\x1b"
 
@@ -60,6 +62,9 @@ class Handler(socketserver.StreamRequestHandler):
             print(mode or "ok", len(body), "gzip" if body[0] else "None", file=log)
         message = gzip.decompress(body[5:]) if body[0] else body[5:]
         kind = ("content-type", "application/grpc")
+        if words[:1] == ["portal"]:
+            self.head(stream, [("content-type", "text/html; charset=utf-8")], False, 200)
+            return self.frame(DATA, END_STREAM, stream, b"<!DOCTYPE html>")
         if words[:1] == ["http"]:
             return self.head(stream, [], True, int(words[1]))
         if words[:1] == ["status"]:
@@ -102,7 +107,11 @@ class Handler(socketserver.StreamRequestHandler):
                 self.frame(SETTINGS, ACK, 0)
             elif kind == PING and not flags & ACK:
                 self.frame(PING, ACK, 0, payload)
-            elif kind == DATA:
+            elif kind == HEADERS and mode == "early":
+                self.head(stream, [("content-type", "application/grpc"), ("grpc-status", "12"),
+                                   ("grpc-message", "unknown service")], False, 200)
+                self.frame(RESET, 0, stream, struct.pack(">I", CANCEL))
+            elif kind == DATA and mode != "early":
                 if mode == "reset":
                     self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                     self.connection.close()

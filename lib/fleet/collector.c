@@ -122,26 +122,29 @@ void collector_attributes(const struct collector *c, uint32_t number,
 	}
 }
 
-uint64_t collector_refused(const struct strbuf *answer, struct strbuf *words)
+int collector_refused(const struct strbuf *answer, uint64_t *refused, struct strbuf *words,
+		      struct error *err)
 {
 	struct protobuf_cursor s = protobuf_cursor_of(strbuf_text(answer), answer->size);
 	struct protobuf_field field, part;
-	uint64_t refused = 0;
+	bool is_damaged = false;
 
+	*refused = 0;
 	while (protobuf_next(&s, &field)) {
 		if (field.number != RESPONSE_PARTIAL || !field.is_bytes)
 			continue;
 		while (protobuf_next(&field.bytes, &part)) {
 			if (part.number == PARTIAL_REFUSED && !part.is_bytes)
-				refused = part.value;
+				*refused = part.value;
 			else if (part.number == PARTIAL_WORDS && part.is_bytes)
 				strbuf_add(words, part.bytes.at,
 					   (size_t)(part.bytes.end - part.bytes.at));
 		}
+		is_damaged |= field.bytes.failed;
 	}
 	if (words->size)
 		text_to_line(words->text);
-	return refused;
+	return s.failed || is_damaged ? engine_damaged(err) : 0;
 }
 
 /* Sends the sums [first, end). -EMSGSIZE if they do not fit in a request. */
@@ -149,6 +152,7 @@ static int send_request(struct collector *c, size_t first, size_t end, struct fl
 			struct strbuf *words, struct error *err)
 {
 	_cleanup_(strbuf_release) struct strbuf body = {0}, answer = {0};
+	uint64_t refused = 0;
 	int ret = c->engine->url->kind->form->write(c, first, end, &body, err);
 
 	if (!ret && body.size > c->limit && end - first > 1)
@@ -157,7 +161,8 @@ static int send_request(struct collector *c, size_t first, size_t end, struct fl
 		return ret;
 	ret = engine_post(c->engine, &body, &answer, err);
 	if (!ret)
-		pushed->refused += collector_refused(&answer, words);
+		ret = collector_refused(&answer, &refused, words, err);
+	pushed->refused += refused;
 	if (ret == -EMSGSIZE)
 		c->limit = body.size - 1;
 	return ret;

@@ -53,10 +53,12 @@ int collector_push(const struct engine *e, const struct profile *p,
 		   const struct fleet_origin *origin, struct fleet_pushed *pushed,
 		   struct error *err);
 /*
- * Parses the answer of an OTLP collector; other collectors' answers are empty. Returns the number
- * of rejected profiles; `words` receives the reason, printable.
+ * Parses the answer of an OTLP collector; other collectors' answers are empty. Sets the number of
+ * rejected profiles; `words` receives the reason, printable. Returns 0, or -EBADMSG with err for
+ * what is no such message.
  */
-uint64_t collector_refused(const struct strbuf *answer, struct strbuf *words);
+int collector_refused(const struct strbuf *answer, uint64_t *refused, struct strbuf *words,
+		      struct error *err);
 /* Returns the row of a stack, valid until the next call. */
 const struct stack_row *collector_row(struct collector *c, stack_id stack);
 /* Passes each attribute of a resource to `add`, each name once. */

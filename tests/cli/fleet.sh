@@ -145,6 +145,10 @@ print(json.dumps({k: v for k, v in sums.items() if v}, sort_keys=True))')" "$sen
 done
 rm -r engine/each
 
+echo portal >engine/mode
+for to in "$collector" "${at/clickhouse/pyroscope}"; do
+	refuses "a page of another server: $to" 125 'answered with text/html: a proxy or another server' "$PROF" push "$file" "$to"
+done
 echo partial >engine/mode
 refuses "a collector that refuses a part" 125 'rejected 2 profiles: no\?' "$PROF" push "$file" "$collector"
 for to in "$collector" "${at/clickhouse/pyroscope}" parca+http://127.0.0.1; do

@@ -247,6 +247,7 @@ def faults():
     arrives("429", mode("status 429"), healthy)
     arrives("a reset in the middle of a body", mode("reset"), healthy)
     arrives("an answer that is none", mode("garbage"), healthy)
+    arrives("a portal's page", mode("portal"), healthy)
     arrives("a server of a byte a second", mode("slow"), healthy, windows=2, first=0.03, failures=1)
     arrives("a stopped server", lambda e, p: e.process.send_signal(signal.SIGSTOP),
             lambda e, p: e.process.send_signal(signal.SIGCONT), windows=3, first=0.03, failures=1)
@@ -386,10 +387,21 @@ def collector():
     messages = os.listdir("engine/each")
     ok("a collector: all of it", whole == TICKS, whole)
     ok("a collector: halves arrive", len(messages) > 2 and report["sent_samples"] == 2 * whole, (report, messages))
+    for fault, words in (("portal", "answered with text/html: a proxy"), ("typeless", "answered with data of no type"),
+                         ("shapeless", "answer is damaged")):
+        engine.mode(fault)
+        pusher.send(10**7 + 1, TICKS)
+        pusher.answer()
+        before = pusher.wait_for(lambda r: r["failures"] >= 2)
+        ok(f"a collector, {fault}: the window waits", before["waiting_windows"] == 1 and not before["lost_windows"] and
+           words in before["words"], before)
+        engine.mode("")
+        report = pusher.wait_for(lambda r: not r["waiting_windows"])
+        ok(f"a collector, {fault}: it is sent", report["sent_windows"] == before["sent_windows"] + 1, report)
     engine.mode("partial")
     pusher.send(10**7 + 2, TICKS)
     pusher.answer()
-    report = pusher.wait_for(lambda r: r["sent_windows"] == 3)
+    report = pusher.wait_for(lambda r: not r["waiting_windows"])
     ok("a collector: what it refuses is counted", report["refused"] == 2 and "rejected 2 profiles" in report["words"], report)
     pusher.send(1, TICKS)
     pusher.send(10**7 + 3, TICKS)
@@ -406,7 +418,7 @@ def grpc():
     pusher = Pusher(engine.url())
     number = 10**7
     for fault, words in (("status 14", "UNAVAILABLE: it is 100% so"), ("status 4", "DEADLINE_EXCEEDED"), ("http 503", "status 503"),
-                         ("silent", "does not speak gRPC"), ("reset", "127.0.0.1"), ("status 8 1", "RESOURCE_EXHAUSTED")):
+                         ("silent", "does not speak gRPC"), ("portal", "answered with text/html"), ("reset", "127.0.0.1"), ("status 8 1", "RESOURCE_EXHAUSTED")):
         engine.mode(fault)
         pusher.send(number, TICKS)
         pusher.answer()
@@ -422,20 +434,21 @@ def grpc():
     again = sum(row[0] == "silent" for row in engine.requests())
     ok("gRPC: each sample once", engine.ticks() == report["sent_samples"] + again * TICKS ==
        (number - 10**7 + again) * TICKS, (engine.ticks(), report))
-    for fault in ("status 3", "status 8", "status 13", "http 404"):
+    for fault in ("status 3", "status 8", "status 13", "http 404", "early"):
         engine.mode(fault)
         pusher.send(number, TICKS)
         pusher.answer()
         number += 1
         report = pusher.wait_for(lambda r: not r["waiting_windows"])
         ok(f"gRPC, {fault}: a window is given up", report["lost_samples"] == report["lost_windows"] * TICKS > 0, report)
-    ok("gRPC: what is given up is counted", report["lost_windows"] == 4, report)
+    ok("gRPC: what is given up is counted", report["lost_windows"] == 5, report)
+    ok("gRPC: it says what is missing", "UNIMPLEMENTED: unknown service" in report["words"], report)
     engine.mode("limit 12000")
     asked = len(engine.requests())
     pusher.send(number, TICKS)
     pusher.answer()
     report = pusher.wait_for(lambda r: not r["waiting_windows"])
-    ok("gRPC: halves arrive", report["sent_windows"] == 7 and 2 < len(engine.requests()) - asked < 8,
+    ok("gRPC: halves arrive", report["sent_windows"] == 8 and 2 < len(engine.requests()) - asked < 8,
        (report, engine.requests()[asked:]))
     engine.mode("partial")
     pusher.send(number + 1, TICKS)

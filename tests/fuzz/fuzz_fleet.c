@@ -15,8 +15,9 @@
 static bool fleet_matches(const char *text, size_t size)
 {
 	struct strbuf answer = {(char *)text, size, 0}, words = {0};
+	uint64_t refused;
 
-	collector_refused(&answer, &words);
+	collector_refused(&answer, &refused, &words, NULL);
 	strbuf_release(&words);
 	for (size_t i = 0; i < FLEET_LIST_COUNT; i++) {
 		struct fleet_cells cells = {0};

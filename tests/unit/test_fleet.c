@@ -340,6 +340,7 @@ TEST(what_a_collector_refuses)
 	struct fleet_url url;
 	struct engine engine = {.url = &url, .send = keep_send, .ctx = &body};
 	struct fleet_pushed pushed;
+	uint64_t refused;
 	struct error err = {0};
 
 	assert_int_equal(fleet_url_parse(&url, "otlp+http://c", NOW, NULL), 0);
@@ -352,7 +353,8 @@ TEST(what_a_collector_refuses)
 	assert_int_equal(fleet_push(&engine, p, &origin, &pushed, &err), -EREMOTEIO);
 	assert_int_equal(words.size, body.size);
 	assert_memory_equal(words.text, body.text, body.size);
-	assert_int_equal(collector_refused(&body, &answer), 0);
+	collector_refused(&body, &refused, &answer, &err);
+	assert_int_equal(refused, 0);
 	strbuf_release(&body);
 	strbuf_release(&words);
 	strbuf_release(&answer);

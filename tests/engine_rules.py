@@ -15,18 +15,9 @@ import sys
 import uuid
 
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
-from otlp_rules import message, numbers, one  # noqa: E402
+from otlp_rules import Refusal, demand, message, numbers, one  # noqa: E402
 
 BURST = 2 << 20
-
-
-class Refusal(Exception):
-    pass
-
-
-def demand(holds, words):
-    if not holds:
-        raise Refusal(words)
 
 
 def unpack(raw, limit):

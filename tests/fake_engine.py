@@ -5,7 +5,8 @@
 Writes FOLDER/port, and FOLDER/log with the statements. It refuses what a real one of version 18.16
 refuses: unknown databases, tables and columns, its keywords as names of columns, rows that are cut
 off, arrays of unequal length, and texts that are not closed. FOLDER/mode, if it is there: "broken"
-(503), "garbage", "denied" (wrong password), "newer" (tables of a newer prof), "portal" (a page).
+(503), "garbage", "denied" (wrong password), "newer" (tables of a newer prof), "portal" (a page), "clock"
+(a collector that takes no other type).
 What is sent to it as to a collector goes into FOLDER/otlp; it refuses two profiles by "partial". As Pyroscope, it
 refuses what that refuses.
 """
@@ -24,6 +25,7 @@ import urllib.parse
 
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 import engine_rules  # noqa: E402
+import otlp_rules  # noqa: E402
 
 folder = sys.argv[1]
 KEYWORDS = {"interval", "end", "order", "group", "from", "select", "case"}
@@ -287,6 +289,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.fail(mode, len(body)):
             return None
         if self.path == "/v1development/profiles":
+            try:
+                kinds = otlp_rules.judge(body)["all"]
+                otlp_rules.demand(mode != "clock" or "samples" in kinds, f"no such type: {kinds}")
+            except otlp_rules.Refusal as refusal:
+                return self.reply(400, str(refusal).encode())
             return self.take_message(mode, body)
         if self.path == "/push.v1.PusherService/Push":
             try:

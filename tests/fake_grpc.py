@@ -20,6 +20,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 import engine_rules  # noqa: E402
+import otlp_rules  # noqa: E402
 
 folder = sys.argv[1]
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -75,9 +76,12 @@ class Handler(socketserver.StreamRequestHandler):
         if words[:1] == ["limit"] and len(message) > int(words[1]):
             return self.head(stream, [kind, ("grpc-status", "8"), ("grpc-message", "received message larger than max")],
                              True, 200)
-        if os.path.exists(f"{folder}/parca"):
+        if os.path.exists(f"{folder}/each"):
             try:
-                engine_rules.judge("parca", message)
+                if os.path.exists(f"{folder}/parca"):
+                    engine_rules.judge("parca", message)
+                else:
+                    otlp_rules.judge(message)
             except engine_rules.Refusal as refusal:
                 return self.head(stream, [kind, ("grpc-status", "3"), ("grpc-message", str(refusal)[:200])], True, 200)
         with open(f"{folder}/each/{Handler.messages}", "wb") as out:

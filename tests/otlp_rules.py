@@ -5,6 +5,7 @@ of the clock's samples by innermost function, and the attributes of the resource
 
 import collections
 import json
+import re
 import struct
 import sys
 
@@ -67,13 +68,25 @@ def numbers(row, number):
     return packed(b"".join(row[number]))
 
 
-def main(path):
-    root = message(open(path, "rb").read())
+class Refusal(Exception):
+    pass
+
+
+def demand(holds, words):
+    if not holds:
+        raise Refusal(words)
+
+
+def judge(data):
+    """Sums of the clock by innermost function, and of all types; and the attributes of resources."""
+    root = message(data)
     tables = message(one(root, 2))
     for number in range(1, 8):
         # Collectors write its fields out.
         assert tables[number] and not any(any(value) if isinstance(value, bytes) else value
                                           for _, value in fields(tables[number][0])), f"table {number} has no zero element"
+    link = message(tables[4][0])
+    assert (len(one(link, 1, b"")), len(one(link, 2, b""))) == (16, 8), "no empty link"
     strings = [text.decode() for text in tables[5]]
     assert len(set(strings)) == len(strings)
     mappings, locations, functions, attributes, stacks = (
@@ -93,6 +106,9 @@ def main(path):
         assert at(one(row, 1)), "a function without a name"
     for row in locations[1:]:
         assert one(row, 1) < len(mappings)
+        if one(row, 1):
+            mapping = mappings[one(row, 1)]
+            assert one(mapping, 1) <= one(row, 2) < one(mapping, 2), "an address outside its mapping"
         assert check(row, 4) == ["profile.frame.type"]
         for line in map(message, row[3]):
             assert 0 < one(line, 1) < len(functions)
@@ -102,12 +118,17 @@ def main(path):
         resources.append({one(pair, 1).decode(): one(message(one(pair, 2)), 1).decode() for pair in pairs})
         for profile in (message(p) for scope in resource[2] for p in message(scope)[2]):
             kind = message(one(profile, 1))
-            assert at(one(kind, 2)) == "count" and len(one(profile, 7)) == 16 and one(profile, 3)
+            period = message(one(profile, 5, b""))
+            assert len(one(profile, 7)) == 16 and one(profile, 3)
+            # Parca refuses a message without, Pyroscope makes a name of it.
+            demand(one(profile, 6) > 0 and at(one(period, 1)) and at(one(period, 2)), "invalid profile: period type is nil")
+            for name in (at(one(kind, 1)), at(one(period, 1))):
+                demand(re.fullmatch("[a-zA-Z_][a-zA-Z0-9_]*", name), f"sample type contains -: {name}")
             check(profile, 11)
             is_clock = at(one(kind, 1)) == "samples"
             if is_clock:
-                period = message(one(profile, 5))
-                assert (at(one(period, 1)), at(one(period, 2))) == ("cpu", "nanoseconds") and one(profile, 6)
+                assert at(one(kind, 2)) == "count"
+                assert (at(one(period, 1)), at(one(period, 2))) == ("cpu", "nanoseconds")
             for sample in map(message, profile[2]):
                 values = numbers(sample, 4)
                 assert len(values) == 1, "not one value a sample"
@@ -117,9 +138,10 @@ def main(path):
                 name = at(one(functions[one(message(lines[0]), 1)], 1)) if lines else ""
                 sums[name] += values[0] if is_clock else 0
                 kinds[at(one(kind, 1))] += values[0]
-    print(json.dumps({"self": {k: v for k, v in sums.items() if k and v}, "all": kinds, "resources": resources}, sort_keys=True))
+    assert len(kinds) <= 1, "several types in a message"
+    return {"self": {k: v for k, v in sums.items() if k and v}, "all": kinds, "resources": resources}
 
 
 if __name__ == "__main__":
     for argument in sys.argv[1:]:
-        main(argument)
+        print(json.dumps(judge(open(argument, "rb").read()), sort_keys=True))

@@ -244,8 +244,8 @@ static enum window_fate judge(const struct engine *e, int ret, int status,
 {
 	if (!ret || ret == -ENODATA)
 		return WINDOW_SENT;
-	/* A collector accepted a part. */
-	if (status == STATUS_OK && pushed->refused)
+	/* A collector accepted a part, and rejected the rest. */
+	if (pushed->is_whole)
 		return WINDOW_SENT;
 	if (ret == -EINVAL || ret == -EMSGSIZE)
 		return WINDOW_REFUSED;
@@ -501,8 +501,8 @@ static void settle(struct pusher *p, struct outbox_row *row, enum window_fate fa
 		outbox_remove(&p->outbox, row, true);
 		return;
 	case WINDOW_LATER:
-		if (pushed->samples)
-			outbox_progress(&p->outbox, row, row->done + pushed->samples);
+		if (pushed->done)
+			outbox_progress(&p->outbox, row, row->done + pushed->done);
 		backoff_fail(&p->backoff, clock_monotonic_ns(), p->retry_after_s * NS_PER_SECOND,
 			     hash_pair(clock_monotonic_ns(), (uint64_t)getpid()));
 		say(p, err, "will be retried");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/fleet/collector.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
@@ -46,8 +47,12 @@ static bool is_wait(struct collector *c, const struct sample *sample)
 	return !sample->event && collector_row(c, sample->stack)->is_wait;
 }
 
-ORDER(compare_sums, struct collector_sum,
+ORDER(compare_resources, struct collector_sum,
       COMPARE(a->resource, b->resource) ?: COMPARE(a->event, b->event) ?:
+      COMPARE(a->stack, b->stack))
+
+ORDER(compare_events, struct collector_sum,
+      COMPARE(a->event, b->event) ?: COMPARE(a->resource, b->resource) ?:
       COMPARE(a->stack, b->stack))
 
 static void add_up(struct collector *c)
@@ -62,7 +67,30 @@ static void add_up(struct collector *c)
 				add_sample(c, resource, sample);
 		}
 	}
-	vec_sort(&c->sums, compare_sums);
+	if (c->engine->url->kind->form->is_by_event)
+		vec_sort(&c->sums, compare_events);
+	else
+		vec_sort(&c->sums, compare_resources);
+}
+
+char *collector_word(const char *text)
+{
+	char *word = xasprintf("%s%s", isdigit((unsigned char)*text) ? "_" : "", text);
+
+	for (char *at = word; *at; at++) {
+		if (!isalnum((unsigned char)*at))
+			*at = '_';
+	}
+	return word;
+}
+
+char *collector_type(const struct profile *p, uint8_t event, const char **unit)
+{
+	const struct event_count *row = &p->events.rows.items[event];
+	const char *own = row->unit == NO_STRING ? "" : strings_get(&p->strings, row->unit);
+
+	*unit = strcmp(own, "ns") == 0 ? "nanoseconds" : strcmp(own, "bytes") == 0 ? own : "count";
+	return collector_word(strings_get(&p->strings, row->name));
 }
 
 void collector_id(const struct collector *c, size_t first, uint8_t id[COLLECTOR_ID_SIZE])
@@ -179,8 +207,10 @@ static int send_part(struct collector *c, size_t first, size_t end, struct fleet
 		ret = send_part(c, first, middle, pushed, words, err);
 		return ret ? ret : send_part(c, middle, end, pushed, words, err);
 	}
-	for (size_t i = first; !ret && i < end; i++)
+	for (size_t i = first; !ret && i < end; i++) {
 		pushed->samples += c->sums.items[i].value;
+		pushed->done += c->sums.items[i].value;
+	}
 	return ret;
 }
 
@@ -204,19 +234,55 @@ size_t collector_resource_end(const struct collector *c, size_t first, size_t en
 	return i;
 }
 
+/* Returns the end of the sums that are sent together, if they fit. */
+static size_t part_end(const struct collector *c, size_t first)
+{
+	const struct collector_form *form = c->engine->url->kind->form;
+	size_t end = first;
+
+	if (form->is_by_resource)
+		return collector_resource_end(c, first, c->sums.count);
+	if (!form->is_by_event)
+		return c->sums.count;
+	while (end < c->sums.count && c->sums.items[end].event == c->sums.items[first].event)
+		end++;
+	return end;
+}
+
+/* Goes on if another event than the clock is rejected for itself: engines know fewer types. */
+static int send_kind(struct collector *c, size_t first, size_t end, struct fleet_pushed *pushed,
+		     struct strbuf *words, struct error *err)
+{
+	uint64_t done = pushed->done, all = 0;
+	struct error own = {0};
+	int ret = send_part(c, first, end, pushed, words, &own);
+
+	for (size_t i = first; i < end; i++)
+		all += c->sums.items[i].value;
+	if (ret == -EBADRQC && c->engine->url->kind->form->is_by_event &&
+	    c->sums.items[first].event) {
+		strbuf_addf(words, "%s%s", words->size ? "; " : "", own.text);
+		pushed->refused++;
+		pushed->done = done + all;
+		return 0;
+	}
+	if (ret && err)
+		*err = own;
+	return ret;
+}
+
 static int send_all(struct collector *c, struct fleet_pushed *pushed, struct error *err)
 {
 	_cleanup_(strbuf_release) struct strbuf words = {0};
-	bool is_by_resource = c->engine->url->kind->form->is_by_resource;
 	int ret = 0;
 
 	if (!c->sums.count)
 		return error_text(err, -ENODATA, "the profile has only samples of waits");
 	for (size_t first = first_new(c), end; !ret && first < c->sums.count; first = end) {
-		end = is_by_resource ? collector_resource_end(c, first, c->sums.count)
-				     : c->sums.count;
-		ret = send_part(c, first, end, pushed, &words, err);
+		end = part_end(c, first);
+		ret = send_kind(c, first, end, pushed, &words, err);
 	}
+	pushed->is_whole = !ret;
 	if (ret || !pushed->refused)
 		return ret;
 	return error_text(err, -EREMOTEIO, "the collector rejected %ju %s: %.200s",

@@ -28,7 +28,7 @@ struct collector {
 	struct fleet_resources resources;
 	struct stack_rows rows; /* distinguishes waits and guessed stacks */
 	struct location_table locations;
-	VEC(struct collector_sum) sums; /* sorted by resource, then event */
+	VEC(struct collector_sum) sums; /* sorted by resource, then event; or the reverse */
 	struct index index;
 };
 
@@ -42,6 +42,11 @@ struct collector_form {
 		     struct error *err);
 	size_t request_bytes;
 	bool is_by_resource; /* requests with a single resource, accepted or rejected as a whole */
+	/*
+	 * Requests with a single event: the rejection of one does not concern the others, of which
+	 * an engine may keep those before it.
+	 */
+	bool is_by_event;
 	bool is_packed; /* parts of messages are compressed, so messages as a whole are not */
 };
 
@@ -66,6 +71,13 @@ void collector_attributes(const struct collector *c, uint32_t resource,
 			  void (*add)(void *ctx, const char *key, const char *value), void *ctx);
 /* Returns the end of the sums with the resource of the first, at most `end`. */
 size_t collector_resource_end(const struct collector *c, size_t first, size_t end);
+/*
+ * Returns a type of profiles, of letters, digits and '_' only, which the caller frees; and the unit
+ * of its values. `event` is not the clock.
+ */
+char *collector_type(const struct profile *p, uint8_t event, const char **unit);
+/* Replaces all other characters in a copy of the text, which the caller frees. */
+char *collector_word(const char *text);
 /* Makes a 16-byte id for a part of a profile, the same when it is sent again. */
 #define COLLECTOR_ID_SIZE 16
 void collector_id(const struct collector *c, size_t first, uint8_t id[COLLECTOR_ID_SIZE]);

@@ -38,6 +38,7 @@ static int packed_body(const void *body, size_t size, struct strbuf *packed, str
 }
 
 #define STATUS_OK 200
+#define STATUS_BAD 400
 #define STATUS_UNAUTHORIZED 401
 #define STATUS_FORBIDDEN 403
 #define STATUS_TOO_LARGE 413
@@ -64,20 +65,23 @@ static int refused(const struct engine *e, int status, const struct strbuf *answ
 		   struct error *err)
 {
 	size_t size = answer->size < WORDS_MAX ? answer->size : WORDS_MAX;
+	int code = status == STATUS_TOO_LARGE ? -EMSGSIZE
+		   : status == STATUS_BAD     ? -EBADRQC
+					      : -EREMOTEIO;
 	_cleanup_free_ char *words = xstrndup(strbuf_text(answer), size);
 
 	words[strcspn(words, "\r\n")] = '\0';
 	text_to_line(words);
 	if (e->url->kind->is_grpc)
-		error_text(err, -EREMOTEIO, "%s:%u answered with %s", e->url->host, e->url->port,
+		error_text(err, code, "%s:%u answered with %s", e->url->host, e->url->port,
 			   words);
 	else
-		error_text(err, -EREMOTEIO, "%s:%u answered with status %d%s%s", e->url->host,
+		error_text(err, code, "%s:%u answered with status %d%s%s", e->url->host,
 			   e->url->port, status, *words ? ": " : "", words);
 	if (status == STATUS_UNAUTHORIZED || status == STATUS_FORBIDDEN)
 		error_hint(err, "put the user before the host, and the password in a file: "
 				"?password-file=FILE");
-	return status == STATUS_TOO_LARGE ? -EMSGSIZE : -EREMOTEIO;
+	return code;
 }
 
 /* Headers of a request; `owned` are those allocated for it. */

@@ -36,8 +36,9 @@ struct engine {
 };
 
 /*
- * Runs a statement. If the engine rejects it, returns -EREMOTEIO, or -EMSGSIZE if it is too large,
- * with the engine's message in err. `is_outside`: the database need not exist.
+ * Runs a statement. If the engine rejects it, returns -EREMOTEIO, -EBADRQC if it is wrong in itself
+ * or -EMSGSIZE if it is too large, with the engine's message in err. `is_outside`: the database
+ * need not exist.
  */
 int engine_run(const struct engine *e, const char *sql, bool is_outside, struct strbuf *answer,
 	       struct error *err);

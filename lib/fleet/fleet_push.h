@@ -31,7 +31,9 @@ struct fleet_pushed {
 	uint64_t windows, known;
 	uint64_t samples; /* weighted number of samples of all events in the windows sent */
 	uint64_t merged; /* resources merged into one because there were too many */
+	uint64_t done; /* number of samples that a collector took or rejected for good */
 	uint64_t refused; /* profiles rejected by a collector that accepted the others */
+	bool is_whole; /* a collector took or rejected all of them: nothing is left to send */
 };
 
 /*

@@ -39,6 +39,8 @@ struct otlp_dictionary {
 	const struct location_table *locations;
 	/* Numbers in the tables, by the profile's ids and by rows of chains; 0: not added. */
 	uint32_t *stacks, *mappings, *functions, *places;
+	uint64_t *limits; /* ends of the addresses in use, by module */
+	VEC(module_id) modules; /* by number of a mapping, from 1 on */
 	uint32_t counts[TABLES_END]; /* number of rows in each table, without the empty row 0 */
 	struct strings attributes; /* keys and values; row 0 is "" */
 	struct strbuf tables[TABLES_END], message; /* `message`: the message being built */
@@ -208,6 +210,9 @@ int otlp_environment_read(struct fleet_url *url, struct error *err)
 
 /* Fields of the messages, by their numbers in profiles.proto. */
 enum { MAPPING_LIMIT = 2, MAPPING_FILENAME = 4, MAPPING_ATTRIBUTES };
+enum { LINK_TRACE = 1, LINK_SPAN };
+#define TRACE_SIZE 16
+#define SPAN_SIZE 8
 enum { STACK_LOCATIONS = 1 };
 enum { LOCATION_MAPPING = 1, LOCATION_ADDRESS, LOCATION_LINES, LOCATION_ATTRIBUTES };
 enum { LINE_FUNCTION = 1, LINE_LINE };
@@ -277,23 +282,35 @@ static uint32_t add_row(struct otlp_dictionary *w, enum table table, const struc
 	return ++w->counts[table];
 }
 
-static uint32_t mapping_of(struct otlp_dictionary *w, module_id id)
+/* The row is written in the end, when all its addresses are known. */
+static uint32_t mapping_of(struct otlp_dictionary *w, module_id id, uint64_t address)
+{
+	if (id == NO_MODULE)
+		return 0;
+	if (!w->mappings[id]) {
+		vec_push(&w->modules, id);
+		w->mappings[id] = ++w->counts[MAPPING_TABLE];
+	}
+	if (address >= w->limits[id])
+		w->limits[id] = address < UINT64_MAX ? address + 1 : address;
+	return w->mappings[id];
+}
+
+static void write_mapping(struct otlp_dictionary *w, module_id id)
 {
 	const struct profile *p = w->profile;
-	const struct module *module = id == NO_MODULE ? NULL : &p->modules.rows.items[id];
-	_cleanup_(strbuf_release) struct strbuf row = {0};
+	const struct module *module = &p->modules.rows.items[id];
 	char build_id[MODULE_BUILD_ID_TEXT];
 
-	if (!module || w->mappings[id])
-		return module ? w->mappings[id] : 0;
 	module_build_id_text(module, build_id);
-	protobuf_u64(&row, MAPPING_FILENAME,
+	protobuf_u64(&w->message, MAPPING_LIMIT, w->limits[id]);
+	protobuf_u64(&w->message, MAPPING_FILENAME,
 		     string_of(w, strings_size(&p->strings, module->path) ? module->path
 									  : module->name));
 	if (*build_id)
-		add_attribute(&row, MAPPING_ATTRIBUTES,
+		add_attribute(&w->message, MAPPING_ATTRIBUTES,
 			      otlp_attribute(w, "process.executable.build_id.gnu", build_id, 0));
-	return w->mappings[id] = add_row(w, MAPPING_TABLE, &row);
+	emit(w, MAPPING_TABLE);
 }
 
 static uint32_t function_of(struct otlp_dictionary *w, func_id id)
@@ -338,13 +355,13 @@ static uint32_t location_of(struct otlp_dictionary *w, stack_id chain)
 	const struct profile *p = w->profile;
 	const struct stack *chains = w->locations->chains.rows.items;
 	const struct frame *frame = frames_get(&p->frames, chains[chain].frame);
+	uint64_t address = modules_address(&p->modules, frame->module, frame->offset);
 	_cleanup_(strbuf_release) struct strbuf row = {0}, inner = {0};
 
 	if (w->places[chain])
 		return w->places[chain];
-	protobuf_u64(&row, LOCATION_MAPPING, mapping_of(w, frame->module));
-	protobuf_u64(&row, LOCATION_ADDRESS,
-		     modules_address(&p->modules, frame->module, frame->offset));
+	protobuf_u64(&row, LOCATION_MAPPING, mapping_of(w, frame->module, address));
+	protobuf_u64(&row, LOCATION_ADDRESS, address);
 	for (stack_id at = chain; at != NO_STACK; at = chains[at].parent) {
 		const struct frame *line = frames_get(&p->frames, chains[at].frame);
 
@@ -380,6 +397,8 @@ static void otlp_dictionary_write(struct otlp_dictionary *w, struct strbuf *out,
 {
 	struct strbuf dictionary = {0};
 
+	vec_for_each(&w->modules, const module_id *, id)
+		write_mapping(w, *id);
 	for (string_id id = 0; id < w->strings.rows.count; id++) {
 		strbuf_add(&w->message, strings_get(&w->strings, id),
 			   strings_size(&w->strings, id));
@@ -395,17 +414,22 @@ static void otlp_dictionary_write(struct otlp_dictionary *w, struct strbuf *out,
 static void otlp_dictionary_init(struct otlp_dictionary *w, const struct profile *p,
 				 const struct location_table *locations)
 {
+	static const uint8_t nothing[TRACE_SIZE];
+
 	*w = (struct otlp_dictionary){.profile = p, .locations = locations};
 	otlp_text(w, "");
 	strings_intern(&w->attributes, "");
 	emit(w, ATTRIBUTE_TABLE);
 	emit(w, STACK_TABLE);
+	protobuf_bytes(&w->message, LINK_TRACE, nothing, TRACE_SIZE);
+	protobuf_bytes(&w->message, LINK_SPAN, nothing, SPAN_SIZE);
 	emit(w, LINK_TABLE);
 	emit(w, MAPPING_TABLE);
 	emit(w, FUNCTION_TABLE);
 	emit(w, LOCATION_TABLE);
 	w->stacks = xcalloc(p->stacks.rows.count + 1, sizeof(*w->stacks));
 	w->mappings = xcalloc(p->modules.rows.count + 1, sizeof(*w->mappings));
+	w->limits = xcalloc(p->modules.rows.count + 1, sizeof(*w->limits));
 	w->functions = xcalloc(p->funcs.rows.count + 1, sizeof(*w->functions));
 	w->places = xcalloc(w->locations->chains.rows.count + 1, sizeof(*w->places));
 }
@@ -416,6 +440,8 @@ static void otlp_dictionary_release(struct otlp_dictionary *w)
 	strings_release(&w->attributes);
 	free(w->stacks);
 	free(w->mappings);
+	free(w->limits);
+	vec_release(&w->modules);
 	free(w->functions);
 	free(w->places);
 	for (size_t i = 0; i < TABLES_END; i++)
@@ -465,20 +491,38 @@ static void add_value_type(struct otlp *w, struct strbuf *out, uint32_t field, c
 	strbuf_release(&value);
 }
 
+/* Writes what was counted, and each how many there is a sample. */
+static void write_types(struct otlp *w, uint8_t event, struct strbuf *out)
+{
+	const struct profile *p = w->collector->profile;
+	_cleanup_free_ char *type = NULL;
+	const char *unit;
+	uint64_t period;
+
+	if (!event) {
+		add_value_type(w, out, PROFILE_SAMPLE_TYPE, "samples", "count");
+		add_value_type(w, out, PROFILE_PERIOD_TYPE, "cpu", "nanoseconds");
+		protobuf_u64(out, PROFILE_PERIOD, p->meta.interval_ns);
+		return;
+	}
+	type = collector_type(p, event, &unit);
+	period = p->events.rows.items[event].period;
+	add_value_type(w, out, PROFILE_SAMPLE_TYPE, type, unit);
+	/* Engines refuse profiles without a period. */
+	add_value_type(w, out, PROFILE_PERIOD_TYPE, type, unit);
+	protobuf_u64(out, PROFILE_PERIOD, period && period != EVENT_IS_EXACT ? period : 1);
+}
+
 /* Writes the sums [first, end) of one resource and event. */
 static void write_profile(struct otlp *w, size_t first, size_t end, struct strbuf *out)
 {
 	const struct profile *p = w->collector->profile;
 	const struct collector_sum *sums = w->collector->sums.items;
-	uint8_t event = sums[first].event;
 	uint64_t time = htole64(p->meta.start_realtime_ns), guessed = 0;
 	struct strbuf sample = {0}, values = {0};
 	uint8_t id[COLLECTOR_ID_SIZE];
 
-	add_value_type(w, out, PROFILE_SAMPLE_TYPE,
-		       event ? strings_get(&p->strings, p->events.rows.items[event].name)
-			     : "samples",
-		       "count");
+	write_types(w, sums[first].event, out);
 	for (size_t i = first; i < end; i++) {
 		strbuf_reset(&sample);
 		strbuf_reset(&values);
@@ -493,10 +537,6 @@ static void write_profile(struct otlp *w, size_t first, size_t end, struct strbu
 	strbuf_add(out, &time, sizeof(time));
 	if (p->meta.end_ns > p->meta.start_ns)
 		protobuf_u64(out, PROFILE_DURATION, p->meta.end_ns - p->meta.start_ns);
-	if (!event) {
-		add_value_type(w, out, PROFILE_PERIOD_TYPE, "cpu", "nanoseconds");
-		protobuf_u64(out, PROFILE_PERIOD, p->meta.interval_ns);
-	}
 	collector_id(w->collector, first, id);
 	protobuf_bytes(out, PROFILE_ID, id, sizeof(id));
 	strbuf_reset(&values);
@@ -585,4 +625,5 @@ static int write_message(struct collector *c, size_t first, size_t end, struct s
 const struct collector_form otlp_form = {
 	.write = write_message,
 	.request_bytes = REQUEST_BYTES,
+	.is_by_event = true,
 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/fleet/series.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,18 +41,6 @@ struct series {
 	uint64_t size; /* size of the uncompressed profile */
 };
 
-/* Names may contain only letters, digits and '_'. */
-static char *word_of(const char *text)
-{
-	char *word = xasprintf("%s%s", isdigit((unsigned char)*text) ? "_" : "", text);
-
-	for (char *at = word; *at; at++) {
-		if (!isalnum((unsigned char)*at))
-			*at = '_';
-	}
-	return word;
-}
-
 static void write_types(struct series *s)
 {
 	const struct profile *p = s->collector->profile;
@@ -63,13 +50,14 @@ static void write_types(struct series *s)
 	for (size_t i = s->first; i < s->end; i++) {
 		uint8_t event = s->collector->sums.items[i].event;
 		_cleanup_free_ char *name = NULL;
+		const char *unit;
 
 		if (s->value_of_event[event] != NO_VALUE)
 			continue;
 		s->value_of_event[event] = (uint8_t)s->value_count++;
 		if (event) {
-			name = word_of(strings_get(&p->strings, p->events.rows.items[event].name));
-			pprof_tables_value_type(t, PROFILE_SAMPLE_TYPE, name, "count");
+			name = collector_type(p, event, &unit);
+			pprof_tables_value_type(t, PROFILE_SAMPLE_TYPE, name, unit);
 			continue;
 		}
 		pprof_tables_value_type(t, PROFILE_SAMPLE_TYPE, "samples", "count");
@@ -143,7 +131,7 @@ struct labels {
 static void add_label(void *ctx, const char *key, const char *text)
 {
 	struct labels *l = ctx;
-	_cleanup_free_ char *name = word_of(key), *value = xstrndup(text, VALUE_MAX);
+	_cleanup_free_ char *name = collector_word(key), *value = xstrndup(text, VALUE_MAX);
 	struct strbuf pair = {0};
 	size_t known = l->names.rows.count;
 

@@ -143,6 +143,21 @@ print(json.dumps({k: v for k, v in sums.items() if v}, sort_keys=True))')" "$sen
 	done
 	ok "$engine: all of it keeps the rules" test "$(find "$each" -type f | wc -l)" -ge 6
 done
+
+# Each type of events is a message of its own, with a name and a period as engines want them.
+rm -f engine/each/*
+"$PROF" push -q "$golden/events.json" "$collector"
+messages=$(python3 "$root/tests/otlp_rules.py" engine/each/*)
+like "events" "$messages" '"all": \{"page_faults": '
+like "events: the clock" "$messages" '"all": \{"samples": '
+rm engine/each/*
+echo clock >engine/mode
+run "$PROF" push "$golden/events.json" "$collector"
+is "a collector that takes no events: exit status" "$status" 125
+like "a collector that takes no events: says so" "$err" 'rejected 3 profiles: .*no such type'
+messages=$(python3 "$root/tests/otlp_rules.py" engine/each/*)
+like "it has the clock's" "$messages" '"all": \{"samples": '
+is "it has them once, and nothing else" "$(wc -l <<<"$messages")" 1
 rm -r engine/each
 
 echo portal >engine/mode

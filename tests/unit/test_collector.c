@@ -136,3 +136,84 @@ TEST(parts_are_halves_not_crumbs)
 	}
 	profile_free(p);
 }
+
+/* A collector that answers by what was counted. */
+struct choosy {
+	int faults, switches; /* statuses of requests with these */
+	size_t asked, of_clock;
+};
+
+static bool has(const struct engine_request *r, const char *text)
+{
+	return memmem(r->body, r->size, text, strlen(text));
+}
+
+static int choosy_send(void *ctx, const struct engine_request *r, struct strbuf *answer,
+		       struct error *err)
+{
+	struct choosy *c = ctx;
+
+	(void)err;
+	c->asked++;
+	c->of_clock += has(r, "nanoseconds");
+	assert_int_equal(has(r, "nanoseconds") + has(r, "page_faults") + has(r, "switches"), 1);
+	assert_false(has(r, "page-faults"));
+	if (has(r, "page_faults") && c->faults != 200)
+		strbuf_adds(answer, "no such type");
+	return has(r, "page_faults") ? c->faults : has(r, "switches") ? c->switches : 200;
+}
+
+static int push_choosy(const struct profile *p, struct choosy *c, uint64_t done,
+		       struct fleet_pushed *pushed, struct error *err)
+{
+	static const char *const labels[] = {NULL};
+	const struct fleet_origin origin = {.host = "h", .labels = labels, .done = done};
+	struct fleet_url url;
+	struct engine engine = {.url = &url, .send = choosy_send, .ctx = c};
+	int ret;
+
+	assert_int_equal(fleet_url_parse(&url, "otlp+http://c", 0, err), 0);
+	url.is_unpacked = true;
+	ret = fleet_push(&engine, p, &origin, pushed, err);
+	fleet_url_release(&url);
+	return ret;
+}
+
+TEST(a_refused_type_leaves_the_others)
+{
+	struct profile *p = make_profile();
+	struct choosy c = {.faults = 400, .switches = 503};
+	struct fleet_pushed pushed;
+	struct error err = {0};
+
+	for (uint32_t i = 0; i < 2; i++) {
+		const struct sample sample = {
+			.time = 100,
+			.stack = 0,
+			.weight = 10 + i,
+			.cpu = NO_CPU,
+			.event = profile_event(p, i ? "switches" : "page-faults")};
+
+		samples_add(&threads_get(&p->threads, i)->samples, &sample);
+	}
+	/* Those that may pass are sent again, and they alone. */
+	assert_int_equal(push_choosy(p, &c, 0, &pushed, &err), -EREMOTEIO);
+	assert_non_null(strstr(err.text, "503"));
+	assert_int_equal(c.asked, 3);
+	assert_int_equal(c.of_clock, 1);
+	assert_int_equal(pushed.samples, 108);
+	assert_int_equal(pushed.done, 118);
+	assert_false(pushed.is_whole);
+	c.switches = 200;
+	assert_int_equal(push_choosy(p, &c, pushed.done, &pushed, &err), 0);
+	assert_int_equal(c.asked, 4);
+	assert_int_equal(pushed.samples, 11);
+	assert_true(pushed.is_whole);
+	/* A refusal is told when the rest is there. */
+	assert_int_equal(push_choosy(p, &c, 0, &pushed, &err), -EREMOTEIO);
+	assert_non_null(strstr(err.text, "the collector rejected 1 profile: "));
+	assert_non_null(strstr(err.text, "no such type"));
+	assert_int_equal(pushed.samples, 119);
+	assert_true(pushed.is_whole);
+	profile_free(p);
+}

@@ -285,7 +285,7 @@ static void add_functions(struct finder *f, size_t wanted, uint32_t *places)
 static void find_functions(struct finder *f, size_t wanted)
 {
 	_cleanup_free_ uint32_t *places = xcalloc(f->a->keys.rows.count + 1, sizeof(*places));
-	_cleanup_free_ stack_id *callers = find_callers(f, f->q, ORIGIN_OWN);
+	const stack_id *callers = f->a->callers;
 	_cleanup_free_ uint64_t *most = xcalloc(wanted + 1, sizeof(*most));
 	const uint32_t *keys = f->a->keys.of_stacks;
 	struct pairs pairs = {0};
@@ -453,18 +453,18 @@ static void find_waits(struct finder *f, const struct query_filter *filter)
 	_cleanup_free_ uint8_t *kinds = xcalloc(p->stacks.rows.count + 1, 1);
 	struct query_filter with_waits = *filter;
 	struct loop_finder l = {.kinds = kinds};
-	struct query waits;
 
 	for (stack_id id = 0; id < p->stacks.rows.count; id++)
 		kinds[id] = loop_wait_of(p, id);
 	with_waits.include_idle = true;
 	/* The same filter was accepted before. */
-	if (query_select_each(&waits, p, &with_waits, visit_wait, &l, NULL))
+	f->a->has_waits = query_select_each(&f->a->with_waits, p, &with_waits, visit_wait, &l,
+					    NULL) == 0;
+	if (!f->a->has_waits)
 		return;
 	end_thread(&l);
-	add_waits(f, &waits, &l);
+	add_waits(f, &f->a->with_waits, &l);
 	vec_release(&l.sleeps.rows);
-	query_release(&waits);
 }
 
 void digest_make(struct digest *a, const struct query *q, const struct query_filter *filter,
@@ -480,6 +480,7 @@ void digest_make(struct digest *a, const struct query *q, const struct query_fil
 	f.lines = xcalloc(a->keys.rows.count + 1, sizeof(*f.lines));
 	vec_for_each(&a->table.rows, const struct query_row *, row)
 		f.lines[row->key] = row->line;
+	a->callers = find_callers(&f, q, ORIGIN_OWN);
 	find_hot_path(&f);
 	find_functions(&f, functions);
 	if (!q->event && (q->waits[QUERY_BLOCKED] || q->waits[QUERY_IDLE]))
@@ -496,4 +497,7 @@ void digest_release(struct digest *a)
 	vec_release(&a->modules);
 	vec_release(&a->functions);
 	vec_release(&a->waits);
+	if (a->has_waits)
+		query_release(&a->with_waits);
+	free(a->callers);
 }

@@ -8,51 +8,8 @@
 #include "lib/base/cleanup.h"
 #include "lib/model/meaning/origin.h"
 #include "lib/query/digest.h"
+#include "tests/unit/stack_texts.h"
 #include "tests/unit/test.h"
-
-static module_id add_module(struct profile *p, const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	string_id id = strings_intern(&p->strings, path);
-
-	for (module_id at = 0; at < p->modules.rows.count; at++) {
-		if (p->modules.rows.items[at].path == id)
-			return at;
-	}
-	return modules_add(&p->modules, *path == '[' ? PROFILE_MODULE_KERNEL : PROFILE_MODULE_FILE,
-			   id, strings_intern(&p->strings, slash ? slash + 1 : path));
-}
-
-/* "NAME MODULE FILE"; "-" for a module or file that is not known. */
-static func_id add_func(struct profile *p, const char *text)
-{
-	struct func func = {.module = NO_MODULE, .file = NO_SOURCE_FILE, .is_named = true};
-	char name[64], module[64], file[64];
-
-	assert_int_equal(sscanf(text, "%63s %63s %63[^\n]", name, module, file), 3);
-	func.name = strings_intern(&p->strings, name);
-	if (strcmp(module, "-") != 0)
-		func.module = add_module(p, module);
-	if (strcmp(file, "-") != 0)
-		func.file = source_files_intern(&p->source_files,
-						strings_intern(&p->strings, file));
-	return funcs_intern(&p->funcs, &func);
-}
-
-/* A frame of such a function. */
-static frame_id add_frame(struct profile *p, const char *text)
-{
-	func_id func = add_func(p, text);
-	struct frame frame = {
-		.func = func,
-		.module = p->funcs.rows.items[func].module,
-		.offset = func,
-		.symbol = NO_SYMBOL,
-		.line = 100 + func,
-	};
-
-	return frames_intern(&p->frames, &frame);
-}
 
 TEST(test_origins)
 {
@@ -102,7 +59,7 @@ TEST(test_origins)
 	uint8_t *origins;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		assert_int_equal(add_frame(p, rows[i].func), i);
+		assert_int_equal(stack_texts_add_frame(p, rows[i].func), i);
 	origins = origins_of_frames(p);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		if (origins[i] != rows[i].origin)
@@ -112,60 +69,9 @@ TEST(test_origins)
 	profile_free(p);
 }
 
-static void add_thread(struct profile *p)
-{
-	threads_add(&p->threads,
-		    &(struct profile_thread){.pid = 1,
-					     .tid = 1,
-					     .name = strings_intern(&p->strings, "thread"),
-					     .process_name = NO_STRING,
-					     .process_label = NO_STRING,
-					     .arguments = NO_STRING});
-}
-
-/* Functions as for add_func(), each in a line of its own, the outermost first. */
-static stack_id add_stack(struct profile *p, const char *text)
-{
-	_cleanup_free_ char *lines = xstrdup(text);
-	stack_id stack = NO_STACK;
-
-	for (char *line = strtok(lines, "\n"); line; line = strtok(NULL, "\n"))
-		stack = stacks_intern(&p->stacks, stack, add_frame(p, line));
-	return stack;
-}
-
-static void add_sample(struct profile *p, uint32_t weight, const char *text)
-{
-	if (!p->threads.rows.count)
-		add_thread(p);
-	samples_add(
-		&threads_get(&p->threads, 0)->samples,
-		&(struct sample){
-			.time = 1, .stack = add_stack(p, text), .weight = weight, .cpu = NO_CPU});
-}
-
-/* A wait whose innermost frame is a label. */
-static void add_call(struct profile *p, uint32_t weight, const char *text, const char *call,
-		     uint8_t subcategory)
-{
-	struct frame label = {
-		.func = add_func(p, call),
-		.module = NO_MODULE,
-		.symbol = NO_SYMBOL,
-		.kind = PROFILE_FRAME_LABEL,
-		.category = CATEGORY_IDLE,
-		.subcategory = subcategory,
-	};
-	stack_id stack = stacks_intern(&p->stacks, add_stack(p, text),
-				       frames_intern(&p->frames, &label));
-
-	samples_add(&threads_get(&p->threads, 0)->samples,
-		    &(struct sample){.time = 2, .stack = stack, .weight = weight, .cpu = NO_CPU});
-}
-
 static void add_wait(struct profile *p, uint32_t weight, const char *text, uint8_t subcategory)
 {
-	add_call(p, weight, text, "[wait] - -", subcategory);
+	stack_texts_add_call(p, weight, text, "[wait] - -", subcategory);
 }
 
 static const char *function_name(const struct digest *d, uint32_t key)
@@ -230,11 +136,11 @@ TEST(test_path_ends_in_the_users_code)
 	struct profile *p = profile_new();
 
 	/* More rows of the library than of the program, each heavier. */
-	add_sample(p, 30, SERVE "lookup /app cache.c\n" SQL "btree /lib/libsql.so.0 -");
-	add_sample(p, 40, SERVE "lookup /app cache.c\n" SQL "vdbe /lib/libsql.so.0 -");
-	add_sample(p, 20, SERVE "lookup /app cache.c\n" SQL "read [kernel.kallsyms] -");
-	add_sample(p, 6, SERVE "log /app log.c");
-	add_sample(p, 4, MAIN "parse /app parse.c");
+	stack_texts_add_sample(p, 30, SERVE "lookup /app cache.c\n" SQL "btree /lib/libsql.so.0 -");
+	stack_texts_add_sample(p, 40, SERVE "lookup /app cache.c\n" SQL "vdbe /lib/libsql.so.0 -");
+	stack_texts_add_sample(p, 20, SERVE "lookup /app cache.c\n" SQL "read [kernel.kallsyms] -");
+	stack_texts_add_sample(p, 6, SERVE "log /app log.c");
+	stack_texts_add_sample(p, 4, MAIN "parse /app parse.c");
 	check(p, QUERY_ORDER_SELF,
 	      "0 main 100\n0 serve 96\n0 lookup 90\n1 step 90\n"
 	      "in libsql.so.0 70\nin [kernel.kallsyms] 20\n"
@@ -245,10 +151,10 @@ TEST(test_path_ends_where_it_parts)
 {
 	struct profile *p = profile_new();
 
-	add_sample(p, 45, SERVE "lookup /app cache.c");
-	add_sample(p, 35, SERVE SQL "render /app render.c");
-	add_sample(p, 15, SERVE "small /app small.c");
-	add_sample(p, 5, SERVE);
+	stack_texts_add_sample(p, 45, SERVE "lookup /app cache.c");
+	stack_texts_add_sample(p, 35, SERVE SQL "render /app render.c");
+	stack_texts_add_sample(p, 15, SERVE "small /app small.c");
+	stack_texts_add_sample(p, 5, SERVE);
 	check(p, QUERY_ORDER_TOTAL,
 	      "0 main 100\n0 serve 100\n1 lookup 45\n1 step 35\n2 render 35\n1 small 15\n"
 	      "in app 5\n"
@@ -260,8 +166,9 @@ TEST(test_path_through_recursion)
 {
 	struct profile *p = profile_new();
 
-	add_sample(p, 60, MAIN "a /app a.c\nb /app b.c\na /app a.c\nb /app b.c\na /app a.c");
-	add_sample(p, 40, MAIN "a /app a.c");
+	stack_texts_add_sample(p, 60,
+			       MAIN "a /app a.c\nb /app b.c\na /app a.c\nb /app b.c\na /app a.c");
+	stack_texts_add_sample(p, 40, MAIN "a /app a.c");
 	check(p, QUERY_ORDER_SELF,
 	      "0 main 100\n0 a 100\n0 b 60\nin app 60\na 100 by -\n_start 0 by -\nmain 0 by -\n");
 }
@@ -270,10 +177,10 @@ TEST(test_functions_beside_the_path)
 {
 	struct profile *p = profile_new();
 
-	add_sample(p, 60, SERVE "sixty /app a.c\nburn /app b.c");
-	add_sample(p, 15, SERVE "thirty /app a.c\nburn /app b.c");
-	add_sample(p, 13, MAIN SQL "thirty /app a.c\nburn /app b.c");
-	add_sample(p, 12, "clone libc.so.6 -\nwork /app a.c\nburn /app b.c");
+	stack_texts_add_sample(p, 60, SERVE "sixty /app a.c\nburn /app b.c");
+	stack_texts_add_sample(p, 15, SERVE "thirty /app a.c\nburn /app b.c");
+	stack_texts_add_sample(p, 13, MAIN SQL "thirty /app a.c\nburn /app b.c");
+	stack_texts_add_sample(p, 12, "clone libc.so.6 -\nwork /app a.c\nburn /app b.c");
 	check(p, QUERY_ORDER_SELF,
 	      "0 main 88\n0 serve 75\n0 sixty 60\n0 burn 60\nbeside work 12\nbeside thirty 13\n"
 	      "beside thirty 15\nin app 60\nburn 100 by -\n_start 0 by -\nmain 0 by -\n");
@@ -283,8 +190,8 @@ TEST(test_no_path)
 {
 	struct profile *p = profile_new();
 
-	add_sample(p, 50, "one /one -");
-	add_sample(p, 50, "two /two -");
+	stack_texts_add_sample(p, 50, "one /one -");
+	stack_texts_add_sample(p, 50, "two /two -");
 	check(p, QUERY_ORDER_SELF, "one 50 by -\ntwo 50 by -\n");
 }
 
@@ -297,8 +204,8 @@ TEST(test_own_code_only)
 	struct error err = {0};
 	struct query q;
 
-	add_sample(p, 5, SERVE SQL "btree /lib/libsql.so.0 -");
-	add_sample(p, 2, "clone libc.so.6 -");
+	stack_texts_add_sample(p, 5, SERVE SQL "btree /lib/libsql.so.0 -");
+	stack_texts_add_sample(p, 2, "clone libc.so.6 -");
 	add_wait(p, 3, SERVE "read libc.so.6 -", IDLE_DISK);
 	filter.own = filter.include_idle = true;
 	assert_int_equal(query_select(&q, p, &filter, &err), 0);
@@ -320,8 +227,9 @@ static void add_loop(struct profile *p, const char *sleeper, int changes)
 	_cleanup_free_ char *stack = xasprintf(SERVE "%s /app app.c\nusleep libc.so.6 -", sleeper);
 
 	for (int i = 0; i < changes; i++) {
-		add_call(p, 1, SERVE "poll libc.so.6 -", "[epoll_wait] - -", IDLE_OTHER);
-		add_call(p, 30, stack, "[clock_nanosleep] - -", IDLE_TIMER);
+		stack_texts_add_call(p, 1, SERVE "poll libc.so.6 -", "[epoll_wait] - -",
+				     IDLE_OTHER);
+		stack_texts_add_call(p, 30, stack, "[clock_nanosleep] - -", IDLE_TIMER);
 	}
 }
 
@@ -329,14 +237,14 @@ TEST(test_sleeps_of_event_loops)
 {
 	struct profile *p = profile_new();
 
-	add_sample(p, 10, SERVE);
+	stack_texts_add_sample(p, 10, SERVE);
 	add_loop(p, "handle", 5);
 	check(p, QUERY_ORDER_SELF,
 	      "0 main 10\n0 serve 10\nin app 10\nserve 10 by -\n_start 0 by -\nmain 0 by -\n"
 	      "blocked 150 in handle, kind 1\nblocked 150\n");
 	/* A program that polls at first and sleeps then has no loop. */
 	p = profile_new();
-	add_sample(p, 10, SERVE);
+	stack_texts_add_sample(p, 10, SERVE);
 	add_loop(p, "handle", 2);
 	check(p, QUERY_ORDER_SELF,
 	      "0 main 10\n0 serve 10\nin app 10\nserve 10 by -\n_start 0 by -\nmain 0 by -\n");
@@ -346,7 +254,7 @@ TEST(test_waits_are_those_below_the_users_code)
 {
 	struct profile *p = profile_new();
 
-	add_sample(p, 10, SERVE);
+	stack_texts_add_sample(p, 10, SERVE);
 	add_wait(p, 300, "clone libc.so.6 -\nPark /jdk/libjvm.so -", IDLE_CONDITION);
 	add_wait(p, 40, SERVE "get /app cache.c\nlock libc.so.6 -", IDLE_LOCK);
 	add_wait(p, 20, SERVE "get /app cache.c\nlock_slow libc.so.6 -", IDLE_LOCK);

@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/query/advice_rules.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+#include "lib/model/facts/marker_schema.h"
+
+/* Serial parts matter to commands of many processes, on machines with several CPUs. */
+#define SERIAL_CPUS 4
+#define SERIAL_PROCESSES 10
+#define NAME_WIDTH 40
+
+enum advice_unit {
+	SHARE,
+	RATIO,
+};
+
+/* What a rule has measured, with parts of its sentence. */
+struct measured {
+	double value;
+	uint64_t weight;
+	uint64_t count;
+	char *place, *what; /* owned; NULL: unknown */
+};
+
+struct adviser {
+	const struct query *q;
+	const struct query_filter *filter;
+	const struct digest *digest;
+	uint32_t *marks; /* by stack_id: 1 << enum advice_id; also of callers but for SELF_MARKS */
+	double wall; /* ticks in the selected time */
+	uint64_t interpreter_lock; /* weight of waits for it */
+	enum advice_id id;
+};
+
+/* Rules about the time in these functions, without that of their callees. */
+#define SELF_MARKS (1u << ADVICE_UNOPTIMIZED)
+
+static bool fits(const char *name, const char *pattern)
+{
+	for (; *pattern != '*'; name++, pattern++) {
+		if (*name != *pattern)
+			return false;
+		if (!*name)
+			return true;
+	}
+	for (pattern++; *pattern; name++) {
+		if (fits(name, pattern))
+			return true;
+		if (!*name)
+			return false;
+	}
+	return true;
+}
+
+struct pattern_row {
+	uint8_t id;
+	const char *pattern;
+};
+
+static const struct pattern_row functions[] = {
+#define FUNCTION(id, pattern) {ADVICE_##id, pattern},
+#include "lib/query/advice_functions.def"
+};
+
+static const struct pattern_row kernel_functions[] = {
+#define KERNEL(id, pattern) {ADVICE_##id, pattern},
+#include "lib/query/advice_functions.def"
+};
+
+static const struct pattern_row module_names[] = {
+#define MODULE(id, pattern) {ADVICE_##id, pattern},
+#include "lib/query/advice_functions.def"
+};
+
+static const struct pattern_row thread_names[] = {
+#define THREAD(id, pattern) {ADVICE_##id, pattern},
+#include "lib/query/advice_functions.def"
+};
+
+static uint32_t find_marks(const char *name, const struct pattern_row *rows, size_t count)
+{
+	uint32_t marks = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!(marks & 1u << rows[i].id) && fits(name, rows[i].pattern))
+			marks |= 1u << rows[i].id;
+	}
+	return marks;
+}
+
+#define FIND_MARKS(name, rows) find_marks(name, rows, sizeof(rows) / sizeof(*(rows)))
+
+static bool is_kernel_func(const struct profile *p, const struct func *func)
+{
+	return func->module != NO_MODULE && module_is_kernel(&p->modules.rows.items[func->module]);
+}
+
+static uint32_t marks_of_func(const struct profile *p, const struct func *func)
+{
+	const char *name = strings_get(&p->strings, func->name);
+	uint32_t marks;
+
+	if (is_kernel_func(p, func))
+		return FIND_MARKS(name, kernel_functions);
+	marks = func->is_named ? FIND_MARKS(name, functions) : 0;
+	if (func->module != NO_MODULE)
+		marks |= FIND_MARKS(
+			strings_get(&p->strings, p->modules.rows.items[func->module].name),
+			module_names);
+	return marks;
+}
+
+/* True if the frame is a function's own code, not inlined into another one's. */
+static bool has_own_code(const struct profile *p, const struct frame *frame)
+{
+	return frame->symbol != NO_SYMBOL && !frame->inline_depth &&
+	       p->symbols.rows.items[frame->symbol].name == p->funcs.rows.items[frame->func].name;
+}
+
+static uint32_t *marks_of_stacks(const struct profile *p)
+{
+	_cleanup_free_ uint32_t *of_funcs = xcalloc(p->funcs.rows.count + 1, sizeof(*of_funcs));
+	uint32_t *marks = xcalloc(p->stacks.rows.count + 1, sizeof(*marks));
+
+	for (size_t i = 0; i < p->funcs.rows.count; i++)
+		of_funcs[i] = marks_of_func(p, &p->funcs.rows.items[i]);
+	for (stack_id id = 0; id < p->stacks.rows.count; id++) {
+		const struct stack *stack = &p->stacks.rows.items[id];
+		const struct frame *frame = &p->frames.rows.items[stack->frame];
+
+		if (stack->parent != NO_STACK)
+			marks[id] = marks[stack->parent] & ~SELF_MARKS;
+		if (frame->func == NO_FUNC)
+			continue;
+		marks[id] |= of_funcs[frame->func];
+		if (!has_own_code(p, frame))
+			marks[id] &= ~SELF_MARKS;
+	}
+	return marks;
+}
+
+/* Returns "function (file.c:12)"; NULL if the function is unknown. The caller frees. */
+static char *place_of(const struct adviser *a, uint32_t key, uint32_t line)
+{
+	const struct query_keys *keys = &a->digest->keys;
+	const struct query_key *row = &keys->rows.items[key];
+	const char *file = query_keys_text(keys, row->file), *slash = strrchr(file, '/');
+	_cleanup_free_ char *name = NULL;
+
+	if (row->function == NO_STRING)
+		return NULL;
+	name = text_cut(query_keys_text(keys, row->function), NAME_WIDTH, true);
+	if (slash)
+		file = slash + 1;
+	if (!*file)
+		return xstrdup(name);
+	return line ? xasprintf("%s (%s:%" PRIu32 ")", name, file, line)
+		    : xasprintf("%s (%s)", name, file);
+}
+
+/* Names the user's function with the most weight of marked stacks. */
+static char *heaviest_place(const struct adviser *a, const struct query *q, uint32_t mark)
+{
+	const struct digest *d = a->digest;
+	_cleanup_free_ uint64_t *weights = xcalloc(d->keys.rows.count + 1, sizeof(*weights));
+	stack_id most = NO_STACK;
+
+	for (stack_id id = 0; id < q->profile->stacks.rows.count; id++) {
+		stack_id at = d->callers[id];
+		uint32_t key;
+
+		if (!q->weights[id] || !(a->marks[id] & mark) || at == NO_STACK)
+			continue;
+		key = d->keys.of_stacks[at];
+		weights[key] += q->weights[id];
+		if (most == NO_STACK || weights[key] > weights[d->keys.of_stacks[most]])
+			most = at;
+	}
+	if (most == NO_STACK)
+		return NULL;
+	return place_of(
+		a, d->keys.of_stacks[most],
+		q->profile->frames.rows.items[q->profile->stacks.rows.items[most].frame].line);
+}
+
+static uint64_t marked_weight(const struct adviser *a, const struct query *q, uint32_t mark)
+{
+	uint64_t weight = 0;
+
+	for (stack_id id = 0; id < q->profile->stacks.rows.count; id++)
+		weight += a->marks[id] & mark ? q->weights[id] : 0;
+	return weight;
+}
+
+static double share(uint64_t weight, uint64_t of)
+{
+	return of ? (double)weight / (double)of : 0;
+}
+
+static void measure_functions(const struct adviser *a, struct measured *m)
+{
+	uint32_t mark = 1u << a->id;
+
+	m->weight = marked_weight(a, a->q, mark);
+	m->value = share(m->weight, a->q->weight);
+	m->place = m->weight ? heaviest_place(a, a->q, mark) : NULL;
+}
+
+/* Threads of collectors may call its functions, or not be seen to: the larger sum counts. */
+static void measure_collection(const struct adviser *a, struct measured *m)
+{
+	const struct profile *p = a->q->profile;
+	uint64_t threads = 0;
+
+	measure_functions(a, m);
+	for (thread_id id = 0; id < p->threads.rows.count; id++) {
+		const char *name = strings_get(&p->strings, p->threads.rows.items[id].name);
+
+		if (a->q->thread_weights[id] && FIND_MARKS(name, thread_names))
+			threads += a->q->thread_weights[id];
+	}
+	if (threads > m->weight) {
+		m->weight = threads;
+		m->value = share(threads, a->q->weight);
+		free(m->place);
+		m->place = NULL;
+	}
+}
+
+static void measure_interpreter_lock(const struct adviser *a, struct measured *m)
+{
+	m->weight = a->interpreter_lock;
+	m->value = share(m->weight, m->weight + a->q->weight);
+	if (m->weight)
+		m->place = heaviest_place(a, &a->digest->with_waits, 1u << a->id);
+}
+
+static bool is_lock(const struct adviser *a, const struct wait_place *place)
+{
+	const char *kind = subcategory_name(
+		a->q->profile, (struct frame_category){place->category, place->subcategory});
+
+	return !place->is_sleep && kind &&
+	       strcmp(kind, categories[CATEGORY_IDLE]->subcategories[IDLE_LOCK]) == 0;
+}
+
+/* Places are in the order of their weights; waits for an interpreter's lock have their own rule. */
+static void measure_locks(const struct adviser *a, struct measured *m)
+{
+	vec_for_each(&a->digest->waits, const struct wait_place *, place) {
+		if (!is_lock(a, place))
+			continue;
+		if (place->weight > a->interpreter_lock)
+			m->weight = place->weight - a->interpreter_lock;
+		m->place = place_of(a, place->key, place->line);
+		break;
+	}
+	if (m->place && a->wall > 0)
+		m->value = (double)m->weight / a->wall;
+}
+
+/* Names the program with most of the weight. */
+static char *heaviest_program(const struct query *q)
+{
+	struct query_table table;
+	const char *name;
+	char *text = NULL;
+
+	query_table_make(&table, q, QUERY_BY_PROCESS, NULL);
+	if (table.rows.count) {
+		name = query_keys_text(table.keys,
+				       table.keys->rows.items[table.rows.items[0].key].process);
+		text = *name ? text_cut(name, NAME_WIDTH, true) : NULL;
+	}
+	query_table_release(&table);
+	return text;
+}
+
+static void measure_serial(const struct adviser *a, struct measured *m)
+{
+	const struct profile *p = a->q->profile;
+	struct query_filter filter = *a->filter;
+	struct query alone;
+
+	m->count = p->meta.logical_cpus;
+	if (m->count < SERIAL_CPUS || filter.parallel_max || filter.latency || !(a->wall > 0) ||
+	    profile_process_count(p) < SERIAL_PROCESSES)
+		return;
+	filter.parallel_min = filter.parallel_max = 1;
+	if (query_select(&alone, p, &filter, NULL))
+		return;
+	m->weight = alone.weight;
+	m->value = (double)alone.weight / a->wall;
+	m->what = heaviest_program(&alone);
+	query_release(&alone);
+}
+
+static uint32_t find_field(const struct profile *p, const struct schema *schema, const char *key)
+{
+	return schema_find_field(&p->markers.schemas, schema,
+				 strings_find(&p->strings, key, strlen(key)));
+}
+
+/* Returns the CPU time of programs that were not recorded, ns, and the heaviest of them. */
+static uint64_t background_ns(const struct profile *p, string_id *heaviest)
+{
+	const struct marker_schema *text = marker_schema(MARKER_BACKGROUND);
+	schema_id id = schema_text_find(MARKER_BACKGROUND, &p->markers.schemas, &p->strings);
+	_cleanup_free_ uint64_t *sums = xcalloc(p->strings.rows.count + 1, sizeof(*sums));
+	const struct schema *schema;
+	uint32_t cpu, name;
+	uint64_t all = 0;
+
+	*heaviest = NO_STRING;
+	if (id == NO_SCHEMA)
+		return 0;
+	schema = schemas_get(&p->markers.schemas, id);
+	cpu = find_field(p, schema, text->fields[BACKGROUND_CPU].key);
+	name = find_field(p, schema, text->fields[BACKGROUND_PROCESS].key);
+	if (cpu >= schema->field_count || name >= schema->field_count)
+		return 0;
+	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
+		vec_for_each(&thread->markers, const struct marker *, marker) {
+			const struct marker_value *time, *who;
+
+			if (marker->schema != id)
+				continue;
+			time = marker_value(&p->markers, marker, cpu);
+			who = marker_value(&p->markers, marker, name);
+			if (time->type != FIELD_DURATION || who->type != FIELD_STRING)
+				continue;
+			all += time->number;
+			sums[who->string] += time->number;
+			if (*heaviest == NO_STRING || sums[who->string] > sums[*heaviest])
+				*heaviest = who->string;
+		}
+	}
+	return all;
+}
+
+/* The part of the time in queues during which other programs had the CPUs, at most. */
+static void measure_starved(const struct adviser *a, struct measured *m)
+{
+	const struct profile *p = a->q->profile;
+	uint64_t waited = a->q->waits[QUERY_RUNNABLE], others;
+	string_id heaviest;
+
+	if (!waited || !p->meta.interval_ns)
+		return;
+	others = background_ns(p, &heaviest) / p->meta.interval_ns;
+	m->weight = others < waited ? others : waited;
+	m->value = share(m->weight, a->q->weight + waited);
+	if (heaviest != NO_STRING)
+		m->what = text_cut(strings_get(&p->strings, heaviest), NAME_WIDTH, true);
+}
+
+static void measure_oversubscribed(const struct adviser *a, struct measured *m)
+{
+	uint64_t waited = a->q->waits[QUERY_RUNNABLE];
+
+	m->count = a->q->profile->meta.logical_cpus;
+	m->weight = waited;
+	if (waited && m->count && a->wall > 0)
+		m->value = (double)(a->q->weight + waited) / a->wall / (double)m->count;
+}
+
+/* Finds the share of code without a function's name, and the file with most of it. */
+static void measure_nameless(const struct adviser *a, struct measured *m)
+{
+	const struct profile *p = a->q->profile;
+	_cleanup_free_ uint64_t *weights = xcalloc(p->modules.rows.count + 1, sizeof(*weights));
+	module_id most = NO_MODULE;
+
+	for (stack_id id = 0; id < p->stacks.rows.count; id++) {
+		const struct frame *frame = &p->frames.rows.items[p->stacks.rows.items[id].frame];
+
+		if (!a->q->weights[id] || frame->kind == PROFILE_FRAME_LABEL ||
+		    (frame->func != NO_FUNC && p->funcs.rows.items[frame->func].is_named))
+			continue;
+		m->weight += a->q->weights[id];
+		if (frame->module == NO_MODULE)
+			continue;
+		weights[frame->module] += a->q->weights[id];
+		if (most == NO_MODULE || weights[frame->module] > weights[most])
+			most = frame->module;
+	}
+	m->value = share(m->weight, a->q->weight);
+	if (most != NO_MODULE)
+		m->what = text_cut(strings_get(&p->strings, p->modules.rows.items[most].name),
+				   NAME_WIDTH, true);
+}
+
+static void measure_coarse(const struct adviser *a, struct measured *m)
+{
+	/* A share of one half has the largest error. */
+	m->value = query_error(a->q, a->q->weight / 2) / (double)a->q->weight;
+	m->count = a->q->samples;
+}
+
+static const struct {
+	const char *name;
+	double threshold;
+	enum advice_unit unit;
+	void (*measure)(const struct adviser *a, struct measured *m);
+	const char *sentence, *page;
+} rules[ADVICE_COUNT] = {
+#define RULE(id, name, threshold, unit, measure, sentence, page) \
+	[ADVICE_##id] = {name, threshold, unit, measure, sentence, page},
+#include "lib/query/advice_rules.def"
+};
+
+/* Appends what a name in braces stands for; false if it is not set. */
+static bool add_value(const struct adviser *a, const struct measured *m, const char *name,
+		      struct strbuf *out)
+{
+	const char *text = NULL;
+
+	if (text_starts_with(name, "value}") && rules[a->id].unit == SHARE)
+		strbuf_addf(out, "%.0f %%", m->value * 100);
+	else if (text_starts_with(name, "value}"))
+		strbuf_addf(out, "%.*f", m->value < 1 ? 2 : 1, m->value);
+	else if (text_starts_with(name, "time}"))
+		strbuf_addf(out, "%.1f s",
+			    (double)m->weight * (double)a->q->profile->meta.interval_ns / 1e9);
+	else if (text_starts_with(name, "count}"))
+		strbuf_add_grouped(out, m->count);
+	else
+		text = text_starts_with(name, "place}") ? m->place : m->what;
+	if (text)
+		strbuf_adds(out, text);
+	return text || !strchr("pw", *name);
+}
+
+static char *write_sentence(const struct adviser *a, const struct measured *m)
+{
+	struct strbuf out = {0};
+	size_t optional = 0;
+	bool is_whole = true;
+
+	for (const char *at = rules[a->id].sentence; *at; at++) {
+		if (*at == '[') {
+			optional = out.size;
+			is_whole = true;
+		} else if (*at == '{') {
+			is_whole &= add_value(a, m, at + 1, &out);
+			at = strchr(at, '}');
+		} else if (*at != ']') {
+			strbuf_addch(&out, *at);
+		} else if (!is_whole) {
+			out.size = optional;
+		}
+	}
+	out.text[out.size] = '\0';
+	return strbuf_take(&out);
+}
+
+static void apply(const struct adviser *a, struct advice_list *list)
+{
+	struct measured m = {0};
+
+	rules[a->id].measure(a, &m);
+	if (m.value >= rules[a->id].threshold)
+		vec_push(&list->rows, ((struct advice){
+					      .id = (uint8_t)a->id,
+					      .value = m.value,
+					      .weight = m.weight,
+					      .text = write_sentence(a, &m),
+					      .name = rules[a->id].name,
+					      .page = rules[a->id].page,
+					      .threshold = rules[a->id].threshold,
+				      }));
+	free(m.place);
+	free(m.what);
+}
+
+/* Returns the ticks of one CPU in the selected time; 0 if it is unknown. */
+static double wall_ticks(const struct profile *p, const struct query_filter *filter)
+{
+	uint64_t ns = p->meta.end_ns > p->meta.start_ns ? p->meta.end_ns - p->meta.start_ns : 0;
+
+	if (filter->until < ns)
+		ns = filter->until;
+	ns = ns > filter->from ? ns - filter->from : 0;
+	return p->meta.interval_ns ? (double)ns / (double)p->meta.interval_ns : 0;
+}
+
+ORDER(compare_advice, struct advice, COMPARE(b->weight, a->weight) ?: COMPARE(a->id, b->id))
+
+void advice_find(struct advice_list *list, const struct query *q, const struct query_filter *filter,
+		 const struct digest *digest)
+{
+	_cleanup_free_ uint32_t *marks = NULL;
+	struct adviser a = {.q = q, .filter = filter, .digest = digest};
+
+	*list = (struct advice_list){0};
+	if (q->event || !q->weight)
+		return;
+	a.marks = marks = marks_of_stacks(q->profile);
+	a.wall = wall_ticks(q->profile, filter);
+	for (stack_id id = 0; digest->has_waits && id < q->profile->stacks.rows.count; id++) {
+		if (marks[id] & 1u << ADVICE_INTERPRETER_LOCK &&
+		    query_wait_of(&digest->with_waits, id) == QUERY_BLOCKED)
+			a.interpreter_lock += digest->with_waits.weights[id];
+	}
+	for (unsigned int id = 0; id < ADVICE_COUNT; id++) {
+		a.id = id;
+		apply(&a, list);
+	}
+	if (list->rows.count)
+		vec_sort(&list->rows, compare_advice);
+}
+
+void advice_list_release(struct advice_list *list)
+{
+	vec_for_each(&list->rows, struct advice *, row)
+		free(row->text);
+	vec_release(&list->rows);
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/* Each rule gives advice from its threshold on, and none just below it. */
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+#include "lib/query/advice_rules.h"
+#include "tests/unit/stack_texts.h"
+#include "tests/unit/test.h"
+
+#define MS 1000000ull
+#define MAIN "main /app main.c\n"
+#define SERVE MAIN "serve /app serve.c\n"
+
+static struct profile *new_profile(void)
+{
+	struct profile *p = profile_new();
+
+	p->meta.interval_ns = MS;
+	p->meta.end_ns = 1000 * MS;
+	p->meta.logical_cpus = 1;
+	return p;
+}
+
+/* A thread that runs the stack for `part` of 1,000 ticks, in a second. */
+static struct profile *run_part(const char *stack, uint32_t part)
+{
+	struct profile *p = new_profile();
+
+	for (uint32_t i = 0; i < 1000; i++)
+		stack_texts_add_sample(p, 1, i < part ? stack : SERVE);
+	return p;
+}
+
+/* Adds waits to a profile in which a thread runs for a second. */
+static struct profile *wait_part(const char *stack, const char *call, uint32_t part,
+				 enum idle_subcategory reason)
+{
+	struct profile *p = run_part(SERVE, 0);
+
+	stack_texts_add_call(p, part, stack, call, reason);
+	return p;
+}
+
+static void add_background(struct profile *p, const char *name, uint64_t ms)
+{
+	struct markers *m = &p->markers;
+	schema_id schema = schema_text_intern(marker_schema(MARKER_BACKGROUND), &m->schemas,
+					      &p->strings);
+	struct marker marker = markers_make(m, schema, 0, 1000 * MS);
+
+	*marker_value(m, &marker,
+		      BACKGROUND_PROCESS) = marker_string(strings_intern(&p->strings, name));
+	*marker_value(m, &marker, BACKGROUND_CPU) = (struct marker_value){.type = FIELD_DURATION,
+									  .number = ms * MS};
+	vec_push(&threads_get(&p->threads, 0)->markers, marker);
+}
+
+static struct profile *lock_convoy(uint32_t part)
+{
+	return wait_part(SERVE "get /app cache.c\nlock libc.so.6 -", "[futex] - -", part,
+			 IDLE_LOCK);
+}
+
+/* A command of twelve processes on four CPUs: a linker, then two compilers at a time. */
+static struct profile *serial_link(uint32_t part)
+{
+	struct profile *p = new_profile();
+
+	p->meta.logical_cpus = 4;
+	for (unsigned int id = 0; id < 12; id++) {
+		struct profile_thread *thread;
+
+		stack_texts_add_thread(p, id ? "cc1" : "ld");
+		thread = &vec_last(&p->threads.rows);
+		thread->process_name = strings_intern(&p->strings, id ? "cc1" : "ld");
+	}
+	for (uint32_t at = 0; at < 1000; at++) {
+		struct sample sample = {.time = at * MS, .weight = 1, .cpu = NO_CPU};
+
+		sample.stack = stacks_intern(&p->stacks, NO_STACK,
+					     stack_texts_add_frame(p, "work /app main.c"));
+		for (thread_id id = at < part ? 0 : 1; id < (at < part ? 1u : 3u); id++)
+			samples_add(&threads_get(&p->threads, id)->samples, &sample);
+	}
+	return p;
+}
+
+static struct profile *starved(uint32_t part)
+{
+	struct profile *p = wait_part(SERVE, "[queued] - -", 1000, IDLE_QUEUED);
+
+	p->meta.logical_cpus = 2;
+	add_background(p, "make", part - 50);
+	add_background(p, "sh", 50);
+	return p;
+}
+
+static struct profile *oversubscribed(uint32_t part)
+{
+	struct profile *p = wait_part(SERVE, "[queued] - -", part, IDLE_QUEUED);
+
+	p->meta.logical_cpus = 2;
+	return p;
+}
+
+static struct profile *page_faults(uint32_t part)
+{
+	return run_part(SERVE "fill /app fill.c\nasm_exc_page_fault [kernel.kallsyms] -\n"
+			      "clear_page_erms [kernel.kallsyms] -",
+			part);
+}
+
+static struct profile *allocation(uint32_t part)
+{
+	return run_part(SERVE "parse /app parse.c\nmalloc libc.so.6 -\n_int_malloc libc.so.6 -",
+			part);
+}
+
+static struct profile *collection(uint32_t part)
+{
+	return run_part(SERVE "handle /app app.go\nruntime.gcAssistAlloc.func1 /app -", part);
+}
+
+/* A collector without names: its thread tells. */
+static struct profile *collector_thread(uint32_t part)
+{
+	struct profile *p = new_profile();
+
+	stack_texts_add_thread(p, "java");
+	stack_texts_add_sample(p, 1000 - part, "org.example.Shop.sell - Shop.java");
+	stack_texts_add_thread(p, "GC Thread#0");
+	stack_texts_add_sample(p, part, "work /jdk/libjvm.so -");
+	return p;
+}
+
+static struct profile *interpreter_lock(uint32_t part)
+{
+	return wait_part("spin - /srv/spin.py\ntake_gil /usr/lib/libpython3.11.so -", "[futex] - -",
+			 part, IDLE_LOCK);
+}
+
+static struct profile *regex(uint32_t part)
+{
+	return run_part(SERVE "check /app check.c\nmatch /lib/libpcre2-8.so.0 -", part);
+}
+
+static struct profile *unoptimized(uint32_t part)
+{
+	return run_part(SERVE "sum /app sum.cc\nstd::move<int> /app -", part);
+}
+
+static struct profile *nameless(uint32_t part)
+{
+	struct profile *p = run_part(SERVE "0x1234 /lib/libfast.so.1 -", part);
+
+	vec_for_each(&p->funcs.rows, struct func *, func) {
+		if (text_starts_with(strings_get(&p->strings, func->name), "0x"))
+			func->is_named = false;
+	}
+	return p;
+}
+
+static struct profile *coarse(uint32_t left_out)
+{
+	struct profile *p = new_profile();
+
+	for (uint32_t i = left_out; i < 1000; i++)
+		stack_texts_add_sample(p, 1, SERVE);
+	return p;
+}
+
+static const struct rule_case {
+	enum advice_id id;
+	struct profile *(*make)(uint32_t part);
+	uint32_t part; /* that reaches the threshold */
+	uint32_t below; /* that does not, and is next to it if the value is exact */
+	const char *text;
+} cases[] = {
+	{ADVICE_LOCKS, lock_convoy, 250, 249,
+	 "threads waited 0.2 s for a lock in get (cache.c:103), 0.25 at a time: hold it for less "
+	 "time, or split what it protects"},
+	{ADVICE_SERIAL, serial_link, 501, 490,
+	 "just one thread ran for 50 % of the time, on 4 CPUs, most of it in ld: run more jobs at "
+	 "a time, or split that one"},
+	{ADVICE_STARVED, starved, 200, 199,
+	 "threads waited 10 % of their time for CPUs that other programs used, mostly make: run "
+	 "them at another time, or with less priority"},
+	{ADVICE_OVERSUBSCRIBED, oversubscribed, 2000, 1999,
+	 "1.5 threads per CPU wanted to run, on 2 CPUs: use as many threads as there are CPUs"},
+	{ADVICE_PAGE_FAULTS, page_faults, 100, 99,
+	 "page faults took 10 % of the time, most in fill (fill.c:102): keep memory for reuse "
+	 "(mallopt(3)), or use huge pages (madvise(2))"},
+	{ADVICE_ALLOCATION, allocation, 200, 199,
+	 "allocating and freeing memory took 20 % of the time, most for parse (parse.c:102): reuse "
+	 "objects, or allocate many at once"},
+	{ADVICE_COLLECTION, collection, 100, 99,
+	 "garbage collection took 10 % of the time, most below handle (app.go:102): allocate less, "
+	 "or give the heap more room"},
+	{ADVICE_COLLECTION, collector_thread, 100, 99,
+	 "garbage collection took 10 % of the time: allocate less, or give the heap more room"},
+	{ADVICE_INTERPRETER_LOCK, interpreter_lock, 334, 333,
+	 "threads waited 0.3 s for the interpreter's lock, 25 % of their time, most in spin "
+	 "(spin.py:103): use processes in place of threads"},
+	{ADVICE_REGEX, regex, 250, 249,
+	 "regular expressions took 25 % of the time, most for check (check.c:102): repetitions "
+	 "within repetitions take exponential time"},
+	{ADVICE_UNOPTIMIZED, unoptimized, 100, 99,
+	 "functions that an optimizing compiler inlines took 10 % of the time, most for sum "
+	 "(sum.cc:102): build with optimization"},
+	{ADVICE_NAMELESS, nameless, 100, 99,
+	 "10 % of the time is in code without names, most in libfast.so.1: install or name its "
+	 "debug information"},
+	{ADVICE_COARSE, coarse, 620, 619,
+	 "380 samples tell shares to ±5 % only: record for longer, or with a higher -F"},
+};
+
+/* Returns the rule's text, which the caller frees; NULL if it gives no advice. */
+static char *advice_of(const struct rule_case *row, uint32_t part)
+{
+	struct query_filter filter = QUERY_FILTER_ALL;
+	struct profile *p = row->make(part);
+	struct advice_list list;
+	struct digest digest;
+	struct query q;
+	char *text = NULL;
+
+	assert_int_equal(query_select(&q, p, &filter, NULL), 0);
+	digest_make(&digest, &q, &filter, QUERY_ORDER_SELF, 10);
+	advice_find(&list, &q, &filter, &digest);
+	for (size_t i = 0; i < list.rows.count; i++) {
+		const struct advice *advice = &list.rows.items[i];
+
+		if (i)
+			assert_true(advice->weight <= advice[-1].weight);
+		if (advice->id == row->id)
+			text = xstrdup(advice->text);
+	}
+	advice_list_release(&list);
+	digest_release(&digest);
+	query_release(&q);
+	profile_free(p);
+	return text;
+}
+
+TEST(test_advice_rules)
+{
+	bool has_case[ADVICE_COUNT] = {0};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		_cleanup_free_ char *at = advice_of(&cases[i], cases[i].part);
+		_cleanup_free_ char *below = advice_of(&cases[i], cases[i].below);
+
+		if (!at)
+			fail_msg("no advice at the threshold: %s", cases[i].text);
+		assert_string_equal(at, cases[i].text);
+		if (below)
+			fail_msg("below the threshold: %s", below);
+		has_case[cases[i].id] = true;
+	}
+	for (size_t id = 0; id < ADVICE_COUNT; id++)
+		assert_true(has_case[id]);
+}

@@ -278,9 +278,10 @@ static int complete(struct report_options *o, struct error *err)
 
 	if (ret)
 		return ret;
-	o->is_first_screen = (o->format == REPORT_TEXT || o->format == REPORT_MARKDOWN) &&
-			     (int)o->tree.by < 0 && !o->is_tree && !o->annotate && !o->markers &&
+	o->is_default_view = (int)o->tree.by < 0 && !o->is_tree && !o->annotate && !o->markers &&
 			     !o->critical_path && !o->filter.latency;
+	o->is_first_screen = o->is_default_view &&
+			     (o->format == REPORT_TEXT || o->format == REPORT_MARKDOWN);
 	o->filter.include_idle = o->filter.include_idle || o->critical_path;
 	if ((int)o->order < 0)
 		o->order = QUERY_ORDER_SELF;

@@ -53,6 +53,7 @@ struct report_options {
 	enum report_format format;
 	struct query_filter filter;
 	bool is_first_screen; /* show short answers; otherwise one table or tree */
+	bool is_default_view; /* no other table or tree was asked for, in any format */
 	bool leaves_noise_out; /* neither --limit nor --min was given */
 	enum query_order order; /* order of table rows */
 	bool is_tree; /* show a tree; otherwise a table */

@@ -2,6 +2,7 @@
 #include "cmd/text/first_screen.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
+#include "lib/query/advice_rules.h"
 #include "lib/query/digest.h"
 #include "lib/query/summary.h"
 
@@ -20,6 +22,7 @@
 #define PROCESSES_MAX 6
 #define MODULES_MAX 4
 #define KINDS_MAX 3
+#define ADVICE_MAX 3
 /* Smaller shares of modules, kinds and places of waits are omitted. */
 #define SHARE_MIN 0.02
 #define KIND_MIN 0.1
@@ -428,6 +431,62 @@ static void print_path(const struct printer *p)
 		add_line(p, second.text);
 }
 
+/* Returns the last blank at which a line of the width may end, or else the first; NULL: none. */
+static char *find_blank(char *text, size_t width)
+{
+	char *found = NULL;
+
+	for (char *blank = strchr(text, ' '); blank; blank = strchr(blank + 1, ' ')) {
+		bool fits;
+
+		*blank = '\0';
+		fits = text_width(text) <= width;
+		*blank = ' ';
+		if (found && !fits)
+			break;
+		found = blank;
+	}
+	return found;
+}
+
+/* Appends an item of a list, wrapped between words. */
+static void add_item(char *text, size_t width, struct strbuf *out)
+{
+	char *blank;
+
+	strbuf_adds(out, "- ");
+	while (width > 2 && text_width(text) > width - 2 && (blank = find_blank(text, width - 2))) {
+		*blank = '\0';
+		strbuf_addf(out, "%s\n  ", text);
+		text = blank + 1;
+	}
+	strbuf_addf(out, "%s\n", text);
+}
+
+static void print_advice(const struct printer *p)
+{
+	struct advice_list list;
+	size_t shown = 0;
+
+	advice_find(&list, p->q, p->options->filter, p->a);
+	if (list.rows.count)
+		add_heading(p, "Advice");
+	for (; shown < list.rows.count && shown < ADVICE_MAX; shown++) {
+		char *text = list.rows.items[shown].text;
+
+		text_to_line(text);
+		if (p->options->is_markdown) {
+			strbuf_adds(p->out, "- ");
+			listing_markdown_code(text, p->out);
+			strbuf_addch(p->out, '\n');
+		} else {
+			add_item(text, p->options->width, p->out);
+		}
+	}
+	print_rest(p, list.rows.count - shown, "rules apply", "--format json; see prof-advice(7)");
+	advice_list_release(&list);
+}
+
 void first_screen(const struct query *q, const struct first_screen_options *options,
 		  struct strbuf *out)
 {
@@ -443,6 +502,7 @@ void first_screen(const struct query *q, const struct first_screen_options *opti
 	mostly_waits = is_blocked && blocked > q->weight;
 	print_times(&p);
 	print_path(&p);
+	print_advice(&p);
 	if (mostly_waits)
 		print_waits(&p);
 	print_hot_path(&p);
@@ -451,6 +511,29 @@ void first_screen(const struct query *q, const struct first_screen_options *opti
 		print_waits(&p);
 	if (!options->is_markdown)
 		print_error(&p);
+	digest_release(&a);
+}
+
+void first_screen_advice_json(const struct query *q, const struct query_filter *filter,
+			      struct strbuf *out)
+{
+	struct advice_list list;
+	struct digest a;
+
+	digest_make(&a, q, filter, QUERY_ORDER_SELF, 1);
+	advice_find(&list, q, filter, &a);
+	strbuf_addch(out, '[');
+	vec_for_each(&list.rows, const struct advice *, row) {
+		strbuf_addf(out,
+			    "%s{\"rule\": \"%s\", \"value\": %.10g, \"threshold\": %.10g, "
+			    "\"weight\": %" PRIu64 ", \"text\": ",
+			    row == list.rows.items ? "\n" : ",\n", row->name, row->value,
+			    row->threshold, row->weight);
+		listing_json_string(row->text, out);
+		strbuf_addf(out, ", \"page\": \"%s\"}", row->page);
+	}
+	strbuf_addch(out, ']');
+	advice_list_release(&list);
 	digest_release(&a);
 }
 

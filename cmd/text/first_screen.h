@@ -23,6 +23,9 @@ struct first_screen_options {
 /* Appends the answers. The query must have weight. */
 void first_screen(const struct query *q, const struct first_screen_options *options,
 		  struct strbuf *out);
+/* Appends all advice as a JSON array. */
+void first_screen_advice_json(const struct query *q, const struct query_filter *filter,
+			      struct strbuf *out);
 /*
  * Appends the function with the most time and the place that was blocked longest, "sixty (shares)
  * 61.0 %; waited longest in read_all (app): 2.1 s (disk)"; nothing without samples.

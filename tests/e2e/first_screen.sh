@@ -89,6 +89,9 @@ answers convoy
 like "convoy: waits come first" "$out" $'\nWhere it waited\n.*\nHot path'
 like "convoy: the lock, in the function that takes it" "$(heading 'Where it waited')" \
 	$'^Where it waited\n +BLOCKED +KIND +FUNCTION .*\n +[0-9.]+ s +lock +take_ticket +convoy +convoy.c:6\n'
+like "convoy: advice" "$(heading Advice)" 'threads waited [0-9.]+ s for a lock in take_ticket'
+like "convoy: advice as JSON" "$("$PROF" report --format json convoy.json.gz | python3 -c 'import json, sys
+print(*("%s %d" % (row["rule"], row["value"] > 1) for row in json.load(sys.stdin)["advice"]))')" '^locks 1'
 like "convoy: times" "$out" $'\nran [0-9.]+ s, blocked [0-9.]+ s \\(lock [0-9.]+, condition [0-9.]+\\)'
 
 # A script whose time goes to the standard library.

@@ -259,6 +259,8 @@ static void measure_locks(const struct adviser *a, struct measured *m)
 		if (place->weight > a->interpreter_lock)
 			m->weight = place->weight - a->interpreter_lock;
 		m->place = place_of(a, place->key, place->line);
+		if (place->waker != DIGEST_NO_KEY)
+			m->what = place_of(a, place->waker, place->waker_line);
 		break;
 	}
 	if (m->place && a->wall > 0)

@@ -8,6 +8,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/model/meaning/origin.h"
 #include "lib/query/tree.h"
+#include "lib/query/wakings.h"
 
 #define PATH_SHARE 0.25
 #define BRANCH_SHARE 0.1
@@ -333,6 +334,13 @@ enum loop_wait {
 	LOOP_SLEEP,
 };
 
+/* A row of a wait, and who ended it. */
+struct ended_wait {
+	stack_id wait, waker; /* stacks; `waker` is NO_STACK if unknown */
+	string_id name;
+	uint32_t weight;
+};
+
 /* Sleeps of one thread, held until it is known whether the thread has an event loop. */
 struct loop_finder {
 	uint8_t *kinds; /* by stack_id: enum loop_wait, according to the innermost frame */
@@ -341,6 +349,9 @@ struct loop_finder {
 	thread_id thread;
 	uint8_t last; /* enum loop_wait of the thread's last wait */
 	uint32_t changes;
+	bool has_wakings;
+	struct wakings wakings; /* of the current thread */
+	VEC(struct ended_wait) ended;
 };
 
 static uint8_t loop_wait_of(const struct profile *p, stack_id stack)
@@ -371,16 +382,33 @@ static void end_thread(struct loop_finder *l)
 	l->last = LOOP_NEITHER;
 }
 
+static void add_ended(struct loop_finder *l, const struct query *q, const struct sample *sample,
+		      stack_id shown)
+{
+	const struct waking *by;
+
+	if (shown == NO_STACK || !sample->weight || query_wait_of(q, shown) != QUERY_BLOCKED)
+		return;
+	by = wakings_at(&l->wakings, sample->time);
+	if (by)
+		vec_push(&l->ended,
+			 ((struct ended_wait){shown, by->stack, by->name, sample->weight}));
+}
+
 static void visit_wait(void *ctx, const struct query *q, thread_id thread,
 		       const struct sample *sample, stack_id shown)
 {
 	struct loop_finder *l = ctx;
 	uint8_t kind;
 
-	(void)q;
-	if (thread != l->thread)
+	if (thread != l->thread) {
 		end_thread(l);
+		if (l->has_wakings)
+			wakings_of_thread(&l->wakings, thread);
+	}
 	l->thread = thread;
+	if (l->has_wakings)
+		add_ended(l, q, sample, shown);
 	kind = shown == NO_STACK || !sample->weight ? LOOP_NEITHER : l->kinds[shown];
 	if (kind == LOOP_NEITHER)
 		return;
@@ -404,7 +432,9 @@ static void add_places(struct finder *f, const struct query *waits, struct pairs
 					     .line = line_of_stack(waits->profile, pair->stack),
 					     .category = (uint8_t)(pair->pair >> 8),
 					     .subcategory = (uint8_t)pair->pair,
-					     .weight = pair->weight});
+					     .weight = pair->weight,
+					     .waker = DIGEST_NO_KEY,
+					     .waker_name = NO_STRING});
 	}
 	if (f->a->waits.count)
 		qsort(f->a->waits.items, f->a->waits.count, sizeof(*f->a->waits.items),
@@ -419,15 +449,108 @@ struct wait_finder {
 	struct pairs own, others;
 };
 
-static void add_wait(struct wait_finder *w, stack_id id, uint64_t weight, bool is_sleep)
+/* Returns the stack of the function to which a wait belongs, and the pair of the wait's place. */
+static stack_id place_of_wait(const struct wait_finder *w, stack_id id, bool is_sleep,
+			      uint64_t *pair)
 {
 	stack_id at = w->callers[id] == NO_STACK ? without_label(w->waits, id) : w->callers[id];
-	uint64_t pair = (uint64_t)w->f->a->keys.of_stacks[at] << 17 | (uint64_t)is_sleep << 16 |
-			(uint64_t)w->waits->categories[id].category << 8 |
-			w->waits->categories[id].subcategory;
+
+	*pair = (uint64_t)w->f->a->keys.of_stacks[at] << 17 | (uint64_t)is_sleep << 16 |
+		(uint64_t)w->waits->categories[id].category << 8 |
+		w->waits->categories[id].subcategory;
+	return at;
+}
+
+static void add_wait(struct wait_finder *w, stack_id id, uint64_t weight, bool is_sleep)
+{
+	uint64_t pair;
+	stack_id at = place_of_wait(w, id, is_sleep, &pair);
 
 	vec_push(origin_of_stack(w->f, at) >= ORIGIN_PACKAGE ? &w->own.rows : &w->others.rows,
 		 ((struct share_of_pair){pair, weight, at}));
+}
+
+/* The time of a place that one waker ended. */
+struct share_of_waker {
+	uint64_t pair;
+	uint32_t key; /* DIGEST_NO_KEY: only the name is known */
+	uint32_t line;
+	string_id name; /* NO_STRING if the key is known */
+	uint64_t weight;
+};
+
+struct waker_shares {
+	VEC(struct share_of_waker) rows;
+};
+
+ORDER(compare_shares, struct share_of_waker,
+      COMPARE(a->pair, b->pair) ?: COMPARE(a->key, b->key) ?: COMPARE(a->name, b->name))
+
+static struct share_of_waker share_of_ended(const struct wait_finder *w,
+					    const struct ended_wait *row)
+{
+	stack_id at = row->waker == NO_STACK ? NO_STACK : w->callers[row->waker];
+	struct share_of_waker share = {
+		.key = at == NO_STACK ? DIGEST_NO_KEY : w->f->a->keys.of_stacks[at],
+		.line = at == NO_STACK ? 0 : line_of_stack(w->waits->profile, at),
+		.name = at == NO_STACK ? row->name : NO_STRING,
+		.weight = row->weight,
+	};
+
+	place_of_wait(w, row->wait, false, &share.pair);
+	return share;
+}
+
+/* Sums up equal wakers of a place. */
+static void sum_wakers(struct waker_shares *shares)
+{
+	size_t kept = 0;
+
+	vec_sort(&shares->rows, compare_shares);
+	for (size_t i = 0; i < shares->rows.count; i++) {
+		struct share_of_waker row = shares->rows.items[i];
+
+		if (kept && !compare_shares(&shares->rows.items[kept - 1], &row))
+			shares->rows.items[kept - 1].weight += row.weight;
+		else
+			shares->rows.items[kept++] = row;
+	}
+	shares->rows.count = kept;
+}
+
+static bool is_at(const struct wait_place *place, uint64_t pair)
+{
+	return !place->is_sleep && place->key == (uint32_t)(pair >> 17) &&
+	       place->category == (uint8_t)(pair >> 8) && place->subcategory == (uint8_t)pair;
+}
+
+/* Gives each place the waker that ended most of its time. */
+static void add_wakers(const struct wait_finder *w, const struct loop_finder *l)
+{
+	struct waker_shares shares = {0};
+	size_t end;
+
+	vec_for_each(&l->ended, const struct ended_wait *, row)
+		vec_push(&shares.rows, share_of_ended(w, row));
+	sum_wakers(&shares);
+	for (size_t i = 0; i < shares.rows.count; i = end) {
+		const struct share_of_waker *most = &shares.rows.items[i];
+
+		for (end = i; end < shares.rows.count && shares.rows.items[end].pair == most->pair;
+		     end++) {
+			if (shares.rows.items[end].weight > most->weight)
+				most = &shares.rows.items[end];
+		}
+		vec_for_each(&w->f->a->waits, struct wait_place *, place) {
+			if (!is_at(place, most->pair))
+				continue;
+			place->waker = most->key;
+			place->waker_line = most->line;
+			place->waker_name = most->name;
+			break;
+		}
+	}
+	vec_release(&shares.rows);
 }
 
 /* Prefers waits below the user's code, because helper threads of a runtime wait all the time. */
@@ -443,6 +566,7 @@ static void add_waits(struct finder *f, const struct query *waits, const struct 
 	vec_for_each(&l->sleeps.rows, const struct share_of_pair *, sleep)
 		add_wait(&w, sleep->stack, sleep->weight, true);
 	add_places(f, waits, w.own.rows.count || f->origin >= ORIGIN_PACKAGE ? &w.own : &w.others);
+	add_wakers(&w, l);
 	vec_release(&w.own.rows);
 	vec_release(&w.others.rows);
 }
@@ -452,18 +576,21 @@ static void find_waits(struct finder *f, const struct query_filter *filter)
 	const struct profile *p = f->q->profile;
 	_cleanup_free_ uint8_t *kinds = xcalloc(p->stacks.rows.count + 1, 1);
 	struct query_filter with_waits = *filter;
-	struct loop_finder l = {.kinds = kinds};
+	struct loop_finder l = {.kinds = kinds, .thread = NO_THREAD};
 
 	for (stack_id id = 0; id < p->stacks.rows.count; id++)
 		kinds[id] = loop_wait_of(p, id);
 	with_waits.include_idle = true;
+	l.has_wakings = wakings_init(&l.wakings, p);
 	/* The same filter was accepted before. */
 	f->a->has_waits = query_select_each(&f->a->with_waits, p, &with_waits, visit_wait, &l,
 					    NULL) == 0;
-	if (!f->a->has_waits)
-		return;
-	end_thread(&l);
-	add_waits(f, &f->a->with_waits, &l);
+	if (f->a->has_waits) {
+		end_thread(&l);
+		add_waits(f, &f->a->with_waits, &l);
+	}
+	wakings_release(&l.wakings);
+	vec_release(&l.ended);
 	vec_release(&l.sleeps.rows);
 }
 

@@ -264,3 +264,70 @@ TEST(test_waits_are_those_below_the_users_code)
 	      "0 main 10\n0 serve 10\nin app 10\nserve 10 by -\n_start 0 by -\nmain 0 by -\n"
 	      "blocked 60 in get, kind 2\nblocked 50 in get, kind 4\nblocked 110\n");
 }
+
+/* Adds a marker of the waker, whose stack is unknown if it is NULL. */
+static void add_waker(struct profile *p, uint64_t from, uint64_t until, const char *stack)
+{
+	struct markers *m = &p->markers;
+	schema_id schema = schema_text_intern(marker_schema(MARKER_WOKEN), &m->schemas,
+					      &p->strings);
+	struct marker marker = markers_make(m, schema, from, until);
+	stack_id id = NO_STACK;
+
+	if (stack)
+		id = stacks_intern(&p->stacks, NO_STACK, stack_texts_add_frame(p, stack));
+	*marker_value(m, &marker, WOKEN_WAKER) = marker_string(strings_intern(&p->strings, "app"));
+	*marker_value(m, &marker, WOKEN_TID) = (struct marker_value){.type = FIELD_THREAD_ID,
+								     .number = 1};
+	*marker_value(m, &marker, WOKEN_STACK) = marker_stack(id);
+	vec_push(&vec_last(&p->threads.rows).markers, marker);
+}
+
+static const struct wait_place *place_in(const struct digest *d, const char *function)
+{
+	vec_for_each(&d->waits, const struct wait_place *, place) {
+		if (strcmp(function_name(d, place->key), function) == 0)
+			return place;
+	}
+	fail_msg("not blocked in %s", function);
+	return NULL;
+}
+
+TEST(test_wakers_of_waits)
+{
+	struct query_filter filter = QUERY_FILTER_ALL;
+	struct profile *p = profile_new();
+	const struct wait_place *place;
+	struct digest d;
+	struct query q;
+
+	stack_texts_add_sample(p, 10, SERVE);
+	/* Of 40 ticks of waits, 25 were ended by an unlock; those of another place by a thread. */
+	add_wait(p, 15, SERVE "get /app cache.c\nlock libc.so.6 -", IDLE_LOCK);
+	add_waker(p, 1, 2, "reload /app cache.c");
+	stack_texts_add_thread(p, "second");
+	add_wait(p, 25, SERVE "get /app cache.c\nlock libc.so.6 -", IDLE_LOCK);
+	add_waker(p, 1, 2, "unlock /app cache.c");
+	stack_texts_add_thread(p, "third");
+	add_wait(p, 7, SERVE "join /app app.c", IDLE_CONDITION);
+	add_waker(p, 2, 2, NULL);
+	/* The marker is of another wait. */
+	stack_texts_add_thread(p, "fourth");
+	add_wait(p, 6, SERVE "drain /app app.c", IDLE_CONDITION);
+	add_waker(p, 3, 4, "unlock /app cache.c");
+	assert_int_equal(query_select(&q, p, &filter, NULL), 0);
+	digest_make(&d, &q, &filter, QUERY_ORDER_SELF, 3);
+	place = place_in(&d, "get");
+	assert_int_equal(place->weight, 40);
+	assert_string_equal(function_name(&d, place->waker), "unlock");
+	assert_true(place->waker_line > 100);
+	place = place_in(&d, "join");
+	assert_int_equal(place->waker, DIGEST_NO_KEY);
+	assert_string_equal(strings_get(&p->strings, place->waker_name), "thread");
+	place = place_in(&d, "drain");
+	assert_int_equal(place->waker, DIGEST_NO_KEY);
+	assert_int_equal(place->waker_name, NO_STRING);
+	digest_release(&d);
+	query_release(&q);
+	profile_free(p);
+}

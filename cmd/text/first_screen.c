@@ -364,15 +364,41 @@ static void print_functions(const struct printer *p)
 		   "--by function");
 }
 
+/* "unlock cache.c:12", or the name of a thread; NULL if the waker is unknown. */
+static char *waker_of(const struct printer *p, const struct wait_place *place)
+{
+	_cleanup_free_ char *line = NULL;
+
+	if (place->waker == DIGEST_NO_KEY)
+		return place->waker_name == NO_STRING
+			       ? NULL
+			       : xstrdup(strings_get(&p->q->profile->strings, place->waker_name));
+	line = query_listing_place(&p->a->keys, place->waker, place->waker_line);
+	return xasprintf("%s%s%s", function_of(p->a, place->waker), line ? " " : "",
+			 line ? line : "");
+}
+
+static bool has_wakers(const struct digest *a)
+{
+	vec_for_each(&a->waits, const struct wait_place *, place) {
+		if (place->waker != DIGEST_NO_KEY || place->waker_name != NO_STRING)
+			return true;
+	}
+	return false;
+}
+
 static void print_waits(const struct printer *p)
 {
 	const struct digest *a = p->a;
+	bool with_wakers = has_wakers(a);
 	struct listing l = {0};
 	size_t shown = 0;
 
 	listing_add_column(&l, "BLOCKED", LISTING_SHARE);
 	listing_add_column(&l, "KIND", LISTING_TEXT);
 	add_place_columns(&l);
+	if (with_wakers)
+		listing_add_column(&l, "WOKEN BY", LISTING_TEXT);
 	for (; shown < a->waits.count && shown < WAITS_MAX; shown++) {
 		const struct wait_place *place = &a->waits.items[shown];
 
@@ -382,6 +408,8 @@ static void print_waits(const struct printer *p)
 		listing_add_cell(&l, xasprintf("%.3f s", seconds(p->q, place->weight)));
 		listing_add_cell(&l, kind_of(p->q, place));
 		add_place(p, &l, place->key, place->line);
+		if (with_wakers)
+			listing_add_cell(&l, waker_of(p, place));
 	}
 	add_heading(p, "Where it waited");
 	print_listing(p, &l);

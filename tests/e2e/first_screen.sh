@@ -93,6 +93,14 @@ like "convoy: advice" "$(heading Advice)" 'threads waited [0-9.]+ s for a lock i
 like "convoy: advice as JSON" "$("$PROF" report --format json convoy.json.gz | python3 -c 'import json, sys
 print(*("%s %d" % (row["rule"], row["value"] > 1) for row in json.load(sys.stdin)["advice"]))')" '^locks 1'
 like "convoy: times" "$out" $'\nran [0-9.]+ s, blocked [0-9.]+ s \\(lock [0-9.]+, condition [0-9.]+\\)'
+record wakers 0 --wakers -- ./convoy
+answers wakers
+like "wakers: who held the lock" "$(heading 'Where it waited')" ' lock +take_ticket +convoy +convoy.c:6 +take_ticket convoy.c:8'
+like "wakers: who ended the wait for the threads" "$(heading 'Where it waited')" ' condition +main +convoy +convoy.c:[0-9]+ +work'
+like "wakers: advice" "$(heading Advice)" 'take_ticket \(convoy.c:8\) held it before'
+record path 0 --critical-path -- ./convoy
+answers path
+like "path: who ended the wait for the threads" "$(heading 'Where it waited')" ' condition +main +convoy +convoy.c:[0-9]+ +work'
 
 # A script whose time goes to the standard library.
 cat >shop.py <<'CODE'

@@ -323,6 +323,7 @@ void model_describe(const struct query_filter *f, struct strbuf *out)
 	add_word(out, "thread", f->thread);
 	add_word(out, "event", f->event);
 	add_word(out, "category", f->category);
+	add_word(out, "language", f->language);
 	if (f->from || f->until != UINT64_MAX) {
 		strbuf_adds(out, " --time ");
 		if (f->from)

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "cmd/command.h"
 #include "lib/base/alloc.h"
@@ -61,6 +62,24 @@ static int set_parallelism(void *at, const char *value, struct error *err)
 	return 0;
 }
 
+static const char *const language_names[] = {"javascript", "python", "java", "ruby",
+					     "net",	   "native", NULL};
+
+static int set_language(void *at, const char *value, struct error *err)
+{
+	const char **language = at;
+
+	for (size_t i = 0; language_names[i]; i++) {
+		if (strcasecmp(value, language_names[i]) == 0) {
+			*language = language_names[i];
+			return 0;
+		}
+	}
+	return error_text(err, -EINVAL,
+			  "--language %s: must be javascript, python, java, ruby, net or native",
+			  value);
+}
+
 #define GIVEN OPTION_GIVEN(query_filter, is_given)
 #define QUERY_OPTIONS_AT(member) OPTION_AT(query_filter, member), GIVEN
 
@@ -76,6 +95,8 @@ const struct option_row query_options[] = {
 	 QUERY_OPTIONS_AT(event)},
 	{0, "category", "GLOB", "in code of this category: 'Kernel', 'Kernel: Files'", OPTION_TEXT,
 	 QUERY_OPTIONS_AT(category)},
+	{0, "language", "NAME", "for code of this language: @", OPTION_CALL,
+	 QUERY_OPTIONS_AT(language), .choices = language_names, .set = set_language},
 	{0, "time", "A..B", "from second A to second B; either may be left out", OPTION_CALL, GIVEN,
 	 .set = set_time},
 	{0, "during", "MARKER", "while a marker with this name (a glob) lasts, on any thread",
@@ -240,7 +261,7 @@ static const struct option_row rows[] = {
 static const struct option_rule rules[] = {
 	{"markers", TREES " annotate by unit min", NULL, "--markers: is a list, without weights"},
 	{"markers",
-	 "event category during parallelism focus ignore hide root no-kernel own fold-recursion include-idle",
+	 "event category language during parallelism focus ignore hide root no-kernel own fold-recursion include-idle",
 	 NULL, "--markers: only --process, --thread and --time select them"},
 	{"critical-path", "markers annotate event parallelism include-idle", NULL,
 	 "--critical-path: is a table or a tree of the time on the path, with its waits"},

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
@@ -112,6 +113,39 @@ static bool query_spans_have(const struct query_spans *s, uint64_t time, size_t 
 	while (*at < s->rows.count && s->rows.items[*at].until <= time)
 		++*at;
 	return *at < s->rows.count && s->rows.items[*at].from <= time;
+}
+
+/* Languages by category, found once. 0: not looked up; 1: none; others: enum language_id + 1. */
+struct language_finder {
+	const struct profile *p;
+	uint8_t of_categories[UINT8_MAX + 1];
+};
+
+/* True for "python" and the category "Python", and for "net" and ".NET". */
+static bool is_language(enum language_id id, const char *text)
+{
+	const char *name = languages[id]->category.name;
+
+	return strcasecmp(*name == '.' ? name + 1 : name, text) == 0;
+}
+
+static uint8_t language_of_text(const char *text)
+{
+	uint8_t id = LANGUAGE_NONE + 1;
+
+	while (id < LANGUAGE_COUNT && !is_language(id, text))
+		id++;
+	return id < LANGUAGE_COUNT ? id : LANGUAGE_NONE;
+}
+
+static uint8_t language_of_category(struct language_finder *f, uint8_t category)
+{
+	const char *name = category_name(f->p, category);
+	uint8_t *known = &f->of_categories[category];
+
+	if (!*known)
+		*known = 1 + language_of_text(*name == '.' ? name + 1 : name);
+	return *known - 1;
 }
 
 /* Flags of functions, and of stacks that contain such a function. */
@@ -334,6 +368,25 @@ static struct frame_category resolve_category(const struct query *q,
 					 : q->categories[stack->parent];
 }
 
+/* Returns the language of each stack's innermost function that has one, by stack_id. */
+static uint8_t *languages_of_stacks(const struct query *q, const struct frame_category *of_frames)
+{
+	const struct profile *p = q->profile;
+	struct language_finder f = {.p = p};
+	uint8_t *found = xcalloc(p->stacks.rows.count + 1, 1);
+
+	for (stack_id id = 0; id < p->stacks.rows.count; id++) {
+		const struct stack *stack = &p->stacks.rows.items[id];
+		uint8_t category = of_frames[stack->frame].category;
+
+		found[id] = category == CATEGORY_OF_CALLER ? LANGUAGE_NONE
+							   : language_of_category(&f, category);
+		if (!found[id] && stack->parent != NO_STACK)
+			found[id] = found[stack->parent];
+	}
+	return found;
+}
+
 /* Decides by category: in files, all frames have one, but few have a frame kind. */
 static bool is_kernel(const struct profile *p, struct frame_category category)
 {
@@ -366,6 +419,9 @@ static void mark_stacks(struct selection *s)
 	_cleanup_free_ uint8_t *origins = filter->own ? origins_of_frames(p) : NULL;
 	_cleanup_free_ uint8_t *marks = xcalloc(p->stacks.rows.count + 1, 1);
 	_cleanup_free_ struct category_answer *known = xcalloc(1 << 16, sizeof(*known));
+	_cleanup_free_ uint8_t *speaks = filter->language ? languages_of_stacks(q, of_frames)
+							  : NULL;
+	uint8_t language = filter->language ? language_of_text(filter->language) : 0;
 
 	for (stack_id id = 0; id < p->stacks.rows.count; id++) {
 		const struct stack *stack = &p->stacks.rows.items[id];
@@ -387,7 +443,8 @@ static void mark_stacks(struct selection *s)
 				    is_recursion(p, frame, q->parents[id]));
 		s->shown[id] = q->is_shown[id] ? id : q->parents[id];
 		s->keeps[id] = !(filter->focus && !(all & IS_FOCUS)) && !(all & IS_IGNORED) &&
-			       !(filter->root && !(all & IS_ROOT)) && answer->counts;
+			       !(filter->root && !(all & IS_ROOT)) && answer->counts &&
+			       !(speaks && speaks[id] != language);
 	}
 }
 

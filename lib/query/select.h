@@ -18,6 +18,11 @@
  */
 struct query_filter {
 	/*
+	 * Category of a language, in lower case and without dots: the innermost function of any
+	 * such language in the stack is of this one. "native": there is none.
+	 */
+	const char *language;
+	/*
 	 * Glob for the name, the title (titles.h) or the id: "123", or "123.1" if the pid was
 	 * reused.
 	 */

@@ -447,3 +447,37 @@ TEST(the_clock_has_its_own_name)
 	}
 	profile_free(p);
 }
+
+/* What Python calls is for Python; the innermost language of a stack counts. */
+TEST(test_language)
+{
+	static const struct {
+		const char *language;
+		uint64_t weight;
+	} rows[] = {{"native", 8}, {"python", 3}, {"java", 4}, {"ruby", 0}, {NULL, 15}};
+	struct profile *p = profile_new();
+
+	add_sample(p, 1, add_stack(p, "ab"), 8);
+	add_sample(p, 2, add_stack(p, "pc"), 1);
+	add_sample(p, 3, add_stack(p, "jp"), 2);
+	add_sample(p, 4, add_stack(p, "pj"), 4);
+	vec_for_each(&p->frames.rows, struct frame *, frame) {
+		const char *name = strings_get(&p->strings, p->funcs.rows.items[frame->func].name);
+
+		if (*name == 'p' || *name == 'j')
+			frame->kind = PROFILE_FRAME_MANAGED;
+		frame->language = *name == 'p'	 ? LANGUAGE_PYTHON
+				  : *name == 'j' ? LANGUAGE_JAVA
+						 : LANGUAGE_NONE;
+	}
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct query_filter filter = QUERY_FILTER_ALL;
+		struct query q;
+
+		filter.language = rows[i].language;
+		assert_int_equal(query_select(&q, p, &filter, NULL), 0);
+		assert_int_equal(q.weight, rows[i].weight);
+		query_release(&q);
+	}
+	profile_free(p);
+}

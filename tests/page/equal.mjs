@@ -143,6 +143,10 @@ function someFilter(random, engine) {
 		filter.noKernel = true;
 	}
 	if (!random(4)) {
+		words.push('--own');
+		filter.own = true;
+	}
+	if (!random(4)) {
 		words.push('--fold-recursion');
 		filter.foldRecursion = true;
 	}
@@ -196,6 +200,7 @@ for (const path of profiles) {
 	compareAll(engine, name, path, [], {});
 	compareAll(engine, name, path, ['--include-idle'], {includeIdle: true});
 	compareAll(engine, name, path, ['--no-kernel'], {noKernel: true});
+	compareAll(engine, name, path, ['--own'], {own: true});
 	if (seconds)
 		compareAll(engine, name, path, ['--time', `${a.toFixed(6)}..${b.toFixed(6)}`],
 			{from: Math.round(Number(a.toFixed(6)) * 1e9), until: Math.round(Number(b.toFixed(6)) * 1e9)});

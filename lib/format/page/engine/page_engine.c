@@ -613,12 +613,13 @@ int EXPORT(page_filter_text)(unsigned int which, const char *text)
 	return 0;
 }
 
-void EXPORT(page_filter_rest)(double from, double until, int no_kernel, int fold_recursion,
+void EXPORT(page_filter_rest)(double from, double until, int no_kernel, int own, int fold_recursion,
 			      int include_idle)
 {
 	engine.filter.from = from > 0 ? (uint64_t)from : 0;
 	engine.filter.until = until < 1.8e19 ? (uint64_t)until : UINT64_MAX;
 	engine.filter.no_kernel = no_kernel;
+	engine.filter.own = own;
 	engine.filter.fold_recursion = fold_recursion;
 	engine.filter.include_idle = include_idle;
 }
@@ -636,8 +637,8 @@ bool *EXPORT(page_filter_threads)(int is_used)
 static bool shows_others(const struct query_filter *filter)
 {
 	static char *last;
-	char *now = xasprintf("%s\n%s\n%d%d", filter->hide ? filter->hide : "",
-			      filter->root ? filter->root : "", filter->no_kernel,
+	char *now = xasprintf("%s\n%s\n%d%d%d", filter->hide ? filter->hide : "",
+			      filter->root ? filter->root : "", filter->no_kernel, filter->own,
 			      filter->fold_recursion);
 	bool differs = !last || strcmp(last, now) != 0;
 

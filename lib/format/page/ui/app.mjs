@@ -18,7 +18,7 @@ const TITLES = {compare: 'Comparison', flame: 'Flame graph', tree: 'Call tree', 
 // Words on a function in the graph of two sides.
 const CHANGES = ['takes less in B', 'itself not shown to differ', 'takes more in B'];
 const CSV = ['compare', 'functions', 'lines', 'markers'];
-const SELECTING = ['from', 'until', 'threads', 'includeIdle', 'noKernel', 'foldRecursion', 'process', 'thread', 'event', 'category', 'during',
+const SELECTING = ['from', 'until', 'threads', 'includeIdle', 'noKernel', 'own', 'foldRecursion', 'process', 'thread', 'event', 'category', 'during',
 	'focus', 'ignore', 'hide', 'root'];
 
 export class App {
@@ -67,10 +67,11 @@ export class App {
 		this.help = makeHelp();
 		const waits = button('waits', 'Count waits, too (i)', () => this.change({includeIdle: !this.state.includeIdle}));
 		const kernel = button('kernel', 'Show the kernel’s frames (k)', () => this.change({noKernel: !this.state.noKernel}));
-		this.switches = {waits, kernel};
+		const own = button('own', 'Show only code of your own (o)', () => this.change({own: !this.state.own}));
+		this.switches = {waits, kernel, own};
 		document.body.replaceChildren(...document.querySelectorAll('script'), make('main', {id: 'app'},
 			make('header', {}, make('h1', {}, document.title), make('span', {id: 'summary'}), this.search, this.found,
-				make('div', {class: 'switches'}, waits, kernel, button('?', 'Keys (?)', () => this.help.showModal()))),
+				make('div', {class: 'switches'}, waits, kernel, own, button('?', 'Keys (?)', () => this.help.showModal()))),
 			this.crumbs, this.timeline.element, this.tabs, this.view, make('footer', {}, this.line, this.actions)), this.help);
 		document.body.classList.add('live');
 	}
@@ -138,6 +139,7 @@ export class App {
 		}
 		this.switches.waits.setAttribute('aria-pressed', String(state.includeIdle));
 		this.switches.kernel.setAttribute('aria-pressed', String(!state.noKernel));
+		this.switches.own.setAttribute('aria-pressed', String(state.own));
 		this.drawCrumbs();
 		this.timeline.draw();
 		const view = this.views[state.view];

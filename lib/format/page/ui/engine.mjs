@@ -98,10 +98,10 @@ export class Engine {
 
 	// Selects samples: filter has from and until in ns, threads as a set of ids, and texts.
 	select(filter) {
-		const {from = 0, until = Infinity, threads = null, noKernel = false, foldRecursion = false, includeIdle = false} = filter;
+		const {from = 0, until = Infinity, threads = null, noKernel = false, own = false, foldRecursion = false, includeIdle = false} = filter;
 		FILTER_TEXTS.forEach((name, i) =>
 			this.withText(filter[name] || null, (at) => this.api.page_filter_text(i, at)));
-		this.api.page_filter_rest(from, until, noKernel, foldRecursion, includeIdle);
+		this.api.page_filter_rest(from, until, noKernel, own, foldRecursion, includeIdle);
 		const flags = this.api.page_filter_threads(threads ? 1 : 0) >>> 0;
 		const bytes = this.bytes;
 		for (let id = 0, count = this.api.page_thread_count(); id < count; id++)

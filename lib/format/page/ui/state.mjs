@@ -10,7 +10,7 @@ export const VIEWS = ['flame', 'tree', 'inverted', 'functions', 'lines', 'marker
 export const FIRST = {view: 'flame'};
 
 export function emptyState() {
-	return {view: FIRST.view, from: 0, until: Infinity, threads: null, includeIdle: false, noKernel: false, foldRecursion: false,
+	return {view: FIRST.view, from: 0, until: Infinity, threads: null, includeIdle: false, noKernel: false, own: false, foldRecursion: false,
 		viewFrom: 0, viewUntil: Infinity, flame: 'plain', callersOf: null, search: '', lines: null, marker: '',
 		...Object.fromEntries(FILTER_TEXTS.map((name) => [name, null]))};
 }
@@ -69,6 +69,8 @@ export function conditions(state, engine) {
 	}
 	if (state.noKernel)
 		add('without the kernel', 'noKernel');
+	if (state.own)
+		add('own code', 'own');
 	if (state.foldRecursion)
 		add('recursion folded', 'foldRecursion');
 	if (state.includeIdle)
@@ -104,6 +106,8 @@ export function reportCommand(state, engine) {
 	}
 	if (state.noKernel && state.view !== 'markers')
 		words.push('--no-kernel');
+	if (state.own && state.view !== 'markers')
+		words.push('--own');
 	if (state.foldRecursion && state.view !== 'markers')
 		words.push('--fold-recursion');
 	if (state.includeIdle && state.view !== 'markers')

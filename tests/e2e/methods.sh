@@ -102,6 +102,19 @@ expect(0.65 < heavy / (heavy + light) < 0.85, (heavy, light))
 expect(sum("main" in names for names in found) >= 0.99 * len(found), found[0])
 CODE
 
+# The same without frame pointers: the instructions tell the frames.
+if [ "$(uname -m)" = x86_64 ]; then
+	gcc -O2 -fno-asynchronous-unwind-tables -fno-unwind-tables -fomit-frame-pointer -o bare leaf.c
+	record bare 0 -- ./bare
+	judge_stats "auto: functions without CFI, whose pushes and pops agree, without a guess" bare <<'CODE'
+found = [[f["name"] for f in frames if f["category"] == "User"] for frames in inside("spin")]
+heavy, light = (sum(names[-3:] == ["main", name, "spin"] for names in found) for name in ("heavy", "light"))
+expect(heavy + light >= 0.99 * len(found), found[:1])
+expect(0.65 < heavy / (heavy + light) < 0.85, (heavy, light))
+expect(stats["whole"] >= 0.99 * can_be_whole and stats["guessed"] <= 0.01 * can_be_whole, stats)
+CODE
+fi
+
 # Code without CFI and without a frame pointer that returns behind its call.
 if [ "$(uname -m)" = x86_64 ]; then
 	cat >through.c <<'TEXT'

@@ -295,6 +295,33 @@ CASE(call_frame_information_elsewhere)
 	assert_int_equal(f->tables.malformed, 0);
 }
 
+/* sub $24,%rsp; call; add $24,%rsp; ret; nop: without call frame information */
+CASE(frames_from_the_code)
+{
+	static const uint8_t code[] = {0x48, 0x83, 0xec, 0x18, 0xe8, 0,	   0,	 1,
+				       0,    0x48, 0x83, 0xc4, 0x18, 0xc3, 0x90, 0x90};
+	uint8_t eh_frame[JIT_FRAME_SIZE], both[SIZE] = {0};
+	struct fixture *f = *state;
+	struct jit_piece piece = {.start = CODE, .size = sizeof(code), .code = code};
+
+	assert_true(jit_tables_add(&f->tables, &f->code[PARENT], &piece));
+	describe(f, PARENT);
+	assert_int_equal(cfa(f, CODE), 8);
+	assert_int_equal(cfa(f, CODE + 4), 32);
+	assert_int_equal(cfa(f, CODE + 13), 8);
+	/* Where there is such information, it is right. */
+	memcpy(both, code, sizeof(code));
+	jit_frame_make(eh_frame, SIZE, 48);
+	piece = (struct jit_piece){.start = CODE,
+				   .size = SIZE,
+				   .eh_frame = eh_frame,
+				   .eh_frame_size = sizeof(eh_frame),
+				   .code = both};
+	assert_true(jit_tables_add(&f->tables, &f->code[PARENT], &piece));
+	describe(f, PARENT);
+	assert_int_equal(cfa(f, CODE + 4), 48);
+}
+
 CASE(memory_is_bounded)
 {
 	struct fixture *f = *state;

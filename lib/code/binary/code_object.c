@@ -383,6 +383,7 @@ static bool parse_elf(struct code_object *object, uint8_t *data, size_t size)
 	if (is_elf) {
 		add_ranges(object, &elf);
 		set_eh_frame(object, &elf);
+		object->has_frames = true;
 		add_functions(object, &elf);
 		add_lines(object, &elf);
 	}

@@ -39,6 +39,7 @@ struct code_object {
 	size_t eh_frame_size;
 	uint64_t eh_frame_addr; /* address for which its relative pointers were made */
 	bool is_debug_frame;
+	bool has_frames; /* functions return as the ABI has it, on the thread's own stack */
 };
 
 /*

@@ -30,6 +30,11 @@ struct unwind_arch {
 	 * starts after the first byte and ends before the last. NULL: none is known.
 	 */
 	bool (*gap_end)(const uint8_t *code, size_t size, size_t *start, size_t *end);
+	/*
+	 * Adds rows, in order of address, for functions whose frames their instructions tell. NULL:
+	 * none.
+	 */
+	void (*add_frames)(struct stubs *stubs, const struct stub_code *code);
 	const struct go_arch *go; /* NULL: no rows for Go programs */
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* x86-64: register numbers of the System V ABI, figure 3.36. */
 #include "lib/code/unwind/arch.h"
+#include "lib/code/unwind/frames_x86_64.h"
 
 #include <elf.h>
 #include <string.h>
@@ -125,5 +126,6 @@ const struct unwind_arch unwind_arch_x86_64 = {
 	.add_stub = add_stub,
 	.gap_rule = gap_rule,
 	.gap_end = gap_end,
+	.add_frames = frames_x86_64,
 	.go = &go_arch_x86_64,
 };

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "bpf/walk_table.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 
 struct compile {
 	const struct compile_input *input;
@@ -15,7 +17,11 @@ struct compile {
 	size_t next_stub;
 	const struct code_range *code; /* range of the last FDE */
 	uint64_t end; /* end of the last FDE's rows */
+	uint64_t derived; /* bytes of code whose instructions were read */
 };
+
+/* jmp *0(%rbp): Haskell's code returns to the address on top of its own stack. */
+static const uint8_t haskell_return[] = {0xff, 0x65, 0x00};
 
 static bool lies_in(const struct code_range *code, uint64_t vaddr)
 {
@@ -97,8 +103,8 @@ static uint16_t gap_rule(struct compile *c, uint64_t from, uint64_t to)
 #define END_GAP_MIN 32
 #define END_GAP_MAX 4096
 
-/* Adds rows for the part of a gap, if any, in which stacks created by the program end. */
-static void add_gap_end(struct compile *c, uint64_t from, uint64_t to)
+/* Finds the part of a gap, if any, where stacks end that the program has made. */
+static bool find_gap_end(struct compile *c, uint64_t from, uint64_t to, struct code_range *found)
 {
 	const struct compile_input *input = c->input;
 	uint8_t code[END_GAP_MAX];
@@ -107,9 +113,66 @@ static void add_gap_end(struct compile *c, uint64_t from, uint64_t to)
 	if (!input->arch->gap_end || !input->read_code || to - from < END_GAP_MIN ||
 	    to - from > sizeof(code) || !input->read_code(input->ctx, from, code, to - from) ||
 	    !input->arch->gap_end(code, to - from, &start, &end))
+		return false;
+	*found = (struct code_range){from + start, from + end};
+	return true;
+}
+
+/* Code whose instructions are read: more than a filling, and what is read at once. */
+#define DERIVED_MIN 16
+#define DERIVED_MAX (64u << 20)
+/* Haskell's functions have other stacks, and return by jumps: many in any code of it. */
+#define HASKELL_SAMPLE ((size_t)64 << 10)
+
+static bool has_haskell(const uint8_t *code, size_t size)
+{
+	return memmem(code, size < HASKELL_SAMPLE ? size : HASKELL_SAMPLE, haskell_return,
+		      sizeof(haskell_return));
+}
+
+/* Finds the frames of functions in a gap by their instructions. */
+static void derive_frames(struct compile *c, uint64_t from, uint64_t to, struct stubs *frames)
+{
+	const struct compile_input *input = c->input;
+	_cleanup_free_ uint8_t *bytes = NULL;
+	struct stub_code code;
+
+	if (from < input->derived.start)
+		from = input->derived.start;
+	if (to > input->derived.end)
+		to = input->derived.end;
+	if (!input->arch->add_frames || !input->read_code || from >= to ||
+	    to - from < DERIVED_MIN || to - from > DERIVED_MAX - c->derived)
 		return;
-	rows_add(&c->rows, from + start, UNWIND_RULE_END);
-	rows_add(&c->rows, from + end, UNWIND_RULE_NONE);
+	c->derived += to - from;
+	bytes = xmalloc(to - from);
+	if (!input->read_code(input->ctx, from, bytes, to - from) || has_haskell(bytes, to - from))
+		return;
+	code = (struct stub_code){.code = bytes, .size = to - from, .vaddr = from};
+	input->arch->add_frames(frames, &code);
+}
+
+/* Adds rows for code that has neither an FDE nor a stub's rule. */
+static void add_bare(struct compile *c, uint64_t from, uint64_t to)
+{
+	uint16_t rule = gap_rule(c, from, to);
+	struct code_range end = {from, from};
+	struct stubs frames = {0};
+
+	if (rule == UNWIND_RULE_NONE && !find_gap_end(c, from, to, &end))
+		derive_frames(c, from, to, &frames);
+	if (!frames.rows.count || frames.rows.items[0].vaddr > from)
+		rows_add(&c->rows, from, rule);
+	if (end.start < end.end) {
+		rows_add(&c->rows, end.start, UNWIND_RULE_END);
+		rows_add(&c->rows, end.end, UNWIND_RULE_NONE);
+	}
+	vec_for_each(&frames.rows, const struct stub_row *, row) {
+		/* What follows the gap has a row of its own. */
+		if (row->vaddr < to)
+			rows_add(&c->rows, row->vaddr, stub_rule(c, row));
+	}
+	stubs_release(&frames);
 }
 
 /* Adds rows for code without an FDE. */
@@ -121,11 +184,17 @@ static void add_stubs(struct compile *c, uint64_t from, uint64_t to)
 	while (at < count && stubs[at].vaddr < from)
 		at++;
 	if (at == count || stubs[at].vaddr > from)
-		rows_add(&c->rows, from, gap_rule(c, from, to));
-	if (at == count || stubs[at].vaddr >= to)
-		add_gap_end(c, from, to);
-	for (; at < count && stubs[at].vaddr < to; at++)
-		rows_add(&c->rows, stubs[at].vaddr, stub_rule(c, &stubs[at]));
+		add_bare(c, from, at < count && stubs[at].vaddr < to ? stubs[at].vaddr : to);
+	for (; at < count && stubs[at].vaddr < to; at++) {
+		uint16_t rule = stub_rule(c, &stubs[at]);
+		uint64_t next = at + 1 < count && stubs[at + 1].vaddr < to ? stubs[at + 1].vaddr
+									   : to;
+
+		if (rule == UNWIND_RULE_NONE)
+			add_bare(c, stubs[at].vaddr, next);
+		else
+			rows_add(&c->rows, stubs[at].vaddr, rule);
+	}
 	c->next_stub = at;
 }
 
@@ -203,6 +272,7 @@ static void add_all(struct compile *c)
 	/* Reads one FDE ahead, because an FDE ends at the start of the next. */
 	struct fde fdes[2], *fde = &fdes[0], *next = &fdes[1];
 	bool more = next_fde(c, &c->frame, NULL, fde);
+	uint64_t end;
 
 	next_more(c);
 	c->end = first_stub(c->input);
@@ -210,6 +280,8 @@ static void add_all(struct compile *c)
 		c->end = fde->start;
 	if (c->has_more && c->more_fde.start < c->end)
 		c->end = c->more_fde.start;
+	if (c->input->derived.end && c->input->derived.start < c->end)
+		c->end = c->input->derived.start;
 	while (more && !c->rows.overflowed) {
 		struct fde *done = fde;
 
@@ -219,8 +291,7 @@ static void add_all(struct compile *c)
 		next = done;
 	}
 	while (c->has_more && !c->rows.overflowed) {
-		uint64_t end = c->more_fde.end;
-
+		end = c->more_fde.end;
 		if (c->more_fde.start < c->end || end <= c->end) {
 			next_more(c);
 			continue;
@@ -229,9 +300,11 @@ static void add_all(struct compile *c)
 		c->end = end;
 	}
 	/* The last stub row only marks the end of the stubs. */
-	if (last_stub(c->input) > c->end) {
-		fill_gap(c, c->end, last_stub(c->input));
-		c->end = last_stub(c->input);
+	end = last_stub(c->input) > c->input->derived.end ? last_stub(c->input)
+							  : c->input->derived.end;
+	if (end > c->end) {
+		fill_gap(c, c->end, end);
+		c->end = end;
 	}
 	rows_finish(&c->rows, c->end);
 }
@@ -239,20 +312,19 @@ static void add_all(struct compile *c)
 /* Bytes of code to search at once. */
 #define HASKELL_BLOCK 4096
 
-/* Returns whether the code returns like Haskell's: to the address on top of its own stack. */
+/* Does the code return as Haskell's does? */
 static bool is_haskell(const struct compile_input *input, uint64_t from, uint64_t to)
 {
-	static const uint8_t jump[] = {0xff, 0x65, 0x00}; /* jmp *0(%rbp) */
 	uint8_t code[HASKELL_BLOCK];
 
-	while (to - from >= sizeof(jump)) {
+	while (to - from >= sizeof(haskell_return)) {
 		size_t size = to - from < sizeof(code) ? to - from : sizeof(code);
 
 		if (!input->read_code(input->ctx, from, code, size))
 			return false;
-		if (memmem(code, size, jump, sizeof(jump)))
+		if (memmem(code, size, haskell_return, sizeof(haskell_return)))
 			return true;
-		from += size - (sizeof(jump) - 1);
+		from += size - (sizeof(haskell_return) - 1);
 	}
 	return false;
 }

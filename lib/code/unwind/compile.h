@@ -29,6 +29,8 @@ struct compile_input {
 	/* Rows for code without an FDE, in order of address. */
 	const struct stub_row *stubs;
 	size_t stub_count;
+	/* Code whose frames, without CFI, are found by its instructions; empty: none. */
+	struct code_range derived;
 };
 
 /*

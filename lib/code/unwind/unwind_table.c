@@ -266,20 +266,25 @@ static void add_stub(struct stubs *stubs, const struct cfi_file *file, enum stub
 	stubs_add(stubs, file->arch, &code);
 }
 
-static void add_stubs(struct stubs *stubs, struct cfi_file *file)
+/* Returns true for a Go program. */
+static bool add_stubs(struct stubs *stubs, struct cfi_file *file)
 {
+	bool is_go;
+
 	add_stub(stubs, file, STUB_PLT, &file->plt, MAX_STUB_SIZE);
 	add_stub(stubs, file, STUB_PLT_JUMPS, &file->plt_sec, MAX_STUB_SIZE);
 	add_stub(stubs, file, STUB_PLT_JUMPS, &file->plt_got, MAX_STUB_SIZE);
 	add_stub(stubs, file, STUB_INIT_FINI, &file->init, MAX_STUB_SIZE);
 	add_stub(stubs, file, STUB_INIT_FINI, &file->fini, MAX_STUB_SIZE);
 	add_stub(stubs, file, STUB_TEXT, &file->text, MAX_SMALL_TEXT);
-	/* The rows of Go's functions are more detailed than its .debug_frame. */
-	if (go_rows_add(stubs, file)) {
+	/* The rows of Go's functions have more facts than its .debug_frame. */
+	is_go = go_rows_add(stubs, file);
+	if (is_go) {
 		file->debug_frame.size = 0;
 		file->packed_debug_frame = false;
 	}
 	stubs_sort(stubs);
+	return is_go;
 }
 
 /* Tables live as long as their modules, so they are copied to memory of exact size. */
@@ -320,8 +325,9 @@ static bool read_gap(const void *ctx, uint64_t vaddr, void *to, size_t size)
 	       pread(file->fd, to, size, (off_t)range.offset) == (ssize_t)size;
 }
 
-static int compile(struct cfi_file *file, const struct stubs *stubs, struct unwind_rules *rules,
-		   struct unwind_scratch *scratch, struct unwind_table *table, struct error *err)
+static int compile(struct cfi_file *file, const struct stubs *stubs, struct code_range derived,
+		   struct unwind_rules *rules, struct unwind_scratch *scratch,
+		   struct unwind_table *table, struct error *err)
 {
 	struct compile_input input = {
 		.arch = file->arch,
@@ -332,6 +338,7 @@ static int compile(struct cfi_file *file, const struct stubs *stubs, struct unwi
 		.entry = file->entry,
 		.stubs = stubs->rows.items,
 		.stub_count = stubs->rows.count,
+		.derived = derived,
 	};
 	const struct cfi_data *data = &scratch->data;
 	int ret = cfi_data_read(&scratch->data, file, err);
@@ -347,11 +354,14 @@ static int compile_file(struct cfi_file *file, struct unwind_rules *rules,
 			struct unwind_scratch *scratch, struct unwind_table *table,
 			struct error *err)
 {
+	struct code_range derived = {0};
 	struct stubs stubs = {0};
 	int ret;
 
-	add_stubs(&stubs, file);
-	ret = compile(file, &stubs, rules, scratch, table, err);
+	/* Go's functions without rows have frames that no return tells. */
+	if (!add_stubs(&stubs, file) && is_code(file, &file->text))
+		derived = (struct code_range){file->text.vaddr, file->text.vaddr + file->text.size};
+	ret = compile(file, &stubs, derived, rules, scratch, table, err);
 	stubs_release(&stubs);
 	return ret;
 }

@@ -19,7 +19,9 @@
 #define ENTRIES_MAX 16384
 /* Real objects have some hundred kilobytes at most. */
 #define OBJECT_MAX ((uint64_t)16 << 20)
-/* Minimum cost of a read in bytes: it takes a page. */
+/* Larger code is not read: an emulator's has a gigabyte. */
+#define CODE_MAX ((uint64_t)1 << 20)
+/* Cost of a read in bytes, at least: it takes a page. */
 #define READ_COST 4096
 /* Maximum restarts per list, each caused by a change during the read. */
 #define RESTARTS_MAX 16
@@ -121,16 +123,38 @@ static void send_functions(struct reader *r, const struct code_object *object)
 	}
 }
 
-/* Sends an object's call frame information: a single section for all its code. */
-static void send_object(struct reader *r, const struct code_object *object)
+/* Returns the object's code, the caller's to free; NULL: it is large, or not there. */
+static uint8_t *read_code(struct reader *r, const struct code_object *object, uint64_t start,
+			  uint64_t size)
 {
+	uint8_t *code;
+
+	if (!object->has_frames || size > CODE_MAX)
+		return NULL;
+	code = xmalloc(size);
+	if (read_memory(r, start, code, size))
+		return code;
+	free(code);
+	return NULL;
+}
+
+/*
+ * Objects have one section of call frame information for all their code. LLVM leaves functions out
+ * that raise no exceptions. False: the code cannot be read now.
+ */
+static bool send_object(struct reader *r, const struct code_object *object)
+{
+	_cleanup_free_ uint8_t *code = NULL;
 	uint64_t start, end = 0;
 
 	if (!object->ranges.count)
-		return;
+		return true;
 	start = object->ranges.items[0].start;
 	vec_for_each(&object->ranges, const struct object_range *, range)
 		end = range->end > end ? range->end : end;
+	code = read_code(r, object, start, end - start);
+	if (r->memory->is_busy(r->memory->ctx))
+		return false;
 	r->fn(r->ctx, &(struct code_piece){
 			      .start = start,
 			      .size = end - start,
@@ -138,8 +162,10 @@ static void send_object(struct reader *r, const struct code_object *object)
 			      .eh_frame_size = object->eh_frame_size,
 			      .eh_frame_addr = object->eh_frame_addr,
 			      .is_debug_frame = object->is_debug_frame,
+			      .code = code,
 		      });
 	send_functions(r, object);
+	return true;
 }
 
 /* Returns false if the process has changed the entry meanwhile. */
@@ -159,7 +185,7 @@ static bool take_object(struct reader *r, uint64_t addr, const struct entry *ent
 	struct jit_entry row = {addr, entry->object, entry->size, 0};
 	struct code_object object = {0};
 	_cleanup_free_ uint8_t *data = NULL;
-	bool is_fine = entry->size && entry->size <= OBJECT_MAX;
+	bool is_fine = entry->size && entry->size <= OBJECT_MAX, is_sent = true;
 
 	if (is_fine) {
 		data = xmalloc(entry->size);
@@ -174,10 +200,12 @@ static bool take_object(struct reader *r, uint64_t addr, const struct entry *ent
 	    known->size == row.size)
 		return true;
 	if (is_fine && code_object_parse(&object, data, entry->size))
-		send_object(r, &object);
+		is_sent = send_object(r, &object);
 	else
 		r->list->stats.malformed++;
 	code_object_release(&object);
+	if (!is_sent)
+		return false;
 	if (known)
 		*known = row;
 	else

@@ -25,6 +25,8 @@ struct code_piece {
 	/* Address for which it is relocated; 0: the next multiple of 8 after the code. */
 	uint64_t eh_frame_addr;
 	bool is_debug_frame;
+	const uint8_t
+		*code; /* the code itself, whose frames may be found without CFI; NULL: unread */
 };
 
 /* Everything that *piece points to is valid during the call only. */

@@ -45,6 +45,7 @@ bool space_add_code(struct space *space, struct jit_tables *jit, const struct co
 		.eh_frame_size = piece->eh_frame_size,
 		.eh_frame_addr = piece->eh_frame_addr,
 		.is_debug_frame = piece->is_debug_frame,
+		.code = piece->code,
 	};
 
 	return jit_tables_add(jit, &space->code, &own);

@@ -342,7 +342,16 @@ static void add_rule(struct ruled_piece *piece, uint64_t addr, uint16_t rule)
 		vec_push(&piece->rules, (struct piece_rule){offset, rule});
 }
 
-/* Compiles the piece's call frame information to rules. */
+static bool read_code(const void *ctx, uint64_t addr, void *to, size_t size)
+{
+	const struct jit_piece *piece = ctx;
+
+	/* The compiler asks for what lies in the piece. */
+	memcpy(to, piece->code + (addr - piece->start), size);
+	return true;
+}
+
+/* Compiles the piece's call frame information to rules, and its code where there is none. */
 static void compile(struct jit_tables *t, const struct jit_piece *code, struct ruled_piece *piece)
 {
 	const struct code_range range = {code->start, code->start + code->size};
@@ -356,6 +365,9 @@ static void compile(struct jit_tables *t, const struct jit_piece *code, struct r
 		.is_debug_frame = code->is_debug_frame,
 		.code = &range,
 		.code_count = 1,
+		.read_code = code->code ? read_code : NULL,
+		.ctx = code,
+		.derived = code->code ? range : (struct code_range){0},
 	};
 	struct unwind_table table = {0};
 	bool is_fine;
@@ -394,7 +406,7 @@ bool jit_tables_add(struct jit_tables *t, struct jit_code **code, const struct j
 	struct ruled_piece ruled = {.start = piece->moved_from, .size = piece->size};
 	bool changed = false;
 
-	if (!*code && !piece->eh_frame)
+	if (!*code && !piece->eh_frame && !piece->code)
 		return false;
 	if (!*code)
 		*code = jit_code_new();
@@ -404,7 +416,7 @@ bool jit_tables_add(struct jit_tables *t, struct jit_code **code, const struct j
 	if (piece->moved_from && piece->moved_from + piece->size > piece->moved_from)
 		changed = set_piece(t, *code, &ruled);
 	ruled.start = piece->start;
-	if (piece->eh_frame)
+	if (piece->eh_frame || piece->code)
 		compile(t, piece, &ruled);
 	changed |= set_piece(t, *code, &ruled);
 	vec_release(&ruled.rules);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Unwind tables of generated code, from the call frame information that processes publish. A
- * process's tables cover regions of JIT_REGION_SIZE: a new piece of code changes the regions it
+ * Unwind tables of code that processes generate, from the call frame information that they
+ * publish and from the code.
+ * A process's tables cover regions of JIT_REGION_SIZE: a new piece of code changes the regions it
  * lies in, and only these are rewritten. Forked processes share regions until one of them changes
  * them. The owner of processes keeps a struct jit_code for each.
  */
@@ -39,6 +40,8 @@ struct jit_piece {
 	/* Address for which it is relocated; 0: the next multiple of 8 after the code. */
 	uint64_t eh_frame_addr;
 	bool is_debug_frame;
+	const uint8_t
+		*code; /* the code itself, for frames of functions without CFI; NULL: unread */
 };
 
 /* The code that a process has described. NULL is an empty one. */

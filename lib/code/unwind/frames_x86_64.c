@@ -1,0 +1,930 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Frames of x86-64 code without CFI, from its instructions: each path through a function is
+ * followed from its first byte, with the bytes that it has pushed. The rules hold only if the
+ * function's returns agree: there, everything must be popped again. All code is untrusted.
+ */
+#include "lib/code/unwind/frames_x86_64.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/bytes.h"
+#include "lib/code/unwind/arch.h"
+
+#define WORD 8
+#define STACK_ALIGNMENT 16
+#define FUNCTION_ALIGNMENT 16 /* where compilers do not save room */
+#define RSP 4
+#define RBP 5
+#define RBX 3
+#define NO_REG 255
+
+/* Maps of opcodes: one byte, and those behind 0f, 0f 38 and 0f 3a. */
+enum { MAP_ONE, MAP_0F, MAP_0F38, MAP_0F3A };
+
+/* An instruction, as far as it matters here. */
+struct insn {
+	size_t size; /* 0: unknown */
+	uint8_t map, opcode, rex;
+	bool is_16bit; /* prefix 66 */
+	bool has_modrm, is_vector; /* VEX, EVEX: general registers are no targets */
+	uint8_t modrm;
+	uint8_t base; /* register of the memory operand; NO_REG: another kind */
+	int32_t displacement;
+	int64_t immediate; /* up to four bytes of it */
+};
+
+static bool is_prefix(uint8_t byte)
+{
+	return byte == 0x66 || byte == 0x67 || byte == 0xf0 || byte == 0xf2 || byte == 0xf3 ||
+	       byte == 0x2e || byte == 0x36 || byte == 0x3e || byte == 0x26 || byte == 0x64 ||
+	       byte == 0x65;
+}
+
+/* Opcodes of one byte that are none in 64-bit mode, or prefixes of other forms. */
+static bool is_invalid(uint8_t opcode)
+{
+	static const uint8_t invalid[] = {0x06, 0x07, 0x0e, 0x16, 0x17, 0x1e, 0x1f,
+					  0x27, 0x2f, 0x37, 0x3f, 0x60, 0x61, 0x82,
+					  0x9a, 0xce, 0xd4, 0xd5, 0xd6, 0xea, 0xf1};
+
+	return memchr(invalid, opcode, sizeof(invalid));
+}
+
+static bool has_modrm(const struct insn *insn)
+{
+	uint8_t op = insn->opcode;
+
+	if (insn->map == MAP_0F)
+		return !((op >= 0x05 && op <= 0x0b) || op == 0x0e || (op >= 0x30 && op <= 0x37) ||
+			 op == 0x77 || op >> 4 == 8 || (op >= 0xa0 && op <= 0xa2) ||
+			 (op >= 0xa8 && op <= 0xaa) || (op >= 0xc8 && op <= 0xcf));
+	if (insn->map != MAP_ONE)
+		return true;
+	if (op < 0x40)
+		return (op & 7) < 4;
+	return op == 0x63 || op == 0x69 || op == 0x6b || op >> 4 == 8 || op == 0xc0 || op == 0xc1 ||
+	       op == 0xc6 || op == 0xc7 || (op >= 0xd0 && op <= 0xd3) || op >> 3 == 0x1b ||
+	       op == 0xf6 || op == 0xf7 || op == 0xfe || op == 0xff;
+}
+
+static size_t immediate_size_0f(const struct insn *insn)
+{
+	uint8_t op = insn->opcode;
+
+	if (insn->map == MAP_0F3A)
+		return 1;
+	if (insn->map != MAP_0F)
+		return 0;
+	if (op >> 4 == 8)
+		return insn->is_vector ? 0 : 4;
+	return (op >= 0x70 && op <= 0x73) || op == 0xa4 || op == 0xac || op == 0xba || op == 0xc2 ||
+	       op == 0xc4 || op == 0xc5 || op == 0xc6 || op == 0x0f;
+}
+
+static size_t immediate_size(const struct insn *insn)
+{
+	uint8_t op = insn->opcode, operation = insn->modrm >> 3 & 7;
+	size_t word = insn->is_16bit ? 2 : 4;
+
+	if (insn->map != MAP_ONE)
+		return immediate_size_0f(insn);
+	if (op < 0x40)
+		return (op & 7) == 4 ? 1 : (op & 7) == 5 ? word : 0;
+	if (op >> 4 == 7 || op == 0x6a || op == 0x6b || op == 0x80 || op == 0x83 || op == 0xa8 ||
+	    op >> 3 == 0x16 || op == 0xc0 || op == 0xc1 || op == 0xc6 || op == 0xcd ||
+	    (op >= 0xe0 && op <= 0xe7) || op == 0xeb || (op == 0xf6 && operation < 2))
+		return 1;
+	if (op == 0x68 || op == 0x69 || op == 0x81 || op == 0xa9 || op == 0xc7 ||
+	    (op == 0xf7 && operation < 2))
+		return word;
+	if (op >= 0xa0 && op <= 0xa3)
+		return 8;
+	if (op >> 3 == 0x17)
+		return insn->rex & 8 ? 8 : word;
+	if (op == 0xc2 || op == 0xca)
+		return 2;
+	return op == 0xc8 ? 3 : op == 0xe8 || op == 0xe9 ? 4 : 0;
+}
+
+/* Reads the opcode behind the prefixes c4, c5 and 62. */
+static bool read_vector(struct insn *insn, struct bytes *b, uint8_t first)
+{
+	uint8_t payload = bytes_u8(b);
+
+	insn->is_vector = true;
+	insn->map = first == 0xc5 ? MAP_0F : payload & (first == 0x62 ? 7 : 31);
+	if (first == 0xc4)
+		bytes_skip(b, 1);
+	else if (first == 0x62)
+		bytes_skip(b, 2);
+	insn->opcode = bytes_u8(b);
+	/* Maps 5 and 6 of EVEX have neither immediates nor other surprises. */
+	if (first == 0x62 && (insn->map == 5 || insn->map == 6))
+		insn->map = MAP_0F38;
+	return insn->map >= MAP_0F && insn->map <= MAP_0F3A;
+}
+
+static bool read_opcode(struct insn *insn, struct bytes *b)
+{
+	uint8_t byte = bytes_u8(b);
+
+	while (is_prefix(byte)) {
+		insn->is_16bit |= byte == 0x66;
+		byte = bytes_u8(b);
+	}
+	if (byte >> 4 == 4) {
+		insn->rex = byte;
+		byte = bytes_u8(b);
+	}
+	if (byte == 0xc4 || byte == 0xc5 || byte == 0x62)
+		return read_vector(insn, b, byte);
+	if (byte == 0x0f) {
+		insn->map = MAP_0F;
+		byte = bytes_u8(b);
+		if (byte == 0x38 || byte == 0x3a) {
+			insn->map = byte == 0x38 ? MAP_0F38 : MAP_0F3A;
+			byte = bytes_u8(b);
+		}
+	}
+	insn->opcode = byte;
+	return insn->map != MAP_ONE || !is_invalid(byte);
+}
+
+static void read_modrm(struct insn *insn, struct bytes *b)
+{
+	uint8_t modrm = bytes_u8(b), mode = modrm >> 6, base = modrm & 7;
+	bool has_index = false;
+
+	insn->modrm = modrm;
+	insn->base = NO_REG;
+	if (mode == 3)
+		return;
+	if (base == 4) {
+		uint8_t sib = bytes_u8(b);
+
+		base = sib & 7;
+		has_index = (sib >> 3 & 7) != 4 || insn->rex & 2;
+	}
+	if (mode == 1)
+		insn->displacement = (int8_t)bytes_u8(b);
+	else if (mode == 2 || base == 5)
+		insn->displacement = (int32_t)bytes_u32(b);
+	if ((mode || base != 5) && !has_index)
+		insn->base = base | (insn->rex & 1) << 3;
+}
+
+static void read_immediate(struct insn *insn, struct bytes *b)
+{
+	size_t size = immediate_size(insn);
+
+	if (size == 1)
+		insn->immediate = (int8_t)bytes_u8(b);
+	else if (size == 4)
+		insn->immediate = (int32_t)bytes_u32(b);
+	else
+		bytes_skip(b, size);
+}
+
+static struct insn read_insn(const struct stub_code *code, size_t at)
+{
+	struct insn insn = {.base = NO_REG};
+	size_t left = code->size - at;
+	struct bytes b;
+
+	/* No instruction has more bytes. */
+	bytes_init(&b, code->code + at, left < 15 ? left : 15);
+	if (!read_opcode(&insn, &b))
+		return insn;
+	insn.has_modrm = has_modrm(&insn);
+	if (insn.has_modrm)
+		read_modrm(&insn, &b);
+	read_immediate(&insn, &b);
+	if (!b.failed)
+		insn.size = bytes_position(&b);
+	return insn;
+}
+
+static bool is_register(const struct insn *insn)
+{
+	return insn->has_modrm && insn->modrm >> 6 == 3;
+}
+
+static uint8_t rm_of(const struct insn *insn)
+{
+	return (insn->modrm & 7) | (insn->rex & 1) << 3;
+}
+
+static uint8_t reg_of(const struct insn *insn)
+{
+	return (insn->modrm >> 3 & 7) | (insn->rex & 4) << 1;
+}
+
+static uint8_t operation_of(const struct insn *insn)
+{
+	return insn->modrm >> 3 & 7;
+}
+
+/* Opcodes of one byte that write the register of ModRM's middle bits. */
+static bool writes_reg(uint8_t op)
+{
+	if (op < 0x40)
+		return (op & 7) == 3 && op != 0x3b;
+	return op == 0x63 || op == 0x69 || op == 0x6b || op == 0x87 || op == 0x8b || op == 0x8d;
+}
+
+/* Opcodes of one byte that write the register of ModRM's last bits. */
+static bool writes_rm(uint8_t op, uint8_t operation)
+{
+	if (op < 0x40)
+		return (op & 7) == 1 && op != 0x39;
+	if (op == 0x81 || op == 0x83)
+		return operation != 7;
+	if (op == 0xf7)
+		return operation == 2 || operation == 3;
+	if (op == 0xff)
+		return operation < 2;
+	return op == 0x87 || op == 0x89 || op == 0x8f || op == 0xc7 || op == 0xc1 || op == 0xd1 ||
+	       op == 0xd3;
+}
+
+static bool writes_reg_0f(uint8_t op)
+{
+	return op >> 4 == 4 || op == 0xaf || op == 0xb6 || op == 0xb7 || op == 0xb8 || op == 0xbc ||
+	       op == 0xbd || op == 0xbe || op == 0xbf || op == 0xc1;
+}
+
+static bool writes_rm_0f(uint8_t op)
+{
+	return op == 0xa4 || op == 0xa5 || op == 0xab || op == 0xac || op == 0xad || op == 0xb1 ||
+	       op == 0xb3 || op == 0xba || op == 0xbb || op == 0xc1;
+}
+
+/* Does it write a register, apart from what it does to the stack? Those of 64 bits alone matter. */
+static bool writes(const struct insn *insn, uint8_t reg)
+{
+	uint8_t op = insn->opcode;
+
+	if (insn->is_vector)
+		return false;
+	if (insn->map == MAP_ONE && !insn->has_modrm)
+		return (op >> 3 == 0x17 || (op >> 3 == 0x12 && op != 0x90)) &&
+		       ((op & 7) | (insn->rex & 1) << 3) == reg;
+	if (!insn->has_modrm || insn->map > MAP_0F)
+		return false;
+	if (reg_of(insn) == reg && (insn->map ? writes_reg_0f(op) : writes_reg(op)))
+		return true;
+	return is_register(insn) && rm_of(insn) == reg &&
+	       (insn->map ? writes_rm_0f(op) : writes_rm(op, operation_of(insn)));
+}
+
+/* What is known before an instruction; offsets in bytes down from the CFA. */
+struct frame {
+	int32_t depth; /* of sp; 0: unknown */
+	int32_t pointer; /* of what the frame pointer leads to; 0: it is no frame pointer */
+	int32_t fp_at, base_at; /* of the caller's values; 0: in their registers */
+	bool is_known; /* the instruction is reached */
+	uint8_t size; /* of the instruction; 0: it was not followed yet */
+};
+
+/* How control goes on behind an instruction. */
+enum flow {
+	FLOW_NEXT,
+	FLOW_CALL, /* also next, unless the called function does not return */
+	FLOW_BRANCH, /* also next */
+	FLOW_JUMP,
+	FLOW_JUMP_AWAY, /* where memory or a register tells */
+	FLOW_RETURN,
+	FLOW_STOP,
+	FLOW_UNKNOWN, /* the stack cannot be followed */
+};
+
+static enum flow flow_of_one(const struct insn *insn)
+{
+	uint8_t op = insn->opcode;
+
+	if (op >> 4 == 7 || (op >= 0xe0 && op <= 0xe3))
+		return FLOW_BRANCH;
+	if (op == 0xe9 || op == 0xeb)
+		return FLOW_JUMP;
+	if (op == 0xe8)
+		return FLOW_CALL;
+	if (op == 0xc3 || op == 0xc2)
+		return FLOW_RETURN;
+	if (op == 0xcc || op == 0xf4)
+		return FLOW_STOP;
+	if (op == 0xff && insn->has_modrm) {
+		if (operation_of(insn) == 2)
+			return FLOW_CALL;
+		if (operation_of(insn) == 4)
+			return FLOW_JUMP_AWAY;
+		return operation_of(insn) == 3 || operation_of(insn) == 5 ? FLOW_UNKNOWN
+									  : FLOW_NEXT;
+	}
+	/* Far returns, interrupts, enter. */
+	return (op >= 0xc8 && op <= 0xcf && op != 0xc9) ? FLOW_UNKNOWN : FLOW_NEXT;
+}
+
+static enum flow flow_of(const struct insn *insn)
+{
+	if (insn->is_vector || insn->map > MAP_0F)
+		return FLOW_NEXT;
+	if (insn->map == MAP_ONE)
+		return flow_of_one(insn);
+	if (insn->opcode >> 4 == 8)
+		return FLOW_BRANCH;
+	return insn->opcode == 0x0b || insn->opcode == 0xb9 ? FLOW_STOP : FLOW_NEXT;
+}
+
+static void push(struct frame *f, uint8_t reg)
+{
+	if (!f->depth)
+		return;
+	f->depth += WORD;
+	if (reg == RBP && !f->fp_at)
+		f->fp_at = f->depth;
+	else if (reg == RBX && !f->base_at)
+		f->base_at = f->depth;
+}
+
+static void pop(struct frame *f, uint8_t reg)
+{
+	if (reg == RBP) {
+		f->fp_at = f->fp_at == f->depth ? 0 : f->fp_at;
+		f->pointer = 0;
+	} else if (reg == RBX && f->base_at == f->depth) {
+		f->base_at = 0;
+	}
+	if (f->depth)
+		f->depth -= WORD;
+}
+
+/* push and pop; false: another instruction. */
+static bool move_word(struct frame *f, const struct insn *insn)
+{
+	uint8_t op = insn->opcode;
+
+	if (insn->map == MAP_0F && (op == 0xa0 || op == 0xa8))
+		push(f, NO_REG);
+	else if (insn->map == MAP_0F && (op == 0xa1 || op == 0xa9))
+		pop(f, NO_REG);
+	else if (insn->map != MAP_ONE)
+		return false;
+	else if (op >> 3 == 0x0a)
+		push(f, (op & 7) | (insn->rex & 1) << 3);
+	else if (op >> 3 == 0x0b)
+		pop(f, (op & 7) | (insn->rex & 1) << 3);
+	else if (op == 0x68 || op == 0x6a || op == 0x9c || (op == 0xff && operation_of(insn) == 6))
+		push(f, NO_REG);
+	else if (op == 0x9d || op == 0x8f)
+		pop(f, is_register(insn) ? rm_of(insn) : NO_REG);
+	else
+		return false;
+	/* Pushes of 16 bits, pop %rsp. */
+	if (insn->is_16bit || (op == 0x5c && !(insn->rex & 1)))
+		f->is_known = false;
+	return true;
+}
+
+/* add, sub and and of rsp. */
+static void add_to_sp(struct frame *f, const struct insn *insn)
+{
+	uint8_t op = insn->opcode;
+	bool is_immediate = op == 0x81 || op == 0x83;
+	int64_t depth = f->depth;
+
+	if (is_immediate && (operation_of(insn) == 0 || operation_of(insn) == 5) && f->depth)
+		depth += operation_of(insn) ? insn->immediate : -insn->immediate;
+	else if (f->pointer)
+		depth = 0; /* aligned, or with room for an array */
+	else
+		f->is_known = false;
+	if (f->depth && depth && (depth < WORD || depth > INT32_MAX / 2))
+		f->is_known = false;
+	f->depth = (int32_t)depth;
+}
+
+/* A write of rsp that is no push or pop. */
+static void write_sp(struct frame *f, const struct insn *insn)
+{
+	uint8_t op = insn->opcode;
+	int64_t depth = 0;
+
+	if (insn->map != MAP_ONE || !(insn->rex & 8)) {
+		f->is_known = false;
+	} else if (op == 0x8d && insn->base == RSP) {
+		depth = f->depth ? (int64_t)f->depth - insn->displacement : 0;
+		f->is_known = depth || f->pointer;
+	} else if (op == 0x8d && insn->base == RBP && f->pointer) {
+		depth = (int64_t)f->pointer - insn->displacement;
+	} else if ((op == 0x89 && reg_of(insn) == RBP && f->pointer) ||
+		   (op == 0x8b && is_register(insn) && rm_of(insn) == RBP && f->pointer)) {
+		depth = f->pointer;
+	} else if (op == 0x81 || op == 0x83 || (op == 0x29 && f->pointer) ||
+		   (op == 0x2b && f->pointer)) {
+		add_to_sp(f, insn);
+		return;
+	} else {
+		f->is_known = false;
+	}
+	if (depth && (depth < WORD || depth > INT32_MAX / 2))
+		f->is_known = false;
+	f->depth = (int32_t)depth;
+}
+
+/* mov and lea of rbp that make it a frame pointer, and other writes. */
+static void write_fp(struct frame *f, const struct insn *insn)
+{
+	uint8_t op = insn->opcode;
+	bool is_move = (op == 0x89 && reg_of(insn) == RSP) ||
+		       (op == 0x8b && is_register(insn) && rm_of(insn) == RSP);
+
+	f->pointer = 0;
+	if (insn->map != MAP_ONE || !(insn->rex & 8) || !f->depth)
+		return;
+	if (is_move)
+		f->pointer = f->depth;
+	else if (op == 0x8d && insn->base == RSP)
+		f->pointer = f->depth - insn->displacement;
+	if (f->pointer < WORD)
+		f->pointer = 0;
+}
+
+/* Notes a register that is saved in the frame, or loaded again, by mov. */
+static void save(struct frame *f, const struct insn *insn)
+{
+	uint8_t reg = reg_of(insn);
+	int32_t *at = reg == RBP ? &f->fp_at : &f->base_at;
+	int64_t place = f->depth;
+
+	if (insn->map != MAP_ONE || insn->is_vector || (reg != RBP && reg != RBX) ||
+	    !(insn->rex & 8) || !f->depth || insn->base != RSP)
+		return;
+	place -= insn->displacement;
+	if (place <= WORD || place % WORD || place > INT16_MAX)
+		return;
+	if (insn->opcode == 0x89 && !*at)
+		*at = (int32_t)place;
+	else if (insn->opcode == 0x8b && *at == place)
+		*at = 0;
+}
+
+static void leave(struct frame *f)
+{
+	if (!f->pointer) {
+		f->is_known = false;
+		return;
+	}
+	f->depth = f->pointer;
+	pop(f, RBP);
+}
+
+/* Applies an instruction; is_known becomes false if the stack cannot be followed any more. */
+static void step(struct frame *f, const struct insn *insn)
+{
+	if (insn->map == MAP_ONE && insn->opcode == 0xc9 && !insn->is_vector) {
+		leave(f);
+	} else if (insn->is_vector || !move_word(f, insn)) {
+		save(f, insn);
+		if (writes(insn, RSP))
+			write_sp(f, insn);
+		if (writes(insn, RBP))
+			write_fp(f, insn);
+	}
+	if (!f->depth && !f->pointer)
+		f->is_known = false;
+}
+
+static bool is_same(const struct frame *a, const struct frame *b)
+{
+	return a->depth == b->depth && a->pointer == b->pointer && a->fp_at == b->fp_at &&
+	       a->base_at == b->base_at;
+}
+
+/* As at a function's first instruction? Then all that it has saved is restored. */
+static bool is_at_entry(const struct frame *f)
+{
+	return f->depth == WORD;
+}
+
+/* A function that is longer is left alone. */
+#define FUNCTION_MAX 131072
+/* Jumps without a frame that lead further are to other functions. */
+#define NEAR_MAX 4096
+/* Instructions followed for each byte of code, at most. */
+#define STEPS_PER_BYTE 8
+
+/* Ways to understand a function, tried in turn. */
+enum {
+	WAY_SWITCH = 1 << 0, /* what nothing leads to is reached by an indirect jump */
+	WAY_CALL_ENDS = 1 << 1, /* a function ends behind a call that does not return */
+};
+
+struct analysis {
+	const struct stub_code *code;
+	struct stubs *rows;
+	uint64_t steps; /* that may still be made */
+	uint8_t *entries; /* a bit for each byte of the code that a call leads to */
+	struct frame *frames; /* before each byte from `start` on */
+	uint32_t *todo; /* bytes from `start` on that are to be followed */
+	size_t todo_count;
+	/* The function. */
+	size_t start, reached; /* the end of what was reached */
+	bool is_next; /* behind a function that was understood, or the code's first one */
+	unsigned int way;
+	size_t returns, tail_calls;
+	size_t last_calls; /* of functions that do not return */
+	bool is_unaligned; /* the stack, at a call */
+	struct frame away; /* before an indirect jump */
+	bool failed;
+};
+
+static bool is_entry(const struct analysis *a, size_t at)
+{
+	return a->entries[at / 8] & 1 << at % 8;
+}
+
+static void find_entries(struct analysis *a)
+{
+	const struct stub_code *code = a->code;
+
+	for (size_t at = 0; code->size - at >= 5; at++) {
+		const uint8_t *call = memchr(code->code + at, 0xe8, code->size - at - 4);
+		int32_t distance;
+		int64_t target;
+
+		if (!call)
+			break;
+		at = (size_t)(call - code->code);
+		memcpy(&distance, call + 1, sizeof(distance));
+		target = (int64_t)at + 5 + distance;
+		if (target >= 0 && target < (int64_t)code->size)
+			a->entries[target / 8] |= (uint8_t)(1 << target % 8);
+	}
+}
+
+/* Returns the size of an instruction that only fills; 0: another one. */
+static size_t filler_size(const struct stub_code *code, size_t at)
+{
+	struct insn insn;
+
+	if (at >= code->size)
+		return 0;
+	if (code->code[at] == 0xcc || code->code[at] == 0)
+		return 1;
+	insn = read_insn(code, at);
+	if (insn.is_vector || insn.rex & 1)
+		return 0;
+	return (insn.map == MAP_ONE && insn.opcode == 0x90) ||
+			       (insn.map == MAP_0F && insn.opcode == 0x1f)
+		       ? insn.size
+		       : 0;
+}
+
+static size_t skip_filler(const struct stub_code *code, size_t at)
+{
+	size_t size;
+
+	while ((size = filler_size(code, at)))
+		at += size;
+	return at;
+}
+
+static struct frame *frame_at(const struct analysis *a, size_t at)
+{
+	return &a->frames[at - a->start];
+}
+
+static bool is_in_reach(const struct analysis *a, int64_t at)
+{
+	return at >= (int64_t)a->start && at < (int64_t)a->code->size &&
+	       at < (int64_t)(a->start + FUNCTION_MAX);
+}
+
+/* Notes the frame before an instruction. False: it is known already. */
+static bool reach(struct analysis *a, size_t at, struct frame frame)
+{
+	struct frame *known = frame_at(a, at);
+
+	if (known->is_known) {
+		a->failed |= !is_same(known, &frame);
+		return false;
+	}
+	frame.size = 0;
+	*known = frame;
+	if (at >= a->reached)
+		a->reached = at + 1;
+	return true;
+}
+
+static void add_todo(struct analysis *a, size_t at, struct frame frame)
+{
+	if (reach(a, at, frame))
+		a->todo[a->todo_count++] = (uint32_t)(at - a->start);
+}
+
+/*
+ * Follows a jump. One that leads far away, or to what is called elsewhere, is to another function:
+ * with all popped again, unless it is a branch to a rare part, which compilers put elsewhere.
+ */
+static void jump(struct analysis *a, const struct insn *insn, size_t end, const struct frame *frame)
+{
+	int64_t to = (int64_t)end + insn->immediate;
+	bool is_far = !is_in_reach(a, to);
+	bool is_other = !is_far && to > (int64_t)a->start && is_entry(a, (size_t)to);
+
+	if (is_at_entry(frame))
+		is_far |= is_other || insn->immediate > NEAR_MAX;
+	else if (is_other || (is_far && flow_of(insn) == FLOW_JUMP))
+		a->failed = true;
+	if (!is_far)
+		add_todo(a, (size_t)to, *frame);
+	else
+		a->tail_calls += is_at_entry(frame);
+}
+
+/* jmp *there(%rip): to a function of another file */
+static bool is_import(const struct insn *insn)
+{
+	return (insn->modrm & 0xc7) == 5;
+}
+
+/* endbr64, push of a register that functions keep, sub of rsp */
+static bool is_prologue(const struct stub_code *code, size_t at)
+{
+	struct insn insn = at < code->size ? read_insn(code, at) : (struct insn){0};
+	uint8_t reg = (insn.opcode & 7) | (insn.rex & 1) << 3;
+
+	if (insn.is_vector || !insn.size)
+		return false;
+	if (insn.map == MAP_0F)
+		return insn.opcode == 0x1e;
+	return (insn.opcode >> 3 == 0x0a && (reg == RBP || reg == RBX || reg >= 12)) ||
+	       ((insn.opcode == 0x81 || insn.opcode == 0x83) && is_register(&insn) &&
+		operation_of(&insn) == 5 && rm_of(&insn) == RSP);
+}
+
+/* Does another function begin behind a call, of a function that does not return? */
+static bool ends_at_call(const struct analysis *a, size_t at)
+{
+	size_t next = skip_filler(a->code, at);
+
+	if (at >= a->code->size || is_entry(a, at))
+		return true;
+	return (a->code->vaddr + next) % FUNCTION_ALIGNMENT == 0 &&
+	       (a->way & WAY_CALL_ENDS || is_prologue(a->code, next));
+}
+
+/* Goes on behind an instruction that ends at `end`. False: nothing follows it. */
+static bool go_on(struct analysis *a, const struct insn *insn, size_t end,
+		  const struct frame *frame)
+{
+	switch (flow_of(insn)) {
+	case FLOW_RETURN:
+		a->failed |= !is_at_entry(frame);
+		a->returns++;
+		return false;
+	case FLOW_JUMP:
+		jump(a, insn, end, frame);
+		return false;
+	case FLOW_JUMP_AWAY:
+		a->failed |= !is_at_entry(frame) && is_import(insn);
+		a->tail_calls += is_at_entry(frame);
+		a->away = *frame;
+		return false;
+	case FLOW_STOP:
+		return false;
+	case FLOW_UNKNOWN:
+		a->failed = true;
+		return false;
+	case FLOW_CALL:
+		a->is_unaligned |= frame->depth % STACK_ALIGNMENT != 0;
+		if (!ends_at_call(a, end))
+			return true;
+		a->last_calls++;
+		return false;
+	case FLOW_BRANCH:
+		jump(a, insn, end, frame);
+		return true;
+	case FLOW_NEXT:
+		return true;
+	}
+	return true;
+}
+
+/* Follows the code from one place, up to where it ends or is known. */
+static void follow(struct analysis *a, size_t at)
+{
+	while (!a->failed) {
+		struct frame *before = frame_at(a, at), after = *before;
+		struct insn insn = read_insn(a->code, at);
+		size_t end = at + insn.size;
+
+		if (insn.size)
+			step(&after, &insn);
+		if (!insn.size || !after.is_known || !a->steps) {
+			a->failed = true;
+			return;
+		}
+		a->steps--;
+		before->size = (uint8_t)insn.size;
+		if (!go_on(a, &insn, end, &after))
+			return;
+		if (!is_in_reach(a, (int64_t)end)) {
+			a->failed = true;
+			return;
+		}
+		if (!reach(a, end, after))
+			return;
+		at = end;
+	}
+}
+
+static void follow_all(struct analysis *a)
+{
+	while (a->todo_count && !a->failed)
+		follow(a, a->start + a->todo[--a->todo_count]);
+}
+
+/* Returns the end of the code from `at` on that was followed, without gaps but for fillers. */
+static size_t followed_end(const struct analysis *a, size_t at)
+{
+	size_t end = at;
+
+	while (at < a->reached) {
+		if (frame_at(a, at)->size)
+			end = at += frame_at(a, at)->size;
+		else if (filler_size(a->code, at))
+			at += filler_size(a->code, at);
+		else
+			break;
+	}
+	return end;
+}
+
+/* Follows the code behind indirect jumps to which no other way leads. Returns the end. */
+static size_t follow_switch(struct analysis *a)
+{
+	size_t end = followed_end(a, a->start);
+
+	while (!a->failed && a->way & WAY_SWITCH && a->away.is_known && !is_at_entry(&a->away)) {
+		size_t next = skip_filler(a->code, end);
+
+		if (!is_in_reach(a, (int64_t)next) || is_entry(a, next) ||
+		    (next >= a->reached && (a->code->vaddr + next) % FUNCTION_ALIGNMENT == 0))
+			break;
+		add_todo(a, next, a->away);
+		follow_all(a);
+		end = followed_end(a, end);
+	}
+	return end;
+}
+
+/*
+ * Do the function's ends, all of which agree, confirm that it begins at its start? Where it never
+ * returns, the stack is aligned at its calls at least.
+ */
+static bool is_confirmed(const struct analysis *a)
+{
+	bool is_aligned = (a->code->vaddr + a->start) % FUNCTION_ALIGNMENT == 0;
+	bool is_called = is_entry(a, a->start), is_usual = is_prologue(a->code, a->start);
+
+	if (is_called && (is_aligned || is_usual))
+		return a->returns || a->tail_calls || a->last_calls;
+	/* Compilers disregard the ABI for calls of functions that they know. */
+	if (a->is_unaligned && !(a->is_next && is_aligned))
+		return false;
+	if (is_usual)
+		return a->returns || (is_aligned && a->last_calls && !(a->way & WAY_CALL_ENDS));
+	return a->returns && (is_aligned || is_called);
+}
+
+/* Returns the end of the function; 0: what is known of it does not agree. */
+static size_t analyse(struct analysis *a, unsigned int way)
+{
+	const struct frame entry = {.depth = WORD, .is_known = true};
+	size_t end;
+
+	if (a->reached > a->start)
+		memset(a->frames, 0, (a->reached - a->start) * sizeof(*a->frames));
+	a->reached = a->start;
+	a->way = way;
+	a->returns = a->tail_calls = a->last_calls = a->todo_count = 0;
+	a->away.is_known = a->is_unaligned = a->failed = false;
+	add_todo(a, a->start, entry);
+	follow_all(a);
+	end = follow_switch(a);
+	return !a->failed && is_confirmed(a) ? end : 0;
+}
+
+static struct unwind_rule rule_of(const struct frame *f)
+{
+	struct unwind_rule rule = stubs_rule_at_entry(&unwind_arch_x86_64, f->depth);
+
+	if (!f->depth) {
+		rule.cfa_reg = UNWIND_REG_FP;
+		rule.cfa_offset = f->pointer;
+	}
+	if (f->fp_at && f->fp_at <= INT16_MAX) {
+		rule.kinds |= UNWIND_AT_CFA << 2;
+		rule.fp_offset = (int16_t)(-f->fp_at / WORD);
+	}
+	if (f->base_at && f->base_at <= INT16_MAX) {
+		rule.kinds |= UNWIND_AT_CFA << 4;
+		rule.base_offset = (int16_t)(-f->base_at / WORD);
+	}
+	return rule;
+}
+
+/* A row replaces one at the same address: the end of the function before. */
+static void add_row(struct analysis *a, size_t at, struct unwind_rule rule)
+{
+	uint64_t vaddr = a->code->vaddr + at;
+
+	if (a->rows->rows.count && vec_last(&a->rows->rows).vaddr == vaddr)
+		a->rows->rows.count--;
+	stubs_add_row(a->rows, vaddr, rule);
+}
+
+static void add_rows(struct analysis *a, size_t end)
+{
+	const struct frame *last = NULL;
+
+	for (size_t at = a->start; at < end;) {
+		const struct frame *frame = frame_at(a, at);
+
+		if (!frame->size) {
+			at += filler_size(a->code, at);
+			continue;
+		}
+		if (!last || !is_same(last, frame))
+			add_row(a, at, rule_of(frame));
+		last = frame;
+		at += frame->size;
+	}
+	add_row(a, end, (struct unwind_rule){.cfa_kind = UNWIND_CFA_NONE});
+}
+
+static bool is_end(const struct insn *insn)
+{
+	enum flow flow = flow_of(insn);
+
+	return flow != FLOW_NEXT && flow != FLOW_BRANCH;
+}
+
+/*
+ * Returns the next place, behind code that was not understood, where a function may begin: one that
+ * is called, or an aligned one behind an end.
+ */
+static size_t next_start(const struct analysis *a)
+{
+	const struct stub_code *code = a->code;
+	bool ended = false;
+
+	for (size_t at = a->start; at < code->size;) {
+		struct insn insn = read_insn(code, at);
+
+		if (at > a->start && is_entry(a, at))
+			return at;
+		if (ended)
+			at = skip_filler(code, at);
+		if (ended && at < code->size && (code->vaddr + at) % FUNCTION_ALIGNMENT == 0)
+			return at;
+		if (ended)
+			insn = at < code->size ? read_insn(code, at) : insn;
+		ended = !insn.size || is_end(&insn);
+		at += insn.size ? insn.size : 1;
+	}
+	return code->size;
+}
+
+void frames_x86_64(struct stubs *rows, const struct stub_code *code)
+{
+	static const unsigned int ways[] = {WAY_SWITCH, 0, WAY_SWITCH | WAY_CALL_ENDS};
+	struct analysis a = {.code = code, .rows = rows, .steps = code->size * STEPS_PER_BYTE};
+	size_t room = code->size < FUNCTION_MAX ? code->size : FUNCTION_MAX;
+
+	a.entries = xcalloc(1, code->size / 8 + 1);
+	a.frames = xcalloc(room + 1, sizeof(*a.frames));
+	a.todo = xreallocarray(NULL, room + 1, sizeof(*a.todo));
+	find_entries(&a);
+	a.is_next = true;
+	for (size_t start = skip_filler(code, 0); start < code->size && a.steps;) {
+		size_t end = 0;
+
+		if (a.reached > a.start)
+			memset(a.frames, 0, (a.reached - a.start) * sizeof(*a.frames));
+		a.start = a.reached = start;
+		for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]) && !end; i++)
+			end = analyse(&a, ways[i]);
+		if (end)
+			add_rows(&a, end);
+		a.is_next = end;
+		start = end ? skip_filler(code, end) : next_start(&a);
+	}
+	free(a.entries);
+	free(a.frames);
+	free(a.todo);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* Any bytes as code without CFI. */
+#include "lib/code/unwind/arch.h"
+#include "lib/code/unwind/frames_x86_64.h"
+#include "tests/fuzz/input.h"
+
+#define VADDR 0x401000
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const struct stub_code code = {.code = data, .size = size, .vaddr = VADDR};
+	struct stubs rows = {0};
+	uint64_t last = 0;
+
+	frames_x86_64(&rows, &code);
+	vec_for_each(&rows.rows, const struct stub_row *, row) {
+		const struct unwind_rule *rule = &row->rule;
+
+		require(row->vaddr > last && row->vaddr >= VADDR && row->vaddr <= VADDR + size);
+		last = row->vaddr;
+		if (rule->cfa_kind == UNWIND_CFA_NONE)
+			continue;
+		require(rule->cfa_kind == UNWIND_CFA_REG && rule->cfa_reg <= UNWIND_REG_FP);
+		require(rule->cfa_offset >= 8 && rule->ra_offset == -1);
+		require(rule->fp_offset <= 0 && rule->base_offset <= 0);
+	}
+	require(!rows.rows.count || vec_last(&rows.rows).rule.cfa_kind == UNWIND_CFA_NONE);
+	stubs_release(&rows);
+	return 0;
+}

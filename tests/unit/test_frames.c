@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* Frames of x86-64 code without CFI: CFAs as offsets from sp, at places of real functions. */
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/cleanup.h"
+#include "lib/code/unwind/arch.h"
+#include "lib/code/unwind/frames_x86_64.h"
+#include "tests/unit/test.h"
+
+#define VADDR 0x401000
+#define CORPUS "tests/fuzz/corpus/frames/"
+
+/* Returns the rule at an offset in the code. */
+static struct unwind_rule rule_at(const struct stubs *rows, size_t at)
+{
+	struct unwind_rule rule = {.cfa_kind = UNWIND_CFA_NONE};
+
+	vec_for_each(&rows->rows, const struct stub_row *, row) {
+		if (row->vaddr <= VADDR + at)
+			rule = row->rule;
+	}
+	return rule;
+}
+
+/* Returns the distance of the CFA from sp; 0: no rule. */
+static int cfa_at(const struct stubs *rows, size_t at)
+{
+	struct unwind_rule rule = rule_at(rows, at);
+
+	if (rule.cfa_kind == UNWIND_CFA_NONE)
+		return 0;
+	assert_int_equal(rule.cfa_kind, UNWIND_CFA_REG);
+	assert_int_equal(rule.cfa_reg, UNWIND_REG_SP);
+	return rule.cfa_offset;
+}
+
+static void derive(struct stubs *rows, const void *code, size_t size)
+{
+	const struct stub_code all = {.code = code, .size = size, .vaddr = VADDR};
+
+	*rows = (struct stubs){0};
+	frames_x86_64(rows, &all);
+}
+
+#define DERIVE(rows, bytes) derive(rows, bytes, sizeof(bytes) - 1)
+
+static void derive_file(struct stubs *rows, const char *path)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	uint8_t code[4096];
+	ssize_t size = read(fd, code, sizeof(code));
+
+	assert_true(size > 0);
+	derive(rows, code, (size_t)size);
+}
+
+/* musl: the first function never returns, the second one ends with a jump. */
+TEST(functions_that_start_programs)
+{
+	struct stubs rows;
+
+	derive_file(&rows, CORPUS "musl-start");
+	assert_int_equal(cfa_at(&rows, 0), 8);
+	assert_int_equal(cfa_at(&rows, 2), 16);
+	assert_int_equal(cfa_at(&rows, 0x1b), 48);
+	assert_int_equal(cfa_at(&rows, 0x2c), 48);
+	assert_int_equal(rule_at(&rows, 0x1b).fp_offset, -4);
+	assert_int_equal(rule_at(&rows, 0x1b).base_offset, -5);
+	assert_int_equal(cfa_at(&rows, 0x31), 0);
+	stubs_release(&rows);
+}
+
+/* GMP: registers are pushed at the start; the middle is reached by jumps to addresses. */
+TEST(code_behind_indirect_jumps)
+{
+	struct stubs rows;
+
+	derive_file(&rows, CORPUS "gmp-mul");
+	assert_int_equal(cfa_at(&rows, 0), 8);
+	assert_int_equal(cfa_at(&rows, 0xa), 56);
+	assert_int_equal(cfa_at(&rows, 0x2d0), 56);
+	assert_int_equal(cfa_at(&rows, 0x43c), 56);
+	assert_int_equal(rule_at(&rows, 0x43c).fp_offset, -3);
+	assert_int_equal(cfa_at(&rows, 0x449), 16);
+	assert_int_equal(cfa_at(&rows, 0x44a), 8);
+	stubs_release(&rows);
+}
+
+/* sub $24,%rsp; test; je; call; add $24,%rsp; ret */
+static const char plain[] = "\x48\x83\xec\x18\x48\x85\xff\x74\x05\xe8\x00\x01\x00\x00"
+			    "\x48\x83\xc4\x18\xc3";
+
+TEST(returns_must_agree)
+{
+	char code[sizeof(plain)];
+	struct stubs rows;
+
+	DERIVE(&rows, plain);
+	assert_int_equal(cfa_at(&rows, 0), 8);
+	assert_int_equal(cfa_at(&rows, 4), 32);
+	assert_int_equal(cfa_at(&rows, 18), 8);
+	assert_int_equal(cfa_at(&rows, 19), 0);
+	stubs_release(&rows);
+	/* add $16,%rsp */
+	memcpy(code, plain, sizeof(code));
+	code[17] = 0x10;
+	DERIVE(&rows, code);
+	assert_int_equal(rows.rows.count, 0);
+	stubs_release(&rows);
+	/* sub %rax,%rsp */
+	memcpy(code, "\x48\x29\xc4\x90", 4);
+	DERIVE(&rows, code);
+	assert_int_equal(rows.rows.count, 0);
+	stubs_release(&rows);
+}
+
+/* push %rbp; mov %rsp,%rbp; push %rbx; sub %rax,%rsp; lea -8(%rbp),%rsp; pop; pop; ret */
+TEST(frame_pointers)
+{
+	struct unwind_rule rule;
+	struct stubs rows;
+
+	DERIVE(&rows, "\x55\x48\x89\xe5\x53\x48\x29\xc4\x90\x48\x8d\x65\xf8\x5b\x5d\xc3");
+	assert_int_equal(cfa_at(&rows, 1), 16);
+	assert_int_equal(cfa_at(&rows, 5), 24);
+	rule = rule_at(&rows, 8);
+	assert_int_equal(rule.cfa_reg, UNWIND_REG_FP);
+	assert_int_equal(rule.cfa_offset, 16);
+	assert_int_equal(rule.fp_offset, -2);
+	assert_int_equal(rule.base_offset, -3);
+	assert_int_equal(cfa_at(&rows, 13), 24);
+	assert_int_equal(cfa_at(&rows, 15), 8);
+	stubs_release(&rows);
+}
+
+/* Code of which only a part is understood: the next function counts again. */
+TEST(functions_behind_others)
+{
+	char code[64];
+	struct stubs rows;
+
+	memset(code, 0x90, sizeof(code));
+	memcpy(code, "\x48\x89\xc4\xc3", 4); /* mov %rax,%rsp; ret */
+	memcpy(code + 16, plain, sizeof(plain) - 1);
+	derive(&rows, code, sizeof(code));
+	assert_int_equal(cfa_at(&rows, 0), 0);
+	assert_int_equal(cfa_at(&rows, 16 + 4), 32);
+	stubs_release(&rows);
+	/* Long instructions: vmovups %zmm0,64(%rax); vpshufd; movabs; nopw; ret */
+	DERIVE(&rows, "\x53\x62\xf1\x7c\x48\x11\x40\x01\xc5\xf9\x70\xc0\x4e"
+		      "\x48\xb8\x01\x02\x03\x04\x05\x06\x07\x08"
+		      "\x66\x2e\x0f\x1f\x84\x00\x00\x00\x00\x00\x5b\xc3");
+	assert_int_equal(cfa_at(&rows, 1), 16);
+	assert_int_equal(cfa_at(&rows, 34), 8);
+	stubs_release(&rows);
+}

@@ -634,22 +634,28 @@ static void try_sample(struct selection *s, thread_id id, const struct sample *s
 		add_sample(s, id, sample);
 }
 
+struct sample query_allocation_sample(const struct query *q, const struct allocation *row)
+{
+	uint64_t bytes = allocation_bytes(row, q->event - QUERY_ALLOCATIONS);
+
+	return (struct sample){
+		.time = row->time,
+		.stack = row->stack,
+		.weight = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX,
+		.cpu = NO_CPU,
+		.event = q->event,
+	};
+}
+
 static void add_allocations(struct selection *s, thread_id id)
 {
 	const struct profile *p = s->q->profile;
 	size_t span = 0;
 
 	vec_for_each(&p->threads.rows.items[id].allocations.rows, const struct allocation *, row) {
-		uint64_t bytes = allocation_bytes(row, s->q->event - QUERY_ALLOCATIONS);
-		const struct sample sample = {
-			.time = row->time,
-			.stack = row->stack,
-			.weight = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX,
-			.cpu = NO_CPU,
-			.event = s->q->event,
-		};
+		const struct sample sample = query_allocation_sample(s->q, row);
 
-		if (bytes)
+		if (sample.weight)
 			try_sample(s, id, &sample, &span);
 	}
 }

@@ -115,6 +115,9 @@ int query_select_each(struct query *q, const struct profile *p, const struct que
 		      query_sample_fn *visit, void *ctx, struct error *err);
 void query_release(struct query *q);
 
+/* Returns an allocation as a sample of the query's event; of weight 0 if it is not one of its sum.
+ */
+struct sample query_allocation_sample(const struct query *q, const struct allocation *row);
 /* Returns the kind of wait of samples with that innermost frame. */
 enum query_wait query_wait_of(const struct query *q, stack_id stack);
 /*

@@ -79,22 +79,53 @@ static void add_thread(struct query_timeline *t, const struct query *q, thread_i
 	}
 }
 
-void query_timeline_make(struct query_timeline *t, const struct query *q, thread_id thread)
-{
-	t->kinds = query_timeline_kinds(q);
-	t->times = xcalloc((size_t)t->bins * t->kinds + 1, sizeof(*t->times));
-	for (thread_id id = 0; id < q->profile->threads.rows.count; id++) {
-		if (thread == NO_THREAD || thread == id)
-			add_thread(t, q, id);
-	}
-}
-
 static uint32_t bin_at(const struct query_timeline *t, uint64_t time)
 {
 	double part = (double)(time - t->from) / (double)(t->until - t->from);
 	uint32_t bin = (uint32_t)(part * t->bins);
 
 	return bin < t->bins ? bin : t->bins - 1;
+}
+
+static void add_amount(struct query_timeline *t, const struct query *q, const struct sample *sample)
+{
+	uint64_t time = profile_since_start(q->profile, sample->time);
+	uint32_t kind = kind_of(q, sample);
+
+	if (time >= t->from && time < t->until && kind < t->kinds)
+		t->times[bin_at(t, time) * t->kinds + kind] += (float)sample->weight;
+}
+
+static void add_amounts(struct query_timeline *t, const struct query *q, thread_id id)
+{
+	const struct profile_thread *thread = &q->profile->threads.rows.items[id];
+
+	samples_for_each(&thread->samples, sample) {
+		if (sample->event == q->event)
+			add_amount(t, q, sample);
+	}
+	if (q->event < QUERY_ALLOCATIONS)
+		return;
+	vec_for_each(&thread->allocations.rows, const struct allocation *, row) {
+		const struct sample sample = query_allocation_sample(q, row);
+
+		if (sample.weight)
+			add_amount(t, q, &sample);
+	}
+}
+
+void query_timeline_make(struct query_timeline *t, const struct query *q, thread_id thread)
+{
+	t->kinds = query_timeline_kinds(q);
+	t->times = xcalloc((size_t)t->bins * t->kinds + 1, sizeof(*t->times));
+	for (thread_id id = 0; id < q->profile->threads.rows.count; id++) {
+		if (thread != NO_THREAD && thread != id)
+			continue;
+		if (q->event)
+			add_amounts(t, q, id);
+		else
+			add_thread(t, q, id);
+	}
 }
 
 /* Bins without a change have the level of the previous bin. */

@@ -8,7 +8,8 @@ struct query_timeline {
 	uint64_t from, until; /* ns since the profile's start; from < until */
 	uint32_t bins; /* number of equal parts */
 	uint32_t kinds; /* see query_timeline_kinds() */
-	/* Time of each kind in each bin, in ns, bin by bin. */
+	/* Time of each kind in each bin, in ns, bin by bin; weights if the event is not the clock.
+	 */
 	float *times; /* owned */
 };
 
@@ -19,8 +20,9 @@ struct query_timeline {
 uint32_t query_timeline_kinds(const struct query *q);
 /*
  * Fills in the times of a thread, or of all threads for NO_THREAD, regardless of the query's
- * selection; the event is the clock. A row covers the time since the previous row, limited by its
- * weight. Set the other members first; `times` is newly allocated.
+ * selection, except for its event. A row of the clock covers the time since the previous row,
+ * limited by its weight; other rows are summed up where they are. Set the other members first;
+ * `times` is newly allocated.
  */
 void query_timeline_make(struct query_timeline *t, const struct query *q, thread_id thread);
 /*

@@ -69,6 +69,28 @@ static void ask(struct profile *p, struct query_timeline *t, thread_id thread)
 	query_release(&q);
 }
 
+/* Weights are summed up where their rows are. */
+TEST(timeline_of_an_event_has_its_weights)
+{
+	struct profile *p = make_profile();
+	uint8_t event = profile_event(p, "faults");
+	const struct sample row = {
+		.time = 15 * MS, .stack = 0, .weight = 7, .cpu = NO_CPU, .event = event};
+	struct query_filter filter = QUERY_FILTER_ALL;
+	struct query_timeline t = {.until = 10 * MS, .bins = 10};
+	struct query q;
+
+	samples_add(&p->threads.rows.items[1].samples, &row);
+	filter.event = "faults";
+	assert_int_equal(query_select(&q, p, &filter, NULL), 0);
+	query_timeline_make(&t, &q, NO_THREAD);
+	assert_true(t.times[5 * t.kinds + QUERY_WAIT_COUNT] == 7);
+	assert_true(t.times[1 * t.kinds + QUERY_WAIT_COUNT] == 0);
+	query_timeline_release(&t);
+	query_release(&q);
+	profile_free(p);
+}
+
 TEST(test_bins)
 {
 	struct query_timeline t = {.until = 10 * MS, .bins = 5};

@@ -48,6 +48,15 @@ is "a difference has the text of prof diff without scripts" \
 is "and its figures for the script" "$(sed -n 's/.*id="prof-comparison">\([^<]*\)<.*/\1/p' d.html | base64 -d | gzip -dc)" "$(<d.json)"
 is "its sides are read back" "$("$PROF" report --by thread --format csv d.html | grep -o '^"[AB]: [a-z]*"' | sort | xargs)" "A: base B: patch"
 
+
+"$PROF" convert "$golden/allocs.json" -o allocs.html
+values() { # PAGE EXPRESSION...
+	node "$root/tests/page/values.mjs" "$@" 2>&1 | paste -sd' '
+}
+is "the menu has the events that have samples" "$(values allocs.html 'engine.events()')" "clock,allocated,retained,deallocated"
+is "each in its unit" "$(values allocs.html '(engine.select({event: "retained"}), engine.amount(engine.weight))' \
+	'(engine.select({event: "clock"}), engine.amount(engine.weight))')" "3.7 MB 1.00 ms"
+
 is "the engine's rows are those of report" "$(equal "$golden"/{collapsed,inline,waits,events,runtimes,allocs}.json \
 	"$root/tests/readers/files/samply-66.json" | sed 's/^[1-9][0-9]* rows/all rows/')" "all rows compared, 0 different"
 done_testing

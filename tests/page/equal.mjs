@@ -199,6 +199,9 @@ for (const path of profiles) {
 	const seconds = engine.duration / 1e9, a = 0.2 * seconds, b = 0.7 * seconds;
 	compareAll(engine, name, path, [], {});
 	compareAll(engine, name, path, ['--include-idle'], {includeIdle: true});
+	for (const event of engine.events())
+		compareAll(engine, name, path, ['--event', event], {event});
+	compareAll(engine, name, path, ['--category', 'Idle*'], {category: 'Idle*'});
 	compareAll(engine, name, path, ['--no-kernel'], {noKernel: true});
 	compareAll(engine, name, path, ['--own'], {own: true});
 	if (seconds)

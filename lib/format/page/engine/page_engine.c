@@ -668,13 +668,64 @@ static double profile_length(void)
 	return meta->end_ns > meta->start_ns ? (double)(meta->end_ns - meta->start_ns) : 0;
 }
 
+/* Events of the profile, for a menu: those with samples, then sums of allocations. */
+static VEC(uint8_t) events;
+
+static bool has_allocations(const struct profile *p, enum allocation_sum sum)
+{
+	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
+		vec_for_each(&thread->allocations.rows, const struct allocation *, row) {
+			if (allocation_bytes(row, sum))
+				return true;
+		}
+	}
+	return false;
+}
+
+uint32_t EXPORT(page_events)(void)
+{
+	const struct profile *p = engine.profile;
+	bool is_seen[UINT8_MAX + 1] = {0};
+
+	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
+		samples_for_each(&thread->samples, sample)
+			is_seen[sample->event] |= sample->weight != 0;
+	}
+	events.count = 0;
+	for (size_t i = 0; i == 0 || i < p->events.rows.count; i++) {
+		if (is_seen[i])
+			vec_push(&events, (uint8_t)i);
+	}
+	for (int sum = 0; sum < ALLOCATION_SUM_COUNT; sum++) {
+		if (has_allocations(p, sum))
+			vec_push(&events, (uint8_t)(QUERY_ALLOCATIONS + (unsigned int)sum));
+	}
+	return (uint32_t)events.count;
+}
+
+/* Returns the name of an event; beyond the last: that of the selection. */
+const char *EXPORT(page_event_name)(uint32_t i)
+{
+	uint8_t event = i < events.count ? events.items[i] : engine.query.event;
+
+	return query_event_name(engine.profile, event);
+}
+
+/* Returns the name of the unit of the selection's weights. */
+const char *EXPORT(page_unit)(void)
+{
+	return engine_shown(query_unit_name(&engine.query), 0);
+}
+
 /* Returns sums of the selection and of the profile. */
 const double *EXPORT(page_totals)(void)
 {
-	static double totals[12];
+	static double totals[14];
 	const struct query *q = &engine.query;
 	const struct profile_meta *meta = &engine.profile->meta;
 	struct query_summary s = query_summarize(q);
+	double size;
+	enum measure measure = query_measure(q, &size);
 	const double values[] = {
 		(double)q->weight,
 		(double)q->samples,
@@ -688,6 +739,8 @@ const double *EXPORT(page_totals)(void)
 		q->event,
 		s.named,
 		(double)meta->start_realtime_ns,
+		measure,
+		size,
 	};
 
 	_Static_assert(sizeof(values) == sizeof(totals), "the script knows them by number");

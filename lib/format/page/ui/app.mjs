@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The page: one selection, the views of it, and what is said of what is pointed at.
-import {BY} from './engine.mjs';
-import {exactly, functionName, make, percent, place} from './dom.mjs';
+import {BY, MEASURE} from './engine.mjs';
+import {exactly, functionName, grouped, make, percent, place, safeText} from './dom.mjs';
 import {FIRST, VIEWS, conditions, emptyState, reportCommand, stateOfFragment, stateToFragment} from './state.mjs';
 import {Timeline} from './timeline.mjs';
 import {Flame} from './flame.mjs';
@@ -15,6 +15,10 @@ import {makeHelp, onKey} from './keys.mjs';
 
 const TITLES = {compare: 'Comparison', flame: 'Flame graph', tree: 'Call tree', inverted: 'Inverted', functions: 'Functions', lines: 'Lines',
 	markers: 'Markers', info: 'Info', assembly: 'Assembly'};
+// What events of allocations and of time are called in the menu.
+const EVENTS = {clock: 'CPU time', retained: 'memory still held', allocated: 'memory allocated', deallocated: 'memory freed'};
+// Categories of waits, as a condition.
+const WAITING = 'Idle*';
 // Words on a function in the graph of two sides.
 const CHANGES = ['takes less in B', 'itself not shown to differ', 'takes more in B'];
 const CSV = ['compare', 'functions', 'lines', 'markers'];
@@ -26,13 +30,15 @@ export class App {
 	constructor(engine, comparison) {
 		Object.assign(this, {engine, comparison, tabNames: comparison ? ['compare', ...VIEWS] : VIEWS});
 		FIRST.view = this.tabNames[0];
+		// What is held at the end is what a recording of allocations is made for.
+		engine.eventNames = engine.events();
+		FIRST.event = engine.eventNames.includes('retained') ? 'retained' : engine.eventName;
 		this.state = stateOfFragment(location.hash.slice(1));
 		this.history = [];
 		this.version = 1;
 		this.chosen = null;
 		// Of everything, for the order of threads.
-		this.weight = engine.weight;
-		this.weights = engine.threads.map((thread) => thread.weight);
+		this.weigh();
 		this.build();
 		// The engine has selected everything already.
 		if (SELECTING.some((name) => this.state[name] !== emptyState()[name]))
@@ -52,6 +58,7 @@ export class App {
 			spellcheck: 'false', input: () => this.setSearch(), keydown: (event) => this.searchKey(event)});
 		this.found = make('span', {id: 'found', role: 'status'});
 		this.crumbs = make('div', {id: 'crumbs', 'aria-label': 'Selection'});
+		this.events = make('select', {id: 'events', 'aria-label': 'What is counted', title: 'What is counted', change: () => this.chooseEvent()});
 		this.line = make('div', {id: 'line', 'aria-live': 'polite'});
 		this.actions = make('div', {id: 'actions'}, ...[['Only with', 'f', () => this.focusOn()], ['Drop', 'x', () => this.drop()],
 			['Hide', 'h', () => this.hide()], ['Root here', 'r', () => this.rootHere()], ['Callers', 'c', () => this.callers('callers')],
@@ -70,15 +77,47 @@ export class App {
 		const own = button('own', 'Show only code of your own (o)', () => this.change({own: !this.state.own}));
 		this.switches = {waits, kernel, own};
 		document.body.replaceChildren(...document.querySelectorAll('script'), make('main', {id: 'app'},
-			make('header', {}, make('h1', {}, document.title), make('span', {id: 'summary'}), this.search, this.found,
+			make('header', {}, make('h1', {}, document.title), this.search, this.found,
 				make('div', {class: 'switches'}, waits, kernel, own, button('?', 'Keys (?)', () => this.help.showModal()))),
-			this.crumbs, this.timeline.element, this.tabs, this.view, make('footer', {}, this.line, this.actions)), this.help);
+			make('div', {id: 'now'}, this.events, this.crumbs, make('span', {id: 'summary'})), this.timeline.element, this.tabs, this.view, make('footer', {}, this.line, this.actions)), this.help);
 		document.body.classList.add('live');
+	}
+
+	// The weights of threads in everything of the event: what they are sorted by.
+	weigh() {
+		const {engine} = this;
+		if (this.weighed === this.state.event)
+			return;
+		this.weighed = this.state.event;
+		try {
+			engine.select({event: this.weighed});
+		} catch {
+			engine.select({});
+		}
+		this.weight = engine.weight;
+		this.hasWaits = engine.idle + engine.blocked + engine.runnable > 0;
+		this.weights = engine.threads.map(({id}) => engine.thread(id).weight);
+		this.timeline?.sort();
+	}
+
+	chooseEvent() {
+		const [event, category] = this.events.value.split('\n');
+		this.change({event, category: category ?? (this.state.category === WAITING ? null : this.state.category)});
+	}
+
+	// The menu of events, with waits as one of their own.
+	drawEvents() {
+		const {event, category} = this.state, names = this.engine.eventNames, option = (value, text) =>
+			make('option', {value, selected: value === (category === WAITING ? `${event}\n${WAITING}` : event)}, text);
+		const label = (name) => name === 'clock' && !this.engine.interval ? 'samples' : EVENTS[name] ?? safeText(name);
+		this.events.replaceChildren(...names.flatMap((name) => [option(name, label(name)),
+			...(name === 'clock' && (this.hasWaits || event !== 'clock') ? [option(`${name}\n${WAITING}`, 'waits')] : [])]));
 	}
 
 	// Asks the engine for the selection; what cannot be asked is said, and forgotten.
 	select() {
 		try {
+			this.weigh();
 			this.engine.select(this.state);
 		} catch (error) {
 			this.say(error.message);
@@ -132,6 +171,7 @@ export class App {
 	draw() {
 		const {state, engine} = this;
 		document.getElementById('summary').textContent = engine.summary.replace(/^[^:]*: /, '');
+		this.drawEvents();
 		for (const tab of this.tabs.children) {
 			const isOn = tab.dataset.view === state.view;
 			tab.setAttribute('aria-selected', String(isOn));
@@ -156,7 +196,6 @@ export class App {
 			click: () => this.change(without, how)}, text.slice(0, 120), make('span', {'aria-hidden': 'true'}, ' ×'));
 		this.crumbs.replaceChildren(...list.map(({text, without}) => crumb(text, without)),
 			...(state.callersOf ? [crumb(`${state.flame} of ${state.callersOf}`, {callersOf: null, flame: 'plain'}, {isView: true})] : []));
-		this.crumbs.hidden = !this.crumbs.children.length;
 	}
 
 	drawActions() {
@@ -199,10 +238,10 @@ export class App {
 	describeKey(by, id, self, total, line = 0, more = []) {
 		const {engine} = this, key = engine.key(by, id), share = (weight) => {
 			const error = engine.errorOf(weight);
-			return percent(weight, engine.weight) + (error ? ` ±${(100 * error / (engine.weight || 1)).toFixed(1)}` : '');
-		};
+			return `${engine.amount(weight)}, ${percent(weight, engine.weight)}${error ? ` ±${(100 * error / (engine.weight || 1)).toFixed(1)}` : ''}`;
+		}, samples = engine.measure === MEASURE.time ? [`${grouped(total)} samples`] : [];
 		const name = make('b', {}, functionName(key).slice(0, 300));
-		this.line.replaceChildren(name, ' ', [`total ${share(total)}, self ${share(self)}`, key.module, place({...key, line: line || key.line}), ...more].filter(Boolean).join(' · '));
+		this.line.replaceChildren(name, ' ', [`total ${share(total)} · self ${share(self)}`, ...samples, key.module, place({...key, line: line || key.line}), ...more].filter(Boolean).join(' · '));
 	}
 
 	choose(chosen) {
@@ -302,7 +341,7 @@ export class App {
 		try {
 			const {marks, weight} = this.engine.search(BY.function, search);
 			this.marks = marks;
-			this.found.textContent = `${percent(weight, this.engine.weight)} in ${marks.reduce((sum, mark) => sum + mark, 0)} functions`;
+			this.found.textContent = `${percent(weight, this.engine.weight)}, ${this.engine.amount(weight)} in ${marks.reduce((sum, mark) => sum + mark, 0)} functions`;
 		} catch (error) {
 			this.search.setAttribute('aria-invalid', 'true');
 			this.found.textContent = error.message;

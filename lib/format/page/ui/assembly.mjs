@@ -76,7 +76,7 @@ export class AssemblyView {
 	list(row, instructions) {
 		const {engine} = this.app, sums = this.weights(row, instructions), heaviest = sums.reduce((most, {self}) => Math.max(most, self), 1);
 		const lines = instructions.map(([offset, text], i) => codeLine(engine, sums[i].total ? sums[i] : null, heaviest, offset.toString(16), String(text)));
-		this.code.replaceChildren(make('div', {class: 'line file', 'aria-hidden': 'true'}, ...['Self', 'Total', 'Offset'].map((head) => make('span', {class: 'number'}, head)),
+		this.code.replaceChildren(make('div', {class: 'line file', 'aria-hidden': 'true'}, ...['Self', 'Total', 'Amount', 'Offset'].map((head) => make('span', {class: 'number'}, head)),
 			make('span', {}, 'Instruction')), ...lines);
 		lines[sums.findIndex(({self}) => self === heaviest)]?.scrollIntoView({block: 'center'});
 	}

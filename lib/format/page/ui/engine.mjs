@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The engine: lib/query, compiled to WebAssembly. All numbers of the page come from it.
 
+import {bytes, grouped, shortSeconds} from './dom.mjs';
+
 export const NONE = 0xffffffff;
 
 export const BY = {
@@ -11,6 +13,9 @@ export const TREE = {plain: 0, inverted: 1, callers: 2, callees: 3};
 export const FILTER_TEXTS = ['process', 'thread', 'event', 'category', 'during', 'focus', 'ignore', 'hide', 'root'];
 export const MARKS = {marker: 1, loss: 2, pause: 4};
 export const WAITS = ['runs', 'idle', 'blocked', 'runnable'];
+
+// Kinds of units.
+export const MEASURE = {count: 0, bytes: 1, time: 2};
 
 const TWO_32 = 0x100000000;
 
@@ -96,6 +101,11 @@ export class Engine {
 			});
 	}
 
+	// The names of events that have samples.
+	events() {
+		return Array.from({length: this.api.page_events()}, (_, i) => this.text(this.api.page_event_name(i)));
+	}
+
 	// Selects samples: filter has from and until in ns, threads as a set of ids, and texts.
 	select(filter) {
 		const {from = 0, until = Infinity, threads = null, noKernel = false, own = false, foldRecursion = false, includeIdle = false} = filter;
@@ -107,9 +117,18 @@ export class Engine {
 		for (let id = 0, count = this.api.page_thread_count(); id < count; id++)
 			bytes[flags + id] = threads && threads.has(id) ? 1 : 0;
 		this.check(this.api.page_select());
-		const values = new Float64Array(this.api.memory.buffer, this.api.page_totals() >>> 0, 12);
+		const values = new Float64Array(this.api.memory.buffer, this.api.page_totals() >>> 0, 14);
 		[this.weight, this.samples, this.cpu, this.noFrame, this.idle, this.blocked, this.runnable, this.interval,
-			this.duration, this.event, this.named, this.started] = values;
+			this.duration, this.event, this.named, this.started, this.measure, this.unitSize] = values;
+		this.unit = this.text(this.api.page_unit());
+		this.eventName = this.text(this.api.page_event_name(NONE));
+	}
+
+	// A weight in the unit of the event: "1.25 s", "25.4 MB", "4,476".
+	amount(weight) {
+		if (this.measure === MEASURE.time)
+			return shortSeconds(weight * this.unitSize);
+		return this.measure === MEASURE.bytes ? bytes(Math.round(weight * this.unitSize)) : grouped(weight);
 	}
 
 	get summary() {

@@ -13,7 +13,7 @@ export function codeLine(engine, sum, heaviest, number, text) {
 	const heat = make('i', {class: 'heat', 'aria-hidden': 'true'}), share = (weight) => percent(weight, engine.weight);
 	heat.style.opacity = sum?.self ? String(0.08 + 0.6 * sum.self / heaviest) : '0';
 	return make('div', {class: sum?.self ? 'line hot' : 'line'}, heat, make('span', {class: 'number'}, sum ? share(sum.self) : ''),
-		make('span', {class: 'number'}, sum ? share(sum.total) : ''), make('span', {class: 'number'}, number), make('code', {}, text || ' '));
+		make('span', {class: 'number'}, sum ? share(sum.total) : ''), make('span', {class: 'number'}, sum?.self ? engine.amount(sum.self) : ''), make('span', {class: 'number'}, number), make('code', {}, text || ' '));
 }
 
 export class LinesView extends TableView {

@@ -7,12 +7,12 @@ import {seconds, shellWord} from './dom.mjs';
 export const VIEWS = ['flame', 'tree', 'inverted', 'functions', 'lines', 'markers', 'info', 'assembly'];
 
 // The view that a page begins with; one of two sides begins with 'compare', which others do not have.
-export const FIRST = {view: 'flame'};
+export const FIRST = {view: 'flame', event: null};
 
 export function emptyState() {
 	return {view: FIRST.view, from: 0, until: Infinity, threads: null, includeIdle: false, noKernel: false, own: false, foldRecursion: false,
 		viewFrom: 0, viewUntil: Infinity, flame: 'plain', callersOf: null, search: '', lines: null, marker: '',
-		...Object.fromEntries(FILTER_TEXTS.map((name) => [name, null]))};
+		...Object.fromEntries(FILTER_TEXTS.map((name) => [name, null])), event: FIRST.event};
 }
 
 export function stateToFragment(state) {
@@ -49,7 +49,7 @@ export function stateOfFragment(fragment) {
 }
 
 const CONDITIONS = {
-	process: 'process', thread: 'thread', event: 'event', category: 'only category', during: 'during marker',
+	process: 'process', thread: 'thread', category: 'only category', during: 'during marker',
 	focus: 'with', ignore: 'without', hide: 'hidden', root: 'from',
 };
 
@@ -64,7 +64,7 @@ export function conditions(state, engine) {
 		add(state.threads.size === 1 && thread ? `thread ${thread.whole} (${thread.tid})` : `${state.threads.size} threads`, 'threads');
 	}
 	for (const name of FILTER_TEXTS) {
-		if (state[name])
+		if (state[name] && name !== 'event')
 			add(`${CONDITIONS[name]} ${state[name]}`, name);
 	}
 	if (state.noKernel)
@@ -101,7 +101,7 @@ export function reportCommand(state, engine) {
 	// Markers have no stack.
 	const names = state.view === 'markers' ? ['process', 'thread'] : FILTER_TEXTS;
 	for (const name of names) {
-		if (state[name])
+		if (state[name] && (name !== 'event' || engine.eventNames.length > 1))
 			option(name, state[name]);
 	}
 	if (state.noKernel && state.view !== 'markers')

@@ -10,12 +10,14 @@ import {categoryColor} from './colors.mjs';
 function fillShare(app, cell, weight) {
 	const {engine} = app, error = engine.errorOf(weight), bar = make('i', {class: 'share'});
 	bar.style.width = `${100 * weight / (engine.weight || 1)}%`;
-	cell.append(bar, percent(weight, engine.weight), make('small', {}, error ? ` ±${(100 * error / (engine.weight || 1)).toFixed(1)}` : ''));
+	cell.classList.add('shares');
+	cell.append(bar, make('span', {class: 'amount'}, weight ? engine.amount(weight) : ''), make('span', {}, percent(weight, engine.weight)),
+		make('small', {}, error ? `±${(100 * error / (engine.weight || 1)).toFixed(1)}` : ''));
 }
 
-const selfColumn = (app, weightOf) => ({title: 'Self', width: '8.3em', isNumber: true, sorts: 'self',
+const selfColumn = (app, weightOf) => ({title: 'Self', width: '13.4em', isNumber: true, sorts: 'self',
 	hint: 'Samples taken in it; ± half of the 95 % confidence interval', fill: (cell, row) => fillShare(app, cell, weightOf(row).self)});
-const totalColumn = (app, weightOf) => ({title: 'Total', width: '8.3em', isNumber: true, sorts: 'total',
+const totalColumn = (app, weightOf) => ({title: 'Total', width: '13.4em', isNumber: true, sorts: 'total',
 	hint: 'Samples with it in the stack', fill: (cell, row) => fillShare(app, cell, weightOf(row).total)});
 
 function fillFunction(app, cell, key, stack) {
@@ -200,7 +202,7 @@ export class TreeView {
 	text() {
 		const {engine} = this.app;
 		return this.visible.map((at) => `${'  '.repeat(this.nodes.depth[at])}${functionName(engine.key(BY.function, this.nodes.key[at]))} ` +
-			`${percent(this.nodes.total[at], engine.weight)} (self ${percent(this.nodes.self[at], engine.weight)})`).join('\n');
+			`${engine.amount(this.nodes.total[at])} ${percent(this.nodes.total[at], engine.weight)} (self ${engine.amount(this.nodes.self[at])} ${percent(this.nodes.self[at], engine.weight)})`).join('\n');
 	}
 
 	nextFound(step) {

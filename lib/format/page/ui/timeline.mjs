@@ -21,9 +21,13 @@ export class Timeline {
 		this.isOpen = false;
 		this.lanes = new Map();
 		this.counters = app.engine.counters();
-		// The busiest come first, and the main thread of the program if it did anything.
-		this.order = app.engine.threads.map((thread) => thread.id).sort((a, b) => this.busy(b) - this.busy(a) || a - b);
-		this.sums = new Map();
+		this.sort();
+	}
+
+	// The busiest come first.
+	sort() {
+		this.lanes.clear();
+		this.order = this.app.engine.threads.map((thread) => thread.id).sort((a, b) => this.busy(b) - this.busy(a) || a - b);
 	}
 
 	// The weight of a thread in everything; NONE: of all.
@@ -70,7 +74,7 @@ export class Timeline {
 	}
 
 	lane(id, bins) {
-		const [from, until] = this.range, key = `${from} ${until} ${bins}`;
+		const [from, until] = this.range, key = `${from} ${until} ${bins} ${this.app.engine.event}`;
 		if (this.laneKey !== key)
 			this.lanes.clear();
 		this.laneKey = key;
@@ -101,7 +105,7 @@ export class Timeline {
 	}
 
 	drawLegend() {
-		const waits = [[1, 'idle'], [2, 'blocked'], [3, 'waits for a CPU']].map(([wait, name]) => {
+		const waits = (this.app.engine.event ? [] : [[1, 'idle'], [2, 'blocked'], [3, 'waits for a CPU']]).map(([wait, name]) => {
 			const square = make('i', {class: 'square'});
 			square.style.background = waitColor(wait);
 			return make('span', {class: 'key'}, square, name);
@@ -134,8 +138,8 @@ export class Timeline {
 	drawLane(context, id, top) {
 		const {engine, state} = this.app, width = this.width - this.left;
 		const bins = Math.max(1, Math.floor(width / BIN_PIXELS)), lane = this.lane(id, bins);
-		const [from, until] = this.range, bin = (until - from) / bins, room = LANE - 4;
-		const isAll = id === NONE, isOn = isAll || !state.threads || state.threads.has(id), most = isAll ? this.mostOf(lane, bin) : 1;
+		const [from, until] = this.range, bin = engine.event ? 1 : (until - from) / bins, room = LANE - 4;
+		const isAll = id === NONE, isOn = isAll || !state.threads || state.threads.has(id), most = engine.event ? this.mostOf(lane) : isAll ? this.mostCpus(lane, bin) : 1;
 		const colors = engine.categories.map((row) => categoryColor(row.color));
 		context.globalAlpha = isOn ? 1 : 0.35;
 		for (let kind = 0; !isAll && kind < WAITS.length; kind++)
@@ -153,7 +157,7 @@ export class Timeline {
 		}
 		this.drawMarks(context, lane, top, room, isAll);
 		context.fillStyle = themeColor('text');
-		const share = isAll ? `${most.toFixed(0)} CPU${most > 1 ? 's' : ''}` : percent(this.busy(id), this.app.weight);
+		const share = isAll ? engine.event ? engine.amount(this.app.weight) : `${most.toFixed(0)} CPU${most > 1 ? 's' : ''}` : percent(this.busy(id), this.app.weight);
 		context.fillText(this.labelOf(context, id, this.left - 58), 6, top + LANE / 2);
 		context.textAlign = 'right';
 		context.fillStyle = themeColor('faint');
@@ -222,16 +226,21 @@ export class Timeline {
 		context.fillRect(0, top + LANE - 0.5, this.width, 0.5);
 	}
 
-	// The CPUs that were busy at once: the height of the lane of all threads.
-	mostOf(lane, bin) {
+	// The most of a lane's parts, without waits.
+	mostOf(lane) {
 		let most = 0;
 		for (let at = 0; at < lane.times.length; at += lane.kinds) {
 			let sum = 0;
 			for (let kind = WAITS.length; kind < lane.kinds; kind++)
 				sum += lane.times[at + kind];
-			most = Math.max(most, sum / bin);
+			most = Math.max(most, sum);
 		}
-		return Math.max(1, Math.ceil(most - 0.25));
+		return most || 1;
+	}
+
+	// The CPUs that were busy at once: the height of the lane of all threads.
+	mostCpus(lane, bin) {
+		return Math.max(1, Math.ceil(this.mostOf(lane) / bin - 0.25));
 	}
 
 	// Waits fill the lane's lower third: a wait is no work.
@@ -321,7 +330,7 @@ export class Timeline {
 			return;
 		const thread = engine.threads[id];
 		const parts = !thread ? [this.titleOf(id)] : [thread.title, `process ${thread.process} ${thread.pid}${thread.incarnation ? `.${thread.incarnation}` : ''}`,
-			`thread ${thread.tid}`, percent(this.busy(id), this.app.weight)];
+			`thread ${thread.tid}`, `${engine.amount(this.busy(id))}, ${percent(this.busy(id), this.app.weight)}`];
 		if (x > this.left) {
 			const bins = Math.max(1, Math.floor((this.width - this.left) / BIN_PIXELS)), lane = this.lane(id, bins);
 			const at = Math.min(bins - 1, Math.floor((x - this.left) / BIN_PIXELS)), names = [...WAITS, ...engine.categories.map((row) => row.name)];

@@ -71,6 +71,19 @@ string_id strings_intern_list(struct strings *s, const char *text, size_t size)
 	return id;
 }
 
+void strings_index(struct strings *s)
+{
+	for (size_t id = 0; id < s->rows.count; id++) {
+		struct string_row *row = &s->rows.items[id];
+		const struct string_key key = key_of(s->text.items + row->offset, row->size);
+		uint64_t hash = hash_bytes(key.text, key.size, 0);
+
+		row->hash = (uint32_t)hash;
+		if (find(s, &key, hash) == NO_STRING)
+			index_add(&s->index, hash, (uint32_t)id);
+	}
+}
+
 string_id strings_intern_sized(struct strings *s, const char *text, size_t size)
 {
 	return strings_intern_list(s, text, size ? strnlen(text, size) : 0);

@@ -27,6 +27,8 @@ string_id strings_intern_sized(struct strings *s, const char *text, size_t size)
 string_id strings_intern_line(struct strings *s, const char *text);
 /* Interns several terminated strings as one row. Not for display. */
 string_id strings_intern_list(struct strings *s, const char *text, size_t size);
+/* Makes rows that a reader has filled in findable, once; of equal ones, the first is found. */
+void strings_index(struct strings *s);
 /* Returns the id of an existing string, else NO_STRING. */
 string_id strings_find(const struct strings *s, const char *text, size_t size);
 /* Valid until the next intern. Returns "" for NO_STRING. */

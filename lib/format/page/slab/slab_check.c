@@ -46,6 +46,7 @@ static bool settle_strings(struct strings *s)
 		if (at > s->text.count || s->text.items[at - 1])
 			return false;
 	}
+	strings_index(s);
 	return true;
 }
 

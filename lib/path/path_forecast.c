@@ -17,6 +17,7 @@
 #include "lib/model/tables/schemas.h"
 #include "lib/path/path_replay.h"
 #include "lib/path/path_shares.h"
+#include "lib/path/path_walk.h"
 #include "lib/path/path_weights.h"
 
 #define FUNCTIONS_MAX 8

@@ -3,15 +3,6 @@
 
 #include <string.h>
 
-#include "lib/path/path_labels.h"
-
-const char *const path_labels[PATH_KIND_COUNT] = {
-	[PATH_RUNS] = "running",
-	[PATH_QUEUED] = "[queued]",
-	[PATH_WAKING] = "[wakes up]",
-	[PATH_UNKNOWN] = "[unknown]",
-};
-
 /* Limit of consecutive hand-overs without progress in time: CPU clocks may differ a little. */
 #define STILL_MAX 64
 /* Number of windows of a summed path. */

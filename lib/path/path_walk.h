@@ -6,17 +6,8 @@
  */
 #pragma once
 
+#include "lib/path/path_labels.h"
 #include "lib/path/thread_timelines.h"
-
-enum path_kind {
-	PATH_RUNS,
-	PATH_QUEUED, /* runnable, but without a CPU */
-	PATH_WAKING, /* was woken, but not queued yet: an idle CPU takes time, and so does an
-			interrupt */
-	PATH_WAITS, /* waits for something outside: a timer, a disk, an unrecorded process */
-	PATH_UNKNOWN, /* not covered by records */
-	PATH_KIND_COUNT,
-};
 
 /* A part of the path, or the sum of several similar ones between its start and end. */
 struct path_part {

@@ -8,7 +8,6 @@
 #include "lib/model/meaning/label_frames.h"
 #include "lib/model/meaning/origin.h"
 #include "lib/model/tables/schemas.h"
-#include "lib/path/path_labels.h"
 
 #define NS_PER_WEIGHT 1000
 #define TIME_MAX_NS (1ull << 53)
@@ -415,12 +414,23 @@ bool path_weights_apply(struct profile *p, bool as_event)
 	return has_path;
 }
 
+static bool has_event(const struct profile *p)
+{
+	string_id name = strings_find(&p->strings, PATH_EVENT, strlen(PATH_EVENT));
+
+	vec_for_each(&p->events.rows, const struct event_count *, row) {
+		if (name != NO_STRING && row->name == name)
+			return true;
+	}
+	return false;
+}
+
 void path_weights_add(struct profile *p)
 {
 	struct path_rows rows = {.p = p};
 	struct fields fields;
 
-	if (!find_fields(p, &fields))
+	if (!find_fields(p, &fields) || has_event(p))
 		return;
 	rows.event = add_event(p);
 	if (rows.event)

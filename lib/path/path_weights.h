@@ -7,7 +7,7 @@
 
 #include "lib/model/meaning/titles.h"
 #include "lib/model/tables/profile.h"
-#include "lib/path/path_walk.h"
+#include "lib/path/path_labels.h"
 
 /* A sample on the path, or a part of it without samples. */
 struct path_weight {

@@ -84,8 +84,8 @@ TEST(timeline_of_an_event_has_its_weights)
 	filter.event = "faults";
 	assert_int_equal(query_select(&q, p, &filter, NULL), 0);
 	query_timeline_make(&t, &q, NO_THREAD);
-	assert_true(t.times[5 * t.kinds + QUERY_WAIT_COUNT] == 7);
-	assert_true(t.times[1 * t.kinds + QUERY_WAIT_COUNT] == 0);
+	assert_true(t.times[5 * t.kinds + QUERY_WAIT_COUNT + CATEGORY_USER] == 7);
+	assert_true(t.times[1 * t.kinds + QUERY_WAIT_COUNT + CATEGORY_USER] == 0);
 	query_timeline_release(&t);
 	query_release(&q);
 	profile_free(p);

@@ -100,14 +100,14 @@ bpf_runtimes := $(sort $(bpf_stacks) $(own_runtimes))
 # What the page computes with, below lib/format/page/engine: as it is, compiled for WebAssembly.
 page_base := alloc bytes error index log radix strbuf text vec
 page_src := $(page_engine_src) $(page_base:%=lib/base/%.c) $(sort $(wildcard lib/model/facts/*.c lib/model/languages/*.c lib/model/meaning/*.c lib/query/*.c)) \
-	$(addprefix lib/format/page/slab/,slab_check.c slab_columns.c slab_read.c) $(filter-out lib/model/tables/sample_store.c,$(sort $(wildcard lib/model/tables/*.c)))
+	lib/path/path_labels.c lib/path/path_weights.c $(addprefix lib/format/page/slab/,slab_check.c slab_columns.c slab_read.c) $(filter-out lib/model/tables/sample_store.c,$(sort $(wildcard lib/model/tables/*.c)))
 page_objects := $(page_src:%.c=$(BUILD)/page/%.o)
 page_include := /usr/include/wasm32-wasi
 page_cflags := --target=wasm32-wasi -std=gnu11 -O2 -D_GNU_SOURCE -I. -nostdlibinc -isystem $(page_include) \
 	-include lib/format/page/engine/shims.h -ffunction-sections -fdata-sections -Wall -Wextra -Wno-format $(if $(WERROR),-Werror)
 # Modules of the page's script, each after those that it imports.
 page_boot := $(patsubst %,lib/format/page/ui/%.mjs,blocks boot)
-page_scripts := $(patsubst %,lib/format/page/ui/%.mjs,engine blocks dom colors state timeline grid compare svg flame tables server lines assembly markers info keys app main)
+page_scripts := $(patsubst %,lib/format/page/ui/%.mjs,engine blocks dom colors tip state time_canvas timeline grid compare svg flame tables server lines assembly stacks path markers info keys app main)
 page_style := lib/format/page/ui/page.css
 unit_src := $(wildcard tests/unit/test_*.c)
 unit_helper_src := $(filter-out $(unit_src),$(wildcard tests/unit/*.c))

@@ -20,10 +20,24 @@ function run(...words) {
 	return execFileSync(prof, words, {encoding: 'utf8', maxBuffer: 1 << 28, stdio: ['ignore', 'pipe', 'pipe']});
 }
 
+// From the milliseconds of --critical-path to the weights of its event, whose rows are other samples.
+function scale(rows) {
+	for (const row of rows) {
+		for (const name of ['self', 'total'])
+			row[name] = rounded(row[name] * 1000);
+		delete row.self_error;
+		delete row.total_error;
+		scale(row.children ?? []);
+	}
+}
+
 // Null where nothing is selected: there is nothing to compare.
 function report(...words) {
 	try {
-		return JSON.parse(run('report', '--format', 'json', '--limit', '0', ...words));
+		const said = JSON.parse(run('report', '--format', 'json', '--limit', '0', ...words));
+		if (words.includes('--critical-path'))
+			scale(said.rows ?? said.tree);
+		return said;
 	} catch (failure) {
 		if (/no matching samples|no such event/.test(failure.stderr))
 			return null;
@@ -199,8 +213,13 @@ for (const path of profiles) {
 	const seconds = engine.duration / 1e9, a = 0.2 * seconds, b = 0.7 * seconds;
 	compareAll(engine, name, path, [], {});
 	compareAll(engine, name, path, ['--include-idle'], {includeIdle: true});
-	for (const event of engine.events())
-		compareAll(engine, name, path, ['--event', event], {event});
+	// Only the page has the critical path as an event beside others.
+	for (const event of engine.events()) {
+		if (event === 'critical path')
+			compareAll(engine, name, path, ['--critical-path'], {event, includeIdle: true});
+		else
+			compareAll(engine, name, path, ['--event', event], {event});
+	}
 	compareAll(engine, name, path, ['--category', 'Idle*'], {category: 'Idle*'});
 	compareAll(engine, name, path, ['--no-kernel'], {noKernel: true});
 	compareAll(engine, name, path, ['--own'], {own: true});

@@ -1,44 +1,19 @@
 /* SPDX-License-Identifier: MIT */
+#include "lib/format/page/engine/page_engine.h"
+
 #include <errno.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/text.h"
 #include "lib/format/page/slab/slab.h"
-#include "lib/model/meaning/titles.h"
-#include "lib/query/code_places.h"
-#include "lib/query/marker_rows.h"
+#include "lib/path/path_weights.h"
 #include "lib/query/pattern.h"
 #include "lib/query/summary.h"
 #include "lib/query/table.h"
 #include "lib/query/timeline.h"
 #include "lib/query/tree.h"
 
-/*
- * Functions called by the page's script. Numbers are 32-bit integers, or doubles if wider; strings
- * are NUL-terminated in memory that the script reads. A returned pointer is valid until the next
- * call of the same function.
- */
-
-#define EXPORT(name) __attribute__((export_name(#name), used)) name
-
-/* All data of the page's profile. The query is the current selection. */
-struct engine {
-	struct profile *profile;
-	struct query_filter filter; /* its strings are owned */
-	struct thread_titles titles;
-	bool *threads; /* threads of the filter, by thread_id */
-	struct query query;
-	bool is_selected; /* the query is valid */
-	uint32_t shape; /* changes whenever the set of shown frames changes */
-	struct query_keys *keys[QUERY_BY_COUNT]; /* created on demand */
-	struct error err;
-};
-
-extern struct engine engine;
-
-#define ENGINE_BUFFERS 8
-
-/* Tables and trees of the current selection. */
+/* Tables and trees of the present selection. */
 
 /* The script assumes this size and order. */
 _Static_assert(sizeof(struct query_row) == 24, "key, line, self, total");
@@ -48,8 +23,6 @@ static struct query_table table;
 static struct query_tree kept; /* plain tree by function; other trees are temporary */
 static struct query_tree other;
 static const struct query_tree *tree; /* last tree requested */
-
-static struct query_keys *engine_keys(enum query_by by);
 
 /* Returns the number of rows, for page_rows(). */
 uint32_t EXPORT(page_table)(unsigned int by)
@@ -129,8 +102,6 @@ struct shown_key {
 	uint32_t has_frame; /* the key belongs to a frame, possibly unknown */
 	uint64_t address;
 };
-
-static const char *engine_shown(const char *text, unsigned int buffer);
 
 static const char *key_text(const struct query_keys *k, string_id id, unsigned int buffer)
 {
@@ -260,7 +231,7 @@ struct shown_thread {
 	double weight; /* weight in the current selection */
 };
 
-static double since_start(uint64_t time)
+double since_start(uint64_t time)
 {
 	return (double)profile_since_start(engine.profile, time);
 }
@@ -289,6 +260,12 @@ const struct shown_thread *EXPORT(page_thread)(uint32_t id)
 	};
 	free(whole);
 	return &shown;
+}
+
+double EXPORT(page_thread_weight)(uint32_t id)
+{
+	return id < engine.profile->threads.rows.count ? (double)engine.query.thread_weights[id]
+						       : 0;
 }
 
 uint32_t EXPORT(page_timeline_kinds)(void)
@@ -442,106 +419,13 @@ const char *EXPORT(page_source)(const char *path)
 	return NULL;
 }
 
-static struct marker_rows markers;
-
-/* Lists the markers of the selection's threads and time; returns their number. */
-uint32_t EXPORT(page_markers)(void)
-{
-	marker_rows_release(&markers);
-	marker_rows_make(&markers, engine.profile, &engine.filter);
-	return (uint32_t)markers.list.count;
-}
-
-struct shown_marker {
-	const char *name, *fields;
-	uint32_t thread, cause; /* cause: stack or NO_STACK */
-	double start, duration; /* ns; start is relative to the profile's start */
-};
-
-const struct shown_marker *EXPORT(page_marker)(uint32_t id)
-{
-	static struct shown_marker shown;
-	const struct profile *p = engine.profile;
-	const struct marker_row *row;
-	char *fields;
-
-	if (id >= markers.list.count)
-		return NULL;
-	row = &markers.list.items[id];
-	fields = marker_fields_text(p, row->marker);
-	shown = (struct shown_marker){
-		.name = engine_shown(strings_get(&p->strings, row->marker->name), 4),
-		.fields = engine_shown(fields ? fields : "", 5),
-		.thread = (uint32_t)(row->thread - p->threads.rows.items),
-		.cause = marker_cause(&p->markers, row->marker),
-		.start = since_start(row->marker->start),
-		.duration = (double)(row->marker->end - row->marker->start),
-	};
-	free(fields);
-	return &shown;
-}
-
-/* Functions of machine code, by which the server of prof view finds their instructions. */
-
-/* The script assumes this size and order. */
-_Static_assert(sizeof(struct code_place) == 32, "rva, self, total, stamp");
-
-static struct code_functions functions;
-
-/* Finds functions by name, or else those into which it is inlined. Returns their number. */
-uint32_t EXPORT(page_code_functions)(const char *name)
-{
-	code_functions_release(&functions);
-	code_functions_find(&functions, &engine.query, name);
-	if (!functions.list.count) {
-		code_functions_release(&functions);
-		code_functions_find_callers(&functions, &engine.query, name);
-	}
-	return (uint32_t)functions.list.count;
-}
-
-struct code_function {
-	const char *name; /* escaped */
-	const char *module; /* unescaped */
-	const char *build_id; /* "" if unknown */
-	const struct code_place *places;
-	uint32_t place_count, padding;
-	uint64_t start, size; /* start is an RVA, size is in bytes */
-};
-
-/* Returns a function of the last search; valid until the next call. */
-const struct code_function *EXPORT(page_code_function)(uint32_t i)
-{
-	static struct code_function shown;
-	static char build_id[MODULE_BUILD_ID_TEXT];
-	const struct profile *p = engine.profile;
-	const struct code_places *places;
-	const struct symbol *symbol;
-
-	if (i >= functions.list.count)
-		return NULL;
-	places = &functions.list.items[i];
-	symbol = &p->symbols.rows.items[places->symbol];
-	module_build_id_text(&p->modules.rows.items[symbol->module], build_id);
-	shown = (struct code_function){
-		.name = engine_shown(strings_get(&p->strings, symbol->name), 6),
-		.module = strings_get(&p->strings, p->modules.rows.items[symbol->module].name),
-		.build_id = build_id,
-		.places = places->list.items,
-		.place_count = (uint32_t)places->list.count,
-		.start = symbol->rva,
-		.size = code_places_size(places, p),
-	};
-	return &shown;
-}
-
-/* Reads the profile and selects its samples. */
+/* Reads the profile, and selects samples of it. */
 
 struct engine engine = {.filter = {.until = UINT64_MAX}};
 
 static struct slab_reader *reader;
 
-static struct query_keys *engine_keys(enum query_by by)
+struct query_keys *engine_keys(enum query_by by)
 {
 	if (!engine.keys[by]) {
 		engine.keys[by] = xcalloc(1, sizeof(*engine.keys[by]));
@@ -550,8 +434,7 @@ static struct query_keys *engine_keys(enum query_by by)
 	return engine.keys[by];
 }
 
-/* Returns an escaped copy of a text in the given buffer. */
-static const char *engine_shown(const char *text, unsigned int buffer)
+const char *engine_shown(const char *text, unsigned int buffer)
 {
 	static char *buffers[ENGINE_BUFFERS];
 
@@ -592,6 +475,7 @@ int EXPORT(page_open)(void)
 
 	if (ret)
 		return ret;
+	path_weights_add(engine.profile);
 	thread_titles_find(&engine.titles, engine.profile);
 	engine.threads = xcalloc(engine.profile->threads.rows.count + 1, sizeof(bool));
 	return 0;

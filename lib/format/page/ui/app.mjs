@@ -7,14 +7,17 @@ import {Timeline} from './timeline.mjs';
 import {Flame} from './flame.mjs';
 import {TableView, TreeView} from './tables.mjs';
 import {LinesView} from './lines.mjs';
-import {MarkersView} from './markers.mjs';
+import {StackChart} from './stacks.mjs';
+import {MarkerChart, MarkerList, MarkersView} from './markers.mjs';
+import {PATH_EVENT, PathView, readPath} from './path.mjs';
+import {Tip} from './tip.mjs';
 import {AssemblyView} from './assembly.mjs';
 import {InfoView} from './info.mjs';
 import {CompareView, shareText} from './compare.mjs';
 import {makeHelp, onKey} from './keys.mjs';
 
 const TITLES = {compare: 'Comparison', flame: 'Flame graph', tree: 'Call tree', inverted: 'Inverted', functions: 'Functions', lines: 'Lines',
-	markers: 'Markers', info: 'Info', assembly: 'Assembly'};
+	stacks: 'Stack chart', chart: 'Marker chart', markers: 'Markers', path: 'Critical path', info: 'Info', assembly: 'Assembly'};
 // What events of allocations and of time are called in the menu.
 const EVENTS = {clock: 'CPU time', retained: 'memory still held', allocated: 'memory allocated', deallocated: 'memory freed'};
 // Categories of waits, as a condition.
@@ -28,12 +31,14 @@ const SELECTING = ['from', 'until', 'threads', 'includeIdle', 'noKernel', 'own',
 export class App {
 	// `comparison`: of a page of two sides; null: of one.
 	constructor(engine, comparison) {
-		Object.assign(this, {engine, comparison, tabNames: comparison ? ['compare', ...VIEWS] : VIEWS});
+		Object.assign(this, {engine, comparison});
+		engine.eventNames = engine.events();
+		this.path = engine.eventNames.includes(PATH_EVENT) ? readPath(engine) : null;
+		this.tabNames = [...(comparison ? ['compare'] : []), ...VIEWS.filter((view) => view !== 'path' || this.path)];
 		FIRST.view = this.tabNames[0];
 		// What is held at the end is what a recording of allocations is made for.
-		engine.eventNames = engine.events();
 		FIRST.event = engine.eventNames.includes('retained') ? 'retained' : engine.eventName;
-		this.state = stateOfFragment(location.hash.slice(1));
+		this.state = this.stateOf(location.hash.slice(1));
 		this.history = [];
 		this.version = 1;
 		this.chosen = null;
@@ -52,6 +57,12 @@ export class App {
 		document.addEventListener('keydown', (event) => onKey(this, event));
 	}
 
+	// The state of a link, as far as this page can show it.
+	stateOf(fragment) {
+		const state = stateOfFragment(fragment);
+		return this.tabNames.includes(state.view) ? state : {...state, view: FIRST.view};
+	}
+
 	build() {
 		const button = (text, title, click) => make('button', {type: 'button', title, click}, text);
 		this.search = make('input', {type: 'search', id: 'search', placeholder: 'search (/)', 'aria-label': 'Search functions by a regular expression',
@@ -63,9 +74,11 @@ export class App {
 		this.actions = make('div', {id: 'actions'}, ...[['Only with', 'f', () => this.focusOn()], ['Drop', 'x', () => this.drop()],
 			['Hide', 'h', () => this.hide()], ['Root here', 'r', () => this.rootHere()], ['Callers', 'c', () => this.callers('callers')],
 			['Callees', 'C', () => this.callers('callees')], ['Lines', 'l', () => this.showLines()], ['Assembly', 'A', () => this.showAssembly()]].map(([text, key, click]) => button(text, `key ${key}`, click)));
+		this.tip = new Tip();
+		this.markers = new MarkerList(this);
 		this.timeline = new Timeline(this);
 		this.views = {flame: new Flame(this), tree: new TreeView(this, 'plain'), inverted: new TreeView(this, 'inverted'),
-			functions: new TableView(this, BY.function), lines: new LinesView(this), markers: new MarkersView(this), info: new InfoView(this), assembly: new AssemblyView(this),
+			functions: new TableView(this, BY.function), lines: new LinesView(this), stacks: new StackChart(this), chart: new MarkerChart(this), markers: new MarkersView(this), ...(this.path ? {path: new PathView(this)} : {}), info: new InfoView(this), assembly: new AssemblyView(this),
 			...(this.comparison ? {compare: new CompareView(this)} : {})};
 		this.tabs = make('div', {id: 'tabs', role: 'tablist', 'aria-label': 'Views', keydown: (event) => this.tabKey(event)},
 			...this.tabNames.map((view) => make('button', {type: 'button', role: 'tab', id: `tab-${view}`, 'data-view': view, 'aria-controls': 'view',
@@ -79,7 +92,7 @@ export class App {
 		document.body.replaceChildren(...document.querySelectorAll('script'), make('main', {id: 'app'},
 			make('header', {}, make('h1', {}, document.title), this.search, this.found,
 				make('div', {class: 'switches'}, waits, kernel, own, button('?', 'Keys (?)', () => this.help.showModal()))),
-			make('div', {id: 'now'}, this.events, this.crumbs, make('span', {id: 'summary'})), this.timeline.element, this.tabs, this.view, make('footer', {}, this.line, this.actions)), this.help);
+			make('div', {id: 'now'}, this.events, this.crumbs, make('span', {id: 'summary'})), this.timeline.element, this.tabs, this.view, make('footer', {}, this.line, this.actions)), this.help, this.tip.element);
 		document.body.classList.add('live');
 	}
 
@@ -96,13 +109,13 @@ export class App {
 		}
 		this.weight = engine.weight;
 		this.hasWaits = engine.idle + engine.blocked + engine.runnable > 0;
-		this.weights = engine.threads.map(({id}) => engine.thread(id).weight);
+		this.weights = engine.threads.map(({id}) => engine.weightOf(id));
 		this.timeline?.sort();
 	}
 
 	chooseEvent() {
 		const [event, category] = this.events.value.split('\n');
-		this.change({event, category: category ?? (this.state.category === WAITING ? null : this.state.category)});
+		this.change({event, ...(event === PATH_EVENT ? {includeIdle: true} : {}), category: category ?? (this.state.category === WAITING ? null : this.state.category)});
 	}
 
 	// The menu of events, with waits as one of their own.
@@ -122,6 +135,7 @@ export class App {
 		} catch (error) {
 			this.say(error.message);
 			Object.assign(this.state, Object.fromEntries(SELECTING.map((name) => [name, emptyState()[name]])));
+			this.weigh();
 			this.engine.select(this.state);
 		}
 		this.version++;
@@ -163,7 +177,7 @@ export class App {
 	}
 
 	restore() {
-		const state = stateOfFragment(location.hash.slice(1));
+		const state = this.stateOf(location.hash.slice(1));
 		if (stateToFragment(state) !== stateToFragment(this.state))
 			this.become(state);
 	}
@@ -242,6 +256,22 @@ export class App {
 		}, samples = engine.measure === MEASURE.time ? [`${grouped(total)} samples`] : [];
 		const name = make('b', {}, functionName(key).slice(0, 300));
 		this.line.replaceChildren(name, ' ', [`total ${share(total)} · self ${share(self)}`, ...samples, key.module, place({...key, line: line || key.line}), ...more].filter(Boolean).join(' · '));
+	}
+
+	// A function, in words of what it takes in the selection.
+	describeKeyOf(key) {
+		const {table} = this, at = table.key.indexOf(key);
+		this.describeKey(BY.function, key, at < 0 ? 0 : table.self[at], at < 0 ? 0 : table.total[at]);
+	}
+
+	// Functions with their weights, made once for each selection.
+	get table() {
+		if (this.tableVersion !== this.version)
+			Object.assign(this, {tableVersion: this.version, tableRows: this.engine.table(BY.function)});
+		return this.tableRows;
+	}
+
+	menuOf() {
 	}
 
 	choose(chosen) {

@@ -249,18 +249,55 @@ export class Engine {
 		return at ? new Float64Array(this.api.memory.buffer, at, bins).slice() : new Float64Array(bins);
 	}
 
+	// The weight of a thread in the selection.
+	weightOf(thread) {
+		return this.api.page_thread_weight(thread);
+	}
+
+	// Functions on the stack of a thread, from when to when.
+	stackChart(thread, from, until, bins) {
+		const count = this.api.page_stack_chart(thread, from, until, bins) >>> 0, words = this.words(this.api.page_spans() >>> 0, count * 8);
+		const chart = {count, rows: 0, key: new Uint32Array(count), depth: new Uint32Array(count), stack: new Uint32Array(count), from: new Float64Array(count), until: new Float64Array(count)};
+		for (let i = 0, at = 0; i < count; i++, at += 8) {
+			[chart.key[i], chart.depth[i], chart.stack[i]] = words.subarray(at, at + 3);
+			chart.from[i] = words[at + 4] + words[at + 5] * TWO_32;
+			chart.until[i] = words[at + 6] + words[at + 7] * TWO_32;
+			chart.rows = Math.max(chart.rows, chart.depth[i] + 1);
+		}
+		return chart;
+	}
+
+	// The shown frames of a stack, the innermost first, with the keys of their functions.
+	frames(stack) {
+		const count = this.api.page_stack(stack) >>> 0;
+		return Array.from(this.words(this.api.page_frames() >>> 0, count), (id) => ({stack: id, key: this.api.page_stack_key(BY.function, id) >>> 0}));
+	}
+
 	// The number of markers in the selection; marker() has them until the next call.
 	markers() {
 		return this.api.page_markers() >>> 0;
+	}
+
+	// What charts need of all of them: typed arrays, and names by number.
+	markerColumns() {
+		const count = this.markers(), at = this.api.page_marker_columns() >>> 0, words = this.words(at, count * 8), times = new Float64Array(this.api.memory.buffer, at, count * 4);
+		const columns = {count, names: new Map(), thread: new Uint32Array(count), name: new Uint32Array(count), whole: new Uint32Array(count), start: new Float64Array(count), duration: new Float64Array(count)};
+		for (let i = 0; i < count; i++) {
+			[columns.thread[i], columns.name[i], columns.whole[i]] = words.subarray(8 * i, 8 * i + 3);
+			[columns.start[i], columns.duration[i]] = times.subarray(4 * i + 2, 4 * i + 4);
+		}
+		for (const name of new Set(columns.name))
+			columns.names.set(name, this.text(this.api.page_marker_name(name)));
+		return columns;
 	}
 
 	marker(id) {
 		const at = this.api.page_marker(id) >>> 0;
 		if (!at)
 			return null;
-		const [name, fields, thread, cause] = this.words(at, 4);
-		const [start, duration] = new Float64Array(this.api.memory.buffer, at + 16, 2);
-		return {name: this.text(name), fields: this.text(fields), thread: this.threads[thread], cause, start, duration};
+		const [name, fields, thread, cause, waker] = this.words(at, 5);
+		const [start, duration] = new Float64Array(this.api.memory.buffer, at + 24, 2);
+		return {name: this.text(name), fields: this.text(fields), thread: this.threads[thread], cause: cause === NONE ? null : cause, waker: this.threads[waker] ?? null, start, duration};
 	}
 
 	// Rows of the information panel.

@@ -4,14 +4,14 @@
 import {FILTER_TEXTS} from './engine.mjs';
 import {seconds, shellWord} from './dom.mjs';
 
-export const VIEWS = ['flame', 'tree', 'inverted', 'functions', 'lines', 'markers', 'info', 'assembly'];
+export const VIEWS = ['flame', 'tree', 'inverted', 'functions', 'stacks', 'chart', 'markers', 'path', 'lines', 'assembly', 'info'];
 
 // The view that a page begins with; one of two sides begins with 'compare', which others do not have.
 export const FIRST = {view: 'flame', event: null};
 
 export function emptyState() {
 	return {view: FIRST.view, from: 0, until: Infinity, threads: null, includeIdle: false, noKernel: false, own: false, foldRecursion: false,
-		viewFrom: 0, viewUntil: Infinity, flame: 'plain', callersOf: null, search: '', lines: null, marker: '',
+		viewFrom: 0, viewUntil: Infinity, flame: 'plain', callersOf: null, search: '', lines: null, marker: '', markerKind: '',
 		...Object.fromEntries(FILTER_TEXTS.map((name) => [name, null])), event: FIRST.event};
 }
 
@@ -78,6 +78,8 @@ export function conditions(state, engine) {
 	return list;
 }
 
+const isOfMarkers = ({view}) => view === 'markers' || view === 'chart';
+
 // The command of prof that says the same in a terminal.
 export function reportCommand(state, engine) {
 	const words = ['prof', 'report'];
@@ -92,25 +94,25 @@ export function reportCommand(state, engine) {
 		words.push(...(state.lines ? ['--annotate', shellWord(state.lines)] : ['--by', 'line']));
 	else if (state.view === 'assembly' && state.lines)
 		words.push('--annotate', shellWord(state.lines), '--asm');
-	else if (state.view === 'markers')
+	else if (isOfMarkers(state))
 		words.push('--markers');
 	if (state.from > 0 || state.until !== Infinity)
 		option('time', `${state.from > 0 ? state.from / 1e9 : ''}..${state.until === Infinity ? '' : state.until / 1e9}`);
 	if (state.threads && state.threads.size === 1)
 		option('thread', String(engine.threads[[...state.threads][0]]?.tid ?? ''));
 	// Markers have no stack.
-	const names = state.view === 'markers' ? ['process', 'thread'] : FILTER_TEXTS;
+	const names = isOfMarkers(state) ? ['process', 'thread'] : FILTER_TEXTS;
 	for (const name of names) {
 		if (state[name] && (name !== 'event' || engine.eventNames.length > 1))
 			option(name, state[name]);
 	}
-	if (state.noKernel && state.view !== 'markers')
+	if (state.noKernel && !isOfMarkers(state))
 		words.push('--no-kernel');
-	if (state.own && state.view !== 'markers')
+	if (state.own && !isOfMarkers(state))
 		words.push('--own');
-	if (state.foldRecursion && state.view !== 'markers')
+	if (state.foldRecursion && !isOfMarkers(state))
 		words.push('--fold-recursion');
-	if (state.includeIdle && state.view !== 'markers')
+	if (state.includeIdle && !isOfMarkers(state))
 		words.push('--include-idle');
 	words.push(shellWord(decodeURIComponent(location.pathname.slice(location.pathname.lastIndexOf('/') + 1)) || 'profile.html'));
 	return words.join(' ');

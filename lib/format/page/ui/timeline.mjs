@@ -2,19 +2,19 @@
 // Threads over time: CPU time by category from below, waits above in their own colours. A drag
 // selects a time, a click on a name a thread.
 import {MARKS, NONE, WAITS} from './engine.mjs';
-import {bytes, fitCanvas, fitText, grouped, make, percent, seconds} from './dom.mjs';
+import {bytes, fitText, grouped, make, percent, seconds, shortSeconds} from './dom.mjs';
 import {categoryColor, themeColor, waitColor} from './colors.mjs';
+import {PATH_EVENT} from './path.mjs';
+import {FIRST} from './state.mjs';
+import {AXIS, TimeCanvas} from './time_canvas.mjs';
 
-const LANE = 26, AXIS = 18, ROWS_AT_FIRST = 6, BIN_PIXELS = 2;
+// The lane of the critical path.
+const PATH = -1;
+const LANE = 26, ROWS_AT_FIRST = 6, BIN_PIXELS = 2;
 
-export class Timeline {
+export class Timeline extends TimeCanvas {
 	constructor(app) {
-		this.app = app;
-		this.canvas = make('canvas', {role: 'img', tabindex: 0, 'aria-label': 'Threads over time',
-			pointerdown: (event) => this.down(event), pointermove: (event) => this.move(event),
-			pointerup: (event) => this.up(event), pointercancel: () => { this.drag = null; this.draw(); },
-			pointerleave: () => { if (!this.drag) this.hover(null); },
-			wheel: (event) => this.wheel(event)});
+		super(app, 'Threads over time');
 		this.more = make('button', {type: 'button', id: 'more', click: () => this.fold(!this.isOpen)});
 		this.legend = make('span', {class: 'legend'});
 		this.element = make('section', {id: 'timeline', 'aria-label': 'Timeline'}, this.canvas, make('div', {class: 'under'}, this.more, this.legend));
@@ -38,7 +38,7 @@ export class Timeline {
 	get shown() {
 		const active = this.order.filter((id) => this.busy(id) > 0);
 		const list = active.length ? active : this.order, all = this.order.length > 1 ? [NONE] : [];
-		return [...all, ...(this.isOpen ? this.order : list.slice(0, window.innerHeight < 700 || window.innerWidth < 640 ? 3 : ROWS_AT_FIRST))];
+		return [...all, ...(this.app.path ? [PATH] : []), ...(this.isOpen ? this.order : list.slice(0, window.innerHeight < 700 || window.innerWidth < 640 ? 3 : ROWS_AT_FIRST))];
 	}
 
 	// What a lane is called.
@@ -58,21 +58,6 @@ export class Timeline {
 		this.app.resized();
 	}
 
-	get range() {
-		const {viewFrom, viewUntil} = this.app.state, end = this.app.engine.duration || 1;
-		return [Math.min(viewFrom, end - 1), Math.min(viewUntil, end)];
-	}
-
-	x(time) {
-		const [from, until] = this.range;
-		return this.left + (time - from) / (until - from) * (this.width - this.left);
-	}
-
-	time(x) {
-		const [from, until] = this.range, part = (x - this.left) / (this.width - this.left);
-		return from + Math.min(1, Math.max(0, part)) * (until - from);
-	}
-
 	lane(id, bins) {
 		const [from, until] = this.range, key = `${from} ${until} ${bins} ${this.app.engine.event}`;
 		if (this.laneKey !== key)
@@ -84,24 +69,55 @@ export class Timeline {
 	}
 
 	draw() {
-		const {engine, state} = this.app, rows = this.shown, hidden = this.order.length - rows.filter((id) => id !== NONE).length;
+		const {engine, state} = this.app, rows = this.shown, hidden = this.order.length - rows.filter((id) => id !== NONE && id !== PATH).length;
 		this.width = this.element.clientWidth;
 		this.left = Math.min(170, Math.round(this.width * 0.3));
-		const counters = this.shownCounters, height = AXIS + (rows.length + counters.length) * LANE, context = this.context = fitCanvas(this.canvas, this.width, height);
+		const counters = this.shownCounters, height = AXIS + (rows.length + counters.length) * LANE;
 		const more = [hidden && `${hidden} quieter ${hidden === 1 ? 'thread' : 'threads'}`,
 			this.counters.length && `${this.counters.length} ${this.counters.length === 1 ? 'counter' : 'counters'}`].filter(Boolean).join(', ');
 		this.more.textContent = this.isOpen ? 'fewer rows' : `+ ${more}`;
 		this.more.hidden = !more && !this.isOpen;
 		this.drawLegend();
-		context.font = '12px system-ui, sans-serif';
-		context.textBaseline = 'middle';
-		this.drawAxis(context, height);
-		rows.forEach((id, i) => this.drawLane(context, id, AXIS + i * LANE));
-		counters.forEach((counter, i) => this.drawCounter(context, counter, AXIS + (rows.length + i) * LANE));
-		this.drawSelection(context, height);
+		Object.assign(this, {rows, counterRows: counters, scrolls: this.isOpen});
+		this.paint(height);
 		this.canvas.setAttribute('aria-label', `Threads over ${seconds(engine.duration)}: ` +
-			rows.map((id) => `${this.titleOf(id)} ${percent(this.busy(id), this.app.weight)}`).join(', ') +
+			rows.filter((id) => id !== PATH).map((id) => `${this.titleOf(id)} ${percent(this.busy(id), this.app.weight)}`).join(', ') +
 			(state.until === Infinity && !state.from ? '' : `; selected ${seconds(state.from)} to ${seconds(Math.min(state.until, engine.duration))}`));
+	}
+
+	drawAll(context) {
+		this.rows.forEach((id, i) => this.drawLane(context, id, AXIS + i * LANE));
+		this.counterRows.forEach((counter, i) => this.drawCounter(context, counter, AXIS + (this.rows.length + i) * LANE));
+		if (['chart', 'markers'].includes(this.app.state.view))
+			this.drawFlows(context);
+	}
+
+	// Wake-ups, from the thread that woke another to that one.
+	drawFlows(context) {
+		const laneOf = (id) => AXIS + (this.rows.indexOf(id) + 0.5) * LANE, chosen = this.app.chosenMarker, draw = ({from, to, time}, color) => {
+			const x = this.x(time), y1 = laneOf(from), y2 = laneOf(to), tip = y2 > y1 ? -4 : 4;
+			if (x < this.left || x > this.width || !this.rows.includes(from) || !this.rows.includes(to) || from === to)
+				return;
+			context.strokeStyle = context.fillStyle = color;
+			context.beginPath();
+			context.moveTo(x, y1);
+			context.lineTo(x, y2);
+			context.stroke();
+			context.beginPath();
+			context.moveTo(x, y2);
+			context.lineTo(x - 3, y2 + tip);
+			context.lineTo(x + 3, y2 + tip);
+			context.fill();
+		};
+		for (const flow of this.app.markers.flows(...this.range))
+			draw(flow, themeColor('faint'));
+		if (chosen) {
+			context.fillStyle = context.strokeStyle = themeColor('heat');
+			if (this.rows.includes(chosen.thread.id))
+				context.strokeRect(this.x(chosen.start), laneOf(chosen.thread.id) - LANE / 2 + 1, Math.max(2, this.x(chosen.start + chosen.duration) - this.x(chosen.start)), LANE - 3);
+			for (const {waker, time} of chosen.wakers)
+				draw({from: waker.id, to: chosen.thread.id, time}, themeColor('heat'));
+		}
 	}
 
 	drawLegend() {
@@ -118,24 +134,41 @@ export class Timeline {
 		this.legend.replaceChildren(...waits);
 	}
 
-	drawAxis(context, height) {
-		const [from, until] = this.range, wanted = (until - from) / Math.max(2, (this.width - this.left) / 110);
-		const power = 10 ** Math.floor(Math.log10(wanted)), step = [1, 2, 5, 10].map((n) => n * power).find((n) => n >= wanted);
-		context.fillStyle = themeColor('faint');
-		context.strokeStyle = themeColor('line');
-		context.beginPath();
-		for (let time = Math.ceil(from / step) * step; time <= until; time += step) {
-			const x = Math.round(this.x(time)) + 0.5, digits = Math.max(0, Math.ceil(-Math.log10(step / 1e9)));
-			context.moveTo(x, AXIS - 4);
-			context.lineTo(x, height);
-			const label = `${(time / 1e9).toFixed(digits)} s`;
-			if (x + context.measureText(label).width + 4 < this.width)
-				context.fillText(label, x + 3, AXIS / 2);
+	// Which thread was on the critical path, and whether it ran.
+	drawPath(context, top) {
+		const {path, engine} = this.app, room = LANE - 4, colors = [waitColor(3), themeColor('mark')];
+		let label = null;
+		const flush = () => {
+			const width = label ? Math.min(this.width, label.right) - Math.max(this.left, label.left) : 0;
+			context.fillStyle = themeColor('text');
+			if (width > 30)
+				context.fillText(fitText(context, engine.threads[label.thread].title, width - 6), Math.max(this.left, label.left) + 3, top + LANE / 2);
+		};
+		for (const {thread, start, end, runs} of path.steps) {
+			const left = Math.max(this.left, this.x(start)), right = Math.min(this.width, this.x(end));
+			if (right < this.left || left > this.width)
+				continue;
+			context.fillStyle = colors[Number(runs)];
+			context.fillRect(left, top + 2 + (runs ? 0 : room * 0.62), Math.max(0.6, right - left), runs ? room : room * 0.38);
+			if (label?.thread === thread) {
+				label.right = right;
+				continue;
+			}
+			flush();
+			label = {thread, left, right};
 		}
-		context.stroke();
+		flush();
+		context.fillStyle = themeColor('text');
+		context.fillText('Critical path', 6, top + LANE / 2);
+		context.fillStyle = themeColor('line');
+		context.fillRect(0, top + LANE - 0.5, this.width, 0.5);
 	}
 
 	drawLane(context, id, top) {
+		if (id === PATH) {
+			this.drawPath(context, top);
+			return;
+		}
 		const {engine, state} = this.app, width = this.width - this.left;
 		const bins = Math.max(1, Math.floor(width / BIN_PIXELS)), lane = this.lane(id, bins);
 		const [from, until] = this.range, bin = engine.event ? 1 : (until - from) / bins, room = LANE - 4;
@@ -254,100 +287,63 @@ export class Timeline {
 		}
 	}
 
-	drawSelection(context, height) {
-		const {state, engine} = this.app, drag = this.drag && this.drag.isMoved ? this.drag : null;
-		const from = drag ? Math.min(drag.from, drag.at) : state.from;
-		const until = drag ? Math.max(drag.from, drag.at) : Math.min(state.until, engine.duration);
-		if (!drag && !state.from && state.until === Infinity)
-			return;
-		const left = Math.max(this.left, this.x(from)), right = Math.max(left + 1, Math.min(this.width, this.x(until)));
-		context.fillStyle = themeColor('shade');
-		context.fillRect(this.left, AXIS, left - this.left, height - AXIS);
-		context.fillRect(right, AXIS, this.width - right, height - AXIS);
-		context.fillStyle = themeColor('accent');
-		context.fillRect(left, AXIS - 3, right - left, 3);
-	}
-
 	rowAt(y) {
 		return this.shown[Math.floor((y - AXIS) / LANE)];
 	}
 
-	point(event) {
-		const box = this.canvas.getBoundingClientRect();
-		return [event.clientX - box.left, event.clientY - box.top];
+	hoverAt(x, y) {
+		const counter = this.counterRows[Math.floor((y - AXIS) / LANE) - this.rows.length], id = this.rowAt(y);
+		return counter ? this.counterWords(counter, x) : id === undefined ? null : this.laneWords(id, x);
 	}
 
-	down(event) {
-		const [x, y] = this.point(event), id = this.rowAt(y);
-		if (event.button)
-			return;
-		if (x < this.left && id !== undefined) {
-			this.pick(id, event.ctrlKey || event.metaKey || event.shiftKey);
-			return;
-		}
-		this.canvas.setPointerCapture(event.pointerId);
-		this.drag = {from: this.time(x), at: this.time(x), x, isMoved: false};
-	}
-
-	move(event) {
-		const [x, y] = this.point(event);
-		if (this.drag) {
-			this.drag.isMoved ||= Math.abs(x - this.drag.x) > 3;
-			this.drag.at = this.time(x);
-			this.draw();
-			this.app.say(`${seconds(Math.abs(this.drag.at - this.drag.from))} selected`);
-			return;
-		}
-		this.canvas.style.cursor = x < this.left ? 'pointer' : 'crosshair';
-		const counter = this.shownCounters[Math.floor((y - AXIS) / LANE) - this.shown.length];
-		if (counter)
-			this.sayCounter(counter, x);
-		else
-			this.hover(this.rowAt(y), x);
-	}
-
-	sayCounter(counter, x) {
+	counterWords(counter, x) {
 		const bins = Math.max(1, Math.floor((this.width - this.left) / BIN_PIXELS)), values = this.valuesOf(counter, bins);
 		const at = Math.min(bins - 1, Math.max(0, Math.floor((x - this.left) / BIN_PIXELS)));
-		this.app.say([counter.name, counter.pid && `process ${counter.pid}`, x > this.left && `${this.counterText(counter, values[at])} at ${seconds(this.time(x))}`,
-			counter.description].filter(Boolean).join(' · '));
+		return [counter.name, counter.pid && `process ${counter.pid}`, x > this.left && `${this.counterText(counter, values[at])} at ${seconds(this.time(x))}`,
+			counter.description];
 	}
 
-	up() {
-		const drag = this.drag;
-		this.drag = null;
-		if (!drag)
-			return;
-		if (drag.isMoved)
-			this.app.change({from: Math.floor(Math.min(drag.from, drag.at)), until: Math.ceil(Math.max(drag.from, drag.at))});
-		else
-			this.app.change({from: 0, until: Infinity});
+	stepAt(x) {
+		const time = this.time(x);
+		return x < this.left ? null : this.app.path.steps.find(({start, end}) => time >= start && time < end) ?? null;
 	}
 
-	hover(id, x = 0) {
-		const {engine} = this.app;
-		if (id === undefined || id === null)
-			return;
-		const thread = engine.threads[id];
-		const parts = !thread ? [this.titleOf(id)] : [thread.title, `process ${thread.process} ${thread.pid}${thread.incarnation ? `.${thread.incarnation}` : ''}`,
-			`thread ${thread.tid}`, `${engine.amount(this.busy(id))}, ${percent(this.busy(id), this.app.weight)}`];
-		if (x > this.left) {
-			const bins = Math.max(1, Math.floor((this.width - this.left) / BIN_PIXELS)), lane = this.lane(id, bins);
-			const at = Math.min(bins - 1, Math.floor((x - this.left) / BIN_PIXELS)), names = [...WAITS, ...engine.categories.map((row) => row.name)];
-			parts.push(`at ${seconds(this.time(x))}`);
-			for (let kind = 0; kind < lane.kinds; kind++) {
-				if (lane.times[at * lane.kinds + kind] > 0)
-					parts.push(names[kind]);
-			}
-			if (lane.marks[at] & MARKS.pause)
-				parts.push('the recording paused');
-			if (lane.marks[at] & MARKS.loss)
-				parts.push('samples or events were lost');
+	laneWords(id, x) {
+		if (id === PATH) {
+			const step = this.stepAt(x);
+			return step ? [this.app.engine.threads[step.thread].whole, `${seconds(step.end - step.start)} from ${seconds(step.start)}`, step.fields] : ['Critical path', 'what made the command take so long'];
 		}
-		this.app.say(parts.filter(Boolean).join(' · '));
+		const {engine} = this.app, thread = engine.threads[id];
+		const parts = !thread ? [this.titleOf(id)] : [thread.title, `process ${thread.process} ${thread.pid}${thread.incarnation ? `.${thread.incarnation}` : ''}, thread ${thread.tid}`,
+			`${engine.amount(this.busy(id))}, ${percent(this.busy(id), this.app.weight)}`];
+		if (x <= this.left)
+			return parts;
+		const bins = Math.max(1, Math.floor((this.width - this.left) / BIN_PIXELS)), lane = this.lane(id, bins);
+		const at = Math.min(bins - 1, Math.floor((x - this.left) / BIN_PIXELS)), names = [...WAITS, ...engine.categories.map((row) => row.name)], kinds = [];
+		for (let kind = 0; kind < lane.kinds; kind++) {
+			const amount = lane.times[at * lane.kinds + kind];
+			if (amount > 0)
+				kinds.push(`${names[kind]} ${engine.event ? engine.amount(Math.round(amount)) : shortSeconds(amount)}`);
+		}
+		return [...parts, `at ${seconds(this.time(x))}: ${kinds.join(', ') || 'nothing'}`, lane.marks[at] & MARKS.pause && 'the recording paused',
+			lane.marks[at] & MARKS.loss && 'samples or events were lost'];
+	}
+
+	pressName(y, isAdded) {
+		const id = this.rowAt(y);
+		if (id !== undefined)
+			this.pick(id, isAdded);
+	}
+
+	clickAt() {
+		this.app.change({from: 0, until: Infinity});
 	}
 
 	pick(id, isAdded) {
+		if (id === PATH) {
+			this.app.change(this.app.state.event === PATH_EVENT ? {event: FIRST.event} : {event: PATH_EVENT, includeIdle: true});
+			return;
+		}
 		if (id === NONE) {
 			this.app.change({threads: null});
 			return;
@@ -371,34 +367,5 @@ export class Timeline {
 		const at = threads ? list.indexOf([...threads][0]) : step > 0 ? -1 : count;
 		if (count)
 			this.app.change({threads: new Set([list[(at + step + count) % count]])});
-	}
-
-	// Zooms around a time, or moves; by parts of what is seen.
-	zoom(factor, around = null) {
-		const [from, until] = this.range, end = this.app.engine.duration, middle = around ?? (from + until) / 2;
-		const next = [Math.max(0, middle - (middle - from) * factor), Math.min(end, middle + (until - middle) * factor)];
-		if (next[1] - next[0] >= 1000)
-			this.look(next);
-	}
-
-	shift(part) {
-		const [from, until] = this.range, end = this.app.engine.duration, size = until - from;
-		const begin = Math.min(Math.max(0, from + part * size), Math.max(0, end - size));
-		this.look([begin, begin + size]);
-	}
-
-	look([from, until]) {
-		const isAll = from <= 0 && until >= this.app.engine.duration;
-		this.app.change({viewFrom: isAll ? 0 : Math.floor(from), viewUntil: isAll ? Infinity : Math.ceil(until)}, {isView: true});
-	}
-
-	wheel(event) {
-		if (!event.ctrlKey && !event.shiftKey && Math.abs(event.deltaX) < Math.abs(event.deltaY) && this.isOpen)
-			return;
-		event.preventDefault();
-		if (Math.abs(event.deltaX) > Math.abs(event.deltaY))
-			this.shift(event.deltaX / 1000);
-		else
-			this.zoom(Math.exp(event.deltaY / 400), this.time(this.point(event)[0]));
 	}
 }

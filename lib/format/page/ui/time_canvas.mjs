@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+// A canvas whose width is the time that is seen: all of them show the same, and a drag over any of
+// them selects a time. What else they do is up to drawAll(), clickAt(), pressName() and hoverAt().
+import {fitCanvas, make, seconds} from './dom.mjs';
+import {themeColor} from './colors.mjs';
+
+export const AXIS = 18;
+
+export class TimeCanvas {
+	constructor(app, label) {
+		this.app = app;
+		this.canvas = make('canvas', {role: 'img', tabindex: 0, 'aria-label': label,
+			pointerdown: (event) => this.down(event), pointermove: (event) => this.move(event),
+			pointerup: (event) => this.up(event), pointercancel: () => { this.drag = null; this.draw(); },
+			pointerleave: () => this.app.tip.hide(), wheel: (event) => this.wheel(event)});
+	}
+
+	get range() {
+		const {viewFrom, viewUntil} = this.app.state, end = this.app.engine.duration || 1;
+		return [Math.min(viewFrom, end - 1), Math.min(viewUntil, end)];
+	}
+
+	x(time) {
+		const [from, until] = this.range;
+		return this.left + (time - from) / (until - from) * (this.width - this.left);
+	}
+
+	time(x) {
+		const [from, until] = this.range, part = (x - this.left) / (this.width - this.left);
+		return from + Math.min(1, Math.max(0, part)) * (until - from);
+	}
+
+	// Draws the axis and the selection around what drawAll(context) draws.
+	paint(height) {
+		const context = this.context = fitCanvas(this.canvas, this.width, height);
+		context.font = '12px system-ui, sans-serif';
+		context.textBaseline = 'middle';
+		this.drawAxis(context, height);
+		this.drawAll(context);
+		this.drawSelection(context, height);
+	}
+
+	drawAxis(context, height) {
+		const [from, until] = this.range, wanted = (until - from) / Math.max(2, (this.width - this.left) / 110);
+		const power = 10 ** Math.floor(Math.log10(wanted)), step = [1, 2, 5, 10].map((n) => n * power).find((n) => n >= wanted);
+		context.fillStyle = themeColor('faint');
+		context.strokeStyle = themeColor('line');
+		context.beginPath();
+		for (let time = Math.ceil(from / step) * step; time <= until; time += step) {
+			const x = Math.round(this.x(time)) + 0.5, digits = Math.max(0, Math.ceil(-Math.log10(step / 1e9)));
+			context.moveTo(x, AXIS - 4);
+			context.lineTo(x, height);
+			const label = `${(time / 1e9).toFixed(digits)} s`;
+			if (x + context.measureText(label).width + 4 < this.width)
+				context.fillText(label, x + 3, AXIS / 2);
+		}
+		context.stroke();
+	}
+
+	drawSelection(context, height) {
+		const {state, engine} = this.app, drag = this.drag && this.drag.isMoved ? this.drag : null;
+		const from = drag ? Math.min(drag.from, drag.at) : state.from;
+		const until = drag ? Math.max(drag.from, drag.at) : Math.min(state.until, engine.duration);
+		if (!drag && !state.from && state.until === Infinity)
+			return;
+		const left = Math.max(this.left, this.x(from)), right = Math.max(left + 1, Math.min(this.width, this.x(until)));
+		context.fillStyle = themeColor('shade');
+		context.fillRect(this.left, AXIS, left - this.left, height - AXIS);
+		context.fillRect(right, AXIS, this.width - right, height - AXIS);
+		context.fillStyle = themeColor('accent');
+		context.fillRect(left, AXIS - 3, right - left, 3);
+	}
+
+	point(event) {
+		const box = this.canvas.getBoundingClientRect();
+		return [event.clientX - box.left, event.clientY - box.top];
+	}
+
+	down(event) {
+		const [x, y] = this.point(event);
+		if (event.button)
+			return;
+		if (x < this.left) {
+			this.pressName(y, event.ctrlKey || event.metaKey || event.shiftKey);
+			return;
+		}
+		this.canvas.setPointerCapture(event.pointerId);
+		this.drag = {from: this.time(x), at: this.time(x), x, isMoved: false};
+	}
+
+	move(event) {
+		const [x, y] = this.point(event);
+		if (this.drag) {
+			this.drag.isMoved ||= Math.abs(x - this.drag.x) > 3;
+			this.drag.at = this.time(x);
+			this.draw();
+			this.app.say(`${seconds(Math.abs(this.drag.at - this.drag.from))} selected`);
+			return;
+		}
+		this.canvas.style.cursor = x < this.left ? 'pointer' : 'crosshair';
+		const lines = this.hoverAt(x, y);
+		if (lines)
+			this.app.tip.show(event, lines);
+		else
+			this.app.tip.hide();
+	}
+
+	up(event) {
+		const {drag} = this, [x, y] = this.point(event);
+		this.drag = null;
+		if (drag?.isMoved)
+			this.app.change({from: Math.floor(Math.min(drag.from, drag.at)), until: Math.ceil(Math.max(drag.from, drag.at))});
+		else if (drag)
+			this.clickAt(x, y);
+	}
+
+	// Zooms around a time, or moves; by parts of what is seen.
+	zoom(factor, around = null) {
+		const [from, until] = this.range, end = this.app.engine.duration, middle = around ?? (from + until) / 2;
+		const next = [Math.max(0, middle - (middle - from) * factor), Math.min(end, middle + (until - middle) * factor)];
+		if (next[1] - next[0] >= 1000)
+			this.look(next);
+	}
+
+	shift(part) {
+		const [from, until] = this.range, end = this.app.engine.duration, size = until - from;
+		const begin = Math.min(Math.max(0, from + part * size), Math.max(0, end - size));
+		this.look([begin, begin + size]);
+	}
+
+	look([from, until]) {
+		const isAll = from <= 0 && until >= this.app.engine.duration;
+		this.app.change({viewFrom: isAll ? 0 : Math.floor(from), viewUntil: isAll ? Infinity : Math.ceil(until)}, {isView: true, isPassing: true});
+	}
+
+	// With Ctrl or Shift it zooms, also where a wheel alone scrolls.
+	wheel(event) {
+		const isAcross = Math.abs(event.deltaX) > Math.abs(event.deltaY);
+		if (!event.ctrlKey && !event.shiftKey && !isAcross && this.scrolls)
+			return;
+		event.preventDefault();
+		if (isAcross && !event.shiftKey)
+			this.shift(event.deltaX / 1000);
+		else
+			this.zoom(Math.exp((event.deltaY || event.deltaX) / 400), this.time(this.point(event)[0]));
+	}
+}

@@ -56,22 +56,23 @@ async function judgeAccess(page, what) {
 async function judgeViews(profile, name) {
 	const path = page_of(profile, name), {page, said} = await open(path), {press} = page.keyboard;
 	const key = (name) => press.call(page.keyboard, name);
-	const report = JSON.parse(run('report', '--format', 'json', '--limit', '0', '--min', '0', path));
+	const event = ['--event', await page.evaluate(() => window.profPage.state.event)];
+	const report = JSON.parse(run('report', '--format', 'json', '--limit', '0', '--min', '0', ...event, path));
 	judge(`${name}: weight`, await weight(page) === report.summary.weight);
-	await key('4');
+	await key('1');
 	const functions = (await rows(page)).slice(0, 12).map((row) => row[2]);
 	judge(`${name}: functions`, functions.every((text, i) => text.startsWith(report.rows[i].function ?? '(')), JSON.stringify(functions));
-	for (const [digit, view] of ['flame', 'tree', 'inverted', 'functions', 'lines', 'markers', 'info'].entries()) {
-		await key(String(digit + 1));
-		judge(`${name}: key ${digit + 1}`, await page.evaluate((id) => document.querySelector('#view > section')?.id === id, view));
+	for (const [digit, view] of Object.entries({1: 'functions', 2: 'tree', 3: 'inverted', 4: 'flame', 5: 'stacks', 9: 'chart', 0: 'markers', I: 'info'})) {
+		await key(digit);
+		judge(`${name}: key ${digit}`, await page.evaluate((id) => document.querySelector('#view > section')?.id === id, view));
 		await judgeAccess(page, `${name}, ${view}`);
 	}
 	// By keyboard alone: the heaviest function, only with it, undone; a link to it shows the same.
-	await key('4');
+	await key('1');
 	await page.locator('#functions .grid').focus();
 	for (const step of ['ArrowDown', 'Home', 'f'])
 		await key(step);
-	const only = weightBy('--focus', `^${report.rows[0].function.replace(/[.[\\^$()|*+?{]/g, '\\$&')}$`, path);
+	const only = weightBy(...event, '--focus', `^${report.rows[0].function.replace(/[.[\\^$()|*+?{]/g, '\\$&')}$`, path);
 	judge(`${name}: only with`, await weight(page) === only, await weight(page));
 	const again = await open(path, await page.evaluate(() => location.hash.slice(1)));
 	judge(`${name}: a link`, await weight(again.page) === only);
@@ -79,7 +80,7 @@ async function judgeViews(profile, name) {
 	await key('u');
 	judge(`${name}: undone`, await weight(page) === report.summary.weight);
 	// By mouse: a time, then a click in the flame graph, and Esc.
-	await key('1');
+	await key('4');
 	const box = await page.locator('#timeline canvas').boundingBox();
 	await page.mouse.move(box.x + box.width * 0.4, box.y + 30);
 	await page.mouse.down();
@@ -89,14 +90,14 @@ async function judgeViews(profile, name) {
 	const {from, until} = await page.evaluate(() => ({from: window.profPage.state.from, until: window.profPage.state.until}));
 	const text = (time) => (time / 1e9).toFixed(9);
 	judge(`${name}: a time`, from > 0 && until > from);
-	judge(`${name}: weight of a time`, await weight(page) === weightBy('--time', `${text(from)}..${text(until)}`, path), await weight(page));
+	judge(`${name}: weight of a time`, await weight(page) === weightBy(...event, '--time', `${text(from)}..${text(until)}`, path), await weight(page));
 	await key('u');
 	await page.mouse.click(box.x + 200, (await page.locator('#flame canvas').boundingBox()).y + 30);
 	judge(`${name}: a click zooms`, await page.evaluate(() => window.profPage.views.flame.zoomed !== 0xffffffff));
 	await key('Escape');
 	judge(`${name}: Esc goes back`, await page.evaluate(() => window.profPage.views.flame.zoomed === 0xffffffff));
 	// What is saved: the graph as a picture that is well-formed, the functions as CSV.
-	for (const [digit, ending] of [['1', 'svg'], ['4', 'csv']]) {
+	for (const [digit, ending] of [['4', 'svg'], ['1', 'csv']]) {
 		await key(digit);
 		const [download] = await Promise.all([page.waitForEvent('download', {timeout: 5000}), key('S')]);
 		const text = readFileSync(await download.path(), 'utf8');
@@ -106,9 +107,58 @@ async function judgeViews(profile, name) {
 		if (ending === 'svg')
 			judge(`${name}: the picture has the heaviest function`, text.includes('<text') && text.includes('<rect'));
 	}
+	await judgeSteps(page, name);
 	judge(`${name}: nothing is said or asked for`, said.length === 0, said.join('\n'));
 	await page.close();
 	return path;
+}
+
+// Back and Forward, the menu, help, what a double click opens, a sample of the timeline, all events.
+async function judgeSteps(page, name) {
+	const key = (text) => page.keyboard.press(text), view = () => page.evaluate(() => window.profPage.state.view);
+	const focus = () => page.evaluate(() => window.profPage.state.focus);
+	await page.evaluate(() => window.profPage.reset());
+	await key('1');
+	await key('Home');
+	await key('f');
+	const only = await focus();
+	await key('2');
+	await page.goBack();
+	judge(`${name}: Back to a view`, await view() === 'functions' && await focus() === only, await view());
+	await page.goBack();
+	judge(`${name}: Back to a condition`, await focus() === null, await focus());
+	await page.goForward();
+	judge(`${name}: Forward`, only !== null && await focus() === only, await focus());
+	await key('R');
+	await page.locator('#functions .row[data-row="0"]').click({button: 'right'});
+	judge(`${name}: a menu`, await page.locator('#menu button').count() > 8 && await page.isVisible('#menu'));
+	await judgeAccess(page, `${name}, menu`);
+	await key('Escape');
+	judge(`${name}: Esc closes it`, !await page.isVisible('#menu') && await view() === 'functions');
+	await page.locator('#functions .row[data-row="0"]').dblclick();
+	judge(`${name}: a double click opens lines`, await view() === 'lines', await view());
+	await key('Escape');
+	judge(`${name}: Esc returns`, await view() === 'functions', await view());
+	await key('?');
+	judge(`${name}: help at its top`, await page.evaluate(() => document.getElementById('help').scrollTop === 0 && document.activeElement.closest('#help') !== null));
+	await key('Escape');
+	const box = await page.locator('#timeline canvas').boundingBox();
+	const place = await page.evaluate(() => {
+		const {timeline, engine} = window.profPage, row = timeline.rows.findIndex(({ids}) => ids.length), sample = engine.sampleAt(timeline.rows[row].ids[0], engine.duration / 2);
+		return sample && {x: timeline.x(sample.time), y: 18 + 26 * row + 13, time: sample.time};
+	});
+	if (place) {
+		await page.mouse.click(box.x + place.x, box.y + place.y);
+		const sample = await page.evaluate(() => ({...window.profPage.sample, chosen: window.profPage.chosen?.stack}));
+		judge(`${name}: a click selects a sample`, Math.abs(sample.time - place.time) < 1e8 && sample.chosen !== undefined, JSON.stringify({place, sample}));
+	}
+	for (const event of await page.evaluate(() => window.profPage.engine.eventNames)) {
+		await page.selectOption('#events', event);
+		judge(`${name}: ${event} is chosen`, await page.evaluate(() => window.profPage.engine.eventName) === event);
+		for (const digit of '1234590')
+			await key(digit);
+	}
+	await key('R');
 }
 
 // A difference: what prof diff says, in its order; colour only where it says that there is one.
@@ -121,7 +171,7 @@ async function judgeDifference() {
 	judge('difference: rows', said.rows.length > 1 && said.rows.every((row, i) => i >= shown.length || shown[i][5].startsWith(row.function.replace(/\p{C}/gu, '?'))), JSON.stringify(shown));
 	judge('difference: marks', said.rows.some((row) => row.differs) && said.rows.every((row, i) => i >= shown.length || /[▲▼]/.test(shown[i][2]) === row.differs), JSON.stringify(shown));
 	await judgeAccess(page, 'difference');
-	await page.keyboard.press('1');
+	await page.keyboard.press('4');
 	const graph = await page.evaluate(() => {
 		const {engine, comparison, views: {flame: {nodes}}} = window.profPage;
 		return Array.from(nodes.key, (key, at) => ({name: engine.rawFunction(nodes.by, key), depth: nodes.depth[at], shares: nodes.shares[at],
@@ -133,8 +183,8 @@ async function judgeDifference() {
 	}
 	judge('difference: roots have all', [0, 1].every((side) => Math.abs(graph.reduce((sum, node) => sum + (node.depth ? 0 : node.shares[side]), 0) - 1) < 1e-9), JSON.stringify(graph));
 	await judgeAccess(page, 'difference, flame');
-	await page.keyboard.press('0');
-	judge('difference: key 0', await page.isVisible('#compare'));
+	await page.keyboard.press('8');
+	judge('difference: key 8', await page.isVisible('#compare'));
 	judge('difference: nothing is said or asked for', console_.length === 0, console_.join('\n'));
 	await page.close();
 }
@@ -196,7 +246,7 @@ async function judgeHard(path) {
 	const name = `</script><img src=x onerror=alert(1)>\u202e\u001b[31m${'y'.repeat(1 << 20)}`;
 	writeFileSync(join(folder, 'hostile.folded'), `main;${name.replaceAll(/[\n;]/g, '')} 7\nmain;other 3\n`);
 	const hostile = await open(page_of(join(folder, 'hostile.folded'), 'hostile'));
-	for (const digit of '1234567')
+	for (const digit of '1234567890'.replace('8', ''))
 		await hostile.page.keyboard.press(digit);
 	judge('hostile names', hostile.said.length === 0 && await hostile.page.evaluate(() => !document.querySelector('img') && !/[\u202e\u001b]/.test(document.body.innerText)), hostile.said.join('\n'));
 }

@@ -2,10 +2,12 @@
 #include "lib/format/page/engine/page_engine.h"
 
 #include <errno.h>
+#include <math.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/text.h"
 #include "lib/format/page/slab/slab.h"
+#include "lib/model/meaning/origin.h"
 #include "lib/path/path_weights.h"
 #include "lib/query/pattern.h"
 #include "lib/query/summary.h"
@@ -268,6 +270,76 @@ double EXPORT(page_thread_weight)(uint32_t id)
 						       : 0;
 }
 
+/* Returns the outermost function of the user's own code in the stack; NULL: none. */
+static const char *entry_of(const uint8_t *origins, stack_id stack)
+{
+	const struct profile *p = engine.profile;
+	func_id entry = NO_FUNC;
+
+	for (; stack != NO_STACK; stack = p->stacks.rows.items[stack].parent) {
+		frame_id frame = p->stacks.rows.items[stack].frame;
+		func_id func = p->frames.rows.items[frame].func;
+
+		if (func != NO_FUNC && origins[frame] == ORIGIN_OWN &&
+		    p->funcs.rows.items[func].is_named)
+			entry = func;
+	}
+	return entry == NO_FUNC ? NULL : strings_get(&p->strings, p->funcs.rows.items[entry].name);
+}
+
+/* Returns the function of the user's own code that a thread runs; "": unknown. */
+const char *EXPORT(page_thread_entry)(uint32_t id)
+{
+	static uint8_t *origins;
+	const struct profile *p = engine.profile;
+	const char *entry = NULL;
+	int tries = 64;
+
+	if (!origins)
+		origins = origins_of_frames(p);
+	if (id >= p->threads.rows.count)
+		return "";
+	samples_for_each(&p->threads.rows.items[id].samples, sample) {
+		if (sample->stack != NO_STACK)
+			entry = entry_of(origins, sample->stack);
+		if (entry || !--tries)
+			break;
+	}
+	return engine_shown(entry ? entry : "", 0);
+}
+
+struct shown_sample {
+	stack_id stack;
+	uint32_t padding;
+	double time;
+};
+
+/* Returns the selected sample of a thread that is nearest to a time; NULL: it has none. */
+const struct shown_sample *EXPORT(page_sample_at)(uint32_t thread, double time)
+{
+	static struct shown_sample shown;
+	const struct query *q = &engine.query;
+	double best = HUGE_VAL;
+
+	if (thread >= q->profile->threads.rows.count)
+		return NULL;
+	samples_for_each(&q->profile->threads.rows.items[thread].samples, sample) {
+		double at = since_start(sample->time);
+		stack_id stack = sample->stack;
+
+		if (sample->event != q->event || !sample->weight || stack == NO_STACK ||
+		    at < (double)engine.filter.from || at >= (double)engine.filter.until ||
+		    fabs(at - time) >= best)
+			continue;
+		if (!engine.filter.include_idle && !engine.filter.category &&
+		    query_wait_of(q, stack) != QUERY_RUNS)
+			continue;
+		best = fabs(at - time);
+		shown = (struct shown_sample){.stack = stack, .time = at};
+	}
+	return best < HUGE_VAL ? &shown : NULL;
+}
+
 uint32_t EXPORT(page_timeline_kinds)(void)
 {
 	return query_timeline_kinds(&engine.query);
@@ -497,15 +569,15 @@ int EXPORT(page_filter_text)(unsigned int which, const char *text)
 	return 0;
 }
 
-void EXPORT(page_filter_rest)(double from, double until, int no_kernel, int own, int fold_recursion,
-			      int include_idle)
+void EXPORT(page_filter_rest)(double from, double until, int no_kernel, int fold_recursion,
+			      int include_idle, int own)
 {
 	engine.filter.from = from > 0 ? (uint64_t)from : 0;
 	engine.filter.until = until < 1.8e19 ? (uint64_t)until : UINT64_MAX;
 	engine.filter.no_kernel = no_kernel;
-	engine.filter.own = own;
 	engine.filter.fold_recursion = fold_recursion;
 	engine.filter.include_idle = include_idle;
+	engine.filter.own = own;
 }
 
 /*
@@ -522,8 +594,8 @@ static bool shows_others(const struct query_filter *filter)
 {
 	static char *last;
 	char *now = xasprintf("%s\n%s\n%d%d%d", filter->hide ? filter->hide : "",
-			      filter->root ? filter->root : "", filter->no_kernel, filter->own,
-			      filter->fold_recursion);
+			      filter->root ? filter->root : "", filter->no_kernel,
+			      filter->fold_recursion, filter->own);
 	bool differs = !last || strcmp(last, now) != 0;
 
 	free(last);

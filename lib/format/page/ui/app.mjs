@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 // The page: one selection, the views of it, and what is said of what is pointed at.
 import {BY, MEASURE} from './engine.mjs';
-import {exactly, functionName, grouped, make, percent, place, safeText} from './dom.mjs';
+import {exactly, functionName, grouped, make, percent, place, safeText, seconds} from './dom.mjs';
 import {FIRST, VIEWS, conditions, emptyState, reportCommand, stateOfFragment, stateToFragment} from './state.mjs';
 import {Timeline} from './timeline.mjs';
 import {Flame} from './flame.mjs';
-import {TableView, TreeView} from './tables.mjs';
+import {TableView, TreeView, nameOf} from './tables.mjs';
 import {LinesView} from './lines.mjs';
 import {StackChart} from './stacks.mjs';
 import {MarkerChart, MarkerList, MarkersView} from './markers.mjs';
 import {PATH_EVENT, PathView, readPath} from './path.mjs';
+import {Menu} from './menu.mjs';
 import {Tip} from './tip.mjs';
 import {AssemblyView} from './assembly.mjs';
 import {InfoView} from './info.mjs';
@@ -22,10 +23,12 @@ const TITLES = {compare: 'Comparison', flame: 'Flame graph', tree: 'Call tree', 
 const EVENTS = {clock: 'CPU time', retained: 'memory still held', allocated: 'memory allocated', deallocated: 'memory freed'};
 // Categories of waits, as a condition.
 const WAITING = 'Idle*';
+// Functions of a module that can be left out by their names.
+const NAMES_MAX = 300;
 // Words on a function in the graph of two sides.
 const CHANGES = ['takes less in B', 'itself not shown to differ', 'takes more in B'];
 const CSV = ['compare', 'functions', 'lines', 'markers'];
-const SELECTING = ['from', 'until', 'threads', 'includeIdle', 'noKernel', 'own', 'foldRecursion', 'process', 'thread', 'event', 'category', 'during',
+const SELECTING = ['from', 'until', 'threads', 'includeIdle', 'own', 'noKernel', 'foldRecursion', 'process', 'thread', 'event', 'category', 'during',
 	'focus', 'ignore', 'hide', 'root'];
 
 export class App {
@@ -33,6 +36,7 @@ export class App {
 	constructor(engine, comparison) {
 		Object.assign(this, {engine, comparison});
 		engine.eventNames = engine.events();
+		FIRST.grouped = engine.threads.length > 40;
 		this.path = engine.eventNames.includes(PATH_EVENT) ? readPath(engine) : null;
 		this.tabNames = [...(comparison ? ['compare'] : []), ...VIEWS.filter((view) => view !== 'path' || this.path)];
 		FIRST.view = this.tabNames[0];
@@ -52,7 +56,7 @@ export class App {
 			this.findMarks();
 		this.draw();
 		addEventListener('resize', () => this.resized());
-		addEventListener('hashchange', () => this.restore());
+		addEventListener('popstate', () => this.restore());
 		matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.draw());
 		document.addEventListener('keydown', (event) => onKey(this, event));
 	}
@@ -68,13 +72,14 @@ export class App {
 		this.search = make('input', {type: 'search', id: 'search', placeholder: 'search (/)', 'aria-label': 'Search functions by a regular expression',
 			spellcheck: 'false', input: () => this.setSearch(), keydown: (event) => this.searchKey(event)});
 		this.found = make('span', {id: 'found', role: 'status'});
-		this.crumbs = make('div', {id: 'crumbs', 'aria-label': 'Selection'});
+		this.crumbs = make('div', {id: 'crumbs', role: 'group', 'aria-label': 'Selection'});
 		this.events = make('select', {id: 'events', 'aria-label': 'What is counted', title: 'What is counted', change: () => this.chooseEvent()});
 		this.line = make('div', {id: 'line', 'aria-live': 'polite'});
-		this.actions = make('div', {id: 'actions'}, ...[['Only with', 'f', () => this.focusOn()], ['Drop', 'x', () => this.drop()],
-			['Hide', 'h', () => this.hide()], ['Root here', 'r', () => this.rootHere()], ['Callers', 'c', () => this.callers('callers')],
-			['Callees', 'C', () => this.callers('callees')], ['Lines', 'l', () => this.showLines()], ['Assembly', 'A', () => this.showAssembly()]].map(([text, key, click]) => button(text, `key ${key}`, click)));
+		this.actions = make('div', {id: 'actions'}, ...[['Only with', 'f', () => this.focusOn()], ['Drop', 'i', () => this.drop()],
+			['Hide', 'm', () => this.hide()], ['Root here', 'r', () => this.rootHere()], ['Callers', 'c', () => this.callers('callers')],
+			['Callees', 'C', () => this.callers('callees')], ['Lines', 'Enter', () => this.showLines()], ['Assembly', 'a', () => this.showAssembly()]].map(([text, key, click]) => button(text, `key ${key}`, click)));
 		this.tip = new Tip();
+		this.menu = new Menu();
 		this.markers = new MarkerList(this);
 		this.timeline = new Timeline(this);
 		this.views = {flame: new Flame(this), tree: new TreeView(this, 'plain'), inverted: new TreeView(this, 'inverted'),
@@ -85,14 +90,14 @@ export class App {
 				click: () => this.change({view}, {isView: true})}, TITLES[view])));
 		this.view = make('div', {id: 'view', role: 'tabpanel'});
 		this.help = makeHelp();
-		const waits = button('waits', 'Count waits, too (i)', () => this.change({includeIdle: !this.state.includeIdle}));
-		const kernel = button('kernel', 'Show the kernel’s frames (k)', () => this.change({noKernel: !this.state.noKernel}));
-		const own = button('own', 'Show only code of your own (o)', () => this.change({own: !this.state.own}));
+		const waits = button('waits', 'Count waits, too (w)', () => this.change({includeIdle: !this.state.includeIdle}));
+		const kernel = button('kernel', 'Show the kernel’s frames (K)', () => this.change({noKernel: !this.state.noKernel}));
+		const own = button('own code', 'Leave out packages, runtimes and the system (O)', () => this.change({own: !this.state.own}));
 		this.switches = {waits, kernel, own};
 		document.body.replaceChildren(...document.querySelectorAll('script'), make('main', {id: 'app'},
 			make('header', {}, make('h1', {}, document.title), this.search, this.found,
-				make('div', {class: 'switches'}, waits, kernel, own, button('?', 'Keys (?)', () => this.help.showModal()))),
-			make('div', {id: 'now'}, this.events, this.crumbs, make('span', {id: 'summary'})), this.timeline.element, this.tabs, this.view, make('footer', {}, this.line, this.actions)), this.help, this.tip.element);
+				make('div', {class: 'switches'}, waits, kernel, own, button('?', 'Keys (?)', () => this.openHelp()))),
+			make('div', {id: 'now'}, this.events, this.crumbs, make('span', {id: 'summary'})), this.timeline.element, this.tabs, this.view, make('footer', {}, this.line, this.actions), this.menu.element), this.help, this.tip.element);
 		document.body.classList.add('live');
 	}
 
@@ -142,18 +147,27 @@ export class App {
 		this.findMarks();
 	}
 
-	// Changes the state; steps of the selection can be undone, views have no history.
-	change(part, {isView = false} = {}) {
+	// Changes the state, and the address with it: Back and Forward step through all but what is
+	// passing. Steps of the selection can be undone as well.
+	change(part, {isView = false, isPassing = false} = {}) {
 		const before = this.state, next = {...before, ...part};
 		if (Object.keys(part).every((name) => before[name] === next[name]))
 			return;
 		if (!isView)
 			this.history.push(before);
 		this.state = next;
-		history.replaceState(null, '', `#${stateToFragment(next)}`);
+		this.note(isPassing);
 		if (SELECTING.some((name) => before[name] !== next[name]))
 			this.select();
 		this.draw();
+	}
+
+	note(isPassing) {
+		const address = `#${stateToFragment(this.state)}`;
+		if (isPassing)
+			history.replaceState(null, '', address);
+		else
+			history.pushState(null, '', address);
 	}
 
 	undo() {
@@ -171,15 +185,22 @@ export class App {
 
 	become(state) {
 		this.state = state;
-		history.replaceState(null, '', `#${stateToFragment(state)}`);
+		this.note(false);
 		this.select();
 		this.draw();
 	}
 
 	restore() {
 		const state = this.stateOf(location.hash.slice(1));
-		if (stateToFragment(state) !== stateToFragment(this.state))
-			this.become(state);
+		if (stateToFragment(state) === stateToFragment(this.state))
+			return;
+		const isOther = SELECTING.some((name) => String(state[name]) !== String(this.state[name]) || state[name] instanceof Set);
+		this.state = state;
+		if (isOther)
+			this.select();
+		else
+			this.findMarks();
+		this.draw();
 	}
 
 	draw() {
@@ -200,8 +221,54 @@ export class App {
 		if (this.view.firstChild !== view.element)
 			this.view.replaceChildren(view.element);
 		this.view.setAttribute('aria-labelledby', `tab-${state.view}`);
+		this.tip.hide();
 		view.draw();
+		if (this.drawnView !== state.view)
+			this.enterView(view);
+		if (state.at >= 0 && this.shownAt !== `${state.at} ${this.version} ${state.view}`)
+			this.reveal(state.at);
 		this.drawActions();
+	}
+
+	// The first row is chosen, and keys work, as soon as a view is seen.
+	enterView(view) {
+		const isFirst = this.drawnView === undefined;
+		this.drawnView = this.state.view;
+		if (!isFirst && view.grid && view.grid.row !== null)
+			view.grid.choose(view.grid.row);
+		if (!isFirst && [document.body, null].includes(document.activeElement))
+			this.focusView();
+	}
+
+	focusView() {
+		(this.view.querySelector('.grid, canvas') ?? this.view.querySelector('[tabindex="0"]'))?.focus({preventScroll: true});
+	}
+
+	// Shows where a stack is in the view.
+	reveal(stack) {
+		this.shownAt = `${stack} ${this.version} ${this.state.view}`;
+		const frames = this.engine.frames(stack);
+		if (frames.length)
+			this.views[this.state.view].reveal?.(frames);
+	}
+
+	// Shows a sample: its stack in the view, its time in the timeline.
+	chooseSample({stack, time, thread}) {
+		const [leaf] = this.engine.frames(stack);
+		this.sample = {time, thread};
+		this.shownAt = null;
+		this.change({at: stack}, {isView: true, isPassing: true});
+		this.draw();
+		if (!leaf)
+			return;
+		this.choose({by: BY.function, key: leaf.key, stack});
+		const key = this.engine.key(BY.function, leaf.key), how = this.engine.look(stack);
+		this.line.replaceChildren(make('b', {}, functionName(key).slice(0, 300)), ` sample at ${seconds(time)} · ${[this.engine.threads[thread].whole, this.engine.categories[how.category]?.name, key.module, place(key)].filter(Boolean).join(' · ')}`);
+	}
+
+	openHelp() {
+		this.help.showModal();
+		this.help.scrollTop = 0;
 	}
 
 	drawCrumbs() {
@@ -223,6 +290,8 @@ export class App {
 
 	tabKey(event) {
 		const step = {ArrowRight: 1, ArrowLeft: -1}[event.key];
+		if (event.key === 'ArrowDown')
+			this.focusView();
 		if (!step)
 			return;
 		event.stopPropagation();
@@ -254,7 +323,7 @@ export class App {
 			const error = engine.errorOf(weight);
 			return `${engine.amount(weight)}, ${percent(weight, engine.weight)}${error ? ` ±${(100 * error / (engine.weight || 1)).toFixed(1)}` : ''}`;
 		}, samples = engine.measure === MEASURE.time ? [`${grouped(total)} samples`] : [];
-		const name = make('b', {}, functionName(key).slice(0, 300));
+		const name = make('b', {}, nameOf(by, key).slice(0, 300));
 		this.line.replaceChildren(name, ' ', [`total ${share(total)} · self ${share(self)}`, ...samples, key.module, place({...key, line: line || key.line}), ...more].filter(Boolean).join(' · '));
 	}
 
@@ -271,7 +340,62 @@ export class App {
 		return this.tableRows;
 	}
 
-	menuOf() {
+	// Opens a menu where the right button is pressed: that of the function, if there is no other.
+	menuOf(element, open) {
+		element.addEventListener('contextmenu', (event) => {
+			event.preventDefault();
+			if (open === undefined || open(event) !== false)
+				this.openMenu(event);
+		});
+	}
+
+
+	// What can be done with the chosen function.
+	openMenu(event = null) {
+		const name = this.chosenName, {chosen} = this;
+		if (name === null)
+			return;
+		const {left, top} = this.view.getBoundingClientRect(), {module} = this.engine.key(chosen.by, chosen.key), hasStack = chosen.stack !== undefined;
+		this.menu.open(event?.clientX || left + 40, event?.clientY || top + 40, [
+			['Only stacks with it', 'f', () => this.focusOn()], ['Drop stacks with it', 'i', () => this.drop()], ['Leave it out', 'm', () => this.hide()],
+			module ? [`Leave out all of ${module.slice(0, 40)}`, '', () => this.hideModule(module)] : false,
+			[this.state.foldRecursion ? 'Unfold recursion' : 'Fold recursion', 'F', () => this.change({foldRecursion: !this.state.foldRecursion})],
+			['Begin stacks here', 'r', () => this.rootHere()], ['Its callers', 'c', () => this.callers('callers')], ['Its callees', 'C', () => this.callers('callees')], null,
+			['Its lines and source', 'Enter', () => this.showLines()], ['Its instructions', 'a', () => this.showAssembly()],
+			['Search for it', '/', () => { this.search.value = exactly(name); this.setSearch(); }], null,
+			hasStack && ['Copy the stack', '', () => this.copyText(this.stackText(chosen.stack, false))],
+			hasStack && ['Copy the stack as Markdown', '', () => this.copyText(this.stackText(chosen.stack, true))], ['Copy the name', '', () => this.copyText(name)]]);
+	}
+
+	// The frames of a stack, the innermost first.
+	stackText(stack, isMarkdown) {
+		const lines = this.engine.frames(stack).map(({key}) => {
+			const row = this.engine.key(BY.function, key), where = [row.module, place(row)].filter(Boolean).join(' ');
+			return isMarkdown ? `1. \`${functionName(row).replaceAll('`', '')}\`${where && ` ${where}`}` : `${functionName(row)}${where && ` (${where})`}`;
+		});
+		return lines.join('\n');
+	}
+
+	// Its functions give their weight to their callers.
+	hideModule(module) {
+		const names = new Set(), {engine} = this;
+		for (const key of this.table.key) {
+			if (engine.key(BY.function, key).module === module)
+				names.add(engine.rawFunction(BY.function, key));
+		}
+		if (names.size > NAMES_MAX)
+			this.say(`It has ${names.size} functions: too many to leave out by name.`);
+		else
+			this.change({hide: [this.state.hide, ...[...names].map(exactly)].filter(Boolean).join('|')});
+	}
+
+	async copyText(text) {
+		try {
+			await navigator.clipboard.writeText(text);
+			this.say('Copied.');
+		} catch {
+			this.say('This browser does not let the page copy.');
+		}
 	}
 
 	choose(chosen) {
@@ -318,17 +442,35 @@ export class App {
 	}
 
 	showLines() {
-		this.withName((name) => this.change({view: 'lines', lines: name}, {isView: true}));
+		this.open('lines');
 	}
 
 	showAssembly() {
-		this.withName((name) => this.change({view: 'assembly', lines: name}, {isView: true}));
+		this.open('assembly');
+	}
+
+	// Shows code of the chosen function; Esc returns.
+	open(view) {
+		const {state} = this;
+		if (!['lines', 'assembly'].includes(state.view))
+			this.opener = state.view;
+		else if (state.lines && state.view !== view)
+			this.change({view}, {isView: true});
+		if (!['lines', 'assembly'].includes(this.state.view) || this.state.view === state.view)
+			this.withName((name) => this.change({view, lines: name}, {isView: true}));
+	}
+
+	nextBy() {
+		const kinds = Object.keys(BY), {by} = this.state;
+		this.change({view: 'functions', by: kinds[(kinds.indexOf(by) + 1) % kinds.length]}, {isView: true});
 	}
 
 	back() {
 		if (this.state.view === 'flame' && this.views.flame.back())
 			return;
-		if (this.state.search)
+		if (['lines', 'assembly'].includes(this.state.view))
+			this.change({view: this.opener ?? 'functions', lines: null}, {isView: true});
+		else if (this.state.search)
 			this.clearSearch();
 		else
 			this.undo();
@@ -336,7 +478,7 @@ export class App {
 
 	setSearch() {
 		this.state = {...this.state, search: this.search.value};
-		history.replaceState(null, '', `#${stateToFragment(this.state)}`);
+		this.note(true);
 		this.findMarks();
 		this.views[this.state.view].draw();
 	}
@@ -409,13 +551,7 @@ export class App {
 		this.say(`Saved ${link.download}.`);
 	}
 
-	async copy() {
-		const text = this.viewText;
-		try {
-			await navigator.clipboard.writeText(text);
-			this.say('Copied.');
-		} catch {
-			this.say('This browser does not let the page copy.');
-		}
+	copy() {
+		this.copyText(this.viewText);
 	}
 }

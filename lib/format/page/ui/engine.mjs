@@ -108,10 +108,10 @@ export class Engine {
 
 	// Selects samples: filter has from and until in ns, threads as a set of ids, and texts.
 	select(filter) {
-		const {from = 0, until = Infinity, threads = null, noKernel = false, own = false, foldRecursion = false, includeIdle = false} = filter;
+		const {from = 0, until = Infinity, threads = null, noKernel = false, foldRecursion = false, includeIdle = false, own = false} = filter;
 		FILTER_TEXTS.forEach((name, i) =>
 			this.withText(filter[name] || null, (at) => this.api.page_filter_text(i, at)));
-		this.api.page_filter_rest(from, until, noKernel, own, foldRecursion, includeIdle);
+		this.api.page_filter_rest(from, until, noKernel, foldRecursion, includeIdle, own);
 		const flags = this.api.page_filter_threads(threads ? 1 : 0) >>> 0;
 		const bytes = this.bytes;
 		for (let id = 0, count = this.api.page_thread_count(); id < count; id++)
@@ -252,6 +252,20 @@ export class Engine {
 	// The weight of a thread in the selection.
 	weightOf(thread) {
 		return this.api.page_thread_weight(thread);
+	}
+
+	// The function of the user's own code that a thread runs; "": unknown.
+	entryOf(thread) {
+		this.entries ??= new Map();
+		if (!this.entries.has(thread))
+			this.entries.set(thread, this.text(this.api.page_thread_entry(thread)).replace(/^main$/, ''));
+		return this.entries.get(thread);
+	}
+
+	// The selected sample of a thread that is nearest to a time; null: none is near.
+	sampleAt(thread, time) {
+		const at = this.api.page_sample_at(thread, time) >>> 0;
+		return at ? {stack: this.words(at, 1)[0], time: new Float64Array(this.api.memory.buffer, at + 8, 1)[0]} : null;
 	}
 
 	// Functions on the stack of a thread, from when to when.

@@ -1,20 +1,35 @@
 // SPDX-License-Identifier: MIT
 // The flame graph: the root above, the heaviest first. A click zooms.
 import {BY, NONE, TREE} from './engine.mjs';
-import {fitCanvas, fitText, functionName, make} from './dom.mjs';
+import {fitCanvas, fitText, functionName, make, percent, place} from './dom.mjs';
 import {categoryColor, isDark, themeColor} from './colors.mjs';
 import {changeColor, changeMark} from './compare.mjs';
+import {LETTERS} from './grid.mjs';
 import {SvgContext} from './svg.mjs';
 
 const FLAME_ROW = 20, PIXELS_MIN = 0.4, TEXT_MIN = 28;
 // Trees from the leaf outwards may have the square of the samples.
 export const INVERTED_SHARE = 0.0005;
 
+// The deepest node on the way of these frames, from the root on.
+export function nodeOf(nodes, frames) {
+	let found = NONE;
+	for (const {key} of frames) {
+		let at = found === NONE ? nodes.root : nodes.child[found];
+		while (at !== NONE && nodes.key[at] !== key)
+			at = nodes.next[at];
+		if (at === NONE)
+			break;
+		found = at;
+	}
+	return found;
+}
+
 export class Flame {
 	constructor(app) {
 		this.app = app;
 		this.canvas = make('canvas', {role: 'img', tabindex: 0, 'aria-label': 'Flame graph',
-			click: (event) => this.click(event), dblclick: () => this.app.focusOn(),
+			click: (event) => this.click(event), dblclick: () => this.app.showLines(),
 			pointermove: (event) => this.hover(event), pointerleave: () => this.leave(),
 			keydown: (event) => this.key(event)});
 		this.scroller = make('div', {class: 'scroller', tabindex: -1}, this.canvas);
@@ -27,6 +42,7 @@ export class Flame {
 		this.element = make('section', {id: 'flame', 'aria-label': 'Flame graph'},
 			make('div', {class: 'bar'}, this.kinds, this.legend), this.scroller);
 		this.selected = NONE;
+		app.menuOf(this.canvas, (event) => { const at = this.nodeAt(event); this.select(at); this.draw(); return at !== NONE; });
 	}
 
 	// The tree of the present selection, made when it is first drawn.
@@ -240,12 +256,23 @@ export class Flame {
 		const at = this.nodeAt(event);
 		this.canvas.style.cursor = at === NONE ? 'default' : 'pointer';
 		if (at !== NONE)
-			this.app.describe(this.nodes, at);
+			this.app.tip.show(event, this.words(at));
 		else
 			this.leave();
 	}
 
+	// What is said beside the pointer.
+	words(at) {
+		const {app, nodes} = this, {engine} = app, key = engine.key(BY.function, nodes.key[at]), how = engine.look(nodes.stack[at]);
+		const share = (weight) => `${engine.amount(weight)}, ${percent(weight, engine.weight)}`;
+		if (nodes.shares)
+			return [functionName(key), nodes.shares[at].map((part, side) => `${'AB'[side]} ${(100 * part).toFixed(1)} %`).join(', '), key.module];
+		return [functionName(key), `total ${share(nodes.total[at])}`, `self ${share(nodes.self[at])}`, this.zoomed !== NONE && `${percent(nodes.total[at], nodes.total[this.zoomed])} of what is seen`,
+			[engine.categories[how.category]?.name, how.isInlined && 'inlined', how.isGuessed && 'guessed', how.isUnnamed && 'without a name'].filter(Boolean).join(', '), [key.module, place(key)].filter(Boolean).join(' · ')];
+	}
+
 	leave() {
+		this.app.tip.hide();
 		if (this.selected !== NONE)
 			this.app.describe(this.nodes, this.selected);
 	}
@@ -274,7 +301,7 @@ export class Flame {
 			this.app.choose(null);
 			return;
 		}
-		this.app.choose({by: BY.function, key: this.nodes.key[at]});
+		this.app.choose({by: BY.function, key: this.nodes.key[at], stack: this.nodes.stack[at]});
 		this.app.describe(this.nodes, at);
 	}
 
@@ -298,7 +325,7 @@ export class Flame {
 			ArrowDown: () => at === NONE ? nodes.root : nodes.child[at], ArrowUp: () => at === NONE ? NONE : nodes.parent[at],
 			ArrowRight: () => at === NONE ? nodes.root : nodes.next[at], ArrowLeft: () => at === NONE ? NONE : before(at),
 			Home: () => nodes.root,
-		}[event.key];
+		}[LETTERS[event.key] ?? event.key];
 		if (event.key === 'Enter' && at !== NONE)
 			this.zoomTo(this.zoomed === at ? NONE : at);
 		else if (!next || event.ctrlKey || event.altKey)
@@ -318,8 +345,16 @@ export class Flame {
 			this.zoomed = NONE;
 		this.draw();
 		const top = (this.nodes.depth[to] + 1) * FLAME_ROW, {scrollTop, clientHeight} = this.scroller;
-		if (top < scrollTop || top + FLAME_ROW > scrollTop + clientHeight)
+		if (top - FLAME_ROW < scrollTop || top + FLAME_ROW > scrollTop + clientHeight)
 			this.scroller.scrollTop = top - clientHeight / 2;
+	}
+
+	// Selects the node of a stack.
+	reveal(frames) {
+		const nodes = this.tree, {flame, callersOf} = this.app.state;
+		const at = callersOf ? NONE : nodeOf(nodes, flame === 'plain' ? [...frames].reverse() : frames);
+		if (at !== NONE)
+			this.step(at);
 	}
 
 	// The next node whose name was searched for.

@@ -4,12 +4,14 @@
 import {make} from './dom.mjs';
 
 const GRID_ROW = 24;
+// As arrows, on keyboards and for hands that have none.
+export const LETTERS = {h: 'ArrowLeft', j: 'ArrowDown', k: 'ArrowUp', l: 'ArrowRight'};
 let lastGrid = 0;
 
 export class Grid {
 	// Columns have name, title, width, isNumber and fill(cell, row); the source has count, row(i),
 	// and for trees depth(row), isOpen(row), hasChildren(row) and toggle(row).
-	constructor(name, columns, {isTree = false, sort = null, choose = () => {}, enter = () => {}} = {}) {
+	constructor(name, columns, {isTree = false, sort = null, choose = () => {}, enter = () => {}, menu = null} = {}) {
 		Object.assign(this, {name, columns, isTree, sort, choose, enter, at: 0, source: {count: 0}});
 		this.id = `grid${++lastGrid}`;
 		this.head = make('div', {class: 'row head', role: 'row'}, ...columns.map((column, i) => this.headCell(column, i)));
@@ -17,6 +19,8 @@ export class Grid {
 		this.element = make('div', {class: 'grid', role: isTree ? 'treegrid' : 'grid', tabindex: 0, 'aria-label': name,
 			keydown: (event) => this.key(event), pointerdown: (event) => this.click(event), dblclick: () => this.enter(this.row),
 			scroll: () => this.draw()}, make('div', {role: 'rowgroup', class: 'heads'}, this.head), this.body);
+		if (menu)
+			this.element.addEventListener('contextmenu', (event) => this.openMenu(event, menu));
 		this.element.style.setProperty('--columns', columns.map((column) => column.width).join(' '));
 	}
 
@@ -57,6 +61,13 @@ export class Grid {
 			this.element.setAttribute('aria-activedescendant', `${this.id}-${this.at}`);
 	}
 
+	// The rows stay as they are, so that a second click finds what the first one did.
+	mark() {
+		for (const row of this.body.children)
+			row.setAttribute('aria-selected', String(Number(row.dataset.row) === this.at));
+		this.element.setAttribute('aria-activedescendant', `${this.id}-${this.at}`);
+	}
+
 	makeRow(i) {
 		const {source, isTree} = this, row = source.row(i), hasChildren = isTree && source.hasChildren(row);
 		const element = make('div', {role: 'row', class: 'row', id: `${this.id}-${i}`, 'data-row': i, 'aria-rowindex': i + 2,
@@ -86,7 +97,10 @@ export class Grid {
 			this.element.scrollTop = top;
 		else if (top + GRID_ROW > scrollTop + this.height)
 			this.element.scrollTop = top + GRID_ROW - this.height;
-		this.draw();
+		if (this.element.scrollTop === scrollTop)
+			this.mark();
+		else
+			this.draw();
 		this.choose(this.row);
 	}
 
@@ -98,6 +112,14 @@ export class Grid {
 			return;
 		this.source.toggle(row, i);
 		this.show(this.source, {at: i, top: this.element.scrollTop});
+	}
+
+	openMenu(event, menu) {
+		const row = event.target.closest('[data-row]');
+		event.preventDefault();
+		if (row)
+			this.move(Number(row.dataset.row));
+		menu(event);
 	}
 
 	click(event) {
@@ -146,7 +168,7 @@ export class Grid {
 			Enter: () => this.enter(this.row),
 			ArrowRight: this.isTree && this.row ? () => this.right() : null,
 			ArrowLeft: this.isTree && this.row ? () => this.left() : null,
-		}[event.key];
+		}[LETTERS[event.key] ?? event.key];
 		if (!action || event.ctrlKey || event.altKey || event.metaKey)
 			return;
 		event.preventDefault();

@@ -24,6 +24,10 @@ export class LinesView extends TableView {
 		this.element.replaceChildren(this.title, make('div', {class: 'beside'}, this.grid.element, this.source));
 	}
 
+	kindOf() {
+		return BY.line;
+	}
+
 	isShown(i) {
 		const {state, engine} = this.app;
 		return !state.lines || engine.rawFunction(BY.line, this.rows.key[i]) === state.lines;

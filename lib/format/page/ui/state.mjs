@@ -7,20 +7,23 @@ import {seconds, shellWord} from './dom.mjs';
 export const VIEWS = ['flame', 'tree', 'inverted', 'functions', 'stacks', 'chart', 'markers', 'path', 'lines', 'assembly', 'info'];
 
 // The view that a page begins with; one of two sides begins with 'compare', which others do not have.
-export const FIRST = {view: 'flame', event: null};
+export const FIRST = {view: 'flame', event: null, grouped: false};
+
+// Sets of threads.
+const SETS = ['threads', 'hidden'];
 
 export function emptyState() {
-	return {view: FIRST.view, from: 0, until: Infinity, threads: null, includeIdle: false, noKernel: false, own: false, foldRecursion: false,
-		viewFrom: 0, viewUntil: Infinity, flame: 'plain', callersOf: null, search: '', lines: null, marker: '', markerKind: '',
+	return {view: FIRST.view, from: 0, until: Infinity, threads: null, includeIdle: false, own: false, noKernel: false, foldRecursion: false,
+		threadOrder: 'busy', threadText: '', grouped: FIRST.grouped, hidden: null, viewFrom: 0, viewUntil: Infinity, flame: 'plain', callersOf: null, search: '', lines: null, order: 'self', by: 'function', at: -1, marker: '', markerKind: '',
 		...Object.fromEntries(FILTER_TEXTS.map((name) => [name, null])), event: FIRST.event};
 }
 
 export function stateToFragment(state) {
 	const words = new URLSearchParams(), empty = emptyState();
 	for (const [name, value] of Object.entries(state)) {
-		if (name === 'threads' ? value === null : value === empty[name] || value === null)
+		if (value === empty[name] || value === null)
 			continue;
-		words.set(name, name === 'threads' ? [...value].join('.') : String(value));
+		words.set(name, SETS.includes(name) ? [...value].join('.') : String(value));
 	}
 	return words.toString();
 }
@@ -30,8 +33,8 @@ export function stateOfFragment(fragment) {
 	for (const [name, text] of words) {
 		if (!(name in state))
 			continue;
-		if (name === 'threads')
-			state.threads = new Set(text.split('.').map(Number).filter(Number.isInteger));
+		if (SETS.includes(name))
+			state[name] = new Set(text.split('.').map(Number).filter(Number.isInteger));
 		else if (typeof state[name] === 'number')
 			state[name] = Number.isFinite(Number(text)) && Number(text) >= 0 ? Number(text) : state[name];
 		else if (typeof state[name] === 'boolean')
@@ -39,8 +42,6 @@ export function stateOfFragment(fragment) {
 		else
 			state[name] = text;
 	}
-	if (!VIEWS.includes(state.view))
-		state.view = FIRST.view;
 	if (!(state.from < state.until))
 		Object.assign(state, {from: 0, until: Infinity});
 	if (!(state.viewFrom < state.viewUntil))
@@ -67,10 +68,10 @@ export function conditions(state, engine) {
 		if (state[name] && name !== 'event')
 			add(`${CONDITIONS[name]} ${state[name]}`, name);
 	}
+	if (state.own)
+		add('own code only', 'own');
 	if (state.noKernel)
 		add('without the kernel', 'noKernel');
-	if (state.own)
-		add('own code', 'own');
 	if (state.foldRecursion)
 		add('recursion folded', 'foldRecursion');
 	if (state.includeIdle)
@@ -92,6 +93,8 @@ export function reportCommand(state, engine) {
 		option(state.flame, state.callersOf);
 	else if (state.view === 'lines')
 		words.push(...(state.lines ? ['--annotate', shellWord(state.lines)] : ['--by', 'line']));
+	else if (state.view === 'functions' && state.by !== 'function')
+		option('by', state.by);
 	else if (state.view === 'assembly' && state.lines)
 		words.push('--annotate', shellWord(state.lines), '--asm');
 	else if (isOfMarkers(state))
@@ -101,18 +104,20 @@ export function reportCommand(state, engine) {
 	if (state.threads && state.threads.size === 1)
 		option('thread', String(engine.threads[[...state.threads][0]]?.tid ?? ''));
 	// Markers have no stack.
-	const names = isOfMarkers(state) ? ['process', 'thread'] : FILTER_TEXTS;
+	const isPath = state.event === 'critical path' && !isOfMarkers(state), names = isOfMarkers(state) ? ['process', 'thread'] : FILTER_TEXTS;
+	if (isPath)
+		words.push('--critical-path');
 	for (const name of names) {
-		if (state[name] && (name !== 'event' || engine.eventNames.length > 1))
+		if (state[name] && (name !== 'event' || (engine.eventNames.length > 1 && !isPath)))
 			option(name, state[name]);
 	}
-	if (state.noKernel && !isOfMarkers(state))
-		words.push('--no-kernel');
 	if (state.own && !isOfMarkers(state))
 		words.push('--own');
+	if (state.noKernel && !isOfMarkers(state))
+		words.push('--no-kernel');
 	if (state.foldRecursion && !isOfMarkers(state))
 		words.push('--fold-recursion');
-	if (state.includeIdle && !isOfMarkers(state))
+	if (state.includeIdle && !isPath && !isOfMarkers(state))
 		words.push('--include-idle');
 	words.push(shellWord(decodeURIComponent(location.pathname.slice(location.pathname.lastIndexOf('/') + 1)) || 'profile.html'));
 	return words.join(' ');

@@ -3,7 +3,7 @@
 import {BY, NONE, TREE} from './engine.mjs';
 import {csvWord, functionName, make, percent, place} from './dom.mjs';
 import {Grid} from './grid.mjs';
-import {INVERTED_SHARE} from './flame.mjs';
+import {INVERTED_SHARE, nodeOf} from './flame.mjs';
 import {categoryColor} from './colors.mjs';
 
 // A share with a bar, and how far it may be off.
@@ -20,14 +20,30 @@ const selfColumn = (app, weightOf) => ({title: 'Self', width: '13.4em', isNumber
 const totalColumn = (app, weightOf) => ({title: 'Total', width: '13.4em', isNumber: true, sorts: 'total',
 	hint: 'Samples with it in the stack', fill: (cell, row) => fillShare(app, cell, weightOf(row).total)});
 
-function fillFunction(app, cell, key, stack) {
+// Kinds of rows that are functions, or parts of them.
+const hasFunction = (by) => [BY.function, BY.line, BY.address].includes(by);
+
+export function nameOf(by, key) {
+	switch (by) {
+	case BY.module: return key.module;
+	case BY.file: return key.file || key.module;
+	case BY.process: return key.processes > 1 ? `${key.process} (${key.processes} processes)` : key.process;
+	case BY.pid: return `${key.process} ${key.pid}${key.incarnation ? `.${key.incarnation}` : ''}`;
+	case BY.thread: return `${key.thread} ${key.tid}, ${key.process}`;
+	case BY.category: return key.category;
+	case BY.address: return `${functionName(key)} 0x${key.address.toString(16)}`;
+	default: return functionName(key);
+	}
+}
+
+function fillFunction(app, cell, key, stack, by = BY.function) {
 	const how = stack === undefined ? null : app.engine.look(stack);
 	const square = make('i', {class: 'square', 'aria-hidden': 'true'});
 	if (how) {
 		square.style.background = categoryColor(app.engine.categories[how.category]?.color);
 		cell.append(square);
 	}
-	const name = make('span', {class: `name${how?.isUnnamed ? ' unnamed' : ''}${how?.isGuessed ? ' guessed' : ''}`}, functionName(key).slice(0, 500));
+	const name = make('span', {class: `name${how?.isUnnamed ? ' unnamed' : ''}${how?.isGuessed ? ' guessed' : ''}`}, (nameOf(by, key) || '(unknown)').slice(0, 500));
 	cell.append(name);
 	if (how?.isInlined)
 		cell.append(make('small', {}, ' inlined'));
@@ -39,23 +55,38 @@ const where = (key) => [place(key), key.module].filter(Boolean).join(' · ');
 
 export class TableView {
 	constructor(app, by) {
-		Object.assign(this, {app, by, order: 'self'});
-		const keyOf = (i) => ({...app.engine.key(by, this.rows.key[i]), line: this.rows.line[i]});
+		Object.assign(this, {app, by});
+		const keyOf = (i) => ({...app.engine.key(this.by, this.rows.key[i]), line: this.rows.line[i]});
 		const weightOf = (i) => ({self: this.rows.self[i], total: this.rows.total[i]});
 		this.grid = new Grid(by === BY.line ? 'Lines' : 'Functions', [
 			selfColumn(app, weightOf), totalColumn(app, weightOf),
-			{title: 'Function', width: 'minmax(10em, 3fr)', fill: (cell, i) => fillFunction(app, cell, keyOf(i))},
+			{title: 'Name', width: 'minmax(10em, 3fr)', fill: (cell, i) => fillFunction(app, cell, keyOf(i), undefined, this.by)},
 			{title: 'Where', width: 'minmax(6em, 2fr)', fill: (cell, i) => {
 				const key = keyOf(i);
-				cell.append(where(key));
+				cell.append(hasFunction(this.by) ? where(key) : this.by === BY.file ? key.module : '');
 				cell.title = key.file ? `${key.file}:${key.line}` : key.module;
 			}},
 		], {
-			sort: (column) => { this.order = column ? 'total' : 'self'; this.draw(); },
-			choose: (i) => { app.choose({by, key: this.rows.key[i]}); this.describe(i); },
-			enter: () => app.showLines(),
+			sort: (column) => app.change({order: column ? 'total' : 'self'}, {isView: true}),
+			choose: (i) => { app.choose(hasFunction(this.by) ? {by: this.by, key: this.rows.key[i]} : null); this.describe(i); },
+			enter: (i) => i !== null && (hasFunction(this.by) ? app.showLines() : this.only(i)),
+			menu: (event) => hasFunction(this.by) && app.openMenu(event),
 		});
-		this.element = make('section', {id: by === BY.line ? 'lines' : 'functions'}, this.grid.element);
+		this.kinds = make('select', {'aria-label': 'Rows', change: () => app.change({by: this.kinds.value}, {isView: true})},
+			...Object.keys(BY).map((kind) => make('option', {value: kind}, `by ${kind}`)));
+		this.element = make('section', {id: by === BY.line ? 'lines' : 'functions'}, make('div', {class: 'bar'}, this.kinds), this.grid.element);
+	}
+
+	// Selects what a row stands for.
+	only(i) {
+		const key = this.app.engine.key(this.by, this.rows.key[i]);
+		const part = {[BY.process]: {process: key.process}, [BY.pid]: {process: String(key.pid)}, [BY.thread]: {thread: String(key.tid)}, [BY.category]: {category: key.category}}[this.by];
+		if (part)
+			this.app.change(part);
+	}
+
+	kindOf({by}) {
+		return BY[by] ?? BY.function;
 	}
 
 	describe(i) {
@@ -68,20 +99,30 @@ export class TableView {
 	}
 
 	draw() {
-		const {app, by} = this;
-		if (this.version !== app.version) {
-			this.version = app.version;
-			this.rows = app.engine.table(by);
+		const {app} = this, by = this.by = this.kindOf(app.state);
+		this.kinds.value = app.state.by;
+		if (this.version !== `${app.version} ${by}`) {
+			this.version = `${app.version} ${by}`;
+			this.rows = by === BY.function ? app.table : app.engine.table(by);
 		}
 		const rows = this.rows, list = [];
 		for (let i = 0; i < rows.count; i++) {
 			if (this.isShown(i))
 				list.push(i);
 		}
-		if (this.order === 'total')
+		if (app.state.order === 'total')
 			list.sort((a, b) => rows.total[b] - rows.total[a] || a - b);
 		this.grid.show({count: list.length, row: (i) => list[i],
-			isFound: app.marks ? (i) => app.isFound(by, rows.key[i]) : null, none: 'No sample is selected.'});
+			isFound: app.marks && hasFunction(by) ? (i) => app.isFound(by, rows.key[i]) : null, none: 'No sample is selected.'});
+	}
+
+	// Goes to the function that ran.
+	reveal([leaf]) {
+		const {source} = this.grid;
+		for (let i = 0; i < source.count && this.by === BY.function; i++) {
+			if (this.rows.key[source.row(i)] === leaf.key)
+				this.grid.move(i);
+		}
 	}
 
 	text() {
@@ -114,8 +155,8 @@ export class TreeView {
 				cell.append(where(keyOf(at)));
 				cell.title = keyOf(at).file || keyOf(at).module;
 			}},
-		], {isTree: true, choose: (at) => { app.choose({by: BY.function, key: this.nodes.key[at]}); app.describe(this.nodes, at); },
-			enter: () => app.showLines()});
+		], {isTree: true, choose: (at) => { app.choose({by: BY.function, key: this.nodes.key[at], stack: this.nodes.stack[at]}); app.describe(this.nodes, at); },
+			enter: () => app.showLines(), menu: (event) => app.openMenu(event)});
 		this.element = make('section', {id: kind === 'plain' ? 'tree' : 'inverted'}, this.grid.element, this.lighter);
 	}
 
@@ -149,6 +190,18 @@ export class TreeView {
 			if (nodes.child[at] !== NONE && nodes.total[nodes.child[at]] < nodes.total[at] * 0.6)
 				return;
 		}
+	}
+
+	// Opens the way to a stack.
+	reveal(frames) {
+		const {nodes} = this, at = nodeOf(nodes, this.kind === 'plain' ? [...frames].reverse() : frames);
+		if (at === NONE)
+			return;
+		for (let up = nodes.parent[at]; up !== NONE; up = nodes.parent[up])
+			this.open.add(up);
+		this.list();
+		this.draw();
+		this.grid.move(this.visible.indexOf(at));
 	}
 
 	addList(into, first) {

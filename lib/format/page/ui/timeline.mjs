@@ -8,48 +8,88 @@ import {PATH_EVENT} from './path.mjs';
 import {FIRST} from './state.mjs';
 import {AXIS, TimeCanvas} from './time_canvas.mjs';
 
-// The lane of the critical path.
-const PATH = -1;
 const LANE = 26, ROWS_AT_FIRST = 6, BIN_PIXELS = 2;
+// Rows that are no threads.
+const ALL = {ids: [], title: 'All threads', isAll: true}, PATH = {ids: [], title: 'Critical path'};
+const ORDERS = {busy: 'busiest first', name: 'by name', start: 'by start'};
+
+// The name of a thread without the number that tells it from others.
+const bareTitle = ({title, tid, whole}) => whole.replace(title, title.replace(` ${tid}`, '').replace(/[-#:/ ]?\d+$/, ''));
 
 export class Timeline extends TimeCanvas {
 	constructor(app) {
 		super(app, 'Threads over time');
+		const isView = {isView: true};
 		this.more = make('button', {type: 'button', id: 'more', click: () => this.fold(!this.isOpen)});
+		this.orders = make('select', {'aria-label': 'Order of threads', change: () => app.change({threadOrder: this.orders.value}, isView)},
+			...Object.entries(ORDERS).map(([value, text]) => make('option', {value}, text)));
+		this.filter = make('input', {type: 'search', placeholder: 'threads', 'aria-label': 'Only threads whose name has this text', spellcheck: 'false',
+			input: () => app.change({threadText: this.filter.value}, {isView: true, isPassing: true})});
+		this.groups = make('button', {type: 'button', title: 'Threads of equal names as one row', click: () => app.change({grouped: !app.state.grouped}, isView)}, 'group');
+		this.back = make('button', {type: 'button', title: 'Show them again', click: () => app.change({hidden: null}, isView)});
 		this.legend = make('span', {class: 'legend'});
-		this.element = make('section', {id: 'timeline', 'aria-label': 'Timeline'}, this.canvas, make('div', {class: 'under'}, this.more, this.legend));
+		this.element = make('section', {id: 'timeline', 'aria-label': 'Timeline'}, this.canvas, make('div', {class: 'under'}, this.more, this.orders, this.filter, this.groups, this.back, this.legend));
 		this.isOpen = false;
 		this.lanes = new Map();
 		this.counters = app.engine.counters();
+		app.menuOf(this.canvas, (event) => { this.openMenu(event); return false; });
 		this.sort();
 	}
 
-	// The busiest come first.
+	// Rows in their order; equal names have one together where that is asked for.
 	sort() {
+		const {engine, state} = this.app, {threads} = engine, text = state.threadText.toLowerCase();
+		const compare = {busy: (a, b) => this.busy(b) - this.busy(a), name: (a, b) => (threads[a].whole < threads[b].whole ? -1 : 1), start: (a, b) => threads[a].start - threads[b].start}[state.threadOrder in ORDERS ? state.threadOrder : 'busy'];
 		this.lanes.clear();
-		this.order = this.app.engine.threads.map((thread) => thread.id).sort((a, b) => this.busy(b) - this.busy(a) || a - b);
+		this.order = threads.map(({id}) => id).filter((id) => !state.hidden?.has(id) && (!text || `${threads[id].whole} ${threads[id].pid} ${threads[id].tid}`.toLowerCase().includes(text)))
+			.sort((a, b) => compare(a, b) || a - b);
+		const rows = new Map();
+		for (const id of this.order) {
+			const name = state.grouped ? bareTitle(threads[id]) : String(id);
+			if (!rows.has(name))
+				rows.set(name, {ids: [], title: state.grouped ? name : threads[id].whole});
+			rows.get(name).ids.push(id);
+		}
+		this.list = [...rows.values()];
+		if (state.threadOrder === 'busy')
+			this.list.sort((a, b) => this.weightOf(b) - this.weightOf(a));
+		for (const row of this.list) {
+			if (row.ids.length > 1)
+				row.title = row.title.replace(/( – |$)/, ` ×${row.ids.length}$1`);
+			else
+				row.title = threads[row.ids[0]].whole;
+		}
 	}
 
-	// The weight of a thread in everything; NONE: of all.
+	// The weight of a thread in everything of the event.
 	busy(id) {
-		return id === NONE ? this.app.weight : this.app.weights[id];
+		return this.app.weights[id];
+	}
+
+	weightOf(row) {
+		return row.isAll ? this.app.weight : row.ids.reduce((sum, id) => sum + this.busy(id), 0);
 	}
 
 	get shown() {
-		const active = this.order.filter((id) => this.busy(id) > 0);
-		const list = active.length ? active : this.order, all = this.order.length > 1 ? [NONE] : [];
-		return [...all, ...(this.app.path ? [PATH] : []), ...(this.isOpen ? this.order : list.slice(0, window.innerHeight < 700 || window.innerWidth < 640 ? 3 : ROWS_AT_FIRST))];
+		const active = this.list.filter((row) => this.weightOf(row) > 0), list = active.length ? active : this.list;
+		return [...(this.app.engine.threads.length > 1 ? [ALL] : []), ...(this.app.path ? [PATH] : []),
+			...(this.isOpen || this.app.state.threadText ? this.list : list.slice(0, window.innerHeight < 700 || window.innerWidth < 640 ? 3 : ROWS_AT_FIRST))];
 	}
 
-	// What a lane is called.
-	titleOf(id) {
-		return this.app.engine.threads[id]?.whole ?? 'All threads';
+	// The number of the row that has the thread; -1: none that is seen.
+	rowOf(id) {
+		return this.rows.findIndex(({ids}) => ids.includes(id));
 	}
 
-	// Without the process if both do not fit: the end of the thread's title distinguishes it.
-	labelOf(context, id, room) {
-		const whole = this.titleOf(id), text = fitText(context, whole, room);
-		return text === whole || id === NONE ? text : fitText(context, this.app.engine.threads[id].title, room);
+	// With what the thread runs, if there is room; without the process if there is little.
+	labelOf(context, row, room) {
+		const {engine} = this.app, thread = row.ids.length === 1 ? engine.threads[row.ids[0]] : null;
+		const entry = thread && engine.entryOf(thread.id), whole = entry && !row.title.includes(entry) ? `${row.title} · ${entry}` : row.title;
+		for (const text of [whole, row.title]) {
+			if (fitText(context, text, room) === text)
+				return text;
+		}
+		return fitText(context, thread ? thread.title : row.title, room);
 	}
 
 	fold(isOpen) {
@@ -58,20 +98,38 @@ export class Timeline extends TimeCanvas {
 		this.app.resized();
 	}
 
-	lane(id, bins) {
+	// The times of a row: the sum of those of its threads.
+	lane(row, bins) {
 		const [from, until] = this.range, key = `${from} ${until} ${bins} ${this.app.engine.event}`;
 		if (this.laneKey !== key)
 			this.lanes.clear();
 		this.laneKey = key;
-		if (!this.lanes.has(id))
-			this.lanes.set(id, this.app.engine.timeline(id, from, until, bins));
-		return this.lanes.get(id);
+		if (!this.lanes.has(row)) {
+			const [first, ...others] = (row.isAll ? [NONE] : row.ids).map((id) => this.app.engine.timeline(id, from, until, bins));
+			for (const {times, marks} of others) {
+				times.forEach((time, i) => { first.times[i] += time; });
+				marks.forEach((mark, i) => { first.marks[i] |= mark; });
+			}
+			this.lanes.set(row, first);
+		}
+		return this.lanes.get(row);
 	}
 
 	draw() {
-		const {engine, state} = this.app, rows = this.shown, hidden = this.order.length - rows.filter((id) => id !== NONE && id !== PATH).length;
+		const {engine, state} = this.app, key = [state.threadOrder, state.threadText, state.grouped, state.hidden && [...state.hidden]].join('\n');
+		if (this.sortKey !== key)
+			this.sort();
+		this.sortKey = key;
+		const rows = this.shown, shown = rows.reduce((sum, {ids}) => sum + ids.length, 0), hidden = this.order.length - shown;
 		this.width = this.element.clientWidth;
-		this.left = Math.min(170, Math.round(this.width * 0.3));
+		this.left = Math.min(window.innerWidth < 900 ? 170 : 230, Math.round(this.width * 0.3));
+		this.orders.value = state.threadOrder;
+		if (document.activeElement !== this.filter)
+			this.filter.value = state.threadText;
+		this.groups.setAttribute('aria-pressed', String(state.grouped));
+		this.back.hidden = !state.hidden;
+		this.back.textContent = `${state.hidden?.size} hidden ×`;
+		this.orders.hidden = this.filter.hidden = this.groups.hidden = engine.threads.length < 3;
 		const counters = this.shownCounters, height = AXIS + (rows.length + counters.length) * LANE;
 		const more = [hidden && `${hidden} quieter ${hidden === 1 ? 'thread' : 'threads'}`,
 			this.counters.length && `${this.counters.length} ${this.counters.length === 1 ? 'counter' : 'counters'}`].filter(Boolean).join(', ');
@@ -81,22 +139,27 @@ export class Timeline extends TimeCanvas {
 		Object.assign(this, {rows, counterRows: counters, scrolls: this.isOpen});
 		this.paint(height);
 		this.canvas.setAttribute('aria-label', `Threads over ${seconds(engine.duration)}: ` +
-			rows.filter((id) => id !== PATH).map((id) => `${this.titleOf(id)} ${percent(this.busy(id), this.app.weight)}`).join(', ') +
+			rows.filter((row) => row !== PATH).map((row) => `${row.title} ${percent(this.weightOf(row), this.app.weight)}`).join(', ') +
 			(state.until === Infinity && !state.from ? '' : `; selected ${seconds(state.from)} to ${seconds(Math.min(state.until, engine.duration))}`));
 	}
 
 	drawAll(context) {
-		this.rows.forEach((id, i) => this.drawLane(context, id, AXIS + i * LANE));
+		this.rows.forEach((row, i) => this.drawLane(context, row, AXIS + i * LANE));
 		this.counterRows.forEach((counter, i) => this.drawCounter(context, counter, AXIS + (this.rows.length + i) * LANE));
+		const {sample} = this.app, at = sample ? this.rowOf(sample.thread) : -1;
+		if (at >= 0 && this.x(sample.time) >= this.left) {
+			context.fillStyle = themeColor('text');
+			context.fillRect(this.x(sample.time) - 0.75, AXIS + at * LANE, 1.5, LANE);
+		}
 		if (['chart', 'markers'].includes(this.app.state.view))
 			this.drawFlows(context);
 	}
 
 	// Wake-ups, from the thread that woke another to that one.
 	drawFlows(context) {
-		const laneOf = (id) => AXIS + (this.rows.indexOf(id) + 0.5) * LANE, chosen = this.app.chosenMarker, draw = ({from, to, time}, color) => {
+		const laneOf = (id) => AXIS + (this.rowOf(id) + 0.5) * LANE, chosen = this.app.chosenMarker, draw = ({from, to, time}, color) => {
 			const x = this.x(time), y1 = laneOf(from), y2 = laneOf(to), tip = y2 > y1 ? -4 : 4;
-			if (x < this.left || x > this.width || !this.rows.includes(from) || !this.rows.includes(to) || from === to)
+			if (x < this.left || x > this.width || this.rowOf(from) < 0 || this.rowOf(to) < 0 || from === to)
 				return;
 			context.strokeStyle = context.fillStyle = color;
 			context.beginPath();
@@ -113,7 +176,7 @@ export class Timeline extends TimeCanvas {
 			draw(flow, themeColor('faint'));
 		if (chosen) {
 			context.fillStyle = context.strokeStyle = themeColor('heat');
-			if (this.rows.includes(chosen.thread.id))
+			if (this.rowOf(chosen.thread.id) >= 0)
 				context.strokeRect(this.x(chosen.start), laneOf(chosen.thread.id) - LANE / 2 + 1, Math.max(2, this.x(chosen.start + chosen.duration) - this.x(chosen.start)), LANE - 3);
 			for (const {waker, time} of chosen.wakers)
 				draw({from: waker.id, to: chosen.thread.id, time}, themeColor('heat'));
@@ -164,15 +227,15 @@ export class Timeline extends TimeCanvas {
 		context.fillRect(0, top + LANE - 0.5, this.width, 0.5);
 	}
 
-	drawLane(context, id, top) {
-		if (id === PATH) {
+	drawLane(context, row, top) {
+		if (row === PATH) {
 			this.drawPath(context, top);
 			return;
 		}
 		const {engine, state} = this.app, width = this.width - this.left;
-		const bins = Math.max(1, Math.floor(width / BIN_PIXELS)), lane = this.lane(id, bins);
+		const bins = Math.max(1, Math.floor(width / BIN_PIXELS)), lane = this.lane(row, bins);
 		const [from, until] = this.range, bin = engine.event ? 1 : (until - from) / bins, room = LANE - 4;
-		const isAll = id === NONE, isOn = isAll || !state.threads || state.threads.has(id), most = engine.event ? this.mostOf(lane) : isAll ? this.mostCpus(lane, bin) : 1;
+		const isAll = row.isAll || row.ids.length > 1, isOn = row.isAll || !state.threads || row.ids.some((id) => state.threads.has(id)), most = engine.event ? this.mostOf(lane) : isAll ? this.mostCpus(lane, bin) : 1;
 		const colors = engine.categories.map((row) => categoryColor(row.color));
 		context.globalAlpha = isOn ? 1 : 0.35;
 		for (let kind = 0; !isAll && kind < WAITS.length; kind++)
@@ -188,16 +251,16 @@ export class Timeline extends TimeCanvas {
 				height += part;
 			}
 		}
-		this.drawMarks(context, lane, top, room, isAll);
+		this.drawMarks(context, lane, top, room, row.isAll);
 		context.fillStyle = themeColor('text');
-		const share = isAll ? engine.event ? engine.amount(this.app.weight) : `${most.toFixed(0)} CPU${most > 1 ? 's' : ''}` : percent(this.busy(id), this.app.weight);
-		context.fillText(this.labelOf(context, id, this.left - 58), 6, top + LANE / 2);
+		const share = row.isAll ? engine.event ? engine.amount(this.app.weight) : `${most.toFixed(0)} CPU${most > 1 ? 's' : ''}` : percent(this.weightOf(row), this.app.weight);
+		context.fillText(this.labelOf(context, row, this.left - 58), 6, top + LANE / 2);
 		context.textAlign = 'right';
 		context.fillStyle = themeColor('faint');
 		context.fillText(share, this.left - 8, top + LANE / 2);
 		context.textAlign = 'left';
 		context.globalAlpha = 1;
-		if (state.threads && isOn && !isAll) {
+		if (state.threads && isOn && !row.isAll) {
 			context.fillStyle = themeColor('accent');
 			context.fillRect(0, top + 2, 3, room);
 		}
@@ -288,12 +351,12 @@ export class Timeline extends TimeCanvas {
 	}
 
 	rowAt(y) {
-		return this.shown[Math.floor((y - AXIS) / LANE)];
+		return this.rows[Math.floor((y - AXIS) / LANE)];
 	}
 
 	hoverAt(x, y) {
-		const counter = this.counterRows[Math.floor((y - AXIS) / LANE) - this.rows.length], id = this.rowAt(y);
-		return counter ? this.counterWords(counter, x) : id === undefined ? null : this.laneWords(id, x);
+		const counter = this.counterRows[Math.floor((y - AXIS) / LANE) - this.rows.length], row = this.rowAt(y);
+		return counter ? this.counterWords(counter, x) : row ? this.laneWords(row, x) : null;
 	}
 
 	counterWords(counter, x) {
@@ -308,17 +371,17 @@ export class Timeline extends TimeCanvas {
 		return x < this.left ? null : this.app.path.steps.find(({start, end}) => time >= start && time < end) ?? null;
 	}
 
-	laneWords(id, x) {
-		if (id === PATH) {
+	laneWords(row, x) {
+		if (row === PATH) {
 			const step = this.stepAt(x);
 			return step ? [this.app.engine.threads[step.thread].whole, `${seconds(step.end - step.start)} from ${seconds(step.start)}`, step.fields] : ['Critical path', 'what made the command take so long'];
 		}
-		const {engine} = this.app, thread = engine.threads[id];
-		const parts = !thread ? [this.titleOf(id)] : [thread.title, `process ${thread.process} ${thread.pid}${thread.incarnation ? `.${thread.incarnation}` : ''}, thread ${thread.tid}`,
-			`${engine.amount(this.busy(id))}, ${percent(this.busy(id), this.app.weight)}`];
+		const {engine} = this.app, thread = row.ids.length === 1 ? engine.threads[row.ids[0]] : null, weight = this.weightOf(row), parts = [thread ? thread.title : row.title,
+			thread && `process ${thread.process} ${thread.pid}${thread.incarnation ? `.${thread.incarnation}` : ''}, thread ${thread.tid}`, thread && engine.entryOf(thread.id) && `runs ${engine.entryOf(thread.id)}`,
+			`${engine.amount(weight)}, ${percent(weight, this.app.weight)}`];
 		if (x <= this.left)
 			return parts;
-		const bins = Math.max(1, Math.floor((this.width - this.left) / BIN_PIXELS)), lane = this.lane(id, bins);
+		const bins = Math.max(1, Math.floor((this.width - this.left) / BIN_PIXELS)), lane = this.lane(row, bins);
 		const at = Math.min(bins - 1, Math.floor((x - this.left) / BIN_PIXELS)), names = [...WAITS, ...engine.categories.map((row) => row.name)], kinds = [];
 		for (let kind = 0; kind < lane.kinds; kind++) {
 			const amount = lane.times[at * lane.kinds + kind];
@@ -330,29 +393,56 @@ export class Timeline extends TimeCanvas {
 	}
 
 	pressName(y, isAdded) {
-		const id = this.rowAt(y);
-		if (id !== undefined)
-			this.pick(id, isAdded);
+		const row = this.rowAt(y);
+		if (row)
+			this.pick(row, isAdded);
 	}
 
-	clickAt() {
-		this.app.change({from: 0, until: Infinity});
+	// Selects the sample there; the lane of all threads has the thread that is busiest.
+	clickAt(x, y) {
+		const row = this.rowAt(y), time = this.time(x), {engine} = this.app, ids = row === PATH ? [this.stepAt(x)?.thread].filter((id) => id !== undefined) : row?.isAll ? this.order : row?.ids ?? [];
+		let best = null;
+		for (const id of ids) {
+			const sample = engine.sampleAt(id, time);
+			if (sample && (!best || Math.abs(sample.time - time) < Math.abs(best.time - time)))
+				best = {...sample, thread: id};
+		}
+		if (best)
+			this.app.chooseSample(best);
+		else
+			this.app.say('No selected sample is there.');
 	}
 
-	pick(id, isAdded) {
-		if (id === PATH) {
+	// What can be done with the threads of a row.
+	openMenu(event) {
+		const {app} = this, row = this.rowAt(this.point(event)[1]), ids = new Set(row?.ids), isView = {isView: true};
+		if (!ids.size)
+			return;
+		const hide = (list) => app.change({hidden: new Set([...app.state.hidden ?? [], ...list])}, isView);
+		app.menu.open(event.clientX, event.clientY, [['Only this', '', () => app.change({threads: ids})],
+			['This, too', 'Ctrl+click', () => app.change({threads: new Set([...app.state.threads ?? [], ...ids])})],
+			['All but this', '', () => app.change({threads: new Set(this.order.filter((id) => !ids.has(id)))})], null,
+			['Hide this row', '', () => hide(ids)], ['Hide all other rows', '', () => hide(this.order.filter((id) => !ids.has(id)))],
+			[app.state.grouped ? 'Do not group equal names' : 'Group equal names', '', () => app.change({grouped: !app.state.grouped}, isView)],
+			['Stack chart', '5', () => app.change({threads: ids, view: 'stacks'})]]);
+	}
+
+	pick(row, isAdded) {
+		if (row === PATH) {
 			this.app.change(this.app.state.event === PATH_EVENT ? {event: FIRST.event} : {event: PATH_EVENT, includeIdle: true});
 			return;
 		}
-		if (id === NONE) {
+		if (row.isAll) {
 			this.app.change({threads: null});
 			return;
 		}
-		const {threads} = this.app.state, next = new Set(isAdded && threads ? threads : []);
-		if (threads && threads.has(id) && (isAdded || threads.size === 1))
-			next.delete(id);
-		else
-			next.add(id);
+		const {threads} = this.app.state, {ids} = row, next = new Set(isAdded && threads ? threads : []), isOn = threads && ids.every((id) => threads.has(id));
+		for (const id of ids) {
+			if (isOn && (isAdded || threads.size === ids.length))
+				next.delete(id);
+			else
+				next.add(id);
+		}
 		this.app.change({threads: next.size ? next : null});
 	}
 
@@ -363,9 +453,9 @@ export class Timeline extends TimeCanvas {
 	}
 
 	pickNext(step) {
-		const {threads} = this.app.state, list = this.order, count = list.length;
-		const at = threads ? list.indexOf([...threads][0]) : step > 0 ? -1 : count;
+		const {threads} = this.app.state, {list} = this, count = list.length;
+		const at = threads ? list.findIndex(({ids}) => threads.has(ids[0])) : step > 0 ? -1 : count;
 		if (count)
-			this.app.change({threads: new Set([list[(at + step + count) % count]])});
+			this.app.change({threads: new Set(list[(at + step + count) % count].ids)});
 	}
 }

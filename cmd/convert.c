@@ -156,7 +156,7 @@ static const struct option_rule rules[] = {
 	{"cpu-only", "include-idle category", NULL,
 	 "--cpu-only: leaves out waits, which --include-idle and --category keep"},
 	{"critical-path", "cpu-only event", NULL,
-	 "--critical-path: is the time on the path, with its waits"},
+	 "--critical-path: is the time on the path, waits included, so @"},
 	{0},
 };
 

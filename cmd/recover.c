@@ -108,7 +108,7 @@ static void describe(const struct leftover *l)
 		    l->recording.counts.is_complete ? "complete" : "cut");
 }
 
-/* Files are written to the end, so modification times tell which is newer. */
+/* Files are written to the end, so modification times show which is newer. */
 static bool is_free(const struct leftover *l, const char *path)
 {
 	struct stat st;

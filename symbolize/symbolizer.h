@@ -56,7 +56,7 @@ struct symbolizer_input {
 				       searches on its own */
 	const struct kernel_table *kernel_symbols; /* NULL: not available */
 	bool wants_discriminators; /* locations with equal lines may differ in these */
-	bool has_symbols; /* an earlier symbolizer knows the symbol table */
+	bool has_symbols; /* an earlier symbolizer has the symbol table */
 	const uint64_t *rvas; /* addresses of later lookups, ascending; NULL: unknown */
 	size_t rva_count;
 };

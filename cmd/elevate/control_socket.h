@@ -17,7 +17,7 @@
 #define CONTROL_CLIENTS_MAX 32
 /* Maximum size of a line in bytes, including its end. */
 #define CONTROL_LINE_MAX 4096
-/* Environment variable that tells the recorded program the socket's path. */
+/* Environment variable with the socket's path, for the recorded program. */
 #define CONTROL_VARIABLE "PROF_CONTROL"
 
 struct control_client {

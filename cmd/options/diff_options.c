@@ -80,7 +80,7 @@ static const struct option_rule rules[] = {
 	{"strict", NULL, "gate", "--strict @"},
 	{"allow-single", NULL, "gate", "--allow-single @"},
 	{"critical-path", "metric event include-idle", NULL,
-	 "--critical-path: compares the time on the path, with its waits"},
+	 "--critical-path: compares the time on the path, waits included, so @"},
 	{"format", "json markdown", NULL, "--format: cannot be combined with --json or --markdown"},
 	{0},
 };

@@ -697,7 +697,7 @@ static void write_lengths(struct pprof *w)
 	protobuf_u64(&t->message, PROFILE_PERIOD, period);
 }
 
-/* Writes what is not in a table. */
+/* Writes the fields that are not in a table. */
 static void write_meta(struct pprof *w)
 {
 	write_lengths(w);

@@ -40,7 +40,7 @@ struct scope_reader {
 	VEC(stack_id) open; /* functions that have not ended */
 	double interval; /* minimum weight, ns */
 	double time; /* sum of weights that are times, ns */
-	size_t time_count; /* number of such weights; 0 if some are measured, by events */
+	size_t time_count; /* number of these weights; 0 if events measure some */
 	bool has_events; /* some part has events, with weights that are times */
 	bool has_times, is_own;
 	size_t active; /* index of the part shown first */

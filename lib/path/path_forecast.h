@@ -10,7 +10,7 @@
 #include "lib/model/tables/profile.h"
 #include "lib/path/thread_timelines.h"
 
-/* A change that the user wants predicted. */
+/* A change whose effect is to be predicted. */
 struct what_if {
 	const char *function;
 	double factor; /* multiplies the function's time */

@@ -10,7 +10,7 @@
 
 /* Higher exit statuses are those of commands killed by a signal. */
 #define SIGNAL_BASE 128
-/* Intervals agree that differ by less than one part in so many. */
+/* Intervals agree if they differ by less than one part in this many. */
 #define INTERVALS_AGREE 100
 
 ORDER(compare_runs, struct query_run,

@@ -230,7 +230,7 @@ static int create(struct spool *s, const char *folder, const char *name)
 	s->path = strcmp(folder, ".")
 			  ? xasprintf("%s/%s", strcmp(folder, "/") ? folder : "", s->name)
 			  : xstrdup(s->name);
-	/* The lock tells prof recover that the recorder is alive. */
+	/* The lock shows prof recover that the recorder is alive. */
 	flock(s->fd, LOCK_EX | LOCK_NB);
 	return 0;
 }

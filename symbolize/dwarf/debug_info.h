@@ -109,7 +109,7 @@ struct debug_info {
 	bool has_all_units;
 	size_t detail_bytes; /* size of the details of all units */
 	bool wants_discriminators;
-	bool has_symbols; /* another symbolizer also knows symbols */
+	bool has_symbols; /* another symbolizer also has symbols */
 	struct debug_sections package; /* package of split units; zeroed: none */
 	bool has_looked_for_package;
 	uint64_t split_bytes; /* size of all open split units */

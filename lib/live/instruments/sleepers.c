@@ -222,7 +222,7 @@ static int search(const struct sleepers *s, uint32_t pid)
 	if (fd < 0)
 		return fd;
 	while (read(fd, &nothing, 1) < 0) {
-		/* EAGAIN is also returned after very many threads. */
+		/* The kernel also returns EAGAIN after very many threads. */
 		if (errno != EAGAIN && errno != EINTR)
 			return -errno;
 		if (!*visits.lacks_room)

@@ -95,8 +95,8 @@ static bool same_link(const struct mapped_file *file, int path_fd)
 }
 
 /*
- * Returns true on overlays, where stat reports another device than the mapping's and, with several
- * layers, another inode.
+ * Returns true on overlays, where stat reports a different device than that of the mapping and,
+ * with several layers, a different inode.
  */
 static bool has_layers(int path_fd)
 {

@@ -27,7 +27,7 @@ struct perf_attr {
 	bool has_trailer; /* records other than samples end with time, task and so on */
 	bool has_switches; /* the event also yields records of context switches */
 	char *name; /* name given by perf; owned; NULL: unknown */
-	/* Derived: offsets in words. */
+	/* Derived from the members above: offsets in words. */
 	uint8_t time_at, id_at; /* offset in the body of a sample; 0xff: missing */
 	/* Offsets in other records, counted from their end and from 1; 0: missing. */
 	uint8_t time_before_end, id_before_end;

@@ -17,7 +17,7 @@ struct row_limits {
 	uint64_t rows, stacks;
 };
 
-/* Limits of what a browser can open. */
+/* Limits of the data that a browser can open. */
 #define ROW_LIMITS ((struct row_limits){190000000, 5000000, 1000000})
 
 /* Rows of one event; event 0 is the clock, including waits. */

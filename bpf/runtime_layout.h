@@ -143,7 +143,7 @@ _Static_assert(sizeof(struct ruby_function_head) == 32, "part of a live record")
 /*
  * Slots of a function's frame, relative to its frame pointer. Equal in all versions, and checked.
  */
-#define V8_FRAME_OFFSET (-40) /* place of the instruction, a small integer; baseline code: other */
+#define V8_FRAME_OFFSET (-40) /* instruction, a small integer; differs in baseline code */
 #define V8_FRAME_BYTECODE (-32) /* in interpreted and baseline code */
 #define V8_FRAME_FUNCTION (-16)
 #define V8_FRAME_CONTEXT (-8) /* not a reference: the frame is of another type */

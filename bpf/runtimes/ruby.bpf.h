@@ -9,7 +9,7 @@
 #define RUBY_CALLS_MAX 256 /* maximum interpreter calls in a stack; a power of two */
 #define RUBY_TAGS_MAX 1024
 #define RUBY_STACK_MAX (1u << 24) /* words */
-#define RUBY_MACHINE_MAX (1u << 23) /* maximum bytes of a thread's stack up to its innermost call */
+#define RUBY_MACHINE_MAX (1u << 23) /* bytes of a thread's stack up to its innermost call */
 
 /* Variables of a walk. All addresses come from the target and are untrusted. */
 struct ruby_walk {

@@ -20,7 +20,7 @@
 #define DEOPT_WORDS 9 /* up to the last word needed */
 #define DEOPT_COUNT 1 /* number of functions at the start of the literals */
 #define TEXT_MAX 4096
-#define NAMES_MAX ((size_t)1 << 17) /* maximum bytes of all names and files: a record holds them */
+#define NAMES_MAX ((size_t)1 << 17) /* maximum bytes of all names and files of a record */
 #define UNREAD UINT32_MAX
 #define OWN UINT32_MAX
 

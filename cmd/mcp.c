@@ -289,12 +289,12 @@ static int add_command(struct argument_words *words, const struct parameter *p, 
 	json_t *word;
 
 	if (!json_is_array(value) || !json_array_size(value))
-		return error_text(err, -EINVAL, "%s: must be a list of texts", p->key);
+		return error_text(err, -EINVAL, "%s: must be a list of strings", p->key);
 	vec_push(&words->rows, xstrdup("--"));
 	json_array_foreach(value, i, word)
 	{
 		if (!json_is_string(word))
-			return error_text(err, -EINVAL, "%s: must be a list of texts", p->key);
+			return error_text(err, -EINVAL, "%s: must be a list of strings", p->key);
 		vec_push(&words->rows, xstrdup(json_string_value(word)));
 	}
 	return 0;

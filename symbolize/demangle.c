@@ -272,7 +272,7 @@ static void add_part(struct strbuf *out, const struct output *part, const char *
 		strbuf_adds(out, missing);
 }
 
-/* True inside a type, before template arguments or a tag. */
+/* True if template arguments or a tag follow, so the name is still within a type. */
 static bool is_inside_type(char next)
 {
 	return next == 'I' || next == 'B';

@@ -43,7 +43,7 @@ enum elevation_fd {
 	ELEVATION_STDERR,
 	ELEVATION_STDOUT,
 	ELEVATION_FOLDER, /* working directory */
-	ELEVATION_COMMAND, /* pidfd of the waiting command; not sent with START for --iterations */
+	ELEVATION_COMMAND, /* pidfd of the waiting command; with --iterations, sent per run */
 	ELEVATION_READY_FD, /* descriptor of --ready-fd */
 	ELEVATION_FETCHER, /* socket of the process that downloads debug files */
 	ELEVATION_CONTROL, /* listening control socket */

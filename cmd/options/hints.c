@@ -22,7 +22,8 @@ static const struct {
 	const char *name, *text;
 } perf_options[] = {
 	{'g', "call-graph", "stacks are always taken; --unwind chooses how"},
-	{'c', "count", "-F and -i say how often the clock ticks, -e EVENT/period=N counts others"},
+	{'c', "count",
+	 "-F and -i set the rate of the clock, -e EVENT/period=N samples other events"},
 	{'C', NULL, "CPUs are chosen by --cpu"},
 	{'t', NULL, "threads are chosen by --tid with -a, or by --thread"},
 	{'u', NULL, "users are chosen by --uid with -a"},

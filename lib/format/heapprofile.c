@@ -83,7 +83,8 @@ static int read_tree(struct heap_reader *r, const char *text, size_t size, struc
 		head = vec_last(&r->open);
 		r->open.count--;
 		if (!read_node(r, head))
-			return error_text(err, -EBADMSG, "the heap profile is damaged: its nodes");
+			return error_text(err, -EBADMSG,
+					  "the heap profile is damaged: invalid nodes");
 	}
 	return foreign_finish(&r->f, false, err);
 }

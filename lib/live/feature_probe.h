@@ -9,7 +9,7 @@
 /* Facts that several probes need. */
 struct machine {
 	uint64_t capabilities;
-	int64_t paranoid; /* -2: file missing */
+	int64_t paranoid; /* value of the sysctl; -2: no such file */
 	uint32_t cpu; /* an online CPU */
 	int perf_code; /* result of a trial perf_event_open(): 0 or a negative errno */
 };

@@ -129,8 +129,8 @@ print(tool(s, "record", output="x.json.gz", command=[]))
 print(tool(s, "record", output="x.json.gz", command=["echo", 5]))
 CODE
 is "--allow-record" "$out" "True
-error: command: must be a list of texts
-error: command: must be a list of texts
-error: command: must be a list of texts"
+error: command: must be a list of strings
+error: command: must be a list of strings
+error: command: must be a list of strings"
 refuses "an operand" 2 'unexpected argument' "$PROF" mcp x
 done_testing

@@ -44,7 +44,7 @@ struct types_header {
 	uint32_t types_offset, types_size;
 	uint32_t strings_offset, strings_size;
 };
-_Static_assert(sizeof(struct types_header) == 24, "as kernels until 7.1 write it");
+_Static_assert(sizeof(struct types_header) == 24, "format of kernels until 7.1");
 
 /* A function of the kernel, or the type of a tracepoint, that a program can be attached to. */
 struct attach_point {

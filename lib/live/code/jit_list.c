@@ -36,8 +36,8 @@ struct entry {
 	uint64_t next, previous, object, size;
 };
 
-_Static_assert(sizeof(struct descriptor) == JIT_DESCRIPTOR_SIZE, "as the interface has it");
-_Static_assert(sizeof(struct entry) == ENTRY_SIZE, "as the interface has it");
+_Static_assert(sizeof(struct descriptor) == JIT_DESCRIPTOR_SIZE, "defined by the interface");
+_Static_assert(sizeof(struct entry) == ENTRY_SIZE, "defined by the interface");
 
 struct reader {
 	struct jit_list *list;

@@ -16,7 +16,7 @@
 #include "bpf/config.h"
 
 /* CPU ids are below this. */
-#define MACHINE_CPUS_MAX 16
+#define FAKE_CPUS_MAX 16
 
 /* `cpus`: which are possible and online, as in /sys/devices/system/cpu/online. */
 void machine_start(const char *cpus);

@@ -24,9 +24,9 @@ struct map_key {
 };
 
 static VEC(struct map_key) keys;
-static struct bpf_counters counters[MACHINE_CPUS_MAX];
-static struct program_costs costs[MACHINE_CPUS_MAX];
-static struct event_state event_states[EVENTS_MAX][MACHINE_CPUS_MAX];
+static struct bpf_counters counters[FAKE_CPUS_MAX];
+static struct program_costs costs[FAKE_CPUS_MAX];
+static struct event_state event_states[EVENTS_MAX][FAKE_CPUS_MAX];
 static struct cpu_list possible;
 
 void maps_start(const char *cpus)

@@ -3,12 +3,11 @@
 
 __noinline int send_aside(void)
 {
-	struct bpf_counters *count = own_counters();
 	void *ring = own_ring();
 	struct aside *aside = own_aside();
 	__u64 from, to;
 
-	if (!count || !ring || !aside)
+	if (!ring || !aside)
 		return 0;
 	from = aside->sent;
 	to = aside->used;
@@ -16,8 +15,9 @@ __noinline int send_aside(void)
 	barrier_var(to);
 	if (from > ASIDE_BYTES || to <= from || to - from > ASIDE_BYTES)
 		return 0;
+	/* Without room they stay: a stack among them counts as sent. */
 	if (bpf_ringbuf_output(ring, (char *)aside->words + from, to - from, BPF_RB_NO_WAKEUP))
-		__sync_fetch_and_add(&count->lost_samples, 1);
+		return 0;
 	aside->sent = to;
 	barrier();
 	if (__sync_val_compare_and_swap(&aside->used, to, 0) == to)

@@ -62,8 +62,8 @@ static __always_inline void emit_submit(void *rec, __u64 flags)
 }
 
 /*
- * Sends the records put aside as one entry of the ring. Records put aside meanwhile stay for the
- * next call.
+ * Sends the records put aside as one entry of the ring. Those put aside meanwhile, and all if the
+ * ring is full, stay for the next call.
  */
 __noinline int send_aside(void);
 

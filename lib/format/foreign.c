@@ -245,18 +245,18 @@ uint8_t foreign_measure(struct foreign *f, const char *name, const char *unit, u
 {
 	struct profile *p = f->profile;
 	size_t known = p->events.rows.count;
-	uint8_t number = foreign_event(f, name);
+	/* Both may be strings of the profile, which move. */
+	_cleanup_free_ char *both = xasprintf("%s/%s", name, *unit ? unit : "count");
+	string_id id = *unit && strcmp(unit, "count") != 0 ? strings_intern(&p->strings, unit)
+							   : NO_STRING;
+	_cleanup_free_ char *only = xstrndup(both, strlen(name));
+	uint8_t number = foreign_event(f, only);
 	struct event_count *row;
-	string_id id = NO_STRING;
 
 	if (!number)
 		return 0;
 	row = &p->events.rows.items[number];
-	if (*unit && strcmp(unit, "count") != 0)
-		id = strings_intern(&p->strings, unit);
 	if (number < known && row->unit != id) {
-		_cleanup_free_ char *both = xasprintf("%s/%s", name, *unit ? unit : "count");
-
 		number = foreign_event(f, both);
 		row = &p->events.rows.items[number];
 	}

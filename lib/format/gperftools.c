@@ -346,7 +346,10 @@ static void read_rate(struct old_reader *r, struct text_line line)
 	bool is_twice = slash && slash - line.text > 5 && !memcmp(slash - 5, " heap", 5);
 	uint64_t rate;
 
-	if (slash++ && text_scan_decimal(&slash, line.end, &rate) && rate < 1ull << 53)
+	if (!slash)
+		return;
+	slash++;
+	if (text_scan_decimal(&slash, line.end, &rate) && rate < 1ull << 53)
 		r->rate = (double)rate / (is_twice ? 2 : 1);
 }
 

@@ -66,7 +66,7 @@ static inline void check_markers(const struct profile *p, const struct profile_t
 	vec_for_each(&row->markers, const struct marker *, marker) {
 		require(marker->start <= marker->end);
 		require(marker->schema < p->markers.schemas.rows.count);
-		require(marker->name < p->strings.rows.count);
+		require(refers(marker->name, p->strings.rows.count, NO_STRING));
 		check_values(p, marker);
 	}
 }
@@ -77,7 +77,7 @@ static inline void check_counters(const struct profile *p)
 		uint64_t last = 0;
 		bool is_first = true;
 
-		require(counter->name < p->strings.rows.count);
+		require(refers(counter->name, p->strings.rows.count, NO_STRING));
 		require(counter->graph < COUNTER_GRAPH_COUNT);
 		vec_for_each(&counter->samples, const struct counter_sample *, sample) {
 			require(is_first || sample->time > last);

@@ -92,7 +92,11 @@ static __always_inline long write_or_put_aside(void *ring, void *rec, __u32 size
 #endif
 		barrier();
 		aside->writer = 0;
+		return code;
 	}
+	/* The writer that sends it does not wake user space: the next one does. */
+	if (flags & BPF_RB_FORCE_WAKEUP)
+		has_new_code = true;
 	return code;
 }
 

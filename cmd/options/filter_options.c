@@ -30,10 +30,16 @@
 #define USERS_MAX 256
 #define ID_SHOWN 12
 
+struct found_id {
+	char *id;
+	uid_t uid; /* whose list has it; 0: the machine's */
+};
+
 /* Containers found by name, without duplicates. */
 struct search {
 	const char *name;
-	VEC(char *) ids;
+	uid_t uid; /* whose lists are read */
+	VEC(struct found_id) ids;
 };
 
 static char *read_text(const char *path)
@@ -56,11 +62,13 @@ static void add_id(struct search *s, const char *id)
 
 	if (size != CONTAINER_ID_SIZE || !cgroup_container_id(id, size))
 		return;
-	vec_for_each(&s->ids, char *const *, known) {
-		if (strcmp(*known, id) == 0)
-			return;
+	vec_for_each(&s->ids, struct found_id *, known) {
+		if (strcmp(known->id, id) != 0)
+			continue;
+		known->uid = s->uid ? known->uid : 0;
+		return;
 	}
-	vec_push(&s->ids, xstrdup(id));
+	vec_push(&s->ids, (struct found_id){xstrdup(id), s->uid});
 }
 
 /* Searches the file of each container. */
@@ -183,6 +191,7 @@ static void find_of_user(struct search *s, const struct identity *who, const cha
 	_cleanup_free_ char *passing = xasprintf("/run/user/%u/containers", who->uid);
 	struct identity before = identity_assume_files(who);
 
+	s->uid = who->uid;
 	if (!before.failure) {
 		find_in_storage(s, storage);
 		find_in_storage(s, passing);
@@ -190,6 +199,7 @@ static void find_of_user(struct search *s, const struct identity *who, const cha
 		find_in_configured(s, "/etc/" STORAGE_CONF, "rootless_storage_path", home);
 	}
 	identity_restore_files(&before);
+	s->uid = 0;
 }
 
 static void find_of_uid(struct search *s, struct identity who)
@@ -252,7 +262,7 @@ static int fail_several(const char *name, struct error *err)
 
 static int fail_to_find(const struct search *s, struct error *err)
 {
-	const char *id = s->ids.count ? s->ids.items[0] : NULL;
+	const char *id = s->ids.count ? s->ids.items[0].id : NULL;
 
 	if (id) {
 		error_text(err, -ENOENT,
@@ -270,14 +280,27 @@ static int fail_to_find(const struct search *s, struct error *err)
 	return -ENOENT;
 }
 
+/* A user's list may give any name to the container of another user: the group tells whose it is. */
+static bool is_of(const char *folder, const struct found_id *found)
+{
+	struct stat st;
+
+	return !found->uid || (stat(folder, &st) == 0 && st.st_uid == found->uid);
+}
+
 /* Finds the group of the running container: lists also contain ended ones. */
 static int search_groups(const struct search *s, char **found, struct error *err)
 {
 	if (!s->ids.count)
 		*found = cgroup_search("--container", s->name, cgroup_is_container, err);
-	vec_for_each(&s->ids, char *const *, id) {
-		char *folder = cgroup_search("--container", *id, cgroup_is_container, err);
+	vec_for_each(&s->ids, const struct found_id *, id) {
+		char *folder = cgroup_search("--container", id->id, cgroup_is_container, err);
 
+		if (folder && !is_of(folder, id)) {
+			free(folder);
+			error_text(err, -ENOENT, "the container of another user");
+			continue;
+		}
 		if (*found && folder) {
 			free(folder);
 			return fail_several(s->name, err);
@@ -311,8 +334,8 @@ static char *container_folder(const char *name, struct error *err)
 		fail_to_find(&s, err);
 	else if (!ret)
 		*err = (struct error){0}; /* other containers of that name are not running */
-	vec_for_each(&s.ids, char **, id)
-		free(*id);
+	vec_for_each(&s.ids, struct found_id *, id)
+		free(id->id);
 	vec_release(&s.ids);
 	return ret ? NULL : steal(found);
 }

@@ -79,7 +79,7 @@ is "container: exit status" $? 0
 is "container: its process" "$(names_of container.json.gz)" "boxed (${id:0:12})"
 
 # Names of containers, in the lists that Podman keeps: in a namespace with such lists alone.
-enter named 60
+enter named 600
 boxed=$started
 other=$(printf '%08x%056d' $$ 8)
 storage=/var/lib/containers/storage
@@ -90,7 +90,7 @@ USERS
 mkdir -p root home/.local/share/containers home/.config/containers out
 chmod 1777 out
 chmod a+rx . home
-start setpriv --reuid 54321 --regid 54321 --clear-groups sleep 60
+start setpriv --reuid 54321 --regid 54321 --clear-groups sleep infinity
 somebody=$started
 ask() { # NAME SETUP [VARIABLE...]: SETUP calls list, which writes one that has an id by a name
 	local name=$1 setup=$2
@@ -129,12 +129,14 @@ misses() { # DESCRIPTION REGEX SETUP
 	theirs='mount -t tmpfs none $home/.local/share/containers &&
 		mkdir -p $home/.local/share/containers/storage/vfs-containers &&
 		list $id web >$home/.local/share/containers/storage/vfs-containers/containers.json'
+	chown 54321 "$group"
 	finds "of a user who runs something" web "$theirs"
 	finds "of the user of sudo" web "$theirs" SUDO_UID=54321 SUDO_GID=54321
 	finds "the user's configured root" web 'mount -t tmpfs none $home/.config/containers &&
 		mkdir -p $home/.config/containers/s/vfs-containers &&
 		echo "graphroot = \"\$HOME/.config/containers/s\"" >$home/.config/containers/storage.conf &&
 		list $id web >$home/.config/containers/s/vfs-containers/containers.json'
+	chown 0 "$group"
 }
 unknown='no container with that name or id.*first 12 digits'
 # shellcheck disable=SC2016 # for the inner shell
@@ -147,6 +149,7 @@ unknown='no container with that name or id.*first 12 digits'
 		mount -t tmpfs none $home/.local/share/containers &&
 		mkdir -p $home/.local/share/containers/storage/vfs-containers &&
 		ln -s /var/lib/own/list $home/.local/share/containers/storage/vfs-containers/containers.json'
+	misses "a name that somebody gives to the container of another" "no process runs in a control group of ${id:0:12}" "$theirs"
 	misses "it does not run" "no process runs in a control group of ${other:0:12}.*podman inspect" \
 		'list $other web >$storage/vfs-containers/containers.json'
 	both='list $id web >$storage/vfs-containers/containers.json

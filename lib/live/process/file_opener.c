@@ -7,18 +7,24 @@
 #include <limits.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/bounded_call.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/text.h"
 
@@ -209,9 +215,23 @@ struct opening {
 	struct opened_file opened;
 };
 
+static void reap(struct file_opener *o)
+{
+	size_t left = 0;
+
+	vec_for_each(&o->children, const pid_t *, pid) {
+		if (waitpid(*pid, NULL, WNOHANG) == 0)
+			o->children.items[left++] = *pid;
+	}
+	o->children.count = left;
+}
+
 void file_opener_release(struct file_opener *o)
 {
+	reap(o);
 	vec_release(&o->silent);
+	vec_release(&o->devices);
+	vec_release(&o->children);
 }
 
 static void open_file(const struct mapped_file *file, int found, struct opened_file *opened)
@@ -279,6 +299,175 @@ static int abandon(struct file_opener *o, const struct mapped_file *file, dev_t 
 	return -ETIMEDOUT;
 }
 
+/*
+ * Files of servers in user space (FUSE). The kernel asks the server even in close(), and holds the
+ * thread until it answers, also that of a process that is killed. Therefore a child opens and reads
+ * such a file; it may be left behind, and this process has only a copy of it.
+ */
+
+#define COPY_BYTES_MAX ((off_t)256 << 20)
+/* Time limit for a copy that makes progress. */
+#define COPY_NS 3000000000ull
+#define MOUNTS_MAX ((size_t)4 << 20)
+#define KIND_NS 1000000000ull
+#define PART 65536
+
+/* What the child tells. */
+struct copied {
+	int code;
+	struct file_identity identity;
+	bool has_path;
+};
+
+/* True if a line of mountinfo has the device, in its third field; sets whether it is FUSE. */
+static bool judge_mount(const char *line, const char *device, bool *is_fuse)
+{
+	const char *field = strchr(line, ' '), *type;
+
+	field = field ? strchr(field + 1, ' ') : NULL;
+	type = field ? strstr(field, " - ") : NULL;
+	if (!type || !text_starts_with(field + 1, device))
+		return false;
+	*is_fuse = text_starts_with(type, " - fuse");
+	return true;
+}
+
+static bool find_mount(const char *path, dev_t device, bool *is_fuse)
+{
+	_cleanup_free_ char *text = text_read_file(path, MOUNTS_MAX, NULL);
+	char *line, *rest = text, name[32];
+
+	snprintf(name, sizeof(name), "%u:%u ", major(device), minor(device));
+	while ((line = strsep(&rest, "\n"))) {
+		if (judge_mount(line, name, is_fuse))
+			return true;
+	}
+	return false;
+}
+
+static bool is_fuse(struct file_opener *o, uint32_t pid, dev_t device)
+{
+	uint64_t now = clock_monotonic_ns();
+	struct device_kind *kind = NULL;
+	char path[32];
+
+	vec_for_each(&o->devices, struct device_kind *, known) {
+		if (known->device == device)
+			kind = known;
+	}
+	if (kind && now - kind->time < KIND_NS)
+		return kind->is_fuse;
+	if (!kind) {
+		vec_push(&o->devices, (struct device_kind){.device = device});
+		kind = &vec_last(&o->devices);
+	}
+	kind->time = now;
+	snprintf(path, sizeof(path), "/proc/%u/mountinfo", pid);
+	if (!find_mount(path, device, &kind->is_fuse))
+		find_mount("/proc/self/mountinfo", device, &kind->is_fuse);
+	return kind->is_fuse;
+}
+
+static int copy_contents(int from, int to)
+{
+	char part[PART];
+	off_t at = 0;
+	ssize_t size;
+
+	while ((size = pread(from, part, sizeof(part), at)) > 0) {
+		if (pwrite(to, part, (size_t)size, at) != size)
+			return -ENOSPC;
+		at += size;
+		if (at > COPY_BYTES_MAX)
+			return -EFBIG;
+	}
+	return size ? -errno : 0;
+}
+
+/* Keeps nothing else open: whoever waits for the end of a pipe must not wait for the server. */
+static void leave_files(int *found, int *memory, int *report)
+{
+	enum { FOUND = 3, MEMORY, REPORT, END };
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int kept[] = {fcntl(*found, F_DUPFD_CLOEXEC, END), fcntl(*memory, F_DUPFD_CLOEXEC, END),
+		      fcntl(*report, F_DUPFD_CLOEXEC, END)};
+
+	for (int i = 0; i < FOUND; i++)
+		dup2(null, i);
+	for (int i = 0; i < END - FOUND; i++)
+		dup2(kept[i], FOUND + i);
+	close_range(END, UINT_MAX, 0);
+	*found = *found < 0 ? -1 : FOUND;
+	*memory = MEMORY;
+	*report = REPORT;
+}
+
+static void run_child(const struct mapped_file *file, int found, int memory, int report)
+{
+	struct copied copied = {0};
+	struct opened_file opened;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	leave_files(&found, &memory, &report);
+	open_file(file, found, &opened);
+	copied.code = opened.fd < 0 ? opened.fd : copy_contents(opened.fd, memory);
+	copied.identity = opened.identity;
+	copied.has_path = opened.has_path;
+	if (write(report, &copied, sizeof(copied)) < 0)
+		_exit(1);
+	_exit(0);
+}
+
+/* Waits for the child's report as long as the copy grows. Returns 0, or -ETIMEDOUT. */
+static int await_copy(int report, int memory, struct copied *copied)
+{
+	uint64_t end = clock_monotonic_ns() + COPY_NS;
+	struct pollfd fd = {.fd = report, .events = POLLIN};
+	off_t before = -1;
+	struct stat st;
+
+	while (poll(&fd, 1, LIMIT_NS / 1000000) <= 0) {
+		if (fstat(memory, &st) || st.st_size == before || clock_monotonic_ns() > end)
+			return -ETIMEDOUT;
+		before = st.st_size;
+	}
+	return read(report, copied, sizeof(*copied)) == sizeof(*copied) ? 0 : -EIO;
+}
+
+static int copy_file(struct file_opener *o, const struct mapped_file *file, int found,
+		     struct opened_file *opened)
+{
+	_cleanup_close_ int memory = memfd_create("prof-copy", MFD_CLOEXEC), taken = found;
+	_cleanup_close_ int report = -1, reporter = -1;
+	struct copied copied = {0};
+	int ends[2], ret;
+	pid_t pid;
+
+	if (memory < 0 || pipe2(ends, O_CLOEXEC))
+		return -errno;
+	report = ends[0];
+	reporter = ends[1];
+	reap(o);
+	pid = fork();
+	if (pid == 0)
+		run_child(file, found, memory, reporter);
+	if (pid < 0)
+		return -errno;
+	vec_push(&o->children, pid);
+	ret = await_copy(report, memory, &copied);
+	if (ret) {
+		kill(pid, SIGKILL);
+		return ret;
+	}
+	if (copied.code)
+		return copied.code;
+	if (binary_summarize(memory, &opened->summary, NULL))
+		memset(&opened->summary, 0, sizeof(opened->summary));
+	opened->identity = copied.identity;
+	opened->has_path = copied.has_path;
+	return opened->fd = steal_fd(&memory);
+}
+
 int file_opener_open(struct file_opener *o, const struct mapped_file *file,
 		     struct opened_file *opened)
 {
@@ -295,6 +484,11 @@ int file_opener_open(struct file_opener *o, const struct mapped_file *file,
 		if (found >= 0)
 			close(found);
 		return -ETIMEDOUT;
+	}
+	if (is_fuse(o, file->pid, device ? device : file->device)) {
+		int fd = copy_file(o, file, found, opened);
+
+		return fd == -ETIMEDOUT ? abandon(o, file, device) : fd;
 	}
 	opening = new_opening(file, found);
 	if (!bounded_call(run, release, opening, LIMIT_NS))

@@ -15,9 +15,9 @@ objcopy --only-keep-debug whole "back/.build-id/12/${id:2}.debug"
 objcopy --strip-all whole bare
 echo text >back/first
 
-mount_it() {
+mount_it() { # [flush]
 	rm -f switch mounted
-	python3 "$root/tests/e2e/hanging_files.py" "$tmp/back" "$tmp/front" "$tmp/switch" >mounted &
+	python3 "$root/tests/e2e/hanging_files.py" "$tmp/back" "$tmp/front" "$tmp/switch" "$@" >mounted &
 	silent=$!
 	at_exit+=("kill $silent 2>/dev/null" "umount -l $tmp/front 2>/dev/null")
 	wait_until test -s mounted
@@ -41,6 +41,27 @@ for what in open read byte; do
 	ok "$what: a valid profile" python3 "$root/tests/check_profile.py" $what.json.gz
 	unmount_it
 done
+# A program on it, which is opened after its server has stopped or before. The kernel would hold a
+# process that closes its file, even at its end.
+cp "$workloads/spin" back
+for when in before after; do
+	mount_it flush
+	start front/spin die 100 >/dev/null
+	wait_until grep -q front/spin "/proc/$started/maps"
+	[ $when = after ] || echo open >switch
+	start timeout -s KILL 60 "$PROF" attach -q -p "$started" -d 1 -o $when.json.gz --ready-file "$tmp/$when.ready" 2>$when.err
+	recorder=$started
+	[ $when = before ] || wait_until test -s $when.ready
+	echo open >switch
+	wait $recorder
+	is "stopped $when: exit status" $? 0
+	ok "stopped $when: a valid profile" python3 "$root/tests/check_profile.py" $when.json.gz
+	unmount_it
+done
+like "stopped before: said" "$(<before.err)" 'the file system of .*/front/spin does not answer: its code cannot be named'
+is "stopped after: said" "$(<after.err)" ''
+like "stopped after: named" "$("$PROF" report --by function after.json.gz)" 'spin'
+rm -f switch
 # Names that are added later do not wait longer.
 "$PROF" record -q --no-symbols -o unnamed.json.gz -- ./bare 0.3
 mount_it
@@ -102,10 +123,10 @@ is "a full output: the numbers are there" "$(stat_of full exit_status)" 125
 # A capture is converted where the file system of the program does not answer any more.
 cp whole back/away
 chmod 755 back/away
-mount_it
+mount --bind back front
 run "$PROF" record -q --raw away.capture -- front/away 0.3
 is "a capture: recorded" "$status" 0
-unmount_it
+umount front
 mount_it
 echo open >switch
 run timeout -s KILL 100 "$PROF" convert away.capture -o away.json.gz

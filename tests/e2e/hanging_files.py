@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 """Mounts a file system that shows another folder and then stops to answer, until it is killed.
 
-    hanging_files.py BACKING FOLDER SWITCH    prints "mounted"
+    hanging_files.py BACKING FOLDER SWITCH [flush]    prints "mounted"
 
 Read a file of it first. What the file SWITCH holds says at what it stops, once it appears: "open", "read", "byte" (the second
-read; the first one gives a byte) or "write". Requests that it does not take can be interrupted, as
+read; the first one gives a byte) or "write". With "flush", the kernel asks it even to close a file. Requests that it does not take can be interrupted, as
 those to a server that has gone.
 """
 
@@ -17,7 +17,7 @@ import stat
 import struct
 import sys
 
-backing, folder, switch = sys.argv[1:]
+backing, folder, switch = sys.argv[1:4]
 libc = ctypes.CDLL(None, use_errno=True)
 fuse = os.open("/dev/fuse", os.O_RDWR)
 options = f"fd={fuse},rootmode=40000,user_id=0,group_id=0,allow_other,default_permissions"
@@ -99,6 +99,8 @@ def answer(opcode, node, body):
         target = struct.unpack_from("<Q", body)[0]
         old, new = body[8 if opcode == RENAME else 16:].split(b"\0")[:2]
         os.rename(os.path.join(path, old.decode()), os.path.join(nodes[target], new.decode()))
+        return b""
+    if opcode == FLUSH and sys.argv[4:]:
         return b""
     if opcode == FLUSH:
         # The kernel then asks no more: a process that ends would wait for the answer.

@@ -229,7 +229,9 @@ static void print_status(const json_t *reply)
 		    json_integer_value(json_object_get(reply, "pid")), text_of(reply, "subject"),
 		    text_of(reply, "state"), json_real_value(json_object_get(reply, "seconds")));
 	strbuf_add_grouped(&line, (uint64_t)json_integer_value(json_object_get(reply, "ticks")));
-	strbuf_adds(&line, " samples, ");
+	strbuf_addf(&line, " %s, ",
+		    json_integer_value(json_object_get(reply, "ticks")) == 1 ? "sample"
+									     : "samples");
 	strbuf_add_grouped(&line, (uint64_t)json_integer_value(json_object_get(reply, "lost")));
 	strbuf_addf(&line, " lost, %s", memory);
 	if (*text_of(reply, "file"))

@@ -264,6 +264,17 @@ static void say_unread(const struct profile_file *file)
 		command_say_as(name, "%s: %s", file->label, strbuf_text(&line));
 }
 
+/* The files of a profile's functions may have changed since, and may be another machine's. */
+static int check_sources(const struct convert *c, const struct profile_file *file,
+			 struct error *err)
+{
+	if (!c->output.sources || file->recording)
+		return 0;
+	error_text(err, -ENODATA, "--sources: %s: needs a capture", file->label);
+	error_hint(err, "record with prof record --sources, or one with --raw FILE");
+	return -ENODATA;
+}
+
 static int load(struct convert *c, struct error *err)
 {
 	int ret = 0;
@@ -271,6 +282,8 @@ static int load(struct convert *c, struct error *err)
 	c->files = xcalloc(c->paths.count, sizeof(*c->files));
 	for (size_t i = 0; !ret && i < c->paths.count; i++) {
 		ret = profile_file_load(&c->files[i], c->paths.items[i], &c->output, err);
+		if (!ret)
+			ret = check_sources(c, &c->files[i], err);
 		if (!ret && c->critical_path)
 			ret = profile_file_keep_path(&c->files[i], false, err);
 		if (!ret)

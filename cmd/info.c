@@ -9,12 +9,13 @@
 
 #include "cmd/command.h"
 #include "cmd/run/profile_file.h"
-#include "lib/recording/coverage.h"
+#include "cmd/text/profile_contents.h"
 #include "cmd/text/wait_text.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/format/format.h"
+#include "lib/recording/coverage.h"
 
 static const char name[] = "info";
 
@@ -83,60 +84,110 @@ static void show_waits(const struct profile *p)
 		line("Time", "%s", strbuf_text(&text));
 }
 
-static void show_samples(const struct profile *p)
-{
-	uint64_t counts[UINT8_MAX + 1] = {0}, weights[UINT8_MAX + 1] = {0}, without_stack = 0;
-	bool is_first = true;
+struct listed_thread {
+	const char *process, *name; /* borrowed */
+	uint32_t tid;
+};
 
-	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
-		samples_for_each(&thread->samples, sample) {
-			if (profile_is_wait(p, sample))
-				continue;
-			counts[sample->event] += sample->weight != 0;
-			weights[sample->event] += sample->weight;
-			without_stack += sample->weight && sample->stack == NO_STACK;
-		}
-	}
-	line("Processes", "%zu", profile_process_count(p));
-	line("Threads", "%zu", p->threads.rows.count);
-	line("Samples", "%" PRIu64 ", which %s for %" PRIu64 " %s", counts[0],
-	     text_counted(counts[0], "stands", "stand"), weights[0],
-	     text_counted(weights[0], "tick", "ticks"));
-	show_waits(p);
-	if (without_stack)
-		line("Without a stack", "%" PRIu64, without_stack);
-	line("Frames", "%zu, %zu of them with a function's name", p->frames.rows.count,
-	     profile_named_frames(p));
-	for (size_t i = 1; i < p->events.rows.count; i++) {
-		if (counts[i] && is_first)
-			printf("Events:\n");
-		if (counts[i])
-			line(strings_get(&p->strings, p->events.rows.items[i].name),
-			     "%" PRIu64 " %s for %" PRIu64, counts[i],
-			     text_counted(counts[i], "sample, which stands",
-					  "samples, which stand"),
-			     weights[i]);
-		is_first &= !counts[i];
-	}
+struct listed_threads {
+	VEC(struct listed_thread) rows;
+};
+
+ORDER(compare_threads, struct listed_thread,
+      strcmp(a->process, b->process) ?: strcmp(a->name, b->name) ?: COMPARE(a->tid, b->tid))
+
+#define GROUPS_MAX 20
+#define TIDS_MAX 6
+
+/* Returns the end of the threads with the names of the row at `begin`. */
+static size_t end_of_group(const struct listed_threads *list, size_t begin)
+{
+	const struct listed_thread *first = &list->rows.items[begin];
+	size_t end = begin + 1;
+
+	while (end < list->rows.count &&
+	       strcmp(list->rows.items[end].process, first->process) == 0 &&
+	       strcmp(list->rows.items[end].name, first->name) == 0)
+		end++;
+	return end;
 }
 
-static void show_markers(const struct profile *p)
+/* Shows threads of equal names as one row: "worker   ×4 in server: 12 13 14 15". */
+static void show_group(const struct listed_threads *list, size_t begin, size_t end)
+{
+	const struct listed_thread *first = &list->rows.items[begin];
+	_cleanup_(strbuf_release) struct strbuf text = {0};
+
+	if (end - begin > 1)
+		strbuf_addf(&text, "×%zu", end - begin);
+	if (strcmp(first->name, first->process) != 0)
+		strbuf_addf(&text, "%sin %s", text.size ? " " : "", first->process);
+	if (text.size)
+		strbuf_addch(&text, ':');
+	for (size_t i = begin; i < end && i < begin + TIDS_MAX; i++)
+		strbuf_addf(&text, "%s%" PRIu32, text.size ? " " : "", list->rows.items[i].tid);
+	if (end - begin > TIDS_MAX)
+		strbuf_adds(&text, " …");
+	line(first->name, "%s", strbuf_text(&text));
+}
+
+static void show_threads(const struct profile *p)
+{
+	struct listed_threads list = {0};
+	size_t end;
+
+	vec_for_each(&p->threads.rows, const struct profile_thread *, thread)
+		vec_push(&list.rows, ((struct listed_thread){
+					     strings_get(&p->strings, thread->process_name),
+					     strings_get(&p->strings, thread->name), thread->tid}));
+	vec_sort(&list.rows, compare_threads);
+	if (list.rows.count)
+		printf("Threads, with their tids:\n");
+	for (size_t i = 0, groups = 0; i < list.rows.count; i = end, groups++) {
+		if (groups == GROUPS_MAX) {
+			line("…", "%zu more", list.rows.count - i);
+			break;
+		}
+		end = end_of_group(&list, i);
+		show_group(&list, i, end);
+	}
+	vec_release(&list.rows);
+}
+
+static void show_samples(const struct profile *p, const struct profile_contents *c)
+{
+	line("Processes", "%zu", profile_process_count(p));
+	line("Threads", "%zu", p->threads.rows.count);
+	line("Samples", "%" PRIu64 ", %" PRIu64 " %s", c->samples, c->weight,
+	     text_counted(c->weight, "tick", "ticks"));
+	show_waits(p);
+	if (c->without_stack)
+		line("Without a stack", "%" PRIu64, c->without_stack);
+	line("Frames", "%zu, %zu of them with a function's name", p->frames.rows.count,
+	     profile_named_frames(p));
+	if (c->events.count)
+		printf("Events:\n");
+	vec_for_each(&c->events, const struct event_contents *, event)
+		line(event->name, "%" PRIu64 " %s, %" PRIu64 " %s", event->samples,
+		     text_counted(event->samples, "sample", "samples"), event->weight,
+		     strcmp(event->unit, "count") != 0
+			     ? event->unit
+			     : text_counted(event->weight, "occurrence", "occurrences"));
+}
+
+static void show_markers(const struct profile *p, const struct profile_contents *c)
 {
 	const struct schemas *schemas = &p->markers.schemas;
-	_cleanup_free_ uint64_t *counts = xcalloc(schemas->rows.count + 1, sizeof(*counts));
 	bool is_first = true;
 
-	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
-		vec_for_each(&thread->markers, const struct marker *, marker)
-			counts[marker->schema]++;
-	}
 	for (size_t i = 0; i < schemas->rows.count; i++) {
-		if (!counts[i])
+		if (!c->markers[i])
 			continue;
 		if (is_first)
 			printf("Markers:\n");
 		is_first = false;
-		line(strings_get(&p->strings, schemas->rows.items[i].name), "%" PRIu64, counts[i]);
+		line(strings_get(&p->strings, schemas->rows.items[i].name), "%" PRIu64,
+		     c->markers[i]);
 	}
 }
 
@@ -202,13 +253,16 @@ static void show(const char *file, const char *kind, const struct profile *p,
 		 const struct import_counts *counts)
 {
 	_cleanup_free_ char *title = xstrdup(file);
+	struct profile_contents c;
 
+	profile_contents_count(&c, p);
 	text_to_line(title);
 	printf("%s:\n", title);
 	line("Format", "%s", kind);
 	show_meta(p);
-	show_samples(p);
-	show_markers(p);
+	show_samples(p, &c);
+	show_threads(p);
+	show_markers(p, &c);
 	show_counters(p);
 	show_modules(p);
 	show_extra(p);
@@ -216,36 +270,52 @@ static void show(const char *file, const char *kind, const struct profile *p,
 		if (counts->unread[i])
 			line("Not read", "%" PRIu64 " %s", counts->unread[i], unread_names[i]);
 	}
+	profile_contents_release(&c);
 }
 
-static int inspect(const char *path)
+struct info_options {
+	const char *path;
+	bool is_json;
+};
+
+static int inspect(const struct info_options *o)
 {
+	_cleanup_(strbuf_release) struct strbuf json = {0};
 	struct profile_file file;
 	struct error err = {0};
+	const char *kind;
 
-	if (profile_file_load(&file, path, NULL, &err))
+	if (profile_file_load(&file, o->path, NULL, &err))
 		return command_fail(name, EXIT_REFUSED, &err);
-	show(file.label,
-	     file.format      ? file.format->name
-	     : file.recording ? "capture"
-			      : "rows of an engine",
-	     file.profile, &file.counts);
+	kind = file.format ? file.format->name : file.recording ? "capture" : "rows of an engine";
+	if (o->is_json)
+		profile_contents_json(file.profile, file.label, kind, &file.counts, &json);
+	else
+		show(file.label, kind, file.profile, &file.counts);
+	fwrite(strbuf_text(&json), 1, json.size, stdout);
 	profile_file_release(&file);
 	return 0;
 }
 
 static int take(void *ctx, const char *operand, struct error *err)
 {
-	return command_take_file(ctx, operand, err);
+	struct info_options *o = ctx;
+
+	return command_take_file(&o->path, operand, err);
 }
+
+static const struct option_row rows[] = {
+	{0, "json", NULL, "as JSON", OPTION_FLAG, OPTION_AT(info_options, is_json)},
+	{0},
+};
 
 static void make_table(struct option_table *t, void *ctx)
 {
-	(void)ctx;
-	t->usage = "Usage: prof info FILE\n"
+	t->usage = "Usage: prof info [OPTION]... FILE\n"
 		   "Describe the contents of a profile, without its samples.\n"
 		   "\n";
 	t->take = take;
+	option_table_add(t, rows, ctx);
 	option_table_add(t, option_common, NULL);
 	t->after = "\n"
 		   "FILE is a profile, compressed or not; - is stdin.\n"
@@ -254,15 +324,15 @@ static void make_table(struct option_table *t, void *ctx)
 
 static int run(int argc, char **argv)
 {
-	const char *path = NULL;
+	struct info_options options = {0};
 	struct error err = {0};
-	int ret = command_parse(argc, argv, make_table, &path, &err);
+	int ret = command_parse(argc, argv, make_table, &options, &err);
 
 	if (ret == -ECANCELED)
 		return 0;
-	if (!ret && !path)
+	if (!ret && !options.path)
 		ret = error_text(&err, -EINVAL, "no file given");
-	return ret ? command_fail_usage(name, &err) : inspect(path);
+	return ret ? command_fail_usage(name, &err) : inspect(&options);
 }
 
 const struct command command_info = {

@@ -107,12 +107,13 @@ static int push(struct push_command *c, const struct fleet_engine *e, struct err
 	else if (!c->output.quiet && !pushed.windows)
 		command_say_as(name, "the engine already has all samples");
 	else if (!c->output.quiet && engine_kind_is_collector(e->url.kind))
-		command_say_as(name, "sent %" PRIu64 " samples of %s", pushed.samples, shown);
+		command_say_as(name, "sent %" PRIu64 " %s of %s", pushed.samples,
+			       text_counted(pushed.samples, "sample", "samples"), shown);
 	else if (!c->output.quiet)
-		command_say_as(name, "sent %" PRIu64 " %s with %" PRIu64 " samples of %s%s",
+		command_say_as(name, "sent %" PRIu64 " %s with %" PRIu64 " %s of %s%s",
 			       pushed.windows, text_counted(pushed.windows, "window", "windows"),
-			       pushed.samples, shown,
-			       pushed.known ? "; the engine already has the others" : "");
+			       pushed.samples, text_counted(pushed.samples, "sample", "samples"),
+			       shown, pushed.known ? "; the engine already has the others" : "");
 	profile_file_release(&file);
 	return ret;
 }

@@ -124,7 +124,7 @@ static void add_thinned(const struct query *q, struct strbuf *out)
 
 	if (weight > 1 && !q->event)
 		strbuf_addf(out,
-			    "\nthere were too many samples: each of these stands for %" PRIu64
+			    "\nthere were too many samples: each of these counts as %" PRIu64
 			    " or more\n",
 			    weight);
 }

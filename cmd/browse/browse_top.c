@@ -182,11 +182,11 @@ static void describe(void *ctx, const struct query *q, struct strbuf *out)
 
 	strbuf_addf(out, "%g s  ", (double)t->options.window_ns / 1e9);
 	strbuf_add_grouped(out, q->samples);
-	strbuf_adds(out, " samples");
+	strbuf_addf(out, " %s", text_counted(q->samples, "sample", "samples"));
 	if (!q->event)
 		strbuf_addf(out, "  %.2f CPUs", cpus(t, q));
 	if (t->counts.held)
-		strbuf_addf(out, "  %" PRIu64 " await names", t->counts.held);
+		strbuf_addf(out, "  %" PRIu64 " not named yet", t->counts.held);
 	if (t->counts.lost)
 		strbuf_addf(out, "  %" PRIu64 " lost", t->counts.lost);
 }

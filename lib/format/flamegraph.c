@@ -491,7 +491,7 @@ static char *make_heading(const struct graph *g, const struct profile *p)
 	add_escaped(product, 100, &heading);
 	strbuf_adds(&heading, ": ");
 	strbuf_add_grouped(&heading, g->sums[0]);
-	strbuf_adds(&heading, " samples");
+	strbuf_addf(&heading, " %s", text_counted(g->sums[0], "sample", "samples"));
 	if (g->has_base)
 		strbuf_adds(&heading, "; red: took more time than before, blue: less, "
 				      "grey: unclear");

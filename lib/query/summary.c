@@ -94,10 +94,11 @@ void query_summary_samples(const struct query *q, struct strbuf *out)
 	text_to_line(event);
 	strbuf_addf(out, "%s: %.3f s, ", title, s.seconds);
 	strbuf_add_grouped(out, q->samples);
-	strbuf_addf(out, " samples of %s", event);
+	strbuf_addf(out, " %s of %s", text_counted(q->samples, "sample", "samples"), event);
 	if (q->weight != q->samples) {
-		strbuf_adds(out, " that stand for ");
+		strbuf_adds(out, " (");
 		query_weight_text(q, q->weight, out);
+		strbuf_adds(out, q->event ? ")" : " ticks)");
 	}
 	if (s.has_lost) {
 		strbuf_adds(out, ", ");

@@ -43,7 +43,7 @@ json.dump(profile, sys.stdout)' >"$1"
 }
 stacks hostile.json '<script>' 'b`|' <hostile.txt
 run "$PROF" report --format markdown hostile.json
-like "figures" "$out" 'that stand for 300, 12 lost, 100.0 % named'
+like "figures" "$out" '\(300 ticks\), 12 lost, 100.0 % named'
 like "losses by cause" "$out" $'\nLost: `.*Ring full: 12`\n'
 like "how to open it" "$out" 'Open `hostile.json` at <https://profiler.firefox.com>, or with `prof view`'
 like "processes" "$out" $'### By process\n.*`<script>` \|'

@@ -21,7 +21,7 @@ scope milliseconds 0 100 '"type": "evented", "events": [
 	{"type": "O", "frame": 0, "at": 0}, {"type": "O", "frame": 1, "at": 10}]' >open.json
 is "open at the end: until the end" "$(rows open.json)" $'b,90,0\na,10,0'
 is "open at the end: the length, and the name" "$(summary open.json)" \
-	'speedscope: 0.100 s, 2 samples of clock that stand for 100,000, 100.0 % named'
+	'speedscope: 0.100 s, 2 samples of clock (100,000 ticks), 100.0 % named'
 scope milliseconds 0 40 '"type": "evented", "events": [{"type": "O", "frame": 0, "at": 0}, {"type": "O", "frame": 1, "at": 10},
 	{"type": "C", "frame": 0, "at": 20}, {"type": "C", "frame": 1, "at": 40}]' >unmatched.json
 refuses "the end of another function" 125 'a function ends that is not the innermost one' \
@@ -29,7 +29,7 @@ refuses "the end of another function" 125 'a function ends that is not the inner
 scope milliseconds 0 40 '"type": "evented", "events": [{"type": "C", "frame": 0, "at": 20}]' >unopened.json
 refuses "the end of a function that did not begin" 125 'a function ends' "$PROF" report --no-config unopened.json
 scope bytes 0 3145728 '"type": "sampled", "samples": [[0], [0, 1]], "weights": [1048576, 2097152]' >bytes.json
-is "bytes" "$(summary bytes.json)" 'speedscope: 0.002 s, 2 samples of bytes that stand for 3.1 MB, 100.0 % named'
+is "bytes" "$(summary bytes.json)" 'speedscope: 0.002 s, 2 samples of bytes (3.1 MB), 100.0 % named'
 refuses "bytes are no time" 2 'do not measure time' "$PROF" report --no-config --unit ms bytes.json
 scope milliseconds 0 100 '"type": "sampled", "samples": [[0], [1], [0]], "weights": [1, 98, 1]' >weights.json
 is "times as weights have the error of so many samples" "$(rows weights.json)" $'b,98,55.17081989\na,2,55.17081989'
@@ -42,7 +42,7 @@ printf '{"nodes": [{"id": 1, "callFrame": {"functionName": "(root)"}, "children"
 is "V8: uneven samples" "$(rows uneven.cpuprofile | cut -d, -f1,2)" $'blocking,82.56880734\nquick,17.43119266\n(root),0'
 like "V8: the error is that of ten samples" "$(rows uneven.cpuprofile)" 'blocking,82.56880734,26.9'
 is "V8: the length is the file's" "$(summary uneven.cpuprofile)" \
-	'V8: 0.110 s, 11 samples of clock that stand for 109, 100.0 % named'
+	'V8: 0.110 s, 11 samples of clock (109 ticks), 100.0 % named'
 "$PROF" convert --no-config uneven.cpuprofile -o uneven.json.gz
 is "V8: the same by way of the Firefox Profiler's format" "$(rows uneven.json.gz)" "$(rows uneven.cpuprofile)"
 

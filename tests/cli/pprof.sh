@@ -14,30 +14,33 @@ done
 # The first line and the heaviest row of a report.
 shown() { # FILE ARGUMENT...
 	run "$PROF" report --no-config --by function --errors --limit 1 "$@"
-	printf '%s\n' "$out" | sed -n '1s/.*, \([0-9]* samples\)/\1/p; 5s/  */ /gp'
+	printf '%s\n' "$out" | sed -n '1s/.*, \([0-9]* samples*\)/\1/p; 5s/  */ /gp'
 }
 is "without a default, the last type is shown, in its unit, by samples of half a megabyte" "$(shown heap.pb.gz)" \
-	"2 samples of inuse_space that stand for 15 MB, 100.0 % named
+	"2 samples of inuse_space (15 MB), 100.0 % named
  66.7 ±18.3 % 66.7 ±18.3 % steady app a.c:14"
 is "the file's default is shown" "$(shown allocs.pb.gz)" \
-	"3 samples of alloc_space that stand for 918 MB, 100.0 % named
+	"3 samples of alloc_space (918 MB), 100.0 % named
  98.0 ±0.8 % 98.0 ±0.8 % churn app a.c:11"
 is "times that are measured have no error of sampling" "$(shown delays.pb.gz)" \
-	"2 samples of delay that stand for 0.1 s, 100.0 % named
+	"2 samples of delay (0.1 s), 100.0 % named
  98.5 % 98.5 % wait app a.c:13"
 is "counts of samples have the error of so many samples" "$(shown counts.pb.gz)" \
-	"2 samples of samples that stand for 100, 100.0 % named
+	"2 samples of samples (100), 100.0 % named
  50.0 ±9.6 % 50.0 ±9.6 % a app a.c:11"
 is "an event can be chosen" "$(shown heap.pb.gz --event inuse_objects)" \
-	"2 samples of inuse_objects that stand for 89, 100.0 % named
+	"2 samples of inuse_objects (89), 100.0 % named
  89.9 % 89.9 % steady app a.c:14"
+run "$PROF" info heap.pb.gz
+like "info lists all events" "$out" $'\nEvents:\n.*  inuse_objects +2 samples, 89 (count|occurrences)\n  inuse_space +2 samples, [0-9]+ bytes\n'
 like "types of one name are told apart" "$(shown wall.pb.gz --event wall/nanoseconds)" \
-	"wall/nanoseconds that stand for 2e-06 s"
+	"wall/nanoseconds \\(2e-06 s\\)"
 
 run "$PROF" report --no-config --by function --errors --unit bytes --limit 1 heap.pb.gz
 like "--unit bytes" "$out" '10 MB ±2.7 MB  10 MB ±2.7 MB  steady'
 run "$PROF" report --no-config --unit ms --format csv delays.pb.gz
 like "--unit ms of an event that measures time" "$out" $'\n"wait","app","a.c",13,98.5,98.5,0,0,3\n'
+refuses "--sources of a profile" 125 '--sources: heap.pb.gz: needs a capture' "$PROF" convert --sources -o x.json heap.pb.gz
 refuses "--unit ms of bytes" 2 'samples of inuse_space do not measure time' "$PROF" report --no-config --unit ms heap.pb.gz
 refuses "--unit bytes of times" 2 'samples of delay do not measure memory' \
 	"$PROF" report --no-config --unit bytes delays.pb.gz
@@ -124,7 +127,7 @@ is "go build sees the program's frames alone" \
 [1, 1000000] entry :0 of 0'
 
 run "$PROF" report --no-config --during request=beta labels.pb.gz
-like "labels select samples" "$out" '1 samples of clock that stand for 8,'
+like "labels select samples" "$out" '1 sample of clock \(8 ticks\),'
 "$PROF" convert --no-config --sanitize labels.pb.gz -o sanitized.json
 run grep -c 'alpha\|beta\|example.org' sanitized.json
 is "labels are private" "$out" 0

@@ -49,7 +49,7 @@ is "periods of cycles" "$(rows cycles.txt)" $'hot,a.out,999999,999999\nwarmup,a.
 is "periods of page faults" "$(rows cycles.txt --event page-faults)" 'faulting,a.out,100,100'
 refuses "cycles are no time" 2 'samples of cycles:P do not measure time' "$PROF" report --no-config --unit ms cycles.txt
 sed -n 7,8p cycles.txt >faults.txt
-is "an event alone" "$(summary faults.txt)" 'perf script: 0.001 s, 1 samples of page-faults that stand for 100, 100.0 % named'
+is "an event alone" "$(summary faults.txt)" 'perf script: 0.001 s, 1 sample of page-faults (100), 100.0 % named'
 cat >clock.txt <<'TEXT'
 a 1/1 1.000000: 999999 cycles: 
 	1 x (/a)
@@ -127,7 +127,7 @@ import sys
 open("utf16.folded", "w", encoding="utf-16", newline="").write(sys.stdin.buffer.read().decode())'
 is "UTF-16" "$(rows utf16.folded)" $'b,,12,12\nd\xc3\xa9j\xc3\xa0,,8,8\na,,0,20'
 is "the length is that of all weights" "$(summary mark.folded)" \
-	'folded stacks: 0.020 s, 2 samples of clock that stand for 20, 100.0 % named'
+	'folded stacks: 0.020 s, 2 samples of clock (20 ticks), 100.0 % named'
 printf 'main;work 3\nmain;rest 4\nno number\n' >bad.folded
 refuses "a line without a number is named" 125 'line 3 is not a stack and a number' "$PROF" report --no-config bad.folded
 printf '[{"name": "x", "ts": 1},\n{"name": "y"}] 12\n' >array.json

@@ -20,10 +20,32 @@ is "command line" "$(says 'Command line')" "$workloads/shares 0.3"
 is "samples" "$(says Samples | grep -o '[0-9]* ticks')" "$samples ticks"
 is "processes" "$(says Processes)" 1
 like "another event" "$(says page-faults)" '^[1-9][0-9]* samples'
-like "files with names" "$(says shares)" '^[1-9][0-9]* of [1-9]'
+like "threads" "$out" $'\nThreads, with their tids:\n  shares +[0-9]+\n'
+like "files with names" "$(says shares)" $'\n[1-9][0-9]* of [1-9]'
 is "whether anything was lost" "$(says 'Lost samples')" "$(stat_of_losses)"
 like "whole stacks" "$(says 'Whole stacks')" '^[0-9.]+ %$'
 "$PROF" info profile.json.gz >named.txt
+run "$PROF" info --json profile.json.gz
+is "JSON: exit status" "$status" 0
+cat >check.py <<'CODE'
+import json, re, sys
+page, stats = open(sys.argv[1]).read(), json.load(open("stats"))
+info = json.load(sys.stdin)
+named = set(re.findall(r"[a-z_]+", " ".join(re.findall(r"^\.It Cm (.*) No \(", page, re.M))))
+assert named == set(info), named ^ set(info)
+kinds = {"text": str, "number": (int, float), "object": dict, "array": list}
+for names, kind in re.findall(r"^\.It Cm (.*) No \((\w+)\)", page, re.M):
+    for name in names.split(" , "):
+        assert info[name] is None and kind == "text" or isinstance(info[name], kinds[kind]), name
+assert info["schema"] == "prof-info/1" and info["product"] == "shares" and info["processes"] == 1, info
+assert info["samples"]["weight"] == stats["cpu_samples"], info["samples"]
+[event] = info["events"]
+assert event["name"] == "page-faults" and event["unit"] == "count" and event["samples"] > 0, event
+[thread] = info["threads"]
+assert isinstance(thread["tid"], int) and thread["tid"] == thread["pid"] and thread["name"] == "shares", thread
+assert any(file["name"] == "shares" and 0 < file["named"] <= file["frames"] for file in info["files"]), info["files"]
+CODE
+is "JSON: what the page says" "$(python3 check.py "$root/man/prof-info.1" 2>&1 <<<"$out")" ""
 gunzip -c profile.json.gz | "$PROF" info - >stdin.txt
 is "standard input: the same" "$(tail -n +2 stdin.txt)" "$(tail -n +2 named.txt)"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is in a profile: counts of its samples, events and markers, and all of it as JSON. */
+/* Contents of a profile: counts of its samples, events and markers, and all of it as JSON. */
 #pragma once
 
 #include "lib/base/strbuf.h"

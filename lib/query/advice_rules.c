@@ -20,7 +20,7 @@ enum advice_unit {
 	RATIO,
 };
 
-/* What a rule has measured, with parts of its sentence. */
+/* Value that a rule has measured, with parts of its sentence. */
 struct measured {
 	double value;
 	uint64_t weight;

@@ -39,8 +39,8 @@ struct wait_place {
 	bool is_sleep; /* the thread also waits for events, so its event loop stood still */
 	uint64_t weight; /* ticks of the clock */
 	/*
-	 * Who ended most of this time: the user's function in the waker's stack, or else the name
-	 * of its thread; DIGEST_NO_KEY, NO_STRING: unknown.
+	 * Waker that ended most of this time: the user's function in the waker's stack, or else the
+	 * name of its thread; DIGEST_NO_KEY, NO_STRING: unknown.
 	 */
 	uint32_t waker, waker_line;
 	string_id waker_name; /* of the profile */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who ended the waits of a thread: markers of wakers, or else those of the critical path. */
+/* Ends of a thread's waits: markers of wakers, or else those of the critical path. */
 #pragma once
 
 #include "lib/model/tables/profile.h"

@@ -61,7 +61,7 @@ void stack_texts_add_thread(struct profile *p, const char *name)
 
 	threads_add(&p->threads, &(struct profile_thread){.pid = id,
 							  .tid = id,
-					     .is_main = true,
+							  .is_main = true,
 							  .name = strings_intern(&p->strings, name),
 							  .process_name = NO_STRING,
 							  .process_label = NO_STRING,

@@ -174,8 +174,8 @@ static struct profile *coarse(uint32_t left_out)
 static const struct rule_case {
 	enum advice_id id;
 	struct profile *(*make)(uint32_t part);
-	uint32_t part; /* that reaches the threshold */
-	uint32_t below; /* that does not, and is next to it if the value is exact */
+	uint32_t part; /* reaches the threshold */
+	uint32_t below; /* does not, and is next to it if the value is exact */
 	const char *text;
 } cases[] = {
 	{ADVICE_LOCKS, lock_convoy, 250, 249,

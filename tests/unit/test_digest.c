@@ -302,7 +302,7 @@ TEST(test_wakers_of_waits)
 	struct query q;
 
 	stack_texts_add_sample(p, 10, SERVE);
-	/* Of 40 ticks of waits, 25 were ended by an unlock; those of another place by a thread. */
+	/* An unlock ended 25 of 40 ticks of waits; a thread those of another place. */
 	add_wait(p, 15, SERVE "get /app cache.c\nlock libc.so.6 -", IDLE_LOCK);
 	add_waker(p, 1, 2, "reload /app cache.c");
 	stack_texts_add_thread(p, "second");

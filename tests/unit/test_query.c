@@ -448,7 +448,7 @@ TEST(the_clock_has_its_own_name)
 	profile_free(p);
 }
 
-/* What Python calls is for Python; the innermost language of a stack counts. */
+/* Counts code that Python calls for Python; the innermost language of a stack decides. */
 TEST(test_language)
 {
 	static const struct {

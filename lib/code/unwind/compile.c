@@ -121,13 +121,29 @@ static bool find_gap_end(struct compile *c, uint64_t from, uint64_t to, struct c
 /* Code whose instructions are read: more than a filling, and what is read at once. */
 #define DERIVED_MIN 16
 #define DERIVED_MAX (64u << 20)
-/* Haskell's functions have other stacks, and return by jumps: many in any code of it. */
-#define HASKELL_SAMPLE ((size_t)64 << 10)
+#define SAMPLE_SIZE ((size_t)64 << 10)
+/* Bytes of a function, on average, in code that has frame pointers. */
+#define FRAME_POINTER_DISTANCE 512
 
-static bool has_haskell(const uint8_t *code, size_t size)
+/* push %rbp; mov %rsp,%rbp */
+static const uint8_t frame_pointer[] = {0x55, 0x48, 0x89, 0xe5};
+
+/*
+ * Is there a better way through the code? Haskell's functions have stacks of their own, and return
+ * by jumps; V8's have frame pointers.
+ */
+static bool has_other_way(const uint8_t *code, size_t size)
 {
-	return memmem(code, size < HASKELL_SAMPLE ? size : HASKELL_SAMPLE, haskell_return,
-		      sizeof(haskell_return));
+	const uint8_t *at = code, *end = code + (size < SAMPLE_SIZE ? size : SAMPLE_SIZE);
+	size_t count = 0;
+
+	if (memmem(code, (size_t)(end - code), haskell_return, sizeof(haskell_return)))
+		return true;
+	while ((at = memmem(at, (size_t)(end - at), frame_pointer, sizeof(frame_pointer)))) {
+		count++;
+		at++;
+	}
+	return count * FRAME_POINTER_DISTANCE >= (size_t)(end - code);
 }
 
 /* Finds the frames of functions in a gap by their instructions. */
@@ -146,7 +162,8 @@ static void derive_frames(struct compile *c, uint64_t from, uint64_t to, struct 
 		return;
 	c->derived += to - from;
 	bytes = xmalloc(to - from);
-	if (!input->read_code(input->ctx, from, bytes, to - from) || has_haskell(bytes, to - from))
+	if (!input->read_code(input->ctx, from, bytes, to - from) ||
+	    has_other_way(bytes, to - from))
 		return;
 	code = (struct stub_code){.code = bytes, .size = to - from, .vaddr = from};
 	input->arch->add_frames(frames, &code);

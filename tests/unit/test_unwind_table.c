@@ -16,6 +16,7 @@
 #include "tests/unwind_table_find.h"
 #include "tests/unit/cfi_bytes.h"
 #include "tests/unit/cfi_reference.h"
+#include "tests/unit/sframe_bytes.h"
 #include "tests/unit/test.h"
 
 #ifdef __aarch64__
@@ -26,7 +27,7 @@
 
 enum { SECTION_NULL, SECTION_NAMES, SECTION_CFI, SECTION_HDR, SECTION_COUNT };
 
-static const char names[] = "\0.shstrtab\0.eh_frame\0.eh_frame_hdr\0.debug_frame\0.init";
+static const char names[] = "\0.shstrtab\0.eh_frame\0.eh_frame_hdr\0.debug_frame\0.init\0.sframe";
 
 /*
  * vaddrs are those of the fixture: .eh_frame_hdr at 0x8000, .eh_frame at 0x10000, mapped together.
@@ -86,6 +87,19 @@ static struct image *make_image(void)
 	memcpy(image->hdr, f->hdr.data, f->hdr.size);
 	memcpy(image->cfi, f->section.data, f->section.size);
 	cfi_fixture_free(f);
+	return image;
+}
+
+/* Makes .sframe the only section with rules. */
+static struct image *make_sframe_image(void)
+{
+	struct image *image = make_image();
+
+	image->header.e_phnum = 2;
+	image->sections[SECTION_HDR].sh_type = SHT_NULL;
+	image->sections[SECTION_CFI].sh_name = 54;
+	image->sections[SECTION_CFI].sh_size = SFRAME_SIZE;
+	sframe_make(image->cfi, CFI_VADDR, CODE_START + 0x100);
 	return image;
 }
 
@@ -393,4 +407,21 @@ TEST(the_vdso)
 	assert_int_equal(count_rules(&c, UNWIND_CFA_DEREF, UNWIND_REG_SP, UNWIND_SIGNAL_FRAME), 1);
 #endif
 	release(&c);
+}
+
+TEST(sframe)
+{
+	struct image *image = make_sframe_image();
+	struct compiled c = compile_bytes(image, sizeof(*image));
+	const struct unwind_rule *rule;
+
+	assert_int_equal(c.ret, 0);
+	rule = &c.rules.rows.items[unwind_table_find(&c.table, CODE_START + 0x108)];
+	assert_int_equal(rule->cfa_kind, UNWIND_CFA_REG);
+	assert_int_equal(rule->cfa_reg, UNWIND_REG_FP);
+	assert_int_equal(rule->cfa_offset, 16);
+	assert_int_equal(unwind_table_find(&c.table, CODE_START + 0x112), UNWIND_RULE_END);
+	assert_int_equal(unwind_table_find(&c.table, CODE_START + 0x120), UNWIND_RULE_NONE);
+	release(&c);
+	free(image);
 }

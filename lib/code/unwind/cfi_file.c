@@ -261,6 +261,7 @@ static void note_section(struct cfi_file *file, const struct section *section, c
 		{".eh_frame", &file->eh_frame},
 		{".eh_frame_hdr", &file->eh_frame_hdr},
 		{".debug_frame", &file->debug_frame},
+		{".sframe", &file->sframe},
 		{".plt", &file->plt},
 		{".plt.sec", &file->plt_sec},
 		{".plt.got", &file->plt_got},

@@ -41,7 +41,7 @@ struct cfi_file {
 	uint64_t entry; /* e_entry */
 	VEC(struct file_range) segments; /* PT_LOAD, the parts backed by the file */
 	VEC(struct code_range) code; /* the executable ones among them */
-	struct file_range eh_frame, eh_frame_hdr, debug_frame;
+	struct file_range eh_frame, eh_frame_hdr, debug_frame, sframe;
 	bool packed_debug_frame; /* debug_frame is compressed: read it with cfi_file_inflate() */
 	struct file_range plt, plt_sec, plt_got, init, fini, text;
 	/*

@@ -14,6 +14,7 @@
 #include "lib/code/unwind/compile.h"
 #include "lib/code/unwind/go_code.h"
 #include "lib/code/unwind/go_file.h"
+#include "lib/code/unwind/sframe.h"
 #include "lib/code/unwind/stub_rows.h"
 
 /*
@@ -208,6 +209,7 @@ static bool go_rows_add(struct stubs *stubs, const struct cfi_file *file)
 
 /* Maximum size of a .text that is searched as a whole: for the vDSO's. */
 #define MAX_SMALL_TEXT 16384
+#define MAX_SFRAME_SIZE (64u << 20)
 /* Larger stub sections get no rows. */
 #define MAX_STUB_SIZE (16u << 20)
 
@@ -266,6 +268,34 @@ static void add_stub(struct stubs *stubs, const struct cfi_file *file, enum stub
 	stubs_add(stubs, file->arch, &code);
 }
 
+static bool is_in_code(const struct cfi_file *file, uint64_t vaddr)
+{
+	const struct file_range place = {.vaddr = vaddr, .size = 1};
+
+	return is_code(file, &place);
+}
+
+/* Adds rows of .sframe, unless .eh_frame, which is larger for the same code, has them. */
+static void add_sframe(struct stubs *stubs, const struct cfi_file *file)
+{
+	_cleanup_free_ uint8_t *data = NULL;
+	size_t size, first = stubs->rows.count, kept = first;
+
+	if (!file->sframe.size || file->sframe.size > MAX_SFRAME_SIZE ||
+	    file->eh_frame.size >= file->sframe.size ||
+	    cfi_file_read(file, &file->sframe, &data, &size, NULL) != 0)
+		return;
+	sframe_add(stubs, file->arch, data, size, file->sframe.vaddr);
+	/* The end of a function may be that of its range. */
+	for (size_t i = first; i < stubs->rows.count; i++) {
+		const struct stub_row row = stubs->rows.items[i];
+
+		if (is_in_code(file, row.vaddr - (row.rule.cfa_kind == UNWIND_CFA_NONE)))
+			stubs->rows.items[kept++] = row;
+	}
+	stubs->rows.count = kept;
+}
+
 /* Returns true for a Go program. */
 static bool add_stubs(struct stubs *stubs, struct cfi_file *file)
 {
@@ -277,6 +307,7 @@ static bool add_stubs(struct stubs *stubs, struct cfi_file *file)
 	add_stub(stubs, file, STUB_INIT_FINI, &file->init, MAX_STUB_SIZE);
 	add_stub(stubs, file, STUB_INIT_FINI, &file->fini, MAX_STUB_SIZE);
 	add_stub(stubs, file, STUB_TEXT, &file->text, MAX_SMALL_TEXT);
+	add_sframe(stubs, file);
 	/* The rows of Go's functions have more facts than its .debug_frame. */
 	is_go = go_rows_add(stubs, file);
 	if (is_go) {

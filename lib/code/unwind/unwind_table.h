@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Compiles the call frame information of an ELF file to the compact rows of bpf/unwind.h. Input is
- * .eh_frame (found by section or by PT_GNU_EH_FRAME, using .eh_frame_hdr's sorted table if there is
- * one), else .debug_frame; or .sframe if it is larger than .eh_frame. Malformed input is counted and
- * becomes a gap, never an "end of stack".
+ * .eh_frame (found by section or by PT_GNU_EH_FRAME, using .eh_frame_hdr's sorted table if
+ * there is one), else .debug_frame; .sframe if it is larger than .eh_frame; and on x86-64 the code
+ * that these do not cover. Malformed input is counted and becomes a gap, never an "end of stack".
  */
 #pragma once
 

@@ -103,7 +103,7 @@ page_src := $(page_engine_src) $(page_base:%=lib/base/%.c) $(sort $(wildcard lib
 	lib/path/path_labels.c lib/path/path_weights.c $(addprefix lib/format/page/slab/,slab_check.c slab_columns.c slab_read.c) $(filter-out lib/model/tables/sample_store.c,$(sort $(wildcard lib/model/tables/*.c)))
 page_objects := $(page_src:%.c=$(BUILD)/page/%.o)
 page_include := /usr/include/wasm32-wasi
-page_cflags := --target=wasm32-wasi -std=gnu11 -O2 -D_GNU_SOURCE -I. -nostdlibinc -isystem $(page_include) \
+page_cflags := --target=wasm32-wasi -std=gnu11 -Oz -D_GNU_SOURCE -I. -nostdlibinc -isystem $(page_include) \
 	-include lib/format/page/engine/shims.h -ffunction-sections -fdata-sections -Wall -Wextra -Wno-format $(if $(WERROR),-Werror)
 # Modules of the page's script, each after those that it imports.
 page_boot := $(patsubst %,lib/format/page/ui/%.mjs,blocks boot)

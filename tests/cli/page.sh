@@ -57,6 +57,17 @@ is "the menu has the events that have samples" "$(values allocs.html 'engine.eve
 is "each in its unit" "$(values allocs.html '(engine.select({event: "retained"}), engine.amount(engine.weight))' \
 	'(engine.select({event: "clock"}), engine.amount(engine.weight))')" "3.7 MB 1.00 ms"
 
-is "the engine's rows are those of report" "$(equal "$golden"/{collapsed,inline,waits,events,runtimes,allocs}.json \
+
+"$PROF" convert "$golden/critical-path.json" -o path.html
+is "the critical path is found in a page" "$("$PROF" report --critical-path --format csv path.html)" \
+	"$("$PROF" report --critical-path --format csv "$golden/critical-path.json")"
+is "and is an event like others" "$(values path.html 'engine.events().includes("critical path")')" true
+"$PROF" convert "$golden/waits.json" -o waits.html
+is "a small profile makes a small page" "$(($(stat -c %s waits.html) <= 200000))" 1
+is "a sample is found by thread and time" "$(values page.html 'JSON.stringify(engine.sampleAt(0, 2.1e6))' \
+	'engine.frames(engine.sampleAt(0, 2.1e6).stack).map(({key}) => engine.key(0, key).function)')" \
+	'{"stack":7,"time":2000000} leaf <int>,inner,outer,main'
+
+is "the engine's rows are those of report" "$(equal "$golden"/{collapsed,inline,waits,events,runtimes,allocs,critical-path}.json \
 	"$root/tests/readers/files/samply-66.json" | sed 's/^[1-9][0-9]* rows/all rows/')" "all rows compared, 0 different"
 done_testing

@@ -55,6 +55,8 @@ export class App {
 		else
 			this.findMarks();
 		this.draw();
+		// Not needed for the first picture.
+		setTimeout(() => { engine.entries = new Map(); this.timeline.draw(); }, 300);
 		addEventListener('resize', () => this.resized());
 		addEventListener('popstate', () => this.restore());
 		matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.draw());
@@ -106,9 +108,12 @@ export class App {
 		const {engine} = this;
 		if (this.weighed === this.state.event)
 			return;
+		// The engine begins with everything of the first event.
+		const isSelected = this.weighed === undefined && this.state.event === engine.eventName;
 		this.weighed = this.state.event;
 		try {
-			engine.select({event: this.weighed});
+			if (!isSelected)
+				engine.select({event: this.weighed});
 		} catch {
 			engine.select({});
 		}

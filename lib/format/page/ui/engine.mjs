@@ -254,12 +254,11 @@ export class Engine {
 		return this.api.page_thread_weight(thread);
 	}
 
-	// The function of the user's own code that a thread runs; "": unknown.
+	// The function of the user's own code that a thread runs; "": unknown, or `entries` is not made.
 	entryOf(thread) {
-		this.entries ??= new Map();
-		if (!this.entries.has(thread))
+		if (this.entries && !this.entries.has(thread))
 			this.entries.set(thread, this.text(this.api.page_thread_entry(thread)).replace(/^main$/, ''));
-		return this.entries.get(thread);
+		return this.entries?.get(thread) ?? '';
 	}
 
 	// The selected sample of a thread that is nearest to a time; null: none is near.

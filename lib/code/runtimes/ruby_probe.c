@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/alloc.h"
@@ -9,8 +8,8 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/code/binary/objects.h"
+#include "lib/code/runtimes/file_functions.h"
 #include "lib/code/runtimes/ruby.h"
-#include "lib/code/unwind/eh_frame.h"
 
 /*
  * Found in Debian's interpreters by scripts/ruby-offsets, which reads the structures of a process
@@ -278,7 +277,6 @@ static const struct binary_object wanted[OBJECT_COUNT] = {
 
 #define CODE_MAX 512
 #define EXEC_MAX 65536
-#define HDR_MAX ((size_t)1 << 24)
 
 struct ruby_file {
 	const struct binary *binary;
@@ -409,38 +407,6 @@ static uint64_t find_symbols(const struct ruby_file *f)
 	return 0;
 }
 
-/* Bounds of the file's functions, from the linker's table. */
-struct functions {
-	struct eh_frame_hdr hdr;
-	uint8_t *data;
-};
-
-static bool read_functions(const struct ruby_file *f, struct functions *functions)
-{
-	struct cfi_section section = {0};
-	size_t size;
-
-	if (!binary_section_vaddr(f->binary, ".eh_frame_hdr", &section.vaddr) ||
-	    binary_read_section(f->binary, ".eh_frame_hdr", HDR_MAX, &functions->data, &size, NULL))
-		return false;
-	section.data = functions->data;
-	section.size = size;
-	eh_frame_hdr_read(&functions->hdr, &section);
-	return functions->hdr.count;
-}
-
-/* Returns the start of the next function; 0 if none begins at `start`. */
-static uint64_t function_end(const struct functions *functions, uint64_t start)
-{
-	struct eh_frame_hdr hdr = functions->hdr;
-
-	while (bytes_left(&hdr.entries)) {
-		if (eh_frame_hdr_next(&hdr).start == start)
-			return bytes_left(&hdr.entries) ? eh_frame_hdr_next(&hdr).start : 0;
-	}
-	return 0;
-}
-
 /*
  * Returns whether rb_vm_exec begins there. It reads the innermost tag and the thread of its
  * argument early: mov 24(%rdi),%rax; mov 48(%rdi),%rax.
@@ -454,11 +420,8 @@ static bool is_exec(const struct ruby_file *f, uint64_t start)
 	return memmem(code, size, tag, sizeof(tag)) && memmem(code, size, thread, sizeof(thread));
 }
 
-/*
- * Finds rb_vm_exec: by name, or as the function that the one running a program calls or jumps to
- * last.
- */
-static bool find_exec(const struct ruby_file *f, const struct functions *functions,
+/* Finds rb_vm_exec: by its name, or as what the one that runs a program calls, or ends with. */
+static bool find_exec(const struct ruby_file *f, const struct file_functions *functions,
 		      struct ruby_layout *l)
 {
 	const struct binary_object *eval = &f->objects[EVAL];
@@ -473,16 +436,16 @@ static bool find_exec(const struct ruby_file *f, const struct functions *functio
 	for (size_t at = 0; at + 5 <= size && !l->exec_start; at++) {
 		uint64_t start = eval->vaddr + at + 5 + (uint64_t)(int64_t)int_at(code + at + 1);
 
-		if ((code[at] == 0xe8 || code[at] == 0xe9) && function_end(functions, start) &&
-		    is_exec(f, start))
+		if ((code[at] == 0xe8 || code[at] == 0xe9) &&
+		    file_functions_end(functions, start) && is_exec(f, start))
 			l->exec_start = start;
 	}
-	l->exec_end = function_end(functions, l->exec_start);
+	l->exec_end = file_functions_end(functions, l->exec_start);
 	return l->exec_end;
 }
 
-/* Finds the loop: by far the largest of rb_vm_exec's callees. */
-static bool find_loop(const struct ruby_file *f, const struct functions *functions,
+/* Finds the loop: by far the largest of the functions that rb_vm_exec calls. */
+static bool find_loop(const struct ruby_file *f, const struct file_functions *functions,
 		      struct ruby_layout *l)
 {
 	_cleanup_free_ uint8_t *code = xmalloc(EXEC_MAX);
@@ -496,7 +459,7 @@ static bool find_loop(const struct ruby_file *f, const struct functions *functio
 		if (code[at] != 0xe8)
 			continue;
 		start = l->exec_start + at + 5 + (uint64_t)(int64_t)int_at(code + at + 1);
-		end = function_end(functions, start);
+		end = file_functions_end(functions, start);
 		if (end && end - start > l->loop_end - l->loop_start) {
 			l->loop_start = start;
 			l->loop_end = end;
@@ -599,11 +562,11 @@ static bool find_tag_form(const struct ruby_file *f, struct ruby_layout *l)
 
 static bool find_interpreter(const struct ruby_file *f, struct ruby_layout *l)
 {
-	struct functions functions = {0};
-	bool is_found = read_functions(f, &functions) && find_exec(f, &functions, l) &&
+	struct file_functions functions = {0};
+	bool is_found = file_functions_read(f->binary, &functions) && find_exec(f, &functions, l) &&
 			find_loop(f, &functions, l);
 
-	free(functions.data);
+	file_functions_release(&functions);
 	return is_found && find_tag_form(f, l);
 }
 

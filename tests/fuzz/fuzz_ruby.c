@@ -5,7 +5,7 @@
 #include "lib/code/runtimes/ruby.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/text_check.h"
-#include "tests/unit/ruby_function.h"
+#include "tests/unit/function_case.h"
 
 static void check(const struct managed_code *code, uint32_t units)
 {
@@ -28,8 +28,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static const uint16_t versions[] = {RUBY_VERSION(2, 7), RUBY_VERSION(3, 1),
 					    RUBY_VERSION(3, 3), RUBY_VERSION(3, 4),
 					    RUBY_VERSION(4, 0)};
-	struct ruby_image image;
-	struct rec_function *function = size > 65536 ? NULL : ruby_function_of(data, size, &image);
+	struct function_image image;
+	struct rec_function *function = size > 65536 ? NULL : function_of_case(data, size, &image);
 
 	if (!function)
 		return 0;
@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 		ruby_decode(&layout, function, &code);
 		check(&code, function->units);
-		ruby_late(&layout, function, ruby_image_read, &image, &code);
+		ruby_late(&layout, function, function_image_read, &image, &code);
 		check(&code, function->units);
 		managed_code_release(&code);
 	}

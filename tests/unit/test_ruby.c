@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "lib/code/runtimes/ruby.h"
-#include "tests/unit/ruby_function.h"
+#include "tests/unit/function_case.h"
 #include "tests/unit/runtime_file.h"
 #include "tests/unit/test.h"
 
@@ -74,7 +74,7 @@ TEST(what_cannot_be_followed_is_refused)
 }
 
 static uint8_t bytes[65536];
-static struct ruby_image image;
+static struct function_image image;
 static const struct runtime_layout *layout_3_1(void)
 {
 	static struct runtime_layout layout = {.kind = RUNTIME_RUBY};
@@ -96,7 +96,7 @@ static struct rec_function *recorded(const char *name)
 	assert_true(fd >= 0);
 	size = read(fd, bytes, sizeof(bytes));
 	close(fd);
-	function = size > 0 ? ruby_function_of(bytes, (size_t)size, &image) : NULL;
+	function = size > 0 ? function_of_case(bytes, (size_t)size, &image) : NULL;
 	assert_non_null(function);
 	return function;
 }
@@ -110,7 +110,7 @@ static void put(uint64_t addr, uint64_t word)
 static bool decode(const struct rec_function *function, struct managed_code *code)
 {
 	ruby_decode(layout_3_1(), function, code);
-	return ruby_late(layout_3_1(), function, ruby_image_read, &image, code);
+	return ruby_late(layout_3_1(), function, function_image_read, &image, code);
 }
 
 TEST(code_has_its_class_and_lines)

@@ -136,6 +136,82 @@ _Static_assert(sizeof(struct ruby_layout) == 96, "layout shared with the kernel 
 _Static_assert(sizeof(struct ruby_function_head) == 32, "part of a live record");
 
 /*
+ * Structures of PHP's engine, for bpf/runtimes/php.bpf.h. Offsets are bytes from the start of the
+ * structure named first.
+ */
+
+/* zend_execute_data, the frame of a call: the same in all versions. */
+#define PHP_FRAME_WORDS 7
+enum {
+	PHP_FRAME_INSTRUCTION, /* zend_op */
+	PHP_FRAME_FUNCTION = 3, /* zend_function; 0: the frame represents no call */
+	PHP_FRAME_FLAGS = 5, /* lower half */
+	PHP_FRAME_OUTER = 6, /* the caller's frame */
+};
+#define PHP_FRAME_CODE (1 << 16) /* of a file, or of eval() */
+#define PHP_FRAME_TOP (1 << 17) /* the outermost of its call of the interpreter */
+
+/* zend_function: its beginning is that of functions in C, too. */
+#define PHP_FUNCTION_WORDS 23
+#define PHP_INTERNAL_WORDS 3
+enum {
+	PHP_FUNCTION_TYPE, /* lowest byte */
+	PHP_FUNCTION_NAME, /* zend_string; 0: code of a file, or of eval() */
+	PHP_FUNCTION_CLASS, /* zend_class_entry; 0: none */
+};
+#define PHP_TYPE_INTERNAL 1 /* a function in C */
+#define PHP_TYPE_USER 2
+#define PHP_TYPE_EVAL 4
+
+/* zend_class_entry: its name */
+#define PHP_CLASS_NAME 8
+
+/* zend_string */
+#define PHP_STRING_WORDS 3
+enum {
+	PHP_STRING_TYPE, /* upper half: its lowest bits */
+	PHP_STRING_LENGTH = 2,
+};
+#define PHP_TYPE_MASK 15
+#define PHP_TYPE_STRING 6
+#define PHP_STRING_TEXT 24
+
+/* zend_op: its size, and where its line is. */
+#define PHP_OP_SIZE 32
+#define PHP_OP_LINE 24
+
+/* Vaddrs are of the file with the engine. */
+struct php_layout {
+	__u64 frame; /* the variable with the innermost frame */
+	/* The code of execute_ex, in one or two pieces; empty ones are unused. */
+	__u64 exec_start[2], exec_end[2];
+	__u64 dispatch; /* a place in it after its prologue */
+	__u16 version; /* 0x0802 for 8.2 */
+	/* zend_op_array: all within PHP_FUNCTION_WORDS. */
+	__u16 code_count; /* 32 bits: number of instructions */
+	__u16 code; /* zend_op */
+	__u16 file; /* zend_string; then 32 bits of the first line */
+};
+
+/* The head of the piece "lines" of a REC_FUNCTION; instructions follow. */
+#define PHP_CLASS_MAX 256
+#define PHP_OPS_MAX 112
+struct php_function_head {
+	__u64 code; /* address of the first instruction; 0: a function in C */
+	__u32 first_line;
+	__u32 op_count; /* that follow */
+	__u8 type; /* PHP_TYPE_… */
+	__u8 is_main; /* code of the file that the process was started with */
+	__u8 is_class_cut;
+	__u8 reserved;
+	__u32 class_size;
+	char class[PHP_CLASS_MAX];
+};
+
+_Static_assert(sizeof(struct php_layout) == 56, "layout shared with the kernel side");
+_Static_assert(sizeof(struct php_function_head) == 280, "part of a live record");
+
+/*
  * V8's structures, for bpf/runtimes/v8.bpf.h. Offsets are bytes from the start of an object;
  * references are its address plus 1.
  */
@@ -402,6 +478,7 @@ struct runtime_layout {
 		struct go_labels_layout go;
 		struct hotspot_layout hotspot;
 		struct ruby_layout ruby;
+		struct php_layout php;
 		__u64 words[48];
 	};
 };

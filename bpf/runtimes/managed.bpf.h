@@ -23,6 +23,7 @@ struct managed_scratch {
 	__u32 group; /* first frame of the current group */
 	struct rec like; /* header of the sample */
 	__u32 is_cut; /* more frames exist: the stack ends with the last of these */
+	__u32 is_split; /* the outermost frames lie on another stack, and follow all of this one */
 	/* The runtime's frames merged with the native ones. */
 	struct merge merge;
 	__u32 depth;

@@ -127,9 +127,6 @@ static __always_inline void python_misplace(struct managed_scratch *m, struct py
 	w->torn = 1;
 }
 
-/* A position beyond all others. */
-#define PLACE_BEYOND (~1ull)
-
 /* The stack ends before the calls of all frames. */
 static __always_inline void place_early_end(const struct stack_scratch *s,
 					    struct managed_scratch *m, struct python_walk *w)

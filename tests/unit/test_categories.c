@@ -73,7 +73,7 @@ static void check(frame_id id, const char *category, const char *subcategory)
 CASE(names_are_those_users_rely_on)
 {
 	static const char *const names[] = {"Other",  "User", "Kernel", "Idle", "JavaScript",
-					    "Python", "Java", "Ruby",	".NET"};
+					    "Python", "Java", "Ruby",	".NET", "PHP"};
 
 	for (size_t i = 0; i < CATEGORY_COUNT; i++) {
 		assert_string_equal(categories[i]->name, names[i]);
@@ -141,8 +141,8 @@ CASE(languages_have_their_own)
 	struct frame frame = {.module = NO_MODULE, .func = NO_FUNC, .symbol = NO_SYMBOL};
 
 	for (uint8_t i = LANGUAGE_JAVASCRIPT; i < LANGUAGE_COUNT; i++) {
-		static const char *const names[] = {NULL,   "JavaScript", "Python",
-						    "Java", "Ruby",	  ".NET"};
+		static const char *const names[] = {NULL,   "JavaScript", "Python", "Java",
+						    "Ruby", ".NET",	  "PHP"};
 
 		frame.language = i;
 		check(frames_intern(&p->frames, &frame), names[i], "Other");

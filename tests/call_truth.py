@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Shared parts of the judges of programs with a known tree of calls: java_truth.py, ruby_truth.py."""
+"""Shared parts of the judges of programs with a known tree of calls: java_truth.py, ruby_truth.py, php_truth.py."""
 
 import argparse
 import collections

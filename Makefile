@@ -350,8 +350,9 @@ $(BUILD)/tests/bench/bench_%: $(BUILD)/tests/bench/bench_%.o $(libprof)
 # pointers; in nofp/ and in libraries without, as distributions build.
 workload_cflags := -std=gnu11 -D_GNU_SOURCE -g -O2 -fno-optimize-sibling-calls -I. $(warnings)
 build_workload = $(CC) $(sysroot) $(workload_cflags) -MMD -MP -MF $@.d -o $@ $<
-# Export their symbols, as Ruby and PHP do.
-$(BUILD)/tests/workloads/false_ruby $(BUILD)/tests/workloads/false_php: workload_cflags += -rdynamic
+# Export their symbols, as interpreters do.
+false_interpreters := false_ruby false_php false_perl
+$(false_interpreters:%=$(BUILD)/tests/workloads/%): workload_cflags += -rdynamic
 $(workloads): $(BUILD)/%: %.c Makefile
 	@mkdir -p $(@D)
 	$(call say,CC)

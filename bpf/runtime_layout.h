@@ -212,6 +212,108 @@ _Static_assert(sizeof(struct php_layout) == 56, "layout shared with the kernel s
 _Static_assert(sizeof(struct php_function_head) == 280, "part of a live record");
 
 /*
+ * Structures of Perl's interpreter, for bpf/runtimes/perl.bpf.h. Offsets are bytes from the start
+ * of the structure named first; those that no version has changed are here.
+ */
+
+/* PERL_SI, one of the stacks of contexts */
+#define PERL_STACK_WORDS 6
+enum {
+	PERL_STACK_CONTEXTS = 1,
+	PERL_STACK_OUTER, /* the next one further out */
+	PERL_STACK_LAST = 4, /* lower half: index of the innermost context, -1: none */
+};
+#define PERL_STACK_SORT 3 /* a type: it has a block or sub that compares */
+
+/* PERL_CONTEXT: a sub, an eval, a block and so on. */
+#define PERL_CONTEXT_WORDS 10
+enum {
+	PERL_CONTEXT_FLAGS, /* see below */
+	PERL_CONTEXT_COP = 2, /* the statement that it was entered from */
+	PERL_CONTEXT_RETURN = 6, /* what runs after it; 0: C code does, or it ends a block */
+};
+/* Types of contexts. */
+#define PERL_SUB 9
+#define PERL_FORMAT 10
+#define PERL_EVAL 11
+#define PERL_DEFER 13
+#define PERL_CONTEXT_TYPE 0xf
+#define PERL_CONTEXT_BLOCK 0x40 /* an eval: of a block, which is part of its sub */
+#define PERL_CONTEXT_REGEX 0x40 /* a sub: code in a regular expression */
+#define PERL_CONTEXT_PART 0x80 /* a sub: likewise, and part of the sub around it */
+
+/* COP: a statement; the beginning is that of any OP. */
+#define PERL_OP_NEXT 0
+#define PERL_OP_FUNCTION 16 /* what runs it */
+#define PERL_COP_PLACE 32
+#define PERL_COP_WORDS 3
+enum {
+	PERL_COP_LINE, /* upper half */
+	PERL_COP_FILE = 2, /* its file as text; of a file with one interpreter: GV */
+};
+
+/* The head of any value. */
+#define PERL_VALUE_WORDS 3
+enum {
+	PERL_VALUE_BODY,
+	PERL_VALUE_FLAGS, /* upper half */
+	PERL_VALUE_ARRAY, /* of a hash */
+};
+#define PERL_TYPE_MASK 0xff
+#define PERL_GLOB_TYPE 9
+#define PERL_HASH_TYPE 12
+#define PERL_CODE_TYPE 13
+#define PERL_HASH_NAMED (1u << 25) /* among the flags of a hash */
+
+/* The body of a CV, from PERL_CODE_BODY on. */
+#define PERL_CODE_BODY 32
+#define PERL_CODE_WORDS 8
+enum {
+	PERL_CODE_PACKAGE,
+	PERL_CODE_START, /* its first statement, more or less */
+	PERL_CODE_ROOT,
+	PERL_CODE_NAME, /* HEK or GV */
+	PERL_CODE_PATH, /* its file as text */
+	PERL_CODE_FLAGS = 7, /* upper half */
+};
+#define PERL_CODE_NAMED (0x8000ull << 32) /* PERL_CODE_NAME is a HEK */
+
+/* The body of a GV: name, package. */
+#define PERL_GLOB_NAME 32
+#define PERL_GLOB_WORDS 2
+
+/* HEK: 32 bits of length, text. */
+#define PERL_KEY_LENGTH 4
+#define PERL_KEY_TEXT 8
+
+/* The body of a hash, up to its highest index, and what those with a name have. */
+#define PERL_HASH_MAX 24
+#define PERL_EXTRA_WORDS 4
+enum {
+	PERL_EXTRA_NAME, /* a HEK, or an array of several */
+	PERL_EXTRA_COUNT = 3, /* upper half: names in it; 0: it is no array */
+};
+
+/* Vaddrs are of the file with the interpreter. */
+struct perl_layout {
+	__u64 key; /* of a thread's interpreter, a pthread_key_t; 0: the file has one interpreter */
+	__u64 interpreter; /* a variable with the first interpreter */
+	/* The stack of contexts and the statement: offsets in an interpreter, else vaddrs. */
+	__u64 stack, statement;
+	/* The code of the loops that run code of Perl, with debugging and without. */
+	__u64 run_start[2], run_end[2];
+	__u64 main_start, main_end; /* of the function that calls it for the program */
+	__u16 version; /* 0x0524 for 5.36 */
+	__u16 stack_type; /* PERL_SI: 32 bits, within PERL_STACK_WORDS */
+	__u16 context_size,
+		context_code; /* PERL_CONTEXT: CV of a sub; SV with an eval's file, a word before */
+	__u16 hash_extra; /* in the body of a hash; 0: behind its array */
+	__u16 reserved[3];
+};
+
+_Static_assert(sizeof(struct perl_layout) == 96, "layout shared with the kernel side");
+
+/*
  * V8's structures, for bpf/runtimes/v8.bpf.h. Offsets are bytes from the start of an object;
  * references are its address plus 1.
  */
@@ -479,6 +581,7 @@ struct runtime_layout {
 		struct hotspot_layout hotspot;
 		struct ruby_layout ruby;
 		struct php_layout php;
+		struct perl_layout perl;
 		__u64 words[48];
 	};
 };

@@ -236,7 +236,7 @@ judge_lies() { # PROGRAM CATEGORY FILE DEPTH
 	rules=$(cat)
 	record honest 0 -- "$1" honest 0.5
 	judge "the program is taken for $2" honest.json.gz "$2" "$3" <<'CODE'
-chains = [[(f["name"], f["file"], f["line"]) for f in frames if f["category"] == args[0]]
+chains = [[(f["name"].split("::")[-1], f["file"], f["line"]) for f in frames if f["category"] == args[0]]
           for _, _, _, frames in samples()]
 found = chains.count([("honest", args[1], 7)])
 expect(found > 0.8 * len(chains) and found > 100, chains[:3])

@@ -72,8 +72,9 @@ static void check(frame_id id, const char *category, const char *subcategory)
 
 CASE(names_are_those_users_rely_on)
 {
-	static const char *const names[] = {"Other",  "User", "Kernel", "Idle", "JavaScript",
-					    "Python", "Java", "Ruby",	".NET", "PHP"};
+	static const char *const names[] = {"Other",	  "User",   "Kernel", "Idle",
+					    "JavaScript", "Python", "Java",   "Ruby",
+					    ".NET",	  "PHP",    "Perl"};
 
 	for (size_t i = 0; i < CATEGORY_COUNT; i++) {
 		assert_string_equal(categories[i]->name, names[i]);
@@ -142,7 +143,7 @@ CASE(languages_have_their_own)
 
 	for (uint8_t i = LANGUAGE_JAVASCRIPT; i < LANGUAGE_COUNT; i++) {
 		static const char *const names[] = {NULL,   "JavaScript", "Python", "Java",
-						    "Ruby", ".NET",	  "PHP"};
+						    "Ruby", ".NET",	  "PHP",    "Perl"};
 
 		frame.language = i;
 		check(frames_intern(&p->frames, &frame), names[i], "Other");

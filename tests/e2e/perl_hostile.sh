@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Programs whose structures pretend to be Perl's, and lie.
+#
+# May run beside others.
+. "$(dirname "$0")/lib.sh"
+
+judge_lies "$workloads/false_perl" Perl /honest.pl 1200 <<'CODE'
+r = stats["runtimes"]
+fates = sum(r[key] for key in ("whole", "idle", "threadless", "copied", "torn", "cut", "unplaced"))
+expect(fates >= r["samples"] > 100, r)
+if "long" in args[0]:
+    expect(r["functions"] > 900 and r["cut"] > 100, r)
+if "wild" in args[0]:
+    expect(r["whole"] == 0 and r["torn"] > 3, r)
+CODE
+done_testing

@@ -8,6 +8,8 @@
 
 #define PERL_CALLS_MAX 256 /* of the loop that runs code, in a stack; a power of two */
 #define PERL_CONTEXTS_MAX (4 * MANAGED_MAX)
+#define PERL_BATCH 4 /* contexts that are read at once */
+#define PERL_BATCH_WORDS 64 /* a power of two */
 #define PERL_INDEX_MAX (1 << 24) /* of a context */
 #define PERL_LINE_MAX (1 << 24)
 
@@ -22,12 +24,14 @@ struct perl_walk {
 	__u64 process; /* hash that identifies the process */
 	__u64 contexts; /* of the stack that is being walked */
 	__s64 index; /* of its next context; negative: none */
+	__s64 batched;
 	__u64 statement; /* that runs in the next frame */
 	__u64 innermost; /* the stack and statement of the interpreter */
 	__u64 first_statement;
 	/* Memory for what was read. */
 	__u64 stack[PERL_STACK_WORDS + 1];
-	__u64 context[PERL_CONTEXT_WORDS + 1];
+	__u64 batch[PERL_BATCH_WORDS]; /* contexts from index `batched` on */
+	__u64 context[PERL_CONTEXT_WORDS];
 	__u64 base; /* flags of the outermost context of the stack */
 	__u64 place[PERL_COP_WORDS]; /* of the statement */
 	__u64 code[PERL_CODE_WORDS];
@@ -36,6 +40,7 @@ struct perl_walk {
 	__u64 extra[PERL_EXTRA_WORDS];
 	__u64 text[IDENTITY_TEXT_MAX / 8];
 	__u64 code_addr, identity;
+	__u64 known_code; /* the sub whose body is in `code`; 0: none */
 	__u64 calls[PERL_CALLS_MAX]; /* places of the calls of the loop, innermost first */
 	__u32 firsts[PERL_CALLS_MAX]; /* of each group's frames */
 	__u32 call_count;
@@ -98,8 +103,33 @@ __noinline int perl_enter_stack(struct perl_walk *w, __u64 stack)
 		return 0;
 	w->contexts = w->stack[PERL_STACK_CONTEXTS];
 	w->index = (__s32)w->stack[PERL_STACK_LAST];
+	w->batched = w->index + 1;
 	return w->index >= -1 && w->index < PERL_INDEX_MAX &&
 	       perl_read(&w->base, sizeof(w->base), w->contexts);
+}
+
+/* Reads the context at w->index. They are read in batches. */
+__noinline int perl_read_context(struct perl_walk *w)
+{
+	__u32 size, at, context_size;
+	__s64 first;
+
+	if (!w || w->index < 0)
+		return 0;
+	context_size = w->layout.context_size;
+	if (w->index < w->batched) {
+		first = w->index < PERL_BATCH ? 0 : w->index - (PERL_BATCH - 1);
+		size = (__u32)(w->index - first + 1) * context_size;
+		barrier_var(size);
+		if (size > sizeof(w->batch) ||
+		    !perl_read(w->batch, size, w->contexts + (__u64)first * context_size))
+			return 0;
+		w->batched = first;
+	}
+	at = (__u32)(w->index - w->batched) * context_size / 8;
+	for (__u32 i = 0; i < PERL_CONTEXT_WORDS; i++)
+		w->context[i] = w->batch[(at + i) & (PERL_BATCH_WORDS - 1)];
+	return 1;
 }
 
 /* Takes the interpreter at `base`, or the file's only one. False: it is none. */

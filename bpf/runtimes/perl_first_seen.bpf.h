@@ -7,6 +7,9 @@
 
 #include "bpf/runtimes/perl.bpf.h"
 
+/* A format's CV. */
+#define PERL_FORMAT_TYPE (PERL_CODE_TYPE + 1)
+
 /* A piece of the body of a function that is being described. */
 enum perl_piece {
 	PERL_NAME,
@@ -191,10 +194,11 @@ static __always_inline __u64 perl_send(struct perl_walk *w, const struct rec *li
 }
 
 /* Describes the sub whose CV was read. */
-__noinline __u64 perl_send_code(struct perl_walk *w, const struct rec *like, __u32 line)
+__noinline __u64 perl_send_code(struct perl_walk *w, const struct rec *like, __u32 has_begun)
 {
 	struct function_scratch *function = own_function();
 	__u64 name, package;
+	__u32 first_line;
 
 	if (!w || !like || !function)
 		return 0;
@@ -211,8 +215,9 @@ __noinline __u64 perl_send_code(struct perl_walk *w, const struct rec *like, __u
 	perl_read_key(function, name, PERL_NAME, 0);
 	perl_read_path(function, w->code[PERL_CODE_PATH]);
 	perl_read_package(w, function, package);
-	function_of(function)->first_line = perl_first_line(w);
-	return perl_send(w, like, function, line);
+	first_line = perl_first_line(w);
+	function_of(function)->first_line = first_line;
+	return perl_send(w, like, function, has_begun ? perl_read_place(w) : first_line);
 }
 
 /* Code that is no sub. */
@@ -238,9 +243,12 @@ __noinline __u64 perl_send_file(struct perl_walk *w, const struct rec *like, __u
 	return perl_send(w, like, function, line);
 }
 
-static __always_inline __u64 perl_key(const struct perl_walk *w, __u32 line)
+/* `place`: a statement in a sub, or a line. */
+static __always_inline __u64 perl_key(const struct perl_walk *w, __u64 place)
 {
-	return mix_bits(runtime_identity_add(w->identity ^ w->process, w->code_addr) + line) | 1;
+	__u64 sum = runtime_identity_add(w->identity ^ w->process, w->code_addr);
+
+	return mix_bits(runtime_identity_add(sum, place)) | 1;
 }
 
 static __always_inline void perl_enter(const struct perl_walk *w, __u64 key, __u64 value)
@@ -251,33 +259,43 @@ static __always_inline void perl_enter(const struct perl_walk *w, __u64 key, __u
 		enter_described(key, value, function_of(function));
 }
 
+/* Reads the sub of a CV, unless it was read last. False: it is none. */
+static __always_inline bool perl_read_code(struct perl_walk *w, __u64 code)
+{
+	__u32 type;
+
+	if (code && w->known_code == code)
+		return true;
+	w->known_code = 0;
+	if (!code || !perl_read(w->value, sizeof(w->value), code) ||
+	    !perl_read(w->code, sizeof(w->code), w->value[PERL_VALUE_BODY] + PERL_CODE_BODY))
+		return false;
+	type = w->value[PERL_VALUE_FLAGS] >> 32 & PERL_TYPE_MASK;
+	if (type != PERL_CODE_TYPE && type != PERL_FORMAT_TYPE)
+		return false;
+	w->known_code = code;
+	return true;
+}
+
 /* Returns the position of a frame of a sub; 0: it is none. */
 __noinline __u64 perl_code_position(struct perl_walk *w, const struct rec *like, __u64 code)
 {
-	__u64 key, value;
-	__u32 line;
+	__u64 key, value, statement;
+	bool has_begun;
 
-	if (!w || !like || !code || !perl_read(w->value, sizeof(w->value), code) ||
-	    !perl_read(w->code, sizeof(w->code), w->value[PERL_VALUE_BODY] + PERL_CODE_BODY))
-		return 0;
-	value = w->value[PERL_VALUE_FLAGS] >> 32 & PERL_TYPE_MASK;
-	if (value != PERL_CODE_TYPE && value != PERL_CODE_TYPE + 1)
+	if (!w || !like || !perl_read_code(w, code))
 		return 0;
 	/* A sub begins without a statement of its own: the innermost is that of its caller. */
-	if (w->is_innermost && w->statement == w->context[PERL_CONTEXT_COP])
-		line = perl_first_line(w);
-	else
-		line = perl_read_place(w);
+	has_begun = !w->is_innermost || w->statement != w->context[PERL_CONTEXT_COP];
+	statement = has_begun ? w->statement : w->code[PERL_CODE_START];
 	w->code_addr = code;
-	w->identity = RUNTIME_IDENTITY_SEED;
-	w->identity = runtime_identity_add(w->identity, w->code[PERL_CODE_START]);
+	w->identity = runtime_identity_add(RUNTIME_IDENTITY_SEED, w->code[PERL_CODE_START]);
 	w->identity = runtime_identity_add(w->identity, w->code[PERL_CODE_ROOT]);
 	w->identity = runtime_identity_add(w->identity, w->code[PERL_CODE_NAME]);
-	w->identity = runtime_identity_add(w->identity, w->code[PERL_CODE_PATH]);
-	key = perl_key(w, line);
+	key = perl_key(w, statement);
 	if (find_seen(key, &value))
 		return value >> UNITS_BITS;
-	value = perl_send_code(w, like, line);
+	value = perl_send_code(w, like, has_begun);
 	if (!value)
 		return RUNTIME_PERL;
 	perl_enter(w, key, value);

@@ -254,18 +254,17 @@ static __always_inline __u64 perl_context_position(struct perl_walk *w, const st
 /* Takes the next context. False: there are no more, or they cannot be followed. */
 __noinline int perl_take_context(struct perl_walk *w, struct managed_scratch *m)
 {
-	__u64 position, at;
+	__u64 position;
 
 	if (!w || !m)
 		return 0;
 	if (w->index < 0)
 		return perl_leave_stack(w, m);
-	at = w->contexts + (__u64)w->index * w->layout.context_size;
-	w->index--;
-	if (!perl_read(w->context, PERL_CONTEXT_WORDS * 8, at)) {
+	if (!perl_read_context(w)) {
 		w->torn = 1;
 		return 0;
 	}
+	w->index--;
 	if ((w->context[PERL_CONTEXT_FLAGS] & PERL_CONTEXT_TYPE) == PERL_DEFER)
 		return perl_end_group(w, m);
 	position = perl_context_position(w, &m->like);
@@ -299,6 +298,7 @@ __noinline int perl_walk_contexts(struct perl_walk *w, struct managed_scratch *m
 	w->skips = skips;
 	w->statement = w->first_statement;
 	w->is_innermost = 1;
+	w->known_code = 0;
 	w->torn = !perl_enter_stack(w, w->innermost);
 	if (!w->torn)
 		bpf_loop(PERL_CONTEXTS_MAX, take_context, &loop, 0);

@@ -108,8 +108,11 @@ static void set_up(void)
 	heap.file_head = (struct value){ADDRESS(&heap.file), 1, 9, 0};
 	heap.statement =
 		(struct statement){.function = 1, .line = 7, .file = ADDRESS(&heap.file_head)};
-	heap.code = (struct code){.start = ADDRESS(&heap.statement),
-				  .glob = ADDRESS(&heap.glob_head)};
+	heap.code = (struct code){
+		.start = ADDRESS(&heap.statement),
+		.glob = ADDRESS(&heap.glob_head),
+		.file = ADDRESS("/honest.pl"),
+	};
 	heap.code_head = (struct value){ADDRESS(&heap.code), 1, 13, 0};
 	heap.context = (struct context){
 		.type = 9, .cop = ADDRESS(&heap.statement), .code = ADDRESS(&heap.code_head)};
@@ -153,6 +156,7 @@ static void make_lies(const char *mode)
 		heap.info.outer = ADDRESS(&heap.info);
 		heap.package.names = 1;
 		heap.package.name = ADDRESS(&heap.package.name);
+		heap.code.file = ADDRESS(&heap.code.file);
 		heap.context.after = 1;
 	} else if (strcmp(mode, "lengths") == 0) {
 		heap.name.length = heap.path.length = INT32_MAX;
@@ -160,7 +164,7 @@ static void make_lies(const char *mode)
 	} else if (strcmp(mode, "wild") == 0) {
 		heap.glob_head.body = 0xffffffff81000000;
 		heap.code_head.body = 0xffff800000000000;
-		heap.statement.file = 9;
+		heap.statement.file = heap.code.file = 9;
 		heap.info.outer = 0xffffffffff600000;
 	} else if (strcmp(mode, "long") == 0) {
 		make_many();

@@ -203,8 +203,10 @@ int grpc_answer_judge(const struct grpc_answer *a, int http_status, struct strbu
 		strbuf_addf(text, "status %d", http_status);
 		return http_status < HTTP_BAD ? HTTP_BAD : http_status;
 	}
-	if (!a->has_status)
+	if (!a->has_status) {
+		strbuf_reset(text);
 		return error_text(err, -EPROTO, "the server does not speak gRPC");
+	}
 	status = status_of(a);
 	if (a->has_delay)
 		*retry_after_s = a->delay_s;

@@ -377,7 +377,7 @@ static void read_head(struct old_reader *r, struct text_line line)
 		add_events(r, count);
 	} else {
 		colon = memchr(line.text, ' ', (size_t)(line.end - line.text));
-		name = xstrndup(line.text, (size_t)(colon - line.text));
+		name = xstrndup(line.text, (size_t)((colon ? colon : line.end) - line.text));
 		r->kind = KIND_COUNT;
 		add_events(r, (const char *const[]){name, "count", NULL});
 	}

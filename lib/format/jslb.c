@@ -276,16 +276,19 @@ static double read_real(struct json_cursor *s)
 
 static void add_number(struct packer *p, enum jslb_type type)
 {
-	double real = read_real(&p->s);
-	int32_t whole = (int32_t)real;
-	uint8_t byte = (uint8_t)real;
+	double real = read_real(&p->s), low = type == JSLB_I32 ? INT32_MIN : 0;
+	double high = type == JSLB_I32 ? INT32_MAX : UINT8_MAX;
+	int32_t whole;
 
-	if (type == JSLB_F64)
+	if (type == JSLB_F64) {
 		strbuf_add(&p->data, (const char *)&real, sizeof(real));
-	else if (type == JSLB_I32)
+		return;
+	}
+	whole = (int32_t)(real < low ? low : real > high ? high : real);
+	if (type == JSLB_I32)
 		strbuf_add(&p->data, (const char *)&whole, sizeof(whole));
 	else
-		strbuf_add(&p->data, (const char *)&byte, sizeof(byte));
+		strbuf_addch(&p->data, (char)whole);
 }
 
 static void add_column(struct packer *p, enum jslb_type type)

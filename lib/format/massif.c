@@ -46,8 +46,10 @@ static uint64_t number_after(struct text_line line)
 	const char *at = memchr(line.text, '=', (size_t)(line.end - line.text));
 	uint64_t number = 0;
 
-	return at++ && text_scan_decimal(&at, line.end, &number) && number <= INT64_MAX ? number
-											: 0;
+	if (!at)
+		return 0;
+	at++;
+	return text_scan_decimal(&at, line.end, &number) && number <= INT64_MAX ? number : 0;
 }
 
 static void read_snapshot_line(struct massif_reader *r, struct text_line line)

@@ -52,9 +52,9 @@ static struct bytes event_at(struct jfr_chunk *c, uint64_t offset)
 	int32_t size;
 	char copy[9] = {0};
 
-	if (c->in->text)
+	if (c->in->text && head)
 		memcpy(copy, c->in->text + c->at + offset, head);
-	else if (!read_file(c->in, c->at + offset, copy, head))
+	else if (!c->in->text && !read_file(c->in, c->at + offset, copy, head))
 		head = 0;
 	bytes_init(&b, copy, head);
 	size = jfr_read_int(c, &b);

@@ -147,8 +147,12 @@ void profile_set_range(struct profile *p, const struct time_range *stated)
 		known = (struct known_times){{meta->start_ns, meta->start_ns}, meta->start_ns};
 	vec_for_each(&p->threads.rows, struct profile_thread *, thread)
 		settle_thread(thread, &known);
+	/* Nothing is before the start of a profile. */
 	if (stated)
-		known.range = *stated;
+		known.range = (struct time_range){
+			stated->start < known.range.start ? stated->start : known.range.start,
+			stated->end,
+		};
 	if (meta->start_realtime_ns < WALL_CLOCK_MIN || !clock_can_show(meta->start_realtime_ns))
 		meta->start_realtime_ns = 0;
 	else if (known.range.start > meta->start_ns)

@@ -23,6 +23,8 @@ const TITLES = {compare: 'Comparison', flame: 'Flame graph', tree: 'Call tree', 
 const EVENTS = {clock: 'CPU time', retained: 'memory still held', allocated: 'memory allocated', deallocated: 'memory freed'};
 // Categories of waits, as a condition.
 const WAITING = 'Idle*';
+// Until a change that is passing is in the address.
+const PASSING_MS = 150;
 // Functions of a module that can be left out by their names.
 const NAMES_MAX = 300;
 // Words on a function in the graph of two sides.
@@ -167,12 +169,22 @@ export class App {
 		this.draw();
 	}
 
+	// Writes the address. Browsers refuse many changes in a row, so what is passing waits for a rest.
 	note(isPassing) {
-		const address = `#${stateToFragment(this.state)}`;
-		if (isPassing)
-			history.replaceState(null, '', address);
-		else
+		const address = `#${stateToFragment(this.state)}`, replace = () => {
+			clearTimeout(this.noting);
+			if (this.passing)
+				history.replaceState(null, '', this.passing);
+			this.passing = null;
+		};
+		if (isPassing) {
+			clearTimeout(this.noting);
+			this.passing = address;
+			this.noting = setTimeout(replace, PASSING_MS);
+		} else {
+			replace();
 			history.pushState(null, '', address);
+		}
 	}
 
 	undo() {
@@ -199,6 +211,8 @@ export class App {
 		const state = this.stateOf(location.hash.slice(1));
 		if (stateToFragment(state) === stateToFragment(this.state))
 			return;
+		clearTimeout(this.noting);
+		this.passing = null;
 		const isOther = SELECTING.some((name) => String(state[name]) !== String(this.state[name]) || state[name] instanceof Set);
 		this.state = state;
 		if (isOther)
@@ -230,7 +244,7 @@ export class App {
 		view.draw();
 		if (this.drawnView !== state.view)
 			this.enterView(view);
-		if (state.at >= 0 && this.shownAt !== `${state.at} ${this.version} ${state.view}`)
+		if (state.at >= 0 && this.shownAt !== this.placeOf(state.at))
 			this.reveal(state.at);
 		this.drawActions();
 	}
@@ -249,9 +263,13 @@ export class App {
 		(this.view.querySelector('.grid, canvas') ?? this.view.querySelector('[tabindex="0"]'))?.focus({preventScroll: true});
 	}
 
+	placeOf(stack) {
+		return `${stack} ${this.version} ${this.state.view}`;
+	}
+
 	// Shows where a stack is in the view.
 	reveal(stack) {
-		this.shownAt = `${stack} ${this.version} ${this.state.view}`;
+		this.shownAt = this.placeOf(stack);
 		const frames = this.engine.frames(stack);
 		if (frames.length)
 			this.views[this.state.view].reveal?.(frames);
@@ -403,8 +421,14 @@ export class App {
 		}
 	}
 
+	// A function, or a node of a tree, whose stack is then in the address.
 	choose(chosen) {
 		this.chosen = chosen;
+		if (chosen?.stack !== undefined && chosen.stack !== this.state.at) {
+			this.state = {...this.state, at: chosen.stack};
+			this.shownAt = this.placeOf(chosen.stack);
+			this.note(true);
+		}
 		this.drawActions();
 	}
 
@@ -519,10 +543,21 @@ export class App {
 			const {marks, weight} = this.engine.search(BY.function, search);
 			this.marks = marks;
 			this.found.textContent = `${percent(weight, this.engine.weight)}, ${this.engine.amount(weight)} in ${marks.reduce((sum, mark) => sum + mark, 0)} functions`;
+			this.found.title = this.foundNames(marks);
 		} catch (error) {
 			this.search.setAttribute('aria-invalid', 'true');
 			this.found.textContent = error.message;
 		}
+	}
+
+	// The heaviest functions that match, for a look at what an expression found.
+	foundNames(marks) {
+		const {table} = this, names = [];
+		for (let i = 0; i < table.count && names.length < 20; i++) {
+			if (marks[table.key[i]])
+				names.push(functionName(this.engine.key(BY.function, table.key[i])).slice(0, 100));
+		}
+		return names.join('\n');
 	}
 
 	// Lines have keys of their own.

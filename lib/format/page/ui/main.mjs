@@ -8,10 +8,11 @@ import {App} from './app.mjs';
 async function start() {
 	const block = (id) => readBlock(id, document.getElementById(id)?.textContent ?? '');
 	const engine = await Engine.start(await block('prof-engine'));
-	// The browser unpacks side by side; the engine reads in order.
+	// The browser unpacks side by side; the engine reads in order, as soon as it can.
 	const blocks = DATA_BLOCKS.map(block);
-	for (const data of await Promise.all(blocks))
-		engine.read(data);
+	blocks.forEach((data) => data.catch(() => {}));
+	for (const data of blocks)
+		engine.read(await data);
 	engine.open();
 	const compared = document.getElementById('prof-comparison');
 	const comparison = compared && new Comparison(JSON.parse(new TextDecoder().decode(await readBlock('prof-comparison', compared.textContent))));

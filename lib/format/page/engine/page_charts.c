@@ -74,7 +74,7 @@ uint32_t EXPORT(page_markers)(void)
 	return (uint32_t)markers.list.count;
 }
 
-/* What charts need of all markers. */
+/* Columns of all markers, for charts. */
 struct marker_column {
 	uint32_t thread, name; /* name: string_id */
 	uint32_t whole, padding; /* row that tells of the same wait, see marker_rows_join() */

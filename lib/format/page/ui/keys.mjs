@@ -6,7 +6,7 @@ const show = (view) => (app) => (app.tabNames.includes(view) ? app.change({view}
 const turn = (name) => (app) => app.change({[name]: !app.state[name]});
 
 // Keys with spaces between, what they do, and for each of them a function. Without one, others handle them.
-const KEYS = [
+export const KEYS = [
 	['1 2 3 4', 'functions, call tree, inverted, flame graph', show('functions'), show('tree'), show('inverted'), show('flame')],
 	['5 6 7', 'stack chart; lines and assembly of a function', show('stacks'), (app) => app.showLines(), (app) => app.showAssembly()],
 	['8 9 0', 'comparison of two sides, marker chart, markers', show('compare'), show('chart'), show('markers')],

@@ -298,6 +298,14 @@ export class Timeline extends TimeCanvas {
 		return this.lanes.get(key);
 	}
 
+	// The most in the whole recording, so that a zoom keeps the scale; a rate is higher in short parts.
+	scaleOf(counter) {
+		this.scales ??= new Map();
+		if (!this.scales.has(counter.id))
+			this.scales.set(counter.id, Math.max(...this.app.engine.counterValues(counter.id, 0, this.app.engine.duration, 1000)));
+		return Math.max(this.scales.get(counter.id), counter.isLevel ? 0 : this.valuesOf(counter, Math.max(1, Math.floor((this.width - this.left) / BIN_PIXELS))).reduce((a, b) => Math.max(a, b), 0)) || 1;
+	}
+
 	counterText(counter, value) {
 		const amount = counter.unit === 'bytes' ? bytes(Math.round(value)) : `${grouped(value)} ${counter.unit}`;
 		return counter.isLevel ? amount : `${amount}/s`;
@@ -305,7 +313,7 @@ export class Timeline extends TimeCanvas {
 
 	drawCounter(context, counter, top) {
 		const bins = Math.max(1, Math.floor((this.width - this.left) / BIN_PIXELS)), values = this.valuesOf(counter, bins);
-		const most = values.reduce((a, b) => Math.max(a, b), 0) || 1, room = LANE - 4;
+		const most = this.scaleOf(counter), room = LANE - 4;
 		context.fillStyle = categoryColor('lightblue');
 		for (let i = 0; i < bins; i++) {
 			const height = Math.max(0, values[i]) / most * room;

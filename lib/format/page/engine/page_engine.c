@@ -25,6 +25,8 @@ static struct query_table table;
 static struct query_tree kept; /* plain tree by function; other trees are temporary */
 static struct query_tree other;
 static const struct query_tree *tree; /* last tree requested */
+static VEC(struct query_node) linked; /* its nodes that are heavy enough, parents first */
+static VEC(uint32_t) numbers; /* of these nodes in the tree */
 
 /* Returns the number of rows, for page_rows(). */
 uint32_t EXPORT(page_table)(unsigned int by)
@@ -55,6 +57,42 @@ static void weigh_kept(const struct query_tree_options *options)
 	query_tree_make(&kept, &engine.query, options);
 }
 
+/* Copies a node and its next siblings; returns the number of the first. */
+static uint32_t link_siblings(uint32_t node, uint32_t parent)
+{
+	uint32_t first = (uint32_t)linked.count;
+
+	if (node == QUERY_NO_NODE)
+		return node;
+	for (; node != QUERY_NO_NODE; node = tree->nodes.items[node].next_sibling) {
+		struct query_node copy = tree->nodes.items[node];
+
+		copy.parent = parent;
+		if (copy.next_sibling != QUERY_NO_NODE)
+			copy.next_sibling = (uint32_t)linked.count + 1;
+		vec_push(&linked, copy);
+		vec_push(&numbers, node);
+	}
+	return first;
+}
+
+/* Leaves out nodes that are too light, of which there may be a hundred times as many. */
+static uint32_t link_tree(void)
+{
+	uint32_t root;
+
+	vec_clear(&linked);
+	vec_clear(&numbers);
+	root = link_siblings(tree->first_root, QUERY_NO_NODE);
+	for (uint32_t i = 0; i < linked.count; i++) {
+		uint32_t child = tree->nodes.items[numbers.items[i]].first_child;
+
+		child = link_siblings(child, i);
+		linked.items[i].first_child = child;
+	}
+	return root;
+}
+
 /*
  * Returns the first root, or QUERY_NO_NODE, for page_nodes(). `function` is the subject of trees of
  * callers or callees.
@@ -78,17 +116,17 @@ uint32_t EXPORT(page_tree)(unsigned int by, unsigned int kind, const char *funct
 		query_tree_make(&other, &engine.query, &options);
 		tree = &other;
 	}
-	return tree->first_root;
+	return link_tree();
 }
 
 const void *EXPORT(page_nodes)(void)
 {
-	return tree->nodes.items;
+	return linked.items;
 }
 
 uint32_t EXPORT(page_node_count)(void)
 {
-	return (uint32_t)tree->nodes.count;
+	return (uint32_t)linked.count;
 }
 
 int EXPORT(page_tree_is_cut)(void)

@@ -48,12 +48,14 @@ export class Flame {
 	// The tree of the present selection, made when it is first drawn.
 	get tree() {
 		const {state, engine} = this.app, kind = state.callersOf ? state.flame : state.flame === 'inverted' ? 'inverted' : 'plain';
-		const key = `${this.app.version} ${kind} ${state.callersOf}`;
+		// What is narrower than half a pixel is not asked for, until a zoom makes it wider.
+		const isCoarse = kind === 'plain' && this.fineVersion !== this.app.version && !this.app.comparison;
+		const key = `${this.app.version} ${kind} ${state.callersOf} ${isCoarse}`;
 		if (this.treeKey === key)
 			return this.nodes;
 		this.treeKey = key;
 		const outwards = kind === 'inverted' || kind === 'callers';
-		const minWeight = engine.weight * (outwards ? INVERTED_SHARE : PIXELS_MIN / 4000);
+		const minWeight = engine.weight * (outwards ? INVERTED_SHARE : PIXELS_MIN / (isCoarse ? Math.max(320, this.scroller.clientWidth) : 4000));
 		this.nodes = this.app.comparison ? this.app.comparison.tree(this.app, BY.function, TREE[kind], {name: state.callersOf, minShare: minWeight / (engine.weight || 1)})
 			: engine.tree(BY.function, TREE[kind], {name: state.callersOf, minWeight: Math.floor(minWeight)});
 		this.layOut(engine);
@@ -289,6 +291,13 @@ export class Flame {
 	}
 
 	zoomTo(at) {
+		const {app} = this;
+		if (at !== NONE && this.nodes.kind === TREE.plain && this.fineVersion !== app.version && !app.comparison) {
+			const frames = app.engine.frames(this.nodes.stack[at]).reverse(), isSelected = this.selected === at;
+			this.fineVersion = app.version;
+			at = nodeOf(this.tree, frames);
+			this.selected = isSelected ? at : NONE;
+		}
 		this.zoomed = at;
 		this.draw();
 		if (at !== NONE)

@@ -32,13 +32,13 @@
 
 struct found_id {
 	char *id;
-	uid_t uid; /* whose list has it; 0: the machine's */
+	uid_t uid; /* owner of the list; 0: the machine */
 };
 
 /* Containers found by name, without duplicates. */
 struct search {
 	const char *name;
-	uid_t uid; /* whose lists are read */
+	uid_t uid; /* owner of the lists that are read */
 	VEC(struct found_id) ids;
 };
 

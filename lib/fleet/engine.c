@@ -73,8 +73,7 @@ static int refused(const struct engine *e, int status, const struct strbuf *answ
 	words[strcspn(words, "\r\n")] = '\0';
 	text_to_line(words);
 	if (e->url->kind->is_grpc)
-		error_text(err, code, "%s:%u answered with %s", e->url->host, e->url->port,
-			   words);
+		error_text(err, code, "%s:%u answered with %s", e->url->host, e->url->port, words);
 	else
 		error_text(err, code, "%s:%u answered with status %d%s%s", e->url->host,
 			   e->url->port, status, *words ? ": " : "", words);

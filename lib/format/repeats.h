@@ -8,7 +8,7 @@
  * than half. */
 struct repeats {
 	uint64_t samples[65], rows[65];
-	uint64_t max; /* what repeats_limit() found */
+	uint64_t max; /* maximum for one sample, from repeats_limit() */
 	uint64_t lost; /* rows that repeats_of() left out */
 };
 

@@ -93,7 +93,7 @@ is "sudo: what counts" "$(grep -v '^#' <<<"$out" | sed 's/  #.*//')" "[record]
 frequency = 300
 keep-capture"
 like "sudo: why the rest does not" "$out" '# stats = .*: ignored from a caller with fewer rights'
-# What he may not set neither counts nor replaces what root has set.
+# Options that he may not set neither count nor replace those that root has set.
 printf '[record]\nthread = web\nsources = no\nquiet\n' >$system
 printf '[record]\nthread = *\nquiet = no\n[convert]\nsources\n[recover]\nsources\n[symbolize]\nsources\n' >"$home/.config/prof/config"
 run as_sudo "$PROF" config record

@@ -171,4 +171,3 @@ TEST_WITH(large_intervals_are_written, export_setup, export_teardown)
 	samples_add(&export_add_thread(f, 10, 10, "app")->samples, &sample);
 	assert_int_equal(rows_of(&format_perfetto, f->p, "\x08\x55\x10\x0a", 4), 1);
 }
-

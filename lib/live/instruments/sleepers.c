@@ -47,7 +47,7 @@ struct sleepers {
 #define RUNTIME(KIND, name, LANGUAGE, ADDS, WALK, SLEEPERS) SLEEPERS##_MEMBER(name)
 #include "bpf/runtimes.def"
 	struct visitor *visitor; /* NULL: recording has not begun */
-	/* Of the recorder and the visitor's thread. */
+	/* Shared by the recorder and the visitor's thread. */
 	atomic_bool may_sleep_already; /* recorded threads may already be asleep */
 	atomic_bool is_paused;
 	pthread_mutex_t lock; /* of `own`, and of variables that the recorder sets */

@@ -312,7 +312,7 @@ static int abandon(struct file_opener *o, const struct mapped_file *file, dev_t 
 #define KIND_NS 1000000000ull
 #define PART 65536
 
-/* What the child tells. */
+/* Report of the child. */
 struct copied {
 	int code;
 	struct file_identity identity;

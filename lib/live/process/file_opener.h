@@ -54,7 +54,7 @@ int mapped_file_find(const struct mapped_file *file, dev_t *device);
 int mapped_file_open(const struct mapped_file *file, int found, struct file_identity *identity,
 		     struct binary_summary *summary);
 
-/* Whether the files of a device come from a server in user space, as found at a time. */
+/* Kind of a device, as found at a time: its files may come from a server in user space. */
 struct device_kind {
 	dev_t device;
 	bool is_fuse;
@@ -66,7 +66,7 @@ struct file_opener {
 	VEC(dev_t) silent; /* devices that did not respond */
 	unsigned int abandoned; /* number of files on unknown devices */
 	VEC(struct device_kind) devices; /* without a block device */
-	VEC(pid_t) children; /* that have copied a file, and may still close it */
+	VEC(pid_t) children; /* processes that have copied a file, and may still close it */
 };
 
 struct opened_file {

@@ -56,6 +56,50 @@ expect("'two words' $'a\\nb' '\ufffd' ok-2" in lines, lines)
 expect("--token '***'" in p["meta"]["arguments"], p["meta"]["arguments"])
 CODE
 
+# A server whose processes say what they do by titles in place of their arguments. Titles are read
+# every half a second, and each stays for two seconds or more.
+cat >titled.c <<'CODE'
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+static void run(char *room, size_t size, const char *title)
+{
+	struct timespec begin, now;
+	memset(room, 0, size);
+	snprintf(room, size, "%s", title);
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	do
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	while (now.tv_sec - begin.tv_sec < 3);
+}
+int main(int argc, char **argv)
+{
+	size_t size = (size_t)(argv[argc - 1] + strlen(argv[argc - 1]) + 1 - argv[0]);
+	if (fork()) {
+		run(argv[0], size, "shop: master");
+		return wait(NULL) < 0;
+	}
+	run(argv[0], size, "shop: app SELECT");
+	run(argv[0], size, "shop: app UPDATE waiting");
+	return 0;
+}
+CODE
+gcc -O1 -o titled titled.c
+record titled 0 -- ./titled --a-long-argument-that-leaves-room-for-titles
+judge "titles are read as they change, and the last one names the process" titled.json.gz <<'CODE'
+strings = p["shared"]["stringArray"]
+titles = {t["name"]: [strings[data["title"]] for data in t["markers"]["data"] if data["type"] == "title"]
+          for t in p["threads"]}
+expect(titles == {"titled master": ["shop: master"],
+                  "titled app UPDATE waiting": ["shop: app SELECT", "shop: app UPDATE waiting"]}, titles)
+CODE
+record untitled 0 --no-arguments -- ./titled --a-long-argument-that-leaves-room-for-titles
+judge "--no-arguments reads no titles" untitled.json.gz <<'CODE'
+expect({data["type"] for t in p["threads"] for data in t["markers"]["data"]} & {"title"} == set(), p["threads"])
+CODE
+
 # More than a record holds.
 record long 0 -- /bin/true "$(printf 'x%.0s' {1..5000})" last
 judge "long ones are cut, and that is seen" long.json.gz <<'CODE'

@@ -9,6 +9,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/index.h"
 #include "lib/base/quote.h"
 #include "lib/stream/text/secrets.h"
 #include "lib/base/strbuf.h"
@@ -99,6 +100,27 @@ void exec_arguments_send_running(uint32_t pid, uint64_t time, record_sink_fn *si
 	size = readlink(path, target, sizeof(target));
 	if (size > 0 && size <= EXEC_TEXT_MAX)
 		strbuf_add(&folder, target, (size_t)size);
+	record_init(&like, REC_ARGUMENTS, sizeof(like), time, pid, pid);
+	like.flags = (uint8_t)(ARGUMENTS_SCAN | (is_cut ? ARGUMENTS_CUT : 0));
+	send(&like, &folder, &arguments, sink, ctx);
+}
+
+void exec_arguments_send_title(uint32_t pid, uint64_t time, uint64_t *known, record_sink_fn *sink,
+			       void *ctx)
+{
+	struct strbuf arguments __attribute__((cleanup(strbuf_release_cleanup))) = {0};
+	struct strbuf folder = {0};
+	struct rec like;
+	uint64_t hash;
+	bool is_cut;
+
+	if (!read_arguments(pid, &arguments, &is_cut))
+		return;
+	hash = hash_bytes(arguments.text, arguments.size, 0);
+	if (hash == *known || strlen(arguments.text) + 1 < arguments.size ||
+	    !strstr(arguments.text, ": "))
+		return;
+	*known = hash;
 	record_init(&like, REC_ARGUMENTS, sizeof(like), time, pid, pid);
 	like.flags = (uint8_t)(ARGUMENTS_SCAN | (is_cut ? ARGUMENTS_CUT : 0));
 	send(&like, &folder, &arguments, sink, ctx);

@@ -16,6 +16,12 @@ void exec_arguments_send(const struct rec_exec *exec, record_sink_fn *sink, void
 /* The same for a running process; sends nothing if it has ended or may not be inspected. */
 void exec_arguments_send_running(uint32_t pid, uint64_t time, record_sink_fn *sink, void *ctx);
 /*
+ * Does the same if the process now has a title in place of arguments, "nginx: worker process", but
+ * not if it is the one with the hash in *known, which is updated.
+ */
+void exec_arguments_send_title(uint32_t pid, uint64_t time, uint64_t *known, record_sink_fn *sink,
+			       void *ctx);
+/*
  * Returns the quoted command line of a running process with secrets masked, which the caller frees;
  * NULL if it has none.
  */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/session/tasks/arguments.h"
 
+#include <string.h>
+
 #include "lib/base/cleanup.h"
 #include "lib/base/quote.h"
 
@@ -52,19 +54,49 @@ static string_id arguments_line(struct strings *strings, string_id program, stri
 	return text.size ? strings_intern_sized(strings, text.text, text.size) : NO_STRING;
 }
 
+/* True for a title, "nginx: worker process", that a program set in place of its arguments. */
+static bool is_title(const char *list, size_t size)
+{
+	return size && strlen(list) + 1 >= size && strstr(list, ": ");
+}
+
+/* Marks a title that replaces what was known before. */
+static void mark_title(struct tasks *t, const struct process *process, string_id before,
+		       uint64_t time)
+{
+	struct profile *p = t->profile;
+	string_id now = process->arguments;
+	struct marker marker;
+	schema_id schema;
+
+	if (before == NO_STRING || now == before ||
+	    !is_title(strings_get(&p->strings, now), strings_size(&p->strings, now)))
+		return;
+	schema = schema_text_intern(marker_schema(MARKER_TITLE), &p->markers.schemas, &p->strings);
+	if (schema == NO_SCHEMA)
+		return;
+	marker = markers_make(&p->markers, schema, time, time);
+	*marker_value(&p->markers, &marker, TITLE_TEXT) =
+		marker_string(strings_intern_line(&p->strings, strings_get(&p->strings, now)));
+	thread_add_marker(&t->threads, process->main_thread, &marker);
+}
+
 void arguments_enter(struct tasks *t, const struct rec_arguments *rec)
 {
 	process_id id = tasks_process(t, &rec->rec);
 	struct process *process = &t->processes.rows.items[id];
 	struct markers *markers = &t->profile->markers;
 	struct strings *strings = &t->profile->strings;
+	string_id before = process->arguments;
 	const struct marker *marker;
 
 	if (rec->arguments_size)
 		process->arguments = strings_intern_list(strings, rec->text + rec->folder_size,
 							 rec->arguments_size);
-	if (rec->rec.flags & ARGUMENTS_SCAN)
+	if (rec->rec.flags & ARGUMENTS_SCAN) {
+		mark_title(t, process, before, tasks_time(t, rec->rec.time));
 		return;
+	}
 	marker = find_exec(t, process->main_thread, tasks_time(t, rec->rec.time));
 	if (process->arguments != NO_STRING)
 		*marker_value(markers, marker, EXEC_ARGUMENTS) = marker_string(

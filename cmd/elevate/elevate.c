@@ -128,8 +128,11 @@ static int check(struct front *f)
 	if (options->live->as_root)
 		return refuse(f, "--as-root needs root; run", "sudo ");
 	if (!is_on_terminal())
-		return refuse(f, "recording needs root, and sudo is used only on a terminal; run",
-			      "sudo ");
+		return refuse(
+			f,
+			"recording needs root for its programs in the kernel (eBPF), and sudo is used "
+			"only on a terminal; run",
+			"sudo ");
 	return 0;
 }
 

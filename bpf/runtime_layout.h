@@ -185,12 +185,18 @@ struct php_layout {
 	__u64 frame; /* the variable with the innermost frame */
 	/* The code of execute_ex, in one or two pieces; empty ones are unused. */
 	__u64 exec_start[2], exec_end[2];
-	__u64 dispatch; /* a place in it after its prologue */
+	/*
+	 * A place in it after its prologue, and the size of its frame there: compiled code runs in
+	 * that frame. 0: unknown.
+	 */
+	__u64 dispatch;
+	__u16 exec_size;
 	__u16 version; /* 0x0802 for 8.2 */
 	/* zend_op_array: all within PHP_FUNCTION_WORDS. */
 	__u16 code_count; /* 32 bits: number of instructions */
 	__u16 code; /* zend_op */
 	__u16 file; /* zend_string; then 32 bits of the first line */
+	__u16 reserved[3];
 };
 
 /* The head of the piece "lines" of a REC_FUNCTION; instructions follow. */
@@ -199,7 +205,7 @@ struct php_layout {
 struct php_function_head {
 	__u64 code; /* address of the first instruction; 0: a function in C */
 	__u32 first_line;
-	__u32 op_count; /* that follow */
+	__u32 op_count; /* number of those that follow */
 	__u8 type; /* PHP_TYPE_… */
 	__u8 is_main; /* code of the file that the process was started with */
 	__u8 is_class_cut;
@@ -208,7 +214,7 @@ struct php_function_head {
 	char class[PHP_CLASS_MAX];
 };
 
-_Static_assert(sizeof(struct php_layout) == 56, "layout shared with the kernel side");
+_Static_assert(sizeof(struct php_layout) == 64, "layout shared with the kernel side");
 _Static_assert(sizeof(struct php_function_head) == 280, "part of a live record");
 
 /*

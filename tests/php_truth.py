@@ -28,7 +28,7 @@ TREE = {
     "{main}": {"work": [], "napping": [], "{include}": []},
     "work": {"scenes": [], "now": []},
     "now": {},
-    # What a method has is freed after it has returned.
+    # Variables of a method are freed after it has returned.
     "scenes": {f"Tree::{name}": [] for name in SCENES} | {"Leaf::__destruct": []},
     "napping": {"nap": []},
     "nap": {},

@@ -17,6 +17,90 @@ struct php_loop {
 	struct php_walk *w;
 };
 
+/* Is it behind a call of the interpreter? */
+static __always_inline bool php_is_return(const struct php_walk *w, __u64 addr)
+{
+	__u64 start = w->bias + w->layout.exec_start[0], target;
+	__u8 code[8];
+	__s32 distance;
+
+	if (!php_read(code, sizeof(code), addr - sizeof(code)))
+		return false;
+	__builtin_memcpy(&distance, code + 4, sizeof(distance));
+	if (code[3] == 0xe8)
+		return addr + (__s64)distance == start;
+	/* Extensions may replace it: it is called by a variable. */
+	if (code[2] == 0xff && code[3] == 0x15)
+		return php_read(&target, sizeof(target), addr + (__s64)distance) && target == start;
+	return code[6] == 0xff && ((code[7] & 0xf8) == 0x10 || (code[7] & 0xf8) == 0xd0);
+}
+
+/* Words that compiled code has on the stack besides the interpreter's frame. */
+#define PHP_WORDS_MAX 4
+
+/*
+ * Makes the frame of compiled code that of the interpreter's call in which it runs. False: it is
+ * other generated code.
+ */
+__noinline int php_leave_compiled(struct stack_scratch *s, struct php_walk *w)
+{
+	__u32 at, depth;
+	__u64 sp, ra;
+
+	if (!s || !w || !w->layout.exec_size)
+		return 0;
+	for (int i = 0; i <= PHP_WORDS_MAX; i++) {
+		sp = s->frame.sp + i * 8;
+		if (!php_read(&ra, sizeof(ra), sp + w->layout.exec_size - 8) ||
+		    !php_is_return(w, ra))
+			continue;
+		s->frame.pc = w->bias + w->layout.dispatch;
+		s->frame.sp = sp;
+		s->frame.is_pc = 1;
+		depth = s->user_depth;
+		at = s->kernel_depth + depth - 1;
+		barrier_var(at); /* as in sum_of() */
+		if (!depth)
+			s->leaf = s->frame.pc;
+		else if (at < DEPTH_MAX)
+			s->words[HEADER_WORDS + at] = s->frame.pc;
+		return 1;
+	}
+	return 0;
+}
+
+/* Steps on from the frame at which the walk has stopped. */
+__noinline int php_turn(struct stack_scratch *s, struct php_walk *w)
+{
+	if (!s || !w)
+		return 0;
+	if (s->resumes == RESUME_HERE) {
+		s->stack_flags &= ~STACK_BROKEN;
+		s->resumes = php_leave_compiled(s, w) ? RESUME_NOWHERE : RESUME_REFUSED;
+	}
+	return unwind_frame(s) || s->resumes == RESUME_HERE;
+}
+
+static long php_next(__u32 i, void *ctx)
+{
+	struct php_loop *loop = ctx;
+	int more = php_turn(loop->s, loop->w);
+
+	/* As in unwind_turn(). */
+	barrier_var(more);
+	return more ? 0 : 1;
+}
+
+/* Walks on from compiled code to the root. */
+static __always_inline void php_walk_on(struct stack_scratch *s, struct php_walk *w)
+{
+	struct php_loop loop = {.s = s, .w = w};
+
+	bpf_loop(s->depth_limit ? s->depth_limit : USER_DEPTH_MAX, php_next, &loop, 0);
+	if (!(s->stack_flags & (STACK_WHOLE | STACK_BROKEN | STACK_UNKNOWN)))
+		cut_off(s);
+}
+
 /* Does the frame that was read only begin a fiber's stack? */
 static __always_inline bool php_is_fiber(const struct php_walk *w)
 {
@@ -350,6 +434,8 @@ static __always_inline __u32 php_add_frames(struct stack_scratch *s, struct runt
 	m->process = 0; /* each call has a place of its own */
 	m->foreign_sp = 0;
 	m->count = 0;
+	if (s->resumes)
+		php_walk_on(s, w);
 	if (!w->torn && w->innermost)
 		php_capture(s, notes, m, w);
 	php_finish(s, notes, m, w, count);

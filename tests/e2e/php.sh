@@ -37,6 +37,23 @@ for frames in naps:
     expect("usleep" in open(args[0]).read().splitlines()[php[2]["line"] - 1], php[2])
 CODE
 
+# Compiled code runs in the interpreter's frame. The compiler reserves all code at once.
+jit=(-d opcache.enable_cli=1 -d opcache.jit=tracing -d opcache.jit_buffer_size=64M)
+is "there is a compiler" "$(php "${jit[@]}" -r 'echo (int) (opcache_get_status()["jit"]["on"] ?? 0);')" 1
+record compiled 0 -F 1999 -- php "${jit[@]}" "$source" 1.5
+ok "compiled functions stand where the interpreter's do" \
+	python3 "$root/tests/php_truth.py" "$source" compiled.json.gz --at-least 500 --allowed 20
+judge "there are no guesses, and no frames of compiled code" compiled.json.gz compiled.stats <<'CODE'
+import json
+r = json.load(open(args[0]))["runtimes"]
+expect(r["torn"] + r["unplaced"] + r["missed"] <= 0.01 * r["whole"] + 20, r)
+php = [frames for _, _, _, frames in samples() if any(f["category"] == "PHP" for f in frames)]
+# Nothing describes the function that a fiber begins with.
+guessed = sum(any(f["subcategory"] == "Guess" for f in frames) and
+              not any(f["name"] == "make_fcontext" for f in frames) for frames in php)
+expect(guessed <= 0.01 * len(php), f"{guessed} of {len(php)}")
+CODE
+
 cat >shares.php <<'CODE'
 <?php
 function spin($count) { for ($sum = 0; $count > 0; $count--) $sum += $count; return $sum; }

@@ -37,7 +37,10 @@ TEST(files_tell_their_version_and_places)
 		assert_int_equal(l->file, rows[i].file_name);
 		/* As in seeds/php.c: 488 from the start of the variables, which are aligned. */
 		assert_int_equal(l->frame % 32, 488 % 32);
-		assert_int_equal(l->exec_end[0] - l->exec_start[0], 544);
+		assert_int_equal(l->exec_end[0] - l->exec_start[0], 554);
+		/* Five words with the return address, and what the prologue reserves. */
+		assert_int_equal(l->dispatch - l->exec_start[0], 38);
+		assert_int_equal(l->exec_size, 160);
 		/* The part aside, not the other function that one jump leads to. */
 		assert_int_equal(l->exec_end[1] - l->exec_start[1], 64);
 	}

@@ -143,7 +143,7 @@ void php_decode(const struct runtime_layout *layout, const struct rec_function *
 	add_lines(code, ops, 0, head.op_count);
 }
 
-/* What is missing in the record, read from the process. Whatever it contains, reads are few. */
+/* Reads what is missing in the record from the process. Whatever it contains, reads are few. */
 
 struct reader {
 	const struct php_layout *layout;

@@ -210,6 +210,42 @@ static void find_cold_part(struct php_layout *l, const struct file_functions *fu
 	l->exec_end[1] = pieces.rows[best].end;
 }
 
+/*
+ * Finds a place behind the prologue, where the interpreter goes on with the first instruction by
+ * jmp *(%r15), and the size of its frame there. Builds for other compilers have none.
+ */
+static void find_dispatch(struct php_layout *l, const uint8_t *code, size_t size)
+{
+	static const uint8_t jump[] = {0x41, 0xff, 0x27};
+	const uint8_t *found = memmem(code, size, jump, sizeof(jump));
+	uint32_t words = 1, bytes = 0;
+	size_t at = 0;
+
+	/* endbr64 */
+	if (size >= 4 && code[0] == 0xf3 && code[1] == 0x0f && code[2] == 0x1e)
+		at = 4;
+	/* push %r12 and the like, push %rbp and the like */
+	for (; at + 8 <= size; words++) {
+		if (code[at] == 0x41 && (code[at + 1] & 0xf8) == 0x50)
+			at += 2;
+		else if ((code[at] & 0xf8) == 0x50)
+			at++;
+		else
+			break;
+	}
+	/* sub $bytes,%rsp */
+	if (at + 8 <= size && code[at] == 0x48 && code[at + 2] == 0xec) {
+		if (code[at + 1] == 0x83)
+			bytes = code[at + 3];
+		else if (code[at + 1] == 0x81)
+			bytes = (uint32_t)int_at(code + at + 3);
+	}
+	if (!found || !bytes || bytes > 4096)
+		return;
+	l->dispatch = l->exec_start[0] + (uint64_t)(found - code);
+	l->exec_size = (uint16_t)(words * 8 + bytes);
+}
+
 static bool find_interpreter(const struct php_file *f, struct php_layout *l)
 {
 	const struct binary_object *object = &f->objects[EXECUTE];
@@ -223,6 +259,7 @@ static bool find_interpreter(const struct php_file *f, struct php_layout *l)
 		return false;
 	l->exec_start[0] = object->vaddr;
 	l->exec_end[0] = object->vaddr + object->size;
+	find_dispatch(l, code, object->size);
 	if (file_functions_read(f->binary, &functions))
 		find_cold_part(l, &functions, code, object->size);
 	file_functions_release(&functions);

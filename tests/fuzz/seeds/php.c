@@ -38,6 +38,7 @@ __asm__(".text\n"
 	BEGIN(other) "nop\n 5: ret\n" END(other)
 
 	GLOBAL(execute_ex) BEGIN(execute_ex)
+	"push %r13\n push %r12\n push %rbp\n push %rbx\n sub $120, %rsp\n"
 	".byte 0x0f, 0x84\n .long 1b - . - 4\n .byte 0x0f, 0x85\n .long 2b - . - 4\n"
 	".byte 0x0f, 0x88\n .long 3b - . - 4\n .byte 0xe9\n .long 4b - . - 4\n"
 	".byte 0xe9\n .long 5b - . - 4\n"

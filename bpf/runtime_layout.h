@@ -236,7 +236,8 @@ enum {
 enum {
 	PERL_CONTEXT_FLAGS, /* see below */
 	PERL_CONTEXT_COP = 2, /* the statement that it was entered from */
-	PERL_CONTEXT_RETURN = 6, /* what runs after it; 0: C code does, or it ends a block */
+	PERL_CONTEXT_RETURN =
+		6, /* operation after it; 0: none, as C code goes on or a block ends */
 };
 /* Types of contexts. */
 #define PERL_SUB 9
@@ -250,7 +251,7 @@ enum {
 
 /* COP: a statement; the beginning is that of any OP. */
 #define PERL_OP_NEXT 0
-#define PERL_OP_FUNCTION 16 /* what runs it */
+#define PERL_OP_FUNCTION 16 /* code that runs it */
 #define PERL_COP_PLACE 32
 #define PERL_COP_WORDS 3
 enum {

@@ -27,7 +27,7 @@ TREE = {
     "main::now": set(),
     "main::napping": {"main::nap"},
     "main::nap": set(),
-    # Of going, nothing is left in what it goes to.
+    # A sub takes the place of another that goes to it.
     "main::scenes": SCENES | {"Tree::gone"},
     "Tree::recursing": {"Tree::recurse"},
     "Tree::recurse": {"Tree::recurse", "Tree::bottom"},

@@ -25,7 +25,7 @@ struct perl_walk {
 	__u64 contexts; /* of the stack that is being walked */
 	__s64 index; /* of its next context; negative: none */
 	__s64 batched;
-	__u64 statement; /* that runs in the next frame */
+	__u64 statement; /* running in the next frame */
 	__u64 innermost; /* the stack and statement of the interpreter */
 	__u64 first_statement;
 	/* Memory for what was read. */
@@ -49,7 +49,7 @@ struct perl_walk {
 	__u32 layout_number;
 	__u32 torn;
 	__u32 is_innermost; /* no frame has been met */
-	__u32 ends_blocks; /* what ends a block counts as called from C */
+	__u32 ends_blocks; /* calls at the end of a block count as made by C code */
 	/* For perl_find_calls(). */
 	__u32 keeps_catches; /* a loop that catches errors counts as a call */
 	__u32 catches; /* such loops */

@@ -22,7 +22,7 @@ static __always_inline struct function_text *perl_piece_of(struct rec_function *
 	return piece == PERL_NAME ? &rec->name : piece == PERL_FILE ? &rec->file : &rec->lines;
 }
 
-/* Where the piece begins: behind those before. */
+/* Returns where the piece begins: behind those before. */
 static __always_inline __u32 perl_piece_at(const struct rec_function *rec, __u32 piece)
 {
 	if (piece == PERL_NAME)

@@ -251,6 +251,17 @@ static __always_inline __u64 perl_context_position(struct perl_walk *w, const st
 	return PERL_POSITION_NONE;
 }
 
+/*
+ * Is the innermost context, which was read, one that is being entered, and has not been filled, or
+ * that is being left? From 5.32 on the stack has the index of its innermost sub, before its type.
+ */
+static __always_inline bool perl_is_entered(const struct perl_walk *w)
+{
+	return w->is_innermost && perl_is_sub(w->context[PERL_CONTEXT_FLAGS]) &&
+	       w->layout.stack_type == PERL_STACK_WORDS * 8 - 4 &&
+	       (__s32)w->stack[PERL_STACK_WORDS - 1] != (__s32)w->index + 1;
+}
+
 /* Takes the next context. False: there are no more, or they cannot be followed. */
 __noinline int perl_take_context(struct perl_walk *w, struct managed_scratch *m)
 {
@@ -267,6 +278,8 @@ __noinline int perl_take_context(struct perl_walk *w, struct managed_scratch *m)
 	w->index--;
 	if ((w->context[PERL_CONTEXT_FLAGS] & PERL_CONTEXT_TYPE) == PERL_DEFER)
 		return perl_end_group(w, m);
+	if (perl_is_entered(w))
+		return 1;
 	position = perl_context_position(w, &m->like);
 	if (position != PERL_POSITION_NONE && !perl_add_frame(w, m, position))
 		return 0;

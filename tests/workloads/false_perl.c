@@ -66,7 +66,7 @@ struct package {
 
 _Static_assert(sizeof(struct context) == 104 && sizeof(struct statement) == 56, "as in 5.36");
 
-/* As the interpreter exports them. */
+/* Variables that the interpreter exports. */
 struct stack_info *PL_curstackinfo;
 struct statement *PL_curcop;
 void *PL_curinterp;

@@ -147,7 +147,7 @@ static void make_many(void)
 		contexts[i].code = ADDRESS(&heads[i]);
 	}
 	heap.info.contexts = ADDRESS(contexts);
-	heap.info.last = FRAMES - 1;
+	heap.info.last = heap.info.sub = FRAMES - 1;
 }
 
 static void make_lies(const char *mode)

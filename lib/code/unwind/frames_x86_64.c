@@ -515,6 +515,7 @@ static bool is_at_entry(const struct frame *f)
 #define NEAR_MAX 4096
 /* Instructions followed for each byte of code, at most. */
 #define STEPS_PER_BYTE 8
+#define BYTES_PER_STEP 4 /* that take the time of a step, where nothing else happens */
 
 /* Ways to understand a function, tried in turn. */
 enum {
@@ -583,11 +584,14 @@ static size_t filler_size(const struct stub_code *code, size_t at)
 		       : 0;
 }
 
-static size_t skip_filler(const struct stub_code *code, size_t at)
-{
-	size_t size;
+/* What fills up to the next function, at most. */
+#define FILLER_MAX 128
 
-	while ((size = filler_size(code, at)))
+static size_t skip_filler(const struct stub_code *code, size_t at, size_t max)
+{
+	size_t start = at, size;
+
+	while (at - start < max && (size = filler_size(code, at)))
 		at += size;
 	return at;
 }
@@ -669,7 +673,7 @@ static bool is_prologue(const struct stub_code *code, size_t at)
 /* Does another function begin behind a call, of a function that does not return? */
 static bool ends_at_call(const struct analysis *a, size_t at)
 {
-	size_t next = skip_filler(a->code, at);
+	size_t next = skip_filler(a->code, at, FILLER_MAX);
 
 	if (at >= a->code->size || is_entry(a, at))
 		return true;
@@ -770,7 +774,7 @@ static size_t follow_switch(struct analysis *a)
 	size_t end = followed_end(a, a->start);
 
 	while (!a->failed && a->way & WAY_SWITCH && a->away.is_known && !is_at_entry(&a->away)) {
-		size_t next = skip_filler(a->code, end);
+		size_t next = skip_filler(a->code, end, FILLER_MAX);
 
 		if (!is_in_reach(a, (int64_t)next) || is_entry(a, next) ||
 		    (next >= a->reached && (a->code->vaddr + next) % FUNCTION_ALIGNMENT == 0))
@@ -801,15 +805,23 @@ static bool is_confirmed(const struct analysis *a)
 	return a->returns && (is_aligned || is_called);
 }
 
+/* Forgets what was reached; this takes time for each byte. */
+static void forget(struct analysis *a)
+{
+	size_t size = a->reached - a->start;
+
+	memset(a->frames, 0, size * sizeof(*a->frames));
+	a->reached = a->start;
+	a->steps -= size / BYTES_PER_STEP < a->steps ? size / BYTES_PER_STEP : a->steps;
+}
+
 /* Returns the end of the function; 0: what is known of it does not agree. */
 static size_t analyse(struct analysis *a, unsigned int way)
 {
 	const struct frame entry = {.depth = WORD, .is_known = true};
 	size_t end;
 
-	if (a->reached > a->start)
-		memset(a->frames, 0, (a->reached - a->start) * sizeof(*a->frames));
-	a->reached = a->start;
+	forget(a);
 	a->way = way;
 	a->returns = a->tail_calls = a->last_calls = a->todo_count = 0;
 	a->away.is_known = a->is_unaligned = a->failed = false;
@@ -889,7 +901,7 @@ static size_t next_start(const struct analysis *a)
 		if (at > a->start && is_entry(a, at))
 			return at;
 		if (ended)
-			at = skip_filler(code, at);
+			at = skip_filler(code, at, SIZE_MAX);
 		if (ended && at < code->size && (code->vaddr + at) % FUNCTION_ALIGNMENT == 0)
 			return at;
 		if (ended)
@@ -911,18 +923,17 @@ void frames_x86_64(struct stubs *rows, const struct stub_code *code)
 	a.todo = xreallocarray(NULL, room + 1, sizeof(*a.todo));
 	find_entries(&a);
 	a.is_next = true;
-	for (size_t start = skip_filler(code, 0); start < code->size && a.steps;) {
+	for (size_t start = skip_filler(code, 0, SIZE_MAX); start < code->size && a.steps;) {
 		size_t end = 0;
 
-		if (a.reached > a.start)
-			memset(a.frames, 0, (a.reached - a.start) * sizeof(*a.frames));
+		forget(&a);
 		a.start = a.reached = start;
 		for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]) && !end; i++)
 			end = analyse(&a, ways[i]);
 		if (end)
 			add_rows(&a, end);
 		a.is_next = end;
-		start = end ? skip_filler(code, end) : next_start(&a);
+		start = end ? skip_filler(code, end, SIZE_MAX) : next_start(&a);
 	}
 	free(a.entries);
 	free(a.frames);

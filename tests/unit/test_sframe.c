@@ -60,7 +60,7 @@ TEST(sections_that_are_not_read)
 	static const struct {
 		size_t at;
 		uint8_t value;
-		size_t rows; /* that are left */
+		size_t rows; /* left */
 	} changes[] = {
 		{0, 0, 0}, /* magic */
 		{2, 2, 0}, /* version */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * no_cfi: 300 ms in without_cfi(), which has no CFI and uses the frame pointer as a counter, called
- * by calling(). Only a scan of the stack finds the caller: sp comes back from a register, so that the
- * instructions do not tell the frame. The scan meets an address before: that behind
- * the call in calls_itself(), which cannot have led to without_cfi().
+ * by calling(). Only a scan of the stack finds the caller: sp comes back from a register, so the
+ * instructions do not tell the frame. It meets an address before: that behind the call in
+ * calls_itself(), which cannot have led to without_cfi().
  */
 #include "tests/workloads/burn.h"
 

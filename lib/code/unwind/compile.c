@@ -185,7 +185,7 @@ static void add_bare(struct compile *c, uint64_t from, uint64_t to)
 		rows_add(&c->rows, end.end, UNWIND_RULE_NONE);
 	}
 	vec_for_each(&frames.rows, const struct stub_row *, row) {
-		/* What follows the gap has a row of its own. */
+		/* A row at the end is what follows the gap. */
 		if (row->vaddr < to)
 			rows_add(&c->rows, row->vaddr, stub_rule(c, row));
 	}

@@ -15,7 +15,7 @@
 
 #define WORD 8
 #define STACK_ALIGNMENT 16
-#define FUNCTION_ALIGNMENT 16 /* where compilers do not save room */
+#define FUNCTION_ALIGNMENT 16 /* unless code is to be small */
 #define RSP 4
 #define RBP 5
 #define RBX 3
@@ -280,7 +280,7 @@ static bool writes(const struct insn *insn, uint8_t reg)
 	       (insn->map ? writes_rm_0f(op) : writes_rm(op, operation_of(insn)));
 }
 
-/* What is known before an instruction; offsets in bytes down from the CFA. */
+/* State before an instruction; offsets in bytes down from the CFA. */
 struct frame {
 	int32_t depth; /* of sp; 0: unknown */
 	int32_t pointer; /* of what the frame pointer leads to; 0: it is no frame pointer */
@@ -289,13 +289,13 @@ struct frame {
 	uint8_t size; /* of the instruction; 0: it was not followed yet */
 };
 
-/* How control goes on behind an instruction. */
+/* Ways on behind an instruction. */
 enum flow {
 	FLOW_NEXT,
 	FLOW_CALL, /* also next, unless the called function does not return */
 	FLOW_BRANCH, /* also next */
 	FLOW_JUMP,
-	FLOW_JUMP_AWAY, /* where memory or a register tells */
+	FLOW_JUMP_AWAY, /* to an address in memory or a register */
 	FLOW_RETURN,
 	FLOW_STOP,
 	FLOW_UNKNOWN, /* the stack cannot be followed */
@@ -503,7 +503,7 @@ static bool is_same(const struct frame *a, const struct frame *b)
 	       a->base_at == b->base_at;
 }
 
-/* As at a function's first instruction? Then all that it has saved is restored. */
+/* Is it as at a function's first instruction? Then all that it has saved is restored. */
 static bool is_at_entry(const struct frame *f)
 {
 	return f->depth == WORD;
@@ -515,18 +515,18 @@ static bool is_at_entry(const struct frame *f)
 #define NEAR_MAX 4096
 /* Instructions followed for each byte of code, at most. */
 #define STEPS_PER_BYTE 8
-#define BYTES_PER_STEP 4 /* that take the time of a step, where nothing else happens */
+#define BYTES_PER_STEP 4 /* cleared in the time of a step */
 
 /* Ways to understand a function, tried in turn. */
 enum {
-	WAY_SWITCH = 1 << 0, /* what nothing leads to is reached by an indirect jump */
+	WAY_SWITCH = 1 << 0, /* code to which nothing leads is reached by an indirect jump */
 	WAY_CALL_ENDS = 1 << 1, /* a function ends behind a call that does not return */
 };
 
 struct analysis {
 	const struct stub_code *code;
 	struct stubs *rows;
-	uint64_t steps; /* that may still be made */
+	uint64_t steps; /* left */
 	uint8_t *entries; /* a bit for each byte of the code that a call leads to */
 	struct frame *frames; /* before each byte from `start` on */
 	uint32_t *todo; /* bytes from `start` on that are to be followed */
@@ -584,7 +584,7 @@ static size_t filler_size(const struct stub_code *code, size_t at)
 		       : 0;
 }
 
-/* What fills up to the next function, at most. */
+/* Filling up to the next function, at most. */
 #define FILLER_MAX 128
 
 static size_t skip_filler(const struct stub_code *code, size_t at, size_t max)

@@ -18,7 +18,7 @@
 #define IS_REPEATED (1 << 4) /* rows hold for each block of a stub */
 #define IS_SIGNAL (1 << 7)
 #define KIND_BITS 31 /* 0: the usual one */
-/* Of rows. */
+/* Parts of rows' info. */
 #define BY_SP 1
 #define WORD_COUNT(info) ((info) >> 1 & 15)
 #define WORD_SIZE(info) ((info) >> 5 & 3) /* power of two */

@@ -7,8 +7,10 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/code/unwind/arch.h"
+#include "lib/code/unwind/compile.h"
 #include "lib/code/unwind/frames_x86_64.h"
 #include "tests/unit/test.h"
+#include "tests/unwind_table_find.h"
 
 #define VADDR 0x401000
 #define CORPUS "tests/fuzz/corpus/frames/"
@@ -156,4 +158,48 @@ TEST(functions_behind_others)
 	assert_int_equal(cfa_at(&rows, 1), 16);
 	assert_int_equal(cfa_at(&rows, 34), 8);
 	stubs_release(&rows);
+}
+
+static bool read_code(const void *ctx, uint64_t vaddr, void *to, size_t size)
+{
+	memcpy(to, (const char *)ctx + (vaddr - VADDR), size);
+	return true;
+}
+
+/* A function without an own frame, at an odd place behind a stub, which is called before it. */
+TEST(calls_from_before_a_stub)
+{
+	const struct code_range all = {VADDR, VADDR + 0x80};
+	const struct stub_row stubs[] = {
+		{VADDR + 0x48, stubs_rule_at_entry(&unwind_arch_x86_64, 16)},
+		{VADDR + 0x4c, {.cfa_kind = UNWIND_CFA_NONE}},
+	};
+	char code[0x80];
+	const struct compile_input input = {
+		.arch = &unwind_arch_x86_64,
+		.code = &all,
+		.code_count = 1,
+		.read_code = read_code,
+		.ctx = code,
+		.stubs = stubs,
+		.stub_count = 2,
+		.derived = all,
+	};
+	struct unwind_rules rules;
+	struct unwind_table table = {0};
+
+	memset(code, 0x90, sizeof(code));
+	memcpy(code, plain, sizeof(plain) - 1);
+	code[10] = 0x55 - 14;
+	code[11] = 0;
+	memcpy(code + 0x55, "\x48\x89\xf8\xc3", 4); /* mov %rdi,%rax; ret */
+	unwind_rules_init(&rules);
+	assert_int_equal(compile_table(&input, &rules, &table, NULL), 0);
+	assert_int_equal(rules.rows.items[unwind_table_find(&table, VADDR + 4)].cfa_offset, 32);
+	assert_int_equal(rules.rows.items[unwind_table_find(&table, VADDR + 0x49)].cfa_offset, 16);
+	assert_int_equal(unwind_table_find(&table, VADDR + 0x50), UNWIND_RULE_NONE);
+	assert_int_equal(rules.rows.items[unwind_table_find(&table, VADDR + 0x55)].cfa_offset, 8);
+	assert_int_equal(unwind_table_find(&table, VADDR + 0x59), UNWIND_RULE_NONE);
+	unwind_table_release(&table);
+	unwind_rules_release(&rules);
 }

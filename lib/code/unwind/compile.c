@@ -18,6 +18,9 @@ struct compile {
 	const struct code_range *code; /* range of the last FDE */
 	uint64_t end; /* end of the last FDE's rows */
 	uint64_t derived; /* bytes of code whose instructions were read */
+	bool is_all_derived; /* then `frames` has the rows for all code, in order */
+	struct stubs frames;
+	size_t next_frame;
 };
 
 /* jmp *0(%rbp): Haskell's code returns to the address on top of its own stack. */
@@ -146,19 +149,14 @@ static bool has_other_way(const uint8_t *code, size_t size)
 	return count * FRAME_POINTER_DISTANCE >= (size_t)(end - code);
 }
 
-/* Finds the frames of functions in a gap by their instructions. */
-static void derive_frames(struct compile *c, uint64_t from, uint64_t to, struct stubs *frames)
+/* Finds the frames of functions in a part of the code by their instructions. */
+static void derive_part(struct compile *c, uint64_t from, uint64_t to, struct stubs *frames)
 {
 	const struct compile_input *input = c->input;
 	_cleanup_free_ uint8_t *bytes = NULL;
 	struct stub_code code;
 
-	if (from < input->derived.start)
-		from = input->derived.start;
-	if (to > input->derived.end)
-		to = input->derived.end;
-	if (!input->arch->add_frames || !input->read_code || from >= to ||
-	    to - from < DERIVED_MIN || to - from > DERIVED_MAX - c->derived)
+	if (to - from < DERIVED_MIN || to - from > DERIVED_MAX - c->derived)
 		return;
 	c->derived += to - from;
 	bytes = xmalloc(to - from);
@@ -167,6 +165,37 @@ static void derive_frames(struct compile *c, uint64_t from, uint64_t to, struct 
 		return;
 	code = (struct stub_code){.code = bytes, .size = to - from, .vaddr = from};
 	input->arch->add_frames(frames, &code);
+}
+
+/*
+ * Finds the frames of functions in a gap. Calls tell where functions begin: if the gap is most of
+ * the code, all of it is looked at, once.
+ */
+static void derive_frames(struct compile *c, uint64_t from, uint64_t to, struct stubs *frames)
+{
+	const struct code_range *all = &c->input->derived;
+
+	if (from < all->start)
+		from = all->start;
+	if (to > all->end)
+		to = all->end;
+	if (!c->input->arch->add_frames || !c->input->read_code || from >= to)
+		return;
+	if (!c->is_all_derived && to - from > (all->end - all->start) / 2) {
+		c->is_all_derived = true;
+		derive_part(c, all->start, all->end, &c->frames);
+	}
+	if (!c->is_all_derived)
+		derive_part(c, from, to, frames);
+	/* Gaps come in order. */
+	for (; c->next_frame < c->frames.rows.count; c->next_frame++) {
+		const struct stub_row row = c->frames.rows.items[c->next_frame];
+
+		if (row.vaddr >= to)
+			break;
+		if (row.vaddr >= from)
+			vec_push(&frames->rows, row);
+	}
 }
 
 /* Adds rows for code that has neither an FDE nor a stub's rule. */
@@ -396,6 +425,7 @@ int compile_table(const struct compile_input *input, struct unwind_rules *rules,
 	add_all(&c);
 	eh_frame_release(&c.frame);
 	eh_frame_release(&c.more);
+	stubs_release(&c.frames);
 	if (c.rows.mutator != UNWIND_RULE_NONE && input->read_code)
 		fill_haskell(&c);
 	if (c.rows.overflowed)

@@ -119,7 +119,7 @@ for size in '80 24' '200 60'; do
 done
 
 show 80 24 "$PROF" browse stacks.json
-sees "the first line has the summary" 'prof browse +stacks: .* 200'
+sees "the first line has the summary" 'prof browse +stacks: .*\(200 ticks'
 keys / lex Enter
 keys f
 sees "a filter is in the second line" '--focus .\^lex'

@@ -72,9 +72,12 @@ static __always_inline void perl_join_frame(struct stack_scratch *s, struct runt
 		w->joined = at ? at - 1 : 0;
 		return;
 	}
+	/* As in put_frame(). */
 	barrier_var(to);
 	barrier_var(at);
-	if (at >= USER_DEPTH_MAX || to >= DEPTH_MAX)
+	barrier_var(from);
+	barrier_var(i);
+	if (at >= USER_DEPTH_MAX || to >= DEPTH_MAX || from >= DEPTH_MAX || i >= USER_DEPTH_MAX)
 		return;
 	s->words[HEADER_WORDS + to] = s->words[HEADER_WORDS + from];
 	s->kinds[to] = s->kinds[from];
@@ -87,8 +90,8 @@ __noinline int perl_find_call(struct stack_scratch *s, struct runtime_scratch *n
 			      struct perl_walk *w, __u32 i)
 {
 	bool is_catch;
+	__u64 pc, sp;
 	__u32 at;
-	__u64 pc;
 
 	if (!s || !notes || !w)
 		return 0;
@@ -98,9 +101,11 @@ __noinline int perl_find_call(struct stack_scratch *s, struct runtime_scratch *n
 	if (i >= USER_DEPTH_MAX || at >= DEPTH_MAX)
 		return 0;
 	pc = s->words[HEADER_WORDS + at];
+	sp = notes->sps[i];
+	barrier_var(sp);
 	if (i || !(s->sample_flags & SAMPLE_LEAF_KERNEL))
 		pc--; /* a return address */
-	is_catch = perl_take_native(w, pc, notes->sps[i]);
+	is_catch = perl_take_native(w, pc, sp);
 	if (w->joins)
 		perl_join_frame(s, notes, w, at, i, is_catch);
 	return 1;
@@ -140,6 +145,7 @@ static __always_inline bool perl_add_frame(struct perl_walk *w, struct managed_s
 	__u32 at = m->count;
 
 	w->torn = position ? 2 : 1;
+	barrier_var(at);
 	if (!position || at >= MANAGED_MAX)
 		return false;
 	m->frames[at].position = position;
@@ -329,6 +335,7 @@ __noinline int perl_place_group(struct perl_walk *w, struct managed_scratch *m, 
 				__u32 early)
 {
 	__u32 call = i + early, next = i + 1, end, at;
+	__u64 place;
 
 	if (!w || !m || i >= w->group_count)
 		return 0;
@@ -341,10 +348,12 @@ __noinline int perl_place_group(struct perl_walk *w, struct managed_scratch *m, 
 	if (i >= PERL_CALLS_MAX || call >= PERL_CALLS_MAX)
 		return 0;
 	at = w->firsts[i];
+	/* Beyond the end of a stack that ends early. */
+	place = call < w->call_count ? w->calls[call] : ~1ull;
+	barrier_var(place);
 	barrier_var(at);
 	if (at < end && at < MANAGED_MAX)
-		/* Beyond the end of a stack that ends early. */
-		m->frames[at].place = call < w->call_count ? w->calls[call] : ~1ull;
+		m->frames[at].place = place;
 	return 1;
 }
 

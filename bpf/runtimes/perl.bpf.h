@@ -111,22 +111,23 @@ __noinline int perl_enter_stack(struct perl_walk *w, __u64 stack)
 /* Reads the context at w->index. They are read in batches. */
 __noinline int perl_read_context(struct perl_walk *w)
 {
-	__u32 size, at, context_size;
+	__u64 size, context_size; /* older verifiers do not know products of 32 bits */
 	__s64 first;
+	__u32 at;
 
 	if (!w || w->index < 0)
 		return 0;
 	context_size = w->layout.context_size;
 	if (w->index < w->batched) {
 		first = w->index < PERL_BATCH ? 0 : w->index - (PERL_BATCH - 1);
-		size = (__u32)(w->index - first + 1) * context_size;
+		size = (__u64)(w->index - first + 1) * context_size;
 		barrier_var(size);
 		if (size > sizeof(w->batch) ||
 		    !perl_read(w->batch, size, w->contexts + (__u64)first * context_size))
 			return 0;
 		w->batched = first;
 	}
-	at = (__u32)(w->index - w->batched) * context_size / 8;
+	at = (__u32)((__u64)(w->index - w->batched) * context_size / 8);
 	for (__u32 i = 0; i < PERL_CONTEXT_WORDS; i++)
 		w->context[i] = w->batch[(at + i) & (PERL_BATCH_WORDS - 1)];
 	return 1;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include <wctype.h>
+
 #include "lib/base/alloc.h"
 #include "lib/base/readers.h"
 #include "lib/model/tables/sample_store.h"
@@ -72,4 +74,40 @@ void sample_store_give_room(uint64_t bytes)
 void readers_release(struct readers *readers)
 {
 	vec_release(&readers->rows);
+}
+
+/*
+ * Character classes of regular expressions in place of the C library's, whose tables of all of
+ * Unicode make each page some kilobytes larger: letters beyond ASCII have a class, but no case.
+ */
+#define ASCII_END 128
+
+static wint_t folded(wint_t c)
+{
+	return c | ('a' ^ 'A');
+}
+
+static int is_ascii_letter(wint_t c)
+{
+	return c < ASCII_END && folded(c) >= 'a' && folded(c) <= 'z';
+}
+
+int iswalpha(wint_t c)
+{
+	return is_ascii_letter(c) || c >= ASCII_END;
+}
+
+int iswpunct(wint_t c)
+{
+	return c > ' ' && c < ASCII_END - 1 && !is_ascii_letter(c) && !(c >= '0' && c <= '9');
+}
+
+wint_t towlower(wint_t c)
+{
+	return is_ascii_letter(c) ? folded(c) : c;
+}
+
+wint_t towupper(wint_t c)
+{
+	return is_ascii_letter(c) ? folded(c) ^ ('a' ^ 'A') : c;
 }

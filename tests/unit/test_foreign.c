@@ -439,7 +439,7 @@ TEST(damage_of_other_formats_is_refused)
 	refuse(&format_cpuprofile, "{\"nodes\":[]}", -EBADMSG, "not a V8 CPU profile");
 	refuse(&format_cpuprofile, "{\"nodes\":[],\"samples\":[1]}", -EBADMSG,
 	       "index out of range");
-	refuse(&format_heapprofile, "{\"head\":3}", -EBADMSG, "its nodes");
+	refuse(&format_heapprofile, "{\"head\":3}", -EBADMSG, "nodes");
 	refuse(&format_callgrind, "events: Ir\n", -EBADMSG, "no costs");
 	refuse(&format_dhat, "{\"dhatFileVersion\":2}", -EBADMSG, "no stacks");
 	refuse(&format_massif, "desc: x\ntime_unit: i\n", -EBADMSG, "no snapshots");

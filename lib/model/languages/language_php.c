@@ -7,4 +7,5 @@ static const char *const tiers[] = {"Other", "PHP", "C function", NULL};
 
 const struct language language_php = {
 	.category = {"PHP", "purple", tiers},
+	.library = "libphp.so",
 };

@@ -188,6 +188,7 @@ static void share_row(struct thread_rows *r, struct thread_row *row)
 	row->first = r->members.count;
 	row->count = r->profile->threads.rows.count;
 	row->events |= 1ull << row->event;
+	row->end = 0; /* others may outlive the thread */
 	for (thread_id id = 0; id < row->count; id++)
 		vec_push(&r->members, id);
 }

@@ -78,6 +78,8 @@ static __always_inline long write_or_put_aside(void *ring, void *rec, __u32 size
 		return -1;
 	if (aside->writer == task) {
 		code = put_aside(aside, rec, size);
+		/* The writer that sends it does not wake user space: the next one does. */
+		has_new_code |= (flags & BPF_RB_FORCE_WAKEUP) / BPF_RB_FORCE_WAKEUP;
 	} else {
 		/*
 		 * A mark of another task is stale: that task was preempted and does not hold the
@@ -92,11 +94,7 @@ static __always_inline long write_or_put_aside(void *ring, void *rec, __u32 size
 #endif
 		barrier();
 		aside->writer = 0;
-		return code;
 	}
-	/* The writer that sends it does not wake user space: the next one does. */
-	if (flags & BPF_RB_FORCE_WAKEUP)
-		has_new_code = true;
 	return code;
 }
 

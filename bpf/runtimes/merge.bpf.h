@@ -283,7 +283,8 @@ __noinline int merge_frames(struct stack_scratch *s, struct runtime_scratch *not
 	m->merge.native_count = s->user_depth;
 	m->merge.managed_count = m->count;
 	m->merge.keeps_interpreter = config.interpreter_frames;
-	m->merge.ends_early = s->stack_flags & STACK_BROKEN || m->is_split;
+	/* Without a branch, which verifiers would follow both ways. */
+	m->merge.ends_early = (s->stack_flags & STACK_BROKEN) | m->is_split;
 	end = s->user_depth ? notes->sps[0] : s->stack_flags & STACK_WHOLE ? ~0ull : 0;
 	merge_begin(&m->merge, s->sample_flags & SAMPLE_LEAF_KERNEL ? ~0ull : s->top_sp, end,
 		    m->frames[0].place);

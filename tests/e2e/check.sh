@@ -38,7 +38,7 @@ deny=$built/cli/deny
 echo 4 >with
 lacking=("$deny" perf_event_open=EACCES --)
 lacks "perf events for administrators alone" 1 \
-	'missing  perf_event_paranoid  *4: above 2 even CAP_PERFMON' \
+	'missing  perf_event_paranoid  *4: above 2, CAP_PERFMON' \
 	'run: sudo sysctl kernel.perf_event_paranoid=2' "$(over /proc/sys/kernel/perf_event_paranoid)"
 seccomp='a seccomp filter blocks it: start the container with --security-opt seccomp=unconfined'
 for error in "EPERM Operation not permitted" "ENOSYS Function not implemented"; do
@@ -60,7 +60,7 @@ lacks "the pids of a container" 0 'note     processes  *only those of this conta
 sed 's/^[0-9a-f]*/0000000000000000/' /proc/kallsyms | head -1000 >with
 cp with symbols
 echo 2 >restrict
-lacks "addresses that nobody is shown" 0 'note     kptr_restrict  *2: kernel functions stay' \
+lacks "addresses that nobody is shown" 0 'note     kptr_restrict  *2: kernel functions have no names' \
 	'run: sudo sysctl kernel.kptr_restrict=1' "mount --bind '$PWD/symbols' /proc/kallsyms &&
 		mount --bind '$PWD/restrict' /proc/sys/kernel/kptr_restrict"
 lacking=(setpriv --inh-caps=-syslog --bounding-set=-syslog)

@@ -187,7 +187,7 @@ static void split_thread(struct scope_reader *r, struct part *part, char *name)
 
 /*
  * Parts in prof's own files are named "process 12: thread 34" and "process 12: thread 34, event".
- * Those of the clock are in milliseconds.
+ * Parts of the clock are in milliseconds.
  */
 static void split_name(struct scope_reader *r, struct part *part, char *name)
 {

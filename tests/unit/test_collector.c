@@ -196,7 +196,7 @@ TEST(a_refused_type_leaves_the_others)
 
 		samples_add(&threads_get(&p->threads, i)->samples, &sample);
 	}
-	/* Those that may pass are sent again, and they alone. */
+	/* Repeats only messages that may still pass. */
 	assert_int_equal(push_choosy(p, &c, 0, &pushed, &err), -EREMOTEIO);
 	assert_non_null(strstr(err.text, "503"));
 	assert_int_equal(c.asked, 3);

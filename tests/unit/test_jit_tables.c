@@ -309,7 +309,7 @@ CASE(frames_from_the_code)
 	assert_int_equal(cfa(f, CODE), 8);
 	assert_int_equal(cfa(f, CODE + 4), 32);
 	assert_int_equal(cfa(f, CODE + 13), 8);
-	/* Such information is right where it is. */
+	/* Call frame information takes precedence. */
 	memcpy(both, code, sizeof(code));
 	jit_frame_make(eh_frame, SIZE, 48);
 	piece = (struct jit_piece){.start = CODE,

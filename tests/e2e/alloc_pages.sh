@@ -46,8 +46,12 @@ function fillHeap() {
 		all.push(new Array(200).fill(i));
 	return all;
 }
-const all = fillHeap();
-console.log(require('fs').readFileSync('/proc/self/status', 'latin1').match(/RssAnon:\s+(\d+)/)[1], all.length);
+// Until its functions are known.
+setTimeout(() => {
+	const all = fillHeap();
+	const status = require('fs').readFileSync('/proc/self/status', 'latin1');
+	console.log(status.match(/RssAnon:\s+(\d+)/)[1], all.length);
+}, 1000);
 CODE
 cat >Fill.java <<'CODE'
 import java.nio.file.*;

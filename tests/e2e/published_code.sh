@@ -58,7 +58,8 @@ record shape 0 --as-root -- ./stripped made.o 1500
 judge "shape: found in a program without symbols" shape.json.gz shape.stats <<'CODE'
 import json
 stats = json.load(open(args[0]))
-expect(within("made") > 100 and within("made") == within("inner"),
+# A few instructions of made() run before and after the call of inner().
+expect(within("made") > 100 and within("inner") >= 0.98 * within("made"),
        f"{within('made')}, {within('inner')}")
 expect(stats["guessed"] == 0 and stats["code_pieces"] == 2, stats)
 CODE

@@ -861,6 +861,28 @@ __noinline int note_code(struct tracked_process *process)
 	return 0;
 }
 
+#define UNKNOWN_CODE_WAIT_NS 5000000ull
+
+/*
+ * The same for a stack that ends in unknown code: the kernel counts code that is writable, as of
+ * JIT compilers, among the pages of data. Such a stack may also end at a garbage address, so
+ * requests are rare.
+ */
+__noinline int note_writable_code(struct tracked_process *process)
+{
+	__u64 pages, now = bpf_ktime_get_ns();
+
+	if (!process || now - process->asked < UNKNOWN_CODE_WAIT_NS)
+		return 0;
+	pages = BPF_CORE_READ(bpf_get_current_task_btf(), mm, data_vm);
+	if (process->data_pages == pages)
+		return 0;
+	process->data_pages = pages;
+	process->asked = now;
+	has_new_code = true;
+	return 0;
+}
+
 static __always_inline void capture_user(void *ctx, bool is_interrupted, struct task_struct *task,
 					 struct tracked_process *process, struct stack_scratch *s,
 					 __u32 pid)
@@ -878,6 +900,8 @@ static __always_inline void capture_user(void *ctx, bool is_interrupted, struct 
 		capture_user_by_kernel(ctx, s);
 	} else if (config.unwind) {
 		capture_user_by_walk(ctx, is_interrupted, task, process, s, pid);
+		if (s->stack_flags & STACK_UNKNOWN)
+			note_writable_code(process);
 	}
 }
 

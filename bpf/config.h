@@ -194,6 +194,8 @@ struct tracked_process {
 	__u64 user; /* complement of the bpf_get_current_uid_gid() last sent; 0: none sent */
 	__u64 code_pages; /* pages of code that were mapped when a stack was last taken; 0 after an
 			     exec */
+	__u64 data_pages; /* pages of data at the last request to read code that was unknown */
+	__u64 asked; /* time of that request */
 };
 
 /* Read-only data: constant to the verifier, so unused branches cost nothing. */

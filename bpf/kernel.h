@@ -135,6 +135,7 @@ struct file {
 } CORE;
 
 struct mm_struct {
+	unsigned long data_vm;
 	unsigned long exec_vm;
 	unsigned long start_stack;
 	unsigned long arg_start, arg_end;

@@ -500,6 +500,9 @@ bool tracker_handle(struct tracker *t, uint64_t complete)
 {
 	event_queue_take(&t->queue, complete, take_turn, t);
 	moved_code_poll(&t->moved, NULL, t->now);
+	/* Samples wait for new mappings, and searching a process for code may take long. */
+	if (t->unwinder)
+		unwinder_publish(t->unwinder, t->now);
 	/* Passes code to the unwinder. */
 	jit_files_poll(t->jit_files, t->now, complete);
 	span_files_poll(t->span_files, t->now);

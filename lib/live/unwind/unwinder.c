@@ -521,6 +521,12 @@ static void evict(struct unwinder *u, uint64_t now)
 	native_tables_evict(&u->tables, UNUSED_NS, now);
 }
 
+void unwinder_publish(struct unwinder *u, uint64_t now)
+{
+	u->now = now;
+	publish_dirty(u, now);
+}
+
 void unwinder_flush(struct unwinder *u, uint64_t now, bool all)
 {
 	u->now = now;

@@ -73,6 +73,8 @@ void unwinder_described(struct unwinder *u, struct live_process *process, uint64
  */
 void unwinder_copy(struct unwinder *u, struct live_process *process, const struct rec_copy *copy,
 		   uint64_t now);
+/* Publishes address spaces that have changed so far to the walker. Part of unwinder_flush(). */
+void unwinder_publish(struct unwinder *u, uint64_t now);
 /*
  * Ends a round: publishes compiled tables and changed address spaces to the walker, and sends
  * finished stacks. With `all`, waits for the tables being compiled.

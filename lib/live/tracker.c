@@ -281,7 +281,12 @@ int tracker_code_fd(const struct tracker *t)
 
 uint64_t tracker_interval_ns(const struct tracker *t)
 {
-	return jit_files_is_due_soon(t->jit_files) ? JIT_FILES_SOON_MS * 1000000ull : UINT64_MAX;
+	uint64_t soon = jit_files_is_due_soon(t->jit_files) ? JIT_FILES_SOON_MS * 1000000ull
+							    : UINT64_MAX;
+	uint64_t due = t->unwinder ? unwinder_due(t->unwinder) : UINT64_MAX;
+
+	due = due > t->now ? due - t->now : 0;
+	return due < soon ? due : soon;
 }
 
 void tracker_send_kernel(struct tracker *t, uint64_t time)

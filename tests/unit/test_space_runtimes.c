@@ -160,6 +160,30 @@ TEST(one_that_has_not_started_does_not_block_others)
 	teardown(&f);
 }
 
+/* No more than about a third of the time until it starts is missed. */
+TEST(one_that_has_not_started_is_asked_again_soon)
+{
+	uint64_t began, asked = 0;
+	struct fixture f;
+
+	setup(&f);
+	add_file(&f, 1, RUNTIME_HOTSPOT);
+	map(&f, 1, PLACE(1));
+	f.starts[1] = 0;
+	began = asked = f.now;
+	for (; f.now < began + 10 * SECOND; f.now += SECOND / 1000) {
+		unsigned int before = f.asked[1];
+
+		runtime_files_describe(&f.files, &f.modules, &f.process, &f.space, f.now, &f.told);
+		if (f.asked[1] != before)
+			asked = f.now;
+		assert_true(f.now - asked <= (f.now - began) / 3 + SECOND / 100);
+		assert_true(f.now - asked <= SECOND);
+	}
+	assert_true(f.asked[1] < 50);
+	teardown(&f);
+}
+
 TEST(one_that_is_refused_is_not_read)
 {
 	struct fixture f;

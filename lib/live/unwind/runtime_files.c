@@ -6,9 +6,13 @@
 #include "bpf/runtime_layout.h"
 #include "lib/base/cleanup.h"
 
-/* Interval of checks whether a runtime has started. */
+/*
+ * Interval of checks whether a runtime has started: it grows by a quarter, so that few of the
+ * program's first functions are missed.
+ */
 #define START_WAIT_NS 5000000
 #define START_WAIT_MAX_NS 1000000000
+#define START_SOON_NS 100000000
 /* Maximum runtimes of a process to examine; more than SPACE_RUNTIMES. */
 #define TOO_MANY "one more interpreter than the 4 of a process that are followed"
 _Static_assert(SPACE_RUNTIMES == 4, "as the message says");
@@ -105,10 +109,11 @@ static bool has_started(struct runtime_files *f, struct live_process *process,
 		runtime->start = result > 0 ? RUNTIME_STARTED : RUNTIME_REFUSED;
 		return result > 0;
 	}
-	runtime->wait_ns = runtime->wait_ns * 2 < START_WAIT_MAX_NS ? runtime->wait_ns * 2
-								    : START_WAIT_MAX_NS;
+	runtime->wait_ns += runtime->wait_ns / 4;
 	if (runtime->wait_ns < START_WAIT_NS)
 		runtime->wait_ns = START_WAIT_NS;
+	if (runtime->wait_ns > START_WAIT_MAX_NS)
+		runtime->wait_ns = START_WAIT_MAX_NS;
 	runtime->check_ns = now + runtime->wait_ns;
 	runtime->start = RUNTIME_STARTING;
 	await_start(f, process);
@@ -262,6 +267,23 @@ void runtime_files_retry(struct runtime_files *f, struct spaces *spaces, uint64_
 			spaces_mark_dirty(spaces, process);
 	}
 	f->waiting.count = kept;
+}
+
+uint64_t runtime_files_due(const struct runtime_files *f, const struct spaces *spaces)
+{
+	uint64_t due = UINT64_MAX;
+
+	vec_for_each(&f->waiting, struct live_process *const *, process) {
+		const struct space *space = spaces_of(spaces, *process);
+
+		vec_for_each(&space->runtimes.rows, const struct runtime_state *, state) {
+			/* Those that wait for long are checked when others wake the recorder. */
+			if (state->start == RUNTIME_STARTING && state->wait_ns < START_SOON_NS &&
+			    state->check_ns < due)
+				due = state->check_ns;
+		}
+	}
+	return due;
 }
 
 void runtime_files_forget(struct runtime_files *f, const struct live_process *process)

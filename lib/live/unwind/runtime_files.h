@@ -71,5 +71,7 @@ void runtime_files_describe(struct runtime_files *f, const struct module_tables 
 			    struct unwind_space *description);
 /* Marks spaces dirty if a runtime of theirs may have started by now. */
 void runtime_files_retry(struct runtime_files *f, struct spaces *spaces, uint64_t now);
+/* Returns the time of the next check of runtimes that may start soon; UINT64_MAX: none. */
+uint64_t runtime_files_due(const struct runtime_files *f, const struct spaces *spaces);
 /* Forgets a process. */
 void runtime_files_forget(struct runtime_files *f, const struct live_process *process);

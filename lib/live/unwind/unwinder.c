@@ -527,6 +527,11 @@ void unwinder_publish(struct unwinder *u, uint64_t now)
 	publish_dirty(u, now);
 }
 
+uint64_t unwinder_due(const struct unwinder *u)
+{
+	return runtime_files_due(&u->runtimes, &u->spaces);
+}
+
 void unwinder_flush(struct unwinder *u, uint64_t now, bool all)
 {
 	u->now = now;

@@ -75,6 +75,8 @@ void unwinder_copy(struct unwinder *u, struct live_process *process, const struc
 		   uint64_t now);
 /* Publishes address spaces that have changed so far to the walker. Part of unwinder_flush(). */
 void unwinder_publish(struct unwinder *u, uint64_t now);
+/* Returns the time at which unwinder_flush() is next needed, in ns; UINT64_MAX: none known. */
+uint64_t unwinder_due(const struct unwinder *u);
 /*
  * Ends a round: publishes compiled tables and changed address spaces to the walker, and sends
  * finished stacks. With `all`, waits for the tables being compiled.

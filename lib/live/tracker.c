@@ -527,6 +527,8 @@ void tracker_finish(struct tracker *t, uint64_t now)
 
 void tracker_forget_files(struct tracker *t, uint64_t since_ns, uint64_t now)
 {
+	span_files_forget(t->span_files, since_ns);
+	jit_files_forget(t->jit_files, since_ns);
 	if (t->unwinder)
 		unwinder_forget_files(t->unwinder, t->modules, since_ns, now);
 }
@@ -536,6 +538,11 @@ void tracker_get_stats(const struct tracker *t, struct unwinder_stats *stats)
 	*stats = (struct unwinder_stats){0};
 	if (t->unwinder)
 		unwinder_get_stats(t->unwinder, stats);
+}
+
+void tracker_list_code_refused(const struct tracker *t, struct strbuf *out)
+{
+	jit_files_list_refused(t->jit_files, out);
 }
 
 void tracker_get_code_stats(const struct tracker *t, struct jit_files_stats *stats)

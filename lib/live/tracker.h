@@ -119,3 +119,5 @@ void tracker_finish(struct tracker *t, uint64_t now);
 void tracker_forget_files(struct tracker *t, uint64_t since_ns, uint64_t now);
 void tracker_get_stats(const struct tracker *t, struct unwinder_stats *stats);
 void tracker_get_code_stats(const struct tracker *t, struct jit_files_stats *stats);
+/* Appends the users who described too much code, as "user 4001"; nothing if there are none. */
+void tracker_list_code_refused(const struct tracker *t, struct strbuf *out);

@@ -171,6 +171,13 @@ expect(len(left) == 1 and 0 <= left[0] - 280002 < 1000, left)
 expect(json.load(open(args[0]))['left_out_markers'] == sum(left), 'stats')"
 hostile sparse "a file of a terabyte that takes no disk holds nobody up" <<<"$names
 expect(names == ['begin', 'before'] and stats['cut'] == 1, (names, stats))"
+# The one user's file has more than one user may write; the other's is read all the same.
+chmod 777 own
+record two 0 -- sh -c 'setpriv --reuid=4001 --regid=4001 --clear-groups /usr/bin/python3 hostile.py sparse
+/usr/bin/python3 hostile.py truncated'
+judge "no user takes the room of others" two.json.gz two.stats <<<"$names
+expect(names == ['begin', 'before', 'begin', 'before', 'after'] and stats['cut'] == 1, (names, stats))"
+like "and who took too much is said" "$err" 'too much was written by user 4001'
 hostile open "a span ends with its program, or with the next one of its name" <<<"$names
 expect(sorted(names) == ['again', 'begin', 'never closed', 'twice'], names)
 closed = {name: end for name, _, end in spans}

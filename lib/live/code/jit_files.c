@@ -18,6 +18,7 @@
 #include "lib/live/code/jit_process.h"
 #include "lib/live/code/jitdump.h"
 #include "lib/live/process/late_reader.h"
+#include "lib/live/process/user_budget.h"
 #include "lib/stream/record/records.h"
 
 static void skip_prefix(const char **at, const char *end)
@@ -89,9 +90,9 @@ bool perf_map_read(struct perf_map *m, int fd, uint64_t budget, bool is_last, co
 #define FILE_BYTES ((uint64_t)256 << 20)
 /*
  * Total limit for records from all files: they wait in memory until they have found their frames.
- * Enough for two million pieces with names of moderate length.
+ * One user alone gets half, enough for two million pieces with names of moderate length.
  */
-#define RECORD_BYTES ((uint64_t)256 << 20)
+#define RECORD_BYTES ((uint64_t)512 << 20)
 /* Bytes of a list to read per round. */
 #define LIST_BYTES ((uint64_t)4 << 20)
 /* Maximum reads of a process's lists at the end. */
@@ -137,9 +138,10 @@ struct jit_files {
 	uint64_t due; /* time of the earliest next poll */
 	int watch_fd; /* for the map's writes; -1: unavailable */
 	struct jit_files_stats stats; /* statistics of ended processes */
-	uint64_t record_bytes; /* bytes of records sent */
+	struct user_budget record_bytes; /* bytes of records sent */
 	/* State for the file being read. */
 	struct live_process *owner;
+	uid_t user; /* owner of the process */
 	uint64_t now, since;
 	uint64_t complete; /* all events up to this time have been processed; 0: no limit */
 	bool has_left_out; /* a piece was left out for lack of room */
@@ -184,6 +186,7 @@ void jit_files_free(struct jit_files *j)
 	close_fd(&j->watch_fd);
 	vec_release(&j->rows);
 	vec_release(&j->record);
+	user_budget_release(&j->record_bytes);
 	late_reader_release(&j->memory);
 	free(j);
 }
@@ -345,11 +348,11 @@ static void on_piece(void *ctx, const struct code_piece *piece)
 	struct rec_code *rec;
 	char *text;
 
-	if (j->record_bytes >= RECORD_BYTES) {
+	if (!user_budget_allows(&j->record_bytes, j->user)) {
 		j->has_left_out = true;
 		return;
 	}
-	j->record_bytes += size;
+	user_budget_take(&j->record_bytes, j->user, size, j->now);
 	vec_clear(&j->record);
 	rec = (struct rec_code *)vec_add_zeroed(&j->record, size / 8);
 	record_init(&rec->rec, REC_CODE, size, j->now, j->owner->pid, j->owner->pid);
@@ -413,9 +416,9 @@ int jit_files_open(const struct jit_files *j, struct live_process *process, cons
 	return open_own(row, format);
 }
 
-static bool is_full(const struct jit_files *j, struct jit_row *row, uint64_t bytes)
+static bool is_full(struct jit_files *j, struct jit_row *row, uint64_t bytes)
 {
-	if (bytes < FILE_BYTES && j->record_bytes < RECORD_BYTES)
+	if (bytes < FILE_BYTES && user_budget_allows(&j->record_bytes, row->process.uid))
 		return false;
 	if (!row->is_cut)
 		log_debug("the code map of pid %u is too large", row->process.pid);
@@ -553,6 +556,7 @@ static bool read_lists(struct jit_files *j, struct jit_row *row)
 	if (!j->descriptors || !row->has_memory || row->dump.offset || is_full(j, row, 0))
 		return false;
 	j->owner = row->owner;
+	j->user = row->process.uid;
 	list_memory_renew(j);
 	jit_descriptors_find(j->descriptors, row->owner, &memory, &row->lists);
 	j->since = row->lists_since;
@@ -584,6 +588,7 @@ static bool read_row(struct jit_files *j, struct jit_row *row, uint64_t budget, 
 	bool has_more = false, had_lists = row->lists.rows.count;
 
 	j->owner = row->owner;
+	j->user = row->process.uid;
 	j->has_left_out = false;
 	if (row->has_memory)
 		has_more = read_map(j, row, budget, is_last);
@@ -645,6 +650,7 @@ struct jit_files *jit_files_new(struct live_processes *processes, record_sink_fn
 
 	j->sink = sink;
 	j->ctx = ctx;
+	j->record_bytes.total = RECORD_BYTES;
 	j->state = live_processes_listen(processes, &listener, j);
 	arch_clock_read(&j->clock);
 	j->watch_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
@@ -714,4 +720,14 @@ void jit_files_get_stats(const struct jit_files *j, struct jit_files_stats *stat
 	*stats = j->stats;
 	vec_for_each(&j->rows, struct jit_row *const *, row)
 		add_stats(stats, *row);
+}
+
+void jit_files_forget(struct jit_files *j, uint64_t before)
+{
+	user_budget_forget(&j->record_bytes, before);
+}
+
+void jit_files_list_refused(const struct jit_files *j, struct strbuf *out)
+{
+	user_budget_list_refused(&j->record_bytes, out);
 }

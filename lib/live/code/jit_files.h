@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/base/strbuf.h"
 #include "lib/live/code/jit_descriptors.h"
 #include "lib/live/code/line_file.h"
 #include "lib/live/process/live_process.h"
@@ -94,3 +95,7 @@ struct jit_files_stats {
 	uint64_t cut; /* number of files and lists too large to be read to their end */
 };
 void jit_files_get_stats(const struct jit_files *j, struct jit_files_stats *stats);
+/* Gives back what records were sent for before that time. */
+void jit_files_forget(struct jit_files *j, uint64_t before);
+/* Appends the users whose code was too much, as "user 4001"; nothing if there are none. */
+void jit_files_list_refused(const struct jit_files *j, struct strbuf *out);

@@ -150,14 +150,25 @@ bool span_line_parse(const char *line, size_t size, struct span_line *out)
 	return out->name.size && out->end >= out->start;
 }
 
-/* Limits per recording. Bytes are those read, so that even a sparse file ends. */
-#define RECORDING_BYTES ((uint64_t)64 << 20)
-#define SPANS_MAX 2000000u
+/* Limits per recording; one user alone gets half. */
+#define RECORDING_BYTES ((uint64_t)128 << 20)
+#define SPANS_MAX 4000000u
 /* Bytes between two checks of the limits at the end of a program. */
 #define FINISH_BYTES ((uint64_t)1 << 20)
 #define OPEN_MAX 1024
 /* Maximum threads in pid namespaces to look up, per file. */
 #define LOOKUPS_MAX 256
+
+void span_sink_init(struct span_sink *sink)
+{
+	*sink = (struct span_sink){.spans.total = SPANS_MAX, .bytes.total = RECORDING_BYTES};
+}
+
+void span_sink_release(struct span_sink *sink)
+{
+	user_budget_release(&sink->spans);
+	user_budget_release(&sink->bytes);
+}
 
 /* The lines of a file being read. */
 struct reader {
@@ -246,6 +257,7 @@ static void send_span(struct reader *r, const struct span_line *line, uint64_t e
 	struct span span = {
 		.pid = r->file->pid,
 		.tid = outer_tid(r->file, line->tid ? line->tid : r->file->tid),
+		.uid = r->file->uid,
 		.start = line->start < now ? line->start : now,
 		.end = end < now ? end : now,
 		.is_open = line->kind == SPAN_BEGIN && !last,
@@ -254,11 +266,11 @@ static void send_span(struct reader *r, const struct span_line *line, uint64_t e
 		.attributes = attributes,
 	};
 
-	if (r->sink->spans >= SPANS_MAX) {
+	if (!user_budget_allows(&r->sink->spans, r->file->uid)) {
 		r->file->is_cut = true;
 		return;
 	}
-	r->sink->spans++;
+	user_budget_take(&r->sink->spans, r->file->uid, 1, now);
 	r->file->spans++;
 	for (size_t i = 0; i < line->attribute_count; i++)
 		set_attribute(attributes, &span.attribute_count, &line->attributes[i]);
@@ -353,12 +365,12 @@ static bool span_file_read(struct span_file *file, uint64_t budget, bool is_last
 
 	if (fstat(file->fd, &st) || (!is_last && (uint64_t)st.st_size == file->size))
 		return false;
-	if (sink->bytes >= RECORDING_BYTES) {
+	if (!user_budget_allows(&sink->bytes, file->uid)) {
 		file->is_cut = true;
 		return false;
 	}
 	has_more = line_file_read(&file->lines, file->fd, budget, is_last, on_line, &r);
-	sink->bytes += file->lines.bytes - before;
+	user_budget_take(&sink->bytes, file->uid, file->lines.bytes - before, clock_monotonic_ns());
 	if (has_more)
 		return true;
 	file->size = (uint64_t)st.st_size;
@@ -517,6 +529,7 @@ static void add_file(struct span_files *s, struct live_process *process, uint32_
 	file->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	file->device = st.st_dev;
 	file->inode = st.st_ino;
+	file->uid = st.st_uid;
 	file->tid = tid;
 	set_owner(s, file, pid, st.st_uid);
 	vec_push(&s->files, file);
@@ -598,6 +611,7 @@ struct span_files *span_files_new(struct live_processes *processes)
 
 	s->processes = processes;
 	s->state = live_processes_listen(processes, &listener, s);
+	span_sink_init(&s->sink);
 	return s;
 }
 
@@ -608,6 +622,7 @@ void span_files_free(struct span_files *s)
 	vec_for_each(&s->files, struct span_file **, file)
 		span_file_free(*file);
 	vec_release(&s->files);
+	span_sink_release(&s->sink);
 	free(s);
 }
 
@@ -677,4 +692,19 @@ void span_files_get_stats(const struct span_files *s, struct span_files_stats *s
 	*stats = s->stats;
 	vec_for_each(&s->files, struct span_file *const *, file)
 		add_stats(stats, *file);
+}
+
+void span_files_forget(struct span_files *s, uint64_t before)
+{
+	user_budget_forget(&s->sink.spans, before);
+	user_budget_forget(&s->sink.bytes, before);
+}
+
+void span_files_list_refused(const struct span_files *s, struct strbuf *out)
+{
+	size_t before = out->size;
+
+	user_budget_list_refused(&s->sink.bytes, out);
+	if (out->size == before)
+		user_budget_list_refused(&s->sink.spans, out);
 }

@@ -18,6 +18,7 @@
 #include "lib/live/code/jit_files.h"
 #include "lib/live/code/line_file.h"
 #include "lib/live/process/live_process.h"
+#include "lib/live/process/user_budget.h"
 
 /*
  * Lines of marker files, in which programs report their activities. Times are CLOCK_MONOTONIC ns,
@@ -71,6 +72,7 @@ bool span_line_parse(const char *line, size_t size, struct span_line *out);
 
 struct span {
 	uint32_t pid, tid;
+	uid_t uid; /* owner of its file */
 	uint64_t start, end; /* CLOCK_MONOTONIC ns; equal for an instant */
 	bool is_open; /* truncated at `end`, when its program ended */
 	struct span_text name, category;
@@ -81,12 +83,16 @@ struct span {
 /* Borrows the span. */
 typedef void span_fn(void *ctx, const struct span *span);
 
-/* Receives the spans of all files, up to a limit. */
+/* Receives the spans of all files, up to limits. */
 struct span_sink {
 	span_fn *fn;
 	void *ctx;
-	uint64_t spans, bytes;
+	struct user_budget spans, bytes;
 };
+
+/* Sets the limits. Bytes are those read, so that even a sparse file ends. */
+void span_sink_init(struct span_sink *sink);
+void span_sink_release(struct span_sink *sink);
 
 struct open_span {
 	uint64_t id_hash;
@@ -105,6 +111,7 @@ struct span_file {
 	int fd;
 	dev_t device;
 	ino_t inode;
+	uid_t uid; /* owner, whose budgets it uses */
 	uint64_t size; /* file size when last read to its end */
 	uint32_t pid, tid; /* thread of spans whose line names no thread */
 	/* pid in the process's pid namespace; 0: it uses the recorder's namespace */
@@ -159,3 +166,7 @@ struct span_files_stats {
 	uint64_t cut; /* files that were too large, too many, or gone when opened */
 };
 void span_files_get_stats(const struct span_files *s, struct span_files_stats *stats);
+/* Gives back what files were read for before that time. */
+void span_files_forget(struct span_files *s, uint64_t before);
+/* Appends the users whose spans were too many, as "user 4001"; nothing if there are none. */
+void span_files_list_refused(const struct span_files *s, struct strbuf *out);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/live/instrument.h"
 #include "lib/live/tracker.h"
 
@@ -25,11 +26,13 @@ static void *create(struct live *live, const void *settings)
 static void report(const void *state, const struct record_tally *tally, struct report *r)
 {
 	const struct live *live = ((const struct code_files *)state)->live;
+	_cleanup_(strbuf_release) struct strbuf users = {0};
 	struct jit_files_stats code;
 	struct unwinder_stats unwind;
 
 	(void)tally;
 	tracker_get_code_stats(live->tracker, &code);
+	tracker_list_code_refused(live->tracker, &users);
 	tracker_get_stats(live->tracker, &unwind);
 	facts_count(&r->facts, FACT_CODE_FILES, NULL, code.maps + code.dumps + code.lists);
 	facts_count(&r->facts, FACT_CODE_PIECES, NULL, code.pieces);
@@ -41,10 +44,13 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	/* Code described after the limit was reached has no names. */
 	if (code.cut)
 		report_warning(
-			r, "%llu %s too large and read in part: code generated late has no names",
+			r,
+			"%llu %s too large and read in part: code generated late has no names%s%s",
 			(unsigned long long)code.cut,
 			code.cut == 1 ? "perf map, jitdump or list of code is"
-				      : "perf maps, jitdumps or lists of code are");
+				      : "perf maps, jitdumps or lists of code are",
+			users.size ? "; too much was written by " : "",
+			users.size ? users.text : "");
 }
 
 const struct instrument instrument_code_files = {

@@ -14,8 +14,11 @@
 #include "lib/live/instruments/marker_instrument.h"
 #include "lib/live/tracker.h"
 
-/* Maximum sets of keys with a schema; spans with others have all fields in one string. */
-#define SCHEMAS_MAX 64
+/*
+ * Maximum sets of keys with a schema; spans with others have all fields in one string. One user
+ * alone gets half.
+ */
+#define SCHEMAS_MAX 128
 #define SHOWN (SHOWN_IN_CHART | SHOWN_IN_TABLE | SHOWN_IN_OVERVIEW)
 
 struct spans_settings {
@@ -30,6 +33,7 @@ struct spans {
 	bool has_plain, has_details; /* these schemas were sent */
 	VEC(char *) keys; /* keys of the other schemas, each NUL-terminated */
 	VEC(uint32_t) schemas;
+	struct user_budget budget; /* of such schemas */
 };
 
 static void *create(struct live *live, const void *settings)
@@ -37,6 +41,7 @@ static void *create(struct live *live, const void *settings)
 	struct spans *s = xcalloc(1, sizeof(*s));
 
 	s->live = live;
+	s->budget.total = SCHEMAS_MAX;
 	s->are_frames = ((const struct spans_settings *)settings)->are_frames;
 	s->plain = instrument_new_schema(live);
 	s->details = instrument_new_schema(live);
@@ -51,6 +56,7 @@ static void destroy(void *state)
 		free(*keys);
 	vec_release(&s->keys);
 	vec_release(&s->schemas);
+	user_budget_release(&s->budget);
 	free(s);
 }
 
@@ -137,9 +143,10 @@ static uint32_t schema_of(struct spans *s, const struct span *span)
 		if (strcmp(*known, strbuf_text(&keys)) == 0)
 			return s->schemas.items[known - s->keys.items];
 	}
-	if (s->keys.count == SCHEMAS_MAX || has_reserved(span) ||
-	    span->attribute_count > MARKER_SCHEMA_FIELDS_MAX)
+	if (has_reserved(span) || span->attribute_count > MARKER_SCHEMA_FIELDS_MAX ||
+	    !user_budget_allows(&s->budget, span->uid))
 		return send_details(s);
+	user_budget_take(&s->budget, span->uid, 1, span->end);
 	vec_push(&s->keys, xstrdup(strbuf_text(&keys)));
 	vec_push(&s->schemas, instrument_new_schema(s->live));
 	send_schema(s, span, vec_last(&s->keys), vec_last(&s->schemas));
@@ -198,11 +205,14 @@ static void announce(void *state)
 static void report(const void *state, const struct record_tally *tally, struct report *r)
 {
 	const struct spans *s = state;
+	_cleanup_(strbuf_release) struct strbuf users = {0};
 	struct span_files_stats stats = {0};
 
 	(void)tally;
-	if (s->live->tracker)
+	if (s->live->tracker) {
 		span_files_get_stats(tracker_span_files(s->live->tracker), &stats);
+		span_files_list_refused(tracker_span_files(s->live->tracker), &users);
+	}
 	if (!stats.files && !stats.cut)
 		return;
 	report_feature(r, "spans");
@@ -218,9 +228,12 @@ static void report(const void *state, const struct record_tally *tally, struct r
 			       text_counted(stats.malformed, "line of marker files is",
 					    "lines of marker files are"));
 	if (stats.cut)
-		report_warning(r, "spans are missing: %llu marker %s too large, too many or gone",
+		report_warning(r,
+			       "spans are missing: %llu marker %s too large, too many or gone%s%s",
 			       (unsigned long long)stats.cut,
-			       text_counted(stats.cut, "file was", "files were"));
+			       text_counted(stats.cut, "file was", "files were"),
+			       users.size ? "; too much was written by " : "",
+			       users.size ? users.text : "");
 }
 
 static int set_frames(void *settings, const char *value, struct error *err)

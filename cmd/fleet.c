@@ -195,7 +195,7 @@ static int run(int argc, char **argv)
 	if (!ret)
 		ret = check(&c, &err);
 	if (!ret)
-		ret = fleet_engine_open_store(&e, c.address, &err);
+		ret = fleet_engine_open_store(&e, c.address, false, &err);
 	if (ret && ret != -ECANCELED)
 		status = ret == -EINVAL ? command_fail_usage(name, &err)
 					: command_fail(name, EXIT_REFUSED, &err);

@@ -111,6 +111,35 @@ def parca(data):
             yield labels, sums, totals
 
 
+SELECTOR = re.compile(r'\{([a-zA-Z_][a-zA-Z0-9_]*="(\\.|[^"\\])*"(,(?!\})|(?=\})))*\}')
+
+
+def judge_query(engine, data):
+    """Checks a request for a merged profile. Returns the type with its labels, and the times in seconds."""
+    row = message(data)
+    if engine == "pyroscope":
+        query, selector = one(row, 1).decode(), one(row, 2).decode()
+        start, end = one(row, 3) / 1000, one(row, 4) / 1000
+        parts = 5
+    else:
+        demand(one(row, 1) == 2 and one(row, 5) == 1, "a merge as pprof is the only mode")
+        merge = message(one(row, 3))
+        query, selector = re.match("([^{]*)(.*)", one(merge, 1).decode(), re.DOTALL).groups()
+        start, end = (one(message(one(merge, field)), 1) for field in (2, 3))
+        parts = 6
+        demand(query.endswith(":delta"), f"profile-type selection must be of the form <name>:...:delta: {query}")
+    demand(len(query.split(":")) == parts, f"profile type {query} is not valid")
+    demand(SELECTOR.fullmatch(selector), f"parse error: {selector}")
+    demand(0 < start < end, f"invalid time range: {start} to {end}")
+    demand(end - start <= 86400, "the query time range exceeds the limit")
+    return query + selector, start, end
+
+
+def keep_query(folder, engine, data):
+    with open(f"{folder}/asked", "w") as out:
+        print(*judge_query(engine, data), file=out)
+
+
 def judge(engine, data):
     all_sums, all_totals, series = collections.Counter(), collections.Counter(), []
     for labels, sums, totals in {"pyroscope": pyroscope, "parca": parca}[engine](data):

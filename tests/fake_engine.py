@@ -295,6 +295,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
             except otlp_rules.Refusal as refusal:
                 return self.reply(400, str(refusal).encode())
             return self.take_message(mode, body)
+        if self.path == "/querier.v1.QuerierService/SelectMergeProfile":
+            try:
+                engine_rules.keep_query(folder, "pyroscope", body)
+            except engine_rules.Refusal as refusal:
+                return self.reply(400, b'{"code":"invalid_argument","message":"%s"}' % str(refusal).encode())
+            merged = gzip.decompress(open(f"{folder}/merged.pb.gz", "rb").read()) if mode != "empty" else b""
+            return self.reply(200, merged, kind=self.headers["Content-Type"])
         if self.path == "/push.v1.PusherService/Push":
             try:
                 engine_rules.judge("pyroscope", body)

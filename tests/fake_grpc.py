@@ -38,6 +38,14 @@ def delayed(seconds):
     return base64.b64encode(b"\x1a" + bytes([len(any_of)]) + any_of).rstrip(b"=").decode()
 
 
+def response(pprof):
+    """A parca.query.v1alpha1.QueryResponse: the file, and the number of its samples."""
+    size, rest = b"", len(pprof)
+    while rest >= 128:
+        size, rest = size + bytes([rest & 127 | 128]), rest >> 7
+    return b"\x32" + size + bytes([rest]) + pprof + b"\x48\x07"
+
+
 class Handler(socketserver.StreamRequestHandler):
     messages = 0
 
@@ -76,18 +84,22 @@ class Handler(socketserver.StreamRequestHandler):
         if words[:1] == ["limit"] and len(message) > int(words[1]):
             return self.head(stream, [kind, ("grpc-status", "8"), ("grpc-message", "received message larger than max")],
                              True, 200)
+        out = PARTIAL if mode == "partial" else b""
         if os.path.exists(f"{folder}/each"):
             try:
-                if os.path.exists(f"{folder}/parca"):
+                # A mode comes first in requests for profiles, and nothing but messages in the others.
+                if os.path.exists(f"{folder}/parca") and message[:1] == b"\x08":
+                    engine_rules.keep_query(folder, "parca", message)
+                    out = response(open(f"{folder}/merged.pb.gz", "rb").read())
+                elif os.path.exists(f"{folder}/parca"):
                     engine_rules.judge("parca", message)
                 else:
                     otlp_rules.judge(message)
             except engine_rules.Refusal as refusal:
                 return self.head(stream, [kind, ("grpc-status", "3"), ("grpc-message", str(refusal)[:200])], True, 200)
-        with open(f"{folder}/each/{Handler.messages}", "wb") as out:
-            out.write(message)
+        with open(f"{folder}/each/{Handler.messages}", "wb") as file:
+            file.write(message)
         Handler.messages += 1
-        out = PARTIAL if mode == "partial" else b""
         self.head(stream, [kind], False, 200)
         self.frame(DATA, 0, stream, b"\0" + struct.pack(">I", len(out)) + out)
         return self.head(stream, [("x-other", "1")] if mode == "silent" else [("grpc-status", "0")], True)

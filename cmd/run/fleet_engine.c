@@ -91,14 +91,17 @@ int fleet_engine_open(struct fleet_engine *e, const char *address, struct error 
 	return ret;
 }
 
-int fleet_engine_open_store(struct fleet_engine *e, const char *address, struct error *err)
+int fleet_engine_open_store(struct fleet_engine *e, const char *address, bool merged,
+			    struct error *err)
 {
 	int ret = fleet_engine_open(e, address, err);
 
-	return !ret && engine_kind_is_collector(e->url.kind)
-		       ? error_text(err, -EINVAL,
-				    "cannot read from a collector: only prof push supports it")
-		       : ret;
+	if (ret || !engine_kind_is_collector(e->url.kind) || (merged && e->url.kind->query))
+		return ret;
+	return error_text(err, -EINVAL,
+			  e->url.kind->query
+				  ? "cannot list what this engine has: it only gives profiles"
+				  : "cannot read from a collector: only prof push supports it");
 }
 
 void fleet_engine_release(struct fleet_engine *e)

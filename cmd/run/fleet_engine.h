@@ -16,6 +16,10 @@ struct fleet_engine {
  * Sends no request. Release even after a failure. Returns -EINVAL for an invalid address.
  */
 int fleet_engine_open(struct fleet_engine *e, const char *address, struct error *err);
-/* Does the same, but rejects collectors, which store nothing. */
-int fleet_engine_open_store(struct fleet_engine *e, const char *address, struct error *err);
+/*
+ * Does the same, but rejects collectors, which store nothing; with `merged`, not those that return
+ * a merged profile.
+ */
+int fleet_engine_open_store(struct fleet_engine *e, const char *address, bool merged,
+			    struct error *err);
 void fleet_engine_release(struct fleet_engine *e);

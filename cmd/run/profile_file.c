@@ -16,8 +16,10 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/identity.h"
 #include "lib/base/infile.h"
+#include "lib/base/open_file.h"
 #include "lib/base/workers.h"
 #include "lib/stream/capture/capture_reader.h"
+#include "lib/fleet/engine_kind.h"
 #include "lib/fleet/fleet_read.h"
 #include "lib/format/firefox/read/firefox_read.h"
 #include "lib/format/format.h"
@@ -278,13 +280,33 @@ int profile_file_upgrade(struct profile_file *f, struct error *err)
 	return ret ? error_wrap(err, "%s", f->label) : 0;
 }
 
+/* Reads the profile that an engine has merged, packed or not. */
+static int load_merged(struct profile_file *f, const struct engine *engine, struct error *err)
+{
+	_cleanup_close_ int fd = memfd_create("prof-merged", MFD_CLOEXEC);
+	_cleanup_(strbuf_release) struct strbuf merged = {0};
+	int ret = series_fetch(engine, &merged, err);
+
+	if (ret)
+		return ret;
+	ret = fd < 0 ? -errno : write_at(fd, strbuf_text(&merged), merged.size, 0);
+	if (ret)
+		return error_set(err, ret, "cannot keep the answer in memory");
+	ret = read_text(f, fd, err);
+	if (ret == -ENOENT || (!ret && f->format != &format_pprof))
+		return error_text(err, -EBADMSG, "%s did not answer with a profile", f->label);
+	return ret ? ret : read_profile(f, err);
+}
+
 static int load_from_engine(struct profile_file *f, const char *address, struct error *err)
 {
 	struct fleet_engine e;
-	int ret = fleet_engine_open_store(&e, address, err);
+	int ret = fleet_engine_open_store(&e, address, true, err);
 
 	f->label = "the engine";
-	if (!ret)
+	if (!ret && e.url.kind->query)
+		ret = load_merged(f, &e.engine, err);
+	else if (!ret)
 		ret = fleet_read(&e.engine, &f->profile, err);
 	fleet_engine_release(&e);
 	return ret;

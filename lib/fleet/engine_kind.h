@@ -3,6 +3,7 @@
 #pragma once
 
 #include "lib/fleet/collector.h"
+#include "lib/fleet/series_read.h"
 
 struct engine_kind {
 	const char *scheme; /* may be followed by "s" */
@@ -12,6 +13,7 @@ struct engine_kind {
 	const char *path;
 	const char *content_type; /* content type of requests */
 	bool is_grpc; /* requests are gRPC calls over HTTP/2 */
+	const struct series_query *query; /* for reading from a collector; NULL: unsupported */
 };
 
 /* Ends with a row without a scheme. */

@@ -8,7 +8,8 @@
  *	engine_kind.c
  *	otlp
  *
- * All but the first are collectors, to which samples can only be sent; "otlp" is the collector
+ * All but the first are collectors, to which samples are sent; those of Pyroscope and Parca also
+ * return a merged profile of what matches the filter; "otlp" is the collector
  * named in the environment by OpenTelemetry's conventions. Keys for https: "ca-file=",
  * "certificate-file=", "key-file=".
  *

@@ -144,6 +144,37 @@ print(json.dumps({k: v for k, v in sums.items() if v}, sort_keys=True))')" "$sen
 	ok "$engine: all of it keeps the rules" test "$(find "$each" -type f | wc -l)" -ge 6
 done
 
+# They give back what they have merged.
+"$PROF" convert --no-config -q -o merged.pb.gz "$file"
+cp merged.pb.gz engine/
+cp merged.pb.gz parca/
+wanted=$("$PROF" report --by function --limit 0 merged.pb.gz)
+for engine in pyroscope parca; do
+	case $engine in
+	pyroscope) to=${at/clickhouse/pyroscope} folder=engine end= ;;
+	parca) to=parca+http://127.0.0.1:$(<parca/port) folder=parca end=:delta ;;
+	esac
+	to=${to%%\?*}
+	clock=process_cpu:cpu:nanoseconds:cpu:nanoseconds$end
+	run "$PROF" report --by function --limit 0 "$to?service=a \"b\"&host=h1&label.release=1&from=1700000000&to=1700000060"
+	is "$engine: read back, exit status" "$status" 0
+	is "$engine: read back, it has the same rows" "$out" "$wanted"
+	is "$engine: it was asked for what the address says" "$(<"$folder/asked")" \
+		"$clock{service_name=\"a \\\"b\\\"\",host_name=\"h1\",release=\"1\"} 1700000000$([ $engine = parca ] || echo .0) 1700000060$([ $engine = parca ] || echo .0)"
+	run "$PROF" diff "$to?event=page-faults" merged.pb.gz
+	is "$engine: diff, exit status" "$status" 0
+	like "$engine: an event of the last hour" "$(<"$folder/asked")" "^process_cpu:page_faults:count:cpu:nanoseconds$end\\{\\} "
+	is "$engine: that is an hour" "$(awk '{ print $3 - $2 }' "$folder/asked")" 3600
+	refuses "$engine: lists nothing" 2 'cannot list what this engine has' "$PROF" fleet services "$to"
+	refuses "$engine: a limit of the engine's is told" 125 'time range exceeds the limit' "$PROF" report "$to?from=1700000000&to=1800000000"
+done
+echo empty >engine/mode
+refuses "pyroscope: nothing is found" 125 'has no samples of process_cpu:cpu:nanoseconds:cpu:nanoseconds\{' \
+	"$PROF" report "${at/clickhouse/pyroscope}"
+rm engine/mode
+echo 'x' | gzip >engine/merged.pb.gz
+refuses "pyroscope: what is no profile" 125 'did not answer with a profile' "$PROF" report "${at/clickhouse/pyroscope}"
+
 # Each type of events is a message of its own, with a name and a period as engines want them.
 rm -f engine/each/*
 "$PROF" push -q "$golden/events.json" "$collector"
@@ -166,10 +197,8 @@ for to in "$collector" "${at/clickhouse/pyroscope}"; do
 done
 echo partial >engine/mode
 refuses "a collector that refuses a part" 125 'rejected 2 profiles: no\?' "$PROF" push "$file" "$collector"
-for to in "$collector" "${at/clickhouse/pyroscope}" parca+http://127.0.0.1; do
-	refuses "what cannot be read: $to" 2 'cannot read from a collector' "$PROF" fleet hosts "$to"
-	refuses "what cannot be reported: $to" 125 'cannot read from a collector' "$PROF" report "$to"
-done
+refuses "what cannot be read" 2 'cannot read from a collector' "$PROF" fleet hosts "$collector"
+refuses "what cannot be reported" 125 'cannot read from a collector' "$PROF" report "$collector"
 
 answers() { # DESCRIPTION MODE REGEX
 	echo "$2" >engine/mode

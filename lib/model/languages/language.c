@@ -56,7 +56,7 @@ bool code_name_is_function(const char *text, size_t size)
 	return !is_text(text, size, QEMU_CODE);
 }
 
-#define LANGUAGE(NAME, name) [LANGUAGE_##NAME] = &language_##name,
+#define LANGUAGE(NAME, name, title) [LANGUAGE_##NAME] = &language_##name,
 const struct language *const languages[LANGUAGE_COUNT] = {
 #include "lib/model/languages/languages.def"
 };

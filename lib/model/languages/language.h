@@ -42,7 +42,7 @@ void code_name_set_file(struct code_name *out, const char *file, size_t size);
 
 enum language_id {
 	LANGUAGE_NONE, /* any other or unknown */
-#define LANGUAGE(NAME, name) LANGUAGE_##NAME,
+#define LANGUAGE(NAME, name, title) LANGUAGE_##NAME,
 #include "lib/model/languages/languages.def"
 #undef LANGUAGE
 	LANGUAGE_COUNT,
@@ -97,7 +97,9 @@ struct language {
 	uint8_t lock_tier;
 };
 
-#define LANGUAGE(NAME, name) extern const struct language language_##name;
+#define LANGUAGE(NAME, name, title) \
+	extern const struct language language_##name; \
+	static const char language_title_##name[] = title;
 #include "lib/model/languages/languages.def"
 #undef LANGUAGE
 

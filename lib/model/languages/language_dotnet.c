@@ -95,7 +95,7 @@ static enum code_role translate(const char *name, size_t size, const char *file,
 }
 
 const struct language language_dotnet = {
-	.category = {".NET", "lightblue", tiers},
+	.category = {language_title_dotnet, "lightblue", tiers},
 	.parse_name = parse_name,
 	.translate = translate,
 };

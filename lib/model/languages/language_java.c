@@ -666,7 +666,7 @@ static enum code_role translate(const char *name, size_t size, const char *file,
 }
 
 const struct language language_java = {
-	.category = {"Java", "red", tiers},
+	.category = {language_title_java, "red", tiers},
 	.translate = translate,
 	.library = "libjvm.so",
 };

@@ -235,7 +235,7 @@ static bool parse_name(struct code_name *out, const char *text, size_t size)
 }
 
 const struct language language_javascript = {
-	.category = {"JavaScript", "green", tiers},
+	.category = {language_title_javascript, "green", tiers},
 	.parse_name = parse_name,
 	/* Addresses include the ELF header of the file into which a dump is converted. */
 	.dump_mark = 0xdeadbeef,

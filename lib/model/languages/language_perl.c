@@ -6,6 +6,6 @@
 static const char *const tiers[] = {"Other", NULL};
 
 const struct language language_perl = {
-	.category = {"Perl", "lightblue", tiers},
+	.category = {language_title_perl, "lightblue", tiers},
 	.library = "libperl.so",
 };

@@ -6,6 +6,6 @@
 static const char *const tiers[] = {"Other", "PHP", "C function", NULL};
 
 const struct language language_php = {
-	.category = {"PHP", "purple", tiers},
+	.category = {language_title_php, "purple", tiers},
 	.library = "libphp.so",
 };

@@ -139,7 +139,7 @@ static enum code_role translate(const char *name, size_t size, const char *file,
 }
 
 const struct language language_python = {
-	.category = {"Python", "blue", tiers},
+	.category = {language_title_python, "blue", tiers},
 	.parse_name = parse_name,
 	.translate = translate,
 	.all_code = "py::jit:executor",

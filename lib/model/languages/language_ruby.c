@@ -6,6 +6,6 @@
 static const char *const tiers[] = {"Other", "Ruby", "C method", NULL};
 
 const struct language language_ruby = {
-	.category = {"Ruby", "magenta", tiers},
+	.category = {language_title_ruby, "magenta", tiers},
 	.library = "libruby-",
 };

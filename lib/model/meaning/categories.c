@@ -301,67 +301,6 @@ uint8_t kernel_subsystems_of_module(const struct kernel_subsystems *a, const cha
 /* Not looked up yet. */
 #define NOT_ASKED UINT8_MAX
 
-static const char *const only_other[] = {"Other", NULL};
-static const char *const of_user[USER_SUBCATEGORY_COUNT + 1] = {
-	[USER_OTHER] = "Other",	    [USER_GUESS] = "Guess",	  [USER_PROGRAM] = "Program",
-	[USER_LIBC] = "C library",  [USER_LIBRARY] = "Libraries", [USER_JIT] = "JIT",
-	[USER_UNNAMED] = "Unnamed",
-};
-static const char *const of_kernel[KERNEL_SUBCATEGORY_COUNT + 1] = {
-	[KERNEL_OTHER] = "Other",
-	[KERNEL_SYSCALL] = "System call",
-	[KERNEL_FAULT] = "Fault",
-	[KERNEL_INTERRUPT] = "Interrupt",
-	[KERNEL_SCHEDULER] = "Scheduler",
-	[KERNEL_MEMORY] = "Memory",
-	[KERNEL_FILES] = "Files",
-	[KERNEL_NETWORK] = "Network",
-	[KERNEL_BPF] = "BPF",
-};
-
-static const char *const of_idle[IDLE_SUBCATEGORY_COUNT + 1] = {
-	[IDLE_OTHER] = "Other",		[IDLE_TIMER] = "Timer",	  [IDLE_LOCK] = "Lock",
-	[IDLE_CONDITION] = "Condition", [IDLE_DISK] = "Disk",	  [IDLE_FAULT] = "Page fault",
-	[IDLE_PIPE] = "Pipe",		[IDLE_SOCKET] = "Socket", [IDLE_CHILD] = "Child",
-	[IDLE_PREEMPTED] = "Preempted", [IDLE_QUEUED] = "Queued",
-};
-
-static const struct category_row other = {"Other", "grey", only_other};
-static const struct category_row user = {"User", "yellow", of_user};
-static const struct category_row kernel = {"Kernel", "orange", of_kernel};
-static const struct category_row idle = {"Idle", "transparent", of_idle};
-
-#define LANGUAGE(NAME, name) [CATEGORY_##NAME] = &language_##name.category,
-const struct category_row *const categories[CATEGORY_COUNT] = {
-	[CATEGORY_OTHER] = &other,
-	[CATEGORY_USER] = &user,
-	[CATEGORY_KERNEL] = &kernel,
-	[CATEGORY_IDLE] = &idle,
-#include "lib/model/languages/languages.def"
-};
-#undef LANGUAGE
-
-const char *category_name(const struct profile *p, uint8_t category)
-{
-	if (p->categories.count)
-		return category < p->categories.count ? p->categories.items[category].name : "";
-	return category < CATEGORY_COUNT ? categories[category]->name : "";
-}
-
-const char *subcategory_name(const struct profile *p, struct frame_category of)
-{
-	const struct profile_category *row;
-
-	if (!p->categories.count)
-		return categories[of.category]->subcategories[1]
-			       ? categories[of.category]->subcategories[of.subcategory]
-			       : NULL;
-	row = &p->categories.items[of.category];
-	return row->subcategories.count > 1 && of.subcategory < row->subcategories.count
-		       ? row->subcategories.items[of.subcategory]
-		       : NULL;
-}
-
 /* Results by module and by function, of which there are fewer than frames. */
 struct classes {
 	const struct profile *profile;
@@ -488,16 +427,7 @@ static void *new_filled(size_t count)
 	return memset(xmalloc(count + 1), NOT_ASKED, count + 1);
 }
 
-static struct frame_category *own_categories(const struct profile *p)
-{
-	struct frame_category *of = xcalloc(p->frames.rows.count + 1, sizeof(*of)), *at = of;
-
-	vec_for_each(&p->frames.rows, const struct frame *, frame)
-		*at++ = (struct frame_category){frame->category, frame->subcategory};
-	return of;
-}
-
-static struct frame_category *find_categories(const struct profile *p)
+struct frame_category *categories_find(const struct profile *p)
 {
 	size_t count = p->frames.rows.count;
 	struct frame_category *of = xcalloc(count + 1, sizeof(*of));
@@ -527,9 +457,4 @@ static struct frame_category *find_categories(const struct profile *p)
 	free(c.funcs);
 	free(c.has_kernel_caller);
 	return of;
-}
-
-struct frame_category *categories_of_frames(const struct profile *p)
-{
-	return p->categories.count ? own_categories(p) : find_categories(p);
 }

@@ -37,7 +37,7 @@ enum category {
 	CATEGORY_IDLE, /* all waits: front-ends can hide only a category of this name */
 	/* A language's category is this plus its enum language_id. */
 	CATEGORY_BEFORE_LANGUAGES = CATEGORY_IDLE,
-#define LANGUAGE(NAME, name) CATEGORY_##NAME,
+#define LANGUAGE(NAME, name, title) CATEGORY_##NAME,
 #include "lib/model/languages/languages.def"
 #undef LANGUAGE
 	CATEGORY_COUNT,
@@ -114,6 +114,8 @@ struct frame_category {
  * the outermost kernel frame of some stack.
  */
 struct frame_category *categories_of_frames(const struct profile *p);
+/* Finds them by rules, even if the profile has some. */
+struct frame_category *categories_find(const struct profile *p);
 
 /* Returns "" if the profile has no such category. */
 const char *category_name(const struct profile *p, uint8_t category);

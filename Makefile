@@ -97,9 +97,10 @@ bpf_stacks := $(foreach x,$(patsubst bpf/runtimes/%_stack.bpf.h,%,$(sort $(wildc
 bpf_namesakes := $(filter-out $(bpf_stacks_src),$(sort $(wildcard bpf/*.bpf.c bpf/*/*.bpf.c)))
 own_runtimes := $(patsubst bpf/runtimes/%.bpf.c,%,$(filter bpf/runtimes/%,$(bpf_namesakes)))
 bpf_runtimes := $(sort $(bpf_stacks) $(own_runtimes))
-# What the page computes with, below lib/format/page/engine: as it is, compiled for WebAssembly.
+# What the page computes with, below lib/format/page/engine: as it is, compiled for WebAssembly, but
+# for rules whose results are in each page.
 page_base := alloc bytes error index log radix strbuf text vec
-page_src := $(page_engine_src) $(page_base:%=lib/base/%.c) $(sort $(wildcard lib/model/facts/*.c lib/model/languages/*.c lib/model/meaning/*.c lib/query/*.c)) \
+page_src := $(page_engine_src) $(page_base:%=lib/base/%.c) $(filter-out lib/model/meaning/categories.c,$(sort $(wildcard lib/model/facts/*.c lib/model/meaning/*.c lib/query/*.c))) \
 	lib/path/path_labels.c lib/path/path_weights.c $(addprefix lib/format/page/slab/,slab_check.c slab_columns.c slab_read.c) $(filter-out lib/model/tables/sample_store.c,$(sort $(wildcard lib/model/tables/*.c)))
 page_objects := $(page_src:%.c=$(BUILD)/page/%.o)
 page_include := /usr/include/wasm32-wasi

@@ -3,6 +3,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/readers.h"
+#include "lib/model/meaning/categories.h"
 #include "lib/model/tables/sample_store.h"
 
 /* Merges two sorted halves, the first of which is in `left`. */
@@ -110,4 +111,47 @@ wint_t towlower(wint_t c)
 wint_t towupper(wint_t c)
 {
 	return is_ascii_letter(c) ? folded(c) ^ ('a' ^ 'A') : c;
+}
+
+double page_decimal(const char *text)
+{
+	double number = 0, divisor = 1;
+	long exponent = 0;
+	bool is_fraction = false, is_negative = *text == '-';
+
+	for (text += is_negative || *text == '+'; *text; text++) {
+		if (*text == '.') {
+			is_fraction = true;
+		} else if (*text < '0' || *text > '9') {
+			exponent = strtol(text + 1, NULL, 10);
+			break;
+		} else {
+			number = number * 10 + (*text - '0');
+			divisor *= is_fraction ? 10 : 1;
+		}
+	}
+	number /= divisor;
+	for (; exponent > 0 && number < 1e300; exponent--)
+		number *= 10;
+	for (; exponent < 0 && number > 0; exponent++)
+		number /= 10;
+	return is_negative ? -number : number;
+}
+
+/* Rules of languages and of the kernel's functions: their results are in each page. */
+
+#define LANGUAGE(NAME, name, title) \
+	const struct language language_##name = {.category = {title, "", NULL}};
+#include "lib/model/languages/languages.def"
+#undef LANGUAGE
+
+#define LANGUAGE(NAME, name, title) [LANGUAGE_##NAME] = &language_##name,
+const struct language *const languages[LANGUAGE_COUNT] = {
+#include "lib/model/languages/languages.def"
+};
+#undef LANGUAGE
+
+struct frame_category *categories_find(const struct profile *p)
+{
+	return xcalloc(p->frames.rows.count + 1, sizeof(struct frame_category));
 }

@@ -46,6 +46,7 @@ python3 "$root/tests/diff/profiles.py" sides
 is "a difference has the text of prof diff without scripts" \
 	"$(sed -n '/^<pre>/,/^<\/pre>/p' d.html | sed 's/<[^>]*>//g; s/&lt;/</g; s/&gt;/>/g; s/&quot;/"/g; s/&amp;/\&/g' | tr -s ' ')" "$(tr -s ' ' <d.txt)"
 is "and its figures for the script" "$(sed -n 's/.*id="prof-comparison">\([^<]*\)<.*/\1/p' d.html | base64 -d | gzip -dc)" "$(<d.json)"
+is "its rows are those of prof diff, with the totals of report" "$(node "$root/tests/page/sides.mjs" "$PROF" d.html d.json 2>&1)" "7 rows compared, 0 different"
 is "its sides are read back" "$("$PROF" report --by thread --format csv d.html | grep -o '^"[AB]: [a-z]*"' | sort | xargs)" "A: base B: patch"
 
 

@@ -12,7 +12,7 @@ const signedText = (value, digits) => value === null ? '' : `${value < 0 ? '−'
 const isTime = ({data}) => !data.total?.event;
 const amountOf = (row) => row.ms ?? row.amount;
 // Of a row: ms, or bytes, ns or a count of another event.
-function amountText({data}, row) {
+export function amountText({data}, row) {
 	const {estimate} = amountOf(row);
 	if (data.total?.unit !== 'bytes')
 		return signedText(estimate, isTime({data}) ? 2 : 0);
@@ -23,13 +23,15 @@ export const shareText = (share) => `${(100 * share).toFixed(1)} %`;
 // Names as they are, which the engine shows without what terminals and browsers would take for more.
 const fullName = (engine, by, id) => `${engine.rawFunction(by, id)}\0${engine.key(by, id).module ?? ''}`;
 
+const nameOfRow = (row) => `${row.function}\0${row.in ?? ''}`;
+
 export class Comparison {
 	constructor(data) {
 		Object.assign(this, {data, rows: data.rows ?? []});
 		this.changes = new Map();
 		// The kind of its rows: "function", "module", …
 		this.by = this.rows.length ? Object.keys(this.rows[0])[0] : 'function';
-		this.byName = new Map(this.by === 'function' ? this.rows.map((row) => [`${row.function}\0${row.in ?? ''}`, row]) : []);
+		this.byName = new Map(this.by === 'function' ? this.rows.map((row) => [nameOfRow(row), row]) : []);
 	}
 
 	// 1: the function takes more in B than in A, -1: less, 0: not shown to differ.
@@ -41,6 +43,21 @@ export class Comparison {
 			this.changes.set(id, change);
 		}
 		return change;
+	}
+
+	// The functions of a side with their weights, in all that was compared.
+	side(engine, side) {
+		engine.select({threads: new Set([side]), event: engine.eventName, includeIdle: true});
+		const {weight} = engine, table = engine.table(BY.function), rows = new Map();
+		table.key.forEach((key, i) => rows.set(fullName(engine, BY.function, key), {key, self: table.self[i] / (weight || 1),
+			total: table.total[i] / (weight || 1), error: engine.errorOf(table.total[i]) / (weight || 1)}));
+		return rows;
+	}
+
+	// By row: that of the function on each side, where it has one.
+	pairs(engine) {
+		const sides = this.by === 'function' ? SIDES.map((side) => this.side(engine, side)) : [];
+		return this.rows.map((row) => sides.map((rows) => rows.get(nameOfRow(row))));
 	}
 
 	// Nodes of a tree of both sides: a node weighs the mean of its two shares, and has both.
@@ -118,11 +135,16 @@ export const changeMark = (change) => ['▼ ', '', '▲ '][change + 1];
 export class CompareView {
 	constructor(app) {
 		this.app = app;
-		const {comparison} = app, rows = comparison.rows;
+		const {comparison} = app, {rows} = comparison;
 		const number = (title, width, hint, text) => ({title, width, hint, isNumber: true, fill: (cell, i) => cell.append(text(rows[i]))});
 		this.grid = new Grid('Differences', [
-			number('A', '5em', 'Share of the samples of A', (row) => shareText(row.a)),
-			number('B', '5em', 'Share of the samples of B', (row) => shareText(row.b)),
+			number('A', '5em', 'Share of the samples of A, itself', (row) => shareText(row.a)),
+			number('B', '5em', 'Share of the samples of B, itself', (row) => shareText(row.b)),
+			...(comparison.by === 'function' ? SIDES.map((side) => ({title: `Total ${'AB'[side]}`, width: '7.5em', isNumber: true,
+				hint: 'Share with what it calls; ± half of the 95 % confidence interval of sampling', fill: (cell, i) => {
+					const of = this.pairs[i][side];
+					cell.append(shareText(of?.total ?? 0), make('small', {}, of?.error ? ` ±${(100 * of.error).toFixed(1)}` : ''));
+				}})) : []),
 			{title: 'Difference', width: '16em', isNumber: true, hint: 'of the shares, with the limits that it holds in: in colour where it is shown to be one',
 				fill: (cell, i) => this.fillDifference(cell, rows[i])},
 			number('P', '5.5em', 'Probability of so large a difference by chance, adjusted for the number of rows', (row) => row.p === null ? '' : row.p < 0.001 ? '<0.001' : row.p.toFixed(3)),
@@ -133,10 +155,19 @@ export class CompareView {
 					cell.append(make('small', {}, ` ${rows[i].mark}`));
 			}},
 			{title: 'In', width: 'minmax(5em, 1fr)', fill: (cell, i) => cell.append(safeText(rows[i].in))},
-		], {choose: (i) => this.choose(i)});
+		], {choose: (i) => this.choose(i), enter: (i) => i !== null && app.callers('callers'), menu: (event) => this.openMenu(event)});
 		const lines = (document.querySelector('#first pre')?.textContent ?? '').split('\n\n')[0].split('\n').filter((line) => line && line !== comparison.data.headline);
 		this.element = make('section', {id: 'compare', 'aria-label': 'Comparison'},
 			make('div', {class: 'verdict'}, make('h2', {}, comparison.data.headline ?? ''), ...lines.map((line) => make('div', {class: 'hint'}, line))), this.grid.element);
+	}
+
+	get pairs() {
+		const {comparison, engine, state} = this.app;
+		if (!this.found) {
+			this.found = comparison.pairs(engine);
+			engine.select(state);
+		}
+		return this.found;
 	}
 
 	fillDifference(cell, row) {
@@ -150,17 +181,18 @@ export class CompareView {
 
 	// Actions work on the function of the row.
 	choose(i) {
-		const row = this.app.comparison.rows[i], {engine} = this.app;
-		this.keys ??= new Map();
-		if (!this.keys.size && this.app.comparison.by === 'function') {
-			const table = engine.table(BY.function);
-			for (const id of table.key)
-				this.keys.set(fullName(engine, BY.function, id), id);
-		}
-		const key = this.keys.get(`${row.function}\0${row.in ?? ''}`);
+		const row = this.app.comparison.rows[i], key = this.pairs[i].find((of) => of)?.key;
 		this.app.choose(key === undefined ? null : {by: BY.function, key});
 		this.app.say(`${safeText(row[this.app.comparison.by])}: A ${shareText(row.a)}, B ${shareText(row.b)}, ${amountText(this.app.comparison, row)}${isTime(this.app.comparison) ? ' ms' : ''} a run, ` +
 			(row.differs ? 'shown to differ' : 'not shown to differ'));
+	}
+
+	// To one side or both, with what can be done on each.
+	openMenu(event) {
+		const {app} = this, to = (part) => () => app.withName((name) => app.change({view: 'flame', flame: 'callers', callersOf: name, ...part}));
+		if (app.chosen)
+			app.menu.open(event.clientX, event.clientY, [['Its callers on both sides', 'Enter', to({threads: null})], ...SIDES.map((side) => [`Its callers in ${app.engine.threads[side].whole}`, '', to({threads: new Set([side])})]),
+				['Its callees on both sides', 'C', () => app.callers('callees')], null, ['More …', '', () => app.openMenu(event)]]);
 	}
 
 	draw() {
@@ -180,8 +212,8 @@ export class CompareView {
 
 	text() {
 		const {rows, by} = this.app.comparison;
-		return [`a,b,difference,low,high,p,differs,${isTime(this.app.comparison) ? 'ms' : 'amount'},${by},in`, ...rows.map((row) => [row.a, row.b, row.estimate, row.low, row.high, row.p,
-			row.differs, amountOf(row).estimate, csvWord(row[by]), csvWord(row.in)].join(','))].join('\n');
+		return [`a,b,difference,low,high,p,differs,total_a,total_b,${isTime(this.app.comparison) ? 'ms' : 'amount'},${by},in`, ...rows.map((row, i) => [row.a, row.b, row.estimate, row.low, row.high, row.p,
+			row.differs, ...SIDES.map((side) => this.pairs[i][side]?.total ?? ''), amountOf(row).estimate, csvWord(row[by]), csvWord(row.in)].join(','))].join('\n');
 	}
 
 	nextFound(step) {

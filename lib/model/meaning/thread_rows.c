@@ -8,46 +8,56 @@
 #include "lib/base/vec.h"
 #include "lib/model/meaning/wait_sums.h"
 
-/* Finds stacks whose outermost frame is in the kernel. The caller frees it. */
-static bool *find_kernel_stacks(const struct profile *p)
+/* Marks of a stack. */
+enum {
+	BEGINS_IN_KERNEL = 1 << 0, /* its outermost frame is in the kernel */
+	IS_WAIT = 1 << 1, /* as profile_is_wait() says of the clock's samples */
+};
+
+/* Marks stacks once, for all samples. The caller frees the marks. */
+static uint8_t *mark_stacks(const struct profile *p)
 {
-	bool *is_kernel = xcalloc(p->stacks.rows.count + 1, sizeof(*is_kernel));
+	uint8_t *marks = xcalloc(p->stacks.rows.count + 1, sizeof(*marks));
 
 	for (size_t i = 0; i < p->stacks.rows.count; i++) {
 		const struct stack *stack = &p->stacks.rows.items[i];
 		const struct frame *frame = &p->frames.rows.items[stack->frame];
 
 		if (stack->parent != NO_STACK)
-			is_kernel[i] = is_kernel[stack->parent];
-		else
-			is_kernel[i] = frame->module != NO_MODULE &&
-				       module_is_kernel(&p->modules.rows.items[frame->module]);
+			marks[i] = marks[stack->parent] & BEGINS_IN_KERNEL;
+		else if (frame->module != NO_MODULE &&
+			 module_is_kernel(&p->modules.rows.items[frame->module]))
+			marks[i] = BEGINS_IN_KERNEL;
+		if (frame->kind == PROFILE_FRAME_LABEL)
+			marks[i] |= IS_WAIT;
 	}
-	return is_kernel;
+	return marks;
 }
 
 static void sum_samples(struct thread_row *row, const struct profile *p,
-			const struct profile_thread *thread, const bool *is_kernel_stack)
+			const struct profile_thread *thread, const uint8_t *marks)
 {
 	struct wait_sums waits = {0};
 	bool has_stack = false, has_user = false;
 
 	samples_for_each(&thread->samples, sample) {
+		bool is_known = sample->stack < p->stacks.rows.count;
+		uint8_t mark = is_known ? marks[sample->stack] : 0;
+
 		row->cpu_ns += sample->cpu_delta;
-		wait_sums_add(&waits, p, sample);
+		if (mark & IS_WAIT)
+			wait_sums_add(&waits, p, sample);
 		if (sample->weight && sample->event < EVENT_COUNTS_MAX)
 			row->events |= 1ull << sample->event;
-		row->has_run |= sample->weight && !sample->event && !profile_is_wait(p, sample);
-		if (sample->stack >= p->stacks.rows.count)
-			continue;
-		has_stack = true;
-		has_user = has_user || !is_kernel_stack[sample->stack];
+		row->has_run |= sample->weight && !sample->event && !(mark & IS_WAIT);
+		has_stack |= is_known;
+		has_user |= is_known && !(mark & BEGINS_IN_KERNEL);
 	}
 	row->is_kernel = has_stack && !has_user;
 	row->blocked = waits.blocked;
 }
 
-static void add_thread(struct thread_rows *r, thread_id id, const bool *is_kernel_stack)
+static void add_thread(struct thread_rows *r, thread_id id, const uint8_t *marks)
 {
 	const struct profile_thread *thread = &r->profile->threads.rows.items[id];
 	struct thread_row row = {
@@ -71,7 +81,7 @@ static void add_thread(struct thread_rows *r, thread_id id, const bool *is_kerne
 		.count = 1,
 	};
 
-	sum_samples(&row, r->profile, thread, is_kernel_stack);
+	sum_samples(&row, r->profile, thread, marks);
 	vec_push(&r->members, id);
 	vec_push(&r->list, row);
 }
@@ -112,11 +122,11 @@ static bool is_of_machine(const struct profile *p)
 void thread_rows_init(struct thread_rows *r, const struct profile *p,
 		      struct string_overlay *strings)
 {
-	_cleanup_free_ bool *is_kernel_stack = find_kernel_stacks(p);
+	_cleanup_free_ uint8_t *marks = mark_stacks(p);
 
 	*r = (struct thread_rows){.profile = p, .strings = strings, .is_machine = is_of_machine(p)};
 	for (size_t id = 0; id < p->threads.rows.count; id++)
-		add_thread(r, (thread_id)id, is_kernel_stack);
+		add_thread(r, (thread_id)id, marks);
 	sum_processes(r);
 	thread_rows_sort(r);
 }

@@ -40,9 +40,12 @@ int wait_reason(const struct profile *p, const struct sample *sample)
 
 void wait_sums_add(struct wait_sums *sums, const struct profile *p, const struct sample *sample)
 {
-	int reason = wait_reason(p, sample);
+	int reason;
 
-	sums->rows += profile_is_wait(p, sample);
+	if (!profile_is_wait(p, sample))
+		return;
+	sums->rows++;
+	reason = wait_reason(p, sample);
 	if (reason < 0)
 		return;
 	if (idle_is_runnable((uint8_t)reason)) {

@@ -166,7 +166,6 @@ struct selection {
 	struct query_spans *spans; /* of filter->during */
 	struct parallelism parallelism; /* empty unless needed */
 	bool *keeps; /* by stack_id: samples with the stack are selected, unless they are waits */
-	uint8_t *waits; /* by stack_id: enum query_wait, and WAIT_COUNTS */
 	stack_id *shown; /* by stack_id: innermost shown frame */
 	double period; /* weight of a sample where rows sum up several; 0: none is one */
 	query_sample_fn *visit; /* NULL: no visitor */
@@ -327,7 +326,7 @@ static uint8_t find_wait(const struct profile *p, struct frame_category category
 
 enum query_wait query_wait_of(const struct query *q, stack_id stack)
 {
-	return find_wait(q->profile, q->categories[stack]);
+	return q->stack_waits[stack] & ~WAIT_COUNTS;
 }
 
 static uint8_t wait_of_category(const struct selection *s, struct frame_category category)
@@ -434,7 +433,7 @@ static void mark_stacks(struct selection *s)
 		marks[id] = all;
 		q->categories[id] = resolve_category(q, of_frames, id);
 		answer = ask_category(s, q->categories[id], known);
-		s->waits[id] = answer->wait;
+		q->stack_waits[id] = answer->wait;
 		q->parents[id] = is_outer ? NO_STACK : s->shown[stack->parent];
 		q->is_shown[id] = !(own & IS_HIDDEN) && (!filter->root || all & IS_ROOT) &&
 				  !(filter->no_kernel && is_kernel(p, q->categories[id])) &&
@@ -567,7 +566,7 @@ static void add_sample(struct selection *s, thread_id thread, const struct sampl
 {
 	struct query *q = s->q;
 	stack_id shown = sample->stack == NO_STACK ? NO_STACK : s->shown[sample->stack];
-	uint8_t wait = sample->stack == NO_STACK ? QUERY_RUNS : s->waits[sample->stack];
+	uint8_t wait = sample->stack == NO_STACK ? QUERY_RUNS : q->stack_waits[sample->stack];
 	double weight = sample->weight;
 
 	q->cpu_ns += sample->cpu_delta;
@@ -606,7 +605,7 @@ static bool has_parallelism(const struct selection *s, const struct sample *samp
 
 	if (!filter->parallel_max && !filter->latency)
 		return true;
-	if (sample->stack != NO_STACK && s->waits[sample->stack])
+	if (sample->stack != NO_STACK && s->q->stack_waits[sample->stack])
 		return false;
 	if (!filter->parallel_max)
 		return true;
@@ -742,7 +741,6 @@ int query_select_each(struct query *q, const struct profile *p, const struct que
 	_cleanup_free_ uint8_t *of_funcs = xcalloc(p->funcs.rows.count + 1, 1);
 	_cleanup_free_ bool *keeps = xcalloc(stacks, sizeof(*keeps));
 	_cleanup_free_ stack_id *shown = xcalloc(stacks, sizeof(*shown));
-	_cleanup_free_ uint8_t *waits = xcalloc(stacks, 1);
 	_cleanup_free_ bool *is_selected = NULL;
 	_cleanup_(query_spans_release) struct query_spans spans = {0};
 	struct selection s = {.q = q,
@@ -750,7 +748,6 @@ int query_select_each(struct query *q, const struct profile *p, const struct que
 			      .of_funcs = of_funcs,
 			      .spans = &spans,
 			      .keeps = keeps,
-			      .waits = waits,
 			      .shown = shown,
 			      .visit = visit,
 			      .ctx = ctx,
@@ -762,6 +759,7 @@ int query_select_each(struct query *q, const struct profile *p, const struct que
 		.parents = xcalloc(stacks, sizeof(*q->parents)),
 		.is_shown = xcalloc(stacks, sizeof(*q->is_shown)),
 		.categories = xcalloc(stacks, sizeof(*q->categories)),
+		.stack_waits = xcalloc(stacks, 1),
 		.weights = xcalloc(stacks, sizeof(*q->weights)),
 		.thread_weights = xcalloc(p->threads.rows.count + 1, sizeof(*q->thread_weights)),
 	};
@@ -801,6 +799,7 @@ void query_release(struct query *q)
 	free(q->parents);
 	free(q->is_shown);
 	free(q->categories);
+	free(q->stack_waits);
 	free(q->weights);
 	free(q->thread_weights);
 	free(q->latencies);

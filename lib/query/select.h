@@ -80,6 +80,7 @@ struct query {
 	stack_id *parents;
 	bool *is_shown; /* by stack_id: the stack is part of a shown stack */
 	struct frame_category *categories; /* by stack_id; never CATEGORY_OF_CALLER */
+	uint8_t *stack_waits; /* by stack_id; see query_wait_of() */
 	uint64_t *weights; /* by stack_id: weight of samples whose innermost shown frame is this */
 	uint64_t *thread_weights; /* by thread_id */
 	uint64_t no_frame; /* weight of samples without a shown frame */

@@ -8,7 +8,8 @@ const HUES = {
 	lightred: [5, 76, 82, 48],
 };
 
-export const isDark = () => matchMedia('(prefers-color-scheme: dark)').matches;
+const dark = typeof matchMedia === 'undefined' ? {matches: false} : matchMedia('(prefers-color-scheme: dark)');
+export const isDark = () => dark.matches;
 
 // Two names of one category differ a little.
 function variation(name) {
@@ -19,8 +20,8 @@ function variation(name) {
 }
 
 export function categoryColor(color, name = '', isPale = false) {
-	const [hue, saturation, light, dark] = HUES[color] ?? HUES.grey, by = name ? variation(name) : 0;
-	const lightness = isDark() ? dark + by * 8 - (isPale ? 8 : 0) : light + by * 9 + (isPale ? 9 : 0);
+	const [hue, saturation, light, deep] = HUES[color] ?? HUES.grey, by = name ? variation(name) : 0;
+	const lightness = isDark() ? deep + by * 8 - (isPale ? 8 : 0) : light + by * 9 + (isPale ? 9 : 0);
 	return `hsl(${(hue + by * 14).toFixed(0)} ${(isPale ? saturation * 0.6 : saturation).toFixed(0)}% ${lightness.toFixed(1)}%)`;
 }
 

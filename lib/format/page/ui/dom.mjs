@@ -73,13 +73,15 @@ export function functionName(key) {
 
 // A canvas as large as its element, in pixels of the screen.
 export function fitCanvas(canvas, width, height) {
-	const scale = window.devicePixelRatio || 1;
-	canvas.width = Math.max(1, Math.round(width * scale));
-	canvas.height = Math.max(1, Math.round(height * scale));
+	const scale = window.devicePixelRatio || 1, context = canvas.getContext('2d');
+	const [across, down] = [width, height].map((size) => Math.max(1, Math.round(size * scale)));
+	// Other pixels are slow to get.
+	if (canvas.width !== across || canvas.height !== down)
+		Object.assign(canvas, {width: across, height: down});
 	canvas.style.width = `${width}px`;
 	canvas.style.height = `${height}px`;
-	const context = canvas.getContext('2d');
 	context.setTransform(scale, 0, 0, scale, 0, 0);
+	context.clearRect(0, 0, width, height);
 	return context;
 }
 

@@ -113,7 +113,7 @@ export class Flame {
 	file() {
 		const svg = new SvgContext(this.canvas.getContext('2d'));
 		this.paint(svg, this.tree);
-		return {type: 'image/svg+xml', ending: 'svg', text: svg.text(`${document.title}: flame graph`, this.width, this.height, themeColor('paper'))};
+		return svg.file('flame graph', this.width, this.height);
 	}
 
 	paint(context, nodes) {

@@ -33,7 +33,7 @@ export const KEYS = [
 	['*', 'open everything below a row of a tree', (app) => app.views[app.state.view].openAll?.()],
 	['Shift+F10', 'what can be done with the function', (app) => app.openMenu()],
 	['Esc', 'step back', (app) => app.back()],
-	['y S', 'copy what is seen as text; save it: the graph as SVG, tables as CSV', (app) => app.copy(), (app) => app.save()],
+	['y S', 'copy what is seen as text; save it: graphs and charts as SVG, tables as CSV', (app) => app.copy(), (app) => app.save()],
 	['!', 'the same as a command of prof', (app) => app.sayCommand()], ['?', 'this list', (app) => app.openHelp()],
 ];
 

@@ -10,7 +10,7 @@ import {AXIS, TimeCanvas} from './time_canvas.mjs';
 
 // What the critical path is computed of: there are many, and the event of that name shows them.
 const COMPUTED = [PATH_MARKER, 'Path sum', 'Forecast'];
-const MARKER_ROW = 16, LANES_MAX = 6, FRAMES_MAX = 60, FLOWS_MAX = 200;
+const MARKER_ROW = 16, LANES_MAX = 6, LABELLED_MAX = 5000, GROUPS_MAX = 300, FRAMES_MAX = 60, FLOWS_MAX = 200;
 
 // The list that both views show.
 export class MarkerList {
@@ -237,7 +237,7 @@ class MarkerCanvas extends TimeCanvas {
 		this.view.draw();
 	}
 
-	// A click on a name shows that kind alone, or all again.
+	// A click on a name shows that kind alone, with a row for each of what it is about, or all again.
 	pressName(y) {
 		const group = this.view.groups.findLast(({top}) => y >= top);
 		if (group)
@@ -253,19 +253,26 @@ export class MarkerChart extends MarkerView {
 		this.element = make('section', {id: 'chart', 'aria-label': 'Marker chart'}, this.bar, make('div', {class: 'beside'}, this.scroller, this.detail));
 	}
 
+	file() {
+		return this.chart.file();
+	}
+
 	labelOf(columns, i) {
 		return this.app.markers.get(i).fields.replace(/^[^:]*: /, '').split(', ')[0] || columns.names.get(columns.name[i]);
 	}
 
-	// Rows by name, as many lanes in each as there are markers at a time.
+	// Rows by name; of one kind by what each is about, as a peer of connections, in the order in which
+	// they begin. As many lanes in each as there are markers at a time.
 	layOut() {
 		const {markers} = this.app, {columns, rows} = markers;
 		if (this.key === markers.key && this.version === markers.version)
 			return;
 		Object.assign(this, {key: markers.key, version: markers.version});
-		const groups = new Map();
+		const groups = new Map(), isByLabel = this.app.state.markerKind && rows.length <= LABELLED_MAX;
 		for (const i of rows) {
-			const name = columns.names.get(columns.name[i]);
+			let name = isByLabel ? this.labelOf(columns, i) : columns.names.get(columns.name[i]);
+			if (!groups.has(name) && groups.size >= GROUPS_MAX)
+				name = 'others';
 			if (!groups.has(name))
 				groups.set(name, {name, lanes: [], ends: [], count: 0, time: 0});
 			const group = groups.get(name), until = columns.start[i] + columns.duration[i];
@@ -277,7 +284,9 @@ export class MarkerChart extends MarkerView {
 			group.count++;
 			group.time += columns.duration[i];
 		}
-		this.groups = [...groups.values()].sort((a, b) => b.time - a.time || b.count - a.count);
+		this.groups = [...groups.values()];
+		if (!isByLabel)
+			this.groups.sort((a, b) => b.time - a.time || b.count - a.count);
 		let top = AXIS + 2;
 		for (const group of this.groups) {
 			group.top = top;

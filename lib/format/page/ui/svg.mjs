@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A picture as SVG, drawn by the same calls as a canvas: as much of its context as flame graphs use.
+// A picture as SVG, drawn by the same calls as a canvas: as much of its context as the page uses.
+import {themeColor} from './colors.mjs';
 
 const escaped = (text) => text.replace(/[&<>"]/g, (letter) => ({'&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;'})[letter])
 	.replace(/[^\t -\ud7ff\ue000-\ufffd]/g, (letter) => (letter >= '\ud800' && letter <= '\udfff' ? letter : '?'));
@@ -25,7 +26,27 @@ export class SvgContext {
 	}
 
 	fillText(text, x, y) {
-		this.parts.push(`<text x="${round(x)}" y="${round(y)}" fill="${this.fillStyle}"${this.alpha}>${escaped(text)}</text>`);
+		this.parts.push(`<text x="${round(x)}" y="${round(y)}"${this.textAlign === 'right' ? ' text-anchor="end"' : ''} fill="${this.fillStyle}"${this.alpha}>${escaped(text)}</text>`);
+	}
+
+	beginPath() {
+		this.path = '';
+	}
+
+	moveTo(x, y) {
+		this.path += `M${round(x)} ${round(y)}`;
+	}
+
+	lineTo(x, y) {
+		this.path += `L${round(x)} ${round(y)}`;
+	}
+
+	fill() {
+		this.parts.push(`<path d="${this.path}" fill="${this.fillStyle}"${this.alpha}/>`);
+	}
+
+	stroke() {
+		this.parts.push(`<path d="${this.path}" fill="none" stroke="${this.strokeStyle}"${this.alpha}/>`);
 	}
 
 	setLineDash(lengths) {
@@ -34,6 +55,11 @@ export class SvgContext {
 
 	measureText(text) {
 		return this.canvas.measureText(text);
+	}
+
+	// Returns a file with what was drawn.
+	file(title, width, height) {
+		return {type: 'image/svg+xml', ending: 'svg', text: this.text(`${document.title}: ${title}`, width, height, themeColor('paper'))};
 	}
 
 	text(title, width, height, background) {

@@ -3,12 +3,13 @@
 // them selects a time. What else they do is up to drawAll(), clickAt(), pressName() and hoverAt().
 import {fitCanvas, make, seconds} from './dom.mjs';
 import {themeColor} from './colors.mjs';
+import {SvgContext} from './svg.mjs';
 
 export const AXIS = 18;
 
 export class TimeCanvas {
 	constructor(app, label) {
-		this.app = app;
+		Object.assign(this, {app, name: label});
 		this.canvas = make('canvas', {role: 'img', tabindex: 0, 'aria-label': label,
 			pointerdown: (event) => this.down(event), pointermove: (event) => this.move(event),
 			pointerup: (event) => this.up(event), pointercancel: () => { this.drag = null; this.draw(); },
@@ -32,9 +33,22 @@ export class TimeCanvas {
 
 	// Draws the axis and the selection around what drawAll(context) draws.
 	paint(height) {
-		const context = this.context = fitCanvas(this.canvas, this.width, height);
+		const context = fitCanvas(this.canvas, this.width, height);
 		context.font = '12px system-ui, sans-serif';
 		context.textBaseline = 'middle';
+		this.height = height;
+		this.paintOn(context);
+	}
+
+	// Returns a file with what is seen.
+	file() {
+		const svg = new SvgContext(this.canvas.getContext('2d'));
+		this.paintOn(svg);
+		return svg.file(this.name, this.width, this.height);
+	}
+
+	paintOn(context) {
+		const {height} = this;
 		this.drawAxis(context, height);
 		this.drawAll(context);
 		this.drawSelection(context, height);

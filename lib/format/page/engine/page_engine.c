@@ -308,13 +308,17 @@ double EXPORT(page_thread_weight)(uint32_t id)
 						       : 0;
 }
 
-/* Returns the outermost function of the user's own code in the stack; NULL: none. */
-static const char *entry_of(const uint8_t *origins, stack_id stack)
+/* Returns the outermost or innermost function of the user's own code in the stack; NULL: none. */
+static const char *own_function(stack_id stack, bool is_innermost)
 {
+	static uint8_t *origins;
 	const struct profile *p = engine.profile;
 	func_id entry = NO_FUNC;
 
-	for (; stack != NO_STACK; stack = p->stacks.rows.items[stack].parent) {
+	if (!origins)
+		origins = origins_of_frames(p);
+	for (; stack != NO_STACK && !(is_innermost && entry != NO_FUNC);
+	     stack = p->stacks.rows.items[stack].parent) {
 		frame_id frame = p->stacks.rows.items[stack].frame;
 		func_id func = p->frames.rows.items[frame].func;
 
@@ -328,22 +332,29 @@ static const char *entry_of(const uint8_t *origins, stack_id stack)
 /* Returns the function of the user's own code that a thread runs; "": unknown. */
 const char *EXPORT(page_thread_entry)(uint32_t id)
 {
-	static uint8_t *origins;
 	const struct profile *p = engine.profile;
 	const char *entry = NULL;
 	int tries = 64;
 
-	if (!origins)
-		origins = origins_of_frames(p);
 	if (id >= p->threads.rows.count)
 		return "";
 	samples_for_each(&p->threads.rows.items[id].samples, sample) {
 		if (sample->stack != NO_STACK)
-			entry = entry_of(origins, sample->stack);
+			entry = own_function(sample->stack, false);
 		if (entry || !--tries)
 			break;
 	}
 	return engine_shown(entry ? entry : "", 0);
+}
+
+/* Returns the innermost function of the user's own code; "": none. */
+const char *EXPORT(page_own_function)(uint32_t stack)
+{
+	const char *name = NULL;
+
+	if (stack < engine.profile->stacks.rows.count)
+		name = own_function(stack, true);
+	return engine_shown(name ? name : "", 0);
 }
 
 struct shown_sample {

@@ -261,6 +261,11 @@ export class Engine {
 		return this.entries?.get(thread) ?? '';
 	}
 
+	// The innermost function of the user's own code in a stack; "": none.
+	ownFunction(stack) {
+		return this.text(this.api.page_own_function(stack));
+	}
+
 	// The selected sample of a thread that is nearest to a time; null: none is near.
 	sampleAt(thread, time) {
 		const at = this.api.page_sample_at(thread, time) >>> 0;

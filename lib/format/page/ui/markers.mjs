@@ -64,7 +64,7 @@ export class MarkerList {
 		const {engine} = this.app, row = engine.marker(i), parts = (this.parts.get(i) ?? []).map((part) => engine.marker(part));
 		const also = parts.map((part) => `${part.name}: ${part.fields}`.replace(/: $/, ''));
 		return {...row, i, fields: [row.fields, ...also].filter(Boolean).join('; '), wakers: [row, ...parts].filter((part) => part.waker).map(({waker, start, duration}) => ({waker, time: start + duration})),
-			cause: [row, ...parts].map((part) => part.cause).find((cause) => cause !== null) ?? null};
+			causes: [row, ...parts].filter(({cause}) => cause !== null)};
 	}
 
 	textOf(i) {
@@ -131,15 +131,14 @@ class MarkerView {
 			return;
 		const button = (text, click) => make('button', {type: 'button', click}, text);
 		const around = [Math.floor(row.start), Math.ceil(row.start + Math.max(row.duration, 1e6))], margin = (around[1] - around[0]) * 0.5;
-		const frames = row.cause === null ? [] : engine.frames(row.cause);
+		const stackOf = ({name, cause}) => [row.causes.length > 1 && make('h2', {}, name), make('ol', {class: 'frames'}, ...engine.frames(cause).slice(0, FRAMES_MAX).map(({key}) =>
+			make('li', {}, button(functionName(engine.key(BY.function, key)).slice(0, 200), () => { app.choose({by: BY.function, key}); app.describeKeyOf(key); }))))];
 		this.detail.replaceChildren(make('b', {}, row.name), ` ${seconds(row.start)}${row.duration ? `, ${seconds(row.duration)}` : ''}`,
 			make('div', {}, row.fields), make('div', {class: 'kinds'}, button('its time', () => app.change({from: around[0], until: around[1]})),
 				button('its thread', () => app.change({threads: new Set([row.thread.id])})),
 				button('see it', () => app.timeline.look([Math.max(0, around[0] - margin), Math.min(engine.duration, around[1] + margin)])),
 				...row.wakers.slice(0, 1).map(({waker}) => button(`woken by ${waker.title}`, () => app.change({threads: new Set([row.thread.id, waker.id])})))),
-			frames.length ? make('ol', {class: 'frames'}, ...frames.slice(0, FRAMES_MAX).map(({key}) =>
-				make('li', {}, button(functionName(engine.key(BY.function, key)).slice(0, 200), () => { app.choose({by: BY.function, key}); app.describeKeyOf(key); }))))
-				: make('p', {class: 'hint'}, 'It has no stack.'));
+			...row.causes.flatMap(stackOf).filter(Boolean), row.causes.length ? '' : make('p', {class: 'hint'}, 'It has no stack.'));
 	}
 
 	text() {
@@ -261,6 +260,12 @@ export class MarkerChart extends MarkerView {
 		return this.app.markers.get(i).fields.replace(/^[^:]*: /, '').split(', ')[0] || columns.names.get(columns.name[i]);
 	}
 
+	// With the user's own function.
+	groupOf(columns, i) {
+		const {engine, markers} = this.app, [cause] = markers.get(i).causes;
+		return [this.labelOf(columns, i), cause && engine.ownFunction(cause.cause)].filter(Boolean).join(' · ');
+	}
+
 	// Rows by name; of one kind by what each is about, as a peer of connections, in the order in which
 	// they begin. As many lanes in each as there are markers at a time.
 	layOut() {
@@ -270,7 +275,7 @@ export class MarkerChart extends MarkerView {
 		Object.assign(this, {key: markers.key, version: markers.version});
 		const groups = new Map(), isByLabel = this.app.state.markerKind && rows.length <= LABELLED_MAX;
 		for (const i of rows) {
-			let name = isByLabel ? this.labelOf(columns, i) : columns.names.get(columns.name[i]);
+			let name = isByLabel ? this.groupOf(columns, i) : columns.names.get(columns.name[i]);
 			if (!groups.has(name) && groups.size >= GROUPS_MAX)
 				name = 'others';
 			if (!groups.has(name))

@@ -69,6 +69,7 @@ is "pages have the keys of prof browse" "$(node "$root/tests/page/keys.mjs" "$ro
 is "a sample is found by thread and time" "$(values page.html 'JSON.stringify(engine.sampleAt(0, 2.1e6))' \
 	'engine.frames(engine.sampleAt(0, 2.1e6).stack).map(({key}) => engine.key(0, key).function)')" \
 	'{"stack":7,"time":2000000} leaf <int>,inner,outer,main'
+is "the user's own function of a stack" "$(values page.html 'engine.ownFunction(engine.sampleAt(0, 2.1e6).stack)')" "leaf <int>"
 
 is "the engine's rows are those of report" "$(equal "$golden"/{collapsed,inline,waits,events,runtimes,allocs,critical-path}.json \
 	"$root/tests/readers/files/samply-66.json" | sed 's/^[1-9][0-9]* rows/all rows/')" "all rows compared, 0 different"

@@ -97,7 +97,7 @@ async function judgeViews(profile, name) {
 	await key('Escape');
 	judge(`${name}: Esc goes back`, await page.evaluate(() => window.profPage.views.flame.zoomed === 0xffffffff));
 	// What is saved: the graph as a picture that is well-formed, the functions as CSV.
-	for (const [digit, ending] of [['4', 'svg'], ['1', 'csv']]) {
+	for (const [digit, ending] of [['4', 'svg'], ['5', 'svg'], ['9', 'svg'], ['1', 'csv']]) {
 		await key(digit);
 		const [download] = await Promise.all([page.waitForEvent('download', {timeout: 5000}), key('S')]);
 		const text = readFileSync(await download.path(), 'utf8');

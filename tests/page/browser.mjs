@@ -169,7 +169,7 @@ async function judgeDifference() {
 	judge('difference: headline', await page.textContent('#compare h2') === said.headline, said.headline);
 	const shown = await rows(page);
 	judge('difference: rows', said.rows.length > 1 && said.rows.every((row, i) => i >= shown.length || shown[i][7].startsWith(row.function.replace(/\p{C}/gu, '?'))), JSON.stringify(shown));
-	judge('difference: marks', said.rows.some((row) => row.differs) && said.rows.every((row, i) => i >= shown.length || /[▲▼]/.test(shown[i][4]) === row.differs), JSON.stringify(shown));
+	judge('difference: marks', said.rows.some((row) => row.differs) && said.rows.every((row, i) => i >= shown.length || /[▲▼]/.test(shown[i][2]) === row.differs), JSON.stringify(shown));
 	await judgeAccess(page, 'difference');
 	await page.keyboard.press('4');
 	const graph = await page.evaluate(() => {

@@ -140,15 +140,15 @@ export class CompareView {
 		this.grid = new Grid('Differences', [
 			number('A', '5em', 'Share of the samples of A, itself', (row) => shareText(row.a)),
 			number('B', '5em', 'Share of the samples of B, itself', (row) => shareText(row.b)),
+			{title: 'Difference', width: '16em', isNumber: true, hint: 'of the shares, with the limits that it holds in: in colour where it is shown to be one',
+				fill: (cell, i) => this.fillDifference(cell, rows[i])},
+			number('P', '5.5em', 'Probability of so large a difference by chance, adjusted for the number of rows', (row) => row.p === null ? '' : row.p < 0.001 ? '<0.001' : row.p.toFixed(3)),
+			number(isTime(comparison) ? 'ms a run' : 'amount', '6em', 'More or less of it in each run', (row) => amountText(comparison, row)),
 			...(comparison.by === 'function' ? SIDES.map((side) => ({title: `Total ${'AB'[side]}`, width: '7.5em', isNumber: true,
 				hint: 'Share with what it calls; ± half of the 95 % confidence interval of sampling', fill: (cell, i) => {
 					const of = this.pairs[i][side];
 					cell.append(shareText(of?.total ?? 0), make('small', {}, of?.error ? ` ±${(100 * of.error).toFixed(1)}` : ''));
 				}})) : []),
-			{title: 'Difference', width: '16em', isNumber: true, hint: 'of the shares, with the limits that it holds in: in colour where it is shown to be one',
-				fill: (cell, i) => this.fillDifference(cell, rows[i])},
-			number('P', '5.5em', 'Probability of so large a difference by chance, adjusted for the number of rows', (row) => row.p === null ? '' : row.p < 0.001 ? '<0.001' : row.p.toFixed(3)),
-			number(isTime(comparison) ? 'ms a run' : 'amount', '6em', 'More or less of it in each run', (row) => amountText(comparison, row)),
 			{title: comparison.by[0].toUpperCase() + comparison.by.slice(1), width: 'minmax(10em, 3fr)', fill: (cell, i) => {
 				cell.append(make('span', {class: 'name'}, safeText(rows[i][comparison.by])));
 				if (rows[i].mark)

@@ -223,8 +223,8 @@ TEST(kept_parts_do_not_fill_the_disk)
 	scratch_run(
 		scratch,
 		"rm -rf cache && mkdir -p -m 700 cache/prof && cd cache/prof && "
-		"head -c 40M /dev/zero > old && head -c 50M /dev/zero > new && touch -d '1 hour ago' "
-		"new && touch -d '2 hours ago' old");
+		"fallocate -l 140M old && fallocate -l 140M new && touch -d '1 hour ago' new && "
+		"touch -d '2 hours ago' old");
 	open_kept(&s, scratch, &fd);
 	assert_true(debug_sections_need(&s, DEBUG_INFO, 0, 1000));
 	debug_sections_release(&s);

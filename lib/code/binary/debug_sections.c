@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/code/binary/debug_sections.h"
 
-#include <dirent.h>
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +15,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/bytes.h"
+#include "lib/base/cache_folder.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/open_file.h"
@@ -28,9 +28,6 @@
  * folder of the effective user. A cached file identifies its source by inode and change time, and
  * belongs to that user alone; all others are ignored.
  */
-
-/* Maximum total size of the folder: the least recently used files are removed. */
-#define KEPT_SECTIONS_BYTES ((uint64_t)64 << 20)
 
 struct kept_sections;
 
@@ -148,9 +145,9 @@ static int relocations_apply(const struct binary *b, Elf_Scn *relocations, uint8
 #define SECTIONS_MAX 16
 /* A multiple of every machine's page size. */
 #define ALIGNMENT ((uint64_t)64 << 10)
-/* Smaller contents unpack as fast as a file opens; larger ones would push out all others. */
+/* Smaller contents unpack as fast as a file opens; larger ones would push out many others. */
 #define FILE_BYTES_MIN ((uint64_t)64 << 10)
-#define FILE_BYTES_MAX (KEPT_SECTIONS_BYTES / 2)
+#define FILE_BYTES_MAX ((uint64_t)32 << 20)
 
 /*
  * Identifies the source file and the machine's start: device numbers change with a start, and data
@@ -175,7 +172,7 @@ struct header {
 _Static_assert(sizeof(struct header) <= ALIGNMENT, "the header stands before the first section");
 
 struct kept_sections {
-	char *folder, *path;
+	char *folder, *name;
 	int fd; /* -1: nothing is cached */
 	struct header header; /* has no places if nothing is cached */
 };
@@ -183,19 +180,6 @@ struct kept_sections {
 static uint64_t align(uint64_t size)
 {
 	return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-}
-
-/* Returns true for files that no other user can have written. */
-static bool is_own(const struct stat *st, mode_t type)
-{
-	return (st->st_mode & S_IFMT) == type && st->st_uid == geteuid() && !(st->st_mode & 022);
-}
-
-static bool is_own_folder(const char *path)
-{
-	struct stat st;
-
-	return lstat(path, &st) == 0 && is_own(&st, S_IFDIR);
 }
 
 static bool places_are_valid(const struct header *h, uint64_t file_size)
@@ -213,11 +197,13 @@ static bool places_are_valid(const struct header *h, uint64_t file_size)
 /* Returns a descriptor and fills the header, or -1. */
 static int open_kept(const struct kept_sections *k, struct header *found)
 {
-	_cleanup_close_ int fd = open(k->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	_cleanup_close_ int folder = cache_folder_open(k->folder, false), fd = -1;
 	const struct header *wanted = &k->header;
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) || !is_own(&st, S_IFREG) ||
+	if (folder >= 0)
+		fd = openat(folder, k->name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0 || fstat(fd, &st) || !cache_file_is_own(&st) ||
 	    read_at(fd, found, sizeof(*found), 0) != (ssize_t)sizeof(*found))
 		return -1;
 	if (found->magic != wanted->magic || found->count != wanted->count ||
@@ -256,10 +242,9 @@ static struct kept_sections *kept_sections_open(const char *folder, int fd, unsi
 	k->header.magic = MAGIC;
 	k->header.count = count;
 	k->folder = xstrdup(folder);
-	k->path = xasprintf("%s/%llx-%llx", folder, (unsigned long long)st.st_dev,
+	k->name = xasprintf("%llx-%llx", (unsigned long long)st.st_dev,
 			    (unsigned long long)st.st_ino);
-	if (is_own_folder(folder))
-		k->fd = open_kept(k, &found);
+	k->fd = open_kept(k, &found);
 	if (k->fd >= 0)
 		k->header = found;
 	return k;
@@ -273,7 +258,7 @@ static void kept_sections_free(struct kept_sections *k)
 	if (k->fd >= 0)
 		close(k->fd);
 	free(k->folder);
-	free(k->path);
+	free(k->name);
 	free(k);
 }
 
@@ -292,19 +277,6 @@ static uint64_t kept_sections_map(const struct kept_sections *k, unsigned int se
 		 (off_t)p->offset) == MAP_FAILED)
 		return 0;
 	return p->there;
-}
-
-/* Creates the folder and its parent. */
-static bool make_folder(const char *folder)
-{
-	_cleanup_free_ char *parent = xstrdup(folder);
-	char *slash = strrchr(parent, '/');
-
-	if (slash && slash != parent) {
-		*slash = '\0';
-		mkdir(parent, 0700);
-	}
-	return (mkdir(folder, 0700) == 0 || errno == EEXIST) && is_own_folder(folder);
 }
 
 /*
@@ -326,60 +298,20 @@ static uint64_t lay_out(const struct kept_part *parts, struct header *header)
 }
 
 /* Returns a descriptor of a new, empty file, or -1. */
-static int make_file(const struct kept_sections *k, const struct kept_part *parts,
+static int make_file(const struct kept_sections *k, int folder, const struct kept_part *parts,
 		     struct header *header)
 {
-	uint64_t size = lay_out(parts, header);
+	uint64_t size = folder >= 0 ? lay_out(parts, header) : 0;
 	_cleanup_close_ int fd = -1;
 
-	if (!size || !make_folder(k->folder))
+	if (!size)
 		return -1;
 	/* Another run may still use the old one. */
-	unlink(k->path);
-	fd = open(k->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	unlinkat(folder, k->name, 0);
+	fd = openat(folder, k->name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0 || ftruncate(fd, (off_t)size))
 		return -1;
 	return steal_fd(&fd);
-}
-
-struct kept_file {
-	char *name;
-	uint64_t bytes;
-	struct timespec used;
-};
-
-ORDER(compare_use, struct kept_file,
-      COMPARE(b->used.tv_sec, a->used.tv_sec) ?: COMPARE(b->used.tv_nsec, a->used.tv_nsec))
-
-/* Removes the least recently used files until the rest fits. */
-static void make_room(const char *folder)
-{
-	VEC(struct kept_file) files = {0};
-	DIR *dir = opendir(folder);
-	struct dirent *entry;
-	uint64_t bytes = 0;
-
-	while (dir && (entry = readdir(dir))) {
-		struct stat st;
-
-		/* Files are sparse: sections have spare room. */
-		if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-		    S_ISREG(st.st_mode))
-			vec_push(&files,
-				 (struct kept_file){xstrdup(entry->d_name),
-						    (uint64_t)st.st_blocks * 512, st.st_mtim});
-	}
-	if (files.count)
-		qsort(files.items, files.count, sizeof(*files.items), compare_use);
-	vec_for_each(&files, struct kept_file *, file) {
-		bytes += file->bytes;
-		if (bytes > KEPT_SECTIONS_BYTES)
-			unlinkat(dirfd(dir), file->name, 0);
-		free(file->name);
-	}
-	vec_release(&files);
-	if (dir)
-		closedir(dir);
 }
 
 /* Adds the bytes of these `count` parts that are not cached yet. Failures are ignored. */
@@ -387,13 +319,15 @@ static void kept_sections_store(const struct kept_sections *k, const struct kept
 {
 	struct header header = k->header;
 	bool is_new = k->fd < 0, is_fine = true, is_more = false;
-	_cleanup_close_ int own = -1;
+	_cleanup_close_ int own = -1, folder = -1;
 	int fd = k->fd;
 
-	if (!k->path)
+	if (!k->name)
 		return;
-	if (is_new)
-		fd = own = make_file(k, parts, &header);
+	if (is_new) {
+		folder = cache_folder_open(k->folder, true);
+		fd = own = make_file(k, folder, parts, &header);
+	}
 	for (unsigned int i = 0; fd >= 0 && i < header.count && is_fine; i++) {
 		struct place *p = &header.places[i];
 		uint64_t from = p->there;
@@ -409,9 +343,9 @@ static void kept_sections_store(const struct kept_sections *k, const struct kept
 	if (is_more && is_fine)
 		is_fine = write_at(fd, &header, sizeof(header), 0) == 0;
 	if (is_new && fd >= 0 && !is_fine)
-		unlink(k->path);
+		unlinkat(folder, k->name, 0);
 	if (is_new && is_more)
-		make_room(k->folder);
+		cache_folder_trim(folder);
 }
 
 /*

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/cache_folder.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/program.h"
 #include "lib/base/workers.h"
@@ -84,19 +85,6 @@ static char *cache_of(const char *home)
 	return home && *home ? xasprintf("%s/.cache/debuginfod_client", home) : NULL;
 }
 
-/* Returns the effective user's folder for unpacked files. Root uses no other folder. */
-static char *unpacked_folder(void)
-{
-	const struct passwd *root = geteuid() == 0 ? getpwuid(0) : NULL;
-	const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-
-	if (geteuid() == 0)
-		return root && root->pw_dir ? xasprintf("%s/.cache/prof", root->pw_dir) : NULL;
-	if (xdg && *xdg)
-		return xasprintf("%s/prof", xdg);
-	return home && *home ? xasprintf("%s/.cache/prof", home) : NULL;
-}
-
 static struct finding *finding_new(const struct naming *naming)
 {
 	struct finding *n = xcalloc(1, sizeof(*n));
@@ -111,7 +99,7 @@ static struct finding *finding_new(const struct naming *naming)
 		n->kernel_release = xstrdup(naming->kernel_release);
 	n->home = home_of(naming->owner);
 	n->cache = cache_of(n->home);
-	n->unpacked = naming->keeps_unpacked ? unpacked_folder() : NULL;
+	n->unpacked = naming->keeps_unpacked ? cache_folder_path() : NULL;
 	if (is_given || naming_downloads())
 		n->fetcher = debug_fetcher_new(&(struct debug_fetcher_options){
 			.command = is_given ? NULL : naming_fetch_command,

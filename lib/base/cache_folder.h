@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The folder in which results are kept for later runs: ~/.cache/prof of the effective user. What
+ * another user could have written is never read.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+/* Maximum total size of the folder. */
+#define CACHE_FOLDER_BYTES ((uint64_t)256 << 20)
+
+/* Returns the folder, which need not exist, to be freed; NULL: none. Root uses no other's folder.
+ */
+char *cache_folder_path(void);
+/*
+ * Opens the folder; with `make`, creates it and its parent if they are missing. Returns a
+ * descriptor, or -1 also if other users can change it.
+ */
+int cache_folder_open(const char *path, bool make);
+/* Returns true for a regular file that no other user can have written. */
+bool cache_file_is_own(const struct stat *st);
+/* Removes the least recently used files until the rest fits into CACHE_FOLDER_BYTES. */
+void cache_folder_trim(int folder);

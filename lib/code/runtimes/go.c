@@ -153,8 +153,14 @@ static void write_version(const struct runtime_layout *layout, char *text, size_
 	snprintf(text, size, "1.%u", layout->go.version - 100u);
 }
 
+static bool is_sane(const struct runtime_layout *layout)
+{
+	return layout->go.version >= 100 && layout->go.g_reg < 32;
+}
+
 const struct runtime runtime_go = {
 	.kind = RUNTIME_GO,
 	.name = "Go",
+	.is_sane = is_sane,
 	.version = write_version,
 };

@@ -618,10 +618,26 @@ static void write_version(const struct runtime_layout *layout, char *text, size_
 		*text = 0;
 }
 
+/* A process has to provide the rest. */
+static bool is_sane(const struct runtime_layout *layout)
+{
+	const struct hotspot_layout *l = &layout->hotspot;
+	const struct hotspot_layout probed = {
+		.structs = l->structs,
+		.types = l->types,
+		.struct_stride = l->struct_stride,
+		.type_stride = l->type_stride,
+		.stubs = l->stubs,
+	};
+
+	return memcmp(l, &probed, sizeof(probed)) == 0;
+}
+
 const struct runtime runtime_hotspot = {
 	.kind = RUNTIME_HOTSPOT,
 	.name = "Java",
 	.probe = hotspot_probe,
+	.is_sane = is_sane,
 	.version = write_version,
 	.process_size = sizeof(struct hotspot_process),
 	.start = hotspot_start,

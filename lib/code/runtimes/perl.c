@@ -136,10 +136,21 @@ static void write_version(const struct runtime_layout *layout, char *text, size_
 	snprintf(text, size, "%u.%u", layout->perl.version >> 8, layout->perl.version & 255u);
 }
 
+static bool is_sane(const struct runtime_layout *layout)
+{
+	const struct perl_layout *l = &layout->perl;
+	struct perl_layout known;
+
+	return layout_of_version(l->version & 255, &known) && l->version == known.version &&
+	       l->stack_type == known.stack_type && l->context_size == known.context_size &&
+	       l->context_code == known.context_code && l->hash_extra == known.hash_extra;
+}
+
 const struct runtime runtime_perl = {
 	.kind = RUNTIME_PERL,
 	.name = "Perl",
 	.probe = perl_probe,
+	.is_sane = is_sane,
 	.version = write_version,
 	.decode = perl_decode,
 };

@@ -21,10 +21,20 @@ static void write_version(const struct runtime_layout *layout, char *text, size_
 	snprintf(text, size, "%u.%u", layout->php.version >> 8, layout->php.version & 255u);
 }
 
+static bool is_sane(const struct runtime_layout *layout)
+{
+	const struct php_layout *l = &layout->php;
+	struct php_layout known;
+
+	return php_layout_of_version(l->version, &known) && l->code_count == known.code_count &&
+	       l->code == known.code && l->file == known.file;
+}
+
 const struct runtime runtime_php = {
 	.kind = RUNTIME_PHP,
 	.name = "PHP",
 	.probe = php_probe,
+	.is_sane = is_sane,
 	.version = write_version,
 	.decode = php_decode,
 	.late = php_late,

@@ -206,10 +206,16 @@ static void write_version(const struct runtime_layout *layout, char *text, size_
 	snprintf(text, size, "%u.%u", version >> 8, version & 255u);
 }
 
+static bool is_sane(const struct runtime_layout *layout)
+{
+	return python_layout_is_sane(&layout->python);
+}
+
 const struct runtime runtime_python = {
 	.kind = RUNTIME_PYTHON,
 	.name = "Python",
 	.probe = python_probe,
+	.is_sane = is_sane,
 	.version = write_version,
 	.decode = python_decode,
 	.late = python_late,

@@ -119,10 +119,35 @@ static void write_version(const struct runtime_layout *layout, char *text, size_
 	snprintf(text, size, "%u.%u", layout->ruby.version >> 8, layout->ruby.version & 255u);
 }
 
+static bool is_sane(const struct runtime_layout *layout)
+{
+	const struct ruby_layout *l = &layout->ruby;
+	struct ruby_layout known;
+
+	if (!ruby_layout_of_version(l->version, &known))
+		return false;
+	/* What differs between files of a version: addresses, and offsets in registers' copies. */
+	known.context_index = l->context_index;
+	known.context = l->context;
+	known.symbols = l->symbols;
+	known.exec_start = l->exec_start;
+	known.exec_end = l->exec_end;
+	known.loop_start = l->loop_start;
+	known.loop_end = l->loop_end;
+	known.tag_fp = l->tag_fp;
+	known.tag_label = l->tag_label;
+	known.tag_sp = l->tag_sp;
+	known.tag_outer = l->tag_outer;
+	known.hidden_at = l->hidden_at;
+	known.hidden_label = l->hidden_label;
+	return memcmp(&known, l, sizeof(known)) == 0;
+}
+
 const struct runtime runtime_ruby = {
 	.kind = RUNTIME_RUBY,
 	.name = "Ruby",
 	.probe = ruby_probe,
+	.is_sane = is_sane,
 	.version = write_version,
 	.decode = ruby_decode,
 	.late = ruby_late,

@@ -345,3 +345,14 @@ int runtime_probe_with_go(int fd, struct runtime_layout *layout, struct error *e
 		result = go_probe(fd, layout, err);
 	return result;
 }
+
+/* More words of a stack than any shim saves. */
+#define SHIM_WORDS_MAX 64
+
+bool runtime_layout_is_sane(const struct runtime_layout *layout)
+{
+	const struct runtime *runtime = layout->kind < RUNTIME_KIND_COUNT ? runtimes[layout->kind]
+									  : NULL;
+
+	return runtime && layout->shim_words <= SHIM_WORDS_MAX && runtime->is_sane(layout);
+}

@@ -112,6 +112,8 @@ struct runtime {
 	 * NULL: the runtime is only searched for on request, and has no functions to decode.
 	 */
 	int (*probe)(const struct binary *b, struct runtime_layout *layout, struct error *err);
+	/* Returns whether the search for the runtime may have set this layout. */
+	bool (*is_sane)(const struct runtime_layout *layout);
 	/*
 	 * Completes `layout` from constant memory of a process, and fills `process`, the value for
 	 * the BPF map runtime_processes, of process_size bytes; it begins with a struct
@@ -172,6 +174,9 @@ extern const struct runtime *const runtimes[RUNTIME_KIND_COUNT];
 int runtime_probe(int fd, struct runtime_layout *layout, struct error *err);
 /* The same; also finds Go programs that set labels, if there is no other runtime. */
 int runtime_probe_with_go(int fd, struct runtime_layout *layout, struct error *err);
+
+/* Returns whether these probes may have set the layout, which is of any kind. */
+bool runtime_layout_is_sane(const struct runtime_layout *layout);
 
 /* A function read from a process; cached, since most compiled code inlines the same few. */
 

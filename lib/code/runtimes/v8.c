@@ -276,10 +276,16 @@ static void write_version(const struct runtime_layout *layout, char *text, size_
 	snprintf(text, size, "%u.%u", layout->v8.major, layout->v8.minor);
 }
 
+static bool is_sane(const struct runtime_layout *layout)
+{
+	return v8_layout_is_sane(&layout->v8);
+}
+
 const struct runtime runtime_v8 = {
 	.kind = RUNTIME_V8,
 	.name = "JavaScript",
 	.probe = v8_probe,
+	.is_sane = is_sane,
 	.version = write_version,
 	.decode = v8_decode,
 	.read_source = v8_read_source,

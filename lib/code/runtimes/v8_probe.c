@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <string.h>
 
 #include "lib/base/bytes.h"
 #include "lib/code/binary/objects.h"
@@ -235,27 +236,35 @@ static const struct code_form {
 	{14, 6, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* node 26 */
 };
 
-static void set_code_form(const int32_t *v, struct v8_layout *l)
+/* Sets the members that are the same in all files of the layout's version. False: unknown. */
+static bool set_code_form(struct v8_layout *l)
 {
-	if (!v[TYPE_CODE] || !v[CODE_BASELINE] || v[CODE_KIND_MASK] != V8_CODE_KIND)
-		return;
 	for (size_t i = 0; i < sizeof(code_forms) / sizeof(code_forms[0]); i++) {
 		const struct code_form *form = &code_forms[i];
 
 		if (form->major != l->major || form->minor != l->minor)
 			continue;
-		l->types[V8_CODE] = (uint16_t)v[TYPE_CODE];
 		l->code_header = form->header;
 		l->stream_size = form->stream;
 		l->code_start = form->start;
 		l->code_flags = form->flags;
 		l->code_size = form->size;
-		l->code_baseline = (uint8_t)v[CODE_BASELINE];
 		l->code_deopt = form->deopt;
 		l->code_positions = form->positions;
 		l->deopt_literals = form->literals;
 		l->deopt_inlined = form->inlined;
+		return true;
 	}
+	return false;
+}
+
+static void set_code(const int32_t *v, struct v8_layout *l)
+{
+	if (!v[TYPE_CODE] || !v[CODE_BASELINE] || v[CODE_KIND_MASK] != V8_CODE_KIND ||
+	    !set_code_form(l))
+		return;
+	l->types[V8_CODE] = (uint16_t)v[TYPE_CODE];
+	l->code_baseline = (uint8_t)v[CODE_BASELINE];
 }
 
 /* Sets offsets without a constant, and those used as they are. */
@@ -306,7 +315,7 @@ static bool set_layout(const int32_t *v, struct v8_layout *l)
 		.names_builtins = !v[BUILTIN],
 		.has_place_flags = v[VERSION_MAJOR] >= 14,
 	};
-	set_code_form(v, l);
+	set_code(v, l);
 	return v8_layout_is_sane(l);
 }
 
@@ -314,11 +323,14 @@ bool v8_layout_is_sane(const struct v8_layout *l)
 {
 	const uint16_t words[] = {l->shared_builtin, l->shared_name, l->shared_script,
 				  l->shared_counts};
+	struct v8_layout formed = *l;
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (words[i] % 8 || words[i] > V8_SHARED_MAX - 8)
 			return false;
 	}
+	if (l->code_size && (!set_code_form(&formed) || memcmp(&formed, l, sizeof(formed)) != 0))
+		return false;
 	return l->shared_literal % 4 == 0 && l->shared_literal <= V8_SHARED_MAX - 4;
 }
 

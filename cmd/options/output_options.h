@@ -34,7 +34,7 @@ struct output_options {
 	const struct format *format; /* never NULL after output_options_check() */
 	VEC(const char *) debug_dirs;
 	bool no_symbols;
-	bool no_cache; /* do not cache debug files for later recordings */
+	bool no_cache; /* neither use nor keep unwind tables and debug files */
 	bool all_threads;
 	bool no_limit; /* keep all rows and markers */
 	bool sources;

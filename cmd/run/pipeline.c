@@ -13,6 +13,7 @@
 #include "cmd/run/pipeline_internal.h"
 #include "cmd/run/subject.h"
 #include "lib/base/alloc.h"
+#include "lib/base/cache_folder.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
@@ -172,11 +173,13 @@ static int arm(struct pipeline *p, struct error *err)
 	const struct live_options *live = p->options->live;
 	uint64_t window_ns = window_ns_of(p);
 	uint64_t keep_ns = window_ns ? window_ns : live->last.keep_ns;
+	_cleanup_free_ char *cache = p->options->output->no_cache ? NULL : cache_folder_path();
 	struct recorder_options options = {
 		.instruments = &live->instruments,
 		.ring_bytes = live->ring_bytes,
 		.unwind = live->unwind,
 		.unwind_bytes = live->unwind_bytes,
+		.cache = cache,
 		/* Engines identify processes by the names of their programs. */
 		.no_arguments = live->no_arguments || window_ns,
 		.keep_mounts = p->options->output->sources,

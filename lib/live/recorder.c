@@ -541,6 +541,7 @@ static int open_tracker(struct recorder *r, uint32_t unwind, struct error *err)
 		.programs = r->programs,
 		.unwind = unwind,
 		.unwind_bytes = r->options.unwind_bytes,
+		.cache = r->options.cache,
 		.keep_mounts = r->options.keep_mounts,
 		.filter = r->options.filter,
 		.tells_resources = r->options.tells_resources,

@@ -39,6 +39,8 @@ struct recorder_options {
 	uint64_t ring_bytes; /* size for each CPU, rounded up to a power of two; 0: the default */
 	enum recorder_unwind unwind;
 	uint64_t unwind_bytes; /* limit for unwind tables in the kernel; 0: the default */
+	/* Folder that keeps them for later recordings; used by recorder_new() only; NULL: none. */
+	const char *cache;
 	bool keep_mounts; /* keep the mounts of processes in other mount namespaces until the
 			     recorder is freed */
 	bool no_arguments; /* do not record program arguments */

@@ -33,14 +33,6 @@ static void on_refused(void *ctx, const char *why)
 	((struct told *)ctx)->refused++;
 }
 
-/* Finds a runtime in even descriptors. */
-static int probe(int fd, struct runtime_layout *layout, struct error *err)
-{
-	(void)err;
-	*layout = (struct runtime_layout){.kind = fd % 2 ? RUNTIME_NONE : RUNTIME_PYTHON};
-	return fd < 0 ? -1 : 0;
-}
-
 struct fixture {
 	struct told told;
 	struct runtime_files files;
@@ -53,7 +45,6 @@ static void setup(struct fixture *f)
 
 	*f = (struct fixture){0};
 	f->files.hooks = (struct runtime_hooks){
-		.probe = probe,
 		.found = on_found,
 		.described = on_described,
 		.refused = on_refused,
@@ -128,17 +119,12 @@ TEST(what_cannot_be_followed_is_not_read)
 
 TEST(expected_files_are_told_of_at_once)
 {
+	const struct runtime_layout layout = {.kind = RUNTIME_PYTHON};
 	struct fixture f;
 
 	setup(&f);
-	runtime_files_expect(&f.files, -1);
-	runtime_files_expect(&f.files, 1);
-	assert_int_equal(f.told.found + f.told.described, 0);
-	runtime_files_expect(&f.files, 2);
+	runtime_files_expect(&f.files, &layout);
 	assert_int_equal(f.told.found, 1);
 	assert_int_equal(f.told.described, 1);
-	f.files.hooks = (struct runtime_hooks){0};
-	runtime_files_expect(&f.files, 2);
-	assert_int_equal(f.told.found, 1);
 	teardown(&f);
 }

@@ -126,7 +126,7 @@ static bool is_sane(const struct runtime_layout *layout)
 
 	if (!ruby_layout_of_version(l->version, &known))
 		return false;
-	/* What differs between files of a version: addresses, and offsets in registers' copies. */
+	/* Members that differ between files of a version. */
 	known.context_index = l->context_index;
 	known.context = l->context;
 	known.symbols = l->symbols;

@@ -232,6 +232,11 @@ void unwind_scratch_free(struct unwind_scratch *scratch)
 	free(scratch);
 }
 
+struct unwind_row *unwind_scratch_rows(const struct unwind_scratch *scratch)
+{
+	return scratch->rows.items;
+}
+
 const struct unwind_arch *unwind_arch_find(uint16_t machine)
 {
 	static const struct unwind_arch *const archs[] = {&unwind_arch_x86_64, &unwind_arch_aarch64,

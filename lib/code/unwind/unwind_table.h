@@ -51,6 +51,9 @@ struct unwind_scratch *unwind_scratch_new(void);
 /* NULL is fine. */
 void unwind_scratch_free(struct unwind_scratch *scratch);
 
+/* Returns a copy of the rows of the table that was compiled last. */
+struct unwind_row *unwind_scratch_rows(const struct unwind_scratch *scratch);
+
 /*
  * Compiles the file's CFI; reads only the necessary parts, with pread(). Returns 0 also for a file
  * without CFI (the table then mostly has 0 pages), -ENOEXEC if it is not an ELF file of a supported

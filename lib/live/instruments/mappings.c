@@ -43,6 +43,7 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	(void)tally;
 	tracker_get_stats(live->tracker, &unwind);
 	facts_count(&r->facts, FACT_TABLES, NULL, unwind.tables);
+	facts_count(&r->facts, FACT_TABLES_COMPILED, NULL, unwind.compiled);
 	facts_count(&r->facts, FACT_TABLE_ROWS, NULL, unwind.rows);
 	facts_count(&r->facts, FACT_TABLE_BYTES, NULL, unwind.table_bytes);
 	facts_count(&r->facts, FACT_TABLES_REFUSED, NULL, unwind.refused);

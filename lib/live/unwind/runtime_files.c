@@ -39,16 +39,11 @@ void runtime_files_take(struct runtime_files *f, const struct module_tables *mod
 	vec_push(&f->found, found);
 }
 
-void runtime_files_expect(struct runtime_files *f, int fd)
+void runtime_files_expect(struct runtime_files *f, const struct runtime_layout *layout)
 {
-	struct runtime_layout layout;
 	uint32_t number;
 
-	/* If it is mapped, it will be rejected then. */
-	if (!f->hooks.probe || f->hooks.probe(fd, &layout, NULL) != 0 ||
-	    layout.kind == RUNTIME_NONE)
-		return;
-	f->hooks.found(f->hooks.ctx, &layout, &number);
+	f->hooks.found(f->hooks.ctx, layout, &number);
 	f->hooks.described(f->hooks.ctx);
 }
 

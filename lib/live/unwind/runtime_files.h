@@ -21,7 +21,7 @@ struct starting_process {
 
 /* Functions called for files with a runtime. */
 struct runtime_hooks {
-	table_probe_fn *probe;
+	struct table_probe probe;
 	/*
 	 * Called for a file with a runtime. Stores the number of its layout. Returns false if its
 	 * frames cannot be followed.
@@ -56,8 +56,8 @@ void runtime_files_release(struct runtime_files *f);
 /* Moves the runtime found in a file out of the result. */
 void runtime_files_take(struct runtime_files *f, const struct module_tables *modules,
 			struct table_result *result);
-/* Searches a file that will be mapped, and reports its runtimes. */
-void runtime_files_expect(struct runtime_files *f, int fd);
+/* Reports the runtime of a file that will be mapped. */
+void runtime_files_expect(struct runtime_files *f, const struct runtime_layout *layout);
 /*
  * Reports found runtimes, which may take longer than native stacks should have to wait, and notes
  * them in the files' rows. Returns false if there is nothing new to follow.

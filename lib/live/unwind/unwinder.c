@@ -15,6 +15,7 @@
 #include "lib/base/vec.h"
 #include "lib/code/unwind/native/deferred_unwind.h"
 #include "lib/code/unwind/native/native_tables.h"
+#include "lib/code/unwind/native/table_cache.h"
 #include "lib/code/unwind/native/table_pool.h"
 #include "lib/live/bpf/shared_maps.h"
 #include "lib/live/unwind/spaces.h"
@@ -129,6 +130,7 @@ struct unwinder {
 	struct walker_memory walker;
 	struct kernel_shards shards;
 	struct native_tables tables;
+	struct table_cache *cache; /* NULL: none */
 	struct table_pool *pool;
 	int event_fd; /* for the pool's results */
 	bool has_ready_tables; /* new tables are missing in all descriptions so far */
@@ -139,7 +141,7 @@ struct unwinder {
 	struct native_space scratch;
 	const struct file_set *files;
 	uint64_t now; /* time of the last round */
-	uint64_t stamp, refused, next_eviction_ns;
+	uint64_t stamp, refused, compiled, next_eviction_ns;
 	uint32_t serial; /* of the last address space description */
 	struct runtime_files runtimes;
 };
@@ -173,6 +175,7 @@ void unwinder_free(struct unwinder *u)
 	/* A thread is stuck in a file that does not respond. */
 	if (!table_pool_free(u->pool))
 		return;
+	table_cache_free(u->cache);
 	if (u->event_fd >= 0)
 		close(u->event_fd);
 	deferred_unwind_free(u->deferred);
@@ -455,12 +458,16 @@ static void republish(struct unwinder *u)
 void unwinder_set_runtimes(struct unwinder *u, const struct runtime_hooks *hooks)
 {
 	u->runtimes.hooks = *hooks;
-	table_pool_probe(u->pool, hooks->probe);
+	table_pool_probe(u->pool, &u->runtimes.hooks.probe);
 }
 
 void unwinder_expect(struct unwinder *u, int fd)
 {
-	runtime_files_expect(&u->runtimes, fd);
+	struct runtime_layout layout;
+
+	/* If it cannot be followed, it will be rejected when it is mapped. */
+	if (table_pool_find_runtime(u->pool, fd, &layout))
+		runtime_files_expect(&u->runtimes, &layout);
 }
 
 void unwinder_take_tables(struct unwinder *u)
@@ -470,6 +477,7 @@ void unwinder_take_tables(struct unwinder *u)
 	while (table_pool_next(u->pool, &result)) {
 		module_tables_store(&u->tables.modules, result.module_id, &result.table);
 		runtime_files_take(&u->runtimes, &u->tables.modules, &result);
+		u->compiled += !result.was_kept;
 		table_result_release(&result);
 		u->has_ready_tables = true;
 	}
@@ -584,6 +592,8 @@ int unwinder_new(struct unwinder **out, const struct unwinder_options *options, 
 		unwinder_free(u);
 		return code;
 	}
+	u->cache = options->cache ? table_cache_new(options->cache) : NULL;
+	table_pool_keep(u->pool, u->cache);
 	u->deferred = deferred_unwind_new(&finisher, options->sink, options->ctx);
 	*out = u;
 	return 0;
@@ -604,6 +614,7 @@ void unwinder_get_stats(const struct unwinder *u, struct unwinder_stats *stats)
 {
 	*stats = (struct unwinder_stats){
 		.table_bytes = u->tables.arena.rows.count * (uint64_t)UNWIND_SHARD_BYTES,
+		.compiled = u->compiled,
 		.refused = u->refused + u->tables.modules.too_large + u->tables.jit.refused,
 		.code_pieces = u->tables.jit.pieces,
 		.malformed_pieces = u->tables.jit.malformed,

@@ -37,6 +37,7 @@ struct unwinder_options {
 	const struct file_set *files; /* borrowed */
 	uint32_t methods; /* UNWIND_BY_… */
 	uint64_t max_bytes; /* ceiling for the tables in the kernel */
+	const char *cache; /* folder that keeps tables for later recordings; NULL: none */
 	record_sink_fn *sink; /* receives the stacks finished here */
 	void *ctx;
 };
@@ -103,6 +104,7 @@ bool unwinder_is_settled(const struct unwinder *u);
 struct unwinder_stats {
 	uint64_t table_bytes; /* in the kernel */
 	uint64_t tables, rows;
+	uint64_t compiled; /* files that were read, as no earlier recording has kept their tables */
 	uint64_t refused; /* tables or address spaces rejected because of the ceiling */
 	uint64_t code_pieces; /* pieces of generated code with call frame information */
 	uint64_t malformed_pieces; /* pieces with (partly) unreadable call frame information */

@@ -19,6 +19,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/workers.h"
+#include "lib/code/unwind/native/table_cache.h"
 
 #define ALIGN_WORDS 16u
 
@@ -176,7 +177,8 @@ struct table_pool {
 	int event_fd;
 	bool is_announced; /* event_fd is readable */
 	struct rule_store *rules; /* borrowed */
-	table_probe_fn *probe; /* NULL: none */
+	const struct table_probe *probe; /* borrowed; NULL: none */
+	struct table_cache *cache; /* borrowed; NULL: none */
 };
 
 void table_result_release(struct table_result *result)
@@ -219,22 +221,22 @@ static char *refusal_of(int fd, const struct error *err)
 	return xasprintf("%s: %s", path, err->text);
 }
 
-static void probe(table_probe_fn *fn, int fd, struct table_result *result)
+static void probe(const struct table_probe *probe, int fd, struct table_result *result)
 {
 	struct runtime_layout layout = {0};
 	struct error err = {0};
 
-	if (fn(fd, &layout, &err))
+	if (probe->find(fd, &layout, &err))
 		result->refusal = refusal_of(fd, &err);
 	else if (layout.kind != RUNTIME_NONE)
 		result->layout = xmemdup(&layout, sizeof(layout));
 }
 
+/* Compiles a file. The numbers of its rules are the thread's own. */
 static void compile(struct worker *w, const struct job *job, struct table_result *result)
 {
 	struct error err = {0};
 
-	*result = (struct table_result){.module_id = job->module_id};
 	if (!w->scratch)
 		w->scratch = unwind_scratch_new();
 	if (unwind_table_compile(job->fd, &w->own.rules, w->scratch, &result->table, &err)) {
@@ -243,10 +245,49 @@ static void compile(struct worker *w, const struct job *job, struct table_result
 	}
 	if (w->pool->probe)
 		probe(w->pool->probe, job->fd, result);
+}
+
+static table_sane_fn *sane_of(const struct table_pool *p)
+{
+	return p->probe ? p->probe->is_sane : NULL;
+}
+
+/* Makes a result. Returns true if it is to be kept. */
+static bool make(struct worker *w, const struct job *job, struct table_result *result,
+		 struct table_write *write)
+{
+	const struct table_pool *p = w->pool;
+	struct table_origin origin;
+	bool can_keep = table_cache_identify(p->cache, job->fd, p->probe, &origin);
+
+	*result = (struct table_result){.module_id = job->module_id};
+	if (can_keep &&
+	    table_cache_load(p->cache, &origin, p->rules, &w->own, sane_of(p), result)) {
+		result->was_kept = true;
+		can_keep = false;
+	} else {
+		compile(w, job, result);
+		can_keep = can_keep && table_cache_prepare(job->fd, &origin, result, write);
+		rule_store_number(p->rules, &w->own);
+		vec_for_each(&result->table.rows, struct unwind_row *, row)
+			row->rule = w->own.numbers.items[row->rule];
+	}
 	close(job->fd);
-	rule_store_number(w->pool->rules, &w->own);
-	vec_for_each(&result->table.rows, struct unwind_row *, row)
-		row->rule = w->own.numbers.items[row->rule];
+	return can_keep;
+}
+
+bool table_pool_find_runtime(const struct table_pool *p, int fd, struct runtime_layout *layout)
+{
+	struct table_origin origin;
+
+	if (!p->probe)
+		return false;
+	if (!table_cache_identify(p->cache, fd, p->probe, &origin) ||
+	    !table_cache_load_layout(p->cache, &origin, p->probe->is_sane, layout)) {
+		if (p->probe->find(fd, layout, NULL) != 0)
+			return false;
+	}
+	return layout->kind != RUNTIME_NONE;
 }
 
 /*
@@ -309,15 +350,23 @@ static void *work(void *arg)
 	pthread_mutex_lock(&p->lock);
 	while (take_job(w, &job)) {
 		struct table_result result;
+		struct table_write write;
+		bool is_kept;
 
 		p->busy++;
 		p->busy_large += job.is_large;
 		pthread_mutex_unlock(&p->lock);
-		compile(w, &job, &result);
+		is_kept = make(w, &job, &result, &write);
 		pthread_mutex_lock(&p->lock);
 		p->busy--;
 		p->busy_large -= job.is_large;
 		give(p, &result);
+		if (!is_kept)
+			continue;
+		/* Nobody waits for it. */
+		pthread_mutex_unlock(&p->lock);
+		table_cache_store(p->cache, &write, unwind_scratch_rows(w->scratch), &w->own.rules);
+		pthread_mutex_lock(&p->lock);
 	}
 	pthread_mutex_unlock(&p->lock);
 	return NULL;
@@ -369,9 +418,14 @@ struct table_pool *table_pool_new(struct rule_store *rules, int event_fd)
 	return p;
 }
 
-void table_pool_probe(struct table_pool *p, table_probe_fn *fn)
+void table_pool_probe(struct table_pool *p, const struct table_probe *probe)
 {
-	p->probe = fn;
+	p->probe = probe;
+}
+
+void table_pool_keep(struct table_pool *p, struct table_cache *cache)
+{
+	p->cache = cache;
 }
 
 /* Returns false if a thread was left behind. */

@@ -62,15 +62,23 @@ struct table_result {
 	struct unwind_table table;
 	struct runtime_layout *layout; /* of the file's runtime, from malloc; NULL: none */
 	char *refusal; /* why its runtime cannot be followed, from malloc; NULL: no such problem */
+	bool was_kept; /* read from the cache */
 };
 
 void table_result_release(struct table_result *result);
 
-/*
- * Looks for a runtime in a file, like struct runtime's probe() in lib/code/runtimes. Called from
- * several threads.
- */
-typedef int table_probe_fn(int fd, struct runtime_layout *layout, struct error *err);
+/* Tells the layouts that a probe may have found from all others. */
+typedef bool table_sane_fn(const struct runtime_layout *layout);
+
+/* A search for runtimes. Its functions are called from several threads. */
+struct table_probe {
+	/* Looks for a runtime in a file, like struct runtime's probe() in lib/code/runtimes. */
+	int (*find)(int fd, struct runtime_layout *layout, struct error *err);
+	table_sane_fn *is_sane;
+	uint32_t number; /* not 0: tells it from others, whose results are not its own */
+};
+
+struct table_cache;
 
 /*
  * Borrows the store, which holds a table's rules before the table is done. event_fd, a borrowed
@@ -78,8 +86,15 @@ typedef int table_probe_fn(int fd, struct runtime_layout *layout, struct error *
  * Starts threads on demand. Returns NULL with errno set if not even one thread can be started.
  */
 struct table_pool *table_pool_new(struct rule_store *rules, int event_fd);
-/* Probes every file as well from now on. Call before the first one is submitted. */
-void table_pool_probe(struct table_pool *p, table_probe_fn *probe);
+/*
+ * Probes every file as well from now on. Call before the first one is submitted. The probe is
+ * borrowed.
+ */
+void table_pool_probe(struct table_pool *p, const struct table_probe *probe);
+/* Keeps results from now on, and uses those kept. The cache is borrowed; NULL: none. */
+void table_pool_keep(struct table_pool *p, struct table_cache *cache);
+/* Probes a file at once. Returns false if it contains no runtime that can be followed. */
+bool table_pool_find_runtime(const struct table_pool *p, int fd, struct runtime_layout *layout);
 /*
  * Waits a limited time for the files being compiled. Returns false if a thread was left behind,
  * which still uses everything that the pool borrows. Accepts NULL.

@@ -625,8 +625,14 @@ static void on_refused(void *ctx, const char *why)
 static int attach(void *state, struct error *err)
 {
 	struct runtimes *r = state;
+	bool has_go = r->settings->has_go_labels;
 	const struct runtime_hooks hooks = {
-		.probe = r->settings->has_go_labels ? runtime_probe_with_go : runtime_probe,
+		.probe =
+			{
+				.find = has_go ? runtime_probe_with_go : runtime_probe,
+				.is_sane = runtime_layout_is_sane,
+				.number = has_go ? 2 : 1,
+			},
 		.found = on_found,
 		.start = on_start,
 		.described = on_described,

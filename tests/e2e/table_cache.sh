@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What was compiled from a file, and found in it, is there for the next recording.
+# May run beside others.
+. "$(dirname "$0")/lib.sh"
+compiled() { # NAME OPTION... -- COMMAND...: files that were read
+	local name=$1
+	shift
+	"$PROF" record -o "$name.json.gz" --stats "$name.stats" "$@" >/dev/null 2>&1 &&
+		stat_of "$name" unwind_compiled
+}
+spin() { # OPTION...
+	compiled "$@" -- /usr/bin/python3 -c 'sum(i * i for i in range(2000000))'
+}
+files=$(spin none --no-cache)
+ok "without a cache, all files are read" test "$files" -gt 3
+spin first >/dev/null
+is "the next recording reads none but the vDSO, which is no file" "$(spin second)" 1
+is "with --no-cache, it is not used" "$(spin again --no-cache)" "$files"
+judge "it has the tables, and the functions of the file's runtime" second.json.gz <<'CODE'
+import json
+stats = [json.load(open(f"{name}.stats")) for name in ("second", "again")]
+expect(stats[0]["unwind_rows"] == stats[1]["unwind_rows"], stats)
+expect(within("<genexpr>") > 0, "no function of Python")
+CODE
+
+# Root has a cache of its own, whatever the environment of the invoking user says.
+mkdir -p their/prof
+ok "root records for another user" \
+	env HOME="$tmp/their" XDG_CACHE_HOME="$tmp/their" "$PROF" record -o root.json.gz -- true
+is "and leaves nothing with them" "$(find their -type f)" ""
+
+done_testing

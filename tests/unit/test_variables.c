@@ -12,6 +12,9 @@ struct three_words {
 	uint64_t words[3];
 };
 struct three_words variables_mark = {{1, 2, 3}};
+/* Constants, in memory that is writable until the program runs and in memory that never is. */
+__attribute__((used)) const void *const relocated_mark[3] = {&variables_mark};
+__attribute__((used)) const struct three_words constant_mark = {{4, 5, 6}};
 
 static struct variables read_own(const char *name, uint64_t size)
 {
@@ -55,6 +58,12 @@ TEST(no_such_variable)
 	struct variables v = read_own("variables_mark", 8);
 
 	assert_true(v.segments.count > 0);
+	assert_int_equal(v.vaddr, 0);
+	variables_release(&v);
+	v = read_own("constant_mark", sizeof(constant_mark));
+	assert_int_equal(v.vaddr, 0);
+	variables_release(&v);
+	v = read_own("relocated_mark", sizeof(relocated_mark));
 	assert_int_equal(v.vaddr, 0);
 	variables_release(&v);
 	v = read_own("variables_", sizeof(variables_mark));

@@ -149,16 +149,19 @@ static bool gnu_hash_find(const struct gnu_hash *h, const char *name, GElf_Sym *
 	return false;
 }
 
-static void take_entry(const GElf_Dyn *entry, const struct string_table *names,
+static void take_entry(const GElf_Dyn *entry, struct lazy_names *names,
 		       struct binary_needed *needed)
 {
-	const char *text = string_table_get(names, entry->d_un.d_val);
+	bool is_name = entry->d_tag == DT_NEEDED, is_path = entry->d_tag == DT_RUNPATH;
+	const char *text = NULL;
 
+	if (is_name || is_path || entry->d_tag == DT_RPATH)
+		text = lazy_names_get(names, entry->d_un.d_val);
 	if (!text || !*text)
 		return;
-	if (entry->d_tag == DT_NEEDED && needed->count < BINARY_NEEDED_MAX)
+	if (is_name && needed->count < BINARY_NEEDED_MAX)
 		needed->names[needed->count++] = text;
-	else if (entry->d_tag == DT_RUNPATH || (entry->d_tag == DT_RPATH && !needed->run_path))
+	else if (is_path || (!is_name && !needed->run_path))
 		needed->run_path = text;
 }
 
@@ -192,17 +195,15 @@ static bool next_entry(struct dynamic *d, GElf_Dyn *entry)
 
 void binary_find_needed(const struct binary *b, struct binary_needed *needed)
 {
-	struct string_table names;
+	struct lazy_names *names;
 	struct dynamic d;
 	GElf_Dyn entry;
 
 	*needed = (struct binary_needed){0};
 	open_dynamic(b, &d);
-	if (!d.data)
-		return;
-	names = string_table_open(b->elf, d.names);
-	while (next_entry(&d, &entry))
-		take_entry(&entry, &names, needed);
+	names = d.data ? lazy_names_open(b, d.names) : NULL;
+	while (names && next_entry(&d, &entry))
+		take_entry(&entry, names, needed);
 }
 
 bool binary_has_soname(const struct binary *b)

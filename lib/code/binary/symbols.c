@@ -47,7 +47,7 @@ static struct lazy_names *new_names(const struct binary *b, size_t section)
 	return names;
 }
 
-static struct lazy_names *names_of(const struct binary *b, size_t section)
+struct lazy_names *lazy_names_open(const struct binary *b, size_t section)
 {
 	struct lazy_names **next = b->names;
 
@@ -83,7 +83,7 @@ bool symbol_rows_open(struct symbol_rows *rows, const struct binary *b, uint32_t
 	if (!section_of_type(b->elf, NULL, type, &header) || !section_is_in_file(b, &header))
 		return false;
 	*rows = (struct symbol_rows){
-		.names = names_of(b, header.sh_link),
+		.names = lazy_names_open(b, header.sh_link),
 		.fd = b->fd,
 		.at = header.sh_offset + row_size,
 		.row_size = row_size,
@@ -148,10 +148,14 @@ void symbol_rows_need_names(const struct symbol_rows *rows)
 
 const char *symbol_rows_name(const struct symbol_rows *rows, const GElf_Sym *symbol)
 {
-	struct lazy_names *names = rows->names;
-	uint64_t start = symbol->st_name, last, end;
+	return rows->names ? lazy_names_get(rows->names, symbol->st_name) : NULL;
+}
 
-	if (!names || start >= names->size)
+const char *lazy_names_get(struct lazy_names *names, uint64_t start)
+{
+	uint64_t last, end;
+
+	if (start >= names->size)
 		return NULL;
 	last = MIN(names->size, start + NAME_MAX_BYTES);
 	for (uint64_t at = start; at < last; at = end) {

@@ -15,6 +15,8 @@ struct variable_segment {
 
 struct variables {
 	VEC(struct variable_segment) segments; /* at most VARIABLE_SEGMENTS_MAX */
+	/* Constants in a writable segment, which the dynamic linker protects; equal: none. */
+	uint64_t constants_start, constants_end;
 	uint64_t vaddr; /* of the variable; 0: not found, or no name given */
 };
 

@@ -387,6 +387,35 @@ CASE(a_descriptor_is_found_by_its_form)
 	assert_true(search_memory().is_ambiguous);
 }
 
+/* Reads are done by another thread, which takes long. */
+CASE(a_search_reads_little_of_what_is_no_list)
+{
+	struct jit_search search = {.left = JIT_SEARCH_BYTES, .tries = JIT_SEARCH_TRIES};
+	const uint64_t firsts[] = {8, 0x500000000, 1ull << 50, MEMORY + 0x800, MEMORY + 0x9000};
+
+	/* Small numbers, a pair of them, no address, another variable, a constant. */
+	memset(memory, 0, 0x1000);
+	for (unsigned int i = 0; i < 5; i++) {
+		put(MEMORY + i * 64ull, 1);
+		put(MEMORY + i * 64ull + 16, firsts[i]);
+	}
+	search.constants_start = MEMORY + 0x8000;
+	search.constants_end = MEMORY + 0xa000;
+	reads = 0;
+	jit_list_search(&search, &process, MEMORY, MEMORY + 0x1000);
+	assert_int_equal(search.found, 0);
+	assert_int_equal(reads, 1);
+}
+
+CASE(a_search_goes_on_around_unreadable_memory)
+{
+	struct jit_search search = {.left = JIT_SEARCH_BYTES, .tries = JIT_SEARCH_TRIES};
+
+	publish(0);
+	jit_list_search(&search, &process, MEMORY - 0x10000, MEMORY + 0x8000);
+	assert_int_equal(search.found, DESCRIPTOR);
+}
+
 CASE(a_search_is_bounded)
 {
 	struct jit_search search = {.left = 0x200, .tries = JIT_SEARCH_TRIES};

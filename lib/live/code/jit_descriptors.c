@@ -130,11 +130,24 @@ static void add_list(struct jit_lists *lists, uint64_t addr)
 static void search_variables(const struct variables *variables, uint64_t bias,
 			     const struct jit_memory *memory, struct jit_search *search)
 {
+	search->constants_start = UINT64_MAX;
+	search->constants_end = UINT64_MAX;
 	vec_for_each(&variables->segments, const struct variable_segment *, segment) {
-		uint64_t start = segment->vaddr + bias, end = start + segment->size;
+		uint64_t start = segment->vaddr + bias;
 
+		if (start < search->constants_start)
+			search->constants_start = start;
+		if (segment->writable && start < search->constants_end)
+			search->constants_end = start;
+	}
+	vec_for_each(&variables->segments, const struct variable_segment *, segment) {
+		uint64_t start = segment->vaddr, end = start + segment->size;
+
+		/* Constants come first in their segment. */
+		if (start == variables->constants_start && end > variables->constants_end)
+			start = variables->constants_end;
 		if (segment->writable && end > start)
-			jit_list_search(search, memory, start, end);
+			jit_list_search(search, memory, start + bias, end + bias);
 	}
 }
 

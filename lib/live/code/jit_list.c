@@ -25,7 +25,13 @@
 #define READ_COST 4096
 /* Maximum restarts per list, each caused by a change during the read. */
 #define RESTARTS_MAX 16
-#define SEARCH_STEP ((size_t)64 << 10)
+/* Bytes of variables to read at once; fewer where some are unreadable. */
+#define SEARCH_STEP ((size_t)512 << 10)
+#define SEARCH_STEP_MIN ((size_t)64 << 10)
+/* Nothing is mapped beyond, unless a program asks for it. */
+#define ADDRESS_BITS 48
+/* Pairs of small numbers are far more common than addresses whose lower half is smaller. */
+#define LOWER_HALF_MIN 4096
 
 struct descriptor {
 	uint64_t version_action; /* version, and in the upper half the action */
@@ -335,14 +341,33 @@ bool jit_list_read(struct jit_list *list, const struct jit_memory *memory, uint6
 	return !is_whole;
 }
 
+/* Variables that are searched. */
+struct part {
+	uint64_t addr;
+	const uint8_t *data;
+	size_t size;
+};
+
+/* Most of what looks like a descriptor leads to other variables. */
+static bool read_entry(const struct jit_memory *memory, const struct part *part, uint64_t addr,
+		       struct entry *entry)
+{
+	uint64_t at = addr - part->addr;
+
+	if (at >= part->size || part->size - at < sizeof(*entry))
+		return memory->read(memory->ctx, addr, entry, sizeof(*entry));
+	memcpy(entry, part->data + at, sizeof(*entry));
+	return true;
+}
+
 /* Returns whether it points to an entry at the start of a list. */
-static bool begins_list(const struct jit_memory *memory, uint64_t addr)
+static bool begins_list(const struct jit_memory *memory, const struct part *part, uint64_t addr)
 {
 	struct entry entry, next;
 	char magic[SELFMAG];
 
-	if (!memory->read(memory->ctx, addr, &entry, sizeof(entry)) || entry.previous ||
-	    !entry.object || !entry.size || entry.size > OBJECT_MAX)
+	if (!read_entry(memory, part, addr, &entry) || entry.previous || !entry.object ||
+	    !entry.size || entry.size > OBJECT_MAX)
 		return false;
 	if (entry.next)
 		return memory->read(memory->ctx, entry.next, &next, sizeof(next)) &&
@@ -353,24 +378,26 @@ static bool begins_list(const struct jit_memory *memory, uint64_t addr)
 
 static bool is_pointer(uint64_t value)
 {
-	return value % 8 == 0 && value >> 56 == 0;
+	return !value ||
+	       (value % 8 == 0 && value >> ADDRESS_BITS == 0 && (uint32_t)value >= LOWER_HALF_MIN);
 }
 
-static void search_part(struct jit_search *search, const struct jit_memory *memory, uint64_t addr,
-			const uint8_t *data, size_t size)
+static void search_part(struct jit_search *search, const struct jit_memory *memory,
+			const struct part *part)
 {
-	for (size_t at = 0; at + JIT_DESCRIPTOR_SIZE <= size && search->tries; at += 8) {
+	for (size_t at = 0; at + JIT_DESCRIPTOR_SIZE <= part->size && search->tries; at += 8) {
 		struct descriptor head;
 
-		memcpy(&head, data + at, sizeof(head));
+		memcpy(&head, part->data + at, sizeof(head));
 		if (!is_descriptor(&head) || !head.first || !is_pointer(head.first) ||
-		    !is_pointer(head.relevant))
+		    !is_pointer(head.relevant) ||
+		    (head.first >= search->constants_start && head.first < search->constants_end))
 			continue;
 		search->tries--;
-		if (!begins_list(memory, head.first))
+		if (!begins_list(memory, part, head.first))
 			continue;
 		search->is_ambiguous |= search->found;
-		search->found = addr + at;
+		search->found = part->addr + at;
 	}
 }
 
@@ -379,13 +406,19 @@ void jit_list_search(struct jit_search *search, const struct jit_memory *memory,
 {
 	const size_t overlap = JIT_DESCRIPTOR_SIZE - 8;
 	_cleanup_free_ uint8_t *data = xmalloc(SEARCH_STEP + overlap);
+	size_t step = SEARCH_STEP;
 
 	for (uint64_t at = (start + 7) & ~7ull; at < end && search->left && search->tries;) {
-		size_t size = end - at < SEARCH_STEP ? (size_t)(end - at) : SEARCH_STEP;
+		size_t size = end - at < step ? (size_t)(end - at) : step;
 		size_t more = end - at - size < overlap ? (size_t)(end - at - size) : overlap;
+		bool is_read = memory->read(memory->ctx, at, data, size + more);
 
-		if (memory->read(memory->ctx, at, data, size + more))
-			search_part(search, memory, at, data, size + more);
+		if (!is_read && size > SEARCH_STEP_MIN) {
+			step = SEARCH_STEP_MIN;
+			continue;
+		}
+		if (is_read)
+			search_part(search, memory, &(struct part){at, data, size + more});
 		search->left -= size < search->left ? size : search->left;
 		at += size;
 	}

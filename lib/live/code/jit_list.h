@@ -64,6 +64,7 @@ struct jit_search {
 	bool is_ambiguous; /* several places look like one */
 	uint64_t left; /* bytes left to search */
 	uint32_t tries; /* places left to examine */
+	uint64_t constants_start, constants_end; /* memory without entries: a file's constants */
 };
 
 /* Initially zeroed, except for the limits. */

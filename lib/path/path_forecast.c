@@ -258,9 +258,6 @@ static void add_parallelism(struct forecasting *f)
 
 	find_levels(f);
 	vec_for_each(&f->path.parts, const struct path_part *, part) {
-		/* The time of a sum of parts cannot be located. */
-		if (part->time != part->end - part->start)
-			continue;
 		if (part->kind == PATH_RUNS) {
 			add_time(&alone, name_of(f, part->thread), alone_in(f, part));
 		} else if (part->kind == PATH_QUEUED) {
@@ -301,18 +298,6 @@ struct path_functions {
 };
 
 INDEX_HAS(function_has_name, struct path_functions, rows, name)
-
-static bool is_entry(const char *name)
-{
-	static const char *const entries[] = {"main",	"_start",    "<module>",
-					      "(root)", "main.main", "runtime.main"};
-
-	for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); i++) {
-		if (strcmp(name, entries[i]) == 0)
-			return true;
-	}
-	return false;
-}
 
 static void add_function(struct path_functions *all, string_id name, uint64_t ns,
 			 unsigned int depth)
@@ -440,7 +425,7 @@ static void forecast_functions(struct forecasting *f)
 
 		if ((double)row->ns < least)
 			break;
-		if (is_entry(name) || text_starts_with(name, "fun_") ||
+		if (path_is_entry(name) || text_starts_with(name, "fun_") ||
 		    is_passed_through(&all, row))
 			continue;
 		forecast_function(f, name, 0.5);
@@ -656,9 +641,11 @@ void path_forecast(struct profile *p, const struct timelines *t, const struct wh
 {
 	struct forecasting f = {.p = p, .t = t};
 
-	path_walk(t, p->meta.end_ns, &f.path);
-	if (!f.path.parts.count || !replay_init(&f.replay, t, p->meta.end_ns)) {
-		vec_release(&f.path.parts);
+	if (!replay_init(&f.replay, t, p->meta.end_ns))
+		return;
+	path_walk(t, p->meta.end_ns, SIZE_MAX, &f.path);
+	if (!f.path.parts.count) {
+		replay_release(&f.replay);
 		return;
 	}
 	f.origins = origins_of_frames(p);

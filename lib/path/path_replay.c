@@ -10,6 +10,8 @@
 #define NOT_STARTED UINT32_MAX
 /* Limit of consecutive waits to search. */
 #define POLLS_MAX 4096
+/* Least ratio of a thread's timed waits to its running time among them for it to be idle. */
+#define HURRY_MIN 20
 
 /* An op before the ops of each thread are sorted. */
 struct replay_event {
@@ -41,7 +43,8 @@ static thread_id ender_of(const struct building *b, thread_id id, const struct t
 {
 	uint64_t wake = timeline_wake_time(wait);
 
-	if (wait->ended_by == END_THREAD && wait->waker != id && is_alive(b, wait->waker, wake))
+	if (wait->ended_by == END_THREAD && wait->waker != id && is_alive(b, wait->waker, wake) &&
+	    !timelines_is_interruption(b->r->lines, wait))
 		return wait->waker;
 	return timelines_find_holder(b->r->lines, id, wait, wake);
 }
@@ -146,7 +149,7 @@ void replay_release(struct replay *r)
 struct replay_turn {
 	double time;
 	thread_id thread;
-	uint32_t next; /* the thread's next op at that time; obsolete if a wake-up came first */
+	uint32_t nap; /* the thread's number of naps at that time; obsolete if it has changed */
 };
 
 /* Binary heap, earliest first. */
@@ -196,6 +199,8 @@ struct replaying {
 	const struct replay_change *change;
 	uint32_t *next; /* by thread: its next op, or NOT_STARTED */
 	bool *is_asleep; /* by thread: in a wait that a timer ends */
+	uint32_t *naps; /* by thread: its number of waits of known length, and of early wake-ups */
+	uint32_t *hurried; /* by thread: the op up to which such timed waits take no time; or 0 */
 	uint8_t *progress; /* by wait: enum wait_progress */
 	double now; /* ns since the begin */
 	double served; /* running time that each running thread has received so far, ns */
@@ -226,7 +231,7 @@ static void start_thread(struct replaying *p, thread_id id)
 
 static void sleep_for(struct replaying *p, thread_id id, uint64_t ns)
 {
-	heap_push(&p->sleeping, (struct replay_turn){p->now + (double)ns, id, p->next[id]});
+	heap_push(&p->sleeping, (struct replay_turn){p->now + (double)ns, id, ++p->naps[id]});
 }
 
 static int call_of(const struct replay *r, const struct replay_wait *wait)
@@ -235,31 +240,38 @@ static int call_of(const struct replay *r, const struct replay_wait *wait)
 }
 
 /*
- * Finds the wait in which a polling thread (one that repeats a timed wait until something happens)
- * is asleep, up to `target`. Returns the index of the op behind the target's; 0 if the thread is in
- * no such wait.
+ * Returns the index of the op of the wait `target` if its thread is asleep before it, and does
+ * little between these but sleep: it repeats a timed wait until something happens, or works now and
+ * then. Returns 0 otherwise.
  */
-static uint32_t skip_timed(const struct replaying *p, uint32_t target)
+static uint32_t find_hurry(const struct replaying *p, uint32_t target)
 {
 	const struct replay *r = p->r;
 	const struct replay_wait *wait = &r->waits.items[target];
 	uint32_t at = p->next[wait->thread], end = r->first.items[wait->thread + 1];
-	int call = call_of(r, wait);
+	uint64_t slept = 0, ran = 0;
 
-	if (at == NOT_STARTED || at == r->first.items[wait->thread])
+	if (!p->is_asleep[wait->thread] ||
+	    call_of(r, &r->waits.items[r->ops.items[at - 1].target]) != call_of(r, wait))
 		return 0;
 	end = end < at + POLLS_MAX ? end : at + POLLS_MAX;
 	for (at--; at < end; at++) {
 		const struct replay_op *op = &r->ops.items[at];
-		const struct replay_wait *other;
+		const struct replay_wait *other = NULL;
 
+		if (slept)
+			ran += op->run;
+		if (op->kind == REPLAY_END)
+			return 0;
 		if (op->kind != REPLAY_BLOCK)
-			return 0;
+			continue;
 		if (op->target == target)
-			return at + 1;
+			return ran <= slept / HURRY_MIN ? at : 0;
 		other = &r->waits.items[op->target];
-		if (!other->is_timed || call_of(r, other) != call)
+		if (!other->is_timed)
 			return 0;
+		if (call_of(r, other) == call_of(r, wait))
+			slept += other->time;
 	}
 	return 0;
 }
@@ -267,20 +279,31 @@ static uint32_t skip_timed(const struct replaying *p, uint32_t target)
 static void wake(struct replaying *p, uint32_t target)
 {
 	const struct replay_wait *wait = &p->r->waits.items[target];
-	bool is_blocked = p->progress[target] == BLOCKED;
-	uint32_t after = is_blocked ? 0 : skip_timed(p, target);
 
-	if (after && p->is_asleep[wait->thread]) {
-		p->next[wait->thread] = after;
-		p->is_asleep[wait->thread] = false;
-	} else if (!is_blocked) {
+	if (p->progress[target] != BLOCKED) {
+		uint32_t hurried = find_hurry(p, target);
+
 		p->progress[target] = WOKEN_EARLY;
-		return;
+		if (!hurried)
+			return;
+		p->hurried[wait->thread] = hurried;
+		p->is_asleep[wait->thread] = false;
+		p->naps[wait->thread]++;
 	}
 	if (wait->latency > LATENCY_MIN_NS)
 		sleep_for(p, wait->thread, wait->latency);
 	else
 		vec_push(&p->ready, wait->thread);
+}
+
+/* Returns true for the timed waits before one that a wake-up has already ended. */
+static bool is_hurried(const struct replaying *p, const struct replay_wait *wait)
+{
+	const struct replay *r = p->r;
+	uint32_t hurried = p->hurried[wait->thread];
+
+	return wait->is_timed && p->next[wait->thread] <= hurried &&
+	       call_of(r, wait) == call_of(r, &r->waits.items[r->ops.items[hurried].target]);
 }
 
 /* Begins a wait; returns true if the thread resumes at once. */
@@ -296,6 +319,8 @@ static bool block(struct replaying *p, uint32_t target)
 		p->progress[target] = BLOCKED;
 		return false;
 	}
+	if (is_hurried(p, wait))
+		return true;
 	p->is_asleep[wait->thread] = wait->is_timed;
 	sleep_for(p, wait->thread, wait->time + wait->latency);
 	return false;
@@ -329,7 +354,7 @@ static bool begin_run(struct replaying *p, thread_id id)
 		run *= (double)p->change->factors[at];
 	if (run <= 0)
 		return false;
-	heap_push(&p->running, (struct replay_turn){p->served + run, id, at});
+	heap_push(&p->running, (struct replay_turn){p->served + run, id, 0});
 	return true;
 }
 
@@ -377,7 +402,7 @@ static bool advance(struct replaying *p)
 	turn = heap_pop(&p->sleeping);
 	p->now = turn.time;
 	/* If not, the timer is obsolete: a wake-up came first. */
-	if (p->next[turn.thread] == turn.next) {
+	if (p->naps[turn.thread] == turn.nap) {
 		p->is_asleep[turn.thread] = false;
 		vec_push(&p->ready, turn.thread);
 	}
@@ -392,6 +417,8 @@ uint64_t replay_run(const struct replay *r, const struct replay_change *change)
 		.change = change,
 		.next = xcalloc(threads + 1, sizeof(*p.next)),
 		.is_asleep = xcalloc(threads + 1, sizeof(*p.is_asleep)),
+		.naps = xcalloc(threads + 1, sizeof(*p.naps)),
+		.hurried = xcalloc(threads + 1, sizeof(*p.hurried)),
 		.progress = xcalloc(r->waits.count + 1, sizeof(*p.progress)),
 	};
 
@@ -404,6 +431,8 @@ uint64_t replay_run(const struct replay *r, const struct replay_change *change)
 	while (p.left && advance(&p));
 	free(p.next);
 	free(p.is_asleep);
+	free(p.naps);
+	free(p.hurried);
 	free(p.progress);
 	vec_release(&p.running.rows);
 	vec_release(&p.sleeping.rows);

@@ -16,6 +16,7 @@ struct walk {
 	unsigned int still;
 	bool is_inferred; /* the last hand-over was inferred */
 	uint64_t count; /* number of parts */
+	size_t parts_max;
 	uint64_t window; /* length of a window of sums, ns; 0: no sums */
 	size_t first; /* first part of the current window */
 };
@@ -71,7 +72,7 @@ static void go_back(struct walk *w, uint64_t start, struct path_part part)
 	w->still = 0;
 	if (part.is_inferred)
 		w->path->inferred_ns += part.time;
-	if (w->window ? !add_to_sum(w, &part) : w->path->parts.count <= PATH_PARTS_MAX)
+	if (w->window ? !add_to_sum(w, &part) : w->path->parts.count <= w->parts_max)
 		vec_push(&w->path->parts, part);
 }
 
@@ -106,7 +107,8 @@ static void leave_block(struct walk *w, const struct timeline_wait *wait)
 
 	if (w->still < STILL_MAX) {
 		if (wait->ended_by == END_THREAD && wait->waker != w->thread &&
-		    existed(line_of(w, wait->waker), w->now)) {
+		    existed(line_of(w, wait->waker), w->now) &&
+		    !timelines_is_interruption(w->t, wait)) {
 			hand_over(w, wait->waker, false);
 			return;
 		}
@@ -218,9 +220,9 @@ static void reverse(struct path *path)
 	}
 }
 
-void path_walk(const struct timelines *t, uint64_t end, struct path *path)
+void path_walk(const struct timelines *t, uint64_t end, size_t parts_max, struct path *path)
 {
-	struct walk w = {.t = t, .path = path};
+	struct walk w = {.t = t, .path = path, .parts_max = parts_max};
 
 	*path = (struct path){.begin = t->begin};
 	if (t->root == NO_THREAD)
@@ -229,7 +231,7 @@ void path_walk(const struct timelines *t, uint64_t end, struct path *path)
 	if (!path->end)
 		path->end = end;
 	walk(&w, 0);
-	if (w.count > PATH_PARTS_MAX)
+	if (w.count > parts_max)
 		walk(&w, (path->end - path->begin) / WINDOWS + 1);
 	reverse(path);
 }

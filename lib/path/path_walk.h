@@ -25,7 +25,7 @@ struct path_part {
 	struct wait_reason reason; /* PATH_WAITS */
 };
 
-/* Longer paths are summed up in windows. */
+/* Most parts of a path that becomes markers. */
 #define PATH_PARTS_MAX 20000u
 
 struct path {
@@ -37,6 +37,6 @@ struct path {
 
 /*
  * The caller releases path->parts. `end`: end of the recording, for commands still running then.
- * Empty if no command began.
+ * A path with more than `parts_max` parts is summed up in windows. Empty if no command began.
  */
-void path_walk(const struct timelines *t, uint64_t end, struct path *path);
+void path_walk(const struct timelines *t, uint64_t end, size_t parts_max, struct path *path);

@@ -271,6 +271,34 @@ string_id path_function(const struct profile *p, const uint8_t *origins, stack_i
 	return name;
 }
 
+bool path_is_entry(const char *name)
+{
+	static const char *const entries[] = {"main",	"_start",    "<module>",
+					      "(root)", "main.main", "runtime.main"};
+
+	for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); i++) {
+		if (strcmp(name, entries[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+string_id path_caller(const struct profile *p, const uint8_t *origins, stack_id *stack,
+		      string_id function)
+{
+	while (*stack != NO_STACK) {
+		frame_id frame = p->stacks.rows.items[*stack].frame;
+		func_id func = p->frames.rows.items[frame].func;
+		string_id name = func == NO_FUNC ? NO_STRING : p->funcs.rows.items[func].name;
+
+		*stack = p->stacks.rows.items[*stack].parent;
+		if (name == NO_STRING || name == function || origins[frame] != ORIGIN_OWN)
+			continue;
+		return path_is_entry(strings_get(&p->strings, name)) ? NO_STRING : name;
+	}
+	return NO_STRING;
+}
+
 string_id path_step(const struct profile *p, const struct thread_titles *t, thread_id id)
 {
 	const struct profile_thread *thread = &p->threads.rows.items[id];

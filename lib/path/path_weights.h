@@ -31,6 +31,14 @@ bool path_is_tick(const struct profile *p, const struct sample *sample);
  */
 string_id path_function(const struct profile *p, const uint8_t *origins, stack_id stack);
 /*
+ * Returns the name of the user's innermost function from *stack on that is not `function`, and
+ * moves *stack to its caller; NO_STRING if there is none before the program's entry.
+ */
+string_id path_caller(const struct profile *p, const uint8_t *origins, stack_id *stack,
+		      string_id function);
+/* Returns true for functions like main(), with which programs begin. */
+bool path_is_entry(const char *name);
+/*
  * Returns the name of the step that a thread is: the title of its process if it has the process's
  * name ("cc1 parse.c"), otherwise its own name. A string of the titles.
  */

@@ -7,6 +7,10 @@
 #define TIMED_OUT_MIN_NS 200000
 /* Least share of the wait, in percent, that the holder of the lock must have run. */
 #define HOLDER_SHARE 70
+/* Waits of a waker to be searched for the one in which it was idle. */
+#define INTERRUPTION_WAITS 64
+/* Least ratio of that wait's length to the time that the waker ran afterwards. */
+#define NAP_MIN 20
 
 void timelines_init(struct timelines *t)
 {
@@ -127,6 +131,36 @@ thread_id timelines_find_holder(const struct timelines *t, thread_id id,
 		}
 	}
 	return holder;
+}
+
+/* Returns true if a thread was idle in this wait and began to run by itself, until `until`. */
+static bool is_nap(const struct timeline_wait *wait, uint64_t until)
+{
+	return wait->is_lock && wait->ended_by == END_INTERRUPT &&
+	       until - wait->end <= (wait->end - wait->start) / NAP_MIN;
+}
+
+bool timelines_is_interruption(const struct timelines *t, const struct timeline_wait *wait)
+{
+	uint64_t wake = timeline_wake_time(wait);
+	const struct timeline *waker;
+	size_t at;
+
+	if (wait->ended_by != END_THREAD || wait->waker >= t->rows.count)
+		return false;
+	waker = &t->rows.items[wait->waker];
+	at = timeline_find(waker, wake);
+	for (unsigned int i = 0; at-- && i < INTERRUPTION_WAITS; i++) {
+		const struct timeline_wait *own = &waker->waits.items[at];
+
+		if (own->reason.state == WAIT_RUNNABLE || own->end > wait->start)
+			continue;
+		if (is_nap(own, wake))
+			return true;
+		if (own->ended_by != END_INTERRUPT)
+			break;
+	}
+	return false;
 }
 
 /* Drops the waits that ended by then. */

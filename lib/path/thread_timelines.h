@@ -75,6 +75,12 @@ uint64_t timeline_wake_time(const struct timeline_wait *wait);
  */
 thread_id timelines_find_holder(const struct timelines *t, thread_id id,
 				const struct timeline_wait *wait, uint64_t until);
+/*
+ * Returns true if the waker only interrupted the waiting thread, as a garbage collector does: it
+ * was idle, began to run by a timer before the wait began, and not for long. Its past then does not
+ * explain the wait.
+ */
+bool timelines_is_interruption(const struct timelines *t, const struct timeline_wait *wait);
 /* Returns how long a thread with a known life ran in [from, until). */
 uint64_t timeline_running(const struct timeline *line, uint64_t from, uint64_t until);
 /* Returns the index of the first wait that ends at `time` or later, or waits.count. */

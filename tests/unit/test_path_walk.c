@@ -79,7 +79,7 @@ static void assert_path(struct timelines *t, const struct expected *expected)
 	struct path path;
 	size_t i = 0;
 
-	path_walk(t, 0, &path);
+	path_walk(t, 0, PATH_PARTS_MAX, &path);
 	assert_whole(&path, true);
 	for (; expected[i].end; i++) {
 		assert_true(i < path.parts.count);
@@ -224,7 +224,7 @@ TEST(two_that_wake_each_other_at_once_are_no_loop)
 	timelines_birth(&t, OTHER, 7, MAIN, 1000);
 	add_wait(&t, MAIN, 1200, 1700, 1700, OTHER);
 	add_wait(&t, OTHER, 1300, 1700, 1700, MAIN);
-	path_walk(&t, 0, &path);
+	path_walk(&t, 0, PATH_PARTS_MAX, &path);
 	assert_whole(&path, true);
 	vec_release(&path.parts);
 	timelines_release(&t);
@@ -241,17 +241,53 @@ TEST(the_holder_of_a_lock_is_inferred)
 	add_wait(&t, OTHER, 2500, 3000, 3000, MAIN);
 	add_wait(&t, MAIN, 400000, 1400000, 1400000, NO_THREAD);
 	vec_last(&t.rows.items[MAIN].waits).is_lock = true;
-	path_walk(&t, 0, &path);
+	path_walk(&t, 0, PATH_PARTS_MAX, &path);
 	assert_whole(&path, true);
 	assert_int_equal(path.parts.items[path.parts.count - 2].thread, OTHER);
 	assert_true(path.parts.items[path.parts.count - 2].is_inferred);
 	assert_int_equal(path.inferred_ns, 1400000 - 3000);
 	vec_release(&path.parts);
 	vec_last(&t.rows.items[MAIN].waits).is_lock = false;
-	path_walk(&t, 0, &path);
+	path_walk(&t, 0, PATH_PARTS_MAX, &path);
 	assert_int_equal(path.inferred_ns, 0);
 	vec_release(&path.parts);
 	timelines_release(&t);
+}
+
+/* Java's VM thread stops all others so once in a second. Between two naps, it polls. */
+TEST(who_is_only_interrupted_remains_on_the_path)
+{
+	static const struct expected parts[] = {
+		{1000, 60000, MAIN, PATH_RUNS},
+		{60000, 60700, MAIN, PATH_WAITS},
+		{60700, 70000, MAIN, PATH_RUNS},
+		{0},
+	};
+	struct timelines t = begin_at(70000);
+
+	timelines_birth(&t, OTHER, 7, MAIN, 1100);
+	add_wait(&t, OTHER, 1200, 59900, 59900, NO_THREAD);
+	vec_last(&t.rows.items[OTHER].waits).is_lock = true;
+	add_wait(&t, OTHER, 59950, 60100, 60100, NO_THREAD);
+	add_wait(&t, MAIN, 60000, 60700, 60700, OTHER);
+	assert_path(&t, parts);
+}
+
+/* The waker had slept, but then worked for long. */
+TEST(who_waits_for_work_after_a_nap_is_not_only_interrupted)
+{
+	static const struct expected parts[] = {
+		{1000, 1100, MAIN, PATH_RUNS},	  {1100, 1200, OTHER, PATH_RUNS},
+		{1200, 30000, OTHER, PATH_WAITS}, {30000, 60700, OTHER, PATH_RUNS},
+		{60700, 70000, MAIN, PATH_RUNS},  {0},
+	};
+	struct timelines t = begin_at(70000);
+
+	timelines_birth(&t, OTHER, 7, MAIN, 1100);
+	add_wait(&t, OTHER, 1200, 30000, 30000, NO_THREAD);
+	vec_last(&t.rows.items[OTHER].waits).is_lock = true;
+	add_wait(&t, MAIN, 40000, 60700, 60700, OTHER);
+	assert_path(&t, parts);
 }
 
 TEST(without_a_command_there_is_no_path)
@@ -261,7 +297,7 @@ TEST(without_a_command_there_is_no_path)
 
 	timelines_init(&t);
 	timelines_birth(&t, MAIN, 7, NO_THREAD, 1000);
-	path_walk(&t, 2000, &path);
+	path_walk(&t, 2000, PATH_PARTS_MAX, &path);
 	assert_int_equal(path.parts.count, 0);
 	timelines_release(&t);
 }
@@ -288,7 +324,7 @@ TEST(the_longer_of_two_is_the_path)
 		at += length;
 	}
 	timelines_end(&t, MAIN, at);
-	path_walk(&t, 0, &path);
+	path_walk(&t, 0, PATH_PARTS_MAX, &path);
 	assert_whole(&path, true);
 	vec_for_each(&path.parts, const struct path_part *, part) {
 		assert_int_equal(part->kind, PATH_RUNS);
@@ -352,7 +388,7 @@ static void walk_at_random(unsigned int seed)
 			wait.ended_by = END_INTERRUPT;
 		timelines_add(&t, (thread_id)random_up_to(threads - 1), &wait);
 	}
-	path_walk(&t, end, &path);
+	path_walk(&t, end, PATH_PARTS_MAX, &path);
 	assert_whole(&path, true);
 	vec_release(&path.parts);
 	timelines_release(&t);
@@ -375,7 +411,7 @@ TEST(a_long_path_consists_of_sums)
 	for (uint64_t i = 0; i < WAITS; i++)
 		add_wait(&t, MAIN, BEGIN + 20 * i + 5, BEGIN + 20 * i + 12, BEGIN + 20 * i + 15,
 			 NO_THREAD);
-	path_walk(&t, 0, &path);
+	path_walk(&t, 0, PATH_PARTS_MAX, &path);
 	assert_whole(&path, false);
 	assert_true(path.parts.count <= PATH_PARTS_MAX);
 	vec_for_each(&path.parts, const struct path_part *, part)
@@ -397,7 +433,7 @@ TEST(when_there_are_too_many_waits_the_older_ones_are_forgotten)
 		add_wait(&t, MAIN, BEGIN + 20 * i, BEGIN + 20 * i + 10, BEGIN + 20 * i + 10,
 			 NO_THREAD);
 	assert_true(t.is_cut && t.count <= t.max && t.begin > BEGIN + 20 * 800);
-	path_walk(&t, 0, &path);
+	path_walk(&t, 0, PATH_PARTS_MAX, &path);
 	assert_whole(&path, true);
 	assert_int_equal(path.begin, t.begin);
 	vec_release(&path.parts);

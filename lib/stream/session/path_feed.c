@@ -207,7 +207,7 @@ void path_feed_finish(struct path_feed *f)
 
 	if (!f->is_on)
 		return;
-	path_walk(&f->lines, f->tasks->profile->meta.end_ns, &path);
+	path_walk(&f->lines, f->tasks->profile->meta.end_ns, PATH_PARTS_MAX, &path);
 	vec_for_each(&path.parts, const struct path_part *, part)
 		add_marker(f, part);
 	vec_release(&path.parts);

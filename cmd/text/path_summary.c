@@ -16,6 +16,10 @@
 
 #define ENTRIES_MAX 5
 #define FUNCTIONS_MAX 3
+/* Callers listed of a function. */
+#define CALLERS_MAX 3
+/* Functions of a call chain that may be listed: a helper may call helpers. */
+#define CALL_LEVELS 2
 /* Steps listed of one program. */
 #define STEPS_MAX 3
 /* Smaller shares are not listed. */
@@ -32,9 +36,16 @@
 struct path_sum {
 	uint8_t kind; /* enum path_kind */
 	string_id name; /* name of the step, label, or name of the function */
-	string_id step; /* a step that runs the function */
+	string_id step; /* step that runs the function, or does so longest */
 	bool has_steps; /* more than one step runs it */
 	uint64_t ns;
+};
+
+/* Time of a function in calls by another one. */
+struct path_call {
+	string_id function, caller;
+	uint64_t ns;
+	unsigned int level; /* 0: calls it directly */
 };
 
 struct path_sums {
@@ -42,6 +53,7 @@ struct path_sums {
 	struct thread_titles titles;
 	uint8_t *origins; /* by frame_id */
 	VEC(struct path_sum) entries, functions;
+	VEC(struct path_call) calls;
 	uint64_t kinds[PATH_KIND_COUNT];
 	uint64_t total, inferred;
 };
@@ -60,13 +72,37 @@ static void add_entry(struct path_sums *s, const struct path_sum *sum)
 static void add_function(struct path_sums *s, const struct path_sum *sum)
 {
 	vec_for_each(&s->functions, struct path_sum *, row) {
-		if (row->name == sum->name) {
+		if (row->name == sum->name && row->step == sum->step) {
 			row->ns += sum->ns;
-			row->has_steps |= row->step != sum->step;
 			return;
 		}
 	}
 	vec_push(&s->functions, *sum);
+}
+
+static void add_call(struct path_sums *s, const struct path_call *call)
+{
+	vec_for_each(&s->calls, struct path_call *, row) {
+		if (row->function == call->function && row->caller == call->caller) {
+			row->ns += call->ns;
+			return;
+		}
+	}
+	vec_push(&s->calls, *call);
+}
+
+/* Adds the user's functions that called the function, up to CALL_LEVELS. */
+static void add_calls(struct path_sums *s, const struct path_weight *weight, string_id function)
+{
+	struct path_call call = {.function = function, .ns = weight->ns};
+	stack_id at = weight->stack;
+
+	for (; call.level < CALL_LEVELS; call.level++) {
+		call.caller = path_caller(s->p, s->origins, &at, function);
+		if (call.caller == NO_STRING)
+			return;
+		add_call(s, &call);
+	}
 }
 
 static void add_weight(void *ctx, const struct path_weight *weight)
@@ -88,11 +124,14 @@ static void add_weight(void *ctx, const struct path_weight *weight)
 	if (weight->kind != PATH_RUNS || weight->stack == NO_STACK)
 		return;
 	sum.name = path_function(s->p, s->origins, weight->stack);
-	if (sum.name != NO_STRING)
-		add_function(s, &sum);
+	if (sum.name == NO_STRING)
+		return;
+	add_function(s, &sum);
+	add_calls(s, weight, sum.name);
 }
 
 ORDER(compare, struct path_sum, COMPARE(b->ns, a->ns))
+ORDER(compare_calls, struct path_call, COMPARE(b->ns, a->ns) ?: COMPARE(a->level, b->level) ?: COMPARE(a->caller, b->caller))
 
 /* Returns "cc1", "waited for a CPU" or "waited in read". */
 static char *entry_text(const struct path_sums *s, const struct path_sum *sum)
@@ -244,6 +283,23 @@ static void list_entries(const struct path_sums *s, struct strbuf *out)
 		strbuf_addf(out, "; %.1f %% is inferred", 100 * share(s, s->inferred));
 }
 
+/* Lists " (from parse 20.0 %, load 10.0 %)": a helper's callers are the cause. */
+static void list_callers(const struct path_sums *s, string_id function, struct strbuf *out)
+{
+	size_t count = 0;
+
+	vec_for_each(&s->calls, const struct path_call *, call) {
+		_cleanup_free_ char *text = NULL;
+
+		if (call->function != function || count == CALLERS_MAX ||
+		    share(s, call->ns) < SHARE_MIN)
+			continue;
+		text = xstrdup(string_overlay_get(&s->titles.strings, call->caller));
+		add_share(s, count++ ? ", " : " (from ", text, call->ns, out);
+	}
+	strbuf_adds(out, count ? ")" : "");
+}
+
 static void list_functions(const struct path_sums *s, struct strbuf *out)
 {
 	for (size_t i = 0; i < s->functions.count && i < FUNCTIONS_MAX; i++) {
@@ -254,9 +310,34 @@ static void list_functions(const struct path_sums *s, struct strbuf *out)
 			xasprintf("%s (%.*s)", string_overlay_get(&s->titles.strings, sum->name),
 				  (int)size, step);
 
-		if (share(s, sum->ns) >= SHARE_MIN)
-			add_share(s, i ? ", " : "on the critical path: ", text, sum->ns, out);
+		if (share(s, sum->ns) < SHARE_MIN)
+			break;
+		add_share(s, i ? ", " : "on the critical path: ", text, sum->ns, out);
+		list_callers(s, sum->name, out);
 	}
+}
+
+/* Sums up the steps that run a function. */
+static void merge_functions(struct path_sums *s)
+{
+	size_t count = 0;
+
+	vec_sort(&s->functions, compare);
+	for (size_t i = 0; i < s->functions.count; i++) {
+		const struct path_sum row = s->functions.items[i];
+		size_t at = 0;
+
+		while (at < count && s->functions.items[at].name != row.name)
+			at++;
+		if (at == count) {
+			s->functions.items[count++] = row;
+			continue;
+		}
+		s->functions.items[at].ns += row.ns;
+		s->functions.items[at].has_steps = true;
+	}
+	s->functions.count = count;
+	vec_sort(&s->functions, compare);
 }
 
 static bool collect(struct path_sums *s, const struct profile *p)
@@ -272,6 +353,7 @@ static void release(struct path_sums *s)
 	free(s->origins);
 	vec_release(&s->entries);
 	vec_release(&s->functions);
+	vec_release(&s->calls);
 }
 
 bool path_summary_text(const struct profile *p, struct strbuf *first, struct strbuf *second)
@@ -280,7 +362,8 @@ bool path_summary_text(const struct profile *p, struct strbuf *first, struct str
 	bool has_path = collect(&s, p);
 
 	if (has_path) {
-		vec_sort(&s.functions, compare);
+		merge_functions(&s);
+		vec_sort(&s.calls, compare_calls);
 		strbuf_addf(first, "critical path: %.3g s", (double)s.total / 1e9);
 		list_entries(&s, first);
 		list_functions(&s, second);

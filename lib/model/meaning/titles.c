@@ -294,6 +294,7 @@ static const char *const roots[] = {
 /* Prefixes of functions that start threads of any program, and also have other purposes. */
 static const char *const starters[] = {
 	"std::",
+	"<std::",
 	"void std::",
 	"execute_native_thread_routine",
 	"thread_run",

@@ -117,6 +117,31 @@ CODE
 "$PROF" report --event 'critical path' --format json again.json.gz >second.json
 is "which a conversion keeps" "$(rows_of first.json)" "$(rows_of second.json)"
 
+# Programs that call a helper in several places, beside others with other parts.
+compile_path() { # NAME [OPTION...]
+	gcc -O1 -g -I "$root" "${@:2}" "$root/tests/workloads/path/$1.c" -o "$1"
+}
+share_of() { # NAME: its share of the running time on the path, in percent
+	python3 -c 'import json, re, sys
+times = json.load(open("report.json"))["critical_path"]
+shares = re.findall(re.escape(sys.argv[1]) + r" ([0-9.]+) %", sys.stdin.read())
+print(round(max(map(float, shares), default=0) * times["total_ms"] / times["running_ms"]))' "$1"
+}
+record_cause() { # NAME COMMAND...
+	record "$1" 0 --critical-path -- "${@:2}"
+	summary=$err
+	"$PROF" report --critical-path --format json "$1.json.gz" >report.json
+}
+compile_path rows -fopenmp
+record_cause openmp ./rows
+ok "of threads with OpenMP, the rows that take longest are named" test "$(share_of heavy_row <<<"$summary")" -ge 70
+compile_path ring
+record_cause io_uring ./ring
+ok "of a reader by io_uring, the writer is named" test "$(share_of produce <<<"$summary")" -ge 80
+printf '%s\n' 10 20 120 30 >list
+record_cause xargs xargs -a list -P 2 -n 1 "$workloads/fixed_work"
+ok "of commands of xargs, the longest is named" test "$(share_of 120 <<<"$summary")" -ge 75
+
 record sleep 0 --critical-path -- sleep 0.3
 "$PROF" report --critical-path --format json sleep.json.gz >report.json
 judge_path "a sleep is its own cause" sleep.json.gz <<'CODE'

@@ -8,6 +8,12 @@
 /* Number of windows of a summed path. */
 #define WINDOWS 500
 
+/* Where a bounded walk leaves the thread that ended a wait. */
+struct bound {
+	uint64_t time; /* start of the wait */
+	thread_id thread; /* thread that waited */
+};
+
 struct walk {
 	const struct timelines *t;
 	struct path *path;
@@ -15,6 +21,8 @@ struct walk {
 	thread_id thread; /* thread on the path at that time */
 	unsigned int still;
 	bool is_inferred; /* the last hand-over was inferred */
+	bool is_bounded; /* wakers explain waits, but nothing before these */
+	VEC(struct bound) bounds; /* the last one is the next to be reached */
 	uint64_t count; /* number of parts */
 	size_t parts_max;
 	uint64_t window; /* length of a window of sums, ns; 0: no sums */
@@ -76,6 +84,17 @@ static void go_back(struct walk *w, uint64_t start, struct path_part part)
 		vec_push(&w->path->parts, part);
 }
 
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Returns the time down to which the thread can be on the path. */
+static uint64_t floor_of(const struct walk *w)
+{
+	return w->bounds.count ? vec_last(&w->bounds).time : w->path->begin;
+}
+
 static void hand_over(struct walk *w, thread_id to, bool is_inferred)
 {
 	w->thread = to;
@@ -84,9 +103,23 @@ static void hand_over(struct walk *w, thread_id to, bool is_inferred)
 	w->still++;
 }
 
-static uint64_t later(uint64_t a, uint64_t b)
+/* Continues in the thread that ended this wait of the current one. */
+static void follow(struct walk *w, const struct timeline_wait *wait, thread_id to, bool is_inferred)
 {
-	return a > b ? a : b;
+	struct bound bound = {.time = wait->start, .thread = w->thread};
+
+	if (w->is_bounded && wait->start > floor_of(w))
+		vec_push(&w->bounds, bound);
+	hand_over(w, to, is_inferred);
+}
+
+/* Returns to the thread whose wait is explained. */
+static void leave_bound(struct walk *w)
+{
+	struct bound bound = vec_last(&w->bounds);
+
+	w->bounds.count--;
+	hand_over(w, bound.thread, false);
 }
 
 static bool existed(const struct timeline *line, uint64_t time)
@@ -109,23 +142,23 @@ static void leave_block(struct walk *w, const struct timeline_wait *wait)
 		if (wait->ended_by == END_THREAD && wait->waker != w->thread &&
 		    existed(line_of(w, wait->waker), w->now) &&
 		    !timelines_is_interruption(w->t, wait)) {
-			hand_over(w, wait->waker, false);
+			follow(w, wait, wait->waker, false);
 			return;
 		}
 		holder = timelines_find_holder(w->t, w->thread, wait, w->now);
 		if (holder != NO_THREAD) {
-			hand_over(w, holder, true);
+			follow(w, wait, holder, true);
 			return;
 		}
 	}
 	part.reason.argument = 0;
-	go_back(w, later(wait->start, w->path->begin), part);
+	go_back(w, later(wait->start, floor_of(w)), part);
 }
 
 /* Walks back from a time within the wait, or from its end. */
 static void leave_wait(struct walk *w, const struct timeline_wait *wait)
 {
-	uint64_t wake = later(timeline_wake_time(wait), w->path->begin);
+	uint64_t wake = later(timeline_wake_time(wait), floor_of(w));
 	struct path_part part = {
 		.kind = PATH_QUEUED,
 		.waker = wait->waker,
@@ -135,7 +168,7 @@ static void leave_wait(struct walk *w, const struct timeline_wait *wait)
 	go_back(w, later(wake, wait->end - wait->queued), part);
 	part.kind = wait->reason.state == WAIT_RUNNABLE ? PATH_QUEUED : PATH_WAKING;
 	go_back(w, wake, part);
-	if (wait->reason.state != WAIT_RUNNABLE && w->now > later(wait->start, w->path->begin))
+	if (wait->reason.state != WAIT_RUNNABLE && w->now > later(wait->start, floor_of(w)))
 		leave_block(w, wait);
 }
 
@@ -154,13 +187,17 @@ static bool leave_birth(struct walk *w, const struct timeline *line)
 static bool step(struct walk *w)
 {
 	const struct timeline *line = line_of(w, w->thread);
-	uint64_t begin = w->path->begin, start;
 	const struct timeline_wait *wait;
+	uint64_t start;
 	size_t at;
 
+	if (w->bounds.count && w->now <= floor_of(w)) {
+		leave_bound(w);
+		return true;
+	}
 	if (!line)
 		return false;
-	start = later(line->start, begin);
+	start = later(line->start, floor_of(w));
 	if (w->now <= start)
 		return leave_birth(w, line);
 	at = timeline_find(line, w->now);
@@ -190,22 +227,23 @@ static thread_id last_thread(const struct timelines *t)
 	return last;
 }
 
-static void walk(struct walk *w, uint64_t window)
+static void walk(struct walk *w, thread_id from, uint64_t window)
 {
 	struct path *path = w->path;
 
 	vec_clear(&path->parts);
 	path->hand_overs = path->inferred_ns = 0;
 	w->now = path->end;
-	w->thread = last_thread(w->t);
+	w->thread = from;
 	w->count = w->still = 0;
 	w->is_inferred = false;
 	w->window = window;
 	w->first = 0;
 	while (w->now > path->begin) {
 		if (!step(w))
-			go_back(w, path->begin, (struct path_part){.kind = PATH_UNKNOWN});
+			go_back(w, floor_of(w), (struct path_part){.kind = PATH_UNKNOWN});
 	}
+	vec_clear(&w->bounds);
 }
 
 static void reverse(struct path *path)
@@ -220,6 +258,16 @@ static void reverse(struct path *path)
 	}
 }
 
+/* Walks and, if the path has too many parts, sums them up. */
+static void walk_from(struct walk *w, thread_id from)
+{
+	walk(w, from, 0);
+	if (w->count > w->parts_max)
+		walk(w, from, (w->path->end - w->path->begin) / WINDOWS + 1);
+	vec_release(&w->bounds);
+	reverse(w->path);
+}
+
 void path_walk(const struct timelines *t, uint64_t end, size_t parts_max, struct path *path)
 {
 	struct walk w = {.t = t, .path = path, .parts_max = parts_max};
@@ -230,8 +278,14 @@ void path_walk(const struct timelines *t, uint64_t end, size_t parts_max, struct
 	path->end = t->rows.items[last_thread(t)].end;
 	if (!path->end)
 		path->end = end;
-	walk(&w, 0);
-	if (w.count > parts_max)
-		walk(&w, (path->end - path->begin) / WINDOWS + 1);
-	reverse(path);
+	walk_from(&w, last_thread(t));
+}
+
+void path_walk_span(const struct timelines *t, thread_id thread, uint64_t begin, uint64_t end,
+		    size_t parts_max, struct path *path)
+{
+	struct walk w = {.t = t, .path = path, .parts_max = parts_max, .is_bounded = true};
+
+	*path = (struct path){.begin = begin, .end = end};
+	walk_from(&w, thread);
 }

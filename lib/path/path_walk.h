@@ -40,3 +40,10 @@ struct path {
  * A path with more than `parts_max` parts is summed up in windows. Empty if no command began.
  */
 void path_walk(const struct timelines *t, uint64_t end, size_t parts_max, struct path *path);
+/*
+ * Finds what a thread's time from `begin` to `end` was spent on. Wakers are followed only back to
+ * the beginning of the wait that they ended: what they did before is not part of the span. The
+ * caller releases path->parts.
+ */
+void path_walk_span(const struct timelines *t, thread_id thread, uint64_t begin, uint64_t end,
+		    size_t parts_max, struct path *path);

@@ -22,6 +22,7 @@ void timelines_release(struct timelines *t)
 	vec_for_each(&t->rows, struct timeline *, line)
 		vec_release(&line->waits);
 	vec_release(&t->rows);
+	vec_release(&t->labels);
 	timelines_init(t);
 }
 
@@ -62,6 +63,24 @@ void timelines_begin(struct timelines *t, thread_id root, uint32_t process, uint
 	timelines_birth(t, root, process, NO_THREAD, time);
 	t->root = root;
 	t->begin = time;
+}
+
+string_id timelines_label(const struct timelines *t, const struct wait_reason *reason)
+{
+	vec_for_each(&t->labels, const struct reason_label *, row) {
+		if (row->reason.call == reason->call && row->reason.state == reason->state &&
+		    row->reason.flags == reason->flags)
+			return row->label;
+	}
+	return NO_STRING;
+}
+
+void timelines_set_label(struct timelines *t, const struct wait_reason *reason, string_id label)
+{
+	struct reason_label row = {.reason = *reason, .label = label};
+
+	row.reason.argument = 0;
+	vec_push(&t->labels, row);
 }
 
 size_t timeline_find(const struct timeline *line, uint64_t time)

@@ -45,8 +45,15 @@ struct timeline {
 /* Limit of retained waits. Beyond it, the older half of the time is dropped. */
 #define TIMELINE_WAITS_MAX 6000000u
 
+/* What waits for a reason are called. */
+struct reason_label {
+	struct wait_reason reason; /* without argument */
+	string_id label; /* "[futex]" */
+};
+
 struct timelines {
 	VEC(struct timeline) rows; /* by thread_id */
+	VEC(struct reason_label) labels;
 	size_t count, max; /* retained waits, and their limit; 0: TIMELINE_WAITS_MAX */
 	thread_id root; /* the command's first thread, or NO_THREAD */
 	thread_id leader; /* thread that ended the command's first process, or NO_THREAD */
@@ -65,6 +72,10 @@ void timelines_end(struct timelines *t, thread_id id, uint64_t time);
 void timelines_begin(struct timelines *t, thread_id root, uint32_t process, uint64_t time);
 /* Adds a wait of a thread, minus what overlaps with its earlier waits. */
 void timelines_add(struct timelines *t, thread_id id, const struct timeline_wait *wait);
+
+/* Returns NO_STRING for a reason without a label. */
+string_id timelines_label(const struct timelines *t, const struct wait_reason *reason);
+void timelines_set_label(struct timelines *t, const struct wait_reason *reason, string_id label);
 
 /* Returns the time from which the thread was runnable again. */
 uint64_t timeline_wake_time(const struct timeline_wait *wait);

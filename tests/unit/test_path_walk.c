@@ -73,22 +73,29 @@ struct expected {
 	enum path_kind kind;
 };
 
-/* Walks and releases. `expected` ends with an empty row. */
+/* `expected` ends with an empty row. */
+static void assert_parts(const struct path *path, const struct expected *expected)
+{
+	size_t i = 0;
+
+	assert_whole(path, true);
+	for (; expected[i].end; i++) {
+		assert_true(i < path->parts.count);
+		assert_int_equal(path->parts.items[i].start, expected[i].start);
+		assert_int_equal(path->parts.items[i].end, expected[i].end);
+		assert_int_equal(path->parts.items[i].thread, expected[i].thread);
+		assert_int_equal(path->parts.items[i].kind, expected[i].kind);
+	}
+	assert_int_equal(path->parts.count, i);
+}
+
+/* Walks and releases. */
 static void assert_path(struct timelines *t, const struct expected *expected)
 {
 	struct path path;
-	size_t i = 0;
 
 	path_walk(t, 0, PATH_PARTS_MAX, &path);
-	assert_whole(&path, true);
-	for (; expected[i].end; i++) {
-		assert_true(i < path.parts.count);
-		assert_int_equal(path.parts.items[i].start, expected[i].start);
-		assert_int_equal(path.parts.items[i].end, expected[i].end);
-		assert_int_equal(path.parts.items[i].thread, expected[i].thread);
-		assert_int_equal(path.parts.items[i].kind, expected[i].kind);
-	}
-	assert_int_equal(path.parts.count, i);
+	assert_parts(&path, expected);
 	vec_release(&path.parts);
 	timelines_release(t);
 }
@@ -390,6 +397,30 @@ static void walk_at_random(unsigned int seed)
 	}
 	path_walk(&t, end, PATH_PARTS_MAX, &path);
 	assert_whole(&path, true);
+	vec_release(&path.parts);
+	path_walk_span(&t, (thread_id)random_up_to(threads), BEGIN + 200, end, PATH_PARTS_MAX,
+		       &path);
+	assert_whole(&path, true);
+	vec_release(&path.parts);
+	timelines_release(&t);
+}
+
+/* The waker had begun its work before the wait. */
+TEST(a_span_ends_where_its_thread_began_to_wait)
+{
+	static const struct expected expected[] = {
+		{1100, 1300, MAIN, PATH_RUNS},	 {1300, 1500, OTHER, PATH_RUNS},
+		{1500, 1600, OTHER, PATH_WAITS}, {1600, 1700, OTHER, PATH_RUNS},
+		{1700, 1900, MAIN, PATH_RUNS},	 {0},
+	};
+	struct timelines t = begin_at(2000);
+	struct path path;
+
+	timelines_birth(&t, OTHER, 7, MAIN, 1050);
+	add_wait(&t, OTHER, 1500, 1600, 1600, NO_THREAD);
+	add_wait(&t, MAIN, 1300, 1700, 1700, OTHER);
+	path_walk_span(&t, MAIN, 1100, 1900, PATH_PARTS_MAX, &path);
+	assert_parts(&path, expected);
 	vec_release(&path.parts);
 	timelines_release(&t);
 }

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/session/path_feed.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "lib/model/meaning/categories.h"
 #include "lib/model/tables/schemas.h"
-#include "lib/path/path_labels.h"
-#include "lib/path/path_walk.h"
+#include "lib/path/path_markers.h"
 #include "lib/stream/record/records.h"
 
 void path_feed_init(struct path_feed *f, struct tasks *tasks, struct waits *waits)
@@ -98,6 +95,17 @@ static void set_waker(const struct path_feed *f, const struct rec_resumed *rec,
 	wait->ended_by = wait->waker == NO_THREAD ? END_NOT_RECORDED : END_THREAD;
 }
 
+static void name_reason(struct path_feed *f, struct wait_reason reason)
+{
+	const struct profile *p = f->tasks->profile;
+
+	reason.argument = 0;
+	if (reason.state == WAIT_RUNNABLE || timelines_label(&f->lines, &reason) != NO_STRING)
+		return;
+	timelines_set_label(&f->lines, &reason,
+			    p->funcs.rows.items[waits_label(f->waits, &reason)->func].name);
+}
+
 static void take_run(struct path_feed *f, const struct rec_resumed *rec)
 {
 	thread_id id = tasks_known(f->tasks, &rec->rec);
@@ -115,6 +123,7 @@ static void take_run(struct path_feed *f, const struct rec_resumed *rec)
 		return;
 	if (rec->rec.flags & RUN_WOKEN)
 		set_waker(f, rec, &wait);
+	name_reason(f, wait.reason);
 	timelines_add(&f->lines, id, &wait);
 }
 
@@ -138,55 +147,6 @@ void path_feed_record(struct path_feed *f, const struct rec *rec)
 		take_end(f, rec);
 }
 
-static string_id label_of(struct path_feed *f, const struct path_part *part)
-{
-	struct profile *p = f->tasks->profile;
-
-	if (part->kind != PATH_WAITS)
-		return strings_intern(&p->strings, path_labels[part->kind]);
-	return p->funcs.rows.items[waits_label(f->waits, &part->reason)->func].name;
-}
-
-/* Returns "make 1234"; NO_STRING if no process ended the part. */
-static string_id cause_of(struct path_feed *f, const struct path_part *part)
-{
-	struct profile *p = f->tasks->profile;
-	const struct profile_thread *waker;
-	char text[64];
-
-	if (part->is_inferred)
-		return strings_intern(&p->strings, PATH_INFERRED);
-	if (part->ended_by == END_INTERRUPT)
-		return strings_intern(&p->strings, "interrupt");
-	if (part->ended_by == END_NOT_RECORDED)
-		return strings_intern(&p->strings, "not recorded");
-	if (part->ended_by != END_THREAD)
-		return NO_STRING;
-	waker = threads_get(&p->threads, part->waker);
-	snprintf(text, sizeof(text), "%.40s %" PRIu32, strings_get(&p->strings, waker->name),
-		 waker->tid);
-	return strings_intern(&p->strings, text);
-}
-
-static void add_marker(struct path_feed *f, const struct path_part *part)
-{
-	struct profile *p = f->tasks->profile;
-	schema_id schema = schema_text_intern(marker_schema(MARKER_CRITICAL_PATH),
-					      &p->markers.schemas, &p->strings);
-	string_id label = label_of(f, part), cause = cause_of(f, part);
-	struct marker marker;
-
-	if (schema == NO_SCHEMA)
-		return;
-	marker = markers_make(&p->markers, schema, part->start, part->end);
-	*marker_value(&p->markers, &marker, CRITICAL_PATH_DOES) = marker_string(label);
-	if (cause != NO_STRING)
-		*marker_value(&p->markers, &marker, CRITICAL_PATH_CAUSE) = marker_string(cause);
-	*marker_value(&p->markers, &marker, CRITICAL_PATH_TIME) =
-		(struct marker_value){.type = FIELD_DURATION, .number = part->time};
-	thread_add_marker(&f->tasks->threads, part->thread, &marker);
-}
-
 /* Numbers the rows that the threads will have in the profile. */
 static void number_rows(struct path_feed *f)
 {
@@ -195,8 +155,8 @@ static void number_rows(struct path_feed *f)
 	for (thread_id id = 0; id < f->tasks->profile->threads.rows.count; id++) {
 		bool is_wanted = process_is_wanted(tasks_process_of(f->tasks, id));
 
-		if (id < f->lines.rows.count && is_wanted)
-			f->lines.rows.items[id].row = row;
+		if (id < f->lines.rows.count)
+			f->lines.rows.items[id].row = is_wanted ? row : NO_THREAD;
 		row += is_wanted;
 	}
 }
@@ -207,9 +167,10 @@ void path_feed_finish(struct path_feed *f)
 
 	if (!f->is_on)
 		return;
+	for (thread_id id = 0; id < f->lines.rows.count; id++)
+		f->lines.rows.items[id].row = id;
 	path_walk(&f->lines, f->tasks->profile->meta.end_ns, PATH_PARTS_MAX, &path);
-	vec_for_each(&path.parts, const struct path_part *, part)
-		add_marker(f, part);
+	path_markers_add(f->tasks->profile, &f->lines, &path);
 	vec_release(&path.parts);
 	number_rows(f);
 }

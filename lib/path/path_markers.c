@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/path/path_markers.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "lib/model/facts/marker_schema.h"
+#include "lib/model/meaning/recording_markers.h"
+#include "lib/model/tables/schemas.h"
+
+static struct profile_thread *row_of(struct profile *p, const struct timelines *t, thread_id id)
+{
+	uint32_t row = id < t->rows.count ? t->rows.items[id].row : NO_THREAD;
+
+	return row < p->threads.rows.count ? &p->threads.rows.items[row] : NULL;
+}
+
+static string_id label_of(struct profile *p, const struct timelines *t,
+			  const struct path_part *part)
+{
+	string_id label = part->kind == PATH_WAITS ? timelines_label(t, &part->reason) : NO_STRING;
+	enum path_kind kind = part->kind == PATH_WAITS ? PATH_UNKNOWN : part->kind;
+
+	return label == NO_STRING ? strings_intern(&p->strings, path_labels[kind]) : label;
+}
+
+/* Returns "make 1234"; NO_STRING if no process ended the part. */
+static string_id cause_of(struct profile *p, const struct timelines *t,
+			  const struct path_part *part)
+{
+	const struct profile_thread *waker;
+	char text[64];
+
+	if (part->is_inferred)
+		return strings_intern(&p->strings, PATH_INFERRED);
+	if (part->ended_by == END_INTERRUPT)
+		return strings_intern(&p->strings, "interrupt");
+	waker = part->ended_by == END_THREAD ? row_of(p, t, part->waker) : NULL;
+	if (part->ended_by == END_NOT_RECORDED || (part->ended_by == END_THREAD && !waker))
+		return strings_intern(&p->strings, "not recorded");
+	if (!waker)
+		return NO_STRING;
+	snprintf(text, sizeof(text), "%.40s %" PRIu32, strings_get(&p->strings, waker->name),
+		 waker->tid);
+	return strings_intern(&p->strings, text);
+}
+
+static void add_part(struct profile *p, const struct timelines *t, const struct path_part *part)
+{
+	schema_id schema = schema_text_intern(marker_schema(MARKER_CRITICAL_PATH),
+					      &p->markers.schemas, &p->strings);
+	string_id label = label_of(p, t, part), cause = cause_of(p, t, part);
+	struct profile_thread *row = row_of(p, t, part->thread);
+	struct marker marker;
+
+	if (schema == NO_SCHEMA || !row)
+		return;
+	marker = markers_make(&p->markers, schema, part->start, part->end);
+	*marker_value(&p->markers, &marker, CRITICAL_PATH_DOES) = marker_string(label);
+	if (cause != NO_STRING)
+		*marker_value(&p->markers, &marker, CRITICAL_PATH_CAUSE) = marker_string(cause);
+	*marker_value(&p->markers, &marker, CRITICAL_PATH_TIME) =
+		(struct marker_value){.type = FIELD_DURATION, .number = part->time};
+	vec_push(&row->markers, marker);
+}
+
+void path_markers_add(struct profile *p, const struct timelines *t, const struct path *path)
+{
+	vec_for_each(&path->parts, const struct path_part *, part)
+		add_part(p, t, part);
+}
+
+/* Time of a thread to be explained. */
+struct path_span {
+	uint64_t begin, end;
+	thread_id thread;
+};
+
+ORDER(compare_spans, struct path_span, COMPARE(a->thread, b->thread) ?: COMPARE(a->begin, b->begin))
+
+struct path_spans {
+	VEC(struct path_span) rows;
+	bool is_found; /* a marker has the name */
+};
+
+static bool is_of_path(const struct profile *p, const struct marker *marker)
+{
+	return recorded_is(p, marker, MARKER_CRITICAL_PATH) ||
+	       recorded_is(p, marker, MARKER_FORECAST) || recorded_is(p, marker, MARKER_PATH_SUM);
+}
+
+static void add_span(struct path_spans *spans, const struct timelines *t, thread_id thread,
+		     const struct marker *marker)
+{
+	struct path_span span = {.begin = marker->start, .end = marker->end, .thread = thread};
+
+	spans->is_found = true;
+	if (span.begin < t->begin)
+		span.begin = t->begin;
+	if (span.begin < span.end)
+		vec_push(&spans->rows, span);
+}
+
+/* Collects the spans, and removes the markers of the command's path. */
+static void take_spans(struct path_spans *spans, struct profile *p, const struct timelines *t,
+		       const char *glob)
+{
+	for (thread_id id = 0; id < t->rows.count; id++) {
+		struct profile_thread *row = row_of(p, t, id);
+		size_t kept = 0;
+
+		for (size_t i = 0; row && i < row->markers.count; i++) {
+			const struct marker *marker = &row->markers.items[i];
+
+			if (is_of_path(p, marker))
+				continue;
+			if (marker->name < p->strings.rows.count &&
+			    fnmatch(glob, strings_get(&p->strings, marker->name), 0) == 0)
+				add_span(spans, t, id, marker);
+			row->markers.items[kept++] = *marker;
+		}
+		if (row)
+			row->markers.count = kept;
+	}
+}
+
+/* Joins spans of a thread that overlap. */
+static void join_spans(struct path_spans *spans)
+{
+	size_t kept = 0;
+
+	vec_sort(&spans->rows, compare_spans);
+	for (size_t i = 0; i < spans->rows.count; i++) {
+		const struct path_span *row = &spans->rows.items[i];
+		struct path_span *last = kept ? &spans->rows.items[kept - 1] : NULL;
+
+		if (!last || last->thread != row->thread || row->begin > last->end)
+			spans->rows.items[kept++] = *row;
+		else if (row->end > last->end)
+			last->end = row->end;
+	}
+	spans->rows.count = kept;
+}
+
+int path_markers_set_spans(struct profile *p, const struct timelines *t, const char *glob,
+			   struct error *err)
+{
+	struct path_spans spans = {0};
+	int ret = 0;
+
+	take_spans(&spans, p, t, glob);
+	join_spans(&spans);
+	vec_for_each(&spans.rows, const struct path_span *, span) {
+		struct path path;
+
+		path_walk_span(t, span->thread, span->begin, span->end,
+			       PATH_PARTS_MAX / spans.rows.count + 1, &path);
+		path_markers_add(p, t, &path);
+		vec_release(&path.parts);
+	}
+	if (!spans.rows.count)
+		ret = error_text(err, -ENOENT,
+				 spans.is_found ? "--during %s: these markers have no duration"
+						: "--during %s: the profile has no such marker",
+				 glob);
+	vec_release(&spans.rows);
+	return ret;
+}

@@ -17,6 +17,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
+#include "lib/path/path_markers.h"
 #include "lib/query/heaviest_names.h"
 #include "lib/model/tables/thinned.h"
 #include "lib/recording/recording.h"
@@ -380,9 +381,22 @@ static int report(const struct report_options *o, const struct profile_file *fil
 	return 0;
 }
 
-/* Adds the requested predictions, and reduces the profile to the critical path. */
-static int keep_path(const struct report_options *o, struct profile_file *file, struct error *err)
+/*
+ * Adds the requested predictions or replaces the path by those of markers, and reduces the profile
+ * to the critical path.
+ */
+static int keep_path(struct report_options *o, struct profile_file *file, struct error *err)
 {
+	const char *during = file->recording ? o->filter.during : NULL;
+
+	if (during && file->recording->lines.root != NO_THREAD) {
+		int ret = path_markers_set_spans(file->profile, &file->recording->lines, during,
+						 err);
+
+		if (ret)
+			return ret;
+		o->filter.during = NULL;
+	}
 	if (!o->what_if_count)
 		return profile_file_keep_path(file, false, err);
 	if (!file->recording) {

@@ -208,4 +208,21 @@ refuses "a question about a function that is not there" 125 'no function has thi
 	"$PROF" report --critical-path --what-if transmute=0.25 pipeline.cap
 run "$PROF" convert --critical-path -o path.folded pipeline.cap
 like "the path has other forms" "$(cat path.folded)" 'transform'
+
+# A thread has work of its own before it answers: that is no part of the requests.
+"$PROF" record -q --critical-path --raw requests.cap -- "$workloads/path_shapes" requests
+"$PROF" convert requests.cap -o requests.json.gz 2>/dev/null
+"$PROF" report --critical-path --during request --format json --sort total requests.cap >report.json
+judge_path "markers have a path of their own" requests.json.gz <<'CODE'
+spans = [end - start for t in p["threads"] for _, name, start, end, _ in check_profile.markers(p, t)
+         if name == "request"]
+expect(len(spans) == 30, len(spans))
+expect(abs(times["total_ms"] - sum(spans)) <= 0.001 * sum(spans), (times, sum(spans)))
+expect(abs(on["parse"] - 90) < 10 and abs(on["transform"] - 150) < 15, on)
+# 8 ms of the thread's own work less the 1 ms and 3 ms of the other thread.
+expect(on.get("format", 0) < 10 and on["update_shared"] < 150, on)
+expect(not times["forecasts"], times["forecasts"])
+CODE
+refuses "a path during nothing" 125 'has no such marker' \
+	"$PROF" report --critical-path --during nothing requests.cap
 done_testing

@@ -8,15 +8,18 @@
  *	path_shapes build	jobs of different length side by side, then one alone
  *	path_shapes barrier N	two threads with N stages of random length; prints, in ms, the sum
  *of the longer ones, and the part of it in the first thread
- *	path_shapes naps N	two threads, each woken by the other while it falls asleep
+ *	path_shapes requests	asks a thread, which also has work of its own; tells each request as
+ *a span "request" path_shapes naps N	two threads, each woken by the other while it falls asleep
  */
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -25,6 +28,7 @@
 #define BLOCKS 100
 #define ROUNDS 60
 #define STAGES_MAX 1000
+#define REQUESTS 30
 
 static uint64_t cpu_us(void)
 {
@@ -214,6 +218,70 @@ static void nap(void)
 	pthread_join(other, NULL);
 }
 
+static FILE *open_markers(void)
+{
+	const char *folder = getenv("PROF_MARKERS");
+	char path[4096];
+	FILE *markers;
+
+	snprintf(path, sizeof(path), "%s/marker-%d.txt", folder ? folder : "/tmp", getpid());
+	markers = fopen(path, "w+");
+	if (!markers)
+		exit(1);
+	mmap(NULL, 1, PROT_READ | PROT_EXEC, MAP_PRIVATE, fileno(markers), 0);
+	return markers;
+}
+
+static int asked[2], answered[2];
+
+static void pass_on(int end, bool is_asking)
+{
+	char byte = 0;
+
+	if ((is_asking ? write(end, &byte, 1) : read(end, &byte, 1)) != 1)
+		exit(1);
+}
+
+static void *serve(void *unused)
+{
+	for (int i = 0; i < REQUESTS; i++) {
+		pass_on(asked[0], false);
+		transform(5000);
+		pass_on(answered[1], true);
+		update_shared(8000);
+	}
+	return unused;
+}
+
+static unsigned long long wall_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (unsigned long long)t.tv_sec * 1000000000 + (unsigned long long)t.tv_nsec;
+}
+
+static void request(void)
+{
+	FILE *markers = open_markers();
+	pthread_t server;
+
+	if (pipe(asked) || pipe(answered))
+		exit(1);
+	pthread_create(&server, NULL, serve, NULL);
+	for (int i = 0; i < REQUESTS; i++) {
+		unsigned long long begin = wall_ns();
+
+		parse(3000);
+		pass_on(asked[1], true);
+		pass_on(answered[0], false);
+		fprintf(markers, "%llu %llu request\n", begin, wall_ns());
+		format(1000);
+	}
+	pthread_join(server, NULL);
+	fclose(markers);
+}
+
 int main(int argc, char **argv)
 {
 	const char *shape = argc > 1 ? argv[1] : "";
@@ -227,6 +295,8 @@ int main(int argc, char **argv)
 		build();
 	else if (strcmp(shape, "barrier") == 0 && stages && stages <= STAGES_MAX)
 		run_barrier();
+	else if (strcmp(shape, "requests") == 0)
+		request();
 	else if (strcmp(shape, "naps") == 0)
 		nap();
 	else

@@ -465,8 +465,10 @@ bool path_weights_apply(struct profile *p, bool as_event)
 	struct path_rows rows = {.p = p, .event = as_event ? add_event(p) : 0};
 	bool has_path = make_rows(&rows, true);
 
-	if (has_path && !rows.event)
+	if (has_path && !rows.event) {
+		p->meta.sample_ticks = p->meta.interval_ns / NS_PER_WEIGHT;
 		p->meta.interval_ns = NS_PER_WEIGHT;
+	}
 	return has_path;
 }
 

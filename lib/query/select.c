@@ -513,12 +513,15 @@ bool *query_select_threads(const struct profile *p, const struct query_filter *f
  * Returns the contribution of a wait's row to the squares. A wait has a row of weight 1 at its
  * start, and one with the rest at its end. A rest no longer than the time between them is as
  * precise as that many ticks. A longer one also represents other waits, as a single sample of them.
+ * A row of an event, or one that has the time that passed, has all of the wait's.
  */
 static double squares_of_wait(struct selection *s, thread_id thread, const struct sample *sample)
 {
 	double weight = sample->weight, interval = (double)s->q->profile->meta.interval_ns;
 	double known = 0;
 
+	if (s->q->event || s->q->profile->meta.sample_ticks)
+		return weight * fmin(weight, s->period);
 	if (sample->weight == 1) {
 		s->wait_start.thread = thread;
 		s->wait_start.stack = sample->stack;

@@ -112,6 +112,11 @@ expect(samples["weightType"] == "tracing-ms", samples["weightType"])
 expect(abs(sum(samples["weight"]) - times["total_ms"]) < 0.001 * times["total_ms"],
        (sum(samples["weight"]), times["total_ms"]))
 CODE
+errors_of() { # ARGUMENT...: of the largest rows, which other views must show, too
+	"$PROF" report --by function --errors --limit 3 "$@" | sed -n 's/  *$//; s/^ *[0-9.]* ±\([0-9.]* %.*\)/\1/p'
+}
+is "whose sampling error is that of the report" "$(errors_of --critical-path steps.json.gz)" \
+	"$(errors_of --event 'critical path' --include-idle steps.json.gz)"
 "$PROF" convert steps.json.gz -o again.json.gz 2>/dev/null
 "$PROF" report --event 'critical path' --format json steps.json.gz >first.json
 "$PROF" report --event 'critical path' --format json again.json.gz >second.json

@@ -31,13 +31,6 @@
 #define SAME_SHARE 0.005
 #define CHAIN_MAX 2
 
-static const char *const sum_names[PATH_SUM_KIND_COUNT] = {
-	[PATH_SUM_RUNNING] = "running",
-	[PATH_SUM_REPLAY] = "replay",
-	[PATH_SUM_OWN_QUEUE] = "queued behind itself",
-	[PATH_SUM_ALONE] = "alone",
-};
-
 /* Time of a name: a function, a lock, or threads with this name. */
 struct named_time {
 	string_id name;
@@ -109,7 +102,7 @@ static void set_time(struct forecasting *f, const struct marker *marker, uint32_
 /* thread NO_STRING: a sum over all threads. */
 static void add_sum(struct forecasting *f, enum path_sum_kind kind, string_id thread, uint64_t ns)
 {
-	string_id name = strings_intern(&f->p->strings, sum_names[kind]);
+	string_id name = strings_intern(&f->p->strings, path_sum_names[kind]);
 	struct marker *marker = add_marker(f, MARKER_PATH_SUM);
 
 	if (!marker)
@@ -688,7 +681,7 @@ static void read_sum(const struct profile *p, const struct marker *marker, struc
 	if (!name || !time)
 		return;
 	for (size_t i = 0; i < PATH_SUM_KIND_COUNT; i++) {
-		if (strcmp(strings_get(&p->strings, name->string), sum_names[i]) == 0)
+		if (strcmp(strings_get(&p->strings, name->string), path_sum_names[i]) == 0)
 			f->sums[i] += time->number;
 	}
 	if (thread)

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "lib/model/tables/profile.h"
+#include "lib/path/path_labels.h"
 #include "lib/path/thread_timelines.h"
 
 /* A change whose effect is to be predicted. */
@@ -30,15 +31,6 @@ struct forecast {
 	uint64_t ns; /* predicted time of the command */
 	/* Time if the path got shorter by all that the change saves on it; 0: unknown. */
 	uint64_t path_ns;
-};
-
-/* Sums that forecasts refer to, each a marker. */
-enum path_sum_kind {
-	PATH_SUM_RUNNING, /* running time of all threads */
-	PATH_SUM_REPLAY, /* replayed time of the unchanged command, alone on the machine */
-	PATH_SUM_OWN_QUEUE, /* path time queued while the command's own threads ran */
-	PATH_SUM_ALONE, /* path time in which only one thread of the command ran */
-	PATH_SUM_KIND_COUNT,
 };
 
 /* Path time in which threads with this name ran alone. */

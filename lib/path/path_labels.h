@@ -17,3 +17,15 @@ extern const char *const path_labels[PATH_KIND_COUNT];
 
 /* Cause of an inferred part. */
 #define PATH_INFERRED "inferred: held a lock"
+
+/* Sums about the path and the command, each a marker. */
+enum path_sum_kind {
+	PATH_SUM_RUNNING, /* running time of all threads */
+	PATH_SUM_REPLAY, /* replayed time of the unchanged command, alone on the machine */
+	PATH_SUM_OWN_QUEUE, /* path time queued while the command's own threads ran */
+	PATH_SUM_ALONE, /* path time in which only one thread of the command ran */
+	PATH_SUM_LEFT_OUT, /* the command's first part, of which too many waits followed */
+	PATH_SUM_KIND_COUNT,
+};
+
+extern const char *const path_sum_names[PATH_SUM_KIND_COUNT];

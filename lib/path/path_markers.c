@@ -66,8 +66,28 @@ static void add_part(struct profile *p, const struct timelines *t, const struct 
 	vec_push(&row->markers, marker);
 }
 
+/* Tells what was dropped for lack of memory. */
+static void add_left_out(struct profile *p, const struct timelines *t, const struct path *path)
+{
+	schema_id schema = schema_text_intern(marker_schema(MARKER_PATH_SUM), &p->markers.schemas,
+					      &p->strings);
+	struct profile_thread *row = row_of(p, t, t->root);
+	struct marker marker;
+
+	if (schema == NO_SCHEMA || !row)
+		return;
+	marker = markers_make(&p->markers, schema, path->begin, path->end);
+	*marker_value(&p->markers, &marker, PATH_SUM_NAME) =
+		marker_string(strings_intern(&p->strings, path_sum_names[PATH_SUM_LEFT_OUT]));
+	*marker_value(&p->markers, &marker, PATH_SUM_TIME) =
+		(struct marker_value){.type = FIELD_DURATION, .number = t->left_out};
+	vec_push(&row->markers, marker);
+}
+
 void path_markers_add(struct profile *p, const struct timelines *t, const struct path *path)
 {
+	if (t->left_out)
+		add_left_out(p, t, path);
 	vec_for_each(&path->parts, const struct path_part *, part)
 		add_part(p, t, part);
 }

@@ -43,9 +43,12 @@ static thread_id ender_of(const struct building *b, thread_id id, const struct t
 {
 	uint64_t wake = timeline_wake_time(wait);
 
-	if (wait->ended_by == END_THREAD && wait->waker != id && is_alive(b, wait->waker, wake) &&
-	    !timelines_is_interruption(b->r->lines, wait))
-		return wait->waker;
+	if (wait->ended_by == END_THREAD && wait->waker != id && is_alive(b, wait->waker, wake)) {
+		const struct timeline *waker = &b->r->lines->rows.items[wait->waker];
+
+		if (!timelines_is_interruption(waker, timeline_find(waker, wake), wait))
+			return wait->waker;
+	}
 	return timelines_find_holder(b->r->lines, id, wait, wake);
 }
 

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/path/path_walk.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "lib/base/alloc.h"
 
 /* Limit of consecutive hand-overs without progress in time: CPU clocks may differ a little. */
 #define STILL_MAX 64
 /* Number of windows of a summed path. */
 #define WINDOWS 500
+#define RECENT_SIZE 4096u
 
 /* Where a bounded walk leaves the thread that ended a wait. */
 struct bound {
@@ -23,10 +27,12 @@ struct walk {
 	bool is_inferred; /* the last hand-over was inferred */
 	bool is_bounded; /* wakers explain waits, but nothing before these */
 	VEC(struct bound) bounds; /* the last one is the next to be reached */
-	uint64_t count; /* number of parts */
 	size_t parts_max;
 	uint64_t window; /* length of a window of sums, ns; 0: no sums */
 	size_t first; /* first part of the current window */
+	uint32_t *recent; /* parts by hash, to find a similar one */
+	/* By thread: its first wait that had not ended when it was on the path last. */
+	size_t *cursors;
 };
 
 static const struct timeline *line_of(const struct walk *w, thread_id id)
@@ -46,24 +52,29 @@ static uint64_t window_of(const struct walk *w, uint64_t time)
 	return (time - w->path->begin) / w->window;
 }
 
-/* Adds the part to a similar one in the window, if there is one. */
-static bool add_to_sum(struct walk *w, const struct path_part *part)
+/* Adds the part to a similar one in the window, or as a new one. */
+static void add_to_sums(struct walk *w, const struct path_part *part)
 {
 	struct path *path = w->path;
+	uint32_t hash = part->thread * 31 + part->waker * 7 + part->kind;
+	uint32_t *recent = &w->recent[hash % RECENT_SIZE];
+	size_t i = w->first;
 
 	if (w->first < path->parts.count &&
 	    window_of(w, path->parts.items[w->first].end - 1) != window_of(w, part->end - 1))
-		w->first = path->parts.count;
-	for (size_t i = w->first; i < path->parts.count; i++) {
-		struct path_part *sum = &path->parts.items[i];
-
-		if (!is_alike(sum, part))
-			continue;
-		sum->start = part->start;
-		sum->time += part->time;
-		return true;
+		i = w->first = path->parts.count;
+	if (*recent >= w->first && *recent < path->parts.count &&
+	    is_alike(&path->parts.items[*recent], part))
+		i = *recent;
+	while (i < path->parts.count && !is_alike(&path->parts.items[i], part))
+		i++;
+	*recent = (uint32_t)i;
+	if (i == path->parts.count) {
+		vec_push(&path->parts, *part);
+		return;
 	}
-	return false;
+	path->parts.items[i].start = part->start;
+	path->parts.items[i].time += part->time;
 }
 
 /* Adds a part from `start` to now; the caller sets its kind and cause. */
@@ -75,12 +86,13 @@ static void go_back(struct walk *w, uint64_t start, struct path_part part)
 	part.end = w->now;
 	part.time = w->now - start;
 	part.thread = w->thread;
-	w->count++;
 	w->now = start;
 	w->still = 0;
 	if (part.is_inferred)
 		w->path->inferred_ns += part.time;
-	if (w->window ? !add_to_sum(w, &part) : w->path->parts.count <= w->parts_max)
+	if (w->window)
+		add_to_sums(w, &part);
+	else
 		vec_push(&w->path->parts, part);
 }
 
@@ -127,6 +139,30 @@ static bool existed(const struct timeline *line, uint64_t time)
 	return line && line->start && line->start <= time;
 }
 
+/* Returns the thread's first wait that had not ended by then. The path only goes back. */
+static size_t find_wait(struct walk *w, thread_id id, uint64_t time)
+{
+	const struct timeline *line = line_of(w, id);
+	size_t at = w->cursors[id];
+
+	/* Times of a waker may be later than those of the walk, but only a little. */
+	while (at < line->waits.count && line->waits.items[at].end < time)
+		at++;
+	while (at && line->waits.items[at - 1].end >= time)
+		at--;
+	w->cursors[id] = at;
+	return at;
+}
+
+/* Returns true if the path continues in the thread that ended the wait. */
+static bool leads_to_waker(struct walk *w, const struct timeline_wait *wait)
+{
+	const struct timeline *waker = line_of(w, wait->waker);
+
+	return wait->ended_by == END_THREAD && wait->waker != w->thread && existed(waker, w->now) &&
+	       !timelines_is_interruption(waker, find_wait(w, wait->waker, w->now), wait);
+}
+
 /* Walks out of a wait that blocked the thread until now. */
 static void leave_block(struct walk *w, const struct timeline_wait *wait)
 {
@@ -139,9 +175,7 @@ static void leave_block(struct walk *w, const struct timeline_wait *wait)
 	thread_id holder;
 
 	if (w->still < STILL_MAX) {
-		if (wait->ended_by == END_THREAD && wait->waker != w->thread &&
-		    existed(line_of(w, wait->waker), w->now) &&
-		    !timelines_is_interruption(w->t, wait)) {
+		if (leads_to_waker(w, wait)) {
 			follow(w, wait, wait->waker, false);
 			return;
 		}
@@ -200,7 +234,7 @@ static bool step(struct walk *w)
 	start = later(line->start, floor_of(w));
 	if (w->now <= start)
 		return leave_birth(w, line);
-	at = timeline_find(line, w->now);
+	at = find_wait(w, w->thread, w->now);
 	wait = at < line->waits.count ? &line->waits.items[at] : NULL;
 	if (wait && wait->start < w->now) {
 		leave_wait(w, wait);
@@ -227,6 +261,7 @@ static thread_id last_thread(const struct timelines *t)
 	return last;
 }
 
+/* Walks until there are too many parts. */
 static void walk(struct walk *w, thread_id from, uint64_t window)
 {
 	struct path *path = w->path;
@@ -235,11 +270,13 @@ static void walk(struct walk *w, thread_id from, uint64_t window)
 	path->hand_overs = path->inferred_ns = 0;
 	w->now = path->end;
 	w->thread = from;
-	w->count = w->still = 0;
+	w->still = 0;
 	w->is_inferred = false;
 	w->window = window;
 	w->first = 0;
-	while (w->now > path->begin) {
+	for (thread_id id = 0; id < w->t->rows.count; id++)
+		w->cursors[id] = w->t->rows.items[id].waits.count;
+	while (w->now > path->begin && path->parts.count <= w->parts_max) {
 		if (!step(w))
 			go_back(w, floor_of(w), (struct path_part){.kind = PATH_UNKNOWN});
 	}
@@ -258,12 +295,21 @@ static void reverse(struct path *path)
 	}
 }
 
-/* Walks and, if the path has too many parts, sums them up. */
+/* Walks and, if the path has too many parts, sums them up, in fewer windows if need be. */
 static void walk_from(struct walk *w, thread_id from)
 {
+	uint64_t windows = WINDOWS;
+
+	w->recent = xcalloc(RECENT_SIZE, sizeof(*w->recent));
+	w->cursors = xcalloc(w->t->rows.count + 1, sizeof(*w->cursors));
 	walk(w, from, 0);
-	if (w->count > w->parts_max)
-		walk(w, from, (w->path->end - w->path->begin) / WINDOWS + 1);
+	for (; w->now > w->path->begin; windows /= 4) {
+		if (!windows)
+			w->parts_max = SIZE_MAX;
+		walk(w, from, (w->path->end - w->path->begin) / (windows ? windows : 1) + 1);
+	}
+	free(w->recent);
+	free(w->cursors);
 	vec_release(&w->bounds);
 	reverse(w->path);
 }

@@ -159,16 +159,11 @@ static bool is_nap(const struct timeline_wait *wait, uint64_t until)
 	       until - wait->end <= (wait->end - wait->start) / NAP_MIN;
 }
 
-bool timelines_is_interruption(const struct timelines *t, const struct timeline_wait *wait)
+bool timelines_is_interruption(const struct timeline *waker, size_t at,
+			       const struct timeline_wait *wait)
 {
 	uint64_t wake = timeline_wake_time(wait);
-	const struct timeline *waker;
-	size_t at;
 
-	if (wait->ended_by != END_THREAD || wait->waker >= t->rows.count)
-		return false;
-	waker = &t->rows.items[wait->waker];
-	at = timeline_find(waker, wake);
 	for (unsigned int i = 0; at-- && i < INTERRUPTION_WAITS; i++) {
 		const struct timeline_wait *own = &waker->waits.items[at];
 
@@ -193,8 +188,9 @@ static void forget(struct timelines *t, uint64_t time)
 		line->waits.count -= gone;
 		t->count -= gone;
 	}
+	if (t->root != NO_THREAD && time > t->begin)
+		t->left_out += time - t->begin;
 	t->begin = time;
-	t->is_cut = true;
 }
 
 static void make_room(struct timelines *t, uint64_t now)

@@ -58,7 +58,7 @@ struct timelines {
 	thread_id root; /* the command's first thread, or NO_THREAD */
 	thread_id leader; /* thread that ended the command's first process, or NO_THREAD */
 	uint64_t begin; /* start of the command, or of the retained part */
-	bool is_cut; /* older waits were dropped */
+	uint64_t left_out; /* part of the command before it, whose waits were dropped, ns */
 };
 
 void timelines_init(struct timelines *t);
@@ -87,11 +87,12 @@ uint64_t timeline_wake_time(const struct timeline_wait *wait);
 thread_id timelines_find_holder(const struct timelines *t, thread_id id,
 				const struct timeline_wait *wait, uint64_t until);
 /*
- * Returns true if the waker only interrupted the waiting thread, as a garbage collector does: it
+ * Returns true if the waker of a wait only interrupted its thread, as a garbage collector does: it
  * was idle, began to run by a timer before the wait began, and not for long. Its past then does not
- * explain the wait.
+ * explain the wait. `at`: the waker's first wait that had not ended at the wake-up.
  */
-bool timelines_is_interruption(const struct timelines *t, const struct timeline_wait *wait);
+bool timelines_is_interruption(const struct timeline *waker, size_t at,
+			       const struct timeline_wait *wait);
 /* Returns how long a thread with a known life ran in [from, until). */
 uint64_t timeline_running(const struct timeline *line, uint64_t from, uint64_t until);
 /* Returns the index of the first wait that ends at `time` or later, or waits.count. */

@@ -360,12 +360,19 @@ bool path_summary_text(const struct profile *p, struct strbuf *first, struct str
 {
 	struct path_sums s;
 	bool has_path = collect(&s, p);
+	struct forecasts f;
 
 	if (has_path) {
 		merge_functions(&s);
 		vec_sort(&s.calls, compare_calls);
 		strbuf_addf(first, "critical path: %.3g s", (double)s.total / 1e9);
 		list_entries(&s, first);
+		forecasts_read(p, &f);
+		if (f.sums[PATH_SUM_LEFT_OUT])
+			strbuf_addf(first, "; the first %.3g s had too many waits and are left out",
+				    (double)f.sums[PATH_SUM_LEFT_OUT] / 1e9);
+		vec_release(&f.rows);
+		vec_release(&f.alone);
 		list_functions(&s, second);
 	}
 	release(&s);

@@ -11,7 +11,7 @@
 /* Limit of consecutive waits to search. */
 #define POLLS_MAX 4096
 /* Least ratio of a thread's timed waits to its running time among them for it to be idle. */
-#define HURRY_MIN 20
+#define RUSH_MIN 20
 
 /* An op before the ops of each thread are sorted. */
 struct replay_event {
@@ -203,7 +203,7 @@ struct replaying {
 	uint32_t *next; /* by thread: its next op, or NOT_STARTED */
 	bool *is_asleep; /* by thread: in a wait that a timer ends */
 	uint32_t *naps; /* by thread: its number of waits of known length, and of early wake-ups */
-	uint32_t *hurried; /* by thread: the op up to which such timed waits take no time; or 0 */
+	uint32_t *rushed; /* by thread: the op up to which such timed waits take no time; or 0 */
 	uint8_t *progress; /* by wait: enum wait_progress */
 	double now; /* ns since the begin */
 	double served; /* running time that each running thread has received so far, ns */
@@ -247,7 +247,7 @@ static int call_of(const struct replay *r, const struct replay_wait *wait)
  * little between these but sleep: it repeats a timed wait until something happens, or works now and
  * then. Returns 0 otherwise.
  */
-static uint32_t find_hurry(const struct replaying *p, uint32_t target)
+static uint32_t find_rush(const struct replaying *p, uint32_t target)
 {
 	const struct replay *r = p->r;
 	const struct replay_wait *wait = &r->waits.items[target];
@@ -269,7 +269,7 @@ static uint32_t find_hurry(const struct replaying *p, uint32_t target)
 		if (op->kind != REPLAY_BLOCK)
 			continue;
 		if (op->target == target)
-			return ran <= slept / HURRY_MIN ? at : 0;
+			return ran <= slept / RUSH_MIN ? at : 0;
 		other = &r->waits.items[op->target];
 		if (!other->is_timed)
 			return 0;
@@ -284,12 +284,12 @@ static void wake(struct replaying *p, uint32_t target)
 	const struct replay_wait *wait = &p->r->waits.items[target];
 
 	if (p->progress[target] != BLOCKED) {
-		uint32_t hurried = find_hurry(p, target);
+		uint32_t rushed = find_rush(p, target);
 
 		p->progress[target] = WOKEN_EARLY;
-		if (!hurried)
+		if (!rushed)
 			return;
-		p->hurried[wait->thread] = hurried;
+		p->rushed[wait->thread] = rushed;
 		p->is_asleep[wait->thread] = false;
 		p->naps[wait->thread]++;
 	}
@@ -300,13 +300,13 @@ static void wake(struct replaying *p, uint32_t target)
 }
 
 /* Returns true for the timed waits before one that a wake-up has already ended. */
-static bool is_hurried(const struct replaying *p, const struct replay_wait *wait)
+static bool is_rushed(const struct replaying *p, const struct replay_wait *wait)
 {
 	const struct replay *r = p->r;
-	uint32_t hurried = p->hurried[wait->thread];
+	uint32_t rushed = p->rushed[wait->thread];
 
-	return wait->is_timed && p->next[wait->thread] <= hurried &&
-	       call_of(r, wait) == call_of(r, &r->waits.items[r->ops.items[hurried].target]);
+	return wait->is_timed && p->next[wait->thread] <= rushed &&
+	       call_of(r, wait) == call_of(r, &r->waits.items[r->ops.items[rushed].target]);
 }
 
 /* Begins a wait; returns true if the thread resumes at once. */
@@ -322,7 +322,7 @@ static bool block(struct replaying *p, uint32_t target)
 		p->progress[target] = BLOCKED;
 		return false;
 	}
-	if (is_hurried(p, wait))
+	if (is_rushed(p, wait))
 		return true;
 	p->is_asleep[wait->thread] = wait->is_timed;
 	sleep_for(p, wait->thread, wait->time + wait->latency);
@@ -421,7 +421,7 @@ uint64_t replay_run(const struct replay *r, const struct replay_change *change)
 		.next = xcalloc(threads + 1, sizeof(*p.next)),
 		.is_asleep = xcalloc(threads + 1, sizeof(*p.is_asleep)),
 		.naps = xcalloc(threads + 1, sizeof(*p.naps)),
-		.hurried = xcalloc(threads + 1, sizeof(*p.hurried)),
+		.rushed = xcalloc(threads + 1, sizeof(*p.rushed)),
 		.progress = xcalloc(r->waits.count + 1, sizeof(*p.progress)),
 	};
 
@@ -435,7 +435,7 @@ uint64_t replay_run(const struct replay *r, const struct replay_change *change)
 	free(p.next);
 	free(p.is_asleep);
 	free(p.naps);
-	free(p.hurried);
+	free(p.rushed);
 	free(p.progress);
 	vec_release(&p.running.rows);
 	vec_release(&p.sleeping.rows);

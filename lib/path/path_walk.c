@@ -12,7 +12,7 @@
 #define WINDOWS 500
 #define RECENT_SIZE 4096u
 
-/* Where a bounded walk leaves the thread that ended a wait. */
+/* Place where a bounded walk leaves the thread that ended a wait. */
 struct bound {
 	uint64_t time; /* start of the wait */
 	thread_id thread; /* thread that waited */

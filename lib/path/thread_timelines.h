@@ -45,7 +45,7 @@ struct timeline {
 /* Limit of retained waits. Beyond it, the older half of the time is dropped. */
 #define TIMELINE_WAITS_MAX 6000000u
 
-/* What waits for a reason are called. */
+/* Name of waits for a reason. */
 struct reason_label {
 	struct wait_reason reason; /* without argument */
 	string_id label; /* "[futex]" */

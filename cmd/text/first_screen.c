@@ -8,6 +8,7 @@
 
 #include "cmd/text/path_summary.h"
 #include "cmd/text/query_listing.h"
+#include "cmd/text/wait_text.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
@@ -140,29 +141,31 @@ static void add_place(const struct printer *p, struct listing *l, uint32_t key, 
 	listing_add_cell(l, query_listing_place(&p->a->keys, key, line));
 }
 
-/* Appends "(lock 5.9, disk 0.4)", the kinds with the most blocked time. */
-static void add_kinds(const struct query *q, const struct digest *a, struct strbuf *out)
+/* Appends "(lock 5.9, disk 0.4)", the kinds with the most blocked time, in all threads. */
+static void add_kinds(const struct query *waits, uint64_t blocked, struct strbuf *out)
 {
 	uint64_t sums[UINT8_MAX + 1] = {0};
 	size_t before = out->size;
 
-	vec_for_each(&a->waits, const struct wait_place *, place)
-		sums[place->subcategory] += place->is_sleep ? 0 : place->weight;
+	for (stack_id id = 0; id < waits->profile->stacks.rows.count; id++) {
+		if (waits->weights[id] && query_wait_of(waits, id) == QUERY_BLOCKED)
+			sums[waits->categories[id].subcategory] += waits->weights[id];
+	}
 	for (int shown = 0; shown < KINDS_MAX; shown++) {
-		const struct wait_place *most = NULL;
+		struct wait_place most = {.category = CATEGORY_IDLE};
 		_cleanup_free_ char *kind = NULL;
 
-		vec_for_each(&a->waits, const struct wait_place *, place) {
-			if (!most || sums[place->subcategory] > sums[most->subcategory])
-				most = place;
+		for (unsigned int i = 0; i <= UINT8_MAX; i++) {
+			if (sums[i] > sums[most.subcategory])
+				most.subcategory = (uint8_t)i;
 		}
-		if (!most || !sums[most->subcategory] ||
-		    (double)sums[most->subcategory] < KIND_MIN * (double)a->blocked)
+		if (!sums[most.subcategory] ||
+		    (double)sums[most.subcategory] < KIND_MIN * (double)blocked)
 			break;
-		kind = kind_of(q, most);
-		strbuf_addf(out, "%s%s %.1f", out->size == before ? " (" : ", ", kind,
-			    seconds(q, sums[most->subcategory]));
-		sums[most->subcategory] = 0;
+		kind = kind_of(waits, &most);
+		strbuf_addf(out, "%s%s ", out->size == before ? " (" : ", ", kind);
+		wait_text_add_seconds(out, seconds(waits, sums[most.subcategory]));
+		sums[most.subcategory] = 0;
 	}
 	if (out->size != before)
 		strbuf_adds(out, ")");
@@ -183,9 +186,9 @@ static void print_times(const struct printer *p)
 	strbuf_addf(&line, "ran %.3f s", (double)q->cpu_ns / 1e9);
 	if (q->waits[QUERY_BLOCKED]) {
 		strbuf_addf(&line, ", blocked %.3f s", query_wait_seconds(q, QUERY_BLOCKED));
-		if (p->a->blocked)
-			add_kinds(q, p->a, &line);
-		else
+		if (p->a->has_waits)
+			add_kinds(&p->a->with_waits, q->waits[QUERY_BLOCKED], &line);
+		if (!p->a->blocked)
 			strbuf_adds(&line, " in helper threads");
 	}
 	if (q->waits[QUERY_RUNNABLE])
@@ -594,8 +597,10 @@ static void add_longest_wait(const struct digest *a, const struct query *q, stru
 	if (!a->waits.count || (double)a->blocked <= BLOCKED_MIN * (double)q->weight)
 		return;
 	kind = kind_of(q, place);
-	strbuf_addf(out, "%sblocked longest: %s, %.1f s (%s)", out->size ? "; " : "",
-		    function_of(a, place->key), seconds(q, place->weight), kind);
+	strbuf_addf(out, "%sblocked longest: %s, ", out->size ? "; " : "",
+		    function_of(a, place->key));
+	wait_text_add_seconds(out, seconds(q, place->weight));
+	strbuf_addf(out, " s (%s)", kind);
 }
 
 void first_screen_line(const struct profile *p, struct strbuf *out)

@@ -22,7 +22,7 @@ static int digits(double value)
 	return value < 0.095 ? 3 : value < 0.95 ? 2 : 1;
 }
 
-static void add_seconds(struct strbuf *out, double value)
+void wait_text_add_seconds(struct strbuf *out, double value)
 {
 	strbuf_addf(out, "%.*f", digits(value), value);
 }
@@ -49,7 +49,7 @@ static void add_reasons(const struct wait_sums *sums, uint64_t interval_ns, stru
 		name = categories[CATEGORY_IDLE]->subcategories[most];
 		strbuf_addf(out, "%s%c%s ", out->size == before ? " (" : ", ",
 			    tolower((unsigned char)*name), name + 1);
-		add_seconds(out, seconds(sums->blocked_by[most], interval_ns));
+		wait_text_add_seconds(out, seconds(sums->blocked_by[most], interval_ns));
 	}
 	if (out->size != before)
 		strbuf_adds(out, ")");
@@ -61,18 +61,18 @@ void wait_text_describe(const struct wait_sums *sums, uint64_t ran_ns, uint64_t 
 	if (!sums->rows)
 		return;
 	strbuf_adds(out, "ran ");
-	add_seconds(out, (double)ran_ns / 1e9);
+	wait_text_add_seconds(out, (double)ran_ns / 1e9);
 	strbuf_adds(out, " s, blocked ");
-	add_seconds(out, seconds(sums->blocked, interval_ns));
+	wait_text_add_seconds(out, seconds(sums->blocked, interval_ns));
 	strbuf_adds(out, " s");
 	add_reasons(sums, interval_ns, out);
 	if (sums->idle) {
 		strbuf_adds(out, ", idle ");
-		add_seconds(out, seconds(sums->idle, interval_ns));
+		wait_text_add_seconds(out, seconds(sums->idle, interval_ns));
 		strbuf_adds(out, " s");
 	}
 	strbuf_adds(out, ", waited for a CPU ");
-	add_seconds(out, seconds(sums->runnable, interval_ns));
+	wait_text_add_seconds(out, seconds(sums->runnable, interval_ns));
 	strbuf_adds(out, " s");
 	/* Sums over threads may exceed the recording's duration. */
 	if (threads > 1) {

@@ -5,6 +5,8 @@
 #include "lib/base/strbuf.h"
 #include "lib/model/meaning/wait_sums.h"
 
+/* Appends "0.24", a time with two significant digits, but at least one decimal place. */
+void wait_text_add_seconds(struct strbuf *out, double value);
 /*
  * Appends "ran 2.1 s, blocked 3.4 s (disk 2.9), waited for a CPU 0.2 s, added up over 12 threads";
  * nothing without waits. Wait times are weights times interval_ns.

@@ -102,6 +102,26 @@ record path 0 --critical-path -- ./convoy
 answers path
 like "path: who ended the wait for the threads" "$(heading 'Where it waited')" ' condition +main +convoy +convoy.c:[0-9]+ +work'
 
+# Threads without code of the user are blocked, too.
+cat >helpers.c <<'CODE'
+#include <pthread.h>
+#include <stdlib.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+int main(void)
+{
+	pthread_t thread;
+	pthread_mutex_lock(&lock);
+	for (int i = 0; i < 4; i++)
+		pthread_create(&thread, NULL, (void *(*)(void *))pthread_mutex_lock, &lock);
+	return system("sleep 0.3");
+}
+CODE
+gcc -g -O1 -w -pthread -o helpers helpers.c
+record helpers 0 -- ./helpers
+answers helpers
+like "helpers: kinds are those of all threads" "$out" \
+	$'\nran [0-9.]+ s, blocked [0-9.]+ s \\(lock 1\\.[0-9], child 0\\.[3-9][0-9]?\\)'
+
 # A script whose time goes to the standard library.
 cat >shop.py <<'CODE'
 import json

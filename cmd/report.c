@@ -364,7 +364,7 @@ static int report(const struct report_options *o, const struct profile_file *fil
 
 	if (ret)
 		return ret;
-	if (!q->weight && !o->markers)
+	if (!(o->is_first_screen ? first_screen_has_rows(q) : q->weight || o->markers))
 		return fail_for_want_of(o, file, q, "matching samples", err);
 	if (o->is_first_screen)
 		show_first_screen(o, file, q, &out);

@@ -178,7 +178,7 @@ static void print_times(const struct printer *p)
 	_cleanup_free_ bool *selected = NULL;
 	size_t threads = 0;
 
-	if (q->event || !q->cpu_ns)
+	if (q->event || (!q->cpu_ns && q->weight))
 		return;
 	selected = query_select_threads(q->profile, p->options->filter);
 	for (thread_id id = 0; id < q->profile->threads.rows.count; id++)
@@ -397,24 +397,26 @@ static void print_waits(const struct printer *p)
 	struct listing l = {0};
 	size_t shown = 0;
 
-	listing_add_column(&l, "BLOCKED", LISTING_SHARE);
-	listing_add_column(&l, "KIND", LISTING_TEXT);
+	listing_add_column(&l, a->idle ? "IDLE" : "BLOCKED", LISTING_SHARE);
+	if (!a->idle)
+		listing_add_column(&l, "KIND", LISTING_TEXT);
 	add_place_columns(&l);
 	if (with_wakers)
 		listing_add_column(&l, "WOKEN BY", LISTING_TEXT);
 	for (; shown < a->waits.count && shown < WAITS_MAX; shown++) {
 		const struct wait_place *place = &a->waits.items[shown];
 
-		if (shown && (double)place->weight < SHARE_MIN * (double)a->blocked)
+		if (shown && (double)place->weight < SHARE_MIN * (double)(a->blocked + a->idle))
 			break;
 		listing_add_row(&l, 0);
 		listing_add_cell(&l, xasprintf("%.3f s", seconds(p->q, place->weight)));
-		listing_add_cell(&l, kind_of(p->q, place));
+		if (!a->idle)
+			listing_add_cell(&l, kind_of(p->q, place));
 		add_place(p, &l, place->key, place->line);
 		if (with_wakers)
 			listing_add_cell(&l, waker_of(p, place));
 	}
-	add_heading(p, "Where it waited");
+	add_heading(p, a->idle ? "Where it idled" : "Where it waited");
 	print_listing(p, &l);
 	print_rest(p, a->waits.count - shown,
 		   text_counted(a->waits.count - shown, "place", "places"),
@@ -518,6 +520,11 @@ static void print_advice(const struct printer *p)
 	advice_list_release(&list);
 }
 
+bool first_screen_has_rows(const struct query *q)
+{
+	return q->weight || (!q->event && (q->waits[QUERY_BLOCKED] || q->waits[QUERY_IDLE]));
+}
+
 void first_screen(const struct query *q, const struct first_screen_options *options,
 		  struct strbuf *out)
 {
@@ -528,7 +535,7 @@ void first_screen(const struct query *q, const struct first_screen_options *opti
 
 	digest_make(&a, q, options->filter, options->order,
 		    options->listing.limit ? options->listing.limit : SIZE_MAX);
-	blocked = blocked_weight(&p);
+	blocked = q->weight ? blocked_weight(&p) : a.blocked + a.idle;
 	is_blocked = (double)blocked > BLOCKED_MIN * (double)q->weight;
 	mostly_waits = is_blocked && blocked > q->weight;
 	print_times(&p);
@@ -536,8 +543,10 @@ void first_screen(const struct query *q, const struct first_screen_options *opti
 	print_advice(&p);
 	if (mostly_waits)
 		print_waits(&p);
-	print_hot_path(&p);
-	print_functions(&p);
+	if (q->weight) {
+		print_hot_path(&p);
+		print_functions(&p);
+	}
 	if (is_blocked && !mostly_waits)
 		print_waits(&p);
 	if (!options->is_markdown)

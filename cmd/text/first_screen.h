@@ -20,7 +20,9 @@ struct first_screen_options {
 	size_t width; /* columns of text; 0: unlimited */
 };
 
-/* Appends the answers. The query must have weight. */
+/* True if there is anything to answer: time in which threads ran, were blocked or idled. */
+bool first_screen_has_rows(const struct query *q);
+/* Appends the answers. The query must have rows. */
 void first_screen(const struct query *q, const struct first_screen_options *options,
 		  struct strbuf *out);
 /* Appends all advice as a JSON array. */

@@ -40,7 +40,7 @@ void heaviest_print(const struct profile *p)
 	/* A filter without names is always valid. */
 	if (query_select(&q, p, &filter, NULL))
 		return;
-	if (q.weight) {
+	if (first_screen_has_rows(&q)) {
 		first_screen(&q, &options, &out);
 		log_write(strbuf_text(&out));
 	} else {

@@ -400,6 +400,8 @@ static void measure_nameless(const struct adviser *a, struct measured *m)
 
 static void measure_coarse(const struct adviser *a, struct measured *m)
 {
+	if (!a->q->weight)
+		return;
 	/* A share of one half has the largest error. */
 	m->value = query_error(a->q, a->q->weight / 2) / (double)a->q->weight;
 	m->count = a->q->samples;

@@ -421,11 +421,12 @@ static void visit_wait(void *ctx, const struct query *q, thread_id thread,
 ORDER(compare_places, struct wait_place,
       COMPARE(b->weight, a->weight) ?: COMPARE(a->key, b->key) ?: COMPARE(a->subcategory, b->subcategory))
 
-static void add_places(struct finder *f, const struct query *waits, struct pairs *pairs)
+static void add_places(struct finder *f, const struct query *waits, struct pairs *pairs,
+		       uint64_t *sum)
 {
 	sum_pairs(pairs);
 	vec_for_each(&pairs->rows, const struct share_of_pair *, pair) {
-		f->a->blocked += pair->weight;
+		*sum += pair->weight;
 		vec_push(&f->a->waits,
 			 (struct wait_place){.key = (uint32_t)(pair->pair >> 17),
 					     .is_sleep = pair->pair >> 16 & 1,
@@ -553,19 +554,30 @@ static void add_wakers(const struct wait_finder *w, const struct loop_finder *l)
 	vec_release(&shares.rows);
 }
 
+static void add_waits_of(struct wait_finder *w, enum query_wait kind)
+{
+	for (stack_id id = 0; id < w->waits->profile->stacks.rows.count; id++) {
+		if (w->waits->weights[id] && query_wait_of(w->waits, id) == kind)
+			add_wait(w, id, w->waits->weights[id], false);
+	}
+}
+
 /* Prefers waits below the user's code, because helper threads of a runtime wait all the time. */
 static void add_waits(struct finder *f, const struct query *waits, const struct loop_finder *l)
 {
 	_cleanup_free_ stack_id *callers = find_callers(f, waits, ORIGIN_RUNTIME);
 	struct wait_finder w = {.f = f, .waits = waits, .callers = callers};
+	uint64_t *sum = &f->a->blocked;
 
-	for (stack_id id = 0; id < waits->profile->stacks.rows.count; id++) {
-		if (waits->weights[id] && query_wait_of(waits, id) == QUERY_BLOCKED)
-			add_wait(&w, id, waits->weights[id], false);
-	}
+	add_waits_of(&w, QUERY_BLOCKED);
 	vec_for_each(&l->sleeps.rows, const struct share_of_pair *, sleep)
 		add_wait(&w, sleep->stack, sleep->weight, true);
-	add_places(f, waits, w.own.rows.count || f->origin >= ORIGIN_PACKAGE ? &w.own : &w.others);
+	if (!f->q->weight && !w.own.rows.count && !w.others.rows.count) {
+		add_waits_of(&w, QUERY_IDLE);
+		sum = &f->a->idle;
+	}
+	add_places(f, waits, w.own.rows.count || f->origin >= ORIGIN_PACKAGE ? &w.own : &w.others,
+		   sum);
 	add_wakers(&w, l);
 	vec_release(&w.own.rows);
 	vec_release(&w.others.rows);

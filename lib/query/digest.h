@@ -64,6 +64,10 @@ struct digest {
 	 */
 	VEC(struct wait_place) waits;
 	uint64_t blocked; /* weight of all these places */
+	/*
+	 * The same if nothing ran or was blocked: then the places are those where threads idled.
+	 */
+	uint64_t idle;
 	bool has_waits; /* `with_waits` is valid: the clock's samples have waits */
 	struct query with_waits; /* the same selection, with waits */
 	stack_id *callers; /* by stack_id: innermost stack of the user's function; or NO_STACK */

@@ -108,7 +108,8 @@ void query_summary_samples(const struct query *q, struct strbuf *out)
 	if (s.has_whole)
 		strbuf_addf(out, ", %.1f %% whole", 100 * s.whole);
 	query_guesses_text(p, out);
-	strbuf_addf(out, ", %.1f %% named", 100 * s.named);
+	if (q->weight)
+		strbuf_addf(out, ", %.1f %% named", 100 * s.named);
 }
 
 void query_summary_text(const struct query *q, struct strbuf *out)

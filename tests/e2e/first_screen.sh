@@ -122,6 +122,28 @@ answers helpers
 like "helpers: kinds are those of all threads" "$out" \
 	$'\nran [0-9.]+ s, blocked [0-9.]+ s \\(lock 1\\.[0-9], child 0\\.[3-9][0-9]?\\)'
 
+# Processes that do not run at all: where they hang.
+flock hang.lock sleep 1000 &
+holder=$!
+until [ -e hang.lock ] && ! flock -n hang.lock true; do sleep 0.01; done
+flock hang.lock true &
+blocked=$!
+until grep -q locks_lock_inode_wait "/proc/$blocked/stack"; do sleep 0.01; done
+sleep 1000 &
+idle=$!
+until grep -q nanosleep "/proc/$idle/stack"; do sleep 0.01; done
+run "$PROF" attach -p "$blocked" -d 0.3 -o blocked.json.gz
+answers blocked
+like "blocked: the summary" "$out" $'0 samples[^%]*\n'"ran 0.000 s, blocked 0\.[23][0-9]+ s \(lock 0\.[23][0-9]*\)"
+like "blocked: the place" "$(heading 'Where it waited')" $'\n +0\.[23][0-9]+ s +lock +[^ ]+ +flock'
+unlike "blocked: nothing ran" "$out" 'What ran|Where it ran'
+run "$PROF" attach -p "$idle" -d 0.3 -o idle.json.gz
+answers idle
+like "idle: the place" "$(heading 'Where it idled')" $'\n +0\.[23][0-9]+ s +[^ ]+ +sleep'
+pkill -P "$holder"
+kill "$idle"
+wait "$holder" "$blocked" "$idle"
+
 # A script whose time goes to the standard library.
 cat >shop.py <<'CODE'
 import json

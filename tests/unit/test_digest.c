@@ -106,9 +106,9 @@ static void add_functions(const struct digest *d, struct strbuf *text)
 static void add_waits(const struct digest *d, struct strbuf *text)
 {
 	vec_for_each(&d->waits, const struct wait_place *, place)
-		strbuf_addf(text, "blocked %d in %s, kind %d\n", (int)place->weight,
-			    function_name(d, place->key), place->subcategory);
-	if (d->waits.count)
+		strbuf_addf(text, "%s %d in %s, kind %d\n", d->idle ? "idle" : "blocked",
+			    (int)place->weight, function_name(d, place->key), place->subcategory);
+	if (d->blocked)
 		strbuf_addf(text, "blocked %d\n", (int)d->blocked);
 }
 
@@ -268,6 +268,20 @@ TEST(test_waits_are_those_below_the_users_code)
 	check(p, QUERY_ORDER_SELF,
 	      "0 main 10\n0 serve 10\nin app 10\nserve 10 by -\n_start 0 by -\nmain 0 by -\n"
 	      "blocked 60 in get, kind 2\nblocked 50 in get, kind 4\nblocked 110\n");
+}
+
+TEST(test_idle_places_without_anything_else)
+{
+	struct profile *p = profile_new();
+
+	stack_texts_add_sample(p, 0, SERVE);
+	add_wait(p, 500, SERVE "sleep libc.so.6 -", IDLE_TIMER);
+	check(p, QUERY_ORDER_SELF, "idle 500 in serve, kind 1\n");
+	p = profile_new();
+	stack_texts_add_sample(p, 0, SERVE);
+	add_wait(p, 500, SERVE "sleep libc.so.6 -", IDLE_TIMER);
+	add_wait(p, 7, SERVE "get /app cache.c\nlock libc.so.6 -", IDLE_LOCK);
+	check(p, QUERY_ORDER_SELF, "blocked 7 in get, kind 2\nblocked 7\n");
 }
 
 /* Adds a marker of the waker, whose stack is unknown if it is NULL. */

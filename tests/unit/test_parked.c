@@ -9,9 +9,9 @@
 #include "lib/model/meaning/wait_frames.h"
 #include "tests/unit/test.h"
 
-/* `module`: NULL for none. */
+/* `module`, `path`: NULL for none. */
 static stack_id add_function(struct profile *p, stack_id parent, const char *module,
-			     const char *name, uint8_t kind)
+			     const char *name, const char *path, uint8_t kind)
 {
 	string_id file = module ? strings_intern(&p->strings, module) : NO_STRING;
 	module_id id = module ? modules_add(&p->modules, PROFILE_MODULE_FILE, file, file)
@@ -19,7 +19,9 @@ static stack_id add_function(struct profile *p, stack_id parent, const char *mod
 	const struct func func = {
 		.name = strings_intern(&p->strings, name),
 		.module = id,
-		.file = NO_SOURCE_FILE,
+		.file = path ? source_files_intern(&p->source_files,
+						   strings_intern(&p->strings, path))
+			     : NO_SOURCE_FILE,
 		.is_named = strncmp(name, "fun_", 4) != 0 && strncmp(name, "0x", 2) != 0,
 	};
 	const struct frame frame = {
@@ -34,7 +36,7 @@ static stack_id add_function(struct profile *p, stack_id parent, const char *mod
 
 /*
  * Adds a wait for a futex of a thread. `functions`: its own, outermost first, with ';' between;
- * "library!function" for those of a library.
+ * "library!function" for those of a library, "function@file" for those of a source file.
  */
 static void add_wait(struct profile *p, const char *thread, const char *functions)
 {
@@ -45,10 +47,12 @@ static void add_wait(struct profile *p, const char *thread, const char *function
 
 	for (char *name; (name = strsep(&rest, ";"));) {
 		char *module = strchr(name, '!') ? strsep(&name, "!") : NULL;
+		char *path = name;
 
-		id = add_function(p, id, module, name, PROFILE_FRAME_NATIVE);
+		name = strsep(&path, "@");
+		id = add_function(p, id, module, name, path, PROFILE_FRAME_NATIVE);
 	}
-	id = add_function(p, id, NULL, "futex_wait", PROFILE_FRAME_KERNEL);
+	id = add_function(p, id, NULL, "futex_wait", NULL, PROFILE_FRAME_KERNEL);
 	id = stacks_intern(&p->stacks, id,
 			   label_frames_intern(p, strings_intern(&p->strings, "[futex]"),
 					       (struct frame_category){CATEGORY_IDLE, IDLE_LOCK}));
@@ -113,6 +117,42 @@ TEST(workers_that_work_are_held_up)
 			 IDLE_LOCK);
 	assert_int_equal(meaning("python3", "_worker;f;take_gil;PyCOND_TIMEDWAIT" CONDITION),
 			 IDLE_LOCK);
+}
+
+#define ACQUIRE \
+	";PyObject_Vectorcall;fun_150b00;PyThread_acquire_lock_timed;__new_sem_wait_slow64;" \
+	"__futex_abstimed_wait_common"
+#define THREADING "@/usr/lib/python3.11/threading.py"
+
+TEST(locks_of_python_are_told_from_conditions)
+{
+	assert_int_equal(meaning("python3", "f@/a/f.py" ACQUIRE), IDLE_LOCK);
+	assert_int_equal(meaning("python3", "wait@/a/f.py" ACQUIRE), IDLE_LOCK);
+	assert_int_equal(meaning("python3", "f@/a/f.py;_RLock.acquire" THREADING ACQUIRE),
+			 IDLE_LOCK);
+	assert_int_equal(meaning("python3", "f@/a/f.py;Event.wait" THREADING
+					    ";Condition.wait" THREADING ACQUIRE),
+			 IDLE_CONDITION);
+	assert_int_equal(meaning("python3", "f@/a/f.py;wait" THREADING ACQUIRE), IDLE_CONDITION);
+	assert_int_equal(meaning("python3", "f@/a/f.py;Thread.join" THREADING
+					    ";Thread._wait_for_tstate_lock" THREADING ACQUIRE),
+			 IDLE_CONDITION);
+	assert_int_equal(meaning("python3", "f@/a/f.py;_queue_SimpleQueue_get;"
+					    "_queue_SimpleQueue_get_impl;"
+					    "PyThread_acquire_lock_timed;__new_sem_wait_slow64"),
+			 IDLE_CONDITION);
+	/* Python 3.14. */
+	assert_int_equal(meaning("python3", "f@/a/f.py;lock_PyThread_acquire_lock;"
+					    "_PyMutex_LockTimed;_PyParkingLot_Park;"
+					    "_PySemaphore_Wait;__new_sem_wait_slow64"),
+			 IDLE_LOCK);
+}
+
+TEST(schedulers_of_erlang_wait_for_conditions)
+{
+	assert_int_equal(meaning("1_scheduler", "start_thread;fun_1fdac0;ethr_event_wait;"
+						"libc.so.6!syscall"),
+			 IDLE_CONDITION);
 }
 
 #define PARK \

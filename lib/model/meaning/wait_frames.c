@@ -508,16 +508,19 @@ static const char *const conditions[] = {
 	"pthread_cond_",    "__pthread_cond_", "___pthread_cond_",  "cnd_",
 	"pthread_barrier_", "pthread_join",    "pthread_timedjoin", "__pthread_timedjoin",
 	"pthread_clock",    "__pthread_clock", "thrd_join",	    "sem_",
-	"__new_sem_",	    "runtime.note",
+	"__new_sem_",	    "runtime.note",    "ethr_event_",
 };
 
+/* Functions with which Python takes a lock, and waits for conditions. The second: 3.14 and newer.
+ */
+static const char *const python_locks[] = {"PyThread_acquire_lock", "_PyMutex_LockTimed"};
+
 /*
- * Locks implemented with conditions: those of Python, monitors of Java, and the locks of Java's
- * library, whose conditions wait in other functions.
+ * Locks implemented with conditions: that of Python's interpreter, monitors of Java, and the locks
+ * of Java's library, whose conditions wait in other functions.
  */
 static const char *const locks[] = {
 	"take_gil",
-	"PyThread_acquire_lock",
 	"ObjectMonitor::enter",
 	"ObjectMonitor::EnterI",
 	"ObjectMonitor::ReenterI",
@@ -550,6 +553,37 @@ static const struct frame *frame_of(const struct profile *p, stack_id id)
 	return &p->frames.rows.items[p->stacks.rows.items[id].frame];
 }
 
+/* Returns the path of a frame's source file; "" if it is not known. */
+static const char *file_at(const struct profile *p, stack_id id)
+{
+	func_id func = frame_of(p, id)->func;
+	source_file_id file = func == NO_FUNC ? NO_SOURCE_FILE : p->funcs.rows.items[func].file;
+
+	return file == NO_SOURCE_FILE
+		       ? ""
+		       : strings_get(&p->strings, p->source_files.rows.items[file].path);
+}
+
+/*
+ * True if Python waits for a lock that another thread releases to tell it something: in conditions,
+ * joins and queues. `id`: a caller of the function that takes the lock.
+ */
+static bool is_python_condition(const struct profile *p, stack_id id)
+{
+	for (int i = 0; i < USER_FRAMES && id != NO_STACK; i++) {
+		const char *name = name_at(p, id), *file = file_at(p, id);
+
+		if (text_starts_with(name, "_queue_SimpleQueue_get"))
+			return true;
+		if (text_ends_with(file, ".py"))
+			return text_ends_with(file, "/threading.py") &&
+			       (text_ends_with(name, "wait") ||
+				text_ends_with(name, "_wait_for_tstate_lock"));
+		id = p->stacks.rows.items[id].parent;
+	}
+	return false;
+}
+
 /* Classifies a futex wait by the program's functions, of which `id` is the innermost. */
 static uint8_t meaning_of_futex(const struct profile *p, stack_id id)
 {
@@ -565,6 +599,8 @@ static uint8_t meaning_of_futex(const struct profile *p, stack_id id)
 		const char *name = parked_frame_name(p, frame_of(p, id));
 
 		id = p->stacks.rows.items[id].parent;
+		if (BEGINS_WITH_ONE(name, python_locks))
+			return is_python_condition(p, id) ? MEANS_CONDITION : MEANS_LOCK;
 		if (BEGINS_WITH_ONE(name, locks))
 			return MEANS_LOCK;
 		if (is_condition(name))

@@ -26,6 +26,10 @@ expect(r["versions"].startswith("JavaScript "), r)
 # Versions whose compiled code cannot be read have none of either.
 expect(r["with_inlined"] > 0 or not r["compiled"], r)
 CODE
+# Most of it comes before any function.
+record start 0 -- node -e 0
+like "the start of a process lacks no functions" "$err" \
+	'JavaScript [0-9.]+: (100|[89][0-9])\.[0-9]+ % of stacks have all their functions'
 judge "functions are written code, with files, lines and tiers" calls.json.gz "$tree" <<'CODE'
 shared = p["shared"]
 functions = shared["funcTable"]

@@ -320,7 +320,7 @@ static void report_stats(const struct runtime_totals *t, const char *versions,
 		facts_count(&report->facts, rows[i].id, NULL, rows[i].value);
 }
 
-/* Appends the reasons for missing functions: " (12 came too early, 3 …)". */
+/* Appends the reasons for missing functions: " (12 lack inlined functions, 3 …)". */
 static void add_reasons(const struct runtime_totals *t, struct strbuf *out)
 {
 	const struct runtime_counters *c = &t->kernel;
@@ -328,7 +328,6 @@ static void add_reasons(const struct runtime_totals *t, struct strbuf *out)
 		uint64_t count;
 		const char *reason;
 	} rows[] = {
-		{c->missed + t->early, "came too early"},
 		{t->unread, "are of an interpreter that is not read"},
 		{c->torn, "were taken while structures changed"},
 		{c->unplaced, "have no place for their functions"},
@@ -350,7 +349,9 @@ static void report_share(const struct runtime_totals *t, const char *versions,
 			 struct report *report)
 {
 	_cleanup_(strbuf_release) struct strbuf reasons = {0};
-	uint64_t stacks = stacks_of(&t->kernel) + t->unread + t->early;
+	uint64_t stacks = stacks_of(&t->kernel) - t->kernel.missed + t->unread;
+	/* Most of them are of the start of a process, before it runs any function. */
+	uint64_t early = t->kernel.missed + t->early;
 	uint64_t lost = t->nameless + t->kernel.lost_functions + t->dropped;
 
 	if (!*versions) {
@@ -360,11 +361,13 @@ static void report_share(const struct runtime_totals *t, const char *versions,
 		return;
 	}
 	add_reasons(t, &reasons);
-	report_line(report,
-		    "%s: %.2f %% of stacks have all their functions%s; %" PRIu64
-		    " functions, %" PRIu64 " names lost",
-		    versions, share_of(whole_of(&t->kernel), stacks), strbuf_text(&reasons),
-		    t->functions, lost);
+	strbuf_addf(&reasons, "; %" PRIu64 " functions, %" PRIu64 " names lost", t->functions,
+		    lost);
+	if (early)
+		strbuf_addf(&reasons, "; %" PRIu64 " %s taken too early to know", early,
+			    text_counted(early, "stack was", "stacks were"));
+	report_line(report, "%s: %.2f %% of stacks have all their functions%s", versions,
+		    share_of(whole_of(&t->kernel), stacks), reasons.text);
 }
 
 /* Runtimes may differ much, so report each kind. */

@@ -24,6 +24,7 @@ struct finder {
 	uint32_t path[QUERY_TREE_DEPTH];
 	size_t path_size;
 	uint8_t origin; /* origin of the steps */
+	uint8_t end_origin; /* the same, or of those that continue nameless steps */
 	uint32_t end; /* node of the path's last step */
 	uint8_t *place_of_node; /* 1: below the end; 2: below a branch */
 	size_t branches;
@@ -65,27 +66,72 @@ static bool leads_on(const struct finder *f, uint32_t node)
 	return of->total > caller / 2 && (double)of->total >= PATH_SHARE * (double)f->q->weight;
 }
 
-static void find_path(struct finder *f)
+static const struct frame *frame_of_node(const struct finder *f, uint32_t node)
 {
-	uint32_t at = f->tree.first_root;
+	const struct profile *p = f->q->profile;
 
-	f->origin = ORIGIN_SYSTEM;
-	f->end = QUERY_NO_NODE;
-	while (at != QUERY_NO_NODE && leads_on(f, at)) {
-		uint8_t origin = origin_of_node(f, at);
+	return &p->frames.rows.items[p->stacks.rows.items[f->tree.nodes.items[node].stack].frame];
+}
 
-		if (origin > f->origin)
-			f->origin = origin;
-		f->path[f->path_size++] = at;
-		at = f->tree.nodes.items[at].first_child;
+static bool is_nameless(const struct finder *f, uint32_t node)
+{
+	const struct frame *frame = frame_of_node(f, node);
+
+	return frame->func == NO_FUNC || !f->q->profile->funcs.rows.items[frame->func].is_named;
+}
+
+/*
+ * Adds those functions of the path, from one index to another, that have the best origin there.
+ * Returns that origin; `end` becomes the index after the last one.
+ */
+static uint8_t add_steps(struct finder *f, size_t from, size_t until, size_t *end)
+{
+	uint8_t origin = ORIGIN_SYSTEM;
+
+	for (size_t i = from; i < until; i++) {
+		if (origin_of_node(f, f->path[i]) > origin)
+			origin = origin_of_node(f, f->path[i]);
 	}
-	for (size_t i = 0; i < f->path_size; i++) {
-		if (origin_of_node(f, f->path[i]) != f->origin ||
+	for (size_t i = from; i < until; i++) {
+		if (origin_of_node(f, f->path[i]) != origin ||
 		    is_step(f, f->tree.nodes.items[f->path[i]].key))
 			continue;
 		add_step(f, f->path[i], 0);
 		f->end = f->path[i];
+		*end = i + 1;
 	}
+	return origin;
+}
+
+/* Continues the steps up to the last function with a name outside the kernel. */
+static void continue_steps(struct finder *f, size_t from)
+{
+	size_t until = from;
+
+	for (size_t i = from; i < f->path_size; i++) {
+		if (frame_of_node(f, f->path[i])->kind == PROFILE_FRAME_KERNEL)
+			break;
+		if (!is_nameless(f, f->path[i]))
+			until = i + 1;
+	}
+	if (until > from)
+		f->end_origin = add_steps(f, from, until, &from);
+}
+
+static void find_path(struct finder *f)
+{
+	uint32_t at = f->tree.first_root;
+	size_t end = 0;
+
+	f->end = QUERY_NO_NODE;
+	while (at != QUERY_NO_NODE && leads_on(f, at)) {
+		f->path[f->path_size++] = at;
+		at = f->tree.nodes.items[at].first_child;
+	}
+	f->origin = f->end_origin = add_steps(f, 0, f->path_size, &end);
+	/* A stripped program says less than the library that it calls. */
+	if (end && is_nameless(f, f->end))
+		continue_steps(f, end);
 }
 
 /*
@@ -99,7 +145,7 @@ static void add_branches(struct finder *f, uint32_t node, unsigned int depth)
 	for (uint32_t at = t->nodes.items[node].first_child; at != QUERY_NO_NODE;
 	     at = t->nodes.items[at].next_sibling) {
 		const struct query_node *child = &t->nodes.items[at];
-		bool is_of_origin = origin_of_node(f, at) == f->origin;
+		bool is_of_origin = origin_of_node(f, at) == f->end_origin;
 
 		if ((double)child->total < BRANCH_SHARE * (double)f->q->weight ||
 		    f->branches == BRANCHES_MAX)

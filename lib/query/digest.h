@@ -52,7 +52,8 @@ struct digest {
 	/*
 	 * The path begins at the outermost function and continues as long as one callee has more
 	 * than half of its caller's weight, and a quarter of the total. Steps are functions of the
-	 * best origin on the path, each once.
+	 * best origin on the path, each once. If the last of them has no name, those of the best
+	 * origin after it follow, up to the last name outside the kernel.
 	 */
 	VEC(struct hot_step) steps; /* the path, then the branches in display order */
 	VEC(struct hot_step) beside; /* functions of that origin that the path passes by */

@@ -25,11 +25,12 @@ static module_id add_module(struct profile *p, const char *path)
 /* "NAME MODULE FILE"; "-" for a module or file that is not known. */
 static func_id add_func(struct profile *p, const char *text)
 {
-	struct func func = {.module = NO_MODULE, .file = NO_SOURCE_FILE, .is_named = true};
+	struct func func = {.module = NO_MODULE, .file = NO_SOURCE_FILE};
 	char name[64], module[64], file[64];
 
 	assert_int_equal(sscanf(text, "%63s %63s %63[^\n]", name, module, file), 3);
 	func.name = strings_intern(&p->strings, name);
+	func.is_named = strncmp(name, "fun_", 4) != 0;
 	if (strcmp(module, "-") != 0)
 		func.module = add_module(p, module);
 	if (strcmp(file, "-") != 0)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Profiles written as stacks of functions. A function is "NAME MODULE FILE", with "-" for a module
- * or file that is not known; a stack has a line for each, the outermost first.
+ * or file that is not known; "fun_…" counts as no name. A stack has a line for each, the outermost
+ * first.
  */
 #pragma once
 

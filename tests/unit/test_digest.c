@@ -200,6 +200,25 @@ TEST(test_no_path)
 	check(p, QUERY_ORDER_SELF, "one 50 by -\ntwo 50 by -\n");
 }
 
+TEST(test_stripped_program_that_calls_a_library)
+{
+	struct profile *p = profile_new();
+
+	stack_texts_add_sample(p, 8,
+			       "fun_10 /app -\nfun_20 /app -\nstep /lib/libsql.so.0 -\n"
+			       "run /lib/libsql.so.0 -\nfun_30 /lib/libsql.so.0 -");
+	stack_texts_add_sample(p, 2, "fun_10 /app -\nfun_50 /app -");
+	check(p, QUERY_ORDER_SELF,
+	      "0 fun_10 10\n0 fun_20 8\n0 step 8\n0 run 8\n1 fun_30 8\nbeside fun_50 2\n"
+	      "fun_30 8 by fun_20\nfun_50 2 by -\nfun_10 0 by -\n");
+	/* Without a name below it, its own functions are the path. */
+	p = profile_new();
+	stack_texts_add_sample(p, 8, "fun_10 /app -\nfun_20 /app -\nfun_30 /lib/libsql.so.0 -");
+	check(p, QUERY_ORDER_SELF,
+	      "0 fun_10 8\n0 fun_20 8\n1 fun_30 8\nin libsql.so.0 8\nfun_30 8 by fun_20\nfun_10 0 by -\n"
+	      "fun_20 0 by -\n");
+}
+
 TEST(test_own_code_only)
 {
 	struct query_filter filter = QUERY_FILTER_ALL;

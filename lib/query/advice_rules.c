@@ -141,6 +141,8 @@ static uint32_t *marks_of_stacks(const struct profile *p)
 		marks[id] |= of_funcs[frame->func];
 		if (!has_own_code(p, frame))
 			marks[id] &= ~SELF_MARKS;
+		if (marks[id] & 1u << ADVICE_FILE_FAULTS)
+			marks[id] &= ~(1u << ADVICE_PAGE_FAULTS);
 	}
 	return marks;
 }

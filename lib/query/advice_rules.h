@@ -11,6 +11,7 @@ enum advice_id {
 #define RULE(id, ...) ADVICE_##id,
 #include "lib/query/advice_rules.def"
 	ADVICE_COUNT,
+	ADVICE_FILE_FAULTS = ADVICE_COUNT, /* no rule: time that does not count as PAGE_FAULTS */
 };
 
 struct advice {

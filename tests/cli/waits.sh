@@ -17,6 +17,10 @@ is "a kind of waits is asked for by name" "$(rows "$waits" --category 'Idle: Loc
 is "an older file says the same" "$(rows "$old" --include-idle)" \
 	"Idle: Condition,Idle: Other,Idle: Queued,Idle: Timer,User: Program"
 
+python3 "$root/tests/readers/make_jfr.py" .
+is "Java's flight recorder: a thread of the virtual machine idles" \
+	"$(rows java.jfr --include-idle --thread 'w*')" 'Idle: Condition,Idle: Other,Idle: Timer,Java: Other'
+
 ok "a profile without waits" "$PROF" convert --cpu-only "$waits" -o cpu.json
 judge "has all ticks, and no wait" cpu.json <<'CODE'
 expect(not waits(), waits())

@@ -120,6 +120,8 @@ EVENTS = {
         ("tlabSize", "long", "", ("DataAmount", "BYTES"))],
     "jdk.JavaMonitorEnter": LASTING + THREAD + STACK + [
         ("monitorClass", "java.lang.Class", "ref", None)],
+    "jdk.JavaMonitorWait": LASTING + THREAD + STACK + [
+        ("monitorClass", "java.lang.Class", "ref", None)],
     "jdk.ThreadSleep": LASTING + THREAD + STACK + [
         ("time", "long", "", ("Timespan", "MILLISECONDS"))],
     "jdk.GCPhasePause": LASTING + THREAD + [("name", "java.lang.String", "", None)],
@@ -311,6 +313,9 @@ def java(encoder, generation=0):
     hot = code.stack(("demo/Hot", "spin", 7, "JIT compiled"), ("demo/Hot", "main", 3, "Interpreted"))
     lam = code.stack(("demo/Hot$$Lambda/0x00007f0011223344", "run", -1, "Inlined"),
                      ("java/lang/Thread", "run", 840, "Interpreted"))
+    remove = code.stack(("java/lang/Object", "wait", -1, "Native"),
+                        ("java/lang/ref/ReferenceQueue", "remove", 155, "Interpreted"),
+                        ("java/lang/Thread", "run", 840, "Interpreted"))
     period = c.constant("java.lang.String", 77, "20 ms", 5)
     array = c.constant("java.lang.Class", 901, code.symbol("[[Ljava/lang/String;", 5))
 
@@ -324,6 +329,8 @@ def java(encoder, generation=0):
     c.event("jdk.ObjectAllocationInNewTLAB", 42, main, lam, 24, 1000)
     c.event("jdk.JavaMonitorEnter", 50, 25_000_000, main, hot, array)
     c.event("jdk.ThreadSleep", 130, 20_000_000, worker, lam, -1 << 63)
+    c.event("jdk.JavaMonitorWait", 180, 100_000_000, worker, remove, array)
+    c.event("jdk.JavaMonitorWait", 400, 15_000_000, worker, lam, array)
     c.event("jdk.GCPhasePause", 200, 1_500_000, NULL, "GC Pause")
     c.event("jdk.CPULoad", 250, 0.25, 0.125, 1.0)
     c.event("jdk.CPULoad", 750, 0.5, 0.125, 0.75)

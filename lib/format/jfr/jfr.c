@@ -9,6 +9,7 @@
 #include "lib/base/text.h"
 #include "lib/format/jfr/jfr_reader.h"
 #include "lib/model/meaning/label_frames.h"
+#include "lib/model/meaning/wait_frames.h"
 #include "lib/model/tables/time_range.h"
 
 /* Default periods of recordings without settings. */
@@ -105,10 +106,27 @@ static void add_allocation(struct jfr_reader *r, const struct event *e)
 	add_named(r, e, e->type->kind->text, bytes);
 }
 
+/* Returns what a wait is for: conditions are work or time to idle threads. */
+static uint8_t reason_of(struct jfr_reader *r, const struct event *e)
+{
+	uint8_t reason = e->type->kind->reason;
+
+	if (reason != IDLE_CONDITION)
+		return reason;
+	switch (parked_of_stack(r->f.profile, jfr_stack_of(r, e))) {
+	case PARKED_FOR_WORK:
+		return IDLE_FOR_WORK;
+	case PARKED_FOR_TIME:
+		return IDLE_TIMER;
+	default:
+		return reason;
+	}
+}
+
 static void add_wait(struct jfr_reader *r, const struct event *e)
 {
 	struct profile *p = r->f.profile;
-	const struct frame_category idle = {CATEGORY_IDLE, e->type->kind->reason};
+	const struct frame_category idle = {CATEGORY_IDLE, reason_of(r, e)};
 	frame_id label = label_frames_intern(p, strings_intern(&p->strings, e->type->kind->text),
 					     idle);
 	thread_id thread = jfr_thread_of(r, e);

@@ -402,11 +402,14 @@ static void measure_nameless(const struct adviser *a, struct measured *m)
 
 static void measure_coarse(const struct adviser *a, struct measured *m)
 {
-	if (!a->q->weight)
+	double weight = (double)a->q->weight;
+
+	if (!a->q->weight || !(a->q->squares > 0))
 		return;
 	/* A share of one half has the largest error. */
-	m->value = query_error(a->q, a->q->weight / 2) / (double)a->q->weight;
-	m->count = a->q->samples;
+	m->value = query_error(a->q, a->q->weight / 2) / weight;
+	/* Files of other tools sum up samples: a row may stand for many. */
+	m->count = (uint64_t)(weight * weight / a->q->squares + 0.5);
 }
 
 static const struct {

@@ -183,6 +183,16 @@ static struct profile *coarse(uint32_t left_out)
 	return p;
 }
 
+/* Rows of summed up samples. */
+static struct profile *coarse_sums(uint32_t left_out)
+{
+	struct profile *p = new_profile();
+
+	stack_texts_add_sample(p, (1000 - left_out) / 2, SERVE);
+	stack_texts_add_sample(p, (1001 - left_out) / 2, SERVE "f /app f.c");
+	return p;
+}
+
 static const struct rule_case {
 	enum advice_id id;
 	struct profile *(*make)(uint32_t part);
@@ -225,6 +235,8 @@ static const struct rule_case {
 	 "10 % of the time is in code without names, most in libfast.so.1: install or name its "
 	 "debug information"},
 	{ADVICE_COARSE, coarse, 620, 619,
+	 "380 samples tell shares to ±5 % only: record for longer, or with a higher -F"},
+	{ADVICE_COARSE, coarse_sums, 620, 619,
 	 "380 samples tell shares to ±5 % only: record for longer, or with a higher -F"},
 };
 

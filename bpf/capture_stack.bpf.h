@@ -152,7 +152,7 @@ static long find_jump(__u32 i, void *ctx)
 		return 1;
 	found = walk_is_jump(*(const __u64 *)(s->code + i), s->callee + i, s->frame.pc, IS_ARM64);
 	loop->found = found;
-	barrier_var(found); /* as in unwind_turn() */
+	barrier_var(found); /* as in LOOP_CALLBACK */
 	return found ? 1 : 0;
 }
 
@@ -337,7 +337,7 @@ static long scan_for_shim(__u32 i, void *ctx)
 	__u32 shim = unwind_try_shim(loop->s, loop->s->frame.sp + i * 8ull);
 
 	loop->found = shim;
-	barrier_var(shim); /* as in unwind_turn() */
+	barrier_var(shim); /* as in LOOP_CALLBACK */
 	return shim ? 1 : 0;
 }
 
@@ -529,15 +529,7 @@ static __always_inline int unwind_frame(struct stack_scratch *s)
 	return 0;
 }
 
-static long unwind_turn(__u32 i, void *ctx)
-{
-	struct loop *loop = ctx;
-	int more = unwind_frame(loop->s);
-
-	/* The verifier must see that only 0 and 1 are returned. */
-	barrier_var(more);
-	return more ? 0 : 1;
-}
+LOOP_CALLBACK(unwind_turn, loop, unwind_frame(loop->s))
 
 /* Source to copy frame kinds from: KERNEL_DEPTH_MAX kernel frames, then user frames. */
 static const volatile __u8 some_kinds[DEPTH_MAX + 8] = {
@@ -813,6 +805,16 @@ static __always_inline void cut_off(struct stack_scratch *s)
 		return;
 	s->user_depth = s->end_depth;
 	s->sum = sum_of(s, s->end_depth);
+}
+
+/* Walks on with `turn`, a callback of bpf_loop(), as far as a stack may be deep. */
+static __always_inline void walk_on(struct stack_scratch *s, long (*turn)(__u32 i, void *ctx),
+				    void *loop)
+{
+	bpf_loop(s->depth_limit ? s->depth_limit : USER_DEPTH_MAX, turn, loop, 0);
+	/* The loop ran out of turns. */
+	if (!(s->stack_flags & (STACK_WHOLE | STACK_BROKEN | STACK_UNKNOWN)))
+		cut_off(s);
 }
 
 static __always_inline void capture_user_by_walk(void *ctx, bool is_interrupted,

@@ -161,6 +161,20 @@ static __always_inline __u64 sum_of(const struct stack_scratch *s, __u32 depth)
 	return last < USER_DEPTH_MAX ? s->sums[last] : 0;
 }
 
+/*
+ * Defines a callback of bpf_loop() that makes the call, with `loop` for its context, until that
+ * returns 0. The verifier must see that only 0 and 1 are returned.
+ */
+#define LOOP_CALLBACK(name, type, call) \
+	static long name(__u32 i, void *ctx) \
+	{ \
+		struct type *loop = ctx; \
+		int more = call; \
+\
+		barrier_var(more); \
+		return more ? 0 : 1; \
+	}
+
 /* The context of bpf_loop must lie on the BPF stack. */
 struct loop {
 	struct stack_scratch *s;

@@ -107,6 +107,77 @@ static __always_inline __u64 new_positions(__u32 units)
 
 #define function_of(s) ((struct rec_function *)(s)->head)
 
+/* A piece of a function's body, behind those before. */
+enum function_piece {
+	PIECE_NAME,
+	PIECE_FILE,
+	PIECE_LINES,
+};
+
+static __always_inline struct function_text *piece_of(struct function_scratch *function,
+						      __u32 piece)
+{
+	struct rec_function *rec = function_of(function);
+
+	return piece == PIECE_NAME ? &rec->name : piece == PIECE_FILE ? &rec->file : &rec->lines;
+}
+
+static __always_inline __u32 piece_at(struct function_scratch *function, __u32 piece)
+{
+	const struct rec_function *rec = function_of(function);
+
+	if (piece == PIECE_NAME)
+		return 0;
+	return piece == PIECE_FILE ? rec->name.size : rec->name.size + rec->file.size;
+}
+
+/* Returns an empty piece, which counts as unreadable until it is read. */
+static __always_inline struct function_text *begin_piece(struct function_scratch *function,
+							 __u32 piece)
+{
+	struct function_text *text = piece_of(function, piece);
+
+	*text = (struct function_text){.flags = FUNCTION_UNREADABLE};
+	return text;
+}
+
+/*
+ * Appends text of the process, as far as there is room, to a piece that is the last so far and no
+ * table of lines. False: it is unreadable. A global function: the verifier checks it once.
+ */
+__noinline int append_text(struct function_scratch *function, __u32 piece, __u64 from, __u64 length,
+			   __u32 width)
+{
+	__u32 max = piece == PIECE_FILE ? FUNCTION_FILE_MAX : FUNCTION_NAME_MAX, at;
+	struct function_text *text;
+	__u64 size = length * width;
+
+	if (!function)
+		return false;
+	text = piece_of(function, piece);
+	at = piece_at(function, piece) + text->size;
+	if (length > 1u << 30 || text->size > max)
+		return false;
+	text->width = width;
+	text->length += length;
+	text->flags &= ~FUNCTION_UNREADABLE;
+	if (size > max - text->size) {
+		size = max - text->size;
+		text->flags |= FUNCTION_CUT;
+	}
+	/* Older verifiers have forgotten the bounds of both by now. */
+	barrier_var(size);
+	barrier_var(at);
+	if (size > FUNCTION_FILE_MAX || at > FUNCTION_NAME_MAX + FUNCTION_FILE_MAX)
+		return false;
+	if (bpf_probe_read_user(function->body + at, size, (const void *)from)) {
+		text->flags = FUNCTION_UNREADABLE;
+		return false;
+	}
+	text->size += size;
+	return true;
+}
+
 static __always_inline struct function_scratch *own_function(void)
 {
 	__u32 zero = 0;
@@ -132,4 +203,39 @@ static __always_inline bool send_function(struct function_scratch *function, con
 	rec->rec.weight = 0;
 	rec->rec.words = size / 8;
 	return emit_output(count, ring, function, size, BPF_RB_NO_WAKEUP);
+}
+
+/* Appends a runtime's own description to name and file. Returns the size of the body; 0: no room.
+ */
+static __always_inline __u32 add_head(struct function_scratch *function, const void *head,
+				      __u32 size)
+{
+	__u32 at = piece_at(function, PIECE_LINES);
+
+	function_of(function)->lines =
+		(struct function_text){.width = 1, .length = size, .size = size};
+	barrier_var(at);
+	if (at > FUNCTION_NAME_MAX + FUNCTION_FILE_MAX)
+		return 0;
+	__builtin_memcpy(function->body + at, head, size);
+	return at + size;
+}
+
+/*
+ * Sends the description, with new positions. Returns the function's seen value; 0: there is no
+ * room.
+ */
+static __always_inline __u64 send_described(struct function_scratch *function,
+					    const struct rec *like, struct runtime_counters *count)
+{
+	struct rec_function *rec = function_of(function);
+
+	rec->position = new_positions(rec->units);
+	if (!rec->position ||
+	    !send_function(function, like, piece_at(function, PIECE_LINES) + rec->lines.size)) {
+		count->lost_functions++;
+		return 0;
+	}
+	count->functions++;
+	return rec->position << UNITS_BITS | (rec->units - 1);
 }

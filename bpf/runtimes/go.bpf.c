@@ -179,13 +179,7 @@ __noinline int go_read_label(struct go_walk *w, __u32 i)
 	return 1;
 }
 
-static long read_label(__u32 i, void *ctx)
-{
-	int more = go_read_label(((struct go_loop *)ctx)->w, i);
-
-	barrier_var(more);
-	return more ? 0 : 1;
-}
+LOOP_CALLBACK(read_label, go_loop, go_read_label(loop->w, i))
 
 static long hash_word(__u32 i, void *ctx)
 {

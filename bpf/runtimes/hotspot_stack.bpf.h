@@ -9,41 +9,19 @@
 
 /* Functions of a JVM: their descriptions, and the positions of frames in them. */
 
-/* Reads a Symbol into the function's name, or into the file behind it. */
+/* Reads a Symbol as a piece of the body. */
 __noinline int hotspot_read_symbol(struct hotspot_run *r, struct function_scratch *function,
-				   __u64 symbol, __u32 which)
+				   __u64 symbol, __u32 piece)
 {
-	struct function_text *text;
-	__u32 at, size, max;
 	__u16 length;
 
 	if (!r || !function)
 		return 0;
-	text = which ? &function_of(function)->file : &function_of(function)->name;
-	max = which ? FUNCTION_FILE_MAX : FUNCTION_NAME_MAX;
-	*text = (struct function_text){.flags = FUNCTION_UNREADABLE};
+	begin_piece(function, piece);
 	symbol &= ~1ull;
-	if (!symbol || hotspot_read(&length, sizeof(length), symbol + r->walk.layout.symbol_length))
-		return 0;
-	size = length;
-	text->flags = 0;
-	if (size > max) {
-		size = max;
-		text->flags = FUNCTION_CUT;
-	}
-	at = which ? function_of(function)->name.size : 0;
-	barrier_var(size);
-	barrier_var(at);
-	if (size > FUNCTION_FILE_MAX || at > FUNCTION_NAME_MAX)
-		return 0;
-	if (hotspot_read(function->body + at, size, symbol + r->walk.layout.symbol_text)) {
-		text->flags = FUNCTION_UNREADABLE;
-		return 0;
-	}
-	text->size = size;
-	text->length = length;
-	text->width = 1;
-	return 1;
+	return symbol &&
+	       !hotspot_read(&length, sizeof(length), symbol + r->walk.layout.symbol_length) &&
+	       append_text(function, piece, symbol + r->walk.layout.symbol_text, length, 1);
 }
 
 /* Reads the name of the method found, and the name of its class as the file. */
@@ -54,18 +32,18 @@ static __always_inline void hotspot_describe_method(struct hotspot_run *r,
 	__u64 pool, symbol = 0, holder;
 	__u32 index;
 
-	function_of(function)->name = (struct function_text){.flags = FUNCTION_UNREADABLE};
-	function_of(function)->file = (struct function_text){.flags = FUNCTION_UNREADABLE};
+	begin_piece(function, PIECE_NAME);
+	begin_piece(function, PIECE_FILE);
 	if (!r->walk.found.const_method && !hotspot_read_method(&r->walk, r->walk.found.method))
 		return;
 	pool = hotspot_word(r->walk.const_words, l->const_pool, HOTSPOT_CONST_SIZE);
 	index = hotspot_short(r->walk.const_words, l->const_name, HOTSPOT_CONST_SIZE);
 	if (hotspot_read(&symbol, 8, pool + l->pool_size + 8ull * index))
 		return;
-	hotspot_read_symbol(r, function, symbol, 0);
+	hotspot_read_symbol(r, function, symbol, PIECE_NAME);
 	if (!hotspot_read(&holder, 8, pool + l->pool_holder) &&
 	    !hotspot_read(&symbol, 8, holder + l->klass_name))
-		hotspot_read_symbol(r, function, symbol, 1);
+		hotspot_read_symbol(r, function, symbol, PIECE_FILE);
 }
 
 /* Uses the blob's name as the function's. */
@@ -108,7 +86,6 @@ __noinline __u64 hotspot_send_function(struct hotspot_run *r, const struct rec *
 	struct hotspot_found *found;
 	struct rec_function *rec;
 	__u64 value;
-	__u32 at;
 
 	if (!r || !like || !count || !function)
 		return 0;
@@ -117,11 +94,8 @@ __noinline __u64 hotspot_send_function(struct hotspot_run *r, const struct rec *
 	rec->code = found->method;
 	rec->identity = r->identity;
 	rec->units = found->units;
-	rec->position = new_positions(rec->units);
 	rec->first_line = 0;
 	rec->layout = r->layout_number;
-	rec->lines = (struct function_text){.width = 1, .size = sizeof(head)};
-	rec->lines.length = sizeof(head);
 	head.blob = found->blob;
 	head.method = found->method;
 	head.const_method = found->const_method;
@@ -131,18 +105,10 @@ __noinline __u64 hotspot_send_function(struct hotspot_run *r, const struct rec *
 	head.compile_id = found->compile_id;
 	head.kind = found->function;
 	head.level = found->level;
-	at = rec->name.size + rec->file.size;
-	barrier_var(at);
-	if (at > FUNCTION_NAME_MAX + FUNCTION_FILE_MAX)
-		return 0;
-	__builtin_memcpy(function->body + at, &head, sizeof(head));
-	if (!rec->position || !send_function(function, like, at + sizeof(head))) {
-		count->lost_functions++;
-		return 0;
-	}
-	count->functions++;
-	value = rec->position << UNITS_BITS | (rec->units - 1);
-	enter_described(r->key, value, rec);
+	add_head(function, &head, sizeof(head));
+	value = send_described(function, like, count);
+	if (value)
+		enter_described(r->key, value, rec);
 	return value;
 }
 
@@ -339,15 +305,7 @@ __noinline int hotspot_turn(struct stack_scratch *s, struct hotspot_run *r)
 	return has_stepped && unwind_push(s, FRAME_NATIVE);
 }
 
-static long hotspot_next(__u32 i, void *ctx)
-{
-	struct hotspot_loop *loop = ctx;
-	int more = hotspot_turn(loop->s, loop->r);
-
-	/* As in unwind_turn(). */
-	barrier_var(more);
-	return more ? 0 : 1;
-}
+LOOP_CALLBACK(hotspot_next, hotspot_loop, hotspot_turn(loop->s, loop->r))
 
 /* User space walks a copy of the stack instead, from the leaf on, and finds no JVM frames. */
 static __always_inline void hotspot_abandon(struct stack_scratch *s)
@@ -415,10 +373,8 @@ static __always_inline __u32 hotspot_add_frames(struct stack_scratch *s,
 	s->resumes = RESUME_REFUSED;
 	count->samples++;
 	s->stack_flags &= ~STACK_BROKEN;
-	bpf_loop(s->depth_limit ? s->depth_limit : USER_DEPTH_MAX, hotspot_next, &loop, 0);
+	walk_on(s, hotspot_next, &loop);
 	s->resumes = RESUME_NOWHERE;
-	if (!(s->stack_flags & (STACK_WHOLE | STACK_BROKEN | STACK_UNKNOWN)))
-		cut_off(s);
 	if (s->stack_flags & STACK_UNKNOWN) {
 		hotspot_abandon(s);
 		count->copied++;

@@ -52,6 +52,74 @@ static __always_inline struct managed_scratch *own_managed_scratch(void)
 	return bpf_map_lookup_elem(&managed_scratches, &zero);
 }
 
+/* Where the stack of code that another resumes begins: beyond all native frames. */
+#define PLACE_BEYOND (~1ull)
+
+/* Adds a frame to the group. False: no room. */
+static __always_inline bool add_frame(struct managed_scratch *m, __u64 position, __u64 place)
+{
+	__u32 at = m->count;
+
+	barrier_var(at);
+	if (at >= MANAGED_MAX)
+		return false;
+	m->frames[at].position = position;
+	m->frames[at].place = place;
+	m->count = at + 1;
+	return true;
+}
+
+/* Returns an address in the code of native frame `i` after the leaf. */
+static __always_inline __u64 native_code(const struct stack_scratch *s, __u32 i)
+{
+	__u32 at = s->kernel_depth + i;
+	__u64 pc;
+
+	barrier_var(at);
+	pc = at < DEPTH_MAX ? s->words[HEADER_WORDS + at] : 0;
+	return i || !(s->sample_flags & SAMPLE_LEAF_KERNEL) ? pc - 1 /* a return address */ : pc;
+}
+
+/* Is it in one of an interpreter's two pieces of code? */
+static __always_inline bool is_in_code(const __u64 *starts, const __u64 *ends, __u64 vaddr)
+{
+	return (vaddr >= starts[0] && vaddr < ends[0]) || (vaddr >= starts[1] && vaddr < ends[1]);
+}
+
+/* Replaces the address of the frame entered last, or the leaf. */
+static __always_inline void replace_frame(struct stack_scratch *s, __u64 addr)
+{
+	__u32 depth = s->user_depth, at = s->kernel_depth + depth - 1;
+
+	barrier_var(at); /* as in sum_of() */
+	if (!depth)
+		s->leaf = addr;
+	else if (at < DEPTH_MAX)
+		s->words[HEADER_WORDS + at] = addr;
+}
+
+/* Returns the layout of the runtime whose turn it is; NULL: it is none of that kind. */
+static __always_inline const struct runtime_layout *layout_of(const struct stack_scratch *s,
+							      __u32 kind)
+{
+	__u32 number = s->space.runtimes[0].layout;
+	struct runtime_layout *layout = bpf_map_lookup_elem(&runtime_layouts, &number);
+
+	return layout && layout->kind == kind ? layout : NULL;
+}
+
+/*
+ * Returns a hash that identifies the process, and the runtime in it: there may be several, of
+ * different versions.
+ */
+static __always_inline __u64 hash_process(const struct stack_scratch *s,
+					  const struct task_struct *task,
+					  const struct tracked_process *process)
+{
+	return mix_bits(process->start + s->space.runtimes[0].bias +
+			mix_bits(task->tgid + ((__u64)s->space.execs << 32)));
+}
+
 /*
  * Adds a runtime's frames to the stack in s, whose native frames lie at the positions in `notes`.
  * `like` is the header of its sample. Returns the number of frames.

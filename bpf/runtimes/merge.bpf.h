@@ -13,9 +13,6 @@
  * frame.
  */
 
-/* A place beyond all others. */
-#define PLACE_BEYOND (~1ull)
-
 #define CALL_SHAPES 256 /* a power of two */
 #define CALLS_MAX (1 << 10) /* a power of two */
 #define SHAPE_VOTES_MAX 64
@@ -230,15 +227,7 @@ __noinline int merge_turn(struct stack_scratch *s, struct runtime_scratch *notes
 	return merge_frame(s, notes, m);
 }
 
-static long merge_next(__u32 i, void *ctx)
-{
-	struct merge_loop *loop = ctx;
-	int more = merge_turn(loop->s, loop->notes, loop->m);
-
-	/* As in unwind_turn(). */
-	barrier_var(more);
-	return more ? 0 : 1;
-}
+LOOP_CALLBACK(merge_next, merge_loop, merge_turn(loop->s, loop->notes, loop->m))
 
 /* Replaces the leaf by the first frame, which it executes. */
 static __always_inline void replace_leaf(struct stack_scratch *s, struct managed_scratch *m)
@@ -307,6 +296,36 @@ __noinline int merge_frames(struct stack_scratch *s, struct runtime_scratch *not
 	note_places(s, notes, depth);
 	s->user_depth = depth;
 	return m->count - m->merge.managed;
+}
+
+/* Inserts the frames, and counts how that went. */
+static __always_inline void merge_walked(struct stack_scratch *s, struct runtime_scratch *notes,
+					 struct managed_scratch *m, __u32 torn,
+					 struct runtime_counters *count)
+{
+	if (merge_frames(s, notes, m))
+		count->unplaced++;
+	else if (!torn)
+		count->whole++;
+}
+
+/* The same, also for stacks that are walked later, and threads without frames. */
+static __always_inline void place_walked(struct stack_scratch *s, struct runtime_scratch *notes,
+					 struct managed_scratch *m, __u32 torn,
+					 struct runtime_counters *count)
+{
+	bool is_copied = s->stack_flags & STACK_UNKNOWN;
+
+	if (is_copied)
+		s->managed_count = m->count;
+	else if (torn == 2)
+		count->cut++;
+	if (!m->count)
+		count->idle++;
+	else if (is_copied)
+		count->copied++;
+	else
+		merge_walked(s, notes, m, torn, count);
 }
 
 /*

@@ -4,9 +4,8 @@
 
 #include "bpf/capture_stack.bpf.h"
 #include "bpf/runtimes/first_seen.bpf.h"
-#include "bpf/runtimes/managed.bpf.h"
+#include "bpf/runtimes/groups.bpf.h"
 
-#define PERL_CALLS_MAX 256 /* of the loop that runs code, in a stack; a power of two */
 #define PERL_CONTEXTS_MAX (4 * MANAGED_MAX)
 #define PERL_BATCH 4 /* contexts that are read at once */
 #define PERL_BATCH_WORDS 64 /* a power of two */
@@ -41,10 +40,7 @@ struct perl_walk {
 	__u64 text[IDENTITY_TEXT_MAX / 8];
 	__u64 code_addr, identity;
 	__u64 known_code; /* the sub whose body is in `code`; 0: none */
-	__u64 calls[PERL_CALLS_MAX]; /* places of the calls of the loop, innermost first */
-	__u32 firsts[PERL_CALLS_MAX]; /* of each group's frames */
-	__u32 call_count;
-	__u32 group_count; /* of frames that a call runs; there may be none in one */
+	struct call_groups groups; /* calls of the loop that runs code */
 	__u32 skips; /* groups that no call runs any more, or yet */
 	__u32 layout_number;
 	__u32 torn;

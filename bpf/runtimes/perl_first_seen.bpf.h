@@ -10,67 +10,22 @@
 /* A format's CV. */
 #define PERL_FORMAT_TYPE (PERL_CODE_TYPE + 1)
 
-/* A piece of the body of a function that is being described. */
-enum perl_piece {
-	PERL_NAME,
-	PERL_FILE,
-	PERL_PACKAGE,
-};
-
-static __always_inline struct function_text *perl_piece_of(struct rec_function *rec, __u32 piece)
+/* Reads a HEK as a piece, without its first `skip` bytes. */
+static __always_inline bool perl_read_key(struct function_scratch *function, __u64 key, __u32 piece,
+					  __u32 skip)
 {
-	return piece == PERL_NAME ? &rec->name : piece == PERL_FILE ? &rec->file : &rec->lines;
-}
+	__s32 length;
 
-/* Returns where the piece begins: behind those before. */
-static __always_inline __u32 perl_piece_at(const struct rec_function *rec, __u32 piece)
-{
-	if (piece == PERL_NAME)
-		return 0;
-	return piece == PERL_FILE ? rec->name.size : rec->name.size + rec->file.size;
-}
-
-static __always_inline void perl_set_text(struct function_text *text, __u64 length, __u32 max)
-{
-	*text = (struct function_text){
-		.width = 1,
-		.length = length,
-		.size = length < max ? length : max,
-		.flags = length > max ? FUNCTION_CUT : 0,
-	};
+	begin_piece(function, piece);
+	return key && perl_read(&length, sizeof(length), key + PERL_KEY_LENGTH) &&
+	       length >= (int)skip &&
+	       append_text(function, piece, key + PERL_KEY_TEXT + skip, length - skip, 1);
 }
 
 /*
- * Reads a HEK as a piece, without its first `skip` bytes. Global functions: the verifier checks
+ * Reads the name of a package, which is a hash, as a piece. Global functions: the verifier checks
  * each once.
  */
-__noinline int perl_read_key(struct function_scratch *function, __u64 key, __u32 piece, __u32 skip)
-{
-	__u32 max = piece == PERL_FILE ? FUNCTION_FILE_MAX : FUNCTION_NAME_MAX, at, size;
-	struct function_text *text;
-	__s32 length;
-
-	if (!function)
-		return 0;
-	text = perl_piece_of(function_of(function), piece);
-	*text = (struct function_text){.flags = FUNCTION_UNREADABLE};
-	if (!key || !perl_read(&length, sizeof(length), key + PERL_KEY_LENGTH) ||
-	    length < (int)skip)
-		return 0;
-	perl_set_text(text, length - skip, max);
-	at = perl_piece_at(function_of(function), piece);
-	size = text->size;
-	barrier_var(at);
-	barrier_var(size);
-	if (at > FUNCTION_NAME_MAX + FUNCTION_FILE_MAX || size > FUNCTION_FILE_MAX ||
-	    !perl_read(function->body + at, size, key + PERL_KEY_TEXT + skip)) {
-		*text = (struct function_text){.flags = FUNCTION_UNREADABLE};
-		return 0;
-	}
-	return 1;
-}
-
-/* Reads the name of a package, which is a hash, as a piece. */
 __noinline int perl_read_package(struct perl_walk *w, struct function_scratch *function,
 				 __u64 package)
 {
@@ -79,7 +34,7 @@ __noinline int perl_read_package(struct perl_walk *w, struct function_scratch *f
 
 	if (!w || !function)
 		return 0;
-	function_of(function)->lines = (struct function_text){.flags = FUNCTION_UNREADABLE};
+	begin_piece(function, PIECE_LINES);
 	if (!package || !perl_read(w->value, sizeof(w->value), package))
 		return 0;
 	flags = w->value[PERL_VALUE_FLAGS] >> 32;
@@ -96,7 +51,7 @@ __noinline int perl_read_package(struct perl_walk *w, struct function_scratch *f
 	name = w->extra[PERL_EXTRA_NAME];
 	if (w->extra[PERL_EXTRA_COUNT] >> 32 && !perl_read_word(name, &name))
 		return 0;
-	return perl_read_key(function, name, PERL_PACKAGE, 0);
+	return perl_read_key(function, name, PIECE_LINES, 0);
 }
 
 /* Reads the name and package of a GV. */
@@ -116,8 +71,7 @@ __noinline int perl_read_path(struct function_scratch *function, __u64 path)
 
 	if (!function)
 		return 0;
-	text = &function_of(function)->file;
-	*text = (struct function_text){.flags = FUNCTION_UNREADABLE};
+	text = begin_piece(function, PIECE_FILE);
 	at = function_of(function)->name.size;
 	barrier_var(at);
 	if (!path || at > FUNCTION_NAME_MAX)
@@ -125,7 +79,7 @@ __noinline int perl_read_path(struct function_scratch *function, __u64 path)
 	size = bpf_probe_read_user_str(function->body + at, FUNCTION_FILE_MAX, (const void *)path);
 	if (size <= 0)
 		return 0;
-	perl_set_text(text, size - 1, FUNCTION_FILE_MAX);
+	*text = (struct function_text){.width = 1, .length = size - 1, .size = size - 1};
 	return 1;
 }
 
@@ -137,7 +91,7 @@ static __always_inline void perl_read_file(struct perl_walk *w, struct function_
 	if (w->layout.key)
 		perl_read_path(function, file);
 	else if (perl_read_glob(w, file)) /* named "_<" and the file */
-		perl_read_key(function, w->glob[0], PERL_FILE, 2);
+		perl_read_key(function, w->glob[0], PIECE_FILE, 2);
 }
 
 #define PERL_STARTS_MAX 4
@@ -173,24 +127,15 @@ static __always_inline __u64 perl_send(struct perl_walk *w, const struct rec *li
 {
 	struct runtime_counters *count = own_runtime_counters(RUNTIME_PERL);
 	struct rec_function *rec = function_of(function);
-	__u32 size;
 
 	if (!count)
 		return 0;
 	rec->code = line; /* the code itself is not read again */
 	rec->identity = w->identity;
 	rec->units = 1;
-	rec->position = new_positions(1);
 	rec->layout = w->layout_number;
 	rec->parent_pid = 0;
-	size = rec->name.size + rec->file.size + rec->lines.size;
-	barrier_var(size);
-	if (!rec->position || size > FUNCTION_TEXT_MAX || !send_function(function, like, size)) {
-		count->lost_functions++;
-		return 0;
-	}
-	count->functions++;
-	return rec->position << UNITS_BITS;
+	return send_described(function, like, count);
 }
 
 /* Describes the sub whose CV was read. */
@@ -212,7 +157,7 @@ __noinline __u64 perl_send_code(struct perl_walk *w, const struct rec *like, __u
 			name = 0;
 		}
 	}
-	perl_read_key(function, name, PERL_NAME, 0);
+	perl_read_key(function, name, PIECE_NAME, 0);
 	perl_read_path(function, w->code[PERL_CODE_PATH]);
 	perl_read_package(w, function, package);
 	first_line = perl_first_line(w);
@@ -236,7 +181,7 @@ __noinline __u64 perl_send_file(struct perl_walk *w, const struct rec *like, __u
 		return 0;
 	function_of(function)->name = (struct function_text){.width = 1, .length = 1, .size = 1};
 	function_of(function)->lines = (struct function_text){0};
-	function_of(function)->file = (struct function_text){.flags = FUNCTION_UNREADABLE};
+	begin_piece(function, PIECE_FILE);
 	function_of(function)->first_line = 0;
 	function->body[0] = '0' + code;
 	perl_read_file(w, function);

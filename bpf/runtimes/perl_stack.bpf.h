@@ -24,16 +24,13 @@ static __always_inline bool perl_is_main(const struct perl_walk *w, __u64 pc)
 {
 	__u64 vaddr = pc - w->bias;
 
-	return w->call_count && w->since_call <= PERL_MAIN_FRAMES &&
+	return w->groups.call_count && w->since_call <= PERL_MAIN_FRAMES &&
 	       vaddr >= w->layout.main_start && vaddr < w->layout.main_end;
 }
 
 static __always_inline bool perl_is_call(const struct perl_walk *w, __u64 pc)
 {
-	__u64 vaddr = pc - w->bias;
-
-	return (vaddr >= w->layout.run_start[0] && vaddr < w->layout.run_end[0]) ||
-	       (vaddr >= w->layout.run_start[1] && vaddr < w->layout.run_end[1]);
+	return is_in_code(w->layout.run_start, w->layout.run_end, pc - w->bias);
 }
 
 /*
@@ -43,7 +40,7 @@ static __always_inline bool perl_is_call(const struct perl_walk *w, __u64 pc)
  */
 static __always_inline bool perl_take_native(struct perl_walk *w, __u64 pc, __u64 sp)
 {
-	__u32 at = w->call_count, since = w->since_call;
+	__u32 since = w->since_call;
 
 	if (!perl_is_call(w, pc)) {
 		w->since_call++;
@@ -51,14 +48,12 @@ static __always_inline bool perl_take_native(struct perl_walk *w, __u64 pc, __u6
 		return false;
 	}
 	w->since_call = 0;
-	if (at && since == 1 && !w->keeps_catches) {
+	if (w->groups.call_count && since == 1 && !w->keeps_catches) {
 		w->catches++;
 		return true;
 	}
-	barrier_var(at);
-	if (at < PERL_CALLS_MAX)
-		w->calls[at] = sp & ~1ull;
-	w->call_count = at + 1;
+	if (!add_call(&w->groups, sp & ~1ull))
+		w->groups.call_count++; /* no place, but one more than there are groups */
 	return false;
 }
 
@@ -90,8 +85,8 @@ __noinline int perl_find_call(struct stack_scratch *s, struct runtime_scratch *n
 			      struct perl_walk *w, __u32 i)
 {
 	bool is_catch;
-	__u64 pc, sp;
 	__u32 at;
+	__u64 sp;
 
 	if (!s || !notes || !w)
 		return 0;
@@ -100,26 +95,15 @@ __noinline int perl_find_call(struct stack_scratch *s, struct runtime_scratch *n
 	barrier_var(at);
 	if (i >= USER_DEPTH_MAX || at >= DEPTH_MAX)
 		return 0;
-	pc = s->words[HEADER_WORDS + at];
 	sp = notes->sps[i];
 	barrier_var(sp);
-	if (i || !(s->sample_flags & SAMPLE_LEAF_KERNEL))
-		pc--; /* a return address */
-	is_catch = perl_take_native(w, pc, sp);
+	is_catch = perl_take_native(w, native_code(s, i), sp);
 	if (w->joins)
 		perl_join_frame(s, notes, w, at, i, is_catch);
 	return 1;
 }
 
-static long find_call(__u32 i, void *ctx)
-{
-	struct perl_loop *loop = ctx;
-	int more = perl_find_call(loop->s, loop->notes, loop->w, i);
-
-	/* As in unwind_turn(). */
-	barrier_var(more);
-	return more ? 0 : 1;
-}
+LOOP_CALLBACK(find_call, perl_loop, perl_find_call(loop->s, loop->notes, loop->w, i))
 
 /* Finds the places of all calls of the loop. */
 __noinline int perl_find_calls(struct stack_scratch *s, struct runtime_scratch *notes,
@@ -129,51 +113,38 @@ __noinline int perl_find_calls(struct stack_scratch *s, struct runtime_scratch *
 
 	if (!s || !notes || !w)
 		return 0;
-	w->call_count = w->since_call = w->has_main = w->catches = w->joined = 0;
+	w->groups.call_count = w->since_call = w->has_main = w->catches = w->joined = 0;
 	if (!(s->sample_flags & SAMPLE_LEAF_KERNEL))
 		perl_take_native(w, s->leaf, s->top_sp);
 	bpf_loop(s->user_depth, find_call, &loop, 0);
 	if (w->joins)
 		s->user_depth = w->joined;
-	return w->call_count;
+	return w->groups.call_count;
 }
 
 /* Adds a frame. False: no room, or it is none. */
 static __always_inline bool perl_add_frame(struct perl_walk *w, struct managed_scratch *m,
 					   __u64 position)
 {
-	__u32 at = m->count;
-
-	w->torn = position ? 2 : 1;
-	barrier_var(at);
-	if (!position || at >= MANAGED_MAX)
-		return false;
-	m->frames[at].position = position;
-	m->frames[at].place = 0;
-	m->count = at + 1;
-	w->torn = 0;
-	return true;
+	if (!position)
+		w->torn = 1;
+	else
+		w->torn = add_frame(m, position, 0) ? 0 : 2;
+	return !w->torn;
 }
 
 /* Ends the group. False: no room. */
 static __always_inline bool perl_end_group(struct perl_walk *w, struct managed_scratch *m)
 {
-	__u32 at = w->group_count;
-
 	if (w->skips) {
 		w->skips--;
 		m->count = 0;
 		return true;
 	}
-	barrier_var(at);
-	if (at >= PERL_CALLS_MAX) {
-		w->torn = 2;
-		return false;
-	}
-	w->firsts[at] = m->group;
-	w->group_count = at + 1;
-	m->group = m->count;
-	return true;
+	if (end_call_group(&w->groups, m))
+		return true;
+	w->torn = 2;
+	return false;
 }
 
 /*
@@ -296,14 +267,7 @@ __noinline int perl_take_context(struct perl_walk *w, struct managed_scratch *m)
 	return w->context[PERL_CONTEXT_RETURN] || !perl_is_from_c(w) || perl_end_group(w, m);
 }
 
-static long take_context(__u32 i, void *ctx)
-{
-	struct perl_loop *loop = ctx;
-	int more = perl_take_context(loop->w, loop->m);
-
-	barrier_var(more);
-	return more ? 0 : 1;
-}
+LOOP_CALLBACK(take_context, perl_loop, perl_take_context(loop->w, loop->m))
 
 /* Walks all contexts, and forgets the frames of the innermost groups. */
 __noinline int perl_walk_contexts(struct perl_walk *w, struct managed_scratch *m, __u32 skips)
@@ -312,8 +276,8 @@ __noinline int perl_walk_contexts(struct perl_walk *w, struct managed_scratch *m
 
 	if (!w || !m)
 		return 0;
-	m->count = m->group = m->is_cut = 0;
-	w->group_count = w->is_done = 0;
+	begin_groups(&w->groups, m);
+	w->is_done = 0;
 	w->skips = skips;
 	w->statement = w->first_statement;
 	w->is_innermost = 1;
@@ -323,53 +287,8 @@ __noinline int perl_walk_contexts(struct perl_walk *w, struct managed_scratch *m
 		bpf_loop(PERL_CONTEXTS_MAX, take_context, &loop, 0);
 	if (!w->is_done && !w->torn)
 		w->torn = 2;
-	/* The last group has no end. */
-	m->is_cut = w->torn == 2;
-	if (m->is_cut && m->group < m->count)
-		perl_end_group(w, m);
+	end_groups(&w->groups, m, w->torn == 2);
 	return w->torn != 1;
-}
-
-/* Gives group `i` its place: that of call `i` + `early`. */
-__noinline int perl_place_group(struct perl_walk *w, struct managed_scratch *m, __u32 i,
-				__u32 early)
-{
-	__u32 call = i + early, next = i + 1, end, at;
-	__u64 place;
-
-	if (!w || !m || i >= w->group_count)
-		return 0;
-	end = m->count;
-	barrier_var(i);
-	barrier_var(next);
-	barrier_var(call);
-	if (next < w->group_count && next < PERL_CALLS_MAX)
-		end = w->firsts[next];
-	if (i >= PERL_CALLS_MAX || call >= PERL_CALLS_MAX)
-		return 0;
-	at = w->firsts[i];
-	/* Beyond the end of a stack that ends early. */
-	place = call < w->call_count ? w->calls[call] : ~1ull;
-	barrier_var(place);
-	barrier_var(at);
-	if (at < end && at < MANAGED_MAX)
-		m->frames[at].place = place;
-	return 1;
-}
-
-struct perl_place_loop {
-	struct managed_scratch *m;
-	struct perl_walk *w;
-	__u32 early;
-};
-
-static long place_perl_group(__u32 i, void *ctx)
-{
-	struct perl_place_loop *loop = ctx;
-	int more = perl_place_group(loop->w, loop->m, i, loop->early);
-
-	barrier_var(more);
-	return more ? 0 : 1;
 }
 
 /*
@@ -383,14 +302,14 @@ static __always_inline bool perl_fit(struct stack_scratch *s, struct runtime_scr
 	perl_find_calls(s, notes, w);
 	if (!perl_walk_contexts(w, m, 0))
 		return false;
-	if (w->group_count < w->call_count) {
+	if (w->groups.count < w->groups.call_count) {
 		w->ends_blocks = 1;
 		perl_walk_contexts(w, m, 0);
-		if (w->group_count > w->call_count) {
+		if (w->groups.count > w->groups.call_count) {
 			w->ends_blocks = 0;
 			perl_walk_contexts(w, m, 0);
 		}
-	} else if (w->group_count > w->call_count && w->catches) {
+	} else if (w->groups.count > w->groups.call_count && w->catches) {
 		w->keeps_catches = 1;
 		perl_find_calls(s, notes, w);
 	}
@@ -405,20 +324,19 @@ static __always_inline bool perl_fit(struct stack_scratch *s, struct runtime_scr
 static __always_inline bool perl_capture(struct stack_scratch *s, struct runtime_scratch *notes,
 					 struct managed_scratch *m, struct perl_walk *w)
 {
-	struct perl_place_loop loop = {.m = m, .w = w};
-
+	w->groups.first_call = 0;
 	if (!perl_fit(s, notes, m, w))
 		return false;
 	/* The outermost are known only of a stack that is whole. */
 	if (!w->torn && s->stack_flags & STACK_WHOLE) {
-		if (w->group_count > w->call_count)
-			perl_walk_contexts(w, m, w->group_count - w->call_count);
+		if (w->groups.count > w->groups.call_count)
+			perl_walk_contexts(w, m, w->groups.count - w->groups.call_count);
 		else
-			loop.early = w->call_count - w->group_count;
+			w->groups.first_call = w->groups.call_count - w->groups.count;
 	}
 	if (w->torn == 1)
 		return false;
-	bpf_loop(PERL_CALLS_MAX, place_perl_group, &loop, 0);
+	place_groups(&w->groups, m, PLACE_BEYOND);
 	return true;
 }
 
@@ -427,46 +345,19 @@ __noinline bool perl_begin(struct stack_scratch *s, struct perl_walk *w)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct tracked_process *process = find_current(task);
-	struct runtime_layout *layout;
-	__u32 number;
+	const struct runtime_layout *layout;
 
 	if (!s || !w)
 		return false;
-	number = s->space.runtimes[0].layout;
-	layout = bpf_map_lookup_elem(&runtime_layouts, &number);
-	if (!layout || layout->kind != RUNTIME_PERL || !process)
+	layout = layout_of(s, RUNTIME_PERL);
+	if (!layout || !process)
 		return false;
 	w->layout = layout->perl;
-	w->layout_number = number;
+	w->layout_number = s->space.runtimes[0].layout;
 	w->bias = s->space.runtimes[0].bias;
 	w->torn = 0;
-	w->process = mix_bits(process->start + w->bias +
-			      mix_bits(task->tgid + ((__u64)s->space.execs << 32)));
+	w->process = hash_process(s, task, process);
 	return true;
-}
-
-static __always_inline void perl_place(struct stack_scratch *s, struct runtime_scratch *notes,
-				       struct managed_scratch *m, struct perl_walk *w,
-				       struct runtime_counters *count)
-{
-	if (s->stack_flags & STACK_UNKNOWN) {
-		s->managed_count = m->count;
-		if (m->count)
-			count->copied++;
-		else
-			count->idle++;
-		return;
-	}
-	if (w->torn == 2)
-		count->cut++;
-	if (!m->count) {
-		count->idle++;
-		return;
-	}
-	if (merge_frames(s, notes, m))
-		count->unplaced++;
-	else if (!w->torn)
-		count->whole++;
 }
 
 /*
@@ -494,7 +385,7 @@ static __always_inline __u32 perl_add_frames(struct stack_scratch *s, struct run
 	if (!perl_find_interpreter(w)) {
 		count->threadless++;
 	} else if (perl_capture(s, notes, m, w)) {
-		perl_place(s, notes, m, w, count);
+		place_walked(s, notes, m, w->torn, count);
 	} else {
 		count->torn++;
 		m->count = 0;

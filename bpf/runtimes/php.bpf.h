@@ -3,10 +3,8 @@
 #pragma once
 
 #include "bpf/capture_stack.bpf.h"
-#include "bpf/runtimes/managed.bpf.h"
+#include "bpf/runtimes/groups.bpf.h"
 #include "bpf/runtimes/first_seen.bpf.h"
-
-#define PHP_CALLS_MAX 256 /* of the interpreter, in a stack; a power of two */
 
 /* Variables of a walk. All addresses come from the target, and are untrusted. */
 struct php_walk {
@@ -22,11 +20,7 @@ struct php_walk {
 	__u64 string[PHP_STRING_WORDS];
 	struct php_function_head head;
 	__u64 code_addr, identity;
-	__u64 calls[PHP_CALLS_MAX]; /* places of C frames of execute_ex, innermost first */
-	__u32 firsts[PHP_CALLS_MAX]; /* of each group of frames */
-	__u32 call_count;
-	__u32 group_count; /* of those on this stack */
-	__u32 first_call; /* the innermost one that has a group */
+	struct call_groups groups; /* calls of execute_ex; groups of those on this stack */
 	__u32 skips; /* groups to be left out */
 	__u32 is_apart; /* frames that are taken lie on another stack */
 	__u32 layout_number;
@@ -102,45 +96,20 @@ static __always_inline bool php_is_string(const struct php_walk *w)
 }
 
 /*
- * Reads a string to the body: the name, or the file behind it. False: there is another object.
+ * Reads a string as a piece of the body. False: there is another object.
  * Global functions: the verifier checks each once.
  */
 __noinline int php_read_text(struct php_walk *w, struct function_scratch *function, __u64 object,
-			     __u32 which)
+			     __u32 piece)
 {
-	struct function_text *text;
-	struct rec_function *rec;
-	__u32 at, max;
-	__u64 size;
-
 	if (!w || !function)
 		return 0;
-	rec = function_of(function);
-	text = which ? &rec->file : &rec->name;
-	max = which ? FUNCTION_FILE_MAX : FUNCTION_NAME_MAX;
-	at = which ? rec->name.size : 0;
-	*text = (struct function_text){.flags = FUNCTION_UNREADABLE};
-	if (at > FUNCTION_NAME_MAX || !php_read_string(w, object))
+	begin_piece(function, piece);
+	if (!php_read_string(w, object))
 		return 1;
 	if (!php_is_string(w))
 		return 0;
-	size = w->string[PHP_STRING_LENGTH];
-	text->length = size;
-	text->flags = 0;
-	if (size > max) {
-		size = max;
-		text->flags = FUNCTION_CUT;
-	}
-	/* Older verifiers have forgotten the bounds of both by now. */
-	barrier_var(size);
-	barrier_var(at);
-	if (size > FUNCTION_FILE_MAX || at > FUNCTION_NAME_MAX ||
-	    !php_read(function->body + at, size, object + PHP_STRING_TEXT)) {
-		text->flags = FUNCTION_UNREADABLE;
-		return 1;
-	}
-	text->width = 1;
-	text->size = size;
+	append_text(function, piece, object + PHP_STRING_TEXT, w->string[PHP_STRING_LENGTH], 1);
 	return 1;
 }
 
@@ -166,8 +135,7 @@ __noinline int php_read_class(struct php_walk *w)
 	return 1;
 }
 
-/* Adds the head, and the first instructions, for the lines in them. Returns the size of the body.
- */
+/* Adds the head, and the first instructions, for the lines in them. */
 __noinline int php_add_head(struct php_walk *w, struct function_scratch *function)
 {
 	struct rec_function *rec;
@@ -190,7 +158,7 @@ __noinline int php_add_head(struct php_walk *w, struct function_scratch *functio
 	}
 	__builtin_memcpy(function->body + at, &w->head, sizeof(w->head));
 	rec->lines = (struct function_text){.width = 1, .length = size, .size = size};
-	return at + size;
+	return 1;
 }
 
 /* Describes the function that was read. Returns its seen value; 0: it is none, or has no room. */
@@ -200,6 +168,7 @@ __noinline __u64 php_send(struct php_walk *w, const struct rec *like)
 	struct function_scratch *function = own_function();
 	struct rec_function *rec;
 	__u32 units = 1;
+	__u64 value;
 
 	if (!w || !like || !count || !function)
 		return 0;
@@ -213,9 +182,9 @@ __noinline __u64 php_send(struct php_walk *w, const struct rec *like)
 		units = php_code_count(w);
 	}
 	if ((w->function[PHP_FUNCTION_NAME] &&
-	     !php_read_text(w, function, w->function[PHP_FUNCTION_NAME], 0)) ||
+	     !php_read_text(w, function, w->function[PHP_FUNCTION_NAME], PIECE_NAME)) ||
 	    (w->head.code &&
-	     !php_read_text(w, function, php_function_word(w, w->layout.file), 1)) ||
+	     !php_read_text(w, function, php_function_word(w, w->layout.file), PIECE_FILE)) ||
 	    !php_read_class(w))
 		return 0;
 	if (!units || units > UNITS_MAX)
@@ -223,16 +192,12 @@ __noinline __u64 php_send(struct php_walk *w, const struct rec *like)
 	rec->code = w->frame_words[PHP_FRAME_FUNCTION];
 	rec->identity = w->identity;
 	rec->units = units;
-	rec->position = new_positions(units);
 	rec->first_line = 0;
 	rec->layout = w->layout_number;
 	rec->parent_pid = 0;
-	if (!rec->position || !send_function(function, like, php_add_head(w, function))) {
-		count->lost_functions++;
-		return RUNTIME_PHP << UNITS_BITS;
-	}
-	count->functions++;
-	return rec->position << UNITS_BITS | (units - 1);
+	php_add_head(w, function);
+	value = send_described(function, like, count);
+	return value ? value : RUNTIME_PHP << UNITS_BITS;
 }
 
 /* Hashes the invariant parts of the function that was read. Copies of a closure share their code.

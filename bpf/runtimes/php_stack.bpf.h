@@ -44,7 +44,6 @@ static __always_inline bool php_is_return(const struct php_walk *w, __u64 addr)
  */
 __noinline int php_leave_compiled(struct stack_scratch *s, struct php_walk *w)
 {
-	__u32 at, depth;
 	__u64 sp, ra;
 
 	if (!s || !w || !w->layout.exec_size)
@@ -57,13 +56,7 @@ __noinline int php_leave_compiled(struct stack_scratch *s, struct php_walk *w)
 		s->frame.pc = w->bias + w->layout.dispatch;
 		s->frame.sp = sp;
 		s->frame.is_pc = 1;
-		depth = s->user_depth;
-		at = s->kernel_depth + depth - 1;
-		barrier_var(at); /* as in sum_of() */
-		if (!depth)
-			s->leaf = s->frame.pc;
-		else if (at < DEPTH_MAX)
-			s->words[HEADER_WORDS + at] = s->frame.pc;
+		replace_frame(s, s->frame.pc);
 		return 1;
 	}
 	return 0;
@@ -81,24 +74,14 @@ __noinline int php_turn(struct stack_scratch *s, struct php_walk *w)
 	return unwind_frame(s) || s->resumes == RESUME_HERE;
 }
 
-static long php_next(__u32 i, void *ctx)
-{
-	struct php_loop *loop = ctx;
-	int more = php_turn(loop->s, loop->w);
-
-	/* As in unwind_turn(). */
-	barrier_var(more);
-	return more ? 0 : 1;
-}
+LOOP_CALLBACK(php_next, php_loop, php_turn(loop->s, loop->w))
 
 /* Walks on from compiled code to the root. */
 static __always_inline void php_walk_on(struct stack_scratch *s, struct php_walk *w)
 {
 	struct php_loop loop = {.s = s, .w = w};
 
-	bpf_loop(s->depth_limit ? s->depth_limit : USER_DEPTH_MAX, php_next, &loop, 0);
-	if (!(s->stack_flags & (STACK_WHOLE | STACK_BROKEN | STACK_UNKNOWN)))
-		cut_off(s);
+	walk_on(s, php_next, &loop);
 }
 
 /* Does the frame that was read only begin a fiber's stack? */
@@ -116,37 +99,18 @@ static __always_inline bool php_ends_group(const struct php_walk *w)
 /* Ends the group of a call. False: no room. */
 static __always_inline bool php_end_group(struct php_walk *w, struct managed_scratch *m)
 {
-	__u32 at = w->group_count;
-
-	if (w->is_apart)
-		return true;
-	barrier_var(at);
-	if (at >= PHP_CALLS_MAX)
-		return false;
-	w->firsts[at] = m->group;
-	w->group_count = at + 1;
-	m->group = m->count;
-	return true;
+	return w->is_apart || end_call_group(&w->groups, m);
 }
 
 /* Adds the frame that was read. False: no room. */
 static __always_inline bool php_add_frame(struct php_walk *w, struct managed_scratch *m,
 					  __u64 position)
 {
-	__u32 at = m->count;
-
-	barrier_var(at);
-	if (at >= MANAGED_MAX)
-		return false;
-	m->frames[at].position = position;
-	m->frames[at].place = 0;
 	/* The outermost native frames are not those of the code that resumed the fiber. */
-	if (w->is_apart == 1) {
-		m->frames[at].place = PLACE_BEYOND;
-		w->is_apart = 2;
-	}
-	m->count = at + 1;
-	return true;
+	__u64 place = w->is_apart == 1 ? PLACE_BEYOND : 0;
+
+	w->is_apart = w->is_apart ? 2 : 0;
+	return add_frame(m, position, place);
 }
 
 /* Takes the frame at w->frame. False: there are no more, or they cannot be followed. */
@@ -185,15 +149,7 @@ next:
 	return w->frame != 0;
 }
 
-static long php_take(__u32 i, void *ctx)
-{
-	struct php_loop *loop = ctx;
-	int more = php_take_frame(loop->w, loop->m);
-
-	/* As in unwind_turn(). */
-	barrier_var(more);
-	return more ? 0 : 1;
-}
+LOOP_CALLBACK(php_take, php_loop, php_take_frame(loop->w, loop->m))
 
 /* Walks the frames, without those of so many of the innermost groups. */
 __noinline int php_walk_frames(struct php_walk *w, struct managed_scratch *m, __u32 skips)
@@ -202,70 +158,38 @@ __noinline int php_walk_frames(struct php_walk *w, struct managed_scratch *m, __
 
 	if (!w || !m)
 		return 0;
-	m->count = m->group = m->is_cut = 0;
-	w->group_count = w->is_apart = w->torn = 0;
+	begin_groups(&w->groups, m);
+	w->is_apart = w->torn = 0;
 	w->skips = skips;
 	w->frame = w->innermost;
 	bpf_loop(2 * MANAGED_MAX, php_take, &loop, 0);
 	if (w->frame && !w->torn)
 		w->torn = 2;
-	/* The last group has no end. */
-	m->is_cut = w->torn == 2;
-	if (m->is_cut && m->group < m->count)
-		php_end_group(w, m);
+	end_groups(&w->groups, m, w->torn == 2);
 	return 1;
 }
 
 /* Is the address in the interpreter's code? */
 static __always_inline bool php_is_interpreter(const struct php_walk *w, __u64 addr)
 {
-	__u64 vaddr = addr - w->bias;
-
-	return (vaddr >= w->layout.exec_start[0] && vaddr < w->layout.exec_end[0]) ||
-	       (vaddr >= w->layout.exec_start[1] && vaddr < w->layout.exec_end[1]);
-}
-
-static __always_inline void php_add_call(struct php_walk *w, __u64 sp)
-{
-	__u32 at = w->call_count;
-
-	barrier_var(at);
-	if (at >= PHP_CALLS_MAX)
-		return;
-	w->calls[at] = sp & ~1ull;
-	w->call_count = at + 1;
+	return is_in_code(w->layout.exec_start, w->layout.exec_end, addr - w->bias);
 }
 
 /* Checks native frame `i` after the leaf. */
 __noinline int php_count_frame(struct stack_scratch *s, struct runtime_scratch *notes,
 			       struct php_walk *w, __u32 i)
 {
-	__u32 at;
-	__u64 pc;
-
 	if (!s || !notes || !w)
 		return 0;
-	at = s->kernel_depth + i;
 	barrier_var(i);
-	barrier_var(at);
-	if (i >= USER_DEPTH_MAX || at >= DEPTH_MAX)
+	if (i >= USER_DEPTH_MAX)
 		return 0;
-	pc = s->words[HEADER_WORDS + at];
-	if (i || !(s->sample_flags & SAMPLE_LEAF_KERNEL))
-		pc--; /* a return address */
-	if (php_is_interpreter(w, pc))
-		php_add_call(w, notes->sps[i]);
+	if (php_is_interpreter(w, native_code(s, i)))
+		add_call(&w->groups, notes->sps[i] & ~1ull);
 	return 1;
 }
 
-static long php_count(__u32 i, void *ctx)
-{
-	struct php_loop *loop = ctx;
-	int more = php_count_frame(loop->s, loop->notes, loop->w, i);
-
-	barrier_var(more);
-	return more ? 0 : 1;
-}
+LOOP_CALLBACK(php_count, php_loop, php_count_frame(loop->s, loop->notes, loop->w, i))
 
 /* Finds the C frames of the interpreter's calls. */
 static __always_inline void php_count_calls(struct stack_scratch *s, struct runtime_scratch *notes,
@@ -273,53 +197,22 @@ static __always_inline void php_count_calls(struct stack_scratch *s, struct runt
 {
 	struct php_loop loop = {.s = s, .notes = notes, .w = w};
 
-	w->call_count = 0;
+	w->groups.call_count = 0;
 	if (!(s->sample_flags & SAMPLE_LEAF_KERNEL) && php_is_interpreter(w, s->leaf))
-		php_add_call(w, s->top_sp);
+		add_call(&w->groups, s->top_sp & ~1ull);
 	bpf_loop(s->user_depth, php_count, &loop, 0);
-}
-
-/* Gives group `i` its place. */
-__noinline int php_place_group(struct php_walk *w, struct managed_scratch *m, __u32 i)
-{
-	__u32 call, at;
-
-	if (!w || !m)
-		return 0;
-	call = i + w->first_call;
-	if (i >= w->group_count)
-		return 0;
-	barrier_var(i);
-	barrier_var(call);
-	if (i >= PHP_CALLS_MAX || call >= PHP_CALLS_MAX)
-		return 0;
-	at = w->firsts[i];
-	barrier_var(at);
-	if (at >= MANAGED_MAX || at >= m->count)
-		return 0;
-	m->frames[at].place = call < w->call_count ? w->calls[call] : PLACE_BEYOND;
-	return call < w->call_count;
-}
-
-static long php_place(__u32 i, void *ctx)
-{
-	struct php_loop *loop = ctx;
-	int more = php_place_group(loop->w, loop->m, i);
-
-	barrier_var(more);
-	return more ? 0 : 1;
 }
 
 /* The stack ends before the calls of all groups. */
 static __always_inline void php_end_early(const struct stack_scratch *s, struct managed_scratch *m,
 					  struct php_walk *w)
 {
-	__u32 calls = w->call_count;
+	__u32 calls = w->groups.call_count;
 
 	barrier_var(calls);
-	if (s->stack_flags & STACK_BROKEN || calls >= w->group_count || calls >= PHP_CALLS_MAX)
+	if (s->stack_flags & STACK_BROKEN || calls >= w->groups.count || calls >= GROUPS_MAX)
 		return;
-	m->count = w->firsts[calls];
+	m->count = w->groups.firsts[calls];
 	w->torn = 2;
 }
 
@@ -330,24 +223,23 @@ static __always_inline void php_end_early(const struct stack_scratch *s, struct 
 static __always_inline void php_capture(struct stack_scratch *s, struct runtime_scratch *notes,
 					struct managed_scratch *m, struct php_walk *w)
 {
-	struct php_loop loop = {.w = w, .m = m};
 	bool is_whole = s->stack_flags & STACK_WHOLE;
 
-	w->first_call = 0;
+	w->groups.first_call = 0;
 	php_walk_frames(w, m, 0);
 	php_count_calls(s, notes, w);
 	if (is_whole && !w->torn) {
-		if (w->call_count < w->group_count)
-			php_walk_frames(w, m, w->group_count - w->call_count);
+		if (w->groups.call_count < w->groups.count)
+			php_walk_frames(w, m, w->groups.count - w->groups.call_count);
 		else
-			w->first_call = w->call_count - w->group_count;
+			w->groups.first_call = w->groups.call_count - w->groups.count;
 	}
-	if (w->torn == 1 || !w->call_count) {
+	if (w->torn == 1 || !w->groups.call_count) {
 		m->count = 0;
 		return;
 	}
 	php_end_early(s, m, w);
-	bpf_loop(PHP_CALLS_MAX, php_place, &loop, 0);
+	place_groups(&w->groups, m, PLACE_BEYOND);
 }
 
 static __always_inline void php_finish(struct stack_scratch *s, struct runtime_scratch *notes,
@@ -374,10 +266,7 @@ static __always_inline void php_finish(struct stack_scratch *s, struct runtime_s
 	if (w->torn)
 		count->cut++;
 	m->is_split = w->is_apart;
-	if (merge_frames(s, notes, m))
-		count->unplaced++;
-	else if (!w->torn)
-		count->whole++;
+	merge_walked(s, notes, m, w->torn, count);
 	m->is_split = 0;
 }
 
@@ -386,21 +275,18 @@ __noinline bool php_begin(struct stack_scratch *s, struct php_walk *w)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct tracked_process *process = find_current(task);
-	struct runtime_layout *layout;
-	__u32 number;
+	const struct runtime_layout *layout;
 
 	if (!s || !w)
 		return false;
-	number = s->space.runtimes[0].layout;
-	layout = bpf_map_lookup_elem(&runtime_layouts, &number);
-	if (!layout || layout->kind != RUNTIME_PHP || !process)
+	layout = layout_of(s, RUNTIME_PHP);
+	if (!layout || !process)
 		return false;
 	w->layout = layout->php;
-	w->layout_number = number;
+	w->layout_number = s->space.runtimes[0].layout;
 	w->bias = s->space.runtimes[0].bias;
 	w->torn = 0;
-	w->process =
-		mix_bits(process->start + mix_bits(task->tgid + ((__u64)s->space.execs << 32)));
+	w->process = hash_process(s, task, process);
 	w->innermost = w->running = 0;
 	if (!php_read(&w->innermost, sizeof(w->innermost), w->bias + w->layout.frame))
 		w->torn = 1;

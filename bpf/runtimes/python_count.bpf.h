@@ -18,10 +18,7 @@ struct count_loop {
 /* Returns whether the address is in the interpreter's code. */
 static __always_inline bool python_is_interpreter(const struct python_walk *w, __u64 addr)
 {
-	__u64 vaddr = addr - w->bias;
-
-	return (vaddr >= w->layout.eval_start[0] && vaddr < w->layout.eval_end[0]) ||
-	       (vaddr >= w->layout.eval_start[1] && vaddr < w->layout.eval_end[1]);
+	return is_in_code(w->layout.eval_start, w->layout.eval_end, addr - w->bias);
 }
 
 /* Assigns the position `sp` to the next frame. The first w->early calls have no frame. */
@@ -41,19 +38,12 @@ static __always_inline void place_call(struct managed_scratch *m, struct python_
 __noinline int python_count_frame(struct stack_scratch *s, struct runtime_scratch *notes,
 				  struct managed_scratch *m, struct python_walk *w, __u32 i)
 {
-	__u32 at;
-	__u64 pc;
-
 	if (!s || !notes || !m || !w)
 		return 0;
-	at = s->kernel_depth + i;
 	barrier_var(i);
-	if (i >= USER_DEPTH_MAX || at >= DEPTH_MAX)
+	if (i >= USER_DEPTH_MAX)
 		return 0;
-	pc = s->words[HEADER_WORDS + at];
-	if (i || !(s->sample_flags & SAMPLE_LEAF_KERNEL))
-		pc--; /* a return address */
-	if (!python_is_interpreter(w, pc))
+	if (!python_is_interpreter(w, native_code(s, i)))
 		return 1;
 	if (!w->calls)
 		w->call_depth = i + 1;
@@ -61,14 +51,8 @@ __noinline int python_count_frame(struct stack_scratch *s, struct runtime_scratc
 	return 1;
 }
 
-static long count_frame(__u32 i, void *ctx)
-{
-	struct count_loop *loop = ctx;
-	int more = python_count_frame(loop->s, loop->notes, loop->m, loop->w, i);
-
-	barrier_var(more);
-	return more ? 0 : 1;
-}
+LOOP_CALLBACK(count_frame, count_loop,
+	      python_count_frame(loop->s, loop->notes, loop->m, loop->w, i))
 
 /* Places the frames, the innermost of them in call `early`. */
 static __always_inline void place_calls(struct stack_scratch *s, struct runtime_scratch *notes,

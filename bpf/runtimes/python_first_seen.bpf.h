@@ -5,50 +5,29 @@
 #include "bpf/runtimes/python.bpf.h"
 
 /*
- * Reads at most `max` bytes of a str object's text into the body at `at`. Returns the number.
+ * Reads a str object's text as a piece of the body. False: it is unreadable.
  * Global functions, so the verifier checks each once.
  */
 __noinline int python_read_text(struct python_walk *w, struct function_scratch *function,
-				__u64 object, __u32 which)
+				__u64 object, __u32 piece)
 {
 	__u64 header[5];
 	struct function_text *text;
-	struct rec_function *rec;
-	__u32 state, at, from, max;
-	__u64 size;
+	__u32 state, from, width;
 
 	if (!w || !function)
 		return 0;
-	rec = function_of(function);
-	text = which ? &rec->file : &rec->name;
-	max = which ? FUNCTION_FILE_MAX : FUNCTION_NAME_MAX;
-	at = which ? rec->name.size : 0;
-	*text = (struct function_text){.flags = FUNCTION_UNREADABLE};
-	if (!object || at > FUNCTION_NAME_MAX ||
-	    bpf_probe_read_user(header, sizeof(header), (const void *)object))
+	text = begin_piece(function, piece);
+	if (!object || bpf_probe_read_user(header, sizeof(header), (const void *)object))
 		return 0;
 	state = header[4] >> w->layout.string_kind_shift;
-	text->width = state & 7;
-	if (!(state & 8) || (text->width != 1 && text->width != 2 && text->width != 4))
+	width = state & 7;
+	if (!(state & 8) || (width != 1 && width != 2 && width != 4))
 		return 0;
 	from = state & 16 ? w->layout.string_ascii : w->layout.string_other;
-	text->length = header[2];
-	size = header[2] * text->width;
-	if (header[2] > 1u << 30)
+	if (!append_text(function, piece, object + from, header[2], width))
 		return 0;
-	text->flags = state & 16 ? FUNCTION_ASCII : 0;
-	if (size > max) {
-		size = max;
-		text->flags |= FUNCTION_CUT;
-	}
-	barrier_var(size);
-	if (size > FUNCTION_FILE_MAX)
-		return 0;
-	if (bpf_probe_read_user(function->body + at, size, (const void *)(object + from))) {
-		text->flags = FUNCTION_UNREADABLE;
-		return 0;
-	}
-	text->size = size;
+	text->flags |= state & 16 ? FUNCTION_ASCII : 0;
 	return 1;
 }
 
@@ -132,7 +111,6 @@ __noinline __u64 python_send_function(struct python_walk *w, const struct rec *l
 	struct runtime_counters *count = own_runtime_counters(RUNTIME_PYTHON);
 	struct function_scratch *function = own_function();
 	struct rec_function *rec;
-	__u64 value;
 
 	if (!w || !like || !count || !function)
 		return 0;
@@ -140,25 +118,14 @@ __noinline __u64 python_send_function(struct python_walk *w, const struct rec *l
 	rec->code = code;
 	rec->identity = identity;
 	rec->units = python_units(w);
-	rec->position = new_positions(rec->units);
-	if (!rec->position) {
-		count->lost_functions++;
-		return 0;
-	}
 	rec->first_line = code_word(w, w->layout.code_first_line) >>
 			  (w->layout.code_first_line & 4) * 8;
 	rec->layout = w->layout_number;
 	rec->parent_pid = python_parent(w);
-	python_read_text(w, function, code_word(w, w->layout.code_name), 0);
-	python_read_text(w, function, code_word(w, w->layout.code_file), 1);
+	python_read_text(w, function, code_word(w, w->layout.code_name), PIECE_NAME);
+	python_read_text(w, function, code_word(w, w->layout.code_file), PIECE_FILE);
 	python_read_lines(w, function, code_word(w, w->layout.code_lines));
-	value = rec->position << UNITS_BITS | (rec->units - 1);
-	if (!send_function(function, like, rec->name.size + rec->file.size + rec->lines.size)) {
-		count->lost_functions++;
-		return 0;
-	}
-	count->functions++;
-	return value;
+	return send_described(function, like, count);
 }
 
 /* Hashes the name of a file. Consecutive frames mostly have the same one. */

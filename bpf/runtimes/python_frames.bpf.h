@@ -103,13 +103,7 @@ struct python_loop {
 	struct python_walk *w;
 };
 
-static long visit_thread(__u32 i, void *ctx)
-{
-	int more = python_visit_thread(((struct python_loop *)ctx)->w);
-
-	barrier_var(more);
-	return more ? 0 : 1;
-}
+LOOP_CALLBACK(visit_thread, python_loop, python_visit_thread(loop->w))
 
 /*
  * Finds and reads the thread's state. False: it has none. `anew`: ignore the state found last,
@@ -343,15 +337,7 @@ __noinline int python_walk_frame(struct python_walk *w, struct managed_scratch *
 	return true;
 }
 
-static long walk_frame(__u32 i, void *ctx)
-{
-	struct python_loop *loop = ctx;
-	int more = python_walk_frame(loop->w, loop->m);
-
-	/* As in unwind_turn(). */
-	barrier_var(more);
-	return more ? 0 : 1;
-}
+LOOP_CALLBACK(walk_frame, python_loop, python_walk_frame(loop->w, loop->m))
 
 /*
  * In 3.10, with more calls than frames: either the innermost call has just begun, or the outermost

@@ -41,10 +41,8 @@ static __always_inline void place_frames(struct stack_scratch *s, struct runtime
 	else if (w->torn)
 		count->cut++;
 	m->process = may_be_switched(w) ? w->process : 0;
-	if (m->count && merge_frames(s, notes, m))
-		count->unplaced++;
-	else if (m->count && !w->torn)
-		count->whole++;
+	if (m->count)
+		merge_walked(s, notes, m, w->torn, count);
 	count->switched += m->count && m->is_foreign;
 }
 
@@ -62,17 +60,14 @@ static __always_inline bool python_begin(struct stack_scratch *s,
 					 struct task_struct *task,
 					 const struct tracked_process *process)
 {
-	__u32 number = s->space.runtimes[0].layout;
-	struct runtime_layout *layout = bpf_map_lookup_elem(&runtime_layouts, &number);
+	const struct runtime_layout *layout = layout_of(s, RUNTIME_PYTHON);
 
-	if (!layout || layout->kind != RUNTIME_PYTHON || !process)
+	if (!layout || !process)
 		return false;
 	w->layout = layout->python;
-	w->layout_number = number;
+	w->layout_number = s->space.runtimes[0].layout;
 	w->bias = s->space.runtimes[0].bias;
-	/* A process may contain several Pythons of different versions. */
-	w->process = mix_bits(process->start + w->bias +
-			      mix_bits(task->tgid + ((__u64)s->space.execs << 32)));
+	w->process = hash_process(s, task, process);
 	w->thread_pointer = thread_pointer_of(task);
 	w->tid = task->pid;
 	w->leaf_end = leaf_end(s, notes);

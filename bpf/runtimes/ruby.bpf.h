@@ -3,10 +3,9 @@
 #pragma once
 
 #include "bpf/capture_stack.bpf.h"
-#include "bpf/runtimes/managed.bpf.h"
+#include "bpf/runtimes/groups.bpf.h"
 #include "bpf/runtimes/first_seen.bpf.h"
 
-#define RUBY_CALLS_MAX 256 /* maximum interpreter calls in a stack; a power of two */
 #define RUBY_TAGS_MAX 1024
 #define RUBY_STACK_MAX (1u << 24) /* words */
 #define RUBY_MACHINE_MAX (1u << 23) /* bytes of a thread's stack up to its innermost call */
@@ -26,12 +25,8 @@ struct ruby_walk {
 	__u64 method[RUBY_METHOD_WORDS];
 	__u64 definition[RUBY_DEFINITION_WORDS];
 	__u64 string[RUBY_STRING_WORDS];
-	__u64 calls[RUBY_CALLS_MAX]; /* a tag in each C frame of rb_vm_exec, innermost first */
-	__u32 firsts[RUBY_CALLS_MAX]; /* first frame of each call */
+	struct call_groups groups; /* calls of rb_vm_exec, at a tag in each C frame */
 	__u64 body_addr, identity;
-	__u32 call_count;
-	__u32 group_count; /* groups of frames, one per call */
-	__u32 first_call; /* innermost call that has a group */
 	__u32 skips; /* frames to skip, up to the end of a call that has not begun */
 	__u32 layout_number;
 	__u32 torn;
@@ -168,7 +163,6 @@ __noinline int ruby_take_tag(struct ruby_walk *w)
 {
 	struct ruby_registers registers = {};
 	__u64 outer;
-	__u32 at;
 
 	if (!w || !w->tag)
 		return 0;
@@ -177,15 +171,9 @@ __noinline int ruby_take_tag(struct ruby_walk *w)
 		w->torn = 1;
 		return 0;
 	}
-	at = w->call_count;
-	if (ruby_is_call(w, &registers)) {
-		barrier_var(at);
-		if (at >= RUBY_CALLS_MAX) {
-			w->torn = 2;
-			return 0;
-		}
-		w->calls[at] = w->tag;
-		w->call_count = at + 1;
+	if (ruby_is_call(w, &registers) && !add_call(&w->groups, w->tag)) {
+		w->torn = 2;
+		return 0;
 	}
 	if (outer && outer <= w->tag)
 		w->torn = 1;

@@ -17,25 +17,18 @@ static __always_inline __u64 ruby_find_text(const struct ruby_walk *w, __u64 obj
 }
 
 /*
- * Reads the text of a String into the body: the name, or the file behind it, which may be the first
- * element of an Array. Global functions, so the verifier checks each once.
+ * Reads the text of a String, which may be the first element of an Array, as a piece of the body.
+ * Global functions, so the verifier checks each once.
  */
 __noinline int ruby_read_text(struct ruby_walk *w, struct function_scratch *function, __u64 object,
-			      __u32 which)
+			      __u32 piece)
 {
-	struct function_text *text;
-	struct rec_function *rec;
 	__u64 size, from;
-	__u32 at, max;
 
 	if (!w || !function)
 		return 0;
-	rec = function_of(function);
-	text = which ? &rec->file : &rec->name;
-	max = which ? FUNCTION_FILE_MAX : FUNCTION_NAME_MAX;
-	at = which ? rec->name.size : 0;
-	*text = (struct function_text){.flags = FUNCTION_UNREADABLE};
-	if (at > FUNCTION_NAME_MAX || !ruby_read(w->string, sizeof(w->string), object))
+	begin_piece(function, piece);
+	if (!ruby_read(w->string, sizeof(w->string), object))
 		return 0;
 	if ((w->string[0] & RUBY_TYPE_MASK) == RUBY_TYPE_ARRAY) {
 		object = w->string[0] & RUBY_STRING_APART ? w->string[2] : 0;
@@ -43,44 +36,7 @@ __noinline int ruby_read_text(struct ruby_walk *w, struct function_scratch *func
 			return 0;
 	}
 	from = ruby_find_text(w, object, &size);
-	if (!from || size > 1u << 30)
-		return 0;
-	text->length = size;
-	text->flags = 0;
-	if (size > max) {
-		size = max;
-		text->flags = FUNCTION_CUT;
-	}
-	/* Older verifiers have forgotten the bounds of both by now. */
-	barrier_var(size);
-	barrier_var(at);
-	if (size > FUNCTION_FILE_MAX || at > FUNCTION_NAME_MAX ||
-	    !ruby_read(function->body + at, size, from)) {
-		text->flags = FUNCTION_UNREADABLE;
-		return 0;
-	}
-	text->width = 1;
-	text->size = size;
-	return 1;
-}
-
-/* Adds the keys by which user space looks up the rest later. */
-static __always_inline __u32 ruby_add_head(struct function_scratch *function,
-					   const struct ruby_function_head *head)
-{
-	struct rec_function *rec = function_of(function);
-	__u32 at = rec->name.size + rec->file.size;
-
-	rec->lines = (struct function_text){
-		.width = 1,
-		.length = sizeof(*head),
-		.size = sizeof(*head),
-	};
-	barrier_var(at);
-	if (at > FUNCTION_NAME_MAX + FUNCTION_FILE_MAX)
-		return 0;
-	__builtin_memcpy(function->body + at, head, sizeof(*head));
-	return at + sizeof(*head);
+	return from && append_text(function, piece, from, size, 1);
 }
 
 /* Sends the description with this number of units. Returns its seen value; 0: there is no room. */
@@ -97,17 +53,13 @@ static __always_inline __u64 ruby_send(struct ruby_walk *w, const struct rec *li
 	rec->code = w->body_addr;
 	rec->identity = w->identity;
 	rec->units = units;
-	rec->position = new_positions(units);
 	rec->first_line = 0;
 	rec->layout = w->layout_number;
 	rec->parent_pid = 0;
+	/* Keys by which user space looks up the rest later. */
 	head->symbols = w->layout.symbols ? w->bias + w->layout.symbols : 0;
-	if (!rec->position || !send_function(function, like, ruby_add_head(function, head))) {
-		count->lost_functions++;
-		return 0;
-	}
-	count->functions++;
-	return rec->position << UNITS_BITS | (units - 1);
+	add_head(function, head, sizeof(*head));
+	return send_described(function, like, count);
 }
 
 /* If the method has variables, the word for its entry points to them. */
@@ -151,8 +103,8 @@ __noinline __u64 ruby_send_code(struct ruby_walk *w, const struct rec *like)
 	units = w->body[RUBY_BODY_SIZE] >> 32;
 	if (!units)
 		units = 1;
-	ruby_read_text(w, function, ruby_body_word(w, w->layout.body_label), 0);
-	ruby_read_text(w, function, ruby_body_word(w, w->layout.body_path), 1);
+	ruby_read_text(w, function, ruby_body_word(w, w->layout.body_label), PIECE_NAME);
+	ruby_read_text(w, function, ruby_body_word(w, w->layout.body_path), PIECE_FILE);
 	return ruby_send(w, like, &head, units < UNITS_MAX ? units : UNITS_MAX);
 }
 

@@ -17,28 +17,7 @@ struct ruby_loop {
 	struct ruby_walk *w;
 };
 
-static long take_tag(__u32 i, void *ctx)
-{
-	int more = ruby_take_tag(((struct ruby_loop *)ctx)->w);
-
-	/* As in unwind_turn(). */
-	barrier_var(more);
-	return more ? 0 : 1;
-}
-
-/* Ends the group of a call. False: no room. */
-static __always_inline bool ruby_end_group(struct ruby_walk *w, struct managed_scratch *m)
-{
-	__u32 at = w->group_count;
-
-	barrier_var(at);
-	if (at >= RUBY_CALLS_MAX)
-		return false;
-	w->firsts[at] = m->group;
-	w->group_count = at + 1;
-	m->group = m->count;
-	return true;
-}
+LOOP_CALLBACK(take_tag, ruby_loop, ruby_take_tag(loop->w))
 
 /* Ends the group if the frame just read is the outermost of its call. False: no room. */
 static __always_inline bool ruby_end_frame(struct ruby_walk *w, struct managed_scratch *m)
@@ -46,7 +25,7 @@ static __always_inline bool ruby_end_frame(struct ruby_walk *w, struct managed_s
 	if (!(w->env[RUBY_ENV_FLAGS] & RUBY_FRAME_FINISH))
 		return true;
 	if (!w->skips)
-		return ruby_end_group(w, m);
+		return end_call_group(&w->groups, m);
 	w->skips = 0;
 	return true;
 }
@@ -68,7 +47,6 @@ static __always_inline __u64 ruby_position(struct ruby_walk *w, const struct rec
 __noinline int ruby_take_frame(struct ruby_walk *w, struct managed_scratch *m)
 {
 	__u64 position = RUBY_POSITION_NONE;
-	__u32 at;
 
 	if (!w || !m || w->frame >= w->end)
 		return 0;
@@ -86,28 +64,14 @@ __noinline int ruby_take_frame(struct ruby_walk *w, struct managed_scratch *m)
 		position = ruby_position(w, &m->like);
 	if (!position)
 		return 0;
-	at = m->count;
-	if (at >= MANAGED_MAX) {
-		w->torn = 2;
-		return 0;
-	}
-	if (position != RUBY_POSITION_NONE) {
-		m->frames[at].position = position;
-		m->frames[at].place = 0;
-		m->count = at + 1;
-	}
-	w->torn = ruby_end_frame(w, m) ? 0 : 2;
+	w->torn = (position == RUBY_POSITION_NONE || add_frame(m, position, 0)) &&
+				  ruby_end_frame(w, m)
+			  ? 0
+			  : 2;
 	return !w->torn;
 }
 
-static long take_control_frame(__u32 i, void *ctx)
-{
-	struct ruby_loop *loop = ctx;
-	int more = ruby_take_frame(loop->w, loop->m);
-
-	barrier_var(more);
-	return more ? 0 : 1;
-}
+LOOP_CALLBACK(take_control_frame, ruby_loop, ruby_take_frame(loop->w, loop->m))
 
 /* Walks the control frames, without those of an innermost call that has not begun. */
 __noinline int ruby_walk_frames(struct ruby_walk *w, struct managed_scratch *m, __u32 skips)
@@ -116,54 +80,21 @@ __noinline int ruby_walk_frames(struct ruby_walk *w, struct managed_scratch *m, 
 
 	if (!w || !m)
 		return 0;
-	m->count = m->group = m->is_cut = 0;
-	w->group_count = w->torn = 0;
+	begin_groups(&w->groups, m);
+	w->torn = 0;
 	w->skips = skips;
 	w->frame = w->context[RUBY_EC_FRAME];
 	bpf_loop(4 * MANAGED_MAX, take_control_frame, &loop, 0);
 	if (w->frame < w->end && !w->torn)
 		w->torn = 2;
-	/* The last group has no end. */
-	m->is_cut = w->torn == 2;
-	if (m->is_cut && m->group < m->count)
-		ruby_end_group(w, m);
+	end_groups(&w->groups, m, w->torn == 2);
 	/*
 	 * C methods with which a thread or fiber began run outside of all calls: place them before
 	 * the outermost one.
 	 */
-	if (!w->group_count && !w->torn)
+	if (!w->groups.count && !w->torn)
 		m->count = 0;
 	return 1;
-}
-
-/* Assigns group `i` its position. */
-__noinline int ruby_place_group(struct ruby_walk *w, struct managed_scratch *m, __u32 i)
-{
-	__u32 call, at;
-
-	if (!w || !m)
-		return 0;
-	call = i + w->first_call;
-	if (i >= w->group_count)
-		return 0;
-	barrier_var(i);
-	barrier_var(call);
-	if (i >= RUBY_CALLS_MAX || call >= RUBY_CALLS_MAX || call >= w->call_count)
-		return 0;
-	at = w->firsts[i];
-	barrier_var(at);
-	if (at < MANAGED_MAX && at < m->count)
-		m->frames[at].place = w->calls[call];
-	return 1;
-}
-
-static long place_group(__u32 i, void *ctx)
-{
-	struct ruby_loop *loop = ctx;
-	int more = ruby_place_group(loop->w, loop->m, i);
-
-	barrier_var(more);
-	return more ? 0 : 1;
 }
 
 /*
@@ -204,14 +135,7 @@ __noinline int ruby_join_frame(struct stack_scratch *s, struct runtime_scratch *
 	return 1;
 }
 
-static long join_frame(__u32 i, void *ctx)
-{
-	struct ruby_loop *loop = ctx;
-	int more = ruby_join_frame(loop->s, loop->notes, loop->w, i);
-
-	barrier_var(more);
-	return more ? 0 : 1;
-}
+LOOP_CALLBACK(join_frame, ruby_loop, ruby_join_frame(loop->s, loop->notes, loop->w, i))
 
 static __always_inline void ruby_join_frames(struct stack_scratch *s, struct runtime_scratch *notes,
 					     struct ruby_walk *w)
@@ -233,7 +157,8 @@ static __always_inline void ruby_join_frames(struct stack_scratch *s, struct run
 static __always_inline bool ruby_is_foreign(const struct stack_scratch *s,
 					    const struct ruby_walk *w)
 {
-	return w->layout.context && w->call_count && w->calls[0] - s->top_sp > RUBY_MACHINE_MAX;
+	return w->layout.context && w->groups.call_count &&
+	       w->groups.calls[0] - s->top_sp > RUBY_MACHINE_MAX;
 }
 
 /* Finds the frames and their positions. False: there are none, or they are inconsistent. */
@@ -242,7 +167,7 @@ static __always_inline bool ruby_capture(struct stack_scratch *s, struct managed
 {
 	struct ruby_loop loop = {.w = w, .m = m};
 
-	w->call_count = w->first_call = 0;
+	w->groups.call_count = w->groups.first_call = 0;
 	bpf_loop(RUBY_TAGS_MAX, take_tag, &loop, 0);
 	if (ruby_is_foreign(s, w)) {
 		w->torn = 0;
@@ -254,29 +179,17 @@ static __always_inline bool ruby_capture(struct stack_scratch *s, struct managed
 		return false;
 	ruby_walk_frames(w, m, 0);
 	/* The innermost call has its frame, but no tag yet. */
-	if (!w->torn && w->group_count == w->call_count + 1)
+	if (!w->torn && w->groups.count == w->groups.call_count + 1)
 		ruby_walk_frames(w, m, 1);
 	/* The innermost call has left its frame, but not its tag. */
-	if (!w->torn && w->call_count == w->group_count + 1)
-		w->first_call = 1;
-	if (!w->torn && w->call_count != w->group_count + w->first_call)
+	if (!w->torn && w->groups.call_count == w->groups.count + 1)
+		w->groups.first_call = 1;
+	if (!w->torn && w->groups.call_count != w->groups.count + w->groups.first_call)
 		w->torn = 1;
 	if (w->torn == 1)
 		return false;
-	bpf_loop(RUBY_CALLS_MAX, place_group, &loop, 0);
+	place_groups(&w->groups, m, 0);
 	return true;
-}
-
-/* Replaces the address of the frame entered last, or the leaf. */
-static __always_inline void ruby_replace_frame(struct stack_scratch *s, __u64 addr)
-{
-	__u32 depth = s->user_depth, at = s->kernel_depth + depth - 1;
-
-	barrier_var(at); /* as in sum_of() */
-	if (!depth)
-		s->leaf = addr;
-	else if (at < DEPTH_MAX)
-		s->words[HEADER_WORDS + at] = addr;
 }
 
 static long skip_call(__u32 i, void *ctx)
@@ -285,8 +198,8 @@ static long skip_call(__u32 i, void *ctx)
 	__u32 at = loop->w->resumed_call;
 
 	barrier_var(at);
-	if (at >= RUBY_CALLS_MAX || at >= loop->w->call_count ||
-	    loop->w->calls[at] > loop->s->frame.sp)
+	if (at >= GROUPS_MAX || at >= loop->w->groups.call_count ||
+	    loop->w->groups.calls[at] > loop->s->frame.sp)
 		return 1;
 	loop->w->resumed_call = at + 1;
 	return 0;
@@ -305,11 +218,11 @@ __noinline int ruby_leave_compiled(struct stack_scratch *s, struct ruby_walk *w)
 
 	if (!s || !w)
 		return 0;
-	bpf_loop(RUBY_CALLS_MAX, skip_call, &loop, 0);
+	bpf_loop(GROUPS_MAX, skip_call, &loop, 0);
 	at = w->resumed_call;
 	barrier_var(at);
-	if (at >= RUBY_CALLS_MAX || at >= w->call_count ||
-	    !ruby_read_tag(w, w->calls[at], &registers) || registers.sp <= s->frame.sp)
+	if (at >= GROUPS_MAX || at >= w->groups.call_count ||
+	    !ruby_read_tag(w, w->groups.calls[at], &registers) || registers.sp <= s->frame.sp)
 		return 0;
 	s->frame.pc = registers.pc;
 	s->frame.sp = registers.sp;
@@ -319,7 +232,7 @@ __noinline int ruby_leave_compiled(struct stack_scratch *s, struct ruby_walk *w)
 	s->frame.is_pc = !w->layout.hidden_at;
 	s->frame.has_sp = 1;
 	s->frame.by_fp = s->frame.has_others = 0;
-	ruby_replace_frame(s, registers.pc);
+	replace_frame(s, registers.pc);
 	return 1;
 }
 
@@ -335,14 +248,7 @@ __noinline int ruby_turn(struct stack_scratch *s, struct ruby_walk *w)
 	return unwind_frame(s) || s->resumes == RESUME_HERE;
 }
 
-static long ruby_next(__u32 i, void *ctx)
-{
-	struct ruby_loop *loop = ctx;
-	int more = ruby_turn(loop->s, loop->w);
-
-	barrier_var(more);
-	return more ? 0 : 1;
-}
+LOOP_CALLBACK(ruby_next, ruby_loop, ruby_turn(loop->s, loop->w))
 
 /* Continues the walk from compiled code to the root. */
 static __always_inline void ruby_walk_on(struct stack_scratch *s, struct ruby_walk *w)
@@ -351,10 +257,8 @@ static __always_inline void ruby_walk_on(struct stack_scratch *s, struct ruby_wa
 
 	w->resumed_call = 0;
 	if (w->torn == 1)
-		w->call_count = 0;
-	bpf_loop(s->depth_limit ? s->depth_limit : USER_DEPTH_MAX, ruby_next, &loop, 0);
-	if (!(s->stack_flags & (STACK_WHOLE | STACK_BROKEN | STACK_UNKNOWN)))
-		cut_off(s);
+		w->groups.call_count = 0;
+	walk_on(s, ruby_next, &loop);
 }
 
 /* A global function, because its caller is short of stack. */
@@ -362,48 +266,19 @@ __noinline bool ruby_begin(struct stack_scratch *s, struct ruby_walk *w)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct tracked_process *process = find_current(task);
-	struct runtime_layout *layout;
-	__u32 number;
+	const struct runtime_layout *layout;
 
 	if (!s || !w)
 		return false;
-	number = s->space.runtimes[0].layout;
-	layout = bpf_map_lookup_elem(&runtime_layouts, &number);
-	if (!layout || layout->kind != RUNTIME_RUBY || !process)
+	layout = layout_of(s, RUNTIME_RUBY);
+	if (!layout || !process)
 		return false;
 	w->layout = layout->ruby;
-	w->layout_number = number;
+	w->layout_number = s->space.runtimes[0].layout;
 	w->bias = s->space.runtimes[0].bias;
 	w->torn = 0;
-	w->process =
-		mix_bits(process->start + mix_bits(task->tgid + ((__u64)s->space.execs << 32)));
+	w->process = hash_process(s, task, process);
 	return true;
-}
-
-static __always_inline void ruby_place(struct stack_scratch *s, struct runtime_scratch *notes,
-				       struct managed_scratch *m, struct ruby_walk *w,
-				       struct runtime_counters *count)
-{
-	if (s->stack_flags & STACK_UNKNOWN) {
-		s->managed_count = m->count;
-		if (m->count)
-			count->copied++;
-		else
-			count->idle++;
-		return;
-	}
-	if (w->torn == 2)
-		count->cut++;
-	if (!m->count) {
-		count->idle++;
-		return;
-	}
-	if (!config.interpreter_frames)
-		ruby_join_frames(s, notes, w);
-	if (merge_frames(s, notes, m))
-		count->unplaced++;
-	else if (!w->torn)
-		count->whole++;
 }
 
 /*
@@ -432,12 +307,15 @@ static __always_inline __u32 ruby_add_frames(struct stack_scratch *s, struct run
 	has_frames = ruby_find_context(w) && ruby_capture(s, m, w);
 	if (s->resumes)
 		ruby_walk_on(s, w);
-	if (has_frames)
-		ruby_place(s, notes, m, w, count);
-	else if (w->torn)
+	if (has_frames) {
+		if (m->count && !(s->stack_flags & STACK_UNKNOWN) && !config.interpreter_frames)
+			ruby_join_frames(s, notes, w);
+		place_walked(s, notes, m, w->torn, count);
+	} else if (w->torn) {
 		count->torn++;
-	else
+	} else {
 		count->threadless++;
+	}
 	if (w->torn == 1)
 		m->count = 0;
 	note_walk(s, like, m->count, w->torn);

@@ -104,7 +104,7 @@ static long v8_search_turn(__u32 i, void *ctx)
 	struct v8_search *search = ctx;
 	int is_over = v8_try_start(search->w);
 
-	/* As in unwind_turn(). */
+	/* As in LOOP_CALLBACK. */
 	barrier_var(is_over);
 	return is_over ? 1 : 0;
 }

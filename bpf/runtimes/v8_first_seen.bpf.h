@@ -4,49 +4,27 @@
 
 #include "bpf/runtimes/v8_code.bpf.h"
 
-/* Appends the flat string just found to the name, or to the file behind it. */
-__noinline int v8_append(struct v8_walk *w, struct function_scratch *function, __u32 which)
+/* Appends the flat string just found to a piece of the body. */
+__noinline int v8_append(struct v8_walk *w, struct function_scratch *function, __u32 piece)
 {
 	struct function_text *text;
-	struct rec_function *rec;
-	__u32 at, max;
-	__u64 size;
 
 	if (!w || !function)
 		return 0;
-	rec = function_of(function);
-	text = which ? &rec->file : &rec->name;
-	max = which ? FUNCTION_FILE_MAX : FUNCTION_NAME_MAX;
-	at = (which ? rec->name.size : 0) + text->size;
+	text = piece_of(function, piece);
 	/* Halves of different width, and strings that do not fit, are read later. */
-	if (w->length > 1u << 30 || text->size > max || (text->width && text->width != w->width)) {
+	if (w->length > 1u << 30 || (text->width && text->width != w->width)) {
 		text->flags |= FUNCTION_CUT;
 		return 0;
 	}
-	text->width = w->width;
-	text->length += w->length;
-	size = w->length * w->width;
-	if (size > max - text->size) {
-		size = max - text->size;
-		text->flags |= FUNCTION_CUT;
-	}
-	barrier_var(size);
-	barrier_var(at);
-	if (size > FUNCTION_FILE_MAX || at > FUNCTION_NAME_MAX + FUNCTION_FILE_MAX)
-		return 0;
-	if (bpf_probe_read_user(function->body + at, size, (const void *)w->text)) {
-		text->flags |= FUNCTION_UNREADABLE;
-		return 0;
-	}
-	text->size += size;
-	return 1;
+	return append_text(function, piece, w->text, w->length, w->width);
 }
 
 #define V8_TRIES 8 /* average tries for an unreadable string; a power of two */
 
-/* Reads the name, or the file behind it. */
+/* Reads a piece of the body. */
 __noinline int v8_read_text(struct v8_walk *w, struct function_scratch *function, __u64 string,
-			    __u32 which)
+			    __u32 piece)
 {
 	struct function_text *text;
 	__u64 second;
@@ -54,18 +32,18 @@ __noinline int v8_read_text(struct v8_walk *w, struct function_scratch *function
 
 	if (!w || !function)
 		return 0;
-	text = which ? &function_of(function)->file : &function_of(function)->name;
+	text = piece_of(function, piece);
 	*text = (struct function_text){0};
 	kind = v8_find_string(w, string);
 	if (kind == V8_FLAT)
-		return v8_append(w, function, which);
+		return v8_append(w, function, piece);
 	if (kind == V8_UNREADABLE)
 		text->flags = FUNCTION_UNREADABLE;
 	if (kind != V8_CONS)
 		return 0;
 	second = w->halves[1];
-	if (v8_find_string(w, w->halves[0]) != V8_FLAT || !v8_append(w, function, which) ||
-	    v8_find_string(w, second) != V8_FLAT || !v8_append(w, function, which))
+	if (v8_find_string(w, w->halves[0]) != V8_FLAT || !v8_append(w, function, piece) ||
+	    v8_find_string(w, second) != V8_FLAT || !v8_append(w, function, piece))
 		text->flags |= FUNCTION_CUT;
 	return 1;
 }
@@ -98,10 +76,10 @@ static __always_inline void v8_describe_scope(struct v8_walk *w, struct function
 
 	if (!at || !v8_read(scope, at, w->words, V8_SCOPE_WORDS * 8))
 		return;
-	v8_read_text(w, function, w->words[V8_SCOPE_NAME], 0);
+	v8_read_text(w, function, w->words[V8_SCOPE_NAME], PIECE_NAME);
 	/* V8 may have inferred a name for an anonymous function. */
 	if (!function_of(function)->name.length && !function_of(function)->name.flags)
-		v8_read_text(w, function, w->words[V8_SCOPE_INFERRED], 0);
+		v8_read_text(w, function, w->words[V8_SCOPE_INFERRED], PIECE_NAME);
 	if (w->layout.scope_start) {
 		if (!v8_read(scope, w->layout.scope_start, range, sizeof(range)))
 			return;
@@ -156,13 +134,13 @@ __noinline int v8_describe_names(struct v8_walk *w)
 	if (v8_refers_to(w, name, V8_SCOPE))
 		v8_describe_scope(w, function, name, head);
 	else
-		v8_read_text(w, function, name, 0);
+		v8_read_text(w, function, name, PIECE_NAME);
 	function_of(function)->file = (struct function_text){0};
 	if (w->script && v8_refers_to(w, w->script, V8_SCRIPT)) {
 		head->script = w->script;
 		head->script_id = w->script_id >> 32;
 		if (v8_read(w->script, w->layout.script_name, &name, sizeof(name)))
-			v8_read_text(w, function, name, 1);
+			v8_read_text(w, function, name, PIECE_FILE);
 		head->source_length = v8_source_length(w);
 	}
 	return 1;
@@ -196,14 +174,11 @@ static __always_inline void v8_describe_lines(struct v8_walk *w, struct function
 					      const struct v8_function_head *head)
 {
 	struct rec_function *rec = function_of(function);
-	__u32 at = rec->name.size + rec->file.size;
+	__u32 at = add_head(function, head, sizeof(*head));
 
-	rec->lines = (struct function_text){.width = 1};
-	barrier_var(at);
-	if (at > FUNCTION_NAME_MAX + FUNCTION_FILE_MAX)
+	if (!at)
 		return;
-	__builtin_memcpy(function->body + at, head, sizeof(*head));
-	rec->lines.size = sizeof(*head) + v8_append_positions(w, function, at + sizeof(*head));
+	rec->lines.size += v8_append_positions(w, function, at);
 	rec->lines.length = rec->lines.size;
 }
 
@@ -233,20 +208,12 @@ __noinline __u64 v8_send_function(struct v8_walk *w, const struct rec *like)
 	rec->code = w->script;
 	rec->identity = w->identity;
 	rec->units = v8_units(w);
-	rec->position = new_positions(rec->units);
-	if (!rec->position) {
-		count->lost_functions++;
-		return 0;
-	}
 	rec->first_line = 0;
 	rec->layout = w->layout_number;
 	v8_describe_lines(w, function, &w->head);
-	if (!send_function(function, like, rec->name.size + rec->file.size + rec->lines.size)) {
-		count->lost_functions++;
+	value = send_described(function, like, count);
+	if (!value)
 		return 0;
-	}
-	count->functions++;
-	value = rec->position << UNITS_BITS | (rec->units - 1);
 	/*
 	 * A function with unreadable strings is described again when it is next seen, but not at
 	 * every tick: on average, every V8_TRIES-th description is final.

@@ -105,26 +105,13 @@ __noinline int v8_take_frame(struct stack_scratch *s, struct runtime_scratch *no
 	w->identity = v8_identity(w);
 	v8_find_compiler(s, w);
 	position = v8_position(w, &m->like);
-	at = m->count;
-	if (at >= MANAGED_MAX) {
-		w->torn = 2;
-		return 0;
-	}
-	m->frames[at].position = position;
-	m->frames[at].place = fp;
-	m->count = at + 1;
-	return 1;
+	if (add_frame(m, position, fp))
+		return 1;
+	w->torn = 2;
+	return 0;
 }
 
-static long take_frame(__u32 i, void *ctx)
-{
-	struct v8_loop *loop = ctx;
-	int more = v8_take_frame(loop->s, loop->notes, loop->m, loop->w, i);
-
-	/* As in unwind_turn(). */
-	barrier_var(more);
-	return more ? 0 : 1;
-}
+LOOP_CALLBACK(take_frame, v8_loop, v8_take_frame(loop->s, loop->notes, loop->m, loop->w, i))
 
 static __always_inline void v8_capture(struct stack_scratch *s, struct runtime_scratch *notes,
 				       struct managed_scratch *m, struct v8_walk *w,
@@ -150,10 +137,8 @@ static __always_inline void v8_capture(struct stack_scratch *s, struct runtime_s
 		count->cut++;
 	if (!m->count)
 		count->idle += !w->torn;
-	else if (merge_frames(s, notes, m))
-		count->unplaced++;
-	else if (!w->torn)
-		count->whole++;
+	else
+		merge_walked(s, notes, m, w->torn, count);
 }
 
 /* A global function, because its caller is short of stack. */
@@ -161,20 +146,18 @@ __noinline bool v8_begin(struct stack_scratch *s, struct v8_walk *w)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct tracked_process *process = find_current(task);
-	struct runtime_layout *layout;
-	__u32 number;
+	const struct runtime_layout *layout;
 	__u64 key;
 
 	if (!s || !w)
 		return false;
-	number = s->space.runtimes[0].layout;
-	layout = bpf_map_lookup_elem(&runtime_layouts, &number);
-	if (!layout || layout->kind != RUNTIME_V8 || !process)
+	layout = layout_of(s, RUNTIME_V8);
+	if (!layout || !process)
 		return false;
 	w->layout = layout->v8;
-	w->layout_number = number;
+	w->layout_number = s->space.runtimes[0].layout;
 	w->tid = task->pid;
-	key = mix_bits(process->start + mix_bits(task->tgid + ((__u64)s->space.execs << 32)));
+	key = hash_process(s, task, process);
 	if (w->process != key) {
 		__builtin_memset(w->maps, 0, sizeof(w->maps));
 		w->stream_map = 0;

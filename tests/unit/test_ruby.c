@@ -212,7 +212,7 @@ TEST(text_becomes_utf8)
 {
 	struct strbuf text = {0};
 
-	ruby_text("n\xc3\xa9\xff!\0x", 7, &text);
+	managed_text_add(&text, "n\xc3\xa9\xff!\0x", 7);
 	assert_string_equal(strbuf_text(&text), "n\xc3\xa9\xef\xbf\xbd!");
 	strbuf_release(&text);
 }

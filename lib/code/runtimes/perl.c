@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/base/text.h"
 #include "lib/code/binary/objects.h"
 
 /*
@@ -155,20 +154,6 @@ const struct runtime runtime_perl = {
 	.decode = perl_decode,
 };
 
-#define REPLACEMENT "\xef\xbf\xbd"
-
-/* Appends text of any bytes as UTF-8, up to a zero. */
-static void add_text(const char *data, size_t size, struct strbuf *text)
-{
-	for (size_t at = 0; at < size && data[at];) {
-		size_t length = text_utf8_length(data + at, size - at);
-
-		strbuf_add(text, length ? data + at : REPLACEMENT,
-			   length ? length : sizeof(REPLACEMENT) - 1);
-		at += length ? length : 1;
-	}
-}
-
 /* See enum perl_code in bpf/runtimes/perl_first_seen.bpf.h. */
 static const char *name_of_file_code(char code)
 {
@@ -194,14 +179,14 @@ void perl_decode(const struct runtime_layout *layout, const struct rec_function 
 		vec_push(&code->lines, ((struct managed_line){0, (uint32_t)function->code, 0}));
 	strbuf_reset(&code->name);
 	strbuf_reset(&code->file);
-	add_text(file, function->file.size, &code->file);
+	managed_text_add(&code->file, file, function->file.size);
 	if (!function->lines.width && !function->lines.flags && function->name.size == 1) {
 		strbuf_adds(&code->name, name_of_file_code(*name));
 		return;
 	}
-	add_text(package, function->lines.size, &code->name);
+	managed_text_add(&code->name, package, function->lines.size);
 	strbuf_adds(&code->name, code->name.size ? "::" : "");
-	add_text(name, function->name.size, &code->name);
+	managed_text_add(&code->name, name, function->name.size);
 	/* Its name has been taken from it, as Perl itself says of such code. */
 	if (!function->name.size)
 		strbuf_adds(&code->name, "__ANON__");

@@ -8,13 +8,11 @@
 #include "lib/base/alloc.h"
 #include "lib/base/bytes.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/text.h"
 
 /* Functions as the kernel saw them, and as they are in their process. */
 
 #define TEXT_MAX 4096
 #define OPS_AT_ONCE 256u
-#define REPLACEMENT "\xef\xbf\xbd"
 
 static void write_version(const struct runtime_layout *layout, char *text, size_t size)
 {
@@ -40,18 +38,6 @@ const struct runtime runtime_php = {
 	.late = php_late,
 };
 
-/* Appends text of any bytes up to a zero, as UTF-8. */
-static void add_text(const char *data, size_t size, struct strbuf *text)
-{
-	for (size_t at = 0; at < size && data[at];) {
-		size_t length = text_utf8_length(data + at, size - at);
-
-		strbuf_add(text, length ? data + at : REPLACEMENT,
-			   length ? length : sizeof(REPLACEMENT) - 1);
-		at += length ? length : 1;
-	}
-}
-
 /* Is it the name of a closure: "N\\{closure}", from 8.4 on "{closure:N\\f():12}"? */
 static bool is_closure(const char *name, size_t size)
 {
@@ -71,13 +57,13 @@ static void set_name(struct managed_code *code, const char *class, size_t class_
 {
 	strbuf_reset(&code->name);
 	if (class_size) {
-		add_text(class, class_size, &code->name);
+		managed_text_add(&code->name, class, class_size);
 		strbuf_adds(&code->name, "::");
 	}
 	if (is_closure(name, name_size))
 		strbuf_adds(&code->name, "{closure}");
 	else
-		add_text(name, name_size, &code->name);
+		managed_text_add(&code->name, name, name_size);
 }
 
 /* Names what has no name: the code of files, and of eval(). */
@@ -144,7 +130,7 @@ void php_decode(const struct runtime_layout *layout, const struct rec_function *
 		return;
 	if (!head.code)
 		code->tier = "C function";
-	add_text(file, function->file.size, &code->file);
+	managed_text_add(&code->file, file, function->file.size);
 	if (function->name.size)
 		set_name(code, head.class, head.class_size, function->body, function->name.size);
 	else if (!function->name.flags)
@@ -262,7 +248,7 @@ bool php_late(const struct runtime_layout *layout, const struct rec_function *fu
 		return true;
 	if (!code->file.size) {
 		size = read_string(&r, word_at(r.function, r.layout->file), text);
-		add_text(text, size, &code->file);
+		managed_text_add(&code->file, text, size);
 	}
 	if (head.op_count < function->units)
 		read_lines(&r, head.code, function->units, code);

@@ -176,8 +176,8 @@ void ruby_decode(const struct runtime_layout *layout, const struct rec_function 
 	code->is_cut = (function->name.flags | function->file.flags) & FUNCTION_CUT;
 	strbuf_reset(&code->name);
 	strbuf_reset(&code->file);
-	ruby_text(function->body, function->name.size, &code->name);
-	ruby_text(function->body + function->name.size, function->file.size, &code->file);
+	managed_text_add(&code->name, function->body, function->name.size);
+	managed_text_add(&code->file, function->body + function->name.size, function->file.size);
 	if (head_of(function, &head) && head.definition)
 		code->tier = "C method";
 }

@@ -29,8 +29,6 @@ struct ruby_memory {
 };
 
 bool ruby_read_words(const struct ruby_memory *m, uint64_t addr, uint64_t *words, size_t count);
-/* Appends arbitrary bytes up to a zero as UTF-8. */
-void ruby_text(const char *data, size_t size, struct strbuf *text);
 /* Appends the text of a String. False: unreadable, or not a String. */
 bool ruby_read_string(const struct ruby_memory *m, uint64_t addr, struct strbuf *text);
 /* Appends the name of a symbol; `symbols`: address of the names of all symbols. */

@@ -6,7 +6,6 @@
 #include "lib/base/alloc.h"
 #include "lib/base/bytes.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/text.h"
 #include "lib/code/binary/objects.h"
 #include "lib/code/runtimes/file_functions.h"
 #include "lib/code/runtimes/ruby.h"
@@ -104,7 +103,6 @@ bool ruby_layout_of_version(uint16_t version, struct ruby_layout *layout)
 /* Reads Ruby objects from a process, with few reads whatever they contain. */
 
 #define TEXT_MAX 4096
-#define REPLACEMENT "\xef\xbf\xbd"
 #define VARIABLES_MAX 64
 #define SYMBOLS_IN_A_ROW 512
 #define OPERATOR_LAST 170 /* symbols up to this one are identified by their characters */
@@ -123,17 +121,6 @@ bool ruby_read_words(const struct ruby_memory *m, uint64_t addr, uint64_t *words
 	for (size_t i = 0; i < count; i++)
 		words[i] = bytes_u64(&b);
 	return true;
-}
-
-void ruby_text(const char *data, size_t size, struct strbuf *text)
-{
-	for (size_t at = 0; at < size && data[at];) {
-		size_t length = text_utf8_length(data + at, size - at);
-
-		strbuf_add(text, length ? data + at : REPLACEMENT,
-			   length ? length : sizeof(REPLACEMENT) - 1);
-		at += length ? length : 1;
-	}
 }
 
 bool ruby_read_string(const struct ruby_memory *m, uint64_t addr, struct strbuf *text)
@@ -158,7 +145,7 @@ bool ruby_read_string(const struct ruby_memory *m, uint64_t addr, struct strbuf 
 		size = sizeof(data);
 	if (!m->read(m->ctx, from, data, size))
 		return false;
-	ruby_text(data, size, text);
+	managed_text_add(text, data, size);
 	return true;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/base/bytes.h"
+#include "lib/base/json/writer.h"
 #include "lib/base/text.h"
 #include "lib/code/runtimes/go.h"
 
@@ -304,6 +305,11 @@ void managed_function_copy(struct managed_function *to, const struct managed_fun
 	to->name = to->file = (struct strbuf){0};
 	strbuf_add(&to->name, strbuf_text(&from->name), from->name.size);
 	strbuf_add(&to->file, strbuf_text(&from->file), from->file.size);
+}
+
+void managed_text_add(struct strbuf *to, const char *data, size_t size)
+{
+	jsonw_clean(to, data, strnlen(data, size));
 }
 
 void managed_code_release(struct managed_code *code)

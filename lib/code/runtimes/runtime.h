@@ -85,6 +85,8 @@ struct managed_code {
 	bool lacks_text; /* the record lacked name, file or lines: see late() */
 };
 
+/* Appends text of any bytes, up to a zero, as UTF-8. */
+void managed_text_add(struct strbuf *to, const char *data, size_t size);
 void managed_code_release(struct managed_code *code);
 void managed_function_release(struct managed_function *function);
 /* *to must be empty. */

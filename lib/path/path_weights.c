@@ -337,45 +337,17 @@ struct path_rows {
 
 ORDER(compare_samples, struct sample, COMPARE(a->time, b->time))
 
-/* Finds the category among the profile's own, if it has any; adds it if it is missing there. */
-static struct frame_category idle_category(struct profile *p, uint8_t subcategory)
-{
-	const struct category_row *idle = categories[CATEGORY_IDLE];
-	struct profile_category *row;
-	size_t i = 0, k = 0;
-
-	if (!p->categories.count)
-		return (struct frame_category){CATEGORY_IDLE, subcategory};
-	while (i < p->categories.count && strcmp(p->categories.items[i].name, idle->name) != 0)
-		i++;
-	if (i == UINT8_MAX)
-		return (struct frame_category){0, 0};
-	if (i == p->categories.count) {
-		row = vec_add_zeroed(&p->categories, 1);
-		row->name = xstrdup(idle->name);
-		row->color = xstrdup(idle->color);
-		vec_push(&row->subcategories, xstrdup(idle->subcategories[0]));
-	}
-	row = &p->categories.items[i];
-	while (k < row->subcategories.count &&
-	       strcmp(row->subcategories.items[k], idle->subcategories[subcategory]) != 0)
-		k++;
-	return (struct frame_category){(uint8_t)i,
-				       k < row->subcategories.count ? (uint8_t)k : (uint8_t)0};
-}
-
 /* Returns a stack for a part without one. */
 static stack_id label_stack(struct profile *p, const struct path_weight *weight)
 {
-	uint8_t subcategory = IDLE_OTHER;
+	struct frame_category idle = {CATEGORY_IDLE, IDLE_OTHER};
 	string_id label = weight->label;
 
 	if (weight->kind == PATH_QUEUED || weight->kind == PATH_WAKING)
-		subcategory = IDLE_QUEUED;
+		idle.subcategory = IDLE_QUEUED;
 	else if (weight->kind == PATH_RUNS)
 		label = strings_intern(&p->strings, "[not sampled]");
-	return stacks_intern(&p->stacks, NO_STACK,
-			     label_frames_intern(p, label, idle_category(p, subcategory)));
+	return stacks_intern(&p->stacks, NO_STACK, label_frames_intern(p, label, idle));
 }
 
 /* Carries the rounding error over, so that the sum of all weights is right. */

@@ -5,5 +5,8 @@
 #include "lib/model/meaning/categories.h"
 #include "lib/model/tables/profile.h"
 
-/* Like frames_intern(), for a frame with only a name and a category. */
+/*
+ * Like frames_intern(), for a frame with only a name and a category, which a profile with
+ * categories of its own gets if it lacks it.
+ */
 frame_id label_frames_intern(struct profile *p, string_id name, struct frame_category category);

@@ -438,21 +438,18 @@ static int build(struct build *w, const struct fleet_url *url, const struct flee
 int fleet_build(struct profile **p, const struct fleet_url *url, const struct fleet_answers *from,
 		struct error *err)
 {
-	struct import_counts counts;
 	struct build w = {0};
 	int ret;
 
-	foreign_init(&w.f, &counts, NULL);
+	foreign_init(&w.f, NULL);
 	ret = build(&w, url, from, err);
-	if (!ret)
-		*p = w.f.profile;
 	vec_for_each(&w.rows, struct row *, row) {
 		free(row->who);
 		free(row->event);
 	}
 	vec_release(&w.rows);
 	stack_reader_release(&w.stacks);
-	foreign_release(&w.f, ret);
+	foreign_end(&w.f, ret, p);
 	return ret;
 }
 

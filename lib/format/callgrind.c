@@ -453,14 +453,11 @@ static int callgrind_read(struct profile **p, const char *text, size_t size,
 				     .file = NO_STRING,
 				     .function = INDEX_NONE,
 				     .position_count = 1};
-	struct import_counts own;
 	int ret;
 
-	foreign_init(&r.f, counts, &own);
+	foreign_init(&r.f, counts);
 	ret = read_lines(&r, text, size, err);
-	if (!ret)
-		*p = r.f.profile;
-	foreign_release(&r.f, ret);
+	foreign_end(&r.f, ret, p);
 	vec_release(&r.names);
 	index_release(&r.name_index);
 	vec_release(&r.functions);

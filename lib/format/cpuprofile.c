@@ -102,15 +102,12 @@ static int read_file(struct v8_reader *r, const char *text, size_t size, struct 
 	static const char *const names[] = {"nodes",	 "samples", "timeDeltas",
 					    "startTime", "endTime", NULL};
 	struct span spans[5] = {{0}};
-	struct json_cursor whole;
 	thread_id thread;
 	int ret;
 
-	json_cursor_init(&r->s, text, size);
-	whole = r->s;
-	json_cursor_skip(&whole);
-	if (!json_cursor_end(&whole))
-		return error_text(err, -EBADMSG, "invalid JSON at byte %zu", whole.at);
+	ret = foreign_json(&r->s, text, size, NULL, err);
+	if (ret)
+		return ret;
 	if (!json_cursor_find(r->s, names, spans) || !spans[0].end || !spans[1].end)
 		return error_text(err, -EBADMSG, "not a V8 CPU profile");
 	if (!v8_tree_add(&r->tree, &r->f, json_cursor_within(&r->s, spans[0])))
@@ -132,14 +129,11 @@ static int cpuprofile_read(struct profile **p, const char *text, size_t size,
 			   struct import_counts *counts, struct error *err)
 {
 	struct v8_reader r = {0};
-	struct import_counts own;
 	int ret;
 
-	foreign_init(&r.f, counts, &own);
+	foreign_init(&r.f, counts);
 	ret = read_file(&r, text, size, err);
-	if (!ret)
-		*p = r.f.profile;
-	foreign_release(&r.f, ret);
+	foreign_end(&r.f, ret, p);
 	v8_tree_release(&r.tree);
 	vec_release(&r.deltas);
 	vec_release(&r.samples.rows);

@@ -104,13 +104,10 @@ static int read_whole(struct dhat_reader *r, const char *text, size_t size, stru
 	struct span spans[6] = {{0}};
 	struct json_cursor s;
 	double pid;
-	int ret = 0;
+	int ret = foreign_json(&r->s, text, size, NULL, err);
 
-	json_cursor_init(&r->s, text, size);
-	s = r->s;
-	json_cursor_skip(&s);
-	if (!json_cursor_end(&s))
-		return error_text(err, -EBADMSG, "invalid JSON at byte %zu", s.at);
+	if (ret)
+		return ret;
 	if (!json_cursor_find(r->s, names, spans) || !spans[0].end || !spans[1].end)
 		return damaged(err, "it has no stacks");
 	r->f.profile->meta.product = xstrdup("dhat");
@@ -133,14 +130,11 @@ static int dhat_read(struct profile **p, const char *text, size_t size,
 		     struct import_counts *counts, struct error *err)
 {
 	struct dhat_reader r = {.events = {0}};
-	struct import_counts own;
 	int ret;
 
-	foreign_init(&r.f, counts, &own);
+	foreign_init(&r.f, counts);
 	ret = read_whole(&r, text, size, err);
-	if (!ret)
-		*p = r.f.profile;
-	foreign_release(&r.f, ret);
+	foreign_end(&r.f, ret, p);
 	vec_release(&r.frames);
 	return ret;
 }

@@ -342,17 +342,14 @@ static int folded_read(struct profile **p, const char *text, size_t size,
 		       struct import_counts *counts, struct error *err)
 {
 	struct folded_reader r = {0};
-	struct import_counts own;
 	int ret;
 
 	text = skip_mark(text, &size);
-	foreign_init(&r.f, counts, &own);
+	foreign_init(&r.f, counts);
 	r.f.profile->meta.product = xstrdup("folded stacks");
 	r.f.profile->meta.interval_ns = 1000000;
 	ret = read_lines(&r, text, size, err);
-	if (!ret)
-		*p = r.f.profile;
-	foreign_release(&r.f, ret);
+	foreign_end(&r.f, ret, p);
 	strings_release(&r.inner.names);
 	vec_release(&r.inner.frames);
 	strings_release(&r.last.names);

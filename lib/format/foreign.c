@@ -74,14 +74,15 @@ char *json_members_text_at(const struct json_cursor *whole, struct span span)
 /* Sampling interval if the profile lacks it. */
 #define INTERVAL_NS 1000000
 
-void foreign_init(struct foreign *f, struct import_counts *counts, struct import_counts *own)
+void foreign_init(struct foreign *f, struct import_counts *counts)
 {
-	*f = (struct foreign){.profile = profile_new(), .counts = counts ? counts : own};
+	*f = (struct foreign){.profile = profile_new()};
+	f->counts = counts ? counts : &f->own;
 	*f->counts = (struct import_counts){0};
 	f->profile->meta.symbolicated = true;
 }
 
-void foreign_release(struct foreign *f, int ret)
+void foreign_end(struct foreign *f, int ret, struct profile **out)
 {
 	vec_release(&f->threads);
 	vec_release(&f->modules);
@@ -90,6 +91,22 @@ void foreign_release(struct foreign *f, int ret)
 	index_release(&f->counter_index);
 	if (ret)
 		profile_free(f->profile);
+	else
+		*out = f->profile;
+}
+
+int foreign_json(struct json_cursor *s, const char *text, size_t size, struct json_ends *ends,
+		 struct error *err)
+{
+	struct json_cursor whole;
+
+	json_cursor_init(s, text, size);
+	s->ends = ends;
+	whole = *s;
+	json_cursor_skip(&whole);
+	if (!json_cursor_end(&whole))
+		return error_text(err, -EBADMSG, "invalid JSON at byte %zu", whole.at);
+	return 0;
 }
 
 INDEX_EQUAL(module_equal, struct foreign, modules, a->path == b->path && a->build_id == b->build_id)

@@ -35,7 +35,7 @@ struct foreign_module {
 
 struct foreign {
 	struct profile *profile;
-	struct import_counts *counts;
+	struct import_counts *counts, own; /* the caller's, or the own ones */
 	VEC(struct foreign_thread) threads;
 	VEC(struct foreign_module) modules;
 	struct index thread_index, module_index, counter_index;
@@ -57,13 +57,13 @@ struct foreign_frame {
 	bool is_kernel, is_js;
 };
 
-/* `counts` is cleared; it may be NULL if `own` is given instead. */
-void foreign_init(struct foreign *f, struct import_counts *counts, struct import_counts *own);
-/*
- * Frees everything but the profile, which belongs to the caller. On failure (`ret` != 0) frees that
- * as well.
- */
-void foreign_release(struct foreign *f, int ret);
+/* `counts` is cleared; it may be NULL. */
+void foreign_init(struct foreign *f, struct import_counts *counts);
+/* Frees everything but the profile, which becomes *out; on failure (`ret` != 0) that as well. */
+void foreign_end(struct foreign *f, int ret, struct profile **out);
+/* Begins a JSON document, if all of it is valid. `ends` as in struct json_cursor; NULL: none. */
+int foreign_json(struct json_cursor *s, const char *text, size_t size, struct json_ends *ends,
+		 struct error *err);
 
 /* Returns a module by path and build id (hexadecimal, or ""); NO_MODULE for anonymous memory. */
 module_id foreign_module(struct foreign *f, const char *path, const char *build_id);

@@ -497,14 +497,11 @@ static int gperftools_read(struct profile **p, const char *text, size_t size,
 			   struct import_counts *counts, struct error *err)
 {
 	struct old_reader *r = xcalloc(1, sizeof(*r));
-	struct import_counts own;
 	int ret;
 
-	foreign_init(&r->f, counts, &own);
+	foreign_init(&r->f, counts);
 	ret = read_any(r, text, size, err);
-	if (!ret)
-		*p = r->f.profile;
-	foreign_release(&r->f, ret);
+	foreign_end(&r->f, ret, p);
 	vec_release(&r->mappings);
 	vec_release(&r->named);
 	free(r);

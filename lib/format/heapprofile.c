@@ -65,14 +65,9 @@ static int read_tree(struct heap_reader *r, const char *text, size_t size, struc
 {
 	static const char *const names[] = {"head", NULL};
 	struct heap_node head = {.parent = NO_STACK};
-	struct json_cursor whole;
 
-	json_cursor_init(&r->s, text, size);
-	r->s.ends = r->ends;
-	whole = r->s;
-	json_cursor_skip(&whole);
-	if (!json_cursor_end(&whole))
-		return error_text(err, -EBADMSG, "invalid JSON at byte %zu", whole.at);
+	if (foreign_json(&r->s, text, size, r->ends, err))
+		return -EBADMSG;
 	if (!json_cursor_find(r->s, names, &head.text) || !head.text.end)
 		return error_text(err, -EBADMSG, "not a heap profile of V8");
 	r->f.profile->meta.product = xstrdup("V8");
@@ -94,14 +89,11 @@ static int heapprofile_read(struct profile **p, const char *text, size_t size,
 {
 	_cleanup_free_ struct json_ends *ends = xcalloc(1, sizeof(*ends));
 	struct heap_reader r = {.ends = ends};
-	struct import_counts own;
 	int ret;
 
-	foreign_init(&r.f, counts, &own);
+	foreign_init(&r.f, counts);
 	ret = read_tree(&r, text, size, err);
-	if (!ret)
-		*p = r.f.profile;
-	foreign_release(&r.f, ret);
+	foreign_end(&r.f, ret, p);
 	vec_release(&r.open);
 	return ret;
 }

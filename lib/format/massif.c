@@ -165,14 +165,11 @@ static int massif_read(struct profile **p, const char *text, size_t size,
 		       struct import_counts *counts, struct error *err)
 {
 	struct massif_reader r = {.unit_ns = 1};
-	struct import_counts own;
 	int ret;
 
-	foreign_init(&r.f, counts, &own);
+	foreign_init(&r.f, counts);
 	ret = read_lines(&r, text, size, err);
-	if (!ret)
-		*p = r.f.profile;
-	foreign_release(&r.f, ret);
+	foreign_end(&r.f, ret, p);
 	vec_release(&r.path);
 	return ret;
 }

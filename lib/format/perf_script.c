@@ -549,19 +549,16 @@ static int script_read(struct profile **p, const char *text, size_t size,
 		       struct import_counts *counts, struct error *err)
 {
 	struct script_reader r = {.start = CLOCK_NO_TIME};
-	struct import_counts own;
 	int ret;
 
-	foreign_init(&r.f, counts, &own);
+	foreign_init(&r.f, counts);
 	find_clock(&r, text, size);
 	r.f.profile->meta.product = xstrdup("perf script");
 	r.f.profile->meta.interval_ns = r.interval ? r.interval : DEFAULT_INTERVAL_NS;
 	ret = read_lines(&r, text, size, err);
 	if (!ret)
 		name_processes(r.f.profile);
-	if (!ret)
-		*p = r.f.profile;
-	foreign_release(&r.f, ret);
+	foreign_end(&r.f, ret, p);
 	strings_release(&r.lines);
 	vec_release(&r.known);
 	index_release(&r.known_index);

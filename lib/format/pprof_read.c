@@ -618,15 +618,12 @@ static int read_file(struct pprof_reader *r, const char *text, size_t size, stru
 int pprof_read(struct profile **p, const char *text, size_t size, struct import_counts *counts,
 	       struct error *err)
 {
-	struct import_counts own;
 	struct pprof_reader r = {0};
 	int ret;
 
-	foreign_init(&r.f, counts, &own);
+	foreign_init(&r.f, counts);
 	ret = read_file(&r, text, size, err);
-	if (!ret)
-		*p = r.f.profile;
-	foreign_release(&r.f, ret);
+	foreign_end(&r.f, ret, p);
 	vec_release(&r.mappings.list);
 	vec_release(&r.locations.list);
 	vec_release(&r.functions.list);

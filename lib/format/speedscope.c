@@ -461,16 +461,13 @@ static int read_file(struct scope_reader *r, const char *text, size_t size, stru
 	static const char *const names[] = {"shared",	"profiles", "name", "activeProfileIndex",
 					    "exporter", NULL};
 	struct span spans[5] = {{0}};
-	struct json_cursor whole;
 	_cleanup_free_ char *exporter = NULL;
 	double active;
 	int ret;
 
-	json_cursor_init(&r->s, text, size);
-	whole = r->s;
-	json_cursor_skip(&whole);
-	if (!json_cursor_end(&whole))
-		return error_text(err, -EBADMSG, "invalid JSON at byte %zu", whole.at);
+	ret = foreign_json(&r->s, text, size, NULL, err);
+	if (ret)
+		return ret;
 	if (!json_cursor_find(r->s, names, spans) || !spans[1].end)
 		return damaged(err, "no profiles");
 	ret = read_frames(r, spans[0], err);
@@ -500,14 +497,11 @@ static int speedscope_read(struct profile **p, const char *text, size_t size,
 			   struct import_counts *counts, struct error *err)
 {
 	struct scope_reader r = {0};
-	struct import_counts own;
 	int ret;
 
-	foreign_init(&r.f, counts, &own);
+	foreign_init(&r.f, counts);
 	ret = read_file(&r, text, size, err);
-	if (!ret)
-		*p = r.f.profile;
-	foreign_release(&r.f, ret);
+	foreign_end(&r.f, ret, p);
 	vec_release(&r.frames);
 	vec_release(&r.parts);
 	vec_release(&r.weights);

@@ -635,10 +635,9 @@ static int read_input(struct profile **p, const struct jfr_input *in, struct imp
 		.cpu_time_ns = UINT64_MAX,
 		.base_ns = UINT64_MAX,
 	};
-	struct import_counts own;
 	int ret;
 
-	foreign_init(&r.f, counts, &own);
+	foreign_init(&r.f, counts);
 	r.f.profile->meta.product = xstrdup("java");
 	ret = survey_chunks(&r, e, err);
 	if (!ret) {
@@ -647,9 +646,7 @@ static int read_input(struct profile **p, const struct jfr_input *in, struct imp
 	}
 	if (!ret)
 		ret = finish(&r, err);
-	if (!ret)
-		*p = r.f.profile;
-	foreign_release(&r.f, ret);
+	foreign_end(&r.f, ret, p);
 	release(&r);
 	return ret;
 }

@@ -442,19 +442,16 @@ static int read_once(struct profile **p, struct trace_input in, bool frames_firs
 		     bool *needs_frames, struct import_counts *counts, struct error *err)
 {
 	struct trace_reader r = {.in = in, .start = CLOCK_NO_TIME};
-	struct import_counts own;
 	int ret = 0;
 
-	foreign_init(&r.f, counts, &own);
+	foreign_init(&r.f, counts);
 	if (frames_first)
 		read_text(&r, PASS_FRAMES);
 	r.needs_frames = false;
 	read_text(&r, PASS_EVENTS);
 	*needs_frames = !frames_first && r.needs_frames && r.has_frames;
 	ret = *needs_frames ? -EAGAIN : finish(&r, err);
-	if (!ret)
-		*p = r.f.profile;
-	foreign_release(&r.f, ret);
+	foreign_end(&r.f, ret, p);
 	release(&r);
 	return ret;
 }

@@ -24,6 +24,22 @@
 #define IS_ARM64 0
 #endif
 
+/* A row that each CPU has for itself, in a map; `own`: the function that returns it. */
+#define PER_CPU(row_type, map, own) \
+	struct { \
+		__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY); \
+		__uint(max_entries, 1); \
+		__type(key, __u32); \
+		__type(value, row_type); \
+	} map SEC(".maps"); \
+\
+	static __always_inline row_type *own(void) \
+	{ \
+		__u32 zero = 0; \
+\
+		return bpf_map_lookup_elem(&map, &zero); \
+	}
+
 /*
  * Reads a bit field of an unsigned int behind a pointer that may be dereferenced.
  * BPF_CORE_READ_BITFIELD has a branch for each width; for each dead one, the kernel moves the rest

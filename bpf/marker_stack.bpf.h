@@ -41,11 +41,10 @@ static __always_inline struct stack_scratch *begin_marker_stack(struct tracked_p
 								struct rec_sample *sample)
 {
 	void *ring = own_ring();
-	__u32 zero = 0;
 
 	if (!ring || is_filling(ring) || !user_is_told(process, &sample->rec))
 		return NULL;
-	return bpf_map_lookup_elem(&scratches, &zero);
+	return own_stack();
 }
 
 /* Begins the sample with the task's user stack. NULL: the ring has no room. */

@@ -46,3 +46,19 @@ static __always_inline void send_probed_exec(__u8 kind, struct task_struct *task
 	if (old_pid != tgid && find_tracked(task, tgid))
 		send_probed_task(kind, task, NULL);
 }
+
+/* The programs of an object that needs these reports. */
+#define PROBED_TASKS(on_fork, on_exec, kind) \
+	SEC("raw_tp/sched_process_fork") \
+	int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child) \
+	{ \
+		send_probed_fork(kind, parent, child); \
+		return 0; \
+	} \
+\
+	SEC("raw_tp/sched_process_exec") \
+	int BPF_PROG(on_exec, struct task_struct *task, __u32 old_pid) \
+	{ \
+		send_probed_exec(kind, task, old_pid); \
+		return 0; \
+	}

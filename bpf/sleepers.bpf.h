@@ -265,10 +265,9 @@ static __noinline bool emit_wait(struct rec_wait *wait, __u32 copy_size)
 	struct copy_scratch *c;
 	struct stack_scratch *s;
 	void *ring = own_ring();
-	__u32 zero = 0;
 	__u64 flags;
 
-	s = bpf_map_lookup_elem(&scratches, &zero);
+	s = own_stack();
 	c = own_copy();
 	if (!s || !c || !count || !ring)
 		return true;
@@ -305,9 +304,9 @@ static __always_inline bool visit(struct task_struct *task, struct tracked_proce
 	struct stack_scratch *s;
 	void *ring = own_ring();
 	struct pause after;
-	__u32 zero = 0, size;
+	__u32 size;
 
-	s = bpf_map_lookup_elem(&scratches, &zero);
+	s = own_stack();
 	c = own_copy();
 	if (!s || !c || !count || !ring)
 		return true;

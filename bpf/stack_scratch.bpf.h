@@ -125,14 +125,7 @@ struct stack_scratch {
 	struct rule_cache rule_cache[1 << RULE_CACHE_BITS];
 };
 
-struct scratches {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct stack_scratch);
-};
-
-struct scratches scratches SEC(".maps");
+PER_CPU(struct stack_scratch, scratches, own_stack)
 
 /*
  * Hashes of frames are polynomials modulo 2^64 with one term per frame, so the hash of a part

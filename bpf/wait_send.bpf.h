@@ -7,22 +7,8 @@
 #include "bpf/stack_emit.bpf.h"
 #include "bpf/wait.bpf.h"
 
-struct switch_states {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct switch_state);
-};
-
-struct switch_states switch_states SEC(".maps");
+PER_CPU(struct switch_state, switch_states, own_switch_state)
 struct runtime_scratches runtime_scratches SEC(".maps");
-
-static __always_inline struct switch_state *own_switch_state(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&switch_states, &zero);
-}
 
 /* Sends the wait in st->wait with the stack in s. False: the ring has no room. */
 static __always_inline bool write_wait(struct stack_scratch *s, struct switch_state *st,

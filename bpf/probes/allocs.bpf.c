@@ -31,14 +31,7 @@ struct alloc_scratch {
 	__u64 is_owned; /* in use: the kernel may preempt programs */
 };
 
-struct alloc_scratches {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct alloc_scratch);
-};
-
-struct alloc_scratches alloc_scratches SEC(".maps");
+PER_CPU(struct alloc_scratch, alloc_scratches, own_alloc_scratch)
 
 /* By thread. */
 struct alloc_call_map {
@@ -95,9 +88,8 @@ static __always_inline bool place_user_stack(void *ctx, struct task_struct *task
 {
 	struct stack_scratch *s;
 	void *ring = own_ring();
-	__u32 zero = 0;
 
-	s = bpf_map_lookup_elem(&scratches, &zero);
+	s = own_stack();
 	if (!s || !ring || is_filling(ring) || !user_is_told(process, &sample->rec))
 		return false;
 	capture_user_stack(ctx, task, process, s, sample->rec.pid);
@@ -117,9 +109,8 @@ static __always_inline struct alloc_scratch *own_scratch_of(struct task_struct *
 							    struct tracked_process **process)
 {
 	struct alloc_scratch *scratch;
-	__u32 zero = 0;
 
-	scratch = bpf_map_lookup_elem(&alloc_scratches, &zero);
+	scratch = own_alloc_scratch();
 	if (!scratch)
 		return NULL;
 	if (__sync_lock_test_and_set(&scratch->is_owned, 1)) {
@@ -338,16 +329,4 @@ int on_alloc_return(struct pt_regs *ctx)
 	return 0;
 }
 
-SEC("raw_tp/sched_process_fork")
-int BPF_PROG(on_alloc_fork, struct task_struct *parent, struct task_struct *child)
-{
-	send_probed_fork(REC_ALLOC_TASK, parent, child);
-	return 0;
-}
-
-SEC("raw_tp/sched_process_exec")
-int BPF_PROG(on_alloc_exec, struct task_struct *task, __u32 old_pid)
-{
-	send_probed_exec(REC_ALLOC_TASK, task, old_pid);
-	return 0;
-}
+PROBED_TASKS(on_alloc_fork, on_alloc_exec, REC_ALLOC_TASK)

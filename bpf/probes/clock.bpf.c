@@ -85,7 +85,6 @@ static __always_inline void tick(struct bpf_perf_event_data *ctx)
 	struct runtime_scratch *m = own_runtime_scratch();
 	struct tracked_process *process;
 	struct stack_scratch *s;
-	__u32 zero = 0;
 
 	if (!count || !m)
 		return;
@@ -99,7 +98,7 @@ static __always_inline void tick(struct bpf_perf_event_data *ctx)
 		count_background();
 		return;
 	}
-	s = bpf_map_lookup_elem(&scratches, &zero);
+	s = own_stack();
 	if (s)
 		send_sample(ctx, task, process, s, count, &m->pending.sample);
 }

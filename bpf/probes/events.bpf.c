@@ -63,9 +63,8 @@ static __always_inline bool write_event(void *ctx, bool is_interrupted, struct t
 	struct rec *head = &rec->sample.rec;
 	struct stack_scratch *s;
 	void *ring = own_ring();
-	__u32 zero = 0;
 
-	s = bpf_map_lookup_elem(&scratches, &zero);
+	s = own_stack();
 	if (!s || !count || !ring || is_filling(ring))
 		return false;
 	rec_init(head, REC_EVENT, sizeof(*rec), bpf_ktime_get_ns());

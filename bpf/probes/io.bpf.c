@@ -58,21 +58,7 @@ struct submission {
 	struct rec_io io;
 };
 
-struct submissions {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct submission);
-};
-
-struct submissions submissions SEC(".maps");
-
-static __always_inline struct submission *own_submission(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&submissions, &zero);
-}
+PER_CPU(struct submission, submissions, own_submission)
 
 static __always_inline void describe(struct rec_io *io, struct bio *bio)
 {

@@ -54,21 +54,7 @@ struct opening {
 	struct rec_connection row;
 };
 
-struct openings {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct opening);
-};
-
-struct openings openings SEC(".maps");
-
-static __always_inline struct opening *own_opening(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&openings, &zero);
-}
+PER_CPU(struct opening, openings, own_opening)
 
 static __always_inline struct rec_connection *find_connection(struct sock *sk)
 {

@@ -38,14 +38,7 @@ struct page_notes {
 struct page_notes page_notes SEC(".maps");
 
 /* The record of the fault under way on a CPU. */
-struct page_scratches {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct rec_alloc);
-};
-
-struct page_scratches page_scratches SEC(".maps");
+PER_CPU(struct rec_alloc, page_scratches, own_page)
 
 struct super_block {
 	unsigned long s_magic;
@@ -82,13 +75,6 @@ int BPF_PROG(on_page_alloc, void *page, unsigned int order, unsigned int flags)
 {
 	RUN_TIMED(TIMED_PAGE_ALLOC, note_page(order, flags));
 	return 0;
-}
-
-static __always_inline struct rec_alloc *own_page(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&page_scratches, &zero);
 }
 
 struct found_area {

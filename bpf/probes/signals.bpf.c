@@ -66,14 +66,8 @@ struct signal_struct___ending {
 	int group_exit_code;
 } CORE;
 
-struct deliveries {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct rec_signal);
-};
-
-struct deliveries deliveries SEC(".maps");
+/* Returns the record of the signal being delivered on this CPU. */
+PER_CPU(struct rec_signal, deliveries, own_delivery)
 
 static __always_inline bool is_fault(__s32 signal)
 {
@@ -198,14 +192,6 @@ static __always_inline __u32 ending_signal(struct task_struct *task)
 	int signal = BPF_CORE_READ(process, group_exit_code) & 0x7f;
 
 	return signal ? signal : SIGNAL_KILL;
-}
-
-/* Returns the record of the signal being delivered on this CPU. */
-static __always_inline struct rec_signal *own_delivery(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&deliveries, &zero);
 }
 
 /* Sends the record. `sample`: of the interrupted code; NULL if the ring had no room for it. */

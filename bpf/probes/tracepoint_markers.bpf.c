@@ -19,14 +19,7 @@ struct tracepoint_scratch {
 		    8];
 };
 
-struct tracepoint_scratches {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct tracepoint_scratch);
-};
-
-struct tracepoint_scratches tracepoint_scratches SEC(".maps");
+PER_CPU(struct tracepoint_scratch, tracepoint_scratches, own_tracepoint)
 
 /* Strings of a tracepoint, being copied behind its fields. */
 struct text_copy {
@@ -83,9 +76,8 @@ static __always_inline bool send_tracepoint(void *ctx, struct task_struct *task,
 	struct rec_sample sample = {.rec = rec->rec};
 	struct stack_scratch *s;
 	void *ring = own_ring();
-	__u32 zero = 0;
 
-	s = bpf_map_lookup_elem(&scratches, &zero);
+	s = own_stack();
 	if (!s || !ring || is_filling(ring) || !user_is_told(process, &rec->rec))
 		return false;
 	rec_init(&sample.rec, REC_SAMPLE, sizeof(sample), rec->rec.time);
@@ -107,12 +99,12 @@ static __always_inline void tell_occurrence(void *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct tracked_process *process;
 	struct rec_tracepoint *rec;
-	__u32 zero = 0, event;
+	__u32 event;
 
 	if (!markers.since || !task->pid)
 		return;
 	event = bpf_get_attach_cookie(ctx);
-	rec = bpf_map_lookup_elem(&tracepoint_scratches, &zero);
+	rec = (void *)own_tracepoint();
 	if (!rec || event >= EVENTS_MAX)
 		return;
 	rec_init(&rec->rec, REC_TRACEPOINT, sizeof(*rec), bpf_ktime_get_ns());

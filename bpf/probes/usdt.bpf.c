@@ -20,14 +20,7 @@ struct usdt_scratch {
 	__u64 is_owned;
 };
 
-struct usdt_scratches {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct usdt_scratch);
-};
-
-struct usdt_scratches usdt_scratches SEC(".maps");
+PER_CPU(struct usdt_scratch, usdt_scratches, own_usdt_scratch)
 
 /* Arguments being read. */
 struct argument_loop {
@@ -84,9 +77,9 @@ __noinline int read_arguments(__u32 number)
 		.registers = (const void *)bpf_task_pt_regs(bpf_get_current_task_btf()),
 		.layout = layout,
 	};
-	__u32 zero = 0, size;
+	__u32 size;
 
-	loop.rec = bpf_map_lookup_elem(&usdt_scratches, &zero);
+	loop.rec = (void *)own_usdt_scratch();
 	if (!layout || !loop.rec)
 		return 0;
 	loop.rec->probe = layout->probe;
@@ -105,9 +98,8 @@ static __always_inline bool send_user_stack(void *ctx, struct task_struct *task,
 {
 	struct stack_scratch *s;
 	void *ring = own_ring();
-	__u32 zero = 0;
 
-	s = bpf_map_lookup_elem(&scratches, &zero);
+	s = own_stack();
 	if (!s || !ring || is_filling(ring) || !user_is_told(process, &sample->rec))
 		return false;
 	capture_user_stack(ctx, task, process, s, sample->rec.pid);
@@ -149,9 +141,8 @@ int on_usdt(struct pt_regs *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct tracked_process *process = find_current(task);
 	struct usdt_scratch *scratch;
-	__u32 zero = 0;
 
-	scratch = bpf_map_lookup_elem(&usdt_scratches, &zero);
+	scratch = own_usdt_scratch();
 	if (!markers.since || !process || !scratch)
 		return 0;
 	if (__sync_lock_test_and_set(&scratch->is_owned, 1)) {
@@ -163,16 +154,4 @@ int on_usdt(struct pt_regs *ctx)
 	return 0;
 }
 
-SEC("raw_tp/sched_process_fork")
-int BPF_PROG(on_usdt_fork, struct task_struct *parent, struct task_struct *child)
-{
-	send_probed_fork(REC_USDT_TASK, parent, child);
-	return 0;
-}
-
-SEC("raw_tp/sched_process_exec")
-int BPF_PROG(on_usdt_exec, struct task_struct *task, __u32 old_pid)
-{
-	send_probed_exec(REC_USDT_TASK, task, old_pid);
-	return 0;
-}
+PROBED_TASKS(on_usdt_fork, on_usdt_exec, REC_USDT_TASK)

@@ -319,8 +319,7 @@ __noinline int send_native_wait(struct stack_scratch *s, struct switch_state *st
 static __always_inline void sample_wait(void *ctx, struct task_struct *task,
 					struct switch_state *st, struct wait_row *row)
 {
-	__u32 zero = 0;
-	struct stack_scratch *s = bpf_map_lookup_elem(&scratches, &zero);
+	struct stack_scratch *s = own_stack();
 
 	if (!s)
 		return;

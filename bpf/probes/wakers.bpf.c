@@ -16,22 +16,8 @@
 
 __u64 fence = 0;
 
-struct wakings {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct rec_waker);
-};
-
-struct wakings wakings SEC(".maps");
-
 /* Returns the record of the wait that ends on this CPU. */
-static __always_inline struct rec_waker *own_waking(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&wakings, &zero);
-}
+PER_CPU(struct rec_waker, wakings, own_waking)
 
 /*
  * Captures the kernel's stack. True: an interrupt is being served; the current task is not the
@@ -142,10 +128,9 @@ static __always_inline void tell_waking(void *ctx, struct task_struct *woken)
 	struct rec_waker *w = own_waking();
 	struct stack_scratch *s;
 	struct task_ids ids;
-	__u32 zero = 0;
 	__u64 now;
 
-	s = bpf_map_lookup_elem(&scratches, &zero);
+	s = own_stack();
 	if (!row || !markers.since || !w || !s)
 		return;
 	now = bpf_ktime_get_ns();

@@ -15,14 +15,7 @@ struct waking_stack {
 	__u64 frames[KERNEL_DEPTH_MAX + 1];
 };
 
-struct waking_stacks {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct waking_stack);
-};
-
-struct waking_stacks waking_stacks SEC(".maps");
+PER_CPU(struct waking_stack, waking_stacks, own_waking_stack)
 
 /* Searches the kernel's stack for an interrupt. */
 static __noinline bool serves_interrupt(void *ctx, struct waking_stack *stack)
@@ -45,8 +38,7 @@ static __noinline bool serves_interrupt(void *ctx, struct waking_stack *stack)
  */
 static __always_inline bool is_interrupt(void *ctx, struct task_struct *task)
 {
-	__u32 zero = 0;
-	struct waking_stack *stack = bpf_map_lookup_elem(&waking_stacks, &zero);
+	struct waking_stack *stack = own_waking_stack();
 	bool has_own_stack;
 
 	if (!task->pid || !stack)

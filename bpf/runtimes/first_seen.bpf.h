@@ -36,15 +36,8 @@ struct function_scratch {
 	char body[FUNCTION_TEXT_MAX + 8];
 };
 
-struct function_scratches {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct function_scratch);
-};
-
 struct seen seen SEC(".maps");
-struct function_scratches function_scratches SEC(".maps");
+PER_CPU(struct function_scratch, function_scratches, own_function)
 
 extern __u64 last_position;
 
@@ -176,13 +169,6 @@ __noinline int append_text(struct function_scratch *function, __u32 piece, __u64
 	}
 	text->size += size;
 	return true;
-}
-
-static __always_inline struct function_scratch *own_function(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&function_scratches, &zero);
 }
 
 /* Sends the record with `size` bytes in its body. False: no room. */

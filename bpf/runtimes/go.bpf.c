@@ -69,15 +69,8 @@ struct go_walk {
 	struct rec_label labels[LABELS_MAX];
 };
 
-struct go_walks {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct go_walk);
-};
-
 struct go_threads go_threads SEC(".maps");
-struct go_walks go_walks SEC(".maps");
+PER_CPU(struct go_walk, go_walks, own_go_walk)
 
 __u64 go_samples = 0, go_labelled = 0, go_unreadable = 0;
 
@@ -315,10 +308,9 @@ static __always_inline void finish_sample(void)
 	struct bpf_counters *losses = own_counters();
 	struct stack_scratch *s;
 	struct go_walk *w;
-	__u32 zero = 0;
 
-	s = bpf_map_lookup_elem(&scratches, &zero);
-	w = bpf_map_lookup_elem(&go_walks, &zero);
+	s = own_stack();
+	w = own_go_walk();
 	if (!s || !m || !w || !losses)
 		return;
 	if (go_begin(s, w) && !take_labels(s, w, &m->pending.sample.rec))

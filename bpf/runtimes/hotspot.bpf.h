@@ -41,30 +41,15 @@ struct hotspot_run {
 	__u32 frames; /* JVM frames so far */
 };
 
-struct hotspot_walks {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct hotspot_run);
-};
-
 struct runtime_processes runtime_processes SEC(".maps");
-struct hotspot_walks OWN_MAP(hotspot_walks) SEC(".maps");
-
-static __always_inline struct hotspot_run *own_hotspot_run(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&OWN_MAP(hotspot_walks), &zero);
-}
+PER_CPU(struct hotspot_run, OWN_MAP(hotspot_walks), own_hotspot_run)
 
 __noinline int hotspot_returns(struct hotspot_walk *w, __u64 addr)
 {
 	struct stack_scratch *s;
-	__u32 zero = 0;
 	__u8 code[WALK_CALL_SIZE];
 
-	s = bpf_map_lookup_elem(&scratches, &zero);
+	s = own_stack();
 	if (!w || !s || addr < sizeof(code))
 		return 0;
 	if (hotspot_is_interpreter(w, addr))

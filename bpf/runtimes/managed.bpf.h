@@ -36,21 +36,7 @@ struct managed_scratch {
 	__u8 kinds[USER_DEPTH_MAX];
 };
 
-struct managed_scratches {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct managed_scratch);
-};
-
-struct managed_scratches managed_scratches SEC(".maps");
-
-static __always_inline struct managed_scratch *own_managed_scratch(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&managed_scratches, &zero);
-}
+PER_CPU(struct managed_scratch, managed_scratches, own_managed_scratch)
 
 /* Where the stack of code that another resumes begins: beyond all native frames. */
 #define PLACE_BEYOND (~1ull)

@@ -113,21 +113,7 @@ struct merged_places {
 	__u64 sps[USER_DEPTH_MAX];
 };
 
-struct merged_places_map {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct merged_places);
-};
-
-struct merged_places_map OWN_MAP(merged_places) SEC(".maps");
-
-static __always_inline struct merged_places *places_of_merged(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&OWN_MAP(merged_places), &zero);
-}
+PER_CPU(struct merged_places, OWN_MAP(merged_places), places_of_merged)
 
 /* Returns whether another runtime needs the frames' positions. */
 static __always_inline bool keeps_places(const struct stack_scratch *s)

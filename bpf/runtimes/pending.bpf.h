@@ -64,9 +64,9 @@ static __always_inline void finish_pending(void *ctx, void *programs, add_frames
 {
 	struct runtime_scratch *m = own_runtime_scratch();
 	struct stack_scratch *s;
-	__u32 zero = 0, found;
+	__u32 found;
 
-	s = bpf_map_lookup_elem(&scratches, &zero);
+	s = own_stack();
 	if (!s || !m)
 		return;
 	found = add_frames(s, m, &m->pending.sample.rec);

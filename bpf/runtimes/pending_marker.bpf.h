@@ -16,9 +16,9 @@ static __always_inline void finish_marker(void *ctx, add_frames_fn *add_frames)
 {
 	struct runtime_scratch *notes = own_runtime_scratch();
 	struct stack_scratch *s;
-	__u32 zero = 0, found;
+	__u32 found;
 
-	s = bpf_map_lookup_elem(&scratches, &zero);
+	s = own_stack();
 	if (!s || !notes)
 		return;
 	found = add_frames(s, notes, &notes->pending.sample.rec);

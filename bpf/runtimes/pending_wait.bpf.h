@@ -18,9 +18,8 @@ __noinline int send_pending_wait(void)
 	struct wait_row *row = find_wait_row(bpf_get_current_task_btf());
 	struct switch_state *st = own_switch_state();
 	struct stack_scratch *s;
-	__u32 zero = 0;
 
-	s = bpf_map_lookup_elem(&scratches, &zero);
+	s = own_stack();
 	if (row && st && s)
 		send_wait(s, st, row);
 	return 0;
@@ -32,9 +31,8 @@ static __always_inline void finish_wait(void *ctx, add_frames_fn *add_frames)
 	struct runtime_scratch *notes = own_runtime_scratch();
 	struct switch_state *st = own_switch_state();
 	struct stack_scratch *s;
-	__u32 zero = 0;
 
-	s = bpf_map_lookup_elem(&scratches, &zero);
+	s = own_stack();
 	if (s && notes && st) {
 		st->frames += add_frames(s, notes, &st->wait.sample.rec);
 		go_to_next_runtime(ctx, &runtime_switches, s, st->frames);

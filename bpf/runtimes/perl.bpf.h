@@ -56,21 +56,7 @@ struct perl_walk {
 	__u32 is_done;
 };
 
-struct perl_walks {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct perl_walk);
-};
-
-struct perl_walks OWN_MAP(perl_walks) SEC(".maps");
-
-static __always_inline struct perl_walk *own_perl_walk(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&OWN_MAP(perl_walks), &zero);
-}
+PER_CPU(struct perl_walk, OWN_MAP(perl_walks), own_perl_walk)
 
 #define perl_read(to, size, addr) (!bpf_probe_read_user(to, size, (const void *)(addr)))
 

@@ -27,21 +27,7 @@ struct php_walk {
 	__u32 torn;
 };
 
-struct php_walks {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct php_walk);
-};
-
-struct php_walks OWN_MAP(php_walks) SEC(".maps");
-
-static __always_inline struct php_walk *own_php_walk(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&OWN_MAP(php_walks), &zero);
-}
+PER_CPU(struct php_walk, OWN_MAP(php_walks), own_php_walk)
 
 #define php_read(to, size, addr) (!bpf_probe_read_user(to, size, (const void *)(addr)))
 

@@ -71,22 +71,8 @@ struct python_walk {
 	__u64 text_words[IDENTITY_TEXT_MAX / 8];
 };
 
-struct python_walks {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct python_walk);
-};
-
 struct python_threads python_threads SEC(".maps");
-struct python_walks OWN_MAP(python_walks) SEC(".maps");
-
-static __always_inline struct python_walk *own_python_walk(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&OWN_MAP(python_walks), &zero);
-}
+PER_CPU(struct python_walk, OWN_MAP(python_walks), own_python_walk)
 
 /* Returns the row of the thread whose state was found. */
 static __always_inline struct python_thread *python_known_thread(const struct python_walk *w)

@@ -37,21 +37,7 @@ struct ruby_walk {
 	__u32 inner_is_loop;
 };
 
-struct ruby_walks {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct ruby_walk);
-};
-
-struct ruby_walks OWN_MAP(ruby_walks) SEC(".maps");
-
-static __always_inline struct ruby_walk *own_ruby_walk(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&OWN_MAP(ruby_walks), &zero);
-}
+PER_CPU(struct ruby_walk, OWN_MAP(ruby_walks), own_ruby_walk)
 
 #define ruby_read(to, size, addr) (!bpf_probe_read_user(to, size, (const void *)(addr)))
 

@@ -58,21 +58,7 @@ struct v8_walk {
 	__u32 reserved;
 };
 
-struct v8_walks {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct v8_walk);
-};
-
-struct v8_walks OWN_MAP(v8_walks) SEC(".maps");
-
-static __always_inline struct v8_walk *own_v8_walk(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&OWN_MAP(v8_walks), &zero);
-}
+PER_CPU(struct v8_walk, OWN_MAP(v8_walks), own_v8_walk)
 
 /* References have these two lowest bits; others, such as weak ones, are not followed. */
 static __always_inline bool v8_is_reference(__u64 word)

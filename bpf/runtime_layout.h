@@ -11,7 +11,7 @@
 #include "bpf/hotspot_layout.h"
 
 /*
- * Structures of CRuby, the usual interpreter of Ruby, for bpf/runtimes/ruby.bpf.h. Offsets are
+ * Structures of CRuby, the usual interpreter of Ruby, for bpf/runtimes/ruby_stack.bpf.h. Offsets are
  * bytes from the start of the structure named first.
  */
 
@@ -136,7 +136,7 @@ _Static_assert(sizeof(struct ruby_layout) == 96, "layout shared with the kernel 
 _Static_assert(sizeof(struct ruby_function_head) == 32, "part of a live record");
 
 /*
- * Structures of PHP's engine, for bpf/runtimes/php.bpf.h. Offsets are bytes from the start of the
+ * Structures of PHP's engine, for bpf/runtimes/php_stack.bpf.h. Offsets are bytes from the start of the
  * structure named first.
  */
 
@@ -218,7 +218,7 @@ _Static_assert(sizeof(struct php_layout) == 64, "layout shared with the kernel s
 _Static_assert(sizeof(struct php_function_head) == 280, "part of a live record");
 
 /*
- * Structures of Perl's interpreter, for bpf/runtimes/perl.bpf.h. Offsets are bytes from the start
+ * Structures of Perl's interpreter, for bpf/runtimes/perl_stack.bpf.h. Offsets are bytes from the start
  * of the structure named first; those that no version has changed are here.
  */
 
@@ -321,7 +321,7 @@ struct perl_layout {
 _Static_assert(sizeof(struct perl_layout) == 96, "layout shared with the kernel side");
 
 /*
- * V8's structures, for bpf/runtimes/v8.bpf.h. Offsets are bytes from the start of an object;
+ * V8's structures, for bpf/runtimes/v8_code.bpf.h. Offsets are bytes from the start of an object;
  * references are its address plus 1.
  */
 

@@ -41,6 +41,16 @@ PER_CPU(struct managed_scratch, managed_scratches, own_managed_scratch)
 /* Where the stack of code that another resumes begins: beyond all native frames. */
 #define PLACE_BEYOND (~1ull)
 
+/* Begins a stack of a runtime whose calls each have a place of their own. */
+static __always_inline void begin_frames(struct managed_scratch *m, const struct rec *like,
+					 struct runtime_counters *count)
+{
+	count->samples++;
+	m->like = *like;
+	m->process = m->foreign_sp = 0;
+	m->count = 0;
+}
+
 /* Adds a frame to the group. False: no room. */
 static __always_inline bool add_frame(struct managed_scratch *m, __u64 position, __u64 place)
 {

@@ -7,8 +7,443 @@
  */
 #pragma once
 
+#include "bpf/capture_stack.bpf.h"
+#include "bpf/runtimes/first_seen.bpf.h"
+#include "bpf/runtimes/groups.bpf.h"
 #include "bpf/runtimes/merge.bpf.h"
-#include "bpf/runtimes/perl_first_seen.bpf.h"
+
+/* Reads structures of Perl's interpreter from the memory of the current task. */
+
+#define PERL_CONTEXTS_MAX (4 * MANAGED_MAX)
+#define PERL_BATCH 4 /* contexts that are read at once */
+#define PERL_BATCH_WORDS 64 /* a power of two */
+#define PERL_INDEX_MAX (1 << 24) /* of a context */
+#define PERL_LINE_MAX (1 << 24)
+
+/* Values that threads have for pthread keys, as the GNU C library has them on x86-64. */
+#define LIBC_KEYS_AT 0x310 /* from the thread pointer on: two words for each of the first keys */
+#define LIBC_KEYS 32
+
+/* Variables of a walk. All addresses come from the target, and are untrusted. */
+struct perl_walk {
+	struct perl_layout layout;
+	__u64 bias;
+	__u64 process; /* hash that identifies the process */
+	__u64 contexts; /* of the stack that is being walked */
+	__s64 index; /* of its next context; negative: none */
+	__s64 batched;
+	__u64 statement; /* running in the next frame */
+	__u64 innermost; /* the stack and statement of the interpreter */
+	__u64 first_statement;
+	/* Memory for what was read. */
+	__u64 stack[PERL_STACK_WORDS + 1];
+	__u64 batch[PERL_BATCH_WORDS]; /* contexts from index `batched` on */
+	__u64 context[PERL_CONTEXT_WORDS];
+	__u64 base; /* flags of the outermost context of the stack */
+	__u64 place[PERL_COP_WORDS]; /* of the statement */
+	__u64 code[PERL_CODE_WORDS];
+	__u64 value[PERL_VALUE_WORDS];
+	__u64 glob[PERL_GLOB_WORDS];
+	__u64 extra[PERL_EXTRA_WORDS];
+	__u64 text[IDENTITY_TEXT_MAX / 8];
+	__u64 code_addr, identity;
+	__u64 known_code; /* the sub whose body is in `code`; 0: none */
+	struct call_groups groups; /* calls of the loop that runs code */
+	__u32 skips; /* groups that no call runs any more, or yet */
+	__u32 layout_number;
+	__u32 torn;
+	__u32 is_innermost; /* no frame has been met */
+	__u32 ends_blocks; /* calls at the end of a block count as made by C code */
+	/* For perl_find_calls(). */
+	__u32 keeps_catches; /* a loop that catches errors counts as a call */
+	__u32 catches; /* such loops */
+	__u32 joins; /* leaves them out of the stack */
+	__u32 joined; /* native frames that stay */
+	__u32 since_call; /* native frames since the last call */
+	__u32 has_main; /* the last call is that of the program's own code */
+	__u32 is_done;
+};
+
+PER_CPU(struct perl_walk, OWN_MAP(perl_walks), own_perl_walk)
+
+#define perl_read(to, size, addr) (!bpf_probe_read_user(to, size, (const void *)(addr)))
+
+static __always_inline bool perl_read_word(__u64 addr, __u64 *word)
+{
+	return addr && perl_read(word, sizeof(*word), addr);
+}
+
+/* A word or half of one, at a byte offset in what was read; a layout's are trusted to be in it. */
+static __always_inline __u64 perl_word(const __u64 *words, __u32 at, __u32 count)
+{
+	at /= 8;
+	barrier_var(at);
+	return at < count ? words[at] : 0;
+}
+
+static __always_inline __u32 perl_half(const __u64 *words, __u32 at, __u32 count)
+{
+	return perl_word(words, at, count) >> (at & 4) * 8;
+}
+
+/* Goes to the innermost context of a stack. False: it is none. */
+__noinline int perl_enter_stack(struct perl_walk *w, __u64 stack)
+{
+	if (!w || !stack || !perl_read(w->stack, PERL_STACK_WORDS * 8, stack))
+		return 0;
+	w->contexts = w->stack[PERL_STACK_CONTEXTS];
+	w->index = (__s32)w->stack[PERL_STACK_LAST];
+	w->batched = w->index + 1;
+	return w->index >= -1 && w->index < PERL_INDEX_MAX &&
+	       perl_read(&w->base, sizeof(w->base), w->contexts);
+}
+
+/* Reads the context at w->index. They are read in batches. */
+__noinline int perl_read_context(struct perl_walk *w)
+{
+	__u64 size, context_size; /* older verifiers do not know products of 32 bits */
+	__s64 first;
+	__u32 at;
+
+	if (!w || w->index < 0)
+		return 0;
+	context_size = w->layout.context_size;
+	if (w->index < w->batched) {
+		first = w->index < PERL_BATCH ? 0 : w->index - (PERL_BATCH - 1);
+		size = (__u64)(w->index - first + 1) * context_size;
+		barrier_var(size);
+		if (size > sizeof(w->batch) ||
+		    !perl_read(w->batch, size, w->contexts + (__u64)first * context_size))
+			return 0;
+		w->batched = first;
+	}
+	at = (__u32)((__u64)(w->index - w->batched) * context_size / 8);
+	for (__u32 i = 0; i < PERL_CONTEXT_WORDS; i++)
+		w->context[i] = w->batch[(at + i) & (PERL_BATCH_WORDS - 1)];
+	return 1;
+}
+
+/* Takes the interpreter at `base`, or the file's only one. False: it is none. */
+__noinline int perl_take_interpreter(struct perl_walk *w, __u64 base)
+{
+	return w && base && perl_read_word(base + w->layout.stack, &w->innermost) &&
+	       perl_read_word(base + w->layout.statement, &w->first_statement) &&
+	       perl_enter_stack(w, w->innermost);
+}
+
+/* Returns the interpreter that the thread has for the key; 0: none. */
+static __always_inline __u64 perl_of_thread(struct perl_walk *w, __u64 thread_pointer)
+{
+	__u64 interpreter;
+	__u32 key;
+
+	if (IS_ARM64 || !perl_read(&key, sizeof(key), w->bias + w->layout.key) ||
+	    key >= LIBC_KEYS ||
+	    !perl_read_word(thread_pointer + LIBC_KEYS_AT + 16 * key + 8, &interpreter))
+		return 0;
+	return interpreter;
+}
+
+/* Finds the thread's interpreter. False: it has none. A program's first thread has the first. */
+__noinline int perl_find_interpreter(struct perl_walk *w)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u64 interpreter;
+
+	if (!w)
+		return 0;
+	if (!w->layout.key)
+		return task->pid == task->tgid && perl_take_interpreter(w, w->bias);
+	if (perl_take_interpreter(w, perl_of_thread(w, thread_pointer_of(task))))
+		return 1;
+	return task->pid == task->tgid &&
+	       perl_read_word(w->bias + w->layout.interpreter, &interpreter) &&
+	       perl_take_interpreter(w, interpreter);
+}
+
+/* Reads the place of the statement in its file; zeros if there is none. Returns the line. */
+static __always_inline __u32 perl_read_place(struct perl_walk *w)
+{
+	__u32 line;
+
+	if (!w->statement || !perl_read(w->place, sizeof(w->place), w->statement + PERL_COP_PLACE))
+		__builtin_memset(w->place, 0, sizeof(w->place));
+	line = w->place[PERL_COP_LINE] >> 32;
+	return line < PERL_LINE_MAX ? line : 0;
+}
+
+/*
+ * Subs and files: their descriptions, and the positions of frames in them. A position is that of
+ * one line: where a sub ends is not known.
+ */
+
+/* A format's CV. */
+#define PERL_FORMAT_TYPE (PERL_CODE_TYPE + 1)
+
+/* Reads a HEK as a piece, without its first `skip` bytes. */
+static __always_inline bool perl_read_key(struct function_scratch *function, __u64 key, __u32 piece,
+					  __u32 skip)
+{
+	__s32 length;
+
+	begin_piece(function, piece);
+	return key && perl_read(&length, sizeof(length), key + PERL_KEY_LENGTH) &&
+	       length >= (int)skip &&
+	       append_text(function, piece, key + PERL_KEY_TEXT + skip, length - skip, 1);
+}
+
+/*
+ * Reads the name of a package, which is a hash, as a piece. Global functions: the verifier checks
+ * each once.
+ */
+__noinline int perl_read_package(struct perl_walk *w, struct function_scratch *function,
+				 __u64 package)
+{
+	__u64 at, name;
+	__u32 flags;
+
+	if (!w || !function)
+		return 0;
+	begin_piece(function, PIECE_LINES);
+	if (!package || !perl_read(w->value, sizeof(w->value), package))
+		return 0;
+	flags = w->value[PERL_VALUE_FLAGS] >> 32;
+	if ((flags & PERL_TYPE_MASK) != PERL_HASH_TYPE || !(flags & PERL_HASH_NAMED))
+		return 0;
+	at = w->value[PERL_VALUE_BODY] + w->layout.hash_extra;
+	if (!w->layout.hash_extra) {
+		if (!perl_read_word(w->value[PERL_VALUE_BODY] + PERL_HASH_MAX, &at))
+			return 0;
+		at = w->value[PERL_VALUE_ARRAY] + (at + 1) * 8;
+	}
+	if (!perl_read(w->extra, sizeof(w->extra), at))
+		return 0;
+	name = w->extra[PERL_EXTRA_NAME];
+	if (w->extra[PERL_EXTRA_COUNT] >> 32 && !perl_read_word(name, &name))
+		return 0;
+	return perl_read_key(function, name, PIECE_LINES, 0);
+}
+
+/* Reads the name and package of a GV. */
+static __always_inline bool perl_read_glob(struct perl_walk *w, __u64 glob)
+{
+	return glob && perl_read(w->value, sizeof(w->value), glob) &&
+	       (w->value[PERL_VALUE_FLAGS] >> 32 & PERL_TYPE_MASK) == PERL_GLOB_TYPE &&
+	       perl_read(w->glob, sizeof(w->glob), w->value[PERL_VALUE_BODY] + PERL_GLOB_NAME);
+}
+
+/* Reads text up to a zero as the file. */
+__noinline int perl_read_path(struct function_scratch *function, __u64 path)
+{
+	struct function_text *text;
+	long size;
+	__u32 at;
+
+	if (!function)
+		return 0;
+	text = begin_piece(function, PIECE_FILE);
+	at = function_of(function)->name.size;
+	barrier_var(at);
+	if (!path || at > FUNCTION_NAME_MAX)
+		return 0;
+	size = bpf_probe_read_user_str(function->body + at, FUNCTION_FILE_MAX, (const void *)path);
+	if (size <= 0)
+		return 0;
+	*text = (struct function_text){.width = 1, .length = size - 1, .size = size - 1};
+	return 1;
+}
+
+/* Reads the file of the statement whose place was read. */
+static __always_inline void perl_read_file(struct perl_walk *w, struct function_scratch *function)
+{
+	__u64 file = w->place[PERL_COP_FILE];
+
+	if (w->layout.key)
+		perl_read_path(function, file);
+	else if (perl_read_glob(w, file)) /* named "_<" and the file */
+		perl_read_key(function, w->glob[0], PIECE_FILE, 2);
+}
+
+#define PERL_STARTS_MAX 4
+
+/*
+ * Returns the line of the first statement of the sub that was read: the first of its operations
+ * that the same function runs as this statement; 0: unknown.
+ */
+__noinline __u32 perl_first_line(struct perl_walk *w)
+{
+	__u64 op = w ? w->code[PERL_CODE_START] : 0, function, other;
+	__u32 line;
+
+	if (!w || !perl_read_word(w->statement + PERL_OP_FUNCTION, &function))
+		return 0;
+	for (int i = 0; i < PERL_STARTS_MAX; i++) {
+		if (!perl_read_word(op + PERL_OP_FUNCTION, &other))
+			return 0;
+		if (other == function)
+			return perl_read(&line, sizeof(line), op + PERL_COP_PLACE + 4) &&
+					       line < PERL_LINE_MAX
+				       ? line
+				       : 0;
+		if (!perl_read_word(op + PERL_OP_NEXT, &op))
+			return 0;
+	}
+	return 0;
+}
+
+/* Sends the description. Returns its seen value; 0: there is no room. */
+static __always_inline __u64 perl_send(struct perl_walk *w, const struct rec *like,
+				       struct function_scratch *function, __u32 line)
+{
+	struct runtime_counters *count = own_runtime_counters(RUNTIME_PERL);
+	struct rec_function *rec = function_of(function);
+
+	if (!count)
+		return 0;
+	rec->code = line; /* the code itself is not read again */
+	rec->identity = w->identity;
+	rec->units = 1;
+	rec->layout = w->layout_number;
+	rec->parent_pid = 0;
+	return send_described(function, like, count);
+}
+
+/* Describes the sub whose CV was read. */
+__noinline __u64 perl_send_code(struct perl_walk *w, const struct rec *like, __u32 has_begun)
+{
+	struct function_scratch *function = own_function();
+	__u64 name, package;
+	__u32 first_line;
+
+	if (!w || !like || !function)
+		return 0;
+	name = w->code[PERL_CODE_NAME];
+	package = w->code[PERL_CODE_PACKAGE];
+	if (!(w->code[PERL_CODE_FLAGS] & PERL_CODE_NAMED)) {
+		if (perl_read_glob(w, name)) {
+			name = w->glob[0];
+			package = w->glob[1];
+		} else {
+			name = 0;
+		}
+	}
+	perl_read_key(function, name, PIECE_NAME, 0);
+	perl_read_path(function, w->code[PERL_CODE_PATH]);
+	perl_read_package(w, function, package);
+	first_line = perl_first_line(w);
+	function_of(function)->first_line = first_line;
+	return perl_send(w, like, function, has_begun ? perl_read_place(w) : first_line);
+}
+
+/* Code that is no sub. */
+enum perl_code {
+	PERL_CODE_MAIN,
+	PERL_CODE_TEXT, /* of a string */
+	PERL_CODE_FILE,
+};
+
+/* Describes code that is no sub. */
+__noinline __u64 perl_send_file(struct perl_walk *w, const struct rec *like, __u32 line, __u32 code)
+{
+	struct function_scratch *function = own_function();
+
+	if (!w || !like || !function)
+		return 0;
+	function_of(function)->name = (struct function_text){.width = 1, .length = 1, .size = 1};
+	function_of(function)->lines = (struct function_text){0};
+	begin_piece(function, PIECE_FILE);
+	function_of(function)->first_line = 0;
+	function->body[0] = '0' + code;
+	perl_read_file(w, function);
+	return perl_send(w, like, function, line);
+}
+
+/* `place`: a statement in a sub, or a line. */
+static __always_inline __u64 perl_key(const struct perl_walk *w, __u64 place)
+{
+	__u64 sum = runtime_identity_add(w->identity ^ w->process, w->code_addr);
+
+	return mix_bits(runtime_identity_add(sum, place)) | 1;
+}
+
+static __always_inline void perl_enter(const struct perl_walk *w, __u64 key, __u64 value)
+{
+	struct function_scratch *function = own_function();
+
+	if (function)
+		enter_described(key, value, function_of(function));
+}
+
+/* Reads the sub of a CV, unless it was read last. False: it is none. */
+static __always_inline bool perl_read_code(struct perl_walk *w, __u64 code)
+{
+	__u32 type;
+
+	if (code && w->known_code == code)
+		return true;
+	w->known_code = 0;
+	if (!code || !perl_read(w->value, sizeof(w->value), code) ||
+	    !perl_read(w->code, sizeof(w->code), w->value[PERL_VALUE_BODY] + PERL_CODE_BODY))
+		return false;
+	type = w->value[PERL_VALUE_FLAGS] >> 32 & PERL_TYPE_MASK;
+	if (type != PERL_CODE_TYPE && type != PERL_FORMAT_TYPE)
+		return false;
+	w->known_code = code;
+	return true;
+}
+
+/* Returns the position of a frame of a sub; 0: it is none. */
+__noinline __u64 perl_code_position(struct perl_walk *w, const struct rec *like, __u64 code)
+{
+	__u64 key, value, statement;
+	bool has_begun;
+
+	if (!w || !like || !perl_read_code(w, code))
+		return 0;
+	/* A sub begins without a statement of its own: the innermost is that of its caller. */
+	has_begun = !w->is_innermost || w->statement != w->context[PERL_CONTEXT_COP];
+	statement = has_begun ? w->statement : w->code[PERL_CODE_START];
+	w->code_addr = code;
+	w->identity = runtime_identity_add(RUNTIME_IDENTITY_SEED, w->code[PERL_CODE_START]);
+	w->identity = runtime_identity_add(w->identity, w->code[PERL_CODE_ROOT]);
+	w->identity = runtime_identity_add(w->identity, w->code[PERL_CODE_NAME]);
+	key = perl_key(w, statement);
+	if (find_seen(key, &value))
+		return value >> UNITS_BITS;
+	value = perl_send_code(w, like, has_begun);
+	if (!value)
+		return RUNTIME_PERL;
+	perl_enter(w, key, value);
+	return value >> UNITS_BITS;
+}
+
+/* Returns the position of a frame of code that is no sub. */
+__noinline __u64 perl_file_position(struct perl_walk *w, const struct rec *like, __u32 code)
+{
+	__u64 key, value;
+	__u32 line;
+
+	if (!w || !like)
+		return 0;
+	line = perl_read_place(w);
+	w->code_addr = code;
+	w->identity = runtime_identity_add(RUNTIME_IDENTITY_SEED, w->place[PERL_COP_FILE]);
+	/* Files come and go: another may have its name at the same address. */
+	__builtin_memset(w->text, 0, sizeof(w->text));
+	if (w->layout.key)
+		bpf_probe_read_user_str(w->text, sizeof(w->text),
+					(const void *)w->place[PERL_COP_FILE]);
+	for (__u32 i = 0; i < IDENTITY_TEXT_MAX / 8; i++)
+		w->identity = runtime_identity_add(w->identity, w->text[i]);
+	key = perl_key(w, line);
+	if (find_seen(key, &value))
+		return value >> UNITS_BITS;
+	value = perl_send_file(w, like, line, code);
+	if (!value)
+		return RUNTIME_PERL;
+	perl_enter(w, key, value);
+	return value >> UNITS_BITS;
+}
 
 struct perl_loop {
 	struct stack_scratch *s;
@@ -377,11 +812,7 @@ static __always_inline __u32 perl_add_frames(struct stack_scratch *s, struct run
 		count->missed++;
 		return 0;
 	}
-	count->samples++;
-	m->like = *like;
-	m->process = 0; /* each call has a place of its own */
-	m->foreign_sp = 0;
-	m->count = 0;
+	begin_frames(m, like, count);
 	if (!perl_find_interpreter(w)) {
 		count->threadless++;
 	} else if (perl_capture(s, notes, m, w)) {

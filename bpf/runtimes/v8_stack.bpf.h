@@ -8,7 +8,304 @@
 #pragma once
 
 #include "bpf/runtimes/merge.bpf.h"
-#include "bpf/runtimes/v8_first_seen.bpf.h"
+#include "bpf/runtimes/v8_code.bpf.h"
+
+/* Functions: their descriptions, and the positions of frames in them. */
+
+/* Appends the flat string just found to a piece of the body. */
+__noinline int v8_append(struct v8_walk *w, struct function_scratch *function, __u32 piece)
+{
+	struct function_text *text;
+
+	if (!w || !function)
+		return 0;
+	text = piece_of(function, piece);
+	/* Halves of different width, and strings that do not fit, are read later. */
+	if (w->length > 1u << 30 || (text->width && text->width != w->width)) {
+		text->flags |= FUNCTION_CUT;
+		return 0;
+	}
+	return append_text(function, piece, w->text, w->length, w->width);
+}
+
+#define V8_TRIES 8 /* average tries for an unreadable string; a power of two */
+
+/* Reads a piece of the body. */
+__noinline int v8_read_text(struct v8_walk *w, struct function_scratch *function, __u64 string,
+			    __u32 piece)
+{
+	struct function_text *text;
+	__u64 second;
+	int kind;
+
+	if (!w || !function)
+		return 0;
+	text = piece_of(function, piece);
+	*text = (struct function_text){0};
+	kind = v8_find_string(w, string);
+	if (kind == V8_FLAT)
+		return v8_append(w, function, piece);
+	if (kind == V8_UNREADABLE)
+		text->flags = FUNCTION_UNREADABLE;
+	if (kind != V8_CONS)
+		return 0;
+	second = w->halves[1];
+	if (v8_find_string(w, w->halves[0]) != V8_FLAT || !v8_append(w, function, piece) ||
+	    v8_find_string(w, second) != V8_FLAT || !v8_append(w, function, piece))
+		text->flags |= FUNCTION_CUT;
+	return 1;
+}
+
+/* Returns the offset of the function's name in a ScopeInfo; 0: unknown. */
+static __always_inline __u32 v8_scope_name(struct v8_walk *w, __u64 scope)
+{
+	__u64 flags, locals;
+	__u32 at = w->layout.scope_names;
+
+	if (!v8_read(scope, w->layout.scope_flags, &flags, sizeof(flags)) ||
+	    !v8_read(scope, w->layout.scope_locals, &locals, sizeof(locals)))
+		return 0;
+	flags >>= w->layout.scope_flags_shift & 63;
+	locals >>= 32;
+	if (locals > V8_SCOPE_LOCALS_MAX)
+		return 0;
+	/*
+	 * Each local has a name and a word of attributes; larger scopes keep the names in a table.
+	 */
+	at += 8 * (locals < V8_SCOPE_LOCALS ? 2 * locals : locals + 1);
+	return (flags & 15) == w->layout.scope_module ? at + 8 : at;
+}
+
+static __always_inline void v8_describe_scope(struct v8_walk *w, struct function_scratch *function,
+					      __u64 scope, struct v8_function_head *head)
+{
+	__u32 at = v8_scope_name(w, scope);
+	__u64 range[2];
+
+	if (!at || !v8_read(scope, at, w->words, V8_SCOPE_WORDS * 8))
+		return;
+	v8_read_text(w, function, w->words[V8_SCOPE_NAME], PIECE_NAME);
+	/* V8 may have inferred a name for an anonymous function. */
+	if (!function_of(function)->name.length && !function_of(function)->name.flags)
+		v8_read_text(w, function, w->words[V8_SCOPE_INFERRED], PIECE_NAME);
+	if (w->layout.scope_start) {
+		if (!v8_read(scope, w->layout.scope_start, range, sizeof(range)))
+			return;
+	} else {
+		range[0] = w->words[V8_SCOPE_START];
+		range[1] = w->words[V8_SCOPE_END];
+		if (v8_is_small(w->words[V8_SCOPE_INFERRED])) {
+			range[0] = w->words[V8_SCOPE_INFERRED];
+			range[1] = w->words[V8_SCOPE_START];
+		}
+	}
+	if (v8_is_small(range[0]) && v8_is_small(range[1])) {
+		head->start = range[0] >> 32;
+		head->end = range[1] >> 32;
+	}
+}
+
+/* Returns the length of the script's text, which helps to identify it; 0: unknown. */
+static __always_inline __u32 v8_source_length(const struct v8_walk *w)
+{
+	__u64 source, length;
+
+	if (!v8_read(w->script, w->layout.script_source, &source, sizeof(source)) ||
+	    !v8_is_reference(source) ||
+	    !v8_read(source, V8_STRING_LENGTH & ~7, &length, sizeof(length)))
+		return 0;
+	return length >> 32;
+}
+
+/*
+ * Describes the function just read: its name, its file, and its position in its script. Called
+ * before v8_send_function(), not by it: older kernels limit the stack of nested calls.
+ */
+__noinline int v8_describe_names(struct v8_walk *w)
+{
+	struct function_scratch *function = own_function();
+	struct v8_function_head *head;
+	__u64 name;
+
+	if (!w || !function)
+		return 0;
+	head = &w->head;
+	*head = (struct v8_function_head){
+		.start = -1,
+		.end = -1,
+		.tier = w->tier,
+		.code = w->code,
+		.code_start = w->code_start,
+	};
+	name = v8_shared_word(w, w->layout.shared_name);
+	function_of(function)->name = (struct function_text){.flags = FUNCTION_UNREADABLE};
+	if (v8_refers_to(w, name, V8_SCOPE))
+		v8_describe_scope(w, function, name, head);
+	else
+		v8_read_text(w, function, name, PIECE_NAME);
+	function_of(function)->file = (struct function_text){0};
+	if (w->script && v8_refers_to(w, w->script, V8_SCRIPT)) {
+		head->script = w->script;
+		head->script_id = w->script_id >> 32;
+		if (v8_read(w->script, w->layout.script_name, &name, sizeof(name)))
+			v8_read_text(w, function, name, PIECE_FILE);
+		head->source_length = v8_source_length(w);
+	}
+	return 1;
+}
+
+/* Appends the table of source positions, which V8 creates on demand. Returns its size. */
+__noinline int v8_append_positions(struct v8_walk *w, struct function_scratch *function, __u32 at)
+{
+	__u64 table, length;
+	__u32 size;
+
+	if (!w || !function || !w->bytecode || at > FUNCTION_TEXT_MAX ||
+	    !v8_read(w->bytecode, w->layout.bytecode_positions, &table, sizeof(table)) ||
+	    !v8_refers_to(w, table, V8_POSITIONS) ||
+	    !v8_read(table, w->layout.array_length, &length, sizeof(length)))
+		return 0;
+	size = length >> 32;
+	barrier_var(size);
+	barrier_var(at);
+	if (size > FUNCTION_LINES_MAX - sizeof(struct v8_function_head) ||
+	    at > FUNCTION_NAME_MAX + FUNCTION_FILE_MAX + sizeof(struct v8_function_head))
+		return 0;
+	if (bpf_probe_read_user(function->body + at, size,
+				(const void *)(table - 1 + w->layout.array_data)))
+		return 0;
+	return size;
+}
+
+/* Reads the sources of line numbers. */
+static __always_inline void v8_describe_lines(struct v8_walk *w, struct function_scratch *function,
+					      const struct v8_function_head *head)
+{
+	struct rec_function *rec = function_of(function);
+	__u32 at = add_head(function, head, sizeof(*head));
+
+	if (!at)
+		return;
+	rec->lines.size += v8_append_positions(w, function, at);
+	rec->lines.length = rec->lines.size;
+}
+
+/* Returns the number of instruction units of the function. */
+static __always_inline __u32 v8_units(const struct v8_walk *w)
+{
+	__u64 units = w->bytecode_size;
+
+	if (w->code)
+		return w->code_size;
+	if (w->tier != V8_TIER_INTERPRETED || !units)
+		return 1;
+	return units < UNITS_MAX ? units : UNITS_MAX;
+}
+
+/* Sends the description. Returns the function's seen value; 0: there is no room. */
+__noinline __u64 v8_send_function(struct v8_walk *w, const struct rec *like)
+{
+	struct runtime_counters *count = own_runtime_counters(RUNTIME_V8);
+	struct function_scratch *function = own_function();
+	struct rec_function *rec;
+	__u64 value;
+
+	if (!w || !like || !count || !function)
+		return 0;
+	rec = function_of(function);
+	rec->code = w->script;
+	rec->identity = w->identity;
+	rec->units = v8_units(w);
+	rec->first_line = 0;
+	rec->layout = w->layout_number;
+	v8_describe_lines(w, function, &w->head);
+	value = send_described(function, like, count);
+	if (!value)
+		return 0;
+	/*
+	 * A function with unreadable strings is described again when it is next seen, but not at
+	 * every tick: on average, every V8_TRIES-th description is final.
+	 */
+	if (!((rec->name.flags | rec->file.flags) & FUNCTION_UNREADABLE) ||
+	    !(mix_bits(rec->position) >> 32 & (V8_TRIES - 1)))
+		enter_seen(w->key, value);
+	return value;
+}
+
+/*
+ * Hashes the invariant parts of the function just read, not addresses, as objects move. A script
+ * has a number in its isolate (which has one thread), a function one in its script, and a builtin
+ * its own.
+ */
+static __always_inline __u64 v8_identity(const struct v8_walk *w)
+{
+	__u64 sum = RUNTIME_IDENTITY_SEED;
+
+	sum = runtime_identity_add(sum, w->script_id | w->tid);
+	sum = runtime_identity_add(sum, v8_shared_int(w, w->layout.shared_literal));
+	sum = runtime_identity_add(sum, v8_shared_word(w, w->layout.shared_counts) &
+						0x0000ffffffff0000ull);
+	return sum;
+}
+
+/* The same, including the function's code. */
+static __always_inline __u64 v8_code_identity(const struct v8_walk *w, __u64 sum)
+{
+	sum = runtime_identity_add(sum, w->bytecode_size << 8 | w->tier);
+	if (w->code)
+		sum = runtime_identity_add(sum, w->code_start ^ (__u64)w->code_size << 48);
+	return sum;
+}
+
+/* Returns the unit of the current instruction. */
+static __always_inline __s64 v8_unit(const struct v8_walk *w)
+{
+	if (w->code)
+		return w->pc - w->code_start;
+	if (w->tier != V8_TIER_INTERPRETED)
+		return 0;
+	return (__s64)(w->frame[0] >> 32) - (w->layout.bytecode_data - 1);
+}
+
+/* Returns the position of the frame just read in the function with that seen value. */
+static __always_inline __u64 v8_position_in(const struct v8_walk *w, __u64 value)
+{
+	struct runtime_counters *count = own_runtime_counters(RUNTIME_V8);
+	__s64 unit = v8_unit(w);
+
+	if (unit < 0)
+		unit = 0;
+	if (unit > (__s64)(value & (UNITS_MAX - 1))) {
+		unit = value & (UNITS_MAX - 1);
+		if (count)
+			count->clamped++;
+	}
+	return (value >> UNITS_BITS) + unit;
+}
+
+/* Returns the seen value of the function just read, or 0. */
+__noinline __u64 v8_find_function(struct v8_walk *w)
+{
+	__u64 value;
+
+	if (!w)
+		return 0;
+	w->identity = v8_code_identity(w, w->identity);
+	w->key = mix_bits(w->identity ^ w->process) | 1;
+	return find_seen(w->key, &value) ? value : 0;
+}
+
+/* Returns the position of the frame just read. */
+static __always_inline __u64 v8_position(struct v8_walk *w, const struct rec *like)
+{
+	__u64 value = v8_find_function(w);
+
+	if (!value) {
+		v8_describe_names(w);
+		value = v8_send_function(w, like);
+	}
+	return value ? v8_position_in(w, value) : RUNTIME_V8;
+}
 
 struct v8_loop {
 	struct stack_scratch *s;

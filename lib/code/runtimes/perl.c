@@ -154,7 +154,7 @@ const struct runtime runtime_perl = {
 	.decode = perl_decode,
 };
 
-/* See enum perl_code in bpf/runtimes/perl_first_seen.bpf.h. */
+/* See enum perl_code in bpf/runtimes/perl_stack.bpf.h. */
 static const char *name_of_file_code(char code)
 {
 	static const char *const names[] = {"(main)", "(eval)", "(require)"};

@@ -164,7 +164,7 @@ static uint32_t int_at(const uint8_t *data, size_t at)
 	return bytes_u32(&b);
 }
 
-/* See php_identity() in bpf/runtimes/php.bpf.h. */
+/* See php_identity() in bpf/runtimes/php_stack.bpf.h. */
 static bool has_identity(const struct reader *r, bool is_internal, uint64_t identity)
 {
 	const struct php_layout *l = r->layout;

@@ -194,7 +194,7 @@ static uint64_t body_word(const struct reader *r, uint16_t at)
 	return r->body[at / 8];
 }
 
-/* See ruby_code_identity() in bpf/runtimes/ruby_first_seen.bpf.h. */
+/* See ruby_code_identity() in bpf/runtimes/ruby_stack.bpf.h. */
 static bool has_identity(const struct reader *r, uint64_t identity)
 {
 	const struct ruby_layout *l = r->memory.layout;

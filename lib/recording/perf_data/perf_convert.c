@@ -483,6 +483,30 @@ void perf_convert_init(struct perf_convert *c, struct perf_file *file)
 		c->has_switches |= attr->has_switches;
 }
 
+static void perf_counts_release(struct perf_counts *c)
+{
+	vec_release(&c->rows);
+	index_release(&c->by_id);
+}
+
+INDEX_EQUAL(count_equal, struct perf_counts, rows, a->id == b->id && a->tid == b->tid)
+
+/* Returns the increase of the counter since its last value, and stores this one. */
+static uint64_t perf_counts_increase(struct perf_counts *c, uint64_t id, uint32_t tid,
+				     uint64_t value)
+{
+	const struct perf_count wanted = {.id = id, .tid = tid};
+	uint64_t hash = hash_pair(id, tid), before;
+	uint32_t row = index_intern(&c->by_id, hash, count_equal, c, &wanted, c->rows.count);
+
+	if (row == c->rows.count)
+		vec_push(&c->rows, wanted);
+	before = c->rows.items[row].value;
+	c->rows.items[row].value = value;
+	/* A decrease means a restart: ids of ended threads may be reused. */
+	return value < before ? value : value - before;
+}
+
 void perf_convert_release(struct perf_convert *c)
 {
 	perf_stacks_release(&c->stacks);

@@ -2,7 +2,8 @@
 /* Converts a kernel record to prof's records. */
 #pragma once
 
-#include "lib/recording/perf_data/perf_counts.h"
+#include "lib/base/index.h"
+#include "lib/base/vec.h"
 #include "lib/recording/perf_data/perf_deferred.h"
 #include "lib/recording/perf_data/perf_file.h"
 #include "lib/recording/perf_data/perf_modules.h"
@@ -10,6 +11,19 @@
 #include "lib/recording/perf_data/perf_stacks.h"
 #include "lib/recording/perf_data/perf_tasks.h"
 #include "lib/recording/perf_data/perf_tracepoints.h"
+
+/* The last value of a counter in samples (PERF_SAMPLE_READ). */
+struct perf_count {
+	uint64_t id; /* id of the event on its CPU or thread */
+	uint32_t tid; /* thread of the counter; 0: not per thread */
+	uint64_t value;
+};
+
+/* Zeroed is empty. */
+struct perf_counts {
+	VEC(struct perf_count) rows;
+	struct index by_id;
+};
 
 struct perf_cgroup {
 	uint64_t id;

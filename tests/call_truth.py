@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Shared parts of the judges of programs with a known tree of calls: java_truth.py, ruby_truth.py, php_truth.py."""
+"""What the judges of programs with a known tree of calls share: {java,perl,php,ruby}_truth.py."""
 
 import argparse
 import collections
@@ -10,8 +10,15 @@ import check_profile
 
 
 class CallTruth:
-    """Counts figures and keeps violations. Subclasses have a language and judge(frames)."""
+    """Counts figures and keeps violations.
+
+    Subclasses have a language, the calls {caller: {callee: functions between both, or None}}, the
+    roots, and depths: [(function, another one, how often that is in stacks with both)].
+    """
     language = None
+    calls, roots, depths = {}, set(), []
+    callers = property(lambda self: len(self.calls))
+    whole_per_cut = 100
 
     def __init__(self, source):
         with open(source, encoding="utf-8") as file:
@@ -24,6 +31,57 @@ class CallTruth:
         self.figures[figure] += 1
         self.violations.append((what, [f"{f['name']}:{f['line']}" for f in frames
                                        if f["category"] == self.language][-16:]))
+
+    @staticmethod
+    def name(frame):
+        return frame["name"]
+
+    def is_own(self, frame):
+        raise NotImplementedError
+
+    @staticmethod
+    def is_cut(chain, frames):
+        """Does the stack end early, or say itself that it guesses?"""
+        return chain[0] is frames[0] or any(f["subcategory"] == "Guess" for f in frames)
+
+    def judge_line(self, caller, callee, frames):
+        raise NotImplementedError
+
+    def judge_edge(self, outer, inner, between, frames):
+        caller, callee = self.name(outer), self.name(inner)
+        self.figures["edges"] += 1
+        calls = self.calls.get(caller, {})
+        if callee not in calls:
+            self.note("wrong_edges", f"{caller} does not call {callee}", frames)
+            return
+        self.edges[caller, callee] += 1
+        names = [f["name"] for f in between]
+        if calls[callee] is not None and names != calls[callee]:
+            self.note("wrong_between", f"{names} between {caller} and {callee}", frames)
+            return
+        self.judge_line(outer, names[0] if names else callee, frames)
+
+    def judge_depths(self, names, frames):
+        for leaf, name, depth in self.depths:
+            if leaf in names and names.count(name) != depth:
+                self.note("wrong_depths", f"{names.count(name)} times {name}", frames)
+
+    def judge(self, frames):
+        chain = [f for f in frames if f["category"] == self.language]
+        own = [i for i, f in enumerate(chain) if self.is_own(f)]
+        self.figures["samples"] += 1
+        if not own:
+            self.figures["others"] += 1
+            return
+        if self.is_cut(chain, frames):
+            self.figures["not_whole"] += 1
+            return
+        self.figures["judged"] += 1
+        if chain[own[0]]["name"] not in self.roots:
+            self.note("wrong_roots", f"root {chain[own[0]]['name']}", frames)
+        for i, j in zip(own, own[1:]):
+            self.judge_edge(chain[i], chain[j], chain[i + 1:j], frames)
+        self.judge_depths([self.name(f) for f in chain], frames)
 
 
 def arguments():
@@ -45,13 +103,20 @@ def judge_profile(truth, args):
         print(f"{what}: {' > '.join(chain)}")
 
 
-def finish(truth, args, calls, whole_per_cut):
-    """Exits if too little was seen, or too much is wrong. `calls`: number of callers there are."""
+def finish(truth, args):
+    """Exits if too little was seen, or too much is wrong."""
     if truth.figures["judged"] < args.at_least:
         sys.exit(f"only {truth.figures['judged']} samples")
-    if len(truth.edges) < calls / 2:
+    if len(truth.edges) < truth.callers / 2:
         sys.exit(f"only {len(truth.edges)} of the calls")
-    if truth.figures["not_whole"] * whole_per_cut > truth.figures["judged"]:
+    if truth.figures["not_whole"] * truth.whole_per_cut > truth.figures["judged"]:
         sys.exit(f"{truth.figures['not_whole']} stacks are not whole")
     if len(truth.violations) * 10000 > args.allowed * truth.figures["judged"]:
         sys.exit(f"{len(truth.violations)} violations")
+
+
+def run(kind):
+    args = arguments().parse_args()
+    truth = kind(args.source)
+    judge_profile(truth, args)
+    finish(truth, args)

@@ -127,7 +127,7 @@ LANGUAGE = "Java"
 
 
 class Truth(call_truth.CallTruth):
-    language = LANGUAGE
+    language, whole_per_cut = LANGUAGE, 50
 
     def __init__(self, source):
         super().__init__(source)
@@ -203,8 +203,7 @@ class Truth(call_truth.CallTruth):
         if not own:
             self.figures["others"] += 1
             return
-        if java[0] is frames[0] or any(f["subcategory"] == "Guess" for f in frames):
-            # The stack ends early, or says itself that it guesses.
+        if self.is_cut(java, frames):
             self.figures["not_whole"] += 1
             return
         self.figures["judged"] += 1
@@ -226,7 +225,7 @@ def main():
     lacking = truth.figures["incomplete"] + truth.figures["lineless"]
     if args.complete and lacking * 50 > truth.figures["edges"]:
         sys.exit(f"{lacking} calls lack methods or lines")
-    call_truth.finish(truth, args, len(truth.calls), 50)
+    call_truth.finish(truth, args)
 
 
 if __name__ == "__main__":

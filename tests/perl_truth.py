@@ -15,7 +15,6 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import call_truth  # noqa: E402
 
-LANGUAGE = "Perl"
 SPIN = {"Tree::spin"}
 DESTROYS = {"Weighed::DESTROY"}
 SCENES = {f"Tree::{name}" for name in (
@@ -87,9 +86,10 @@ ANONYMOUS = {"Tree::finding": "first", "Tree::reducing": "reduce", "Tree::closin
 
 
 class Truth(call_truth.CallTruth):
-    language = LANGUAGE
+    language, calls, depths, whole_per_cut = "Perl", TREE, [("Tree::bottom", "Tree::recurse", 40)], 50
+    callers = sum(map(len, TREE.values()))
 
-    def judge_edge(self, outer, inner, frames):
+    def judge_edge(self, outer, inner, between, frames):
         caller, callee = outer["name"], inner["name"]
         self.figures["edges"] += 1
         if callee not in TREE.get(caller, ()):
@@ -115,13 +115,12 @@ class Truth(call_truth.CallTruth):
             self.note("wrong_lines", f"line {line} of {caller} calls {callee}", frames)
 
     def judge(self, frames):
-        perl = [f for f in frames if f["category"] == LANGUAGE]
+        perl = [f for f in frames if f["category"] == self.language]
         self.figures["samples"] += 1
         if perl[0]["name"] in BEGINNINGS:
             self.figures["beginnings"] += 1
             return
-        if perl[0] is frames[0] or any(f["subcategory"] == "Guess" for f in frames):
-            # The stack ends early, or says itself that it guesses.
+        if self.is_cut(perl, frames):
             self.figures["not_whole"] += 1
             return
         if any((f["file"] or "").endswith("HiRes.pm") for f in perl):
@@ -131,19 +130,9 @@ class Truth(call_truth.CallTruth):
         if perl[0]["name"] != "(main)":
             self.note("wrong_roots", f"root {perl[0]['name']}", frames)
         for outer, inner in zip(perl, perl[1:]):
-            self.judge_edge(outer, inner, frames)
-        names = [f["name"] for f in perl]
-        for leaf, name, depth in (("Tree::bottom", "Tree::recurse", 40),):
-            if leaf in names and names.count(name) != depth:
-                self.note("wrong_depths", f"{names.count(name)} times {name}", frames)
-
-
-def main():
-    args = call_truth.arguments().parse_args()
-    truth = Truth(args.source)
-    call_truth.judge_profile(truth, args)
-    call_truth.finish(truth, args, sum(map(len, TREE.values())), 50)
+            self.judge_edge(outer, inner, [], frames)
+        self.judge_depths([f["name"] for f in perl], frames)
 
 
 if __name__ == "__main__":
-    main()
+    call_truth.run(Truth)

@@ -17,7 +17,6 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import call_truth  # noqa: E402
 
-LANGUAGE = "PHP"
 FILES = ["tree.php", "grove.php", "twig.php"]
 SPIN = {"spin": []}
 SCENES = ("recursing iterating sorting reducing replacing missing lacking catching generating aggregating "
@@ -100,7 +99,6 @@ TREE = {
 # A function, another one, and how often that is in stacks with both.
 DEPTHS = [("Tree::bottom", "Tree::recurse", 40), ("Tree::produced", "Tree::deeper", 6),
           ("Tree::yielding", "Tree::inFiber", 11)]
-ROOTS = {"{main}"}
 # Calls that are written by no name.
 UNWRITTEN = {"Tree::{closure}", "Tree::__call", "Tree::__callStatic", "Tree::generate", "Tree::getIterator",
              "Tree::__toString", "Tree::offsetGet", "Tree::__get", "Leaf::__destruct", "Leaf::__invoke",
@@ -109,7 +107,7 @@ UNWRITTEN = {"Tree::{closure}", "Tree::__call", "Tree::__callStatic", "Tree::gen
 
 
 class Truth(call_truth.CallTruth):
-    language = LANGUAGE
+    language, calls, roots, depths = "PHP", TREE, {"{main}"}, DEPTHS
 
     def __init__(self, source):
         super().__init__(source)
@@ -138,49 +136,11 @@ class Truth(call_truth.CallTruth):
         if not line or line > len(text) or callee.split("::")[-1] not in text[line - 1]:
             self.note("wrong_lines", f"line {line} of {caller['name']} calls {callee}", frames)
 
-    def judge_edge(self, outer, inner, between, frames):
-        caller, callee = self.name(outer), self.name(inner)
-        self.figures["edges"] += 1
-        calls = TREE.get(caller, {})
-        if callee not in calls:
-            self.note("wrong_edges", f"{caller} does not call {callee}", frames)
-            return
-        self.edges[caller, callee] += 1
-        names = [f["name"] for f in between]
-        if calls[callee] is not None and names != calls[callee]:
-            self.note("wrong_between", f"{names} between {caller} and {callee}", frames)
-            return
-        self.judge_line(outer, names[0] if names else callee, frames)
-
-    def judge(self, frames):
-        php = [f for f in frames if f["category"] == LANGUAGE]
-        own = [i for i, f in enumerate(php) if self.is_own(f)]
-        self.figures["samples"] += 1
-        if not own:
-            self.figures["others"] += 1
-            return
+    @staticmethod
+    def is_cut(chain, frames):
         # The native frames outside of a fiber lie on another stack.
-        is_fiber = any(f["name"] == "Fiber::resume" or f["name"] == "Fiber::start" for f in php)
-        if php[0] is frames[0] and not is_fiber:
-            self.figures["not_whole"] += 1
-            return
-        self.figures["judged"] += 1
-        if php[own[0]]["name"] not in ROOTS:
-            self.note("wrong_roots", f"root {php[own[0]]['name']}", frames)
-        for i, j in zip(own, own[1:]):
-            self.judge_edge(php[i], php[j], php[i + 1:j], frames)
-        names = [self.name(f) for f in php]
-        for leaf, name, depth in DEPTHS:
-            if leaf in names and names.count(name) != depth:
-                self.note("wrong_depths", f"{names.count(name)} times {name}", frames)
-
-
-def main():
-    args = call_truth.arguments().parse_args()
-    truth = Truth(args.source)
-    call_truth.judge_profile(truth, args)
-    call_truth.finish(truth, args, len(TREE), 100)
+        return chain[0] is frames[0] and not any(f["name"] in ("Fiber::resume", "Fiber::start") for f in chain)
 
 
 if __name__ == "__main__":
-    main()
+    call_truth.run(Truth)

@@ -16,7 +16,6 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import call_truth  # noqa: E402
 
-LANGUAGE = "Ruby"
 # caller: {callee: methods in C between both; None: as the version has it}
 EACH, TIMES, SEND = ["Array#each"], ["Integer#times"], ["Kernel#public_send"]
 FIBER = ()
@@ -179,11 +178,11 @@ def bare(name):
 
 
 class Truth(call_truth.CallTruth):
-    language = LANGUAGE
+    language, roots = "Ruby", ROOTS
 
     def __init__(self, source):
         self.source = os.path.basename(source)
-        self.calls = CALLS[self.source]
+        self.calls, self.depths = CALLS[self.source], DEPTHS[self.source]
         super().__init__(source)
 
     def is_own(self, frame):
@@ -198,48 +197,6 @@ class Truth(call_truth.CallTruth):
         if not line or line > len(self.text) or bare(callee) not in self.text[line - 1]:
             self.note("wrong_lines", f"line {line} of {caller['name']} calls {callee}", frames)
 
-    def judge_edge(self, outer, inner, between, frames):
-        caller, callee = outer["name"], inner["name"]
-        self.figures["edges"] += 1
-        calls = self.calls.get(caller, {})
-        if callee not in calls:
-            self.note("wrong_edges", f"{caller} does not call {callee}", frames)
-            return
-        self.edges[caller, callee] += 1
-        names = [f["name"] for f in between]
-        if calls[callee] is not None and names != calls[callee]:
-            self.note("wrong_between", f"{names} between {caller} and {callee}", frames)
-            return
-        self.judge_line(outer, names[0] if names else callee, frames)
-
-    def judge(self, frames):
-        ruby = [f for f in frames if f["category"] == LANGUAGE]
-        own = [i for i, f in enumerate(ruby) if self.is_own(f)]
-        self.figures["samples"] += 1
-        if not own:
-            self.figures["others"] += 1
-            return
-        if ruby[0] is frames[0] or any(f["subcategory"] == "Guess" for f in frames):
-            # The stack ends early, or says itself that it guesses.
-            self.figures["not_whole"] += 1
-            return
-        self.figures["judged"] += 1
-        if ruby[own[0]]["name"] not in ROOTS:
-            self.note("wrong_roots", f"root {ruby[own[0]]['name']}", frames)
-        for i, j in zip(own, own[1:]):
-            self.judge_edge(ruby[i], ruby[j], ruby[i + 1:j], frames)
-        names = [f["name"] for f in ruby]
-        for leaf, name, depth in DEPTHS[self.source]:
-            if leaf in names and names.count(name) != depth:
-                self.note("wrong_depths", f"{names.count(name)} times {name}", frames)
-
-
-def main():
-    args = call_truth.arguments().parse_args()
-    truth = Truth(args.source)
-    call_truth.judge_profile(truth, args)
-    call_truth.finish(truth, args, len(truth.calls), 100)
-
 
 if __name__ == "__main__":
-    main()
+    call_truth.run(Truth)

@@ -106,12 +106,7 @@ static void set_up(void)
 static void *change(void *unused)
 {
 	for (;;) {
-		uint64_t word = random_word(&heap, sizeof(heap)),
-			 choice = random_word(&heap, sizeof(heap)) >> 3;
-		size_t words = sizeof(heap) / 8;
-
-		memcpy((uint64_t *)(void *)&heap + choice % words, &word, sizeof(word));
-		if (choice % 29 == 0)
+		if (change_word(&heap, sizeof(heap)) % 29 == 0)
 			set_up();
 	}
 	return unused;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * HotSpot's structures, for bpf/runtimes/hotspot_stack.bpf.h. The JVM has tables of its structures for
- * debuggers, complete only once it runs: the first process that maps a file completes the file's
- * layout. Each process has a description of its own as well.
+ * HotSpot's structures, for bpf/runtimes/hotspot_stack.bpf.h. The JVM has tables of its structures
+ * for debuggers, complete only once it runs: the first process that maps a file completes the
+ * file's layout. Each process has a description of its own as well.
  */
 #pragma once
 

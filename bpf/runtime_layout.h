@@ -11,8 +11,8 @@
 #include "bpf/hotspot_layout.h"
 
 /*
- * Structures of CRuby, the usual interpreter of Ruby, for bpf/runtimes/ruby_stack.bpf.h. Offsets are
- * bytes from the start of the structure named first.
+ * Structures of CRuby, the usual interpreter of Ruby, for bpf/runtimes/ruby_stack.bpf.h. Offsets
+ * are bytes from the start of the structure named first.
  */
 
 /* rb_execution_context_t: equal in all versions. */
@@ -136,8 +136,8 @@ _Static_assert(sizeof(struct ruby_layout) == 96, "layout shared with the kernel 
 _Static_assert(sizeof(struct ruby_function_head) == 32, "part of a live record");
 
 /*
- * Structures of PHP's engine, for bpf/runtimes/php_stack.bpf.h. Offsets are bytes from the start of the
- * structure named first.
+ * Structures of PHP's engine, for bpf/runtimes/php_stack.bpf.h. Offsets are bytes from the start of
+ * the structure named first.
  */
 
 /* zend_execute_data, the frame of a call: the same in all versions. */
@@ -218,8 +218,8 @@ _Static_assert(sizeof(struct php_layout) == 64, "layout shared with the kernel s
 _Static_assert(sizeof(struct php_function_head) == 280, "part of a live record");
 
 /*
- * Structures of Perl's interpreter, for bpf/runtimes/perl_stack.bpf.h. Offsets are bytes from the start
- * of the structure named first; those that no version has changed are here.
+ * Structures of Perl's interpreter, for bpf/runtimes/perl_stack.bpf.h. Offsets are bytes from the
+ * start of the structure named first; those that no version has changed are here.
  */
 
 /* PERL_SI, one of the stacks of contexts */

@@ -38,7 +38,7 @@ struct managed_scratch {
 
 PER_CPU(struct managed_scratch, managed_scratches, own_managed_scratch)
 
-/* Where the stack of code that another resumes begins: beyond all native frames. */
+/* The place of code that another stack resumes: beyond all native frames. */
 #define PLACE_BEYOND (~1ull)
 
 /* Begins a stack of a runtime whose calls each have a place of their own. */

@@ -98,12 +98,14 @@ static void set_waker(const struct path_feed *f, const struct rec_resumed *rec,
 static void name_reason(struct path_feed *f, struct wait_reason reason)
 {
 	const struct profile *p = f->tasks->profile;
+	func_id func;
 
 	reason.argument = 0;
 	if (reason.state == WAIT_RUNNABLE || timelines_label(&f->lines, &reason) != NO_STRING)
 		return;
-	timelines_set_label(&f->lines, &reason,
-			    p->funcs.rows.items[waits_label(f->waits, &reason)->func].name);
+	/* This may move the functions. */
+	func = waits_label(f->waits, &reason)->func;
+	timelines_set_label(&f->lines, &reason, p->funcs.rows.items[func].name);
 }
 
 static void take_run(struct path_feed *f, const struct rec_resumed *rec)

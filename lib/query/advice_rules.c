@@ -9,6 +9,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/model/facts/marker_schema.h"
+#include "lib/model/meaning/made_code.h"
 
 /* Serial parts matter to commands of many processes, on machines with several CPUs. */
 #define SERIAL_CPUS 4
@@ -374,6 +375,17 @@ static void measure_oversubscribed(const struct adviser *a, struct measured *m)
 		m->value = (double)(a->q->weight + waited) / a->wall / (double)m->count;
 }
 
+/* Returns the description of a frame without a function's name, "" without one; NULL: it has one.
+ */
+static const char *description_of(const struct profile *p, const struct frame *frame)
+{
+	const struct func *func = frame->func == NO_FUNC ? NULL : &p->funcs.rows.items[frame->func];
+
+	if (frame->kind == PROFILE_FRAME_LABEL || (func && func->is_named))
+		return NULL;
+	return func ? strings_get(&p->strings, func->name) : "";
+}
+
 /* Finds the share of code without a function's name, and the file with most of it. */
 static void measure_nameless(const struct adviser *a, struct measured *m)
 {
@@ -383,9 +395,9 @@ static void measure_nameless(const struct adviser *a, struct measured *m)
 
 	for (stack_id id = 0; id < p->stacks.rows.count; id++) {
 		const struct frame *frame = &p->frames.rows.items[p->stacks.rows.items[id].frame];
+		const char *name = a->q->weights[id] ? description_of(p, frame) : NULL;
 
-		if (!a->q->weights[id] || frame->kind == PROFILE_FRAME_LABEL ||
-		    (frame->func != NO_FUNC && p->funcs.rows.items[frame->func].is_named))
+		if (!name || made_code_maker_of(name))
 			continue;
 		m->weight += a->q->weights[id];
 		if (frame->module == NO_MODULE)
@@ -398,6 +410,33 @@ static void measure_nameless(const struct adviser *a, struct measured *m)
 	if (most != NO_MODULE)
 		m->what = text_cut(strings_get(&p->strings, p->modules.rows.items[most].name),
 				   NAME_WIDTH, true);
+}
+
+/* Does the same for code generated at run time, and the one who generated most of it. */
+static void measure_made_code(const struct adviser *a, struct measured *m)
+{
+	const struct profile *p = a->q->profile;
+	_cleanup_free_ uint64_t *weights = xcalloc(p->funcs.rows.count + 1, sizeof(*weights));
+	const char *most = "";
+	uint64_t heaviest = 0;
+
+	for (stack_id id = 0; id < p->stacks.rows.count; id++) {
+		const struct frame *frame = &p->frames.rows.items[p->stacks.rows.items[id].frame];
+		const char *name = a->q->weights[id] ? description_of(p, frame) : NULL;
+		const char *maker = name ? made_code_maker_of(name) : NULL;
+
+		if (!maker)
+			continue;
+		m->weight += a->q->weights[id];
+		weights[frame->func] += a->q->weights[id];
+		if (weights[frame->func] > heaviest) {
+			heaviest = weights[frame->func];
+			most = maker;
+		}
+	}
+	m->value = share(m->weight, a->q->weight);
+	if (*most)
+		m->what = text_cut(most, NAME_WIDTH, true);
 }
 
 static void measure_coarse(const struct adviser *a, struct measured *m)

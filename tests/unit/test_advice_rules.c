@@ -174,6 +174,20 @@ static struct profile *nameless(uint32_t part)
 	return p;
 }
 
+/* The description is not a function's name. */
+static struct profile *made_code(uint32_t part)
+{
+	struct profile *p = run_part(SERVE "made /app -", part);
+
+	vec_for_each(&p->funcs.rows, struct func *, func) {
+		if (strcmp(strings_get(&p->strings, func->name), "made") == 0) {
+			func->name = strings_intern(&p->strings, "code made by luajit");
+			func->is_named = false;
+		}
+	}
+	return p;
+}
+
 static struct profile *coarse(uint32_t left_out)
 {
 	struct profile *p = new_profile();
@@ -234,6 +248,9 @@ static const struct rule_case {
 	{ADVICE_NAMELESS, nameless, 100, 99,
 	 "10 % of the time is in code without names, most in libfast.so.1: install or name its "
 	 "debug information"},
+	{ADVICE_MADE_CODE, made_code, 100, 99,
+	 "10 % of the time is in code without names, made at run time by luajit: find out how to "
+	 "have it named"},
 	{ADVICE_COARSE, coarse, 620, 619,
 	 "380 samples tell shares to ±5 % only: record for longer, or with a higher -F"},
 	{ADVICE_COARSE, coarse_sums, 620, 619,

@@ -193,16 +193,15 @@ static void add_name(const struct profile *p, module_id maker, struct strbuf *ou
 	strbuf_add(out, name, size);
 }
 
-static const char made_by[] = "code made by ", made_at_run_time[] = "code made at run time",
-		  unnamed[] = "unnamed code";
+static const char unnamed[] = "unnamed code";
 
 void made_code_describe(const struct profile *p, module_id maker, struct strbuf *out)
 {
 	if (maker == NO_MODULE) {
-		strbuf_adds(out, made_at_run_time);
+		strbuf_adds(out, MADE_AT_RUN_TIME);
 		return;
 	}
-	strbuf_adds(out, made_by);
+	strbuf_adds(out, MADE_BY);
 	add_name(p, maker, out);
 }
 
@@ -213,13 +212,12 @@ void made_code_describe_unnamed(const struct profile *p, module_id file, struct 
 
 bool made_code_is_description(const char *name)
 {
-	return text_starts_with(name, made_by) || text_starts_with(name, unnamed) ||
-	       strcmp(name, made_at_run_time) == 0;
+	return made_code_maker_of(name) || text_starts_with(name, unnamed);
 }
 
 const char *made_code_without_file(const char *name)
 {
-	return text_starts_with(name, unnamed) ? unnamed : made_at_run_time;
+	return text_starts_with(name, unnamed) ? unnamed : MADE_AT_RUN_TIME;
 }
 
 void made_code_advise(const struct profile *p, module_id maker, struct strbuf *out)

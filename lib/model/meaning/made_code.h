@@ -5,7 +5,10 @@
  */
 #pragma once
 
+#include <string.h>
+
 #include "lib/base/strbuf.h"
+#include "lib/base/text.h"
 #include "lib/model/tables/profile.h"
 
 /* True for anonymous memory, files of memory, and images of a heap. */
@@ -25,6 +28,18 @@ void made_code_describe(const struct profile *p, module_id maker, struct strbuf 
 void made_code_describe_unnamed(const struct profile *p, module_id file, struct strbuf *out);
 /* True for such texts. */
 bool made_code_is_description(const char *name);
+
+#define MADE_BY "code made by "
+#define MADE_AT_RUN_TIME "code made at run time"
+
+/* Returns who generated the code by its description, "" if unknown; NULL: it is code of a file. */
+static inline const char *made_code_maker_of(const char *name)
+{
+	if (text_starts_with(name, MADE_BY))
+		return name + strlen(MADE_BY);
+	return strcmp(name, MADE_AT_RUN_TIME) == 0 ? "" : NULL;
+}
+
 /* Returns such a text that names no file. */
 const char *made_code_without_file(const char *name);
 

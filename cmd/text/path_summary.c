@@ -91,17 +91,23 @@ static void add_call(struct path_sums *s, const struct path_call *call)
 	vec_push(&s->calls, *call);
 }
 
-/* Adds the user's functions that called the function, up to CALL_LEVELS. */
+/* Adds the user's functions that called the function, up to CALL_LEVELS, each once. */
 static void add_calls(struct path_sums *s, const struct path_weight *weight, string_id function)
 {
-	struct path_call call = {.function = function, .ns = weight->ns};
+	struct path_call call = {.function = function, .caller = function, .ns = weight->ns};
 	stack_id at = weight->stack;
 
-	for (; call.level < CALL_LEVELS; call.level++) {
+	while (call.level < CALL_LEVELS) {
+		string_id last = call.caller;
+
 		call.caller = path_caller(s->p, s->origins, &at, function);
 		if (call.caller == NO_STRING)
 			return;
+		/* A recursion is one call. */
+		if (call.caller == last)
+			continue;
 		add_call(s, &call);
+		call.level++;
 	}
 }
 

@@ -17,6 +17,7 @@ import socketserver
 import ssl
 import struct
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 import engine_rules  # noqa: E402
@@ -126,6 +127,8 @@ class Handler(socketserver.StreamRequestHandler):
             elif kind == HEADERS and mode == "early":
                 self.head(stream, [("content-type", "application/grpc"), ("grpc-status", "12"),
                                    ("grpc-message", "unknown service")], False, 200)
+                # libcurl may drop a head that arrives together with a reset.
+                time.sleep(0.05)
                 self.frame(RESET, 0, stream, struct.pack(">I", CANCEL))
             elif kind == DATA and mode != "early":
                 if mode == "reset":

@@ -458,7 +458,7 @@ static bool is_nameless(const struct profile *p, const struct frame *frame)
 	if (frame->module == NO_MODULE || frame->kind == PROFILE_FRAME_KERNEL ||
 	    module_is_kernel(&p->modules.rows.items[frame->module]))
 		return false;
-	return frame->func == NO_FUNC || !p->funcs.rows.items[frame->func].is_named;
+	return !profile_frame_is_named(p, frame);
 }
 
 /* Unnamed code that accounts for a stack's time. */

@@ -76,9 +76,7 @@ static const struct frame *frame_of_node(const struct finder *f, uint32_t node)
 
 static bool is_nameless(const struct finder *f, uint32_t node)
 {
-	const struct frame *frame = frame_of_node(f, node);
-
-	return frame->func == NO_FUNC || !f->q->profile->funcs.rows.items[frame->func].is_named;
+	return !profile_frame_is_named(f->q->profile, frame_of_node(f, node));
 }
 
 /*

@@ -79,12 +79,8 @@ static void check_losses(struct comparable *c, const struct profile *p, char sid
 
 static bool is_named(const struct profile *p, stack_id stack)
 {
-	const struct frame *frame;
-
-	if (stack == NO_STACK)
-		return true;
-	frame = &p->frames.rows.items[p->stacks.rows.items[stack].frame];
-	return frame->func != NO_FUNC && p->funcs.rows.items[frame->func].is_named;
+	return stack == NO_STACK ||
+	       profile_frame_is_named(p, &p->frames.rows.items[p->stacks.rows.items[stack].frame]);
 }
 
 static void count_unnamed(const struct profile *p, double *unnamed, double *all)

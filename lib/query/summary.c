@@ -16,7 +16,7 @@ static double named_share(const struct query *q)
 	for (stack_id id = 0; id < p->stacks.rows.count; id++) {
 		const struct frame *frame = &p->frames.rows.items[p->stacks.rows.items[id].frame];
 
-		if (frame->func != NO_FUNC && p->funcs.rows.items[frame->func].is_named)
+		if (profile_frame_is_named(p, frame))
 			named += q->weights[id];
 	}
 	return q->weight ? (double)named / (double)q->weight : 0;

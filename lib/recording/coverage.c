@@ -35,7 +35,7 @@ void coverage_count(struct coverage *n, const struct profile *p)
 		if (frame->inline_depth || frame->kind == PROFILE_FRAME_LABEL)
 			continue;
 		row->frames++;
-		row->named += frame->func != NO_FUNC && p->funcs.rows.items[frame->func].is_named;
+		row->named += profile_frame_is_named(p, frame);
 		row->with_lines += frame->line != 0;
 	}
 	for (size_t i = 0; i <= count; i++) {

@@ -102,7 +102,7 @@ static module_id may_make(const struct profile *p, const struct frame *frame)
 static bool is_nameless(const struct profile *p, const struct frame *frame)
 {
 	return frame->kind != PROFILE_FRAME_KERNEL && made_code_is(p, frame->module) &&
-	       (frame->func == NO_FUNC || !p->funcs.rows.items[frame->func].is_named);
+	       !profile_frame_is_named(p, frame);
 }
 
 /* Finds the file that is named like the process of anonymous memory. */

@@ -139,9 +139,7 @@ static const char *name_at(const struct profile *p, stack_id id)
 
 static bool is_named(const struct profile *p, stack_id id)
 {
-	func_id func = frame_at(p, id)->func;
-
-	return func != NO_FUNC && p->funcs.rows.items[func].is_named;
+	return profile_frame_is_named(p, frame_at(p, id));
 }
 
 static bool is_of_c_library(const struct profile *p, stack_id id)

@@ -339,7 +339,7 @@ size_t profile_named_frames(const struct profile *p)
 	size_t count = 0;
 
 	vec_for_each(&p->frames.rows, const struct frame *, frame) {
-		if (frame->func != NO_FUNC && p->funcs.rows.items[frame->func].is_named)
+		if (profile_frame_is_named(p, frame))
 			count++;
 	}
 	return count;

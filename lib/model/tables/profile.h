@@ -315,6 +315,11 @@ static inline uint64_t profile_since_start(const struct profile *p, uint64_t tim
 {
 	return time > p->meta.start_ns ? time - p->meta.start_ns : 0;
 }
+/* Returns whether the frame has a function's name, not just an address or a description. */
+static inline bool profile_frame_is_named(const struct profile *p, const struct frame *frame)
+{
+	return frame->func != NO_FUNC && p->funcs.rows.items[frame->func].is_named;
+}
 bool event_is_derived(const struct profile *p, uint8_t event);
 /* Number of samples of all threads, except derived ones and those of weight 0. */
 uint64_t profile_sample_count(const struct profile *p);

@@ -207,7 +207,7 @@ uint32_t EXPORT(page_frame_marks)(uint32_t stack)
 	frame = &p->frames.rows.items[p->stacks.rows.items[stack].frame];
 	if (frame->kind == PROFILE_FRAME_GUESS)
 		marks |= MARK_GUESSED;
-	if (frame->func == NO_FUNC || !p->funcs.rows.items[frame->func].is_named)
+	if (!profile_frame_is_named(p, frame))
 		marks |= MARK_UNNAMED;
 	if (frame->inline_depth)
 		marks |= MARK_INLINED;

@@ -164,8 +164,8 @@ int series_fetch(const struct engine *e, struct strbuf *out, struct error *err)
 	const struct engine_kind *kind = e->url->kind;
 	_cleanup_free_ char *type = type_of(&e->url->filter), *labels = selector(&e->url->filter);
 	_cleanup_(strbuf_release) struct strbuf body = {0}, answer = {0};
-	char *path = xstrdup(strcmp(e->url->database, kind->path) == 0 ? kind->query->path
-								       : e->url->database);
+	_cleanup_free_ char *path = xstrdup(
+		strcmp(e->url->database, kind->path) == 0 ? kind->query->path : e->url->database);
 	struct fleet_url url = *e->url;
 	struct engine asked = *e;
 	const char *found;
@@ -176,7 +176,6 @@ int series_fetch(const struct engine *e, struct strbuf *out, struct error *err)
 	asked.url = &url;
 	kind->query->ask(&url, type, labels, &body);
 	ret = engine_post(&asked, &body, &answer, err);
-	free(path);
 	if (ret)
 		return ret;
 	found = kind->query->take(&answer, &size);

@@ -375,8 +375,7 @@ static void measure_oversubscribed(const struct adviser *a, struct measured *m)
 		m->value = (double)(a->q->weight + waited) / a->wall / (double)m->count;
 }
 
-/* Returns the description of a frame without a function's name, "" without one; NULL: it has one.
- */
+/* Returns the description of a frame without a function's name, or ""; NULL: it has a name. */
 static const char *description_of(const struct profile *p, const struct frame *frame)
 {
 	const struct func *func = frame->func == NO_FUNC ? NULL : &p->funcs.rows.items[frame->func];

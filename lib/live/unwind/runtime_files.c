@@ -272,7 +272,7 @@ uint64_t runtime_files_due(const struct runtime_files *f, const struct spaces *s
 		const struct space *space = spaces_of(spaces, *process);
 
 		vec_for_each(&space->runtimes.rows, const struct runtime_state *, state) {
-			/* Those that wait for long are checked when others wake the recorder. */
+			/* Leave long waits to the recorder's usual rounds. */
 			if (state->start == RUNTIME_STARTING && state->wait_ns < START_SOON_NS &&
 			    state->check_ns < due)
 				due = state->check_ns;

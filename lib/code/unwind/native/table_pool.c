@@ -363,7 +363,7 @@ static void *work(void *arg)
 		give(p, &result);
 		if (!is_kept)
 			continue;
-		/* Nobody waits for it. */
+		/* Keep the result after handing it over: nobody waits for that. */
 		pthread_mutex_unlock(&p->lock);
 		table_cache_store(p->cache, &write, unwind_scratch_rows(w->scratch), &w->own.rules);
 		pthread_mutex_lock(&p->lock);

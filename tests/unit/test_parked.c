@@ -357,6 +357,15 @@ TEST(frames_of_the_c_library_do_not_hide_callers)
 		assert_int_equal(meaning_in(lock, c_libraries[i].condition), IDLE_LOCK);
 }
 
+TEST(nameless_functions_that_wait_by_themselves_wait_for_a_condition)
+{
+	assert_int_equal(meaning("deno", "app;fun_1000"), IDLE_CONDITION);
+	assert_int_equal(meaning("deno", "app;fun_1000" L "syscall"), IDLE_CONDITION);
+	assert_int_equal(meaning("deno", "app;lock" L "syscall"), IDLE_LOCK);
+	assert_int_equal(meaning("deno", "fun_1000;lock"), IDLE_LOCK);
+	assert_int_equal(meaning("deno", "fun_1000" MUTEX), IDLE_LOCK);
+}
+
 TEST(a_c_library_without_any_names_tells_nothing)
 {
 	static const char *const end = L "0x91c10" L "0x91980";

@@ -582,6 +582,17 @@ static bool is_python_condition(const struct profile *p, stack_id id)
 	return false;
 }
 
+/*
+ * True if a function without a name made the system call itself, not a function of the C library:
+ * threads without work do so far more often than those that wait for a lock.
+ */
+static bool is_nameless_call(const struct profile *p, stack_id id)
+{
+	if (is_of_c_library(p, id) && strcmp(name_at(p, id), "syscall") == 0)
+		id = p->stacks.rows.items[id].parent;
+	return id != NO_STACK && !is_of_c_library(p, id) && !is_named(p, id);
+}
+
 /* Classifies a futex wait by the program's functions, of which `id` is the innermost. */
 static uint8_t meaning_of_futex(const struct profile *p, stack_id id)
 {
@@ -590,7 +601,7 @@ static uint8_t meaning_of_futex(const struct profile *p, stack_id id)
 
 	if (parked != PARKED_NOT)
 		return parked == PARKED_FOR_TIME ? MEANS_TIMER : MEANS_WORK;
-	if (parked_is_by_jump(p, id))
+	if (parked_is_by_jump(p, id) || is_nameless_call(p, id))
 		meaning = MEANS_CONDITION;
 	id = parked_call(p, id);
 	for (int i = 0; i < USER_FRAMES && id != NO_STACK; i++) {

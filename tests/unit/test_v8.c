@@ -57,6 +57,37 @@ TEST(files_tell_their_layout)
 	}
 }
 
+/* Stripped programs have the types of their version, which is the only text of its form. */
+TEST(versions_tell_the_layout_of_programs_without_constants)
+{
+	struct runtime_layout layout;
+	const struct v8_layout *l = &layout.v8;
+
+	assert_int_equal(runtime_probed("v8-bare-13", &layout, NULL), 0);
+	assert_int_equal(layout.kind, RUNTIME_V8);
+	assert_int_equal(l->minor, 0);
+	assert_int_equal(l->types[V8_SHARED], 280);
+	assert_int_equal(l->types[V8_SCOPE], 278);
+	assert_int_equal(l->scope_module, 5);
+	assert_int_equal(l->array_length, 8);
+	assert_int_equal(l->code_flags, 48);
+	assert_int_equal(l->code_baseline, 10);
+	assert_int_equal(runtime_probed("v8-bare-15", &layout, NULL), 0);
+	assert_int_equal(layout.kind, RUNTIME_V8);
+	assert_true(v8_layout_is_sane(l));
+	assert_int_equal(l->major, 15);
+	assert_int_equal(l->types[V8_SHARED], 278);
+	assert_int_equal(l->types[V8_CODE], 186);
+	assert_int_equal(l->scope_module, 3);
+	assert_int_equal(l->array_length, 4);
+	assert_int_equal(l->code_baseline, 11);
+	assert_true(l->names_builtins);
+	assert_int_equal(runtime_probed("v8-bare-two", &layout, NULL), 0);
+	assert_int_equal(layout.kind, RUNTIME_NONE);
+	assert_int_equal(runtime_probed("v8-bare-newer", &layout, NULL), 0);
+	assert_int_equal(layout.kind, RUNTIME_NONE);
+}
+
 TEST(what_cannot_be_followed_is_refused)
 {
 	runtime_refused("v8-9", -ENOTSUP, "V8 is older than 10");

@@ -266,6 +266,21 @@ TEST(a_function_may_be_taken_into_itself)
 	managed_code_release(&code);
 }
 
+TEST(code_without_places_tells_that_it_hides_calls)
+{
+	struct heap heap = make_heap();
+	struct function function = make_function();
+	struct managed_code code = {0};
+
+	put(&heap, TABLE + 8, 0);
+	assert_false(read_code(&heap, &function, &code));
+	assert_true(code.hides_inlined);
+	put(&heap, CALLS - 8, 0);
+	assert_true(read_code(&heap, &function, &code));
+	assert_false(code.hides_inlined);
+	managed_code_release(&code);
+}
+
 TEST(other_code_is_not_taken_for_it)
 {
 	struct heap heap = make_heap();

@@ -81,6 +81,7 @@ struct managed_code {
 	VEC(struct managed_function) inlined;
 	bool wants_types; /* set by the caller: include parameter types in names if possible */
 	bool is_compiled; /* may have inlined functions */
+	bool hides_inlined; /* has some, and nothing tells where; set by read_inlined() */
 	bool is_cut; /* name or file are truncated */
 	bool lacks_text; /* the record lacked name, file or lines: see late() */
 };

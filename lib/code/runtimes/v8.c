@@ -332,7 +332,7 @@ void v8_decode(const struct runtime_layout *layout, const struct rec_function *f
 	struct v8_function_head own;
 
 	bytes_init(&body, function->body, function_body_size(function));
-	code->is_cut = code->lacks_text = code->is_compiled = false;
+	code->is_cut = code->lacks_text = code->is_compiled = code->hides_inlined = false;
 	code->first_line = 0;
 	code->start = -1;
 	code->tier = tiers[V8_TIER_UNKNOWN];

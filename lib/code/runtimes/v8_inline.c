@@ -43,7 +43,7 @@ struct inline_reader {
 	struct v8_function_head own;
 	struct code_parts parts;
 	VEC(struct call) calls;
-	const struct managed_code *code; /* as in the record */
+	struct managed_code *code; /* as in the record */
 	uint32_t rows[FUNCTIONS_MAX]; /* by literal: its function, as in managed_line */
 	uint32_t own_row; /* the same for OWN */
 	VEC(struct managed_place) places;
@@ -345,6 +345,10 @@ static bool read_places(struct inline_reader *r)
 	struct bytes b;
 
 	if (!read_length(r, r->parts.table, TABLE_MAX, &size))
+		return false;
+	/* V8 leaves positions out unless the embedder or a profiler asks for them. */
+	r->code->hides_inlined = !size && r->calls.count;
+	if (r->code->hides_inlined)
 		return false;
 	data = xmalloc(size + 1);
 	if (!v8_heap_read(&r->heap, r->parts.table, r->heap.layout->array_data, data, size))

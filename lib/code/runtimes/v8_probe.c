@@ -3,12 +3,14 @@
 #include <string.h>
 
 #include "lib/base/bytes.h"
+#include "lib/base/cleanup.h"
 #include "lib/code/binary/objects.h"
 #include "lib/code/runtimes/v8.h"
 
 #define MAJOR "_ZN2v88internal7Version6major_E"
 #define MINOR "_ZN2v88internal7Version6minor_E"
 #define NAMES_MAX 3
+#define DATA_MAX ((size_t)128 << 20)
 
 /* A constant for debuggers, under its present and former names. */
 struct constant {
@@ -223,39 +225,62 @@ static bool is_expected(const int32_t *v)
 	return true;
 }
 
-/* Forms of compiled code in the versions examined: most of this has no constant, and it changes. */
-static const struct code_form {
+/*
+ * Versions examined. The types are those of programs without constants, and without pointer
+ * compression, as scripts/v8-types prints them: a ScopeInfo's is two below a SharedFunctionInfo's,
+ * a Code's one above bytecode's. Most of the form of compiled code has no constant, and it changes.
+ */
+static const struct version {
 	uint8_t major, minor;
-	uint8_t header, stream, start, flags, size, deopt, positions, literals, inlined;
-} code_forms[] = {
-	{10, 2, 128, 128, 0, 48, 40, 16, 24, 2, 7}, /* node 18 */
-	{11, 3, 0, 16, 40, 48, 56, 16, 24, 2, 7}, /* node 20 */
-	{12, 4, 0, 32, 40, 48, 52, 8, 16, 2, 7}, /* node 22 */
-	{13, 6, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* node 24 */
-	{14, 1, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* node 25 */
-	{14, 6, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* node 26 */
+	uint16_t shared, script, bytecode, positions; /* types; 0: not examined */
+	uint8_t baseline;
+	uint8_t header, stream, start, flags, size, deopt, sources, literals, inlined;
+} versions[] = {
+	{10, 2, 0, 0, 0, 0, 0, 128, 128, 0, 48, 40, 16, 24, 2, 7}, /* node 18 */
+	{11, 3, 0, 0, 0, 0, 0, 0, 16, 40, 48, 56, 16, 24, 2, 7}, /* node 20 */
+	{12, 4, 0, 0, 0, 0, 0, 0, 32, 40, 48, 52, 8, 16, 2, 7}, /* node 22 */
+	{12, 9, 281, 167, 185, 193, 10, 0, 32, 40, 48, 52, 8, 16, 2, 7}, /* Deno 2.0 */
+	{13, 0, 280, 167, 185, 193, 10, 0, 32, 40, 48, 52, 8, 16, 2, 7}, /* Deno 2.1 */
+	{13, 4, 282, 167, 186, 196, 10, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* Deno 2.2.0 */
+	{13, 5, 282, 167, 186, 196, 10, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* Deno 2.2.15 */
+	{13, 6, 282, 167, 186, 196, 10, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* node 24 */
+	{13, 7, 284, 165, 184, 194, 10, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* Deno 2.4 */
+	{14, 0, 286, 165, 184, 195, 10, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* Deno 2.5 */
+	{14, 1, 286, 165, 184, 195, 10, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* node 25 */
+	{14, 2, 286, 165, 184, 195, 11, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* Deno 2.6.0 */
+	{14, 5, 288, 166, 185, 196, 11, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* Deno 2.6.8 */
+	{14, 6, 288, 166, 185, 196, 11, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* node 26 */
+	{14, 7, 288, 166, 185, 196, 11, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* Deno 2.7 */
+	{14, 9, 278, 167, 185, 196, 11, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* Deno 2.8 */
+	{15, 0, 278, 166, 185, 196, 11, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* Deno 2.9 */
 };
+
+static const struct version *find_version(unsigned int major, unsigned int minor)
+{
+	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
+		if (versions[i].major == major && versions[i].minor == minor)
+			return &versions[i];
+	}
+	return NULL;
+}
 
 /* Sets the members that are the same in all files of the layout's version. False: unknown. */
 static bool set_code_form(struct v8_layout *l)
 {
-	for (size_t i = 0; i < sizeof(code_forms) / sizeof(code_forms[0]); i++) {
-		const struct code_form *form = &code_forms[i];
+	const struct version *form = find_version(l->major, l->minor);
 
-		if (form->major != l->major || form->minor != l->minor)
-			continue;
-		l->code_header = form->header;
-		l->stream_size = form->stream;
-		l->code_start = form->start;
-		l->code_flags = form->flags;
-		l->code_size = form->size;
-		l->code_deopt = form->deopt;
-		l->code_positions = form->positions;
-		l->deopt_literals = form->literals;
-		l->deopt_inlined = form->inlined;
-		return true;
-	}
-	return false;
+	if (!form)
+		return false;
+	l->code_header = form->header;
+	l->stream_size = form->stream;
+	l->code_start = form->start;
+	l->code_flags = form->flags;
+	l->code_size = form->size;
+	l->code_deopt = form->deopt;
+	l->code_positions = form->sources;
+	l->deopt_literals = form->literals;
+	l->deopt_inlined = form->inlined;
+	return true;
 }
 
 static void set_code(const int32_t *v, struct v8_layout *l)
@@ -272,6 +297,8 @@ static bool set_layout(const int32_t *v, struct v8_layout *l)
 {
 	/* From 13 on, a ScopeInfo begins with the function's position in the source. */
 	bool has_start = v[SCOPE_VARIABLES] == 5;
+	/* 14.8 or 14.9 numbered the kinds of scopes anew, and made lengths of arrays integers. */
+	bool is_14_9 = v[VERSION_MAJOR] > 14 || (v[VERSION_MAJOR] == 14 && v[VERSION_MINOR] > 7);
 	int data = v[SHARED_DATA] >= 0 ? v[SHARED_DATA] : v[SHARED_NAME] - 8;
 
 	/* Larger and negative ones would not fit. */
@@ -306,11 +333,12 @@ static bool set_layout(const int32_t *v, struct v8_layout *l)
 		.scope_names = (uint16_t)(8 * (v[SCOPE_VARIABLES] + 1)),
 		.scope_start = has_start ? 32 : 0,
 		.scope_flags_shift = has_start ? 0 : 32,
-		.scope_module = has_start ? 5 : 3,
+		.scope_module = has_start && !is_14_9 ? 5 : 3,
 		.bytecode_length = (uint16_t)v[ARRAY_LENGTH],
 		.bytecode_data = (uint16_t)v[BYTECODE_DATA],
 		.bytecode_positions = v[BYTECODE_WRAPPER] ? 24 : 32,
-		.array_length = (uint16_t)v[ARRAY_LENGTH],
+		/* Read as the upper half of a word, like a small integer. */
+		.array_length = (uint16_t)(v[ARRAY_LENGTH] - (is_14_9 ? 4 : 0)),
 		.array_data = (uint16_t)v[ARRAY_DATA],
 		.names_builtins = !v[BUILTIN],
 		.has_place_flags = v[VERSION_MAJOR] >= 14,
@@ -334,17 +362,126 @@ bool v8_layout_is_sane(const struct v8_layout *l)
 	return l->shared_literal % 4 == 0 && l->shared_literal <= V8_SHARED_MAX - 4;
 }
 
+/* Constants that are the same in all examined versions since 12.9. */
+static const int32_t common[CONSTANT_COUNT] = {
+	[FIRST] = V8_FRAME_FUNCTION,
+	[SMI_SHIFT] = 31,
+	[OBJECT_TAG] = 1,
+	[OFF_CONTEXT] = V8_FRAME_CONTEXT,
+	[OFF_BYTECODE] = V8_FRAME_BYTECODE,
+	[OFF_OFFSET] = V8_FRAME_OFFSET,
+	[STRING_LENGTH] = V8_STRING_LENGTH,
+	[STRING_TEXT] = V8_STRING_TEXT,
+	[STRING_FIRST] = V8_STRING_FIRST,
+	[STRING_SECOND] = V8_STRING_SECOND,
+	[STRING_ACTUAL] = V8_STRING_FIRST,
+	[STRING_PARENT] = V8_STRING_FIRST,
+	[STRING_OFFSET] = V8_STRING_SECOND,
+	[KIND_MASK] = 7,
+	[ONE_BYTE_TAG] = 8,
+	[MAP_TYPE] = 12,
+	[STRING_END] = 128,
+	[FUNCTION_SHARED] = 32,
+	[SHARED_DATA] = -1,
+	[SHARED_NAME] = 24,
+	[SHARED_SCRIPT] = 40,
+	[SHARED_COUNTS] = 48,
+	[SHARED_FLAGS] = 56,
+	[SCRIPT_SOURCE] = 8,
+	[SCRIPT_NAME] = 16,
+	[SCRIPT_LINE_ENDS] = 56,
+	[SCOPE_LOCALS] = 2,
+	[SCOPE_VARIABLES] = 5,
+	[BYTECODE_DATA] = 64,
+	[BYTECODE_WRAPPER] = 16,
+	[ARRAY_LENGTH] = 8,
+	[ARRAY_DATA] = 16,
+	[CODE_KIND_MASK] = V8_CODE_KIND,
+};
+
+/* Takes a number of one or two digits, and the point after it. */
+static bool take_number(const uint8_t **at, const uint8_t *end, unsigned int *number)
+{
+	const uint8_t *start = *at;
+
+	*number = 0;
+	while (*at < end && *at - start < 3 && **at >= '0' && **at <= '9')
+		*number = *number * 10 + (unsigned int)(*(*at)++ - '0');
+	return *at > start && *at - start < 3 && *at < end && *(*at)++ == '.';
+}
+
+/*
+ * Finds the only text that may be the number of an examined version, "15.0.245.2-rusty", with
+ * `before` it a 0. NULL: none, or several versions.
+ */
+static const struct version *search_version(const uint8_t *data, size_t size)
+{
+	const struct version *found = NULL;
+
+	for (const uint8_t *at = data, *end = data + size;
+	     (at = memchr(at, '.', (size_t)(end - at))); at++) {
+		const struct version *version;
+		const uint8_t *text = at - 2;
+		unsigned int major, minor;
+
+		if (at - data < 3 || at[-3] || !take_number(&text, end, &major) ||
+		    !take_number(&text, end, &minor))
+			continue;
+		while (text < end && *text >= '0' && *text <= '9')
+			text++;
+		version = find_version(major, minor);
+		if (text == end || *text != '.' || !version || !version->shared)
+			continue;
+		if (found && found != version)
+			return NULL;
+		found = version;
+	}
+	return found;
+}
+
+/*
+ * Sets the constants of a program that has none, by its version. Such programs export the interface
+ * for native modules, as Deno does. False: it has another engine, or another version.
+ */
+static bool set_by_version(struct v8_file *f)
+{
+	struct binary_object interface = {.name = "napi_create_function"};
+	const struct version *version;
+	_cleanup_free_ uint8_t *data = NULL;
+	size_t size;
+
+	binary_find_exported(f->binary, &interface, 1);
+	if (!interface.is_there ||
+	    binary_read_section(f->binary, ".rodata", DATA_MAX, &data, &size, NULL) != 0)
+		return false;
+	version = search_version(data, size);
+	if (!version)
+		return false;
+	memcpy(f->values, common, sizeof(common));
+	f->values[VERSION_MAJOR] = version->major;
+	f->values[VERSION_MINOR] = version->minor;
+	f->values[TYPE_SHARED] = version->shared;
+	f->values[TYPE_SCRIPT] = version->script;
+	f->values[TYPE_SCOPE] = version->shared - 2;
+	f->values[TYPE_BYTECODE] = version->bytecode;
+	f->values[TYPE_POSITIONS] = version->positions;
+	f->values[TYPE_CODE] = version->bytecode + 1;
+	f->values[CODE_BASELINE] = version->baseline;
+	return true;
+}
+
 int v8_probe(const struct binary *b, struct runtime_layout *layout, struct error *err)
 {
 	struct binary_object first = {.name = constants[FIRST].names[0]};
 	struct v8_file f = {.binary = b};
-	const char *missing;
+	const char *missing = NULL;
 	int32_t *v = f.values;
 
 	binary_find_mark(b, &first);
-	if (!first.is_there)
+	if (first.is_there)
+		missing = find_values(&f);
+	else if (!set_by_version(&f))
 		return 0;
-	missing = find_values(&f);
 	if (v[VERSION_MAJOR] != REQUIRED && v[VERSION_MAJOR] < V8_OLDEST)
 		return error_text(err, -ENOTSUP, "V8 is older than %d", V8_OLDEST);
 	if (missing)

@@ -38,6 +38,7 @@ struct runtime_totals {
 	uint64_t dropped; /* functions beyond the limit */
 	uint64_t refused_reads;
 	uint64_t compiled, inlined; /* pieces of code, and those with known inlined functions */
+	uint64_t hiding; /* those that do not tell where their inlined functions are */
 	uint64_t refused_files;
 };
 
@@ -363,6 +364,10 @@ static void report_share(const struct runtime_totals *t, const char *versions,
 	add_reasons(t, &reasons);
 	strbuf_addf(&reasons, "; %" PRIu64 " functions, %" PRIu64 " names lost", t->functions,
 		    lost);
+	if (t->hiding)
+		strbuf_addf(&reasons, "; the time of %" PRIu64 " %s that of inlined ones",
+			    t->hiding,
+			    text_counted(t->hiding, "function includes", "functions includes"));
 	if (early)
 		strbuf_addf(&reasons, "; %" PRIu64 " %s taken too early to know", early,
 			    text_counted(early, "stack was", "stacks were"));
@@ -487,6 +492,7 @@ struct runtimes {
 	struct runtime_sources sources;
 	struct known_functions known;
 	uint64_t inlined; /* pieces of compiled code whose inlined functions are known */
+	uint64_t hiding; /* pieces of compiled code that do not tell where inlined functions are */
 	uint64_t compiled; /* pieces of compiled code */
 };
 
@@ -689,6 +695,7 @@ static void describe(struct runtimes *r, const struct runtime_layout *layout,
 		r->compiled++;
 		r->inlined += runtime->read_inlined(layout, function, &r->known, late_reader_read,
 						    &r->reader, code);
+		r->hiding += code->hides_inlined;
 	}
 	runtime_sources_set_lines(&r->sources, layout, (pid_t)function->rec.pid, late_reader_read,
 				  &r->reader, code);
@@ -805,6 +812,7 @@ static void report(const void *state, const struct record_tally *tally, struct r
 		.refused_reads = r->reader.refused,
 		.compiled = r->compiled,
 		.inlined = r->inlined,
+		.hiding = r->hiding,
 		.refused_files = r->layouts.refused,
 	};
 	struct unwinder_stats unwinder;

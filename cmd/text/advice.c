@@ -181,7 +181,24 @@ static char *find_package(const char *root, const char *path)
 	return package ? package : find_among(&s, dir, false);
 }
 
-/* Appends the package's name, "bash-dbgsym"; the C library's has an older suffix. */
+/* True if apt has the lists of an archive of debug packages: Debian's debian-debug, Ubuntu's ddebs.
+ */
+static bool has_debug_archive(const char *root)
+{
+	_cleanup_closedir_ DIR *dir = open_folder(root, "/var/lib/apt/lists");
+	const struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		if (strstr(entry->d_name, "-debug_") || text_starts_with(entry->d_name, "ddebs."))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Appends the package's name, "bash-dbgsym"; the C library's has an older suffix, and is in the
+ * distribution's own archive.
+ */
 static void add_debian(struct strbuf *out, const char *root, const char *path)
 {
 	_cleanup_free_ char *package = find_package(root, path);
@@ -191,8 +208,14 @@ static void add_debian(struct strbuf *out, const char *root, const char *path)
 		return;
 	}
 	package[strcspn(package, ":")] = '\0';
-	strbuf_addf(out, "install %s-%s", package,
-		    strcmp(package, "libc6") == 0 ? "dbg" : "dbgsym");
+	if (strcmp(package, "libc6") == 0)
+		strbuf_adds(out, "install libc6-dbg");
+	else
+		strbuf_addf(
+			out, "install %s-dbgsym%s", package,
+			has_debug_archive(root)
+				? ""
+				: ", after adding the archive of debug packages to apt's sources");
 }
 
 /* True if ID or ID_LIKE in os-release contains the name. */

@@ -82,7 +82,7 @@ start unshare --mount sh -c 'mount --bind "$1" "$1" && cd "$1" && pivot_root . b
 wait_until grep -q shares /proc/"$started"/comm
 run "$PROF" attach -d 0.3 -o advice.json.gz -p "$started"
 like "advice while it runs: that system's package" "$err" \
-	'which has no names: it is in the container or root of shares-[0-9]+, so there install of-the-jail-dbgsym, or set'
+	'which has no names: it is in the container or root of shares-[0-9]+, so there install of-the-jail-dbgsym, after adding the archive of debug packages to apt.s sources, or set'
 # A link in the root leads nowhere else.
 rm "$jail/etc/os-release"
 ln -s "$tmp/os-release" "$jail/etc/os-release"

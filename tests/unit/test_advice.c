@@ -394,6 +394,11 @@ TEST(packages_are_those_of_the_distribution)
 			"seq -f '/usr/share/many/%%06g' 40000 >many.list && "
 			"printf 'NAME=\"Some\"\\nID=\"mine\"\\nID_LIKE=\"debian other\"\\n' "
 			">../../../../etc/os-release");
+	check_remedy(
+		&s, "/usr/bin/bash", true,
+		"install bash-dbgsym, after adding the archive of debug packages to apt's sources");
+	scratch_run(&s, "mkdir -p var/lib/apt/lists && "
+			">var/lib/apt/lists/mirror_debian-debug_dists_stable-debug_InRelease");
 	check_remedy(&s, "/usr/bin/bash", true, "install bash-dbgsym");
 	check_remedy(&s, "/bin/bash", true, "install bash-dbgsym");
 	check_remedy(&s, "/lib/libx.so.1", true, "install libx1-dbgsym");

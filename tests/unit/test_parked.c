@@ -122,6 +122,9 @@ TEST(workers_that_work_are_held_up)
 #define ACQUIRE \
 	";PyObject_Vectorcall;fun_150b00;PyThread_acquire_lock_timed;__new_sem_wait_slow64;" \
 	"__futex_abstimed_wait_common"
+#define QUEUE \
+	"_queue.cpython-311-x86_64-linux-gnu.so!fun_2880;PyThread_acquire_lock_timed;" \
+	"__new_sem_wait_slow64"
 #define THREADING "@/usr/lib/python3.11/threading.py"
 
 TEST(locks_of_python_are_told_from_conditions)
@@ -141,6 +144,17 @@ TEST(locks_of_python_are_told_from_conditions)
 					    "_queue_SimpleQueue_get_impl;"
 					    "PyThread_acquire_lock_timed;__new_sem_wait_slow64"),
 			 IDLE_CONDITION);
+	/* Without names, the queue's file tells it. */
+	assert_int_equal(meaning("python3", "f@/a/f.py;PyObject_Vectorcall;fun_1deca0;" QUEUE),
+			 IDLE_CONDITION);
+	assert_int_equal(meaning("python3",
+				 "_worker@/usr/lib/python3.11/concurrent/futures/thread.py;"
+				 "PyObject_Vectorcall;fun_1deca0;" QUEUE),
+			 IDLE_FOR_WORK);
+	assert_int_equal(
+		meaning("python3",
+			"_worker@/usr/lib/python3.11/concurrent/futures/thread.py" ACQUIRE),
+		IDLE_LOCK);
 	/* Python 3.14. */
 	assert_int_equal(meaning("python3", "f@/a/f.py;lock_PyThread_acquire_lock;"
 					    "_PyMutex_LockTimed;_PyParkingLot_Park;"

@@ -562,24 +562,43 @@ static const char *file_at(const struct profile *p, stack_id id)
 		       : strings_get(&p->strings, p->source_files.rows.items[file].path);
 }
 
-/*
- * True if Python waits for a lock that another thread releases to tell it something: in conditions,
- * joins and queues. `id`: a caller of the function that takes the lock.
+/* True in Python's SimpleQueue.get(), whose functions may have no names: they have their own file.
  */
-static bool is_python_condition(const struct profile *p, stack_id id)
+static bool is_in_queue(const struct profile *p, stack_id id)
 {
+	module_id module = frame_of(p, id)->module;
+
+	return text_starts_with(name_at(p, id), "_queue_SimpleQueue_get") ||
+	       (module != NO_MODULE &&
+		text_starts_with(strings_get(&p->strings, p->modules.rows.items[module].name),
+				 "_queue."));
+}
+
+/*
+ * Classifies a wait for one of Python's locks: in conditions, joins and queues, another thread
+ * releases it to tell something. `id`: a caller of the function that takes the lock.
+ */
+static uint8_t meaning_of_python_lock(const struct profile *p, stack_id id)
+{
+	bool is_queue = false;
+
 	for (int i = 0; i < USER_FRAMES && id != NO_STACK; i++) {
 		const char *name = name_at(p, id), *file = file_at(p, id);
 
-		if (text_starts_with(name, "_queue_SimpleQueue_get"))
-			return true;
-		if (text_ends_with(file, ".py"))
-			return text_ends_with(file, "/threading.py") &&
-			       (text_ends_with(name, "wait") ||
-				text_ends_with(name, "_wait_for_tstate_lock"));
-		id = p->stacks.rows.items[id].parent;
+		is_queue |= is_in_queue(p, id);
+		if (!text_ends_with(file, ".py")) {
+			id = p->stacks.rows.items[id].parent;
+			continue;
+		}
+		if (is_queue && strcmp(name, "_worker") == 0 &&
+		    text_ends_with(file, "/concurrent/futures/thread.py"))
+			return MEANS_WORK;
+		if (text_ends_with(file, "/threading.py") &&
+		    (text_ends_with(name, "wait") || text_ends_with(name, "_wait_for_tstate_lock")))
+			return MEANS_CONDITION;
+		break;
 	}
-	return false;
+	return is_queue ? MEANS_CONDITION : MEANS_LOCK;
 }
 
 /*
@@ -609,7 +628,7 @@ static uint8_t meaning_of_futex(const struct profile *p, stack_id id)
 
 		id = p->stacks.rows.items[id].parent;
 		if (BEGINS_WITH_ONE(name, python_locks))
-			return is_python_condition(p, id) ? MEANS_CONDITION : MEANS_LOCK;
+			return meaning_of_python_lock(p, id);
 		if (BEGINS_WITH_ONE(name, locks))
 			return MEANS_LOCK;
 		if (is_condition(name))

@@ -51,11 +51,11 @@ struct sleepers {
 	atomic_bool may_sleep_already; /* recorded threads may already be asleep */
 	atomic_bool is_paused;
 	pthread_mutex_t lock; /* of `own`, and of variables that the recorder sets */
-	/* Written by the visitor's thread. */
+	/* Written by the visitor's thread; facts are also asked for while it runs. */
 	bool is_loaded;
-	const struct own_sleepers *own; /* runtime whose program makes the visits, or NULL */
-	uint64_t passes, search_ns;
-	int code; /* errno of the last failed pass */
+	const struct own_sleepers *_Atomic own; /* runtime whose program makes the visits, or NULL */
+	atomic_uint_least64_t passes, search_ns;
+	atomic_int code; /* errno of the last failed pass */
 };
 
 /* A visiting program and its variables. */

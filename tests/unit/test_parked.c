@@ -371,6 +371,31 @@ TEST(frames_of_the_c_library_do_not_hide_callers)
 		assert_int_equal(meaning_in(lock, c_libraries[i].condition), IDLE_LOCK);
 }
 
+TEST(locks_of_rust_are_told_from_conditions)
+{
+	assert_int_equal(meaning("app",
+				 "app::main;<std::sys::sync::mutex::futex::Mutex>::lock_contended" L
+				 "syscall"),
+			 IDLE_LOCK);
+	assert_int_equal(meaning("app",
+				 "app::main;std::sys::sync::rwlock::futex::RwLock::read_contended" L
+				 "syscall"),
+			 IDLE_LOCK);
+	assert_int_equal(
+		meaning("app", "f;parking_lot::raw_mutex::RawMutex::lock_slow" L "syscall"),
+		IDLE_LOCK);
+	assert_int_equal(
+		meaning("app", "f;<rayon_core::latch::LockLatch>::wait_and_reset" L "syscall"),
+		IDLE_CONDITION);
+	assert_int_equal(meaning("app", "<std::sync::mpmc::list::Channel<T>>::recv::{closure#1}" L
+					"syscall"),
+			 IDLE_CONDITION);
+	assert_int_equal(meaning("app", "f::{{closure}}" L "syscall"), IDLE_CONDITION);
+	assert_int_equal(
+		meaning("app", "<tokio::runtime::scheduler::Context>::park_internal" L "syscall"),
+		IDLE_FOR_WORK);
+}
+
 TEST(nameless_functions_that_wait_by_themselves_wait_for_a_condition)
 {
 	assert_int_equal(meaning("deno", "app;fun_1000"), IDLE_CONDITION);

@@ -112,6 +112,8 @@ static const struct {
 
 static uint8_t find_prefix(const char *name)
 {
+	/* Rust's methods: "<tokio::runtime::Context>::park". */
+	name += *name == '<';
 	for (size_t i = 0; i < sizeof(parked_prefixes) / sizeof(*parked_prefixes); i++) {
 		if (text_starts_with(name, parked_prefixes[i].prefix))
 			return parked_prefixes[i].parked;
@@ -601,15 +603,33 @@ static uint8_t meaning_of_python_lock(const struct profile *p, stack_id id)
 	return is_queue ? MEANS_CONDITION : MEANS_LOCK;
 }
 
-/*
- * True if a function without a name made the system call itself, not a function of the C library:
- * threads without work do so far more often than those that wait for a lock.
- */
-static bool is_nameless_call(const struct profile *p, stack_id id)
+/* True for names that only Rust's functions have, or functions of crates that wait. */
+static bool is_rust(const char *name)
 {
+	static const char *const crates[] = {
+		"<",	   "std::sys::",   "std::sync::", "std::thread::",
+		"tokio::", "rayon_core::", "crossbeam_",  "parking_lot"};
+
+	return BEGINS_WITH_ONE(name, crates) || strstr(name, "::{closure") ||
+	       strstr(name, "::{{closure");
+}
+
+/*
+ * True if the function that made the system call itself, without the C library, does not take a
+ * lock. One without a name mostly belongs to a thread without work. Rust waits for locks in functions
+ * that are never inlined, such as lock_contended() and lock_slow().
+ */
+static bool is_own_condition(const struct profile *p, stack_id id)
+{
+	const char *name;
+
 	if (is_of_c_library(p, id) && strcmp(name_at(p, id), "syscall") == 0)
 		id = p->stacks.rows.items[id].parent;
-	return id != NO_STACK && !is_of_c_library(p, id) && !is_named(p, id);
+	if (id == NO_STACK || is_of_c_library(p, id))
+		return false;
+	name = name_at(p, id);
+	return !is_named(p, id) ||
+	       (is_rust(name) && !strstr(name, "_contended") && !strstr(name, "_slow"));
 }
 
 /* Classifies a futex wait by the program's functions, of which `id` is the innermost. */
@@ -620,7 +640,7 @@ static uint8_t meaning_of_futex(const struct profile *p, stack_id id)
 
 	if (parked != PARKED_NOT)
 		return parked == PARKED_FOR_TIME ? MEANS_TIMER : MEANS_WORK;
-	if (parked_is_by_jump(p, id) || is_nameless_call(p, id))
+	if (parked_is_by_jump(p, id) || is_own_condition(p, id))
 		meaning = MEANS_CONDITION;
 	id = parked_call(p, id);
 	for (int i = 0; i < USER_FRAMES && id != NO_STACK; i++) {

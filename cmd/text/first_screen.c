@@ -577,14 +577,18 @@ void first_screen_advice_json(const struct query *q, const struct query_filter *
 	digest_release(&a);
 }
 
+/* Columns of a function's name in the line of a recording. */
+#define LINE_NAME_WIDTH 80
+
 static void add_hottest(const struct digest *a, const struct query *q, struct strbuf *out)
 {
 	const struct hot_step *end = NULL;
 	const struct query_key *key;
+	_cleanup_free_ char *name = NULL;
 	const char *module;
 
 	vec_for_each(&a->steps, const struct hot_step *, step) {
-		if (!step->depth)
+		if (!step->depth && (!a->is_foreign || !a->functions.count))
 			end = step;
 	}
 	if (!end && !a->functions.count)
@@ -593,21 +597,22 @@ static void add_hottest(const struct digest *a, const struct query *q, struct st
 	if (key->function == NO_STRING)
 		return;
 	module = query_keys_text(&a->keys, key->module);
-	strbuf_addf(out, "hottest: %s%s%s%s, %.1f %%", query_keys_text(&a->keys, key->function),
-		    *module ? " (" : "", module, *module ? ")" : "",
+	name = text_cut(query_keys_text(&a->keys, key->function), LINE_NAME_WIDTH, true);
+	strbuf_addf(out, "hottest: %s%s%s%s, %.1f %%", name, *module ? " (" : "", module,
+		    *module ? ")" : "",
 		    percent(end ? end->total : a->functions.items[0].row->self, q->weight));
 }
 
 static void add_longest_wait(const struct digest *a, const struct query *q, struct strbuf *out)
 {
 	const struct wait_place *place = a->waits.items;
-	_cleanup_free_ char *kind = NULL;
+	_cleanup_free_ char *kind = NULL, *name = NULL;
 
 	if (!a->waits.count || (double)a->blocked <= BLOCKED_MIN * (double)q->weight)
 		return;
 	kind = kind_of(q, place);
-	strbuf_addf(out, "%sblocked longest: %s, ", out->size ? "; " : "",
-		    function_of(a, place->key));
+	name = text_cut(function_of(a, place->key), LINE_NAME_WIDTH, true);
+	strbuf_addf(out, "%sblocked longest: %s, ", out->size ? "; " : "", name);
 	wait_text_add_seconds(out, seconds(q, place->weight));
 	strbuf_addf(out, " s (%s)", kind);
 }

@@ -128,6 +128,7 @@ static void find_path(struct finder *f)
 		at = f->tree.nodes.items[at].first_child;
 	}
 	f->origin = f->end_origin = add_steps(f, 0, f->path_size, &end);
+	f->a->is_foreign = f->origin < ORIGIN_PACKAGE;
 	/* A stripped program says less than the library that it calls. */
 	if (end && is_nameless(f, f->end))
 		continue_steps(f, end);

@@ -56,6 +56,7 @@ struct digest {
 	 * origin after it follow, up to the last name outside the kernel.
 	 */
 	VEC(struct hot_step) steps; /* the path, then the branches in display order */
+	bool is_foreign; /* the path ends in code of the system or of a runtime, such as a pool's */
 	VEC(struct hot_step) beside; /* functions of that origin that the path passes by */
 	VEC(struct hot_module) modules; /* by descending weight */
 	VEC(struct heavy_function) functions; /* the requested number of the table's first rows */

@@ -50,8 +50,25 @@ static const struct {
 
 /* Prefixes of names of functions in binaries. */
 static const char *const native_names[] = {
-	"std::",    "void std::", "__gnu_cxx::", "<std::",  "core::", "<core::", "alloc::",
-	"<alloc::", "runtime.",	  "cmd/go/",	 "__libc_", "_start", "_dl_",	 "__GI_",
+	"std::",
+	"void std::",
+	"__gnu_cxx::",
+	"<std::",
+	"core::",
+	"<core::",
+	"alloc::",
+	"<alloc::",
+	"runtime.",
+	"cmd/go/",
+	"__libc_",
+	"_start",
+	"_dl_",
+	"__GI_",
+	/* Executors, which only call the code of others. */
+	"rayon_core::",
+	"<rayon_core::",
+	"tokio::runtime::",
+	"<tokio::runtime::",
 };
 
 /* Prefixes of names of functions outside of binaries: Java packages. */
@@ -218,11 +235,13 @@ static uint8_t origin_of(const struct profile *p, const struct func *func, const
 		return func->is_named ? origin_of_managed(name) : ORIGIN_SYSTEM;
 	}
 	/* A system library's file may have any path; templates in a program have the system's. */
-	if (modules[func->module] != ORIGIN_OWN)
+	if (modules[func->module] < ORIGIN_PACKAGE)
 		return modules[func->module];
-	if (origin != ORIGIN_UNKNOWN)
-		return origin;
-	return is_of_native_library(name) ? ORIGIN_SYSTEM : ORIGIN_OWN;
+	if (is_of_native_library(name) && origin == ORIGIN_UNKNOWN)
+		return ORIGIN_SYSTEM;
+	return modules[func->module] == ORIGIN_PACKAGE || origin == ORIGIN_UNKNOWN
+		       ? modules[func->module]
+		       : origin;
 }
 
 /* Returns the origin of each function, by func_id. */

@@ -583,24 +583,27 @@ void first_screen_advice_json(const struct query *q, const struct query_filter *
 static void add_hottest(const struct digest *a, const struct query *q, struct strbuf *out)
 {
 	const struct hot_step *end = NULL;
+	const struct query_row *first;
 	const struct query_key *key;
-	_cleanup_free_ char *name = NULL;
-	const char *module;
+	_cleanup_free_ char *name = NULL, *place = NULL;
 
 	vec_for_each(&a->steps, const struct hot_step *, step) {
-		if (!step->depth && (!a->is_foreign || !a->functions.count))
+		if (!step->depth && !a->is_foreign)
 			end = step;
 	}
 	if (!end && !a->functions.count)
 		return;
-	key = &a->keys.rows.items[end ? end->key : a->functions.items[0].row->key];
+	first = end ? NULL : a->functions.items[0].row;
+	key = &a->keys.rows.items[end ? end->key : first->key];
 	if (key->function == NO_STRING)
 		return;
-	module = query_keys_text(&a->keys, key->module);
 	name = text_cut(query_keys_text(&a->keys, key->function), LINE_NAME_WIDTH, true);
-	strbuf_addf(out, "hottest: %s%s%s%s, %.1f %%", name, *module ? " (" : "", module,
-		    *module ? ")" : "",
-		    percent(end ? end->total : a->functions.items[0].row->self, q->weight));
+	place = *query_keys_text(&a->keys, key->module)
+			? xstrdup(query_keys_text(&a->keys, key->module))
+			: query_listing_place(&a->keys, end ? end->key : first->key,
+					      end ? end->line : first->line);
+	strbuf_addf(out, "hottest: %s%s%s%s, %.1f %%", name, place ? " (" : "", place ? place : "",
+		    place ? ")" : "", percent(end ? end->total : first->self, q->weight));
 }
 
 static void add_longest_wait(const struct digest *a, const struct query *q, struct strbuf *out)

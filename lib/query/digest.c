@@ -128,7 +128,6 @@ static void find_path(struct finder *f)
 		at = f->tree.nodes.items[at].first_child;
 	}
 	f->origin = f->end_origin = add_steps(f, 0, f->path_size, &end);
-	f->a->is_foreign = f->origin < ORIGIN_PACKAGE;
 	/* A stripped program says less than the library that it calls. */
 	if (end && is_nameless(f, f->end))
 		continue_steps(f, end);
@@ -805,6 +804,18 @@ static void find_waits(struct finder *f, const struct query_filter *filter)
 	vec_release(&l.sleeps.rows);
 }
 
+/* Returns the best origin of a function's frames. */
+static uint8_t origin_of_key(const struct finder *f, uint32_t key)
+{
+	uint8_t origin = ORIGIN_SYSTEM;
+
+	for (stack_id id = 0; id < f->q->profile->stacks.rows.count; id++) {
+		if (f->a->keys.of_stacks[id] == key && origin_of_stack(f, id) > origin)
+			origin = origin_of_stack(f, id);
+	}
+	return origin;
+}
+
 void digest_make(struct digest *a, const struct query *q, const struct query_filter *filter,
 		 enum query_order order, size_t functions)
 {
@@ -821,6 +832,8 @@ void digest_make(struct digest *a, const struct query *q, const struct query_fil
 	a->callers = find_callers(&f, q, ORIGIN_OWN);
 	find_hot_path(&f);
 	find_functions(&f, functions);
+	a->is_foreign = f.origin < ORIGIN_PACKAGE && a->functions.count &&
+			origin_of_key(&f, a->functions.items[0].row->key) >= ORIGIN_PACKAGE;
 	if (!q->event && (q->waits[QUERY_BLOCKED] || q->waits[QUERY_IDLE]))
 		find_waits(&f, filter);
 	free(f.lines);

@@ -44,6 +44,7 @@ TEST(test_origins)
 		{"<rayon_core::Worker>::wait /venv/site-packages/polars/_polars.so -",
 		 ORIGIN_SYSTEM},
 		{"<tokio::runtime::Context>::park /home/u/app -", ORIGIN_SYSTEM},
+		{"std::sys::backtrace::__rust_begin_short_backtrace /home/u/app -", ORIGIN_OWN},
 		{"render - /srv/web/server.js", ORIGIN_OWN},
 		{"use - /srv/web/node_modules/express/index.js", ORIGIN_PACKAGE},
 		{"Module._load - node:internal/modules/cjs/loader", ORIGIN_RUNTIME},

@@ -381,6 +381,13 @@ TEST(locks_of_rust_are_told_from_conditions)
 				 "app::main;std::sys::sync::rwlock::futex::RwLock::read_contended" L
 				 "syscall"),
 			 IDLE_LOCK);
+	assert_int_equal(meaning("app",
+				 "app::main;<std::sys::sync::mutex::futex::Mutex>::lock_contended;"
+				 "std::sys::pal::unix::futex::futex_wait" L "syscall"),
+			 IDLE_LOCK);
+	assert_int_equal(meaning("app", "<std::sys::sync::condvar::futex::Condvar>::wait_timeout;"
+					"std::sys::pal::unix::futex::futex_wait" L "syscall"),
+			 IDLE_CONDITION);
 	assert_int_equal(
 		meaning("app", "f;parking_lot::raw_mutex::RawMutex::lock_slow" L "syscall"),
 		IDLE_LOCK);

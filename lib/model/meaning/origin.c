@@ -214,6 +214,9 @@ static uint8_t origin_of_managed(const char *name)
 
 static bool is_of_native_library(const char *name)
 {
+	/* Rust's main() and threads call the program through it, and it is often inlined there. */
+	if (strstr(name, "__rust_begin_short_backtrace"))
+		return false;
 	for (size_t i = 0; i < sizeof(native_names) / sizeof(*native_names); i++) {
 		if (text_starts_with(name, native_names[i]))
 			return true;

@@ -603,6 +603,9 @@ static uint8_t meaning_of_python_lock(const struct profile *p, stack_id id)
 	return is_queue ? MEANS_CONDITION : MEANS_LOCK;
 }
 
+/* Number of the innermost functions to check: those of locks call others. */
+#define RUST_FRAMES 4
+
 /* True for names that only Rust's functions have, or functions of crates that wait. */
 static bool is_rust(const char *name)
 {
@@ -616,20 +619,28 @@ static bool is_rust(const char *name)
 
 /*
  * True if the function that made the system call itself, without the C library, does not take a
- * lock. One without a name mostly belongs to a thread without work. Rust waits for locks in functions
- * that are never inlined, such as lock_contended() and lock_slow().
+ * lock. One without a name mostly belongs to a thread without work. Rust waits for locks in
+ * functions that are never inlined, such as lock_contended() and lock_slow().
  */
 static bool is_own_condition(const struct profile *p, stack_id id)
 {
-	const char *name;
+	bool is_of_rust = false;
 
 	if (is_of_c_library(p, id) && strcmp(name_at(p, id), "syscall") == 0)
 		id = p->stacks.rows.items[id].parent;
 	if (id == NO_STACK || is_of_c_library(p, id))
 		return false;
-	name = name_at(p, id);
-	return !is_named(p, id) ||
-	       (is_rust(name) && !strstr(name, "_contended") && !strstr(name, "_slow"));
+	if (!is_named(p, id))
+		return true;
+	for (int i = 0; i < RUST_FRAMES && id != NO_STACK && is_rust(name_at(p, id)); i++) {
+		const char *name = name_at(p, id);
+
+		if (strstr(name, "_contended") || strstr(name, "_slow"))
+			return false;
+		is_of_rust = true;
+		id = p->stacks.rows.items[id].parent;
+	}
+	return is_of_rust;
 }
 
 /* Classifies a futex wait by the program's functions, of which `id` is the innermost. */

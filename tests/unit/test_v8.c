@@ -84,6 +84,8 @@ TEST(versions_tell_the_layout_of_programs_without_constants)
 	assert_true(l->names_builtins);
 	assert_int_equal(runtime_probed("v8-bare-two", &layout, NULL), 0);
 	assert_int_equal(layout.kind, RUNTIME_NONE);
+	assert_int_equal(runtime_probed("v8-bare-bun", &layout, NULL), 0);
+	assert_int_equal(layout.kind, RUNTIME_NONE);
 	assert_int_equal(runtime_probed("v8-bare-newer", &layout, NULL), 0);
 	assert_int_equal(layout.kind, RUNTIME_NONE);
 }

@@ -441,10 +441,12 @@ static const struct version *search_version(const uint8_t *data, size_t size)
 
 /*
  * Sets the constants of a program that has none, by its version. Such programs export the interface
- * for native modules, as Deno does. False: it has another engine, or another version.
+ * for native modules, as Deno does. False: it has another version, or another engine, such as Bun,
+ * which states the version of node's V8 but has none of its options.
  */
 static bool set_by_version(struct v8_file *f)
 {
+	static const char option[] = "allow natives syntax";
 	struct binary_object interface = {.name = "napi_create_function"};
 	const struct version *version;
 	_cleanup_free_ uint8_t *data = NULL;
@@ -452,7 +454,8 @@ static bool set_by_version(struct v8_file *f)
 
 	binary_find_exported(f->binary, &interface, 1);
 	if (!interface.is_there ||
-	    binary_read_section(f->binary, ".rodata", DATA_MAX, &data, &size, NULL) != 0)
+	    binary_read_section(f->binary, ".rodata", DATA_MAX, &data, &size, NULL) != 0 ||
+	    !memmem(data, size, option, sizeof(option)))
 		return false;
 	version = search_version(data, size);
 	if (!version)

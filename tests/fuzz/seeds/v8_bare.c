@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* A program with V8 that exports no constants for debuggers, but the interface of native modules.
  */
-const char version[] __attribute__((section(".rodata"))) = "\0" VERSION;
+#ifndef OPTION
+#define OPTION "allow natives syntax"
+#endif
+
+const char texts[] __attribute__((section(".rodata"))) = OPTION "\0" VERSION;
 
 void napi_create_function(void)
 {

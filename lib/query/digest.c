@@ -370,13 +370,17 @@ static stack_id without_label(const struct query *q, stack_id stack)
 	return stack;
 }
 
-/* A thread has an event loop if waits for events and sleeps alternate at least this often. */
+/*
+ * A thread has an event loop if waits for events and sleeps alternate at least this often, or if it
+ * sleeps in a function that a loop calls for an event.
+ */
 #define LOOP_CHANGES 4
 
 enum loop_wait {
 	LOOP_NEITHER,
 	LOOP_EVENT,
 	LOOP_SLEEP,
+	LOOP_SLEEP_INSIDE, /* in a call of an event loop */
 };
 
 /* Ends of a thread's waits: markers of wakers, or else those of the critical path. */
@@ -552,6 +556,27 @@ struct loop_finder {
 	VEC(struct ended_wait) ended;
 };
 
+/* True below functions with which asyncio, GLib, libevent, libev and Qt handle an event. */
+static bool is_inside_loop(const struct profile *p, stack_id stack)
+{
+	static const char *const callers[] = {"Handle._run", "g_main_dispatch",
+					      "event_process_active", "ev_invoke_pending",
+					      "QCoreApplication::notifyInternal2"};
+
+	for (; stack != NO_STACK; stack = p->stacks.rows.items[stack].parent) {
+		func_id func = p->frames.rows.items[p->stacks.rows.items[stack].frame].func;
+		const char *name = func == NO_FUNC ? ""
+						   : strings_get(&p->strings,
+								 p->funcs.rows.items[func].name);
+
+		for (size_t i = 0; i < sizeof(callers) / sizeof(*callers); i++) {
+			if (strncmp(name, callers[i], strlen(callers[i])) == 0)
+				return true;
+		}
+	}
+	return false;
+}
+
 static uint8_t loop_wait_of(const struct profile *p, stack_id stack)
 {
 	static const char *const events[] = {"[epoll_",	 "[poll]",     "[ppoll]",
@@ -566,9 +591,9 @@ static uint8_t loop_wait_of(const struct profile *p, stack_id stack)
 		if (strncmp(name, events[i], strlen(events[i])) == 0)
 			return LOOP_EVENT;
 	}
-	return strcmp(name, "[nanosleep]") == 0 || strcmp(name, "[clock_nanosleep]") == 0
-		       ? LOOP_SLEEP
-		       : LOOP_NEITHER;
+	if (strcmp(name, "[nanosleep]") != 0 && strcmp(name, "[clock_nanosleep]") != 0)
+		return LOOP_NEITHER;
+	return is_inside_loop(p, stack) ? LOOP_SLEEP_INSIDE : LOOP_SLEEP;
 }
 
 static void end_thread(struct loop_finder *l)
@@ -610,6 +635,10 @@ static void visit_wait(void *ctx, const struct query *q, thread_id thread,
 	kind = shown == NO_STACK || !sample->weight ? LOOP_NEITHER : l->kinds[shown];
 	if (kind == LOOP_NEITHER)
 		return;
+	if (kind == LOOP_SLEEP_INSIDE) {
+		l->changes += LOOP_CHANGES;
+		kind = LOOP_SLEEP;
+	}
 	l->changes += l->last != LOOP_NEITHER && kind != l->last;
 	l->last = kind;
 	if (kind == LOOP_SLEEP)

@@ -271,6 +271,16 @@ TEST(test_sleeps_of_event_loops)
 	check(p, QUERY_ORDER_SELF,
 	      "0 main 10\n0 serve 10\nin app 10\nserve 10 by -\n_start 0 by -\nmain 0 by -\n"
 	      "blocked 150 in handle, kind 1\nblocked 150\n");
+	/* One sleep is enough in a callback. */
+	p = profile_new();
+	stack_texts_add_sample(p, 10, SERVE);
+	stack_texts_add_call(p, 30,
+			     SERVE "Handle._run - /usr/lib/python3.11/asyncio/events.py\n"
+				   "handle - /app/app.py\nsleep libc.so.6 -",
+			     "[clock_nanosleep] - -", IDLE_TIMER);
+	check(p, QUERY_ORDER_SELF,
+	      "0 main 10\n0 serve 10\nin app 10\nserve 10 by -\n_start 0 by -\nmain 0 by -\n"
+	      "blocked 30 in handle, kind 1\nblocked 30\n");
 	/* A program that polls at first and sleeps then has no loop. */
 	p = profile_new();
 	stack_texts_add_sample(p, 10, SERVE);

@@ -31,6 +31,7 @@ lines_with() { # TEXT FILE
 }
 
 seen=$(
+	# shellcheck disable=SC2016 # a script of Bun
 	"$bun" -e 'const v = process.versions;
 		process.stdout.write(`bun: v8 ${v.v8}, webkit ${v.webkit.slice(0, 12)}, `)'
 	echo "its text in the file: $(lines_with 14.6.202.34-node.20 "$bun")," \

@@ -56,7 +56,7 @@ struct digest {
 	 * origin after it follow, up to the last name outside the kernel.
 	 */
 	VEC(struct hot_step) steps; /* the path, then the branches in display order */
-	/* The path ends in code of the system or of a runtime, the first of `functions` does not. */
+	/* The path ends in code of the system or of a runtime, the first function does not. */
 	bool is_foreign;
 	VEC(struct hot_step) beside; /* functions of that origin that the path passes by */
 	VEC(struct hot_module) modules; /* by descending weight */

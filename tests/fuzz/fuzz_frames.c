@@ -12,6 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct stubs rows = {0};
 	uint64_t last = 0;
 
+	require(frames_x86_64_size(&code) <= size);
 	frames_x86_64(&rows, &code);
 	vec_for_each(&rows.rows, const struct stub_row *, row) {
 		const struct unwind_rule *rule = &row->rule;

@@ -203,3 +203,66 @@ TEST(calls_from_before_a_stub)
 	unwind_table_release(&table);
 	unwind_rules_release(&rules);
 }
+
+#define SIZE_OF(bytes) size_of(bytes, sizeof(bytes) - 1)
+
+/* Returns the size of the function at the start of the bytes, which filling follows. */
+static size_t size_of(const char *bytes, size_t size)
+{
+	char code[128];
+
+	memset(code, 0x90, sizeof(code));
+	memcpy(code, bytes, size);
+	return frames_x86_64_size(&(struct stub_code){.code = (const uint8_t *)code,
+						      .size = sizeof(code)});
+}
+
+TEST(sizes_of_functions)
+{
+	/* xor %ebp,%ebp; call *main; hlt: what follows belongs to others */
+	assert_int_equal(SIZE_OF("\x31\xed\xff\x15\xcf\x03\x20\x00\xf4\x55\x48\x89\xe5\xc3"), 9);
+	/* xor %ebp,%ebp; call of the function behind the filling */
+	assert_int_equal(SIZE_OF("\x31\xed\xe8\x09\x00\x00\x00"), 16);
+	/* test; je to the last instruction; ret; hlt */
+	assert_int_equal(SIZE_OF("\x85\xff\x74\x01\xc3\xf4"), 6);
+	/* dec; jne back; jmp over data; hlt */
+	assert_int_equal(SIZE_OF("\xff\xc9\x75\xfc\xeb\x04\x06\x06\x06\x06\xf4"), 128);
+	/* jmp to a function far away */
+	assert_int_equal(SIZE_OF("\xe9\x00\x10\x00\x00"), 5);
+	/* no end */
+	assert_int_equal(SIZE_OF("\x31\xed"), 128);
+}
+
+/* A program's own function follows its entry at once. */
+TEST(functions_behind_the_entry)
+{
+	const struct code_range all = {VADDR, VADDR + 0x80};
+	char code[0x80];
+	struct compile_input input = {
+		.arch = &unwind_arch_x86_64,
+		.code = &all,
+		.code_count = 1,
+		.read_code = read_code,
+		.ctx = code,
+		.derived = all,
+		.entry = VADDR,
+	};
+	struct unwind_rules rules;
+	struct unwind_table table = {0};
+
+	memset(code, 0x90, sizeof(code));
+	memcpy(code, "\xff\x15\xcf\x03\x20\x00\xf4", 7); /* call *main; hlt */
+	memcpy(code + 0x10, plain, sizeof(plain) - 1);
+	unwind_rules_init(&rules);
+	assert_int_equal(compile_table(&input, &rules, &table, NULL), 0);
+	assert_int_equal(table.entry, 0);
+	assert_int_equal(unwind_table_find(&table, VADDR + 5), UNWIND_RULE_END);
+	assert_int_equal(rules.rows.items[unwind_table_find(&table, VADDR + 0x14)].cfa_offset, 32);
+	unwind_table_release(&table);
+	table = (struct unwind_table){0};
+	input.entry = VADDR + 0x100;
+	assert_int_equal(compile_table(&input, &rules, &table, NULL), 0);
+	assert_int_equal(table.entry, VADDR + 0x100);
+	unwind_table_release(&table);
+	unwind_rules_release(&rules);
+}

@@ -35,6 +35,8 @@ struct unwind_arch {
 	 * none.
 	 */
 	void (*add_frames)(struct stubs *stubs, const struct stub_code *code);
+	/* Returns the size of the function with which the code begins. NULL: unknown. */
+	size_t (*function_size)(const struct stub_code *code);
 	const struct go_arch *go; /* NULL: no rows for Go programs */
 };
 

@@ -127,5 +127,6 @@ const struct unwind_arch unwind_arch_x86_64 = {
 	.gap_rule = gap_rule,
 	.gap_end = gap_end,
 	.add_frames = frames_x86_64,
+	.function_size = frames_x86_64_size,
 	.go = &go_arch_x86_64,
 };

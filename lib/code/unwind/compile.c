@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "bpf/walk_table.h"
 #include "lib/base/alloc.h"
@@ -244,13 +245,25 @@ static void add_stubs(struct compile *c, uint64_t from, uint64_t to)
 	c->next_stub = at;
 }
 
+/* Returns the size of the function at the entry, as far as its code is known: at most `size`. */
+static uint64_t entry_size(const struct compile_input *input, uint64_t size)
+{
+	uint8_t bytes[WALK_ENTRY_SIZE];
+	struct stub_code code = {.code = bytes, .size = size, .vaddr = input->entry};
+
+	if (!input->arch->function_size || !input->read_code ||
+	    !input->read_code(input->ctx, input->entry, bytes, size))
+		return size;
+	return input->arch->function_size(&code);
+}
+
 /*
- * Adds rows for code without an FDE. Stacks end at the entry: in musl's crt1.o it has no FDE, and
- * may be followed by Haskell's code.
+ * Adds rows for code without an FDE. Stacks end at the entry, which has no FDE in musl's crt1.o;
+ * the program's own functions may follow at once.
  */
 static void add_around_entry(struct compile *c, uint64_t from, uint64_t to)
 {
-	uint64_t entry = c->input->entry, size = WALK_ENTRY_SIZE;
+	uint64_t entry = c->input->entry, size;
 
 	if (entry < from || entry >= to) {
 		add_stubs(c, from, to);
@@ -259,6 +272,7 @@ static void add_around_entry(struct compile *c, uint64_t from, uint64_t to)
 	if (from < entry)
 		add_stubs(c, from, entry);
 	rows_add(&c->rows, entry, UNWIND_RULE_END);
+	size = entry_size(c->input, MIN(to - entry, WALK_ENTRY_SIZE));
 	if (to - entry > size)
 		add_stubs(c, entry + size, to);
 }
@@ -282,7 +296,7 @@ static void fill_gap(struct compile *c, uint64_t from, uint64_t to)
 		if (fde.start < from || fde.start == fde.end)
 			continue;
 		if (fde.start > from)
-			add_stubs(c, from, fde.start);
+			add_around_entry(c, from, fde.start);
 		if (fde.end > to)
 			fde.end = to;
 		if (!cfi_run_fde(c->input->arch, eh_frame_cie(&c->more, &fde), &fde, to, &c->rows))
@@ -318,7 +332,7 @@ static void add_all(struct compile *c)
 	/* Reads one FDE ahead, because an FDE ends at the start of the next. */
 	struct fde fdes[2], *fde = &fdes[0], *next = &fdes[1];
 	bool more = next_fde(c, &c->frame, NULL, fde);
-	uint64_t end;
+	uint64_t start, end, entry = c->input->entry;
 
 	next_more(c);
 	c->end = first_stub(c->input);
@@ -328,6 +342,7 @@ static void add_all(struct compile *c)
 		c->end = c->more_fde.start;
 	if (c->input->derived.end && c->input->derived.start < c->end)
 		c->end = c->input->derived.start;
+	start = c->end;
 	while (more && !c->rows.overflowed) {
 		struct fde *done = fde;
 
@@ -353,6 +368,8 @@ static void add_all(struct compile *c)
 		c->end = end;
 	}
 	rows_finish(&c->rows, c->end);
+	if (entry < start || entry >= c->end)
+		c->rows.table->entry = entry;
 }
 
 /* Bytes of code to search at once. */

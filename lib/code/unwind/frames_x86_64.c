@@ -939,3 +939,29 @@ void frames_x86_64(struct stubs *rows, const struct stub_code *code)
 	free(a.frames);
 	free(a.todo);
 }
+
+size_t frames_x86_64_size(const struct stub_code *code)
+{
+	int64_t reached = 0;
+	size_t end = code->size;
+
+	for (size_t at = 0; at < end;) {
+		struct insn insn = read_insn(code, at);
+		enum flow flow = flow_of(&insn);
+		int64_t target;
+
+		if (!insn.size)
+			break;
+		at += insn.size;
+		target = (int64_t)at + insn.immediate;
+		if (flow == FLOW_CALL && insn.opcode == 0xe8 && target >= (int64_t)at &&
+		    target < (int64_t)end)
+			end = (size_t)target;
+		if ((flow == FLOW_BRANCH || flow == FLOW_JUMP) && target < (int64_t)code->size &&
+		    target > reached)
+			reached = target;
+		if (flow != FLOW_CALL && is_end(&insn) && (int64_t)at > reached)
+			return at < end ? at : end;
+	}
+	return end;
+}

@@ -413,9 +413,7 @@ int unwind_table_compile(int fd, struct unwind_rules *rules, struct unwind_scrat
 	ret = cfi_file_open(&file, fd, err);
 	if (ret == 0)
 		ret = compile_file(&file, rules, scratch ? scratch : own, table, err);
-	if (ret == 0)
-		table->entry = file.entry;
-	else
+	if (ret)
 		unwind_table_release(table);
 	cfi_file_release(&file);
 	unwind_scratch_free(own);

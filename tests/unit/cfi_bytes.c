@@ -161,6 +161,8 @@ int cfi_fixture_compile(struct cfi_fixture *f)
 		.code_count = f->code[1].end ? 2 : 1,
 		.read_code = read_gap,
 		.ctx = f,
+		.entry = f->entry,
+		.is_program = f->entry,
 		.stubs = f->stubs.rows.items,
 		.stub_count = f->stubs.rows.count,
 	};

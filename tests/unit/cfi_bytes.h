@@ -52,6 +52,7 @@ struct cfi_fixture {
 	bool is_debug_frame;
 	struct code_range code[2]; /* zero: CODE_START to CODE_END */
 	const char *gap; /* code in all gaps; NULL: unknown */
+	uint64_t entry; /* of a program; 0: a library */
 	struct stubs stubs;
 	struct unwind_rules rules;
 	struct unwind_table table;

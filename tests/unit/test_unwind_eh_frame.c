@@ -605,5 +605,11 @@ TEST(debug_frame_fills_gaps)
 	assert_int_equal(cfi_fixture_offset(f, 0x1240), -1);
 	assert_int_equal(cfi_fixture_offset(f, 0x131f), 80);
 	assert_int_equal(cfi_fixture_offset(f, 0x1320), -1);
+	/* musl's entry lies in such a gap. */
+	f->entry = 0x1150;
+	assert_int_equal(cfi_fixture_compile(f), 0);
+	assert_int_equal(cfi_fixture_offset(f, 0x1140), -1);
+	assert_int_equal(cfi_fixture_rule(f, 0x1150).cfa_kind, UNWIND_CFA_END);
+	assert_int_equal(cfi_fixture_offset(f, 0x1160), 48);
 	cfi_fixture_free(f);
 }

@@ -200,6 +200,21 @@ TEST(stubs_between_fdes)
 	cfi_fixture_free(f);
 }
 
+/* Zig's CFI does not tell that a program's first function has no caller. */
+TEST(the_entry_of_a_program)
+{
+	struct cfi_fixture *f = cfi_fixture_three(3);
+
+	f->entry = 0x1200;
+	assert_int_equal(cfi_fixture_compile(f), 0);
+	assert_int_equal(cfi_fixture_offset(f, 0x1100), 16);
+	assert_int_equal(cfi_fixture_rule(f, 0x1200).cfa_kind, UNWIND_CFA_END);
+	assert_int_equal(cfi_fixture_rule(f, 0x123f).cfa_kind, UNWIND_CFA_END);
+	assert_int_equal(cfi_fixture_offset(f, 0x1240), -1);
+	assert_int_equal(cfi_fixture_offset(f, 0x1300), 48);
+	cfi_fixture_free(f);
+}
+
 static void add_insns(struct cfi_fixture *f, enum stub_kind kind, uint64_t vaddr,
 		      const uint32_t *insns, size_t count)
 {

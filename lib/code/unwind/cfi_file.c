@@ -143,7 +143,8 @@ static int read_header(struct cfi_file *file, struct header *header, struct erro
 	if (raw[EI_DATA] != ELFDATA2LSB)
 		return error_text(err, -ENOEXEC, "an ELF file with another byte order");
 	bytes_init(&b, raw, sizeof(raw));
-	bytes_skip(&b, EI_NIDENT + 2);
+	bytes_skip(&b, EI_NIDENT);
+	file->has_fixed_place = bytes_u16(&b) == ET_EXEC;
 	file->arch = unwind_arch_find(bytes_u16(&b));
 	if (!file->arch)
 		return error_text(err, -ENOEXEC, "an ELF file of another machine");

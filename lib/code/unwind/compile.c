@@ -312,7 +312,11 @@ static void add_fde(struct compile *c, const struct fde *fde, uint64_t limit)
 	if (fde->start > c->end)
 		fill_gap(c, c->end, fde->start);
 	c->end = fde->end;
-	if (!cfi_run_fde(c->input->arch, eh_frame_cie(&c->frame, fde), fde, limit, &c->rows))
+	/* Zig's CFI does not say that stacks end there. */
+	if (c->input->is_program && c->input->entry >= fde->start &&
+	    c->input->entry < MIN(fde->end, limit))
+		rows_add(&c->rows, fde->start, UNWIND_RULE_END);
+	else if (!cfi_run_fde(c->input->arch, eh_frame_cie(&c->frame, fde), fde, limit, &c->rows))
 		c->rows.table->stats.malformed++;
 }
 

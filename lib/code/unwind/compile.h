@@ -26,6 +26,7 @@ struct compile_input {
 	bool (*read_code)(const void *ctx, uint64_t vaddr, void *to, size_t size);
 	const void *ctx;
 	uint64_t entry; /* e_entry */
+	bool is_program; /* surely no library: nothing calls the function at the entry */
 	/* Rows for code without an FDE, in order of address. */
 	const struct stub_row *stubs;
 	size_t stub_count;

@@ -372,6 +372,7 @@ static int compile(struct cfi_file *file, const struct stubs *stubs, struct code
 		.read_code = read_gap,
 		.ctx = file,
 		.entry = file->entry,
+		.is_program = file->has_fixed_place,
 		.stubs = stubs->rows.items,
 		.stub_count = stubs->rows.count,
 		.derived = derived,

@@ -2,6 +2,7 @@
 /*
  * Names from the symbol tables of a file and its separate debug file, and names of linkers' stubs.
  */
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,12 +48,25 @@ static int symtab_open(struct symbolizer **out, const struct symbolizer_input *i
 	return 0;
 }
 
-/* Strips the version: "memcpy@@GLIBC_2.14" → "memcpy". */
+static bool is_version(const char *text)
+{
+	static const char others[] = "_.-+";
+
+	text += strspn(text, "@");
+	while (isalnum((unsigned char)*text) || (*text && strchr(others, *text)))
+		text++;
+	return !*text;
+}
+
+/*
+ * Strips the version: "memcpy@@GLIBC_2.14" → "memcpy". Names in Crystal may contain an "@":
+ * "*List(Int32)@Iterator(T)#next:Int32".
+ */
 static const char *plain_name(struct symtab *t, const char *name)
 {
 	const char *version = memchr(name, '@', strnlen(name, MAX_NAME));
 
-	if (!version || version == name)
+	if (!version || version == name || !is_version(version))
 		return name;
 	return arena_strndup(&t->names, name, (size_t)(version - name));
 }

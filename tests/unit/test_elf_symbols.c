@@ -330,8 +330,10 @@ TEST(versions_are_cut_off)
 	writer_init(&w, EM_X86_64);
 	add(&w, "memcpy@@GLIBC_2.14", STB_GLOBAL, STT_FUNC, 0x1100, 0x10);
 	add(&w, "@odd", STB_GLOBAL, STT_FUNC, 0x1200, 0x10);
+	add(&w, "*Set(Int32)@Set(T)#each:Nil", STB_GLOBAL, STT_FUNC, 0x1300, 0x10);
 	check(&w, 0x1100, "memcpy", 0x1100, 0x10);
 	check(&w, 0x1200, "@odd", 0x1200, 0x10);
+	check(&w, 0x1300, "*Set(Int32)@Set(T)#each:Nil", 0x1300, 0x10);
 }
 
 TEST(hostile_numbers)

@@ -31,6 +31,7 @@ struct answer {
 	bool is_stub; /* the linker generated the code, which leads to func */
 	/* The end of func is only known as the next symbol's start, so func_size is too large. */
 	bool is_reach_guessed;
+	bool is_beyond_end; /* the instructions of func end before the address */
 	bool has_source_name; /* the outermost function of the chain is better named than func */
 	struct location *chain; /* outermost function first; NULL: unknown */
 	size_t depth;

@@ -23,6 +23,7 @@ struct symtab {
 	struct symbol_table *table; /* owned by the module files */
 	const struct binary_symbol *last; /* last symbol returned; NULL: none yet */
 	const char *last_name;
+	uint64_t last_size; /* of its code */
 	struct arena names;
 };
 
@@ -106,16 +107,20 @@ static void name_stub(struct symtab *t, uint64_t rva, struct answer *answer)
 	answer->is_stub = true;
 }
 
-static void name_symbol(struct symtab *t, const struct binary_symbol *symbol, struct answer *answer)
+static void name_symbol(struct symtab *t, const struct binary_symbol *symbol, uint64_t rva,
+			struct answer *answer)
 {
 	/* Addresses ascend, so those of one symbol are mostly adjacent. */
-	if (symbol != t->last)
+	if (symbol != t->last) {
 		t->last_name = plain_name(t, symbol->name);
+		t->last_size = symbol_table_code_size(t->table, symbol);
+	}
 	t->last = symbol;
 	answer->func = t->last_name;
 	answer->func_start = symbol->vaddr;
 	answer->func_size = symbol->size;
 	answer->is_reach_guessed = symbol->is_reach_guessed;
+	answer->is_beyond_end = rva - symbol->vaddr >= t->last_size;
 }
 
 static bool is_in(const struct answer *answer, uint64_t rva)
@@ -135,7 +140,7 @@ static void symtab_lookup(struct symbolizer *base, const uint64_t *rvas, size_t 
 		if (answers[i].func)
 			continue;
 		if (symbol) {
-			name_symbol(t, symbol, &answers[i]);
+			name_symbol(t, symbol, rvas[i], &answers[i]);
 			continue;
 		}
 		/* Addresses ascend: a stub with several is named once. */

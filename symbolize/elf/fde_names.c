@@ -67,14 +67,17 @@ static void name(struct fde_names *n, struct answer *answer)
 	answer->is_reach_guessed = false;
 }
 
-/* A symbol of unknown size does not reach beyond the function that begins after it. */
+/*
+ * A symbol of unknown size does not reach beyond the end of its code, or the function that begins
+ * after it.
+ */
 static void drop_far_symbol(struct answer *answer, uint64_t start)
 {
-	if (start <= answer->func_start)
+	if (start <= answer->func_start && !answer->is_beyond_end)
 		return;
 	answer->func = NULL;
 	answer->func_start = answer->func_size = 0;
-	answer->is_reach_guessed = false;
+	answer->is_reach_guessed = answer->is_beyond_end = false;
 }
 
 static void fde_lookup(struct symbolizer *base, const uint64_t *rvas, size_t count,

@@ -9,7 +9,9 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/radix.h"
+#include "lib/code/binary/objects.h"
 #include "lib/code/binary/segments.h"
+#include "lib/code/unwind/arch.h"
 
 /*
  * Selects the symbols that decide the names of some addresses, from tables that may have a million
@@ -523,4 +525,28 @@ void symbol_table_free(struct symbol_table *t)
 const struct binary_symbol *symbol_table_find(struct symbol_table *t, uint64_t rva)
 {
 	return find(near_symbols_has(&t->wanted, rva) ? &t->near : need_all(t), rva);
+}
+
+/* Instructions read, at most, of a symbol whose size is unknown. */
+#define CODE_MAX 4096
+
+uint64_t symbol_table_code_size(struct symbol_table *t, const struct binary_symbol *symbol)
+{
+	const struct unwind_arch *arch;
+	uint8_t bytes[CODE_MAX];
+	struct stub_code code = {.code = bytes, .size = sizeof(bytes), .vaddr = symbol->vaddr};
+	bool is_read;
+
+	if (!symbol->is_reach_guessed || !symbol->is_dynamic || !t->binary)
+		return symbol->size;
+	arch = unwind_arch_find(binary_machine(t->binary));
+	if (symbol->size < code.size)
+		code.size = symbol->size;
+	if (!arch || !arch->function_size)
+		return symbol->size;
+	pthread_mutex_lock(&t->lock);
+	is_read = binary_read_text(t->binary, symbol->vaddr + binary_first_vaddr(t->binary), bytes,
+				   code.size);
+	pthread_mutex_unlock(&t->lock);
+	return is_read ? arch->function_size(&code) : symbol->size;
 }

@@ -32,6 +32,11 @@ void symbol_table_free(struct symbol_table *t);
  * none. Its vaddr is an RVA, and its size is final.
  */
 const struct binary_symbol *symbol_table_find(struct symbol_table *t, uint64_t rva);
+/*
+ * Returns the size of the symbol's code. If only the next exported symbol bounds it, its
+ * instructions tell.
+ */
+uint64_t symbol_table_code_size(struct symbol_table *t, const struct binary_symbol *symbol);
 /* Finds the stub around the address, with vaddrs as in the file; NULL if there is none. */
 const struct binary_stub *symbol_table_find_stub(struct symbol_table *t, uint64_t rva);
 /*

@@ -197,6 +197,40 @@ TEST(without_local_symbols_labels_are_short)
 	check(&w, 0x2908, "function", 0x2900, 0x10);
 }
 
+static bool is_beyond_end(const struct image_writer *w, uint64_t rva)
+{
+	const struct module module = {.kind = PROFILE_MODULE_FILE};
+	_cleanup_close_ int fd = write_image(&w->image);
+	struct symbolizer *s;
+	struct answer answer = ask_one(&symbolizer_elf,
+				       &(struct symbolizer_input){.module = &module, .fd = fd}, rva,
+				       &s);
+
+	assert_string_equal(answer.func, "label");
+	s->ops->free(s);
+	return answer.is_beyond_end;
+}
+
+/* musl's exported memset() precedes its __clone(), which has no symbol. */
+TEST(without_local_symbols_code_tells_where_labels_end)
+{
+	const uint64_t start = offsetof(struct image, names) + 128;
+	struct image_writer w;
+
+	writer_init(&w, EM_X86_64);
+	w.image.segment.p_filesz = sizeof(w.image);
+	w.image.sections[CODE].sh_addr = BASE + start;
+	w.image.sections[CODE].sh_size = 32;
+	add(&w, "label", STB_GLOBAL, STT_NOTYPE, start, 0);
+	/* test; je to the last instruction; ret; ret; nop */
+	memcpy(w.image.names + 128, "\x85\xff\x74\x01\xc3\xc3\x90", 7);
+	w.image.sections[SYMTAB].sh_type = SHT_DYNSYM;
+	assert_false(is_beyond_end(&w, start + 5));
+	assert_true(is_beyond_end(&w, start + 6));
+	w.image.sections[SYMTAB].sh_type = SHT_SYMTAB;
+	assert_false(is_beyond_end(&w, start + 6));
+}
+
 /* As in a stripped library with a separate file of its symbols. */
 TEST(local_symbols_of_a_separate_file_prove_reach)
 {

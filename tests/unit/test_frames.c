@@ -204,6 +204,27 @@ TEST(calls_from_before_a_stub)
 	unwind_rules_release(&rules);
 }
 
+/* musl's __clone(): both threads come out of the system call, one of them into its first function. */
+TEST(threads_begin_in_musl)
+{
+	static const char clone[] =
+		"\x48\x83\xe6\xf0\x48\x83\xee\x08\x48\x89\x0e\x0f\x05\x85\xc0\x75\x0f\x31\xed"
+		"\x5f\x41\xff\xd1\x89\xc7\x31\xc0\xb0\x3c\x0f\x05\xf4\xc3\x90";
+	const struct stub_code code = {
+		.code = (const uint8_t *)clone, .size = sizeof(clone) - 1, .vaddr = VADDR};
+	struct stubs rows = {0};
+
+	unwind_arch_x86_64.add_frames(&rows, &code);
+	assert_int_equal(rule_at(&rows, 0x0c).cfa_kind, UNWIND_CFA_NONE);
+	assert_int_equal(rule_at(&rows, 0x0d).cfa_kind, UNWIND_CFA_CLONE);
+	assert_int_equal(rule_at(&rows, 0x11).cfa_kind, UNWIND_CFA_END);
+	assert_int_equal(rule_at(&rows, 0x16).cfa_kind, UNWIND_CFA_END);
+	assert_int_equal(rule_at(&rows, 0x1f).cfa_kind, UNWIND_CFA_END);
+	assert_int_equal(cfa_at(&rows, 0x20), 8);
+	assert_int_equal(rule_at(&rows, 0x21).cfa_kind, UNWIND_CFA_NONE);
+	stubs_release(&rows);
+}
+
 #define SIZE_OF(bytes) size_of(bytes, sizeof(bytes) - 1)
 
 /* Returns the size of the function at the start of the bytes, which filling follows. */

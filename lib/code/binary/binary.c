@@ -600,6 +600,11 @@ void binary_free(struct binary *b)
 	free(b);
 }
 
+uint16_t binary_machine(const struct binary *b)
+{
+	return b->machine;
+}
+
 uint64_t binary_first_vaddr(const struct binary *b)
 {
 	return b->first_vaddr;

@@ -70,6 +70,7 @@ void binary_place_sections(struct binary *b, const struct section_places *places
  * relocatable file: the vaddr assumed for the start of its code.
  */
 uint64_t binary_first_vaddr(const struct binary *b);
+uint16_t binary_machine(const struct binary *b); /* e_machine */
 /*
  * Reads the build id from the note sections, or else from the segments. Sections come first because
  * the segments of a separate debug file have offsets of another file. Otherwise as in struct
@@ -104,6 +105,7 @@ struct binary_symbol {
 	/* Owned by the binary; followed by "@VERSION" if the table has the version. */
 	const char *name;
 	bool is_func; /* STT_FUNC or STT_GNU_IFUNC; otherwise an assembler label */
+	bool is_dynamic; /* from .dynsym */
 	enum binary_binding binding : 8; /* packed, because there can be a million rows */
 	bool is_reach_guessed; /* set by the caller: the size is guessed */
 };

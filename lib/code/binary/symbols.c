@@ -318,6 +318,7 @@ static bool add_table(const struct binary *b, uint32_t type, const struct sectio
 		    (filter && !filter->wants(filter->ctx, &symbol)))
 			continue;
 		symbol.name = symbol_rows_name(&rows, &row);
+		symbol.is_dynamic = type == SHT_DYNSYM;
 		if (!is_name(symbol.name, symbol.is_func))
 			continue;
 		symbol.limit = symbol.vaddr +

@@ -113,6 +113,33 @@ static bool gap_end(const uint8_t *code, size_t size, size_t *start, size_t *end
 	return *end < size && stub_has(&gap, at, "\x48\x31\xff\xe8");
 }
 
+/*
+ * musl's __clone(), which has no CFI either: … syscall; test %eax,%eax; jne parent; xor %ebp,%ebp;
+ * pop %rdi; call *%r9; … syscall; hlt; parent: ret
+ */
+static void add_musl_clone(struct stubs *rows, const struct stub_code *code)
+{
+	static const char call[] = "\x0f\x05\x85\xc0\x75\x0f\x31\xed\x5f\x41\xff\xd1";
+	const uint8_t *found = memmem(code->code, code->size, call, sizeof(call) - 1);
+	size_t at = found ? (size_t)(found - code->code) : code->size;
+	struct unwind_rule rule = stubs_rule_at_entry(&unwind_arch_x86_64, 8);
+
+	if (code->size - at < 22 || !stub_has(code, at + 18, "\x0f\x05\xf4\xc3"))
+		return;
+	rule.cfa_kind = UNWIND_CFA_CLONE;
+	stubs_add_row(rows, code->vaddr + at + 2, rule);
+	stubs_add_row(rows, code->vaddr + at + 6, (struct unwind_rule){.cfa_kind = UNWIND_CFA_END});
+	add_row(rows, code->vaddr + at + 21, 8);
+	stubs_add_row(rows, code->vaddr + at + 22, (struct unwind_rule){.cfa_kind = UNWIND_CFA_NONE});
+	stubs_sort(rows);
+}
+
+static void add_frames(struct stubs *rows, const struct stub_code *code)
+{
+	frames_x86_64(rows, code);
+	add_musl_clone(rows, code);
+}
+
 const struct unwind_arch unwind_arch_x86_64 = {
 	.machine = EM_X86_64,
 	.ra_column = 16,
@@ -126,7 +153,7 @@ const struct unwind_arch unwind_arch_x86_64 = {
 	.add_stub = add_stub,
 	.gap_rule = gap_rule,
 	.gap_end = gap_end,
-	.add_frames = frames_x86_64,
+	.add_frames = add_frames,
 	.function_size = frames_x86_64_size,
 	.go = &go_arch_x86_64,
 };

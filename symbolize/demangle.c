@@ -90,39 +90,48 @@ static bool copy_lambda(struct scan *s, struct strbuf *out)
 	return true;
 }
 
-/* Skips the parameters of an enclosing function: "f(int) const::". */
-static bool copy_brackets(struct scan *s, struct strbuf *out)
+static bool is_namespace(const struct scan *s)
+{
+	return starts_with(s, "(anonymous namespace)");
+}
+
+/*
+ * Returns the position after the parameters of an enclosing function, "f(int) const::"; NULL if
+ * these brackets are none.
+ */
+static const char *skip_parameters(const struct scan *s)
 {
 	static const char *const qualifiers[] = {" const", " volatile", " &&", " &"};
-	const char *start = s->at;
-	struct scan rest = *s;
-	bool is_namespace;
+	struct scan rest = {skip_brackets(s->at, s->end), s->end};
 
-	if (*start != '(')
-		return false;
-	is_namespace = starts_with(s, "(anonymous namespace)");
-	rest.at = skip_brackets(start, s->end);
-	s->at = rest.at ? rest.at : s->end;
-	if (!rest.at || is_namespace) {
-		strbuf_add(out, start, (size_t)(s->at - start));
-		return true;
-	}
+	if (!rest.at || is_namespace(s))
+		return NULL;
 	for (size_t i = 0; i < sizeof(qualifiers) / sizeof(*qualifiers); i++) {
 		if (starts_with(&rest, qualifiers[i]))
 			rest.at += strlen(qualifiers[i]);
 	}
-	if (starts_with(&rest, "::"))
-		s->at = rest.at;
-	else
+	return starts_with(&rest, "::") ? rest.at : NULL;
+}
+
+static bool copy_brackets(struct scan *s, struct strbuf *out)
+{
+	const char *start = s->at, *end = skip_brackets(start, s->end), *behind;
+
+	if (*start != '(')
+		return false;
+	behind = skip_parameters(s);
+	s->at = behind ? behind : end ? end : s->end;
+	if (!behind)
 		strbuf_add(out, start, (size_t)(s->at - start));
 	return true;
 }
 
 /*
- * Appends a demangled name without the parameters of enclosing functions and lambdas; it has none
- * of its own: "f(int)::{lambda(char)#1}::operator()" → "f::{lambda#1}::operator()".
+ * Appends a demangled name without the parameters of enclosing functions and lambdas:
+ * "f(int)::{lambda(char)#1}::operator()" → "f::{lambda#1}::operator()". `has_parameters`: it has
+ * some of its own, which are dropped with what follows them.
  */
-static void short_name_add(struct strbuf *out, const char *name, size_t size)
+static void short_name_add(struct strbuf *out, const char *name, size_t size, bool has_parameters)
 {
 	struct scan s = {name, name + size};
 	size_t angles = 0;
@@ -130,6 +139,9 @@ static void short_name_add(struct strbuf *out, const char *name, size_t size)
 	while (s.at < s.end) {
 		if (copy_operator(&s, name, out))
 			continue;
+		if (has_parameters && !angles && *s.at == '(' && !is_namespace(&s) &&
+		    !skip_parameters(&s))
+			break;
 		if (!angles && (copy_brackets(&s, out) || copy_lambda(&s, out)))
 			continue;
 		if (*s.at == '<')
@@ -153,6 +165,7 @@ struct output {
 	char text[MAX_READABLE];
 	size_t size;
 	bool is_too_long;
+	bool has_parameters;
 	jmp_buf too_long;
 };
 
@@ -207,13 +220,22 @@ static bool is_cplusplus(const char *name)
 	return text_starts_with(name, "_Z") || text_starts_with(name, "_GLOBAL__");
 }
 
-/* Parses with parameters first: without them, libiberty accepts names followed by garbage. */
+/*
+ * Parses with parameters first: without them, libiberty accepts names followed by garbage, but
+ * rejects those of functions with constraints.
+ */
 static bool demangle_cplusplus(const char *name, struct output *out)
 {
-	if (!cplus_demangle_v3_callback(name, CPLUSPLUS | DMGL_PARAMS, append, out))
+	const int with_parameters = CPLUSPLUS | DMGL_PARAMS | DMGL_RET_DROP;
+
+	if (!cplus_demangle_v3_callback(name, with_parameters, append, out))
 		return false;
 	out->size = 0;
-	return cplus_demangle_v3_callback(name, CPLUSPLUS, append, out);
+	if (cplus_demangle_v3_callback(name, CPLUSPLUS, append, out))
+		return true;
+	out->size = 0;
+	out->has_parameters = true;
+	return cplus_demangle_v3_callback(name, with_parameters, append, out);
 }
 
 static bool demangle_into(const char *name, struct output *out)
@@ -222,6 +244,7 @@ static bool demangle_into(const char *name, struct output *out)
 	if (out->is_too_long)
 		return false;
 	out->size = 0;
+	out->has_parameters = false;
 	if ((text_starts_with(name, "_R") || is_legacy_rust(name)) &&
 	    rust_demangle_callback(name, DMGL_PARAMS | DMGL_ANSI, append, out))
 		return out->size;
@@ -267,7 +290,7 @@ static void add_part(struct strbuf *out, const struct output *part, const char *
 		size -= part->text[size - 1] == ' ';
 		missing += part->text[size - 1] == '<' ? strlen(", ") : 0;
 	}
-	short_name_add(out, part->text, size);
+	short_name_add(out, part->text, size, part->has_parameters);
 	if (missing)
 		strbuf_adds(out, missing);
 }
@@ -461,7 +484,7 @@ static bool demangle_plain(char *name, struct strbuf *readable)
 	use_coroutine(name);
 	cut_clone(name);
 	if (demangle_into(name, &out)) {
-		short_name_add(readable, out.text, out.size);
+		short_name_add(readable, out.text, out.size, out.has_parameters);
 		return true;
 	}
 	return !out.is_too_long && demangle_unreadable(name, readable);

@@ -276,14 +276,14 @@ TEST(functions_behind_the_entry)
 	memcpy(code + 0x10, plain, sizeof(plain) - 1);
 	unwind_rules_init(&rules);
 	assert_int_equal(compile_table(&input, &rules, &table, NULL), 0);
-	assert_int_equal(table.entry, 0);
+	assert_true(table.has_entry);
 	assert_int_equal(unwind_table_find(&table, VADDR + 5), UNWIND_RULE_END);
 	assert_int_equal(rules.rows.items[unwind_table_find(&table, VADDR + 0x14)].cfa_offset, 32);
 	unwind_table_release(&table);
 	table = (struct unwind_table){0};
 	input.entry = VADDR + 0x100;
 	assert_int_equal(compile_table(&input, &rules, &table, NULL), 0);
-	assert_int_equal(table.entry, VADDR + 0x100);
+	assert_false(table.has_entry);
 	unwind_table_release(&table);
 	unwind_rules_release(&rules);
 }

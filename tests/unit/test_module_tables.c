@@ -191,6 +191,7 @@ TEST(a_table_without_room_is_counted)
 	assert_true(table_arena_alloc(&f.arena, UNWIND_SHARD_WORDS, &all));
 	make_table(&table, 4, 4);
 	table.entry = 0x1800;
+	table.has_entry = true;
 	add_module(&f, 0, 0x1000);
 	module_tables_store(&f.tables, 0, &table);
 	assert_int_equal(f.tables.rows.items[0].state, TABLE_NONE);

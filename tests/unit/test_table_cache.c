@@ -140,6 +140,7 @@ TEST(kept_results_equal_compiled_ones)
 	assert_int_equal(found.module_id, 7);
 	assert_int_equal(found.table.start, made.table.start);
 	assert_int_equal(found.table.entry, made.table.entry);
+	assert_int_equal(found.table.has_entry, made.table.has_entry);
 	assert_int_equal(found.table.page_count, made.table.page_count);
 	assert_memory_equal(found.table.index.items, made.table.index.items,
 			    made.table.index.count * sizeof(uint32_t));

@@ -50,7 +50,7 @@ static struct image *make_image(void)
 	image->header = (Elf64_Ehdr){
 		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB},
 		.e_machine = EM_X86_64,
-		.e_entry = 0x3234,
+		.e_entry = 0x1234,
 		.e_phoff = offsetof(struct image, segments),
 		.e_phentsize = sizeof(Elf64_Phdr),
 		.e_phnum = 3,
@@ -138,7 +138,7 @@ static void check_image(struct image *image, uint64_t fdes)
 	struct compiled c = compile_bytes(image, sizeof(*image));
 
 	assert_int_equal(c.ret, 0);
-	assert_int_equal(c.table.entry, 0x3234);
+	assert_int_equal(c.table.entry, 0x1234);
 	assert_int_equal(c.table.stats.fdes - c.table.stats.outside, fdes);
 	assert_int_equal(c.table.page_count, fdes ? 1 : 0);
 	for (uint64_t i = 0; i < fdes; i++) {

@@ -54,7 +54,7 @@ uint32_t walk_tables_add(struct walk_tables *t, int fd)
 
 	if (fd >= 0 && binary_summarize(fd, &module.summary, NULL) == 0 &&
 	    unwind_table_compile(fd, &t->rules, NULL, &table, NULL) == 0) {
-		module.entry = table.entry;
+		module.entry = table.has_entry ? 0 : table.entry;
 		module.table_start = table.start;
 		module.page_count = table.page_count;
 		module.rows_at = (uint32_t)table.index.count;

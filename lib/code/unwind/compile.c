@@ -372,8 +372,7 @@ static void add_all(struct compile *c)
 		c->end = end;
 	}
 	rows_finish(&c->rows, c->end);
-	if (entry < start || entry >= c->end)
-		c->rows.table->entry = entry;
+	c->rows.table->has_entry = entry >= start && entry < c->end;
 }
 
 /* Bytes of code to search at once. */

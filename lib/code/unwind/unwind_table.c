@@ -414,7 +414,9 @@ int unwind_table_compile(int fd, struct unwind_rules *rules, struct unwind_scrat
 	ret = cfi_file_open(&file, fd, err);
 	if (ret == 0)
 		ret = compile_file(&file, rules, scratch ? scratch : own, table, err);
-	if (ret)
+	if (ret == 0)
+		table->entry = file.entry;
+	else
 		unwind_table_release(table);
 	cfi_file_release(&file);
 	unwind_scratch_free(own);

@@ -98,6 +98,7 @@ void module_tables_store(struct module_tables *t, uint32_t module_id,
 
 	row->state = TABLE_NONE;
 	row->entry = table->entry;
+	row->has_entry = table->has_entry;
 	row->rows = 0;
 	for (uint32_t page = 0; page < table->page_count;) {
 		struct table_chunk chunk;
@@ -185,6 +186,8 @@ void module_tables_describe(const struct module_tables *t, const struct mapping 
 		vec_push(&out->rows, m);
 		return;
 	}
+	if (row->has_entry)
+		m.entry = 0;
 	describe_chunks(row, &m, out);
 }
 

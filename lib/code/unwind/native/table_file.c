@@ -23,6 +23,7 @@ struct table_head {
 	uint32_t page_count, row_count;
 	uint32_t rule_count; /* without those that have fixed numbers */
 	uint32_t refusal_size; /* with its end; 0: none */
+	uint32_t has_entry;
 	struct runtime_layout layout; /* RUNTIME_NONE: no runtime, or a refused one */
 };
 
@@ -83,6 +84,7 @@ bool table_file_write(int fd, uint64_t offset, const struct table_result *result
 	struct table_head head = {
 		.start = table->start,
 		.entry = table->entry,
+		.has_entry = table->has_entry,
 		.page_count = table->page_count,
 		.row_count = table->page_count ? (uint32_t)table->rows.count : 0,
 		.refusal_size = result->refusal ? (uint32_t)strlen(result->refusal) + 1 : 0,
@@ -209,6 +211,7 @@ bool table_file_read(int fd, uint64_t offset, struct rule_store *store, struct r
 		return false;
 	read.table.start = head.start;
 	read.table.entry = head.entry;
+	read.table.has_entry = head.has_entry;
 	read.table.page_count = head.page_count;
 	read.table.stats.rows = head.row_count;
 	rules = xcalloc(head.rule_count + 1, sizeof(*rules));

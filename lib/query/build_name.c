@@ -55,20 +55,37 @@ static size_t without_suffix(const char *name, size_t size)
 	return has_linker_scopes(name, end) ? end : size;
 }
 
-/* Strips the number of a function of Nim's, "fib__a_u5"; C's "load__port_u32" is a type. */
+/* True for "fib__a", as Nim before version 2 joins names and modules: a letter and others follow. */
+static bool ends_with_module(const char *name, size_t size)
+{
+	size_t start = size;
+
+	while (start && isalnum((unsigned char)name[start - 1]))
+		start--;
+	return start > 2 && start < size && isalpha((unsigned char)name[start]) &&
+	       name[start - 1] == '_' && name[start - 2] == '_';
+}
+
+/*
+ * Strips the number of a function of Nim's, "fib__a_u5" or, before version 2, "fib__a_5". C's
+ * "load__port_u32" is a type.
+ */
 static size_t without_nim_number(const char *name, size_t size)
 {
-	size_t end = size;
+	size_t end = size, kept;
 	unsigned int number = 0;
 
 	while (end && isdigit((unsigned char)name[end - 1]))
 		end--;
-	if (size - end > 9 || end == size || !ends_with(name, end, "_u") ||
-	    !has_linker_scopes(name, end - 2))
+	if (size - end > 9 || end == size)
+		return size;
+	kept = ends_with(name, end, "_u") ? end - 2 : ends_with(name, end, "_") ? end - 1 : 0;
+	if (!kept || !has_linker_scopes(name, kept) ||
+	    (name[end - 1] == '_' && !ends_with_module(name, kept)))
 		return size;
 	for (size_t i = end; i < size; i++)
 		number = 10 * number + (unsigned int)(name[i] - '0');
-	return number >= 8 && !(number & (number - 1)) ? size : end - 2;
+	return number >= 8 && !(number & (number - 1)) ? size : kept;
 }
 
 static size_t without_hash(const char *name, size_t size)

@@ -16,6 +16,8 @@
 
 /* Maximum length of names in which a version is searched. */
 #define MAX_NAME 16384
+/* Alignment of functions behind padding. */
+#define FUNCTION_ALIGNMENT 16
 
 struct symtab {
 	struct symbolizer base;
@@ -120,12 +122,23 @@ static void name_symbol(struct symtab *t, const struct binary_symbol *symbol, ui
 	answer->func_start = symbol->vaddr;
 	answer->func_size = symbol->size;
 	answer->is_reach_guessed = symbol->is_reach_guessed;
-	answer->is_beyond_end = rva - symbol->vaddr >= t->last_size;
+	answer->is_beyond_end = rva >= symbol->vaddr && rva - symbol->vaddr >= t->last_size;
 }
 
 static bool is_in(const struct answer *answer, uint64_t rva)
 {
 	return answer->func && rva - answer->func_start < answer->func_size;
+}
+
+/* Finds the symbol around the address, or the function to whose first byte a stack returns. */
+static const struct binary_symbol *find_symbol(struct symtab *t, uint64_t rva)
+{
+	const struct binary_symbol *symbol = symbol_table_find(t->table, rva);
+
+	if (symbol || (rva + 1) % FUNCTION_ALIGNMENT)
+		return symbol;
+	symbol = symbol_table_find(t->table, rva + 1);
+	return symbol && symbol->is_func && symbol->vaddr == rva + 1 ? symbol : NULL;
 }
 
 static void symtab_lookup(struct symbolizer *base, const uint64_t *rvas, size_t count,
@@ -135,7 +148,7 @@ static void symtab_lookup(struct symbolizer *base, const uint64_t *rvas, size_t 
 	struct answer stub = {0};
 
 	for (size_t i = 0; i < count; i++) {
-		const struct binary_symbol *symbol = symbol_table_find(t->table, rvas[i]);
+		const struct binary_symbol *symbol = find_symbol(t, rvas[i]);
 
 		if (answers[i].func)
 			continue;

@@ -80,6 +80,22 @@ static void drop_far_symbol(struct answer *answer, uint64_t start)
 	answer->is_reach_guessed = answer->is_beyond_end = false;
 }
 
+/*
+ * Finds the function around the address. Stacks that makecontext() makes return to a function's
+ * first byte: the address before it lies in padding.
+ */
+static bool find_function(struct shared_fdes *fdes, uint64_t rva, struct fde_range *range)
+{
+	struct fde_range next;
+
+	if (shared_fdes_find(fdes, rva, range))
+		return true;
+	if (!shared_fdes_find(fdes, rva + 1, &next) || next.rva != rva + 1)
+		return false;
+	*range = next;
+	return true;
+}
+
 static void fde_lookup(struct symbolizer *base, const uint64_t *rvas, size_t count,
 		       struct answer *answers)
 {
@@ -91,7 +107,7 @@ static void fde_lookup(struct symbolizer *base, const uint64_t *rvas, size_t cou
 			continue;
 		if (rvas[i] - n->last.rva >= n->last.size) {
 			n->last_name = NULL;
-			if (!shared_fdes_find(fdes, rvas[i], &n->last)) {
+			if (!find_function(fdes, rvas[i], &n->last)) {
 				drop_far_symbol(&answers[i], n->last.rva);
 				continue;
 			}

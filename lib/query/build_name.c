@@ -55,7 +55,8 @@ static size_t without_suffix(const char *name, size_t size)
 	return has_linker_scopes(name, end) ? end : size;
 }
 
-/* True for "fib__a", as Nim before version 2 joins names and modules: a letter and others follow. */
+/* True for "fib__a", as Nim before version 2 joins names and modules: a letter and others follow.
+ */
 static bool ends_with_module(const char *name, size_t size)
 {
 	size_t start = size;

@@ -135,7 +135,7 @@ static const struct binary_symbol *find_symbol(struct symtab *t, uint64_t rva)
 {
 	const struct binary_symbol *symbol = symbol_table_find(t->table, rva);
 
-	if (symbol || (rva + 1) % FUNCTION_ALIGNMENT)
+	if (symbol || (rva + 1) % FUNCTION_ALIGNMENT || rva == UINT64_MAX)
 		return symbol;
 	symbol = symbol_table_find(t->table, rva + 1);
 	return symbol && symbol->is_func && symbol->vaddr == rva + 1 ? symbol : NULL;

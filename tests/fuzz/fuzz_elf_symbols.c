@@ -19,9 +19,12 @@ static bool ask(const struct symbolizer_input *input, struct symbolizer **s, str
 	memset(answers, 0, RVAS * sizeof(*answers));
 	(*s)->ops->lookup(*s, rvas, RVAS, answers);
 	for (size_t i = 0; i < RVAS; i++) {
-		if (answers[i].func && (!strlen(answers[i].func) ||
-					rvas[i] - answers[i].func_start >= answers[i].func_size ||
-					answers[i].func_size > BINARY_SYMBOL_MAX))
+		bool is_before = rvas[i] + 1 == answers[i].func_start;
+
+		if (answers[i].func &&
+		    (!strlen(answers[i].func) ||
+		     (!is_before && rvas[i] - answers[i].func_start >= answers[i].func_size) ||
+		     answers[i].func_size > BINARY_SYMBOL_MAX))
 			abort();
 	}
 	return true;

@@ -204,9 +204,8 @@ static bool is_beyond_end(const struct image_writer *w, uint64_t rva)
 	const struct module module = {.kind = PROFILE_MODULE_FILE};
 	_cleanup_close_ int fd = write_image(&w->image);
 	struct symbolizer *s;
-	struct answer answer = ask_one(&symbolizer_elf,
-				       &(struct symbolizer_input){.module = &module, .fd = fd}, rva,
-				       &s);
+	struct answer answer = ask_one(
+		&symbolizer_elf, &(struct symbolizer_input){.module = &module, .fd = fd}, rva, &s);
 
 	assert_string_equal(answer.func, "label");
 	s->ops->free(s);

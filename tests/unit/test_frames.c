@@ -204,7 +204,8 @@ TEST(calls_from_before_a_stub)
 	unwind_rules_release(&rules);
 }
 
-/* musl's __clone(): both threads come out of the system call, one of them into its first function. */
+/* musl's __clone(): both threads come out of the system call, one of them into its first function.
+ */
 TEST(threads_begin_in_musl)
 {
 	static const char clone[] =
@@ -234,8 +235,8 @@ static size_t size_of(const char *bytes, size_t size)
 
 	memset(code, 0x90, sizeof(code));
 	memcpy(code, bytes, size);
-	return frames_x86_64_size(&(struct stub_code){.code = (const uint8_t *)code,
-						      .size = sizeof(code)});
+	return frames_x86_64_size(
+		&(struct stub_code){.code = (const uint8_t *)code, .size = sizeof(code)});
 }
 
 TEST(sizes_of_functions)

@@ -130,7 +130,8 @@ static void add_musl_clone(struct stubs *rows, const struct stub_code *code)
 	stubs_add_row(rows, code->vaddr + at + 2, rule);
 	stubs_add_row(rows, code->vaddr + at + 6, (struct unwind_rule){.cfa_kind = UNWIND_CFA_END});
 	add_row(rows, code->vaddr + at + 21, 8);
-	stubs_add_row(rows, code->vaddr + at + 22, (struct unwind_rule){.cfa_kind = UNWIND_CFA_NONE});
+	stubs_add_row(rows, code->vaddr + at + 22,
+		      (struct unwind_rule){.cfa_kind = UNWIND_CFA_NONE});
 	stubs_sort(rows);
 }
 

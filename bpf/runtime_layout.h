@@ -321,6 +321,98 @@ struct perl_layout {
 _Static_assert(sizeof(struct perl_layout) == 96, "layout shared with the kernel side");
 
 /*
+ * Structures of R's interpreter, for bpf/runtimes/r_stack.bpf.h. Offsets are bytes from the start
+ * of the structure named first.
+ */
+
+/* RCNTXT, a context: of a call of a function, of a loop and so on. */
+#define R_CONTEXT_WORDS 55
+enum {
+	R_CONTEXT_OUTER, /* the next one further out; 0: none */
+	R_CONTEXT_FLAGS, /* lower half: its type */
+};
+#define R_CONTEXT_FUNCTION 4 /* a bit of the type */
+
+/* Any value. */
+#define R_VALUE_WORDS 7
+enum {
+	R_VALUE_INFO, /* lowest bits: its type */
+	R_VALUE_ATTRIBUTES, /* a list */
+	/* A list, which calls are, too. */
+	R_LIST_FIRST = 4,
+	R_LIST_REST,
+	R_LIST_TAG,
+	R_SYMBOL_NAME = 4,
+	R_VECTOR_LENGTH = 4,
+	R_VECTOR_DATA = 6,
+	R_ENVIRONMENT_TABLE = 6, /* a vector of lists, by the hash of their tags */
+};
+#define R_TYPE_MASK 31
+enum r_type {
+	R_NIL,
+	R_SYMBOL,
+	R_LIST,
+	R_CLOSURE,
+	R_ENVIRONMENT,
+	R_CALL = 6,
+	R_SPECIAL,
+	R_BUILTIN,
+	R_CHARS,
+	R_INTEGERS = 13,
+	R_REALS,
+	R_STRINGS = 16,
+	R_VECTOR = 19,
+};
+
+/* Symbols of what yields a function: package::name, package:::name, list$name, list[[name]]. */
+enum r_operator {
+	R_COLONS,
+	R_THREE_COLONS,
+	R_DOLLAR,
+	R_BRACKETS,
+	R_OPERATORS,
+};
+
+/* Functions of the interpreter that evaluate, at most. */
+#define R_EVALUATORS 16
+
+/* Vaddrs are of the file with the interpreter. */
+struct r_layout {
+	__u64 context; /* the variable with the innermost context */
+	/* Variables with symbols, by enum r_operator, and that of places in the source. */
+	__u64 operators[R_OPERATORS];
+	__u64 source;
+	/* Their code; empty ones are unused. */
+	__u64 eval_start[R_EVALUATORS], eval_end[R_EVALUATORS];
+	/* RCNTXT: function, call, the variable of the loop for bytecode that it was made in. */
+	__u16 context_function, context_call, context_loop;
+	__u16 version; /* 0x0402 for 4.2 */
+};
+
+/* The form of a call, and the piece "lines" of a REC_FUNCTION. */
+enum r_form {
+	R_FORM_ANONYMOUS,
+	R_FORM_SYMBOL,
+	/* An operator: its own number from here on. Elements of a list may be no symbols. */
+	R_FORM_OPERATOR,
+	R_FORM_TEXT = R_FORM_OPERATOR + R_OPERATORS,
+	R_FORM_INTEGER,
+	R_FORM_REAL,
+	R_FORMS,
+};
+
+#define R_OBJECT_MAX 112
+struct r_function_head {
+	__u64 number; /* selects the function from a list; as in memory */
+	__u32 form; /* enum r_form */
+	__u32 object_size;
+	char object[R_OBJECT_MAX]; /* the package or list */
+};
+
+_Static_assert(sizeof(struct r_layout) == 312, "layout shared with the kernel side");
+_Static_assert(sizeof(struct r_function_head) == 128, "part of a live record");
+
+/*
  * V8's structures, for bpf/runtimes/v8_code.bpf.h. Offsets are bytes from the start of an object;
  * references are its address plus 1.
  */
@@ -589,6 +681,7 @@ struct runtime_layout {
 		struct ruby_layout ruby;
 		struct php_layout php;
 		struct perl_layout perl;
+		struct r_layout r;
 		__u64 words[48];
 	};
 };

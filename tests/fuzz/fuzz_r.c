@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* Any bytes as what the kernel saw of a function of R's. */
+#include <stdlib.h>
+
+#include "lib/code/runtimes/r.h"
+#include "tests/fuzz/input.h"
+#include "tests/fuzz/text_check.h"
+#include "tests/unit/r_function.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const struct runtime_layout layout = {.kind = RUNTIME_R};
+	struct rec_function *function = size > 65536 ? NULL : r_function_of(data, size);
+	struct managed_code code = {0};
+
+	if (!function)
+		return 0;
+	r_decode(&layout, function, &code);
+	check_text(&code.name);
+	check_text(&code.file);
+	if (code.tier || code.first_line > INT32_MAX || code.lines.count)
+		abort();
+	managed_code_release(&code);
+	free(function);
+	return 0;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Functions of R as the kernel saw them, in the files of tests/fuzz/corpus/r: the first bytes are a
+ * struct r_case; each piece of the record takes what is left, at most its size.
+ */
+#pragma once
+
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/code/runtimes/r.h"
+
+struct r_case {
+	uint32_t first_line;
+	uint16_t name_size, file_size, head_size;
+	uint8_t flags, padding;
+};
+
+_Static_assert(sizeof(struct r_case) == 12, "as in the files");
+
+static inline void r_take(struct function_text *piece, size_t wanted, size_t *left)
+{
+	piece->size = (uint32_t)(wanted < *left ? wanted : *left);
+	piece->length = piece->size;
+	piece->width = 1;
+	*left -= piece->size;
+}
+
+/* Returns a record, to be freed; NULL: there are too few bytes. */
+static inline struct rec_function *r_function_of(const uint8_t *data, size_t size)
+{
+	struct rec_function *function;
+	struct r_case head;
+	size_t left;
+
+	if (size < sizeof(head))
+		return NULL;
+	memcpy(&head, data, sizeof(head));
+	left = size - sizeof(head);
+	function = xcalloc(1, sizeof(*function) + left);
+	function->units = 1;
+	function->first_line = head.first_line;
+	r_take(&function->name, head.name_size, &left);
+	r_take(&function->file, head.file_size, &left);
+	r_take(&function->lines, head.head_size, &left);
+	function->name.flags = function->file.flags = head.flags;
+	memcpy(function->body, data + sizeof(head), function_body_size(function));
+	return function;
+}

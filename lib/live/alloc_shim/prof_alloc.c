@@ -56,9 +56,13 @@
 	".popsection\n" \
 	".endif\n"
 
-/* Semaphore: the kernel counts listeners here. */
+/*
+ * Semaphore: the kernel counts listeners here, in the first writable mapping of that page of the
+ * file. The page must be one of its own: lld puts data that become read-only into the same.
+ */
 #define SEMAPHORE \
-	__attribute__((section(".probes"), used, visibility("hidden"))) volatile unsigned short
+	__attribute__((section(".probes"), aligned(4096), used, \
+		       visibility("hidden"))) volatile unsigned short
 SEMAPHORE alloc_listeners = 0;
 SEMAPHORE free_listeners = 0;
 

@@ -23,6 +23,7 @@
 #include "lib/live/features.h"
 #include "lib/live/unwind_methods.h"
 #include "lib/model/facts/facts.h"
+#include "lib/model/languages/language.h"
 #include "lib/model/meaning/common_library.h"
 #include "lib/model/meaning/recording_markers.h"
 #include "lib/query/summary.h"
@@ -525,6 +526,48 @@ static void print_waits(const struct outcome *outcome)
 		command_say("%s", strbuf_text(&line));
 }
 
+static bool has_feature(const struct profile *p, const char *name)
+{
+	vec_for_each(&p->meta.features, char *const *, feature) {
+		if (strcmp(*feature, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Adds the language, and how its runtime comes to use malloc(), unless it does. */
+static void add_own_heap(const struct language *language, struct strbuf *names, struct strbuf *ways)
+{
+	const char *variable = language->heap_variable, *set = variable ? getenv(variable) : NULL;
+
+	if (set && strcmp(set, "malloc") == 0)
+		return;
+	strbuf_addf(names, "%s%s", names->size ? ", " : "", language->category.name);
+	if (variable)
+		strbuf_addf(ways, "; %s=malloc makes %s use malloc()", variable,
+			    language->category.name);
+}
+
+/* Says whose objects are not among the allocations. */
+static void print_own_heaps(const struct profile *p)
+{
+	_cleanup_(strbuf_release) struct strbuf names = {0}, ways = {0};
+	bool is_there[LANGUAGE_COUNT] = {0};
+
+	if (!has_feature(p, "alloc"))
+		return;
+	vec_for_each(&p->frames.rows, const struct frame *, frame)
+		is_there[frame->language] = true;
+	for (size_t i = LANGUAGE_NONE + 1; i < LANGUAGE_COUNT; i++) {
+		if (is_there[i] && languages[i]->has_own_heap)
+			add_own_heap(languages[i], &names, &ways);
+	}
+	if (names.size)
+		command_say("allocations are without most objects of %s, whose memory is not from "
+			    "malloc(): --alloc=pages records that%s",
+			    names.text, strbuf_text(&ways));
+}
+
 static void print_allocs(const struct outcome *outcome)
 {
 	_cleanup_(strbuf_release) struct strbuf line = {0};
@@ -532,6 +575,7 @@ static void print_allocs(const struct outcome *outcome)
 	alloc_text_describe(outcome->recording->profile, &line);
 	if (line.size)
 		command_say("%s", strbuf_text(&line));
+	print_own_heaps(outcome->recording->profile);
 }
 
 static void print_left_out(const struct outcome *outcome)

@@ -120,6 +120,40 @@ found = sums_of(p["threads"])
 expect(found["allocated"] == found["retained"] and "leak_large" in found["retained"], found)
 '
 
+# Objects of Python are in memory of its own.
+cat >leak.py <<'CODE'
+import os
+kept = []
+def leak(count):
+    for i in range(count):
+        kept.append((i, "x%d" % i))
+leak(200000)
+os._exit(0)
+CODE
+record python 0 --alloc -- python3 leak.py
+like "the summary says whose objects are not seen, and what does see them" "$err" \
+	'without most objects of Python, .*--alloc=pages.*PYTHONMALLOC=malloc'
+PYTHONMALLOC=malloc record python_malloc 0 --alloc=64K -- python3 leak.py
+unlike "nothing of the kind when Python uses malloc()" "$err" 'objects of Python'
+record python_pages 0 --alloc=pages:64K -- python3 leak.py
+unlike "nor of pages" "$err" 'objects of Python'
+for how in malloc pages; do
+	judge "$how: what the objects take" python_$how.json.gz python_$how.stats <<'CODE'
+import json
+held = json.load(open(args[0]))["alloc_bytes_held"]
+expect(24e6 < held < 60e6, held)
+CODE
+done
+judge "pages: the function of Python holds it" python_pages.json.gz <<'CODE'
+held = {}
+for t in p["threads"]:
+    table = t.get("nativeAllocations")
+    for weight, stack in zip(table["weight"], table["stack"]) if table else ():
+        is_leak = stack is not None and any(f["name"] == "leak" for f in check_profile.stack_frames(p, stack))
+        held[is_leak] = held.get(is_leak, 0) + weight
+expect(24e6 < held[True] < 45e6, held)
+CODE
+
 # Other programs do not notice, and the user's own library is loaded after.
 printf 'int marked(void) { return 7; }\n' >own.c
 gcc -shared -fPIC -o own.so own.c

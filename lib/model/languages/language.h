@@ -95,6 +95,10 @@ struct language {
 	 * frames whose thread did not. 0: no lock.
 	 */
 	uint8_t lock_tier;
+	/* The runtime takes memory for its objects from the kernel, without malloc(). */
+	bool has_own_heap;
+	/* Variable of the environment with which, set to "malloc", it uses that; NULL: none. */
+	const char *heap_variable;
 };
 
 #define LANGUAGE(NAME, name, title) \

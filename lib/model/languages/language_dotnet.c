@@ -98,4 +98,5 @@ const struct language language_dotnet = {
 	.category = {language_title_dotnet, "lightblue", tiers},
 	.parse_name = parse_name,
 	.translate = translate,
+	.has_own_heap = true,
 };

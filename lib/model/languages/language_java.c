@@ -669,4 +669,5 @@ const struct language language_java = {
 	.category = {language_title_java, "red", tiers},
 	.translate = translate,
 	.library = "libjvm.so",
+	.has_own_heap = true,
 };

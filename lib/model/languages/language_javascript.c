@@ -240,4 +240,5 @@ const struct language language_javascript = {
 	/* Addresses include the ELF header of the file into which a dump is converted. */
 	.dump_mark = 0xdeadbeef,
 	.dump_line_shift = 0x40,
+	.has_own_heap = true,
 };

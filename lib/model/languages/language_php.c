@@ -8,4 +8,5 @@ static const char *const tiers[] = {"Other", "PHP", "C function", NULL};
 const struct language language_php = {
 	.category = {language_title_php, "purple", tiers},
 	.library = "libphp.so",
+	.has_own_heap = true,
 };

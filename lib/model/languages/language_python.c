@@ -144,4 +144,6 @@ const struct language language_python = {
 	.translate = translate,
 	.all_code = "py::jit:executor",
 	.lock_tier = 1,
+	.has_own_heap = true,
+	.heap_variable = "PYTHONMALLOC",
 };

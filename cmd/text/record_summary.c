@@ -91,6 +91,56 @@ static void add_largest(const struct profile *p, uint64_t held, struct strbuf *o
 		    p->frames.rows.items[frame].line);
 }
 
+/* A change of the memory held by all processes. */
+struct held_change {
+	uint64_t time; /* CLOCK_MONOTONIC ns */
+	uint64_t bytes;
+	bool is_free;
+};
+
+/* Frees come last: none is of a block that is not counted yet. */
+ORDER(compare_changes, struct held_change,
+      COMPARE(a->time, b->time) ?: COMPARE(a->is_free, b->is_free))
+
+/* Returns the most bytes that were held at a time, *time in CLOCK_MONOTONIC ns. */
+static uint64_t find_most_held(const struct profile *p, uint64_t *time)
+{
+	VEC(struct held_change) changes = {0};
+	uint64_t held = 0, most = 0;
+
+	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
+		vec_for_each(&thread->allocations.rows, const struct allocation *, row) {
+			vec_push(&changes, ((struct held_change){row->time, row->bytes, false}));
+			if (row->freed)
+				vec_push(&changes,
+					 ((struct held_change){row->freed, row->bytes, true}));
+		}
+	}
+	vec_sort(&changes, compare_changes);
+	vec_for_each(&changes, const struct held_change *, change) {
+		held += change->is_free ? -change->bytes : change->bytes;
+		if (held <= most)
+			continue;
+		most = held;
+		*time = change->time;
+	}
+	vec_release(&changes);
+	return most;
+}
+
+/* Appends the most that was held, unless that is about what is held at the end. */
+static void add_most_held(const struct profile *p, struct strbuf *out)
+{
+	uint64_t time = 0, most = find_most_held(p, &time);
+	char text[32];
+
+	if (most / 5 * 4 <= p->stats.allocs.held_bytes || time < p->meta.start_ns)
+		return;
+	text_format_bytes(text, sizeof(text), most);
+	strbuf_addf(out, " (at most %s, after %.2f s)", text,
+		    (double)(time - p->meta.start_ns) / 1e9);
+}
+
 /* Appends "held at the end: 12.3 MB of 1.2 GB, …"; nothing if no allocations were sampled. */
 static void alloc_text_describe(const struct profile *p, struct strbuf *out)
 {
@@ -101,7 +151,9 @@ static void alloc_text_describe(const struct profile *p, struct strbuf *out)
 		return;
 	text_format_bytes(held, sizeof(held), stats->held_bytes);
 	text_format_bytes(all, sizeof(all), stats->bytes);
-	strbuf_addf(out, "held at the end: %s of %s that were allocated", held, all);
+	strbuf_addf(out, "held at the end: %s", held);
+	add_most_held(p, out);
+	strbuf_addf(out, " of %s that were allocated", all);
 	add_largest(p, stats->held_bytes, out);
 	if (stats->thinned)
 		strbuf_addf(out, "; some rows represent several of %" PRIu64 " samples",

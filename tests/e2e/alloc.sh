@@ -144,6 +144,10 @@ held = json.load(open(args[0]))["alloc_bytes_held"]
 expect(24e6 < held < 60e6, held)
 CODE
 done
+sed -i '$d' leak.py
+record python_ends 0 --alloc=pages:64K -- python3 leak.py
+like "Python frees all when it ends, but the summary says how much it held" "$err" \
+	'held at the end: [0-9.]+ [kM]?B \(at most (2[4-9]|[345][0-9]) MB, after [0-9.]+ s\) of '
 judge "pages: the function of Python holds it" python_pages.json.gz <<'CODE'
 held = {}
 for t in p["threads"]:

@@ -11,6 +11,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
+#include "lib/model/languages/language.h"
 
 #define SECONDS_MAX 1e9
 
@@ -62,8 +63,10 @@ static int set_parallelism(void *at, const char *value, struct error *err)
 	return 0;
 }
 
-static const char *const language_names[] = {"javascript", "python", "java", "ruby",
-					     "net",	   "native", NULL};
+static const char *const language_names[] = {"javascript", "python", "java", "ruby",   "net",
+					     "php",	   "perl",   "r",    "native", NULL};
+_Static_assert(sizeof(language_names) / sizeof(language_names[0]) == LANGUAGE_COUNT + 1,
+	       "one for each, for native code and for the end");
 
 static int set_language(void *at, const char *value, struct error *err)
 {
@@ -76,7 +79,8 @@ static int set_language(void *at, const char *value, struct error *err)
 		}
 	}
 	return error_text(err, -EINVAL,
-			  "--language %s: must be javascript, python, java, ruby, net or native",
+			  "--language %s: must be javascript, python, java, ruby, net, php, perl, "
+			  "r or native",
 			  value);
 }
 

@@ -189,6 +189,12 @@ is "prof alone: exit status" "$status" 2
 like "prof alone: the help, on stdout" "$out" '^Usage: prof.*record  *record a command'
 is "prof alone: nothing on stderr" "$err" ""
 
+# Code of each language can be selected.
+wrong '--language lisp: must be javascript, .* or native' report --language lisp missing.json
+while read -r title; do
+	refused 'missing.json' report --language "${title,,}" missing.json
+done < <(sed -n 's/^LANGUAGE(.*"\.\{0,1\}\(.*\)")$/\1/p' "$root/lib/model/languages/languages.def")
+
 # Internal commands do nothing for others.
 for words in record-for-front-end "record-for-front-end record" fetch-debug-files; do
 	# shellcheck disable=SC2086 # words

@@ -18,6 +18,8 @@
 #define WALL_PERIOD_NS 50000000
 /* Maximum rows into which a sample of many wall-clock samples is split. */
 #define SPREAD_MAX 64
+/* Maximum samples that are sorted together, about those of a chunk of the usual size. */
+#define PENDING_MAX (1u << 20)
 #define SECTION "Flight recording"
 
 /* Samples. */
@@ -29,14 +31,33 @@ static bool text_is(struct jfr_reader *r, struct jfr_value value, const char *te
 	return strcmp(jfr_text_of(r, value, &out), text) == 0;
 }
 
+ORDER(compare_pending, struct pending_sample, COMPARE(a->time, b->time) ?: COMPARE(a->row, b->row))
+
+static void flush_samples(struct jfr_reader *r)
+{
+	vec_sort(&r->pending, compare_pending);
+	vec_for_each(&r->pending, const struct pending_sample *, row)
+		foreign_sample(&r->f, row->thread, row->event, row->time, row->stack, row->weight);
+	vec_clear(&r->pending);
+}
+
+/* Sorts samples before they are added: the JVM writes buffers of events in any order. */
+static void add_sample(struct jfr_reader *r, thread_id thread, uint8_t event, uint64_t time,
+		       stack_id stack, uint64_t weight)
+{
+	if (r->pending.count == PENDING_MAX)
+		flush_samples(r);
+	vec_push(&r->pending, (struct pending_sample){time, weight, thread, stack,
+						      (uint32_t)r->pending.count, event});
+}
+
 static void add_named(struct jfr_reader *r, const struct event *e, const char *name,
 		      uint64_t weight)
 {
 	uint8_t event = foreign_event(&r->f, name);
 
 	if (event)
-		foreign_sample(&r->f, jfr_thread_of(r, e), event, e->start, jfr_stack_of(r, e),
-			       weight);
+		add_sample(r, jfr_thread_of(r, e), event, e->start, jfr_stack_of(r, e), weight);
 }
 
 static uint64_t in_ticks(const struct jfr_reader *r, uint64_t ns)
@@ -49,8 +70,7 @@ static uint64_t in_ticks(const struct jfr_reader *r, uint64_t ns)
 
 static void add_tick(struct jfr_reader *r, const struct event *e, uint64_t ns)
 {
-	foreign_sample(&r->f, jfr_thread_of(r, e), 0, e->start, jfr_stack_of(r, e),
-		       in_ticks(r, ns));
+	add_sample(r, jfr_thread_of(r, e), 0, e->start, jfr_stack_of(r, e), in_ticks(r, ns));
 }
 
 static void add_execution(struct jfr_reader *r, const struct event *e)
@@ -89,8 +109,8 @@ static void add_wall(struct jfr_reader *r, const struct event *e)
 	if (e->start + span > r->end)
 		r->end = e->start + span;
 	for (uint64_t row = 0; event && row < rows; row++)
-		foreign_sample(&r->f, jfr_thread_of(r, e), event, e->start + span / rows * row,
-			       jfr_stack_of(r, e), count * (row + 1) / rows - count * row / rows);
+		add_sample(r, jfr_thread_of(r, e), event, e->start + span / rows * row,
+			   jfr_stack_of(r, e), count * (row + 1) / rows - count * row / rows);
 }
 
 static void add_allocation(struct jfr_reader *r, const struct event *e)
@@ -138,8 +158,8 @@ static void add_wait(struct jfr_reader *r, const struct event *e)
 	*rest += e->end - e->start;
 	ticks = *rest / p->meta.interval_ns;
 	*rest %= p->meta.interval_ns;
-	foreign_sample(&r->f, thread, 0, e->end,
-		       stacks_intern(&p->stacks, jfr_stack_of(r, e), label), ticks);
+	add_sample(r, thread, 0, e->end, stacks_intern(&p->stacks, jfr_stack_of(r, e), label),
+		   ticks);
 }
 
 static void add_lost_cpu_time(struct jfr_reader *r, const struct event *e)
@@ -518,6 +538,7 @@ static void read_chunk(struct jfr_reader *r, const struct survey *survey, struct
 	if (events.failed)
 		r->left_out += r->chunk->size - events.next;
 	jfr_events_release(&events);
+	flush_samples(r);
 	include_chunk(r);
 	r->chunks++;
 	r->unfinished += r->chunk->is_unfinished;
@@ -621,6 +642,7 @@ static int finish(struct jfr_reader *r, struct error *err)
 static void release(struct jfr_reader *r)
 {
 	vec_release(&r->surveys);
+	vec_release(&r->pending);
 	vec_release(&r->types);
 	vec_release(&r->remainders);
 	jfr_constants_release(r);

@@ -66,6 +66,15 @@ struct survey {
 	uint32_t pid; /* 0: unknown */
 };
 
+/* A sample whose turn has not come. */
+struct pending_sample {
+	uint64_t time, weight;
+	thread_id thread;
+	stack_id stack;
+	uint32_t row; /* its place among those of the same time */
+	uint8_t event;
+};
+
 struct jfr_reader {
 	struct foreign f;
 	struct jfr_input in;
@@ -76,6 +85,7 @@ struct jfr_reader {
 	VEC(frame_id) frames;
 	VEC(uint64_t) remainders; /* ns of waits not yet turned into whole ticks, by thread */
 	VEC(struct survey) surveys;
+	VEC(struct pending_sample) pending;
 	struct periods periods;
 	uint64_t base_ns; /* start of the first chunk, since the Unix epoch */
 	uint64_t end; /* end of the last event or chunk */

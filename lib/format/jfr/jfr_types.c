@@ -189,7 +189,7 @@ static void read_attributes(struct metadata *m, struct element *e)
 		string_id value = metadata_string(m);
 
 		for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
-			if (strcmp(key, known[i].key) == 0)
+			if (*key == *known[i].key && strcmp(key, known[i].key) == 0)
 				*known[i].value = value;
 		}
 	}

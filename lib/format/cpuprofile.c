@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * V8's own format, used by node, deno and Chrome (--cpu-prof): a tree of functions, and a node of
- * it for each sample.
+ * it for each sample. Before version 8 of V8, nodes contain their children, and samples have times
+ * instead of the time between them.
  */
 #include "lib/format/format.h"
 
@@ -14,11 +15,16 @@
 #include "lib/base/clock.h"
 #include "lib/format/v8_tree.h"
 
+/* Bytes of a file that tell CPU profiles from heap profiles. */
+#define HEAD_SIZE 4096
+
 struct v8_reader {
 	struct foreign f;
 	struct json_cursor s; /* cursor over the whole text */
+	struct json_ends *ends;
 	struct v8_tree tree;
 	VEC(double) deltas;
+	uint64_t end; /* of the last sample that has a time */
 	struct v8_samples samples;
 };
 
@@ -38,6 +44,24 @@ static void read_deltas(struct v8_reader *r, struct span span)
 			delta = 0;
 		vec_push(&r->deltas, delta);
 	}
+}
+
+/* Reads times of samples; one more is the end of the last sample. */
+static void read_times(struct v8_reader *r, struct span span)
+{
+	struct json_cursor s = json_cursor_within(&r->s, span);
+	double before = 0, sum = 0;
+
+	json_for_each_element_if_any(&s, i) {
+		double time = json_members_number(&s), delta = i ? fabs(time - before) : 0;
+
+		if (clock_time_from(delta * 1000) == CLOCK_NO_TIME)
+			delta = 0;
+		before = time;
+		sum += delta;
+		vec_push(&r->deltas, delta);
+	}
+	r->end = clock_time_from(sum * 1000);
 }
 
 /* Collects the stacks of samples and their ascending times. */
@@ -99,22 +123,31 @@ static void read_end(struct v8_reader *r, struct span start, struct span end)
 
 static int read_file(struct v8_reader *r, const char *text, size_t size, struct error *err)
 {
-	static const char *const names[] = {"nodes",	 "samples", "timeDeltas",
-					    "startTime", "endTime", NULL};
-	struct span spans[5] = {{0}};
+	static const char *const names[] = {"nodes",   "samples",    "timeDeltas", "startTime",
+					    "endTime", "timestamps", "head",	   NULL};
+	struct span spans[7] = {{0}};
 	thread_id thread;
 	int ret;
 
-	ret = foreign_json(&r->s, text, size, NULL, err);
+	ret = foreign_json(&r->s, text, size, r->ends, err);
 	if (ret)
 		return ret;
-	if (!json_cursor_find(r->s, names, spans) || !spans[0].end || !spans[1].end)
+	if (!json_cursor_find(r->s, names, spans) || !spans[1].end)
+		return error_text(err, -EBADMSG, "not a V8 CPU profile");
+	if (!spans[0].end)
+		spans[0] = spans[6];
+	if (!spans[0].end)
 		return error_text(err, -EBADMSG, "not a V8 CPU profile");
 	if (!v8_tree_add(&r->tree, &r->f, json_cursor_within(&r->s, spans[0])))
 		return damaged(err, "its nodes");
-	read_deltas(r, spans[2]);
 	r->f.profile->meta.product = xstrdup("V8");
-	read_end(r, spans[3], spans[4]);
+	if (spans[5].end && !spans[2].end) {
+		read_times(r, spans[5]);
+		r->f.stated.end = r->end == CLOCK_NO_TIME ? 0 : r->end;
+	} else {
+		read_deltas(r, spans[2]);
+		read_end(r, spans[3], spans[4]);
+	}
 	thread = foreign_thread(&r->f, 1, 1, "V8", "main", false);
 	ret = read_samples(r, spans[1], err);
 	if (!ret)
@@ -128,7 +161,8 @@ static int read_file(struct v8_reader *r, const char *text, size_t size, struct 
 static int cpuprofile_read(struct profile **p, const char *text, size_t size,
 			   struct import_counts *counts, struct error *err)
 {
-	struct v8_reader r = {0};
+	_cleanup_free_ struct json_ends *ends = xcalloc(1, sizeof(*ends));
+	struct v8_reader r = {.ends = ends};
 	int ret;
 
 	foreign_init(&r.f, counts);
@@ -143,9 +177,14 @@ static int cpuprofile_read(struct profile **p, const char *text, size_t size,
 static bool cpuprofile_matches(const char *text, size_t size)
 {
 	static const char *const wanted[] = {"nodes", "timeDeltas", NULL};
-	static const char *const others[] = {"meta", "threads", "shared", "profiles", NULL};
+	static const char *const old[] = {"head", NULL};
+	static const char *const others[] = {"meta",	 "threads",  "shared",
+					     "profiles", "snapshot", NULL};
+	static const char of_heap[] = "\"selfSize\"";
 
-	return json_members_begin(text, size, wanted, others);
+	return json_members_begin(text, size, wanted, others) ||
+	       (json_members_begin(text, size, old, others) &&
+		!memmem(text, size < HEAD_SIZE ? size : HEAD_SIZE, of_heap, strlen(of_heap)));
 }
 
 const struct format format_cpuprofile = {

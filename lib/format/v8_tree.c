@@ -54,16 +54,20 @@ frame_id v8_frame(struct foreign *f, const struct json_cursor *whole, struct spa
 	return foreign_frame(f, &frame);
 }
 
-static void read_node(struct v8_tree *t, struct foreign *f, struct json_cursor s)
+/* Before version 8 of V8, a node itself has the members of its call frame. */
+static void read_node(struct v8_tree *t, struct foreign *f, struct json_cursor s, uint32_t parent)
 {
 	static const char *const names[] = {"id", "callFrame", "children", "parent", NULL};
-	struct v8_node node = {.parent = INDEX_NONE};
+	struct v8_node node = {.parent = parent};
 	struct span spans[4] = {{0}};
+	struct json_cursor whole = s;
 
 	json_cursor_find(s, names, spans);
 	node.id = (int64_t)json_members_number_at(&s, spans[0]);
 	if (v8_tree_find(t, node.id) != INDEX_NONE)
 		return;
+	if (!spans[1].end)
+		json_cursor_value(&whole, &spans[1]);
 	node.children = spans[2];
 	node.parent_id = (int64_t)json_members_number_at(&s, spans[3]);
 	node.frame = v8_frame(f, &s, spans[1]);
@@ -71,15 +75,22 @@ static void read_node(struct v8_tree *t, struct foreign *f, struct json_cursor s
 	vec_push(&t->nodes, node);
 }
 
-static void link_children(struct v8_tree *t, const struct json_cursor *whole, uint32_t parent)
+/* Children are ids, or, before version 8, the nodes themselves. */
+static void link_children(struct v8_tree *t, struct foreign *f, const struct json_cursor *whole,
+			  uint32_t parent)
 {
 	struct json_cursor s = json_cursor_within(whole, t->nodes.items[parent].children);
 
 	if (!t->nodes.items[parent].children.end || json_cursor_peek(&s) != '[')
 		return;
 	json_for_each_element(&s, i) {
-		uint32_t child = v8_tree_find(t, (int64_t)json_members_number(&s));
+		uint32_t child;
 
+		if (json_cursor_peek(&s) == '{') {
+			read_node(t, f, s, parent);
+			continue;
+		}
+		child = v8_tree_find(t, (int64_t)json_members_number(&s));
 		if (child != INDEX_NONE)
 			t->nodes.items[child].parent = parent;
 	}
@@ -90,10 +101,14 @@ bool v8_tree_add(struct v8_tree *t, struct foreign *f, struct json_cursor s)
 	uint32_t first = (uint32_t)t->nodes.count;
 	struct json_cursor whole = s;
 
-	json_for_each_element(&s, i)
-		read_node(t, f, s);
+	if (json_cursor_peek(&s) == '{') {
+		read_node(t, f, s, INDEX_NONE);
+	} else {
+		json_for_each_element(&s, i)
+			read_node(t, f, s, INDEX_NONE);
+	}
 	for (uint32_t i = first; i < t->nodes.count; i++)
-		link_children(t, &whole, i);
+		link_children(t, f, &whole, i);
 	return !s.failed;
 }
 
@@ -158,18 +173,19 @@ uint64_t v8_samples_interval(const struct v8_samples *samples)
 void v8_samples_add(const struct v8_samples *samples, struct foreign *f, thread_id thread,
 		    bool has_times)
 {
-	uint64_t interval = f->profile->meta.interval_ns, rest = 0;
+	int64_t interval = (int64_t)f->profile->meta.interval_ns, rest = 0;
 
 	for (size_t i = 0; i < samples->rows.count; i++) {
 		const struct v8_sample *sample = &samples->rows.items[i];
-		uint64_t ticks = 1, length = length_of(samples, i) + rest;
+		int64_t ticks = 1;
 
 		if (has_times) {
-			ticks = (length + interval / 2) / interval;
-			rest = length > ticks * interval ? length - ticks * interval : 0;
+			rest += (int64_t)length_of(samples, i);
+			ticks = rest > 0 ? (rest + interval / 2) / interval : 0;
+			rest -= ticks * interval;
 		}
 		foreign_sample(f, thread, 0, has_times ? sample->time : f->now, sample->stack,
-			       ticks);
-		foreign_pass(f, ticks);
+			       (uint64_t)ticks);
+		foreign_pass(f, (uint64_t)ticks);
 	}
 }

@@ -35,8 +35,8 @@ struct v8_samples {
 /* Returns the frame of a "callFrame". The span may be empty. */
 frame_id v8_frame(struct foreign *f, const struct json_cursor *whole, struct span span);
 /*
- * Adds an array of nodes and their links, by children or by parents. Returns false if it is
- * damaged.
+ * Adds an array of nodes and their links, by children or by parents, or the outermost node with all
+ * others inside. Returns false if it is damaged.
  */
 bool v8_tree_add(struct v8_tree *t, struct foreign *f, struct json_cursor s);
 void v8_tree_release(struct v8_tree *t);

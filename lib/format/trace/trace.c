@@ -215,7 +215,7 @@ static void add_event(struct trace_reader *r, struct trace_event *e)
 	r->events++;
 	if (e->phase == 'M')
 		add_metadata(r, e);
-	else if (e->phase == 'P')
+	else if (e->phase == 'P' || span_is(&e->s, e->spans[TRACE_NAME], TRACE_WHOLE_PROFILE))
 		trace_add_sample(r, e);
 	else if (is_sum(e))
 		return;

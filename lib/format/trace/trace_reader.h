@@ -12,6 +12,9 @@
 /* Maximum length of an event's name and of an argument's value, in bytes. */
 #define TRACE_TEXT_MAX 1024
 
+/* The name of Chrome's event with a whole CPU profile, before version 66. */
+#define TRACE_WHOLE_PROFILE "\"CpuProfile\""
+
 enum trace_member {
 	TRACE_PHASE,
 	TRACE_NAME,

@@ -30,7 +30,7 @@ struct raw_sample {
 struct v8_profile {
 	uint64_t key;
 	uint32_t thread; /* INDEX_NONE: unknown */
-	uint64_t start;
+	uint64_t start; /* CLOCK_NO_TIME: unknown */
 	struct v8_tree tree;
 	VEC(struct raw_sample) samples;
 	VEC(struct v8_chunk) chunks;
@@ -41,13 +41,17 @@ static struct v8_profile *profile_of(struct trace_reader *r, const struct trace_
 	struct span id = e->spans[TRACE_ID];
 	uint64_t key = hash_bytes(e->s.text + id.start, id.end - id.start, trace_process_of(r, e));
 
+	if (!id.end)
+		key = hash_u64(trace_thread_of(r, e));
+
 	vec_for_each(&r->profiles, struct v8_profile *, known) {
 		if (known->key == key)
 			return known;
 	}
 	if (r->profiles.count == PROFILES_MAX)
 		return NULL;
-	vec_push(&r->profiles, (struct v8_profile){.key = key, .thread = INDEX_NONE});
+	vec_push(&r->profiles,
+		 (struct v8_profile){.key = key, .thread = INDEX_NONE, .start = CLOCK_NO_TIME});
 	return &vec_last(&r->profiles);
 }
 
@@ -81,25 +85,29 @@ static void add_chunk_samples(struct trace_reader *r, struct v8_profile *profile
 	vec_push(&profile->chunks, chunk);
 }
 
+/* Adds a chunk, or a profile, which may contain its samples. */
 static void add_profile(struct trace_reader *r, const struct trace_event *e, bool is_chunk)
 {
 	static const char *const names[] = {"data", NULL};
 	static const char *const members[] = {"startTime", "cpuProfile", "timeDeltas", NULL};
-	static const char *const parts[] = {"nodes", "samples", "timeDeltas", NULL};
-	struct span data[1] = {{0}}, of_data[3] = {{0}}, of_profile[3] = {{0}};
+	static const char *const parts[] = {"nodes", "samples", "timeDeltas", "startTime", NULL};
+	struct span data[1] = {{0}}, of_data[3] = {{0}}, of_profile[4] = {{0}};
 	struct v8_profile *profile = profile_of(r, e);
 
 	json_cursor_find(json_cursor_within(&e->s, e->spans[TRACE_ARGS]), names, data);
 	if (!profile || !data[0].end)
 		return;
 	json_cursor_find(json_cursor_within(&e->s, data[0]), members, of_data);
+	if (of_data[1].end)
+		json_cursor_find(json_cursor_within(&e->s, of_data[1]), parts, of_profile);
+	if (!of_data[0].end)
+		of_data[0] = of_profile[3];
 	if (!is_chunk) {
 		profile->thread = trace_thread_of(r, e);
 		profile->start = of_data[0].end ? trace_ns(&e->s, of_data[0], TRACE_US) : e->time;
 	}
 	if (!of_data[1].end)
 		return;
-	json_cursor_find(json_cursor_within(&e->s, of_data[1]), parts, of_profile);
 	if (of_profile[0].end)
 		v8_tree_add(&profile->tree, &r->f, json_cursor_within(&e->s, of_profile[0]));
 	if (of_profile[1].end)
@@ -107,19 +115,40 @@ static void add_profile(struct trace_reader *r, const struct trace_event *e, boo
 				  of_data[2].end ? of_data[2] : of_profile[2]);
 	if (profile->thread == INDEX_NONE)
 		profile->thread = trace_thread_of(r, e);
-	r->has_samples = true;
+	r->has_samples |= profile->tree.nodes.count > 0;
 }
 
 ORDER(compare_chunks, struct v8_chunk, COMPARE(a->time, b->time) ?: COMPARE(a->first, b->first))
+
+/* Returns when the first sample's time begins, which chunks tell if their profile has no start. */
+static uint64_t start_of(const struct v8_profile *profile)
+{
+	const struct v8_chunk *first = profile->chunks.items;
+	int64_t start = (int64_t)profile->start;
+
+	if (profile->start != CLOCK_NO_TIME || !profile->chunks.count ||
+	    first->time == CLOCK_NO_TIME)
+		return profile->start == CLOCK_NO_TIME ? 0 : profile->start;
+	start = (int64_t)first->time;
+	for (size_t i = first->first; i < first->first + first->count; i++)
+		start -= (int64_t)profile->samples.items[i].delta * 1000;
+	return start > 0 ? (uint64_t)start : 0;
+}
 
 /* Sorts samples by time and spaces them accordingly. */
 static void order_samples(struct trace_reader *r, struct v8_profile *profile,
 			  struct v8_samples *into)
 {
 	struct v8_sample sample = {0};
-	int64_t now = (int64_t)(profile->start == CLOCK_NO_TIME ? 0 : profile->start);
+	int64_t now;
 
+	/* The functions of a profile that began before the trace are unknown. */
+	if (!profile->tree.nodes.count) {
+		r->f.counts->unread[UNREAD_SAMPLES] += profile->samples.count;
+		profile->chunks.count = 0;
+	}
 	vec_sort(&profile->chunks, compare_chunks);
+	now = (int64_t)start_of(profile);
 	vec_for_each(&profile->chunks, const struct v8_chunk *, chunk) {
 		for (size_t i = chunk->first; i < chunk->first + chunk->count; i++) {
 			const struct raw_sample *raw = &profile->samples.items[i];
@@ -277,7 +306,7 @@ void trace_add_sample(struct trace_reader *r, const struct trace_event *e)
 {
 	struct span name = e->spans[TRACE_NAME];
 
-	if (span_is(&e->s, name, "\"Profile\""))
+	if (span_is(&e->s, name, "\"Profile\"") || span_is(&e->s, name, TRACE_WHOLE_PROFILE))
 		add_profile(r, e, false);
 	else if (span_is(&e->s, name, "\"ProfileChunk\""))
 		add_profile(r, e, true);

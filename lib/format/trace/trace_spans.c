@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
+#include "lib/base/text.h"
 #include "lib/format/trace/trace_reader.h"
 
 /* Maximum simultaneously open spans of a thread. Deeper ones become only markers. */
@@ -44,6 +46,34 @@ static void add_span(struct trace_thread *thread, uint32_t label, uint64_t start
 	samples_add(&thread->spans, &row);
 }
 
+/*
+ * Reads the name and id of a thread, "thread (12): main", which py-spy writes as the outermost
+ * span; its own thread ids are addresses.
+ */
+static bool read_thread_span(struct trace_reader *r, const struct trace_event *e)
+{
+	static const char prefix[] = "thread (";
+	_cleanup_(strbuf_release) struct strbuf text = {0};
+	struct trace_thread *thread = &r->threads.items[e->thread];
+	const char *at, *end;
+	uint64_t tid;
+
+	if (!span_is(&e->s, e->spans[TRACE_CATEGORY], "\"py-spy\""))
+		return false;
+	trace_text(&e->s, e->spans[TRACE_NAME], &text);
+	if (!text.size || !text_starts_with(text.text, prefix))
+		return false;
+	at = text.text + strlen(prefix);
+	end = text.text + text.size;
+	if (!text_scan_decimal(&at, end, &tid) || tid > INT32_MAX || *at != ')')
+		return false;
+	if (thread->id == NO_THREAD)
+		thread->tid = (uint32_t)tid;
+	if (text_starts_with(at, "): "))
+		thread->name = strings_intern(&r->f.profile->strings, at + 3);
+	return true;
+}
+
 void trace_add_edge(struct trace_reader *r, const struct trace_event *e)
 {
 	struct sample row = {
@@ -54,6 +84,8 @@ void trace_add_edge(struct trace_reader *r, const struct trace_event *e)
 	};
 	uint32_t thread = e->thread;
 
+	if (read_thread_span(r, e))
+		return;
 	row_set_number(&row, e->spans[TRACE_ARGS].end ? e->offset + e->spans[TRACE_ARGS].start : 0);
 	trace_thread_use(r, thread);
 	samples_add(&r->threads.items[thread].edges, &row);

@@ -324,13 +324,32 @@ static bool is_kernel(const char *module)
 	       text_ends_with(module, ".ko");
 }
 
+/* Parses "  /src/x.c:12", which perf script -F +srcline writes below a frame. */
+static char *parse_place(const char *at, const char *end, uint32_t *line)
+{
+	const char *colon = memrchr(at, ':', (size_t)(end - at)), *scan = colon ? colon + 1 : end;
+	uint64_t number;
+
+	at = skip_blanks(at, end);
+	if (!colon || colon <= at || !text_scan_decimal(&scan, end, &number) || scan != end ||
+	    !number || number > INT32_MAX)
+		return NULL;
+	*line = (uint32_t)number;
+	return xstrndup(at, (size_t)(colon - at));
+}
+
+/* The text is a line, or two if its place follows. */
 static frame_id make_frame(struct script_reader *r, const char *text, const char *end)
 {
-	_cleanup_free_ char *name = NULL, *module = NULL;
+	_cleanup_free_ char *name = NULL, *module = NULL, *file = NULL;
 	struct foreign_frame frame = {.module = NO_MODULE};
+	const char *below = memchr(text, '\n', (size_t)(end - text));
 
-	if (!parse_frame(text, end, &frame, &name, &module))
+	if (!parse_frame(text, below ? below : end, &frame, &name, &module))
 		return NO_FRAME;
+	if (below)
+		file = parse_place(below + 1, end, &frame.line);
+	frame.file = file;
 	frame.inline_depth = strcmp(module, "inlined") == 0;
 	frame.is_kernel = is_kernel(module);
 	if (!frame.inline_depth)
@@ -432,16 +451,31 @@ static bool lines_equal(const void *table, uint32_t id, const void *key)
 	return row->size == wanted->size && memcmp(row->text, wanted->text, row->size) == 0;
 }
 
-/* Reads the following lines that begin with a tab: the frames. */
+/* Reads the following lines with frames, which begin with a tab, and with their places. */
 static struct frame_lines take_frames(struct text_lines *lines)
 {
 	struct frame_lines frames = {.text = lines->at};
+	struct text_lines next = *lines;
 	struct text_line line;
+	struct head head;
 
-	while (lines->at < lines->end && *lines->at == '\t')
-		text_lines_next(lines, &line);
+	while (next.at < next.end && is_blank(*next.at) && text_lines_next(&next, &line) &&
+	       !parse_sample(line, &head))
+		*lines = next;
 	frames.size = (size_t)(lines->at - frames.text);
 	return frames;
+}
+
+/* Returns whether the line is that of a frame's place, not of the next frame. */
+static bool is_place(struct text_line line)
+{
+	_cleanup_free_ char *file = NULL;
+	uint32_t number;
+
+	if (line.text == line.end || *line.text == '\t')
+		return false;
+	file = parse_place(line.text, line.end, &number);
+	return file != NULL;
 }
 
 /* Returns the stack of the frames on the following lines. */
@@ -455,8 +489,16 @@ static stack_id read_frames(struct script_reader *r, struct text_lines *lines)
 
 	if (at != INDEX_NONE)
 		return r->known.items[at].stack;
-	while (text_lines_next(&own, &line))
+	while (text_lines_next(&own, &line)) {
+		struct text_lines below = own;
+		struct text_line place;
+
+		if (text_lines_next(&below, &place) && is_place(place)) {
+			own = below;
+			line.end = place.end;
+		}
 		add_frame(r, line.text, line.end);
+	}
 	frames.stack = find_stack(r);
 	index_add(&r->known_index, hash, (uint32_t)r->known.count);
 	vec_push(&r->known, frames);
@@ -578,7 +620,8 @@ static bool has_frame(struct text_lines *lines)
 		if (!text_lines_next(lines, &line))
 			return false;
 	} while (line.text == line.end);
-	return is_blank(*line.text) && parse_frame(line.text, line.end, &frame, &name, &module);
+	return parse_frame(line.text, line.end, &frame, &name, &module) &&
+	       (is_blank(*line.text) || *module);
 }
 
 /*

@@ -143,6 +143,43 @@ static bool split_place(char *text, struct foreign_frame *frame)
 	return true;
 }
 
+/*
+ * Splits "NAME (FILE:LINE)" of py-spy, "NAME - FILE:LINE" of rbspy, and, for native code, py-spy's
+ * "NAME (libx.so.1)". Cuts the text, and leaves any other form.
+ */
+static void split_suffix(struct folded_reader *r, char *text, struct foreign_frame *frame)
+{
+	bool has_parens = text_ends_with(text, ")");
+	char *place = NULL, *colon;
+	const char *at;
+	uint64_t line;
+
+	for (char *c = text; (c = strstr(c + 1, has_parens ? " (" : " - "));)
+		place = c;
+	if (!place)
+		return;
+	at = place + (has_parens ? 2 : 3);
+	colon = strrchr(at, ':');
+	if (has_parens)
+		text[strlen(text) - 1] = '\0';
+	frame->file = at;
+	at = colon ? colon + 1 : "";
+	if (colon > frame->file && text_scan_decimal(&at, at + strlen(at), &line) && !*at &&
+	    line <= INT32_MAX) {
+		*colon = '\0';
+		frame->line = (uint32_t)line;
+	} else if (has_parens && strstr(frame->file, ".so")) {
+		frame->module = foreign_module(&r->f, frame->file, "");
+		frame->file = NULL;
+	} else {
+		frame->file = NULL;
+		if (has_parens)
+			strcat(text, ")");
+		return;
+	}
+	*place = '\0';
+}
+
 static frame_id find_frame(struct folded_reader *r, const char *text, size_t size, bool is_last,
 			   bool has_places)
 {
@@ -158,8 +195,9 @@ static frame_id find_frame(struct folded_reader *r, const char *text, size_t siz
 	name = xstrndup(text, size - (mark ? 4 : 0));
 	frame.is_kernel = mark == 'k' && !is_of_class;
 	frame.inline_depth = mark == 'i' && !is_of_class;
+	frame.name = name;
 	if (!has_places || !split_place(name, &frame))
-		frame.name = name;
+		split_suffix(r, name, &frame);
 	vec_push(&known->frames, foreign_frame(&r->f, &frame));
 	return vec_last(&known->frames);
 }
@@ -186,40 +224,65 @@ static bool next_frame(struct folded_frames *s)
 	return false;
 }
 
-/*
- * Reads the thread that async-profiler and Python put first: "[main tid=1]", "tid:1". Returns
- * false, and leaves the frame, if there is none.
- */
-static bool read_thread(struct folded_reader *r, struct folded_frames *s, thread_id *thread,
-			bool *is_python)
+/* Reads "PREFIX12", whose end it returns in *at. */
+static bool scan_id(const char *text, const char *prefix, const char **at, uint32_t *id)
 {
-	static const char bare[] = "tid:", named[] = " tid=";
-	struct folded_frames first = *s;
-	_cleanup_free_ char *text = NULL;
-	const char *at;
-	char *name = NULL;
-	uint64_t tid;
+	uint64_t number;
 
-	if (!next_frame(&first))
+	if (!text_starts_with(text, prefix))
 		return false;
-	text = xstrndup(first.frame, first.size);
-	*is_python = text_starts_with(text, bare);
-	if (*is_python) {
-		at = text + strlen(bare);
-	} else {
-		name = strstr(text, named);
-		if (*text != '[' || !name || !text_ends_with(text, "]"))
-			return false;
-		at = name + strlen(named);
-		*name = '\0';
-		name = text + 1;
-	}
-	if (!text_scan_decimal(&at, text + first.size, &tid) || tid > INT32_MAX ||
-	    strcmp(at, *is_python ? "" : "]") != 0)
+	*at = text + strlen(prefix);
+	if (!text_scan_decimal(at, text + strlen(text), &number) || number > INT32_MAX)
 		return false;
-	*thread = foreign_thread(&r->f, 0, (uint32_t)tid, NULL, name, true);
-	*s = first;
+	*id = (uint32_t)number;
 	return true;
+}
+
+/* Reads Austin's "T12" or "T0:12", after "P12". */
+static bool scan_austin(struct folded_frames *s, uint32_t *tid)
+{
+	_cleanup_free_ char *text = next_frame(s) ? xstrndup(s->frame, s->size) : NULL;
+	const char *at;
+
+	return text && scan_id(text, "T", &at, tid) &&
+	       (!*at || (scan_id(at, ":", &at, tid) && !*at));
+}
+
+/*
+ * Reads the thread that profilers put first: "[main tid=1]" of async-profiler, "thread (1): main"
+ * of py-spy, "tid:1" of Python, "P1;T1" of Austin. Sets *has_places if frames are
+ * "FILE:FUNCTION:LINE". Leaves the frame if there is none.
+ */
+static void read_thread(struct folded_reader *r, struct folded_frames *s, thread_id *thread,
+			bool *has_places)
+{
+	struct folded_frames first = *s;
+	_cleanup_free_ char *text = next_frame(&first) ? xstrndup(first.frame, first.size) : NULL;
+	uint32_t pid = 0, tid;
+	const char *at = "", *name = NULL;
+	char *named;
+
+	if (!text)
+		return;
+	named = *text == '[' ? strstr(text, " tid=") : NULL;
+	if (named && scan_id(named, " tid=", &at, &tid) && strcmp(at, "]") == 0) {
+		*named = '\0';
+		name = text + 1;
+	} else if (scan_id(text, "thread (", &at, &tid)) {
+		name = text_starts_with(at, "): ") ? at + 3 : NULL;
+		if (!name && strcmp(at, ")") != 0)
+			return;
+	} else if (scan_id(text, "P", &at, &pid)) {
+		*has_places = !*at && scan_austin(&first, &tid);
+		if (!*has_places)
+			return;
+	} else {
+		*has_places = scan_id(text, "tid:", &at, &tid) && !*at;
+		if (!*has_places)
+			return;
+	}
+	*thread = foreign_thread(&r->f, pid, tid, NULL, name, true);
+	*s = first;
 }
 
 static stack_id find_stack(struct folded_reader *r, struct folded_frames *s, bool has_places)
@@ -250,14 +313,14 @@ static void add_line(struct folded_reader *r, struct folded_line line, thread_id
 	struct folded_line first = line;
 	struct folded_frames s;
 	thread_id thread = all;
-	bool is_python = false;
+	bool has_places = false;
 	stack_id stack;
 
 	if (r->has_two && parse((struct text_line){line.stack, line.end}, &first))
 		before = weight_of(r, &first);
 	s = (struct folded_frames){.at = first.stack, .end = r->has_two ? first.end : line.end};
-	read_thread(r, &s, &thread, &is_python);
-	stack = find_stack(r, &s, is_python);
+	read_thread(r, &s, &thread, &has_places);
+	stack = find_stack(r, &s, has_places);
 	foreign_sample(&r->f, thread, r->event, r->f.now, stack, weight);
 	if (r->has_two)
 		foreign_sample(&r->f, thread, r->before, r->f.now, stack, before);

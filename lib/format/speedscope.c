@@ -24,7 +24,7 @@ struct part {
 	string_id unit_id; /* equal for all units that can be added up */
 	string_id thread;
 	uint8_t event; /* 0: clock samples */
-	uint32_t pid, tid; /* of prof's own files */
+	uint32_t pid, tid; /* of prof's own files; tid also of py-spy's, or 0 */
 	string_id process; /* of prof's own files, or NO_STRING */
 };
 
@@ -207,6 +207,20 @@ static void split_name(struct scope_reader *r, struct part *part, char *name)
 	split_thread(r, part, name);
 }
 
+/* Parses py-spy's 'Thread 12 "MainThread"'. */
+static void split_py_spy(struct scope_reader *r, struct part *part, char *name)
+{
+	char *quote = strstr(name, " \"");
+
+	if (!quote || !text_starts_with(name, "Thread ") || !text_ends_with(quote + 2, "\""))
+		return;
+	*quote = '\0';
+	if (!cut_id(name, &part->tid))
+		return;
+	quote[strlen(quote + 1)] = '\0';
+	part->thread = strings_intern(&r->f.profile->strings, quote + 2);
+}
+
 /*
  * Makes the part an event named after the part, unless that is a thread's name, and its unit. Times
  * are in ns. Two measures have different names.
@@ -236,6 +250,7 @@ static void name_part(struct scope_reader *r, struct part *part, bool has_one_un
 		split_name(r, part, name);
 	} else if (part->ns > 0 ? r->parts.items[r->active].ns > 0 : has_one_unit && is_count) {
 		part->event = 0;
+		split_py_spy(r, part, name);
 	} else {
 		make_event(r, part, has_one_unit ? "" : name);
 		if (!has_one_unit)
@@ -262,9 +277,8 @@ static uint32_t tid_of(const struct scope_reader *r, size_t number)
 {
 	const struct part *part = &r->parts.items[number];
 
-	if (part->process != NO_STRING)
+	if (part->process != NO_STRING || part->tid)
 		return part->tid;
-
 	for (size_t i = 0; part->event && i < number; i++) {
 		if (r->parts.items[i].thread == part->thread)
 			return (uint32_t)i + 1;

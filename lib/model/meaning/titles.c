@@ -664,7 +664,7 @@ static void name_threads(const struct keyed_row *rows, size_t count, struct stri
 			continue;
 		}
 		snprintf(tid, sizeof(tid), "%" PRIu32, row->tid);
-		if (count > 1)
+		if (count > 1 && string_overlay_size(strings, row->name))
 			row->title = join(strings, row->name,
 					  string_overlay_size(strings, row->name), tid);
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Address profiles written by gperftools, jemalloc and older Go: text files for heaps, contentions,
- * threads and counts, and a binary CPU profile. The program's mappings follow.
+ * threads and counts, and a binary CPU profile. The program's mappings follow. In those of Java,
+ * numbers of methods are in place of addresses, and the methods follow.
  */
 #include "lib/format/format.h"
 
@@ -18,13 +19,18 @@
 #include "lib/format/text_lines.h"
 
 #define DEPTH_MAX 1024
+/* Bytes of a file that tell what it contains. */
+#define HEAD_SIZE 128
 #define VALUES_MAX 4
+/* Bytes between sampled allocations of Java. */
+#define JAVA_RATE 524288
 
 enum kind {
 	KIND_HEAP, /* "n: bytes [n: bytes] @ addresses" */
 	KIND_JEMALLOC, /* "@ addresses", then "t*: n: bytes [n: bytes]" */
 	KIND_CONTENTION, /* "delay n @ addresses" */
 	KIND_THREADS, /* one address per line, and a line before each thread */
+	KIND_JAVA_HEAP, /* "bytes n @ addresses" */
 	KIND_COUNT, /* "n @ addresses" */
 };
 
@@ -33,39 +39,74 @@ struct mapping {
 	module_id module;
 };
 
+struct method {
+	uint64_t number;
+	frame_id frame;
+};
+
 struct old_reader {
 	struct foreign f;
 	struct text_lines lines;
 	enum kind kind;
 	VEC(struct mapping) mappings;
+	VEC(struct method) methods; /* of Java, by number */
+	bool is_java;
 	uint8_t events[VALUES_MAX];
 	double rate; /* bytes between sampled allocations; 0: all count */
-	double cycles, period; /* for contentions: cycles per second, contentions per sample */
+	double cycles, period; /* for contentions: units per second, contentions per sample */
 	uint64_t pcs[DEPTH_MAX], values[VALUES_MAX];
 	size_t depth;
 	bool has_sample; /* pcs and values are set; their names may follow */
 	VEC(frame_id) named; /* frames of the comments after a sample, innermost first */
 };
 
+static bool starts(struct text_line line, const char *prefix)
+{
+	size_t size = strlen(prefix);
+
+	return (size_t)(line.end - line.text) >= size && !memcmp(line.text, prefix, size);
+}
+
 /* Stacks. */
 
+static const char *skip_blanks(const char *at, const char *end)
+{
+	while (at < end && (*at == ' ' || *at == '\t'))
+		at++;
+	return at;
+}
+
+static const char *skip_word(const char *at, const char *end)
+{
+	while (at < end && *at != ' ' && *at != '\t')
+		at++;
+	return at;
+}
+
+/* Reads "5f3e0000-5f3f0000 r-xp 00000000 08:01 12 /lib/x.so", or "5f3e0000-5f3f0000: /lib/x.so". */
 static void read_mapping(struct old_reader *r, struct text_line line)
 {
-	const char *at = line.text, *path;
+	const char *at = skip_blanks(line.text, line.end);
 	struct mapping row = {0};
 
 	if (!text_scan_hex(&at, line.end, &row.start) || at == line.end || *at++ != '-' ||
-	    !text_scan_hex(&at, line.end, &row.end) || row.end <= row.start || line.end - at < 6 ||
-	    at[3] != 'x')
+	    !text_scan_hex(&at, line.end, &row.end) || row.end <= row.start || line.end - at < 2)
 		return;
-	at += 6;
-	if (!text_scan_hex(&at, line.end, &row.offset))
-		return;
-	path = memchr(at, '/', (size_t)(line.end - at));
-	if (!path)
-		path = memchr(at, '[', (size_t)(line.end - at));
-	if (path) {
-		_cleanup_free_ char *name = xstrndup(path, (size_t)(line.end - path));
+	if (*at == ':') {
+		at = skip_blanks(at + 1, line.end);
+	} else {
+		if (line.end - at < 6 || at[3] != 'x')
+			return;
+		at += 6;
+		if (!text_scan_hex(&at, line.end, &row.offset))
+			return;
+		/* The device and the inode. */
+		for (int i = 0; i < 2; i++)
+			at = skip_word(skip_blanks(at, line.end), line.end);
+		at = skip_blanks(at, line.end);
+	}
+	if (at < line.end) {
+		_cleanup_free_ char *name = xstrndup(at, (size_t)(line.end - at));
 
 		text_to_line(name);
 		row.module = foreign_module(&r->f, name, "");
@@ -85,12 +126,64 @@ static void read_mappings(struct old_reader *r, const char *text, size_t size)
 	vec_sort(&r->mappings, compare_mappings);
 }
 
+/* Reads " 0x0000a1 com.example.Work.run (Work.java:12)". */
+static void read_method(struct old_reader *r, struct text_line line)
+{
+	struct foreign_frame frame = {.module = NO_MODULE};
+	const char *at = skip_blanks(line.text, line.end), *digits;
+	_cleanup_free_ char *text = NULL;
+	struct method row;
+	char *open, *colon;
+	uint64_t number;
+
+	if (line.end - at < 3 || at[0] != '0' || at[1] != 'x')
+		return;
+	at += 2;
+	if (!text_scan_hex(&at, line.end, &row.number) || skip_blanks(at, line.end) == line.end)
+		return;
+	at = skip_blanks(at, line.end);
+	text = xstrndup(at, (size_t)(line.end - at));
+	text_to_line(text);
+	frame.name = text;
+	open = strstr(text, " (");
+	if (open && text_ends_with(text, ")")) {
+		text[strlen(text) - 1] = '\0';
+		*open = '\0';
+		frame.file = open + 2;
+		colon = strrchr(open + 2, ':');
+		digits = colon ? colon + 1 : "";
+		if (colon && text_scan_decimal(&digits, colon + strlen(colon + 1) + 1, &number) &&
+		    number <= INT32_MAX) {
+			*colon = '\0';
+			frame.line = (uint32_t)number;
+		}
+	}
+	row.frame = foreign_frame(&r->f, &frame);
+	vec_push(&r->methods, row);
+}
+
+ORDER(compare_methods, struct method, COMPARE(a->number, b->number))
+
+static void read_methods(struct old_reader *r, const char *text, size_t size)
+{
+	struct text_lines lines = text_lines_of(text, size);
+	struct text_line line;
+
+	r->is_java = true;
+	while (text_lines_next(&lines, &line))
+		read_method(r, line);
+	vec_sort(&r->methods, compare_methods);
+}
+
 static frame_id frame_at(struct old_reader *r, uint64_t pc)
 {
 	struct foreign_frame frame = {.module = NO_MODULE, .address = pc};
 	size_t count = vec_count_front(&r->mappings, it, it->start <= pc);
 	const struct mapping *row = count ? &r->mappings.items[count - 1] : NULL;
 
+	count = vec_count_front(&r->methods, it, it->number < pc);
+	if (count < r->methods.count && r->methods.items[count].number == pc)
+		return r->methods.items[count].frame;
 	if (row && pc < row->end) {
 		frame.module = row->module;
 		frame.address = pc - row->start + row->offset;
@@ -114,7 +207,8 @@ static stack_id make_stack(struct old_reader *r, bool has_leaf)
 		/* The signal handler may record the leaf twice. */
 		if (has_leaf && i == 1 && pc == r->pcs[0])
 			continue;
-		stack = stacks_intern(stacks, stack, frame_at(r, pc - ((i || !has_leaf) && pc)));
+		pc -= (i || !has_leaf) && pc && !r->is_java;
+		stack = stacks_intern(stacks, stack, frame_at(r, pc));
 	}
 	return stack;
 }
@@ -139,7 +233,7 @@ static void add_sample(struct old_reader *r)
 		return;
 	r->has_sample = false;
 	stack = make_stack(r, r->kind == KIND_THREADS);
-	if (r->kind == KIND_HEAP || r->kind == KIND_JEMALLOC) {
+	if (r->kind == KIND_HEAP || r->kind == KIND_JEMALLOC || r->kind == KIND_JAVA_HEAP) {
 		scale(r, &r->values[0], &r->values[1]);
 		scale(r, &r->values[2], &r->values[3]);
 	}
@@ -212,6 +306,9 @@ static bool read_values(struct old_reader *r, const char **at, const char *end)
 		r->values[0] = (uint64_t)fmin((double)count * r->period, 9e18);
 		r->values[1] = (uint64_t)fmin((double)delay * r->period / r->cycles * 1e9, 9e18);
 		return true;
+	case KIND_JAVA_HEAP:
+		return skip_to(at, end, "") && text_scan_decimal(at, end, &r->values[1]) &&
+		       skip_to(at, end, "") && text_scan_decimal(at, end, &r->values[0]);
 	case KIND_COUNT:
 		return skip_to(at, end, "") && text_scan_decimal(at, end, &r->values[0]);
 	default:
@@ -264,23 +361,24 @@ static void read_named(struct old_reader *r, struct text_line line)
 	vec_push(&r->named, foreign_frame(&r->f, &frame));
 }
 
-static bool starts(struct text_line line, const char *prefix)
-{
-	size_t size = strlen(prefix);
-
-	return (size_t)(line.end - line.text) >= size && !memcmp(line.text, prefix, size);
-}
-
-/* Reads "cycles/second = 2000" and "sampling period = 5". */
+/* Reads "cycles/second = 2000", "sampling period = 5" and Java's "resolution = microseconds". */
 static void read_setting(struct old_reader *r, struct text_line line)
 {
+	static const struct {
+		const char *name;
+		double per_second;
+	} units[] = {{"seconds", 1}, {"milliseconds", 1e3}, {"microseconds", 1e6}};
 	const char *equals = memchr(line.text, '=', (size_t)(line.end - line.text));
 	uint64_t number;
 
 	if (!equals++)
 		return;
-	while (equals < line.end && *equals == ' ')
-		equals++;
+	equals = skip_blanks(equals, line.end);
+	for (size_t i = 0; i < 3 && starts(line, "resolution"); i++) {
+		if ((size_t)(line.end - equals) == strlen(units[i].name) &&
+		    !memcmp(equals, units[i].name, strlen(units[i].name)))
+			r->cycles = units[i].per_second;
+	}
 	if (!text_scan_decimal(&equals, line.end, &number) || !number)
 		return;
 	if (starts(line, "cycles/second"))
@@ -311,7 +409,7 @@ static void read_line(struct old_reader *r, struct text_line line)
 		read_named(r, line);
 	else if (r->kind == KIND_JEMALLOC)
 		read_jemalloc(r, line);
-	else if (r->kind == KIND_CONTENTION &&
+	else if ((r->kind == KIND_CONTENTION || r->kind == KIND_JAVA_HEAP) &&
 		 memchr(line.text, '=', (size_t)(line.end - line.text)))
 		read_setting(r, line);
 	else if (r->kind == KIND_THREADS && starts(line, "---")) {
@@ -325,7 +423,7 @@ static void read_line(struct old_reader *r, struct text_line line)
 		if (line.end - at > 3 && !memcmp(at, "PC:", 3))
 			at += 3;
 		read_addresses(r, at, line.end);
-	} else {
+	} else if (!r->is_java || !starts(line, " 0x")) {
 		read_sample(r, line);
 	}
 }
@@ -359,6 +457,7 @@ static void read_head(struct old_reader *r, struct text_line line)
 					   "alloc_objects", "count", "alloc_space", "bytes"};
 	static const char *const contention[] = {"contentions", "count", "delay", "nanoseconds",
 						 NULL};
+	static const char *const java[] = {"inuse_objects", "count", "inuse_space", "bytes", NULL};
 	_cleanup_free_ char *name = NULL;
 	const char *const count[] = {"thread", "count", NULL};
 	const char *colon;
@@ -371,6 +470,11 @@ static void read_head(struct old_reader *r, struct text_line line)
 	} else if (starts(line, "--- contention") || starts(line, "--- mutex")) {
 		r->kind = KIND_CONTENTION;
 		add_events(r, contention);
+		r->f.profile->events.rows.items[r->events[1]].is_default = true;
+	} else if (starts(line, "--- heapz")) {
+		r->kind = KIND_JAVA_HEAP;
+		r->rate = JAVA_RATE;
+		add_events(r, java);
 		r->f.profile->events.rows.items[r->events[1]].is_default = true;
 	} else if (starts(line, "--- thread")) {
 		r->kind = KIND_THREADS;
@@ -386,21 +490,26 @@ static void read_head(struct old_reader *r, struct text_line line)
 /* Returns the position of the program's mappings, or the end. */
 static size_t find_mappings(const char *text, size_t size)
 {
-	static const char title[] = "MAPPED_LIBRARIES:", go[] = "# runtime.MemStats";
-	const char *at = memmem(text, size, title, sizeof(title) - 1);
+	static const char *const titles[] = {"MAPPED_LIBRARIES:", "\n--- Memory map: ---",
+					     "# runtime.MemStats"};
+	const char *at = NULL;
 
-	if (!at)
-		at = memmem(text, size, go, sizeof(go) - 1);
+	for (size_t i = 0; !at && i < sizeof(titles) / sizeof(*titles); i++)
+		at = memmem(text, size, titles[i], strlen(titles[i]));
 	return at ? (size_t)(at - text) : size;
 }
 
 static void read_text(struct old_reader *r, const char *text, size_t size)
 {
+	static const char java[] = "\nformat = java\n";
 	size_t end = find_mappings(text, size);
 	struct text_lines lines = text_lines_of(text, end);
 	struct text_line line;
 
-	read_mappings(r, text + end, size - end);
+	if (memmem(text, size < HEAD_SIZE ? size : HEAD_SIZE, java, strlen(java)))
+		read_methods(r, text, size);
+	else
+		read_mappings(r, text + end, size - end);
 	r->cycles = 1e9;
 	r->period = 1;
 	if (text_lines_next(&lines, &line))
@@ -428,8 +537,11 @@ static uint64_t next_word(struct words *w)
 	return value;
 }
 
-/* Reads "0, 3 or more, 0, period in µs, 0". Returns the period; 0: not such a file. */
-static uint64_t begin_words(struct words *w, const char *text, size_t size)
+/*
+ * Reads "0, 3 or more, 0, period in µs, 0", in which Java has 1 in place of the second 0. Returns
+ * the period; 0: not such a file.
+ */
+static uint64_t begin_words(struct words *w, const char *text, size_t size, bool *is_java)
 {
 	for (unsigned int form = 0; form < 4; form++) {
 		uint64_t head[5];
@@ -438,7 +550,8 @@ static uint64_t begin_words(struct words *w, const char *text, size_t size)
 		bytes_init(&w->bytes, text, size);
 		for (size_t i = 0; i < 5; i++)
 			head[i] = next_word(w);
-		if (!head[0] && head[1] == 3 && !head[2] && head[3] && head[3] <= 100000000 &&
+		*is_java = head[2] == 1;
+		if (!head[0] && head[1] == 3 && head[2] <= 1 && head[3] && head[3] <= 100000000 &&
 		    !head[4] && !w->bytes.failed)
 			return head[3];
 	}
@@ -449,27 +562,33 @@ static int read_cpu(struct old_reader *r, struct words *w, struct error *err)
 {
 	const struct bytes start = w->bytes;
 	uint64_t count, depth;
+	bool is_end;
 
 	/* The mappings follow the samples. */
 	for (int pass = 0; pass < 2; pass++) {
 		w->bytes = start;
+		is_end = false;
 		for (;;) {
 			count = next_word(w);
 			depth = next_word(w);
-			if (!count || !depth || depth > DEPTH_MAX || w->bytes.failed)
+			if (depth > DEPTH_MAX || w->bytes.failed)
 				break;
 			for (r->depth = 0; r->depth < depth; r->depth++)
 				r->pcs[r->depth] = next_word(w);
-			if (pass && !w->bytes.failed) {
+			is_end = !count && depth == 1 && !r->pcs[0];
+			if (is_end || w->bytes.failed)
+				break;
+			if (pass) {
 				foreign_sample(&r->f, 0, 0, r->f.now, make_stack(r, true), count);
 				foreign_pass(&r->f, count);
 			}
 		}
-		if (w->bytes.failed || count)
+		if (!is_end || w->bytes.failed)
 			return error_text(err, -EBADMSG,
 					  "the CPU profile of gperftools is damaged");
-		next_word(w);
-		if (!pass)
+		if (!pass && r->is_java)
+			read_methods(r, (const char *)w->bytes.at, bytes_left(&w->bytes));
+		else if (!pass)
 			read_mappings(r, (const char *)w->bytes.at, bytes_left(&w->bytes));
 	}
 	return 0;
@@ -478,7 +597,7 @@ static int read_cpu(struct old_reader *r, struct words *w, struct error *err)
 static int read_any(struct old_reader *r, const char *text, size_t size, struct error *err)
 {
 	struct words words;
-	uint64_t period = begin_words(&words, text, size);
+	uint64_t period = begin_words(&words, text, size, &r->is_java);
 	int ret = 0;
 
 	foreign_thread(&r->f, 1, 1, NULL, FOREIGN_ALL, false);
@@ -488,6 +607,7 @@ static int read_any(struct old_reader *r, const char *text, size_t size, struct 
 						 machine_number(period, CLOCK_TIME_MAX / 1000);
 		ret = read_cpu(r, &words, err);
 	} else {
+		r->is_java = false;
 		read_text(r, text, size);
 	}
 	return ret ? ret : foreign_finish(&r->f, false, err);
@@ -503,6 +623,7 @@ static int gperftools_read(struct profile **p, const char *text, size_t size,
 	ret = read_any(r, text, size, err);
 	foreign_end(&r->f, ret, p);
 	vec_release(&r->mappings);
+	vec_release(&r->methods);
 	vec_release(&r->named);
 	free(r);
 	return ret;
@@ -510,11 +631,12 @@ static int gperftools_read(struct profile **p, const char *text, size_t size,
 
 static bool gperftools_matches(const char *text, size_t size)
 {
-	static const char *const heads[] = {"heap profile:", "heap_v2/", "--- contention",
-					    "--- mutex:", "--- threadz"};
-	struct text_lines lines = text_lines_of(text, size < 128 ? size : 128);
+	static const char *const heads[] = {"heap profile:", "heap_v2/",    "--- contention",
+					    "--- mutex:",    "--- threadz", "--- heapz"};
+	struct text_lines lines = text_lines_of(text, size < HEAD_SIZE ? size : HEAD_SIZE);
 	struct text_line line;
 	struct words words;
+	bool is_java;
 
 	if (!text_lines_next(&lines, &line))
 		return false;
@@ -523,7 +645,7 @@ static bool gperftools_matches(const char *text, size_t size)
 			return true;
 	}
 	return memmem(line.text, (size_t)(line.end - line.text), " profile: total ", 16) ||
-	       begin_words(&words, text, size);
+	       begin_words(&words, text, size, &is_java);
 }
 
 const struct format format_gperftools = {

@@ -13,14 +13,29 @@
 
 #define WITH_SIZE(text) text, sizeof(text) - 1
 
+/* Texts of formats that are recognized in several ways. */
+#define MEMRAY "a recording of memray; memray transform speedscope converts it"
+#define MEMRAY_REPORT "a report of memray; memray transform speedscope writes what prof reads"
+#define MARSHAL "a file of Python's marshal, as of cProfile; flameprof --format=log converts it"
+#define ART "a method trace of Android; the Firefox Profiler reads it"
+#define V8_LOG "a log of V8; node --cpu-prof writes a profile that prof reads"
+#define SCALENE "a profile of scalene; scalene view shows it"
+#define SAFARI "a timeline of Safari; speedscope reads it"
+#define INSTRUMENTS "a copy from Instruments; speedscope reads it"
+#define VTUNE "a report of VTune; inferno-collapse-vtune converts it to collapsed stacks"
+#define VISUAL_STUDIO "a report of Visual Studio; inferno-collapse-vsprof converts it"
+#define DTRACE "an output of DTrace; stackcollapse.pl converts it to collapsed stacks"
+#define BPFTRACE "an output of bpftrace; stackcollapse-bpftrace.pl converts it to collapsed stacks"
+#define PICTURE "a page or picture; most profilers also write collapsed stacks, which prof reads"
+
 static const struct {
 	const char *start; /* beginning of the file */
 	size_t start_size;
 	const char *word; /* somewhere near the beginning; NULL: not needed */
 	const char *what;
 } unread[] = {
-	{WITH_SIZE("memray\0"), NULL,
-	 "a recording of memray; memray transform speedscope converts it"},
+	{WITH_SIZE("memray\0"), NULL, MEMRAY},
+	{WITH_SIZE("\x04\x22\x4d\x18"), "memray", MEMRAY},
 	{WITH_SIZE("HCAT"), NULL,
 	 "a binary profile of Python; python3 -m profiling.sampling replay converts it"},
 	{WITH_SIZE("{\"type\":\"meta\""), "\"sample_interval_usec\"",
@@ -30,35 +45,95 @@ static const struct {
 	 "a trace of .NET; dotnet-trace convert --format Speedscope converts it"},
 	{WITH_SIZE("go 1."), " trace\0",
 	 "an execution trace of Go; go tool trace -pprof=TYPE converts a part of it"},
+	{WITH_SIZE("goroutine "), ":\n",
+	 "a list of goroutines as text; without ?debug=2 it is a profile that prof reads"},
 	{WITH_SIZE(""), "Time and Allocation Profiling Report",
 	 "a profile of GHC; ghc-prof-flamegraph converts it to collapsed stacks"},
+	{WITH_SIZE("{"), "\"cost_centres\"",
+	 "a profile of GHC; with -p in place of -pj, ghc-prof-flamegraph converts it"},
 	{WITH_SIZE("\x04\x08"), NULL,
 	 "a file of Ruby's Marshal, as of stackprof; stackprof --stackcollapse converts it"},
-	{WITH_SIZE("{\xa9"), NULL,
-	 "a file of Python's marshal, as of cProfile; flameprof --format=log converts it"},
-	{WITH_SIZE("{("), NULL,
-	 "a file of Python's marshal, as of cProfile; flameprof --format=log converts it"},
+	{WITH_SIZE("{\xa9"), NULL, MARSHAL},
+	{WITH_SIZE("{("), NULL, MARSHAL},
+	{WITH_SIZE("\xfb\xa9"), NULL, MARSHAL},
+	{WITH_SIZE("\xfb)"), NULL, MARSHAL},
+	{WITH_SIZE("\xfb("), NULL, MARSHAL},
+	{WITH_SIZE("\x80\x05\x95"), "tracemalloc",
+	 "a snapshot of Python's tracemalloc; tracemalloc.Snapshot.load reads it"},
+	{WITH_SIZE("\x80"), "line_profiler",
+	 "a profile of line_profiler; python3 -m line_profiler shows it"},
+	{WITH_SIZE("gmon"), NULL, "a profile of gcc -pg; gprof shows it"},
+	{WITH_SIZE("*version"), NULL, ART},
+	{WITH_SIZE("SLOW"), NULL, ART},
 	{WITH_SIZE("\x28\xb5\x2f\xfd"), NULL, "compressed by zstd; zstd -d unpacks it"},
 	{WITH_SIZE("\xfd\x37zXZ"), NULL, "compressed by xz; xz -d unpacks it"},
 	{WITH_SIZE("BZh"), NULL, "compressed by bzip2; bzip2 -d unpacks it"},
 	{WITH_SIZE("PK\x03\x04"), NULL, "a zip archive; unzip unpacks it"},
+	{WITH_SIZE("v "), "\nI ",
+	 "a recording of heaptrack; heaptrack_print -F FILE writes collapsed stacks"},
+	{WITH_SIZE("v8-version,"), NULL, V8_LOG},
+	{WITH_SIZE("{"), "\"SHARED_LIB\"", V8_LOG},
+	{WITH_SIZE("Statistical profiling result from "), NULL, V8_LOG},
+	{WITH_SIZE("{\"snapshot\""), "\"node_fields\"",
+	 "a heap snapshot of V8; --heap-prof writes a profile that prof reads"},
 	{WITH_SIZE("{"), "\"missed_samples\"",
 	 "a profile of stackprof; stackprof --stackcollapse converts it"},
 	{WITH_SIZE("{"), "\"root_frame\"",
 	 "a profile of pyinstrument; pyinstrument -r speedscope writes one that prof reads"},
 	{WITH_SIZE("{"), "\"frame_records\"",
 	 "a session of pyinstrument; pyinstrument --load FILE -r speedscope converts it"},
-	{WITH_SIZE("{"), "\"elapsed_time_sec\"", "a profile of scalene; scalene view shows it"},
-	{WITH_SIZE("{"), "\"sampleStackTraces\"", "a timeline of Safari; speedscope reads it"},
+	{WITH_SIZE("{"), "\"elapsed_time_sec\"", SCALENE},
+	{WITH_SIZE("{"), "\"alloc_samples\"", SCALENE},
+	{WITH_SIZE("{"), "\"sampleStackTraces\"", SAFARI},
+	{WITH_SIZE("{"), "\"timeline-record-type-", SAFARI},
+	{WITH_SIZE("{"), "\"total_num_allocations\"", MEMRAY_REPORT},
+	{WITH_SIZE("allocator,num_allocations,"), NULL, MEMRAY_REPORT},
+	{WITH_SIZE("{\"version\": 0, \"costs\""), NULL,
+	 "a profile for gprof2dot; memray transform speedscope writes one that prof reads"},
+	{WITH_SIZE("{"), "profileJSONWithSymbolicationTable",
+	 "a profile of Firefox before version 29; no tool converts it today"},
+	{WITH_SIZE("Analysis of sampling "), NULL,
+	 "a report of macOS's sample; inferno-collapse-sample converts it"},
+	{WITH_SIZE(""), "<trace-query-result>",
+	 "an export of xctrace; inferno-collapse-xctrace converts it to collapsed stacks"},
+	{WITH_SIZE(""), "\tSymbol Name", INSTRUMENTS},
+	{WITH_SIZE(""), "Self Weight\t", INSTRUMENTS},
+	{WITH_SIZE("Function Stack,"), NULL, VTUNE},
+	{WITH_SIZE("\"Function Stack\","), NULL, VTUNE},
+	{WITH_SIZE("Level,Function Name,"), NULL, VISUAL_STUDIO},
+	{WITH_SIZE("\xef\xbb\xbfLevel,Function Name,"), NULL, VISUAL_STUDIO},
+	{WITH_SIZE("CPU     ID"), NULL, DTRACE},
+	{WITH_SIZE("dtrace: "), NULL, DTRACE},
+	{WITH_SIZE("Attach"), " probe", BPFTRACE},
+	{WITH_SIZE("{\"type\": \"attached_probes\""), NULL, BPFTRACE},
+	{WITH_SIZE("\n@["), NULL, BPFTRACE},
+	{WITH_SIZE("@["), NULL, BPFTRACE},
+	{WITH_SIZE("@ "), " samples]\n",
+	 "a call graph of pmcstat; stackcollapse-pmc.pl converts it to collapsed stacks"},
+	{WITH_SIZE("# To display the perf.data"), NULL,
+	 "a report of perf; perf script writes what prof reads, and prof reads perf.data itself"},
+	{WITH_SIZE("# started on "), "Performance counter stats",
+	 "counts of perf stat, which have no functions; prof reads perf.data of perf record"},
+	{WITH_SIZE(""), "<!DOCTYPE svg", PICTURE},
+	{WITH_SIZE(""), "<svg", PICTURE},
+	{WITH_SIZE(""), "<!DOCTYPE html", PICTURE},
+	{WITH_SIZE(""), "<html", PICTURE},
 };
 
-/* Returns true for a packet of a trace, whose fields differ from a sample type of pprof. */
+/*
+ * Returns true for a packet of a trace, whose fields differ from a sample type of pprof. A text may
+ * look like one, but has no control characters.
+ */
 static bool is_perfetto(const char *text, size_t size)
 {
 	struct protobuf_cursor s = protobuf_cursor_of(text, size < HEAD_MAX ? size : HEAD_MAX);
 	struct protobuf_field packet, field;
+	size_t plain = 0;
 
-	if (!protobuf_next(&s, &packet) || packet.number != 1 || !packet.is_bytes)
+	while (plain < size && plain < HEAD_MAX && (unsigned char)text[plain] >= '\t')
+		plain++;
+	if (plain == size || plain == HEAD_MAX || !protobuf_next(&s, &packet) ||
+	    packet.number != 1 || !packet.is_bytes)
 		return false;
 	while (protobuf_next(&packet.bytes, &field)) {
 		if (field.number > 2)
@@ -69,6 +144,8 @@ static bool is_perfetto(const char *text, size_t size)
 
 const char *format_unread(const char *text, size_t size)
 {
+	if (!size)
+		return "an empty file";
 	if (is_perfetto(text, size))
 		return "a trace of Perfetto; traceconv profile converts its stacks to pprof";
 	for (size_t i = 0; i < sizeof(unread) / sizeof(*unread); i++) {

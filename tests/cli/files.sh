@@ -58,6 +58,25 @@ recognized() { # CONTENT REGEX
 	printf "$1" >foreign
 	refuses "recognized: $2" 125 "foreign: not a profile in a supported format, but .*$2" "$PROF" report foreign
 }
+recognized '\x04\x22\x4d\x18\x40\x40\xc0\xe7G\0\0\xf9\x05memray\0' 'memray transform speedscope'
+recognized 'allocator,num_allocations,size,tid,thread_name,stack_trace\n' 'a report of memray'
+recognized '{"alloc_samples": 7, "args": []}' 'a profile of scalene'
+recognized '\xfb)\x03\xfa\x04w.py' "Python's marshal"
+recognized '\x80\x05\x95\x01\0\x01\0\0\0\0\0\x8c\x0btracemalloc' "Python's tracemalloc"
+recognized '{"snapshot":{"meta":{"node_fields":["type"]}},"nodes":[1],"samples":[]}' 'a heap snapshot of V8'
+recognized 'v8-version,11,3,244\n' 'a log of V8'
+recognized 'gmon\x01\0\0\0' 'gprof shows it'
+recognized '*version\n3\n' 'a method trace of Android'
+recognized '{"version":1,"recording":{"instrumentTypes":["timeline-record-type-network"]}}' 'a timeline of Safari'
+recognized '{\n"program": "x",\n"cost_centres": []}' 'a profile of GHC'
+recognized 'goroutine 1 [running]:\nmain.main()\n' 'a list of goroutines'
+recognized 'v 10400 3\nX ./a\nI 1000 5e2921\n' 'a recording of heaptrack'
+recognized 'Analysis of sampling rg (pid 1) every 1 millisecond\n' "a report of macOS's sample"
+recognized 'Weight\tSelf Weight\t\tSymbol Name\n1 s\t0 s\t \tmain\n' 'a copy from Instruments'
+recognized 'CPU     ID                    FUNCTION:NAME\n' 'an output of DTrace'
+recognized 'Attaching 2 probes...\n\n@[\n    f+1\n]: 3\n' 'an output of bpftrace'
+recognized '# started on Sun Nov 29\n\n Performance counter stats for x:\n' 'counts of perf stat'
+recognized '\n<!DOCTYPE html>\n<html>' 'a page or picture'
 recognized 'memray\0\1\0' 'memray transform speedscope'
 recognized 'HCAT\1\0\0\0' 'profiling.sampling replay'
 recognized 'MMPD\11\0\0\0' 'crox'

@@ -232,6 +232,26 @@ TEST(folded_stacks_are_of_one_thread)
 	refuse(&format_folded, "main;work 3\nno number\n", -EBADMSG, "line 2 is not a stack");
 }
 
+/* Threads and places stand in frames, in the ways of py-spy, rbspy and Austin. */
+TEST(folded_stacks_have_threads_and_places)
+{
+	expect("folded/py-spy", &format_folded,
+	       "all 0 main\n"
+	       "5 1x0 <main>[app.rb:0:0]:3;block in work[lib/a.rb:0:0]:12\n"
+	       "6 1x0 a - b\n"
+	       "Main Thread 0\n"
+	       "0 3x0 <module>[/w.py:0:0]:17;burn[w.py:0:0]:4\n"
+	       " 0\n"
+	       "3 2x0 operator() (int);thread_run@0\n");
+	expect("folded/austin", &format_folded,
+	       "all 0 main\n"
+	       "190 2x0 P1;x\n"
+	       " 6360 main\n"
+	       "0 186x0 main[/a.py:0:0]:12;load[<frozen x>:0:0]:7\n"
+	       " 6360\n"
+	       "186 4x0 main[/a.py:0:0]:12\n");
+}
+
 /* The clock's period is that of its shortest sample; other events are rows of their own. */
 TEST(perf_script_prints_samples)
 {
@@ -247,6 +267,13 @@ TEST(perf_script_prints_samples)
 	       "0 1x1 main@ffff\n"
 	       "main 7 main\n"
 	       "100 1x1 main@4e1\n");
+	expect("perf_script/places.txt", &format_perf_script,
+	       "cc1 812 main\n"
+	       "0 1x0 main@4e20;inl;copy@4e07[copy.c:0:0]:12\n"
+	       "1 1x0 copy@4e07[copy.c:0:0]:13\n");
+	expect("perf_script/not-indented.txt", &format_perf_script,
+	       "java 812 main\n"
+	       "0 1x1 base(BasicType) const@0;native_write (x)@0\n");
 	refuse(&format_perf_script, "words\n", -EBADMSG, "no samples in perf script's format");
 }
 
@@ -263,8 +290,39 @@ TEST(speedscope_has_samples_or_events)
 	       "0.006 3x0 main[a.c:3:0]\n");
 }
 
+TEST(threads_of_py_spy_have_names_and_ids)
+{
+	expect("speedscope/py-spy.json", &format_speedscope,
+	       "MainThread 1 main\n"
+	       "0 2x0 main\n"
+	       " 1\n"
+	       "0 1x0 main\n");
+	expect("trace/py-spy.json", &format_trace,
+	       "helper 5230 main\n"
+	       "0 2000x0 burn\n"
+	       "- burn 0 2 \n");
+}
+
+/* Chunks of a profile that began before the trace have no functions. */
+TEST(traces_of_old_chrome_have_a_whole_profile)
+{
+	expect("trace/whole.json", &format_trace,
+	       " 7 main\n"
+	       "- RunTask 0 3 \n"
+	       " 7\n"
+	       "11 1x0 (root);work[a.js:3:1]\n"
+	       "12 1x0 (root);work[a.js:3:1]\n"
+	       "13 1x0 (root)\n");
+}
+
 TEST(cpu_profiles_of_v8_have_a_tree)
 {
+	expect("cpuprofile/old.json", &format_cpuprofile,
+	       "main 1 main\n"
+	       "0 1x0 (root);(anonymous)[/a.js:1:10]\n"
+	       "1 1x0 (root);(anonymous)[/a.js:1:10];work[/a.js:7:1]\n"
+	       "2 2x0 (root);(anonymous)[/a.js:1:10];work[/a.js:7:1]\n"
+	       "3.5 1x0 (root);(idle)\n");
 	expect("cpuprofile/node.json", &format_cpuprofile,
 	       "main 1 main\n"
 	       "0 1x0 (root);(anonymous)[file:///a.js:1:10]\n"
@@ -405,6 +463,33 @@ TEST(other_texts_of_gperftools_have_counts)
 	       "all 1 main\n"
 	       "0 2x1 main.wait[/src/main.go:0:0]:3\n"
 	       "1 1x1 0x401010\n");
+}
+
+/* Java has numbers of methods, which stand below. */
+TEST(old_profiles_of_java_have_methods)
+{
+	expect("gperftools/java-contention", &format_gperftools,
+	       "all 1 main\n"
+	       "0 200x1 com.example.main[Native Method:0:0];com.example.Lock.get[Lock.java:0:0]:34\n"
+	       "0 300000x2 com.example.main[Native Method:0:0];com.example.Lock.get[Lock.java:0:0]:34\n");
+	expect("gperftools/java-heap", &format_gperftools,
+	       "all 1 main\n"
+	       "0 3x1 0x4;com.example.Lock.get[Lock.java:0:0]:34\n"
+	       "0 1658823x2 0x4;com.example.Lock.get[Lock.java:0:0]:34\n");
+	expect("gperftools/java-cpu", &format_gperftools,
+	       "all 1 main\n"
+	       "0 2x0 com.example.main[Main.java:0:0]:5;VM\n"
+	       "20 1x0 VM\n");
+}
+
+TEST(mappings_of_old_profiles_may_be_brief)
+{
+	expect("gperftools/brief", &format_gperftools,
+	       "all 1 main\n"
+	       "0 1x1 0x1000@1000;0x1000@1000\n"
+	       "0 64x2 0x1000@1000;0x1000@1000\n"
+	       "0 1x3 0x1000@1000;0x1000@1000\n"
+	       "0 64x4 0x1000@1000;0x1000@1000\n");
 }
 
 static void check_cpu(const char *name)

@@ -67,8 +67,10 @@ static int unknown_format(const struct profile_file *f, struct error *err)
 /* The generic check of a format may have mistaken another format's file for its own. */
 static int read_failed(const struct profile_file *f, struct error *err)
 {
-	return format_unread(f->text, f->size) ? unknown_format(f, err)
-					       : error_wrap(err, "%s", f->label);
+	bool is_own = format_of_text(f->text, f->size) == &format_html;
+
+	return !is_own && format_unread(f->text, f->size) ? unknown_format(f, err)
+							  : error_wrap(err, "%s", f->label);
 }
 
 static void say(const char *line)

@@ -299,8 +299,8 @@ TEST(threads_of_py_spy_have_names_and_ids)
 	       "0 1x0 main\n");
 	expect("trace/py-spy.json", &format_trace,
 	       "helper 5230 main\n"
-	       "0 2000x0 burn\n"
-	       "- burn 0 2 \n");
+	       "0 2000x0 burn[/w.py:0:0]:4\n"
+	       "- burn (/w.py:4) 0 2 \n");
 }
 
 /* Chunks of a profile that began before the trace have no functions. */

@@ -12,6 +12,8 @@
 /* Maximum length of an event's name and of an argument's value, in bytes. */
 #define TRACE_TEXT_MAX 1024
 
+/* Category of py-spy's events. */
+#define TRACE_PY_SPY "\"py-spy\""
 /* The name of Chrome's event with a whole CPU profile, before version 66. */
 #define TRACE_WHOLE_PROFILE "\"CpuProfile\""
 
@@ -44,6 +46,7 @@ struct trace_event {
 /* Name and category of events. */
 struct trace_label {
 	string_id name, category;
+	bool has_call_line; /* the line is that of the call, not of the function */
 	frame_id frame; /* NO_FRAME: not created yet */
 };
 

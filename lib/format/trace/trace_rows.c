@@ -90,6 +90,19 @@ void trace_text(const struct json_cursor *s, struct span span, struct strbuf *ou
 INDEX_EQUAL(label_equal, struct trace_reader, labels,
 	    a->name == b->name && a->category == b->category)
 
+static string_id intern_text(struct trace_reader *r, const struct strbuf *text)
+{
+	struct strings *strings = &r->f.profile->strings;
+	string_id known = strings_find(strings, text->text, text->size);
+
+	if (known != NO_STRING)
+		return known;
+	if (r->labels.count >= LABELS_MAX || r->label_bytes > LABEL_BYTES_MAX)
+		return strings_intern(strings, "(other)");
+	r->label_bytes += text->size;
+	return strings_intern(strings, text->text);
+}
+
 static string_id intern(struct trace_reader *r, const struct trace_event *e, struct span span)
 {
 	_cleanup_(strbuf_release) struct strbuf text = {0};
@@ -105,19 +118,35 @@ static string_id intern(struct trace_reader *r, const struct trace_event *e, str
 			return known;
 	}
 	trace_text(&e->s, span, &text);
-	if (r->labels.count >= LABELS_MAX || r->label_bytes > LABEL_BYTES_MAX) {
-		known = strings_find(strings, text.text, text.size);
-		return known != NO_STRING ? known : strings_intern(strings, "(other)");
-	}
-	r->label_bytes += text.size;
-	return strings_intern(strings, text.text);
+	return intern_text(r, &text);
+}
+
+/* Returns "name (path:line)" for py-spy, which has the place in arguments. */
+static string_id name_with_place(struct trace_reader *r, const struct trace_event *e)
+{
+	static const char *const names[] = {"filename", "line", NULL};
+	_cleanup_(strbuf_release) struct strbuf name = {0}, file = {0};
+	struct span spans[2] = {{0}};
+	double line;
+
+	if (e->spans[TRACE_ARGS].end)
+		json_cursor_find(json_cursor_within(&e->s, e->spans[TRACE_ARGS]), names, spans);
+	line = json_members_number_at(&e->s, spans[1]);
+	trace_text(&e->s, spans[0], &file);
+	if (!file.size || !(line >= 1) || line > INT32_MAX)
+		return intern(r, e, e->spans[TRACE_NAME]);
+	trace_text(&e->s, e->spans[TRACE_NAME], &name);
+	strbuf_addf(&name, " (%s:%.0f)", file.text, line);
+	return intern_text(r, &name);
 }
 
 uint32_t trace_label(struct trace_reader *r, const struct trace_event *e)
 {
+	bool has_place = span_is(&e->s, e->spans[TRACE_CATEGORY], TRACE_PY_SPY);
 	struct trace_label label = {
-		.name = intern(r, e, e->spans[TRACE_NAME]),
+		.name = has_place ? name_with_place(r, e) : intern(r, e, e->spans[TRACE_NAME]),
 		.category = intern(r, e, e->spans[TRACE_CATEGORY]),
+		.has_call_line = has_place,
 		.frame = NO_FRAME,
 	};
 	uint32_t row = index_intern(&r->label_index, hash_pair(label.name, label.category),
@@ -168,6 +197,10 @@ frame_id trace_label_frame(struct trace_reader *r, uint32_t label)
 		struct foreign_frame frame = {.module = NO_MODULE};
 
 		cut_place(name, &frame);
+		if (row->has_call_line) {
+			frame.line = frame.func_line;
+			frame.func_line = 0;
+		}
 		if (!*frame.name)
 			frame.name = "(anonymous)";
 		row->frame = foreign_frame(&r->f, &frame);

@@ -58,7 +58,7 @@ static bool read_thread_span(struct trace_reader *r, const struct trace_event *e
 	const char *at, *end;
 	uint64_t tid;
 
-	if (!span_is(&e->s, e->spans[TRACE_CATEGORY], "\"py-spy\""))
+	if (!span_is(&e->s, e->spans[TRACE_CATEGORY], TRACE_PY_SPY))
 		return false;
 	trace_text(&e->s, e->spans[TRACE_NAME], &text);
 	if (!text.size || !text_starts_with(text.text, prefix))

@@ -54,6 +54,8 @@ struct pprof_reader {
 	VEC(uint64_t) comments;
 	struct pprof_type period_type;
 	uint64_t period, default_type, time_ns, duration_ns, drop_frames, keep_frames, doc_url;
+	double pace; /* time that passes per time of a sample, if threads ran in parallel; or 0 */
+	double passed_ns;
 	int clock; /* index of the type that counts clock samples; -1: none */
 };
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <regex.h>
 #include <stdio.h>
 #include <string.h>
@@ -500,7 +501,13 @@ static int add_sample(struct pprof_reader *r, struct protobuf_cursor bytes, stru
 	/* Other events have no duration, and labels need one. */
 	if (r->clock >= 0 && r->values.items[r->clock])
 		ticks = r->values.items[r->clock];
-	foreign_pass(&r->f, ticks);
+	if (r->pace > 0) {
+		r->passed_ns += (double)ticks * (double)r->period * r->pace;
+		r->passed_ns = fmin(r->passed_ns, (double)r->duration_ns);
+		r->f.now = (uint64_t)r->passed_ns;
+	} else {
+		foreign_pass(&r->f, ticks);
+	}
 	vec_for_each(&labels.rows, const struct label_marker *, label)
 		label_marker_add(r->f.profile, thread, label, start, r->f.now);
 	release_labels(&labels);
@@ -584,7 +591,24 @@ static void read_meta(struct pprof_reader *r)
 	meta->interval_ns = r->clock >= 0 ? r->period : 1000000;
 }
 
-/* Threads may have run in parallel: the duration can be less than the sum of their samples. */
+/* Threads may have run in parallel: samples are then closer together, to fit into the duration. */
+static int set_pace(struct pprof_reader *r, struct error *err)
+{
+	double length = 0;
+	int ret = 0;
+
+	if (r->clock < 0 || !r->duration_ns || !clock_can_show(r->duration_ns))
+		return 0;
+	for (size_t i = 0; i < r->samples.count && !ret; i++) {
+		ret = read_values(r, r->samples.items[i], err);
+		if (!ret && r->values.items[r->clock] <= INT64_MAX)
+			length += (double)r->values.items[r->clock] * (double)r->period;
+	}
+	if (length > (double)r->duration_ns)
+		r->pace = (double)r->duration_ns / length;
+	return ret;
+}
+
 static void set_duration(struct pprof_reader *r)
 {
 	if (clock_can_show(r->duration_ns) && r->duration_ns > r->f.now)
@@ -606,6 +630,7 @@ static int read_file(struct pprof_reader *r, const char *text, size_t size, stru
 	vec_for_each(&r->locations.list, struct pprof_row *, row)
 		pprof_add_location(r, row);
 	find_dropped(r);
+	ret = set_pace(r, err);
 	for (size_t i = 0; i < r->samples.count && !ret; i++)
 		ret = add_sample(r, r->samples.items[i], err);
 	if (!ret)

@@ -222,6 +222,19 @@ TEST(pprof_has_a_row_for_each_sample_type)
 	       "20 5x1 main@10[a.c:0:0]:3\n");
 }
 
+/* Four samples of 10 ms in 20 ms. */
+TEST(samples_of_parallel_threads_fit_into_the_duration)
+{
+	struct profile *p = read_file("pprof/parallel.pb", &format_pprof);
+
+	assert_int_equal(p->meta.end_ns - p->meta.start_ns, 20000000);
+	profile_free(p);
+	expect("pprof/parallel.pb", &format_pprof,
+	       "all 0 main\n"
+	       "0 3x0 main;work\n"
+	       "15 1x0 main\n");
+}
+
 TEST(folded_stacks_are_of_one_thread)
 {
 	expect("folded/stacks.txt", &format_folded,

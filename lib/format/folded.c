@@ -368,7 +368,8 @@ static int judge_lines(struct folded_reader *r, const char *text, size_t size, s
 		r->event = foreign_measure(&r->f, "after", "", 1);
 		r->f.profile->events.rows.items[r->event].is_default = true;
 	} else if (r->decimals) {
-		_cleanup_free_ char *name = xasprintf("weight × %.0f", pow(10, (double)r->decimals));
+		_cleanup_free_ char *name = xasprintf("weight × %.0f",
+						      pow(10, (double)r->decimals));
 
 		r->event = foreign_measure(&r->f, name, "", EVENT_IS_EXACT);
 	}

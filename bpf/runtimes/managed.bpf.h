@@ -38,6 +38,22 @@ struct managed_scratch {
 
 PER_CPU(struct managed_scratch, managed_scratches, own_managed_scratch)
 
+/*
+ * A word or half of one, at a byte offset in the `count` words of a structure that was read; a
+ * layout's are trusted to be in it.
+ */
+static __always_inline __u64 word_at(const __u64 *words, __u32 at, __u32 count)
+{
+	at /= 8;
+	barrier_var(at);
+	return at < count ? words[at] : 0;
+}
+
+static __always_inline __u32 half_at(const __u64 *words, __u32 at, __u32 count)
+{
+	return word_at(words, at, count) >> (at & 4) * 8;
+}
+
 /* The place of code that another stack resumes: beyond all native frames. */
 #define PLACE_BEYOND (~1ull)
 

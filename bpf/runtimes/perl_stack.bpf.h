@@ -73,19 +73,6 @@ static __always_inline bool perl_read_word(__u64 addr, __u64 *word)
 	return addr && perl_read(word, sizeof(*word), addr);
 }
 
-/* A word or half of one, at a byte offset in what was read; a layout's are trusted to be in it. */
-static __always_inline __u64 perl_word(const __u64 *words, __u32 at, __u32 count)
-{
-	at /= 8;
-	barrier_var(at);
-	return at < count ? words[at] : 0;
-}
-
-static __always_inline __u32 perl_half(const __u64 *words, __u32 at, __u32 count)
-{
-	return perl_word(words, at, count) >> (at & 4) * 8;
-}
-
 /* Goes to the innermost context of a stack. False: it is none. */
 __noinline int perl_enter_stack(struct perl_walk *w, __u64 stack)
 {
@@ -597,7 +584,7 @@ static __always_inline void perl_take_main(struct perl_walk *w, struct managed_s
 
 static __always_inline bool perl_is_sort(const struct perl_walk *w)
 {
-	return perl_half(w->stack, w->layout.stack_type, PERL_STACK_WORDS) == PERL_STACK_SORT;
+	return half_at(w->stack, w->layout.stack_type, PERL_STACK_WORDS) == PERL_STACK_SORT;
 }
 
 static __always_inline bool perl_is_sub(__u64 flags)
@@ -653,11 +640,11 @@ static __always_inline __u64 perl_context_position(struct perl_walk *w, const st
 		return PERL_POSITION_NONE;
 	if (type == PERL_SUB || type == PERL_FORMAT)
 		return perl_code_position(
-			w, like, perl_word(w->context, w->layout.context_code, PERL_CONTEXT_WORDS));
+			w, like, word_at(w->context, w->layout.context_code, PERL_CONTEXT_WORDS));
 	if (perl_is_frame(flags))
 		return perl_file_position(
 			w, like,
-			perl_word(w->context, w->layout.context_code - 8, PERL_CONTEXT_WORDS)
+			word_at(w->context, w->layout.context_code - 8, PERL_CONTEXT_WORDS)
 				? PERL_CODE_FILE
 				: PERL_CODE_TEXT);
 	return PERL_POSITION_NONE;

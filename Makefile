@@ -352,7 +352,7 @@ $(BUILD)/tests/bench/bench_%: $(BUILD)/tests/bench/bench_%.o $(libprof)
 workload_cflags := -std=gnu11 -D_GNU_SOURCE -g -O2 -fno-optimize-sibling-calls -I. $(warnings)
 build_workload = $(CC) $(sysroot) $(workload_cflags) -MMD -MP -MF $@.d -o $@ $<
 # Export their symbols, as interpreters do.
-false_interpreters := false_ruby false_php false_perl false_r
+false_interpreters := false_ruby false_php false_perl false_r false_lua
 $(false_interpreters:%=$(BUILD)/tests/workloads/%): workload_cflags += -rdynamic
 $(workloads): $(BUILD)/%: %.c Makefile
 	@mkdir -p $(@D)

@@ -413,6 +413,79 @@ _Static_assert(sizeof(struct r_layout) == 312, "layout shared with the kernel si
 _Static_assert(sizeof(struct r_function_head) == 128, "part of a live record");
 
 /*
+ * Structures of Lua's interpreter, for bpf/runtimes/lua_stack.bpf.h. Offsets are bytes from the
+ * start of the structure named first; those that no version has changed are here.
+ */
+
+/* lua_State: a coroutine, or the main one */
+#define LUA_STATE_WORDS 22
+#define LUA_OBJECT_TYPE 8 /* of any object: a byte */
+#define LUA_TYPE_STATE 8
+#define LUA_TYPE_FUNCTION 6
+#define LUA_TYPE_MASK 0x3f /* in a value: the rest is a mark of objects */
+#define LUA_TYPE_KIND 0xf /* the type without its variants */
+#define LUA_TYPE_STRING 4
+enum {
+	LUA_STATE_TOP = 2,
+};
+
+/* CallInfo, a call */
+#define LUA_CALL_WORDS 9
+enum {
+	LUA_CALL_OUTER = 2, /* not in 5.1, where they are an array */
+};
+#define LUA_ARRAY_CALL_WORDS 5
+
+/* A function: beginning of the object */
+#define LUA_CLOSURE_WORDS 5
+#define LUA_CLOSURE_IS_C 10 /* 5.1: a byte */
+
+#define LUA_PROTO_WORDS 15 /* of Proto, the code of a function */
+#define LUA_STRING_TEXT 24 /* of TString; the text ends with a zero */
+#define LUA_VALUE_SIZE 16
+#define LUA_LOCAL_SIZE 16 /* of LocVar: TString, first and last instruction */
+
+/* Vaddrs are of the file with the interpreter. */
+struct lua_layout {
+	/* The code of luaV_execute, and of lua_resume. */
+	__u64 exec_start, exec_end;
+	__u64 resume_start, resume_end;
+	__u16 version; /* 0x0504 for 5.4 */
+	/* lua_State: all within LUA_STATE_WORDS; a byte, then addresses */
+	__u8 status, call, stack, stack_end;
+	__u8 outermost; /* 5.1: the array of calls; else 0 */
+	__u8 jump; /* target of errors, in a C frame */
+	__u8 running; /* 5.1: the instruction of the innermost call; else 0 */
+	/* CallInfo: the value that is called, and the instruction. */
+	__u8 function, instruction;
+	/* A byte: which bits luaV_execute was called for it with, and those of a tail call. */
+	__u8 flags, fresh_mask, fresh, tail_mask;
+	__u8 closure_proto;
+	/* Proto: all within LUA_PROTO_WORDS; addresses, and numbers of 32 bits */
+	__u8 constants, code, code_count, lines, line_count;
+	__u8 marks, mark_count; /* 5.4: lines of some instructions; else 0 */
+	__u8 first_line, source;
+	__u8 upvalues, upvalue_size, locals, local_count;
+	/* Instructions: bits of the number of their operation, and those that name a function. */
+	__u8 op_bits, op_call, op_closure;
+	__u8 op_upvalue, op_global, op_field, op_self;
+};
+
+/* The head of the piece "lines" of a REC_FUNCTION; lines follow, then marks. */
+struct lua_function_head {
+	__u32 line_count; /* of those that follow */
+	__u32 mark_count;
+};
+
+/* From 5.4 on a byte of difference for each instruction, else a number. */
+#define LUA_LINES_SIZE 3600
+#define LUA_MARKS_MAX 56 /* number and line of an instruction */
+
+_Static_assert(sizeof(struct lua_layout) == 72, "layout shared with the kernel side");
+_Static_assert(sizeof(struct lua_function_head) + LUA_LINES_SIZE + LUA_MARKS_MAX * 8 <= 4096,
+	       "fits into a record");
+
+/*
  * V8's structures, for bpf/runtimes/v8_code.bpf.h. Offsets are bytes from the start of an object;
  * references are its address plus 1.
  */
@@ -682,6 +755,7 @@ struct runtime_layout {
 		struct php_layout php;
 		struct perl_layout perl;
 		struct r_layout r;
+		struct lua_layout lua;
 		__u64 words[48];
 	};
 };

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Shared parts of the judges of programs with a known tree of calls: {java,perl,php,r,ruby}_truth.py."""
+"""Shared parts of the judges of programs with a known tree of calls: {java,lua,perl,php,r,ruby}_truth.py."""
 
 import argparse
 import collections

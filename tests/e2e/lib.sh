@@ -238,7 +238,7 @@ judge_lies() { # PROGRAM CATEGORY FILE DEPTH
 	judge "the program is taken for $2" honest.json.gz "$2" "$3" <<'CODE'
 chains = [[(f["name"].split("::")[-1], f["file"], f["line"]) for f in frames if f["category"] == args[0]]
           for _, _, _, frames in samples()]
-found = chains.count([("honest", args[1], 7)])
+found = sum(chain[-1:] == [("honest", args[1], 7)] for chain in chains)
 expect(found > 0.8 * len(chains) and found > 100, chains[:3])
 CODE
 	for way in cycle long lengths wild changing; do

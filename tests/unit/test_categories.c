@@ -74,7 +74,7 @@ CASE(names_are_those_users_rely_on)
 {
 	static const char *const names[] = {"Other",	  "User",   "Kernel", "Idle",
 					    "JavaScript", "Python", "Java",   "Ruby",
-					    ".NET",	  "PHP",    "Perl",   "R"};
+					    ".NET",	  "PHP",    "Perl",   "R", "Lua"};
 
 	for (size_t i = 0; i < CATEGORY_COUNT; i++) {
 		assert_string_equal(categories[i]->name, names[i]);
@@ -143,7 +143,7 @@ CASE(languages_have_their_own)
 
 	for (uint8_t i = LANGUAGE_JAVASCRIPT; i < LANGUAGE_COUNT; i++) {
 		static const char *const names[] = {NULL,   "JavaScript", "Python", "Java", "Ruby",
-						    ".NET", "PHP",	  "Perl",   "R"};
+						    ".NET", "PHP",	  "Perl",   "R", "Lua"};
 
 		frame.language = i;
 		check(frames_intern(&p->frames, &frame), names[i], "Other");

@@ -442,6 +442,7 @@ enum {
 
 #define LUA_PROTO_WORDS 15 /* of Proto, the code of a function */
 #define LUA_STRING_TEXT 24 /* of TString; the text ends with a zero */
+#define LUA_STRING_SHORT 11 /* a byte; in 5.5 below 0 if the text of a long string is elsewhere */
 #define LUA_VALUE_SIZE 16
 #define LUA_LOCAL_SIZE 16 /* of LocVar: TString, first and last instruction */
 
@@ -469,6 +470,10 @@ struct lua_layout {
 	/* Instructions: bits of the number of their operation, and those that name a function. */
 	__u8 op_bits, op_call, op_closure;
 	__u8 op_upvalue, op_global, op_field, op_self;
+	__u16 self_constant; /* bit of op_self whose operand is a constant; 0: as with the others */
+	__u8 text_apart; /* long strings have their text elsewhere */
+	__u8 release; /* the first one that has these structures: 2 for 5.4.2 */
+	__u8 reserved[4];
 };
 
 /* The head of the piece "lines" of a REC_FUNCTION; lines follow, then marks. */
@@ -481,7 +486,7 @@ struct lua_function_head {
 #define LUA_LINES_SIZE 3600
 #define LUA_MARKS_MAX 56 /* number and line of an instruction */
 
-_Static_assert(sizeof(struct lua_layout) == 72, "layout shared with the kernel side");
+_Static_assert(sizeof(struct lua_layout) == 80, "layout shared with the kernel side");
 _Static_assert(sizeof(struct lua_function_head) + LUA_LINES_SIZE + LUA_MARKS_MAX * 8 <= 4096,
 	       "fits into a record");
 

@@ -16,7 +16,9 @@
 /* Reads structures of Lua's interpreter from the memory of the current task. */
 
 #define LUA_RESUMES_MAX 16 /* a power of two: coroutines in each other */
-#define LUA_SCAN_MAX 2048 /* words of a stack that are searched for a state */
+/* Words of the stack that are searched for a state, some of them before luaV_execute's frame. */
+#define LUA_SCAN_MAX 384
+#define LUA_SCAN_BEFORE 64
 #define LUA_SCAN_BATCH 64 /* a power of two */
 #define LUA_CALLS_WALKED (4 * MANAGED_MAX)
 #define LUA_REGS_MAX 31
@@ -39,8 +41,8 @@ struct lua_walk {
 	__u64 caller[LUA_PROTO_WORDS]; /* likewise, of the caller */
 	__u64 batch[LUA_SCAN_BATCH]; /* words of the stack */
 	__u64 proto_addr, identity;
-	__u64 scan, scan_end; /* the part of the stack that is searched for a state */
-	__u64 section_end;
+	__u64 scan; /* the stack is searched for a state from here on */
+	__u64 section_start, section_end;
 	struct call_groups groups; /* calls of luaV_execute */
 	/* Places of calls of lua_resume, and how many calls of luaV_execute are further in. */
 	__u64 resumes[LUA_RESUMES_MAX];
@@ -154,7 +156,7 @@ __noinline int lua_take_state(struct lua_walk *w, __u64 state)
 		return 0;
 	/* Each coroutine has a place of its own to which errors lead. */
 	jump = lua_of_state(w, w->layout.jump);
-	if (w->resume_count && (jump < w->scan || jump >= w->section_end) &&
+	if (w->resume_count && (jump < w->section_start || jump >= w->section_end) &&
 	    (jump || w->section < w->resume_count))
 		return 0;
 	w->state = state;
@@ -190,7 +192,7 @@ static __always_inline int lua_scan_word(struct lua_walk *w, __u32 i)
 	if (!w)
 		return 0;
 	addr = w->scan + (__u64)i * 8;
-	if (addr >= w->scan_end || (!at && !lua_read(w->batch, sizeof(w->batch), addr)))
+	if (addr >= w->section_end || (!at && !lua_read(w->batch, sizeof(w->batch), addr)))
 		return 0;
 	return !lua_take_state(w, w->batch[at]);
 }
@@ -216,8 +218,19 @@ static __always_inline void lua_find_state(struct stack_scratch *s, struct lua_w
  * field or method it was.
  */
 
+/* Returns the address of a string's text. Long ones may have it elsewhere. */
+static __always_inline __u64 lua_text_of(struct lua_walk *w, __u64 string)
+{
+	__u64 text = string + LUA_STRING_TEXT;
+
+	if (!w->layout.text_apart || !string || !lua_read(w->value, sizeof(w->value), string) ||
+	    !(lua_byte(w->value, LUA_STRING_SHORT, 2) & 0x80))
+		return string ? text : 0;
+	return lua_read_word(text, &text) ? text : 0;
+}
+
 /* Reads text up to a zero as a piece. Returns its size. */
-__noinline int lua_read_text(struct function_scratch *function, __u64 string, __u32 piece)
+__noinline int lua_read_text(struct function_scratch *function, __u64 from, __u32 piece)
 {
 	struct function_text *text;
 	long size;
@@ -228,11 +241,10 @@ __noinline int lua_read_text(struct function_scratch *function, __u64 string, __
 	text = begin_piece(function, piece);
 	at = piece_at(function, piece);
 	barrier_var(at);
-	if (!string || at > FUNCTION_NAME_MAX)
+	if (!from || at > FUNCTION_NAME_MAX)
 		return 0;
 	size = piece == PIECE_FILE ? FUNCTION_FILE_MAX : FUNCTION_NAME_MAX;
-	size = bpf_probe_read_user_str(function->body + at, size,
-				       (const void *)(string + LUA_STRING_TEXT));
+	size = bpf_probe_read_user_str(function->body + at, size, (const void *)from);
 	if (size <= 0)
 		return 0;
 	*text = (struct function_text){.width = 1, .length = size - 1, .size = size - 1};
@@ -340,7 +352,8 @@ __noinline int lua_name_load(struct lua_walk *w)
 			      &w->name);
 	} else if (op == l->op_global && l->outermost) {
 		lua_name_constant(w, w->load >> 14);
-	} else if (op != l->op_closure && op != l->op_call && c & 0x100) {
+	} else if (op != l->op_closure && op != l->op_call && c & 0x100 &&
+		   (op != l->op_self || !l->self_constant || w->load & l->self_constant)) {
 		lua_name_constant(w, c & 0xff);
 	}
 	return 0;
@@ -386,7 +399,7 @@ __noinline int lua_name(struct lua_walk *w, struct function_scratch *function)
 	if (w->load)
 		lua_name_load(w);
 	if (w->name)
-		lua_read_text(function, w->name, PIECE_NAME);
+		lua_read_text(function, lua_text_of(w, w->name), PIECE_NAME);
 out:
 	w->proto_addr = proto;
 	return lua_read(w->proto, sizeof(w->proto), proto);
@@ -430,7 +443,7 @@ __noinline __u64 lua_send(struct lua_walk *w, const struct rec *like)
 	rec = function_of(function);
 	rec->name = rec->file = rec->lines = (struct function_text){0};
 	lua_name(w, function);
-	lua_read_text(function, lua_of_proto(w, l->source), PIECE_FILE);
+	lua_read_text(function, lua_text_of(w, lua_of_proto(w, l->source)), PIECE_FILE);
 	at = piece_at(function, PIECE_LINES);
 	size = sizeof(head);
 	width = l->marks ? 1 : 4;
@@ -586,6 +599,22 @@ static __always_inline void lua_find_calls(struct stack_scratch *s, struct runti
 	bpf_loop(s->user_depth, lua_next_native, &loop, 0);
 }
 
+/*
+ * Chooses where to search: functions that luaV_execute calls save its registers. A coroutine may
+ * have yielded within functions in C, and runs one of them.
+ */
+static __always_inline __u64 lua_scan_from(const struct lua_walk *w)
+{
+	__u32 at = w->first_call;
+	__u64 from;
+
+	barrier_var(at);
+	if (!w->call_count || at >= GROUPS_MAX)
+		return w->section_start;
+	from = w->groups.calls[at] - LUA_SCAN_BEFORE * 8;
+	return from > w->section_start ? from : w->section_start;
+}
+
 /* Begins a section of the stack: up to the next lua_resume, or the end. */
 static __always_inline void lua_begin_section(struct stack_scratch *s, struct lua_walk *w)
 {
@@ -593,21 +622,19 @@ static __always_inline void lua_begin_section(struct stack_scratch *s, struct lu
 
 	barrier_var(at);
 	barrier_var(last);
-	w->scan = at && last < LUA_RESUMES_MAX ? w->resumes[last] : s->top_sp;
+	w->section_start = at && last < LUA_RESUMES_MAX ? w->resumes[last] : s->top_sp;
 	w->first_call = at && last < LUA_RESUMES_MAX ? w->resume_calls[last] : 0;
 	w->first_group = w->groups.count;
-	w->joins_inner = 1;
+	w->joins_inner = s->stack_flags & STACK_WHOLE;
 	w->beyond = PLACE_BEYOND;
-	w->scan_end = w->scan + LUA_SCAN_MAX * 8;
 	w->section_end = ~0ull;
 	w->call_count = w->groups.call_count - w->first_call;
 	if (at < w->resume_count && at < LUA_RESUMES_MAX) {
-		w->scan_end = w->section_end = w->beyond = w->resumes[at];
+		w->section_end = w->beyond = w->resumes[at];
 		w->call_count = w->resume_calls[at] - w->first_call;
 		w->joins_inner = 0;
-	} else if (!(s->stack_flags & STACK_WHOLE)) {
-		w->joins_inner = 0;
 	}
+	w->scan = lua_scan_from(w);
 	lua_find_state(s, w);
 }
 
@@ -762,6 +789,8 @@ static __always_inline bool lua_capture(struct stack_scratch *s, struct runtime_
 
 	lua_find_calls(s, notes, w);
 	begin_groups(&w->groups, m);
+	if (!w->groups.call_count && !w->resume_count)
+		return true;
 	lua_begin_section(s, w);
 	bpf_loop(LUA_CALLS_WALKED, lua_next_call, &loop, 0);
 	if (!w->torn && w->section <= w->resume_count)

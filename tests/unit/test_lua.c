@@ -20,8 +20,8 @@ TEST(files_tell_their_version_and_places)
 		uint8_t status, jump;
 	} rows[] = {
 		{"lua-5.1", "5.1", 10, 168},  {"lua-5.2", "5.2", 10, 112},
-		{"lua-5.3.0", "5.3", 10, 88}, {"lua-5.3.6", "5.3", 12, 88},
-		{"lua-5.4.0", "5.4", 10, 80}, {"lua-5.4.6", "5.4", 10, 88},
+		{"lua-5.3.6", "5.3", 12, 88}, {"lua-5.4.2", "5.4", 10, 80},
+		{"lua-5.4.6", "5.4", 10, 88}, {"lua-5.5", "5.5", 11, 88},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -47,7 +47,8 @@ TEST(files_tell_their_version_and_places)
 
 TEST(what_cannot_be_followed_is_refused)
 {
-	runtime_refused("lua-5.5", -ENOTSUP, "Lua 5.5 is not supported");
+	runtime_refused("lua-5.3.1", -ENOTSUP, "Lua 5.3.1 is not supported");
+	runtime_refused("lua-5.6", -ENOTSUP, "Lua 5.6.0 is not supported");
 	runtime_refused("lua-small", -ENOTSUP, "Lua 5.4 whose interpreter is not found");
 }
 

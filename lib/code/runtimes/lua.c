@@ -13,7 +13,9 @@
 #include "lib/code/binary/objects.h"
 #include "lib/code/runtimes/file_functions.h"
 
-/* By lobject.h, lstate.h and lopcodes.h of each version, on 64-bit machines. */
+/*
+ * By lobject.h, lstate.h and lopcodes.h of each version, from that release on, on 64-bit machines.
+ */
 
 /* clang-format off */
 static const struct lua_layout layouts[] = {
@@ -30,7 +32,7 @@ static const struct lua_layout layouts[] = {
 		.op_field = 6, .op_self = 11,
 	},
 	{
-		.version = LUA_VERSION(5, 2),
+		.version = LUA_VERSION(5, 2), .release = 1,
 		.status = 10, .call = 32, .stack = 56, .stack_end = 48, .jump = 112,
 		.instruction = 56, .flags = 34, .fresh_mask = 4, .tail_mask = 64,
 		.closure_proto = 24,
@@ -41,7 +43,7 @@ static const struct lua_layout layouts[] = {
 		.op_field = 7, .op_self = 12,
 	},
 	{
-		.version = LUA_VERSION(5, 3),
+		.version = LUA_VERSION(5, 3), .release = 2,
 		.status = 12, .call = 32, .stack = 56, .stack_end = 48, .jump = 88,
 		.instruction = 40, .flags = 66, .fresh_mask = 8, .fresh = 8, .tail_mask = 32,
 		.closure_proto = 24,
@@ -52,7 +54,7 @@ static const struct lua_layout layouts[] = {
 		.op_field = 7, .op_self = 12,
 	},
 	{
-		.version = LUA_VERSION(5, 4),
+		.version = LUA_VERSION(5, 4), .release = 2,
 		.status = 10, .call = 32, .stack = 48, .stack_end = 40, .jump = 88,
 		.instruction = 32, .flags = 62, .fresh_mask = 4, .fresh = 4, .tail_mask = 32,
 		.closure_proto = 24,
@@ -61,7 +63,19 @@ static const struct lua_layout layouts[] = {
 		.first_line = 44, .source = 112, .upvalues = 80, .upvalue_size = 16,
 		.locals = 104, .local_count = 36,
 		.op_bits = 7, .op_call = 68, .op_closure = 79, .op_upvalue = 9, .op_global = 11,
-		.op_field = 14, .op_self = 20,
+		.op_field = 14, .op_self = 20, .self_constant = 1 << 15,
+	},
+	{
+		.version = LUA_VERSION(5, 5),
+		.status = 11, .call = 32, .stack = 48, .stack_end = 40, .jump = 88,
+		.instruction = 32, .flags = 62, .fresh_mask = 1, .fresh = 1, .tail_mask = 64,
+		.closure_proto = 24,
+		.constants = 56, .code = 64, .code_count = 24, .lines = 88, .line_count = 28,
+		.marks = 96, .mark_count = 40,
+		.first_line = 44, .source = 112, .upvalues = 80, .upvalue_size = 16,
+		.locals = 104, .local_count = 36,
+		.op_bits = 7, .op_call = 68, .op_closure = 79, .op_upvalue = 9, .op_global = 11,
+		.op_field = 14, .op_self = 20, .text_apart = 1,
 	},
 };
 /* clang-format on */
@@ -91,6 +105,8 @@ static const struct binary_object wanted[OBJECT_COUNT] = {
 	[CALL] = {.name = "lua_callk"},
 	[CALL_5_1] = {.name = "lua_call"},
 };
+
+#define JUMP_5_4_2 80
 
 /* Returns the version, with the release in the lowest byte: 0x050404; 0: unknown. */
 static uint32_t find_version(const struct binary *b, uint64_t ident)
@@ -175,22 +191,19 @@ int lua_probe(const struct binary *b, struct runtime_layout *layout, struct erro
 
 	memcpy(objects, wanted, sizeof(wanted));
 	/* Only this one at first: most files have it not. */
-	binary_find_exported(b, objects, 1);
+	binary_find_mark(b, objects);
 	if (!objects[IDENT].is_there)
 		return 0;
-	binary_find_exported(b, objects, OBJECT_COUNT);
+	binary_find_objects(b, objects, OBJECT_COUNT);
 	version = find_version(b, objects[IDENT].vaddr);
 	if (!version)
 		return 0;
-	if (!layout_of_version(version >> 8, l))
-		return error_text(err, -ENOTSUP, "Lua %u.%u is not supported", version >> 16,
-				  version >> 8 & 255);
-	/* The first releases of 5.3 had it before the number of calls; those of 5.4 had no
-	 * variables to be closed. */
-	if (version >= 0x050300 && version < 0x050303)
-		l->status = 10;
-	if (version >= 0x050400 && version < 0x050403)
-		l->jump = 80;
+	if (!layout_of_version(version >> 8, l) || (version & 255) < l->release)
+		return error_text(err, -ENOTSUP, "Lua %u.%u.%u is not supported", version >> 16,
+				  version >> 8 & 255, version & 255);
+	/* It had no variables to be closed yet. */
+	if (version == 0x050402)
+		l->jump = JUMP_5_4_2;
 	call = objects[CALL].is_there ? CALL : CALL_5_1;
 	if (!objects[call].is_there || !objects[RESUME].is_there ||
 	    !find_interpreter(b, objects[call].vaddr, l))
@@ -211,12 +224,10 @@ static bool is_sane(const struct runtime_layout *layout)
 {
 	struct lua_layout known;
 
-	if (!layout_of_version(layout->lua.version, &known) ||
-	    (layout->lua.status != known.status && layout->lua.status != 10) ||
-	    (layout->lua.jump != known.jump && layout->lua.jump != 80))
+	if (!layout_of_version(layout->lua.version, &known))
 		return false;
-	known.status = layout->lua.status;
-	known.jump = layout->lua.jump;
+	if (layout->lua.jump == JUMP_5_4_2)
+		known.jump = JUMP_5_4_2;
 	known.exec_start = layout->lua.exec_start;
 	known.exec_end = layout->lua.exec_end;
 	known.resume_start = layout->lua.resume_start;

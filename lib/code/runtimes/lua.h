@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lua 5.1 to 5.4. Its interpreter has no description of its structures: offsets come from a table
+ * Lua 5.1 to 5.5. Its interpreter has no description of its structures: offsets come from a table
  * by version. Programs have it in themselves or in a library, and export its interface.
  */
 #pragma once

@@ -7,4 +7,5 @@ static const char *const tiers[] = {"Other", NULL};
 
 const struct language language_lua = {
 	.category = {language_title_lua, "lightblue", tiers},
+	.library = "liblua.so",
 };

@@ -85,6 +85,8 @@ class Truth(call_truth.CallTruth):
         line = max((at for at in self.defined if at <= (frame["line"] or 0)), default=0)
         if frame["name"] == f"function <tree.lua:{line}>":
             return self.defined[line]
+        if frame["name"] == "going":  # seen at the instruction that makes it another
+            return self.defined.get(line, "going")
         return "__call" if frame["name"] == "one" else frame["name"]
 
     def judge_line(self, caller, callee, frames):

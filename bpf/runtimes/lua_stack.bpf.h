@@ -714,6 +714,20 @@ static __always_inline bool lua_is_fresh(const struct lua_walk *w)
 	return w->layout.fresh_mask && (lua_flags(w) & w->layout.fresh_mask) == w->layout.fresh;
 }
 
+/*
+ * Is the function that was read one of a tail call? Its caller is gone, and the one that is left
+ * has called another. While a call is replaced, its instruction is one of the other function.
+ */
+static __always_inline bool lua_is_tail(const struct lua_walk *w)
+{
+	__u64 at = word_at(w->call_words, w->layout.instruction, LUA_CALL_WORDS) -
+		   lua_of_proto(w, w->layout.code);
+
+	return lua_flags(w) & w->layout.tail_mask ||
+	       ((w->inner || !w->layout.running) &&
+		at / 4 > lua_count_of_proto(w, w->layout.code_count));
+}
+
 /* Ends a group of frames. False: no room. */
 static __always_inline bool lua_end_group(struct lua_walk *w, struct managed_scratch *m)
 {
@@ -740,8 +754,6 @@ __noinline int lua_take_call(struct stack_scratch *s, struct lua_walk *w, struct
 	}
 	outer = lua_outer(w, call);
 	is_fresh = lua_is_fresh(w);
-	/* By a tail call: its caller is gone, and the one that is left has called another. */
-	w->caller_call = lua_flags(w) & w->layout.tail_mask ? 0 : outer;
 	w->call = outer;
 	if (!outer || !lua_read_proto(w)) {
 		w->inner = call;
@@ -749,6 +761,7 @@ __noinline int lua_take_call(struct stack_scratch *s, struct lua_walk *w, struct
 	}
 	if (m->count > m->group && lua_is_apart(w) && !lua_end_group(w, m))
 		return 0;
+	w->caller_call = lua_is_tail(w) ? 0 : outer;
 	position = lua_position(s, w, &m->like);
 	if (!add_frame(m, position, 0)) {
 		w->torn = 2;

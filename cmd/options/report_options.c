@@ -63,8 +63,8 @@ static int set_parallelism(void *at, const char *value, struct error *err)
 	return 0;
 }
 
-static const char *const language_names[] = {"javascript", "python", "java", "ruby",   "net",
-					     "php",	   "perl",   "r",    "native", NULL};
+static const char *const language_names[] = {"javascript", "python", "java", "ruby",   "net", "php",
+					     "perl",	   "r",	     "lua",  "native", NULL};
 _Static_assert(sizeof(language_names) / sizeof(language_names[0]) == LANGUAGE_COUNT + 1,
 	       "one for each, for native code and for the end");
 
@@ -80,7 +80,7 @@ static int set_language(void *at, const char *value, struct error *err)
 	}
 	return error_text(err, -EINVAL,
 			  "--language %s: must be javascript, python, java, ruby, net, php, perl, "
-			  "r or native",
+			  "r, lua or native",
 			  value);
 }
 

@@ -72,9 +72,9 @@ static void check(frame_id id, const char *category, const char *subcategory)
 
 CASE(names_are_those_users_rely_on)
 {
-	static const char *const names[] = {"Other",	  "User",   "Kernel", "Idle",
-					    "JavaScript", "Python", "Java",   "Ruby",
-					    ".NET",	  "PHP",    "Perl",   "R", "Lua"};
+	static const char *const names[] = {"Other",  "User", "Kernel", "Idle",	 "JavaScript",
+					    "Python", "Java", "Ruby",	".NET",	 "PHP",
+					    "Perl",   "R",    "Lua",	"Erlang"};
 
 	for (size_t i = 0; i < CATEGORY_COUNT; i++) {
 		assert_string_equal(categories[i]->name, names[i]);
@@ -142,8 +142,9 @@ CASE(languages_have_their_own)
 	struct frame frame = {.module = NO_MODULE, .func = NO_FUNC, .symbol = NO_SYMBOL};
 
 	for (uint8_t i = LANGUAGE_JAVASCRIPT; i < LANGUAGE_COUNT; i++) {
-		static const char *const names[] = {NULL,   "JavaScript", "Python", "Java", "Ruby",
-						    ".NET", "PHP",	  "Perl",   "R", "Lua"};
+		static const char *const names[] = {NULL,   "JavaScript", "Python", "Java",
+						    "Ruby", ".NET",	  "PHP",    "Perl",
+						    "R",    "Lua",	  "Erlang"};
 
 		frame.language = i;
 		check(frames_intern(&p->frames, &frame), names[i], "Other");

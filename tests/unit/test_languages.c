@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
 #include "lib/model/languages/language.h"
 #include "tests/unit/test.h"
@@ -60,6 +61,14 @@ static const struct {
 	{"JSC-Baseline: #B5Z0Ns", "(anonymous)", NULL, 0, 0, JS, "Baseline", true},
 	{"JSC-Baseline: f", "f", NULL, 0, 0, JS, "Baseline", true},
 	{"JSC-Thunk: call", "JSC-Thunk: call", NULL, 0, 0, JS, "Other", false},
+	/* Erlang */
+	{"work:spin/2", "work:spin/2", NULL, 0, 0, LANGUAGE_ERLANG, "Other", false},
+	{"'Elixir.Work':'spin?'/12", "'Elixir.Work':'spin?'/12", NULL, 0, 0, LANGUAGE_ERLANG,
+	 "Other", false},
+	{"global::call_bif", "global::call_bif", NULL, 0, 0, LANGUAGE_ERLANG, "Runtime", false},
+	{"work:spin", "work:spin", NULL, 0, 0, LANGUAGE_NONE, NULL, false},
+	{"work:spin/2x", "work:spin/2x", NULL, 0, 0, LANGUAGE_NONE, NULL, false},
+	{"'work:spin/2", "'work:spin/2", NULL, 0, 0, LANGUAGE_NONE, NULL, false},
 	/* .NET */
 	{"int32 [Fib] P::fib(int32)[OptimizedTier1]", "P::fib", "Fib", 0, 0, LANGUAGE_DOTNET,
 	 "Optimized", false},
@@ -462,4 +471,32 @@ TEST(marks_of_runtimes)
 	assert_int_equal(language_dump_line_shift(0xdeadbeef), 0x40);
 	assert_int_equal(language_dump_line_shift(0), 0);
 	assert_int_equal(language_dump_line_shift(1), 0);
+}
+
+/* Functions of Erlang and Elixir. */
+TEST(names_of_erlang)
+{
+	static const struct {
+		const char *name, *own; /* "": the name is right */
+	} names[] = {
+		{"work:spin/2", ""},
+		{"'Elixir.Work.Inner':spin/2", "Work.Inner.spin/2"},
+		{"'Elixir.Work':'spin?'/2", "Work.spin?/2"},
+		{"'Elixir.Work':'-each/1-fun-0-'/1", "anonymous fn/1 in Work.each/1"},
+		{"work:'-each/1-fun-0-'/1", "work:each/1-fun-0"},
+		{"work:'-each/1-lc$^0/1-0-'/1", "work:each/1-lc$^0/1-0"},
+		{"work:'--'/2", ""},
+		{"work:'-'/2", ""},
+		{"work:'-f-'/2", ""},
+		{"'Elixir.':f/2", ""},
+		{"global::call_bif", ""},
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		_cleanup_(strbuf_release) struct strbuf own = {0};
+
+		languages[LANGUAGE_ERLANG]->translate(names[i].name, strlen(names[i].name), "", 0,
+						      &own);
+		assert_string_equal(own.size ? own.text : "", names[i].own);
+	}
 }

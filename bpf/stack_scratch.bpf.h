@@ -44,6 +44,8 @@ static __always_inline __u64 thread_pointer_of(struct task_struct *task)
 #define walk_word(frame) 8
 #define walk_read_word(frame, to, addr) bpf_probe_read_user(to, 8, (const void *)(addr))
 #define walk_read_pair(frame, to, addr) bpf_probe_read_user(to, 16, (const void *)(addr))
+#define walk_read_words(frame, to, addr, count) \
+	bpf_probe_read_user(to, 8 * (count), (const void *)(addr))
 #define walk_is_arm64(frame) IS_ARM64
 #define walk_pc_mask(frame) (IS_ARM64 ? config.user_pc_mask : ~0ull)
 /* Only Go's rules use it, and on arm64 they use a register instead. */

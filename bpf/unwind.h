@@ -67,7 +67,15 @@ enum unwind_cfa_kind {
 	 * depth is the sp instead.
 	 */
 	UNWIND_CFA_GO_DEPTH,
+	/*
+	 * Erlang (x86-64): the process's stack, on which words with the low bits 0 are return
+	 * addresses and all others are terms; at sp or, for code that runs at base + offset or just
+	 * below, on the scheduler's stack, at fp or, if cfa_deref is not 0, at the process's word
+	 * cfa_deref. The first ra_offset words from sp on may not have been set yet.
+	 */
+	UNWIND_CFA_ERLANG,
 };
+#define UNWIND_CFA_LAST UNWIND_CFA_ERLANG
 
 /* Offsets in words: of m in a goroutine, of its saved sp there, of the current goroutine in m. */
 #define GO_M_AT(packed) (15 & (packed))

@@ -6,6 +6,7 @@
  *
  *	walk_read_word(frame, to, addr)		reads a word of the target's memory, 0 on success
  *	walk_read_pair(frame, to, addr)		reads two consecutive words
+ *	walk_read_words(frame, to, addr, count)	reads a constant number of them
  *	walk_word(frame)			bytes of a word: 4 or 8
  *	walk_is_arm64(frame)			whether the target is an arm64 machine
  *	walk_pc_mask(frame)			bits of a return address without its signature
@@ -349,6 +350,75 @@ WALK_INLINE enum walk_result walk_find_other_stack(const struct walk_frame *f,
 			return WALK_BAD_READ;
 	}
 	return to->pc ? WALK_STEPPED : WALK_END;
+}
+
+/*
+ * Erlang's compiled code (UNWIND_CFA_ERLANG). Its processes have stacks of their own; for calls of
+ * C it switches to the scheduler's stack. Base points to the scheduler's registers, r12 is the
+ * index of the active code, and r13 the process. C code preserves these, and saves the last two
+ * side by side.
+ */
+
+/* Words of a frame to search: variables are numbered up to 1,023. */
+#define WALK_ERLANG_WORDS 1040
+/* Words of the C frames to search for the process; functions save it where they begin. */
+#define WALK_ERLANG_SAVED_WORDS 256
+#define WALK_ERLANG_CODE_INDEXES 4
+#define WALK_ERLANG_PROCESS 13
+#define WALK_ERLANG_SCHEDULER_BYTES 4096 /* below the place at which C is called */
+
+WALK_INLINE int walk_is_on_scheduler(const struct walk_frame *f, const struct unwind_rule *rule)
+{
+	return f->base + (__s64)rule->cfa_offset - f->sp < WALK_ERLANG_SCHEDULER_BYTES;
+}
+
+/*
+ * Words of a process's structure, from the one before its stack: the end of the heap, that of the
+ * stack, and after some others the bounds of the memory that they share, since OTP 25 a word later.
+ */
+#define WALK_ERLANG_WORDS_READ 8
+#define WALK_ERLANG_BOUNDS 5
+#define WALK_ERLANG_ADDRESS_MIN 4096
+#define WALK_ERLANG_ADDRESS_MAX (1ull << 47)
+
+/*
+ * Finds the end of the stack of the process whose pointer is in the word at `at + 8`, if it is
+ * where a C function has saved the registers: r12 is below it, and above it r14 and r15, the end of
+ * the heap, if they are saved. All but r13 may have changed since the Erlang code made its call,
+ * but not both r12 and r15. `at` 0: the process is in its register. 0: it is no process.
+ */
+WALK_INLINE __u64 walk_erlang_stack(const struct walk_frame *f, const struct unwind_rule *rule,
+				    __u64 at)
+{
+	__u64 saved[4] = {0, f->other[WALK_ERLANG_PROCESS]}, w[WALK_ERLANG_WORDS_READ];
+	__u64 start, end;
+
+	if (at && walk_read_words(f, saved, at, 4))
+		return 0;
+	/* Reads that fail take long. */
+	if (saved[1] & 7 || saved[1] - WALK_ERLANG_ADDRESS_MIN >= WALK_ERLANG_ADDRESS_MAX ||
+	    walk_read_words(f, w, saved[1] + ((__s64)rule->cfa_deref - 1) * 8,
+			    WALK_ERLANG_WORDS_READ))
+		return 0;
+	start = w[WALK_ERLANG_BOUNDS];
+	end = w[WALK_ERLANG_BOUNDS + 1];
+	if (w[1] > end) {
+		start = end;
+		end = w[WALK_ERLANG_BOUNDS + 2];
+	}
+	if (!start | (start > w[0]) | (w[0] > w[1]) | (w[1] > end) | (w[1] & 7))
+		return 0;
+	return saved[0] < WALK_ERLANG_CODE_INDEXES || (saved[3] >= start && saved[3] <= w[0]) ? w[1]
+											      : 0;
+}
+
+/*
+ * Returns whether word i of an Erlang stack may be a return address. Pieces of code that neither
+ * collect garbage nor call on are called with any.
+ */
+WALK_INLINE int walk_may_be_erlang_return(const struct walk_frame *f, __u64 word, __u32 i)
+{
+	return !(word & 3) || (!i && f->is_pc);
 }
 
 /* arm64: finds the link register of interrupted code, see rule.flags. */

@@ -85,7 +85,7 @@ static void read_rules(struct input *in, struct bytes *b)
 		if (rule)
 			memcpy(&in->rules[i], rule, sizeof(in->rules[i]));
 		/* Most values of a byte are no kind. */
-		in->rules[i].cfa_kind %= UNWIND_CFA_GO_DEPTH + 1;
+		in->rules[i].cfa_kind %= UNWIND_CFA_LAST + 1;
 	}
 	in->target.rules = in->rules;
 	in->target.rule_count = count;

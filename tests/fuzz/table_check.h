@@ -28,7 +28,7 @@ static inline void check_page(const struct unwind_table *table, const struct unw
 
 static inline void check_rule(const struct unwind_rule *rule)
 {
-	require(rule->cfa_kind <= UNWIND_CFA_GO_DEPTH);
+	require(rule->cfa_kind <= UNWIND_CFA_LAST);
 	if (rule->cfa_kind <= UNWIND_CFA_END)
 		return;
 	require(rule->cfa_reg < UNWIND_REG_OTHER + 32);

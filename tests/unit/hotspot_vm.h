@@ -66,6 +66,7 @@ static int vm_is_return(struct hotspot_walk *w, uint64_t addr);
 #define walk_word(frame) 8
 #define walk_read_word(frame, to, addr) ((void)(frame), vm_read(to, 8, addr))
 #define walk_read_pair(frame, to, addr) ((void)(frame), vm_read(to, 16, addr))
+#define walk_read_words(frame, to, addr, count) ((void)(frame), vm_read(to, 8 * (count), addr))
 #define walk_is_arm64(frame) 0
 #define walk_pc_mask(frame) ((void)(frame), UINT64_MAX)
 #define walk_thread_pointer(frame) ((void)(frame), 0)

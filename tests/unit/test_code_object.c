@@ -142,6 +142,35 @@ CASE(an_object_of_erlang)
 	assert_string_equal(object.files.text + object.lines.items[0].file, "fibm.erl");
 }
 
+CASE(code_of_erlang_in_which_stacks_end)
+{
+	static const char module[] = "\1\0\0\0xxxx\x40\0\x56\x34\x12\x7f\0\0\x2\0\0\0\x60\0\0\0"
+				     "\xd\0erts_beamasm\0xx\2\0\0\0"
+				     "\0\0\0\0\x20\0\0\0\0\0\0\0"
+				     "\x1b\0erts_beamasm:normal_exit/0\0xx"
+				     "\x20\0\0\0\x60\0\0\0\0\0\0\0\xb\0fibm:fib/1\0xx";
+	static const char emulator[32];
+
+	memcpy(data, module, sizeof(module));
+	assert_true(code_object_parse(&object, data, sizeof(module)));
+	assert_true(object.is_erlang);
+	assert_false(object.has_frames);
+	assert_int_equal(object.outermost.start, object.ranges.items[0].start);
+	assert_int_equal(object.outermost.end, object.outermost.start + 0x20);
+	code_object_release(&object);
+	object = (struct code_object){0};
+	/* The function ends beyond its module. */
+	data[51] = 1;
+	assert_true(code_object_parse(&object, data, sizeof(module)));
+	assert_int_equal(object.outermost.end, 0);
+	code_object_release(&object);
+	object = (struct code_object){0};
+	/* The object that describes the emulator has no code. */
+	memcpy(data, emulator, sizeof(emulator));
+	assert_true(code_object_parse(&object, data, sizeof(emulator)));
+	assert_int_equal(object.ranges.count, 0);
+}
+
 CASE(neither_an_object_of_elf_nor_of_erlang)
 {
 	static const char text[] = "{\"version\": 1, \"code\": [1, 2, 3, 4, 5, 6, 7, 8]}";

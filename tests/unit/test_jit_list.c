@@ -195,6 +195,20 @@ CASE(objects_are_read_once)
 	assert_int_equal(list.stats.pieces, 6);
 }
 
+/* OTP 25 leaves modules in the list that it has unloaded. */
+CASE(an_object_in_whose_place_a_newer_one_lies)
+{
+	publish(0);
+	publish(1);
+	published_object(memory + (OBJECT(1) - MEMORY), PUBLISHED_RELOCATABLE, CODE(0), 64);
+	publish(2);
+	expect(PIECES(2) PIECES(0));
+	/* Later, it replaces what was there. */
+	publish(3);
+	published_object(memory + (OBJECT(3) - MEMORY), PUBLISHED_RELOCATABLE, CODE(0), 64);
+	expect(PIECES(0));
+}
+
 CASE(objects_are_added_at_the_end)
 {
 	publish(0);

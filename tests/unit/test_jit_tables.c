@@ -102,8 +102,8 @@ static const struct unwind_mapping *find_mapping(struct fixture *f, uint64_t add
 	return NULL;
 }
 
-/* Returns the CFA's distance from the stack pointer, as the walker finds it; -1: unknown. */
-static int cfa(struct fixture *f, uint64_t addr)
+/* Returns the rule that the walker finds. */
+static const struct unwind_rule *rule(struct fixture *f, uint64_t addr)
 {
 	const struct unwind_mapping *m = find_mapping(f, addr);
 	uint32_t number = UNWIND_RULE_NONE;
@@ -112,10 +112,16 @@ static int cfa(struct fixture *f, uint64_t addr)
 	if (m->flags & UNWIND_HAS_TABLE)
 		number = walk_find_rule(m, f->arena.rows.items[m->shard].words, UNWIND_SHARD_WORDS,
 					addr - m->bias);
-	if (f->rules[number].cfa_kind != UNWIND_CFA_REG)
+	return &f->rules[number];
+}
+
+/* Returns the CFA's distance from the stack pointer; -1: unknown. */
+static int cfa(struct fixture *f, uint64_t addr)
+{
+	if (rule(f, addr)->cfa_kind != UNWIND_CFA_REG)
 		return -1;
-	assert_int_equal(f->rules[number].cfa_reg, UNWIND_REG_SP);
-	return f->rules[number].cfa_offset;
+	assert_int_equal(rule(f, addr)->cfa_reg, UNWIND_REG_SP);
+	return rule(f, addr)->cfa_offset;
 }
 
 #define CASE(name) TEST_WITH(name, setup, teardown)
@@ -142,6 +148,34 @@ CASE(rows_of_a_piece)
 	jit_tables_describe(&f->tables, f->code[PARENT], 0, &f->mappings);
 	assert_int_equal(f->mappings.rows.count, 1);
 }
+
+#if defined(__x86_64__)
+CASE(rows_of_erlang)
+{
+	/* lea -128(%rbx),%rsp; call *%rax; mov %rbp,%rsp; ret */
+	static const uint8_t code[] =
+		"\x90\x48\x89\xe5\x48\x8d\x63\x80\xff\xd0\x48\x89\xec\xc3\xcc\xcc";
+	const struct jit_piece piece = {.start = CODE,
+					.size = sizeof(code),
+					.code = code,
+					.is_erlang = true,
+					.outermost = CODE + 14,
+					.outermost_size = 1};
+	struct fixture *f = *state;
+
+	assert_true(jit_tables_add(&f->tables, &f->code[PARENT], &piece));
+	describe(f, PARENT);
+	assert_int_equal(rule(f, CODE)->cfa_kind, UNWIND_CFA_ERLANG);
+	assert_int_equal(rule(f, CODE)->cfa_offset, 0);
+	assert_int_equal(rule(f, CODE + 9)->cfa_offset, -128);
+	assert_int_equal(rule(f, CODE + 12)->cfa_kind, UNWIND_CFA_ERLANG);
+	/* The first byte of that code is a return address. */
+	assert_int_equal(rule(f, CODE + 13)->cfa_kind, UNWIND_CFA_END);
+	assert_int_equal(rule(f, CODE + 14)->cfa_kind, UNWIND_CFA_END);
+	assert_int_equal(rule(f, CODE + 15)->cfa_kind, UNWIND_CFA_ERLANG);
+	assert_int_equal(f->tables.pieces, 1);
+}
+#endif
 
 CASE(code_in_place_of_other_code)
 {

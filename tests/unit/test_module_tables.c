@@ -11,6 +11,7 @@
 #define walk_word(frame) ((void)(frame), 8)
 #define walk_read_word(frame, to, addr) ((void)(frame), (void)(to), (void)(addr), -1)
 #define walk_read_pair(frame, to, addr) walk_read_word(frame, to, addr)
+#define walk_read_words(frame, to, addr, count) walk_read_word(frame, to, addr)
 #define walk_is_arm64(frame) ((void)(frame), 0)
 #define walk_pc_mask(frame) ((void)(frame), ~0ull)
 #define walk_thread_pointer(frame) ((void)(frame), 0)

@@ -401,10 +401,15 @@ static bool parse_elf(struct code_object *object, uint8_t *data, size_t size)
  * A text is its size with the terminator in 16 bits, its characters, and two unused bytes.
  */
 
+#define BEAM_EMULATOR 0 /* another object, without code … */
+#define BEAM_EMULATOR_SIZE 32 /* … and its bytes */
 #define BEAM_MODULE 1
 #define BEAM_TEXT_END 2
 /* Ends the name of the code before a function; entered first. */
 #define BEAM_ENTRY "-CodeInfoPrologue"
+/* Functions that stacks of processes and schedulers begin with. */
+#define BEAM_END "erts_beamasm:normal_exit/0"
+#define BEAM_SCHEDULER "global::process_main"
 
 /* NULL: not terminated. */
 static const char *beam_text(struct bytes *b, size_t *size)
@@ -455,6 +460,10 @@ static void beam_function(struct code_object *object, uint64_t code, struct byte
 		function.name_size -= entry;
 	if (function.name && function.name_size && function.size)
 		vec_push(&object->functions, function);
+	if (function.name &&
+	    (strcmp(function.name, BEAM_END) == 0 || strcmp(function.name, BEAM_SCHEDULER) == 0) &&
+	    function.size && function.start >= code && end <= object->ranges.items[0].end)
+		object->outermost = (struct object_range){function.start, end};
 	for (uint32_t i = 0; i < lines && !b->failed; i++)
 		beam_line(object, &function, code, b);
 }
@@ -468,6 +477,8 @@ static bool parse_beam(struct code_object *object, const uint8_t *data, size_t s
 
 	bytes_init(&b, data, size);
 	kind = bytes_u32(&b);
+	if (kind == BEAM_EMULATOR)
+		return size == BEAM_EMULATOR_SIZE;
 	bytes_skip(&b, 4);
 	code = bytes_u64(&b);
 	functions = bytes_u32(&b);
@@ -476,6 +487,7 @@ static bool parse_beam(struct code_object *object, const uint8_t *data, size_t s
 		return false;
 	bytes_skip(&b, 4);
 	vec_push(&object->ranges, (struct object_range){code, code + code_size});
+	object->is_erlang = true;
 	for (uint32_t i = 0; i < functions && !b.failed; i++)
 		beam_function(object, code, &b);
 	return true;

@@ -37,6 +37,8 @@ struct unwind_arch {
 	void (*add_frames)(struct stubs *stubs, const struct stub_code *code);
 	/* Returns the size of the function with which the code begins. NULL: unknown. */
 	size_t (*function_size)(const struct stub_code *code);
+	/* Adds rows, in order of address, for a module of Erlang's compiled code. NULL: none. */
+	void (*add_erlang)(struct stubs *stubs, const struct stub_code *code);
 	const struct go_arch *go; /* NULL: no rows for Go programs */
 };
 

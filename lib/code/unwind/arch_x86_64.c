@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* x86-64: register numbers of the System V ABI, figure 3.36. */
 #include "lib/code/unwind/arch.h"
+#include "lib/code/unwind/erlang_x86_64.h"
 #include "lib/code/unwind/frames_x86_64.h"
 
 #include <elf.h>
@@ -156,5 +157,6 @@ const struct unwind_arch unwind_arch_x86_64 = {
 	.gap_end = gap_end,
 	.add_frames = add_frames,
 	.function_size = frames_x86_64_size,
+	.add_erlang = erlang_x86_64,
 	.go = &go_arch_x86_64,
 };

@@ -38,6 +38,7 @@ static uint64_t thread_pointer(const struct walk_frame *frame);
 #define walk_word(frame) word_size(frame)
 #define walk_read_word(frame, to, addr) read_words(frame, to, addr, 1)
 #define walk_read_pair(frame, to, addr) read_words(frame, to, addr, 2)
+#define walk_read_words(frame, to, addr, count) read_words(frame, to, addr, count)
 #define walk_is_arm64(frame) is_arm64(frame)
 #define walk_pc_mask(frame) pc_mask(frame)
 #define walk_thread_pointer(frame) thread_pointer(frame)
@@ -50,6 +51,7 @@ struct walk {
 	struct walk_frame frame; /* must be first: steps get only a pointer to it */
 	const struct walk_target *target;
 	struct walk_path *path;
+	uint64_t top_sp; /* sp at the start of the walk */
 	bool leaves_stack; /* this step leads to another stack */
 	bool left_copy; /* this step read outside the copy, probably on a stack */
 	uint32_t trials; /* guesses followed so far */
@@ -188,6 +190,48 @@ static bool step_by_frame_pointer(struct walk *w)
 		return false;
 	walk_to_frame_pointer(&w->frame, pair);
 	return true;
+}
+
+static int find_call(struct walk *w, uint64_t word, uint64_t *target);
+
+/* Finds the end of the Erlang process's stack. 0: unknown. */
+static uint64_t find_erlang_stack(struct walk *w)
+{
+	const struct walk_frame *f = &w->frame;
+	uint64_t stack = 0;
+
+	if (!walk_is_on_scheduler(f, &w->rule))
+		return f->sp + (__u64)((__s64)w->rule.ra_offset * 8);
+	if (!w->rule.cfa_deref)
+		return f->fp;
+	for (uint64_t i = 3; i < WALK_ERLANG_SAVED_WORDS + 3 && !stack; i++) {
+		uint64_t at = f->sp - i * 8;
+
+		if (at >= w->top_sp)
+			stack = walk_erlang_stack(f, &w->rule, at);
+	}
+	return stack ? stack : walk_erlang_stack(f, &w->rule, 0);
+}
+
+/* Steps to the caller of Erlang code. */
+static enum walk_result step_by_terms(struct walk *w)
+{
+	uint64_t stack = find_erlang_stack(w);
+	__u64 word;
+
+	for (uint32_t i = 0; i < WALK_ERLANG_WORDS; i++, stack += 8) {
+		uint64_t target;
+
+		if (!stack || read_words(&w->frame, &word, stack, 1))
+			return WALK_BAD_READ;
+		if (!walk_may_be_erlang_return(&w->frame, word, i) || !find_mapping(w, word - 1) ||
+		    (word & 3 && !(w->target->read_code && find_call(w, word, &target))))
+			continue;
+		walk_to_return(&w->frame, word, stack + 8);
+		return find_rule(w, 1) && w->rule.cfa_kind == UNWIND_CFA_END ? WALK_END
+									     : WALK_STEPPED;
+	}
+	return WALK_BAD_READ;
 }
 
 static bool push(struct walk *w, uint8_t kind)
@@ -422,7 +466,13 @@ static bool step(struct walk *w, uint32_t methods)
 	w->leaves_stack = walk_may_switch(&w->rule);
 	result = walk_find_caller(&w->frame, &w->rule, &caller);
 	w->leaves_stack = false;
-	if (result == WALK_NO_RULE && w->rule.cfa_kind != UNWIND_CFA_NONE) {
+	if (w->rule.cfa_kind == UNWIND_CFA_ERLANG) {
+		w->leaves_stack = walk_is_on_scheduler(&w->frame, &w->rule);
+		result = step_by_terms(w);
+		w->leaves_stack = false;
+		if (result == WALK_STEPPED)
+			return push(w, FRAME_NATIVE);
+	} else if (result == WALK_NO_RULE && w->rule.cfa_kind != UNWIND_CFA_NONE) {
 		w->leaves_stack = true;
 		result = walk_find_other_stack(&w->frame, &w->rule, &caller);
 		w->leaves_stack = false;
@@ -479,6 +529,7 @@ void walk_stack(const struct walk_target *target, const struct walk_regs *regs,
 		.frame.has_others = 1,
 		.frame.is_pc = 1,
 		.target = target,
+		.top_sp = regs->sp,
 		.path = path,
 	};
 

@@ -535,16 +535,15 @@ static void list_memory_renew(void *ctx)
 static void on_list_piece(void *ctx, const struct code_piece *piece)
 {
 	struct jit_files *j = ctx;
-
-	if (piece->name_size)
-		on_piece(j, piece);
-	else if (j->piece_fn)
+	if (!piece->name_size && j->piece_fn)
 		j->piece_fn(j->piece_ctx, j->owner, piece);
+	else if (piece->name_size && !(*row_of(j, j->owner))->dump.offset)
+		on_piece(j, piece);
 }
 
 /*
- * Dates code like that of perf maps. A process that writes a dump needs no list, which has no
- * times.
+ * Dates code like that of perf maps. A process that writes a dump, which has times, needs no names
+ * from lists.
  */
 static bool read_lists(struct jit_files *j, struct jit_row *row)
 {
@@ -553,7 +552,7 @@ static bool read_lists(struct jit_files *j, struct jit_row *row)
 	uint64_t start = clock_monotonic_ns(), refused = j->memory.refused;
 	bool has_more = false;
 
-	if (!j->descriptors || !row->has_memory || row->dump.offset || is_full(j, row, 0))
+	if (!j->descriptors || !row->has_memory || is_full(j, row, 0))
 		return false;
 	j->owner = row->owner;
 	j->user = row->process.uid;

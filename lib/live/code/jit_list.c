@@ -20,7 +20,7 @@
 /* Real objects have some hundred kilobytes at most. */
 #define OBJECT_MAX ((uint64_t)16 << 20)
 /* Larger code is not read: an emulator's has a gigabyte. */
-#define CODE_MAX ((uint64_t)1 << 20)
+#define CODE_MAX ((uint64_t)4 << 20)
 /* Cost of a read in bytes, at least: it takes a page. */
 #define READ_COST 4096
 /* Maximum restarts per list, each caused by a change during the read. */
@@ -70,7 +70,8 @@ static void add_entry(struct jit_list *list, const struct jit_entry *entry)
 
 void jit_list_copy(struct jit_list *copy, const struct jit_list *list)
 {
-	*copy = (struct jit_list){.descriptor = list->descriptor, .seen = list->seen};
+	*copy = (struct jit_list){
+		.descriptor = list->descriptor, .seen = list->seen, .walks = list->walks};
 	vec_for_each(&list->entries, const struct jit_entry *, entry)
 		add_entry(copy, entry);
 }
@@ -135,7 +136,7 @@ static uint8_t *read_code(struct reader *r, const struct code_object *object, ui
 {
 	uint8_t *code;
 
-	if (!object->has_frames || size > CODE_MAX)
+	if ((!object->has_frames && !object->is_erlang) || size > CODE_MAX)
 		return NULL;
 	code = xmalloc(size);
 	if (read_memory(r, start, code, size))
@@ -145,10 +146,23 @@ static uint8_t *read_code(struct reader *r, const struct code_object *object, ui
 }
 
 /*
+ * Returns whether the code of a newer object, found earlier on the same walk, lies in the row's.
+ * OTP 25 does not remove modules from the list when it unloads them.
+ */
+static bool is_replaced(const struct jit_list *list, const struct jit_entry *row)
+{
+	vec_for_each(&list->entries, const struct jit_entry *, it) {
+		if (it->walk == row->walk && it->start < row->end && row->start < it->end)
+			return true;
+	}
+	return false;
+}
+
+/*
  * Objects have one section of call frame information for all their code. LLVM leaves functions out
  * that raise no exceptions. False: the code cannot be read now.
  */
-static bool send_object(struct reader *r, const struct code_object *object)
+static bool send_object(struct reader *r, const struct code_object *object, struct jit_entry *row)
 {
 	_cleanup_free_ uint8_t *code = NULL;
 	uint64_t start, end = 0;
@@ -158,6 +172,10 @@ static bool send_object(struct reader *r, const struct code_object *object)
 	start = object->ranges.items[0].start;
 	vec_for_each(&object->ranges, const struct object_range *, range)
 		end = range->end > end ? range->end : end;
+	row->start = start;
+	row->end = end;
+	if (is_replaced(r->list, row))
+		return true;
 	code = read_code(r, object, start, end - start);
 	if (r->memory->is_busy(r->memory->ctx))
 		return false;
@@ -169,6 +187,9 @@ static bool send_object(struct reader *r, const struct code_object *object)
 			      .eh_frame_addr = object->eh_frame_addr,
 			      .is_debug_frame = object->is_debug_frame,
 			      .code = code,
+			      .is_erlang = object->is_erlang,
+			      .outermost = object->outermost.start,
+			      .outermost_size = object->outermost.end - object->outermost.start,
 		      });
 	send_functions(r, object);
 	return true;
@@ -188,7 +209,8 @@ static bool is_unchanged(const struct reader *r, uint64_t addr, const struct ent
 static bool take_object(struct reader *r, uint64_t addr, const struct entry *entry)
 {
 	struct jit_entry *known = find_entry(r->list, addr);
-	struct jit_entry row = {addr, entry->object, entry->size, 0};
+	struct jit_entry row = {
+		.addr = addr, .object = entry->object, .size = entry->size, .walk = r->list->walks};
 	struct code_object object = {0};
 	_cleanup_free_ uint8_t *data = NULL;
 	bool is_fine = entry->size && entry->size <= OBJECT_MAX, is_sent = true;
@@ -206,7 +228,7 @@ static bool take_object(struct reader *r, uint64_t addr, const struct entry *ent
 	    known->size == row.size)
 		return true;
 	if (is_fine && code_object_parse(&object, data, entry->size))
-		is_sent = send_object(r, &object);
+		is_sent = send_object(r, &object, &row);
 	else
 		r->list->stats.malformed++;
 	code_object_release(&object);
@@ -264,9 +286,10 @@ static bool follow(struct reader *r, struct walk *walk)
 static bool follow_from(struct reader *r, struct walk walk)
 {
 	struct jit_list *list = r->list;
-	bool is_resumed = list->resume;
-	bool is_whole = follow(r, &walk);
+	bool is_resumed = list->resume, is_whole;
 
+	list->walks += !is_resumed;
+	is_whole = follow(r, &walk);
 	/* A walk that has not begun starts over. */
 	list->resume = is_whole || !walk.from ? 0 : walk.at;
 	list->resume_from = walk.from;

@@ -31,6 +31,8 @@ struct jit_entry {
 	uint64_t addr; /* address of the entry … */
 	uint64_t object, size; /* … and of its object */
 	uint64_t hash; /* hash of the object's contents */
+	uint64_t start, end; /* of its code; 0: none */
+	uint64_t walk; /* number of the walk along the list that found it */
 };
 
 /* A list; zeroed initially, except for `descriptor`. */
@@ -40,6 +42,8 @@ struct jit_list {
 	/* The entry at which reading was interrupted (0: it was not), and the one before. */
 	uint64_t resume, resume_from;
 	bool resumes_backwards;
+	uint64_t
+		walks; /* number of walks along the list so far, each from newer to older entries */
 	uint32_t restarts; /* number of restarts since it last was read completely */
 	bool is_cut; /* it has more entries than are read */
 	VEC(struct jit_entry) entries;

@@ -27,6 +27,8 @@ struct code_piece {
 	bool is_debug_frame;
 	const uint8_t
 		*code; /* the code itself, whose frames may be found without CFI; NULL: unread */
+	bool is_erlang; /* the code uses an Erlang process's stack */
+	uint64_t outermost, outermost_size; /* code in it in which stacks end; size 0: none */
 };
 
 /* Everything that *piece points to is valid during the call only. */

@@ -46,6 +46,9 @@ bool space_add_code(struct space *space, struct jit_tables *jit, const struct co
 		.eh_frame_addr = piece->eh_frame_addr,
 		.is_debug_frame = piece->is_debug_frame,
 		.code = piece->code,
+		.is_erlang = piece->is_erlang,
+		.outermost = piece->outermost,
+		.outermost_size = piece->outermost_size,
 	};
 
 	return jit_tables_add(jit, &space->code, &own);

@@ -374,7 +374,7 @@ void unwinder_code(struct unwinder *u, struct live_process *process, const struc
 
 	if (piece)
 		finish_older(u, process, space, piece);
-	space->is_partial |= piece && !piece->eh_frame;
+	space->is_partial |= piece && !piece->eh_frame && !piece->is_erlang;
 	if (space->is_partial)
 		finish_all(u, process, space);
 	if (piece && !space_add_code(space, &u->tables.jit, piece) &&

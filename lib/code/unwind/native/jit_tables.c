@@ -228,6 +228,7 @@ struct jit_code *jit_code_fork(const struct jit_code *parent)
 	if (!parent)
 		return NULL;
 	child = jit_code_new();
+	child->is_erlang = parent->is_erlang;
 	child->large_bytes = parent->large_bytes;
 	vec_for_each(&parent->regions, struct jit_region *const *, region) {
 		(*region)->holders++;
@@ -391,6 +392,34 @@ static void compile(struct jit_tables *t, const struct jit_piece *code, struct r
 	unwind_table_release(&table);
 }
 
+static void number_rules(struct jit_tables *t, struct stubs *rows, struct ruled_piece *piece)
+{
+	VEC(uint16_t) rules = {0};
+
+	vec_for_each(&rows->rows, const struct stub_row *, row)
+		vec_push(&rules, unwind_rules_intern(&t->rules.rules, &row->rule));
+	rule_store_number(t->store, &t->rules);
+	for (size_t i = 0; i < rules.count; i++)
+		add_rule(piece, rows->rows.items[i].vaddr, t->rules.numbers.items[rules.items[i]]);
+	vec_release(&rules);
+}
+
+/* Finds the rules of Erlang's code. */
+static void compile_erlang(struct jit_tables *t, const struct jit_piece *code,
+			   struct ruled_piece *piece)
+{
+	const struct stub_code all = {
+		.kind = STUB_TEXT, .code = code->code, .size = code->size, .vaddr = code->start};
+	struct stubs rows = {0};
+
+	if (!t->arch->add_erlang || !code->code || t->rules.rules.rows.count >= RULES_MAX)
+		return;
+	t->arch->add_erlang(&rows, &all);
+	number_rules(t, &rows, piece);
+	t->pieces++;
+	stubs_release(&rows);
+}
+
 static bool has_room(struct jit_code *code, uint64_t size)
 {
 	if (size <= JIT_PIECE_SIZE_MAX)
@@ -410,15 +439,28 @@ bool jit_tables_add(struct jit_tables *t, struct jit_code **code, const struct j
 		return false;
 	if (!*code)
 		*code = jit_code_new();
+	if ((*code)->is_erlang && !piece->is_erlang && !piece->eh_frame && !piece->code)
+		return false;
+	(*code)->is_erlang |= piece->is_erlang;
 	if (!has_room(*code, piece->size))
 		return false;
 	vec_push(&ruled.rules, (struct piece_rule){0, UNWIND_RULE_NONE});
 	if (piece->moved_from && piece->moved_from + piece->size > piece->moved_from)
 		changed = set_piece(t, *code, &ruled);
 	ruled.start = piece->start;
-	if (piece->eh_frame || piece->code)
+	if (piece->is_erlang)
+		compile_erlang(t, piece, &ruled);
+	else if (piece->eh_frame || piece->code)
 		compile(t, piece, &ruled);
 	changed |= set_piece(t, *code, &ruled);
+	vec_clear(&ruled.rules);
+	/* Include the byte before: nothing calls this code, and its address is a return address. */
+	if (piece->outermost_size) {
+		ruled.start = piece->outermost - 1;
+		ruled.size = piece->outermost_size + 1;
+		vec_push(&ruled.rules, (struct piece_rule){0, UNWIND_RULE_END});
+		changed |= set_piece(t, *code, &ruled);
+	}
 	vec_release(&ruled.rules);
 	return changed;
 }

@@ -42,12 +42,15 @@ struct jit_piece {
 	bool is_debug_frame;
 	const uint8_t
 		*code; /* the code itself, for frames of functions without CFI; NULL: unread */
+	bool is_erlang; /* the code uses an Erlang process's stack */
+	uint64_t outermost, outermost_size; /* code in it in which stacks end; size 0: none */
 };
 
 /* The code that a process has described. NULL is an empty one. */
 struct jit_code {
 	uint32_t holders; /* holders; all see later additions */
 	VEC(struct jit_region *) regions; /* ascending */
+	bool is_erlang; /* pieces without any description do not change its rules */
 	uint64_t large_bytes; /* bytes in pieces larger than JIT_PIECE_SIZE_MAX */
 };
 

@@ -100,7 +100,7 @@ bool table_file_write(int fd, uint64_t offset, const struct table_result *result
 
 static bool rule_is_valid(const struct unwind_rule *rule)
 {
-	return rule->cfa_kind > UNWIND_CFA_END && rule->cfa_kind <= UNWIND_CFA_GO_DEPTH &&
+	return rule->cfa_kind > UNWIND_CFA_END && rule->cfa_kind <= UNWIND_CFA_LAST &&
 	       rule->cfa_reg < UNWIND_REG_OTHER + REGISTERS_MAX &&
 	       UNWIND_RA_KIND(rule->kinds) != UNWIND_UNKNOWN &&
 	       UNWIND_AT_REG_BASE(rule->kinds) <= UNWIND_AT_REG_LAST;

@@ -374,12 +374,21 @@ WALK_INLINE int walk_is_on_scheduler(const struct walk_frame *f, const struct un
 
 /*
  * Words of a process's structure, from the one before its stack: the end of the heap, that of the
- * stack, and after some others the bounds of the memory that they share, since OTP 25 a word later.
+ * stack, and at one of these places the bounds of the memory that they share: in OTP 24, 25, 27.
  */
-#define WALK_ERLANG_WORDS_READ 8
-#define WALK_ERLANG_BOUNDS 5
+#define WALK_ERLANG_WORDS_READ 16
+#define WALK_ERLANG_BOUNDS_24 5
+#define WALK_ERLANG_BOUNDS_25 6
+#define WALK_ERLANG_BOUNDS_27 14
+#define WALK_ERLANG_HEAP_MAX (1ull << 38)
 #define WALK_ERLANG_ADDRESS_MIN 4096
 #define WALK_ERLANG_ADDRESS_MAX (1ull << 47)
+
+WALK_INLINE int walk_erlang_is_around(const __u64 *ends, const __u64 *bounds)
+{
+	return ends[0] - bounds[0] < WALK_ERLANG_HEAP_MAX &&
+	       bounds[1] - ends[1] < WALK_ERLANG_HEAP_MAX;
+}
 
 /*
  * Finds the end of the stack of the process whose pointer is in the word at `at + 8`, if it is
@@ -391,7 +400,7 @@ WALK_INLINE __u64 walk_erlang_stack(const struct walk_frame *f, const struct unw
 				    __u64 at)
 {
 	__u64 saved[4] = {0, f->other[WALK_ERLANG_PROCESS]}, w[WALK_ERLANG_WORDS_READ];
-	__u64 start, end;
+	__u64 heap;
 
 	if (at && walk_read_words(f, saved, at, 4))
 		return 0;
@@ -400,16 +409,17 @@ WALK_INLINE __u64 walk_erlang_stack(const struct walk_frame *f, const struct unw
 	    walk_read_words(f, w, saved[1] + ((__s64)rule->cfa_deref - 1) * 8,
 			    WALK_ERLANG_WORDS_READ))
 		return 0;
-	start = w[WALK_ERLANG_BOUNDS];
-	end = w[WALK_ERLANG_BOUNDS + 1];
-	if (w[1] > end) {
-		start = end;
-		end = w[WALK_ERLANG_BOUNDS + 2];
-	}
-	if (!start | (start > w[0]) | (w[0] > w[1]) | (w[1] > end) | (w[1] & 7))
+	if (walk_erlang_is_around(w, w + WALK_ERLANG_BOUNDS_25))
+		heap = w[WALK_ERLANG_BOUNDS_25];
+	else if (walk_erlang_is_around(w, w + WALK_ERLANG_BOUNDS_27))
+		heap = w[WALK_ERLANG_BOUNDS_27];
+	else if (walk_erlang_is_around(w, w + WALK_ERLANG_BOUNDS_24))
+		heap = w[WALK_ERLANG_BOUNDS_24];
+	else
 		return 0;
-	return saved[0] < WALK_ERLANG_CODE_INDEXES || (saved[3] >= start && saved[3] <= w[0]) ? w[1]
-											      : 0;
+	if (!heap || w[0] > w[1] || w[1] & 7)
+		return 0;
+	return saved[0] < WALK_ERLANG_CODE_INDEXES || saved[3] - heap <= w[0] - heap ? w[1] : 0;
 }
 
 /*

@@ -144,3 +144,16 @@ __noinline int unwind_find_rule(struct stack_scratch *s, __u32 back)
 	s->rule = *rule;
 	return 1;
 }
+
+/*
+ * Returns the enum walk_call before an address. A global function, so the verifier checks it once,
+ * independent of its callers.
+ */
+__noinline int follows_call(__u64 addr)
+{
+	__u8 code[WALK_CALL_SIZE];
+
+	return bpf_probe_read_user(code, sizeof(code), (const void *)(addr - sizeof(code)))
+		       ? 0
+		       : walk_is_call(code, IS_ARM64);
+}

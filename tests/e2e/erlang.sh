@@ -20,16 +20,6 @@ for _, _, _, frames in samples():
         found += 1
 expect(found > 10, found)
 CODE
-judge "waits are in the functions that wait, and schedulers without work idle" calls.json.gz <<'CODE'
-schedulers = [(thread, frames) for thread, _, _, frames in waits() if thread["name"].endswith("_scheduler")]
-expect(schedulers, "")
-for thread, frames in schedulers:
-    names = [f["name"] for f in frames]
-    expect(names[0] == "global::process_main" or "erts_schedule" not in names, names)
-    if "erts_schedule" in names:
-        expect(frames[-1]["category"] == "Idle", frames[-1])
-CODE
-
 cat >shares.erl <<'CODE'
 -module(shares).
 -export([start/0]).
@@ -46,7 +36,7 @@ for layout in "" "+JPperf true"; do
 	erl $layout -noshell -s shares start >ready &
 	program=$!
 	wait_until test -s ready
-	run "$PROF" attach -p $program -d 2 --stats=attached.stats -o attached.json.gz
+	run "$PROF" attach -p $program -d 2 --off-cpu all --stats=attached.stats -o attached.json.gz
 	is "${layout:-no switch}: attach ends well" "$status" 0
 	kill $program
 	judge "${layout:-no switch}: nearly all stacks are whole, of the right depth and shares" attached.json.gz attached.stats <<'CODE'
@@ -67,4 +57,13 @@ share = counts["shares:seventy/2"] / total
 expect(abs(share - 0.7) < 3 * (0.21 / total) ** 0.5 + 0.02, share)
 CODE
 done
+judge "schedulers without work idle" attached.json.gz <<'CODE'
+schedulers = [(thread, frames) for thread, _, _, frames in waits() if thread["name"].endswith("_scheduler")]
+expect(schedulers, "")
+for thread, frames in schedulers:
+    names = [f["name"] for f in frames]
+    expect(names[0] == "global::process_main" or "erts_schedule" not in names, names)
+    if "erts_schedule" in names:
+        expect(frames[-1]["category"] == "Idle", frames[-1])
+CODE
 done_testing

@@ -148,7 +148,7 @@ CASE(c_that_has_saved_the_process)
 	world_store(m.world, 232, 2);
 	world_set_reg(m.world, X86_R13, 1);
 	EXPECT(m.world, STACK_WHOLE, RET(FUNCTION), RET(CALLER), RET(LAST));
-	/* That is no index of code, so the process may be another. */
+	/* Without an index of code beside it, the process may be another. */
 	world_store(m.world, 232, 4);
 	EXPECT(m.world, STACK_BROKEN, RET(FUNCTION));
 }

@@ -75,7 +75,7 @@ struct tool {
 		{"category", "category", PARAMETER_TEXT, false, \
 		 "category of the innermost frame, such as 'Kernel' or 'Idle: Lock'"}, \
 		{"language", "language", PARAMETER_TEXT, false, \
-		 "language of the code: javascript, python, java, ruby, net, php, perl, r, lua, native"}, \
+		 "language of the code: javascript, python, java, ruby, net, php, perl, r, lua, erlang, native"}, \
 		{"time", "time", PARAMETER_TEXT, false, "seconds from the start, 'A..B'"}, \
 		{"during", "during", PARAMETER_TEXT, false, \
 		 "during a marker of this name (a glob)"}, \

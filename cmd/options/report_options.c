@@ -63,8 +63,9 @@ static int set_parallelism(void *at, const char *value, struct error *err)
 	return 0;
 }
 
-static const char *const language_names[] = {"javascript", "python", "java", "ruby",   "net", "php",
-					     "perl",	   "r",	     "lua",  "native", NULL};
+static const char *const language_names[] = {"javascript", "python", "java",   "ruby",
+					     "net",	   "php",    "perl",   "r",
+					     "lua",	   "erlang", "native", NULL};
 _Static_assert(sizeof(language_names) / sizeof(language_names[0]) == LANGUAGE_COUNT + 1,
 	       "one for each, for native code and for the end");
 
@@ -80,7 +81,7 @@ static int set_language(void *at, const char *value, struct error *err)
 	}
 	return error_text(err, -EINVAL,
 			  "--language %s: must be javascript, python, java, ruby, net, php, perl, "
-			  "r, lua or native",
+			  "r, lua, erlang or native",
 			  value);
 }
 

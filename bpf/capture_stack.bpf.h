@@ -587,6 +587,10 @@ static __always_inline void capture_user_by_kernel(void *ctx, struct stack_scrat
 		return;
 	if (count && count >= config.stack_limit)
 		s->stack_flags |= STACK_TRUNCATED;
+	/* Linux 6.1 forgets the limit while the value is in memory. */
+	barrier_var(depth);
+	if (depth > KERNEL_DEPTH_MAX)
+		return;
 	bpf_probe_read_kernel(s->kinds + depth, count, (const void *)some_kinds + KERNEL_DEPTH_MAX);
 	bpf_loop(s->user_depth, sum_user_frame, &loop, 0);
 }

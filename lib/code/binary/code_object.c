@@ -436,14 +436,32 @@ static void beam_line(struct code_object *object, const struct object_function *
 	if (!file || object->files.size >= FILES_SIZE_MAX ||
 	    line.addr >= function->start + function->size)
 		return;
-	/* The first line begins some bytes before its function. */
-	if (line.addr < function->start)
+	/* The first line begins some bytes before its function, or behind the code before it. */
+	if (line.addr < function->start || !object->lines.count ||
+	    vec_last(&object->lines).addr < function->start)
 		line.addr = function->start;
 	line.file = last && strcmp(last, file) == 0 ? vec_last(&object->lines).file
 						    : (uint32_t)object->files.size;
 	if (line.file == object->files.size)
 		strbuf_add(&object->files, file, size + 1);
 	vec_push(&object->lines, line);
+}
+
+/* The code before a function is part of it, and has no lines of its own. */
+static void join_entry(struct code_object *object, struct object_function *function)
+{
+	const struct object_function *entry;
+
+	if (!object->functions.count)
+		return;
+	entry = &vec_last(&object->functions);
+	if (entry->start + entry->size != function->start ||
+	    entry->name_size != function->name_size ||
+	    memcmp(entry->name, function->name, entry->name_size) != 0)
+		return;
+	function->start = entry->start;
+	function->size += entry->size;
+	object->functions.count--;
 }
 
 static void beam_function(struct code_object *object, uint64_t code, struct bytes *b)
@@ -458,8 +476,10 @@ static void beam_function(struct code_object *object, uint64_t code, struct byte
 	if (function.name && function.name_size > entry &&
 	    memcmp(function.name + function.name_size - entry, BEAM_ENTRY, entry) == 0)
 		function.name_size -= entry;
-	if (function.name && function.name_size && function.size)
+	if (function.name && function.name_size && function.size) {
+		join_entry(object, &function);
 		vec_push(&object->functions, function);
+	}
 	if (function.name &&
 	    (strcmp(function.name, BEAM_END) == 0 || strcmp(function.name, BEAM_SCHEDULER) == 0) &&
 	    function.size && function.start >= code && end <= object->ranges.items[0].end)

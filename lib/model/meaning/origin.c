@@ -271,6 +271,9 @@ static uint8_t limit_of(const struct profile *p, uint8_t category)
 {
 	if (is_category(p, category, CATEGORY_KERNEL) || is_category(p, category, CATEGORY_IDLE))
 		return ORIGIN_SYSTEM;
+	/* R forgets the files of functions, unless it is told to keep them. */
+	if (is_category(p, category, CATEGORY_R))
+		return ORIGIN_OWN;
 	/* Functions of a language that are in no file are built into its runtime. */
 	for (uint8_t id = CATEGORY_BEFORE_LANGUAGES + 1; id < CATEGORY_COUNT; id++) {
 		if (is_category(p, category, id))

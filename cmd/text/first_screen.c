@@ -586,6 +586,7 @@ static void add_hottest(const struct digest *a, const struct query *q, struct st
 	const struct query_row *first;
 	const struct query_key *key;
 	_cleanup_free_ char *name = NULL, *place = NULL;
+	const char *module;
 
 	vec_for_each(&a->steps, const struct hot_step *, step) {
 		if (!step->depth && !a->is_foreign)
@@ -598,10 +599,13 @@ static void add_hottest(const struct digest *a, const struct query *q, struct st
 	if (key->function == NO_STRING)
 		return;
 	name = text_cut(query_keys_text(&a->keys, key->function), LINE_NAME_WIDTH, true);
-	place = *query_keys_text(&a->keys, key->module)
-			? xstrdup(query_keys_text(&a->keys, key->module))
-			: query_listing_place(&a->keys, end ? end->key : first->key,
-					      end ? end->line : first->line);
+	module = query_keys_text(&a->keys, key->module);
+	/* Those in brackets are no files: the kernel's, and memory with generated code. */
+	if (!*module || *module == '[')
+		place = query_listing_place(&a->keys, end ? end->key : first->key,
+					    end ? end->line : first->line);
+	if (!place && *module)
+		place = xstrdup(module);
 	strbuf_addf(out, "hottest: %s%s%s%s, %.1f %%", name, place ? " (" : "", place ? place : "",
 		    place ? ")" : "", percent(end ? end->total : first->self, q->weight));
 }

@@ -31,15 +31,13 @@ seventy(0, X) -> X; seventy(N, X) -> seventy(N - 1, (X * 31 + N) band 16#ffffff)
 thirty(0, X) -> X; thirty(N, X) -> thirty(N - 1, (X * 31 + N) band 16#ffffff).
 CODE
 erlc shares.erl
-for layout in "" "+JPperf true"; do
-	# shellcheck disable=SC2086 # its words
-	erl $layout -noshell -s shares start >ready &
-	program=$!
-	wait_until test -s ready
-	run "$PROF" attach -p $program -d 2 --off-cpu all --stats=attached.stats -o attached.json.gz
-	is "${layout:-no switch}: attach ends well" "$status" 0
-	kill $program
-	judge "${layout:-no switch}: nearly all stacks are whole, of the right depth and shares" attached.json.gz attached.stats <<'CODE'
+erl -noshell -s shares start >ready &
+program=$!
+wait_until test -s ready
+run "$PROF" attach -p $program -d 2 --off-cpu all --stats=attached.stats -o attached.json.gz
+is "attach ends well" "$status" 0
+kill $program
+judge "nearly all stacks are whole, of the right depth and shares" attached.json.gz attached.stats <<'CODE'
 import collections, json
 stats = json.load(open(args[0]))
 can_be_whole = sum(stats[c] for c in ("whole", "truncated", "broken", "unknown"))
@@ -56,7 +54,6 @@ expect(total > 200 and not wrong, f"{wrong} of {total}: {names}")
 share = counts["shares:seventy/2"] / total
 expect(abs(share - 0.7) < 3 * (0.21 / total) ** 0.5 + 0.02, share)
 CODE
-done
 judge "schedulers without work idle" attached.json.gz <<'CODE'
 schedulers = [(thread, frames) for thread, _, _, frames in waits() if thread["name"].endswith("_scheduler")]
 expect(schedulers, "")

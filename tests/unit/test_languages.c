@@ -476,6 +476,9 @@ TEST(marks_of_runtimes)
 /* Functions of Erlang and Elixir. */
 TEST(names_of_erlang)
 {
+	static const char *const forms[] = {"work:spin/2", "$work:spin/2",
+					    "work:spin/2-CodeInfoPrologue",
+					    "$work:spin/2-CodeInfoPrologue"};
 	static const struct {
 		const char *name, *own; /* "": the name is right */
 	} names[] = {
@@ -492,6 +495,14 @@ TEST(names_of_erlang)
 		{"global::call_bif", ""},
 	};
 
+	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
+		struct code_name parsed;
+
+		code_name_parse(&parsed, forms[i], strlen(forms[i]));
+		assert_int_equal(parsed.language, LANGUAGE_ERLANG);
+		assert_int_equal(parsed.name_size, strlen("work:spin/2"));
+		assert_memory_equal(parsed.name, "work:spin/2", parsed.name_size);
+	}
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		_cleanup_(strbuf_release) struct strbuf own = {0};
 

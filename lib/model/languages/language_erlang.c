@@ -80,15 +80,27 @@ static bool parse(struct function *f, const char *text, size_t size)
 	return is_arity(rest);
 }
 
+/* Perf maps have a "$" before a function, and dumps a mark behind the code before it. */
 static bool parse_name(struct code_name *out, const char *text, size_t size)
 {
-	static const char runtime[] = "global::", module[] = "erts_beamasm:";
+	static const char runtime[] = "global::", module[] = "erts_beamasm:",
+			  entry[] = "-CodeInfoPrologue";
+	const size_t mark = sizeof(entry) - 1;
 	struct function function;
+
+	if (size && *text == '$') {
+		text++;
+		size--;
+	}
+	if (size > mark && memcmp(text + size - mark, entry, mark) == 0)
+		size -= mark;
 
 	if (code_name_starts_with(text, size, runtime) || code_name_starts_with(text, size, module))
 		out->tier = TIER_RUNTIME;
 	else if (!parse(&function, text, size))
 		return false;
+	out->name = text;
+	out->name_size = size;
 	return true;
 }
 

@@ -21,7 +21,7 @@ __noinline int unwind_try_saved(struct stack_scratch *s, __u32 i)
 	at = s->frame.sp - (i + 3) * 8ull;
 	if (at < s->top_sp || i == WALK_ERLANG_SAVED_WORDS)
 		at = 0;
-	s->caller.cfa = walk_erlang_stack(&s->frame, &s->rule, at);
+	s->caller.cfa = walk_erlang_stack(&s->frame, &s->rule, at, s->process);
 	return s->caller.cfa || !at;
 }
 

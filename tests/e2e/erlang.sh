@@ -14,7 +14,8 @@ judge "C that functions call has them as callers" calls.json.gz <<'CODE'
 found = 0
 for _, _, _, frames in samples():
     names = [f["name"] for f in frames]
-    if "ets_insert_2" in names and "tree:filled/2" in names:
+    # The stack of Erlang may be cut if its code was not known yet.
+    if "ets_insert_2" in names and "tree:collecting/0" in names:
         at = names.index("ets_insert_2")
         expect(names[at - 3:at] == ["tree:collecting/0", "tree:filled/2", "global::call_light_bif_shared"], names)
         found += 1

@@ -198,6 +198,7 @@ static int find_call(struct walk *w, uint64_t word, uint64_t *target);
 static uint64_t find_erlang_stack(struct walk *w)
 {
 	const struct walk_frame *f = &w->frame;
+	__u64 process[WALK_ERLANG_WORDS_READ];
 	uint64_t stack = 0;
 
 	if (!walk_is_on_scheduler(f, &w->rule))
@@ -208,9 +209,9 @@ static uint64_t find_erlang_stack(struct walk *w)
 		uint64_t at = f->sp - i * 8;
 
 		if (at >= w->top_sp)
-			stack = walk_erlang_stack(f, &w->rule, at);
+			stack = walk_erlang_stack(f, &w->rule, at, process);
 	}
-	return stack ? stack : walk_erlang_stack(f, &w->rule, 0);
+	return stack ? stack : walk_erlang_stack(f, &w->rule, 0, process);
 }
 
 /* Steps to the caller of Erlang code. */

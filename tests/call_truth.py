@@ -90,13 +90,14 @@ def arguments():
     parser.add_argument("profile")
     parser.add_argument("--at-least", type=int, default=1)
     parser.add_argument("--say", action="store_true")
+    parser.add_argument("--after", type=float, default=0, help="ms: judge what was sampled later")
     parser.add_argument("--allowed", type=int, default=0, help="violations in 10,000 samples")
     return parser
 
 
 def judge_profile(truth, args):
-    for _, _, _, frames in check_profile.samples(check_profile.load(args.profile)):
-        if any(f["category"] == truth.language for f in frames):
+    for _, time, _, frames in check_profile.samples(check_profile.load(args.profile)):
+        if time >= args.after and any(f["category"] == truth.language for f in frames):
             truth.judge(frames)
     print(json.dumps(truth.figures))
     for what, chain in truth.violations[:None if args.say else 10]:

@@ -183,7 +183,7 @@ CODE
 record loop 0 -- "$(command -v python3)" loop.py
 answers loop
 like "loop: the sleep, in the function that sleeps" "$(heading 'Where it waited')" \
-	$'\n +(0\\.9|1\\.)[0-9]+ s +sleep in an event loop +slow_lookup +loop.py:4\n'
+	$'\n +(0\\.9|1\\.)[0-9]+ s +sleep in an event loop +slow_lookup +loop.py:4(\n|$)'
 
 # A rule of names: the default name keeps one file more.
 run "$PROF" record -q -- true

@@ -32,20 +32,45 @@ uint64_t file_functions_end(const struct file_functions *functions, uint64_t sta
 	return file_functions_around(functions, start, &end) == start ? end : 0;
 }
 
+static uint64_t start_of(const struct file_functions *functions, uint64_t number)
+{
+	struct eh_frame_hdr hdr = functions->hdr;
+
+	bytes_skip(&hdr.entries, number * (hdr.is_wide ? 16 : 8));
+	return eh_frame_hdr_next(&hdr).start;
+}
+
 uint64_t file_functions_around(const struct file_functions *functions, uint64_t vaddr,
 			       uint64_t *end)
 {
-	struct eh_frame_hdr hdr = functions->hdr;
-	uint64_t start = 0;
+	uint64_t from = 0, until = functions->hdr.count, start;
 
-	while (bytes_left(&hdr.entries)) {
-		uint64_t next = eh_frame_hdr_next(&hdr).start;
+	/* Find the first function behind the address. */
+	while (from < until) {
+		uint64_t middle = from + (until - from) / 2;
 
-		if (start && vaddr >= start && vaddr < next) {
-			*end = next;
-			return start;
-		}
-		start = next;
+		if (start_of(functions, middle) <= vaddr)
+			from = middle + 1;
+		else
+			until = middle;
 	}
-	return 0;
+	if (!from || from == functions->hdr.count)
+		return 0;
+	start = start_of(functions, from - 1);
+	if (start)
+		*end = start_of(functions, from);
+	return start;
+}
+
+int32_t code_int(const uint8_t *code)
+{
+	struct bytes b;
+
+	bytes_init(&b, code, 4);
+	return (int32_t)bytes_u32(&b);
+}
+
+uint64_t code_target(const uint8_t *code, uint64_t vaddr)
+{
+	return vaddr + 4 + (uint64_t)(int64_t)code_int(code);
 }

@@ -22,3 +22,8 @@ uint64_t file_functions_end(const struct file_functions *functions, uint64_t sta
 /* Returns the start of the function that contains the address, and the next one's; 0: none. */
 uint64_t file_functions_around(const struct file_functions *functions, uint64_t vaddr,
 			       uint64_t *end);
+
+/* Returns the number of 32 bits in x86-64 code. */
+int32_t code_int(const uint8_t *code);
+/* Returns where a call or jump leads whose distance, of 32 bits, is at `code` and that vaddr. */
+uint64_t code_target(const uint8_t *code, uint64_t vaddr);

@@ -156,13 +156,8 @@ static void search_calls(struct search *s, uint64_t start, unsigned int depth)
 	if (!binary_read_text(s->binary, start, code, size))
 		return;
 	for (size_t at = 0; at + 5 <= size; at++) {
-		struct bytes b;
-
-		if ((code[at] & 0xfe) != 0xe8)
-			continue;
-		bytes_init(&b, code + at + 1, 4);
-		search_calls(s, start + at + 5 + (uint64_t)(int64_t)(int32_t)bytes_u32(&b),
-			     depth + 1);
+		if ((code[at] & 0xfe) == 0xe8)
+			search_calls(s, code_target(code + at + 1, start + at + 1), depth + 1);
 	}
 }
 
@@ -190,7 +185,7 @@ int lua_probe(const struct binary *b, struct runtime_layout *layout, struct erro
 	int call;
 
 	memcpy(objects, wanted, sizeof(wanted));
-	/* Only this one at first: most files have it not. */
+	/* Look up only this one at first: most files lack it. */
 	binary_find_mark(b, objects);
 	if (!objects[IDENT].is_there)
 		return 0;
@@ -201,7 +196,7 @@ int lua_probe(const struct binary *b, struct runtime_layout *layout, struct erro
 	if (!layout_of_version(version >> 8, l) || (version & 255) < l->release)
 		return error_text(err, -ENOTSUP, "Lua %u.%u.%u is not supported", version >> 16,
 				  version >> 8 & 255, version & 255);
-	/* It had no variables to be closed yet. */
+	/* The list of variables to be closed came with 5.4.3. */
 	if (version == 0x050402)
 		l->jump = JUMP_5_4_2;
 	call = objects[CALL].is_there ? CALL : CALL_5_1;

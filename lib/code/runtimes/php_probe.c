@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
-#include "lib/base/bytes.h"
 #include "lib/base/cleanup.h"
 #include "lib/code/binary/objects.h"
 #include "lib/code/runtimes/file_functions.h"
@@ -59,14 +58,6 @@ struct php_file {
 	struct binary_object objects[OBJECT_COUNT];
 };
 
-static int32_t int_at(const uint8_t *code)
-{
-	struct bytes b;
-
-	bytes_init(&b, code, 4);
-	return (int32_t)bytes_u32(&b);
-}
-
 /* Reads the code of a function, up to `size` bytes. Returns how many there are. */
 static size_t read_code(const struct php_file *f, int function, uint8_t *code, size_t size)
 {
@@ -108,7 +99,7 @@ static bool find_frame(const struct php_file *f, struct php_layout *l)
 	size_t size = read_code(f, IS_EXECUTING, code, sizeof(code));
 
 	for (size_t at = 0; at + 8 <= size; at++) {
-		int32_t offset = int_at(code + at + 3);
+		int32_t offset = code_int(code + at + 3);
 
 		if ((code[at] & 0xfe) != 0x48 || code[at + 1] != 0x83 ||
 		    (code[at + 2] & 0xf8) != 0xb8 || code[at + 7] != 0)
@@ -133,7 +124,7 @@ static bool agrees(const struct php_file *f, const struct php_layout *l)
 	for (size_t at = 0; at + 8 <= size; at++) {
 		if ((code[at] & 0xfe) == 0x48 && code[at + 1] == 0x8b &&
 		    (code[at + 2] & 0xf8) == 0x80 && code[at + 7] == 0xc3 &&
-		    int_at(code + at + 3) == l->file)
+		    code_int(code + at + 3) == l->file)
 			return true;
 		if ((code[at] & 0xfe) == 0x48 && code[at + 1] == 0x8b &&
 		    (code[at + 2] & 0xf8) == 0x40 && code[at + 4] == 0xc3 &&
@@ -192,8 +183,7 @@ static void find_cold_part(struct php_layout *l, const struct file_functions *fu
 
 		if (!jump)
 			continue;
-		target = l->exec_start[0] + at + jump +
-			 (uint64_t)(int64_t)int_at(code + at + jump - 4);
+		target = code_target(code + at + jump - 4, l->exec_start[0] + at + jump - 4);
 		if (target >= l->exec_start[0] && target < l->exec_end[0])
 			continue;
 		start = file_functions_around(functions, target, &end);
@@ -238,7 +228,7 @@ static void find_dispatch(struct php_layout *l, const uint8_t *code, size_t size
 		if (code[at + 1] == 0x83)
 			bytes = code[at + 3];
 		else if (code[at + 1] == 0x81)
-			bytes = (uint32_t)int_at(code + at + 3);
+			bytes = (uint32_t)code_int(code + at + 3);
 	}
 	if (!found || !bytes || bytes > 4096)
 		return;

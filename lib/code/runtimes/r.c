@@ -52,13 +52,11 @@ static uint16_t find_version(const struct binary *b, const struct binary_object 
 	size_t size = serialize->size < CODE_MAX ? serialize->size : CODE_MAX;
 	uint32_t version = 0, number;
 	uint8_t code[CODE_MAX];
-	struct bytes bytes;
 
 	if (!serialize->is_there || !binary_read_text(b, serialize->vaddr, code, size))
 		return 0;
 	for (size_t at = 0; at + 5 <= size; at++) {
-		bytes_init(&bytes, code + at + 1, 4);
-		number = bytes_u32(&bytes);
+		number = (uint32_t)code_int(code + at + 1);
 		if (code[at] == 0xbe && number >> 8 >= R_VERSION(2, 0) &&
 		    number >> 8 < R_VERSION(10, 0) && number > version)
 			version = number;
@@ -92,7 +90,6 @@ static void read_calls(const struct binary *b, const struct file_functions *func
 		       uint64_t start, struct caller *caller)
 {
 	_cleanup_free_ uint8_t *code = NULL;
-	struct bytes bytes;
 	uint64_t target;
 	size_t size;
 
@@ -107,8 +104,7 @@ static void read_calls(const struct binary *b, const struct file_functions *func
 	for (size_t at = 0; at + 5 <= size && caller->calls.count < CALLS_MAX; at++) {
 		if (code[at] != 0xe8)
 			continue;
-		bytes_init(&bytes, code + at + 1, 4);
-		target = start + at + 5 + (uint64_t)(int64_t)(int32_t)bytes_u32(&bytes);
+		target = code_target(code + at + 1, start + at + 1);
 		if (target != start && !does_call(caller, target) &&
 		    file_functions_end(functions, target))
 			vec_push(&caller->calls, target);

@@ -281,14 +281,6 @@ static uint16_t find_version(const struct ruby_file *f)
 	return RUBY_VERSION(text[0] - '0', text[2] - '0');
 }
 
-static int32_t int_at(const uint8_t *code)
-{
-	struct bytes b;
-
-	bytes_init(&b, code, 4);
-	return (int32_t)bytes_u32(&b);
-}
-
 /* Reads up to `size` bytes of code. Returns the number read. */
 static size_t read_code(const struct ruby_file *f, uint64_t vaddr, uint8_t *code, size_t size)
 {
@@ -350,8 +342,8 @@ static bool find_context_index(const struct ruby_file *f, struct ruby_layout *l)
 		    (has_code(then, left, thread_code, sizeof(thread_code)) ||
 		     has_code(then, left, volatile_code, sizeof(volatile_code)))) {
 			l->context_index =
-				f->objects[CURRENT].vaddr + at + call_at +
-				(uint64_t)(int64_t)int_at(code + at + sizeof(index_code));
+				code_target(code + at + sizeof(index_code),
+					    f->objects[CURRENT].vaddr + at + sizeof(index_code));
 			return true;
 		}
 	}
@@ -382,10 +374,10 @@ static uint64_t find_symbols(const struct ruby_file *f)
 
 		for (size_t at = 0; at + 6 <= size; at++) {
 			if (compares_last(code + at, size - at))
-				return vaddr + at + 6 + (uint64_t)(int64_t)int_at(code + at + 2);
+				return code_target(code + at + 2, vaddr + at + 2);
 			/* The function ends with a jump to its implementation. */
 			if (code[at] == 0xe9 && !next && at < f->objects[ID_TO_TEXT].size)
-				next = vaddr + at + 5 + (uint64_t)(int64_t)int_at(code + at + 1);
+				next = code_target(code + at + 1, vaddr + at + 1);
 		}
 		if (!next)
 			return 0;
@@ -421,7 +413,7 @@ static bool find_exec(const struct ruby_file *f, const struct file_functions *fu
 		return l->exec_end > l->exec_start;
 	size = read_code(f, eval->vaddr, code, size);
 	for (size_t at = 0; at + 5 <= size && !l->exec_start; at++) {
-		uint64_t start = eval->vaddr + at + 5 + (uint64_t)(int64_t)int_at(code + at + 1);
+		uint64_t start = code_target(code + at + 1, eval->vaddr + at + 1);
 
 		if ((code[at] == 0xe8 || code[at] == 0xe9) &&
 		    file_functions_end(functions, start) && is_exec(f, start))
@@ -445,7 +437,7 @@ static bool find_loop(const struct ruby_file *f, const struct file_functions *fu
 
 		if (code[at] != 0xe8)
 			continue;
-		start = l->exec_start + at + 5 + (uint64_t)(int64_t)int_at(code + at + 1);
+		start = code_target(code + at + 1, l->exec_start + at + 1);
 		end = file_functions_end(functions, start);
 		if (end && end - start > l->loop_end - l->loop_start) {
 			l->loop_start = start;
@@ -462,7 +454,7 @@ static bool is_own_label(const uint8_t *code, size_t at, size_t size)
 
 	if ((code[at] & 0xfb) != 0x48 || code[at + 1] != 0x8d || (code[at + 2] & 0xc7) != 5)
 		return false;
-	label = (int64_t)at + 7 + int_at(code + at + 3);
+	label = (int64_t)at + 7 + code_int(code + at + 3);
 	return label > 0 && label < (int64_t)size;
 }
 
@@ -483,7 +475,7 @@ static uint64_t tag_at(const uint8_t *code, size_t left, size_t *size)
 	if (code[2] == short_form)
 		buffer = (int8_t)code[4];
 	else if (code[2] == long_form)
-		buffer = int_at(code + 4);
+		buffer = code_int(code + 4);
 	*size = code[2] == short_form ? 5 : 8;
 	return buffer >= TAG_BUFFER && buffer < 4096 ? (uint64_t)(buffer - TAG_BUFFER) : 0;
 }
@@ -497,7 +489,7 @@ static bool stores_outer(const uint8_t *code, size_t size, uint64_t outer)
 	for (size_t at = 0; at + 8 <= size; at++) {
 		if ((code[at] & 0xfb) == 0x48 && code[at + 1] == 0x89 &&
 		    (code[at + 2] & 0xc7) == 0x84 && code[at + 3] == 0x24 &&
-		    int_at(code + at + 4) == (int64_t)outer)
+		    code_int(code + at + 4) == (int64_t)outer)
 			return true;
 	}
 	return false;

@@ -548,15 +548,10 @@ static bool is_condition(const char *name)
 	       strstr(name, "Parker::park");
 }
 
-static const struct frame *frame_of(const struct profile *p, stack_id id)
-{
-	return &p->frames.rows.items[p->stacks.rows.items[id].frame];
-}
-
 /* Returns the path of a frame's source file; "" if it is not known. */
 static const char *file_at(const struct profile *p, stack_id id)
 {
-	func_id func = frame_of(p, id)->func;
+	func_id func = frame_at(p, id)->func;
 	source_file_id file = func == NO_FUNC ? NO_SOURCE_FILE : p->funcs.rows.items[func].file;
 
 	return file == NO_SOURCE_FILE
@@ -568,7 +563,7 @@ static const char *file_at(const struct profile *p, stack_id id)
  */
 static bool is_in_queue(const struct profile *p, stack_id id)
 {
-	module_id module = frame_of(p, id)->module;
+	module_id module = frame_at(p, id)->module;
 
 	return text_starts_with(name_at(p, id), "_queue_SimpleQueue_get") ||
 	       (module != NO_MODULE &&
@@ -655,7 +650,7 @@ static uint8_t meaning_of_futex(const struct profile *p, stack_id id)
 		meaning = MEANS_CONDITION;
 	id = parked_call(p, id);
 	for (int i = 0; i < USER_FRAMES && id != NO_STACK; i++) {
-		const char *name = parked_frame_name(p, frame_of(p, id));
+		const char *name = name_at(p, id);
 
 		id = p->stacks.rows.items[id].parent;
 		if (BEGINS_WITH_ONE(name, python_locks))
@@ -683,11 +678,11 @@ static const struct {
 /* Classifies a wait for an event by the program's functions. */
 static uint8_t meaning_of_event(const struct profile *p, stack_id id)
 {
-	while (id != NO_STACK && frame_of(p, id)->kind == PROFILE_FRAME_KERNEL)
+	while (id != NO_STACK && frame_at(p, id)->kind == PROFILE_FRAME_KERNEL)
 		id = p->stacks.rows.items[id].parent;
 	id = parked_call(p, id);
 	for (int i = 0; i < USER_FRAMES && id != NO_STACK; i++) {
-		const char *name = parked_frame_name(p, frame_of(p, id));
+		const char *name = name_at(p, id);
 
 		for (size_t e = 0; e < sizeof(events) / sizeof(*events); e++) {
 			if (text_starts_with(name, events[e].prefix))
@@ -728,7 +723,7 @@ static uint8_t meaning_of_stack(const struct profile *p, stack_id id, uint8_t *k
 	uint8_t meaning, found = MEANS_NOTHING;
 
 	for (; id != NO_STACK; id = p->stacks.rows.items[id].parent) {
-		const struct frame *frame = frame_of(p, id);
+		const struct frame *frame = frame_at(p, id);
 
 		if (frame->kind != PROFILE_FRAME_KERNEL)
 			break;
@@ -804,7 +799,7 @@ static bool is_scheduler(const struct profile *p, const struct frame *frame)
 static stack_id leave_scheduler(const struct profile *p, stack_id id)
 {
 	while (id != NO_STACK) {
-		if (!is_scheduler(p, frame_of(p, id)))
+		if (!is_scheduler(p, frame_at(p, id)))
 			break;
 		id = p->stacks.rows.items[id].parent;
 	}

@@ -121,7 +121,7 @@ struct stack_scratch {
 	struct walk_rows rows; /* rows of a search, of mappings or in a table */
 	struct unwind_rule rule;
 	struct walk_caller caller;
-	__u64 process[WALK_ERLANG_WORDS_READ]; /* words of Erlang's */
+	__u64 process[WALK_ERLANG_WORDS_READ]; /* see walk_erlang_stack() */
 	/* A function called before a return address on the stack, and the start of its code. */
 	__u64 callee;
 	__u8 code[WALK_CALLEE_SIZE + 8];

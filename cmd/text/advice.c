@@ -181,8 +181,7 @@ static char *find_package(const char *root, const char *path)
 	return package ? package : find_among(&s, dir, false);
 }
 
-/* True if apt has the lists of an archive of debug packages: Debian's debian-debug, Ubuntu's ddebs.
- */
+/* True if apt has lists of debug packages: of Debian's debian-debug, or of Ubuntu's ddebs. */
 static bool has_debug_archive(const char *root)
 {
 	_cleanup_closedir_ DIR *dir = open_folder(root, "/var/lib/apt/lists");

@@ -600,7 +600,7 @@ static void add_hottest(const struct digest *a, const struct query *q, struct st
 		return;
 	name = text_cut(query_keys_text(&a->keys, key->function), LINE_NAME_WIDTH, true);
 	module = query_keys_text(&a->keys, key->module);
-	/* Those in brackets are no files: the kernel's, and memory with generated code. */
+	/* Prefer the source file to a name in brackets: the kernel, or generated code. */
 	if (!*module || *module == '[')
 		place = query_listing_place(&a->keys, end ? end->key : first->key,
 					    end ? end->line : first->line);

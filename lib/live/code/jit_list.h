@@ -42,8 +42,7 @@ struct jit_list {
 	/* The entry at which reading was interrupted (0: it was not), and the one before. */
 	uint64_t resume, resume_from;
 	bool resumes_backwards;
-	uint64_t
-		walks; /* number of walks along the list so far, each from newer to older entries */
+	uint64_t walks; /* number of walks along the list, each from newer to older entries */
 	uint32_t restarts; /* number of restarts since it last was read completely */
 	bool is_cut; /* it has more entries than are read */
 	VEC(struct jit_entry) entries;

@@ -53,8 +53,8 @@ struct sleepers {
 	pthread_mutex_t lock; /* of `own`, and of variables that the recorder sets */
 	/* Written by the visitor's thread; facts are also asked for while it runs. */
 	bool is_loaded;
-	const struct own_sleepers
-		*_Atomic own; /* runtime whose program makes the visits, or NULL */
+	/* Runtime whose program makes the visits, or NULL. */
+	const struct own_sleepers *_Atomic own;
 	atomic_uint_least64_t passes, search_ns;
 	atomic_int code; /* errno of the last failed pass */
 };

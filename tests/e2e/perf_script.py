@@ -9,7 +9,8 @@ address, and return addresses less one; of BPF programs, which have no address i
 name, if perf knows it, too: programs that are loaded as it records it may not know. Two differences are prof's: a chain ends before the first
 address that lies in no mapping, which is not code; and the frames of an exec from before it are not
 looked up in the new program. They are counted. Samples that perf script prints without a stack are
-counted, too.
+counted, too. A chain of perf's that leads to no mapping ends there: of copied stacks, its own
+unwinder now and then takes another saved register for the return address.
 """
 
 import collections
@@ -114,12 +115,19 @@ class Profile:
 
 
 def frame_of(match):
-    address, name, _, offset = match.groups()
-    return int(address if BPF.match(name) else offset or address, 16), name
+    address, name, file, offset = match.groups()
+    is_lost = file == "[unknown]" and int(address, 16) < 1 << 63
+    return None if is_lost else (int(address if BPF.match(name) else offset or address, 16), name)
+
+
+def append(chain, match):
+    """Appends a frame, unless the chain has left code."""
+    if not chain or chain[-1] is not None:
+        chain.append(frame_of(match))
 
 
 def perf_samples(path):
-    """{(tid, event): [(ns, [(address, name)])]}"""
+    """{(tid, event): [(ns, [(address, name), ..., None if it leads to no code])]}"""
     command = ["perf", "script", "-i", path, "--no-inline", "--ns", "-F"]
     for fields in FIELDS + ",dsoff", FIELDS:
         done = subprocess.run(command + [fields], capture_output=True, text=True, errors="replace")
@@ -131,7 +139,7 @@ def perf_samples(path):
         head, frame = SAMPLE.match(line + " "), FRAME.match(line)
         if frame and current is not None:
             if not GENERATED.search(frame[3]):
-                current.append(frame_of(frame))
+                append(current, frame)
         elif head:
             current = []
             event = head[6].split(":ppp")[0]
@@ -139,7 +147,7 @@ def perf_samples(path):
             result[key].append((int(head[4]) * 10**9 + int(head[5]), current))
             rest = FRAME.match(line[head.end() :])
             if rest:
-                current.append(frame_of(rest))
+                append(current, rest)
     return result
 
 
@@ -150,6 +158,7 @@ def is_same(frame, address, name):
 
 
 def compare(ours, theirs):
+    theirs = theirs[:-1] if theirs and theirs[-1] is None else theirs
     if not theirs:
         return "no stack"
     common = 0
@@ -164,6 +173,14 @@ def compare(ours, theirs):
     return "exec or end" if common else "different"
 
 
+def show(frames, chain):
+    """Prints the frames of one sample, ours and theirs, the leaf first."""
+    for i in range(max(len(frames), len(chain))):
+        own = frames[i] if i < len(frames) else None
+        address, name = (chain[i] if i < len(chain) else None) or (None, "")
+        print(*(hex(a) if isinstance(a, int) else a for a in (own, address)), name)
+
+
 def main():
     ours, theirs = Profile(sys.argv[2]).samples(), perf_samples(sys.argv[1])
     counts, start = collections.Counter(), None
@@ -174,7 +191,10 @@ def main():
         for (ms, frames), (ns, chain) in zip(got, wanted):
             start = ns - ms * 1e6 if start is None else start
             counts["late"] += abs(ns - ms * 1e6 - start) > 2000
-            counts[compare(frames, chain)] += 1
+            verdict = compare(frames, chain)
+            counts[verdict] += 1
+            if verdict == "different" and counts[verdict] == 1:
+                show(frames, chain)
     print(", ".join(f"{count} {name}" for name, count in sorted(counts.items()) if count))
     wrong = counts["different"] + counts["missing"] + counts["late"]
     sys.exit(1 if wrong or not counts["equal"] else 0)

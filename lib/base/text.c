@@ -411,8 +411,13 @@ void text_to_line(char *text)
 	const char *end = text + strlen(text), *at = text;
 
 	while (at < end) {
-		size_t length = text_utf8_length(at, (size_t)(end - at));
+		size_t length;
 
+		if (*at >= ' ' && *at <= '~') {
+			*text++ = *at++;
+			continue;
+		}
+		length = text_utf8_length(at, (size_t)(end - at));
 		if (!length || steers_terminal(text_code_point(at, length))) {
 			*text++ = '?';
 		} else {

@@ -544,7 +544,7 @@ static void read_chunk(struct jfr_reader *r, const struct survey *survey, struct
 	r->unfinished += r->chunk->is_unfinished;
 }
 
-/* Opens all chunks in turn. A damaged one ends the file, but the chunks before it count. */
+/* A damaged chunk ends the file, but the chunks before it count. */
 static int survey_chunks(struct jfr_reader *r, struct event *e, struct error *err)
 {
 	uint64_t at = 0;
@@ -576,8 +576,14 @@ static int read_chunks(struct jfr_reader *r, struct event *e, struct error *err)
 		r->chunk = &chunk;
 		ret = jfr_chunk_open(&chunk, &r->in, r->surveys.items[i].at, err);
 		if (!ret)
+			ret = jfr_constants_read(&chunk, err);
+		if (!ret)
 			read_chunk(r, &r->surveys.items[i], e);
 		jfr_chunk_release(&chunk);
+	}
+	if (ret && r->chunks) {
+		r->left_out += r->in.size - r->surveys.items[r->chunks].at;
+		ret = 0;
 	}
 	return ret;
 }

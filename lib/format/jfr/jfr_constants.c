@@ -198,7 +198,7 @@ static frame_id frame_of_method(struct jfr_reader *r, const struct jfr_value *me
 
 /* Stacks. */
 
-static uint8_t tier_of(const struct jfr_reader *r, const char *type)
+static uint8_t tier_of_name(const struct jfr_reader *r, const char *type)
 {
 	if (strcmp(type, "Interpreted") == 0)
 		return TIER_INTERPRETER;
@@ -210,17 +210,31 @@ static uint8_t tier_of(const struct jfr_reader *r, const char *type)
 	return r->periods.is_async ? TIER_C2 : TIER_OTHER;
 }
 
+static uint8_t tier_of(struct jfr_reader *r, struct jfr_value type)
+{
+	_cleanup_(strbuf_release) struct strbuf name = {0};
+	const struct known_row *known = type.kind == JFR_REF
+						? find_known(&r->tiers, (uint64_t)type.number)
+						: NULL;
+	uint8_t tier;
+
+	if (known)
+		return (uint8_t)known->row;
+	tier = tier_of_name(r, jfr_text_of(r, type, &name));
+	if (type.kind == JFR_REF)
+		add_known(&r->tiers, (uint64_t)type.number, tier);
+	return tier;
+}
+
 static frame_id read_frame(struct jfr_reader *r, const struct jfr_value *values)
 {
 	struct profile *p = r->f.profile;
-	_cleanup_(strbuf_release) struct strbuf type = {0};
 	struct jfr_value method = jfr_member(values, r->layout.frame_method);
 	struct jfr_value line = jfr_member(values, r->layout.frame_line);
 	struct frame frame = *frames_get(&p->frames, frame_of_method(r, &method));
 
 	if (frame.kind == PROFILE_FRAME_MANAGED)
-		frame.tier =
-			tier_of(r, jfr_text_of(r, jfr_member(values, r->layout.frame_type), &type));
+		frame.tier = tier_of(r, jfr_member(values, r->layout.frame_type));
 	if (line.kind == JFR_NUMBER && line.number > 0)
 		frame.line = (uint32_t)line.number;
 	return frames_intern(&p->frames, &frame);
@@ -349,6 +363,7 @@ void jfr_constants_begin(struct jfr_reader *r)
 	clear_known(&r->stacks);
 	clear_known(&r->methods);
 	clear_known(&r->threads);
+	clear_known(&r->tiers);
 }
 
 void jfr_constants_release(struct jfr_reader *r)
@@ -356,5 +371,6 @@ void jfr_constants_release(struct jfr_reader *r)
 	release_known(&r->stacks);
 	release_known(&r->methods);
 	release_known(&r->threads);
+	release_known(&r->tiers);
 	vec_release(&r->frames);
 }

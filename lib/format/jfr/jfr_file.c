@@ -145,8 +145,8 @@ static void convert(const struct jfr_chunk *c, const struct jfr_leaf *leaf, stru
 	}
 }
 
-static void read_value(const struct jfr_chunk *c, uint32_t row, struct bytes *b, unsigned int depth,
-		       struct jfr_value *values);
+static void skip_value(const struct jfr_chunk *c, uint32_t row, struct bytes *b,
+		       unsigned int depth);
 
 /* Elements of a type without values have no bytes. */
 static void skip_array(const struct jfr_chunk *c, const struct jfr_leaf *leaf, struct bytes *b,
@@ -163,42 +163,55 @@ static void skip_array(const struct jfr_chunk *c, const struct jfr_leaf *leaf, s
 	if (!type->has_leaves || type->is_damaged || depth > JFR_DEPTH_MAX)
 		b->failed = true;
 	for (; type->leaf_count && count && !b->failed; count--)
-		read_value(c, leaf->type, b, depth + 1, NULL);
+		skip_value(c, leaf->type, b, depth + 1);
 }
 
-/* Reads or, without `values`, skips the values of a type. */
-static void read_value(const struct jfr_chunk *c, uint32_t row, struct bytes *b, unsigned int depth,
+static void skip_value(const struct jfr_chunk *c, uint32_t row, struct bytes *b, unsigned int depth)
+{
+	const struct jfr_type *type = &c->types.items[row];
+	const struct jfr_leaf *leaf = &c->leaves.items[type->first_leaf];
+
+	for (uint32_t i = 0; i < type->leaf_count && !b->failed; i++, leaf++) {
+		if (leaf->is_array)
+			skip_array(c, leaf, b, depth);
+		else if (leaf->is_ref || c->types.items[leaf->type].kind == JFR_LONG)
+			jfr_read_long(c, b);
+		else
+			read_primitive(c, c->types.items[leaf->type].kind, b);
+	}
+}
+
+static void read_value(const struct jfr_chunk *c, uint32_t row, struct bytes *b,
 		       struct jfr_value *values)
 {
 	const struct jfr_type *type = &c->types.items[row];
 
 	for (uint32_t i = 0; i < type->leaf_count && !b->failed; i++) {
 		const struct jfr_leaf *leaf = &c->leaves.items[type->first_leaf + i];
-		struct jfr_value value = {.type = leaf->type};
+		struct jfr_value *value = &values[i];
 
+		*value = (struct jfr_value){.type = leaf->type};
 		if (leaf->is_array) {
-			value.kind = JFR_ARRAY;
-			value.bytes = b->at;
-			value.form = leaf->is_ref;
-			skip_array(c, leaf, b, depth);
-			value.size = (uint32_t)(b->at - value.bytes);
+			value->kind = JFR_ARRAY;
+			value->bytes = b->at;
+			value->form = leaf->is_ref;
+			skip_array(c, leaf, b, 0);
+			value->size = (uint32_t)(b->at - value->bytes);
 		} else if (leaf->is_ref) {
-			value.kind = JFR_REF;
-			value.number = jfr_read_long(c, b);
+			value->kind = JFR_REF;
+			value->number = jfr_read_long(c, b);
 		} else {
-			value = read_primitive(c, c->types.items[leaf->type].kind, b);
-			if (leaf->unit && value.kind == JFR_NUMBER)
-				convert(c, leaf, &value);
+			*value = read_primitive(c, c->types.items[leaf->type].kind, b);
+			if (leaf->unit && value->kind == JFR_NUMBER)
+				convert(c, leaf, value);
 		}
-		if (values)
-			values[i] = value;
 	}
 }
 
 bool jfr_read(const struct jfr_chunk *c, uint32_t type, struct bytes *b,
 	      struct jfr_value values[JFR_LEAVES_MAX])
 {
-	read_value(c, type, b, 0, values);
+	read_value(c, type, b, values);
 	return !b->failed;
 }
 
@@ -262,7 +275,7 @@ static bool read_pool(struct jfr_chunk *c, struct bytes *b)
 		int64_t key = jfr_read_long(c, b);
 		struct bytes value = *b;
 
-		read_value(c, type, b, 0, NULL);
+		skip_value(c, type, b, 0);
 		if (!b->failed)
 			add_constant(c, type, key, &value);
 	}
@@ -294,11 +307,12 @@ static int64_t read_constants(struct jfr_chunk *c, uint64_t offset, bool *failed
 }
 
 /* The chain leads backwards, so it ends. */
-static int read_all_constants(struct jfr_chunk *c, struct error *err)
+int jfr_constants_read(struct jfr_chunk *c, struct error *err)
 {
-	uint64_t offset = c->pools;
+	uint64_t offset = c->has_constants ? 0 : c->pools;
 	bool failed = false;
 
+	c->has_constants = true;
 	while (offset) {
 		int64_t delta = read_constants(c, offset, &failed);
 
@@ -312,11 +326,12 @@ static int read_all_constants(struct jfr_chunk *c, struct error *err)
 uint32_t jfr_constant_read(struct jfr_chunk *c, const struct jfr_value *ref,
 			   struct jfr_value values[JFR_LEAVES_MAX])
 {
-	const struct jfr_constant *constant = ref->kind == JFR_REF
-						      ? find_constant(c, ref->type, ref->number)
-						      : NULL;
+	const struct jfr_constant *constant;
 	struct bytes b;
 
+	if (ref->kind != JFR_REF || jfr_constants_read(c, NULL))
+		return JFR_NONE;
+	constant = find_constant(c, ref->type, ref->number);
 	if (!constant)
 		return JFR_NONE;
 	bytes_init(&b, constant->bytes, constant->size);
@@ -393,8 +408,7 @@ int jfr_chunk_open(struct jfr_chunk *c, const struct jfr_input *in, uint64_t at,
 	if (ret)
 		return ret;
 	b = event_at(c, c->metadata);
-	ret = jfr_types_read(c, &b, err);
-	return ret ? ret : read_all_constants(c, err);
+	return jfr_types_read(c, &b, err);
 }
 
 void jfr_chunk_release(struct jfr_chunk *c)

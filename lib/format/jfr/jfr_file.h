@@ -114,7 +114,7 @@ struct jfr_chunk {
 	uint64_t start_ns, duration_ns; /* ns since the Unix epoch, ns */
 	int64_t start_ticks;
 	uint64_t frequency;
-	bool is_unfinished, is_compressed;
+	bool is_unfinished, is_compressed, has_constants;
 	struct strings names;
 	VEC(struct jfr_type) types;
 	VEC(struct jfr_field) fields;
@@ -127,12 +127,17 @@ struct jfr_chunk {
 };
 
 /*
- * Reads the chunk's header, types and constants at an offset of the input. Returns -EBADMSG if they
- * are damaged, -ENODATA if the chunk was never finished and has no types, -ENOTSUP for old
- * versions. The caller releases the chunk in any case.
+ * Reads the chunk's header and types at an offset of the input. Returns -EBADMSG if they are
+ * damaged, -ENODATA if the chunk was never finished and has no types, -ENOTSUP for old versions.
+ * The caller releases the chunk in any case.
  */
 int jfr_chunk_open(struct jfr_chunk *c, const struct jfr_input *in, uint64_t at, struct error *err);
 void jfr_chunk_release(struct jfr_chunk *c);
+/*
+ * Reads the chunk's constants, unless it has them: the first one that is asked for does that, too.
+ * Returns -EBADMSG if they are damaged.
+ */
+int jfr_constants_read(struct jfr_chunk *c, struct error *err);
 
 const char *jfr_name(const struct jfr_chunk *c, string_id name);
 /* Returns the row of the type with that name, or JFR_NONE. */

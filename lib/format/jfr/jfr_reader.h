@@ -81,7 +81,7 @@ struct jfr_reader {
 	struct jfr_chunk *chunk;
 	struct layout layout;
 	VEC(struct event_type) types; /* by the chunk's type row */
-	struct known_rows stacks, methods, threads;
+	struct known_rows stacks, methods, threads, tiers;
 	VEC(frame_id) frames;
 	VEC(uint64_t) remainders; /* ns of waits not yet turned into whole ticks, by thread */
 	VEC(struct survey) surveys;

@@ -10,11 +10,14 @@
 #include <unistd.h>
 
 #include <isa-l/igzip_lib.h>
+#include <zstd.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 
 #define CHUNK_SIZE ((size_t)128 << 10)
+/* Windows of up to 128 MB, as zstd --long has them. */
+#define ZSTD_WINDOW_LOG 27
 
 struct reader {
 	int fd;
@@ -175,9 +178,55 @@ static int read_gzip(struct reader *r, struct error *err)
 	}
 }
 
+/* Decompresses a chunk. Sets *left to 0 at the end of a frame. */
+static int unpack_chunk(struct reader *r, ZSTD_DCtx *context, size_t *left, struct error *err)
+{
+	ZSTD_inBuffer in = {r->chunk, r->chunk_size, 0};
+	bool is_full;
+
+	do {
+		ZSTD_outBuffer out = {0};
+		int ret = make_room(r, err);
+
+		if (ret)
+			return ret;
+		out = (ZSTD_outBuffer){r->text + r->size, r->capacity - r->size - 1, 0};
+		*left = ZSTD_decompressStream(context, &out, &in);
+		if (ZSTD_isError(*left))
+			return error_text(err, -EBADMSG, "%s: the zstd data is damaged: %s",
+					  r->name, ZSTD_getErrorName(*left));
+		r->size += out.pos;
+		is_full = out.pos == out.size;
+	} while (in.pos < in.size || is_full);
+	return 0;
+}
+
+static int read_zstd(struct reader *r, struct error *err)
+{
+	ZSTD_DCtx *context = ZSTD_createDCtx();
+	size_t left = 0;
+	int ret = 0;
+
+	ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, ZSTD_WINDOW_LOG);
+	while (!ret && r->chunk_size) {
+		ret = unpack_chunk(r, context, &left, err);
+		if (!ret)
+			ret = fill_chunk(r, err);
+	}
+	ZSTD_freeDCtx(context);
+	if (!ret && left)
+		return error_text(err, -EBADMSG, "%s: the zstd data is truncated", r->name);
+	return ret;
+}
+
 static bool is_gzip(const struct reader *r)
 {
 	return r->chunk_size >= 2 && r->chunk[0] == 0x1f && r->chunk[1] == 0x8b;
+}
+
+static bool is_zstd(const struct reader *r)
+{
+	return r->chunk_size >= 4 && !memcmp(r->chunk, "\x28\xb5\x2f\xfd", 4);
 }
 
 int infile_read(int fd, const char *name, size_t max, char **text, size_t *size, struct error *err)
@@ -190,7 +239,9 @@ int infile_read(int fd, const char *name, size_t max, char **text, size_t *size,
 	r->max = max;
 	ret = fill_chunk(r, err);
 	if (!ret)
-		ret = is_gzip(r) ? read_gzip(r, err) : read_plain(r, err);
+		ret = is_gzip(r)   ? read_gzip(r, err)
+		      : is_zstd(r) ? read_zstd(r, err)
+				   : read_plain(r, err);
 	if (!ret)
 		ret = make_room(r, err);
 	if (ret)

@@ -6,7 +6,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <zstd.h>
 
+#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/infile.h"
 #include "lib/base/outfile.h"
@@ -38,6 +40,18 @@ static int packed(const char *text, size_t size, bool gzip)
 	outfile_write(out, text, size);
 	assert_int_equal(outfile_commit(out, NULL), 0);
 	outfile_free(out);
+	lseek(fd, 0, SEEK_SET);
+	return fd;
+}
+
+static int packed_zstd(const char *text, size_t size)
+{
+	size_t bound = ZSTD_compressBound(size);
+	_cleanup_free_ char *bytes = xmalloc(bound);
+	int fd = memfd_create("infile", MFD_CLOEXEC);
+
+	bound = ZSTD_compress(bytes, bound, text, size, 1);
+	assert_int_equal(write(fd, bytes, bound), bound);
 	lseek(fd, 0, SEEK_SET);
 	return fd;
 }
@@ -103,6 +117,28 @@ TEST(damage_is_reported)
 	assert_int_equal(pwrite(fd, "x", 1, size), 1);
 	expect_failure(fd, 100, -EBADMSG, "file: the gzip data is");
 	expect_failure(open("/", O_RDONLY | O_CLOEXEC), 100, -EISDIR, "read file");
+}
+
+TEST(zstd_is_read)
+{
+	_cleanup_free_ char *text = large_text();
+	int fd = packed_zstd("one", 3), second = packed_zstd("two", 3);
+	char bytes[200];
+	ssize_t size = pread(second, bytes, sizeof(bytes), 0);
+
+	expect(packed_zstd("", 0), 10, "", 0);
+	expect(packed_zstd(text, LARGE), LARGE, text, LARGE);
+	expect_failure(packed_zstd(text, LARGE), LARGE - 1, -EFBIG, "more than 2 MB");
+	lseek(fd, 0, SEEK_END);
+	assert_int_equal(write(fd, bytes, (size_t)size), size);
+	lseek(fd, 0, SEEK_SET);
+	expect(fd, 6, "onetwo", 6);
+	assert_int_equal(ftruncate(second, size - 1), 0);
+	lseek(second, 0, SEEK_SET);
+	expect_failure(second, 100, -EBADMSG, "the zstd data is truncated");
+	fd = packed_zstd("some text", 9);
+	assert_int_equal(pwrite(fd, "\xff\xff", 2, 4), 2);
+	expect_failure(fd, 100, -EBADMSG, "the zstd data is damaged");
 }
 
 TEST(members_add_up)

@@ -120,6 +120,7 @@ struct format {
 	ROW(heapprofile) \
 	ROW(dhat) \
 	ROW(massif) \
+	ROW(heaptrack) \
 	ROW(callgrind) \
 	ROW(gperftools) \
 	ROW(perf_json) \

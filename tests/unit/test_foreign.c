@@ -432,6 +432,41 @@ TEST(massif_has_the_tree_of_the_peak)
 	       "5 50x1 (heap allocation functions) malloc/new/new[], --alloc-fns, etc.\n");
 }
 
+#define PREPARE "_start@0;main@0[server.c:0:0]:10;prepare@0[server.c:0:0]:30"
+#define LEAKY ";leaky@0[server.c:0:0]:40"
+
+/* Blocks at the peak come first; the frames of an instruction are inlined into one another. */
+TEST(heaptrack_has_the_peak_the_total_and_the_end)
+{
+	struct profile *p = read_file("heaptrack/heap", &format_heaptrack);
+
+	assert_int_equal(p->meta.end_ns - p->meta.start_ns, 20000000);
+	assert_string_equal(p->meta.command_line, "./server -c import json?t = 1");
+	assert_int_equal(p->counters.rows.items[0].samples.items[0].delta, 2000);
+	assert_int_equal(p->counters.rows.items[0].samples.items[1].delta, -700);
+	profile_free(p);
+	expect("heaptrack/heap", &format_heaptrack,
+	       "all 1 main\n"
+	       "10 2000x1 " PREPARE "\n"
+	       "10 2x2 " PREPARE "\n"
+	       "10 300x1 " PREPARE LEAKY "\n"
+	       "10 3x2 " PREPARE LEAKY "\n"
+	       "20 2000x3 " PREPARE "\n"
+	       "20 2x4 " PREPARE "\n"
+	       "20 300x3 " PREPARE LEAKY "\n"
+	       "20 3x4 " PREPARE LEAKY "\n"
+	       "20 16x3 _start@0;0x7f0000001234\n"
+	       "20 1x4 _start@0;0x7f0000001234\n"
+	       "20 1000x5 " PREPARE "\n"
+	       "20 1x6 " PREPARE "\n"
+	       "20 300x5 " PREPARE LEAKY "\n"
+	       "20 3x6 " PREPARE LEAKY "\n");
+	expect("heaptrack/old", &format_heaptrack,
+	       "all 1 main\n"
+	       "0 8x1 main@0\n0 1x2 main@0\n0 8x3 main@0\n0 1x4 main@0\n"
+	       "0 8x5 main@0\n0 1x6 main@0\n");
+}
+
 /* Addresses are those of calls, in the file that was mapped there. */
 TEST(heaps_of_gperftools_have_objects_and_bytes)
 {
@@ -541,6 +576,9 @@ TEST(damage_of_other_formats_is_refused)
 	refuse(&format_callgrind, "events: Ir\n", -EBADMSG, "no costs");
 	refuse(&format_dhat, "{\"dhatFileVersion\":2}", -EBADMSG, "no stacks");
 	refuse(&format_massif, "desc: x\ntime_unit: i\n", -EBADMSG, "no snapshots");
+	refuse(&format_heaptrack, "v 10400 3\nX a\n", -EBADMSG, "has no allocations");
+	refuse(&format_heaptrack, "v 10400 3\nX a\nt 1 0\n", -EBADMSG, "damaged: line 3");
+	refuse(&format_heaptrack, "v 10400 0\nX a\n", -ENOTSUP, "before 1.0");
 	refuse(&format_perf_json, "{\"linux-perf-json-version\":1}", -EBADMSG, "no samples");
 }
 

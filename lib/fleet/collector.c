@@ -21,10 +21,18 @@ enum { PARTIAL_REFUSED = 1, PARTIAL_WORDS };
 INDEX_EQUAL(sum_equal, struct collector, sums,
 	    a->resource == b->resource && a->event == b->event && a->stack == b->stack)
 
+static uint8_t event_of(struct collector *c, const struct sample *sample)
+{
+	if (!sample->event && collector_row(c, sample->stack)->is_wait)
+		return COLLECTOR_WAITS;
+	return sample->event;
+}
+
 static void add_sample(struct collector *c, uint32_t resource, const struct sample *sample)
 {
-	struct collector_sum sum = {resource, sample->event, sample->stack, sample->weight};
-	uint64_t hash = hash_pair(hash_pair(resource, sample->event), sample->stack);
+	uint8_t event = event_of(c, sample);
+	struct collector_sum sum = {resource, event, sample->stack, sample->weight};
+	uint64_t hash = hash_pair(hash_pair(resource, event), sample->stack);
 	uint32_t id = index_find(&c->index, hash, sum_equal, c, &sum);
 
 	if (id != INDEX_NONE) {
@@ -40,11 +48,6 @@ const struct stack_row *collector_row(struct collector *c, stack_id stack)
 	uint32_t row = stack_rows_intern(&c->rows, stack);
 
 	return &c->rows.rows.items[row];
-}
-
-static bool is_wait(struct collector *c, const struct sample *sample)
-{
-	return !sample->event && collector_row(c, sample->stack)->is_wait;
 }
 
 ORDER(compare_resources, struct collector_sum,
@@ -63,7 +66,7 @@ static void add_up(struct collector *c)
 		uint32_t resource = c->resources.of_threads[thread - threads->rows.items];
 
 		samples_for_each(&thread->samples, sample) {
-			if (sample->weight && !is_wait(c, sample))
+			if (sample->weight)
 				add_sample(c, resource, sample);
 		}
 	}
@@ -86,11 +89,34 @@ char *collector_word(const char *text)
 
 char *collector_type(const struct profile *p, uint8_t event, const char **unit)
 {
-	const struct event_count *row = &p->events.rows.items[event];
-	const char *own = row->unit == NO_STRING ? "" : strings_get(&p->strings, row->unit);
+	const struct event_count *row;
+	const char *own;
+
+	if (event == COLLECTOR_WAITS) {
+		*unit = "nanoseconds";
+		return xstrdup("off_cpu");
+	}
+	row = &p->events.rows.items[event];
+	own = row->unit == NO_STRING ? "" : strings_get(&p->strings, row->unit);
 
 	*unit = strcmp(own, "ns") == 0 ? "nanoseconds" : strcmp(own, "bytes") == 0 ? own : "count";
 	return collector_word(strings_get(&p->strings, row->name));
+}
+
+uint64_t collector_value(const struct collector *c, const struct collector_sum *sum)
+{
+	return sum->event == COLLECTOR_WAITS ? sum->value * c->profile->meta.interval_ns
+					     : sum->value;
+}
+
+uint64_t collector_period(const struct collector *c, uint8_t event)
+{
+	uint64_t period;
+
+	if (!event || event == COLLECTOR_WAITS)
+		return c->profile->meta.interval_ns;
+	period = c->profile->events.rows.items[event].period;
+	return period && period != EVENT_IS_EXACT ? period : 1;
 }
 
 void collector_id(const struct collector *c, size_t first, uint8_t id[COLLECTOR_ID_SIZE])
@@ -277,7 +303,7 @@ static int send_all(struct collector *c, struct fleet_pushed *pushed, struct err
 	int ret = 0;
 
 	if (!c->sums.count)
-		return error_text(err, -ENODATA, "the profile has only samples of waits");
+		return error_text(err, -ENODATA, "the profile has no samples");
 	for (size_t first = first_new(c), end; !ret && first < c->sums.count; first = end) {
 		end = part_end(c, first);
 		ret = send_kind(c, first, end, pushed, &words, err);

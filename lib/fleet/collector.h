@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Converts a profile to messages for a collector, which only accepts samples: sums by resource,
- * event and stack, split into as many requests as needed. Waits are left out, because a collector's
- * samples are CPU time.
+ * event and stack, split into as many requests as needed. A collector's samples are CPU time: waits
+ * are an event of their own.
  */
 #pragma once
 
@@ -11,12 +11,15 @@
 #include "lib/fleet/stack_rows.h"
 #include "lib/format/pprof.h"
 
+/* The event of waits, which no profile's events reach. */
+#define COLLECTOR_WAITS UINT8_MAX
+
 /* All samples of a resource with the same stack and event. */
 struct collector_sum {
 	uint32_t resource;
 	uint8_t event;
 	stack_id stack;
-	uint64_t value;
+	uint64_t value; /* occurrences, bytes or intervals */
 };
 
 /* Samples to send. */
@@ -76,6 +79,10 @@ size_t collector_resource_end(const struct collector *c, size_t first, size_t en
  * of its values. `event` is not the clock.
  */
 char *collector_type(const struct profile *p, uint8_t event, const char **unit);
+/* Returns the sum in the unit of its type. */
+uint64_t collector_value(const struct collector *c, const struct collector_sum *sum);
+/* Returns how many of these a sample represents; 1 if each is counted. */
+uint64_t collector_period(const struct collector *c, uint8_t event);
 /* Replaces all other characters in a copy of the text, which the caller frees. */
 char *collector_word(const char *text);
 /* Makes a 16-byte id for a part of a profile, the same when it is sent again. */

@@ -497,20 +497,17 @@ static void write_types(struct otlp *w, uint8_t event, struct strbuf *out)
 	const struct profile *p = w->collector->profile;
 	_cleanup_free_ char *type = NULL;
 	const char *unit;
-	uint64_t period;
 
 	if (!event) {
 		add_value_type(w, out, PROFILE_SAMPLE_TYPE, "samples", "count");
 		add_value_type(w, out, PROFILE_PERIOD_TYPE, "cpu", "nanoseconds");
-		protobuf_u64(out, PROFILE_PERIOD, p->meta.interval_ns);
-		return;
+	} else {
+		type = collector_type(p, event, &unit);
+		add_value_type(w, out, PROFILE_SAMPLE_TYPE, type, unit);
+		/* Engines refuse profiles without a period. */
+		add_value_type(w, out, PROFILE_PERIOD_TYPE, type, unit);
 	}
-	type = collector_type(p, event, &unit);
-	period = p->events.rows.items[event].period;
-	add_value_type(w, out, PROFILE_SAMPLE_TYPE, type, unit);
-	/* Engines refuse profiles without a period. */
-	add_value_type(w, out, PROFILE_PERIOD_TYPE, type, unit);
-	protobuf_u64(out, PROFILE_PERIOD, period && period != EVENT_IS_EXACT ? period : 1);
+	protobuf_u64(out, PROFILE_PERIOD, collector_period(w->collector, event));
 }
 
 /* Writes the sums [first, end) of one resource and event. */
@@ -526,7 +523,7 @@ static void write_profile(struct otlp *w, size_t first, size_t end, struct strbu
 	for (size_t i = first; i < end; i++) {
 		strbuf_reset(&sample);
 		strbuf_reset(&values);
-		protobuf_varint(&values, sums[i].value);
+		protobuf_varint(&values, collector_value(w->collector, &sums[i]));
 		protobuf_u64(&sample, SAMPLE_STACK, otlp_stack(&w->dictionary, sums[i].stack));
 		protobuf_bytes(&sample, SAMPLE_VALUES, values.text, values.size);
 		protobuf_bytes(out, PROFILE_SAMPLES, sample.text, sample.size);

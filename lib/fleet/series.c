@@ -82,7 +82,7 @@ static void write_samples(struct series *s)
 			protobuf_varint(&values,
 					is_time ? sums[i].value *
 							  s->collector->profile->meta.interval_ns
-					: value == own ? sums[i].value
+					: value == own ? collector_value(s->collector, &sums[i])
 						       : 0);
 		}
 		strbuf_reset(&t->inner);

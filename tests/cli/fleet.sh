@@ -96,12 +96,15 @@ refuses "no such file" 125 'No such file' "$PROF" push nowhere "$url"
 refuses "no time of recording" 125 'no recording time' "$PROF" push "$root/tests/fuzz/corpus/perf_script/samples.txt" "$url"
 
 collector=${at/clickhouse/otlp}
+mkdir engine/each
 run "$PROF" push --host h1 --service "$hostile" --label release=1 "$file" "$collector?password-file=$PWD/password"
 is "push to a collector: exit status" "$status" 0
 is "type and token, no other header" "$(<engine/headers)" "application/x-protobuf Bearer s3cret None"
-run python3 "$root/tests/otlp_rules.py" engine/otlp
-is "the message keeps the rules" "$status" 0
+run python3 "$root/tests/otlp_rules.py" engine/each/*
+is "the messages keep the rules" "$status" 0
 diagnose "$err"
+messages=$out
+out=$(grep '"samples"' <<<"$messages")
 "$PROF" report --limit 0 --format json --by function "$file" >report.json
 is "its sums are those of the profile, without waits" \
 	"$(python3 -c 'import collections, json, sys
@@ -109,6 +112,15 @@ sums = collections.Counter()
 for row in json.load(open("report.json"))["rows"]: sums[row["function"]] += row["self"]
 print(json.dumps({k: v for k, v in sums.items() if v}, sort_keys=True))')" \
 	"$(python3 -c 'import json, sys; print(json.dumps(json.loads(sys.argv[1])["self"], sort_keys=True))' "$out")"
+is "waits are a type of their own, in ns" "$(grep -o '"all": {"off_cpu": [0-9]*}' <<<"$messages")" \
+	"\"all\": {\"off_cpu\": $(python3 -c 'import json, subprocess, sys
+def ticks(*options):
+    done = subprocess.run([sys.argv[1], "report", "--limit", "0", "--format", "json", "--by", "function", *options, sys.argv[2]],
+                          capture_output=True, check=True)
+    return sum(row["self"] for row in json.loads(done.stdout)["rows"])
+interval = json.load(open(sys.argv[2]))["meta"]["interval"]
+print(round((ticks("--include-idle") - ticks()) * interval * 1e6))' "$PROF" "$file")}"
+rm -r engine/each
 like "resources" "$out" '"host.name": "h1".*"release": "1".*"service.name": "a.b'
 "$PROF" push -q "$golden/inline.json" "$collector"
 ok "inlined functions" python3 "$root/tests/otlp_rules.py" engine/otlp
@@ -196,7 +208,7 @@ for to in "$collector" "${at/clickhouse/pyroscope}"; do
 	refuses "a page of another server: $to" 125 'answered with text/html: a proxy or another server' "$PROF" push "$file" "$to"
 done
 echo partial >engine/mode
-refuses "a collector that refuses a part" 125 'rejected 2 profiles: no\?' "$PROF" push "$file" "$collector"
+refuses "a collector that refuses a part" 125 'rejected 4 profiles: no\?' "$PROF" push "$file" "$collector"
 refuses "what cannot be read" 2 'cannot read from a collector' "$PROF" fleet hosts "$collector"
 refuses "what cannot be reported" 125 'cannot read from a collector' "$PROF" report "$collector"
 

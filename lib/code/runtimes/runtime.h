@@ -3,7 +3,7 @@
  * Runtimes with functions that are not native code: the layouts that the BPF programs
  * (bpf/runtimes) need for a file with a runtime, and the names of recorded functions. Touches no
  * machine: bytes in, layouts and names out. A runtime is one file here, one in bpf/runtimes and a
- * row of runtimes[].
+ * row of `bpf/runtimes.def`.
  */
 #pragma once
 

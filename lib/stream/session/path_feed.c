@@ -17,6 +17,7 @@ void path_feed_init(struct path_feed *f, struct tasks *tasks, struct waits *wait
 void path_feed_release(struct path_feed *f)
 {
 	timelines_release(&f->lines);
+	vec_release(&f->begun);
 }
 
 static thread_id find_thread(const struct path_feed *f, uint32_t pid, uint32_t tid)
@@ -68,6 +69,74 @@ static bool is_lock(const struct path_feed *f, const struct wait_reason *reason)
 	return call && call->waits_for == CALL_WAIT_LOCK;
 }
 
+static struct begun_wait *begun_wait_of(struct path_feed *f, thread_id id)
+{
+	while (f->begun.count <= id)
+		vec_push(&f->begun, (struct begun_wait){0});
+	return &f->begun.items[id];
+}
+
+static void name_reason(struct path_feed *f, struct wait_reason reason)
+{
+	const struct profile *p = f->tasks->profile;
+	func_id func;
+
+	reason.argument = 0;
+	if (reason.state == WAIT_RUNNABLE || timelines_label(&f->lines, &reason) != NO_STRING)
+		return;
+	/* This may move the functions. */
+	func = waits_label(f->waits, &reason)->func;
+	timelines_set_label(&f->lines, &reason, p->funcs.rows.items[func].name);
+}
+
+/*
+ * Ends a wait by a record of the running thread, less the CPU time that it has used since. Kernels
+ * do not report each switch.
+ */
+static void take_running(struct path_feed *f, thread_id id, uint64_t time, uint32_t cpu)
+{
+	struct begun_wait *begun = begun_wait_of(f, id);
+	int32_t used = (int32_t)(cpu - begun->cpu);
+	uint64_t ran = used > 0 ? (uint64_t)used << 4 : 0;
+	struct timeline_wait wait = {
+		.start = begun->start,
+		.end = time,
+		.waker = NO_THREAD,
+		.is_lock = is_lock(f, &begun->reason),
+		.reason = begun->reason,
+	};
+
+	if (!begun->start || time <= begun->start)
+		return;
+	if (ran < time - begun->start)
+		wait.end -= ran;
+	begun->start = 0;
+	name_reason(f, wait.reason);
+	timelines_add(&f->lines, id, &wait);
+}
+
+static void take_sample(struct path_feed *f, const struct rec_sample *rec)
+{
+	thread_id id = tasks_known(f->tasks, &rec->rec);
+
+	if (id != NO_THREAD)
+		take_running(f, id, rec->rec.time, rec->cpu_time);
+}
+
+static void take_wait(struct path_feed *f, const struct rec_wait *rec)
+{
+	thread_id id = tasks_known(f->tasks, &rec->sample.rec);
+
+	if (id == NO_THREAD || rec->reason.state == WAIT_DEAD)
+		return;
+	take_running(f, id, rec->start, rec->sample.cpu_time);
+	*begun_wait_of(f, id) = (struct begun_wait){
+		.start = rec->start,
+		.cpu = rec->sample.cpu_time,
+		.reason = rec->reason,
+	};
+}
+
 static void take_end(struct path_feed *f, const struct rec *rec)
 {
 	thread_id id = tasks_known(f->tasks, rec), root = f->lines.root;
@@ -95,19 +164,6 @@ static void set_waker(const struct path_feed *f, const struct rec_resumed *rec,
 	wait->ended_by = wait->waker == NO_THREAD ? END_NOT_RECORDED : END_THREAD;
 }
 
-static void name_reason(struct path_feed *f, struct wait_reason reason)
-{
-	const struct profile *p = f->tasks->profile;
-	func_id func;
-
-	reason.argument = 0;
-	if (reason.state == WAIT_RUNNABLE || timelines_label(&f->lines, &reason) != NO_STRING)
-		return;
-	/* This may move the functions. */
-	func = waits_label(f->waits, &reason)->func;
-	timelines_set_label(&f->lines, &reason, p->funcs.rows.items[func].name);
-}
-
 static void take_run(struct path_feed *f, const struct rec_resumed *rec)
 {
 	thread_id id = tasks_known(f->tasks, &rec->rec);
@@ -123,6 +179,7 @@ static void take_run(struct path_feed *f, const struct rec_resumed *rec)
 	/* A wait that began before the thread was known does not belong to the command. */
 	if (id == NO_THREAD || !rec->start)
 		return;
+	begun_wait_of(f, id)->start = 0;
 	if (rec->rec.flags & RUN_WOKEN)
 		set_waker(f, rec, &wait);
 	name_reason(f, wait.reason);
@@ -141,12 +198,16 @@ void path_feed_record(struct path_feed *f, const struct rec *rec)
 		take_fork(f, (const struct rec_fork *)rec);
 	else if (rec->kind == REC_NAME)
 		take_name(f, (const struct rec_name *)rec);
+	else if (rec->kind == REC_SAMPLE)
+		take_sample(f, (const struct rec_sample *)rec);
 	else if (rec->kind == REC_RUN)
 		take_run(f, (const struct rec_resumed *)rec);
 	else if (rec->kind == REC_EXIT ||
 		 (rec->kind == REC_WAIT &&
 		  ((const struct rec_wait *)rec)->reason.state == WAIT_DEAD))
 		take_end(f, rec);
+	else if (rec->kind == REC_WAIT)
+		take_wait(f, (const struct rec_wait *)rec);
 }
 
 /* Numbers the rows that the threads will have in the profile. */

@@ -9,11 +9,19 @@
 #include "lib/stream/session/tasks/tasks.h"
 #include "lib/stream/session/waits/waits.h"
 
+/* A wait with a record of its start, until the thread is seen again. */
+struct begun_wait {
+	uint64_t start; /* 0: none */
+	uint32_t cpu; /* as in struct rec_sample */
+	struct wait_reason reason;
+};
+
 struct path_feed {
 	struct tasks *tasks;
 	struct waits *waits;
 	bool is_on;
 	struct timelines lines;
+	VEC(struct begun_wait) begun; /* by thread_id */
 };
 
 void path_feed_init(struct path_feed *f, struct tasks *tasks, struct waits *waits);

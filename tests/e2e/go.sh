@@ -134,11 +134,11 @@ record shapes 0 -- ./shapes 1
 record shapes-bare 0 -- ./shapes-bare 1
 "$PROF" convert --no-config -o bare.pb.gz shapes-bare.json.gz
 "$PROF" convert --no-config -o all.pgo shapes.json.gz cgo.json.gz
-# Each build compiles the standard library for its profile.
+# By the compiler's own option: -pgo would compile the standard library once more for each profile.
 for file in bare.pb.gz all.pgo; do
 	(cd "$root/tests/workloads/go/pgo" &&
-		go build -pgo="$tmp/$file" -gcflags=-m=2 -o "$tmp/built" .) >built.log 2>&1
-	is "$file: go build -pgo sees where calls lead" \
+		go build -gcflags="-m=2 -pgoprofile=$tmp/$file" -o "$tmp/built" .) >built.log 2>&1
+	is "$file: Go's compiler sees where calls lead" \
 		"$(sed -n 's/.*: PGO devirtualizing \(.*\)/\1/p' built.log | sort)" \
 		$'function call f to mixed\ninterface call s.area to square.area'
 done

@@ -181,9 +181,6 @@ static void join_functions(struct profile *p)
 
 static const char *const side_names[SIDE_COUNT] = {"A", "B"};
 
-/* Number in the new profile of the only event, unless it is the clock. */
-#define EVENT 1
-
 struct join {
 	struct profile *into;
 	const struct query_filter *filter;
@@ -191,6 +188,7 @@ struct join {
 	enum side side;
 	uint64_t start; /* start of the run in the new profile */
 	uint64_t end; /* latest sample of the run in the new profile */
+	uint8_t event; /* event of the run in the new profile; 0: the clock, or no sample yet */
 	bool *is_used; /* by stack_id in the run's profile */
 	VEC(struct sample) samples; /* samples of the run, thread by thread */
 };
@@ -212,7 +210,9 @@ static void take_sample(void *ctx, const struct query *q, thread_id thread,
 		return;
 	row.time = j->start + (sample->time > start ? sample->time - start : 0);
 	row.stack = shown;
-	row.event = q->event ? EVENT : 0;
+	if (q->event && !j->event)
+		j->event = query_copy_event(j->into, q->profile, q->event);
+	row.event = j->event;
 	row.cpu = NO_CPU;
 	if (row.time > j->end)
 		j->end = row.time;
@@ -260,10 +260,10 @@ static int add_run(struct join *j, struct error *err)
 	int ret;
 
 	j->is_used = is_used;
+	j->event = 0;
 	ret = query_select_each(&q, p, &filter, take_sample, j, err);
 	if (ret)
 		return ret;
-	query_copy_event(j->into, p, q.event);
 	rows = row_copier_new(j->into, p);
 	stacks = row_copier_stacks(rows, &q, is_used);
 	row_copier_free(rows);

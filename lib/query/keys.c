@@ -168,11 +168,15 @@ static void set_function(struct query_keys *k, const struct profile *p, const st
 {
 	_cleanup_(strbuf_release) struct strbuf address = {0};
 	const struct func *func;
+	module_id module = frame->module;
 
+	/* A function of two builds is in no module if these differ, see join_sides(). */
+	if (k->by == QUERY_BY_FUNCTION && frame->func != NO_FUNC &&
+	    p->funcs.rows.items[frame->func].module == NO_MODULE)
+		module = NO_MODULE;
 	/* Dumps have a different name each time. */
-	if (frame->module != NO_MODULE &&
-	    p->modules.rows.items[frame->module].kind != PROFILE_MODULE_CODE_DUMP)
-		key->module = text(k, p, p->modules.rows.items[frame->module].name);
+	if (module != NO_MODULE && p->modules.rows.items[module].kind != PROFILE_MODULE_CODE_DUMP)
+		key->module = text(k, p, p->modules.rows.items[module].name);
 	if (frame->func == NO_FUNC) {
 		strbuf_addf(&address, "0x%" PRIx64, address_of(p, frame));
 		key->function = strings_intern(&k->texts, strbuf_text(&address));

@@ -47,6 +47,12 @@ is "a difference has the text of prof diff without scripts" \
 	"$(sed -n '/^<pre>/,/^<\/pre>/p' d.html | sed 's/<[^>]*>//g; s/&lt;/</g; s/&gt;/>/g; s/&quot;/"/g; s/&amp;/\&/g' | tr -s ' ')" "$(tr -s ' ' <d.txt)"
 is "and its figures for the script" "$(sed -n 's/.*id="prof-comparison">\([^<]*\)<.*/\1/p' d.html | base64 -d | gzip -dc)" "$(<d.json)"
 is "its rows are those of prof diff, with the totals of report" "$(node "$root/tests/page/sides.mjs" "$PROF" d.html d.json 2>&1)" "7 rows compared, 0 different"
+# A program of two names, and amounts of memory.
+"$PROF" diff --force --json n.json -o n.html sides/old.json sides/new.json >/dev/null
+is "functions of modules of two names are one" "$(node "$root/tests/page/sides.mjs" "$PROF" n.html n.json 2>&1)" "7 rows compared, 0 different"
+"$PROF" diff --force --event retained --json e.json -o e.html "$golden/allocs.json" "$golden/allocs-held.json" >/dev/null
+is "rows of memory are those of prof diff" "$(node "$root/tests/page/sides.mjs" "$PROF" e.html e.json 2>&1 | sed 's/^[1-9][0-9]* rows/all rows/')" "all rows compared, 0 different"
+like "memory has its name" "$("$PROF" report e.html)" ' samples of retained \([0-9.]+ [kM]?B\)'
 is "its sides are read back" "$("$PROF" report --by thread --format csv d.html | grep -o '^"[AB]: [a-z]*"' | sort | xargs)" "A: base B: patch"
 
 

@@ -14,7 +14,8 @@ let different = JSON.stringify(comparison.rows) === JSON.stringify(said.rows) ? 
 for (const [side, name] of ['A', 'B'].entries()) {
 	const {summary, rows} = JSON.parse(report.run('report', '--thread', `${name}: *`, '--include-idle', '--format', 'json', '--limit', '0', '--min', '0', path));
 	said.rows.forEach((row, i) => {
-		const of = rows.find((one) => one.function === row.function && (one.module ?? '') === (row.in ?? '')), got = pairs[i][side];
+		// Modules that only one side has are not in rows of both.
+		const of = rows.find((one) => one.function === row.function && (!row.in || one.module === row.in)), got = pairs[i][side];
 		const isEqual = of ? Math.abs(got.total - of.total / summary.weight) < 1e-9 && Math.abs(got.error - of.total_error / summary.weight) < 1e-9 : got === undefined;
 		if (!isEqual || Math.abs((got?.self ?? 0) - row[name.toLowerCase()]) > 0.01 || !shareText(row.a).endsWith(' %') || !amountText(comparison, row)) {
 			console.log(name, row.function, of, got);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A page of two sides: the outcome of their comparison, as prof diff decides it, and its rows.
 import {BY, NONE} from './engine.mjs';
-import {bytes, csvWord, make, safeText} from './dom.mjs';
+import {baseName, bytes, csvWord, make, safeText} from './dom.mjs';
 import {Grid} from './grid.mjs';
 import {isDark} from './colors.mjs';
 
@@ -20,9 +20,6 @@ export function amountText({data}, row) {
 }
 export const shareText = (share) => `${(100 * share).toFixed(1)} %`;
 
-// Names as they are, which the engine shows without what terminals and browsers would take for more.
-const fullName = (engine, by, id) => `${engine.rawFunction(by, id)}\0${engine.key(by, id).module ?? ''}`;
-
 const nameOfRow = (row) => `${row.function}\0${row.in ?? ''}`;
 
 export class Comparison {
@@ -34,30 +31,39 @@ export class Comparison {
 		this.byName = new Map(this.by === 'function' ? this.rows.map((row) => [nameOfRow(row), row]) : []);
 	}
 
+	// The row of a function, by its name as it is; a place that one side alone has does not count.
+	rowOf(engine, by, id) {
+		const {module, file} = engine.key(by, id), name = engine.rawFunction(by, id);
+		return this.byName.get(`${name}\0${module || baseName(file)}`) ?? this.byName.get(`${name}\0`);
+	}
+
 	// 1: the function takes more in B than in A, -1: less, 0: not shown to differ.
 	change(engine, by, id) {
 		let change = this.changes.get(id);
 		if (change === undefined) {
-			const row = this.byName.get(fullName(engine, by, id));
+			const row = this.rowOf(engine, by, id);
 			change = row?.differs ? Math.sign(row.estimate) : 0;
 			this.changes.set(id, change);
 		}
 		return change;
 	}
 
-	// The functions of a side with their weights, in all that was compared.
+	// The functions of a side with their shares, by row, in all that was compared.
 	side(engine, side) {
 		engine.select({threads: new Set([side]), event: engine.eventName, includeIdle: true});
-		const {weight} = engine, table = engine.table(BY.function), rows = new Map();
-		table.key.forEach((key, i) => rows.set(fullName(engine, BY.function, key), {key, self: table.self[i] / (weight || 1),
-			total: table.total[i] / (weight || 1), error: engine.errorOf(table.total[i]) / (weight || 1)}));
+		const all = engine.weight || 1, table = engine.table(BY.function), rows = new Map();
+		table.key.forEach((key, i) => {
+			const row = this.rowOf(engine, BY.function, key), known = rows.get(row);
+			const self = (known?.self ?? 0) + table.self[i] / all, total = (known?.total ?? 0) + table.total[i] / all;
+			rows.set(row, {key: known?.key ?? key, self, total, error: engine.errorOf(Math.round(total * all)) / all});
+		});
 		return rows;
 	}
 
 	// By row: that of the function on each side, where it has one.
 	pairs(engine) {
 		const sides = this.by === 'function' ? SIDES.map((side) => this.side(engine, side)) : [];
-		return this.rows.map((row) => sides.map((rows) => rows.get(nameOfRow(row))));
+		return this.rows.map((row) => sides.map((rows) => rows.get(row)));
 	}
 
 	// Nodes of a tree of both sides: a node weighs the mean of its two shares, and has both.
@@ -138,13 +144,13 @@ export class CompareView {
 		const {comparison} = app, {rows} = comparison;
 		const number = (title, width, hint, text) => ({title, width, hint, isNumber: true, fill: (cell, i) => cell.append(text(rows[i]))});
 		this.grid = new Grid('Differences', [
-			number('A', '5em', 'Share of the samples of A, itself', (row) => shareText(row.a)),
-			number('B', '5em', 'Share of the samples of B, itself', (row) => shareText(row.b)),
+			number('A', '6em', 'Share of the samples of A, itself', (row) => shareText(row.a)),
+			number('B', '6em', 'Share of the samples of B, itself', (row) => shareText(row.b)),
 			{title: 'Difference', width: '16em', isNumber: true, hint: 'of the shares, with the limits that it holds in: in colour where it is shown to be one',
 				fill: (cell, i) => this.fillDifference(cell, rows[i])},
 			number('P', '5.5em', 'Probability of so large a difference by chance, adjusted for the number of rows', (row) => row.p === null ? '' : row.p < 0.001 ? '<0.001' : row.p.toFixed(3)),
-			number(isTime(comparison) ? 'ms a run' : 'amount', '6em', 'More or less of it in each run', (row) => amountText(comparison, row)),
-			...(comparison.by === 'function' ? SIDES.map((side) => ({title: `Total ${'AB'[side]}`, width: '7.5em', isNumber: true,
+			number(isTime(comparison) ? 'ms a run' : 'amount', '8em', 'More or less of it in each run', (row) => amountText(comparison, row)),
+			...(comparison.by === 'function' ? SIDES.map((side) => ({title: `Total ${'AB'[side]}`, width: '9.5em', isNumber: true,
 				hint: 'Share with what it calls; ± half of the 95 % confidence interval of sampling', fill: (cell, i) => {
 					const of = this.pairs[i][side];
 					cell.append(shareText(of?.total ?? 0), make('small', {}, of?.error ? ` ±${(100 * of.error).toFixed(1)}` : ''));

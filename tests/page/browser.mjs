@@ -5,7 +5,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { Report, closeJudgement, judge } from './report.mjs';
+import { Report, VIEW_KEYS, closeJudgement, judge } from './report.mjs';
 
 const [modules, prof, folder, ...more] = process.argv.slice(2);
 const require = createRequire(modules + '/');
@@ -62,7 +62,7 @@ async function judgeViews(profile, name) {
 	await key('1');
 	const functions = (await rows(page)).slice(0, 12).map((row) => row[2]);
 	judge(`${name}: functions`, functions.every((text, i) => text.startsWith(report.rows[i].function ?? '(')), JSON.stringify(functions));
-	for (const [digit, view] of Object.entries({1: 'functions', 2: 'tree', 3: 'inverted', 4: 'flame', 5: 'stacks', 9: 'chart', 0: 'markers', I: 'info'})) {
+	for (const [digit, view] of Object.entries(VIEW_KEYS)) {
 		await key(digit);
 		judge(`${name}: key ${digit}`, await page.evaluate((id) => document.querySelector('#view > section')?.id === id, view));
 		await judgeAccess(page, `${name}, ${view}`);

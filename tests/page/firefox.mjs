@@ -6,7 +6,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Report, closeJudgement, judge } from './report.mjs';
+import { Report, VIEW_KEYS, closeJudgement, judge } from './report.mjs';
 
 const [program, folder, ...profiles] = process.argv.slice(2);
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -115,29 +115,30 @@ const weight = (firefox) => firefox.get('return profPage.engine.weight');
 const boxOf = (firefox, what) => firefox.get('const box = document.querySelector(arguments[0]).getBoundingClientRect(); return [box.x, box.y, box.width, box.height]', what);
 
 async function judgeViews(firefox, path, name) {
-	const report = JSON.parse(run('report', '--format', 'json', '--limit', '0', '--min', '0', path));
 	await firefox.open(`file://${path}`);
+	const event = ['--event', await firefox.get('return profPage.state.event')];
+	const report = JSON.parse(run('report', '--format', 'json', '--limit', '0', '--min', '0', ...event, path));
 	judge(`firefox, ${name}: weight`, await weight(firefox) === report.summary.weight);
-	for (const [digit, view] of ['flame', 'tree', 'inverted', 'functions', 'lines', 'markers', 'info', 'assembly'].entries()) {
-		await firefox.press(String(digit + 1));
-		judge(`firefox, ${name}: key ${digit + 1}`, await firefox.get('return document.querySelector("#view > section")?.id') === view);
+	for (const [digit, view] of Object.entries(VIEW_KEYS)) {
+		await firefox.press(digit);
+		judge(`firefox, ${name}: key ${digit}`, await firefox.get('return document.querySelector("#view > section")?.id') === view);
 	}
-	await firefox.press('4');
+	await firefox.press('1');
 	const shown = await firefox.get('return [...document.querySelectorAll("#view .rows .row")].slice(0, 12).map((row) => row.children[2].textContent)');
 	judge(`firefox, ${name}: functions`, shown.length > 0 && shown.every((text, i) => text.startsWith(report.rows[i].function ?? '(')), JSON.stringify(shown));
 	await firefox.get('document.querySelector("#functions .grid").focus()');
 	for (const key of ['ArrowDown', 'Home', 'f'])
 		await firefox.press(key);
-	const only = prof.weightBy('--focus', `^${report.rows[0].function.replace(/[.[\\^$()|*+?{]/g, '\\$&')}$`, path);
+	const only = prof.weightBy(...event, '--focus', `^${report.rows[0].function.replace(/[.[\\^$()|*+?{]/g, '\\$&')}$`, path);
 	judge(`firefox, ${name}: only with`, await weight(firefox) === only, await weight(firefox));
 	await firefox.press('u');
 	judge(`firefox, ${name}: undone`, await weight(firefox) === report.summary.weight);
-	await firefox.press('1');
+	await firefox.press('4');
 	const [x, y, width] = await boxOf(firefox, '#timeline canvas');
 	await firefox.mouse([x + width * 0.4, y + 30], [x + width * 0.5, y + 32], [x + width * 0.7, y + 34]);
 	const [from, until] = await firefox.get('return [profPage.state.from, profPage.state.until]'), text = (time) => (time / 1e9).toFixed(9);
 	judge(`firefox, ${name}: a time`, from > 0 && until > from);
-	judge(`firefox, ${name}: weight of a time`, await weight(firefox) === prof.weightBy('--time', `${text(from)}..${text(until)}`, path), await weight(firefox));
+	judge(`firefox, ${name}: weight of a time`, await weight(firefox) === prof.weightBy(...event, '--time', `${text(from)}..${text(until)}`, path), await weight(firefox));
 	await firefox.press('u');
 	const [left, top] = await boxOf(firefox, '#flame canvas'), zoomed = () => firefox.get('return profPage.views.flame.zoomed !== 0xffffffff');
 	await firefox.mouse([left + 200, top + 30]);

@@ -2,6 +2,9 @@
 // What prof says, to compare pages with, and what is said of them.
 import { execFileSync } from 'node:child_process';
 
+// Keys of views that need no function to be chosen.
+export const VIEW_KEYS = {1: 'functions', 2: 'tree', 3: 'inverted', 4: 'flame', 5: 'stacks', 9: 'chart', 0: 'markers', I: 'info'};
+
 let failed = 0;
 
 export function judge(what, isGood, got = '') {

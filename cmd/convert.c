@@ -12,6 +12,7 @@
 #include "cmd/options/sanitize_options.h"
 #include "cmd/run/profile_file.h"
 #include "cmd/run/sanitizing.h"
+#include "cmd/text/annotation.h"
 #include "cmd/text/profile_summary.h"
 #include "cmd/text/record_summary.h"
 #include "lib/base/alloc.h"
@@ -31,6 +32,8 @@ static const char name[] = "convert";
 static const char autofdo_name[] = "autofdo";
 #define AUTOFDO_SUFFIX ".afdo"
 #define RESERVED_FILES 64
+/* Functions whose instructions are in a page. */
+#define ASSEMBLY_FUNCTIONS 200
 
 /* A hundred years. */
 #define SECONDS_MAX 3.2e9
@@ -42,6 +45,7 @@ struct convert {
 	bool is_part; /* --from or --to was given */
 	bool cpu_only;
 	bool critical_path;
+	bool assembly; /* --asm */
 	struct sanitize_settings sanitize;
 	uint64_t start_ns; /* CLOCK_MONOTONIC */
 	const char *base_path; /* profile of --diff; NULL: none */
@@ -127,12 +131,15 @@ static const struct option_row rows[] = {
 	 OPTION_NAME, AT(output.stats_path)},
 	{0, "profile-version", "N", "firefox, jslb: version of the format: 70 (default), 75",
 	 OPTION_CHOICE, AT(version), .choices = versions},
-	{0, "debug-dir", "DIR", "captures: look for programs and .build-id/xx/yyy.debug there",
-	 OPTION_CALL, AT(output), .set = output_add_debug_dir},
+	{0, "debug-dir", "DIR",
+	 "captures, --asm: look for programs and .build-id/xx/yyy.debug there", OPTION_CALL,
+	 AT(output), .set = output_add_debug_dir},
 	{0, "no-symbols", NULL, "captures: leave addresses unnamed", OPTION_FLAG,
 	 AT(output.no_symbols)},
 	{0, "sources", NULL, "captures: include the text of source files", OPTION_FLAG,
 	 AT(output.sources), .is_guarded = true},
+	{0, "asm", NULL, "pages: include the instructions of the heaviest functions", OPTION_FLAG,
+	 AT(assembly), .is_guarded = true},
 	{0, "all-threads", NULL, "captures, flame graphs: give each thread its own row",
 	 OPTION_FLAG, AT(output.all_threads)},
 	{0, "no-limit", NULL, "captures: all samples and markers, also more than a browser shows",
@@ -153,6 +160,7 @@ static const struct option_row more_rows[] = {
 
 static const struct option_rule rules[] = {
 	{"diff", "sanitize", NULL, "--diff: the other profile is not sanitized: sanitize it first"},
+	{"asm", "sanitize", NULL, "--asm: instructions are not sanitized"},
 	{"cpu-only", "include-idle category", NULL,
 	 "--cpu-only: leaves out waits, which --include-idle and --category keep"},
 	{"critical-path", "cpu-only event", NULL,
@@ -194,10 +202,12 @@ static void make_table(struct option_table *t, void *ctx)
 /* Rejects most options: a sample profile only describes the time of one program. */
 static int check_autofdo(struct convert *c, struct error *err)
 {
-	if (c->output.stats_path || c->base_path || c->sanitize.is_asked || c->sanitize.checks)
-		return error_text(err, -EINVAL,
-				  "--to %s cannot be combined with --diff, --sanitize or --stats",
-				  autofdo_name);
+	if (c->output.stats_path || c->base_path || c->sanitize.is_asked || c->sanitize.checks ||
+	    c->assembly)
+		return error_text(
+			err, -EINVAL,
+			"--to %s cannot be combined with --asm, --diff, --sanitize or --stats",
+			autofdo_name);
 	if (c->is_part)
 		return error_text(err, -EINVAL, "--to %s: use --time in place of --from and --to",
 				  autofdo_name);
@@ -235,6 +245,8 @@ static int check(struct convert *c, struct error *err)
 		return error_text(err, -EINVAL, "--sanitize-key: needs --sanitize=names=RE");
 	if (c->base_path && !c->output.format->is_flame_graph)
 		return error_text(err, -EINVAL, "--diff: only flame graphs can show a difference");
+	if (c->assembly && c->output.format != &format_html)
+		return error_text(err, -EINVAL, "--asm: only pages (x.html) have instructions");
 	if (c->is_part && c->filter.from >= c->filter.until)
 		return error_text(err, -EINVAL, "--from, --to: nothing was recorded in that time");
 	if (c->is_part && c->paths.count > 1)
@@ -271,7 +283,7 @@ static int check_sources(const struct convert *c, const struct profile_file *fil
 	if (!c->output.sources || file->recording)
 		return 0;
 	error_text(err, -ENODATA, "--sources: %s: needs a capture", file->label);
-	error_hint(err, "record with prof record --sources, or one with --raw FILE");
+	error_hint(err, "prof symbolize --sources adds the files of this machine to a profile");
 	return -ENODATA;
 }
 
@@ -411,14 +423,46 @@ static int write_autofdo(const struct convert *c, struct profile *p, struct erro
 	return ret;
 }
 
+/*
+ * Finds instructions in a copy of the profile, since a search for files changes its modules.
+ * Functions whose code is not here are left out; that of the heaviest one is missed aloud.
+ */
+static int find_assembly(const struct convert *c, struct strbuf *json, struct error *err)
+{
+	const struct query_filter filter = QUERY_FILTER_ALL;
+	struct assembly assembly = {0};
+	struct error missed = {0};
+	struct profile *p = NULL;
+	struct query q;
+	int ret = narrow_files(c, c->files, c->paths.count, &p, err);
+
+	if (!ret)
+		ret = query_select(&q, p, &filter, err);
+	if (!ret) {
+		if (assembly_make_heaviest(&assembly, p, &q, ASSEMBLY_FUNCTIONS,
+					   c->output.debug_dirs.items, &missed))
+			command_say_as(name, "--asm: %s", missed.text);
+		assembly_print_json(&assembly, p, json);
+		assembly_release(&assembly);
+		query_release(&q);
+	}
+	if (p)
+		profile_free(p);
+	return ret;
+}
+
 static int write_out(const struct convert *c, const struct profile *p,
-		     const struct export_options *options, struct error *err)
+		     struct export_options *options, struct error *err)
 {
 	const struct identity owner = identity_of_invoker();
+	_cleanup_(strbuf_release) struct strbuf assembly = {0};
 	struct export_counts counts = {0};
 	struct outfile *out = NULL;
-	int ret = output_open(&c->output, &owner, &out, err);
+	int ret = c->assembly ? find_assembly(c, &assembly, err) : 0;
 
+	options->assembly = c->assembly && !ret ? strbuf_text(&assembly) : NULL;
+	if (!ret)
+		ret = output_open(&c->output, &owner, &out, err);
 	if (!ret)
 		ret = c->output.format->write(p, options, out, &counts, err);
 	if (!ret)
@@ -438,7 +482,7 @@ static bool is_replay(const struct convert *c)
 
 static int write_replay(const struct convert *c, struct error *err)
 {
-	const struct export_options options = {
+	struct export_options options = {
 		.is_newest = c->version,
 		.all_threads = c->output.all_threads,
 		.cpus = c->files[0].recording->facts.per_cpu,

@@ -8,6 +8,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/identity.h"
+#include "lib/base/json/writer.h"
 #include "lib/base/vec.h"
 #include "lib/query/code_places.h"
 #include "lib/recording/workplace/function_code.h"
@@ -142,8 +143,8 @@ static void take_functions(struct assembly *a, const struct profile *p,
 	}
 }
 
-static int show(struct assembly *a, struct profile *p, const struct code_functions *found,
-		const char *const *dirs, const struct identity *owner, struct error *err)
+static int show_as(struct assembly *a, struct profile *p, const struct code_functions *found,
+		   const char *const *dirs, const struct identity *owner, struct error *err)
 {
 	const struct lookup lookup = {.profile = p, .dirs = dirs};
 	struct file_set *files = lookup_files(&lookup, RESERVED_FILES);
@@ -159,6 +160,21 @@ static int show(struct assembly *a, struct profile *p, const struct code_functio
 		ret = i ? ret : failure;
 	}
 	file_set_free(files);
+	return ret;
+}
+
+/* Disassembles the functions with the permissions of the invoking user. */
+static int show(struct assembly *a, struct profile *p, const struct code_functions *found,
+		const char *const *dirs, struct error *err)
+{
+	struct identity owner = identity_of_invoker(), before = identity_assume_files(&owner);
+	int ret;
+
+	take_functions(a, p, found);
+	ret = before.failure
+		      ? error_set(err, before.failure, "cannot read files as user %u", owner.uid)
+		      : show_as(a, p, found, dirs, &owner, err);
+	identity_restore_files(&before);
 	return ret;
 }
 
@@ -199,7 +215,6 @@ static int fail_without_code(const struct profile *p, const char *function, stru
 int assembly_make(struct assembly *a, struct profile *p, const struct query *q,
 		  const char *function, const char *const *dirs, struct error *err)
 {
-	struct identity owner = identity_of_invoker(), before;
 	struct code_functions found;
 	int ret;
 
@@ -207,15 +222,56 @@ int assembly_make(struct assembly *a, struct profile *p, const struct query *q,
 	code_functions_find(&found, q, function);
 	if (!found.list.count)
 		return fail_without_code(p, function, err);
-	take_functions(a, p, &found);
 	a->without_code = weigh_without_code(q, function);
-	before = identity_assume_files(&owner);
-	ret = before.failure
-		      ? error_set(err, before.failure, "cannot read files as user %u", owner.uid)
-		      : show(a, p, &found, dirs, &owner, err);
-	identity_restore_files(&before);
+	ret = show(a, p, &found, dirs, err);
 	code_functions_release(&found);
 	return ret;
+}
+
+int assembly_make_heaviest(struct assembly *a, struct profile *p, const struct query *q,
+			   size_t count, const char *const *dirs, struct error *err)
+{
+	struct code_functions found;
+	int ret = 0;
+
+	*a = (struct assembly){0};
+	code_functions_find_heaviest(&found, q, count);
+	if (found.list.count)
+		ret = show(a, p, &found, dirs, err);
+	code_functions_release(&found);
+	return ret;
+}
+
+void assembly_print_json(const struct assembly *a, const struct profile *p, struct strbuf *out)
+{
+	char build_id[MODULE_BUILD_ID_TEXT];
+	struct jsonw w;
+
+	jsonw_init_text(&w, out);
+	jsonw_array_begin(&w);
+	vec_for_each(&a->functions, const struct assembly_function *, f) {
+		const struct symbol *symbol = &p->symbols.rows.items[f->symbol];
+		const struct module *module = &p->modules.rows.items[symbol->module];
+
+		if (!f->rows.count)
+			continue;
+		module_build_id_text(module, build_id);
+		jsonw_array_begin(&w);
+		jsonw_cstring(&w, strings_get(&p->strings, module->name));
+		jsonw_cstring(&w, build_id);
+		jsonw_u64(&w, symbol->rva);
+		jsonw_array_begin(&w);
+		vec_for_each(&f->rows, const struct assembly_row *, row) {
+			jsonw_array_begin(&w);
+			jsonw_u64(&w, row->address - f->address);
+			jsonw_cstring(&w, row->text);
+			jsonw_array_end(&w);
+		}
+		jsonw_array_end(&w);
+		jsonw_array_end(&w);
+	}
+	jsonw_array_end(&w);
+	jsonw_release(&w);
 }
 
 void assembly_release(struct assembly *a)

@@ -36,6 +36,15 @@ struct assembly {
  */
 int assembly_make(struct assembly *a, struct profile *p, const struct query *q,
 		  const char *function, const char *const *dirs, struct error *err);
+/*
+ * Finds the local code of the `count` functions with the most samples of their own, with the same
+ * permissions. Rows have no weights, and functions whose code is not here no rows. Returns the
+ * reason why the code of the heaviest one cannot be shown.
+ */
+int assembly_make_heaviest(struct assembly *a, struct profile *p, const struct query *q,
+			   size_t count, const char *const *dirs, struct error *err);
+/* Appends functions with rows, for pages: [[module, build id, RVA, [[offset, text], …]], …]. */
+void assembly_print_json(const struct assembly *a, const struct profile *p, struct strbuf *out);
 void assembly_release(struct assembly *a);
 /* Lists one function, for display. */
 void assembly_list_function(struct listing *l, const struct assembly_function *function,

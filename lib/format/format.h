@@ -25,6 +25,7 @@ struct export_options {
 	 * NULL: none.
 	 */
 	const struct export_difference *difference;
+	const char *assembly; /* html: JSON of assembly_print_json(); NULL: none */
 	bool is_served; /* html: the page is served by a server with prof view's interface */
 	bool is_newest; /* firefox, jslb: in the newest version that is known */
 	bool all_threads; /* every thread gets its own row, without a limit */

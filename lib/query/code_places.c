@@ -95,10 +95,10 @@ static void add(struct code_functions *f, const struct query *q, symbol_id symbo
 
 ORDER(compare_functions, struct code_places, COMPARE(b->total, a->total))
 
-static void sort(struct code_functions *f)
+static void keep_heaviest(struct code_functions *f, size_t count)
 {
 	vec_sort(&f->list, compare_functions);
-	for (; f->list.count > FUNCTIONS_MAX; f->list.count--)
+	for (; f->list.count > count; f->list.count--)
 		vec_release(&vec_last(&f->list).list);
 }
 
@@ -111,7 +111,7 @@ void code_functions_find(struct code_functions *f, const struct query *q, const 
 		if (strcmp(strings_get(&p->strings, p->symbols.rows.items[id].name), function) == 0)
 			add(f, q, id);
 	}
-	sort(f);
+	keep_heaviest(f, FUNCTIONS_MAX);
 }
 
 void code_functions_find_callers(struct code_functions *f, const struct query *q,
@@ -130,7 +130,29 @@ void code_functions_find_callers(struct code_functions *f, const struct query *q
 		is_known[frame->symbol] = true;
 		add(f, q, frame->symbol);
 	}
-	sort(f);
+	keep_heaviest(f, FUNCTIONS_MAX);
+}
+
+void code_functions_find_heaviest(struct code_functions *f, const struct query *q, size_t count)
+{
+	const struct profile *p = q->profile;
+	_cleanup_free_ uint64_t *weights = xcalloc(p->symbols.rows.count + 1, sizeof(*weights));
+
+	*f = (struct code_functions){0};
+	for (stack_id id = 0; id < p->stacks.rows.count; id++) {
+		symbol_id symbol = p->frames.rows.items[p->stacks.rows.items[id].frame].symbol;
+
+		if (symbol != NO_SYMBOL)
+			weights[symbol] += q->weights[id];
+	}
+	for (symbol_id id = 0; id < p->symbols.rows.count; id++) {
+		if (weights[id])
+			vec_push(&f->list,
+				 (struct code_places){.symbol = id, .total = weights[id]});
+	}
+	keep_heaviest(f, count);
+	vec_for_each(&f->list, struct code_places *, places)
+		collect(places, p);
 }
 
 void code_functions_release(struct code_functions *f)

@@ -26,6 +26,11 @@ void code_functions_find(struct code_functions *f, const struct query *q, const 
 /* Finds the functions into which a function with that name is inlined. */
 void code_functions_find_callers(struct code_functions *f, const struct query *q,
 				 const char *function);
+/*
+ * Finds the functions with the most samples of their own, at most `count`. Their places have no
+ * weights; totals are of these samples.
+ */
+void code_functions_find_heaviest(struct code_functions *f, const struct query *q, size_t count);
 void code_functions_release(struct code_functions *f);
 /*
  * Returns the function's size in bytes. If unknown, the function ends a little after its last

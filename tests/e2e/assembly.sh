@@ -49,6 +49,15 @@ run "$PROF" report --annotate hot --asm hot.json.gz
 like "for people" "$out" 'hot in hot.*interrupted instruction.*ADDRESS +INSTRUCTION.*<hot\+0x'
 run "$PROF" report --annotate main --asm hot.json.gz
 like "a call that has not returned: the weight of main is there" "$out" '(9[0-9.]+|100\.0) %  [0-9a-f]+ +(call|bl|jmp|b) 0x'
+run "$PROF" convert --asm -o hot.html hot.json.gz
+ok "a page has the same instructions" python3 -c '
+import base64, gzip, json, re
+block = re.search("id=.prof-assembly.>([^<]*)<", open("hot.html").read())[1]
+functions = json.loads(gzip.decompress(base64.b64decode(block)))
+wanted = [[int(r["address"], 16), r["instruction"]] for r in json.load(open("asm.json"))["instructions"]]
+assert [[start + offset, text] for module, _, start, rows in functions
+        if module == "hot" and start == wanted[0][0] for offset, text in rows] == wanted'
+refuses "only pages have instructions" 2 'only pages' "$PROF" convert --asm -o hot.folded hot.json.gz
 refuses "which function" 2 'needs --annotate with a function' "$PROF" report --asm hot.json.gz
 refuses "no such function" 125 'no sample with a native function nowhere' \
 	"$PROF" report --annotate nowhere --asm hot.json.gz

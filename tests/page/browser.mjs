@@ -219,7 +219,8 @@ async function judgeServed() {
 	writeFileSync(saved, await page.content());
 	viewer.kill('SIGINT');
 	const {page: alone} = await open(saved, 'view=assembly&lines=main');
-	judge('served and saved: it says that no server is there', (await alone.textContent('#assembly')).includes('not in the file'), await alone.textContent('#assembly'));
+	await alone.keyboard.press('a');
+	judge('served and saved: it says that no server is there', await alone.locator('#tab-assembly').count() === 0 && (await alone.textContent('#line')).includes('not in the file'), await alone.textContent('#line'));
 	judge('served: nothing is said', said.length === 0, said.join('\n'));
 	await page.close();
 	await alone.close();

@@ -320,6 +320,9 @@ static int page_write(const struct profile *p, const struct export_options *opti
 	if (difference)
 		ret = block_write(out, "prof-comparison", difference->json,
 				  strlen(difference->json), err);
+	if (!ret && options && options->assembly)
+		ret = block_write(out, "prof-assembly", options->assembly,
+				  strlen(options->assembly), err);
 	if (!ret)
 		ret = write_blocks(p, out, err);
 	add(out, "<script type=\"module\">");

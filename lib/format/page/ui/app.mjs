@@ -13,6 +13,7 @@ import {PATH_EVENT, PathView, readPath} from './path.mjs';
 import {Menu} from './menu.mjs';
 import {Tip} from './tip.mjs';
 import {AssemblyView} from './assembly.mjs';
+import {hasAssembly} from './server.mjs';
 import {InfoView} from './info.mjs';
 import {CompareView, shareText} from './compare.mjs';
 import {makeHelp, onKey} from './keys.mjs';
@@ -40,7 +41,8 @@ export class App {
 		engine.eventNames = engine.events();
 		FIRST.grouped = engine.threads.length > 40;
 		this.path = engine.eventNames.includes(PATH_EVENT) ? readPath(engine) : null;
-		this.tabNames = [...(comparison ? ['compare'] : []), ...VIEWS.filter((view) => view !== 'path' || this.path)];
+		const isThere = {path: this.path !== null, assembly: hasAssembly()};
+		this.tabNames = [...(comparison ? ['compare'] : []), ...VIEWS.filter((view) => isThere[view] ?? true)];
 		FIRST.view = this.tabNames[0];
 		// What is held at the end is what a recording of allocations is made for.
 		FIRST.event = engine.eventNames.includes('retained') ? 'retained' : engine.eventName;
@@ -81,7 +83,7 @@ export class App {
 		this.line = make('div', {id: 'line', 'aria-live': 'polite'});
 		this.actions = make('div', {id: 'actions'}, ...[['Only with', 'f', () => this.focusOn()], ['Drop', 'i', () => this.drop()],
 			['Hide', 'm', () => this.hide()], ['Root here', 'r', () => this.rootHere()], ['Callers', 'c', () => this.callers('callers')],
-			['Callees', 'C', () => this.callers('callees')], ['Lines', 'Enter', () => this.showLines()], ['Assembly', 'a', () => this.showAssembly()]].map(([text, key, click]) => button(text, `key ${key}`, click)));
+			['Callees', 'C', () => this.callers('callees')], ['Lines', 'Enter', () => this.showLines()], this.tabNames.includes('assembly') && ['Assembly', 'a', () => this.showAssembly()]].filter(Boolean).map(([text, key, click]) => button(text, `key ${key}`, click)));
 		this.tip = new Tip();
 		this.menu = new Menu();
 		this.markers = new MarkerList(this);
@@ -384,7 +386,7 @@ export class App {
 			module ? [`Leave out all of ${module.slice(0, 40)}`, '', () => this.hideModule(module)] : false,
 			[this.state.foldRecursion ? 'Unfold recursion' : 'Fold recursion', 'F', () => this.change({foldRecursion: !this.state.foldRecursion})],
 			['Begin stacks here', 'r', () => this.rootHere()], ['Its callers', 'c', () => this.callers('callers')], ['Its callees', 'C', () => this.callers('callees')], null,
-			['Its lines and source', 'Enter', () => this.showLines()], ['Its instructions', 'a', () => this.showAssembly()],
+			['Its lines and source', 'Enter', () => this.showLines()], this.tabNames.includes('assembly') && ['Its instructions', 'a', () => this.showAssembly()],
 			['Search for it', '/', () => { this.search.value = exactly(name); this.setSearch(); }], null,
 			hasStack && ['Copy the stack', '', () => this.copyText(this.stackText(chosen.stack, false))],
 			hasStack && ['Copy the stack as Markdown', '', () => this.copyText(this.stackText(chosen.stack, true))], ['Copy the name', '', () => this.copyText(name)]]);
@@ -436,6 +438,11 @@ export class App {
 		return this.chosen ? this.engine.rawFunction(this.chosen.by, this.chosen.key) || null : null;
 	}
 
+	// The function with the most of its own; null: none.
+	get heaviest() {
+		return this.table.count ? this.engine.rawFunction(BY.function, this.table.key[0]) || null : null;
+	}
+
 	get chosenName() {
 		if (!this.chosen) {
 			this.say('Choose a function first: click it, or use the arrow keys.');
@@ -481,6 +488,10 @@ export class App {
 	// Shows code of the chosen function; Esc returns.
 	open(view) {
 		const {state} = this;
+		if (!this.tabNames.includes(view)) {
+			this.say('Instructions are not in the file: prof convert --asm puts them there, prof view shows them.');
+			return;
+		}
 		if (!['lines', 'assembly'].includes(state.view))
 			this.opener = state.view;
 		else if (state.lines && state.view !== view)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The instructions of a function with their weights, from the server of prof view.
+// The instructions of a function with their weights, from the file or the server of prof view.
 import {make, safeText} from './dom.mjs';
 import {codeLine} from './lines.mjs';
-import {askServer, hasServer} from './server.mjs';
+import {askAssembly} from './server.mjs';
 
 const INSTRUCTIONS_MAX = 20000;
 
@@ -19,12 +19,10 @@ export class AssemblyView {
 	}
 
 	draw() {
-		const {state, version} = this.app, name = state.lines ?? this.app.chosenRaw;
+		const {state, version} = this.app, name = state.lines ?? this.app.chosenRaw ?? this.app.heaviest;
 		this.title.textContent = name ? `Assembly of ${name.slice(0, 200)}` : 'Assembly';
-		if (!hasServer())
-			this.say('Instructions are not in the file: prof view shows them with it, and prof report --annotate NAME --asm.');
-		else if (!name)
-			this.say('Choose a function in another view first.');
+		if (!name)
+			this.say('No sample is selected.');
 		else
 			this.show(name, version);
 	}
@@ -48,9 +46,9 @@ export class AssemblyView {
 	}
 
 	ask(row) {
-		const answer = askServer('asm/v1', {lib: row.module, buildId: row.buildId, startAddress: row.start, size: row.size}, () => this.app.draw());
+		const answer = askAssembly({lib: row.module, buildId: row.buildId, startAddress: row.start, size: row.size}, () => this.app.draw());
 		if (!answer)
-			this.say('Asking prof view …');
+			this.say('Looking for them …');
 		else if (answer.error || !Array.isArray(answer.instructions))
 			this.say(String(answer.error ?? 'There is no answer.'));
 		else if (this.shown !== row)

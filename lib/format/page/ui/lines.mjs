@@ -2,7 +2,7 @@
 // Lines with their weights, and the source beside them if the profile has it.
 import {BY} from './engine.mjs';
 import {baseName, make, percent} from './dom.mjs';
-import {askServer, hasServer} from './server.mjs';
+import {askSource, hasServer} from './server.mjs';
 import {TableView} from './tables.mjs';
 
 // More lines would be slow to lay out; the heavy ones are in the middle.
@@ -55,7 +55,7 @@ export class LinesView extends TableView {
 		let text = key.file ? engine.source(key.file) : null, why = key.file
 			? `The profile does not have the text of ${key.file} (prof record --sources keeps it).` : 'No source file is known.';
 		if (key.file && text === null && hasServer()) {
-			const answer = askServer('source/v1', {lib: key.module ?? '', file: key.file}, () => this.app.draw());
+			const answer = askSource({lib: key.module ?? '', file: key.file}, () => this.app.draw());
 			text = answer?.source ?? null;
 			why = answer ? String(answer.error) : 'Asking prof view …';
 		}

@@ -651,11 +651,10 @@ struct sample query_allocation_sample(const struct query *q, const struct alloca
 
 static void add_allocations(struct selection *s, thread_id id)
 {
-	const struct profile *p = s->q->profile;
 	size_t span = 0;
 
-	vec_for_each(&p->threads.rows.items[id].allocations.rows, const struct allocation *, row) {
-		const struct sample sample = query_allocation_sample(s->q, row);
+	allocators_for_each(&s->q->allocators, id, row) {
+		const struct sample sample = query_allocation_sample(s->q, row->allocation);
 
 		if (sample.weight)
 			try_sample(s, id, &sample, &span);
@@ -669,8 +668,7 @@ static void add_thread(struct selection *s, thread_id id)
 	uint64_t before = s->q->weight, latency = s->q->latency;
 	size_t span = 0;
 
-	if (s->q->event >= QUERY_ALLOCATIONS)
-		add_allocations(s, id);
+	add_allocations(s, id);
 	samples_for_each(&thread->samples, sample) {
 		if (sample->event == s->q->event || s->filter->all_events)
 			try_sample(s, id, sample, &span);
@@ -785,6 +783,8 @@ int query_select_each(struct query *q, const struct profile *p, const struct que
 		query_release(q);
 		return ret;
 	}
+	if (q->event >= QUERY_ALLOCATIONS)
+		allocators_find(&q->allocators, p);
 	s.period = period_of(q);
 	is_selected = query_select_threads(p, filter);
 	for (thread_id id = 0; id < p->threads.rows.count; id++) {
@@ -805,6 +805,7 @@ void query_release(struct query *q)
 	free(q->stack_waits);
 	free(q->weights);
 	free(q->thread_weights);
+	allocators_release(&q->allocators);
 	free(q->latencies);
 	free(q->thread_latencies);
 	vec_release(&q->by_parallelism);

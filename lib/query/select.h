@@ -11,6 +11,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/model/meaning/categories.h"
 #include "lib/model/tables/profile.h"
+#include "lib/query/allocators.h"
 
 /*
  * All conditions must hold. Globs match as in a shell. Expressions are POSIX extended and match any
@@ -83,6 +84,7 @@ struct query {
 	uint8_t *stack_waits; /* by stack_id; see query_wait_of() */
 	uint64_t *weights; /* by stack_id: weight of samples whose innermost shown frame is this */
 	uint64_t *thread_weights; /* by thread_id */
+	struct allocators allocators; /* empty unless the event is one of allocations */
 	uint64_t no_frame; /* weight of samples without a shown frame */
 	/*
 	 * Latencies, in 1/LATENCY_UNIT: weights divided by the number of threads that ran at the

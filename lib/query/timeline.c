@@ -104,10 +104,8 @@ static void add_amounts(struct query_timeline *t, const struct query *q, thread_
 		if (sample->event == q->event)
 			add_amount(t, q, sample);
 	}
-	if (q->event < QUERY_ALLOCATIONS)
-		return;
-	vec_for_each(&thread->allocations.rows, const struct allocation *, row) {
-		const struct sample sample = query_allocation_sample(q, row);
+	allocators_for_each(&q->allocators, id, row) {
+		const struct sample sample = query_allocation_sample(q, row->allocation);
 
 		if (sample.weight)
 			add_amount(t, q, &sample);

@@ -64,6 +64,12 @@ is "the menu has the events that have samples" "$(values allocs.html 'engine.eve
 is "each in its unit" "$(values allocs.html '(engine.select({event: "retained"}), engine.amount(engine.weight))' \
 	'(engine.select({event: "clock"}), engine.amount(engine.weight))')" "3.7 MB 1.00 ms"
 
+is "memory is of the thread that allocated it" "$("$PROF" report --event allocated --by thread --format csv "$golden/allocs.json" |
+	python3 -c 'import csv, sys; print(*(r["thread"] + " " + r["self"] for r in csv.DictReader(sys.stdin)), sep=", ")')" \
+	"heap 4194336, second 526338, heap 3000"
+is "in the timeline of pages, too" "$(values allocs.html '(engine.select({event: "allocated"}), engine.threads.map(({id}) => engine.weightOf(id)).join())' \
+	'engine.timeline(1, 0, engine.duration, 1).times.reduce((a, b) => a + b)' 'engine.sampleAt(1, 1e7).time')" "4194336,526338,3000 526338 4000000"
+
 
 "$PROF" convert "$golden/critical-path.json" -o path.html
 is "the critical path is found in a page" "$("$PROF" report --critical-path --format csv path.html)" \

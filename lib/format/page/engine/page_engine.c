@@ -363,30 +363,40 @@ struct shown_sample {
 	double time;
 };
 
+/* Takes the sample if it is selected, and nearer to the time than the one that is shown. */
+static void take_nearer(struct shown_sample *shown, const struct sample *sample, double time)
+{
+	const struct query *q = &engine.query;
+	double at = since_start(sample->time);
+	stack_id stack = sample->stack;
+
+	if (sample->event != q->event || !sample->weight || stack == NO_STACK ||
+	    at < (double)engine.filter.from || at >= (double)engine.filter.until ||
+	    fabs(at - time) >= fabs(shown->time - time))
+		return;
+	if (!engine.filter.include_idle && !engine.filter.category &&
+	    query_wait_of(q, stack) != QUERY_RUNS)
+		return;
+	*shown = (struct shown_sample){.stack = stack, .time = at};
+}
+
 /* Returns the selected sample of a thread that is nearest to a time; NULL: it has none. */
 const struct shown_sample *EXPORT(page_sample_at)(uint32_t thread, double time)
 {
 	static struct shown_sample shown;
 	const struct query *q = &engine.query;
-	double best = HUGE_VAL;
 
 	if (thread >= q->profile->threads.rows.count)
 		return NULL;
-	samples_for_each(&q->profile->threads.rows.items[thread].samples, sample) {
-		double at = since_start(sample->time);
-		stack_id stack = sample->stack;
+	shown = (struct shown_sample){.stack = NO_STACK, .time = HUGE_VAL};
+	samples_for_each(&q->profile->threads.rows.items[thread].samples, sample)
+		take_nearer(&shown, sample, time);
+	allocators_for_each(&q->allocators, thread, row) {
+		const struct sample sample = query_allocation_sample(q, row->allocation);
 
-		if (sample->event != q->event || !sample->weight || stack == NO_STACK ||
-		    at < (double)engine.filter.from || at >= (double)engine.filter.until ||
-		    fabs(at - time) >= best)
-			continue;
-		if (!engine.filter.include_idle && !engine.filter.category &&
-		    query_wait_of(q, stack) != QUERY_RUNS)
-			continue;
-		best = fabs(at - time);
-		shown = (struct shown_sample){.stack = stack, .time = at};
+		take_nearer(&shown, &sample, time);
 	}
-	return best < HUGE_VAL ? &shown : NULL;
+	return shown.stack == NO_STACK ? NULL : &shown;
 }
 
 uint32_t EXPORT(page_timeline_kinds)(void)

@@ -75,6 +75,9 @@ static void add_thread(struct query_timeline *t, const struct query *q, thread_i
 			weight = (double)(time - from);
 		else if (sample->cpu_delta)
 			weight = sample->cpu_delta;
+		/* A thread uses one CPU at most: the rest was used before a wait that has a row. */
+		if (weight > (double)(time - from))
+			from = weight < (double)time ? time - (uint64_t)weight : 0;
 		spread(t, kind, from, time, weight);
 	}
 }

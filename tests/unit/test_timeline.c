@@ -127,3 +127,23 @@ TEST(test_short_bins)
 	query_timeline_release(&t);
 	profile_free(p);
 }
+
+/* A row of a wait may end between a thread's CPU time and the tick that has it. */
+TEST(test_cpu_time_before_a_wait)
+{
+	struct query_timeline t = {.until = 10 * MS, .bins = 20};
+	struct profile *p = make_profile();
+	uint32_t work = QUERY_WAIT_COUNT + CATEGORY_USER;
+	const struct sample row = {
+		.time = 10 * MS + 9 * MS, .stack = 0, .weight = 1, .cpu_delta = 3 * MS / 2};
+
+	samples_add(&p->threads.rows.items[0].samples, &row);
+	ask(p, &t, 0);
+	expect(&t, 14, work, 0);
+	expect(&t, 15, work, 0.5);
+	expect(&t, 16, work, 0.5);
+	expect(&t, 17, work, 0.5);
+	expect(&t, 18, work, 0);
+	query_timeline_release(&t);
+	profile_free(p);
+}

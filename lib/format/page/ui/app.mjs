@@ -2,7 +2,7 @@
 // The page: one selection, the views of it, and what is said of what is pointed at.
 import {BY, MEASURE} from './engine.mjs';
 import {exactly, functionName, grouped, make, percent, place, safeText, seconds} from './dom.mjs';
-import {FIRST, VIEWS, conditions, emptyState, reportCommand, stateOfFragment, stateToFragment} from './state.mjs';
+import {FIRST, VIEWS, WAITING, conditions, emptyState, reportCommand, stateOfFragment, stateToFragment} from './state.mjs';
 import {Timeline} from './timeline.mjs';
 import {Flame} from './flame.mjs';
 import {TableView, TreeView, nameOf} from './tables.mjs';
@@ -22,8 +22,6 @@ const TITLES = {compare: 'Comparison', flame: 'Flame graph', tree: 'Call tree', 
 	stacks: 'Stack chart', chart: 'Marker chart', markers: 'Markers', path: 'Critical path', info: 'Info', assembly: 'Assembly'};
 // What events of allocations and of time are called in the menu.
 const EVENTS = {clock: 'CPU time', retained: 'memory still held', allocated: 'memory allocated', deallocated: 'memory freed'};
-// Categories of waits, as a condition.
-const WAITING = 'Idle*';
 // Until a change that is passing is in the address.
 const PASSING_MS = 150;
 // Functions of a module that can be left out by their names.

@@ -25,6 +25,21 @@ export function categoryColor(color, name = '', isPale = false) {
 	return `hsl(${(hue + by * 14).toFixed(0)} ${(isPale ? saturation * 0.6 : saturation).toFixed(0)}% ${lightness.toFixed(1)}%)`;
 }
 
+const letters = new Map();
+
+// The colour of letters that can be read on a colour: by how light that is.
+export function textOn(color) {
+	if (!letters.has(color)) {
+		const [hue, saturation, light] = (color.startsWith('hsl') ? color : `0 0 ${isDark() ? 0 : 100}`).match(/[\d.]+/g).map(Number);
+		const part = (n) => {
+			const k = (n + hue / 30) % 12;
+			return light / 100 - saturation * Math.min(light, 100 - light) / 1e4 * Math.max(-1, Math.min(k - 3, 9 - k, 1));
+		};
+		letters.set(color, 0.2126 * part(0) ** 2.2 + 0.7152 * part(8) ** 2.2 + 0.0722 * part(4) ** 2.2 > 0.18 ? '#000' : '#fff');
+	}
+	return letters.get(color);
+}
+
 // Colours of kinds of waits, see WAITS.
 export function waitColor(wait) {
 	return isDark() ? ['', '#2b3442', '#8a3350', '#4b4380'][wait] : ['', '#e0e6ee', '#f29bb4', '#c3b6ee'][wait];

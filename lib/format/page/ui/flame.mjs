@@ -2,7 +2,7 @@
 // The flame graph: the root above, the heaviest first. A click zooms.
 import {BY, NONE, TREE} from './engine.mjs';
 import {fitCanvas, fitText, functionName, make, percent, place} from './dom.mjs';
-import {categoryColor, isDark, themeColor} from './colors.mjs';
+import {categoryColor, textOn, themeColor} from './colors.mjs';
 import {changeColor, changeMark} from './compare.mjs';
 import {LETTERS} from './grid.mjs';
 import {SvgContext} from './svg.mjs';
@@ -123,7 +123,6 @@ export class Flame {
 		this.painted = [];
 		this.foundColor = themeColor('found');
 		this.faintColor = themeColor('faint');
-		this.textColor = isDark() ? '#f3f3f3' : '#16181d';
 		const word = state.callersOf ? `${state.flame} of ${state.callersOf}` : 'all';
 		this.box(context, 0, 0, this.width, themeColor('line'), `${word}`, {});
 		const [from, size] = this.span, scale = this.width / size;
@@ -214,7 +213,7 @@ export class Flame {
 			context.lineWidth = 1;
 		}
 		if (width > TEXT_MIN && text) {
-			context.fillStyle = this.textColor;
+			context.fillStyle = textOn(color);
 			context.fillText(fitText(context, text, width - 8), left + 4, top + FLAME_ROW / 2);
 		}
 	}

@@ -25,7 +25,7 @@ export const KEYS = [
 	['u R', 'undo the last step, everything again', (app) => app.undo(), (app) => app.reset()],
 	['+ −', 'zoom the timeline in and out', (app) => app.timeline.zoom(0.6), (app) => app.timeline.zoom(1 / 0.6)],
 	['< >', 'move it', (app) => app.timeline.shift(-0.25), (app) => app.timeline.shift(0.25)],
-	['z Z', 'zoom it to the selected time, select the time that it shows', (app) => app.timeline.look([app.state.from, Math.min(app.state.until, app.engine.duration)]),
+	['z Z', 'zoom it to the selected time, select the time that it shows', (app) => app.timeline.look(app.timeline.selection),
 		(app) => app.timeline.selectShown()],
 	[', .', 'select the thread before or after, in the order of the timeline', (app) => app.timeline.pickNext(-1), (app) => app.timeline.pickNext(1)],
 	['t', 'fold or unfold quiet threads', (app) => app.timeline.fold(!app.timeline.isOpen)],

@@ -156,13 +156,14 @@ export class MarkersView extends MarkerView {
 		super(app);
 		const rowOf = (i) => app.markers.get(i);
 		this.grid = new Grid('Markers', [
-			{title: 'Start', width: '7em', isNumber: true, fill: (cell, i) => cell.append(seconds(app.markers.columns.start[i]))},
-			{title: 'Duration', width: '7em', isNumber: true, fill: (cell, i) => cell.append(app.markers.columns.duration[i] ? seconds(app.markers.columns.duration[i]) : '')},
+			{title: 'Start', width: '7em', isNumber: true, sorts: 'start', fill: (cell, i) => cell.append(seconds(app.markers.columns.start[i]))},
+			{title: 'Duration', width: '7em', isNumber: true, sorts: 'duration', fill: (cell, i) => cell.append(app.markers.columns.duration[i] ? seconds(app.markers.columns.duration[i]) : '')},
 			{title: 'Marker', width: 'minmax(7em, 1fr)', fill: (cell, i) => cell.append(rowOf(i).name)},
 			{title: 'Thread', width: 'minmax(6em, 1fr)', fill: (cell, i) => cell.append(rowOf(i).thread.whole)},
 			{title: 'Fields', width: 'minmax(8em, 3fr)', fill: (cell, i) => { const {fields} = rowOf(i); cell.append(fields.slice(0, 500)); cell.title = fields; }},
 		], {
 			choose: (i) => this.choose(i),
+			sort: (column) => app.change({markerOrder: column ? 'duration' : 'start'}, {isView: true}),
 			// Selects the marker's time.
 			enter: (i) => i !== null && app.markers.columns.duration[i] && app.change({from: Math.floor(app.markers.columns.start[i]),
 				until: Math.ceil(app.markers.columns.start[i] + app.markers.columns.duration[i])}),
@@ -170,8 +171,18 @@ export class MarkersView extends MarkerView {
 		this.element = make('section', {id: 'markers'}, this.bar, make('div', {class: 'beside'}, this.grid.element, this.detail));
 	}
 
+	// In time, or the longest first.
+	get rows() {
+		const {rows, columns: {duration}} = this.app.markers;
+		if (this.app.state.markerOrder !== 'duration')
+			return rows;
+		if (this.sortedOf !== rows)
+			Object.assign(this, {sortedOf: rows, sorted: [...rows].sort((a, b) => duration[b] - duration[a] || a - b)});
+		return this.sorted;
+	}
+
 	draw() {
-		const {rows} = this.app.markers, at = rows.indexOf(this.chosenMarker?.i);
+		const {rows} = this, at = rows.indexOf(this.chosenMarker?.i);
 		this.drawBar();
 		this.grid.show({count: rows.length, row: (i) => rows[i], none: 'No marker is in the selected time and threads.'}, {at: Math.max(0, at), top: this.grid.element.scrollTop});
 	}

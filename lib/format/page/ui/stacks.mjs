@@ -2,7 +2,7 @@
 // The stack chart: which functions were on the stacks of threads, from when to when.
 import {BY} from './engine.mjs';
 import {fitText, functionName, make, place, seconds} from './dom.mjs';
-import {categoryColor, isDark, themeColor} from './colors.mjs';
+import {categoryColor, textOn, themeColor} from './colors.mjs';
 import {AXIS, TimeCanvas} from './time_canvas.mjs';
 
 const STACK_ROW = 17, TITLE_ROW = 22, THREADS_AT_FIRST = 3, THREADS_MAX = 12, SPAN_TEXT_MIN = 24;
@@ -58,7 +58,7 @@ export class StackChart extends TimeCanvas {
 	}
 
 	drawPart(context, {id, chart, top}) {
-		const {engine, marks, chosen} = this.app, painted = [], text = isDark() ? '#f3f3f3' : '#16181d';
+		const {engine, marks, chosen} = this.app, painted = [];
 		context.fillStyle = themeColor('text');
 		context.fillText(fitText(context, engine.threads[id].whole, this.left - 12), 6, top + TITLE_ROW / 2);
 		context.fillStyle = themeColor('line');
@@ -70,15 +70,15 @@ export class StackChart extends TimeCanvas {
 				continue;
 			painted[depth] = pixel;
 			const y = top + TITLE_ROW + depth * STACK_ROW, key = width > SPAN_TEXT_MIN ? engine.key(BY.function, chart.key[i]) : null;
-			const how = engine.look(chart.stack[i]);
-			context.fillStyle = isFound ? themeColor('found') : categoryColor(engine.categories[how.category]?.color, key ? key.function : '', how.isInlined);
+			const how = engine.look(chart.stack[i]), color = isFound ? themeColor('found') : categoryColor(engine.categories[how.category]?.color, key ? key.function : '', how.isInlined);
+			context.fillStyle = color;
 			context.fillRect(begin, y, width - (width > 3 ? 0.75 : 0), STACK_ROW - 1);
 			if (chosen?.by === BY.function && chosen.key === chart.key[i]) {
 				context.strokeStyle = themeColor('text');
 				context.strokeRect(begin + 0.5, y + 0.5, Math.max(0.5, width - 1.5), STACK_ROW - 2);
 			}
 			if (key) {
-				context.fillStyle = text;
+				context.fillStyle = textOn(color);
 				context.fillText(fitText(context, functionName(key), width - 6), begin + 3, y + STACK_ROW / 2);
 			}
 		}

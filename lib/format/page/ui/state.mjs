@@ -9,12 +9,15 @@ export const VIEWS = ['flame', 'tree', 'inverted', 'functions', 'stacks', 'chart
 // The view that a page begins with; one of two sides begins with 'compare', which others do not have.
 export const FIRST = {view: 'flame', event: null, grouped: false};
 
+// Categories of waits, as a condition: the menu of events has them as one.
+export const WAITING = 'Idle*';
+
 // Sets of threads.
 const SETS = ['threads', 'hidden'];
 
 export function emptyState() {
 	return {view: FIRST.view, from: 0, until: Infinity, threads: null, includeIdle: false, own: false, noKernel: false, foldRecursion: false,
-		threadOrder: 'busy', threadText: '', grouped: FIRST.grouped, hidden: null, viewFrom: 0, viewUntil: Infinity, flame: 'plain', callersOf: null, search: '', lines: null, order: 'self', by: 'function', at: -1, marker: '', markerKind: '',
+		threadOrder: 'busy', threadText: '', grouped: FIRST.grouped, hidden: null, viewFrom: 0, viewUntil: Infinity, flame: 'plain', callersOf: null, search: '', lines: null, order: 'self', markerOrder: 'start', by: 'function', at: -1, marker: '', markerKind: '',
 		...Object.fromEntries(FILTER_TEXTS.map((name) => [name, null])), event: FIRST.event};
 }
 
@@ -65,7 +68,7 @@ export function conditions(state, engine) {
 		add(state.threads.size === 1 && thread ? `thread ${thread.whole} (${thread.tid})` : `${state.threads.size} threads`, 'threads');
 	}
 	for (const name of FILTER_TEXTS) {
-		if (state[name] && name !== 'event')
+		if (state[name] && name !== 'event' && !(name === 'category' && state[name] === WAITING))
 			add(`${CONDITIONS[name]} ${state[name]}`, name);
 	}
 	if (state.own)

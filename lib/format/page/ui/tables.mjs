@@ -114,6 +114,9 @@ export class TableView {
 			list.sort((a, b) => rows.total[b] - rows.total[a] || a - b);
 		this.grid.show({count: list.length, row: (i) => list[i],
 			isFound: app.marks && hasFunction(by) ? (i) => app.isFound(by, rows.key[i]) : null, none: 'No sample is selected.'});
+		if (this.shownBy !== undefined && this.shownBy !== by && list.length)
+			this.grid.choose(list[0]);
+		this.shownBy = by;
 	}
 
 	// Goes to the function that ran.

@@ -21,6 +21,8 @@ export class Timeline extends TimeCanvas {
 		super(app, 'Threads over time');
 		const isView = {isView: true};
 		this.more = make('button', {type: 'button', id: 'more', click: () => this.fold(!this.isOpen)});
+		const zoom = (text, range) => make('button', {type: 'button', click: () => this.look(range())}, text);
+		this.zooms = [zoom('zoom to selection', () => this.selection), zoom('whole time', () => [0, app.engine.duration])];
 		this.orders = make('select', {'aria-label': 'Order of threads', change: () => app.change({threadOrder: this.orders.value}, isView)},
 			...Object.entries(ORDERS).map(([value, text]) => make('option', {value}, text)));
 		this.filter = make('input', {type: 'search', placeholder: 'threads', 'aria-label': 'Only threads whose name has this text', spellcheck: 'false',
@@ -28,7 +30,7 @@ export class Timeline extends TimeCanvas {
 		this.groups = make('button', {type: 'button', title: 'Threads of equal names as one row', click: () => app.change({grouped: !app.state.grouped}, isView)}, 'group');
 		this.back = make('button', {type: 'button', title: 'Show them again', click: () => app.change({hidden: null}, isView)});
 		this.legend = make('span', {class: 'legend'});
-		this.element = make('section', {id: 'timeline', 'aria-label': 'Timeline'}, this.canvas, make('div', {class: 'under'}, this.more, this.orders, this.filter, this.groups, this.back, this.legend));
+		this.element = make('section', {id: 'timeline', 'aria-label': 'Timeline'}, this.canvas, make('div', {class: 'under'}, this.more, ...this.zooms, this.orders, this.filter, this.groups, this.back, this.legend));
 		this.isOpen = false;
 		this.lanes = new Map();
 		this.counters = app.engine.counters();
@@ -92,6 +94,11 @@ export class Timeline extends TimeCanvas {
 		return fitText(context, thread ? thread.title : row.title, room);
 	}
 
+	get selection() {
+		const {state: {from, until}, engine} = this.app;
+		return [from, Math.min(until, engine.duration)];
+	}
+
 	fold(isOpen) {
 		this.isOpen = isOpen;
 		this.draw();
@@ -135,6 +142,8 @@ export class Timeline extends TimeCanvas {
 			this.counters.length && `${this.counters.length} ${this.counters.length === 1 ? 'counter' : 'counters'}`].filter(Boolean).join(', ');
 		this.more.textContent = this.isOpen ? 'fewer rows' : `+ ${more}`;
 		this.more.hidden = !more && !this.isOpen;
+		this.zooms[0].hidden = [this.range, [0, engine.duration]].some((range) => String(range) === String(this.selection));
+		this.zooms[1].hidden = String(this.range) === String([0, engine.duration]);
 		this.drawLegend();
 		Object.assign(this, {rows, counterRows: counters, scrolls: this.isOpen});
 		this.paint(height);

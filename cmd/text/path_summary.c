@@ -36,7 +36,8 @@
 struct path_sum {
 	uint8_t kind; /* enum path_kind */
 	string_id name; /* name of the step, label, or name of the function */
-	string_id step; /* step that runs the function, or does so longest */
+	string_id step; /* step that runs the function or waits, or does so longest */
+	string_id function; /* PATH_WAITS: function that waits; NO_STRING: unknown */
 	bool has_steps; /* more than one step runs it */
 	uint64_t ns;
 };
@@ -50,7 +51,6 @@ struct path_call {
 
 struct path_sums {
 	const struct profile *p;
-	struct thread_titles titles;
 	uint8_t *origins; /* by frame_id */
 	VEC(struct path_sum) entries, functions;
 	VEC(struct path_call) calls;
@@ -61,7 +61,9 @@ struct path_sums {
 static void add_entry(struct path_sums *s, const struct path_sum *sum)
 {
 	vec_for_each(&s->entries, struct path_sum *, row) {
-		if (row->kind == sum->kind && row->name == sum->name) {
+		if (row->kind == sum->kind && row->name == sum->name &&
+		    (row->kind != PATH_WAITS ||
+		     (row->step == sum->step && row->function == sum->function))) {
 			row->ns += sum->ns;
 			return;
 		}
@@ -114,11 +116,13 @@ static void add_calls(struct path_sums *s, const struct path_weight *weight, str
 static void add_weight(void *ctx, const struct path_weight *weight)
 {
 	struct path_sums *s = ctx;
-	string_id step = path_step(s->p, &s->titles, weight->thread);
 	struct path_sum sum = {
 		.kind = weight->kind,
-		.name = weight->kind == PATH_RUNS ? step : weight->label,
-		.step = step,
+		.name = weight->kind == PATH_RUNS ? weight->step : weight->label,
+		.step = weight->step,
+		.function = weight->kind == PATH_WAITS
+				    ? path_user_function(s->p, s->origins, weight->stack)
+				    : NO_STRING,
 		.ns = weight->ns,
 	};
 
@@ -139,15 +143,28 @@ static void add_weight(void *ctx, const struct path_weight *weight)
 ORDER(compare, struct path_sum, COMPARE(b->ns, a->ns))
 ORDER(compare_calls, struct path_call, COMPARE(b->ns, a->ns) ?: COMPARE(a->level, b->level) ?: COMPARE(a->caller, b->caller))
 
-/* Returns "cc1", "waited for a CPU" or "waited in read". */
+/* Returns "waited in read (parse, worker)": the function and the step that do so longest. */
+static char *wait_text(const struct path_sums *s, const struct path_sum *sum)
+{
+	const struct strings *strings = &s->p->strings;
+	const char *name = strings_get(strings, sum->name);
+	size_t size = strlen(name);
+	_cleanup_free_ char *what = size > 2 && *name == '['
+					    ? xasprintf("in %.*s", (int)size - 2, name + 1)
+					    : xasprintf("for %s", name);
+
+	if (sum->function == NO_STRING || path_is_entry(strings_get(strings, sum->function)))
+		return xasprintf("waited %s (%s)", what, strings_get(strings, sum->step));
+	return xasprintf("waited %s (%s, %s)", what, strings_get(strings, sum->function),
+			 strings_get(strings, sum->step));
+}
+
+/* Returns "cc1", "waited for a CPU" or the text of a wait. */
 static char *entry_text(const struct path_sums *s, const struct path_sum *sum)
 {
-	const char *name = string_overlay_get(&s->titles.strings, sum->name);
-	size_t size = strlen(name);
-
 	switch (sum->kind) {
 	case PATH_RUNS:
-		return xstrdup(name);
+		return xstrdup(strings_get(&s->p->strings, sum->name));
 	case PATH_QUEUED:
 		return xstrdup("waited for a CPU");
 	case PATH_WAKING:
@@ -155,9 +172,7 @@ static char *entry_text(const struct path_sums *s, const struct path_sum *sum)
 	case PATH_UNKNOWN:
 		return xstrdup("unknown");
 	default:
-		if (size > 2 && *name == '[')
-			return xasprintf("waited in %.*s", (int)size - 2, name + 1);
-		return xasprintf("waited: %s", name);
+		return wait_text(s, sum);
 	}
 }
 
@@ -276,10 +291,32 @@ static void list(const struct path_sums *s, struct path_entries *all, struct str
 	release_entries(&sums);
 }
 
-static void list_entries(const struct path_sums *s, struct strbuf *out)
+/* Adds waits of one name up, into the longest of these entries. */
+static void merge_waits(struct path_sums *s)
+{
+	size_t count = 0;
+
+	vec_sort(&s->entries, compare);
+	for (size_t i = 0; i < s->entries.count; i++) {
+		const struct path_sum row = s->entries.items[i];
+		size_t at = 0;
+
+		while (at < count && (s->entries.items[at].kind != row.kind ||
+				      s->entries.items[at].name != row.name))
+			at++;
+		if (at == count)
+			s->entries.items[count++] = row;
+		else
+			s->entries.items[at].ns += row.ns;
+	}
+	s->entries.count = count;
+}
+
+static void list_entries(struct path_sums *s, struct strbuf *out)
 {
 	struct path_entries all = {0};
 
+	merge_waits(s);
 	vec_for_each(&s->entries, const struct path_sum *, sum)
 		vec_push(&all.rows, (struct path_entry){.text = entry_text(s, sum),
 							.ns = sum->ns,
@@ -300,7 +337,7 @@ static void list_callers(const struct path_sums *s, string_id function, struct s
 		if (call->function != function || count == CALLERS_MAX ||
 		    share(s, call->ns) < SHARE_MIN)
 			continue;
-		text = xstrdup(string_overlay_get(&s->titles.strings, call->caller));
+		text = xstrdup(strings_get(&s->p->strings, call->caller));
 		add_share(s, count++ ? ", " : " (from ", text, call->ns, out);
 	}
 	strbuf_adds(out, count ? ")" : "");
@@ -310,11 +347,10 @@ static void list_functions(const struct path_sums *s, struct strbuf *out)
 {
 	for (size_t i = 0; i < s->functions.count && i < FUNCTIONS_MAX; i++) {
 		const struct path_sum *sum = &s->functions.items[i];
-		const char *step = string_overlay_get(&s->titles.strings, sum->step);
+		const char *step = strings_get(&s->p->strings, sum->step);
 		size_t size = sum->has_steps ? program_size(step) : strlen(step);
-		_cleanup_free_ char *text =
-			xasprintf("%s (%.*s)", string_overlay_get(&s->titles.strings, sum->name),
-				  (int)size, step);
+		_cleanup_free_ char *text = xasprintf(
+			"%s (%.*s)", strings_get(&s->p->strings, sum->name), (int)size, step);
 
 		if (share(s, sum->ns) < SHARE_MIN)
 			break;
@@ -349,13 +385,11 @@ static void merge_functions(struct path_sums *s)
 static bool collect(struct path_sums *s, const struct profile *p)
 {
 	*s = (struct path_sums){.p = p, .origins = origins_of_frames(p)};
-	thread_titles_find(&s->titles, p);
 	return path_weights_each(p, add_weight, s);
 }
 
 static void release(struct path_sums *s)
 {
-	thread_titles_release(&s->titles);
 	free(s->origins);
 	vec_release(&s->entries);
 	vec_release(&s->functions);

@@ -30,6 +30,8 @@
 /* If several functions of a call chain have about the same time, replay only the innermost. */
 #define SAME_SHARE 0.005
 #define CHAIN_MAX 2
+/* A thread that waits less often where no other one does waits for a result, not for a lock. */
+#define LOCK_WAITS_MIN 8
 
 /* Time of a name: a function, a lock, or threads with this name. */
 struct named_time {
@@ -70,8 +72,9 @@ struct forecasting {
 	struct path path;
 	struct replay replay;
 	struct path_shares shares;
+	uint64_t base; /* replayed time of the unchanged command, ns; 0: unknown */
 	uint8_t *origins; /* by frame_id */
-	string_id *steps; /* by row of the profile: see path_step(); strings of the profile */
+	string_id *steps; /* by row of the profile: see path_steps() */
 	VEC(struct level) levels;
 };
 
@@ -113,9 +116,15 @@ static void add_sum(struct forecasting *f, enum path_sum_kind kind, string_id th
 	set_time(f, marker, PATH_SUM_TIME, ns);
 }
 
-/* ns 0: the changed command never ends. path_ns 0: unknown. */
-static void add_forecast(struct forecasting *f, const char *change, uint64_t ns, uint64_t path_ns)
+/*
+ * Replays the command with a change that saves time. path_ns 0: unknown. If the replay takes longer
+ * than that of the unchanged command, because timers now end elsewhere, the gain is unknown.
+ */
+static void add_forecast(struct forecasting *f, const char *change,
+			 const struct replay_change *changed, uint64_t path_ns)
 {
+	uint64_t replayed = replay_run(&f->replay, changed);
+	uint64_t ns = f->base && replayed > f->base ? f->base : replayed;
 	string_id text = strings_intern_line(&f->p->strings, change);
 	struct marker *marker = ns ? add_marker(f, MARKER_FORECAST) : NULL;
 
@@ -211,25 +220,6 @@ static uint64_t alone_in(const struct forecasting *f, const struct path_part *pa
 		now = next;
 	}
 	return sum;
-}
-
-/* Names the steps. Texts are copied, since the titles' strings and the profile's are the same. */
-static void name_steps(struct forecasting *f)
-{
-	struct thread_titles titles;
-	size_t count = f->p->threads.rows.count;
-	_cleanup_free_ char **texts = xcalloc(count + 1, sizeof(*texts));
-
-	thread_titles_find(&titles, f->p);
-	for (thread_id id = 0; id < count; id++)
-		texts[id] =
-			xstrdup(string_overlay_get(&titles.strings, path_step(f->p, &titles, id)));
-	thread_titles_release(&titles);
-	f->steps = xcalloc(count + 1, sizeof(*f->steps));
-	for (thread_id id = 0; id < count; id++) {
-		f->steps[id] = strings_intern(&f->p->strings, texts[id]);
-		free(texts[id]);
-	}
 }
 
 static string_id name_of(const struct forecasting *f, thread_id id)
@@ -400,7 +390,7 @@ static void forecast_function(struct forecasting *f, const char *name, double fa
 		strbuf_addf(&change, "%s takes half its time", name);
 	else
 		strbuf_addf(&change, "%s takes %.4g of its time", name, factor);
-	add_forecast(f, strbuf_text(&change), replay_run(&f->replay, &changed),
+	add_forecast(f, strbuf_text(&change), &changed,
 		     wall - (uint64_t)((double)time.ns * (factor < 1 ? 1 - factor : 0)));
 }
 
@@ -454,8 +444,7 @@ static void forecast_step(struct forecasting *f, const struct named_time *step)
 	}
 	strbuf_addf(&change, "all of %s takes half its time",
 		    strings_get(&f->p->strings, step->name));
-	add_forecast(f, strbuf_text(&change), replay_run(r, &changed),
-		     f->path.end - f->path.begin - step->ns / 2);
+	add_forecast(f, strbuf_text(&change), &changed, f->path.end - f->path.begin - step->ns / 2);
 }
 
 /* Commands and threads on the path, and programs that several of them run. */
@@ -504,21 +493,6 @@ static bool is_lock_row(const struct profile *p, const struct sample *sample)
 	       p->frames.rows.items[stack->frame].subcategory == IDLE_LOCK;
 }
 
-/* Returns the innermost function outside the kernel, preferably of the user's own code. */
-static string_id user_function(const struct forecasting *f, stack_id stack)
-{
-	const struct profile *p = f->p;
-
-	while (stack != NO_STACK) {
-		uint8_t kind = p->frames.rows.items[p->stacks.rows.items[stack].frame].kind;
-
-		if (kind != PROFILE_FRAME_LABEL && kind != PROFILE_FRAME_KERNEL)
-			return path_function(p, f->origins, stack);
-		stack = p->stacks.rows.items[stack].parent;
-	}
-	return NO_STRING;
-}
-
 /* Names waits after the rows that start with them. Returns the most frequent name by time. */
 static string_id name_waits(const struct forecasting *f, thread_id id, size_t first, size_t end,
 			    string_id *names)
@@ -539,7 +513,7 @@ static string_id name_waits(const struct forecasting *f, thread_id id, size_t fi
 		if (line->waits.items[f->replay.waits.items[at].number].start != sample->time ||
 		    !is_lock_row(f->p, sample))
 			continue;
-		names[at] = user_function(f, sample->stack);
+		names[at] = path_user_function(f->p, f->origins, sample->stack);
 		if (names[at] != NO_STRING)
 			add_time(&times, names[at], f->replay.waits.items[at].time);
 	}
@@ -581,7 +555,24 @@ static void forecast_lock(struct forecasting *f, const struct lock_search *searc
 	for (size_t i = 0; i < f->replay.waits.count; i++)
 		dropped[i] = search->names[i] == name;
 	strbuf_addf(&change, "%s never waits for its lock", strings_get(&f->p->strings, name));
-	add_forecast(f, strbuf_text(&change), replay_run(&f->replay, &changed), 0);
+	add_forecast(f, strbuf_text(&change), &changed, 0);
+}
+
+/* Returns true if it was waited for by several threads, or often. */
+static bool is_contended(const struct forecasting *f, const struct lock_search *search,
+			 string_id name)
+{
+	thread_id last = NO_THREAD;
+	size_t waits = 0, threads = 0;
+
+	for (size_t i = 0; i < f->replay.waits.count; i++) {
+		if (search->names[i] != name)
+			continue;
+		waits++;
+		threads += f->replay.waits.items[i].thread != last;
+		last = f->replay.waits.items[i].thread;
+	}
+	return threads > 1 || waits >= LOCK_WAITS_MIN;
 }
 
 static void forecast_locks(struct forecasting *f)
@@ -596,8 +587,11 @@ static void forecast_locks(struct forecasting *f)
 		at = find_locks(f, at, &search);
 	vec_sort(&search.times.rows, compare_times);
 	for (size_t i = 0; i < search.times.rows.count && i < LOCKS_MAX; i++) {
-		if ((double)search.times.rows.items[i].ns >= least)
-			forecast_lock(f, &search, search.times.rows.items[i].name);
+		string_id name = search.times.rows.items[i].name;
+
+		if ((double)search.times.rows.items[i].ns >= least &&
+		    is_contended(f, &search, name))
+			forecast_lock(f, &search, name);
 	}
 	free(search.names);
 	vec_release(&search.times.rows);
@@ -609,20 +603,20 @@ static void forecast_cpus(struct forecasting *f)
 	struct replay_change changed = {.cpus = 2 * cpu_count(f)};
 
 	strbuf_addf(&change, "there are %u CPUs", changed.cpus);
-	add_forecast(f, strbuf_text(&change), replay_run(&f->replay, &changed), 0);
+	add_forecast(f, strbuf_text(&change), &changed, 0);
 	changed.cpus = 0;
-	add_forecast(f, "each thread has a CPU", replay_run(&f->replay, &changed), 0);
+	add_forecast(f, "each thread has a CPU", &changed, 0);
 }
 
 static void forecast_usual(struct forecasting *f)
 {
 	struct replay_change as_it_was = {.cpus = cpu_count(f)};
-	uint64_t base = replay_run(&f->replay, &as_it_was);
 
 	add_parallelism(f);
-	if (!base)
+	f->base = replay_run(&f->replay, &as_it_was);
+	if (!f->base)
 		return;
-	add_sum(f, PATH_SUM_REPLAY, NO_STRING, base);
+	add_sum(f, PATH_SUM_REPLAY, NO_STRING, f->base);
 	forecast_steps(f);
 	forecast_functions(f);
 	forecast_locks(f);
@@ -642,7 +636,7 @@ void path_forecast(struct profile *p, const struct timelines *t, const struct wh
 		return;
 	}
 	f.origins = origins_of_frames(p);
-	name_steps(&f);
+	f.steps = path_steps(p);
 	path_shares_init(&f.shares, p, &f.replay);
 	for (size_t i = 0; i < count; i++)
 		forecast_function(&f, what_ifs[i].function, what_ifs[i].factor);

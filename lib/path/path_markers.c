@@ -6,9 +6,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "lib/base/cleanup.h"
 #include "lib/model/facts/marker_schema.h"
 #include "lib/model/meaning/recording_markers.h"
 #include "lib/model/tables/schemas.h"
+#include "lib/path/path_weights.h"
 
 static struct profile_thread *row_of(struct profile *p, const struct timelines *t, thread_id id)
 {
@@ -90,6 +92,22 @@ void path_markers_add(struct profile *p, const struct timelines *t, const struct
 		add_left_out(p, t, path);
 	vec_for_each(&path->parts, const struct path_part *, part)
 		add_part(p, t, part);
+}
+
+void path_markers_name_steps(struct profile *p)
+{
+	_cleanup_free_ string_id *steps = NULL;
+
+	if (schema_text_find(MARKER_CRITICAL_PATH, &p->markers.schemas, &p->strings) == NO_SCHEMA)
+		return;
+	steps = path_steps(p);
+	for (thread_id id = 0; id < p->threads.rows.count; id++) {
+		vec_for_each(&p->threads.rows.items[id].markers, const struct marker *, marker) {
+			if (recorded_is(p, marker, MARKER_CRITICAL_PATH))
+				*marker_value(&p->markers, marker,
+					      CRITICAL_PATH_STEP) = marker_string(steps[id]);
+		}
+	}
 }
 
 /* Time of a thread to be explained. */
@@ -186,5 +204,6 @@ int path_markers_set_spans(struct profile *p, const struct timelines *t, const c
 						: "--during %s: the profile has no such marker",
 				 glob);
 	vec_release(&spans.rows);
+	path_markers_name_steps(p);
 	return ret;
 }

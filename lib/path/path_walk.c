@@ -115,14 +115,21 @@ static void hand_over(struct walk *w, thread_id to, bool is_inferred)
 	w->still++;
 }
 
+enum follow_kind {
+	FOLLOW_WAKER,
+	FOLLOW_HOLDER, /* is inferred */
+	FOLLOW_DURING, /* only back to the beginning of the wait */
+};
+
 /* Continues in the thread that ended this wait of the current one. */
-static void follow(struct walk *w, const struct timeline_wait *wait, thread_id to, bool is_inferred)
+static void follow(struct walk *w, const struct timeline_wait *wait, thread_id to,
+		   enum follow_kind kind)
 {
 	struct bound bound = {.time = wait->start, .thread = w->thread};
 
-	if (w->is_bounded && wait->start > floor_of(w))
+	if ((w->is_bounded || kind == FOLLOW_DURING) && wait->start > floor_of(w))
 		vec_push(&w->bounds, bound);
-	hand_over(w, to, is_inferred);
+	hand_over(w, to, kind == FOLLOW_HOLDER);
 }
 
 /* Returns to the thread whose wait is explained. */
@@ -155,12 +162,16 @@ static size_t find_wait(struct walk *w, thread_id id, uint64_t time)
 }
 
 /* Returns true if the path continues in the thread that ended the wait. */
-static bool leads_to_waker(struct walk *w, const struct timeline_wait *wait)
+static bool leads_to_waker(const struct walk *w, const struct timeline_wait *wait)
 {
-	const struct timeline *waker = line_of(w, wait->waker);
+	return wait->ended_by == END_THREAD && wait->waker != w->thread &&
+	       existed(line_of(w, wait->waker), w->now);
+}
 
-	return wait->ended_by == END_THREAD && wait->waker != w->thread && existed(waker, w->now) &&
-	       !timelines_is_interruption(waker, find_wait(w, wait->waker, w->now), wait);
+static bool is_interruption(struct walk *w, const struct timeline_wait *wait)
+{
+	return timelines_is_interruption(line_of(w, wait->waker), find_wait(w, wait->waker, w->now),
+					 wait);
 }
 
 /* Walks out of a wait that blocked the thread until now. */
@@ -176,12 +187,13 @@ static void leave_block(struct walk *w, const struct timeline_wait *wait)
 
 	if (w->still < STILL_MAX) {
 		if (leads_to_waker(w, wait)) {
-			follow(w, wait, wait->waker, false);
+			follow(w, wait, wait->waker,
+			       is_interruption(w, wait) ? FOLLOW_DURING : FOLLOW_WAKER);
 			return;
 		}
 		holder = timelines_find_holder(w->t, w->thread, wait, w->now);
 		if (holder != NO_THREAD) {
-			follow(w, wait, holder, true);
+			follow(w, wait, holder, FOLLOW_HOLDER);
 			return;
 		}
 	}

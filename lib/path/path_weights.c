@@ -7,6 +7,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/model/meaning/label_frames.h"
 #include "lib/model/meaning/origin.h"
+#include "lib/model/meaning/titles.h"
 #include "lib/model/tables/schemas.h"
 
 #define NS_PER_WEIGHT 1000
@@ -29,13 +30,14 @@ struct stretches {
 /* Indices of marker fields; files may order them differently or have others. */
 struct fields {
 	schema_id schema;
-	uint32_t does, cause, time;
+	uint32_t does, cause, time, step;
 };
 
 struct weighing {
 	const struct profile *p;
 	struct fields fields;
 	thread_id thread;
+	string_id step;
 	struct stretches stretches; /* by start, of one thread */
 	path_weight_fn *fn;
 	void *ctx;
@@ -60,6 +62,7 @@ static bool find_fields(const struct profile *p, struct fields *f)
 	f->does = find_field(p, schema, text->fields[CRITICAL_PATH_DOES].key);
 	f->cause = find_field(p, schema, text->fields[CRITICAL_PATH_CAUSE].key);
 	f->time = find_field(p, schema, text->fields[CRITICAL_PATH_TIME].key);
+	f->step = find_field(p, schema, text->fields[CRITICAL_PATH_STEP].key);
 	return f->does < schema->field_count && f->time < schema->field_count;
 }
 
@@ -90,11 +93,14 @@ static void add_stretch(struct weighing *w, const struct marker *marker)
 	const struct marker_value *does = value_of(w, marker, w->fields.does, FIELD_STRING);
 	const struct marker_value *cause = value_of(w, marker, w->fields.cause, FIELD_STRING);
 	const struct marker_value *time = value_of(w, marker, w->fields.time, FIELD_DURATION);
+	const struct marker_value *step = value_of(w, marker, w->fields.step, FIELD_STRING);
 	const struct strings *strings = &w->p->strings;
 
 	/* Reject damaged markers: longer than TIME_MAX_NS, or with more time than they span. */
 	if (!does || !time || marker->end - marker->start > TIME_MAX_NS)
 		return;
+	if (step)
+		w->step = step->string;
 	vec_push(&w->stretches.rows,
 		 (struct stretch){
 			 .start = marker->start,
@@ -114,6 +120,7 @@ ORDER(compare, struct stretch, COMPARE(a->start, b->start))
 static void collect(struct weighing *w, const struct profile_thread *thread)
 {
 	vec_clear(&w->stretches.rows);
+	w->step = thread->name;
 	vec_for_each(&thread->markers, const struct marker *, marker) {
 		if (marker->schema == w->fields.schema)
 			add_stretch(w, marker);
@@ -158,6 +165,7 @@ static uint64_t spread(struct weighing *w, const struct profile_thread *thread, 
 			.time = sample->time,
 			.stack = sample->stack,
 			.label = NO_STRING,
+			.step = w->step,
 		};
 
 		if (!path_is_tick(w->p, sample))
@@ -188,6 +196,7 @@ static void weigh_running(struct weighing *w, const struct profile_thread *threa
 		.cpu = NO_CPU,
 		.stack = NO_STACK,
 		.label = NO_STRING,
+		.step = w->step,
 	};
 	uint64_t total;
 
@@ -243,6 +252,7 @@ static void weigh_rest(struct weighing *w, const struct profile_thread *thread)
 			.ns = row->ns,
 			.stack = NO_STACK,
 			.label = row->label,
+			.step = w->step,
 		};
 
 		if (row->kind == PATH_RUNS)
@@ -271,10 +281,38 @@ string_id path_function(const struct profile *p, const uint8_t *origins, stack_i
 	return name;
 }
 
+static bool is_of_c_library(const struct profile *p, const struct func *func)
+{
+	return func->module != NO_MODULE &&
+	       module_name_is_c_library(
+		       strings_get(&p->strings, p->modules.rows.items[func->module].name));
+}
+
+string_id path_user_function(const struct profile *p, const uint8_t *origins, stack_id stack)
+{
+	string_id name = NO_STRING;
+
+	for (; stack != NO_STACK; stack = p->stacks.rows.items[stack].parent) {
+		frame_id id = p->stacks.rows.items[stack].frame;
+		const struct frame *frame = &p->frames.rows.items[id];
+		const struct func *func;
+
+		if (frame->kind == PROFILE_FRAME_LABEL || frame->kind == PROFILE_FRAME_KERNEL ||
+		    !profile_frame_is_named(p, frame))
+			continue;
+		func = &p->funcs.rows.items[frame->func];
+		if (origins[id] == ORIGIN_OWN)
+			return func->name;
+		if (name == NO_STRING && !is_of_c_library(p, func))
+			name = func->name;
+	}
+	return name;
+}
+
 bool path_is_entry(const char *name)
 {
-	static const char *const entries[] = {"main",	"_start",    "<module>",
-					      "(root)", "main.main", "runtime.main"};
+	static const char *const entries[] = {"main",	   "_start",	   "<module>",	 "(root)",
+					      "main.main", "runtime.main", "(anonymous)"};
 
 	for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); i++) {
 		if (strcmp(name, entries[i]) == 0)
@@ -299,11 +337,29 @@ string_id path_caller(const struct profile *p, const uint8_t *origins, stack_id 
 	return NO_STRING;
 }
 
-string_id path_step(const struct profile *p, const struct thread_titles *t, thread_id id)
+/* Texts are copied, since the titles' strings and the profile's are the same. */
+string_id *path_steps(struct profile *p)
 {
-	const struct profile_thread *thread = &p->threads.rows.items[id];
+	struct thread_titles titles;
+	size_t count = p->threads.rows.count;
+	_cleanup_free_ char **texts = xcalloc(count + 1, sizeof(*texts));
+	string_id *steps = xcalloc(count + 1, sizeof(*steps));
 
-	return thread->name == thread->process_name ? t->processes[id] : thread->name;
+	thread_titles_find(&titles, p);
+	for (thread_id id = 0; id < count; id++) {
+		const struct profile_thread *thread = &p->threads.rows.items[id];
+
+		steps[id] = thread->name;
+		if (thread->name == thread->process_name)
+			texts[id] = xstrdup(process_title(&titles, id));
+	}
+	thread_titles_release(&titles);
+	for (thread_id id = 0; id < count; id++) {
+		if (texts[id])
+			steps[id] = strings_intern(&p->strings, texts[id]);
+		free(texts[id]);
+	}
+	return steps;
 }
 
 bool path_weights_each(const struct profile *p, path_weight_fn *fn, void *ctx)

@@ -5,7 +5,6 @@
  */
 #pragma once
 
-#include "lib/model/meaning/titles.h"
 #include "lib/model/tables/profile.h"
 #include "lib/path/path_labels.h"
 
@@ -19,6 +18,7 @@ struct path_weight {
 	uint64_t ns; /* time on the path */
 	stack_id stack; /* code that ran, or waited; NO_STACK: not sampled */
 	string_id label; /* for all but PATH_RUNS: "[queued]", "[futex]" */
+	string_id step; /* the thread's, see path_steps() */
 };
 
 typedef void path_weight_fn(void *ctx, const struct path_weight *weight);
@@ -31,6 +31,11 @@ bool path_is_tick(const struct profile *p, const struct sample *sample);
  */
 string_id path_function(const struct profile *p, const uint8_t *origins, stack_id stack);
 /*
+ * Returns the name of the innermost named function outside the kernel and the C library, preferably
+ * of the user's own code; NO_STRING if there is none.
+ */
+string_id path_user_function(const struct profile *p, const uint8_t *origins, stack_id stack);
+/*
  * Returns the name of the user's innermost function from *stack on that is not `function`, and
  * moves *stack to its caller; NO_STRING if there is none before the program's entry.
  */
@@ -39,10 +44,10 @@ string_id path_caller(const struct profile *p, const uint8_t *origins, stack_id 
 /* Returns true for functions like main(), with which programs begin. */
 bool path_is_entry(const char *name);
 /*
- * Returns the name of the step that a thread is: the title of its process if it has the process's
- * name ("cc1 parse.c"), otherwise its own name. A string of the titles.
+ * Returns the name of the step that each thread is, by thread_id: the title of its process if it
+ * has the process's name ("cc1 parse.c"), otherwise its own name. The caller frees the array.
  */
-string_id path_step(const struct profile *p, const struct thread_titles *t, thread_id id);
+string_id *path_steps(struct profile *p);
 /*
  * Calls `fn` for each weight, thread by thread, in order of time within a thread's samples and
  * within its waits. Returns false if the profile has no critical path.

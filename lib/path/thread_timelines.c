@@ -8,7 +8,7 @@
 /* Least share of the wait, in percent, that the holder of the lock must have run. */
 #define HOLDER_SHARE 70
 /* Waits of a waker to be searched for the one in which it was idle. */
-#define INTERRUPTION_WAITS 64
+#define INTERRUPTION_WAITS 256
 /* Least ratio of that wait's length to the time that the waker ran afterwards. */
 #define NAP_MIN 20
 
@@ -159,19 +159,36 @@ static bool is_nap(const struct timeline_wait *wait, uint64_t until)
 	       until - wait->end <= (wait->end - wait->start) / NAP_MIN;
 }
 
+/* Returns true if the thread did hardly anything but nap, in waits[at] and before. */
+static bool naps_often(const struct timeline *line, size_t at)
+{
+	const struct timeline_wait *nap = &line->waits.items[at];
+
+	for (unsigned int i = 0; at-- && i < INTERRUPTION_WAITS; i++) {
+		const struct timeline_wait *before = &line->waits.items[at];
+
+		if (before->reason.state != WAIT_RUNNABLE)
+			return is_nap(nap, nap->end) && is_nap(before, nap->start);
+	}
+	return false;
+}
+
 bool timelines_is_interruption(const struct timeline *waker, size_t at,
 			       const struct timeline_wait *wait)
 {
-	uint64_t wake = timeline_wake_time(wait);
+	uint64_t wake = timeline_wake_time(wait), idle = 0;
 
 	for (unsigned int i = 0; at-- && i < INTERRUPTION_WAITS; i++) {
 		const struct timeline_wait *own = &waker->waits.items[at];
+		bool is_queued = own->reason.state == WAIT_RUNNABLE;
 
-		if (own->reason.state == WAIT_RUNNABLE || own->end > wait->start)
-			continue;
-		if (is_nap(own, wake))
+		if (!is_queued && own->start < wait->start &&
+		    (timeline_wake_time(own) > wait->start ? naps_often(waker, at)
+							   : is_nap(own, wake - idle)))
 			return true;
-		if (own->ended_by != END_INTERRUPT)
+		if (is_queued || own->is_sleep)
+			idle += own->end - own->start;
+		else if (own->start < wait->start && own->ended_by != END_INTERRUPT)
 			break;
 	}
 	return false;

@@ -27,6 +27,7 @@ struct timeline_wait {
 	thread_id waker; /* thread, or NO_THREAD */
 	uint8_t ended_by; /* enum wait_end */
 	bool is_lock; /* this kind of wait is used for locks */
+	bool is_sleep; /* waits for time to pass */
 	struct wait_reason reason;
 };
 
@@ -88,8 +89,9 @@ thread_id timelines_find_holder(const struct timelines *t, thread_id id,
 				const struct timeline_wait *wait, uint64_t until);
 /*
  * Returns true if the waker of a wait only interrupted its thread, as a garbage collector does: it
- * was idle, began to run by a timer before the wait began, and not for long. Its past then does not
- * explain the wait. `at`: the waker's first wait that had not ended at the wake-up.
+ * was idle, began to run by a timer before the wait began, and not for long; or it only napped now
+ * and then, and still did when the wait began. Its past then does not explain the wait. `at`: the
+ * waker's first wait that had not ended at the wake-up.
  */
 bool timelines_is_interruption(const struct timeline *waker, size_t at,
 			       const struct timeline_wait *wait);

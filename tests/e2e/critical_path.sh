@@ -142,6 +142,8 @@ record_cause() { # NAME COMMAND...
 compile_path rows -fopenmp
 record_cause openmp ./rows
 ok "of threads with OpenMP, the rows that take longest are named" test "$(share_of heavy_row <<<"$summary")" -ge 70
+unlike "and its threads are not called by their libraries" \
+	"$("$PROF" report --critical-path openmp.json.gz | head -n 2)" 'libgomp'
 compile_path ring
 record_cause io_uring ./ring
 ok "of a reader by io_uring, the writer is named" test "$(share_of produce <<<"$summary")" -ge 80
@@ -153,6 +155,7 @@ record sleep 0 --critical-path -- sleep 0.3
 "$PROF" report --critical-path --format json sleep.json.gz >report.json
 judge_path "a sleep is its own cause" sleep.json.gz <<'CODE'
 expect_whole()
+expect({data["step"] for _, _, data, _ in parts()} == {"sleep"}, parts())
 slept = [data for _, _, data, _ in parts() if data["does"] == "[clock_nanosleep]"]
 expect(sum(data["onPath"] for data in slept) >= 299, slept)
 expect(times["waiting_ms"] >= 299, times)

@@ -266,7 +266,8 @@ TEST(who_is_only_interrupted_remains_on_the_path)
 {
 	static const struct expected parts[] = {
 		{1000, 60000, MAIN, PATH_RUNS},
-		{60000, 60700, MAIN, PATH_WAITS},
+		{60000, 60100, OTHER, PATH_WAITS},
+		{60100, 60700, OTHER, PATH_RUNS},
 		{60700, 70000, MAIN, PATH_RUNS},
 		{0},
 	};
@@ -277,6 +278,50 @@ TEST(who_is_only_interrupted_remains_on_the_path)
 	vec_last(&t.rows.items[OTHER].waits).is_lock = true;
 	add_wait(&t, OTHER, 59950, 60100, 60100, NO_THREAD);
 	add_wait(&t, MAIN, 60000, 60700, 60700, OTHER);
+	assert_path(&t, parts);
+}
+
+/* Java's service thread looks after each nap whether it is to end. */
+TEST(who_waits_for_one_that_naps_remains_on_the_path_before)
+{
+	static const struct expected parts[] = {
+		{1000, 60000, MAIN, PATH_RUNS},
+		{60000, 61000, OTHER, PATH_WAITS},
+		{61000, 61700, OTHER, PATH_RUNS},
+		{61700, 70000, MAIN, PATH_RUNS},
+		{0},
+	};
+	struct timelines t = begin_at(70000);
+
+	timelines_birth(&t, OTHER, 7, MAIN, 1100);
+	add_wait(&t, OTHER, 1200, 31000, 31000, NO_THREAD);
+	vec_last(&t.rows.items[OTHER].waits).is_lock = true;
+	add_wait(&t, OTHER, 31200, 61000, 61000, NO_THREAD);
+	vec_last(&t.rows.items[OTHER].waits).is_lock = true;
+	add_wait(&t, MAIN, 60000, 61700, 61700, OTHER);
+	assert_path(&t, parts);
+}
+
+/* Java's VM thread sleeps until others have stopped, which takes long if these get no CPU. */
+TEST(sleeps_after_a_nap_are_no_work)
+{
+	static const struct expected parts[] = {
+		{1000, 65000, MAIN, PATH_RUNS},
+		{65000, 66000, OTHER, PATH_WAITS},
+		{66000, 66100, OTHER, PATH_RUNS},
+		{66100, 70000, MAIN, PATH_RUNS},
+		{0},
+	};
+	struct timelines t = begin_at(70000);
+
+	timelines_birth(&t, OTHER, 7, MAIN, 1100);
+	add_wait(&t, OTHER, 1200, 59900, 59900, NO_THREAD);
+	vec_last(&t.rows.items[OTHER].waits).is_lock = true;
+	for (uint64_t at = 60000; at < 66000; at += 1000) {
+		add_wait(&t, OTHER, at, at + 1000, at + 1000, NO_THREAD);
+		vec_last(&t.rows.items[OTHER].waits).is_sleep = true;
+	}
+	add_wait(&t, MAIN, 65000, 66100, 66100, OTHER);
 	assert_path(&t, parts);
 }
 
@@ -362,6 +407,7 @@ static struct timeline_wait random_wait(unsigned int threads, uint64_t end)
 		.waker = random() % 5 ? (thread_id)random_up_to(threads + 2) : NO_THREAD,
 		.ended_by = (uint8_t)random_up_to(END_NOT_RECORDED),
 		.is_lock = random() % 2,
+		.is_sleep = random() % 2,
 		.reason = {.call = random() % 2 ? FUTEX : -1,
 			   .state = (uint8_t)random_up_to(WAIT_STATE_COUNT - 1)},
 	};

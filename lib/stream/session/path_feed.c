@@ -62,11 +62,12 @@ static bool ends_process(const struct path_feed *f, const struct wait_reason *re
 	return call && strcmp(call->name, "exit_group") == 0;
 }
 
-static bool is_lock(const struct path_feed *f, const struct wait_reason *reason)
+static bool waits_for(const struct path_feed *f, const struct wait_reason *reason,
+		      enum call_wait what)
 {
 	const struct system_call *call = waits_call(f->waits, reason);
 
-	return call && call->waits_for == CALL_WAIT_LOCK;
+	return call && call->waits_for == what;
 }
 
 static struct begun_wait *begun_wait_of(struct path_feed *f, thread_id id)
@@ -102,7 +103,8 @@ static void take_running(struct path_feed *f, thread_id id, uint64_t time, uint3
 		.start = begun->start,
 		.end = time,
 		.waker = NO_THREAD,
-		.is_lock = is_lock(f, &begun->reason),
+		.is_lock = waits_for(f, &begun->reason, CALL_WAIT_LOCK),
+		.is_sleep = waits_for(f, &begun->reason, CALL_WAIT_TIMER),
 		.reason = begun->reason,
 	};
 
@@ -172,7 +174,8 @@ static void take_run(struct path_feed *f, const struct rec_resumed *rec)
 		.end = rec->rec.time,
 		.queued = rec->queued,
 		.waker = NO_THREAD,
-		.is_lock = is_lock(f, &rec->reason),
+		.is_lock = waits_for(f, &rec->reason, CALL_WAIT_LOCK),
+		.is_sleep = waits_for(f, &rec->reason, CALL_WAIT_TIMER),
 		.reason = rec->reason,
 	};
 

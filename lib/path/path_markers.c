@@ -126,6 +126,7 @@ struct path_spans {
 static bool is_of_path(const struct profile *p, const struct marker *marker)
 {
 	return recorded_is(p, marker, MARKER_CRITICAL_PATH) ||
+	       recorded_is(p, marker, MARKER_HAND_OVER) ||
 	       recorded_is(p, marker, MARKER_FORECAST) || recorded_is(p, marker, MARKER_PATH_SUM);
 }
 

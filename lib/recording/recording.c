@@ -17,6 +17,7 @@
 #include "lib/live/unwind_methods.h"
 #include "lib/model/meaning/recording_markers.h"
 #include "lib/model/meaning/wait_frames.h"
+#include "lib/path/path_hand_overs.h"
 #include "lib/path/path_markers.h"
 #include "lib/path/path_weights.h"
 #include "lib/recording/launched.h"
@@ -293,6 +294,7 @@ void recording_complete(struct recording *r, const struct completion *c)
 	wait_frames_refine(p);
 	path_markers_name_steps(p);
 	path_forecast(p, &r->lines, NULL, 0);
+	path_hand_overs_add(p, &r->lines);
 	path_weights_add(p);
 	if (!c->keeps_timelines)
 		timelines_release(&r->lines);

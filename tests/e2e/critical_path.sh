@@ -18,7 +18,7 @@ ran = times["running_ms"]
 def parts():
     return [(start, end, data, t["name"]) for t in p["threads"]
             for _, marker, start, end, data in check_profile.markers(p, t)
-            if marker == "Critical path"]
+            if marker == "Critical path" and not t["name"].endswith(" (critical path)")]
 def expect_whole():
     found = parts()
     wall = max(end for _, end, _, _ in found) - min(start for start, _, _, _ in found)
@@ -56,6 +56,18 @@ record_path convoy convoy
 judge_path "of threads with a lock, what they do with it is the path" convoy.json.gz <<'CODE'
 expect_whole()
 expect(on["update_shared"] > 0.85 * ran, (on["update_shared"], ran))
+CODE
+
+judge "and its row has the hand-overs, with both stacks" convoy.json.gz <<'CODE'
+row = [t for t in p["threads"] if t["name"].endswith(" (critical path)")][0]
+names = [(name, data) for _, name, _, _, data in check_profile.markers(p, row)]
+expect({"Critical path", "Hand-over"} == {name for name, _ in names}, {name for name, _ in names})
+found = [data for name, data in names if name == "Hand-over" and "cause" in data and
+         "update" in data.get("wait", "")]
+stacks = [[f["name"] for f in check_profile.stack_frames(p, data["cause"]["stack"])]
+          for data in found]
+expect(any("update_shared" in stack for stack in stacks), (names[:5], stacks[:5]))
+expect({data["waker"] for data in found} == {"path_shapes"}, found[:5])
 CODE
 
 record_path build build
@@ -150,6 +162,12 @@ ok "of a reader by io_uring, the writer is named" test "$(share_of produce <<<"$
 printf '%s\n' 10 20 120 30 >list
 record_cause xargs xargs -a list -P 2 -n 1 "$workloads/fixed_work"
 ok "of commands of xargs, the longest is named" test "$(share_of 120 <<<"$summary")" -ge 75
+
+for seed in 1 4 8 16; do
+	"$PROF" record -q --critical-path --raw random.cap -- "$workloads/path_random" $seed
+	run "$built/e2e/path_sums" random.cap
+	is "the path of random program $seed adds up" "$status" 0
+done
 
 record sleep 0 --critical-path -- sleep 0.3
 "$PROF" report --critical-path --format json sleep.json.gz >report.json

@@ -5,6 +5,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
 #include "lib/format/firefox/write/write_internal.h"
+#include "lib/model/meaning/recording_markers.h"
 
 enum { PHASE_INSTANT, PHASE_INTERVAL };
 
@@ -235,13 +236,30 @@ static void write_times(const struct firefox *f, struct jsonw *w, const struct m
 		       jsonw_format_u64(at, is_interval(marker) ? PHASE_INTERVAL : PHASE_INSTANT));
 }
 
-/* Lists the markers of a row's threads; views have none. */
+ORDER(compare_markers, struct marker, COMPARE(a->start, b->start) ?: COMPARE(b->end, a->end))
+
+/* Lists the parts of the critical path and its hand-overs. */
+static void list_path(const struct firefox *f, struct marker_list *list)
+{
+	vec_for_each(&f->profile->threads.rows, const struct profile_thread *, thread) {
+		vec_for_each(&thread->markers, const struct marker *, marker) {
+			if (recorded_is(f->profile, marker, MARKER_CRITICAL_PATH) ||
+			    recorded_is(f->profile, marker, MARKER_HAND_OVER))
+				vec_push(&list->markers, *marker);
+		}
+	}
+	vec_sort(&list->markers, compare_markers);
+}
+
+/* Lists the markers of a row's threads; views have none, except that of the critical path. */
 static void list_markers(const struct firefox *f, const struct thread_row *row,
 			 struct marker_list *list)
 {
 	const struct profile_thread *threads = f->profile->threads.rows.items;
 
 	vec_clear(&list->markers);
+	if (row->kind == ROW_EVENT && event_is_derived(f->profile, row->event))
+		list_path(f, list);
 	if (row->kind >= ROW_EVENT)
 		return;
 	for (size_t i = 0; i < row->count; i++) {

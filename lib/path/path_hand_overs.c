@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/path/path_hand_overs.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
+#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/model/facts/marker_schema.h"
 #include "lib/model/meaning/recording_markers.h"
@@ -106,6 +108,15 @@ static void set_waker(const struct profile *p, const struct hand_over *row, thre
 	}
 }
 
+/* Returns "make 1234". */
+static string_id name_of(struct profile *p, const string_id *steps, thread_id row)
+{
+	_cleanup_free_ char *text = xasprintf("%s %" PRIu32, strings_get(&p->strings, steps[row]),
+					      p->threads.rows.items[row].tid);
+
+	return strings_intern(&p->strings, text);
+}
+
 static void add(struct profile *p, const struct timelines *t, const struct hand_over *row,
 		schema_id schema, const string_id *steps)
 {
@@ -118,8 +129,8 @@ static void add(struct profile *p, const struct timelines *t, const struct hand_
 		return;
 	marker = markers_make(&p->markers, schema, row->time, row->time);
 	values = marker_value(&p->markers, &marker, 0);
-	values[HAND_OVER_WAKER] = marker_string(steps[waker]);
-	values[HAND_OVER_WOKEN] = marker_string(steps[woken]);
+	values[HAND_OVER_WAKER] = marker_string(name_of(p, steps, waker));
+	values[HAND_OVER_WOKEN] = marker_string(name_of(p, steps, woken));
 	values[HAND_OVER_WAITED] = (struct marker_value){.type = FIELD_DURATION,
 							 .number = row->waited};
 	stack = wait_stack(p, woken, row->time - row->waited);

@@ -207,6 +207,19 @@ struct rec_name {
 	char name[REC_NAME_SIZE];
 };
 
+#define THREAD_NAME_MAX 256 /* bytes */
+
+/*
+ * The name that a runtime gave to a thread when it started, which the kernel does not know. Later
+ * names of a thread are valid from rec.time on.
+ */
+struct rec_thread_name {
+	struct rec rec;
+	__u32 name_size; /* bytes of the name, not terminated */
+	__u32 reserved;
+	char name[]; /* UTF-8, padded to 8 */
+};
+
 /* rec.flags of REC_ARGUMENTS and of the underlying REC_EXEC. */
 enum {
 	ARGUMENTS_CUT = 1 << 0, /* arguments are missing, or the last one is truncated */

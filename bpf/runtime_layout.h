@@ -724,7 +724,7 @@ struct python_layout {
 	 * PyBytesObject; the size is that of any PyVarObject, including code objects from 3.11 on.
 	 */
 	__u16 bytes_size, bytes_text;
-	__u16 reserved2;
+	__u16 modules; /* PyInterpreterState: the dict of modules; 0: unknown */
 };
 
 struct go_labels_layout {

@@ -390,6 +390,8 @@ void tracker_record(struct tracker *t, const struct rec *rec)
 
 		if (rec->pid != fork->parent_pid)
 			add_event(t, MAP_EVENT_FORK, rec, fork->parent_pid);
+		else
+			live_processes_thread(t->processes, rec->pid, rec->time);
 	} else if (rec->kind == REC_EXIT && rec->flags & EXIT_PROCESS) {
 		add_event(t, MAP_EVENT_EXIT, rec, 0);
 	} else if (rec->kind == REC_NAME && rec->flags & NAME_EXEC) {

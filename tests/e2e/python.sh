@@ -95,6 +95,53 @@ for name, line in lines:
     expect(calls[name] in line, (name, line))
 CODE
 
+# The kernel calls all of them like the program; one has told it another name.
+cat >named.py <<'CODE'
+import ctypes
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+all_run = threading.Barrier(6)
+def busy():
+    all_run.wait()
+    end = time.monotonic() + float(sys.argv[1])
+    while time.monotonic() < end:
+        pass
+def renamed():
+    threading.current_thread().name = "after"
+    busy()
+def told():
+    ctypes.CDLL(None).prctl(15, b"of its own", 0, 0, 0)
+    busy()
+class Derived(threading.Thread):
+    def __init__(self):
+        self.first = None
+        super().__init__(name="größer 日本")
+    def run(self):
+        busy()
+threads = [threading.Thread(target=busy, name="worker-1"), threading.Thread(target=renamed, name="before"),
+           threading.Thread(target=told, name="unseen"), Derived()]
+for thread in threads:
+    thread.start()
+with ThreadPoolExecutor(2) as pool:
+    list(pool.map(lambda _: busy(), [1, 2]))
+for thread in threads:
+    thread.join()
+CODE
+named=(worker-1 after 'of its own' 'größer 日本' ThreadPoolExecutor-0_0 ThreadPoolExecutor-0_1)
+record named 0 -- "$python" named.py 1.5
+judge "threads have the names that Python gave them" named.json.gz "${named[@]}" <<'CODE'
+found = sorted(t["name"] for t in p["threads"] if not t["isMainThread"] and t["processName"].startswith("python"))
+expect(found == sorted(args), (found, args))
+CODE
+# In a pid namespace, Python knows other ids of its threads.
+record inner 0 -- unshare --pid --fork "$python" named.py 1.5
+judge "likewise in a pid namespace" inner.json.gz "${named[@]}" <<'CODE'
+found = sorted(t["name"] for t in p["threads"] if not t["isMainThread"] and t["processName"].startswith("python"))
+expect(found == sorted(args), (found, args))
+CODE
+
 record off 0 --no-runtimes -- "$python" -W ignore "$tree" 0.3 recursion
 judge "--no-runtimes: the interpreter's own functions" off.json.gz <<'CODE'
 expect(not any(f["name"] in ("spin", "even") for _, _, _, frames in samples() for f in frames), "")

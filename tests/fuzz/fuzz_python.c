@@ -32,6 +32,14 @@ static void check(const struct managed_code *code, uint32_t units)
 	}
 }
 
+static void check_thread(void *ctx, uint32_t tid, const struct strbuf *name)
+{
+	(void)ctx;
+	if (!tid || !name->size)
+		abort();
+	check_text(name);
+}
+
 static void take(struct function_text *piece, uint8_t width, uint8_t flags, size_t wanted,
 		 size_t *left)
 {
@@ -48,6 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct python_image image;
 	struct rec_function *function;
 	struct head head;
+	uint64_t list;
 	size_t left = size - sizeof(head);
 
 	if (size < sizeof(head) || size > 65536)
@@ -70,6 +79,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	function->identity = image_identity(&image, &layout.python, head.code);
 	python_late(&layout, function, image_read, &image, &code);
 	check(&code, head.units);
+	list = head.code;
+	python_threads(&layout, 0, &list, image_read, &image, check_thread, NULL);
 	managed_code_release(&code);
 	free(image.data);
 	free(function);

@@ -67,6 +67,26 @@ TEST(files_tell_their_layout)
 	}
 }
 
+/* Offsets of the modules, as the compiler has them. */
+TEST(files_tell_where_modules_are)
+{
+	static const struct {
+		const char *file;
+		uint16_t modules;
+	} known[] = {
+		{"library-3.8", 56},	{"library-3.9", 856},	{"library-3.10", 856},
+		{"library-3.11", 888},	{"library-3.12", 944},	{"library-3.13", 7656},
+		{"library-3.14", 7688}, {"library-3.15", 7592},
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		struct runtime_layout layout;
+
+		assert_int_equal(runtime_probed(known[i].file, &layout, NULL), 0);
+		assert_int_equal(layout.python.modules, known[i].modules);
+	}
+}
+
 /* Offsets of the lock, as gdb prints them. */
 TEST(files_tell_where_the_gil_is)
 {

@@ -219,6 +219,7 @@ const struct runtime runtime_python = {
 	.version = write_version,
 	.decode = python_decode,
 	.late = python_late,
+	.read_threads = python_threads,
 };
 
 static bool is_whole(const struct function_text *text)
@@ -421,4 +422,239 @@ bool python_late(const struct runtime_layout *layout, const struct rec_function 
 	managed_code_release(code);
 	*code = found;
 	return true;
+}
+
+/*
+ * Names of threads: the module "threading" has a dict of its running threads, `_active`, and each
+ * of them its name and the kernel's id of the thread as attributes. Layouts of dicts and of the
+ * attributes of instances are those of release builds.
+ */
+
+/* PyObject, PyTypeObject, PyHeapTypeObject, PyModuleObject, PyDictObject, PyLongObject */
+#define OBJECT_TYPE 8
+#define TYPE_INSTANCE_SIZE 32
+#define TYPE_DICT_OFFSET 288
+#define MODULE_DICT 16
+#define DICT_KEYS 32
+#define DICT_VALUES 40
+#define NUMBER_SIZE 16
+#define NUMBER_DIGITS 24
+#define DIGIT_BITS 30
+/* Words before an instance, from 3.11 on. */
+#define BEFORE_DICT 24
+#define BEFORE_VALUES 32 /* 3.11 */
+
+#define MODULES_MAX 16384
+#define ATTRIBUTES_MAX 128
+#define INTERPRETERS_MAX 64
+#define THREAD_NAMES_MAX 1024
+#define DICT_OFFSET_MAX 4096
+
+/* The entries of a dict, or the attributes of an instance. */
+struct table {
+	uint64_t entries, count;
+	uint32_t stride, key, value; /* bytes of an entry; positions in it */
+	uint64_t values; /* an array apart from the entries; 0: none */
+};
+
+/* Tables of keys: the hash table of their numbers, of any width, precedes the entries. */
+
+static bool open_old_keys(const struct reader *r, uint64_t keys, struct table *t)
+{
+	uint64_t slots;
+
+	if (!read_u64(r, keys + 8, &slots) || !read_u64(r, keys + 32, &t->count) ||
+	    slots > UINT32_MAX)
+		return false;
+	t->entries = keys + 40 + slots * (slots <= UINT8_MAX ? 1 : slots <= UINT16_MAX ? 2 : 4);
+	t->stride = 24;
+	t->key = 8;
+	t->value = 16;
+	return true;
+}
+
+static bool open_new_keys(const struct reader *r, uint64_t keys, struct table *t)
+{
+	uint64_t forms;
+	uint8_t bits;
+
+	if (!read_u64(r, keys + 8, &forms) || !read_u64(r, keys + 24, &t->count))
+		return false;
+	bits = forms >> 8 & UINT8_MAX;
+	if (bits >= 40)
+		return false;
+	t->entries = keys + 32 + (1ull << bits);
+	/* Keys of any type have their hash before them. */
+	t->key = forms >> 16 & UINT8_MAX ? 0 : 8;
+	t->value = t->key + 8;
+	t->stride = t->key + 16;
+	return true;
+}
+
+static bool open_keys(const struct reader *r, uint64_t keys, struct table *t)
+{
+	return r->layout->version >= PYTHON_VERSION(11) ? open_new_keys(r, keys, t)
+							: open_old_keys(r, keys, t);
+}
+
+/* Returns the position of the first value in an array of values. */
+static uint64_t values_head(const struct reader *r)
+{
+	return r->layout->version >= PYTHON_VERSION(13) ? 8 : 0;
+}
+
+static bool open_dict(const struct reader *r, uint64_t dict, struct table *t)
+{
+	uint64_t keys;
+
+	*t = (struct table){0};
+	if (!dict || !read_u64(r, dict + DICT_KEYS, &keys) ||
+	    !read_u64(r, dict + DICT_VALUES, &t->values))
+		return false;
+	if (t->values)
+		t->values += values_head(r);
+	return open_keys(r, keys, t);
+}
+
+/* The keys are those of the type. */
+static bool open_values(const struct reader *r, uint64_t type, uint64_t values, struct table *t)
+{
+	uint16_t version = r->layout->version;
+	uint64_t keys, at = version >= PYTHON_VERSION(15)   ? 888
+			    : version >= PYTHON_VERSION(12) ? 880
+							    : 872;
+
+	*t = (struct table){.values = values};
+	return read_u64(r, type + at, &keys) && open_keys(r, keys, t);
+}
+
+/* The attributes of an instance are in a dict, or in an array until something asks for the dict. */
+static bool open_attributes(const struct reader *r, uint64_t object, struct table *t)
+{
+	uint64_t type, offset, word;
+
+	if (!read_u64(r, object + OBJECT_TYPE, &type))
+		return false;
+	if (r->layout->version < PYTHON_VERSION(11))
+		return read_u64(r, type + TYPE_DICT_OFFSET, &offset) && offset &&
+		       offset < DICT_OFFSET_MAX && read_u64(r, object + offset, &word) &&
+		       open_dict(r, word, t);
+	if (!read_u64(r, object - BEFORE_DICT, &word))
+		return false;
+	if (r->layout->version == PYTHON_VERSION(12) && word & 1)
+		return open_values(r, type, word + 1, t);
+	if (word)
+		return open_dict(r, word, t);
+	if (r->layout->version == PYTHON_VERSION(11))
+		return read_u64(r, object - BEFORE_VALUES, &word) && word &&
+		       open_values(r, type, word, t);
+	return r->layout->version >= PYTHON_VERSION(13) &&
+	       read_u64(r, type + TYPE_INSTANCE_SIZE, &offset) &&
+	       open_values(r, type, object + offset + values_head(r), t);
+}
+
+/* Reads an entry; a value of 0 is none. */
+static bool read_entry(const struct reader *r, const struct table *t, uint64_t i, uint64_t *key,
+		       uint64_t *value)
+{
+	uint64_t entry = t->entries + i * t->stride;
+
+	return read_u64(r, entry + t->key, key) &&
+	       read_u64(r, t->values ? t->values + 8 * i : entry + t->value, value);
+}
+
+static bool is_text(const struct reader *r, uint64_t object, const char *wanted)
+{
+	size_t size = strlen(wanted);
+	struct string_head head;
+	char text[16];
+
+	return object && size <= sizeof(text) && read_string_head(r, object, &head) &&
+	       head.width == 1 && head.length == size && r->read(r->ctx, head.text, text, size) &&
+	       memcmp(text, wanted, size) == 0;
+}
+
+/* Returns the value of a key; 0: there is none. */
+static uint64_t find_value(const struct reader *r, const struct table *t, uint64_t max,
+			   const char *wanted)
+{
+	uint64_t key, value;
+
+	for (uint64_t i = 0; i < t->count && i < max && read_entry(r, t, i, &key, &value); i++) {
+		if (value && is_text(r, key, wanted))
+			return value;
+	}
+	return 0;
+}
+
+/* Returns the dict of running threads in the main interpreter, the last of the list; 0: none. */
+static uint64_t find_active(const struct reader *r, uint64_t runtime)
+{
+	uint64_t next, interpreter = 0, dict;
+	struct table table;
+
+	if (!r->layout->modules || !read_u64(r, runtime + r->layout->interpreters, &next))
+		return 0;
+	for (int i = 0; next && i < INTERPRETERS_MAX; i++) {
+		interpreter = next;
+		if (!read_u64(r, interpreter + r->layout->interpreter_next, &next))
+			return 0;
+	}
+	if (!interpreter || !read_u64(r, interpreter + r->layout->modules, &dict) ||
+	    !open_dict(r, dict, &table))
+		return 0;
+	dict = find_value(r, &table, MODULES_MAX, "threading");
+	if (!dict || !read_u64(r, dict + MODULE_DICT, &dict) || !open_dict(r, dict, &table))
+		return 0;
+	return find_value(r, &table, MODULES_MAX, "_active");
+}
+
+/* Reads an int of one digit; 0: it is none. */
+static uint32_t read_number(const struct reader *r, uint64_t object)
+{
+	uint64_t size, digits;
+
+	if (!object || !read_u64(r, object + NUMBER_SIZE, &size) ||
+	    !read_u64(r, object + NUMBER_DIGITS, &digits))
+		return 0;
+	/* From 3.12 on, three bits below the count have the sign. */
+	if (size != (r->layout->version >= PYTHON_VERSION(12) ? 1 << 3 : 1))
+		return 0;
+	return (uint32_t)digits & ((1u << DIGIT_BITS) - 1);
+}
+
+static void read_thread(const struct reader *r, uint64_t object, runtime_thread_fn *fn, void *ctx)
+{
+	_cleanup_(strbuf_release) struct strbuf name = {0};
+	struct table table;
+	bool is_cut = false;
+	uint32_t tid;
+
+	if (!open_attributes(r, object, &table))
+		return;
+	tid = read_number(r, find_value(r, &table, ATTRIBUTES_MAX, "_native_id"));
+	if (tid && read_text(r, find_value(r, &table, ATTRIBUTES_MAX, "_name"), &name, &is_cut) &&
+	    name.size)
+		fn(ctx, tid, &name);
+}
+
+void python_threads(const struct runtime_layout *layout, uint64_t bias, uint64_t *list,
+		    runtime_read_fn *read, void *read_ctx, runtime_thread_fn *fn, void *ctx)
+{
+	const struct reader r = {.layout = &layout->python, .read = read, .ctx = read_ctx};
+	struct table table;
+	uint64_t key, thread;
+
+	if (!*list)
+		*list = find_active(&r, layout->python.runtime + bias);
+	if (!open_dict(&r, *list, &table)) {
+		*list = 0;
+		return;
+	}
+	for (uint64_t i = 0; i < table.count && i < THREAD_NAMES_MAX; i++) {
+		if (!read_entry(&r, &table, i, &key, &thread))
+			return;
+		if (thread)
+			read_thread(&r, thread, fn, ctx);
+	}
 }

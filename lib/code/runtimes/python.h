@@ -47,5 +47,7 @@ void python_lines(uint16_t version, const void *table, size_t size, uint32_t fir
 
 void python_decode(const struct runtime_layout *layout, const struct rec_function *function,
 		   struct managed_code *code);
+void python_threads(const struct runtime_layout *layout, uint64_t bias, uint64_t *list,
+		    runtime_read_fn *read, void *read_ctx, runtime_thread_fn *fn, void *ctx);
 bool python_late(const struct runtime_layout *layout, const struct rec_function *function,
 		 runtime_read_fn *read, void *ctx, struct managed_code *code);

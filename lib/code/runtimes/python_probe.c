@@ -95,6 +95,8 @@ static void read_thread(struct words *words, const struct debug_order *order,
 	l->interpreters = word_at(words, RUNTIME_INTERPRETERS);
 	l->interpreter_next = word_at(words, INTERPRETER_NEXT);
 	l->threads = word_at(words, INTERPRETER_THREADS);
+	/* Two more members lie between it and the lock. */
+	l->modules = word_at(words, order->gil - 3u);
 	l->thread_next = word_at(words, order->thread + 2u);
 	l->thread_interpreter = word_at(words, order->thread + 3u);
 	l->thread_frame = word_at(words, order->thread + 4u);
@@ -204,6 +206,7 @@ static const struct python_layout layouts[] = {
 	{
 		.version = PYTHON_VERSION(8),
 		.place = PYTHON_PLACE_COUNT,
+		.modules = 56,
 		.gil_holder = 1368,
 		BEFORE_3_11,
 		.index_scale = 1,
@@ -214,6 +217,7 @@ static const struct python_layout layouts[] = {
 	{
 		.version = PYTHON_VERSION(9),
 		.place = PYTHON_PLACE_COUNT,
+		.modules = 856,
 		.gil_holder = 568,
 		BEFORE_3_11,
 		.index_scale = 1,
@@ -224,6 +228,7 @@ static const struct python_layout layouts[] = {
 	{
 		.version = PYTHON_VERSION(10),
 		.place = PYTHON_PLACE_CFRAME,
+		.modules = 856,
 		.gil_holder = 568,
 		BEFORE_3_11,
 		.index_scale = 2,
@@ -237,6 +242,7 @@ static const struct python_layout layouts[] = {
 	{
 		.version = PYTHON_VERSION(11),
 		.place = PYTHON_PLACE_CFRAME,
+		.modules = 888,
 		.gil_holder = 576,
 		.code_identity = {CODE_3_11},
 		.instruction = PYTHON_POINTER,
@@ -270,6 +276,7 @@ static const struct python_layout layouts[] = {
 	{
 		.version = PYTHON_VERSION(12),
 		.place = PYTHON_PLACE_ENTRY,
+		.modules = 944,
 		.gil = 384,
 		.gil_holder = 8,
 		.gil_locked = 16,

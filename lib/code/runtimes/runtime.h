@@ -98,6 +98,9 @@ struct known_functions;
 /* Reads memory of the process. False: unreadable. */
 typedef bool runtime_read_fn(void *ctx, uint64_t addr, void *to, size_t size);
 
+/* Takes the name of a thread, by the id that it has in its own pid namespace. */
+typedef void runtime_thread_fn(void *ctx, uint32_t tid, const struct strbuf *name);
+
 /* Memory of a process: addresses [start, end). */
 struct runtime_memory {
 	uint64_t start, end;
@@ -154,6 +157,13 @@ struct runtime {
 	bool (*read_inlined)(const struct runtime_layout *layout,
 			     const struct rec_function *function, struct known_functions *known,
 			     runtime_read_fn *read, void *ctx, struct managed_code *code);
+	/*
+	 * Reads the names of a process's threads, as far as readable now. *list: what is kept of
+	 * the process between calls, 0 at first. NULL: the kernel knows them, or there are none.
+	 */
+	void (*read_threads)(const struct runtime_layout *layout, uint64_t bias, uint64_t *list,
+			     runtime_read_fn *read, void *read_ctx, runtime_thread_fn *fn,
+			     void *ctx);
 };
 
 /*

@@ -2,7 +2,6 @@
 #include "lib/live/code/span_files.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -187,34 +186,6 @@ static bool span_file_number(const char **at, uint32_t *number)
 	return true;
 }
 
-/* Returns the thread of `pid` that has this number in its pid namespace; 0: none. */
-static uint32_t find_ns_thread(uint32_t pid, uint32_t inner)
-{
-	char path[40];
-	struct dirent *entry;
-	DIR *dir;
-	uint32_t found = 0;
-
-	snprintf(path, sizeof(path), "/proc/%u/task", pid);
-	dir = opendir(path);
-	while (dir && !found && (entry = readdir(dir))) {
-		const char *at = entry->d_name;
-		uint32_t numbers[PROC_STATUS_NUMBERS_MAX], outer;
-		_cleanup_free_ char *status = NULL;
-		size_t count;
-
-		if (!span_file_number(&at, &outer))
-			continue;
-		status = proc_status_read(outer);
-		count = status ? proc_status_numbers(status, "NSpid", numbers) : 0;
-		if (count && numbers[count - 1] == inner)
-			found = outer;
-	}
-	if (dir)
-		closedir(dir);
-	return found;
-}
-
 /* Threads that are gone are replaced by the process's first one. */
 static uint32_t outer_tid(struct span_file *file, uint32_t tid)
 {
@@ -230,7 +201,7 @@ static uint32_t outer_tid(struct span_file *file, uint32_t tid)
 	}
 	if (file->threads.count == LOOKUPS_MAX)
 		return file->pid;
-	thread.outer = find_ns_thread(file->pid, tid);
+	thread.outer = proc_find_thread(file->pid, tid);
 	vec_push(&file->threads, thread);
 	return thread.outer ? thread.outer : file->pid;
 }

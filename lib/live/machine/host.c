@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/machine/host.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -56,6 +57,33 @@ size_t proc_status_numbers(const char *status, const char *key,
 		numbers[count++] = (uint32_t)number;
 	}
 	return count;
+}
+
+uint32_t proc_find_thread(uint32_t pid, uint32_t inner)
+{
+	const struct dirent *entry;
+	uint32_t found = 0;
+	char path[40];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%u/task", pid);
+	dir = opendir(path);
+	while (dir && !found && (entry = readdir(dir))) {
+		uint32_t numbers[PROC_STATUS_NUMBERS_MAX];
+		_cleanup_free_ char *status = NULL;
+		uint64_t outer;
+		size_t count;
+
+		if (!text_to_u64(entry->d_name, 10, &outer))
+			continue;
+		status = proc_status_read((uint32_t)outer);
+		count = status ? proc_status_numbers(status, "NSpid", numbers) : 0;
+		if (count && numbers[count - 1] == inner)
+			found = (uint32_t)outer;
+	}
+	if (dir)
+		closedir(dir);
+	return found;
 }
 
 uint32_t proc_status_own(const char *key)

@@ -21,6 +21,8 @@ char *proc_status_read(uint32_t pid);
  */
 size_t proc_status_numbers(const char *status, const char *key,
 			   uint32_t numbers[PROC_STATUS_NUMBERS_MAX]);
+/* Returns the thread of a process that has this id in its own pid namespace; 0: none. */
+uint32_t proc_find_thread(uint32_t pid, uint32_t inner);
 /* Returns the number in the line of a key for this process, such as "NoNewPrivs"; 0 if unknown. */
 uint32_t proc_status_own(const char *key);
 /* Returns the inode of this process's pid namespace; 0 if it is the initial one or unknown. */

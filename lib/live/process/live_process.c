@@ -180,6 +180,18 @@ void live_processes_fork(struct live_processes *t, uint32_t pid, uint32_t parent
 	}
 }
 
+void live_processes_thread(struct live_processes *t, uint32_t pid, uint64_t time)
+{
+	struct live_process *process = live_processes_find(t, pid, time);
+
+	if (!process)
+		return;
+	vec_for_each(&t->listeners, const struct listener *, listener) {
+		if (listener->is.thread)
+			listener->is.thread(listener->ctx, process, time);
+	}
+}
+
 void live_processes_exec(struct live_processes *t, struct live_process *process, uint64_t time)
 {
 	vec_for_each(&t->listeners, const struct listener *, listener) {

@@ -52,15 +52,16 @@ enum listener_stage {
  *
  * fork: the child's state is zeroed. The parent is NULL if its own fork was lost or it is not
  * followed. exec: the state is that of the old program; the listener resets everything that the new
- * one does not inherit. exit: no more events of the process will come; `time` is when this became
- * certain. release: frees everything owned by the state, after exit, and at the end for processes
- * still alive.
+ * one does not inherit. thread: the process has a new thread. exit: no more events of the process
+ * will come; `time` is when this became certain. release: frees everything owned by the state,
+ * after exit, and at the end for processes still alive.
  */
 struct process_listener {
 	enum listener_stage stage;
 	size_t state_size; /* size in bytes; 0: no state */
 	void (*fork)(void *ctx, struct live_process *child, struct live_process *parent);
 	void (*exec)(void *ctx, struct live_process *process, uint64_t time);
+	void (*thread)(void *ctx, struct live_process *process, uint64_t time);
 	void (*exit)(void *ctx, struct live_process *process, uint64_t time);
 	void (*release)(void *ctx, struct live_process *process);
 };
@@ -98,6 +99,8 @@ struct live_process *live_processes_find(const struct live_processes *t, uint32_
  */
 void live_processes_fork(struct live_processes *t, uint32_t pid, uint32_t parent_pid,
 			 uint64_t time);
+/* A thread of the process has forked another one. Ignored if the process is not followed. */
+void live_processes_thread(struct live_processes *t, uint32_t pid, uint64_t time);
 void live_processes_exec(struct live_processes *t, struct live_process *process, uint64_t time);
 /*
  * Marks the process as ended: its last thread has exited. The row stays for two more rounds,

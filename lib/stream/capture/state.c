@@ -292,13 +292,15 @@ static void state_tasks_give(struct state_tasks *t, record_sink_fn *sink, void *
 	vec_release(&sorted);
 }
 
-/* Passes on labels, and open waits with their stacks. */
+/* Passes on names and labels, and open waits with their stacks. */
 static void state_threads_give(struct state_tasks *t, const struct state_stacks *stacks,
 			       record_sink_fn *sink, void *ctx)
 {
 	vec_for_each(&t->threads, const struct state_thread *, thread) {
 		if (thread->is_free)
 			continue;
+		if (thread->given_name)
+			sink(ctx, thread->given_name);
 		if (thread->labels)
 			sink(ctx, &thread->labels->rec);
 		if (!thread->wait)
@@ -397,6 +399,14 @@ static void take_labels(struct capture_state *s, const struct rec *rec)
 		return;
 	free(thread->labels);
 	thread->labels = state_copy(rec);
+}
+
+static void take_thread_name(struct capture_state *s, const struct rec *rec)
+{
+	struct state_thread *thread = state_tasks_thread(&s->tasks, rec);
+
+	if (thread)
+		state_replace(&thread->given_name, rec);
 }
 
 static void take_wait(struct capture_state *s, const struct rec *r)

@@ -29,6 +29,7 @@ struct state_thread {
 	bool is_free; /* the row may be reused */
 	uint32_t next; /* next thread of the process, or next free row */
 	struct rec_labels *labels; /* owned; NULL: none */
+	struct rec *given_name; /* REC_THREAD_NAME, owned; NULL: none */
 	struct rec_wait *wait; /* the open wait, owned; NULL: none */
 };
 

@@ -88,6 +88,7 @@ static void free_thread(struct state_tasks *t, uint32_t row)
 
 	index_remove(&t->by_tid, hash_u64(key), row);
 	free(thread->labels);
+	free(thread->given_name);
 	free(thread->wait);
 	*thread = (struct state_thread){.is_free = true, .next = t->free_thread};
 	t->free_thread = row;

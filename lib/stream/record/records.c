@@ -49,6 +49,11 @@ size_t rec_section_size(size_t name_size)
 	return sizeof(struct rec_section) + padded(name_size);
 }
 
+size_t rec_thread_name_size(size_t name_size)
+{
+	return sizeof(struct rec_thread_name) + padded(name_size);
+}
+
 size_t rec_symbol_size(size_t name_size)
 {
 	return sizeof(struct rec_symbol) + padded(name_size);

@@ -46,6 +46,7 @@ size_t rec_module_size(unsigned int segment_count, size_t path_size);
 size_t rec_code_size(unsigned int line_count, size_t text_size);
 size_t rec_event_name_size(size_t name_size);
 size_t rec_section_size(size_t name_size);
+size_t rec_thread_name_size(size_t name_size);
 size_t rec_symbol_size(size_t name_size);
 size_t rec_schema_size(unsigned int field_count, size_t text_size);
 size_t rec_marker_size(unsigned int value_count, unsigned int stack_count, size_t text_size);

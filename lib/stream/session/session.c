@@ -584,6 +584,9 @@ void session_feed_state(struct session *s, const struct rec *rec)
 	case REC_NAME:
 		feed_name(s, (const struct rec_name *)rec);
 		break;
+	case REC_THREAD_NAME:
+		tasks_give_name(&s->tasks, (const struct rec_thread_name *)rec);
+		break;
 	case REC_EXIT:
 		sample_feed_exit(&s->samples, tasks_exit(&s->tasks, (const struct rec_exit *)rec),
 				 (const struct rec_exit *)rec);

@@ -19,6 +19,7 @@
 #include "lib/live/process/late_reader.h"
 #include "lib/live/instruments/runtimes/runtime_programs.h"
 #include "lib/live/instruments/runtimes/runtime_sources.h"
+#include "lib/live/instruments/runtimes/thread_names.h"
 #include "lib/live/live_report.h"
 #include "lib/live/tracker.h"
 #include "lib/live/unwind/runtime_files.h"
@@ -491,6 +492,7 @@ struct runtimes {
 	struct late_reader reader;
 	struct runtime_sources sources;
 	struct known_functions known;
+	struct thread_names *names;
 	uint64_t inlined; /* pieces of compiled code whose inlined functions are known */
 	uint64_t hiding; /* pieces of compiled code that do not tell where inlined functions are */
 	uint64_t compiled; /* pieces of compiled code */
@@ -516,6 +518,7 @@ static void destroy(void *state)
 	late_reader_release(&r->reader);
 	runtime_sources_release(&r->sources);
 	known_functions_release(&r->known);
+	thread_names_free(r->names);
 	free(r);
 }
 
@@ -621,6 +624,8 @@ static int on_start(void *ctx, const struct starting_process *process, uint32_t 
 		result = -EIO;
 	if (result < 0)
 		refuse(r, err.text);
+	if (result > 0 && runtimes[layout.kind]->read_threads)
+		thread_names_follow(r->names, process->pid, process->bias, &layout);
 	return result;
 }
 
@@ -650,6 +655,7 @@ static int attach(void *state, struct error *err)
 	};
 
 	(void)err;
+	r->names = thread_names_new(tracker_processes(r->live->tracker));
 	tracker_set_runtimes(r->live->tracker, &hooks);
 	return 0;
 }
@@ -748,7 +754,7 @@ static void count(void *state, uint64_t time)
 	/* Count nothing without runtimes. */
 	int code = r->layouts.rows.count || r->refused.count ? 0 : -ENOENT;
 
-	(void)time;
+	thread_names_read(r->names, &r->reader, time, r->live->sink, r->live->ctx);
 	for (uint32_t row = 0; row < RUNTIME_COUNTS * RUNTIME_COUNT_KINDS && !code; row++) {
 		code = programs_read_runtime_counters(r->live->programs, row, each);
 		for (uint32_t i = 0; i < possible->count && !code; i++)

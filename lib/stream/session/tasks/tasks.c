@@ -5,6 +5,7 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/text.h"
 #include "lib/stream/process/mapping.h"
 #include "lib/stream/process/process_name.h"
 #include "lib/stream/session/tasks/life_markers.h"
@@ -563,11 +564,50 @@ void tasks_name(struct tasks *t, const struct rec_name *rec)
 	thread = get_thread(t, process, tid, time);
 	note_filters(t, &rec->rec);
 	if (!(rec->rec.flags & NAME_SCAN)) {
+		t->threads.rows.items[thread].has_given_name = false;
 		renamed(t, process, thread, time, name);
 		return;
 	}
 	scanned(t, process, thread);
 	task_name_set(t, process, thread, name);
+}
+
+/*
+ * Returns whether the kernel's name of a thread says less than a runtime's: it is inherited, or the
+ * beginning of it.
+ */
+static bool has_lesser_name(struct tasks *t, process_id process, thread_id thread,
+			    const char *given)
+{
+	string_id name = row_at(t, thread)->name;
+	string_id inherited = row_at(t, process_at(t, process)->main_thread)->name;
+	const char *text = name == NO_STRING ? "" : strings_get(&t->profile->strings, name);
+
+	return name == NO_STRING || name == inherited ||
+	       (strlen(text) == REC_NAME_SIZE - 1 && text_starts_with(given, text));
+}
+
+void tasks_give_name(struct tasks *t, const struct rec_thread_name *rec)
+{
+	process_id process = process_table_find(&t->processes, rec->rec.pid);
+	thread_id thread;
+	string_id name;
+
+	if (process == NO_PROCESS || !rec->name_size)
+		return;
+	thread = thread_table_find(&t->threads, process, rec->rec.tid);
+	/* The first thread's name is that of the program. */
+	if (thread == NO_THREAD || thread == process_at(t, process)->main_thread)
+		return;
+	name = strings_intern_sized(&t->profile->strings, rec->name, rec->name_size);
+	if (t->threads.rows.items[thread].has_given_name) {
+		renamed(t, process, thread, tasks_time(t, rec->rec.time), name);
+		return;
+	}
+	if (!has_lesser_name(t, process, thread, strings_get(&t->profile->strings, name)))
+		return;
+	row_at(t, thread)->name = name;
+	t->threads.rows.items[thread].has_given_name = true;
 }
 
 /* Extends the lives of a process and its thread to a time at which they were alive. */

@@ -52,6 +52,8 @@ void tasks_release(struct tasks *t);
 
 void tasks_fork(struct tasks *t, const struct rec_fork *fork);
 void tasks_name(struct tasks *t, const struct rec_name *name);
+/* Ignores the name of a thread that is unknown, or has renamed itself for the kernel. */
+void tasks_give_name(struct tasks *t, const struct rec_thread_name *name);
 /* Returns the thread that ended. */
 thread_id tasks_exit(struct tasks *t, const struct rec_exit *end);
 void tasks_set_container(struct tasks *t, const struct rec_container *container);

@@ -57,6 +57,7 @@ struct thread {
 	uint64_t seen; /* time of the latest sign of life */
 	uint16_t last_cpu; /* last CPU on which the thread was seen; NO_CPU: none */
 	bool has_ended;
+	bool has_given_name; /* by a runtime, after its own last one */
 	uint8_t origin; /* enum task_origin */
 };
 

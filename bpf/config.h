@@ -225,6 +225,7 @@ struct bpf_config {
 	__u32 wait_quota; /* stacks of waits per window and CPU; 0: all */
 	__u32 interpreter_frames; /* keep the native frames of interpreters */
 	__u32 locks; /* determine which threads hold their interpreter's lock */
+	__u32 tasks; /* label samples by the task of asyncio that they run */
 	__u64 wait_window_ns;
 	__u64 wait_long_ns; /* send a REC_RUN after each wait of this length or longer */
 };

@@ -674,6 +674,7 @@ enum python_instruction {
 struct python_layout {
 	__u64 runtime; /* _PyRuntime */
 	__u64 code_type; /* PyCode_Type; 0: unknown, and not checked */
+	__u64 string_type; /* PyUnicode_Type */
 	/* PYTHON_PLACE_COUNT: the code of _PyEval_EvalFrameDefault; unused elements are empty. */
 	__u64 eval_start[2], eval_end[2];
 	/*
@@ -725,6 +726,11 @@ struct python_layout {
 	 */
 	__u16 bytes_size, bytes_text;
 	__u16 modules; /* PyInterpreterState: the dict of modules; 0: unknown */
+	/*
+	 * PyThreadState: the running task of asyncio; 0: unknown, as the following. Of a task or
+	 * future: its name, two bytes (it is a task; several await it), and what awaits it.
+	 */
+	__u16 thread_task, task_name, task_kind, task_awaiter;
 };
 
 struct go_labels_layout {

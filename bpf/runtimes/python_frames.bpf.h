@@ -30,6 +30,7 @@ struct python_thread {
 	__u64 interpreters; /* first interpreter then: the newest */
 	__u32 has_greenlets; /* until 3.10: calls further out than its frames have been seen */
 	__u32 has_interpreters; /* the process has several interpreters */
+	__u64 labels, labels_time; /* hash of its last labels, 0: none, and when they were sent */
 };
 
 struct python_threads {
@@ -503,7 +504,7 @@ __noinline int python_find_thread(struct python_walk *w, __u32 anew)
 	if (!known)
 		return 0;
 	if (known->key != key)
-		known->has_greenlets = 0;
+		known->has_greenlets = known->labels = 0;
 	w->thread = known->state;
 	if (!python_read(w->bias + w->layout.runtime + w->layout.interpreters, &w->interpreter))
 		return 0;

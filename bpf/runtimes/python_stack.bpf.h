@@ -12,6 +12,9 @@
 
 #include "bpf/runtimes/merge.bpf.h"
 #include "bpf/runtimes/python_frames.bpf.h"
+#ifdef STACKS_OF_samples
+#include "bpf/runtimes/python_tasks.bpf.h"
+#endif
 
 /*
  * Positions for frames without an address, in 3.8 and 3.9: each has one C frame of the interpreter,
@@ -252,6 +255,10 @@ static __always_inline __u32 python_add_frames_of(struct task_struct *task,
 	count->samples++;
 	m->like = *like;
 	python_capture(m, w, count);
+#ifdef STACKS_OF_samples
+	if (config.tasks && m->count && w->layout.thread_task)
+		python_label_thread(w, like);
+#endif
 	place_frames(s, notes, m, w, count);
 	m->foreign_sp = 0;
 	return m->count;

@@ -83,7 +83,7 @@ static void configure(struct prof_bpf *skeleton, const struct combination *c)
 	config->arguments = c->has_copies;
 	config->return_probes = c->has_waits;
 	config->uid_count = 1;
-	config->waits = config->wakeups = config->locks = c->has_waits;
+	config->waits = config->wakeups = config->locks = config->tasks = c->has_waits;
 	config->interpreter_frames = c->has_copies;
 	config->wait_quota = 200;
 	config->wait_window_ns = config->wait_long_ns = 100000000;

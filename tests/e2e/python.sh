@@ -270,6 +270,19 @@ CODE
 refuses "--gil without runtimes" 2 "--gil cannot be given with --no-runtimes" \
 	"$PROF" record --gil --no-runtimes -- touch started
 
+# Older versions do not keep the task in the thread's state.
+record tasks 0 --asyncio-tasks -- "$python" "$root/tests/workloads/python/tasks.py" 0.5
+judge "--asyncio-tasks: labels from 3.14 on, and all functions" tasks.json.gz "$python" <<'CODE'
+import subprocess
+known = subprocess.run([args[0], "-c", "import sys; print(sys.version_info >= (3, 14))"],
+                       stdout=subprocess.PIPE, text=True).stdout == "True\n"
+labels = [d for t in p["threads"] for d in t["markers"]["data"] if d and d["type"] == "labels"]
+expect(bool(labels) == known, labels)
+expect(within("burn") > 300, within("burn"))
+CODE
+refuses "--asyncio-tasks without runtimes" 2 "--asyncio-tasks cannot be given with --no-runtimes" \
+	"$PROF" record --asyncio-tasks --no-runtimes -- touch started
+
 "$python" -W ignore "$tree" 1000 recursion &
 busy=$!
 at_exit+=("kill $busy 2>/dev/null")

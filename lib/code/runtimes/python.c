@@ -617,8 +617,10 @@ static uint32_t read_number(const struct reader *r, uint64_t object)
 	if (!object || !read_u64(r, object + NUMBER_SIZE, &size) ||
 	    !read_u64(r, object + NUMBER_DIGITS, &digits))
 		return 0;
-	/* From 3.12 on, three bits below the count have the sign. */
-	if (size != (r->layout->version >= PYTHON_VERSION(12) ? 1 << 3 : 1))
+	/* From 3.12 on, three bits below the count have the sign, and that it is immortal. */
+	if (r->layout->version >= PYTHON_VERSION(12))
+		size = size & 3 ? 0 : size >> 3;
+	if (size != 1)
 		return 0;
 	return (uint32_t)digits & ((1u << DIGIT_BITS) - 1);
 }

@@ -202,6 +202,9 @@ int python_layout_of_debug_offsets(const void *data, size_t size, struct python_
 	.string_kind_shift = 2, .string_length = 16, .string_state = 32, .string_ascii = (ascii), \
 	.string_other = (other), .bytes_size = 16, .bytes_text = 32
 
+/* Tasks of asyncio, as the section .AsyncioDebug has them. */
+#define TASKS .task_name = 136, .task_kind = 108, .task_awaiter = 96
+
 static const struct python_layout layouts[] = {
 	{
 		.version = PYTHON_VERSION(8),
@@ -321,6 +324,8 @@ static const struct python_layout layouts[] = {
 	{
 		.version = PYTHON_VERSION(14),
 		.place = PYTHON_PLACE_ENTRY,
+		.thread_task = 872,
+		TASKS,
 		.code_identity = {CODE_3_12},
 		.instruction = PYTHON_POINTER,
 		.pointer_mask = 3,
@@ -331,6 +336,8 @@ static const struct python_layout layouts[] = {
 	{
 		.version = PYTHON_VERSION(15),
 		.place = PYTHON_PLACE_ENTRY,
+		.thread_task = 1032,
+		TASKS,
 		.code_identity = {CODE_3_12},
 		.instruction = PYTHON_POINTER,
 		.pointer_mask = 3,
@@ -401,6 +408,7 @@ bool python_layout_is_sane(const struct python_layout *layout)
 enum {
 	RUNTIME,
 	CODE_TYPE,
+	STRING_TYPE,
 	VERSION, /* from 3.11 on */
 	ITER_SEND, /* from 3.10 on */
 	GET_CODE, /* from 3.9 on */
@@ -414,6 +422,7 @@ enum {
 static const struct binary_object wanted[OBJECT_COUNT] = {
 	[RUNTIME] = {.name = "_PyRuntime"},
 	[CODE_TYPE] = {.name = "PyCode_Type"},
+	[STRING_TYPE] = {.name = "PyUnicode_Type"},
 	[VERSION] = {.name = "Py_Version"},
 	[ITER_SEND] = {.name = "PyIter_Send"},
 	[GET_CODE] = {.name = "PyFrame_GetCode"},
@@ -564,6 +573,9 @@ static void set_addresses(const struct python_file *f, struct python_layout *lay
 {
 	layout->runtime = f->runtime;
 	layout->code_type = f->objects[CODE_TYPE].vaddr;
+	layout->string_type = f->objects[STRING_TYPE].vaddr;
+	if (!layout->string_type)
+		layout->thread_task = 0;
 	if (layout->place != PYTHON_PLACE_COUNT)
 		return;
 	for (int i = 0; i < 2; i++) {

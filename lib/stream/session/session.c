@@ -226,6 +226,8 @@ static void end_marker(struct label_feed *f, thread_id thread, uint64_t limit)
 		end = limit > run->last ? limit : run->last;
 	marker = markers_make(&p->markers, f->schema, tasks_time(f->tasks, run->first - AHEAD_NS),
 			      tasks_time(f->tasks, end - AHEAD_NS));
+	/* Filters select markers by name. */
+	marker.name = run->text;
 	*marker_value(&p->markers, &marker, FIELD_LABELS) = marker_string(run->text);
 	*marker_value(&p->markers, &marker, FIELD_SAMPLES) = marker_integer(run->samples);
 	thread_add_marker(&f->tasks->threads, thread, &marker);

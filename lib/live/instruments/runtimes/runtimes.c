@@ -472,7 +472,7 @@ static int runtime_start(const struct runtime_program *program, struct late_read
 #define REFUSED_MAX 8
 
 struct runtimes_settings {
-	bool is_unwanted, keeps_interpreter, has_go_labels, has_gil, wants_types;
+	bool is_unwanted, keeps_interpreter, has_go_labels, has_tasks, has_gil, wants_types;
 };
 
 struct runtimes {
@@ -534,6 +534,7 @@ static int configure(void *state, struct programs_options *programs, struct erro
 	(void)err;
 	programs->config.interpreter_frames = r->settings->keeps_interpreter;
 	programs->config.locks = r->settings->has_gil;
+	programs->config.tasks = r->settings->has_tasks;
 	return 0;
 }
 
@@ -856,6 +857,7 @@ static void report(const void *state, const struct record_tally *tally, struct r
 FLAG(is_unwanted)
 FLAG(keeps_interpreter)
 FLAG(has_go_labels)
+FLAG(has_tasks)
 FLAG(has_gil)
 FLAG(wants_types)
 
@@ -863,10 +865,11 @@ static int judge(const void *settings, struct error *err)
 {
 	const struct runtimes_settings *s = settings;
 	const char *needing = s->has_go_labels ? "--go-labels"
+			      : s->has_tasks   ? "--asyncio-tasks"
 			      : s->has_gil     ? "--gil"
 					       : "--java-signatures";
 
-	if (s->is_unwanted && (s->has_go_labels || s->has_gil || s->wants_types))
+	if (s->is_unwanted && (s->has_go_labels || s->has_tasks || s->has_gil || s->wants_types))
 		return error_text(err, -EINVAL, "%s cannot be given with --no-runtimes", needing);
 	return 0;
 }
@@ -885,6 +888,10 @@ static const struct instrument_option options[] = {
 	 .is_plain = true,
 	 .help = "mark the labels that Go programs set with pprof.Do",
 	 .set = set_has_go_labels},
+	{.name = "asyncio-tasks",
+	 .is_plain = true,
+	 .help = "mark the tasks that Python's asyncio runs",
+	 .set = set_has_tasks},
 	{.name = "gil",
 	 .is_plain = true,
 	 .help = "distinguish Python functions that held the GIL",

@@ -21,14 +21,28 @@
 #define KIND_OF(info) ((info) >> 24 & 0x7f)
 #define COUNT_OF(info) ((info)&0xffffff)
 #define LAYOUT_ENTRY_SIZE 4 /* for each kind: the two bytes of a shape, then flags */
+#define KINDS_MAX 128
+/*
+ * One type in so many has its offset noted, the others are reached from there: a list of all
+ * 150,000 would take longer to fill than the few that are picked take to find.
+ */
+#define MARK_EVERY 16
+
+/* Layout of the data after a struct btf_type. */
+struct shape {
+	bool is_known;
+	uint8_t fixed, each; /* bytes of the type, and of each element */
+};
 
 struct picker {
 	struct bytes types, layout; /* contents of the sections; no layout before 7.2 */
+	struct shape shapes[KINDS_MAX]; /* by kind */
 	const char *strings;
 	size_t strings_size;
-	VEC(uint32_t) at; /* section offset by type number, from number 1 on */
-	VEC(uint32_t) numbers; /* new number by type number; 0: not picked */
-	VEC(uint32_t) picked; /* picked types in the order of their new numbers */
+	uint32_t type_count; /* numbers begin at 1 */
+	VEC(uint32_t) marks; /* section offsets of types 1, 1 + MARK_EVERY and so on */
+	VEC(uint32_t) picked; /* numbers of the picked types, in the order of their new numbers */
+	struct index picked_index; /* index of picked */
 	struct strbuf out_types, out_strings;
 	struct index string_index; /* index of out_offsets */
 	VEC(uint32_t) in_offsets, out_offsets; /* offsets of the same strings in input and output */
@@ -37,9 +51,9 @@ struct picker {
 
 static void picker_release(struct picker *p)
 {
-	vec_release(&p->at);
-	vec_release(&p->numbers);
+	vec_release(&p->marks);
 	vec_release(&p->picked);
+	index_release(&p->picked_index);
 	strbuf_release(&p->out_types);
 	strbuf_release(&p->out_strings);
 	index_release(&p->string_index);
@@ -154,12 +168,6 @@ void type_names_release(struct type_names *names)
 	index_release(&names->index);
 }
 
-/* Layout of the data after a struct btf_type. */
-struct shape {
-	bool is_known;
-	uint8_t fixed, each; /* bytes of the type, and of each element */
-};
-
 static const struct shape shapes[] = {
 	[BTF_KIND_INT] = {true, sizeof(uint32_t), 0},
 	[BTF_KIND_PTR] = {true, 0, 0},
@@ -183,29 +191,45 @@ static const struct shape shapes[] = {
 };
 #define KIND_COUNT (sizeof(shapes) / sizeof(shapes[0]))
 
-/*
- * Returns the shape of a kind. The kernel describes newer kinds, so that their types can be
- * skipped.
- */
-static struct shape shape_of(const struct picker *p, uint32_t kind)
+/* Notes the shapes of all kinds. The kernel describes newer ones, so that they can be skipped. */
+static void fill_shapes(struct picker *p)
 {
 	struct bytes b = p->layout;
-	const uint8_t *entry;
 
-	if (kind < KIND_COUNT)
-		return shapes[kind];
-	bytes_seek(&b, (size_t)kind * LAYOUT_ENTRY_SIZE);
-	entry = bytes_take(&b, LAYOUT_ENTRY_SIZE);
-	return entry ? (struct shape){true, entry[0], entry[1]} : (struct shape){0};
+	memcpy(p->shapes, shapes, sizeof(shapes));
+	bytes_skip(&b, KIND_COUNT * LAYOUT_ENTRY_SIZE);
+	for (size_t kind = KIND_COUNT; kind < KINDS_MAX; kind++) {
+		const uint8_t *entry = bytes_take(&b, LAYOUT_ENTRY_SIZE);
+
+		if (entry)
+			p->shapes[kind] = (struct shape){true, entry[0], entry[1]};
+	}
 }
 
-/* Computes the size of the data after a struct btf_type. False if the kind is unknown. */
-static bool size_of_rest(const struct picker *p, uint32_t info, size_t *size)
+/* Reads a type, and skips the rest of it. False if it is cut off or of an unknown kind. */
+static inline bool read_type(const struct picker *p, struct bytes *b, struct btf_type *type)
 {
-	struct shape shape = shape_of(p, KIND_OF(info));
+	const void *bytes = bytes_take(b, sizeof(*type));
+	struct shape shape;
 
-	*size = shape.fixed + (size_t)COUNT_OF(info) * shape.each;
-	return shape.is_known;
+	if (!bytes)
+		return false;
+	memcpy(type, bytes, sizeof(*type));
+	shape = p->shapes[KIND_OF(type->info)];
+	bytes_skip(b, shape.fixed + (size_t)COUNT_OF(type->info) * shape.each);
+	return shape.is_known && !b->failed;
+}
+
+/* Returns the section offset of a type, whose number must be valid. */
+static size_t find_type(const struct picker *p, uint32_t number)
+{
+	struct bytes b = p->types;
+	struct btf_type type;
+
+	bytes_seek(&b, p->marks.items[(number - 1) / MARK_EVERY]);
+	for (uint32_t i = (number - 1) % MARK_EVERY; i; i--)
+		read_type(p, &b, &type);
+	return bytes_position(&b);
 }
 
 static const char *name_at(struct picker *p, uint32_t offset)
@@ -216,23 +240,24 @@ static const char *name_at(struct picker *p, uint32_t offset)
 	return "";
 }
 
+INDEX_EQUAL(equal_number, struct picker, picked, *a == *b)
+
 /* Returns the new number of a type, after picking it if necessary. */
 static uint32_t pick(struct picker *p, uint32_t number)
 {
-	uint32_t *new_number;
+	uint32_t row;
 
 	if (!number)
 		return 0; /* void has number 0 */
-	if (number > p->at.count) {
+	if (number > p->type_count) {
 		p->failed = true;
 		return 0;
 	}
-	new_number = &p->numbers.items[number - 1];
-	if (!*new_number) {
+	row = index_intern(&p->picked_index, hash_u64(number), equal_number, p, &number,
+			   p->picked.count);
+	if (row == p->picked.count)
 		vec_push(&p->picked, number);
-		*new_number = (uint32_t)p->picked.count;
-	}
-	return *new_number;
+	return row + 1;
 }
 
 /* Sets the numbers of the attach points that have the type's name. */
@@ -242,14 +267,25 @@ static void find_points(const struct picker *p, const char *name, uint32_t kind,
 	for (size_t i = 0; i < count; i++) {
 		if (points[i].name && points[i].is_type == (kind == BTF_KIND_TYPEDEF) &&
 		    strcmp(points[i].name, name) == 0)
-			points[i].number = (uint32_t)p->at.count;
+			points[i].number = p->type_count;
 	}
 }
 
-/* Notes the offset of each type, and picks those with one of the names. */
+/* True if some attach points are functions, whose names are a third of all. */
+static bool has_functions(const struct attach_point *points, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (points[i].name && !points[i].is_type)
+			return true;
+	}
+	return false;
+}
+
+/* Counts the types, notes the offsets of some, and picks those with one of the names. */
 static void scan_types(struct picker *p, const struct type_names *names,
 		       struct attach_point *points, size_t point_count)
 {
+	bool with_functions = has_functions(points, point_count);
 	struct bytes b = p->types;
 	struct name_starts starts = {0};
 	VEC(uint32_t) found = {0};
@@ -260,34 +296,29 @@ static void scan_types(struct picker *p, const struct type_names *names,
 	}
 	while (bytes_left(&b)) {
 		uint32_t at = (uint32_t)bytes_position(&b);
-		struct btf_type type = {0};
-		const void *bytes = bytes_take(&b, sizeof(type));
+		struct btf_type type;
 		uint32_t kind;
-		size_t rest;
 		uint64_t hash;
 		const char *name;
 
-		if (bytes)
-			memcpy(&type, bytes, sizeof(type));
-		if (!bytes || !size_of_rest(p, type.info, &rest)) {
+		if (!read_type(p, &b, &type)) {
 			p->failed = true;
 			break;
 		}
-		bytes_skip(&b, rest);
-		vec_push(&p->at, at);
+		if (p->type_count++ % MARK_EVERY == 0)
+			vec_push(&p->marks, at);
 		kind = KIND_OF(type.info);
-		if (!type.name_off || (!is_type(kind) && kind != BTF_KIND_FUNC))
+		if (!type.name_off ||
+		    (!is_type(kind) && !(kind == BTF_KIND_FUNC && with_functions)))
 			continue;
 		name = name_at(p, type.name_off);
 		/* Hashing the names of all types would take most of the time. */
 		if (is_type(kind) && may_have(&names->starts, name) && has_name(names, name, &hash))
-			vec_push(&found, (uint32_t)p->at.count);
+			vec_push(&found, p->type_count);
 		if ((kind == BTF_KIND_FUNC || kind == BTF_KIND_TYPEDEF) && may_have(&starts, name))
 			find_points(p, name, kind, points, point_count);
 	}
 	p->failed |= b.failed;
-	if (p->at.count)
-		vec_add_zeroed(&p->numbers, p->at.count);
 	vec_for_each(&found, const uint32_t *, number)
 		pick(p, *number);
 	vec_release(&found);
@@ -366,7 +397,7 @@ static void copy_type(struct picker *p, uint32_t number)
 	struct btf_type type = {0};
 	uint32_t kind, count;
 
-	bytes_seek(&b, p->at.items[number - 1]);
+	bytes_seek(&b, find_type(p, number));
 	type.name_off = copy_string(p, bytes_u32(&b));
 	type.info = bytes_u32(&b);
 	type.size = bytes_u32(&b);
@@ -445,6 +476,7 @@ static bool open_sections(struct picker *p, const void *btf, size_t size)
 		layout_size = bytes_u32(&b);
 		p->layout = section(b, header.header_size, layout_offset, layout_size);
 	}
+	fill_shapes(p);
 	p->types = section(b, header.header_size, header.types_offset, header.types_size);
 	strings = section(b, header.header_size, header.strings_offset, header.strings_size);
 	p->strings = (const char *)strings.at;

@@ -7,6 +7,7 @@
 #include "lib/model/meaning/categories.h"
 #include "lib/model/meaning/label_frames.h"
 #include "lib/model/meaning/wait_frames.h"
+#include "tests/unit/stack_texts.h"
 #include "tests/unit/test.h"
 
 /* `module`, `path`: NULL for none. */
@@ -423,4 +424,42 @@ TEST(a_c_library_without_any_names_tells_nothing)
 	assert_int_equal(meaning_in("app", ";ld-linux-x86-64.so.2!fun_1000" L "pthread_mutex_lock" L
 					   "fun_86100"),
 			 IDLE_LOCK);
+}
+
+/* Returns the reason of the waits of a thread that lives for two seconds. */
+static uint8_t reason_in_thread(uint32_t waits, uint32_t queued, const char *functions)
+{
+	struct profile *p = profile_new();
+	struct profile_thread *thread;
+	uint8_t reason = IDLE_OTHER;
+
+	p->meta.interval_ns = 1000000;
+	p->meta.end_ns = 2000000000;
+	stack_texts_add_thread(p, "app");
+	stack_texts_add_call(p, waits, functions, "[futex] - -", IDLE_CONDITION);
+	stack_texts_add_call(p, queued, functions, "[queued] - -", IDLE_QUEUED);
+	thread = threads_get(&p->threads, 0);
+	thread->is_main = false;
+	wait_frames_refine(p);
+	samples_for_each(&thread->samples, sample) {
+		reason = frames_get(&p->frames, p->stacks.rows.items[sample->stack].frame)
+				 ->subcategory;
+		break;
+	}
+	profile_free(p);
+	return reason;
+}
+
+#define FIVE "a /app a.c\nb /app a.c\nc /app a.c\nd /app a.c\ne /app a.c\n"
+
+TEST(helpers_that_wait_in_their_loop_are_idle)
+{
+	assert_int_equal(reason_in_thread(1990, 0, "start libc.so.6 -\n" FIVE), IDLE_FOR_WORK);
+	/* On a busy machine, it takes until they wait again. */
+	assert_int_equal(reason_in_thread(1500, 400, "start libc.so.6 -\n" FIVE), IDLE_FOR_WORK);
+	assert_int_equal(reason_in_thread(1500, 0, "start libc.so.6 -\n" FIVE), IDLE_CONDITION);
+	/* A session of a server that waits in the middle of a statement. */
+	assert_int_equal(reason_in_thread(1990, 0, FIVE "f /app a.c\n" FIVE FIVE), IDLE_CONDITION);
+	assert_int_equal(reason_in_thread(1990, 0, "f /lib/libruntime.so -\n" FIVE FIVE),
+			 IDLE_FOR_WORK);
 }

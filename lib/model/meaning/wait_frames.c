@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/model/meaning/categories.h"
+#include "lib/model/meaning/origin.h"
 #include "lib/model/tables/schemas.h"
 
 /* Number of a program's innermost functions to check. */
@@ -275,20 +277,36 @@ static void parked_mark_java(struct profile *p)
 	}
 }
 
-/* Shares of a thread's time that make it an idle helper, and the minimum of that time. */
+/*
+ * Shares of a thread's time that make it an idle helper, the minimum of that time, and the most
+ * functions of the user's from which it waits: more are in the middle of work.
+ */
 #define HELPER_WAITS 0.9
+#define HELPER_FUNCTIONS 12
 #define HELPER_RUNS 0.02
 #define HELPER_NS 1000000000u
 
-static bool waits_for_condition(const struct profile *p, const struct sample *sample)
+/* Returns the reason of a sample's wait; IDLE_OTHER if it is none. */
+static uint8_t reason_of(const struct profile *p, const struct sample *sample)
 {
 	const struct frame *label;
 
 	if (sample->stack == NO_STACK || sample->event)
-		return false;
+		return IDLE_OTHER;
 	label = frame_at(p, sample->stack);
-	return label->kind == PROFILE_FRAME_LABEL && label->category == CATEGORY_IDLE &&
-	       label->subcategory == IDLE_CONDITION;
+	return label->kind == PROFILE_FRAME_LABEL && label->category == CATEGORY_IDLE
+		       ? label->subcategory
+		       : (uint8_t)IDLE_OTHER;
+}
+
+/* True if a stack has no more of the user's functions than a loop that waits for work. */
+static bool is_shallow(const struct profile *p, const uint8_t *origins, stack_id id)
+{
+	int functions = 0;
+
+	for (; id != NO_STACK; id = p->stacks.rows.items[id].parent)
+		functions += origins[p->stacks.rows.items[id].frame] >= ORIGIN_PACKAGE;
+	return functions <= HELPER_FUNCTIONS;
 }
 
 /* Returns the time, in ns, for which the thread existed during the recording. */
@@ -300,15 +318,19 @@ static uint64_t lifetime(const struct profile *p, const struct profile_thread *t
 	return until > from ? until - from : 0;
 }
 
-/* True if the thread waited for conditions all the time and hardly ran. */
-static bool is_helper_without_work(const struct profile *p, const struct profile_thread *thread)
+/* True if the thread waited for conditions, and then for CPUs, all the time and hardly ran. */
+static bool is_helper_without_work(const struct profile *p, const uint8_t *origins,
+				   const struct profile_thread *thread)
 {
 	uint64_t lives = lifetime(p, thread), waits = 0, runs = 0;
 
 	if (thread->is_main || lives < HELPER_NS)
 		return false;
 	samples_for_each(&thread->samples, sample) {
-		if (waits_for_condition(p, sample))
+		uint8_t reason = reason_of(p, sample);
+
+		if (idle_is_runnable(reason) ||
+		    (reason == IDLE_CONDITION && is_shallow(p, origins, sample->stack)))
 			waits += sample->weight;
 		runs += sample->cpu_delta;
 	}
@@ -322,11 +344,13 @@ static bool is_helper_without_work(const struct profile *p, const struct profile
  */
 static void parked_mark_helpers(struct profile *p)
 {
+	_cleanup_free_ uint8_t *origins = origins_of_frames(p);
+
 	vec_for_each(&p->threads.rows, struct profile_thread *, thread) {
-		if (!is_helper_without_work(p, thread))
+		if (!is_helper_without_work(p, origins, thread))
 			continue;
 		samples_change_each(&thread->samples, sample) {
-			if (waits_for_condition(p, sample))
+			if (reason_of(p, sample) == IDLE_CONDITION)
 				sample->stack = mark(p, sample->stack);
 		}
 	}
@@ -517,7 +541,7 @@ static const char *const python_locks[] = {"PyThread_acquire_lock", "_PyMutex_Lo
 
 /*
  * Locks implemented with conditions: that of Python's interpreter, monitors of Java, and the locks
- * of Java's library, whose conditions wait in other functions.
+ * of Java's library, whose conditions wait in other functions; those of databases.
  */
 static const char *const locks[] = {
 	"take_gil",
@@ -528,6 +552,11 @@ static const char *const locks[] = {
 	"java.util.concurrent.locks.ReentrantLock",
 	"java.util.concurrent.locks.ReentrantReadWriteLock",
 	"java.util.concurrent.locks.StampedLock.acquire",
+	/* MariaDB and MySQL: locks of rows and tables. */
+	"lock_wait",
+	"MDL_wait::timed_wait",
+	"MDL_context::acquire_lock",
+	"handler::ha_",
 };
 
 static bool begins_with_one(const char *name, const char *const *list, size_t count)

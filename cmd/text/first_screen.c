@@ -24,6 +24,8 @@
 #define MODULES_MAX 4
 #define KINDS_MAX 3
 #define ADVICE_MAX 3
+/* A screen of text has this many lines, if not too many rows were asked for. */
+#define LINES_MAX 40
 /* Smaller shares of modules, kinds and places of waits are omitted. */
 #define SHARE_MIN 0.02
 #define KIND_MIN 0.1
@@ -277,9 +279,10 @@ static void print_hot_path(const struct printer *p)
 	if (p->options->is_markdown) {
 		add_heading(p, "Hot path");
 	} else {
+		const struct hot_step *hottest = digest_hottest(a);
+
 		strbuf_addf(&line, "\nHot path: %.1f %% in %s",
-			    percent(a->steps.items[path - 1].total, p->q->weight),
-			    function_of(a, a->steps.items[path - 1].key));
+			    percent(hottest->total, p->q->weight), function_of(a, hottest->key));
 		text_to_line(line.text + 1);
 		strbuf_addf(p->out, "%s\n", line.text);
 	}
@@ -318,15 +321,15 @@ static void print_rest(const struct printer *p, size_t count, const char *noun, 
 		strbuf_addf(p->out, " %zu more %s: %s\n", count, noun, options);
 }
 
-static char *caller_of(const struct printer *p, const struct heavy_function *function)
+/* Returns "unlock cache.c:12", which the caller frees; NULL for DIGEST_NO_KEY. */
+static char *function_at(const struct printer *p, uint32_t key, uint32_t line)
 {
 	_cleanup_free_ char *place = NULL;
 
-	if (function->caller == DIGEST_NO_KEY)
+	if (key == DIGEST_NO_KEY)
 		return NULL;
-	place = query_listing_place(&p->a->keys, function->caller, function->caller_line);
-	return xasprintf("%s%s%s", function_of(p->a, function->caller), place ? " " : "",
-			 place ? place : "");
+	place = query_listing_place(&p->a->keys, key, line);
+	return xasprintf("%s%s%s", function_of(p->a, key), place ? " " : "", place ? place : "");
 }
 
 static bool is_noise(const struct printer *p, const struct query_row *row)
@@ -336,7 +339,7 @@ static bool is_noise(const struct printer *p, const struct query_row *row)
 	return p->options->leaves_noise_out && (double)weight <= query_error(p->q, weight);
 }
 
-static void print_functions(const struct printer *p)
+static void print_functions(const struct printer *p, size_t most)
 {
 	const struct query_listing_options *options = &p->options->listing;
 	const struct digest *a = p->a;
@@ -350,14 +353,14 @@ static void print_functions(const struct printer *p)
 	vec_for_each(&a->functions, const struct heavy_function *, function) {
 		const struct query_row *row = function->row;
 
-		if ((shown && is_noise(p, row)) ||
+		if (shown == most || (shown && is_noise(p, row)) ||
 		    (double)row->total < options->min_share * (double)p->q->weight)
 			continue;
 		listing_add_row(&l, 0);
 		listing_add_cell(&l, query_listing_weight(p->q, options, row->self));
 		listing_add_cell(&l, query_listing_weight(p->q, options, row->total));
 		add_place(p, &l, row->key, row->line);
-		listing_add_cell(&l, caller_of(p, function));
+		listing_add_cell(&l, function_at(p, function->caller, function->caller_line));
 		shown++;
 	}
 	add_heading(p, "Where it ran");
@@ -370,15 +373,9 @@ static void print_functions(const struct printer *p)
 /* "unlock cache.c:12", or the name of a thread; NULL if the waker is unknown. */
 static char *waker_of(const struct printer *p, const struct wait_place *place)
 {
-	_cleanup_free_ char *line = NULL;
-
-	if (place->waker == DIGEST_NO_KEY)
-		return place->waker_name == NO_STRING
-			       ? NULL
-			       : xstrdup(strings_get(&p->q->profile->strings, place->waker_name));
-	line = query_listing_place(&p->a->keys, place->waker, place->waker_line);
-	return xasprintf("%s%s%s", function_of(p->a, place->waker), line ? " " : "",
-			 line ? line : "");
+	if (place->waker == DIGEST_NO_KEY && place->waker_name != NO_STRING)
+		return xstrdup(strings_get(&p->q->profile->strings, place->waker_name));
+	return function_at(p, place->waker, place->waker_line);
 }
 
 static bool has_wakers(const struct digest *a)
@@ -401,6 +398,7 @@ static void print_waits(const struct printer *p)
 	if (!a->idle)
 		listing_add_column(&l, "KIND", LISTING_TEXT);
 	add_place_columns(&l);
+	listing_add_column(&l, "CALLED BY", LISTING_TEXT);
 	if (with_wakers)
 		listing_add_column(&l, "WOKEN BY", LISTING_TEXT);
 	for (; shown < a->waits.count && shown < WAITS_MAX; shown++) {
@@ -413,6 +411,7 @@ static void print_waits(const struct printer *p)
 		if (!a->idle)
 			listing_add_cell(&l, kind_of(p->q, place));
 		add_place(p, &l, place->key, place->line);
+		listing_add_cell(&l, function_at(p, place->caller, place->caller_line));
 		if (with_wakers)
 			listing_add_cell(&l, waker_of(p, place));
 	}
@@ -438,15 +437,10 @@ static void print_error(const struct printer *p)
 /* Returns the blocked weight except for waits for children, whose own time is more informative. */
 static uint64_t blocked_weight(const struct printer *p)
 {
-	const char *child = categories[CATEGORY_IDLE]->subcategories[IDLE_CHILD];
 	uint64_t weight = p->a->blocked;
 
 	vec_for_each(&p->a->waits, const struct wait_place *, place) {
-		const char *kind = subcategory_name(
-			p->q->profile,
-			(struct frame_category){place->category, place->subcategory});
-
-		if (kind && strcmp(kind, child) == 0)
+		if (wait_place_is(p->q->profile, place, IDLE_CHILD))
 			weight -= place->weight;
 	}
 	return weight;
@@ -516,8 +510,30 @@ static void print_advice(const struct printer *p)
 			add_item(text, p->options->width, p->out);
 		}
 	}
-	print_rest(p, list.rows.count - shown, "rules apply", "--format json; see prof-advice(7)");
+	print_rest(p, list.rows.count - shown,
+		   text_counted(list.rows.count - shown, "rule applies", "rules apply"),
+		   "--format json; see prof-advice(7)");
 	advice_list_release(&list);
+}
+
+static size_t count_lines(const struct strbuf *text)
+{
+	size_t lines = 0;
+
+	for (size_t i = 0; i < text->size; i++)
+		lines += text->text[i] == '\n';
+	return lines;
+}
+
+/* Returns the number of functions for which the screen has lines, one at least. */
+static size_t room_for_functions(const struct printer *p, const struct strbuf *end)
+{
+	/* A blank line, two of headings, and the number of other functions. */
+	size_t used = count_lines(p->out) + count_lines(end) + 4;
+
+	if (!p->options->leaves_noise_out || p->options->is_markdown)
+		return SIZE_MAX;
+	return used < LINES_MAX ? LINES_MAX - used : 1;
 }
 
 bool first_screen_has_rows(const struct query *q)
@@ -529,7 +545,8 @@ void first_screen(const struct query *q, const struct first_screen_options *opti
 		  struct strbuf *out)
 {
 	struct digest a;
-	const struct printer p = {q, options, &a, out};
+	_cleanup_(strbuf_release) struct strbuf end = {0};
+	const struct printer p = {q, options, &a, out}, at_end = {q, options, &a, &end};
 	uint64_t blocked;
 	bool is_blocked, mostly_waits;
 
@@ -543,14 +560,15 @@ void first_screen(const struct query *q, const struct first_screen_options *opti
 	print_advice(&p);
 	if (mostly_waits)
 		print_waits(&p);
+	if (is_blocked && !mostly_waits)
+		print_waits(&at_end);
+	if (!options->is_markdown)
+		print_error(&at_end);
 	if (q->weight) {
 		print_hot_path(&p);
-		print_functions(&p);
+		print_functions(&p, room_for_functions(&p, &end));
 	}
-	if (is_blocked && !mostly_waits)
-		print_waits(&p);
-	if (!options->is_markdown)
-		print_error(&p);
+	strbuf_adds(out, strbuf_text(&end));
 	digest_release(&a);
 }
 
@@ -582,16 +600,12 @@ void first_screen_advice_json(const struct query *q, const struct query_filter *
 
 static void add_hottest(const struct digest *a, const struct query *q, struct strbuf *out)
 {
-	const struct hot_step *end = NULL;
+	const struct hot_step *end = a->is_foreign ? NULL : digest_hottest(a);
 	const struct query_row *first;
 	const struct query_key *key;
 	_cleanup_free_ char *name = NULL, *place = NULL;
 	const char *module;
 
-	vec_for_each(&a->steps, const struct hot_step *, step) {
-		if (!step->depth && !a->is_foreign)
-			end = step;
-	}
 	if (!end && !a->functions.count)
 		return;
 	first = end ? NULL : a->functions.items[0].row;
@@ -619,7 +633,7 @@ static void add_longest_wait(const struct digest *a, const struct query *q, stru
 		return;
 	kind = kind_of(q, place);
 	name = text_cut(function_of(a, place->key), LINE_NAME_WIDTH, true);
-	strbuf_addf(out, "%sblocked longest: %s, ", out->size ? "; " : "", name);
+	strbuf_addf(out, "%sblocked in %s: ", out->size ? "; " : "", name);
 	wait_text_add_seconds(out, seconds(q, place->weight));
 	strbuf_addf(out, " s (%s)", kind);
 }

@@ -15,7 +15,8 @@ struct first_screen_options {
 	const struct query_filter *filter; /* the query's filter */
 	enum query_order order; /* order of functions */
 	struct query_listing_options listing; /* its limit applies to functions */
-	bool leaves_noise_out; /* omit functions whose weight is within its sampling error */
+	/* Omit functions whose weight is within its sampling error, and those after 40 lines. */
+	bool leaves_noise_out;
 	bool is_markdown;
 	size_t width; /* columns of text; 0: unlimited */
 };
@@ -29,7 +30,7 @@ void first_screen(const struct query *q, const struct first_screen_options *opti
 void first_screen_advice_json(const struct query *q, const struct query_filter *filter,
 			      struct strbuf *out);
 /*
- * Appends the function with the most time and the place that was blocked longest, "sixty (shares)
- * 61.0 %; waited longest in read_all (app): 2.1 s (disk)"; nothing without samples.
+ * Appends the hottest function and the first place that was blocked, "hottest: sixty (shares),
+ * 61.0 %; blocked in read_all: 2.1 s (disk)"; nothing without samples.
  */
 void first_screen_line(const struct profile *p, struct strbuf *out);

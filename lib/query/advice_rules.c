@@ -167,7 +167,7 @@ static char *place_of(const struct adviser *a, uint32_t key, uint32_t line)
 		    : xasprintf("%s (%s)", name, file);
 }
 
-/* Names the user's function with the most weight of marked stacks. */
+/* Names the user's function with the most weight of stacks with all these marks. */
 static char *heaviest_place(const struct adviser *a, const struct query *q, uint32_t mark)
 {
 	const struct digest *d = a->digest;
@@ -178,7 +178,7 @@ static char *heaviest_place(const struct adviser *a, const struct query *q, uint
 		stack_id at = d->callers[id];
 		uint32_t key;
 
-		if (!q->weights[id] || !(a->marks[id] & mark) || at == NO_STACK)
+		if (!q->weights[id] || (a->marks[id] & mark) != mark || at == NO_STACK)
 			continue;
 		key = d->keys.of_stacks[at];
 		weights[key] += q->weights[id];
@@ -233,6 +233,7 @@ static void measure_collection(const struct adviser *a, struct measured *m)
 		m->value = share(threads, a->q->weight);
 		free(m->place);
 		m->place = NULL;
+		m->what = heaviest_place(a, a->q, 0);
 	}
 }
 
@@ -244,20 +245,11 @@ static void measure_interpreter_lock(const struct adviser *a, struct measured *m
 		m->place = heaviest_place(a, &a->digest->with_waits, 1u << a->id);
 }
 
-static bool is_lock(const struct adviser *a, const struct wait_place *place)
-{
-	const char *kind = subcategory_name(
-		a->q->profile, (struct frame_category){place->category, place->subcategory});
-
-	return !place->is_sleep && kind &&
-	       strcmp(kind, categories[CATEGORY_IDLE]->subcategories[IDLE_LOCK]) == 0;
-}
-
-/* Places are in the order of their weights; waits for an interpreter's lock have their own rule. */
+/* Takes the first lock, the heaviest one; waits for an interpreter's lock have their own rule. */
 static void measure_locks(const struct adviser *a, struct measured *m)
 {
 	vec_for_each(&a->digest->waits, const struct wait_place *, place) {
-		if (!is_lock(a, place))
+		if (!wait_place_is(a->q->profile, place, IDLE_LOCK))
 			continue;
 		if (place->weight > a->interpreter_lock)
 			m->weight = place->weight - a->interpreter_lock;
@@ -424,7 +416,8 @@ static void measure_made_code(const struct adviser *a, struct measured *m)
 		const char *name = a->q->weights[id] ? description_of(p, frame) : NULL;
 		const char *maker = name ? made_code_maker_of(name) : NULL;
 
-		if (!maker)
+		/* Regular expressions have their own rule. */
+		if (!maker || a->marks[id] & 1u << ADVICE_REGEX)
 			continue;
 		m->weight += a->q->weights[id];
 		weights[frame->func] += a->q->weights[id];

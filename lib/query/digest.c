@@ -50,13 +50,6 @@ static bool is_step(const struct finder *f, uint32_t key)
 	return false;
 }
 
-static void add_step(struct finder *f, uint32_t node, unsigned int depth)
-{
-	const struct query_node *of = &f->tree.nodes.items[node];
-
-	vec_push(&f->a->steps, (struct hot_step){of->key, f->lines[of->key], depth, of->total});
-}
-
 /* True if the node has most of its caller's weight, and a large enough share of the total. */
 static bool leads_on(const struct finder *f, uint32_t node)
 {
@@ -77,6 +70,14 @@ static const struct frame *frame_of_node(const struct finder *f, uint32_t node)
 static bool is_nameless(const struct finder *f, uint32_t node)
 {
 	return !profile_frame_is_named(f->q->profile, frame_of_node(f, node));
+}
+
+static void add_step(struct finder *f, uint32_t node, unsigned int depth)
+{
+	const struct query_node *of = &f->tree.nodes.items[node];
+
+	vec_push(&f->a->steps, (struct hot_step){of->key, f->lines[of->key], depth, of->total,
+						 !is_nameless(f, node)});
 }
 
 /*
@@ -171,7 +172,7 @@ static bool is_on_path(const struct finder *f, uint32_t node)
 	return false;
 }
 
-/* Adds the outermost functions of the steps' origin from these siblings on, but not of the path. */
+/* Adds the outermost functions for `beside` from these siblings on, but not of the path. */
 static void add_beside(struct finder *f, uint32_t first)
 {
 	for (uint32_t at = first; at != QUERY_NO_NODE; at = f->tree.nodes.items[at].next_sibling) {
@@ -182,9 +183,10 @@ static void add_beside(struct finder *f, uint32_t first)
 			return;
 		if (is_on_path(f, at) || is_step(f, node->key))
 			continue;
-		if (origin_of_node(f, at) == f->origin)
-			vec_push(&f->a->beside,
-				 (struct hot_step){node->key, f->lines[node->key], 0, node->total});
+		if (f->origin < ORIGIN_PACKAGE ? origin_of_node(f, at) >= ORIGIN_PACKAGE
+					       : origin_of_node(f, at) == f->origin)
+			vec_push(&f->a->beside, (struct hot_step){node->key, f->lines[node->key], 0,
+								  node->total, true});
 		else
 			add_beside(f, node->first_child);
 	}
@@ -645,25 +647,104 @@ static void visit_wait(void *ctx, const struct query *q, thread_id thread,
 		vec_push(&l->sleeps.rows, (struct share_of_pair){0, sample->weight, shown});
 }
 
+bool wait_place_is(const struct profile *p, const struct wait_place *place,
+		   enum idle_subcategory reason)
+{
+	const char *kind =
+		subcategory_name(p, (struct frame_category){place->category, place->subcategory});
+
+	return !place->is_sleep && kind &&
+	       strcmp(kind, categories[CATEGORY_IDLE]->subcategories[reason]) == 0;
+}
+
+static uint64_t rank_of(const struct profile *p, const struct wait_place *place)
+{
+	return wait_place_is(p, place, IDLE_CONDITION) || wait_place_is(p, place, IDLE_CHILD)
+		       ? place->weight / 2
+		       : place->weight;
+}
+
 ORDER(compare_places, struct wait_place,
-      COMPARE(b->weight, a->weight) ?: COMPARE(a->key, b->key) ?: COMPARE(a->subcategory, b->subcategory))
+      COMPARE(b->rank, a->rank) ?: COMPARE(a->key, b->key) ?: COMPARE(a->subcategory, b->subcategory))
+
+/* Functions with which programs wait for others: those of PostgreSQL and of MariaDB. */
+static bool only_waits(const char *name)
+{
+	static const char *const waiters[] = {
+		"WaitEventSetWait",  "WaitLatch",   "ProcSleep",     "ProcWaitForSignal",
+		"WaitOnLock",	     "LockAcquire", "LWLockAcquire", "PGSemaphoreLock",
+		"ConditionVariable", "my_cond_",    "psi_cond_",     "inline_mysql_",
+	};
+
+	for (size_t i = 0; i < sizeof(waiters) / sizeof(*waiters); i++) {
+		if (text_starts_with(name, waiters[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Returns the next outer stack that ends in a function of at least that origin; or NO_STACK. */
+static stack_id leave(const struct finder *f, const struct query *waits, stack_id id,
+		      uint8_t origin)
+{
+	do
+		id = waits->parents[id];
+	while (id != NO_STACK && origin_of_stack(f, id) < origin);
+	return id;
+}
+
+/* Returns the stack of the function that has a reason to wait; `id` if there is none. */
+static stack_id leave_waiters(const struct finder *f, const struct query *waits, stack_id id)
+{
+	const struct profile *p = waits->profile;
+
+	for (stack_id at = id; at != NO_STACK; at = leave(f, waits, at, origin_of_stack(f, id))) {
+		const struct frame *frame = &p->frames.rows.items[p->stacks.rows.items[at].frame];
+
+		if (profile_frame_is_named(p, frame) &&
+		    !only_waits(query_keys_text(
+			    &f->a->keys, f->a->keys.rows.items[f->a->keys.of_stacks[at]].function)))
+			return at;
+	}
+	return id;
+}
+
+/* Returns the stack of the next outer function of the user's; or NO_STACK. */
+static stack_id caller_of(const struct finder *f, const struct query *waits, stack_id id)
+{
+	uint32_t key = f->a->keys.of_stacks[id];
+
+	do
+		id = leave(f, waits, id, ORIGIN_PACKAGE);
+	while (id != NO_STACK && f->a->keys.of_stacks[id] == key);
+	return id == NO_STACK ? id : leave_waiters(f, waits, id);
+}
 
 static void add_places(struct finder *f, const struct query *waits, struct pairs *pairs,
 		       uint64_t *sum)
 {
 	sum_pairs(pairs);
 	vec_for_each(&pairs->rows, const struct share_of_pair *, pair) {
+		stack_id by = caller_of(f, waits, pair->stack);
+
 		*sum += pair->weight;
-		vec_push(&f->a->waits,
-			 (struct wait_place){.key = (uint32_t)(pair->pair >> 17),
-					     .is_sleep = pair->pair >> 16 & 1,
-					     .line = line_of_stack(waits->profile, pair->stack),
-					     .category = (uint8_t)(pair->pair >> 8),
-					     .subcategory = (uint8_t)pair->pair,
-					     .weight = pair->weight,
-					     .waker = DIGEST_NO_KEY,
-					     .waker_name = NO_STRING});
+		vec_push(
+			&f->a->waits,
+			(struct wait_place){
+				.key = (uint32_t)(pair->pair >> 17),
+				.caller = by == NO_STACK ? DIGEST_NO_KEY : f->a->keys.of_stacks[by],
+				.caller_line = by == NO_STACK ? 0
+							      : line_of_stack(waits->profile, by),
+				.is_sleep = pair->pair >> 16 & 1,
+				.line = line_of_stack(waits->profile, pair->stack),
+				.category = (uint8_t)(pair->pair >> 8),
+				.subcategory = (uint8_t)pair->pair,
+				.weight = pair->weight,
+				.waker = DIGEST_NO_KEY,
+				.waker_name = NO_STRING});
 	}
+	vec_for_each(&f->a->waits, struct wait_place *, place)
+		place->rank = rank_of(waits->profile, place);
 	if (f->a->waits.count)
 		qsort(f->a->waits.items, f->a->waits.count, sizeof(*f->a->waits.items),
 		      compare_places);
@@ -681,7 +762,8 @@ struct wait_finder {
 static stack_id place_of_wait(const struct wait_finder *w, stack_id id, bool is_sleep,
 			      uint64_t *pair)
 {
-	stack_id at = w->callers[id] == NO_STACK ? without_label(w->waits, id) : w->callers[id];
+	stack_id at = w->callers[id] == NO_STACK ? without_label(w->waits, id)
+						 : leave_waiters(w->f, w->waits, w->callers[id]);
 
 	*pair = (uint64_t)w->f->a->keys.of_stacks[at] << 17 | (uint64_t)is_sleep << 16 |
 		(uint64_t)w->waits->categories[id].category << 8 |
@@ -866,6 +948,19 @@ void digest_make(struct digest *a, const struct query *q, const struct query_fil
 	if (!q->event && (q->waits[QUERY_BLOCKED] || q->waits[QUERY_IDLE]))
 		find_waits(&f, filter);
 	free(f.lines);
+}
+
+const struct hot_step *digest_hottest(const struct digest *a)
+{
+	const struct hot_step *named = NULL, *last = NULL;
+
+	vec_for_each(&a->steps, const struct hot_step *, step) {
+		if (step->depth)
+			break;
+		last = step;
+		named = step->is_named && step != a->steps.items ? step : named;
+	}
+	return named ?: last;
 }
 
 void digest_release(struct digest *a)

@@ -17,6 +17,7 @@ struct hot_step {
 	uint32_t line; /* as in query_row */
 	unsigned int depth; /* 0: on the path; 1: a branch; 2: a branch of a branch … */
 	uint64_t total;
+	bool is_named; /* the function has a name */
 };
 
 /* Weight in a module at the end of the hot path, without the branches. */
@@ -33,9 +34,15 @@ struct heavy_function {
 };
 
 struct wait_place {
-	uint32_t key; /* the user's innermost function, or else the innermost one */
+	/*
+	 * The user's innermost function, but for those that only wait for others and those without
+	 * a name that have a named caller; or else the innermost one.
+	 */
+	uint32_t key;
 	uint32_t line;
+	uint32_t caller, caller_line; /* its caller in most of the time; or DIGEST_NO_KEY */
 	uint8_t category, subcategory; /* category of the wait */
+	uint64_t rank; /* their order; waits for the work of others count half */
 	bool is_sleep; /* the thread also waits for events, so its event loop stood still */
 	uint64_t weight; /* ticks of the clock */
 	/*
@@ -58,12 +65,16 @@ struct digest {
 	VEC(struct hot_step) steps; /* the path, then the branches in display order */
 	/* The path ends in code of the system or of a runtime, the first function does not. */
 	bool is_foreign;
-	VEC(struct hot_step) beside; /* functions of that origin that the path passes by */
+	/*
+	 * Functions of that origin that the path passes by; those of the user, if the path is the
+	 * system's or a runtime's.
+	 */
+	VEC(struct hot_step) beside;
 	VEC(struct hot_module) modules; /* by descending weight */
 	VEC(struct heavy_function) functions; /* the requested number of the table's first rows */
 	/*
 	 * Places where threads were blocked, by the user's functions, or by all functions if none
-	 * is the user's, and sleeps of event loops; by descending weight.
+	 * is the user's, and sleeps of event loops; by descending rank.
 	 */
 	VEC(struct wait_place) waits;
 	uint64_t blocked; /* weight of all these places */
@@ -83,3 +94,11 @@ struct digest {
 void digest_make(struct digest *a, const struct query *q, const struct query_filter *filter,
 		 enum query_order order, size_t functions);
 void digest_release(struct digest *a);
+/* True if the reason of the waits is that one. */
+bool wait_place_is(const struct profile *p, const struct wait_place *place,
+		   enum idle_subcategory reason);
+/*
+ * Returns the last function of the hot path that has a name, other than its first one, or else the
+ * last; NULL: no path.
+ */
+const struct hot_step *digest_hottest(const struct digest *a);

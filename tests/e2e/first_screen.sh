@@ -84,18 +84,18 @@ int main(void)
 CODE
 gcc -g -O1 -pthread -o convoy convoy.c
 record convoy 0 -- ./convoy
-like "record names the longest wait" "$err" 'blocked longest: take_ticket, [0-9.]+ s \(lock\)'
+like "record names the wait" "$err" 'blocked in take_ticket: [0-9.]+ s \(lock\)'
 answers convoy
 like "convoy: waits come first" "$out" $'\nWhere it waited\n.*\nHot path'
 like "convoy: the lock, in the function that takes it" "$(heading 'Where it waited')" \
-	$'^Where it waited\n +BLOCKED +KIND +FUNCTION .*\n +[0-9.]+ s +lock +take_ticket +convoy +convoy.c:6\n'
+	$'^Where it waited\n +BLOCKED +KIND +FUNCTION .*\n +[0-9.]+ s +lock +take_ticket +convoy +convoy.c:6 +work convoy.c:[0-9]+\n'
 like "convoy: advice" "$(heading Advice)" 'threads waited [0-9.]+ s for a lock in take_ticket'
 like "convoy: advice as JSON" "$("$PROF" report --format json convoy.json.gz | python3 -c 'import json, sys
 print(*("%s %d" % (row["rule"], row["value"] > 1) for row in json.load(sys.stdin)["advice"]))')" '^locks 1'
 like "convoy: times" "$out" $'\nran [0-9.]+ s, blocked [0-9.]+ s \\(lock [0-9.]+, condition [0-9.]+\\)'
 record wakers 0 --wakers -- ./convoy
 answers wakers
-like "wakers: who held the lock" "$(heading 'Where it waited')" ' lock +take_ticket +convoy +convoy.c:6 +take_ticket convoy.c:8'
+like "wakers: who held the lock" "$(heading 'Where it waited')" ' lock +take_ticket +convoy +convoy.c:6 +work convoy.c:[0-9]+ +take_ticket convoy.c:8'
 like "wakers: who ended the wait for the threads" "$(heading 'Where it waited')" ' condition +main +convoy +convoy.c:[0-9]+ +work'
 like "wakers: advice" "$(heading Advice)" 'take_ticket \(convoy.c:8\) held it before'
 record path 0 --critical-path -- ./convoy
@@ -183,7 +183,7 @@ CODE
 record loop 0 -- "$(command -v python3)" loop.py
 answers loop
 like "loop: the sleep, in the function that sleeps" "$(heading 'Where it waited')" \
-	$'\n +(0\\.9|1\\.)[0-9]+ s +sleep in an event loop +slow_lookup +loop.py:4(\n|$)'
+	$'\n +(0\\.9|1\\.)[0-9]+ s +sleep in an event loop +slow_lookup +loop.py:4 +handle loop.py:[0-9]+(\n|$)'
 
 # A rule of names: the default name keeps one file more.
 run "$PROF" record -q -- true

@@ -158,6 +158,13 @@ static struct profile *regex(uint32_t part)
 	return run_part(SERVE "check /app check.c\nmatch /lib/libpcre2-8.so.0 -", part);
 }
 
+static struct profile *regex_of_v8(uint32_t part)
+{
+	return run_part("check - check.js\nBuiltins_RegExpPrototypeTest /usr/bin/node -\n"
+			"made [anon] -",
+			part);
+}
+
 static struct profile *unoptimized(uint32_t part)
 {
 	return run_part(SERVE "sum /app sum.cc\nstd::move<int> /app -", part);
@@ -235,12 +242,16 @@ static const struct rule_case {
 	 "garbage collection took 10 % of the time, most below handle (app.go:102): allocate less, "
 	 "or give the heap more room"},
 	{ADVICE_COLLECTION, collector_thread, 100, 99,
-	 "garbage collection took 10 % of the time: allocate less, or give the heap more room"},
+	 "garbage collection took 10 % of the time; the program itself ran mostly in "
+	 "org.example.Shop.sell (Shop.java:100): allocate less, or give the heap more room"},
 	{ADVICE_INTERPRETER_LOCK, interpreter_lock, 334, 333,
 	 "threads waited 0.3 s for the interpreter's lock, 25 % of their time, most in spin "
 	 "(spin.py:103): use processes in place of threads"},
 	{ADVICE_REGEX, regex, 250, 249,
 	 "regular expressions took 25 % of the time, most for check (check.c:102): repetitions "
+	 "within repetitions take exponential time"},
+	{ADVICE_REGEX, regex_of_v8, 250, 249,
+	 "regular expressions took 25 % of the time, most for check (check.js:100): repetitions "
 	 "within repetitions take exponential time"},
 	{ADVICE_UNOPTIMIZED, unoptimized, 100, 99,
 	 "functions that an optimizing compiler inlines took 10 % of the time, most for sum "

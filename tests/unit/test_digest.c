@@ -64,6 +64,8 @@ TEST(test_origins)
 		{"gin.Next /srv/shop /home/u/go/pkg/mod/github.com/gin/gin.go", ORIGIN_PACKAGE},
 		{"serde::de /srv/rusty /home/u/.cargo/registry/src/x/serde/de.rs", ORIGIN_PACKAGE},
 		{"fold /srv/rusty /rustc/90c541/library/core/src/iter.rs", ORIGIN_RUNTIME},
+		{"insert /srv/rusty /rust/deps/hashbrown-0.16.1/src/map.rs", ORIGIN_RUNTIME},
+		{"malloc /opt/prof/prof-alloc.so prof_alloc.c", ORIGIN_SYSTEM},
 	};
 	struct profile *p = profile_new();
 	uint8_t *origins;
@@ -111,8 +113,10 @@ static void add_functions(const struct digest *d, struct strbuf *text)
 static void add_waits(const struct digest *d, struct strbuf *text)
 {
 	vec_for_each(&d->waits, const struct wait_place *, place)
-		strbuf_addf(text, "%s %d in %s, kind %d\n", d->idle ? "idle" : "blocked",
-			    (int)place->weight, function_name(d, place->key), place->subcategory);
+		strbuf_addf(text, "%s %d in %s by %s, kind %d\n", d->idle ? "idle" : "blocked",
+			    (int)place->weight, function_name(d, place->key),
+			    place->caller == DIGEST_NO_KEY ? "-" : function_name(d, place->caller),
+			    place->subcategory);
 	if (d->blocked)
 		strbuf_addf(text, "blocked %d\n", (int)d->blocked);
 }
@@ -224,6 +228,62 @@ TEST(test_stripped_program_that_calls_a_library)
 	      "fun_20 0 by -\n");
 }
 
+static void name(struct profile *p, const char *before, const char *after)
+{
+	vec_for_each(&p->funcs.rows, struct func *, func) {
+		if (strcmp(strings_get(&p->strings, func->name), before) != 0)
+			continue;
+		func->name = strings_intern(&p->strings, after);
+		func->is_named = false;
+	}
+}
+
+static void check_hottest(struct profile *p, const char *expected)
+{
+	struct query_filter filter = QUERY_FILTER_ALL;
+	struct query q;
+	struct digest d;
+
+	assert_int_equal(query_select(&q, p, &filter, NULL), 0);
+	digest_make(&d, &q, &filter, QUERY_ORDER_SELF, 3);
+	assert_string_equal(function_name(&d, digest_hottest(&d)->key), expected);
+	digest_release(&d);
+	query_release(&q);
+	profile_free(p);
+}
+
+/* A function without a name says less than its caller, but more than main(). */
+TEST(test_hottest_function)
+{
+	struct profile *p = profile_new();
+
+	stack_texts_add_sample(p, 8, SERVE "fun_30 /app -");
+	name(p, "fun_30", "fun_30");
+	check_hottest(p, "serve");
+	p = profile_new();
+	stack_texts_add_sample(p, 8, "main /app main.c\nfun_30 /app -");
+	name(p, "fun_30", "fun_30");
+	check_hottest(p, "fun_30");
+	/* Code that a regular expression was compiled to is the library's. */
+	p = profile_new();
+	stack_texts_add_sample(p, 8, SERVE "made [anon] -");
+	name(p, "made", "code made by libpcre2-8");
+	check_hottest(p, "serve");
+}
+
+TEST(test_functions_of_the_user_beside_a_collector)
+{
+	struct profile *p = profile_new();
+
+	stack_texts_add_sample(p, 70, "clone libc.so.6 -\nwork /jdk/lib/libjvm.so -");
+	stack_texts_add_sample(p, 30,
+			       "clone libc.so.6 -\nJavaMain /jdk/lib/libjvm.so -\n"
+			       "org.example.Shop.sell - Shop.java");
+	check(p, QUERY_ORDER_SELF,
+	      "0 work 70\nbeside org.example.Shop.sell 30\nin libjvm.so 70\n"
+	      "work 70 by -\norg.example.Shop.sell 30 by -\nclone 0 by -\n");
+}
+
 TEST(test_own_code_only)
 {
 	struct query_filter filter = QUERY_FILTER_ALL;
@@ -270,7 +330,7 @@ TEST(test_sleeps_of_event_loops)
 	add_loop(p, "handle", 5);
 	check(p, QUERY_ORDER_SELF,
 	      "0 main 10\n0 serve 10\nin app 10\nserve 10 by -\n_start 0 by -\nmain 0 by -\n"
-	      "blocked 150 in handle, kind 1\nblocked 150\n");
+	      "blocked 150 in handle by serve, kind 1\nblocked 150\n");
 	/* One sleep is enough in a callback. */
 	p = profile_new();
 	stack_texts_add_sample(p, 10, SERVE);
@@ -280,7 +340,7 @@ TEST(test_sleeps_of_event_loops)
 			     "[clock_nanosleep] - -", IDLE_TIMER);
 	check(p, QUERY_ORDER_SELF,
 	      "0 main 10\n0 serve 10\nin app 10\nserve 10 by -\n_start 0 by -\nmain 0 by -\n"
-	      "blocked 30 in handle, kind 1\nblocked 30\n");
+	      "blocked 30 in handle by serve, kind 1\nblocked 30\n");
 	/* A program that polls at first and sleeps then has no loop. */
 	p = profile_new();
 	stack_texts_add_sample(p, 10, SERVE);
@@ -301,7 +361,27 @@ TEST(test_waits_are_those_below_the_users_code)
 	add_wait(p, 500, SERVE "sleep libc.so.6 -", IDLE_TIMER);
 	check(p, QUERY_ORDER_SELF,
 	      "0 main 10\n0 serve 10\nin app 10\nserve 10 by -\n_start 0 by -\nmain 0 by -\n"
-	      "blocked 60 in get, kind 2\nblocked 50 in get, kind 4\nblocked 110\n");
+	      "blocked 60 in get by serve, kind 2\nblocked 50 in get by serve, kind 4\nblocked 110\n");
+}
+
+/* Functions that only wait, and those without a name, have a caller that has the reason. */
+TEST(test_waits_are_those_of_functions_with_a_reason)
+{
+	struct profile *p = profile_new();
+
+	stack_texts_add_sample(p, 10, SERVE);
+	add_wait(p, 60,
+		 SERVE "heap_update /app heap.c\nXactLockTableWait /app lmgr.c\n"
+		       "LockAcquireExtended /app lock.c\nfun_30 /app -\nProcSleep /app proc.c\n"
+		       "WaitLatch /app latch.c\nepoll_wait libc.so.6 -",
+		 IDLE_LOCK);
+	name(p, "fun_30", "fun_30");
+	/* A thread that waits for the others has no reason of its own. */
+	add_wait(p, 100, MAIN "pthread_join libc.so.6 -", IDLE_CONDITION);
+	check(p, QUERY_ORDER_SELF,
+	      "0 main 10\n0 serve 10\nin app 10\nserve 10 by -\n_start 0 by -\nmain 0 by -\n"
+	      "blocked 60 in XactLockTableWait by heap_update, kind 2\n"
+	      "blocked 100 in main by -, kind 3\nblocked 160\n");
 }
 
 TEST(test_idle_places_without_anything_else)
@@ -310,12 +390,12 @@ TEST(test_idle_places_without_anything_else)
 
 	stack_texts_add_sample(p, 0, SERVE);
 	add_wait(p, 500, SERVE "sleep libc.so.6 -", IDLE_TIMER);
-	check(p, QUERY_ORDER_SELF, "idle 500 in serve, kind 1\n");
+	check(p, QUERY_ORDER_SELF, "idle 500 in serve by main, kind 1\n");
 	p = profile_new();
 	stack_texts_add_sample(p, 0, SERVE);
 	add_wait(p, 500, SERVE "sleep libc.so.6 -", IDLE_TIMER);
 	add_wait(p, 7, SERVE "get /app cache.c\nlock libc.so.6 -", IDLE_LOCK);
-	check(p, QUERY_ORDER_SELF, "blocked 7 in get, kind 2\nblocked 7\n");
+	check(p, QUERY_ORDER_SELF, "blocked 7 in get by serve, kind 2\nblocked 7\n");
 }
 
 /* Adds a marker of the waker, whose stack is unknown if it is NULL. */

@@ -10,6 +10,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/model/meaning/categories.h"
+#include "lib/model/meaning/made_code.h"
 
 #define ORIGIN_UNKNOWN 0xff
 
@@ -32,9 +33,11 @@ static const struct {
 	{"/site_perl/", false, ORIGIN_PACKAGE},
 	{"/vendor_perl/", false, ORIGIN_PACKAGE},
 	{"/usr/local/share/perl/", true, ORIGIN_PACKAGE},
+	{"/prof-alloc.so", false, ORIGIN_SYSTEM},
 	{"/usr/include/", true, ORIGIN_SYSTEM},
 	{"/include/c++/", false, ORIGIN_SYSTEM},
 	{"/rustc/", true, ORIGIN_RUNTIME},
+	{"/rust/deps/", true, ORIGIN_RUNTIME},
 	{"/usr/local/go/src/", true, ORIGIN_RUNTIME},
 	{"/usr/lib/go-", true, ORIGIN_RUNTIME},
 	{"/lib/python2", false, ORIGIN_RUNTIME},
@@ -229,6 +232,8 @@ static uint8_t origin_of(const struct profile *p, const struct func *func, const
 	const char *name = strings_get(&p->strings, func->name);
 	uint8_t origin = ORIGIN_UNKNOWN;
 
+	if (!func->is_named && made_code_maker_of(name))
+		return ORIGIN_SYSTEM;
 	if (func->file != NO_SOURCE_FILE)
 		origin = origin_of_path(
 			strings_get(&p->strings, p->source_files.rows.items[func->file].path));

@@ -12,8 +12,10 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
+#include "lib/model/meaning/titles.h"
 #include "lib/query/advice_rules.h"
 #include "lib/query/digest.h"
+#include "lib/query/held_memory.h"
 #include "lib/query/summary.h"
 
 /* Maximum number of steps shown; of a longer path, those after the first ones are omitted. */
@@ -24,11 +26,14 @@
 #define MODULES_MAX 4
 #define KINDS_MAX 3
 #define ADVICE_MAX 3
+#define HELD_MAX 4
 /* A screen of text has this many lines, if not too many rows were asked for. */
 #define LINES_MAX 40
-/* Smaller shares of modules, kinds and places of waits are omitted. */
+/* Smaller shares of modules, kinds, places of waits and held memory are omitted. */
 #define SHARE_MIN 0.02
 #define KIND_MIN 0.1
+/* A process is named if it exceeds this share of the time in which several ran. */
+#define PROCESS_MIN 0.5
 /* Blocked time is shown if it exceeds this share of the time in which threads ran. */
 #define BLOCKED_MIN 0.1
 
@@ -173,6 +178,49 @@ static void add_kinds(const struct query *waits, uint64_t blocked, struct strbuf
 		strbuf_adds(out, ")");
 }
 
+/* Weight of a thread, or of the threads of a process so far. */
+struct process_share {
+	uint32_t pid, incarnation;
+	thread_id thread; /* one of them */
+	uint64_t weight;
+};
+
+ORDER(compare_processes, struct process_share,
+      COMPARE(a->pid, b->pid) ?: COMPARE(a->incarnation, b->incarnation) ?: COMPARE(a->thread, b->thread))
+
+/* Appends ", 96.1 % of it in cc1 tables.c", if one of several processes ran for most of the time.
+ */
+static void add_heaviest_process(const struct query *q, struct strbuf *line)
+{
+	VEC(struct process_share) shares = {0};
+	struct process_share most = {0}, sum = {0};
+	struct thread_titles titles;
+
+	for (thread_id id = 0; id < q->profile->threads.rows.count; id++) {
+		const struct profile_thread *thread = &q->profile->threads.rows.items[id];
+
+		vec_push(&shares, ((struct process_share){thread->pid, thread->incarnation, id,
+							  q->thread_weights[id]}));
+	}
+	if (shares.count)
+		vec_sort(&shares, compare_processes);
+	vec_for_each(&shares, const struct process_share *, share) {
+		if (share->pid != sum.pid || share->incarnation != sum.incarnation)
+			sum = (struct process_share){share->pid, share->incarnation, share->thread,
+						     0};
+		sum.weight += share->weight;
+		if (sum.weight > most.weight)
+			most = sum;
+	}
+	vec_release(&shares);
+	if ((double)most.weight <= PROCESS_MIN * (double)q->weight)
+		return;
+	thread_titles_find(&titles, q->profile);
+	strbuf_addf(line, ", %.1f %% of it in %s", percent(most.weight, q->weight),
+		    process_title(&titles, most.thread));
+	thread_titles_release(&titles);
+}
+
 static void print_times(const struct printer *p)
 {
 	const struct query *q = p->q;
@@ -186,6 +234,8 @@ static void print_times(const struct printer *p)
 	for (thread_id id = 0; id < q->profile->threads.rows.count; id++)
 		threads += selected[id];
 	strbuf_addf(&line, "ran %.3f s", (double)q->cpu_ns / 1e9);
+	if (profile_process_count(q->profile) > 1)
+		add_heaviest_process(q, &line);
 	if (q->waits[QUERY_BLOCKED]) {
 		strbuf_addf(&line, ", blocked %.3f s", query_wait_seconds(q, QUERY_BLOCKED));
 		if (p->a->has_waits)
@@ -422,6 +472,56 @@ static void print_waits(const struct printer *p)
 		   "--by function --category 'Idle*'");
 }
 
+static void add_held(const struct printer *p, struct listing *l, const struct held_place *row)
+{
+	const struct profile *profile = p->q->profile;
+	const uint32_t *keys = p->a->keys.of_stacks;
+	char text[32];
+
+	text_format_bytes(text, sizeof(text), row->bytes);
+	listing_add_row(l, 0);
+	listing_add_cell(l, xstrdup(text));
+	add_place(p, l, keys[row->stack], digest_line(profile, row->stack));
+	listing_add_cell(
+		l, row->caller == NO_STACK
+			   ? NULL
+			   : function_at(p, keys[row->caller], digest_line(profile, row->caller)));
+}
+
+/* Shows the functions that hold memory, if allocations were recorded. */
+static void print_held(const struct printer *p)
+{
+	const struct profile *profile = p->q->profile;
+	_cleanup_free_ char *heading = NULL;
+	struct listing l = {0};
+	struct held_memory h;
+	size_t shown = 0;
+
+	held_memory_find(&h, p->q, p->options->filter, p->a);
+	heading = h.time > profile->meta.start_ns
+			  ? xasprintf("What was held after %.2f s, when most was",
+				      (double)(h.time - profile->meta.start_ns) / 1e9)
+			  : xstrdup("What is held at the end");
+	listing_add_column(&l, "HELD", LISTING_SHARE);
+	add_place_columns(&l);
+	listing_add_column(&l, "CALLED BY", LISTING_TEXT);
+	for (; shown < h.rows.count && shown < HELD_MAX; shown++) {
+		if ((double)h.rows.items[shown].bytes < SHARE_MIN * (double)h.bytes)
+			break;
+		add_held(p, &l, &h.rows.items[shown]);
+	}
+	if (h.rows.count) {
+		add_heading(p, heading);
+		print_listing(p, &l);
+		print_rest(p, h.rows.count - shown,
+			   text_counted(h.rows.count - shown, "function", "functions"),
+			   "--event retained");
+	} else {
+		listing_release(&l);
+	}
+	vec_release(&h.rows);
+}
+
 static void print_error(const struct printer *p)
 {
 	/* A share of one half has the largest error. */
@@ -558,6 +658,8 @@ void first_screen(const struct query *q, const struct first_screen_options *opti
 	print_times(&p);
 	print_path(&p);
 	print_advice(&p);
+	if (!q->event)
+		print_held(&p);
 	if (mostly_waits)
 		print_waits(&p);
 	if (is_blocked && !mostly_waits)

@@ -11,6 +11,7 @@
 #include "cmd/command.h"
 #include "cmd/text/advice.h"
 #include "cmd/text/first_screen.h"
+#include "cmd/text/held_text.h"
 #include "cmd/text/path_summary.h"
 #include "cmd/text/listing.h"
 #include "cmd/text/wait_text.h"
@@ -24,141 +25,10 @@
 #include "lib/live/unwind_methods.h"
 #include "lib/model/facts/facts.h"
 #include "lib/model/languages/language.h"
-#include "lib/model/meaning/common_library.h"
 #include "lib/model/meaning/recording_markers.h"
 #include "lib/query/summary.h"
 #include "lib/recording/loss_counts.h"
 #include "lib/recording/outcome_facts.h"
-
-/* Reports memory that the recorded processes allocated and did not free, and its largest owner. */
-
-/* Returns the frame that allocated the memory; NO_FRAME if it is unknown. */
-static frame_id find_owner(const struct profile *p, stack_id stack)
-{
-	for (; stack != NO_STACK; stack = p->stacks.rows.items[stack].parent) {
-		frame_id frame = p->stacks.rows.items[stack].frame;
-
-		if (!is_of_common_library(p, &p->frames.rows.items[frame]))
-			return frame;
-	}
-	return NO_FRAME;
-}
-
-/* Returns the function that holds the most bytes; NO_FUNC: unknown. */
-static func_id find_largest(const struct profile *p, uint64_t *bytes, frame_id *largest)
-{
-	_cleanup_free_ uint64_t *sums = xcalloc(p->funcs.rows.count + 1, sizeof(*sums));
-	func_id best = NO_FUNC;
-
-	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
-		vec_for_each(&thread->allocations.rows, const struct allocation *, row) {
-			frame_id frame = row->freed ? NO_FRAME : find_owner(p, row->stack);
-			func_id func = frame == NO_FRAME ? NO_FUNC
-							 : p->frames.rows.items[frame].func;
-
-			if (func == NO_FUNC)
-				continue;
-			sums[func] += row->bytes;
-			if (best == NO_FUNC || sums[func] > sums[best])
-				best = func;
-			if (best == func)
-				*largest = frame;
-		}
-	}
-	*bytes = best == NO_FUNC ? 0 : sums[best];
-	return best;
-}
-
-static void add_largest(const struct profile *p, uint64_t held, struct strbuf *out)
-{
-	frame_id frame = NO_FRAME;
-	uint64_t bytes;
-	func_id func = find_largest(p, &bytes, &frame);
-	const char *path = NULL, *base;
-	source_file_id file;
-
-	if (func == NO_FUNC || !held)
-		return;
-	strbuf_addf(out, ", %.0f %% from %s", 100 * (double)bytes / (double)held,
-		    strings_get(&p->strings, p->funcs.rows.items[func].name));
-	file = p->funcs.rows.items[func].file;
-	if (file != NO_SOURCE_FILE)
-		path = strings_get(&p->strings, p->source_files.rows.items[file].path);
-	if (!path || !p->frames.rows.items[frame].line)
-		return;
-	base = strrchr(path, '/');
-	strbuf_addf(out, " (%s:%" PRIu32 ")", base ? base + 1 : path,
-		    p->frames.rows.items[frame].line);
-}
-
-/* A change of the memory held by all processes. */
-struct held_change {
-	uint64_t time; /* CLOCK_MONOTONIC ns */
-	uint64_t bytes;
-	bool is_free;
-};
-
-/* Frees come last: none is of a block that is not counted yet. */
-ORDER(compare_changes, struct held_change,
-      COMPARE(a->time, b->time) ?: COMPARE(a->is_free, b->is_free))
-
-/* Returns the most bytes that were held at a time, *time in CLOCK_MONOTONIC ns. */
-static uint64_t find_most_held(const struct profile *p, uint64_t *time)
-{
-	VEC(struct held_change) changes = {0};
-	uint64_t held = 0, most = 0;
-
-	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
-		vec_for_each(&thread->allocations.rows, const struct allocation *, row) {
-			vec_push(&changes, ((struct held_change){row->time, row->bytes, false}));
-			if (row->freed)
-				vec_push(&changes,
-					 ((struct held_change){row->freed, row->bytes, true}));
-		}
-	}
-	vec_sort(&changes, compare_changes);
-	vec_for_each(&changes, const struct held_change *, change) {
-		held += change->is_free ? -change->bytes : change->bytes;
-		if (held <= most)
-			continue;
-		most = held;
-		*time = change->time;
-	}
-	vec_release(&changes);
-	return most;
-}
-
-/* Appends the most that was held, unless that is about what is held at the end. */
-static void add_most_held(const struct profile *p, struct strbuf *out)
-{
-	uint64_t time = 0, most = find_most_held(p, &time);
-	char text[32];
-
-	if (most / 5 * 4 <= p->stats.allocs.held_bytes || time < p->meta.start_ns)
-		return;
-	text_format_bytes(text, sizeof(text), most);
-	strbuf_addf(out, " (at most %s, after %.2f s)", text,
-		    (double)(time - p->meta.start_ns) / 1e9);
-}
-
-/* Appends "held at the end: 12.3 MB of 1.2 GB, …"; nothing if no allocations were sampled. */
-static void alloc_text_describe(const struct profile *p, struct strbuf *out)
-{
-	const struct alloc_stats *stats = &p->stats.allocs;
-	char held[32], all[32];
-
-	if (!stats->sampled)
-		return;
-	text_format_bytes(held, sizeof(held), stats->held_bytes);
-	text_format_bytes(all, sizeof(all), stats->bytes);
-	strbuf_addf(out, "held at the end: %s", held);
-	add_most_held(p, out);
-	strbuf_addf(out, " of %s that were allocated", all);
-	add_largest(p, stats->held_bytes, out);
-	if (stats->thinned)
-		strbuf_addf(out, "; some rows represent several of %" PRIu64 " samples",
-			    stats->sampled);
-}
 
 /* Values of --stats. */
 
@@ -624,7 +494,7 @@ static void print_allocs(const struct outcome *outcome)
 {
 	_cleanup_(strbuf_release) struct strbuf line = {0};
 
-	alloc_text_describe(outcome->recording->profile, &line);
+	held_text(outcome->recording->profile, &line);
 	if (line.size)
 		command_say("%s", strbuf_text(&line));
 	print_own_heaps(outcome->recording->profile);

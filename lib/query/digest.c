@@ -280,7 +280,7 @@ static stack_id *find_callers(const struct finder *f, const struct query *q, uin
 	return callers;
 }
 
-static uint32_t line_of_stack(const struct profile *p, stack_id stack)
+uint32_t digest_line(const struct profile *p, stack_id stack)
 {
 	return p->frames.rows.items[p->stacks.rows.items[stack].frame].line;
 }
@@ -356,7 +356,7 @@ static void find_functions(struct finder *f, size_t wanted)
 			continue;
 		most[place] = pair->weight;
 		function->caller = (uint32_t)pair->pair;
-		function->caller_line = line_of_stack(f->q->profile, pair->stack);
+		function->caller_line = digest_line(f->q->profile, pair->stack);
 	}
 	vec_release(&pairs.rows);
 }
@@ -734,9 +734,9 @@ static void add_places(struct finder *f, const struct query *waits, struct pairs
 				.key = (uint32_t)(pair->pair >> 17),
 				.caller = by == NO_STACK ? DIGEST_NO_KEY : f->a->keys.of_stacks[by],
 				.caller_line = by == NO_STACK ? 0
-							      : line_of_stack(waits->profile, by),
+							      : digest_line(waits->profile, by),
 				.is_sleep = pair->pair >> 16 & 1,
-				.line = line_of_stack(waits->profile, pair->stack),
+				.line = digest_line(waits->profile, pair->stack),
 				.category = (uint8_t)(pair->pair >> 8),
 				.subcategory = (uint8_t)pair->pair,
 				.weight = pair->weight,
@@ -802,7 +802,7 @@ static struct share_of_waker share_of_ended(const struct wait_finder *w,
 	stack_id at = row->waker == NO_STACK ? NO_STACK : w->callers[row->waker];
 	struct share_of_waker share = {
 		.key = at == NO_STACK ? DIGEST_NO_KEY : w->f->a->keys.of_stacks[at],
-		.line = at == NO_STACK ? 0 : line_of_stack(w->waits->profile, at),
+		.line = at == NO_STACK ? 0 : digest_line(w->waits->profile, at),
 		.name = at == NO_STACK ? row->name : NO_STRING,
 		.weight = row->weight,
 	};

@@ -94,6 +94,8 @@ struct digest {
 void digest_make(struct digest *a, const struct query *q, const struct query_filter *filter,
 		 enum query_order order, size_t functions);
 void digest_release(struct digest *a);
+/* Returns the line of the innermost frame; 0: unknown. */
+uint32_t digest_line(const struct profile *p, stack_id stack);
 /* True if the reason of the waits is that one. */
 bool wait_place_is(const struct profile *p, const struct wait_place *place,
 		   enum idle_subcategory reason);

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: MIT
+"""A web service. find_orders() reads all rows of a table for each request, as it has no index."""
+
+import sqlite3
+import sys
+import threading
+import time
+import urllib.request
+
+from flask import Flask, jsonify, render_template_string
+from werkzeug.serving import make_server
+
+app = Flask(__name__)
+db = sqlite3.connect(":memory:", check_same_thread=False)
+db.execute("create table orders (id integer, customer text, total real)")
+db.executemany("insert into orders values (?, ?, ?)", ((i, f"customer {i % 5000}", i * 0.5) for i in range(60000)))
+
+
+def find_orders(customer):
+    return db.execute("select id, total from orders where customer = ?", (customer,)).fetchall()
+
+
+def render(orders):
+    return render_template_string("{% for o in orders %}<p>{{ o[0] }}: {{ o[1] }}</p>{% endfor %}", orders=orders)
+
+
+@app.route("/orders/<customer>")
+def show_orders(customer):
+    return render(find_orders(f"customer {customer}"))
+
+
+@app.route("/health")
+def health():
+    return jsonify(ok=True)
+
+
+server = make_server("127.0.0.1", 0, app)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+end = time.time() + float(sys.argv[1])
+n = 0
+while time.time() < end:
+    for path in ("health", f"orders/{n % 5000}"):
+        urllib.request.urlopen(f"http://127.0.0.1:{server.port}/{path}").read()
+    n += 1

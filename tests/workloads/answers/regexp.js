@@ -10,10 +10,14 @@ function handle(request, response) {
 	response.end(String(isValidName("anna berta claudia doe!")));
 }
 
+// The argument says how many seconds of CPU time to use.
+function isOver() {
+	return process.cpuUsage().user > 1e6 * Number(process.argv[2]);
+}
+
 const server = http.createServer(handle).listen(0, () => {
-	const end = Date.now() + 1000 * Number(process.argv[2]);
 	const ask = () => http.get({port: server.address().port}, (response) => {
-		response.resume().on("end", () => Date.now() < end ? ask() : process.exit());
+		response.resume().on("end", () => isOver() ? process.exit() : ask());
 	});
 	ask();
 });

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Jobs with a known culprit: the first screen names it, and the cause, in its place. Those with
+# servers are in tests/prove/answers.
+# May run beside others.
+. "$(dirname "$0")/lib.sh"
+sources=$root/tests/workloads/answers
+python=$(python3 -c 'import sys; print(sys.executable)')
+
+answers() { # NAME: shows the first screen of NAME.json.gz
+	run "$PROF" report "$1.json.gz"
+	ok "$1: at most 40 lines: $(wc -l <.out)" test "$(wc -l <.out)" -le 40
+}
+section() { # REGEX: the section of $out that begins with it
+	awk -v heading="$1" '$0 ~ heading { shown = 1 } !$0 { shown = 0 } shown' <<<"$out"
+}
+
+record regexp 0 -- node "$sources/regexp.js" 1
+like "regexp: record names the function" "$err" $'\nprof: hottest: isValidName \\(regexp.js:[0-9]+\\)'
+answers regexp
+like "regexp: the hot path" "$(section 'Hot path')" '^Hot path: [0-9.]+ % in isValidName'
+like "regexp: the cause" "$(section Advice)" 'regular expressions took [0-9]+ % of the time, most for isValidName'
+unlike "regexp: is no code without names" "$(section Advice)" 'made at run time'
+
+gcc -O2 -g -o leak "$sources/leak.c"
+record leak 0 --alloc -- ./leak
+like "leak: record names the holder" "$err" $'\nprof: held at the end: .*, (9[0-9]|100) % from remember \\(leak.c:[0-9]+\\)'
+answers leak
+like "leak: the holder" "$(section 'What is held at the end')" \
+	$'\n +HELD +FUNCTION .*\n +[0-9]+ MB +remember +leak +leak.c:[0-9]+ +handle leak.c:'
+unlike "leak: the recorder's library is not the user's" "$(section 'Hot path')" '^Hot path: .* in malloc'
+
+record pyleak 0 --alloc=pages -- "$python" "$sources/leak.py"
+like "pyleak: record names the holder" "$err" \
+	$'\nprof: held at the end: .* \\(at most .*\\) of .*; of the most [0-9]+ % from remember[^ ]* \\(leak.py:'
+answers pyleak
+like "pyleak: the holder when most was held" "$(section 'What was held after')" \
+	$'\n +HELD +FUNCTION .*\n +[0-9]+ MB +remember.* +leak.py:[0-9]+ +(remember|handle) leak.py:'
+
+# One file of a build takes nearly all of its time.
+mkdir parts
+for i in 1 2 3 4; do
+	echo "int part$i(int a) { return a + $i; }" >parts/part$i.c
+done
+for ((i = 0; i < 300; i++)); do
+	echo "int f$i(int *a, int n) { int s = $i; for (int i = 0; i < n; i++) s += a[i] * (i ^ s); return s; }"
+done >parts/tables.c
+cat >parts/Makefile <<'MAKE'
+all: part1.o part2.o part3.o part4.o tables.o
+%.o: %.c
+	gcc -O2 -c -o $@ $<
+MAKE
+record build 0 -- make -C parts
+answers build
+like "build: the file that takes long" "$out" $'\nran [0-9.]+ s, [0-9.]+ % of it in cc1 tables.c'
+
+# The threads wait for each other, and main() for them.
+gcc -O2 -g -pthread -o convoy "$sources/convoy.c"
+record convoy 0 -- ./convoy 0.5
+answers convoy
+like "convoy: the lock comes before the join, with the caller" "$(section 'Where it waited')" \
+	$'\n +BLOCKED .*\n +[0-9.]+ s +lock +append_log +convoy +convoy.c:[0-9]+ +(handle|work) convoy.c:'
+
+gcc -O2 -g -o spike "$sources/spike.c"
+run "$PROF" record --last 20 -o spike.json.gz -- ./spike 200
+answers spike
+like "spike: the last seconds" "$(section 'Hot path')" ' rebuild_index +spike +spike.c:'
+
+gcc -O1 -g -o old "$sources/versions.c"
+gcc -O1 -g -DSLOW -o new "$sources/versions.c"
+record versions 0 --iterations 2 --variant old=./old --variant new=./new
+run "$PROF" diff versions.json.gz
+like "versions: the function that grew" "$out" $'\n[ *]*[0-9.]+ % +[0-9.]+ % +\\+.* checksum'
+
+done_testing

@@ -110,7 +110,7 @@ static void make_table(struct option_table *t, void *ctx)
 	t->after =
 		"\n"
 		"URL is as in prof push. SIGTERM ends the agent, SIGHUP reloads its configuration.\n"
-		"Exit status: 0, 125 if prof failed, 2 for wrong use.\n";
+		"Exit status: 0, 125 if prof failed, 2 for a usage error.\n";
 }
 
 static void init(struct agent *a)

@@ -59,7 +59,7 @@ static void make_table(struct option_table *t, void *ctx)
 	output_options_table(t, &a->output);
 	option_table_add(t, option_common, NULL);
 	t->after = "\n"
-		   "Exit status: 0, 125 if prof failed, 2 for wrong use.\n";
+		   "Exit status: 0, 125 if prof failed, 2 for a usage error.\n";
 }
 
 /* Returns -ECANCELED if --help was printed. */

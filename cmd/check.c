@@ -42,7 +42,7 @@ static void make_table(struct option_table *t, void *ctx)
 	option_table_add_rules(t, rules);
 	option_table_add(t, option_common, NULL);
 	t->after = "\n"
-		   "Exit status: 0 can record, 1 cannot, 2 wrong use.\n";
+		   "Exit status: 0 can record, 1 cannot, 2 usage error.\n";
 }
 
 static const char *status_name(enum feature_status status)

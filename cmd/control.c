@@ -341,7 +341,7 @@ static void make_table(struct option_table *t, void *ctx)
 	t->take = take;
 	option_table_add(t, option_help, NULL);
 	t->after = "\n"
-		   "Exit status: 0; 125 if no recording answers; 2 for wrong use.\n";
+		   "Exit status: 0; 125 if no recording answers; 2 for a usage error.\n";
 }
 
 static void make_status_table(struct option_table *t, void *ctx)
@@ -361,7 +361,7 @@ static void make_status_table(struct option_table *t, void *ctx)
 	option_table_add(t, rows, ctx);
 	option_table_add(t, option_help, NULL);
 	t->after = "\n"
-		   "Exit status: 0; 125 if a recording does not answer; 2 for wrong use.\n";
+		   "Exit status: 0; 125 if a recording does not answer; 2 for a usage error.\n";
 }
 
 static int run(const struct command *command, int argc, char **argv)

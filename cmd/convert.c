@@ -195,7 +195,7 @@ static void make_table(struct option_table *t, void *ctx)
 	option_table_add_rules(t, rules);
 	t->after = "\n"
 		   "FILE is a profile, compressed or not, or a capture; - is stdin.\n"
-		   "Exit status: 0, 125 if a file cannot be used, 2 for wrong use, 1 by\n"
+		   "Exit status: 0, 125 if a file cannot be used, 2 for a usage error, 1 by\n"
 		   "--check-sanitized.\n";
 }
 

@@ -68,7 +68,7 @@ static void make_table(struct option_table *t, void *ctx)
 		"URL is clickhouse+http[s]://[USER@]HOST[:PORT]/DATABASE[?KEY=VALUE&...]; keys\n"
 		"select the listed data: service, host, container, executable, event, label.NAME,\n"
 		"from, to; see 'man prof-fleet'.\n"
-		"Exit status: 0, 125 if the engine fails, 2 for wrong use.\n";
+		"Exit status: 0, 125 if the engine fails, 2 for a usage error.\n";
 }
 
 static int make_tables(const struct engine *e, const char *cluster, struct error *err)

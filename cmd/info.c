@@ -319,7 +319,7 @@ static void make_table(struct option_table *t, void *ctx)
 	option_table_add(t, option_common, NULL);
 	t->after = "\n"
 		   "FILE is a profile, compressed or not; - is stdin.\n"
-		   "Exit status: 0, 125 if the file cannot be used, 2 for wrong use.\n";
+		   "Exit status: 0, 125 if the file cannot be used, 2 for a usage error.\n";
 }
 
 static int run(int argc, char **argv)

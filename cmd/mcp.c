@@ -614,7 +614,7 @@ static void make_table(struct option_table *t, void *options)
 	option_table_add(t, rows, options);
 	option_table_add(t, option_common, NULL);
 	t->after = "\n"
-		   "Exit status: 0 at the end of input, 2 for wrong use.\n";
+		   "Exit status: 0 at the end of input, 2 for a usage error.\n";
 }
 
 static int run(int argc, char **argv)

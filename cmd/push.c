@@ -60,7 +60,7 @@ static void make_table(struct option_table *t, void *ctx)
 		"the same with otlp+grpc[s], or otlp for the one in OTEL_EXPORTER_OTLP_ENDPOINT;\n"
 		"pyroscope+http[s]:// and parca+http[s]:// are for these engines.\n"
 		"'prof fleet init URL' creates the tables of ClickHouse.\n"
-		"Exit status: 0, 125 if the file or the engine prevents it, 2 for wrong use.\n";
+		"Exit status: 0, 125 if the file or the engine prevents it, 2 for a usage error.\n";
 }
 
 static uint64_t lost_samples(const struct profile_file *file)

@@ -83,7 +83,7 @@ static void make_table(struct option_table *t, void *ctx)
 	option_table_add(t, option_common, NULL);
 	t->after = "\n"
 		   "Exit status: the command's own, 128 + n if signal n ended it, 125 if prof\n"
-		   "failed, 126 or 127 if the command could not be run, 2 for wrong use.\n";
+		   "failed, 126 or 127 if the command could not be run, 2 for a usage error.\n";
 }
 
 /* Rejects filters that need -a. */

@@ -96,7 +96,7 @@ static void make_table(struct option_table *t, void *ctx)
 	option_table_add(t, query_options, &c->filter);
 	t->after = "\n"
 		   "FILE is a profile, compressed or not, or a capture; - is stdin.\n"
-		   "Exit status: 0, 125 if the file cannot be used, 2 for wrong use.\n";
+		   "Exit status: 0, 125 if the file cannot be used, 2 for a usage error.\n";
 }
 
 static void add_text(struct strbuf *out, const char *text)

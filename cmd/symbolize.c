@@ -92,7 +92,7 @@ static void make_table(struct option_table *t, void *ctx)
 	option_table_add(t, option_common, NULL);
 	t->after = "\n"
 		   "FILE is a profile, compressed or not, or a capture; - is stdin.\n"
-		   "Exit status: 0, 125 if a file cannot be used, 2 for wrong use.\n";
+		   "Exit status: 0, 125 if a file cannot be used, 2 for a usage error.\n";
 }
 
 static int parse(int argc, char **argv, struct symbolize_command *c, struct error *err)

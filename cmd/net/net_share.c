@@ -228,7 +228,7 @@ void share_options(struct option_table *t, void *s)
 	t->after =
 		"\n"
 		"PROF_STORE is the address of a different store, which needs --frontend.\n"
-		"Exit status: 0, 125 if a file, the user or the store prevents it, 2 for wrong use.\n";
+		"Exit status: 0, 125 if a file, the user or the store prevents it, 2 for a usage error.\n";
 }
 
 static int check(struct share *s, struct error *err)

@@ -341,9 +341,10 @@ void view_options(struct option_table *t, void *ctx)
 	t->take = take;
 	option_table_add(t, rows, ctx);
 	option_table_add(t, option_help, NULL);
-	t->after = "\n"
-		   "FILE is a profile or a capture; two are compared. Ctrl-C ends it.\n"
-		   "Exit status: 0, 125 if a file or the machine prevents it, 2 for wrong use.\n";
+	t->after =
+		"\n"
+		"FILE is a profile or a capture; two are compared. Ctrl-C ends it.\n"
+		"Exit status: 0, 125 if a file or the machine prevents it, 2 for a usage error.\n";
 }
 
 static bool is_address(const char *front_end)

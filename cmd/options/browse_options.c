@@ -56,7 +56,7 @@ void browse_options_table(struct option_table *t, void *options)
 	option_table_add(t, query_options, &o->filter);
 	t->after = "\n"
 		   "FILE is a profile, compressed or not (profile.json.gz). ? lists the keys.\n"
-		   "Exit status: 0, 125 if the file cannot be used, 2 for wrong use or without\n"
+		   "Exit status: 0, 125 if the file cannot be used, 2 for a usage error or without\n"
 		   "a terminal.\n";
 }
 

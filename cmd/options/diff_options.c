@@ -110,7 +110,7 @@ void diff_options_table(struct option_table *t, void *options)
 		"stdout, in\n"
 		"place of the text.\n"
 		"Exit status: 0 compared or passed, 1 regression, 3 inconclusive with --strict, or\n"
-		"one run per side, 125 if a file cannot be used, 2 for wrong use.\n";
+		"one run per side, 125 if a file cannot be used, 2 for a usage error.\n";
 }
 
 static bool is_stdout(const char *path)

@@ -358,7 +358,7 @@ void report_options_table(struct option_table *t, void *options)
 	option_table_add_rules(t, rules);
 	t->after = "\n"
 		   "FILE is a profile, compressed or not (profile.json.gz); - is stdin.\n"
-		   "Exit status: 0, 125 if the file cannot be used, 2 for wrong use.\n";
+		   "Exit status: 0, 125 if the file cannot be used, 2 for a usage error.\n";
 }
 
 int report_options_parse(struct report_options *o, int argc, char **argv, struct error *err)

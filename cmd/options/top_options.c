@@ -87,7 +87,7 @@ void top_options_table(struct option_table *t, void *options)
 	option_table_add(t, filter_options, &o->filter);
 	option_table_add(t, option_common, NULL);
 	t->after = "\n"
-		   "? lists the keys. Exit status: 0, 125 if prof failed, 2 for wrong use.\n";
+		   "? lists the keys. Exit status: 0, 125 if prof failed, 2 for a usage error.\n";
 }
 
 static int check(struct top_options *o, struct error *err)

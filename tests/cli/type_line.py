@@ -37,19 +37,12 @@ def main():
     os.write(fd, b"echo rea''dy\n")
     read_until(fd, b"ready")
     for text in texts:
-        os.write(fd, text.encode() + b"\t")
-        # A list that is shown must not take the keys that follow.
-        settle(fd)
-        os.write(fd, b"\x05\x01printf '<%s>\\n' \x05; echo en''d\n")
-        seen = read_until(fd, b"end")
+        # The shell reads the keys that follow once it has completed. No list that it shows takes them.
+        os.write(fd, text.encode() + b"\t\x05\x01printf '<%s>\\n' \x05; echo typed-en''d\n")
+        seen = read_until(fd, b"typed-end")
         words = [line.strip() for line in seen.decode(errors="replace").replace("\r", "\n").split("\n")]
         print(" ".join(w[1:-1] for w in words if w.startswith("<") and w.endswith(">") and w != "<%s>"))
     os.write(fd, b"exit\n\x04")
-
-
-def settle(fd):
-    while select.select([fd], [], [], 0.5)[0]:
-        os.read(fd, 65536)
 
 
 def read_until(fd, mark):

@@ -23,6 +23,8 @@ comma := ,
 foreign := $(filter-out $(HOST_ARCH),$(ARCH))
 variant := $(if $(COVERAGE),-coverage)$(if $(SAN),-$(subst $(comma),-,$(SAN)))$(addprefix -,$(foreign))
 BUILD ?= build$(variant)
+# BPF objects and the page's engine are the same whatever checks or counts the rest.
+plain := $(if $(filter file,$(origin BUILD)),build$(addprefix -,$(foreign)),$(BUILD))
 ifeq ($(BUILD),)
 $(error BUILD is empty: products would go into the root of the file system)
 endif
@@ -58,7 +60,7 @@ sanitize_objects := $(subst fuzzer,fuzzer-no-link,$(sanitize))
 coverage_objects = $(if $(COVERAGE),$(if $(filter lib/% symbolize/% cmd/%,$<),--coverage -fprofile-update=atomic))
 # Packages are the same bytes in whatever folder they are built: https://reproducible-builds.org/docs/build-path
 same_paths := $(if $(SOURCE_DATE_EPOCH),-ffile-prefix-map=$(CURDIR)=.)
-prof_cppflags := -D_GNU_SOURCE -I. -I$(BUILD)/gen -DPROF_VERSION='"$(VERSION)"'
+prof_cppflags := -D_GNU_SOURCE -I. -I$(plain)/gen -DPROF_VERSION='"$(VERSION)"'
 prof_cflags := -std=gnu11 $(same_paths) $(OPT) -fno-omit-frame-pointer $(warnings)
 compile = $(CC) $(sysroot) $(prof_cppflags) $(CPPFLAGS) $(prof_cflags) $(CFLAGS) $(sanitize_objects) $(coverage_objects)
 coverage_exit := $(if $(COVERAGE),$(BUILD)/tests/coverage/exit.o)
@@ -102,7 +104,7 @@ bpf_runtimes := $(sort $(bpf_stacks) $(own_runtimes))
 page_base := alloc bytes error index log radix strbuf text vec
 page_src := $(page_engine_src) $(page_base:%=lib/base/%.c) $(filter-out lib/model/meaning/categories.c,$(sort $(wildcard lib/model/facts/*.c lib/model/meaning/*.c lib/query/*.c))) \
 	lib/path/path_labels.c lib/path/path_weights.c $(addprefix lib/format/page/slab/,slab_check.c slab_columns.c slab_read.c) $(filter-out lib/model/tables/sample_store.c,$(sort $(wildcard lib/model/tables/*.c)))
-page_objects := $(page_src:%.c=$(BUILD)/page/%.o)
+page_objects := $(page_src:%.c=$(plain)/page/%.o)
 page_include := /usr/include/wasm32-wasi
 page_cflags := --target=wasm32-wasi -std=gnu11 -Oz -D_GNU_SOURCE -I. -nostdlibinc -isystem $(page_include) \
 	-include lib/format/page/engine/shims.h -ffunction-sections -fdata-sections -Wall -Wextra -Wno-format $(if $(WERROR),-Werror)
@@ -131,6 +133,7 @@ sysusers := lib/sysusers.d/prof.conf
 agent_conf := share/doc/prof/agent.conf
 completion_source = packaging/completions/$(if $(findstring /bash-,$(1)),prof.bash,$(notdir $(1)))
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
+bpf_of = $(patsubst %.c,$(plain)/%.o,$(1))
 programs = $(patsubst %.c,$(BUILD)/%,$(1))
 
 prof := $(BUILD)/prof
@@ -139,7 +142,7 @@ prof_browse := $(if $(has_browse),$(BUILD)/prof-browse)
 prof_alloc := $(BUILD)/prof-alloc.so
 libprof := $(BUILD)/libprof.a
 bpf_objects := prof $(own_probes) $(bpf_runtimes)
-skeletons := $(patsubst %,$(BUILD)/gen/%.skel.h,$(bpf_objects) runtimes)
+skeletons := $(patsubst %,$(plain)/gen/%.skel.h,$(bpf_objects) runtimes)
 unit := $(call programs,$(unit_src))
 golden := $(if $(golden_src),$(BUILD)/tests/golden/golden)
 golden_profiles := $(patsubst tests/golden/%/out.difference,$(BUILD)/tests/golden/profiles/%.json,$(wildcard tests/golden/*/out.difference))
@@ -212,23 +215,23 @@ $(BUILD)/cmd/main.o: prof_cppflags += -DPROF_COMMIT='"$(commit)"'
 # At first no .d file tells who includes a skeleton; only lib/live may.
 $(filter $(BUILD)/lib/live/%,$(call objects,$(lib_src))): | $(skeletons)
 
-$(call objects,$(bpf_namesakes)): $(BUILD)/%.o: %.c
-$(bpf_stacks:%=$(BUILD)/bpf/stacks/%.bpf.o): $(bpf_stacks_src)
+$(call bpf_of,$(bpf_namesakes)): $(plain)/%.o: %.c
+$(bpf_stacks:%=$(plain)/bpf/stacks/%.bpf.o): $(bpf_stacks_src)
 stacks_of = $(if $(filter bpf/stacks/%,$*),$(subst _, ,$(*F)))
 stacks_cflags = $(foreach x,$(firstword $(stacks_of)),-DRUNTIME_NAME=$(x) -DSTACKS_OF_$(or $(word 2,$(stacks_of)),samples) \
 	-DRUNTIME_STACK_HEADER='"bpf/runtimes/$(x)_stack.bpf.h"')
-$(BUILD)/%.bpf.o: Makefile
+$(plain)/%.bpf.o: Makefile
 	@mkdir -p $(@D)
 	$(call say,BPF)
 	$(Q)$(CLANG) $(bpf_cflags) $(stacks_cflags) -MMD -MP -c -o $@ $(filter %.bpf.c,$^)
 
-$(BUILD)/gen/prof.bpf.o: $(call objects,$(bpf_core_src))
-$(BUILD)/gen/shared.bpf.o: $(call objects,bpf/maps.bpf.c bpf/emit.bpf.c bpf/probes/shared.bpf.c)
-linked = $(1:%=$(BUILD)/gen/%.bpf.o): $(BUILD)/gen/%.bpf.o: $(call objects,$(bpf_shared_src)) $(BUILD)/bpf/$(2)/%.bpf.o
+$(plain)/gen/prof.bpf.o: $(call bpf_of,$(bpf_core_src))
+$(plain)/gen/shared.bpf.o: $(call bpf_of,bpf/maps.bpf.c bpf/emit.bpf.c bpf/probes/shared.bpf.c)
+linked = $(1:%=$(plain)/gen/%.bpf.o): $(plain)/gen/%.bpf.o: $(call bpf_of,$(bpf_shared_src)) $(plain)/bpf/$(2)/%.bpf.o
 $(call linked,$(filter-out shared,$(own_probes)),probes)
 $(call linked,$(own_runtimes),runtimes)
 $(call linked,$(bpf_stacks),stacks)
-$(bpf_objects:%=$(BUILD)/gen/%.bpf.o):
+$(bpf_objects:%=$(plain)/gen/%.bpf.o):
 	@mkdir -p $(@D)
 	$(call say,GEN)
 	$(Q)$(BPFTOOL) gen object $@ $^ && scripts/drop-bpf-lines $@
@@ -241,34 +244,35 @@ $(error the page that x.html is needs $(strip $(page_missing)): scripts/deps bui
 endif
 endif
 
-$(BUILD)/page/%.o: %.c Makefile
+$(plain)/page/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(call say,WASM)
 	$(Q)$(CLANG) $(page_cflags) -MMD -MP -c -o $@ $<
 
-$(BUILD)/gen/engine.wasm: $(page_objects)
+$(plain)/gen/engine.wasm: $(page_objects)
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CLANG) --target=wasm32-wasi -mexec-model=reactor -O2 -Wl,--gc-sections,--strip-all -o $@ $^ -lm
 
 # At first no .d file tells who includes it.
-$(call objects,lib/format/page/parts.c): | $(BUILD)/gen/page_parts.h
-$(BUILD)/gen/page_parts.h: scripts/page-parts $(if $(filter-out 0,$(PAGE)),$(BUILD)/gen/engine.wasm $(page_style) $(page_boot) $(page_scripts))
+$(call objects,lib/format/page/parts.c): | $(plain)/gen/page_parts.h
+$(plain)/gen/page_parts.h: scripts/page-parts $(if $(filter-out 0,$(PAGE)),$(plain)/gen/engine.wasm $(page_style) $(page_boot) $(page_scripts))
 	@mkdir -p $(@D)
 	$(call say,GEN)
-	$(Q)scripts/page-parts $@ $(if $(filter-out 0,$(PAGE)),$(BUILD)/gen/engine.wasm $(page_style) $(page_boot) -- $(page_scripts))
+	$(Q)scripts/page-parts $@ $(if $(filter-out 0,$(PAGE)),$(plain)/gen/engine.wasm $(page_style) $(page_boot) -- $(page_scripts))
 
 # The bytes of the object are apart, so that not each program that links the library has them.
-$(BUILD)/gen/%.skel.h: $(BUILD)/gen/%.bpf.o
+$(plain)/gen/%.skel.h: $(plain)/gen/%.bpf.o
 	$(call say,GEN)
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@.whole
 	$(Q)sed -e '/^static inline const void \*$*_bpf__elf_bytes(size_t \*sz)$$/,/^}$$/d' \
 		-e 's/^static inline \(const void \*$*_bpf__elf_bytes(size_t \*sz);\)$$/\1/' $@.whole > $@
 	@rm $@.whole
 
-$(BUILD)/gen/%.bytes.o: $(bpf_bytes_src) $(BUILD)/gen/%.bpf.o Makefile
+$(BUILD)/gen/%.bytes.o: $(bpf_bytes_src) $(plain)/gen/%.bpf.o Makefile
+	@mkdir -p $(@D)
 	$(call say,CC)
-	$(Q)$(compile) -DOBJECT_BYTES=$*_bpf__elf_bytes -DOBJECT_FILE='"$(BUILD)/gen/$*.bpf.o"' -c -o $@ $<
+	$(Q)$(compile) -DOBJECT_BYTES=$*_bpf__elf_bytes -DOBJECT_FILE='"$(plain)/gen/$*.bpf.o"' -c -o $@ $<
 
 $(BUILD)/gen/no_objects.o: Makefile
 	@mkdir -p $(@D)
@@ -277,8 +281,8 @@ $(BUILD)/gen/no_objects.o: Makefile
 		$(compile) -Wno-missing-prototypes -x c -c -o $@ -
 
 # Names of all types in all objects, the kernel's among them.
-type_names := $(BUILD)/gen/type_names.inc
-$(type_names): $(bpf_objects:%=$(BUILD)/gen/%.bpf.o)
+type_names := $(plain)/gen/type_names.inc
+$(type_names): $(bpf_objects:%=$(plain)/gen/%.bpf.o)
 	$(call say,GEN)
 	$(Q)for object in $^; do $(BPFTOOL) btf dump file $$object || exit; done > $@.whole
 	$(Q)sed -nE "s/^\[[0-9]+\] (STRUCT|UNION|ENUM|ENUM64|TYPEDEF|INT|FLOAT|FWD) '([A-Za-z_][^']*)'.*/\"\2\",/p" $@.whole | \
@@ -288,7 +292,7 @@ $(type_names): $(bpf_objects:%=$(BUILD)/gen/%.bpf.o)
 $(BUILD)/lib/live/bpf/kernel_types.o: | $(type_names)
 
 # One header for those of all runtimes.
-$(BUILD)/gen/runtimes.skel.h: $(bpf_runtimes:%=$(BUILD)/gen/%.skel.h)
+$(plain)/gen/runtimes.skel.h: $(bpf_runtimes:%=$(plain)/gen/%.skel.h)
 	$(Q)printf '#include "%s"\n' $(^F) > $@
 
 tests: $(unit) $(golden) $(golden_profiles) $(readers) $(fuzz) $(cli_programs) $(e2e_programs) $(all_workloads) ## Build what check and e2e run
@@ -485,4 +489,4 @@ clean: ## Remove all build directories
 help: ## List these targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
 
--include $(if $(wildcard $(BUILD)),$(shell find $(BUILD) -name '*.d'))
+-include $(if $(wildcard $(BUILD) $(plain)),$(shell find $(wildcard $(sort $(BUILD) $(plain))) -name '*.d'))

@@ -26,7 +26,7 @@ stalled() { # NAME SECONDS|end OPTION... -- COMMAND
 	wait $recorder
 	is "$name: exit status" $? 0
 	is "$name: the ticks balance" \
-		"$(python3 "$root/tests/e2e/tick_stats.py" "$name.stats" "$name.json.gz" 2>&1)" ""
+		"$(python3 "$root/tests/e2e/tick_stats.py" "$name.stats" "$name.json.gz" 2>&1)" "$name.json.gz: ok"
 }
 nothing_is_lost() { # NAME
 	judge "$1: nothing is lost in a stall of a second" "$1.json.gz" "$1.stats" <<'CODE'
@@ -94,7 +94,7 @@ throttled() { # NAME OPTION...
 	wait $recorder
 	is "$name: exit status" $? 0
 	is "$name: the ticks balance" \
-		"$(python3 "$root/tests/e2e/tick_stats.py" "$name.stats" "$name.json.gz" 2>&1)" ""
+		"$(python3 "$root/tests/e2e/tick_stats.py" "$name.stats" "$name.json.gz" 2>&1)" "$name.json.gz: ok"
 }
 
 throttled throttled

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""tick_stats.py STATS PROFILE: checks that ticks balance and match the profile. Prints what
-does not."""
+"""tick_stats.py STATS PROFILE: checks a profile as check_profile.py does, then that ticks balance and
+match it. Prints what does not."""
 
 import json
 import os
@@ -45,14 +45,21 @@ def problems(stats, profile):
             yield f"{stats[name]} {name} of {classes}"
     guesses = sum(weight for weight, frames in rows
                   if any(frame["subcategory"] == "Guess" for frame in frames))
-    if guesses > stats["guessed"]:
+    if guesses > stats["guessed"] + leeway:
         yield f"{guesses} with guesses in the profile, {stats['guessed']} counted"
 
 
 def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         stats = json.load(file)
-    for problem in problems(stats, check_profile.load(sys.argv[2])):
+    try:
+        profile = check_profile.load(sys.argv[2])
+        wrong = check_profile.check(profile)
+    except (OSError, check_profile.ProfileError) as e:
+        wrong = [str(e)]
+    for problem in wrong or ["ok"]:
+        print(f"{sys.argv[2]}: {problem}")
+    for problem in () if wrong else problems(stats, profile):
         print(problem)
 
 

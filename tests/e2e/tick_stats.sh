@@ -56,7 +56,7 @@ kill -CONT $recorder
 wait $recorder
 is "a recorder that was stopped: exit status" $? 0
 is "a recorder that was stopped: the ticks balance" \
-	"$(python3 "$root/tests/e2e/tick_stats.py" stopped.stats stopped.json.gz)" ""
+	"$(python3 "$root/tests/e2e/tick_stats.py" stopped.stats stopped.json.gz)" "stopped.json.gz: ok"
 ok "a recorder that was stopped: it lost ticks" test "$(stat_of stopped lost)" -gt 1000
 ticks_are "a recorder that was stopped: as many ticks as the kernel samples" stopped "$(<ticks)" 3
 

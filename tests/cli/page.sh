@@ -78,6 +78,7 @@ is "and is an event like others" "$(values path.html 'engine.events().includes("
 "$PROF" convert "$golden/waits.json" -o waits.html
 is "a small profile makes a small page" "$(($(stat -c %s waits.html) <= 200000))" 1
 is "pages have the keys of prof browse" "$(node "$root/tests/page/keys.mjs" "$root/cmd/browse/screen.c")" ""
+ok "letters can be read on all colours of functions" awk -v least="$(node "$root/tests/page/contrast.mjs")" 'BEGIN { exit !(least >= 4.5) }'
 is "a sample is found by thread and time" "$(values page.html 'JSON.stringify(engine.sampleAt(0, 2.1e6))' \
 	'engine.frames(engine.sampleAt(0, 2.1e6).stack).map(({key}) => engine.key(0, key).function)')" \
 	'{"stack":7,"time":2000000} leaf <int>,inner,outer,main'

@@ -152,6 +152,22 @@ async function judgeSteps(page, name) {
 		const sample = await page.evaluate(() => ({...window.profPage.sample, chosen: window.profPage.chosen?.stack}));
 		judge(`${name}: a click selects a sample`, Math.abs(sample.time - place.time) < 1e8 && sample.chosen !== undefined, JSON.stringify({place, sample}));
 	}
+	// By mouse: the longest marker first; zoom to a selected time, and back.
+	await key('0');
+	await page.locator('#markers .head button').nth(1).click();
+	judge(`${name}: the longest marker first`, await page.evaluate(() => {
+		const {markers: {columns: {duration}}, views: {markers: {rows}}} = window.profPage;
+		return rows.every((row, i) => !i || duration[rows[i - 1]] >= duration[row]);
+	}));
+	await page.mouse.move(box.x + box.width * 0.5, box.y + 30);
+	await page.mouse.down();
+	await page.mouse.move(box.x + box.width * 0.6, box.y + 32);
+	await page.mouse.up();
+	await page.getByText('zoom to selection').click();
+	judge(`${name}: zoomed to the selection`, await page.evaluate(() => String(window.profPage.timeline.range) === String(window.profPage.timeline.selection)));
+	await page.getByText('whole time').click();
+	judge(`${name}: the whole time`, await page.evaluate(() => window.profPage.timeline.range[0] === 0 && window.profPage.state.from > 0));
+	await key('R');
 	for (const event of await page.evaluate(() => window.profPage.engine.eventNames)) {
 		await page.selectOption('#events', event);
 		judge(`${name}: ${event} is chosen`, await page.evaluate(() => window.profPage.engine.eventName) === event);

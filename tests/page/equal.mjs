@@ -177,6 +177,17 @@ function someFilter(random, engine) {
 	return {words, filter};
 }
 
+// The timeline has the weights of each thread; that of the clock has times.
+function compareLanes(engine, what, {rows}) {
+	for (const row of engine.event ? rows : []) {
+		const lanes = engine.threads.filter(({tid, pid, incarnation}) => tid === row.tid && row.pid === (incarnation ? `${pid}.${incarnation}` : `${pid}`));
+		const sum = lanes.flatMap(({id}) => [...engine.timeline(id, 0, engine.duration + 1, 50).times]).reduce((a, b) => a + b, 0);
+		compared++;
+		if (Math.abs(sum - row.self) > 1e-5 * row.self)
+			say(`${what}: lane of ${row.thread}`, row.self, sum);
+	}
+}
+
 const trees = [
 	['plain', ['--tree']], ['inverted', ['--tree', '--inverted']],
 ];
@@ -192,7 +203,9 @@ function compareAll(engine, name, path, words, filter) {
 		if (wanted.summary.weight !== engine.weight || wanted.summary.samples !== engine.samples)
 			say(`${what}: weight`, wanted.summary.weight, engine.weight);
 		compareTable(engine, `${what} by ${by}`, by, wanted);
-		heaviest ??= wanted.rows.find((row) => row.function && /^[\w.]+$/.test(row.function))?.function;
+		if (by === 'thread' && Object.keys(filter).join() === 'event')
+			compareLanes(engine, what, wanted);
+		heaviest ??= wanted.rows.find((row) => row.total > minShare * engine.weight && row.function && /^[\w.]+$/.test(row.function))?.function;
 	}
 	if (Object.keys(filter).every((member) => ['from', 'until', 'process', 'threads'].includes(member)))
 		compareMarkers(engine, what, report('--markers', ...words, path)?.markers ?? []);

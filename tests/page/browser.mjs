@@ -268,6 +268,26 @@ async function judgeHard(path) {
 	judge('hostile names', hostile.said.length === 0 && await hostile.page.evaluate(() => !document.querySelector('img') && !/[\u202e\u001b]/.test(document.body.innerText)), hostile.said.join('\n'));
 }
 
+// More rows than a canvas can be high: those that are seen are drawn, and are where they seem to be.
+async function judgeThreads() {
+	const samples = Array.from({length: 3000}, (_, i) => `worker ${100}/${1000 + i} [000] ${(1 + i * 1e-5).toFixed(6)}: 1000000 cpu-clock:\n\t 401000 f${i % 13}+0x1 (/bin/app)\n\n`);
+	writeFileSync(join(folder, 'threads.txt'), samples.join(''));
+	const {page, said} = await open(page_of(join(folder, 'threads.txt'), 'threads'), 'grouped=false');
+	await page.locator('#more').click();
+	await page.locator('#timeline').evaluate((element) => { element.scrollTop = 50000; });
+	await page.waitForTimeout(200);
+	const shown = await page.evaluate(() => {
+		const {timeline} = window.profPage, at = Math.ceil((timeline.offset - 18) / 26) + 3, box = timeline.canvas.getBoundingClientRect();
+		const pixels = timeline.canvas.getContext('2d').getImageData(0, 0, timeline.canvas.width, timeline.canvas.height).data;
+		return {offset: timeline.offset, id: timeline.rows[at].ids[0], y: box.top + 18 + 26 * at + 13 - timeline.offset, isDrawn: pixels.some((value) => value), rows: timeline.rows.length};
+	});
+	judge('many threads are drawn', shown.isDrawn && shown.offset > 40000 && shown.rows > 3000, JSON.stringify(shown));
+	await page.mouse.click(60, shown.y);
+	judge('a click selects the thread that is there', await page.evaluate((id) => String([...window.profPage.state.threads]) === String(id), shown.id), JSON.stringify(shown));
+	judge('many threads: nothing is said', said.length === 0, said.join('\n'));
+	await page.close();
+}
+
 async function measure() {
 	const source = join(folder, 'million.json.gz'), path = page_of(source, 'million');
 	const {page, said, ms} = await open(path);
@@ -298,6 +318,7 @@ let path;
 for (const [i, profile] of profiles.entries())
 	path = await judgeViews(profile, `page${i}`);
 await judgeHard(path);
+await judgeThreads();
 await judgeDifference();
 await judgeServed();
 await measure();

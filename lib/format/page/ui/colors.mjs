@@ -45,7 +45,12 @@ export function waitColor(wait) {
 	return isDark() ? ['', '#2b3442', '#8a3350', '#4b4380'][wait] : ['', '#e0e6ee', '#f29bb4', '#c3b6ee'][wait];
 }
 
-// A colour of the style sheet.
+const themes = new Map();
+
+// A colour of the style sheet, asked for once: a browser computes styles anew for each question.
 export function themeColor(name) {
-	return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+	const key = `${name} ${isDark()}`;
+	if (!themes.has(key))
+		themes.set(key, getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim());
+	return themes.get(key);
 }

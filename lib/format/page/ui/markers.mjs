@@ -211,6 +211,8 @@ class MarkerCanvas extends TimeCanvas {
 			context.fillRect(0, top - 1, this.width, 0.5);
 			lanes.forEach((lane, k) => {
 				let last = -1;
+				if (!this.isSeen(top + k * MARKER_ROW, MARKER_ROW))
+					return;
 				for (const i of lane) {
 					const [begin, width] = this.boxOf(i), y = top + k * MARKER_ROW + 1;
 					if (begin + width < this.left || begin > this.width || (width <= 2 && Math.floor(begin) === last && i !== chosen))
@@ -259,7 +261,8 @@ export class MarkerChart extends MarkerView {
 	constructor(app) {
 		super(app);
 		this.chart = new MarkerCanvas(app, this);
-		this.scroller = make('div', {class: 'scroller', tabindex: -1}, this.chart.canvas);
+		this.scroller = make('div', {class: 'scroller', tabindex: -1}, this.chart.space);
+		this.chart.scroller = this.scroller;
 		this.element = make('section', {id: 'chart', 'aria-label': 'Marker chart'}, this.bar, make('div', {class: 'beside'}, this.scroller, this.detail));
 	}
 

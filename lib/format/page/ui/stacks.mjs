@@ -11,7 +11,7 @@ export class StackChart extends TimeCanvas {
 	constructor(app) {
 		super(app, 'Functions over time');
 		this.scrolls = true;
-		this.scroller = make('div', {class: 'scroller', tabindex: -1}, this.canvas);
+		this.scroller = make('div', {class: 'scroller', tabindex: -1}, this.space);
 		this.title = make('span', {class: 'hint'});
 		this.element = make('section', {id: 'stacks', 'aria-label': 'Stack chart'}, make('div', {class: 'bar'}, this.title), this.scroller);
 		this.canvas.addEventListener('dblclick', () => app.showLines());
@@ -69,7 +69,10 @@ export class StackChart extends TimeCanvas {
 			if (width <= 1 && painted[depth] === pixel)
 				continue;
 			painted[depth] = pixel;
-			const y = top + TITLE_ROW + depth * STACK_ROW, key = width > SPAN_TEXT_MIN ? engine.key(BY.function, chart.key[i]) : null;
+			const y = top + TITLE_ROW + depth * STACK_ROW;
+			if (!this.isSeen(y, STACK_ROW))
+				continue;
+			const key = width > SPAN_TEXT_MIN ? engine.key(BY.function, chart.key[i]) : null;
 			const how = engine.look(chart.stack[i]), color = isFound ? themeColor('found') : categoryColor(engine.categories[how.category]?.color, key ? key.function : '', how.isInlined);
 			context.fillStyle = color;
 			context.fillRect(begin, y, width - (width > 3 ? 0.75 : 0), STACK_ROW - 1);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A canvas whose width is the time that is seen: all of them show the same, and a drag over any of
-// them selects a time. What else they do is up to drawAll(), clickAt(), pressName() and hoverAt().
+// them selects a time. What else they do is up to drawAll(), clickAt(), pressName() and hoverAt(). The
+// canvas is as high as what is seen of its scroller, and stays there while the space around it scrolls.
 import {fitCanvas, make, seconds} from './dom.mjs';
 import {themeColor} from './colors.mjs';
 import {SvgContext} from './svg.mjs';
@@ -9,11 +10,13 @@ export const AXIS = 18;
 
 export class TimeCanvas {
 	constructor(app, label) {
-		Object.assign(this, {app, name: label});
+		Object.assign(this, {app, name: label, offset: 0, seen: 0});
 		this.canvas = make('canvas', {role: 'img', tabindex: 0, 'aria-label': label,
 			pointerdown: (event) => this.down(event), pointermove: (event) => this.move(event),
 			pointerup: (event) => this.up(event), pointercancel: () => { this.drag = null; this.draw(); },
 			pointerleave: () => this.app.tip.hide(), wheel: (event) => this.wheel(event)});
+		this.space = make('div', {class: 'space'}, this.canvas);
+		document.addEventListener('scroll', () => this.canvas.isConnected && this.height > this.seen && this.paintSeen(), {capture: true, passive: true});
 	}
 
 	get range() {
@@ -33,27 +36,47 @@ export class TimeCanvas {
 
 	// Draws the axis and the selection around what drawAll(context) draws.
 	paint(height) {
-		const context = fitCanvas(this.canvas, this.width, height);
+		this.height = height;
+		this.space.style.height = `${height}px`;
+		this.seen = Math.min(height, window.innerHeight, this.scroller.clientHeight || Infinity);
+		this.paintSeen();
+	}
+
+	paintSeen() {
+		const context = fitCanvas(this.canvas, this.width, this.seen);
 		context.font = '12px system-ui, sans-serif';
 		context.textBaseline = 'middle';
-		this.height = height;
+		this.offset = Math.max(0, Math.round(this.canvas.getBoundingClientRect().top - this.space.getBoundingClientRect().top));
+		context.translate(0, -this.offset);
 		this.paintOn(context);
 	}
 
-	// Returns a file with what is seen.
+	isSeen(top, height) {
+		return top + height >= this.offset && top <= this.offset + this.seen;
+	}
+
+	// Returns a file with all rows.
 	file() {
-		const svg = new SvgContext(this.canvas.getContext('2d'));
+		const svg = new SvgContext(this.canvas.getContext('2d')), {offset, seen, height} = this;
+		Object.assign(this, {offset: 0, seen: height});
 		this.paintOn(svg);
+		Object.assign(this, {offset, seen});
 		return svg.file(this.name, this.width, this.height);
 	}
 
 	paintOn(context) {
-		const {height} = this;
+		const {height, offset} = this;
 		this.drawAxis(context, height);
 		this.drawAll(context);
+		if (offset) {
+			context.fillStyle = themeColor('paper');
+			context.fillRect(0, offset, this.width, AXIS);
+			this.drawAxis(context, offset + AXIS);
+		}
 		this.drawSelection(context, height);
 	}
 
+	// The times, and lines from there down to a height.
 	drawAxis(context, height) {
 		const [from, until] = this.range, wanted = (until - from) / Math.max(2, (this.width - this.left) / 110);
 		const power = 10 ** Math.floor(Math.log10(wanted)), step = [1, 2, 5, 10].map((n) => n * power).find((n) => n >= wanted);
@@ -62,11 +85,11 @@ export class TimeCanvas {
 		context.beginPath();
 		for (let time = Math.ceil(from / step) * step; time <= until; time += step) {
 			const x = Math.round(this.x(time)) + 0.5, digits = Math.max(0, Math.ceil(-Math.log10(step / 1e9)));
-			context.moveTo(x, AXIS - 4);
+			context.moveTo(x, this.offset + AXIS - 4);
 			context.lineTo(x, height);
 			const label = `${(time / 1e9).toFixed(digits)} s`;
 			if (x + context.measureText(label).width + 4 < this.width)
-				context.fillText(label, x + 3, AXIS / 2);
+				context.fillText(label, x + 3, this.offset + AXIS / 2);
 		}
 		context.stroke();
 	}
@@ -82,12 +105,12 @@ export class TimeCanvas {
 		context.fillRect(this.left, AXIS, left - this.left, height - AXIS);
 		context.fillRect(right, AXIS, this.width - right, height - AXIS);
 		context.fillStyle = themeColor('accent');
-		context.fillRect(left, AXIS - 3, right - left, 3);
+		context.fillRect(left, this.offset + AXIS - 3, right - left, 3);
 	}
 
 	point(event) {
 		const box = this.canvas.getBoundingClientRect();
-		return [event.clientX - box.left, event.clientY - box.top];
+		return [event.clientX - box.left, event.clientY - box.top + this.offset];
 	}
 
 	down(event) {

@@ -8,7 +8,7 @@ import {PATH_EVENT} from './path.mjs';
 import {FIRST} from './state.mjs';
 import {AXIS, TimeCanvas} from './time_canvas.mjs';
 
-const LANE = 26, ROWS_AT_FIRST = 6, BIN_PIXELS = 2;
+const LANE = 26, ROWS_AT_FIRST = 6, BIN_PIXELS = 2, SAID_MAX = 100;
 // Rows that are no threads.
 const ALL = {ids: [], title: 'All threads', isAll: true}, PATH = {ids: [], title: 'Critical path'};
 const ORDERS = {busy: 'busiest first', name: 'by name', start: 'by start'};
@@ -30,7 +30,8 @@ export class Timeline extends TimeCanvas {
 		this.groups = make('button', {type: 'button', title: 'Threads of equal names as one row', click: () => app.change({grouped: !app.state.grouped}, isView)}, 'group');
 		this.back = make('button', {type: 'button', title: 'Show them again', click: () => app.change({hidden: null}, isView)});
 		this.legend = make('span', {class: 'legend'});
-		this.element = make('section', {id: 'timeline', 'aria-label': 'Timeline'}, this.canvas, make('div', {class: 'under'}, this.more, ...this.zooms, this.orders, this.filter, this.groups, this.back, this.legend));
+		this.element = make('section', {id: 'timeline', 'aria-label': 'Timeline'}, this.space, make('div', {class: 'under'}, this.more, ...this.zooms, this.orders, this.filter, this.groups, this.back, this.legend));
+		this.scroller = this.element;
 		this.isOpen = false;
 		this.lanes = new Map();
 		this.counters = app.engine.counters();
@@ -148,13 +149,19 @@ export class Timeline extends TimeCanvas {
 		Object.assign(this, {rows, counterRows: counters, scrolls: this.isOpen});
 		this.paint(height);
 		this.canvas.setAttribute('aria-label', `Threads over ${seconds(engine.duration)}: ` +
-			rows.filter((row) => row !== PATH).map((row) => `${row.title} ${percent(this.weightOf(row), this.app.weight)}`).join(', ') +
+			rows.filter((row) => row !== PATH).slice(0, SAID_MAX).map((row) => `${row.title} ${percent(this.weightOf(row), this.app.weight)}`).join(', ') +
 			(state.until === Infinity && !state.from ? '' : `; selected ${seconds(state.from)} to ${seconds(Math.min(state.until, engine.duration))}`));
 	}
 
 	drawAll(context) {
-		this.rows.forEach((row, i) => this.drawLane(context, row, AXIS + i * LANE));
-		this.counterRows.forEach((counter, i) => this.drawCounter(context, counter, AXIS + (this.rows.length + i) * LANE));
+		[...this.rows, ...this.counterRows].forEach((row, i) => {
+			if (!this.isSeen(AXIS + i * LANE, LANE))
+				return;
+			if (i < this.rows.length)
+				this.drawLane(context, row, AXIS + i * LANE);
+			else
+				this.drawCounter(context, row, AXIS + i * LANE);
+		});
 		const {sample} = this.app, at = sample ? this.rowOf(sample.thread) : -1;
 		if (at >= 0 && this.x(sample.time) >= this.left) {
 			context.fillStyle = themeColor('text');

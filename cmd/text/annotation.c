@@ -18,6 +18,8 @@
 
 /* Descriptors reserved for other uses than modules. */
 #define RESERVED_FILES 64
+/* Instructions in a page: some 500 kB. */
+#define INSTRUCTIONS_MAX 50000
 
 /* Returns the function at that address; NO_SYMBOL if the profile has none. */
 static symbol_id find_symbol(const struct profile *p, module_id module, uint64_t rva)
@@ -245,6 +247,7 @@ int assembly_make_heaviest(struct assembly *a, struct profile *p, const struct q
 void assembly_print_json(const struct assembly *a, const struct profile *p, struct strbuf *out)
 {
 	char build_id[MODULE_BUILD_ID_TEXT];
+	size_t room = INSTRUCTIONS_MAX;
 	struct jsonw w;
 
 	jsonw_init_text(&w, out);
@@ -253,8 +256,9 @@ void assembly_print_json(const struct assembly *a, const struct profile *p, stru
 		const struct symbol *symbol = &p->symbols.rows.items[f->symbol];
 		const struct module *module = &p->modules.rows.items[symbol->module];
 
-		if (!f->rows.count)
+		if (!f->rows.count || f->rows.count > room)
 			continue;
+		room -= f->rows.count;
 		module_build_id_text(module, build_id);
 		jsonw_array_begin(&w);
 		jsonw_cstring(&w, strings_get(&p->strings, module->name));

@@ -43,7 +43,10 @@ int assembly_make(struct assembly *a, struct profile *p, const struct query *q,
  */
 int assembly_make_heaviest(struct assembly *a, struct profile *p, const struct query *q,
 			   size_t count, const char *const *dirs, struct error *err);
-/* Appends functions with rows, for pages: [[module, build id, RVA, [[offset, text], …]], …]. */
+/*
+ * Appends functions with rows, as many as fit into a page:
+ * [[module, build id, RVA, [[offset, text], …]], …].
+ */
 void assembly_print_json(const struct assembly *a, const struct profile *p, struct strbuf *out);
 void assembly_release(struct assembly *a);
 /* Lists one function, for display. */

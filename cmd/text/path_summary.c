@@ -29,6 +29,8 @@
 /* Maximum deviation of the replay's time, in percent of the run's, for it to count as equal. */
 #define REPLAY_MIN 90
 #define REPLAY_MAX 110
+/* Longer names are cut, in columns. */
+#define NAME_WIDTH 100
 /* Predictions that differ by more percentage points are shown as a range. */
 #define RANGE_MIN 5
 
@@ -174,6 +176,11 @@ static char *entry_text(const struct path_sums *s, const struct path_sum *sum)
 	default:
 		return wait_text(s, sum);
 	}
+}
+
+static char *function_text(const struct path_sums *s, string_id name)
+{
+	return text_cut(strings_get(&s->p->strings, name), NAME_WIDTH, false);
 }
 
 static double share(const struct path_sums *s, uint64_t ns)
@@ -337,7 +344,7 @@ static void list_callers(const struct path_sums *s, string_id function, struct s
 		if (call->function != function || count == CALLERS_MAX ||
 		    share(s, call->ns) < SHARE_MIN)
 			continue;
-		text = xstrdup(strings_get(&s->p->strings, call->caller));
+		text = function_text(s, call->caller);
 		add_share(s, count++ ? ", " : " (from ", text, call->ns, out);
 	}
 	strbuf_adds(out, count ? ")" : "");
@@ -349,8 +356,8 @@ static void list_functions(const struct path_sums *s, struct strbuf *out)
 		const struct path_sum *sum = &s->functions.items[i];
 		const char *step = strings_get(&s->p->strings, sum->step);
 		size_t size = sum->has_steps ? program_size(step) : strlen(step);
-		_cleanup_free_ char *text = xasprintf(
-			"%s (%.*s)", strings_get(&s->p->strings, sum->name), (int)size, step);
+		_cleanup_free_ char *name = function_text(s, sum->name);
+		_cleanup_free_ char *text = xasprintf("%s (%.*s)", name, (int)size, step);
 
 		if (share(s, sum->ns) < SHARE_MIN)
 			break;
@@ -487,11 +494,21 @@ static bool may_spin(const char *change)
 	return false;
 }
 
+/* Returns "NAME takes half its time" with a name that is not too long. */
+static char *change_text(const char *change)
+{
+	const char *end = strstr(change, " takes ") ?: strstr(change, " never ");
+	_cleanup_free_ char *name = end ? xstrndup(change, (size_t)(end - change)) : NULL;
+	_cleanup_free_ char *cut = name ? text_cut(name, NAME_WIDTH, false) : NULL;
+
+	return cut ? xasprintf("%s%s", cut, end) : xstrdup(change);
+}
+
 static void add_forecast(const struct path_sums *s, const struct forecasts *f,
 			 const struct forecast *row, struct strbuf *out)
 {
 	uint64_t base = f->sums[PATH_SUM_REPLAY];
-	_cleanup_free_ char *text = xstrdup(row->change);
+	_cleanup_free_ char *text = change_text(row->change);
 	double change = change_of(row->ns, base);
 	double by_path = change;
 

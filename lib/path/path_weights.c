@@ -318,7 +318,8 @@ bool path_is_entry(const char *name)
 		if (strcmp(name, entries[i]) == 0)
 			return true;
 	}
-	return false;
+	/* Begins what a thread of Rust's runs. */
+	return strstr(name, "__rust_begin_short_backtrace");
 }
 
 string_id path_caller(const struct profile *p, const uint8_t *origins, stack_id *stack,
@@ -330,7 +331,8 @@ string_id path_caller(const struct profile *p, const uint8_t *origins, stack_id 
 		string_id name = func == NO_FUNC ? NO_STRING : p->funcs.rows.items[func].name;
 
 		*stack = p->stacks.rows.items[*stack].parent;
-		if (name == NO_STRING || name == function || origins[frame] != ORIGIN_OWN)
+		if (name == NO_STRING || name == function || origins[frame] != ORIGIN_OWN ||
+		    profile_is_fde_frame(p, &p->frames.rows.items[frame]))
 			continue;
 		return path_is_entry(strings_get(&p->strings, name)) ? NO_STRING : name;
 	}

@@ -170,6 +170,20 @@ for seed in 1 4 8 16; do
 	is "the path of random program $seed adds up" "$status" 0
 done
 
+# Names that tell nothing, and one that is too long.
+strip -o bare "$workloads/fixed_work"
+record bare 0 --critical-path -- ./bare 60
+like "a function without a name is told by its address" "$err" 'on the critical path: fun_'
+unlike "but does not count as a cause" "$err" 'from fun_'
+long=$(printf 'a_function_with_a_long_name_%.0s' 1 2 3 4 5)
+printf 'static __attribute__((noipa)) void %s(void) { for (volatile int i = 0; i < 100000000; i++); }
+int main(void) { %s(); }\n' "$long" "$long" >long.c
+gcc -O1 -g long.c -o long
+record long 0 --critical-path -- ./long
+like "a long name is cut" "$err" 'on the critical path: a_function_[a-z_]*…'
+run "$PROF" report --critical-path long.json.gz
+like "also in predictions" "$out" 'if a_function_[a-z_]*… takes half its time'
+
 record sleep 0 --critical-path -- sleep 0.3
 "$PROF" report --critical-path --format json sleep.json.gz >report.json
 judge_path "a sleep is its own cause" sleep.json.gz <<'CODE'

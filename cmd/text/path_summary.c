@@ -18,6 +18,8 @@
 #define FUNCTIONS_MAX 3
 /* Callers listed of a function. */
 #define CALLERS_MAX 3
+/* Functions with a smaller share of the running time have no callers listed. */
+#define CALLED_MIN 0.05
 /* Functions of a call chain that may be listed: a helper may call helpers. */
 #define CALL_LEVELS 2
 /* Steps listed of one program. */
@@ -362,7 +364,8 @@ static void list_functions(const struct path_sums *s, struct strbuf *out)
 		if (share(s, sum->ns) < SHARE_MIN)
 			break;
 		add_share(s, i ? ", " : "on the critical path: ", text, sum->ns, out);
-		list_callers(s, sum->name, out);
+		if ((double)sum->ns >= CALLED_MIN * (double)s->kinds[PATH_RUNS])
+			list_callers(s, sum->name, out);
 	}
 }
 

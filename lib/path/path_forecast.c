@@ -590,6 +590,7 @@ static void forecast_locks(struct forecasting *f)
 		string_id name = search.times.rows.items[i].name;
 
 		if ((double)search.times.rows.items[i].ns >= least &&
+		    !path_is_entry(strings_get(&f->p->strings, name)) &&
 		    is_contended(f, &search, name))
 			forecast_lock(f, &search, name);
 	}

@@ -3,7 +3,7 @@
  *	path_random SEED [DEPTH]
  *
  * A program that is random, but the same for each seed: processes and threads that work, sleep,
- * start others, and pass turns over pipes, sockets, locks, conditions and events.
+ * start others, and wait for one another by pipes, sockets, locks, conditions and events.
  */
 #include <netinet/in.h>
 #include <poll.h>
@@ -22,7 +22,7 @@
 
 #define DEPTH 3
 #define ACTIONS_MAX 6
-#define TURNS_MAX 30
+#define TRIPS_MAX 30
 #define WORK_MAX_US 600
 #define SLEEP_MAX_US 2000
 #define OTHERS_MAX 3
@@ -200,26 +200,26 @@ static void close_end(const struct ends *e, int side)
 	close(e->out[side]);
 }
 
-/* Each side works when it has the turn. */
-static void take_turns(struct actor *a, const struct ends *e, int side, unsigned int turns)
+/* Each side works when it has the token. */
+static void make_trips(struct actor *a, const struct ends *e, int side, unsigned int trips)
 {
-	char turn = 0;
+	char token = 0;
 
-	for (unsigned int i = 0; i < 2 * turns; i++) {
+	for (unsigned int i = 0; i < 2 * trips; i++) {
 		if ((i & 1) == (unsigned int)side) {
 			work(a);
-			if (write(e->out[side], &turn, 1) != 1)
+			if (write(e->out[side], &token, 1) != 1)
 				return;
-		} else if (read(e->in[side], &turn, 1) != 1) {
+		} else if (read(e->in[side], &token, 1) != 1) {
 			return;
 		}
 	}
 }
 
-static void pass_turns(struct actor *a)
+static void exchange(struct actor *a)
 {
 	struct ends e = connect_ends(a);
-	unsigned int turns = 1 + below(a, TURNS_MAX);
+	unsigned int trips = 1 + below(a, TRIPS_MAX);
 	struct actor child = child_of(a);
 	pid_t pid = fork();
 
@@ -227,11 +227,11 @@ static void pass_turns(struct actor *a)
 		exit(1);
 	if (!pid) {
 		close_end(&e, 0);
-		take_turns(&child, &e, 1, turns);
+		make_trips(&child, &e, 1, trips);
 		_exit(0);
 	}
 	close_end(&e, 1);
-	take_turns(a, &e, 0, turns);
+	make_trips(a, &e, 0, trips);
 	close_end(&e, 0);
 	waitpid(pid, NULL, 0);
 }
@@ -290,7 +290,7 @@ static void share_locks(struct actor *a)
 		.mutex = PTHREAD_MUTEX_INITIALIZER,
 		.all_came = PTHREAD_COND_INITIALIZER,
 		.count = 2 + below(a, OTHERS_MAX - 1),
-		.rounds = 1 + below(a, TURNS_MAX / 2),
+		.rounds = 1 + below(a, TRIPS_MAX / 2),
 		.event = eventfd(0, 0),
 		.epoll = epoll_create1(0),
 	};
@@ -338,7 +338,7 @@ static void act(struct actor *a)
 			start_processes(a, true);
 			break;
 		case 6:
-			pass_turns(a);
+			exchange(a);
 			break;
 		default:
 			share_locks(a);

@@ -423,7 +423,7 @@ const struct binary_stub *symbol_table_find_stub(struct symbol_table *t, uint64_
 	size_t low;
 
 	/*
-	 * Finding stubs requires reading all relocations, which is not worthwhile for an address
+	 * Finding stubs requires reading relocations, which is not worthwhile for an address
 	 * between two functions.
 	 */
 	if (vaddr < t->stubs_start || vaddr >= t->stubs_end || !find_stubs(t))

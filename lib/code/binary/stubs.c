@@ -11,6 +11,7 @@
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
 #include "lib/code/binary/handle.h"
+#include "lib/code/binary/symbols.h"
 
 /* Linkers align stubs to 8 bytes; the longest have 16 bytes on x86-64. */
 #define X86_64_STEP 8
@@ -183,12 +184,12 @@ static const struct relocation_types *find_types(uint16_t machine)
 /* The symbols that a table of relocations refers to. */
 struct symbol_names {
 	Elf_Data *symbols; /* NULL: no symbols */
-	struct string_table text;
+	struct lazy_names *text; /* NULL: no names */
 };
 
-static struct symbol_names open_symbol_names(Elf *elf, size_t section)
+static struct symbol_names open_symbol_names(const struct binary *b, size_t section)
 {
-	Elf_Scn *scn = section ? elf_getscn(elf, section) : NULL;
+	Elf_Scn *scn = section ? elf_getscn(b->elf, section) : NULL;
 	struct symbol_names names = {0};
 	GElf_Shdr header;
 
@@ -196,7 +197,7 @@ static struct symbol_names open_symbol_names(Elf *elf, size_t section)
 	    (header.sh_type != SHT_DYNSYM && header.sh_type != SHT_SYMTAB))
 		return names;
 	names.symbols = elf_getdata(scn, NULL);
-	names.text = string_table_open(elf, header.sh_link);
+	names.text = lazy_names_open(b, header.sh_link);
 	return names;
 }
 
@@ -214,23 +215,56 @@ static bool read_slot(const GElf_Rela *rela, const struct relocation_types *type
 	}
 	if (type != types->jump_slot && type != types->glob_dat)
 		return false;
-	if (!names->symbols || GELF_R_SYM(rela->r_info) > INT32_MAX ||
+	if (!names->symbols || !names->text || GELF_R_SYM(rela->r_info) > INT32_MAX ||
 	    !gelf_getsym(names->symbols, (int)GELF_R_SYM(rela->r_info), &symbol))
 		return false;
-	slot->name = string_table_get(&names->text, symbol.st_name);
+	slot->name = lazy_names_get(names->text, symbol.st_name);
 	return slot->name && *slot->name;
 }
 
-static void add_relocations(struct slots *slots, const struct binary *b, Elf_Scn *scn,
-			    const GElf_Shdr *header, const struct relocation_types *types)
+/*
+ * The relocations of words that get the file's address added, which have no symbol. Linkers put
+ * them first in their table. A large library has a hundred thousand, and a hundred times fewer
+ * others.
+ */
+struct relative_relocations {
+	uint64_t vaddr; /* of the table */
+	uint64_t count;
+};
+
+static struct relative_relocations find_relative(const struct binary *b)
+{
+	struct relative_relocations found = {0};
+	GElf_Shdr header;
+	Elf_Scn *scn = section_of_type(b->elf, NULL, SHT_DYNAMIC, &header);
+	Elf_Data *data = scn ? elf_getdata(scn, NULL) : NULL;
+	GElf_Dyn entry;
+
+	for (int i = 0; data && gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++) {
+		if (entry.d_tag == DT_RELA)
+			found.vaddr = entry.d_un.d_ptr;
+		else if (entry.d_tag == DT_RELACOUNT)
+			found.count = entry.d_un.d_val;
+	}
+	return found;
+}
+
+static void add_relocations(struct slots *slots, const struct binary *b, const GElf_Shdr *header,
+			    const struct relative_relocations *relative,
+			    const struct relocation_types *types)
 {
 	const char *own = string_table_get(&b->section_names, header->sh_name);
-	struct symbol_names names = open_symbol_names(b->elf, header->sh_link);
+	struct symbol_names names = open_symbol_names(b, header->sh_link);
 	size_t size = gelf_fsize(b->elf, ELF_T_RELA, 1, EV_CURRENT);
 	bool is_lazy = own && strcmp(own, ".rela.plt") == 0;
-	Elf_Data *data = elf_getdata(scn, NULL);
+	uint64_t skipped = header->sh_addr == relative->vaddr ? relative->count : 0;
+	Elf_Data *data;
 
-	if (!data || !data->d_buf || !size || data->d_size > slots->budget)
+	if (!size || !section_is_in_file(b, header) || skipped >= header->sh_size / size)
+		return;
+	data = elf_getdata_rawchunk(b->elf, (int64_t)(header->sh_offset + skipped * size),
+				    header->sh_size - skipped * size, ELF_T_RELA);
+	if (!data || !data->d_buf || data->d_size > slots->budget)
 		return;
 	slots->budget -= data->d_size;
 	for (size_t i = 0; i < data->d_size / size && i < INT32_MAX; i++) {
@@ -252,6 +286,7 @@ ORDER(compare_slots, struct slot, COMPARE(a->vaddr, b->vaddr))
 static void find_slots(struct slots *slots, const struct binary *b,
 		       const struct relocation_types *types)
 {
+	const struct relative_relocations relative = find_relative(b);
 	Elf_Scn *scn = NULL;
 
 	while ((scn = elf_nextscn(b->elf, scn))) {
@@ -259,7 +294,7 @@ static void find_slots(struct slots *slots, const struct binary *b,
 
 		if (gelf_getshdr(scn, &header) && header.sh_type == SHT_RELA &&
 		    (header.sh_flags & SHF_ALLOC))
-			add_relocations(slots, b, scn, &header, types);
+			add_relocations(slots, b, &header, &relative, types);
 	}
 	if (slots->rows.count)
 		vec_sort(&slots->rows, compare_slots);

@@ -667,6 +667,26 @@ static uint64_t rank_of(const struct profile *p, const struct wait_place *place)
 ORDER(compare_places, struct wait_place,
       COMPARE(b->rank, a->rank) ?: COMPARE(a->key, b->key) ?: COMPARE(a->subcategory, b->subcategory))
 
+/* True for methods of classes such as Mutex and LockGuard, and for functions of mutexes. */
+static bool is_of_lock(const char *name)
+{
+	static const char *const words[] = {"Mutex", "Lock", "Guard", "Latch", "Semaphore"};
+	size_t size = strcspn(name, "(");
+	_cleanup_free_ char *class = xstrndup(name, size);
+	char *method = strstr(class, "::"), *next;
+
+	if (!method)
+		return strstr(class, "mutex") || strstr(class, "rwlock");
+	while ((next = strstr(method + 2, "::")))
+		method = next;
+	*method = '\0';
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		if (strstr(class, words[i]))
+			return true;
+	}
+	return false;
+}
+
 /* Functions with which programs wait for others: those of PostgreSQL and of MariaDB. */
 static bool only_waits(const char *name)
 {
@@ -680,7 +700,7 @@ static bool only_waits(const char *name)
 		if (text_starts_with(name, waiters[i]))
 			return true;
 	}
-	return false;
+	return is_of_lock(name);
 }
 
 /* Returns the next outer stack that ends in a function of at least that origin; or NO_STACK. */
@@ -733,8 +753,7 @@ static void add_places(struct finder *f, const struct query *waits, struct pairs
 			(struct wait_place){
 				.key = (uint32_t)(pair->pair >> 17),
 				.caller = by == NO_STACK ? DIGEST_NO_KEY : f->a->keys.of_stacks[by],
-				.caller_line = by == NO_STACK ? 0
-							      : digest_line(waits->profile, by),
+				.caller_line = by == NO_STACK ? 0 : digest_line(waits->profile, by),
 				.is_sleep = pair->pair >> 16 & 1,
 				.line = digest_line(waits->profile, pair->stack),
 				.category = (uint8_t)(pair->pair >> 8),

@@ -376,12 +376,18 @@ TEST(test_waits_are_those_of_functions_with_a_reason)
 		       "WaitLatch /app latch.c\nepoll_wait libc.so.6 -",
 		 IDLE_LOCK);
 	name(p, "fun_30", "fun_30");
+	add_wait(p, 55,
+		 SERVE
+		 "app::Cache::lookup /app cache.cc\napp::Guard::Guard(app::Mutex&) /app guard.h\n"
+		 "app::Mutex::lock() /app guard.h\nlock libc.so.6 -",
+		 IDLE_LOCK);
 	/* A thread that waits for the others has no reason of its own. */
 	add_wait(p, 100, MAIN "pthread_join libc.so.6 -", IDLE_CONDITION);
 	check(p, QUERY_ORDER_SELF,
 	      "0 main 10\n0 serve 10\nin app 10\nserve 10 by -\n_start 0 by -\nmain 0 by -\n"
 	      "blocked 60 in XactLockTableWait by heap_update, kind 2\n"
-	      "blocked 100 in main by -, kind 3\nblocked 160\n");
+	      "blocked 55 in app::Cache::lookup by serve, kind 2\n"
+	      "blocked 100 in main by -, kind 3\nblocked 215\n");
 }
 
 TEST(test_idle_places_without_anything_else)

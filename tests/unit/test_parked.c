@@ -37,14 +37,15 @@ static stack_id add_function(struct profile *p, stack_id parent, const char *mod
 
 /*
  * Adds a wait for a futex of a thread. `functions`: its own, outermost first, with ';' between;
- * "library!function" for those of a library, "function@file" for those of a source file.
+ * "library!function" for those of a library, "function@file" for those of a source file. After '|'
+ * comes the kernel's function.
  */
 static void add_wait(struct profile *p, const char *thread, const char *functions)
 {
 	_cleanup_free_ char *text = xstrdup(functions);
 	struct profile_thread row = {.name = strings_intern(&p->strings, thread)};
 	stack_id id = NO_STACK;
-	char *rest = text;
+	char *kernel = text, *rest = strsep(&kernel, "|");
 
 	for (char *name; (name = strsep(&rest, ";"));) {
 		char *module = strchr(name, '!') ? strsep(&name, "!") : NULL;
@@ -53,7 +54,7 @@ static void add_wait(struct profile *p, const char *thread, const char *function
 		name = strsep(&path, "@");
 		id = add_function(p, id, module, name, path, PROFILE_FRAME_NATIVE);
 	}
-	id = add_function(p, id, NULL, "futex_wait", NULL, PROFILE_FRAME_KERNEL);
+	id = add_function(p, id, NULL, kernel ? kernel : "futex_wait", NULL, PROFILE_FRAME_KERNEL);
 	id = stacks_intern(&p->stacks, id,
 			   label_frames_intern(p, strings_intern(&p->strings, "[futex]"),
 					       (struct frame_category){CATEGORY_IDLE, IDLE_LOCK}));
@@ -462,4 +463,18 @@ TEST(helpers_that_wait_in_their_loop_are_idle)
 	assert_int_equal(reason_in_thread(1990, 0, FIVE "f /app a.c\n" FIVE FIVE), IDLE_CONDITION);
 	assert_int_equal(reason_in_thread(1990, 0, "f /lib/libruntime.so -\n" FIVE FIVE),
 			 IDLE_FOR_WORK);
+}
+
+#define SLEEPS ";libc.so.6!usleep;libc.so.6!clock_nanosleep|do_nanosleep"
+
+TEST(sqlite_sleeps_while_others_hold_the_lock)
+{
+	assert_int_equal(
+		meaning("app", "main;libsqlite3.so.0!sqlite3_step;libsqlite3.so.0!fun_1000" SLEEPS),
+		IDLE_LOCK);
+	assert_int_equal(meaning("app", "main;sqlite3_step;unixSleep" SLEEPS), IDLE_LOCK);
+	assert_int_equal(meaning("app", "main;libsqlite3.so.0!sqlite3_sleep" SLEEPS), IDLE_TIMER);
+	/* A function that a statement calls. */
+	assert_int_equal(meaning("app", "main;libsqlite3.so.0!sqlite3_step;my_function" SLEEPS),
+			 IDLE_TIMER);
 }

@@ -722,6 +722,27 @@ static uint8_t meaning_of_event(const struct profile *p, stack_id id)
 	return MEANS_WORK;
 }
 
+/* SQLite sleeps for nothing but the lock of a database that others hold. */
+static uint8_t meaning_of_sleep(const struct profile *p, stack_id id)
+{
+	const char *name, *module = "";
+
+	while (id != NO_STACK &&
+	       (frame_at(p, id)->kind == PROFILE_FRAME_KERNEL || is_of_c_library(p, id)))
+		id = p->stacks.rows.items[id].parent;
+	if (id == NO_STACK)
+		return MEANS_TIMER;
+	name = name_at(p, id);
+	if (frame_at(p, id)->module != NO_MODULE)
+		module = strings_get(&p->strings,
+				     p->modules.rows.items[frame_at(p, id)->module].name);
+	if (text_starts_with(name, "sqlite3_sleep"))
+		return MEANS_TIMER;
+	return text_starts_with(name, "unixSleep") || text_starts_with(module, "libsqlite3.so")
+		       ? MEANS_LOCK
+		       : MEANS_TIMER;
+}
+
 static uint8_t find_meaning(const char *name)
 {
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++) {
@@ -849,6 +870,8 @@ static stack_id refine_label(struct profile *p, stack_id stack, struct frame *la
 		if (meaning == MEANS_WORK ||
 		    (meaning == MEANS_NOTHING && label->subcategory == IDLE_FOR_WORK))
 			meaning = meaning_of_event(p, stack);
+		else if (meaning == MEANS_TIMER)
+			meaning = meaning_of_sleep(p, stack);
 		refine(p, label, meaning);
 	}
 	return leave_scheduler(p, stack);

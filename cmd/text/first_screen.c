@@ -37,6 +37,9 @@
 /* Blocked time is shown if it exceeds this share of the time in which threads ran. */
 #define BLOCKED_MIN 0.1
 
+/* Columns of a name in a line of text. */
+#define LINE_NAME_WIDTH 80
+
 struct printer {
 	const struct query *q;
 	const struct first_screen_options *options;
@@ -194,6 +197,7 @@ static void add_heaviest_process(const struct query *q, struct strbuf *line)
 {
 	VEC(struct process_share) shares = {0};
 	struct process_share most = {0}, sum = {0};
+	_cleanup_free_ char *title = NULL;
 	struct thread_titles titles;
 
 	for (thread_id id = 0; id < q->profile->threads.rows.count; id++) {
@@ -216,8 +220,8 @@ static void add_heaviest_process(const struct query *q, struct strbuf *line)
 	if ((double)most.weight <= PROCESS_MIN * (double)q->weight)
 		return;
 	thread_titles_find(&titles, q->profile);
-	strbuf_addf(line, ", %.1f %% of it in %s", percent(most.weight, q->weight),
-		    process_title(&titles, most.thread));
+	title = text_cut(process_title(&titles, most.thread), LINE_NAME_WIDTH, true);
+	strbuf_addf(line, ", %.1f %% of it in %s", percent(most.weight, q->weight), title);
 	thread_titles_release(&titles);
 }
 
@@ -696,9 +700,6 @@ void first_screen_advice_json(const struct query *q, const struct query_filter *
 	advice_list_release(&list);
 	digest_release(&a);
 }
-
-/* Columns of a function's name in the line of a recording. */
-#define LINE_NAME_WIDTH 80
 
 static void add_hottest(const struct digest *a, const struct query *q, struct strbuf *out)
 {

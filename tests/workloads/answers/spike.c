@@ -17,7 +17,7 @@ __attribute__((noinline)) static void rebuild_index(void)
 
 __attribute__((noinline)) static void serve(int is_slow)
 {
-	spend(500000);
+	spend(50000);
 	if (is_slow)
 		rebuild_index();
 	__asm__ volatile("");

@@ -478,3 +478,22 @@ TEST(sqlite_sleeps_while_others_hold_the_lock)
 	assert_int_equal(meaning("app", "main;libsqlite3.so.0!sqlite3_step;my_function" SLEEPS),
 			 IDLE_TIMER);
 }
+
+#define RUBY_COND ";fun_2124;rb_native_cond_wait" CONDITION
+
+TEST(locks_of_ruby_are_told_from_sleeps)
+{
+	assert_int_equal(
+		meaning("ruby",
+			"save@/a/a.rb;Thread::Mutex#synchronize;fun_2494;rb_mutex_synchronize" RUBY_COND),
+		IDLE_LOCK);
+	assert_int_equal(
+		meaning("ruby", "save@/a/a.rb;Monitor#enter;fun_2494;rb_mutex_lock" RUBY_COND),
+		IDLE_LOCK);
+	assert_int_equal(
+		meaning("ruby",
+			"save@/a/a.rb;Thread::Mutex#synchronize;rb_yield;Kernel#sleep" RUBY_COND),
+		IDLE_TIMER);
+	assert_int_equal(meaning("ruby", "main@/a/a.rb;Thread#join;fun_20be" RUBY_COND),
+			 IDLE_CONDITION);
+}

@@ -541,7 +541,7 @@ static const char *const python_locks[] = {"PyThread_acquire_lock", "_PyMutex_Lo
 
 /*
  * Locks implemented with conditions: that of Python's interpreter, monitors of Java, and the locks
- * of Java's library, whose conditions wait in other functions; those of databases.
+ * of Java's library, whose conditions wait in other functions; those of Ruby and of databases.
  */
 static const char *const locks[] = {
 	"take_gil",
@@ -552,6 +552,13 @@ static const char *const locks[] = {
 	"java.util.concurrent.locks.ReentrantLock",
 	"java.util.concurrent.locks.ReentrantReadWriteLock",
 	"java.util.concurrent.locks.StampedLock.acquire",
+	"Thread::Mutex#lock",
+	"Thread::Mutex#synchronize",
+	"Mutex#lock",
+	"Mutex#synchronize",
+	"Monitor#enter",
+	"Monitor#mon_enter",
+	"Monitor#synchronize",
 	/* MariaDB and MySQL: locks of rows and tables. */
 	"lock_wait",
 	"MDL_wait::timed_wait",
@@ -686,6 +693,9 @@ static uint8_t meaning_of_futex(const struct profile *p, stack_id id)
 			return meaning_of_python_lock(p, id);
 		if (BEGINS_WITH_ONE(name, locks))
 			return MEANS_LOCK;
+		/* Ruby sleeps in a condition, maybe in a block that holds a lock. */
+		if (strcmp(name, "Kernel#sleep") == 0)
+			return MEANS_TIMER;
 		if (is_condition(name))
 			meaning = MEANS_CONDITION;
 	}

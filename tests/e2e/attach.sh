@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # prof attach: running processes, with everything that belongs to them.
+#
+# May run beside others.
 . "$(dirname "$0")/lib.sh"
 
 start "$workloads/threads" 60

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Recordings by a user without privileges, on a terminal: prof asks sudo for a recorder.
+#
+# May run beside others.
 . "$(dirname "$0")/lib.sh"
 
 # A folder that others can reach: the source may be in somebody's home.

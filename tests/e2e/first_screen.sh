@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # The first screen of prof report, on programs whose culprit is known: each is named in its place.
+#
+# May run beside others.
 # shellcheck disable=SC2016 # backquotes of Markdown
 . "$(dirname "$0")/lib.sh"
 

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Front-ends' view of a profile: when threads ran, what comes first, what they offer.
+#
+# May run beside others.
 . "$(dirname "$0")/lib.sh"
 
 # Time for which a thread's stacks are drawn: each until the next row.

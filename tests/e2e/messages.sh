@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Messages of a recording: what is wrong and what to do, with and without a terminal.
+#
+# May run beside others.
 . "$(dirname "$0")/lib.sh"
 
 record short 0 --no-off-cpu -- sleep 0.01

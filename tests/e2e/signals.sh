@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # SIGINT and SIGTERM: sent to prof alone, from a terminal, inherited as ignored.
+#
+# May run beside others.
 . "$(dirname "$0")/lib.sh"
 # Background jobs of a script ignore SIGINT, unless it has job control.
 set -m

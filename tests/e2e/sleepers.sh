@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Stacks of threads that sleep already when recording begins, or so long that chance need not choose
 # them.
+#
+# May run beside others.
 . "$(dirname "$0")/lib.sh"
 
 mkfifo ready

@@ -50,7 +50,8 @@ say = $(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),,@printf '  %-4s %s\n'
 # Needed whatever CFLAGS, CPPFLAGS and LDFLAGS a builder gives. Sanitized code takes twice as long
 # to compile at -O2, and finds no more.
 OPT ?= $(if $(COVERAGE),-O0,$(if $(SAN),-O1,-O2))
-CFLAGS ?= -g
+# Reports of sanitizers need lines alone, which take a quarter of the time less to compile.
+CFLAGS ?= $(if $(SAN),-g1,-g)
 warnings := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes $(if $(WERROR),-Werror)
 sysroot := $(if $(SYSROOT),--sysroot=$(SYSROOT))
 # clang's fuzzer brings a main(), which must only be linked into fuzz targets.

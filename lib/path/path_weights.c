@@ -444,7 +444,27 @@ static void add_row(void *ctx, const struct path_weight *weight)
 	vec_push(&r->rows, sample);
 }
 
-/* Adds the thread's rows to its samples, after removing those if `replaces`. */
+static void drop_event(struct samples *samples, uint8_t event)
+{
+	struct samples kept = {0};
+	bool has_event = false;
+
+	samples_for_each(samples, sample)
+		has_event |= sample->event == event;
+	if (!has_event)
+		return;
+	samples_for_each(samples, sample) {
+		if (sample->event != event)
+			samples_add(&kept, sample);
+	}
+	samples_release(samples);
+	samples_merge(samples, &kept);
+}
+
+/*
+ * Adds the thread's rows to its samples, after removing those if `replaces`, or else its earlier
+ * rows: in files, the main thread has those of its process.
+ */
 static void set_rows(struct path_rows *r, thread_id id, bool replaces)
 {
 	size_t first = id ? r->ends.items[id - 1] : 0, count = r->ends.items[id] - first;
@@ -454,6 +474,8 @@ static void set_rows(struct path_rows *r, thread_id id, bool replaces)
 
 	if (replaces)
 		samples_release(&thread->samples);
+	else
+		drop_event(&thread->samples, r->event);
 	if (!count)
 		return;
 	rows = xcalloc(count, sizeof(*rows));
@@ -502,23 +524,12 @@ bool path_weights_apply(struct profile *p, bool as_event)
 	return has_path;
 }
 
-static bool has_event(const struct profile *p)
-{
-	string_id name = strings_find(&p->strings, PATH_EVENT, strlen(PATH_EVENT));
-
-	vec_for_each(&p->events.rows, const struct event_count *, row) {
-		if (name != NO_STRING && row->name == name)
-			return true;
-	}
-	return false;
-}
-
 void path_weights_add(struct profile *p)
 {
 	struct path_rows rows = {.p = p};
 	struct fields fields;
 
-	if (!find_fields(p, &fields) || has_event(p))
+	if (!find_fields(p, &fields))
 		return;
 	rows.event = add_event(p);
 	if (rows.event)

@@ -62,5 +62,8 @@ bool path_weights_each(const struct profile *p, path_weight_fn *fn, void *ctx);
  * samples or as an event of their own. Returns false if there is no path.
  */
 bool path_weights_apply(struct profile *p, bool as_event);
-/* Adds those rows of PATH_EVENT to the samples of a profile that has a critical path. */
+/*
+ * Adds those rows of PATH_EVENT to the samples of a profile that has a critical path, in place of
+ * such rows that it has.
+ */
 void path_weights_add(struct profile *p);

@@ -109,6 +109,27 @@ TEST(time_on_the_path_is_spread_over_the_samples_there)
 	profile_free(p);
 }
 
+/* Files have the rows of a process together. */
+TEST(rows_of_files_return_to_their_threads)
+{
+	struct profile *p = make_profile();
+	stack_id code = add_code(p, 1);
+	const struct sample row = {.time = 12 * MS,
+				   .stack = code,
+				   .weight = 10000,
+				   .event = profile_event(p, PATH_EVENT)};
+
+	add_sample(p, 0, 1, code);
+	samples_add(&p->threads.rows.items[0].samples, &row);
+	add_sample(p, 1, 12, code);
+	add_part(p, 1, 10, 20, 10 * MS, "running");
+	path_weights_add(p);
+	path_weights_add(p);
+	assert_int_equal(weight_of(p, 0, code), 1);
+	assert_int_equal(weight_of(p, 1, code), 10001);
+	profile_free(p);
+}
+
 TEST(parts_without_samples_count)
 {
 	struct profile *p = make_profile();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The page: one selection, the views of it, and what is said of what is pointed at.
+// The page: one selection, its views, and a description of the item under the pointer.
 import {BY, MEASURE} from './engine.mjs';
 import {exactly, functionName, grouped, make, percent, place, safeText, seconds} from './dom.mjs';
 import {FIRST, VIEWS, WAITING, conditions, emptyState, reportCommand, stateOfFragment, stateToFragment} from './state.mjs';
@@ -139,7 +139,7 @@ export class App {
 			...(name === 'clock' && (this.hasWaits || event !== 'clock') ? [option(`${name}\n${WAITING}`, 'waits')] : [])]));
 	}
 
-	// Asks the engine for the selection; what cannot be asked is said, and forgotten.
+	// Applies the selection. If the engine rejects it, shows the error and selects everything.
 	select() {
 		try {
 			this.weigh();
@@ -154,8 +154,8 @@ export class App {
 		this.findMarks();
 	}
 
-	// Changes the state, and the address with it: Back and Forward step through all but what is
-	// passing. Steps of the selection can be undone as well.
+	// Changes the state and the address. Back and Forward step through all changes except transient
+	// ones; changes of the selection can also be undone.
 	change(part, {isView = false, isPassing = false} = {}) {
 		const before = this.state, next = {...before, ...part};
 		if (Object.keys(part).every((name) => before[name] === next[name]))
@@ -169,7 +169,7 @@ export class App {
 		this.draw();
 	}
 
-	// Writes the address. Browsers refuse many changes in a row, so what is passing waits for a rest.
+	// Writes the address. Browsers limit the rate of changes, so transient ones are debounced.
 	note(isPassing) {
 		const address = `#${stateToFragment(this.state)}`, replace = () => {
 			clearTimeout(this.noting);
@@ -373,7 +373,7 @@ export class App {
 	}
 
 
-	// What can be done with the chosen function.
+	// Opens the menu of actions on the chosen function.
 	openMenu(event = null) {
 		const name = this.chosenName, {chosen} = this;
 		if (name === null)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The one script of the page that is not packed: it unpacks the other, whose hash the page's policy
-// has, and runs it. On failure the first content stays, and says why.
+// The only script of the page that is not packed: unpacks and runs the other one, whose hash is in
+// the page's policy. On failure, the initial content stays and shows the reason.
 import {readBlock} from './blocks.mjs';
 
 try {

@@ -193,7 +193,7 @@ export class CompareView {
 			(row.differs ? 'shown to differ' : 'not shown to differ'));
 	}
 
-	// To one side or both, with what can be done on each.
+	// Opens a menu of the function's callers and callees, on one side or both.
 	openMenu(event) {
 		const {app} = this, to = (part) => () => app.withName((name) => app.change({view: 'flame', flame: 'callers', callersOf: name, ...part}));
 		if (app.chosen)

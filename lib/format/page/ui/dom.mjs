@@ -64,7 +64,7 @@ export function place(key) {
 	return key.line ? `${baseName(key.file)}:${key.line}` : baseName(key.file);
 }
 
-// A foreign text, cut, without what a browser takes for more than letters.
+// Truncates untrusted text, and replaces control and format characters.
 export const safeText = (text) => (text ?? '').slice(0, 500).replace(/\p{C}/gu, '?');
 
 export function functionName(key) {

@@ -19,7 +19,7 @@ export const MEASURE = {count: 0, bytes: 1, time: 2};
 
 const TWO_32 = 0x100000000;
 
-// Answers what a C library asks of a system that is not there.
+// Stubs for the system calls of the C library: there is no system, so they fail with ENOSYS.
 function stubs(module) {
 	const imports = {};
 	for (const {module: from, name} of WebAssembly.Module.imports(module)) {
@@ -173,7 +173,7 @@ export class Engine {
 		return nodes;
 	}
 
-	// What a key says; kept, because it never changes.
+	// Returns the properties of a key; cached, because they never change.
 	key(by, id) {
 		const known = this.keyNames[by] ??= new Map();
 		if (known.has(id) && by !== BY.process)
@@ -196,7 +196,7 @@ export class Engine {
 		return this.text(this.api.page_key_function(by, id));
 	}
 
-	// The same as a number.
+	// Returns the marks of a stack's innermost frame; the lowest byte is its category.
 	marksOf(stack) {
 		return this.api.page_frame_marks(stack) >>> 0;
 	}
@@ -208,7 +208,7 @@ export class Engine {
 			isInlined: (marks & 0x400) !== 0};
 	}
 
-	// By key: 1 where the function's name matches; and their share. Throws where the expression is wrong.
+	// Returns marks by key, 1 for a matching name, and their weight. Throws on invalid expressions.
 	search(by, expression) {
 		const at = this.withText(expression, (text) => this.api.page_search(by, text)) >>> 0;
 		if (!at)
@@ -296,7 +296,7 @@ export class Engine {
 		return this.api.page_markers() >>> 0;
 	}
 
-	// What charts need of all of them: typed arrays, and names by number.
+	// Returns the columns of all markers for charts: typed arrays, and names by number.
 	markerColumns() {
 		const count = this.markers(), at = this.api.page_marker_columns() >>> 0, words = this.words(at, count * 8), times = new Float64Array(this.api.memory.buffer, at, count * 4);
 		const columns = {count, names: new Map(), thread: new Uint32Array(count), name: new Uint32Array(count), whole: new Uint32Array(count), start: new Float64Array(count), duration: new Float64Array(count)};

@@ -48,7 +48,7 @@ export class Flame {
 	// The tree of the present selection, made when it is first drawn.
 	get tree() {
 		const {state, engine} = this.app, kind = state.callersOf ? state.flame : state.flame === 'inverted' ? 'inverted' : 'plain';
-		// What is narrower than half a pixel is not asked for, until a zoom makes it wider.
+		// Nodes narrower than half a pixel are not requested until a zoom widens them.
 		const isCoarse = kind === 'plain' && this.fineVersion !== this.app.version && !this.app.comparison;
 		const key = `${this.app.version} ${kind} ${state.callersOf} ${isCoarse}`;
 		if (this.treeKey === key)
@@ -84,7 +84,7 @@ export class Flame {
 			if (this.isDrawn[at])
 				place(nodes.child[at], lefts[at]);
 		}
-		// All is everything selected, though some of it is too little to be seen.
+		// The full width is the weight of the selection, including nodes too light to be drawn.
 		this.all = this.app.state.callersOf ? this.all : Math.max(this.all, engine.weight);
 	}
 
@@ -200,7 +200,7 @@ export class Flame {
 		context.fillStyle = color;
 		context.fillRect(left, top, width - gap, FLAME_ROW - 1);
 		if (width > 8 && (how.isGuessed || how.isUnnamed)) {
-			// A pattern beside the colour: what has no name, or may be wrong.
+			// Dashes mark nodes that have no name, or may be wrong.
 			context.strokeStyle = this.faintColor;
 			context.setLineDash(how.isGuessed ? [2, 3] : [6, 3]);
 			context.strokeRect(left + 0.5, top + 0.5, width - gap - 1, FLAME_ROW - 2);

@@ -4,7 +4,7 @@
 import {make} from './dom.mjs';
 
 const GRID_ROW = 24;
-// As arrows, on keyboards and for hands that have none.
+// Aliases of the arrow keys, as in vi.
 export const LETTERS = {h: 'ArrowLeft', j: 'ArrowDown', k: 'ArrowUp', l: 'ArrowRight'};
 let lastGrid = 0;
 

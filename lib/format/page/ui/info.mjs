@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the profile says of itself: how it was recorded, what was lost, what recording cost.
+// Information about the profile: how it was recorded, its losses, and the cost of recording.
 import {bytes, make} from './dom.mjs';
 
 function shown(value, format) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reads the data of the page and shows them; on failure the first content stays, and says why.
+// Reads and shows the page's data; on failure, the initial content stays and shows the reason.
 import {DATA_BLOCKS, readBlock} from './blocks.mjs';
 import {Engine} from './engine.mjs';
 import {Comparison} from './compare.mjs';

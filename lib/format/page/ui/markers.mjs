@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Markers of the selected time and threads, as a table and as rows over time, with the stack of the
-// one that is chosen. What several markers tell of one wait is one row.
+// chosen one. Several markers of the same wait share a row.
 import {BY} from './engine.mjs';
 import {fitText, functionName, grouped, make, seconds} from './dom.mjs';
 import {isDark, themeColor} from './colors.mjs';
@@ -59,7 +59,7 @@ export class MarkerList {
 		return this.list;
 	}
 
-	// A marker with what else is told of it.
+	// Returns a marker, merged with other markers of the same wait.
 	get(i) {
 		const {engine} = this.app, row = engine.marker(i), parts = (this.parts.get(i) ?? []).map((part) => engine.marker(part));
 		const also = parts.map((part) => `${part.name}: ${part.fields}`.replace(/: $/, ''));
@@ -280,8 +280,8 @@ export class MarkerChart extends MarkerView {
 		return [this.labelOf(columns, i), cause && engine.ownFunction(cause.cause)].filter(Boolean).join(' · ');
 	}
 
-	// Rows by name; of one kind by what each is about, as a peer of connections, in the order in which
-	// they begin. As many lanes in each as there are markers at a time.
+	// Groups rows by name or, for one kind, by subject, as the peer of connections, in order of
+	// their starts. Each group has as many lanes as simultaneous markers.
 	layOut() {
 		const {markers} = this.app, {columns, rows} = markers;
 		if (this.key === markers.key && this.version === markers.version)

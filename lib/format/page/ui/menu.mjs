@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A menu at the pointer, for the right button and the key of menus: what can be done with a thing.
+// The context menu, opened at the pointer by the right button or the menu key.
 import {make} from './dom.mjs';
 
 export class Menu {

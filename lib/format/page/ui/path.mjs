@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The critical path of a command: its threads in order of time, and what changes of it are predicted to
-// be worth. The event of that name shows the functions on it.
+// The critical path of a command: its threads in order of time, and the predicted effects of
+// changes. The event of that name shows the functions on it.
 import {make, percent, seconds} from './dom.mjs';
 import {Grid} from './grid.mjs';
 

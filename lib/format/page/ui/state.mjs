@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What is shown: one selection for all views. It is in the fragment of the address, so that a link
-// to a page shows the same.
+// The state of the page: one selection for all views, in the address's fragment, so that a link
+// shows the same.
 import {FILTER_TEXTS} from './engine.mjs';
 import {seconds, shellWord} from './dom.mjs';
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A canvas whose width is the time that is seen: all of them show the same, and a drag over any of
-// them selects a time. What else they do is up to drawAll(), clickAt(), pressName() and hoverAt(). The
+// A canvas whose width is the visible time range: all of them share it, and a drag over any of
+// them selects a time. drawAll(), clickAt(), pressName() and hoverAt() define the rest. The
 // canvas is as high as what is seen of its scroller, and stays there while the space around it scrolls.
 import {fitCanvas, make, seconds} from './dom.mjs';
 import {themeColor} from './colors.mjs';

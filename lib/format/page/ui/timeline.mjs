@@ -470,7 +470,7 @@ export class Timeline extends TimeCanvas {
 		this.app.change({threads: next.size ? next : null});
 	}
 
-	// Selects by keyboard what else needs a mouse: the time that is seen, the next thread.
+	// Keyboard alternatives to the mouse: select the visible time, or the next thread.
 	selectShown() {
 		const {viewFrom, viewUntil} = this.app.state;
 		this.app.change({from: viewFrom, until: viewUntil});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is said beside the pointer; the status line says the same to those who have none.
+// The tooltip; the status line shows the same text to users without a pointer.
 import {make} from './dom.mjs';
 
 export class Tip {

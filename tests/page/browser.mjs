@@ -45,7 +45,7 @@ function page_of(profile, name) {
 async function judgeAccess(page, what) {
 	if (!axe)
 		return;
-	// As a debugger would: the page's policy forbids scripts of others.
+	// Run axe as a debugger would: the page's policy forbids scripts of others.
 	const session = await page.context().newCDPSession(page);
 	await session.send('Runtime.evaluate', {expression: axe});
 	const result = await page.evaluate(() => window.axe.run(document, {resultTypes: ['violations']}));
@@ -96,7 +96,7 @@ async function judgeViews(profile, name) {
 	judge(`${name}: a click zooms`, await page.evaluate(() => window.profPage.views.flame.zoomed !== 0xffffffff));
 	await key('Escape');
 	judge(`${name}: Esc goes back`, await page.evaluate(() => window.profPage.views.flame.zoomed === 0xffffffff));
-	// What is saved: the graph as a picture that is well-formed, the functions as CSV.
+	// Saved files: the graph as a picture that is well-formed, the functions as CSV.
 	for (const [digit, ending] of [['4', 'svg'], ['5', 'svg'], ['9', 'svg'], ['1', 'csv']]) {
 		await key(digit);
 		const [download] = await Promise.all([page.waitForEvent('download', {timeout: 5000}), key('S')]);
@@ -217,7 +217,7 @@ async function judgeServed() {
 		await page.waitForSelector('#assembly .line code');
 		const got = await page.evaluate(() => [...document.querySelectorAll('#assembly .line code')].map((code) =>
 			[code.textContent, code.parentElement.children[1].textContent, code.parentElement.children[2].textContent]));
-		// What is inlined has no instructions of its own: its caller's are shown.
+		// Inlined functions have no instructions of their own: their caller's are shown.
 		const code = await page.evaluate(() => window.profPage.views.assembly.found[0].name);
 		const {summary, instructions: wanted} = JSON.parse(run('report', '--annotate', code, '--asm', '--format', 'json', profile));
 		const share = (part) => { const text = 100 * part / summary.weight; return `${text >= 99.95 || text < 0.05 ? text.toFixed(0) : text.toFixed(1)} %`; };
@@ -254,7 +254,7 @@ async function judgeHard(path) {
 	const cut = await browser.newPage();
 	await cut.goto(`file://${join(folder, 'cut.html')}`);
 	judge('cut', await cut.locator('#first').isVisible());
-	// As a browser saves it: with what scripts have made, and the data.
+	// Save it as a browser does: with the elements that scripts have made, and the data.
 	const {page} = await open(path);
 	writeFileSync(join(folder, 'saved.html'), await page.content());
 	judge('saved, read by prof', run('report', '--format', 'csv', join(folder, 'saved.html')) === run('report', '--format', 'csv', path));

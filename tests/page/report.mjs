@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What prof says, to compare pages with, and what is said of them.
+// Output of prof, to compare pages with, and of the comparison.
 import { execFileSync } from 'node:child_process';
 
 // Keys of views that need no function to be chosen.

@@ -20,7 +20,7 @@ import {makeHelp, onKey} from './keys.mjs';
 
 const TITLES = {compare: 'Comparison', flame: 'Flame graph', tree: 'Call tree', inverted: 'Inverted', functions: 'Functions', lines: 'Lines',
 	stacks: 'Stack chart', chart: 'Marker chart', markers: 'Markers', path: 'Critical path', info: 'Info', assembly: 'Assembly'};
-// What events of allocations and of time are called in the menu.
+// Names of the events of allocations and of time in the menu.
 const EVENTS = {clock: 'CPU time', retained: 'memory still held', allocated: 'memory allocated', deallocated: 'memory freed'};
 // Until a change that is passing is in the address.
 const PASSING_MS = 150;
@@ -42,13 +42,13 @@ export class App {
 		const isThere = {path: this.path !== null, assembly: hasAssembly()};
 		this.tabNames = [...(comparison ? ['compare'] : []), ...VIEWS.filter((view) => isThere[view] ?? true)];
 		FIRST.view = this.tabNames[0];
-		// What is held at the end is what a recording of allocations is made for.
+		// Recordings of allocations are made for the memory that is held at the end.
 		FIRST.event = engine.eventNames.includes('retained') ? 'retained' : engine.eventName;
 		this.state = this.stateOf(location.hash.slice(1));
 		this.history = [];
 		this.version = 1;
 		this.chosen = null;
-		// Of everything, for the order of threads.
+		// Weigh everything first, for the order of threads.
 		this.weigh();
 		this.build();
 		// The engine has selected everything already.

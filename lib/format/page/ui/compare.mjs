@@ -11,7 +11,7 @@ const SIDES = [0, 1];
 const signedText = (value, digits) => value === null ? '' : `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(digits)}`;
 const isTime = ({data}) => !data.total?.event;
 const amountOf = (row) => row.ms ?? row.amount;
-// Of a row: ms, or bytes, ns or a count of another event.
+// Returns a row's amount: ms, or bytes, ns or a count of another event.
 export function amountText({data}, row) {
 	const {estimate} = amountOf(row);
 	if (data.total?.unit !== 'bytes')

@@ -29,7 +29,7 @@ export function seconds(ns, digits = 3) {
 	return ns >= 1e6 ? `${(ns / 1e6).toFixed(digits - 1)} ms` : `${(ns / 1e3).toFixed(1)} µs`;
 }
 
-// Of three digits or so, for columns.
+// Returns about three digits, for columns.
 export function shortSeconds(ns) {
 	const [size, unit] = ns >= 1e9 || ns === 0 ? [1e9, 's'] : ns >= 1e6 ? [1e6, 'ms'] : [1e3, 'µs'], value = ns / size;
 	return `${value.toFixed(ns === 0 || value >= 100 ? 0 : value >= 10 ? 1 : 2)} ${unit}`;

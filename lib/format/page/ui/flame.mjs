@@ -63,7 +63,7 @@ export class Flame {
 		return this.nodes;
 	}
 
-	// Where each node begins, in weight: siblings lie side by side below their parent.
+	// Computes the start of each node, in weight: siblings lie side by side below their parent.
 	layOut(engine) {
 		const nodes = this.nodes, lefts = this.lefts = new Float64Array(nodes.count);
 		this.isDrawn = new Uint8Array(nodes.count);
@@ -155,7 +155,7 @@ export class Flame {
 	drawNode(context, at, left, width, isAbove) {
 		const {engine, marks} = this.app, nodes = this.nodes, depth = nodes.depth[at], top = (depth + 1) * FLAME_ROW;
 		const isFound = marks && marks[nodes.key[at]];
-		// Of those that are narrower than a pixel, one is drawn in each.
+		// Draw one of those narrower than a pixel in each pixel.
 		if (width < 1 && !isFound) {
 			const pixel = Math.floor(left);
 			if (this.painted[depth] === pixel)
@@ -262,7 +262,7 @@ export class Flame {
 			this.leave();
 	}
 
-	// What is said beside the pointer.
+	// Returns the text of the tooltip.
 	words(at) {
 		const {app, nodes} = this, {engine} = app, key = engine.key(BY.function, nodes.key[at]), how = engine.look(nodes.stack[at]);
 		const share = (weight) => `${engine.amount(weight)}, ${percent(weight, engine.weight)}`;

@@ -39,7 +39,7 @@ export class Grid {
 		this.draw();
 	}
 
-	// That of the rows that are seen, without the head.
+	// Height of the visible rows, without the head.
 	get height() {
 		return Math.max(GRID_ROW, this.element.clientHeight - GRID_ROW);
 	}

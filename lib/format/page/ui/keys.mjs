@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What keys do: those of prof browse do the same there. `?` lists them.
+// Actions of keys: those of prof browse do the same there. `?` lists them.
 import {make} from './dom.mjs';
 
 const show = (view) => (app) => (app.tabNames.includes(view) ? app.change({view}, {isView: true}) : app.say('This page has no such view.'));

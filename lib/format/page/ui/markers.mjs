@@ -8,7 +8,7 @@ import {Grid} from './grid.mjs';
 import {PATH_MARKER} from './path.mjs';
 import {AXIS, TimeCanvas} from './time_canvas.mjs';
 
-// What the critical path is computed of: there are many, and the event of that name shows them.
+// Markers of which the critical path is computed: there are many, and the event of that name shows them.
 const COMPUTED = [PATH_MARKER, 'Path sum', 'Forecast'];
 const MARKER_ROW = 16, LANES_MAX = 6, LABELLED_MAX = 5000, GROUPS_MAX = 300, FRAMES_MAX = 60, FLOWS_MAX = 200;
 

@@ -93,7 +93,7 @@ export class TableView {
 		this.app.describeKey(this.by, this.rows.key[i], this.rows.self[i], this.rows.total[i], this.rows.line[i]);
 	}
 
-	// Which rows are shown; all, or those of one function.
+	// Returns whether a row is shown: all are, or those of one function.
 	isShown() {
 		return true;
 	}

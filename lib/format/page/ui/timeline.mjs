@@ -213,7 +213,7 @@ export class Timeline extends TimeCanvas {
 		this.legend.replaceChildren(...waits);
 	}
 
-	// Which thread was on the critical path, and whether it ran.
+	// Draws the time that each thread was on the critical path, and whether it ran.
 	drawPath(context, top) {
 		const {path, engine} = this.app, room = LANE - 4, colors = [waitColor(3), themeColor('mark')];
 		let label = null;
@@ -437,7 +437,7 @@ export class Timeline extends TimeCanvas {
 			this.app.say('No selected sample is there.');
 	}
 
-	// What can be done with the threads of a row.
+	// Opens the menu of a row's threads.
 	openMenu(event) {
 		const {app} = this, row = this.rowAt(this.point(event)[1]), ids = new Set(row?.ids), isView = {isView: true};
 		if (!ids.size)

@@ -481,8 +481,8 @@ HOTSPOT_SHARED int hotspot_leave_stub(struct walk_frame *f, struct hotspot_walk 
 }
 
 /*
- * Steps from exception-handling code without a frame: before it sets one up, or at its jump to the
- * handler, pop rcx; jmp rcx. 0: it has a frame.
+ * Steps to the caller of exception-handling code that has no frame yet, or is at its jump to the
+ * handler, pop rcx; jmp rcx. 0: the code has a frame.
  */
 HOTSPOT_SHARED int hotspot_leave_handler(struct walk_frame *f, struct hotspot_walk *w)
 {

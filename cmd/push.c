@@ -58,7 +58,7 @@ static void make_table(struct option_table *t, void *ctx)
 		"or, for a collector, "
 		"otlp+http[s]://[USER@]HOST[:PORT][/PATH][?password-file=FILE],\n"
 		"the same with otlp+grpc[s], or otlp for the one in OTEL_EXPORTER_OTLP_ENDPOINT;\n"
-		"pyroscope+http[s]:// and parca+http[s]:// are for these engines.\n"
+		"pyroscope+http[s]:// and parca+http[s]:// are for Pyroscope and Parca.\n"
 		"'prof fleet init URL' creates the tables of ClickHouse.\n"
 		"Exit status: 0, 125 if the file or the engine prevents it, 2 for a usage error.\n";
 }

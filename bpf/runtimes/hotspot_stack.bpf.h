@@ -242,7 +242,7 @@ static __always_inline struct hotspot_return *hotspot_return_slot(__u64 pc)
 }
 _Static_assert(HOTSPOT_RETURNED == 1 << (32 - 22), "slots are the upper bits of a hash");
 
-/* Caches the frame just left if the next one with its pc can be left in the same way. */
+/* Caches the frame just unwound if later frames with the same pc can be unwound alike. */
 static __always_inline void hotspot_keep_return(const struct hotspot_run *r, __u64 pc,
 						__u64 position)
 {

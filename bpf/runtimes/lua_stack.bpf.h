@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Adds Lua's functions to a stack. Nothing leads to the running lua_State, but all functions of the
- * interpreter have it in a register or on the stack: the innermost word that is the address of a
- * state whose calls fit together is it. Each call of luaV_execute runs a group of Lua's calls. A
+ * interpreter have it in a register or on the stack: it is the innermost word that points to a
+ * state with consistent calls. Each call of luaV_execute runs a group of Lua's calls. A
  * coroutine is a state of its own: lua_resume lies between its part of the stack and that of the
  * state that has resumed it.
  */
@@ -101,7 +101,7 @@ static __always_inline bool lua_read_call(struct lua_walk *w, __u64 call)
 	return !(call & 7) && size <= sizeof(w->call_words) && lua_read(w->call_words, size, call);
 }
 
-/* Returns the next call further out than the one that was read; 0: it is not one of code. */
+/* Returns the next outer call after the one just read; 0: there is none that runs code. */
 static __always_inline __u64 lua_outer(const struct lua_walk *w, __u64 call)
 {
 	if (!w->layout.outermost)
@@ -121,7 +121,7 @@ static __always_inline __u64 lua_function(const struct lua_walk *w)
 }
 
 /*
- * Reads the function of the call that was read, if it is one of Lua. False: it is none, or
+ * Reads the function of the call just read. False: it is not a Lua function, or
  * unreadable. A global function: the verifier checks it once.
  */
 __noinline int lua_read_proto(struct lua_walk *w)
@@ -136,7 +136,7 @@ __noinline int lua_read_proto(struct lua_walk *w)
 	return lua_read(w->proto, sizeof(w->proto), w->proto_addr);
 }
 
-/* Makes the word the state that is walked. False: it is no address of one that runs. */
+/* Starts to walk the state at this address. False: no running state is there. */
 __noinline int lua_take_state(struct lua_walk *w, __u64 state)
 {
 	__u64 call, function, stack, end, jump;
@@ -255,7 +255,7 @@ struct lua_name_loop {
 	struct lua_walk *w;
 };
 
-/* Is the variable, of the caller, the one in the register? False: the search ends. */
+/* Checks whether the caller's variable `i` is in the register. False: the search ends. */
 static __always_inline int lua_find_local(struct lua_walk *w, __u32 i)
 {
 	__u64 local[LUA_LOCAL_SIZE / 8];
@@ -715,8 +715,8 @@ static __always_inline bool lua_is_fresh(const struct lua_walk *w)
 }
 
 /*
- * Is the function that was read one of a tail call? Its caller is gone, and the one that is left
- * has called another. While a call is replaced, its instruction is one of the other function.
+ * True if the function just read was tail-called: its caller is gone, and the remaining caller
+ * called another. While a call is being replaced, its instruction belongs to the other function.
  */
 static __always_inline bool lua_is_tail(const struct lua_walk *w)
 {

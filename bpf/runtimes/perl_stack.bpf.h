@@ -110,7 +110,7 @@ __noinline int perl_read_context(struct perl_walk *w)
 	return 1;
 }
 
-/* Takes the interpreter at `base`, or the file's only one. False: it is none. */
+/* Starts at the interpreter at `base`, which may be the file's only one. False: it is invalid. */
 __noinline int perl_take_interpreter(struct perl_walk *w, __u64 base)
 {
 	return w && base && perl_read_word(base + w->layout.stack, &w->innermost) &&
@@ -593,7 +593,7 @@ static __always_inline bool perl_is_sub(__u64 flags)
 }
 
 /*
- * Nothing runs after the context that was read. Is it because C code has called it? Nothing follows
+ * Decides, for a context after which nothing runs, whether C code has called it. Nothing follows
  * either on a call at the end of a block of sort(), or of code in a regular expression.
  */
 static __always_inline bool perl_is_from_c(const struct perl_walk *w)
@@ -651,8 +651,8 @@ static __always_inline __u64 perl_context_position(struct perl_walk *w, const st
 }
 
 /*
- * Is the innermost context, which was read, one that is being entered, and has not been filled, or
- * that is being left? From 5.32 on the stack has the index of its innermost sub, before its type.
+ * True if the innermost context, which was just read, is being entered and not filled yet, or is
+ * being left. From 5.32 on, the stack has the index of its innermost sub, before its type.
  */
 static __always_inline bool perl_is_entered(const struct perl_walk *w)
 {
@@ -714,8 +714,8 @@ __noinline int perl_walk_contexts(struct perl_walk *w, struct managed_scratch *m
 }
 
 /*
- * Makes groups and calls fit: there are as many, but innermost there may be a group that does not
- * run, or a loop without one.
+ * Matches groups with calls: their numbers are equal, except that the innermost group may not
+ * run, or the innermost loop may have no group.
  */
 static __always_inline bool perl_fit(struct stack_scratch *s, struct runtime_scratch *notes,
 				     struct managed_scratch *m, struct perl_walk *w)

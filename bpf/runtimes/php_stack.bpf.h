@@ -276,7 +276,7 @@ static __always_inline bool php_is_return(const struct php_walk *w, __u64 addr)
 #define PHP_WORDS_MAX 4
 
 /*
- * Makes the frame of compiled code that of the interpreter's call in which it runs. False: it is
+ * Turns the frame of compiled code into that of the interpreter's call that runs it. False: it is
  * other generated code.
  */
 __noinline int php_leave_compiled(struct stack_scratch *s, struct php_walk *w)
@@ -388,7 +388,7 @@ next:
 
 LOOP_CALLBACK(php_take, php_loop, php_take_frame(loop->w, loop->m))
 
-/* Walks the frames, without those of so many of the innermost groups. */
+/* Walks the frames, except those of the `skips` innermost groups. */
 __noinline int php_walk_frames(struct php_walk *w, struct managed_scratch *m, __u32 skips)
 {
 	struct php_loop loop = {.w = w, .m = m};

@@ -343,8 +343,8 @@ static __always_inline int r_stop(struct r_walk *w, __u32 torn)
 }
 
 /*
- * Returns the place of the context that was read, 0 if it is that of the one before: calls of one
- * loop have contexts in its memory. ~0: it is none.
+ * Returns the place of the context just read; 0: it has that of the previous one, as calls of one
+ * loop have contexts in its memory; ~0: it is not a context.
  */
 static __always_inline __u64 r_take_place(struct r_walk *w, __u64 context, bool is_first)
 {
@@ -417,9 +417,9 @@ static __always_inline bool r_walk_contexts(struct r_walk *w, struct managed_scr
 }
 
 /*
- * Frames of the interpreter lie inside that which has the context of the function that they run:
- * of each such run, the innermost stays, to be replaced by the function. Runs in other frames of
- * the interpreter, as those of arguments that are evaluated, are left out.
+ * The interpreter's frames lie inside the frame with the context of the function that they run:
+ * the innermost of each such run is kept and replaced by the function. Runs in other frames of
+ * the interpreter, such as the evaluation of arguments, are left out.
  */
 
 enum r_run {

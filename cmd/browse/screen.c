@@ -608,9 +608,8 @@ static void draw_view(struct screen *s, int line, int height, int columns)
 
 	if (!s->model.has_query || !s->model.query.weight) {
 		term_text(line + 1, 2, columns - 2, TERM_DIM, false,
-			  s->model.has_query
-				  ? "nothing that counts was sampled: u goes back, w shows waits"
-				  : "waiting for samples");
+			  s->model.has_query ? "no samples match: u goes back, w shows waits"
+					     : "waiting for samples");
 		return;
 	}
 	switch (s->view) {

@@ -118,7 +118,7 @@ static int check_command(struct caller *f, const struct identity *user, struct e
 	if (!status || proc_status_numbers(status, "Tgid", tgid) != 1 ||
 	    tgid[0] != (uint32_t)f->command ||
 	    proc_status_numbers(status, "Uid", uids) != UID_COUNT)
-		return error_text(err, -ESRCH, "the command ended before it could start");
+		return error_text(err, -ESRCH, "the process for the command died");
 	for (int i = 0; i < UID_COUNT; i++) {
 		if (uids[i] != user->uid)
 			return error_text(err, -EPERM,
@@ -128,7 +128,7 @@ static int check_command(struct caller *f, const struct identity *user, struct e
 	/* The process is still alive, so the checks did not see another one that reused its pid. */
 	return pid_of(f->command_fd) == f->command
 		       ? 0
-		       : error_text(err, -ESRCH, "the command ended before it could start");
+		       : error_text(err, -ESRCH, "the process for the command died");
 }
 
 static int enter_folder(int folder, const struct identity *user, struct error *err)

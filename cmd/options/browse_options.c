@@ -54,10 +54,11 @@ void browse_options_table(struct option_table *t, void *options)
 	option_table_add(t, rows, o);
 	option_table_add(t, option_common, NULL);
 	option_table_add(t, query_options, &o->filter);
-	t->after = "\n"
-		   "FILE is a profile, compressed or not (profile.json.gz). ? lists the keys.\n"
-		   "Exit status: 0, 125 if the file cannot be used, 2 for a usage error or without\n"
-		   "a terminal.\n";
+	t->after =
+		"\n"
+		"FILE is a profile, compressed or not (profile.json.gz). ? lists the keys.\n"
+		"Exit status: 0, 125 if the file cannot be used, 2 for a usage error or without\n"
+		"a terminal.\n";
 }
 
 int browse_options_parse(struct browse_options *o, int argc, char **argv, struct error *err)

@@ -163,7 +163,7 @@ const struct option_rule last_rules[] = {
 	{"last",
 	 "raw stats fail-on-loss report no-spool keep-capture spool-dir epoch format all-threads "
 	 "no-limit",
-	 NULL, "--last: @, which are of a recording that is kept from its start"},
+	 NULL, "--last: @, which need a recording that is kept from its start"},
 	{"when-exit", .without = "last"},
 	{"when-file", .without = "last"},
 	{"when-psi", .without = "last"},

@@ -46,7 +46,7 @@ struct path_sum {
 	uint64_t ns;
 };
 
-/* Time of a function in calls by another one. */
+/* Time of a function when called by another one. */
 struct path_call {
 	string_id function, caller;
 	uint64_t ns;

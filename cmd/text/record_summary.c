@@ -485,8 +485,8 @@ static void print_own_heaps(const struct profile *p)
 			add_own_heap(languages[i], &names, &ways);
 	}
 	if (names.size)
-		command_say("allocations are without most objects of %s, whose memory is not from "
-			    "malloc(): --alloc=pages records that%s",
+		command_say("most objects of %s are not recorded: their memory is not from "
+			    "malloc(): --alloc=pages records it%s",
 			    names.text, strbuf_text(&ways));
 }
 

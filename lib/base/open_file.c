@@ -141,7 +141,7 @@ int memory_file_read(int fd, const char *what, size_t size, char **text, struct 
 
 	*text = NULL;
 	if (got != (ssize_t)size)
-		return error_set(err, got < 0 ? (int)got : -EIO, "cannot read %s in memory", what);
+		return error_set(err, got < 0 ? (int)got : -EIO, "cannot read back %s", what);
 	bytes[size] = '\0';
 	*text = steal(bytes);
 	return 0;

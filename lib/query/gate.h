@@ -6,7 +6,7 @@
 #include "lib/query/comparison.h"
 #include "lib/query/runs.h"
 
-/* Reasons against a comparison of two sides, and differences besides the program. */
+/* Reasons not to compare two sides, and differences other than the program. */
 
 struct comparable {
 	VEC(char *) refusals; /* reasons that rule out a comparison; owned */

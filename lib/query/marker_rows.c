@@ -40,7 +40,7 @@ void marker_rows_make(struct marker_rows *rows, const struct profile *p,
 		rows->list.items[i].whole = i;
 }
 
-/* Kinds of markers that tell of a wait, the one to be shown first. */
+/* Kinds of markers of a wait, in order of preference for display. */
 enum part {
 	PART_WAIT,
 	PART_CALL,

@@ -22,7 +22,7 @@ struct marker_rows {
 void marker_rows_make(struct marker_rows *rows, const struct profile *p,
 		      const struct query_filter *filter);
 /*
- * Joins what different sources tell of one wait: the wait, its system call, its wake-up, and the
+ * Joins the markers that describe one wait: the wait, its system call, its wake-up, and the
  * child whose end it was for. `whole` of the others becomes the index of the wait's row.
  */
 void marker_rows_join(struct marker_rows *rows, const struct profile *p);

@@ -132,7 +132,7 @@ os._exit(0)
 CODE
 record python 0 --alloc -- python3 leak.py
 like "the summary says whose objects are not seen, and what does see them" "$err" \
-	'without most objects of Python, .*--alloc=pages.*PYTHONMALLOC=malloc'
+	'most objects of Python are not recorded: .*--alloc=pages.*PYTHONMALLOC=malloc'
 PYTHONMALLOC=malloc record python_malloc 0 --alloc=64K -- python3 leak.py
 unlike "nothing of the kind when Python uses malloc()" "$err" 'objects of Python'
 record python_pages 0 --alloc=pages:64K -- python3 leak.py

@@ -8,8 +8,8 @@
 #include "lib/code/binary/objects.h"
 
 /*
- * By the headers of each version: what they put at the start of an interpreter and into a context.
- * It is the same in builds with and without threads.
+ * Layouts of the start of an interpreter and of a context, from the headers of each version. They
+ * are the same in builds with and without threads.
  */
 
 static const struct perl_layout layouts[] = {
@@ -113,7 +113,7 @@ int perl_probe(const struct binary *b, struct runtime_layout *layout, struct err
 	uint8_t version;
 
 	memcpy(objects, wanted, sizeof(wanted));
-	/* Only this one at first: most files have it not. */
+	/* Look up only this one at first: most files lack it. */
 	binary_find_exported(b, objects, 1);
 	if (!objects[INTERPRETER].is_there)
 		return 0;
@@ -187,7 +187,7 @@ void perl_decode(const struct runtime_layout *layout, const struct rec_function 
 	managed_text_add(&code->name, package, function->lines.size);
 	strbuf_adds(&code->name, code->name.size ? "::" : "");
 	managed_text_add(&code->name, name, function->name.size);
-	/* Its name has been taken from it, as Perl itself says of such code. */
+	/* Code whose name was removed is called this by Perl itself. */
 	if (!function->name.size)
 		strbuf_adds(&code->name, "__ANON__");
 }

@@ -66,7 +66,7 @@ static void set_name(struct managed_code *code, const char *class, size_t class_
 		managed_text_add(&code->name, name, name_size);
 }
 
-/* Names what has no name: the code of files, and of eval(). */
+/* Names nameless code: that of files and of eval(). */
 static void set_code_name(const struct php_function_head *head, struct managed_code *code)
 {
 	strbuf_reset(&code->name);
@@ -139,7 +139,7 @@ void php_decode(const struct runtime_layout *layout, const struct rec_function *
 	add_lines(code, ops, 0, head.op_count);
 }
 
-/* Reads what is missing in the record from the process. Whatever it contains, reads are few. */
+/* Reads the missing parts of the record from the process, in a bounded number of reads. */
 
 struct reader {
 	const struct php_layout *layout;

@@ -264,7 +264,7 @@ int php_probe(const struct binary *b, struct runtime_layout *layout, struct erro
 	unsigned int major, minor;
 
 	memcpy(f.objects, wanted, sizeof(wanted));
-	/* Only this one at first: most files have it not. */
+	/* Look up only this one at first: most files lack it. */
 	binary_find_exported(b, f.objects, 1);
 	if (!f.objects[IS_EXECUTING].is_there)
 		return 0;

@@ -205,7 +205,7 @@ int r_probe(const struct binary *b, struct runtime_layout *layout, struct error 
 	unsigned int major, minor;
 
 	memcpy(objects, wanted, sizeof(wanted));
-	/* Only this one at first: most files have it not. */
+	/* Look up only this one at first: most files lack it. */
 	binary_find_exported(b, objects, 1);
 	if (!objects[CONTEXT].is_there)
 		return 0;

@@ -81,7 +81,7 @@ struct managed_code {
 	VEC(struct managed_function) inlined;
 	bool wants_types; /* set by the caller: include parameter types in names if possible */
 	bool is_compiled; /* may have inlined functions */
-	bool hides_inlined; /* has some, and nothing tells where; set by read_inlined() */
+	bool hides_inlined; /* has inlined functions at unknown places; set by read_inlined() */
 	bool is_cut; /* name or file are truncated */
 	bool lacks_text; /* the record lacked name, file or lines: see late() */
 };
@@ -211,7 +211,7 @@ struct known_functions {
 };
 
 void known_functions_release(struct known_functions *k);
-/* Returns NULL if unknown. Valid until one is added. */
+/* Returns NULL if unknown. The result is valid until a function is added. */
 const struct managed_function *known_functions_find(const struct known_functions *k,
 						    const struct function_key *key);
 /* Adds a copy of a new function; drops all others once there are too many. */

@@ -133,8 +133,8 @@ static bool find_gap_end(struct compile *c, uint64_t from, uint64_t to, struct c
 static const uint8_t frame_pointer[] = {0x55, 0x48, 0x89, 0xe5};
 
 /*
- * Is there a better way through the code? Haskell's functions have stacks of their own, and return
- * by jumps; V8's have frame pointers.
+ * Returns whether the code needs a different method: Haskell's functions have their own stacks and
+ * return by jumps; V8's have frame pointers.
  */
 static bool has_other_way(const uint8_t *code, size_t size)
 {
@@ -169,8 +169,8 @@ static void derive_part(struct compile *c, uint64_t from, uint64_t to, struct st
 }
 
 /*
- * Finds the frames of functions in a gap. Calls tell where functions begin: if the gap is most of
- * the code, all of it is looked at, once.
+ * Finds the frames of functions in a gap. Calls show where functions begin: if the gap is most of
+ * the code, all code is analysed, once.
  */
 static void derive_frames(struct compile *c, uint64_t from, uint64_t to, struct stubs *frames)
 {

@@ -262,7 +262,7 @@ static bool writes_rm_0f(uint8_t op)
 	       op == 0xb3 || op == 0xba || op == 0xbb || op == 0xc1;
 }
 
-/* Does it write a register, apart from what it does to the stack? Those of 64 bits alone matter. */
+/* Returns whether it writes a register, apart from its effect on the stack; 64-bit ones only. */
 static bool writes(const struct insn *insn, uint8_t reg)
 {
 	uint8_t op = insn->opcode;
@@ -503,7 +503,7 @@ static bool is_same(const struct frame *a, const struct frame *b)
 	       a->base_at == b->base_at;
 }
 
-/* Is it as at a function's first instruction? Then all that it has saved is restored. */
+/* Returns whether the state is that at a function's entry: everything saved is restored. */
 static bool is_at_entry(const struct frame *f)
 {
 	return f->depth == WORD;
@@ -630,8 +630,8 @@ static void add_todo(struct analysis *a, size_t at, struct frame frame)
 }
 
 /*
- * Follows a jump. One that leads far away, or to what is called elsewhere, is to another function:
- * with all popped again, unless it is a branch to a rare part, which compilers put elsewhere.
+ * Follows a jump. One that leads far away, or to a called address, is to another function:
+ * everything must be popped, unless it branches to a cold part, which compilers put elsewhere.
  */
 static void jump(struct analysis *a, const struct insn *insn, size_t end, const struct frame *frame)
 {
@@ -670,7 +670,7 @@ static bool is_prologue(const struct stub_code *code, size_t at)
 		operation_of(&insn) == 5 && rm_of(&insn) == RSP);
 }
 
-/* Does another function begin behind a call, of a function that does not return? */
+/* Returns whether another function begins after a call, because the called one does not return. */
 static bool ends_at_call(const struct analysis *a, size_t at)
 {
 	size_t next = skip_filler(a->code, at, FILLER_MAX);
@@ -787,7 +787,7 @@ static size_t follow_switch(struct analysis *a)
 }
 
 /*
- * Do the function's ends, all of which agree, confirm that it begins at its start? Where it never
+ * Returns whether the function's ends, all of which agree, confirm its start. If it never
  * returns, the stack is aligned at its calls at least.
  */
 static bool is_confirmed(const struct analysis *a)
@@ -815,7 +815,7 @@ static void forget(struct analysis *a)
 	a->steps -= size / BYTES_PER_STEP < a->steps ? size / BYTES_PER_STEP : a->steps;
 }
 
-/* Returns the end of the function; 0: what is known of it does not agree. */
+/* Returns the end of the function; 0: the results are inconsistent. */
 static size_t analyse(struct analysis *a, unsigned int way)
 {
 	const struct frame entry = {.depth = WORD, .is_known = true};

@@ -395,7 +395,7 @@ static int compile_file(struct cfi_file *file, struct unwind_rules *rules,
 	struct stubs stubs = {0};
 	int ret;
 
-	/* Go's functions without rows have frames that no return tells. */
+	/* The frames of Go's functions without rows cannot be derived from their returns. */
 	if (!add_stubs(&stubs, file) && is_code(file, &file->text))
 		derived = (struct code_range){file->text.vaddr, file->text.vaddr + file->text.size};
 	ret = compile(file, &stubs, derived, rules, scratch, table, err);

@@ -57,7 +57,7 @@ static void block_write_packed(struct outfile *out, const char *id, const void *
 	outfile_write(out, "</script>\n", strlen("</script>\n"));
 }
 
-/* Maps the output of outfile in a memory file. */
+/* Maps the packed data in memory file `fd`, and writes them as a block. */
 static int write_mapped(struct outfile *out, const char *id, int fd, size_t size, struct error *err)
 {
 	void *packed = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);

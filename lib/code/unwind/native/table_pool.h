@@ -67,7 +67,7 @@ struct table_result {
 
 void table_result_release(struct table_result *result);
 
-/* Tells the layouts that a probe may have found from all others. */
+/* Returns false for layouts that no probe can have found. */
 typedef bool table_sane_fn(const struct runtime_layout *layout);
 
 /* A search for runtimes. Its functions are called from several threads. */

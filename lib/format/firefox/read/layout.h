@@ -98,7 +98,7 @@ void table_write(const struct table *t, const struct json_cursor *s, const struc
 #define LAYOUT_VERSION_DISTANCE 66 /* from here on, stacks hold the distance to their parent */
 /* Frames, instead of their functions' resources, refer to their lib. */
 #define LAYOUT_VERSION_FRAME_LIB 70
-/* Flags state which cells of frames, or functions, have a value; these were null or -1. */
+/* Flags state which cells of frames, or functions, have a value; the others were null or -1. */
 #define LAYOUT_VERSION_FRAME_FLAGS 71
 #define LAYOUT_VERSION_FUNC_FLAGS 75
 /* The unknown size of a symbol is -1 instead of null. */

@@ -6,7 +6,7 @@
 #include "lib/query/marker_rows.h"
 #include "lib/query/stack_chart.h"
 
-/* Stacks over time, markers, and where instructions are: what views of one thing need. */
+/* Data of single views: stacks over time, markers, and addresses of instructions. */
 
 /* The script reads spans by this size. */
 _Static_assert(sizeof(struct stack_span) == 32, "key, depth, stack, padding, from, until");

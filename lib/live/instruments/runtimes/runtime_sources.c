@@ -113,7 +113,7 @@ static int script_file_open(uint32_t pid, const char *path)
 #define SOURCES_MAX 512
 /* Attempts to read a source that is not readable yet, one per function. */
 #define TRIES_MAX 8
-/* Maximum bytes of a file that is read instead of its script, and of one character. */
+/* Maximum size of a file read in place of a script's source, and of one character in it. */
 #define FILE_MAX ((size_t)16 << 20)
 #define CHARACTER_MAX 3
 #define FILES_MAX ((size_t)64 << 20) /* maximum bytes of all files of a recording */

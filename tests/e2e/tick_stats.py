@@ -50,9 +50,9 @@ def problems(stats, profile):
 
 
 def main():
-    with open(sys.argv[1], encoding="utf-8") as file:
-        stats = json.load(file)
     try:
+        with open(sys.argv[1], encoding="utf-8") as file:
+            stats = json.load(file)
         profile = check_profile.load(sys.argv[2])
         wrong = check_profile.check(profile)
     except (OSError, check_profile.ProfileError) as e:

@@ -167,6 +167,8 @@ print(*(key for key in (b"1.2", b"given", b"own", b"s3cret") if re.search(rb"[\x
 # The disk is full: windows wait in memory.
 mkdir full
 mount -t tmpfs -o size=8k tmpfs full
+# A small window would fit, and the next one be refused again.
+head -c 8192 /dev/zero >full/rest
 at_exit=("umount '$tmp/full'" "${at_exit[@]}")
 echo "status 503" >engine/mode
 spool=$tmp/full/spool

@@ -81,7 +81,7 @@ judge "--go-labels: each sample with its goroutine's labels" labels.json.gz labe
 import json
 stats = json.load(open(args[0]))
 found = [(t["tid"], start, end, data) for t, name, start, end, data
-         in check_profile.markers(p) if name == "labels"]
+         in check_profile.markers(p) if data and "labels" in data]
 expect({m[3]["labels"] for m in found} == {f"do: {name}, with: many labels"
                                            for name in ("first", "second")}, found[:4])
 in_markers = sum(m[3]["samples"] for m in found)
@@ -110,7 +110,7 @@ expect(right > 20, f"{right} samples with labels")
 CODE
 record unlabelled 0 -- ./runtime labels 0.2
 judge "no labels unless asked for" unlabelled.json.gz <<<'
-expect(not any(name == "labels" for _, name, *_ in check_profile.markers(p)), "labels")'
+expect(not any(data and "labels" in data for *_, data in check_profile.markers(p)), "labels")'
 
 # Without symbols and DWARF.
 record names 0 -- ./bare inline 0.5

@@ -168,6 +168,7 @@ for seed in 1 4 8 16; do
 	"$PROF" record -q --critical-path --raw random.cap -- "$workloads/path_random" $seed
 	run "$built/e2e/path_sums" random.cap
 	is "the path of random program $seed adds up" "$status" 0
+	[ "$status" = 0 ] || diagnose "$out"
 done
 
 # Names that tell nothing, and one that is too long.

@@ -30,8 +30,8 @@ for _, _, _, frames in samples():
     for outer, inner in zip(frames, frames[1:]):
         if inner["subcategory"] == "Uncertain":
             found += 1
-            # Compiled callers that are method handles are left out.
-            expect(outer["subcategory"] in ("C1", "C2", "Uncertain") or
+            # Compiled callers that are method handles are left out; handling() calls by one.
+            expect(outer["subcategory"] in ("C1", "C2", "Uncertain") or outer["name"] == "Tree.handling()" or
                    inner["name"].startswith("java.lang.invoke."), [outer, inner])
 expect(found > 10, found)
 CODE

@@ -154,7 +154,7 @@ def burn():
     end = time.monotonic() + 0.1
     while time.monotonic() < end:
         pass
-threads = [threading.Thread(target=burn) for _ in range(3)]
+threads = [threading.Thread(target=burn, name="burn") for _ in range(3)]
 [t.start() for t in threads]
 [t.join() for t in threads]'
 judge "threads of one name are told apart by their numbers" threads.json.gz <<'CODE'

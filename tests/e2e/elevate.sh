@@ -326,8 +326,8 @@ another user's socket:the caller is user 0, but sudo runs this for user
 a stream:only prof itself
 no command:started no command
 another user's command:the command belongs to user 0
-no pidfd:the command ended before
-an ended command:the command ended before
+no pidfd:the process for the command died
+an ended command:the process for the command died
 half a message:reach the caller
 fewer descriptors than said:reach the caller
 descriptors that do not exist:reach the caller

@@ -371,8 +371,11 @@ static void end(struct pusher *p)
 {
 	if (p->socket >= 0)
 		close(steal_fd(&p->socket));
-	if (!p->end_ns)
-		p->end_ns = clock_monotonic_ns() + END_NS;
+	if (p->end_ns)
+		return;
+	p->end_ns = clock_monotonic_ns() + END_NS;
+	/* Retry everything once without delay. */
+	p->backoff.due_ns = 0;
 }
 
 static void answer(struct pusher *p, uint64_t id)
@@ -552,7 +555,6 @@ static void run(struct pusher *p)
 		else
 			poll(NULL, 0, wait_ms(p));
 		outbox_expire(&p->outbox, clock_realtime_ns());
-		/* At the end, retry everything once without delay. */
 		if (p->outbox.rows.count && clock_monotonic_ns() >= p->backoff.due_ns)
 			send_one(p);
 	}

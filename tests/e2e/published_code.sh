@@ -41,7 +41,8 @@ places = {(f["name"], f["file"].rsplit("/", 1)[-1] if f["file"] else None, f["li
           for frames in found for f in frames if f["name"] in ("made", "inner")}
 expect(places == {("made", "made.c", 5), ("inner", "made.c", 11)}, places)
 can_be_whole = sum(stats[c] for c in ("whole", "truncated", "broken", "unknown"))
-expect(stats["guessed"] == 0 and stats["whole"] == can_be_whole > 100, stats)
+# Copies of a stack may be too short for it.
+expect(stats["guessed"] == 0 and 100 < can_be_whole <= stats["whole"] + stats["finished_later"], stats)
 expect(stats["code_files"] == 1 and stats["code_pieces"] == 2 and stats["code_unwound"] == 1,
        stats)
 CODE

@@ -247,8 +247,9 @@ TEST(names_that_are_readable_in_part)
 	check_either("_ZZ1fjENKUlT_E_clIjQgtstS_Li2EEEDaS_", "f::…",
 		     "f::{lambda#1}::operator()<unsigned int>");
 	check("_ZN1aC1EvQ26is_default_constructible_vIT1_E", "a::a");
-	check("_ZZ4mainEN1AF1fEv", "main::…");
-	check("_ZN1aF1fEv", "a::…");
+	/* Friends of classes */
+	check_either("_ZZ4mainEN1AF1fEv", "main::…", "main::A::f[friend]");
+	check_either("_ZN1aF1fEv", "a::…", "a::f[friend]");
 	check("_Z3runIjTnPFT_S0_EXadL_Z4stepjEEES0_S0_.cold@plt", "run<unsigned int, …>@plt");
 }
 

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <time.h>
 
 #include "lib/recording/workplace/naming.h"
@@ -17,8 +16,8 @@
 /* Time limit while other work is stalled, probably for the same reason. */
 #define IMPATIENT_NS 2000000000ull
 #define CHECK_NS 200000000ull
-/* CPU time of the whole process that counts as a step of progress. */
-#define STEP_US 20000
+/* CPU time of the whole process that counts as progress. */
+#define PROGRESS_NS 20000000ull
 #define STUCK_MAX 64
 
 struct work {
@@ -52,19 +51,12 @@ static void *run(void *arg)
 	return NULL;
 }
 
-static long microseconds(struct timeval time)
+static uint64_t cpu_ns(void)
 {
-	return time.tv_sec * 1000000 + time.tv_usec;
-}
+	struct timespec time = {0};
 
-/* Steps of the whole process: CPU time, and reads from disks, which may be slow. */
-static long progress(void)
-{
-	struct rusage used = {0};
-
-	getrusage(RUSAGE_SELF, &used);
-	return (microseconds(used.ru_utime) + microseconds(used.ru_stime)) / STEP_US +
-	       used.ru_inblock + used.ru_majflt;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+	return (uint64_t)time.tv_sec * 1000000000ull + (uint64_t)time.tv_nsec;
 }
 
 static uint64_t patience_ns(void)
@@ -89,14 +81,13 @@ static void wait_a_little(void)
 /* Returns true if the work has finished. Call with the lock held. */
 static bool wait_for(const struct work *work)
 {
-	uint64_t since = clock_monotonic_ns();
-	long steps = progress();
+	uint64_t since = clock_monotonic_ns(), cpu = cpu_ns();
 
 	while (!work->is_done && !is_stopping) {
 		wait_a_little();
-		if (progress() != steps) {
+		if (cpu_ns() - cpu >= PROGRESS_NS) {
 			since = clock_monotonic_ns();
-			steps = progress();
+			cpu = cpu_ns();
 		} else if (clock_monotonic_ns() - since >= patience_ns()) {
 			break;
 		}

@@ -37,8 +37,6 @@ server, profile = Server(sys.argv[1]), load(sys.argv[2])
 strings, sources = profile["shared"]["stringArray"], profile["shared"]["sources"]
 path = next(strings[s] for s in sources["filename"] if strings[s].endswith("/inlines.c"))
 lib = next(lib for lib in profile["libs"] if lib["name"] == "near")
-# Files that answer are in memory afterwards, as slow as the disk may be.
-symbolicate(server, lib, [0x1000])
 with concurrent.futures.ThreadPoolExecutor(1) as pool:
     silent = pool.submit(server.post, "source/v1", {
         "debugName": lib["debugName"], "debugId": lib["breakpadId"], "moduleOffset": "0x1", "file": path})

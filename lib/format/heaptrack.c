@@ -35,6 +35,7 @@ struct node {
 struct blocks {
 	uint64_t size, total, now, at_peak;
 	uint32_t node;
+	stack_id stack; /* of the node, once all lines are read */
 };
 
 struct heaptrack_reader {
@@ -305,14 +306,12 @@ static void add_samples(struct heaptrack_reader *r, const char *name, size_t mem
 
 	vec_for_each(&r->blocks, const struct blocks *, row) {
 		uint64_t count, weight;
-		stack_id stack;
 
 		memcpy(&count, (const char *)row + member, sizeof(count));
 		if (!count || __builtin_mul_overflow(count, row->size, &weight))
 			continue;
-		stack = stack_of(r, row->node);
-		foreign_sample(&r->f, 0, of_bytes, time, stack, weight);
-		foreign_sample(&r->f, 0, of_blocks, time, stack, count);
+		foreign_sample(&r->f, 0, of_bytes, time, row->stack, weight);
+		foreign_sample(&r->f, 0, of_blocks, time, row->stack, count);
 	}
 	r->f.profile->events.rows.items[of_bytes].is_default = strcmp(name, "peak") == 0;
 }
@@ -334,6 +333,8 @@ static int read_lines(struct heaptrack_reader *r, const char *text, size_t size,
 	if (!r->blocks.count)
 		return error_text(err, -EBADMSG, "the recording of heaptrack has no allocations");
 	find_peak(r, text, size);
+	vec_for_each(&r->blocks, struct blocks *, row)
+		row->stack = row->total ? stack_of(r, row->node) : NO_STACK;
 	r->f.stated.end = r->now;
 	add_samples(r, "peak", offsetof(struct blocks, at_peak), r->peak_time);
 	add_samples(r, "total", offsetof(struct blocks, total), r->now);

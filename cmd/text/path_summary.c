@@ -42,7 +42,7 @@ struct path_sum {
 	string_id name; /* name of the step, label, or name of the function */
 	string_id step; /* step that runs the function or waits, or does so longest */
 	string_id function; /* PATH_WAITS: function that waits; NO_STRING: unknown */
-	bool has_steps; /* more than one step runs it */
+	bool has_steps; /* more than one step runs it, or waits */
 	uint64_t ns;
 };
 
@@ -300,25 +300,32 @@ static void list(const struct path_sums *s, struct path_entries *all, struct str
 	release_entries(&sums);
 }
 
-/* Adds waits of one name up, into the longest of these entries. */
-static void merge_waits(struct path_sums *s)
+/* Adds sums of one name up, into the first of them. Returns how many are left. */
+static size_t merge_sums(struct path_sum *sums, size_t all)
 {
 	size_t count = 0;
 
-	vec_sort(&s->entries, compare);
-	for (size_t i = 0; i < s->entries.count; i++) {
-		const struct path_sum row = s->entries.items[i];
+	for (size_t i = 0; i < all; i++) {
+		const struct path_sum row = sums[i];
 		size_t at = 0;
 
-		while (at < count && (s->entries.items[at].kind != row.kind ||
-				      s->entries.items[at].name != row.name))
+		while (at < count && (sums[at].kind != row.kind || sums[at].name != row.name))
 			at++;
-		if (at == count)
-			s->entries.items[count++] = row;
-		else
-			s->entries.items[at].ns += row.ns;
+		if (at == count) {
+			sums[count++] = row;
+			continue;
+		}
+		sums[at].ns += row.ns;
+		sums[at].has_steps = true;
 	}
-	s->entries.count = count;
+	return count;
+}
+
+/* Sums up the waits with one name, in the longest of them. */
+static void merge_waits(struct path_sums *s)
+{
+	vec_sort(&s->entries, compare);
+	s->entries.count = merge_sums(s->entries.items, s->entries.count);
 }
 
 static void list_entries(struct path_sums *s, struct strbuf *out)
@@ -372,23 +379,8 @@ static void list_functions(const struct path_sums *s, struct strbuf *out)
 /* Sums up the steps that run a function. */
 static void merge_functions(struct path_sums *s)
 {
-	size_t count = 0;
-
 	vec_sort(&s->functions, compare);
-	for (size_t i = 0; i < s->functions.count; i++) {
-		const struct path_sum row = s->functions.items[i];
-		size_t at = 0;
-
-		while (at < count && s->functions.items[at].name != row.name)
-			at++;
-		if (at == count) {
-			s->functions.items[count++] = row;
-			continue;
-		}
-		s->functions.items[at].ns += row.ns;
-		s->functions.items[at].has_steps = true;
-	}
-	s->functions.count = count;
+	s->functions.count = merge_sums(s->functions.items, s->functions.count);
 	vec_sort(&s->functions, compare);
 }
 

@@ -425,7 +425,7 @@ static int write_autofdo(const struct convert *c, struct profile *p, struct erro
 
 /*
  * Finds instructions in a copy of the profile, since a search for files changes its modules.
- * Functions whose code is not here are left out; that of the heaviest one is missed aloud.
+ * Leaves out functions whose code is not here, and reports it for the heaviest one.
  */
 static int find_assembly(const struct convert *c, struct strbuf *json, struct error *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/query/allocators.h"
 
-/* A thread, by what an allocation says of it. */
+/* Identifies a thread as allocations do. */
 struct maker {
 	uint32_t pid, incarnation, tid;
 	uint64_t start; /* CLOCK_MONOTONIC ns */

@@ -142,6 +142,7 @@ void held_memory_find(struct held_memory *h, const struct query *q,
 	_cleanup_free_ bool *threads = query_select_threads(p, filter);
 	_cleanup_free_ uint64_t *weights = xcalloc(p->stacks.rows.count + 1, sizeof(*weights));
 	const struct holder f = {h, q, digest, threads};
+	bool has_any = false;
 
 	*h = (struct held_memory){0};
 	find_time(&f);
@@ -152,9 +153,12 @@ void held_memory_find(struct held_memory *h, const struct query *q,
 							 (!row->freed || row->freed > h->time)
 					       : !row->freed;
 
-			if (threads[id] && is_held && row->stack != NO_STACK)
-				weights[row->stack] += row->bytes;
+			if (!threads[id] || !is_held || row->stack == NO_STACK)
+				continue;
+			weights[row->stack] += row->bytes;
+			has_any = true;
 		}
 	}
-	add_places(&f, weights);
+	if (has_any)
+		add_places(&f, weights);
 }

@@ -12,17 +12,10 @@ extern const volatile struct bpf_config config;
 /*
  * Programs of perf events and tracepoints never interrupt each other on a CPU, so they build their
  * stacks in the same memory. An object whose programs a tick can interrupt (raw tracepoints,
- * tracing) defines HAS_OWN_STACK_SCRATCH first and gets separate memory: maps are shared by name.
- * With PREEMPTIBLE_STACK_SCRATCH, a name, that memory is separate again: in the middle of such
- * programs, other tasks may run programs of any kind.
+ * tracing) defines HAS_OWN_STACK_SCRATCH first and gets separate memory. Where other tasks may run
+ * in the middle of its programs (uprobes), each owns that memory until it ends.
  */
-#ifdef PREEMPTIBLE_STACK_SCRATCH
-#define HAS_OWN_STACK_SCRATCH
-#define NAME_MAP(owner, map) owner##_##map
-#define NAME_MAP_OF(owner, map) NAME_MAP(owner, map)
-#define scratches NAME_MAP_OF(PREEMPTIBLE_STACK_SCRATCH, scratches)
-#define copies NAME_MAP_OF(PREEMPTIBLE_STACK_SCRATCH, copies)
-#elif defined(HAS_OWN_STACK_SCRATCH)
+#ifdef HAS_OWN_STACK_SCRATCH
 #define scratches own_scratches
 #define copies own_copies
 #endif

@@ -4,18 +4,16 @@
  * otel_memory:alloc(address, size, weighted) and otel_memory:free(address). Functions of other
  * allocators are probed, and sampled here.
  */
-#define PREEMPTIBLE_STACK_SCRATCH alloc_stack
 #define EMIT_LEAVES_ASIDE
 #define usdt_layouts alloc_layouts
 
+#include "bpf/own_scratch.bpf.h"
+
 #include "bpf/alloc_sampling.bpf.h"
-#include "bpf/capture_stack.bpf.h"
-#include "bpf/marker.bpf.h"
+#include "bpf/marker_stack.bpf.h"
 #include "bpf/probed_tasks.bpf.h"
 #include "bpf/program_cost.bpf.h"
-#include "bpf/stack_emit.bpf.h"
 #include "bpf/usdt_arguments.bpf.h"
-#include "bpf/user.bpf.h"
 
 /* Calls of free() and of the allocator's other functions, counted before recording begins. */
 __u64 alloc_frees, alloc_others;
@@ -26,9 +24,13 @@ struct alloc_call {
 	__u64 where; /* location that receives the address; 0: it is returned */
 };
 
+/*
+ * In use while is_owned, from the probe to its end: the kernel may preempt programs. The owner also
+ * owns the CPU's stack_scratch and runtime_scratch.
+ */
 struct alloc_scratch {
 	struct alloc_call call;
-	__u64 is_owned; /* in use: the kernel may preempt programs */
+	__u64 is_owned;
 };
 
 PER_CPU(struct alloc_scratch, alloc_scratches, own_alloc_scratch)
@@ -81,27 +83,17 @@ static __always_inline struct tracked_process *begin_record(struct task_struct *
 	return markers.since ? marker_owner(task, rec) : NULL;
 }
 
-/* Adds the stack. False: the ring has no room. */
-static __always_inline bool place_user_stack(void *ctx, struct task_struct *task,
-					     struct tracked_process *process,
-					     struct rec_sample *sample)
-{
-	struct stack_scratch *s;
-	void *ring = own_ring();
-
-	s = own_stack();
-	if (!s || !ring || is_filling(ring) || !user_is_told(process, &sample->rec))
-		return false;
-	capture_user_stack(ctx, task, process, s, sample->rec.pid);
-	return place_stack(s, sample, config.copy_bytes / 4);
-}
-
 static __always_inline void send_free(struct task_struct *task, __u64 address)
 {
 	struct rec_free rec = {.address = address};
 
 	if (begin_record(task, &rec.rec, REC_FREE, sizeof(rec)))
 		count_marker(send_marker(&rec.rec, sizeof(rec), sizeof(rec), true));
+}
+
+static __always_inline void disown(struct alloc_scratch *scratch)
+{
+	__sync_lock_test_and_set(&scratch->is_owned, 0);
 }
 
 /* Returns the CPU's memory with an initialized record; NULL: the process is not recorded. */
@@ -122,11 +114,49 @@ static __always_inline struct alloc_scratch *own_scratch_of(struct task_struct *
 				sizeof(scratch->call.rec));
 	if (*process)
 		return scratch;
-	__sync_lock_test_and_set(&scratch->is_owned, 0);
+	disown(scratch);
 	return NULL;
 }
 
+/* Adds the stack of `sample`, if any. */
+static __always_inline void take_stack(struct rec_alloc *rec, const struct rec_sample *sample)
+{
+	if (!sample)
+		return;
+	rec->sample.rec.flags = sample->rec.flags;
+	rec->sample.leaf = sample->leaf;
+	rec->sample.stack_id = sample->stack_id;
+}
+
+/* Programs that continue when the stack has been sent. */
+enum alloc_end {
+	END_ALLOC,
+	END_ENTRY,
+};
+
 /* Probes that programs declare. */
+
+/* `sample`: NULL if the ring had no room for its stack. */
+static __always_inline void finish_alloc(const struct rec_sample *sample)
+{
+	struct alloc_scratch *scratch = own_alloc_scratch();
+	struct rec_alloc *rec;
+
+	if (!scratch)
+		return;
+	rec = &scratch->call.rec;
+	take_stack(rec, sample);
+	count_marker(sample && send_marker(&rec->sample.rec, sizeof(*rec), sizeof(*rec), true));
+	disown(scratch);
+}
+
+SEC("uprobe")
+int end_alloc(void *ctx)
+{
+	finish_alloc(ended_marker_sample());
+	end_run(TIMED_ALLOC, 0);
+	return 0;
+}
 
 static __always_inline void tell_alloc(struct pt_regs *ctx, struct task_struct *task,
 				       const void *registers, const struct usdt_layout *layout)
@@ -134,16 +164,17 @@ static __always_inline void tell_alloc(struct pt_regs *ctx, struct task_struct *
 	struct tracked_process *process = NULL;
 	struct alloc_scratch *scratch = own_scratch_of(task, &process);
 	struct rec_alloc *rec;
+	bool is_read;
 
 	if (!scratch)
 		return;
 	rec = &scratch->call.rec;
-	count_marker(read_usdt_argument(registers, &layout->arguments[0], &rec->address) &&
-		     read_usdt_argument(registers, &layout->arguments[1], &rec->size) &&
-		     read_usdt_argument(registers, &layout->arguments[2], &rec->weighted) &&
-		     place_user_stack(ctx, task, process, &rec->sample) &&
-		     send_marker(&rec->sample.rec, sizeof(*rec), sizeof(*rec), true));
-	__sync_lock_test_and_set(&scratch->is_owned, 0);
+	is_read = read_usdt_argument(registers, &layout->arguments[0], &rec->address) &&
+		  read_usdt_argument(registers, &layout->arguments[1], &rec->size) &&
+		  read_usdt_argument(registers, &layout->arguments[2], &rec->weighted);
+	finish_alloc(
+		is_read ? send_user_marker_stack(ctx, task, process, &rec->sample.rec, END_ALLOC)
+			: NULL);
 }
 
 static __always_inline void take_probe(struct pt_regs *ctx)
@@ -236,13 +267,37 @@ static __always_inline void count_call(struct pt_regs *ctx, struct task_struct *
 	}
 }
 
-/* Keeps the call until it returns with an address. */
+/* Keeps the call until it returns with an address. `sample`: as for finish_alloc(). */
+static __always_inline void finish_entry(const struct rec_sample *sample)
+{
+	struct alloc_scratch *scratch = own_alloc_scratch();
+	__u64 thread = bpf_get_current_pid_tgid();
+
+	if (!scratch)
+		return;
+	take_stack(&scratch->call.rec, sample);
+	if (!sample || bpf_map_update_elem(&alloc_call_map, &thread, &scratch->call, BPF_ANY))
+		count_marker(false);
+	disown(scratch);
+}
+
+SEC("uprobe")
+int end_entry(void *ctx)
+{
+	finish_entry(ended_marker_sample());
+	end_run(TIMED_ALLOC_CALL, 0);
+	return 0;
+}
+
+struct marker_ends marker_ends SEC(".maps") = {
+	.values = {[END_ALLOC] = (void *)end_alloc, [END_ENTRY] = (void *)end_entry},
+};
+
 static __always_inline void begin_call(struct pt_regs *ctx, struct task_struct *task, __u64 size,
 				       __u64 where)
 {
 	struct tracked_process *process = NULL;
 	struct alloc_scratch *scratch = own_scratch_of(task, &process);
-	__u64 thread = bpf_get_current_pid_tgid();
 	struct alloc_call *call;
 
 	if (!scratch)
@@ -251,10 +306,7 @@ static __always_inline void begin_call(struct pt_regs *ctx, struct task_struct *
 	call->where = where;
 	call->rec.size = size;
 	call->rec.weighted = weigh_bytes(size);
-	if (!place_user_stack(ctx, task, process, &call->rec.sample) ||
-	    bpf_map_update_elem(&alloc_call_map, &thread, call, BPF_ANY))
-		count_marker(false);
-	__sync_lock_test_and_set(&scratch->is_owned, 0);
+	finish_entry(send_user_marker_stack(ctx, task, process, &call->rec.sample.rec, END_ENTRY));
 }
 
 static __always_inline void take_call(struct pt_regs *ctx)

@@ -4,20 +4,17 @@
  * arguments' layout. In the middle of an uprobe's program the kernel may let other tasks run, so
  * each CPU's memory has an owner.
  */
-#define PREEMPTIBLE_STACK_SCRATCH usdt_stack
+#include "bpf/own_scratch.bpf.h"
 
-#include "bpf/capture_stack.bpf.h"
-#include "bpf/marker.bpf.h"
+#include "bpf/marker_stack.bpf.h"
 #include "bpf/probed_tasks.bpf.h"
 #include "bpf/program_cost.bpf.h"
-#include "bpf/stack_emit.bpf.h"
 #include "bpf/usdt_arguments.bpf.h"
-#include "bpf/user.bpf.h"
 
 /* A struct rec_usdt under construction, with room for all strings. */
 struct usdt_scratch {
 	__u64 words[(sizeof(struct rec_usdt) + USDT_TEXTS_MAX * USDT_TEXT_MAX) / 8];
-	__u64 is_owned;
+	__u64 is_owned; /* with the CPU's stack_scratch and runtime_scratch, until finish_hit() */
 };
 
 PER_CPU(struct usdt_scratch, usdt_scratches, own_usdt_scratch)
@@ -91,48 +88,46 @@ __noinline int read_arguments(__u32 number)
 	return size;
 }
 
-/* Completes the sample, whose header is set. False: the ring has no room for its stack. */
-static __always_inline bool send_user_stack(void *ctx, struct task_struct *task,
-					    struct tracked_process *process,
-					    struct rec_sample *sample)
+/* Sends the probe's record. `sample`: NULL if the ring had no room for its stack. */
+static __always_inline void finish_hit(void *ctx, const struct rec_sample *sample)
 {
-	struct stack_scratch *s;
-	void *ring = own_ring();
+	struct usdt_scratch *scratch = own_usdt_scratch();
+	struct rec_usdt *rec = (struct rec_usdt *)scratch;
+	__u32 size = sample ? read_arguments(bpf_get_attach_cookie(ctx)) : 0;
+	bool is_sent = false;
 
-	s = own_stack();
-	if (!s || !ring || is_filling(ring) || !user_is_told(process, &sample->rec))
-		return false;
-	capture_user_stack(ctx, task, process, s, sample->rec.pid);
-	/* Probes use at most a quarter of the room for copies; the rest is for samples. */
-	return place_stack(s, sample, config.copy_bytes / 4);
+	if (!scratch)
+		return;
+	if (sample && size >= sizeof(*rec)) {
+		set_marker_stack(&rec->stack, sample);
+		is_sent = send_marker(&rec->rec, size,
+				      sizeof(*rec) + USDT_TEXTS_MAX * USDT_TEXT_MAX, true);
+	}
+	count_marker(is_sent);
+	__sync_lock_test_and_set(&scratch->is_owned, 0);
 }
 
-/* False: the ring has no room. */
-static __always_inline bool send_hit(struct pt_regs *ctx, struct task_struct *task,
-				     struct tracked_process *process, struct rec_usdt *rec)
+SEC("uprobe")
+int end_usdt(void *ctx)
 {
-	struct rec_sample sample = {.rec = rec->rec};
-	void *ring = own_ring();
-	__u32 size;
-
-	rec_init(&sample.rec, REC_SAMPLE, sizeof(sample), rec->rec.time);
-	if (!ring || !send_user_stack(ctx, task, process, &sample))
-		return false;
-	size = read_arguments(bpf_get_attach_cookie(ctx));
-	if (size < sizeof(*rec))
-		return false;
-	set_marker_stack(&rec->stack, &sample);
-	return send_marker(&rec->rec, size, sizeof(*rec) + USDT_TEXTS_MAX * USDT_TEXT_MAX, true);
+	finish_hit(ctx, ended_marker_sample());
+	end_run(TIMED_USDT, 0);
+	return 0;
 }
 
-static __always_inline void tell_hit(struct pt_regs *ctx, struct task_struct *task,
-				     struct tracked_process *process, struct rec_usdt *rec)
+struct marker_ends marker_ends SEC(".maps") = {.values = {[0] = (void *)end_usdt}};
+
+static __always_inline void tell_hit(void *ctx, struct task_struct *task,
+				     struct tracked_process *process, struct usdt_scratch *scratch)
 {
 	struct task_ids ids = {.tgid = task->tgid, .pid = task->pid};
+	struct rec_usdt *rec = (struct rec_usdt *)scratch->words;
 
 	rec_init(&rec->rec, REC_USDT, sizeof(*rec), bpf_ktime_get_ns());
-	if (!match_task(task, ids, &rec->rec))
-		count_marker(send_hit(ctx, task, process, rec));
+	if (match_task(task, ids, &rec->rec))
+		__sync_lock_test_and_set(&scratch->is_owned, 0);
+	else
+		finish_hit(ctx, send_user_marker_stack(ctx, task, process, &rec->rec, 0));
 }
 
 SEC("uprobe")
@@ -145,12 +140,10 @@ int on_usdt(struct pt_regs *ctx)
 	scratch = own_usdt_scratch();
 	if (!markers.since || !process || !scratch)
 		return 0;
-	if (__sync_lock_test_and_set(&scratch->is_owned, 1)) {
+	if (__sync_lock_test_and_set(&scratch->is_owned, 1))
 		count_marker(false);
-		return 0;
-	}
-	RUN_TIMED(TIMED_USDT, tell_hit(ctx, task, process, (struct rec_usdt *)scratch->words));
-	__sync_lock_test_and_set(&scratch->is_owned, 0);
+	else
+		RUN_TIMED(TIMED_USDT, tell_hit(ctx, task, process, scratch));
 	return 0;
 }
 

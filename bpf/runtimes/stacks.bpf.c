@@ -45,4 +45,6 @@ PROGRAM("tp_btf/sched_switch", _wait, finish_wait(ctx, ADD_FRAMES))
 PROGRAM("raw_tp", _marker, finish_marker(ctx, ADD_FRAMES))
 PROGRAM("tp_btf/sched_waking", _waking, finish_marker(ctx, ADD_FRAMES))
 PROGRAM("perf_event", _fault, finish_marker(ctx, ADD_FRAMES))
+PROGRAM("tracepoint", _event, finish_marker(ctx, ADD_FRAMES))
+PROGRAM("uprobe", _probe, finish_marker(ctx, ADD_FRAMES))
 #endif

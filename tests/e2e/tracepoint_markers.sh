@@ -19,6 +19,8 @@ for i in range(10):
     os.lseek(fd, 1000 + i, os.SEEK_SET)
     os.close(fd)
     time.sleep(0.001)
+time.sleep(0.5)
+os.lseek(0, 0, os.SEEK_CUR)
 os.execv("/bin/true", ["a program of its own"])
 CODE
 record acts 0 -e sched:sched_process_fork/marker/,syscalls:sys_enter_lseek/marker/ \
@@ -47,6 +49,8 @@ for t, data, frames in forks:
     expect(any("clone" in name or "fork" in name for name in frames), frames)
 seeks = [data for _, data, _ in found["syscalls:sys_enter_lseek"] if data["offset"] in range(1000, 1010)]
 expect([data["offset"] for data in seeks] == list(range(1000, 1010)), seeks)
+_, _, last = found["syscalls:sys_enter_lseek"][-1]
+expect("<module>" in last, last)
 execs = [(strings[data["filename"]], data["pid"]) for _, data, _ in
          found["sched:sched_process_exec"]]
 expect(("/bin/true", pid) in execs, execs)

@@ -201,7 +201,7 @@ wait "$recorder"
 judge "a library that is loaded while recording" library.json.gz library.stats <<CODE
 $found
 expect([row[1] for row in found] == ["libstdcxx:throw"], found)
-expect("__cxa_throw" in stack(found[0]), stack(found[0]))
+expect("__cxa_throw" in stack(found[0]) and "<module>" in stack(found[0]), stack(found[0]))
 CODE
 
 record absent 0 --usdt 'nobody:nothing' -- true

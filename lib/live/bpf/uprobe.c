@@ -2,6 +2,7 @@
 #include "lib/live/bpf/uprobe.h"
 
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -32,6 +33,7 @@ struct multi_attr {
 	uint32_t reserved;
 };
 
+#define UPROBE_MULTI 48
 /* multi_attr.multi_flags */
 #define MULTI_RETURNS 1
 
@@ -75,6 +77,19 @@ bool uprobe_has_multi(void)
 		return false;
 	attr.pid = -1;
 	return create_multi(&attr) == -EINVAL;
+}
+
+void uprobe_set_type(struct bpf_object *object)
+{
+	struct bpf_program *program;
+
+	bpf_object__for_each_program(program, object)
+	{
+		if (bpf_program__type(program) == BPF_PROG_TYPE_KPROBE &&
+		    bpf_program__autoload(program) && uprobe_has_multi())
+			bpf_program__set_expected_attach_type(program,
+							      (enum bpf_attach_type)UPROBE_MULTI);
+	}
 }
 
 bool uprobe_is_available(void)

@@ -23,12 +23,15 @@ struct uprobe_links {
 	VEC(int) fds;
 };
 
-/*
- * Returns whether this kernel can attach to all places of a file at once. If so, load programs with
- * the expected attach type UPROBE_MULTI.
- */
-#define UPROBE_MULTI 48
+struct bpf_object;
+
+/* Returns whether this kernel can attach to all places of a file at once. */
 bool uprobe_has_multi(void);
+/*
+ * Sets the attach type of the object's uprobe programs, before it is loaded. Programs that tail-call
+ * one another need the same.
+ */
+void uprobe_set_type(struct bpf_object *object);
 /* True if this kernel can probe user code at all. */
 bool uprobe_is_available(void);
 

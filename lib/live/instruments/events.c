@@ -23,7 +23,7 @@
 #include "lib/stream/record/records.h"
 #include "lib/stream/text/tracepoint_format.h"
 #include "events.skel.h"
-#include "tracepoint_markers.skel.h"
+#include "tracepoints.skel.h"
 
 /* The part of events whose occurrences become markers, with the fields of their tracepoints. */
 
@@ -32,7 +32,7 @@ struct tracepoint_markers;
 struct tracepoint_markers {
 	struct live *live;
 	const struct event_list *list;
-	struct tracepoint_markers_bpf *skeleton; /* NULL: no event becomes markers */
+	struct tracepoints_bpf *skeleton; /* NULL: no event becomes markers */
 	struct tracepoint_format formats[EVENTS_MAX];
 	uint32_t schemas[EVENTS_MAX];
 	uint64_t lost; /* number reported so far */
@@ -64,8 +64,8 @@ static void tracepoint_markers_prepare(struct tracepoint_markers *t)
 		t->skeleton->rodata->tracepoint_layouts[i] = t->formats[i].layout;
 }
 
-PROGRAMS_OBJECT(struct tracepoint_markers, skeleton, tracepoint_markers_bpf,
-		tracepoint_markers_prepare, programs_object_as_is)
+PROGRAMS_OBJECT(struct tracepoint_markers, skeleton, tracepoints_bpf, tracepoint_markers_prepare,
+		programs_object_as_is)
 
 static int read_format(struct tracepoint_markers *t, uint32_t event, struct error *err)
 {
@@ -87,8 +87,8 @@ static int tracepoint_markers_configure(struct tracepoint_markers *t,
 					struct programs_options *programs, struct error *err)
 {
 	const struct programs_part part = {
-		.open = open_tracepoint_markers_bpf,
-		.close = close_tracepoint_markers_bpf,
+		.open = open_tracepoints_bpf,
+		.close = close_tracepoints_bpf,
 		.ctx = t,
 	};
 	bool is_wanted = false;

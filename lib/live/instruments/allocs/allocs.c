@@ -467,13 +467,7 @@ static void preload(const void *settings, struct preload *p)
 
 static void prepare(struct allocs *a)
 {
-	struct bpf_program *const programs[] = {a->skeleton->progs.on_alloc,
-						a->skeleton->progs.on_alloc_call,
-						a->skeleton->progs.on_alloc_return};
-
-	for (size_t i = 0; a->is_multi && i < sizeof(programs) / sizeof(*programs); i++)
-		bpf_program__set_expected_attach_type(programs[i],
-						      (enum bpf_attach_type)UPROBE_MULTI);
+	uprobe_set_type(a->skeleton->obj);
 	alloc_settings_sampling(a->settings, &a->skeleton->rodata->alloc_sampling);
 	if (a->has_functions)
 		return;

@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "lib/base/cleanup.h"
+#include "lib/live/bpf/uprobe.h"
 #include "runtimes.skel.h"
 
 #define ENTRIES_MAX 2
@@ -67,6 +68,8 @@ struct runtime_object {
 #define RAW_OBJECT(probe, PROBE, name) PROBE_OBJECT(probe, PROBE, name, "_marker")
 #define TYPED_OBJECT(probe, PROBE, name) PROBE_OBJECT(probe, PROBE, name, "_waking")
 #define PERF_OBJECT(probe, PROBE, name) PROBE_OBJECT(probe, PROBE, name, "_fault")
+#define TRACEPOINT_OBJECT(probe, PROBE, name) PROBE_OBJECT(probe, PROBE, name, "_event")
+#define UPROBE_OBJECT(probe, PROBE, name) PROBE_OBJECT(probe, PROBE, name, "_probe")
 #define NONE_OBJECT(probe, PROBE, name)
 #define PROBE_OBJECT(probe, PROBE, name, suffix) \
 	[RUNTIME_##PROBE] = {name##_markers_open, \
@@ -125,6 +128,7 @@ static int open_object(void *ctx, const struct bpf_object_open_opts *options,
 		return -errno;
 	*out = s->object->object(s->skeleton);
 	leave_out_unneeded(s, *(*out)->obj);
+	uprobe_set_type(*(*out)->obj);
 	return 0;
 }
 

@@ -8,11 +8,17 @@
 #include "lib/live/bpf/programs.h"
 #include "lib/model/facts/marker_probes.h"
 
-/* Probes whose stacks may contain functions of runtimes. Pages are a part of allocations. */
+/*
+ * Probes whose stacks may contain functions of runtimes. TRACEPOINT: tracepoints by perf events;
+ * UPROBE: functions in user code.
+ */
 #define RUNTIME_PROBES(ROW, with) \
 	MARKER_PROBES(ROW, with) \
 	WAKERS_PROBE(ROW, with) \
-	ROW(pages, PAGES, , , PERF, " of pages", with)
+	ROW(pages, PAGES, , , PERF, " of pages", with) \
+	ROW(allocs, ALLOCS, , , UPROBE, " of allocations", with) \
+	ROW(usdt, USDT, , , UPROBE, " of probes", with) \
+	ROW(tracepoints, TRACEPOINTS, , , TRACEPOINT, " of tracepoints", with)
 
 /* Kinds of stacks. Each has a BPF object. */
 enum runtime_part {

@@ -54,9 +54,7 @@ static bool is_wanted(const void *settings)
 
 static void prepare(struct usdt *u)
 {
-	if (u->is_multi)
-		bpf_program__set_expected_attach_type(u->skeleton->progs.on_usdt,
-						      (enum bpf_attach_type)UPROBE_MULTI);
+	uprobe_set_type(u->skeleton->obj);
 }
 
 static void finish(struct usdt *u)

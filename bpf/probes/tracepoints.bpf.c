@@ -3,10 +3,9 @@
  * Sends the fields of tracepoints hit by recorded threads, with the stack. The attach cookie is the
  * event's number. As programs of events, these never interrupt each other on a CPU.
  */
-#include "bpf/capture_stack.bpf.h"
-#include "bpf/marker.bpf.h"
-#include "bpf/stack_emit.bpf.h"
-#include "bpf/user.bpf.h"
+#include "bpf/own_scratch.bpf.h"
+
+#include "bpf/marker_stack.bpf.h"
 #include "bpf/program_cost.bpf.h"
 
 /* Set by user space; indexed by event number. */
@@ -66,53 +65,58 @@ static __always_inline void copy_fields(void *ctx, const volatile struct tracepo
 }
 
 /*
- * Returns false if the ring has no room. Copies the fields after the stack was captured: their
- * number would multiply the paths through the capture that the verifier checks.
+ * Sends the record, with the fields. `sample`: NULL if the ring had no room for its stack. Copies
+ * the fields after the stack was captured: their number would multiply the paths through the
+ * capture that the verifier checks.
  */
-static __always_inline bool send_tracepoint(void *ctx, struct task_struct *task,
-					    struct tracked_process *process,
-					    struct rec_tracepoint *rec, __u32 event)
+static __always_inline void finish_occurrence(void *ctx, const struct rec_sample *sample)
 {
-	struct rec_sample sample = {.rec = rec->rec};
-	struct stack_scratch *s;
-	void *ring = own_ring();
+	struct rec_tracepoint *rec = (void *)own_tracepoint();
+	__u32 event = rec ? rec->event : EVENTS_MAX;
+	bool is_sent = false;
 
-	s = own_stack();
-	if (!s || !ring || is_filling(ring) || !user_is_told(process, &rec->rec))
-		return false;
-	rec_init(&sample.rec, REC_SAMPLE, sizeof(sample), rec->rec.time);
-	capture_stack(ctx, false, task, process, s, rec->rec.pid);
-	if (!place_stack(s, &sample, config.copy_bytes / 4))
-		return false;
-	/* Older verifiers have forgotten the bounds by now. */
+	/* Older verifiers forget the bounds of a number that is spilled. */
 	barrier_var(event);
-	if (event >= EVENTS_MAX)
-		return false;
-	copy_fields(ctx, &tracepoint_layouts[event], rec);
-	set_marker_stack(&rec->stack, &sample);
-	return send_marker(&rec->rec, sizeof(*rec) + rec->size, sizeof(struct tracepoint_scratch),
-			   true);
+	if (sample && rec && event < EVENTS_MAX) {
+		copy_fields(ctx, &tracepoint_layouts[event], rec);
+		set_marker_stack(&rec->stack, sample);
+		is_sent = send_marker(&rec->rec, sizeof(*rec) + rec->size,
+				      sizeof(struct tracepoint_scratch), true);
+	}
+	count_marker(is_sent);
 }
+
+SEC("tracepoint")
+int end_occurrence(void *ctx)
+{
+	finish_occurrence(ctx, ended_marker_sample());
+	end_run(TIMED_MARKER_TRACEPOINT, 0);
+	return 0;
+}
+
+struct marker_ends marker_ends SEC(".maps") = {.values = {[0] = (void *)end_occurrence}};
 
 static __always_inline void tell_occurrence(void *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct tracked_process *process;
 	struct rec_tracepoint *rec;
-	__u32 event;
+	struct rec_sample *sample;
+	struct stack_scratch *s;
 
-	if (!markers.since || !task->pid)
-		return;
-	event = bpf_get_attach_cookie(ctx);
 	rec = (void *)own_tracepoint();
-	if (!rec || event >= EVENTS_MAX)
+	if (!markers.since || !task->pid || !rec)
 		return;
 	rec_init(&rec->rec, REC_TRACEPOINT, sizeof(*rec), bpf_ktime_get_ns());
 	process = marker_owner(task, &rec->rec);
 	if (!process)
 		return;
-	rec->event = event;
-	count_marker(send_tracepoint(ctx, task, process, rec, event));
+	rec->event = bpf_get_attach_cookie(ctx);
+	sample = begin_marker_sample(&rec->rec);
+	s = sample ? begin_marker_stack(process, sample) : NULL;
+	if (s)
+		capture_stack(ctx, false, task, process, s, rec->rec.pid);
+	finish_occurrence(ctx, s && send_marker_stack(ctx, s, 0) ? sample : NULL);
 }
 
 SEC("tracepoint")

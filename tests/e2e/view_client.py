@@ -32,7 +32,7 @@ class Server:
         self.token = parts.path.removesuffix("page.html").strip("/")
 
     def ask(self, method, path, body=None, **headers):
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=30)
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=60)
         connection.request(method, path, body, {k.replace("_", "-"): v for k, v in headers.items()})
         answer = connection.getresponse()
         return answer.status, dict(answer.getheaders()), answer.read()

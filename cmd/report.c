@@ -12,14 +12,14 @@
 #include "cmd/text/first_screen.h"
 #include "cmd/text/job_summary.h"
 #include "cmd/text/path_summary.h"
-#include "cmd/text/query_listing.h"
 #include "cmd/text/profile_summary.h"
+#include "cmd/text/query_listing.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
+#include "lib/model/tables/profile.h"
 #include "lib/path/path_markers.h"
 #include "lib/query/heaviest_names.h"
-#include "lib/model/tables/thinned.h"
 #include "lib/recording/recording.h"
 
 static const char name[] = "report";

@@ -31,7 +31,6 @@
 #include "lib/base/infile.h"
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
-#include "lib/fleet/backoff.h"
 #include "lib/fleet/engine.h"
 #include "lib/fleet/engine_kind.h"
 #include "lib/fleet/outbox.h"

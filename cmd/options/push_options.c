@@ -5,8 +5,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "lib/fleet/backoff.h"
 #include "lib/fleet/fleet_url.h"
+#include "lib/fleet/outbox.h"
 
 #define NS_PER_SECOND 1e9
 #define EVERY_NS_DEFAULT 10000000000ull

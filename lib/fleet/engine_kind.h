@@ -3,7 +3,7 @@
 #pragma once
 
 #include "lib/fleet/collector.h"
-#include "lib/fleet/series_read.h"
+#include "lib/fleet/series.h"
 
 struct engine_kind {
 	const char *scheme; /* may be followed by "s" */

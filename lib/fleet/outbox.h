@@ -59,3 +59,22 @@ int outbox_read(const struct outbox *o, const struct outbox_row *row);
 void outbox_progress(struct outbox *o, struct outbox_row *row, uint64_t done);
 /* Removes a window. `is_lost`: counts it as lost, without the samples already done. */
 void outbox_remove(struct outbox *o, struct outbox_row *row, bool is_lost);
+
+/* Exponential backoff with jitter for a server that fails. */
+
+/* Ratio of the longest delay to the first. */
+#define BACKOFF_RATIO 300
+#define BACKOFF_FIRST_NS 1000000000ull
+
+/* Zeroed except for first_ns, it is the state before any failure. */
+struct backoff {
+	uint64_t first_ns;
+	uint64_t failures; /* consecutive failures */
+	uint64_t due_ns; /* CLOCK_MONOTONIC time of the next attempt; 0: at once */
+};
+
+/*
+ * Sets the time of the next attempt; at_least_ns is the server's Retry-After. `random`: any number.
+ */
+void backoff_fail(struct backoff *b, uint64_t now_ns, uint64_t at_least_ns, uint64_t random);
+void backoff_succeed(struct backoff *b);

@@ -24,11 +24,11 @@
 #include "lib/base/error.h"
 #include "lib/code/files/file_set.h"
 #include "lib/live/bpf/counter_reader.h"
-#include "lib/live/bpf/programs.h"
 #include "lib/live/bpf/cpus.h"
-#include "lib/live/perf/event_fds.h"
+#include "lib/live/bpf/programs.h"
 #include "lib/live/live_report.h"
-#include "lib/stream/record/sink.h"
+#include "lib/live/perf/event_fds.h"
+#include "lib/stream/record/source.h"
 
 struct feature;
 struct filter;

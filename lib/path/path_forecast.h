@@ -8,7 +8,7 @@
 #pragma once
 
 #include "lib/model/tables/profile.h"
-#include "lib/path/path_labels.h"
+#include "lib/path/path_weights.h"
 #include "lib/path/thread_timelines.h"
 
 /* A change whose effect is to be predicted. */

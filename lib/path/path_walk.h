@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "lib/path/path_labels.h"
+#include "lib/path/path_weights.h"
 #include "lib/path/thread_timelines.h"
 
 /* A part of the path, or the sum of several similar ones between its start and end. */

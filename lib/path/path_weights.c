@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/path/path_weights.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "lib/base/alloc.h"
@@ -9,6 +10,21 @@
 #include "lib/model/meaning/origin.h"
 #include "lib/model/meaning/titles.h"
 #include "lib/model/tables/schemas.h"
+
+const char *const path_labels[PATH_KIND_COUNT] = {
+	[PATH_RUNS] = "running",
+	[PATH_QUEUED] = "[queued]",
+	[PATH_WAKING] = "[wakes up]",
+	[PATH_UNKNOWN] = "[unknown]",
+};
+
+const char *const path_sum_names[PATH_SUM_KIND_COUNT] = {
+	[PATH_SUM_RUNNING] = "running",
+	[PATH_SUM_REPLAY] = "replay",
+	[PATH_SUM_OWN_QUEUE] = "queued behind itself",
+	[PATH_SUM_ALONE] = "alone",
+	[PATH_SUM_LEFT_OUT] = "left out",
+};
 
 #define NS_PER_WEIGHT 1000
 #define TIME_MAX_NS (1ull << 53)

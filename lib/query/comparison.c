@@ -10,10 +10,10 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/vec.h"
-#include "lib/model/tables/thinned.h"
+#include "lib/model/tables/profile.h"
 #include "lib/query/build_name.h"
-#include "lib/query/intervals.h"
 #include "lib/query/heaviest_names.h"
+#include "lib/query/intervals.h"
 #include "lib/query/keys.h"
 
 /* Weights of runs, as a whole and by rows common to both sides. */

@@ -9,9 +9,28 @@
 
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/vec.h"
 #include "lib/model/meaning/categories.h"
 #include "lib/model/tables/profile.h"
-#include "lib/query/allocators.h"
+
+/* Allocations by the threads that made them; profiles keep them with their main thread. */
+
+struct allocator_row {
+	thread_id thread; /* thread that made the allocation; the main thread if it is unknown */
+	const struct allocation *allocation; /* row of the profile */
+};
+
+/* Zeroed is empty. */
+struct allocators {
+	VEC(struct allocator_row) rows; /* in ascending order of thread and time */
+};
+
+/* Returns the thread's first row, or where it would be. */
+const struct allocator_row *allocators_first(const struct allocators *a, thread_id thread);
+/* The rows of a thread: for (const struct allocator_row *row …). */
+#define allocators_for_each(a, id, row) \
+	for (const struct allocator_row *row = allocators_first(a, id); \
+	     row < (a)->rows.items + (a)->rows.count && row->thread == (id); row++)
 
 /*
  * All conditions must hold. Globs match as in a shell. Expressions are POSIX extended and match any

@@ -17,7 +17,6 @@
 #include "lib/live/unwind_methods.h"
 #include "lib/model/meaning/recording_markers.h"
 #include "lib/model/meaning/wait_frames.h"
-#include "lib/path/path_hand_overs.h"
 #include "lib/path/path_markers.h"
 #include "lib/path/path_weights.h"
 #include "lib/recording/launched.h"

@@ -13,7 +13,7 @@
 #include "lib/base/vec.h"
 #include "lib/live/recorder.h"
 #include "lib/model/tables/profile.h"
-#include "lib/stream/record/sink.h"
+#include "lib/stream/record/source.h"
 #include "symbolize/kernel/kernel_table.h"
 
 /* A completed run of a command that is recorded several times. */

@@ -18,7 +18,7 @@
 #include "lib/recording/kept_contents.h"
 #include "lib/recording/recording_facts.h"
 #include "lib/stream/capture/capture_writer.h"
-#include "lib/stream/record/sink.h"
+#include "lib/stream/record/source.h"
 #include "symbolize/kernel/kernel_table.h"
 
 /*

@@ -8,7 +8,7 @@
 
 #include "cmd/run/steering.h"
 #include "lib/base/strbuf.h"
-#include "lib/stream/session/tasks/pauses.h"
+#include "lib/stream/session/tasks/thread.h"
 #include "tests/unit/test.h"
 
 static json_t *echo(void *ctx, const char *command, const json_t *request)

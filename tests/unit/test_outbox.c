@@ -14,7 +14,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "lib/fleet/backoff.h"
 #include "lib/fleet/outbox.h"
 #include "tests/unit/test.h"
 

@@ -3,7 +3,7 @@
 
 #include "lib/model/meaning/categories.h"
 #include "lib/model/meaning/label_frames.h"
-#include "lib/model/tables/thinned.h"
+#include "lib/model/tables/profile.h"
 #include "lib/query/select.h"
 #include "tests/unit/test.h"
 

@@ -5,9 +5,9 @@
 #include <stdint.h>
 
 #include "bpf/config.h"
-#include "lib/live/machine/cpu_list.h"
-#include "lib/stream/record/sink.h"
 #include "lib/live/bpf/programs.h"
+#include "lib/live/machine/cpu_list.h"
+#include "lib/stream/record/source.h"
 
 struct counter_reader {
 	struct cpu_list possible; /* possible CPUs */

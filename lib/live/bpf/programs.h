@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "bpf/config.h"
+#include "bpf/live_record.h"
 #include "bpf/name_set.h"
 #include "bpf/record.h"
 #include "bpf/runtime_layout.h"
@@ -184,3 +185,16 @@ void programs_weigh_ticks(struct programs *p, uint32_t intervals);
 /* Removes the rows of processes that are not recorded, and passes each to `fn`. */
 typedef void background_fn(void *ctx, const struct background_process *row);
 void programs_take_background(struct programs *p, background_fn *fn, void *ctx);
+
+/* Total time of a BPF program's runs, of which only some are timed. */
+
+/* Returns ns. Later runs that were not timed count as the average of those that were. */
+static inline uint64_t program_cost_ns(const struct program_cost *cost)
+{
+	uint64_t late = cost->runs > TIMED_RUNS ? cost->runs - TIMED_RUNS : 0;
+
+	if (!cost->late_timed)
+		return cost->early_ns;
+	return cost->early_ns +
+	       (uint64_t)((double)cost->late_ns * (double)late / (double)cost->late_timed);
+}

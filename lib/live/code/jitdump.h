@@ -6,11 +6,24 @@
  */
 #pragma once
 
+#include <stdint.h>
+
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
 #include "lib/code/binary/code_dump.h"
-#include "lib/live/machine/arch_clock.h"
 #include "lib/live/unwind/code_piece.h"
+
+/* Relates the CPU's own clock (TSC, virtual counter) to CLOCK_MONOTONIC. */
+
+/* The same moment on both clocks. */
+struct arch_clock {
+	uint64_t ticks, ns;
+};
+
+void arch_clock_read(struct arch_clock *clock);
+/* Converts a tick to CLOCK_MONOTONIC ns, given two moments some time apart; 0 if unknown. */
+uint64_t arch_clock_to_ns(const struct arch_clock *first, const struct arch_clock *second,
+			  uint64_t ticks);
 
 /* Offsets in the file that describe a piece of code. */
 struct jitdump_code {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
-#include "lib/live/bpf/program_costs.h"
+#include "lib/live/bpf/programs.h"
 #include "lib/live/instrument.h"
 
 struct own_cost {

@@ -14,7 +14,7 @@
 #include "lib/base/vec.h"
 #include "lib/live/perf/event_spec.h"
 #include "lib/live/perf/perf_event.h"
-#include "lib/stream/record/sink.h"
+#include "lib/stream/record/source.h"
 
 /*
  * Records times in which the kernel had stopped sampling: an event that ticks more often than

@@ -20,7 +20,7 @@
 #include "lib/base/text.h"
 #include "lib/live/machine/host.h"
 #include "lib/live/process/cgroup_filter.h"
-#include "lib/live/process/running_name.h"
+#include "lib/live/process/exec_arguments.h"
 
 /* Kernel workers have names longer than REC_NAME_SIZE in /proc. */
 #define COMM_MAX 64

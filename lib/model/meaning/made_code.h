@@ -48,3 +48,8 @@ const char *made_code_without_file(const char *name);
  * advice, as for interpreters, whose own functions have names.
  */
 void made_code_advise(const struct profile *p, module_id maker, struct strbuf *out);
+
+/* Libraries that nearly every program calls, so that their callers are more informative. */
+
+/* True if the frame is in libc, the vDSO, an allocator or another such library. */
+bool is_of_common_library(const struct profile *p, const struct frame *frame);

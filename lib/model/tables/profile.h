@@ -350,3 +350,13 @@ enum measure event_measure(const struct profile *p, uint8_t event, double *size)
 bool profile_is_wait(const struct profile *p, const struct sample *sample);
 /* Number of distinct (pid, incarnation) of all threads. */
 size_t profile_process_count(const struct profile *p);
+
+/*
+ * Numbers of rows dropped because there were too many, stored in the profile's info panel for any
+ * reader.
+ */
+
+/* event 0: the clock, including waits. weight: minimum weight of each remaining row. */
+void thinned_add(struct profile *p, uint8_t event, uint64_t left_out, uint64_t weight);
+/* Returns the minimum number of clock samples that a row represents: 1 if none were dropped. */
+uint64_t thinned_weight(const struct profile *p);

@@ -14,7 +14,6 @@
 #include "lib/base/radix.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
-#include "lib/recording/perf_data/ordered_bytes.h"
 #include "lib/recording/perf_data/perf_attrs.h"
 
 /*

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "bpf/record.h"
-#include "lib/stream/record/sink.h"
+#include "lib/stream/record/source.h"
 
 struct capture_state;
 

@@ -5,6 +5,11 @@
 #include "bpf/record.h"
 #include "lib/base/error.h"
 
+/* The receiver of records. */
+
+/* The record is valid during the call only. */
+typedef void record_sink_fn(void *ctx, const struct rec *rec);
+
 struct file_set;
 struct source;
 

@@ -6,7 +6,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/workers.h"
-#include "lib/model/tables/thinned.h"
+#include "lib/model/tables/profile.h"
 #include "lib/stream/session/markers/marker_feed.h"
 #include "lib/stream/session/waits/waits.h"
 

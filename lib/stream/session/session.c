@@ -14,16 +14,14 @@
 #include "lib/model/tables/schemas.h"
 #include "lib/stream/session/code/code_frames.h"
 #include "lib/stream/session/losses.h"
-#include "lib/stream/session/path_feed.h"
 #include "lib/stream/session/markers/marker_feed.h"
-#include "lib/stream/session/markers/span_frames.h"
+#include "lib/stream/session/path_feed.h"
 #include "lib/stream/session/row_bounds.h"
 #include "lib/stream/session/sample_feed.h"
-#include "lib/stream/session/tasks/arguments.h"
 #include "lib/stream/session/tasks/life_markers.h"
 #include "lib/stream/session/tasks/module_map.h"
-#include "lib/stream/session/tasks/pauses.h"
 #include "lib/stream/session/tasks/tasks.h"
+#include "lib/stream/session/tasks/thread.h"
 
 /* Enters counters of the stream into the profile. */
 

@@ -9,9 +9,9 @@
 #include <stdint.h>
 
 #include "bpf/live_record.h"
-#include "lib/stream/process/mapping.h"
-#include "lib/stream/record/sink.h"
 #include "lib/code/unwind/native/stack_finisher.h"
+#include "lib/stream/process/mapping.h"
+#include "lib/stream/record/source.h"
 
 struct deferred_unwind;
 

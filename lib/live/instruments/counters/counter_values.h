@@ -7,7 +7,7 @@
 
 #include "bpf/record.h"
 #include "lib/model/facts/marker_schema.h"
-#include "lib/stream/record/sink.h"
+#include "lib/stream/record/source.h"
 
 /* A zeroed struct is a counter without a value yet. */
 struct sent_counter {

@@ -10,7 +10,7 @@
 #include "lib/base/vec.h"
 #include "lib/code/runtimes/runtime.h"
 #include "lib/live/bpf/programs.h"
-#include "lib/stream/record/sink.h"
+#include "lib/stream/record/source.h"
 
 /*
  * Sends the function's code: one record or, if it has more lines than fit into one, several for

@@ -5,10 +5,10 @@
  */
 #pragma once
 
+#include "lib/code/runtimes/runtime.h"
 #include "lib/live/process/late_reader.h"
 #include "lib/live/process/live_process.h"
-#include "lib/code/runtimes/runtime.h"
-#include "lib/stream/record/sink.h"
+#include "lib/stream/record/source.h"
 
 struct thread_names;
 

@@ -86,3 +86,16 @@ void marker_feed_marker(struct marker_feed *f, const struct rec_marker *rec, mar
 void marker_feed_limit(struct marker_feed *f);
 /* Adds markers of the machine, like losses, to the first thread. */
 void marker_feed_finish(struct marker_feed *f);
+
+/*
+ * Spans reported by programs: sets their ends, and adds their names as frames at the root of the
+ * thread's stacks.
+ *
+ * A stack taken while spans of its thread were open has their names at its root, in the order in
+ * which they were opened, regardless of the order of their ends: if two spans overlap, only the
+ * later one remains after the first one ends. A span includes its start, but not its end. A span
+ * that was never closed ends with its thread.
+ */
+
+/* Call once all threads have their final times and samples. */
+void span_frames_finish(struct profile *p);

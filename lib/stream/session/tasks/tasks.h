@@ -96,3 +96,11 @@ static inline uint64_t tasks_time(const struct tasks *t, uint64_t time)
 {
 	return time > t->profile->meta.start_ns ? time : t->profile->meta.start_ns;
 }
+
+/* Arguments with which programs were executed. */
+
+/*
+ * Adds the arguments to the record's process and to its last exec. A process that was already
+ * running has no exec.
+ */
+void arguments_enter(struct tasks *t, const struct rec_arguments *rec);

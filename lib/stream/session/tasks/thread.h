@@ -10,9 +10,31 @@
 
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
+#include "lib/model/tables/profile.h"
 #include "lib/model/tables/threads.h"
-#include "lib/stream/session/tasks/pauses.h"
 #include "lib/stream/session/tasks/process.h"
+
+/* Pauses of the recording, and their effect on other intervals. */
+
+struct pause {
+	uint64_t start, end; /* CLOCK_MONOTONIC ns; end UINT64_MAX: not over yet */
+};
+
+/* A zeroed struct has no pauses. */
+struct pauses {
+	VEC(struct pause) rows; /* in order of time */
+};
+
+void pauses_release(struct pauses *p);
+/* Begins or ends a pause. Returns false if that changes nothing. */
+bool pauses_set(struct pauses *p, bool is_paused, uint64_t time);
+bool pauses_are_on(const struct pauses *p);
+/* Returns when recording last resumed; 0 if it never paused. */
+uint64_t pauses_resumed(const struct pauses *p);
+/* True if the interval lies within a single pause. */
+bool pauses_hide(const struct pauses *p, uint64_t start, uint64_t end);
+/* Ends the last pause, and adds all pauses to the profile. */
+void pauses_finish(struct pauses *p, struct profile *profile, uint64_t end);
 
 /*
  * The CPU time of a thread, from readings in its records. Until all records have arrived, rows hold

@@ -57,8 +57,8 @@ struct live {
 };
 
 struct instrument_option {
-	const char *name; /* name, such as "frequency" */
 	char letter; /* letter, such as 'F'; 0: none */
+	const char *name; /* name, such as "frequency" */
 	const char *argument; /* "HZ"; "[=MS]": optional; NULL: none */
 	const char *help; /* one line */
 	const char *after; /* option after which --help shows this one; NULL: the preceding row, or
@@ -89,9 +89,7 @@ struct preload {
 	char *variable; /* environment variable, "NAME=VALUE" */
 };
 
-/*
- * All functions but create() and destroy() may be NULL. Functions with a code return 0 or -errno.
- */
+/* All functions may be NULL. Functions with a code return 0 or -errno. */
 struct instrument {
 	const char *name;
 	const struct instrument_option *options; /* NULL, or terminated by a row without a name */
@@ -106,9 +104,13 @@ struct instrument {
 	bool (*is_wanted)(const void *settings);
 	/* Makes a command load a library first. */
 	void (*preload)(const void *settings, struct preload *preload);
-	/* Creates the state passed to all other functions. Borrows `settings` for its lifetime. */
-	void *(*create)(struct live *live, const void *settings);
-	void (*destroy)(void *state);
+	/* Size of the state passed to all functions below: a `struct live *`, then zeroed members.
+	 */
+	size_t state_size;
+	/* Sets the members of a new state. Borrows `settings` for its lifetime. */
+	void (*begin)(void *state, const void *settings);
+	/* Releases what the members own. */
+	void (*release)(void *state);
 	int (*configure)(void *state, struct programs_options *programs, struct error *err);
 	/* Functions of struct programs_part, for an object that is always loaded. NULL: none. */
 	int (*open_object)(void *state, const struct bpf_object_open_opts *options,
@@ -137,7 +139,7 @@ struct instrument {
 	void (*report)(const void *state, const struct record_tally *tally, struct report *report);
 };
 
-/* Returns a schema id that is unique in the recording. Works from create() on. */
+/* Returns a schema id that is unique in the recording. Works from begin() on. */
 static inline uint32_t instrument_new_schema(struct live *live)
 {
 	return live->schema_count++;

@@ -86,7 +86,10 @@ static int instrument_set_configure(struct instrument_set *s, struct programs_op
 
 		if (row->is_wanted && !row->is_wanted(settings->rows[i]))
 			continue;
-		s->states[i] = row->create(&s->live, settings->rows[i]);
+		s->states[i] = xcalloc(1, row->state_size);
+		*(struct live **)s->states[i] = &s->live;
+		if (row->begin)
+			row->begin(s->states[i], settings->rows[i]);
 		note_takers(s, i);
 		code = configure_instrument(row, s->states[i], programs, err);
 	}
@@ -95,7 +98,12 @@ static int instrument_set_configure(struct instrument_set *s, struct programs_op
 
 static void instrument_set_release(struct instrument_set *s)
 {
-	for_each_instrument(s, i) instruments[i]->destroy(s->states[i]);
+	for_each_instrument(s, i)
+	{
+		if (instruments[i]->release)
+			instruments[i]->release(s->states[i]);
+		free(s->states[i]);
+	}
 	*s = (struct instrument_set){0};
 }
 
@@ -811,10 +819,8 @@ static int load_programs(struct recorder *r, struct programs_options *programs, 
 static int open_machine(struct recorder *r, struct error *err)
 {
 	struct programs_options programs = {0};
-	int code = configure(r, &programs, err);
+	int code = configure(r, &programs, err) ?: load_programs(r, &programs, err);
 
-	if (!code)
-		code = load_programs(r, &programs, err);
 	if (!code)
 		code = open_tracker(r, programs.unwind, err);
 	if (code)
@@ -827,16 +833,13 @@ static int open_machine(struct recorder *r, struct error *err)
 	r->cpus.programs = r->programs;
 	r->cpus.only = &r->options.filter->cpus;
 	r->cpus.hooks = (struct cpu_hooks){open_instruments, close_instruments, r};
-	code = cpu_set_open(&r->cpus, err);
-	return code ? code : programs_attach(r->programs, err);
+	return cpu_set_open(&r->cpus, err) ?: programs_attach(r->programs, err);
 }
 
 static int watch_all(struct recorder *r, struct error *err)
 {
-	int code = wakeup_open(&r->wakeup);
+	int code = wakeup_open(&r->wakeup) ?: wakeup_add(&r->wakeup, programs_poll_fd(r->programs));
 
-	if (!code)
-		code = wakeup_add(&r->wakeup, programs_poll_fd(r->programs));
 	if (!code && tracker_fd(r->tracker) >= 0)
 		code = wakeup_add(&r->wakeup, tracker_fd(r->tracker));
 	if (!code && tracker_code_fd(r->tracker) >= 0)
@@ -859,9 +862,7 @@ int recorder_new(struct recorder **out, const struct recorder_options *options, 
 	r->merge = merge_new();
 	throttling_init(&r->throttling, sink, r);
 	r->source.files = file_set_new(RESERVED_DESCRIPTORS);
-	code = open_machine(r, err);
-	if (!code)
-		code = watch_all(r, err);
+	code = open_machine(r, err) ?: watch_all(r, err);
 	if (code) {
 		recorder_free(r);
 		return code;

@@ -613,10 +613,8 @@ static int enter_tasks(struct programs *p)
 int programs_scan(struct programs *p, ring_record_fn *on_record, void *ctx, struct error *err)
 {
 	_cleanup_(strbuf_release) struct strbuf list = {0};
-	int code = enter_tasks(p);
+	int code = enter_tasks(p) ?: run_iterator(p->running->links.list_tasks, &list);
 
-	if (!code)
-		code = run_iterator(p->running->links.list_tasks, &list);
 	if (code)
 		return error_set(err, code, "cannot list running tasks");
 	for (size_t at = 0; at + sizeof(struct rec_name) <= list.size;

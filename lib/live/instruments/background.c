@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/strbuf.h"
@@ -62,25 +61,22 @@ static bool hides_processes(void)
 	       !text_starts_with(option, "hidepid=off");
 }
 
-static void *create(struct live *live, const void *settings)
+static void begin(void *state, const void *settings)
 {
-	struct background_processes *n = xcalloc(1, sizeof(*n));
+	struct background_processes *n = state;
 
 	(void)settings;
-	n->live = live;
-	n->schema = instrument_new_schema(live);
+	n->schema = instrument_new_schema(n->live);
 	n->hides_names = hides_processes();
-	return n;
 }
 
-static void destroy(void *state)
+static void release(void *state)
 {
 	struct background_processes *n = state;
 
 	vec_for_each(&n->names, struct named *, row)
 		vec_release(&row->intervals);
 	vec_release(&n->names);
-	free(n);
 }
 
 /* Without room for another row, uses the one of processes without a name. */
@@ -261,8 +257,9 @@ static void report(const void *state, const struct record_tally *tally, struct r
 
 const struct instrument instrument_background = {
 	.name = "background_processes",
-	.create = create,
-	.destroy = destroy,
+	.state_size = sizeof(struct background_processes),
+	.begin = begin,
+	.release = release,
 	.enable = enable,
 	.count = count,
 	.report = report,

@@ -13,7 +13,6 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/live/bpf/visitor.h"
-#include "lib/live/instruments/marker_instrument.h"
 #include "lib/stream/process/system_calls.h"
 
 #if defined(__aarch64__)
@@ -40,24 +39,22 @@ static int attach_one(const struct bpf_program *program, const char *tracepoint,
 			 : 0;
 }
 
-void call_probe_open(struct call_probe *p, struct marker_state *owner, call_describe_fn *describe,
-		     size_t size, const struct call_programs *programs)
+void call_probe_open(struct call_probe *p, call_describe_fn *describe, size_t size,
+		     const struct call_programs *programs)
 {
-	*p = (struct call_probe){
-		.owner = owner,
-		.describe = describe,
-		.size = size,
-		.programs = *programs,
-		.enter = -1,
-		.exit = -1,
-	};
+	p->describe = describe;
+	p->size = size;
+	p->programs = *programs;
+	p->enter = p->exit = -1;
 	bpf_program__set_autoattach(programs->enter, false);
 	bpf_program__set_autoattach(programs->exit, false);
 	bpf_program__set_autoattach(programs->list_open, false);
 }
 
-void call_probe_close(struct call_probe *p)
+void call_probe_close(void *state)
 {
+	struct call_probe *p = state;
+
 	if (p->enter >= 0)
 		close(p->enter);
 	if (p->exit >= 0)
@@ -71,18 +68,19 @@ static void take_open(void *ctx, const void *row)
 	struct call_probe *p = ctx;
 
 	if (call->start < p->begin_ns || p->end_ns < call->start ||
-	    p->end_ns - call->start < p->owner->settings->min_ns)
+	    p->end_ns - call->start < p->base.settings->min_ns)
 		return;
-	p->owner->added++;
-	p->describe(p->owner, &call->rec, p->end_ns);
+	p->base.added++;
+	p->describe(p, &call->rec, p->end_ns);
 }
 
-int call_probe_enable(struct call_probe *p, bool enable, struct error *err)
+int call_probe_enable(void *state, bool enable, struct error *err)
 {
+	struct call_probe *p = state;
 	int code;
 
 	p->end_ns = clock_monotonic_ns();
-	marker_state_enable(p->owner, enable, err);
+	marker_state_enable(p, enable, err);
 	if (enable) {
 		p->begin_ns = p->end_ns;
 		code = attach_one(p->programs.enter, "sys_enter", &p->enter, err);
@@ -95,10 +93,19 @@ int call_probe_enable(struct call_probe *p, bool enable, struct error *err)
 	return 0;
 }
 
-void call_probe_pause(struct call_probe *p, bool pause)
+void call_probe_pause(void *state, bool pause)
 {
+	struct call_probe *p = state;
+
 	p->begin_ns = pause ? UINT64_MAX : clock_monotonic_ns();
-	marker_state_pause(p->owner, pause);
+	marker_state_pause(p, pause);
+}
+
+void call_probe_take(void *state, const struct rec *rec)
+{
+	const struct call_probe *p = state;
+
+	p->describe(p, rec, rec->time);
 }
 
 /* 32-bit programs are supported on x86-64 only. */

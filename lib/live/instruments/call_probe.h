@@ -6,11 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bpf/record.h"
-#include "lib/base/error.h"
-
-struct bpf_program;
-struct marker_state;
+#include "lib/live/instruments/marker_instrument.h"
 
 /* Makes a marker of a call, or of the task between two calls, which ended or is still open. */
 typedef void call_describe_fn(const void *state, const struct rec *rec, uint64_t end);
@@ -21,8 +17,9 @@ struct call_programs {
 	struct bpf_program *list_open; /* iterator that writes records of open calls */
 };
 
+/* Beginning of such an instrument's state. */
 struct call_probe {
-	struct marker_state *owner;
+	struct marker_state base;
 	call_describe_fn *describe;
 	size_t size; /* record size of open calls */
 	struct call_programs programs;
@@ -31,19 +28,19 @@ struct call_probe {
 	uint64_t end_ns;
 };
 
-/* Sets the programs, before they are loaded. describe() gets the owner, which is borrowed. */
-void call_probe_open(struct call_probe *p, struct marker_state *owner, call_describe_fn *describe,
-		     size_t size, const struct call_programs *programs);
-/* Detaches the programs. */
-void call_probe_close(struct call_probe *p);
+/* Sets the programs, before they are loaded. describe() gets the state. */
+void call_probe_open(struct call_probe *p, call_describe_fn *describe, size_t size,
+		     const struct call_programs *programs);
+/* The finish() of MARKER_OBJECT(): detaches the programs. */
+void call_probe_close(void *state);
 /*
- * Attaches the programs, or detaches them and describes open calls. Also enables the owner. While
- * they are attached, every system call of the machine takes the kernel's slow path. Returns 0, or a
- * negative errno with err; programs attached before the failure are closed later.
+ * Functions of struct instrument. Enabling attaches the programs, or detaches them and describes
+ * open calls. While they are attached, every system call of the machine takes the kernel's slow
+ * path. Programs attached before a failure are closed later, and stay attached in a pause.
  */
-int call_probe_enable(struct call_probe *p, bool enable, struct error *err);
-/* Also pauses the owner. The programs stay attached. */
-void call_probe_pause(struct call_probe *p, bool pause);
+int call_probe_enable(void *state, bool enable, struct error *err);
+void call_probe_pause(void *state, bool pause);
+void call_probe_take(void *state, const struct rec *rec);
 
 /* Returns the call's number in native or 32-bit (compat) programs; -1: none. */
 int32_t call_probe_number(bool is_compat, const char *name);

@@ -6,7 +6,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
@@ -157,11 +156,8 @@ static int choose(struct sampling_event *event, const struct event_spec *wish,
 									: default_hz();
 	double hz = interval_ns ? 1e9 / (double)interval_ns : frequency_hz;
 	uint32_t cpu = 0;
-	int code = check_rate(hz, err);
+	int code = check_rate(hz, err) ?: first_online_cpu(&cpu, err);
 
-	if (code)
-		return code;
-	code = first_online_cpu(&cpu, err);
 	if (code)
 		return code;
 	event->period_ns = interval_ns ? interval_ns : (uint64_t)(1e9 / frequency_hz + 0.5);
@@ -173,14 +169,12 @@ static int choose(struct sampling_event *event, const struct event_spec *wish,
 	return code ? error_set(err, code, "cannot open the sampling event") : 0;
 }
 
-static void *create(struct live *live, const void *settings)
+static void begin(void *state, const void *settings)
 {
-	struct clock *c = xcalloc(1, sizeof(*c));
+	struct clock *c = state;
 
-	c->live = live;
 	c->settings = settings;
 	c->weight = 1;
-	return c;
 }
 
 static int configure(void *state, struct programs_options *programs, struct error *err)
@@ -232,14 +226,13 @@ static void close_cpu(void *state, const struct live_cpu *live)
 	close_fd(find_cpu(state, live->id));
 }
 
-static void destroy(void *state)
+static void release(void *state)
 {
 	struct clock *c = state;
 
 	vec_for_each(&c->cpus, struct clock_cpu *, cpu)
 		close_fd(cpu);
 	vec_release(&c->cpus);
-	free(c);
 }
 
 /* Updates the total time enabled. */
@@ -365,18 +358,10 @@ static int judge(const void *settings, struct error *err)
 }
 
 static const struct instrument_option options[] = {
-	{.name = "frequency",
-	 .is_plain = true,
-	 .letter = 'F',
-	 .argument = "HZ",
-	 .help = "samples per second on each CPU (default 999)",
-	 .set = set_frequency},
-	{.name = "interval",
-	 .is_plain = true,
-	 .letter = 'i',
-	 .argument = "MS",
-	 .help = "milliseconds between samples, instead of -F",
-	 .set = set_interval},
+	{'F', "frequency", "HZ", "samples per second on each CPU (default 999)", NULL,
+	 set_frequency, .is_plain = true},
+	{'i', "interval", "MS", "milliseconds between samples, instead of -F", NULL, set_interval,
+	 .is_plain = true},
 	{0},
 };
 
@@ -441,8 +426,9 @@ const struct instrument instrument_clock = {
 	.checks = checks,
 	.settings_size = sizeof(struct clock_settings),
 	.judge = judge,
-	.create = create,
-	.destroy = destroy,
+	.state_size = sizeof(struct clock),
+	.begin = begin,
+	.release = release,
 	.configure = configure,
 	.open_cpu = open_cpu,
 	.close_cpu = close_cpu,

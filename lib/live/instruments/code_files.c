@@ -3,9 +3,7 @@
  * Perf maps, jitdumps and lists for debuggers, in which programs describe generated code. The
  * tracker reads them.
  */
-#include <stdlib.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/live/instrument.h"
 #include "lib/live/tracker.h"
@@ -13,15 +11,6 @@
 struct code_files {
 	struct live *live;
 };
-
-static void *create(struct live *live, const void *settings)
-{
-	struct code_files *c = xcalloc(1, sizeof(*c));
-
-	(void)settings;
-	c->live = live;
-	return c;
-}
 
 static void report(const void *state, const struct record_tally *tally, struct report *r)
 {
@@ -55,7 +44,6 @@ static void report(const void *state, const struct record_tally *tally, struct r
 
 const struct instrument instrument_code_files = {
 	.name = "code files",
-	.create = create,
-	.destroy = free,
+	.state_size = sizeof(struct code_files),
 	.report = report,
 };

@@ -3,7 +3,6 @@
 #include "lib/live/process/cgroup_limits.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
@@ -21,15 +20,6 @@ struct limits {
 	struct live *live;
 	bool is_over;
 };
-
-static void *create(struct live *live, const void *settings)
-{
-	struct limits *l = xcalloc(1, sizeof(*l));
-
-	(void)settings;
-	l->live = live;
-	return l;
-}
 
 static int enable(void *state, bool enable, struct error *err)
 {
@@ -132,8 +122,7 @@ static void report(const void *state, const struct record_tally *tally, struct r
 
 const struct instrument instrument_cpu_limits = {
 	.name = "cpu limits",
-	.create = create,
-	.destroy = free,
+	.state_size = sizeof(struct limits),
 	.enable = enable,
 	.count = count,
 	.report = report,

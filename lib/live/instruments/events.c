@@ -53,11 +53,6 @@ static struct tracepoint_markers *tracepoint_markers_new(struct live *live,
 	return t;
 }
 
-static void tracepoint_markers_free(struct tracepoint_markers *t)
-{
-	free(t);
-}
-
 static void tracepoint_markers_prepare(struct tracepoint_markers *t)
 {
 	for (uint32_t i = 1; i < t->list->count; i++)
@@ -228,18 +223,16 @@ void events_set_limits(const struct event_list *list, struct event_limit *limits
 		set_limit(&list->rows[i], &limits[i]);
 }
 
-static void *create(struct live *live, const void *settings)
+static void begin(void *state, const void *settings)
 {
-	struct event_set *set = xcalloc(1, sizeof(*set));
-	const struct cpu_list *possible = &live->counters->possible;
+	struct event_set *set = state;
+	const struct cpu_list *possible = &set->live->counters->possible;
 
-	set->live = live;
 	set->list = *(const struct event_list *)settings;
 	set->possible = possible;
-	set->markers = tracepoint_markers_new(live, &set->list);
+	set->markers = tracepoint_markers_new(set->live, &set->list);
 	set->states = xcalloc(possible->count, sizeof(*set->states));
 	set->lost = xcalloc((size_t)EVENTS_MAX * possible->count, sizeof(*set->lost));
-	return set;
 }
 
 static void prepare(struct event_set *set)
@@ -267,15 +260,14 @@ static int configure(void *state, struct programs_options *programs, struct erro
 	return code ? code : tracepoint_markers_configure(set->markers, programs, err);
 }
 
-static void destroy(void *state)
+static void release(void *state)
 {
 	struct event_set *set = state;
 
 	event_fds_release(&set->fds);
-	tracepoint_markers_free(set->markers);
+	free(set->markers);
 	free(set->states);
 	free(set->lost);
-	free(set);
 }
 
 static int attach(void *state, struct error *err)
@@ -466,13 +458,9 @@ const struct event_spec *events_clock(const struct instrument_settings *settings
 }
 
 static const struct instrument_option options[] = {
-	{.name = "event",
-	 .letter = 'e',
-	 .argument = "LIST",
-	 .help = "sample these events as well, or choose the clock; see prof-events(7)",
-	 .values = event_names,
-	 .after = "interval",
-	 .set = set_list},
+	{'e', "event", "LIST",
+	 "sample these events as well, or choose the clock; see prof-events(7)", "interval",
+	 set_list, .values = event_names},
 	{0},
 };
 
@@ -506,8 +494,9 @@ const struct instrument instrument_events = {
 	.checks = checks,
 	.settings_size = sizeof(struct event_list),
 	.takes = INSTRUMENT_TAKES(REC_TRACEPOINT),
-	.create = create,
-	.destroy = destroy,
+	.state_size = sizeof(struct event_set),
+	.begin = begin,
+	.release = release,
 	.configure = configure,
 	.attach = attach,
 	.open_cpu = open_cpu,

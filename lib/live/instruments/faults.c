@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "bpf/live_record.h"
 #include "lib/base/alloc.h"
@@ -23,12 +22,11 @@ struct faults {
 	struct event_fds fds; /* set from attach() on */
 };
 
-static void destroy(void *state)
+static void release(void *state)
 {
 	struct faults *s = state;
 
 	event_fds_release(&s->fds);
-	free(s);
 }
 
 MARKER_OBJECT(faults, MARKER_FAULT, programs_object_as_is, programs_object_as_is)
@@ -104,18 +102,15 @@ static void take(void *state, const struct rec *rec)
 }
 
 static const struct instrument_option options[] = {
-	{.name = "faults",
-	 .is_plain = true,
-	 .help = "mark each page fault that read from a disk, with file and stack",
-	 .after = "io",
-	 .set = marker_want},
+	{0, "faults", NULL, "mark each page fault that read from a disk, with file and stack", "io",
+	 marker_want, .is_plain = true},
 	{0},
 };
 
 const struct instrument instrument_faults = {
 	.options = options,
 	.takes = INSTRUMENT_TAKES(REC_FAULT),
-	.destroy = destroy,
+	.release = release,
 	.configure = configure,
 	.attach = attach,
 	.open_cpu = open_cpu,

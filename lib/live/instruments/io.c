@@ -29,14 +29,13 @@ struct io {
 	VEC(struct device) devices;
 };
 
-static void destroy(void *state)
+static void release(void *state)
 {
 	struct io *s = state;
 
 	vec_for_each(&s->devices, const struct device *, device)
 		free(device->name);
 	vec_release(&s->devices);
-	free(s);
 }
 
 static void prepare(struct io *s)
@@ -118,19 +117,15 @@ static int set_wanted(void *settings, const char *value, struct error *err)
 }
 
 static const struct instrument_option options[] = {
-	{.name = "io",
-	 .is_plain = true,
-	 .argument = "[=MS]",
-	 .help = "mark each disk request at least this long, with its stack",
-	 .after = "signals",
-	 .set = set_wanted},
+	{0, "io", "[=MS]", "mark each disk request at least this long, with its stack", "signals",
+	 set_wanted, .is_plain = true},
 	{0},
 };
 
 const struct instrument instrument_io = {
 	.options = options,
 	.takes = INSTRUMENT_TAKES(REC_IO),
-	.destroy = destroy,
+	.release = release,
 	.enable = marker_state_enable,
 	.pause = marker_state_pause,
 	.take = take,

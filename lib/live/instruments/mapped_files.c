@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Large files mapped by programs: reported by a BPF probe, turned into markers here. */
-#include <stdlib.h>
 
 #include "bpf/live_record.h"
-#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/live/instruments/marker_instrument.h"
 #include "lib/live/process/process_root.h"
@@ -14,14 +12,12 @@ struct mapped_files {
 	bool is_announced; /* the schema was sent; only profiles with such markers have it */
 };
 
-static void *create(struct live *live, const void *settings)
+static void begin(void *state, const void *settings)
 {
-	struct mapped_files *s = xcalloc(1, sizeof(*s));
+	struct mapped_files *s = state;
 
 	(void)settings;
-	s->live = live;
-	s->schema = instrument_new_schema(live);
-	return s;
+	s->schema = instrument_new_schema(s->live);
 }
 
 static void take(void *state, const struct rec *rec)
@@ -43,7 +39,7 @@ static void take(void *state, const struct rec *rec)
 const struct instrument instrument_mapped_files = {
 	.name = "mapped files",
 	.takes = INSTRUMENT_TAKES(REC_MAPPED),
-	.create = create,
-	.destroy = free,
+	.state_size = sizeof(struct mapped_files),
+	.begin = begin,
 	.take = take,
 };

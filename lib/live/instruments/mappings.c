@@ -3,10 +3,8 @@
  * Mappings of processes and the kernel, and their unwind tables. The tracker sends the records;
  * this file reports on them.
  */
-#include <stdlib.h>
 
 #include "bpf/live_record.h"
-#include "lib/base/alloc.h"
 #include "lib/base/text.h"
 #include "lib/live/feature_probe.h"
 #include "lib/live/instrument.h"
@@ -16,15 +14,6 @@
 struct mappings {
 	struct live *live;
 };
-
-static void *create(struct live *live, const void *settings)
-{
-	struct mappings *m = xcalloc(1, sizeof(*m));
-
-	(void)settings;
-	m->live = live;
-	return m;
-}
 
 static void announce(void *state)
 {
@@ -82,8 +71,7 @@ const struct instrument instrument_mappings = {
 	.name = "mappings",
 	.checks = checks,
 	.takes = INSTRUMENT_TAKES(REC_COPY),
-	.create = create,
-	.destroy = free,
+	.state_size = sizeof(struct mappings),
 	.announce = announce,
 	.report = report,
 };

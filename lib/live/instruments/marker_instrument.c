@@ -88,16 +88,12 @@ void marker_report(struct report *r, const char *name, const struct marker_facts
 	report_line(r, "%s: %" PRIu64 ", %" PRIu64 " lost", name, sent, lost);
 }
 
-void *marker_state_new(size_t size, const struct marker_kind *kind, struct live *live,
-		       const void *settings)
+void marker_state_begin(struct marker_state *s, const struct marker_kind *kind,
+			const void *settings)
 {
-	struct marker_state *s = xcalloc(1, size);
-
-	s->live = live;
 	s->kind = kind;
 	s->settings = settings;
-	s->schema = instrument_new_schema(live);
-	return s;
+	s->schema = instrument_new_schema(s->live);
 }
 
 void marker_state_announce(void *state)

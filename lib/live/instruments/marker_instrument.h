@@ -70,9 +70,8 @@ struct marker_state {
 	uint64_t lost; /* number reported so far */
 };
 
-/* Returns a state of that size, zeroed after its marker_state; the caller frees it. */
-void *marker_state_new(size_t size, const struct marker_kind *kind, struct live *live,
-		       const void *settings);
+void marker_state_begin(struct marker_state *s, const struct marker_kind *kind,
+			const void *settings);
 /* Functions of struct instrument. */
 void marker_state_announce(void *state);
 int marker_state_enable(void *state, bool enable, struct error *err);
@@ -91,7 +90,7 @@ void marker_state_report(const void *state, const struct record_tally *tally, st
 	{ \
 		return &((const struct name_ *)ctx)->skeleton->bss->markers; \
 	} \
-	static void *create_##name_(struct live *live, const void *settings) \
+	static void begin_##name_(void *state, const void *settings) \
 	{ \
 		static const struct marker_kind kind = { \
 			.name = #name_, \
@@ -100,13 +99,13 @@ void marker_state_report(const void *state, const struct record_tally *tally, st
 			.variables = variables_of_##name_, \
 		}; \
 \
-		return marker_state_new(sizeof(struct name_), &kind, live, settings); \
+		marker_state_begin(state, &kind, settings); \
 	}
 
 /* Members of struct instrument that simple instruments have in common. */
 #define MARKER_INSTRUMENT(name_) \
 	.name = #name_, .settings_size = sizeof(struct marker_settings), \
-	.is_wanted = marker_is_wanted, .create = create_##name_, \
+	.is_wanted = marker_is_wanted, .state_size = sizeof(struct name_), .begin = begin_##name_, \
 	.open_object = open_##name_##_bpf, .close_object = close_##name_##_bpf, \
 	.announce = marker_state_announce, .count = marker_state_count, \
 	.report = marker_state_report

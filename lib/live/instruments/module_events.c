@@ -1,22 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "bpf/live_record.h"
-#include "lib/base/alloc.h"
 #include "lib/live/instrument.h"
 
 /*
  * Modules loaded by the kernel during a recording: the tracker makes mappings from the probe's
  * records.
  */
-
-static void *create(struct live *live, const void *settings)
-{
-	(void)live;
-	(void)settings;
-	return xcalloc(1, 1);
-}
 
 static int configure(void *state, struct programs_options *programs, struct error *err)
 {
@@ -31,7 +22,6 @@ static int configure(void *state, struct programs_options *programs, struct erro
 const struct instrument instrument_modules = {
 	.name = "modules",
 	.takes = INSTRUMENT_TAKES(REC_LOADED),
-	.create = create,
-	.destroy = free,
+	.state_size = sizeof(struct live *),
 	.configure = configure,
 };

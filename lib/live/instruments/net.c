@@ -4,7 +4,6 @@
 #include <bpf/libbpf.h>
 #include <netinet/in.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/log.h"
@@ -125,18 +124,15 @@ static int enable(void *state, bool enable, struct error *err)
 }
 
 static const struct instrument_option options[] = {
-	{.name = "net",
-	 .is_plain = true,
-	 .help = "mark each TCP connection: peer, state, time to connect, retransmissions, stack",
-	 .after = "faults",
-	 .set = marker_want},
+	{0, "net", NULL,
+	 "mark each TCP connection: peer, state, time to connect, retransmissions, stack", "faults",
+	 marker_want, .is_plain = true},
 	{0},
 };
 
 const struct instrument instrument_net = {
 	.options = options,
 	.takes = INSTRUMENT_TAKES(REC_CONNECTION),
-	.destroy = free,
 	.enable = enable,
 	.pause = marker_state_pause,
 	.take = take,

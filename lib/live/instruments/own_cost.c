@@ -22,21 +22,11 @@ static const char *const names[TIMED_PROGRAM_COUNT] = {
 #undef TIMED_NAME
 };
 
-static void *create(struct live *live, const void *settings)
-{
-	struct own_cost *o = xcalloc(1, sizeof(*o));
-
-	(void)settings;
-	o->live = live;
-	return o;
-}
-
-static void destroy(void *state)
+static void release(void *state)
 {
 	struct own_cost *o = state;
 
 	free(o->now);
-	free(o);
 }
 
 static void count(void *state, uint64_t time)
@@ -113,8 +103,8 @@ static void report(const void *state, const struct record_tally *tally, struct r
 
 const struct instrument instrument_own_cost = {
 	.name = "own cost",
-	.create = create,
-	.destroy = destroy,
+	.state_size = sizeof(struct own_cost),
+	.release = release,
 	.count = count,
 	.report = report,
 };

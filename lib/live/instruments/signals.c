@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Signals delivered to recorded threads: sent by the BPF probe, turned into markers here. */
 #include <bpf/libbpf.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/program.h"
@@ -55,11 +54,9 @@ static void take(void *state, const struct rec *rec)
 }
 
 static const struct instrument_option options[] = {
-	{.name = "signals",
-	 .is_plain = true,
-	 .help = "mark each signal that a recorded thread receives, with sender and stack",
-	 .after = "event",
-	 .set = marker_want},
+	{0, "signals", NULL,
+	 "mark each signal that a recorded thread receives, with sender and stack", "event",
+	 marker_want, .is_plain = true},
 	{0},
 };
 
@@ -67,7 +64,6 @@ const struct instrument instrument_signals = {
 	.options = options,
 	.takes = INSTRUMENT_TAKES(REC_SIGNAL),
 	.take = take,
-	.destroy = free,
 	.enable = marker_state_enable,
 	.pause = marker_state_pause,
 	MARKER_INSTRUMENT(signals),

@@ -9,12 +9,10 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "lib/live/bpf/programs_object.h"
-#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
@@ -75,22 +73,19 @@ struct visits {
 		.awake = &(s)->bss->sleepers_awake, .ns = &(s)->bss->sleepers_ns, \
 	}
 
-static void *create(struct live *live, const void *settings)
+static void begin(void *state, const void *settings)
 {
-	struct sleepers *s = xcalloc(1, sizeof(*s));
+	struct sleepers *s = state;
 
 	(void)settings;
-	s->live = live;
 	pthread_mutex_init(&s->lock, NULL);
-	return s;
 }
 
-static void destroy(void *state)
+static void release(void *state)
 {
 	struct sleepers *s = state;
 
 	pthread_mutex_destroy(&s->lock);
-	free(s);
 }
 
 PROGRAMS_OBJECT(struct sleepers, skeleton, sleepers_bpf, programs_object_as_is,
@@ -422,8 +417,9 @@ static void report(const void *state, const struct record_tally *tally, struct r
 
 const struct instrument instrument_sleepers = {
 	.name = "sleepers",
-	.create = create,
-	.destroy = destroy,
+	.state_size = sizeof(struct sleepers),
+	.begin = begin,
+	.release = release,
 	.configure = configure,
 	.enable = enable,
 	.pause = pause_visits,

@@ -36,19 +36,17 @@ struct spans {
 	struct user_budget budget; /* of such schemas */
 };
 
-static void *create(struct live *live, const void *settings)
+static void begin(void *state, const void *settings)
 {
-	struct spans *s = xcalloc(1, sizeof(*s));
+	struct spans *s = state;
 
-	s->live = live;
 	s->budget.total = SCHEMAS_MAX;
 	s->are_frames = ((const struct spans_settings *)settings)->are_frames;
-	s->plain = instrument_new_schema(live);
-	s->details = instrument_new_schema(live);
-	return s;
+	s->plain = instrument_new_schema(s->live);
+	s->details = instrument_new_schema(s->live);
 }
 
-static void destroy(void *state)
+static void release(void *state)
 {
 	struct spans *s = state;
 
@@ -57,7 +55,6 @@ static void destroy(void *state)
 	vec_release(&s->keys);
 	vec_release(&s->schemas);
 	user_budget_release(&s->budget);
-	free(s);
 }
 
 static void print_keys(const struct span *span, struct strbuf *keys)
@@ -245,11 +242,8 @@ static int set_frames(void *settings, const char *value, struct error *err)
 }
 
 static const struct instrument_option options[] = {
-	{.name = "span-frames",
-	 .is_plain = true,
-	 .help = "also show spans of programs as frames at the root of stacks",
-	 .after = "signals",
-	 .set = set_frames},
+	{0, "span-frames", NULL, "also show spans of programs as frames at the root of stacks",
+	 "signals", set_frames, .is_plain = true},
 	{0},
 };
 
@@ -257,8 +251,9 @@ const struct instrument instrument_spans = {
 	.name = "spans",
 	.options = options,
 	.settings_size = sizeof(struct spans_settings),
-	.create = create,
-	.destroy = destroy,
+	.state_size = sizeof(struct spans),
+	.begin = begin,
+	.release = release,
 	.announce = announce,
 	.report = report,
 };

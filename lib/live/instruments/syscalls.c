@@ -8,7 +8,6 @@
 #include "bpf/live_record.h"
 #include "lib/base/cleanup.h"
 #include "lib/live/instruments/call_probe.h"
-#include "lib/live/instruments/marker_instrument.h"
 #include "lib/stream/process/system_calls.h"
 #include "syscalls.skel.h"
 
@@ -17,9 +16,8 @@
 #define ERROR_MAX 4095
 
 struct syscalls {
-	struct marker_state base;
-	struct syscalls_bpf *skeleton;
 	struct call_probe probe;
+	struct syscalls_bpf *skeleton;
 };
 
 /* Names an error; errors internal to the kernel mean that the call is restarted. */
@@ -58,7 +56,7 @@ static void describe(const void *state, const struct rec *rec, uint64_t end)
 	bool is_open = rec->flags & CALL_OPEN;
 	char room[CALL_NAME_SIZE];
 	const char *name = call_probe_name(rec->flags & CALL_COMPAT, call->number, room);
-	struct marker_record marker = marker_begin(s->base.schema, rec,
+	struct marker_record marker = marker_begin(s->probe.base.schema, rec,
 						   is_open ? NULL : &call->stack);
 
 	marker.start = call->start < end ? call->start : end;
@@ -73,7 +71,7 @@ static void describe(const void *state, const struct rec *rec, uint64_t end)
 		marker_set_text(&marker, SYSCALL_STATE, marker_text("has not returned"));
 	else
 		set_result(&marker, call->result);
-	marker_send(s->base.live, &marker);
+	marker_send(s->probe.base.live, &marker);
 }
 
 static void set_paths(struct syscalls_bpf__rodata *own)
@@ -99,41 +97,17 @@ static void set_paths(struct syscalls_bpf__rodata *own)
 
 static void prepare(struct syscalls *s)
 {
-	call_probe_open(&s->probe, &s->base, describe, sizeof(struct rec_call),
+	call_probe_open(&s->probe, describe, sizeof(struct rec_call),
 			&(struct call_programs){
 				.enter = s->skeleton->progs.on_call_enter,
 				.exit = s->skeleton->progs.on_call_exit,
 				.list_open = s->skeleton->progs.list_open_calls,
 			});
-	s->skeleton->rodata->syscalls_min_ns = s->base.settings->min_ns;
+	s->skeleton->rodata->syscalls_min_ns = s->probe.base.settings->min_ns;
 	set_paths(s->skeleton->rodata);
 }
 
-static void finish(struct syscalls *s)
-{
-	call_probe_close(&s->probe);
-}
-
-MARKER_OBJECT(syscalls, MARKER_SYSCALL, prepare, finish)
-
-static void take(void *state, const struct rec *rec)
-{
-	describe(state, rec, rec->time);
-}
-
-static int enable(void *state, bool enable, struct error *err)
-{
-	struct syscalls *s = state;
-
-	return call_probe_enable(&s->probe, enable, err);
-}
-
-static void pause_calls(void *state, bool pause)
-{
-	struct syscalls *s = state;
-
-	call_probe_pause(&s->probe, pause);
-}
+MARKER_OBJECT(syscalls, MARKER_SYSCALL, prepare, call_probe_close)
 
 static int set_wanted(void *settings, const char *value, struct error *err)
 {
@@ -141,21 +115,16 @@ static int set_wanted(void *settings, const char *value, struct error *err)
 }
 
 static const struct instrument_option options[] = {
-	{.name = "syscalls",
-	 .is_plain = true,
-	 .argument = "[=MS]",
-	 .help = "mark each system call at least this long (default 1, 0: all)",
-	 .after = "signals",
-	 .set = set_wanted},
+	{0, "syscalls", "[=MS]", "mark each system call at least this long (default 1, 0: all)",
+	 "signals", set_wanted, .is_plain = true},
 	{0},
 };
 
 const struct instrument instrument_syscalls = {
 	.options = options,
 	.takes = INSTRUMENT_TAKES(REC_CALL),
-	.destroy = free,
-	.enable = enable,
-	.pause = pause_calls,
-	.take = take,
+	.enable = call_probe_enable,
+	.pause = call_probe_pause,
+	.take = call_probe_take,
 	MARKER_INSTRUMENT(syscalls),
 };

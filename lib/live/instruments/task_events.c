@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include <stdlib.h>
 
 #include "bpf/live_record.h"
-#include "lib/base/alloc.h"
 #include "lib/live/instrument.h"
 #include "lib/live/process/exec_arguments.h"
 #include "lib/live/process/live_process.h"
@@ -29,15 +27,6 @@ struct tasks {
 struct title_row {
 	uint64_t known; /* hash of the title that was sent last; 0: none */
 };
-
-static void *create(struct live *live, const void *settings)
-{
-	struct tasks *t = xcalloc(1, sizeof(*t));
-
-	(void)settings;
-	t->live = live;
-	return t;
-}
 
 static struct title_row *row_of(const struct tasks *t, struct live_process *process)
 {
@@ -126,8 +115,7 @@ static void report(const void *state, const struct record_tally *tally, struct r
 const struct instrument instrument_tasks = {
 	.name = "tasks",
 	.takes = INSTRUMENT_TAKES(REC_EXEC),
-	.create = create,
-	.destroy = free,
+	.state_size = sizeof(struct tasks),
 	.configure = configure,
 	.announce = announce,
 	.take = take,

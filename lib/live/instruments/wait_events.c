@@ -61,16 +61,14 @@ struct waits {
 	uint64_t *lost; /* stacks already reported as lost, by index into `possible` */
 };
 
-static void *create(struct live *live, const void *settings)
+static void begin(void *state, const void *settings)
 {
-	struct waits *w = xcalloc(1, sizeof(*w));
+	struct waits *w = state;
 
-	w->live = live;
 	w->settings = settings;
-	w->possible = &live->counters->possible;
+	w->possible = &w->live->counters->possible;
 	w->states = xcalloc(w->possible->count, sizeof(*w->states));
 	w->lost = xcalloc(w->possible->count, sizeof(*w->lost));
-	return w;
 }
 
 static bool is_wanted(const struct waits *w)
@@ -156,13 +154,12 @@ static int configure(void *state, struct programs_options *programs, struct erro
 	return 0;
 }
 
-static void destroy(void *state)
+static void release(void *state)
 {
 	struct waits *w = state;
 
 	free(w->states);
 	free(w->lost);
-	free(w);
 }
 
 static int read_states(struct waits *w)
@@ -279,21 +276,12 @@ static int set_off(void *settings, const char *value, struct error *err)
 }
 
 static const struct instrument_option options[] = {
-	{.name = "off-cpu",
-	 .is_plain = true,
-	 .argument = "N",
-	 .help = "stacks of waits per second on each CPU (default 2000), or \"all\"",
-	 .after = "event",
-	 .set = set_rate},
-	{.name = "no-off-cpu",
-	 .is_plain = true,
-	 .help = "record only what runs, not what waits",
-	 .set = set_off},
-	{.name = "slow",
-	 .is_plain = true,
-	 .argument = "MS",
-	 .help = "mark each wait at least this long (default 10, 0: none)",
-	 .set = set_slow},
+	{0, "off-cpu", "N", "stacks of waits per second on each CPU (default 2000), or \"all\"",
+	 "event", set_rate, .is_plain = true},
+	{0, "no-off-cpu", NULL, "record only what runs, not what waits", NULL, set_off,
+	 .is_plain = true},
+	{0, "slow", "MS", "mark each wait at least this long (default 10, 0: none)", NULL, set_slow,
+	 .is_plain = true},
 	{0},
 };
 
@@ -350,8 +338,9 @@ const struct instrument instrument_waits = {
 	.checks = checks,
 	.options = options,
 	.settings_size = sizeof(struct waits_settings),
-	.create = create,
-	.destroy = destroy,
+	.state_size = sizeof(struct waits),
+	.begin = begin,
+	.release = release,
 	.configure = configure,
 	.announce = announce,
 	.enable = enable,

@@ -4,7 +4,6 @@
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <stdlib.h>
 
 #include "lib/live/instruments/marker_instrument.h"
 #include "wakers.skel.h"
@@ -49,11 +48,8 @@ static int configure(void *state, struct programs_options *programs, struct erro
 }
 
 static const struct instrument_option options[] = {
-	{.name = "wakers",
-	 .is_plain = true,
-	 .help = "mark each long wait, with the stack of the thread that ended it",
-	 .after = "no-off-cpu",
-	 .set = marker_want},
+	{0, "wakers", NULL, "mark each long wait, with the stack of the thread that ended it",
+	 "no-off-cpu", marker_want, .is_plain = true},
 	{0},
 };
 
@@ -61,7 +57,6 @@ const struct instrument instrument_wakers = {
 	.options = options,
 	.takes = INSTRUMENT_TAKES(REC_WAKER),
 	.take = take,
-	.destroy = free,
 	.configure = configure,
 	.enable = marker_state_enable,
 	.pause = marker_state_pause,

@@ -5,9 +5,7 @@
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <stdlib.h>
 
-#include "lib/base/alloc.h"
 #include "lib/live/bpf/programs_object.h"
 #include "lib/live/bpf/task_filter.h"
 #include "lib/live/instruments/marker_instrument.h"
@@ -21,15 +19,6 @@ struct wakeups {
 };
 
 PROGRAMS_OBJECT(struct wakeups, skeleton, wakeups_bpf, programs_object_as_is, programs_object_as_is)
-
-static void *create(struct live *live, const void *settings)
-{
-	struct wakeups *w = xcalloc(1, sizeof(*w));
-
-	(void)settings;
-	w->live = live;
-	return w;
-}
 
 static int configure(void *state, struct programs_options *programs, struct error *err)
 {
@@ -57,11 +46,8 @@ static void announce(void *state)
 }
 
 static const struct instrument_option options[] = {
-	{.name = "critical-path",
-	 .is_plain = true,
-	 .help = "record what made the command take so long",
-	 .after = "wakers",
-	 .set = marker_want},
+	{0, "critical-path", NULL, "record what made the command take so long", "wakers",
+	 marker_want, .is_plain = true},
 	{0},
 };
 
@@ -70,8 +56,7 @@ const struct instrument instrument_wakeups = {
 	.options = options,
 	.settings_size = sizeof(struct marker_settings),
 	.is_wanted = marker_is_wanted,
-	.create = create,
-	.destroy = free,
+	.state_size = sizeof(struct wakeups),
 	.configure = configure,
 	.open_object = open_wakeups_bpf,
 	.close_object = close_wakeups_bpf,

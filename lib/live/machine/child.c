@@ -200,12 +200,6 @@ struct plan {
 	int socket;
 };
 
-static void plan_release(struct plan *plan)
-{
-	free(plan->groups);
-	user_env_free(plan->env);
-}
-
 static void find_groups(struct plan *plan, const char *user, gid_t gid)
 {
 	int room = 64;
@@ -399,7 +393,8 @@ int child_new(struct child **out, const struct child_options *options, struct er
 	}
 	ret = c->pid < 0 ? error_set(err, -errno, "cannot start a process") : 0;
 	close(sockets[1]);
-	plan_release(&plan);
+	free(plan.groups);
+	user_env_free(plan.env);
 	if (!ret) {
 		c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
 		if (c->pidfd < 0)

@@ -166,9 +166,7 @@ static int add_item(struct event_list *list, const char *item, struct error *err
 		if (size && setting[size - 1] == '/')
 			setting[size - 1] = '\0';
 	}
-	ret = parse_name(item, copy, &spec, err);
-	if (!ret)
-		ret = parse_setting(item, setting, &spec, err);
+	ret = parse_name(item, copy, &spec, err) ?: parse_setting(item, setting, &spec, err);
 	return ret ? ret : add_spec(list, &spec, err);
 }
 

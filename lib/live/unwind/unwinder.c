@@ -36,14 +36,6 @@ static void kernel_shards_init(struct kernel_shards *k, int maps_fd, int first_f
 		vec_push(&k->fds, first_fd);
 }
 
-/* Call after releasing the arena that uses the shards. */
-static void kernel_shards_release(struct kernel_shards *k)
-{
-	vec_for_each(&k->fds, const int *, fd)
-		close(*fd);
-	vec_release(&k->fds);
-}
-
 /* Adds a new map to the walker's array. Returns its descriptor, negative with errno set. */
 static int add_map(struct kernel_shards *k, uint32_t id)
 {
@@ -184,7 +176,9 @@ void unwinder_free(struct unwinder *u)
 	vec_release(&u->scratch.mappings.rows);
 	runtime_files_release(&u->runtimes);
 	native_tables_release(&u->tables);
-	kernel_shards_release(&u->shards);
+	vec_for_each(&u->shards.fds, const int *, fd)
+		close(*fd);
+	vec_release(&u->shards.fds);
 	free(u);
 }
 

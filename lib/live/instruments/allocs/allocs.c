@@ -416,11 +416,10 @@ struct allocs {
 	uint64_t lost; /* number reported so far */
 };
 
-static void *create(struct live *live, const void *settings)
+static void begin(void *state, const void *settings)
 {
-	struct allocs *a = xcalloc(1, sizeof(*a));
+	struct allocs *a = state;
 
-	a->live = live;
 	a->settings = settings;
 	usdt_pattern_parse(&a->probes.patterns[0], "otel_memory:alloc", NULL);
 	usdt_pattern_parse(&a->probes.patterns[1], "otel_memory:free", NULL);
@@ -428,7 +427,6 @@ static void *create(struct live *live, const void *settings)
 	a->declared.probes.settings = &a->probes;
 	a->called.probes.read = alloc_functions_read;
 	a->returning.probes.read = alloc_functions_read_returning;
-	return a;
 }
 
 static void stop(struct allocs *a)
@@ -438,7 +436,7 @@ static void stop(struct allocs *a)
 	probed_processes_stop(&a->returning);
 }
 
-static void destroy(void *state)
+static void release(void *state)
 {
 	struct allocs *a = state;
 
@@ -448,7 +446,6 @@ static void destroy(void *state)
 	unheard_programs_release(&a->unheard);
 	uprobe_detach(&a->shim);
 	uprobe_detach(&a->measured);
-	free(a);
 }
 
 static bool is_wanted(const void *settings)
@@ -719,20 +716,13 @@ static const struct instrument_check checks[] = {
 };
 
 static const struct instrument_option options[] = {
-	{.name = "alloc",
-	 .argument = "[=BYTES]",
-	 .is_plain = true,
-	 .help = "sample allocations of memory, one per BYTES on average (512K); or pages",
-	 .after = "usdt",
-	 .set = set_kind},
-	{.name = "leaks-only",
-	 .is_plain = true,
-	 .help = "with --alloc: keep only allocations that are held at the end",
-	 .set = set_held_only},
-	{.name = "alloc-anyway",
-	 .is_plain = true,
-	 .help = "with --alloc: attach even if that slows the processes down",
-	 .set = set_anyway},
+	{0, "alloc", "[=BYTES]",
+	 "sample allocations of memory, one per BYTES on average (512K); or pages", "usdt",
+	 set_kind, .is_plain = true},
+	{0, "leaks-only", NULL, "with --alloc: keep only allocations that are held at the end",
+	 NULL, set_held_only, .is_plain = true},
+	{0, "alloc-anyway", NULL, "with --alloc: attach even if that slows the processes down",
+	 NULL, set_anyway, .is_plain = true},
 	{0},
 };
 
@@ -745,8 +735,9 @@ const struct instrument instrument_allocs = {
 	.judge = judge,
 	.is_wanted = is_wanted,
 	.preload = preload,
-	.create = create,
-	.destroy = destroy,
+	.state_size = sizeof(struct allocs),
+	.begin = begin,
+	.release = release,
 	.configure = configure,
 	.open_object = open_allocs_bpf,
 	.close_object = close_allocs_bpf,

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "bpf/live_record.h"
-#include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/live/bpf/programs_object.h"
 #include "lib/live/instruments/allocs/alloc_settings.h"
@@ -31,21 +30,18 @@ struct pages {
 	uint64_t lost; /* number reported so far */
 };
 
-static void *create(struct live *live, const void *settings)
+static void begin(void *state, const void *settings)
 {
-	struct pages *s = xcalloc(1, sizeof(*s));
+	struct pages *s = state;
 
-	s->live = live;
 	s->settings = settings;
-	return s;
 }
 
-static void destroy(void *state)
+static void release(void *state)
 {
 	struct pages *s = state;
 
 	event_fds_release(&s->fds);
-	free(s);
 }
 
 static bool is_wanted(const void *settings)
@@ -156,8 +152,9 @@ const struct instrument instrument_pages = {
 	.name = "pages",
 	.shares = &instrument_allocs,
 	.is_wanted = is_wanted,
-	.create = create,
-	.destroy = destroy,
+	.state_size = sizeof(struct pages),
+	.begin = begin,
+	.release = release,
 	.configure = configure,
 	.open_object = open_pages_bpf,
 	.close_object = close_pages_bpf,

@@ -52,7 +52,7 @@ static struct memory_row *row_of(const struct process_memory *m, struct live_pro
 	return live_process_state(process, m->state);
 }
 
-static void release(void *ctx, struct live_process *process)
+static void close_row(void *ctx, struct live_process *process)
 {
 	struct process_memory *m = ctx;
 	struct memory_row *row = row_of(m, process);
@@ -71,7 +71,7 @@ static struct process_memory *process_memory_new(struct live_processes *processe
 	static const struct process_listener listener = {
 		.stage = LISTENER_HOLDS,
 		.state_size = sizeof(struct memory_row),
-		.release = release,
+		.release = close_row,
 	};
 	struct process_memory *m = xcalloc(1, sizeof(*m));
 
@@ -80,12 +80,6 @@ static struct process_memory *process_memory_new(struct live_processes *processe
 	m->page = sysconf(_SC_PAGESIZE);
 	m->state = live_processes_listen(processes, &listener, m);
 	return m;
-}
-
-/* Accepts NULL. */
-static void process_memory_free(struct process_memory *m)
-{
-	free(m);
 }
 
 static void open_row(struct process_memory *m, struct memory_row *row, uint32_t pid)
@@ -180,32 +174,30 @@ struct counters {
 	int code; /* errno of the last failed pass */
 };
 
-static void *create(struct live *live, const void *settings)
+static void begin(void *state, const void *settings)
 {
-	struct counters *c = xcalloc(1, sizeof(*c));
+	struct counters *c = state;
 
-	c->live = live;
 	c->settings = *(const struct counters_settings *)settings;
 	/* Reads only what the user started or named, as with waits. */
-	c->wants_memory = !c->settings.is_set && !live->options->filter->all && !live->only->count;
+	c->wants_memory = !c->settings.is_set && !c->live->options->filter->all &&
+			  !c->live->only->count;
 	c->wanted_ns = c->settings.files.count ? FILES_NS : MEMORY_NS;
 	if (c->settings.interval_ns)
 		c->wanted_ns = c->settings.interval_ns;
 	c->interval_ns = c->longest_ns = c->wanted_ns;
-	c->values = (struct counter_values){.sink = live->sink, .ctx = live->ctx};
-	return c;
+	c->values = (struct counter_values){.sink = c->live->sink, .ctx = c->live->ctx};
 }
 
-static void destroy(void *state)
+static void release(void *state)
 {
 	struct counters *c = state;
 
 	vec_release(&c->rows);
 	index_release(&c->by_pid);
 	machine_counters_free(c->machine);
-	process_memory_free(c->memory);
+	free(c->memory);
 	file_counters_close(&c->files);
-	free(c);
 }
 
 static void prepare(struct counters *c)
@@ -442,16 +434,11 @@ static int add_file(void *settings, const char *value, struct error *err)
 }
 
 static const struct instrument_option options[] = {
-	{.name = "counter-interval",
-	 .is_plain = true,
-	 .argument = "MS",
-	 .help = "record memory, CPU time, faults, I/O and machine load this often; 0: never",
-	 .after = "span-frames",
-	 .set = set_interval},
-	{.name = "counter",
-	 .argument = "NAME=FILE",
-	 .help = "record the number in FILE; see prof-events(7)",
-	 .set = add_file},
+	{0, "counter-interval", "MS",
+	 "record memory, CPU time, faults, I/O and machine load this often; 0: never",
+	 "span-frames", set_interval, .is_plain = true},
+	{0, "counter", "NAME=FILE", "record the number in FILE; see prof-events(7)", NULL, add_file,
+	 .values = NULL},
 	{0},
 };
 
@@ -459,8 +446,9 @@ const struct instrument instrument_counters = {
 	.name = "counters",
 	.options = options,
 	.settings_size = sizeof(struct counters_settings),
-	.create = create,
-	.destroy = destroy,
+	.state_size = sizeof(struct counters),
+	.begin = begin,
+	.release = release,
 	.configure = configure,
 	.announce = announce,
 	.enable = enable,

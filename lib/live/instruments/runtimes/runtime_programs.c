@@ -177,9 +177,7 @@ int runtime_program_load(struct runtime_program *program, uint32_t kind, enum ru
 		return 0;
 	s->object = object;
 	s->programs = programs;
-	code = programs_add_late(programs, &opened, err);
-	if (!code)
-		code = enter(s, kind, programs, err);
+	code = programs_add_late(programs, &opened, err) ?: enter(s, kind, programs, err);
 	s->has_failed = code != 0;
 	return code;
 }

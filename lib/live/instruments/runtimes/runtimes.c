@@ -498,16 +498,14 @@ struct runtimes {
 	uint64_t compiled; /* pieces of compiled code */
 };
 
-static void *create(struct live *live, const void *settings)
+static void begin(void *state, const void *settings)
 {
-	struct runtimes *r = xcalloc(1, sizeof(*r));
+	struct runtimes *r = state;
 
-	r->live = live;
 	r->settings = settings;
-	return r;
 }
 
-static void destroy(void *state)
+static void release(void *state)
 {
 	struct runtimes *r = state;
 
@@ -518,8 +516,7 @@ static void destroy(void *state)
 	late_reader_release(&r->reader);
 	runtime_sources_release(&r->sources);
 	known_functions_release(&r->known);
-	thread_names_free(r->names);
-	free(r);
+	free(r->names);
 }
 
 static bool is_wanted(const void *settings)
@@ -875,31 +872,19 @@ static int judge(const void *settings, struct error *err)
 }
 
 static const struct instrument_option options[] = {
-	{.name = "no-runtimes",
-	 .is_plain = true,
-	 .help = "do not look into interpreters; show their native frames only",
-	 .after = "unwind",
-	 .set = set_is_unwanted},
-	{.name = "interpreter-frames",
-	 .is_plain = true,
-	 .help = "keep an interpreter's native frames beside the functions it runs",
-	 .set = set_keeps_interpreter},
-	{.name = "go-labels",
-	 .is_plain = true,
-	 .help = "mark the labels that Go programs set with pprof.Do",
-	 .set = set_has_go_labels},
-	{.name = "asyncio-tasks",
-	 .is_plain = true,
-	 .help = "mark the tasks that Python's asyncio runs",
-	 .set = set_has_tasks},
-	{.name = "gil",
-	 .is_plain = true,
-	 .help = "distinguish Python functions that held the GIL",
-	 .set = set_has_gil},
-	{.name = "java-signatures",
-	 .is_plain = true,
-	 .help = "name Java methods with the types of their parameters",
-	 .set = set_wants_types},
+	{0, "no-runtimes", NULL, "do not look into interpreters; show their native frames only",
+	 "unwind", set_is_unwanted, .is_plain = true},
+	{0, "interpreter-frames", NULL,
+	 "keep an interpreter's native frames beside the functions it runs", NULL,
+	 set_keeps_interpreter, .is_plain = true},
+	{0, "go-labels", NULL, "mark the labels that Go programs set with pprof.Do", NULL,
+	 set_has_go_labels, .is_plain = true},
+	{0, "asyncio-tasks", NULL, "mark the tasks that Python's asyncio runs", NULL, set_has_tasks,
+	 .is_plain = true},
+	{0, "gil", NULL, "distinguish Python functions that held the GIL", NULL, set_has_gil,
+	 .is_plain = true},
+	{0, "java-signatures", NULL, "name Java methods with the types of their parameters", NULL,
+	 set_wants_types, .is_plain = true},
 	{0},
 };
 
@@ -910,8 +895,9 @@ const struct instrument instrument_runtimes = {
 	.takes = INSTRUMENT_TAKES(REC_FUNCTION),
 	.judge = judge,
 	.is_wanted = is_wanted,
-	.create = create,
-	.destroy = destroy,
+	.state_size = sizeof(struct runtimes),
+	.begin = begin,
+	.release = release,
 	.configure = configure,
 	.attach = attach,
 	.take = take,

@@ -136,11 +136,6 @@ struct thread_names *thread_names_new(struct live_processes *processes)
 	return n;
 }
 
-void thread_names_free(struct thread_names *n)
-{
-	free(n);
-}
-
 void thread_names_follow(struct thread_names *n, uint32_t pid, uint64_t bias,
 			 const struct runtime_layout *layout)
 {

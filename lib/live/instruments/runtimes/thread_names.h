@@ -12,10 +12,11 @@
 
 struct thread_names;
 
-/* `processes` is borrowed. Call before the first process is added. */
+/*
+ * `processes` is borrowed. Call before the first process is added. The caller frees it, once the
+ * processes are released.
+ */
 struct thread_names *thread_names_new(struct live_processes *processes);
-/* Call once the processes are released. Accepts NULL. */
-void thread_names_free(struct thread_names *n);
 /* Follows a process with a runtime that has names of threads. The layout is copied. */
 void thread_names_follow(struct thread_names *n, uint32_t pid, uint64_t bias,
 			 const struct runtime_layout *layout);

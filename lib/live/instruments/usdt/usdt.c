@@ -30,21 +30,18 @@ struct usdt {
 	uint64_t lost; /* number reported so far */
 };
 
-static void *create(struct live *live, const void *settings)
+static void begin(void *state, const void *settings)
 {
-	struct usdt *u = xcalloc(1, sizeof(*u));
+	struct usdt *u = state;
 
-	u->live = live;
 	u->processes.probes.settings = settings;
-	return u;
 }
 
-static void destroy(void *state)
+static void release(void *state)
 {
 	struct usdt *u = state;
 
 	probed_processes_release(&u->processes);
-	free(u);
 }
 
 static bool is_wanted(const void *settings)
@@ -274,11 +271,8 @@ static int add_pattern(void *settings, const char *value, struct error *err)
 }
 
 static const struct instrument_option options[] = {
-	{.name = "usdt",
-	 .argument = "PROBE[=LABEL]",
-	 .help = "mark each hit of a program's USDT probe, with its arguments",
-	 .after = "jank",
-	 .set = add_pattern},
+	{0, "usdt", "PROBE[=LABEL]", "mark each hit of a program's USDT probe, with its arguments",
+	 "jank", add_pattern, .values = NULL},
 	{0},
 };
 
@@ -288,8 +282,9 @@ const struct instrument instrument_usdt = {
 	.settings_size = sizeof(struct usdt_settings),
 	.takes = INSTRUMENT_TAKES(REC_USDT) | INSTRUMENT_TAKES(REC_USDT_TASK),
 	.is_wanted = is_wanted,
-	.create = create,
-	.destroy = destroy,
+	.state_size = sizeof(struct usdt),
+	.begin = begin,
+	.release = release,
 	.configure = configure,
 	.open_object = open_usdt_bpf,
 	.close_object = close_usdt_bpf,

@@ -343,9 +343,7 @@ static int run(int argc, char **argv)
 
 	init(&a);
 	ret = parse(&a, argc, argv, &err);
-	if (ret == -ECANCELED) {
-		ret = 0;
-	} else if (ret) {
+	if (ret) {
 		ret = command_fail_usage(name, &err);
 	} else if (privileges_are_missing()) {
 		error_text(&err, -EPERM, "recording the machine needs root");

@@ -163,12 +163,7 @@ static int run_for(struct caller *front, int argc, char **argv)
 	live_options_init(&a.live);
 	output_options_init(&a.output);
 	ret = parse(&a, argc, argv, &err);
-	if (ret == -ECANCELED)
-		ret = 0;
-	else if (ret)
-		ret = command_fail_usage(command_attach.name, &err);
-	else
-		ret = record(&a, argv);
+	ret = ret ? command_fail_usage(command_attach.name, &err) : record(&a, argv);
 	live_options_release(&a.live);
 	filter_options_release(&a.filter);
 	output_options_release(&a.output);

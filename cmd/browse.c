@@ -34,12 +34,7 @@ static int run(int argc, char **argv)
 	struct error err = {0};
 	int ret = browse_options_parse(&o, argc, argv, &err);
 
-	if (ret == -ECANCELED)
-		ret = 0;
-	else if (ret)
-		ret = command_fail_usage(command_browse.name, &err);
-	else
-		ret = start(&o, argc, argv);
+	ret = ret ? command_fail_usage(command_browse.name, &err) : start(&o, argc, argv);
 	browse_options_release(&o);
 	return ret;
 }

@@ -150,7 +150,7 @@ static int run(int argc, char **argv)
 	size_t count;
 
 	if (ret)
-		return ret == -ECANCELED ? 0 : command_fail_usage("check", &err);
+		return command_fail_usage("check", &err);
 	count = features_probe(features, FEATURES_MAX);
 	for (size_t i = 0; i < count; i++)
 		can_record = can_record && features[i].status != FEATURE_MISSING;

@@ -22,8 +22,10 @@ static void print_line(const char *prefix, const char *text)
 	log_write(line);
 }
 
-int command_take_file(const char **file, const char *operand, struct error *err)
+int command_take_file(void *at, const char *operand, struct error *err)
 {
+	const char **file = at;
+
 	if (*file)
 		return error_text(err, -EINVAL, "more than one file: %s and %s", *file, operand);
 	if (!*operand)
@@ -44,7 +46,7 @@ int command_parse(int argc, char **argv, option_table_fn *options, void *ctx, st
 		is_divided |= t.divides && strcmp(argv[optind], "--") == 0;
 		ret = is_divided ? 0 : option_table_next(&t, argc, argv, err);
 		if (!ret && t.take && optind < argc)
-			ret = t.take(ctx, argv[optind++], err);
+			ret = t.take(t.file ? t.file : ctx, argv[optind++], err);
 	}
 	if (ret == -EINVAL)
 		defaults_blame(argv[optind - 1], err);
@@ -114,6 +116,8 @@ int command_fail_usage(const char *name, const struct error *err)
 	_cleanup_free_ char *help = xasprintf("see 'prof%s%s --help'", name ? " " : "",
 					      name ? name : "");
 
+	if (!err->code)
+		return 0;
 	print_failure(name, err);
 	print_line("  ", help);
 	return EXIT_USAGE;

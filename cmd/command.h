@@ -48,10 +48,10 @@ int config_read(struct defaults *d, const struct command *command, int argc, cha
 		struct error *err);
 
 /*
- * Sets *file to the only operand of a command. Returns -EINVAL with err if it is set already or the
- * operand is empty.
+ * The take() of a command with one operand: sets the const char * at that address. Returns -EINVAL
+ * with err if it is set already or the operand is empty.
  */
-int command_take_file(const char **file, const char *operand, struct error *err);
+int command_take_file(void *at, const char *operand, struct error *err);
 
 /*
  * Parses options and operands and applies the rules. Without take() in the table, optind is at the
@@ -76,5 +76,8 @@ void command_say_as(const char *name, const char *fmt, ...) __attribute__((forma
 void command_say_written(const char *path, uint64_t bytes, const char *more);
 /* Writes "prof NAME: text" and the hint to stderr: at most two lines. Returns the status. */
 int command_fail(const char *name, int status, const struct error *err);
-/* Reports a wrong command line in the same way, pointing to --help. Returns EXIT_USAGE. */
+/*
+ * Reports a wrong command line in the same way, pointing to --help. Returns EXIT_USAGE; 0 without
+ * an error, when --help was printed.
+ */
 int command_fail_usage(const char *name, const struct error *err);

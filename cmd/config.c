@@ -135,8 +135,6 @@ static int run(int argc, char **argv)
 	int ret = command_parse(argc, argv, make_table, &c, &err);
 	bool is_first = true;
 
-	if (ret == -ECANCELED)
-		return 0;
 	for (size_t i = 0; !ret && command_at(i); i++) {
 		const struct command *command = command_at(i);
 

@@ -212,9 +212,7 @@ static int choose(const struct control *c, struct recorders *r, struct error *er
 
 static const char *text_of(const json_t *reply, const char *key)
 {
-	const char *text = json_string_value(json_object_get(reply, key));
-
-	return text ? text : "";
+	return json_string_value(json_object_get(reply, key)) ?: "";
 }
 
 static void print_status(const json_t *reply)
@@ -370,8 +368,6 @@ static int run(const struct command *command, int argc, char **argv)
 	struct error err = {0};
 	int ret = command_parse(argc, argv, command->options, &c, &err);
 
-	if (ret == -ECANCELED)
-		return 0;
 	if (ret)
 		return command_fail_usage(command->name, &err);
 	ret = command == &command_status ? list(&c, &err) : run_request(&c, command, &err);

@@ -565,9 +565,7 @@ static int run(int argc, char **argv)
 	c.is_filtered |= c.filter.is_given;
 	if (!ret)
 		ret = check(&c, &err);
-	if (ret == -ECANCELED) {
-		ret = 0;
-	} else if (ret) {
+	if (ret) {
 		status = command_fail_usage(name, &err);
 	} else {
 		ret = convert(&c, &err);

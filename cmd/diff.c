@@ -224,10 +224,8 @@ static int exit_status(const struct diff *d)
 
 static int compare(struct diff *d, struct error *err)
 {
-	int ret = load_sides(d, err);
+	int ret = load_sides(d, err) ?: check_comparable(d, err);
 
-	if (!ret)
-		ret = check_comparable(d, err);
 	if (!ret)
 		ret = comparison_make(&d->comparison, &d->sides.runs[SIDE_A],
 				      &d->sides.runs[SIDE_B], &d->options->comparison, err);
@@ -246,7 +244,7 @@ static int run(int argc, char **argv)
 
 	if (ret) {
 		diff_options_release(&options);
-		return ret == -ECANCELED ? 0 : command_fail_usage(name, &err);
+		return command_fail_usage(name, &err);
 	}
 	ret = compare(&d, &err);
 	/* An invalid expression is a usage error in any file. */

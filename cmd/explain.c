@@ -281,8 +281,6 @@ static int run(int argc, char **argv)
 	struct error err = {0};
 	int ret = command_parse(argc, argv, make_table, &o, &err);
 
-	if (ret == -ECANCELED)
-		return 0;
 	if (!ret && !o.function)
 		ret = error_text(&err, -EINVAL, "a file and a function are needed");
 	if (ret)

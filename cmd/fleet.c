@@ -196,9 +196,10 @@ static int run(int argc, char **argv)
 		ret = check(&c, &err);
 	if (!ret)
 		ret = fleet_engine_open_store(&e, c.address, false, &err);
-	if (ret && ret != -ECANCELED)
-		status = ret == -EINVAL ? command_fail_usage(name, &err)
-					: command_fail(name, EXIT_REFUSED, &err);
+	if (ret)
+		status = ret == -EINVAL || ret == -ECANCELED
+				 ? command_fail_usage(name, &err)
+				 : command_fail(name, EXIT_REFUSED, &err);
 	if (!ret) {
 		const struct fleet_list *list = find_list(c.action);
 

@@ -297,13 +297,6 @@ static int inspect(const struct info_options *o)
 	return 0;
 }
 
-static int take(void *ctx, const char *operand, struct error *err)
-{
-	struct info_options *o = ctx;
-
-	return command_take_file(&o->path, operand, err);
-}
-
 static const struct option_row rows[] = {
 	{0, "json", NULL, "as JSON", OPTION_FLAG, OPTION_AT(info_options, is_json)},
 	{0},
@@ -314,7 +307,8 @@ static void make_table(struct option_table *t, void *ctx)
 	t->usage = "Usage: prof info [OPTION]... FILE\n"
 		   "Describe the contents of a profile, without its samples.\n"
 		   "\n";
-	t->take = take;
+	t->take = command_take_file;
+	t->file = &((struct info_options *)ctx)->path;
 	option_table_add(t, rows, ctx);
 	option_table_add(t, option_common, NULL);
 	t->after = "\n"
@@ -328,8 +322,6 @@ static int run(int argc, char **argv)
 	struct error err = {0};
 	int ret = command_parse(argc, argv, make_table, &options, &err);
 
-	if (ret == -ECANCELED)
-		return 0;
 	if (!ret && !options.path)
 		ret = error_text(&err, -EINVAL, "no file given");
 	return ret ? command_fail_usage(name, &err) : inspect(&options);

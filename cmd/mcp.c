@@ -623,8 +623,6 @@ static int run(int argc, char **argv)
 	struct mcp m = {0};
 	int ret = command_parse(argc, argv, make_table, &m, &err);
 
-	if (ret == -ECANCELED)
-		return 0;
 	if (!ret && optind < argc)
 		ret = error_text(&err, -EINVAL, "unexpected argument '%s'", argv[optind]);
 	return ret ? command_fail_usage(name, &err) : serve(&m);

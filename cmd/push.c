@@ -126,10 +126,7 @@ static int run(int argc, char **argv)
 	int ret, status = 0;
 
 	push_options_init(&c.who);
-	ret = command_parse(argc, argv, make_table, &c, &err);
-
-	if (!ret)
-		ret = push_options_check(&c.who, &err);
+	ret = command_parse(argc, argv, make_table, &c, &err) ?: push_options_check(&c.who, &err);
 	output_options_end_dirs(&c.output);
 	if (!ret && !c.address)
 		ret = error_text(&err, -EINVAL, "a file or an engine's address is missing");
@@ -139,9 +136,10 @@ static int run(int argc, char **argv)
 		ret = error_text(
 			&err, -EINVAL,
 			"the engine's address: the only key allowed here is password-file");
-	if (ret && ret != -ECANCELED)
-		status = ret == -EINVAL ? command_fail_usage(name, &err)
-					: command_fail(name, EXIT_REFUSED, &err);
+	if (ret)
+		status = ret == -EINVAL || ret == -ECANCELED
+				 ? command_fail_usage(name, &err)
+				 : command_fail(name, EXIT_REFUSED, &err);
 	if (!ret && push(&c, &e, &err))
 		status = command_fail(name, EXIT_REFUSED, &err);
 	fleet_engine_release(&e);

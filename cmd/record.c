@@ -203,12 +203,7 @@ static int run_for(struct caller *front, int argc, char **argv)
 	output_options_init(&r.output);
 	push_options_init(&r.push);
 	ret = parse(&r, argc, argv, &err);
-	if (ret == -ECANCELED)
-		ret = 0;
-	else if (ret)
-		ret = command_fail_usage(command_record.name, &err);
-	else
-		ret = record_and_open(&r, argv);
+	ret = ret ? command_fail_usage(command_record.name, &err) : record_and_open(&r, argv);
 	live_options_release(&r.live);
 	filter_options_release(&r.filter);
 	output_options_release(&r.output);

@@ -250,9 +250,7 @@ static int write_profile(struct recover *r, struct leftover *l, struct error *er
 	r->output.format = format_of_path(l->target);
 	if (!r->output.format)
 		r->output.format = FORMAT_DEFAULT;
-	ret = output_open(&r->output, &r->owner, &out, err);
-	if (!ret)
-		ret = full_disk_write(&disk, &out, err);
+	ret = output_open(&r->output, &r->owner, &out, err) ?: full_disk_write(&disk, &out, err);
 	if (!ret && !r->output.quiet)
 		command_say_written(l->target, outfile_size(out), "");
 	outfile_free(out);
@@ -473,10 +471,7 @@ static int run(int argc, char **argv)
 	r.output.no_symbols |= r.only_list;
 	r.output.finish_now = &finish_now;
 	watch_signals();
-	if (!ret)
-		status = recover_all(&r);
-	else if (ret != -ECANCELED)
-		status = command_fail_usage(command_recover.name, &err);
+	status = ret ? command_fail_usage(command_recover.name, &err) : recover_all(&r);
 	vec_release(&r.places);
 	output_options_release(&r.output);
 	return status;

@@ -423,8 +423,6 @@ static int run(int argc, char **argv)
 	struct error err = {0};
 	int ret = report_options_parse(&options, argc, argv, &err);
 
-	if (ret == -ECANCELED)
-		return 0;
 	if (ret)
 		return command_fail_usage(name, &err);
 	if (profile_file_load(&file, options.path, NULL, &err))

@@ -66,13 +66,6 @@ static int set_fields(struct script *c, struct error *err)
 	return 0;
 }
 
-static int take(void *ctx, const char *operand, struct error *err)
-{
-	struct script *c = ctx;
-
-	return command_take_file(&c->path, operand, err);
-}
-
 #define AT(member) OPTION_AT(script, member)
 
 static const struct option_row rows[] = {
@@ -90,7 +83,8 @@ static void make_table(struct option_table *t, void *ctx)
 	t->usage = "Usage: prof script [OPTION]... [FILE]\n"
 		   "Print the samples of a profile one by one, as perf script does.\n"
 		   "\n";
-	t->take = take;
+	t->take = command_take_file;
+	t->file = &c->path;
 	option_table_add(t, rows, c);
 	option_table_add(t, option_common, NULL);
 	option_table_add(t, query_options, &c->filter);
@@ -270,12 +264,8 @@ static int run(int argc, char **argv)
 {
 	struct script c = {.filter = QUERY_FILTER_ALL};
 	struct error err = {0};
-	int ret = command_parse(argc, argv, make_table, &c, &err);
+	int ret = command_parse(argc, argv, make_table, &c, &err) ?: set_fields(&c, &err);
 
-	if (!ret)
-		ret = set_fields(&c, &err);
-	if (ret == -ECANCELED)
-		return 0;
 	if (ret)
 		return command_fail_usage(name, &err);
 	return script(&c, &err) ? command_fail(name, EXIT_REFUSED, &err) : 0;

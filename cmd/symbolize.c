@@ -50,13 +50,6 @@ static int check(struct symbolize_command *c, struct error *err)
 	return output_options_check(&c->output, err);
 }
 
-static int take(void *ctx, const char *operand, struct error *err)
-{
-	struct symbolize_command *c = ctx;
-
-	return command_take_file(&c->input, operand, err);
-}
-
 #define AT(member) OPTION_AT(output_options, member)
 #define GIVEN(member) OPTION_GIVEN(output_options, member)
 
@@ -87,7 +80,8 @@ static void make_table(struct option_table *t, void *ctx)
 	t->usage = "Usage: prof symbolize [OPTION]... FILE -o FILE\n"
 		   "Add names to a profile that was recorded without them.\n"
 		   "\n";
-	t->take = take;
+	t->take = command_take_file;
+	t->file = &c->input;
 	option_table_add(t, rows, &c->output);
 	option_table_add(t, option_common, NULL);
 	t->after = "\n"
@@ -97,11 +91,8 @@ static void make_table(struct option_table *t, void *ctx)
 
 static int parse(int argc, char **argv, struct symbolize_command *c, struct error *err)
 {
-	int ret;
-
 	c->output.path = NULL;
-	ret = command_parse(argc, argv, make_table, c, err);
-	return ret ? ret : check(c, err);
+	return command_parse(argc, argv, make_table, c, err) ?: check(c, err);
 }
 
 /*
@@ -132,9 +123,7 @@ static int read_input(struct symbolize_command *c, struct error *err)
 	if (fd < 0)
 		return fd;
 	readers_add(&c->authors, lookup_reader(fd));
-	ret = profile_file_read_unnamed(&file, fd, err);
-	if (!ret)
-		ret = open_patch(c, &file, err);
+	ret = profile_file_read_unnamed(&file, fd, err) ?: open_patch(c, &file, err);
 	profile_file_release(&file);
 	return ret;
 }
@@ -309,10 +298,8 @@ static void report(struct symbolize_command *c, const struct patch_counts *count
 /* Opens the files. Until then a signal ends prof at once, even while it waits for a pipe. */
 static int open_files(struct symbolize_command *c, struct error *err)
 {
-	int ret = read_input(c, err);
+	int ret = read_input(c, err) ?: output_open(&c->output, &c->owner, &c->out, err);
 
-	if (!ret)
-		ret = output_open(&c->output, &c->owner, &c->out, err);
 	if (!ret)
 		output_check_debug_dirs(&c->output, &c->owner);
 	return ret ? ret : signals_init(&c->signals, err);
@@ -369,9 +356,7 @@ static int run(int argc, char **argv)
 
 	output_options_init(&c.output);
 	ret = parse(argc, argv, &c, &err);
-	if (ret == -ECANCELED) {
-		ret = 0;
-	} else if (ret) {
+	if (ret) {
 		ret = command_fail_usage(command_symbolize.name, &err);
 	} else {
 		if (c.output.verbose)

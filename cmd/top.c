@@ -137,12 +137,7 @@ static int run(int argc, char **argv)
 
 	top_options_init(&o);
 	ret = top_options_parse(&o, argc, argv, &err);
-	if (ret == -ECANCELED)
-		ret = 0;
-	else if (ret)
-		ret = command_fail_usage(command_top.name, &err);
-	else
-		ret = start(&o, argc, argv);
+	ret = ret ? command_fail_usage(command_top.name, &err) : start(&o, argc, argv);
 	top_options_release(&o);
 	return ret;
 }

@@ -140,8 +140,8 @@ static int load(struct browse *b, struct error *err)
 		b->profiles[0] = b->file.profile;
 		return ret;
 	}
-	ret = load_side(b, b->options.path, SIDE_A, err);
-	return ret ? ret : load_side(b, b->options.other, SIDE_B, err);
+	return load_side(b, b->options.path, SIDE_A, err)
+		       ?: load_side(b, b->options.other, SIDE_B, err);
 }
 
 int browse_show(int argc, char **argv)

@@ -390,8 +390,7 @@ int caller_fork(struct caller *f, uint32_t variant, struct child **out, struct e
 	if (ret)
 		return error_set(err, ret, "cannot reach the caller");
 	text_to_line(message.text);
-	ret = take_command(f, &message, fds, err);
-	return ret ? ret : caller_child(f, out, err);
+	return take_command(f, &message, fds, err) ?: caller_child(f, out, err);
 }
 
 void caller_finish(struct caller *f, int status)

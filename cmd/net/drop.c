@@ -42,11 +42,8 @@ static int drop_capabilities(struct error *err)
 int drop_privileges(struct error *err)
 {
 	struct identity who = identity_of_invoker();
-	int ret = who.is_self ? 0 : become(&who, err);
 
-	if (!ret)
-		ret = drop_capabilities(err);
-	return ret;
+	return (who.is_self ? 0 : become(&who, err)) ?: drop_capabilities(err);
 }
 
 int drop_new_privileges(struct error *err)

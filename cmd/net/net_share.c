@@ -184,13 +184,6 @@ struct share {
 	size_t size;
 };
 
-static int take(void *ctx, const char *operand, struct error *err)
-{
-	struct share *s = ctx;
-
-	return command_take_file(&s->path, operand, err);
-}
-
 #define AT(member) OPTION_AT(share, member)
 
 static const struct option_row rows[] = {
@@ -221,7 +214,8 @@ void share_options(struct option_table *t, void *s)
 		"Sanitize a profile, show the remaining findings, ask for confirmation, and send it\n"
 		"to the Firefox Profiler's store, where everybody who knows its address can see it.\n"
 		"\n";
-	t->take = take;
+	t->take = command_take_file;
+	t->file = &((struct share *)s)->path;
 	option_table_add(t, rows, s);
 	option_table_add_rules(t, rules);
 	option_table_add(t, option_help, NULL);
@@ -384,10 +378,7 @@ static int share_file(struct share *s, struct error *err)
 		return ret;
 	show(s);
 	/* Publish nothing that could not be deleted again. */
-	ret = shared_list_prepare(err);
-	if (!ret)
-		ret = confirm(s, err);
-	return ret ? ret : send_profile(s, err);
+	return shared_list_prepare(err) ?: confirm(s, err) ?: send_profile(s, err);
 }
 
 static int list(void)
@@ -444,13 +435,9 @@ int share_run(int argc, char **argv)
 
 	if (!ret)
 		ret = check(&s, &err);
-	if (ret == -ECANCELED)
-		return 0;
 	if (ret)
 		return command_fail_usage(name, &err);
-	ret = drop_privileges(&err);
-	if (!ret)
-		ret = drop_new_privileges(&err);
+	ret = drop_privileges(&err) ?: drop_new_privileges(&err);
 	if (!ret)
 		ret = s.lists ? list() : s.deleted ? delete_shared(&s, &err) : share_file(&s, &err);
 	if (ret)

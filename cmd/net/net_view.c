@@ -575,9 +575,7 @@ int view_run(int argc, char **argv)
 	if (!ret && v.is_page && (v.front_end || v.is_firefox))
 		ret = error_text(&err, -EINVAL, "--page: cannot be combined with a front-end");
 	output_options_end_dirs(&v.options);
-	if (ret == -ECANCELED) {
-		status = 0;
-	} else if (ret) {
+	if (ret) {
 		status = command_fail_usage(name, &err);
 	} else {
 		if (v.options.verbose)

@@ -585,7 +585,6 @@ static int drop_all(struct pusher *p, struct error *err)
 	const struct passwd *own = getpwnam(OWN_USER);
 	uid_t uid = who.uid ? who.uid : own ? own->pw_uid : NOBODY;
 	gid_t gid = who.uid ? who.gid : own ? own->pw_gid : NOBODY;
-	int ret;
 
 	if (*p->spool)
 		make_folder(p, uid, gid);
@@ -593,8 +592,7 @@ static int drop_all(struct pusher *p, struct error *err)
 	    (setgroups(1, &gid) || setresgid(gid, gid, gid) || setresuid(uid, uid, uid)) &&
 	    errno != EPERM)
 		return error_set(err, -errno, "cannot give up privileges");
-	ret = drop_privileges(err);
-	return ret ? ret : drop_new_privileges(err);
+	return drop_privileges(err) ?: drop_new_privileges(err);
 }
 
 static int prepare(struct pusher *p, const struct settings *s, struct error *err)

@@ -28,15 +28,13 @@ static int drop_all(struct error *err)
 {
 	struct identity who = identity_of_invoker();
 	gid_t group = NOBODY;
-	int ret;
 
 	if (who.uid == 0 &&
 	    (setgroups(1, &group) || setresgid(NOBODY, NOBODY, NOBODY) ||
 	     setresuid(NOBODY, NOBODY, NOBODY)) &&
 	    errno != EPERM)
 		return error_set(err, -errno, "cannot give up privileges");
-	ret = drop_privileges(err);
-	return ret ? ret : drop_new_privileges(err);
+	return drop_privileges(err) ?: drop_new_privileges(err);
 }
 
 static int send_request(struct strbuf *answer, struct error *err)

@@ -84,9 +84,7 @@ static int make_token(char token[VIEW_TOKEN_SIZE + 1], struct error *err)
 
 int viewer_init(struct viewer *v, struct error *err)
 {
-	int ret = make_token(v->token, err);
-
-	return ret ? ret : make_token(v->ticket, err);
+	return make_token(v->token, err) ?: make_token(v->ticket, err);
 }
 
 void viewer_set_front_end(struct viewer *v, const char *front_end)

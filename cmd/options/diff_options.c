@@ -120,9 +120,7 @@ static bool is_stdout(const char *path)
 
 const struct format *diff_options_format(const char *path)
 {
-	const struct format *format = format_of_path(path);
-
-	return format ? format : FORMAT_DEFAULT;
+	return format_of_path(path) ?: FORMAT_DEFAULT;
 }
 
 static int check_output(const struct diff_options *o, struct error *err)

@@ -414,49 +414,43 @@ static int choose(struct filter_options *o, enum filter_kind kind, const char *v
 static int set_pids(void *o, const char *value, struct error *err)
 {
 	const char *option = "--pid";
-	int ret = for_each_word(value, check_pid, &option, err);
 
-	return ret ? ret : choose(o, FILTER_BY_PID, value);
+	return for_each_word(value, check_pid, &option, err) ?: choose(o, FILTER_BY_PID, value);
 }
 
 static int set_tids(void *o, const char *value, struct error *err)
 {
 	const char *option = "--tid";
-	int ret = for_each_word(value, check_pid, &option, err);
 
-	return ret ? ret : choose(o, FILTER_BY_TID, value);
+	return for_each_word(value, check_pid, &option, err) ?: choose(o, FILTER_BY_TID, value);
 }
 
 static int set_uids(void *o, const char *value, struct error *err)
 {
 	const char *option = "--uid";
-	int ret = for_each_word(value, check_word, &option, err);
 
-	return ret ? ret : choose(o, FILTER_BY_UID, value);
+	return for_each_word(value, check_word, &option, err) ?: choose(o, FILTER_BY_UID, value);
 }
 
 static int set_cgroup(void *o, const char *value, struct error *err)
 {
 	const char *option = "--cgroup";
-	int ret = check_word(&option, value, err);
 
-	return ret ? ret : choose(o, FILTER_BY_CGROUP, value);
+	return check_word(&option, value, err) ?: choose(o, FILTER_BY_CGROUP, value);
 }
 
 static int set_pidfile(void *o, const char *value, struct error *err)
 {
 	const char *option = "--pidfile";
-	int ret = check_word(&option, value, err);
 
-	return ret ? ret : choose(o, FILTER_BY_PIDFILE, value);
+	return check_word(&option, value, err) ?: choose(o, FILTER_BY_PIDFILE, value);
 }
 
 static int set_name(void *o, const char *value, struct error *err)
 {
 	const char *option = "--name";
-	int ret = check_word(&option, value, err);
 
-	return ret ? ret : choose(o, FILTER_BY_NAME, value);
+	return check_word(&option, value, err) ?: choose(o, FILTER_BY_NAME, value);
 }
 
 static int set_group(struct filter_options *o, enum filter_kind kind, const char *option,
@@ -490,12 +484,10 @@ static int set_comm(void *at, const char *value, struct error *err)
 {
 	struct filter_options *o = at;
 	char *text = o->names_text;
-	int ret;
 
 	o->names_text = text ? xasprintf("%s,%s", text, value) : xstrdup(value);
 	free(text);
-	ret = add_names("--comm", value, &o->names, err);
-	return ret ? ret : choose(o, FILTER_BY_COMM, value);
+	return add_names("--comm", value, &o->names, err) ?: choose(o, FILTER_BY_COMM, value);
 }
 
 static int set_threads(void *at, const char *value, struct error *err)

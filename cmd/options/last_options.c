@@ -111,9 +111,9 @@ static int add_pressure(void *at, const char *value, struct error *err)
 static int add_stall(void *at, const char *value, struct error *err)
 {
 	uint64_t ns;
-	int ret = option_parse_time("--when-stall", value, NS_PER_MS, &ns, err);
 
-	return ret ? ret : add(at, TRIGGER_STALL, value, 0, ns);
+	return option_parse_time("--when-stall", value, NS_PER_MS, &ns, err)
+		       ?: add(at, TRIGGER_STALL, value, 0, ns);
 }
 
 static int add_marker(void *at, const char *value, struct error *err)

@@ -374,7 +374,7 @@ static int set_row(struct option_table *t, size_t i, const char *value, struct e
 int option_table_next(struct option_table *t, int argc, char **argv, struct error *err)
 {
 	size_t i;
-	int value, ret;
+	int value;
 
 	if (!t->longs.count)
 		make_getopt(t);
@@ -387,8 +387,7 @@ int option_table_next(struct option_table *t, int argc, char **argv, struct erro
 	i = find_value(t, value);
 	if (t->rows.items[i].row.type == OPTION_HELP)
 		return print_help(t);
-	ret = set_row(t, i, optarg, err);
-	return ret ? ret : 1;
+	return set_row(t, i, optarg, err) ?: 1;
 }
 
 const struct option_row *option_table_find(const struct option_table *t, const char *name)

@@ -89,6 +89,7 @@ struct option_table {
 	 * POSIX.
 	 */
 	int (*take)(void *ctx, const char *operand, struct error *err);
+	const char **file; /* passed to take() in place of the command's struct; NULL: that */
 	bool divides; /* take() also receives the first "--" and everything after it */
 	bool runs; /* the operands are a command with its arguments */
 	const char *const *(*operands)(void); /* operands for completion; NULL: files */

@@ -337,13 +337,6 @@ static int complete(struct report_options *o, struct error *err)
 	return 0;
 }
 
-static int take(void *ctx, const char *operand, struct error *err)
-{
-	struct report_options *o = ctx;
-
-	return command_take_file(&o->path, operand, err);
-}
-
 void report_options_table(struct option_table *t, void *options)
 {
 	struct report_options *o = options;
@@ -351,7 +344,8 @@ void report_options_table(struct option_table *t, void *options)
 	t->usage = "Usage: prof report [OPTION]... [FILE]\n"
 		   "Show where the time of a profile was spent.\n"
 		   "\n";
-	t->take = take;
+	t->take = command_take_file;
+	t->file = &o->path;
 	option_table_add(t, rows, o);
 	option_table_add(t, option_common, NULL);
 	option_table_add(t, query_options, &o->filter);
@@ -363,14 +357,11 @@ void report_options_table(struct option_table *t, void *options)
 
 int report_options_parse(struct report_options *o, int argc, char **argv, struct error *err)
 {
-	int ret;
-
 	*o = (struct report_options){
 		.filter = QUERY_FILTER_ALL,
 		.tree = {.by = (enum query_by) - 1},
 		.order = (enum query_order) - 1,
 		.listing = {.unit = (enum query_unit) - 1, .min_share = -1, .limit = UNSET},
 	};
-	ret = command_parse(argc, argv, report_options_table, o, err);
-	return ret ? ret : complete(o, err);
+	return command_parse(argc, argv, report_options_table, o, err) ?: complete(o, err);
 }

@@ -468,9 +468,7 @@ static int start(struct pipeline *p, const struct kept_capture *k, struct error 
 
 	/* Block the signal that ends naming until it is handled. */
 	sigaddset(&options.signal_mask, SIGTERM);
-	ret = child_new(&f->child, &options, err);
-	if (!ret)
-		ret = child_execute(f->child, err);
+	ret = child_new(&f->child, &options, err) ?: child_execute(f->child, err);
 	kept_capture_free_arguments(arguments);
 	return ret;
 }

@@ -15,9 +15,7 @@
 
 static int write_once(const struct full_disk *d, struct outfile *out, struct error *err)
 {
-	int ret = d->write(d->ctx, out, err);
-
-	return ret ? ret : outfile_commit(out, err);
+	return d->write(d->ctx, out, err) ?: outfile_commit(out, err);
 }
 
 /* Sets the size of the profile as a file. */
@@ -71,6 +69,5 @@ int full_disk_write(const struct full_disk *d, struct outfile **out, struct erro
 	log_warn("%s: the disk is full: the capture was removed to make room", d->output->path);
 	d->abandon(d->ctx);
 	*err = (struct error){0};
-	ret = output_open(d->output, d->owner, out, err);
-	return ret ? ret : write_once(d, *out, err);
+	return output_open(d->output, d->owner, out, err) ?: write_once(d, *out, err);
 }

@@ -188,12 +188,8 @@ static int arm(struct pipeline *p, struct error *err)
 		.forget_ns = keep_ns ? keep_ns + keep_ns / 2 + FORGET_DELAY_NS : 0,
 		.targets = p->options->targets ? (uint32_t)p->options->targets->rows.count : 0,
 	};
-	int ret = recorder_new(&p->recorder, &options, err);
+	int ret = recorder_new(&p->recorder, &options, err) ?: watch(p, err) ?: track(p, err);
 
-	if (!ret)
-		ret = watch(p, err);
-	if (!ret)
-		ret = track(p, err);
 	if (!ret)
 		ret = recorder_arm(p->recorder, err);
 	return ret;
@@ -558,9 +554,7 @@ static int run(struct pipeline *p)
 				   file_set_limit_wanted(0));
 		return command_fail(command, EXIT_REFUSED, &err);
 	}
-	status = begin(p, &err);
-	if (!status)
-		status = record_all(p, &err);
+	status = begin(p, &err) ?: record_all(p, &err);
 	if (status) {
 		spool_remove(&p->spool);
 		return command_fail(command, status, &err);

@@ -164,7 +164,6 @@ static char *find_package(const char *root, const char *path)
 	const char *file = strrchr(path, '/');
 	_cleanup_free_ char *line = xasprintf("\n%s\n", path), *other = NULL;
 	struct search s = {.stem = file ? file + 1 : path, .end = clock_monotonic_ns() + SEARCH_NS};
-	char *package;
 
 	if (!dir)
 		return NULL;
@@ -176,8 +175,7 @@ static char *find_package(const char *root, const char *path)
 		other = xasprintf("\n%s\n", path + strlen("/usr"));
 	s.lines[0] = line;
 	s.lines[1] = other;
-	package = find_among(&s, dir, true);
-	return package ? package : find_among(&s, dir, false);
+	return find_among(&s, dir, true) ?: find_among(&s, dir, false);
 }
 
 /* True if apt has lists of debug packages: of Debian's debian-debug, or of Ubuntu's ddebs. */

@@ -338,12 +338,6 @@ static void warn_of_silence(const struct outcome *outcome)
 		log_warn("%s", strbuf_text(&text));
 }
 
-static void print_warnings(const struct report *report)
-{
-	vec_for_each(&report->warnings, char *const *, text)
-		log_warn("%s", *text);
-}
-
 /* False for BPF programs, which are named when loaded, even if the kernel hides its symbols. */
 static bool is_kernel_code(const struct profile *p, const struct frame *frame)
 {
@@ -411,12 +405,6 @@ static void print_coverage(const struct outcome *outcome)
 	coverage_describe(&outcome->recording->coverage, outcome->recording->profile,
 			  "prof: ", &table);
 	fputs(strbuf_text(&table), stderr);
-}
-
-static void print_lines(const struct report *report)
-{
-	vec_for_each(&report->lines, char *const *, text)
-		command_say("%s", *text);
 }
 
 static void print_sources(const struct outcome *outcome)
@@ -651,7 +639,8 @@ static void print_advice(const struct outcome *outcome)
 void summary_print(const struct outcome *outcome, bool quiet)
 {
 	warn_of_losses(outcome, quiet);
-	print_warnings(&outcome->recording->facts.report);
+	vec_for_each(&outcome->recording->facts.report.warnings, char *const *, text)
+		log_warn("%s", *text);
 	warn_of_silence(outcome);
 	warn_of_hidden_kernel(outcome);
 	if (quiet)
@@ -663,7 +652,8 @@ void summary_print(const struct outcome *outcome, bool quiet)
 	print_unopened(outcome);
 	print_coverage(outcome);
 	print_allocs(outcome);
-	print_lines(&outcome->recording->facts.report);
+	vec_for_each(&outcome->recording->facts.report.lines, char *const *, text)
+		command_say("%s", *text);
 	print_sources(outcome);
 	print_phases(outcome);
 	print_advice(outcome);

@@ -98,12 +98,6 @@ static const struct kernel_table *kernel_list_get(struct kernel_list *list)
 	return list->table;
 }
 
-static void kernel_list_release(struct kernel_list *list)
-{
-	kernel_table_free(list->table);
-	pthread_mutex_destroy(&list->lock);
-}
-
 /* Places with the same address. */
 struct group {
 	size_t first, count;
@@ -518,7 +512,8 @@ static bool run_jobs(struct run *r)
 static void run_free(struct run *r)
 {
 	address_index_release(&r->index);
-	kernel_list_release(&r->kernel);
+	kernel_table_free(r->kernel.table);
+	pthread_mutex_destroy(&r->kernel.lock);
 	vec_for_each(&r->expected, uint64_t **, rvas)
 		free(*rvas);
 	vec_release(&r->expected);

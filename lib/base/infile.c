@@ -208,11 +208,8 @@ static int read_zstd(struct reader *r, struct error *err)
 	int ret = 0;
 
 	ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, ZSTD_WINDOW_LOG);
-	while (!ret && r->chunk_size) {
-		ret = unpack_chunk(r, context, &left, err);
-		if (!ret)
-			ret = fill_chunk(r, err);
-	}
+	while (!ret && r->chunk_size)
+		ret = unpack_chunk(r, context, &left, err) ?: fill_chunk(r, err);
 	ZSTD_freeDCtx(context);
 	if (!ret && left)
 		return error_text(err, -EBADMSG, "%s: the zstd data is truncated", r->name);

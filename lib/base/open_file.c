@@ -116,11 +116,7 @@ int memory_file_write(const char *what, bool gzip, memory_file_writer *write, vo
 
 	if (options.fd < 0)
 		return error_set(err, -errno, "cannot copy %s to memory", what);
-	ret = outfile_open(&out, &options, err);
-	if (!ret)
-		ret = write(ctx, out, err);
-	if (!ret)
-		ret = outfile_commit(out, err);
+	ret = outfile_open(&out, &options, err) ?: write(ctx, out, err) ?: outfile_commit(out, err);
 	*size = ret ? 0 : outfile_size(out);
 	outfile_free(out);
 	return ret ? ret : steal_fd(&fd);

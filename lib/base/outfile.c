@@ -245,8 +245,7 @@ static int open_path(struct outfile *f, struct error *err)
 		return open_directly(f, O_TRUNC, err);
 	if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
 		return open_directly(f, O_NOFOLLOW, err);
-	rc = check_replaceable(f, err);
-	return rc ? rc : open_new(f, err);
+	return check_replaceable(f, err) ?: open_new(f, err);
 }
 
 static struct packer *packer_new(void)

@@ -230,8 +230,8 @@ static int send_part(struct collector *c, size_t first, size_t end, struct fleet
 	int ret = send_request(c, first, end, pushed, words, err);
 
 	if (ret == -EMSGSIZE && end - first > 1) {
-		ret = send_part(c, first, middle, pushed, words, err);
-		return ret ? ret : send_part(c, middle, end, pushed, words, err);
+		return send_part(c, first, middle, pushed, words, err)
+			       ?: send_part(c, middle, end, pushed, words, err);
 	}
 	for (size_t i = first; !ret && i < end; i++) {
 		pushed->samples += c->sums.items[i].value;

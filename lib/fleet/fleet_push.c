@@ -302,11 +302,7 @@ static int push(struct push *w, struct fleet_pushed *pushed, struct error *err)
 	find_windows(w);
 	if (!w->windows.count)
 		return error_text(err, -ENODATA, "the profile has no samples");
-	ret = find_known(w, err);
-	if (!ret)
-		ret = send_stacks(w, err);
-	if (!ret)
-		ret = send_samples(w, pushed, err);
+	ret = find_known(w, err) ?: send_stacks(w, err) ?: send_samples(w, pushed, err);
 	/* The engine's clock decides which of two copies of a window is later. */
 	if (!ret)
 		ret = engine_number(w->engine, "SELECT toUInt64(toUInt32(now())) FORMAT RowBinary",

@@ -34,12 +34,6 @@ static const size_t texts[] = {
 	offsetof(struct cells, subcategory),
 };
 
-static void stack_reader_release(struct stack_reader *r)
-{
-	vec_release(&r->rows);
-	index_release(&r->index);
-}
-
 static void cells_release(struct cells *cells, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -426,9 +420,7 @@ static int build(struct build *w, const struct fleet_url *url, const struct flee
 	w->bucket_ns = bucket_s(&o) * NS_PER_SECOND;
 	w->stacks.f = &w->f;
 	bytes_init(&stacks, strbuf_text(&from->stacks), from->stacks.size);
-	ret = stack_reader_read(&w->stacks, &stacks, err);
-	if (!ret)
-		ret = read_rows(w, &from->samples, err);
+	ret = stack_reader_read(&w->stacks, &stacks, err) ?: read_rows(w, &from->samples, err);
 	if (ret)
 		return ret;
 	add_rows(w);
@@ -448,7 +440,8 @@ int fleet_build(struct profile **p, const struct fleet_url *url, const struct fl
 		free(row->event);
 	}
 	vec_release(&w.rows);
-	stack_reader_release(&w.stacks);
+	vec_release(&w.stacks.rows);
+	index_release(&w.stacks.index);
 	foreign_end(&w.f, ret, p);
 	return ret;
 }
@@ -493,10 +486,8 @@ static int query_listed(const struct engine *e, struct fleet_answers *answers, s
 int fleet_read(const struct engine *e, struct profile **p, struct error *err)
 {
 	struct fleet_answers answers = {0};
-	int ret = schema_check(e, err);
+	int ret = schema_check(e, err) ?: query_listed(e, &answers, err);
 
-	if (!ret)
-		ret = query_listed(e, &answers, err);
 	if (!ret)
 		ret = fleet_build(p, e->url, &answers, err);
 	strbuf_release(&answers.windows);

@@ -311,10 +311,8 @@ static int parse(struct fleet_url *url, const char *text, uint64_t now_s, struct
 		return ret;
 	at = text + size + (text[size] == '/');
 	size = strcspn(at, "?");
-	ret = set_path(url, at, size, err);
-	if (ret)
-		return ret;
-	return parse_query(url, at[size] ? at + size + 1 : "", now_s, err);
+	return set_path(url, at, size, err)
+		       ?: parse_query(url, at[size] ? at + size + 1 : "", now_s, err);
 }
 
 static int refuse_scheme(struct error *err)

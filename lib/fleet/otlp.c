@@ -70,9 +70,7 @@ static const char *value_of(const char *prefix, const char *name)
 
 static const char *find(const char *name)
 {
-	const char *value = value_of(PROFILES, name);
-
-	return value ? value : value_of(PREFIX, name);
+	return value_of(PROFILES, name) ?: value_of(PREFIX, name);
 }
 
 static bool has_port(const char *host)
@@ -197,12 +195,8 @@ static int read_others(struct fleet_url *url, struct error *err)
 
 int otlp_environment_read(struct fleet_url *url, struct error *err)
 {
-	int ret = read_endpoint(url, err);
+	int ret = read_endpoint(url, err) ?: read_headers(url, err) ?: read_others(url, err);
 
-	if (!ret)
-		ret = read_headers(url, err);
-	if (!ret)
-		ret = read_others(url, err);
 	if (ret)
 		fleet_url_release(url);
 	return ret;

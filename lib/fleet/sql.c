@@ -189,10 +189,8 @@ static int migrate(const struct engine *e, uint32_t from, const char *cluster, s
 
 int schema_init(const struct engine *e, const char *cluster, uint32_t *before, struct error *err)
 {
-	int ret = make_database(e, err);
+	int ret = make_database(e, err) ?: find_version(e, before, err);
 
-	if (!ret)
-		ret = find_version(e, before, err);
 	if (!ret && *before > SCHEMA_VERSION)
 		ret = too_new(e, *before, err);
 	return ret ? ret : migrate(e, *before, cluster, err);

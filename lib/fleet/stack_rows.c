@@ -150,9 +150,7 @@ static void add_category(const struct stack_rows *s, stack_id stack, struct strb
 
 static const char *subcategory_of(const struct stack_rows *s, stack_id stack)
 {
-	const char *name = subcategory_name(s->profile, category_of(s, stack));
-
-	return name ? name : "";
+	return subcategory_name(s->profile, category_of(s, stack)) ?: "";
 }
 
 static void add_subcategory(const struct stack_rows *s, stack_id stack, struct strbuf *out)

@@ -484,9 +484,7 @@ static int read_file(struct scope_reader *r, const char *text, size_t size, stru
 		return ret;
 	if (!json_cursor_find(r->s, names, spans) || !spans[1].end)
 		return damaged(err, "no profiles");
-	ret = read_frames(r, spans[0], err);
-	if (!ret)
-		ret = find_parts(r, spans[1], err);
+	ret = read_frames(r, spans[0], err) ?: find_parts(r, spans[1], err);
 	r->f.profile->meta.product = json_members_text_at(&r->s, spans[2]);
 	r->f.profile->meta.interval_ns = r->interval > 0 && r->interval < 1e12
 						 ? (uint64_t)r->interval

@@ -329,10 +329,8 @@ static int run_weights_make(struct run_weights *w, const struct query_runs *a,
 			    enum query_by by, struct error *err)
 {
 	struct gatherer g = {.w = w, .filter = filter, .by = by};
-	int ret = add_side(&g, SIDE_A, a, err);
+	int ret = add_side(&g, SIDE_A, a, err) ?: add_side(&g, SIDE_B, b, err);
 
-	if (!ret)
-		ret = add_side(&g, SIDE_B, b, err);
 	if (!ret)
 		match(&g);
 	vec_release(&g.entries.list);

@@ -441,12 +441,6 @@ static bool wakings_init(struct wakings *w, const struct profile *p)
 	return true;
 }
 
-static void wakings_release(struct wakings *w)
-{
-	vec_release(&w->rows);
-	vec_release(&w->threads);
-}
-
 /* NULL: the value is missing, or has another type. */
 static const struct marker_value *value_of(const struct wakings *w, const struct marker *marker,
 					   uint32_t field, enum field_type type)
@@ -929,7 +923,8 @@ static void find_waits(struct finder *f, const struct query_filter *filter)
 		end_thread(&l);
 		add_waits(f, &f->a->with_waits, &l);
 	}
-	wakings_release(&l.wakings);
+	vec_release(&l.wakings.rows);
+	vec_release(&l.wakings.threads);
 	vec_release(&l.ended);
 	vec_release(&l.sleeps.rows);
 }

@@ -411,9 +411,7 @@ int query_keys_compare(const struct query_keys *k, uint32_t a, uint32_t b)
 
 	for (size_t i = 0; !order && i < sizeof(texts) / sizeof(texts[0]); i++)
 		order = COMPARE(rank(k, texts[i][0]), rank(k, texts[i][1]));
-	order = order ? order : COMPARE(x->line, y->line);
-	order = order ? order : COMPARE(x->address, y->address);
-	order = order ? order : COMPARE(x->pid, y->pid);
-	order = order ? order : COMPARE(x->incarnation, y->incarnation);
-	return order ? order : COMPARE(x->tid, y->tid);
+	order = order ?: COMPARE(x->line, y->line) ?: COMPARE(x->address, y->address);
+	return order ?: COMPARE(x->pid, y->pid) ?: COMPARE(x->incarnation, y->incarnation) ?:
+	       COMPARE(x->tid, y->tid);
 }

@@ -839,9 +839,7 @@ int query_select_each(struct query *q, const struct profile *p, const struct que
 		q->thread_latencies = xcalloc(p->threads.rows.count + 1,
 					      sizeof(*q->thread_latencies));
 	}
-	ret = find_event(q, filter->event, err);
-	if (!ret)
-		ret = query_spans_find(&spans, p, filter->during, err);
+	ret = find_event(q, filter->event, err) ?: query_spans_find(&spans, p, filter->during, err);
 	if (!ret)
 		ret = mark_functions(&s, err);
 	if (!ret) {

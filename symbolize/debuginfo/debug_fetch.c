@@ -262,12 +262,6 @@ static void environment_init(struct environment *e, const char *home)
 	vec_push(&e->variables, NULL);
 }
 
-static void environment_release(struct environment *e)
-{
-	vec_release(&e->variables);
-	free(e->home);
-}
-
 /*
  * The fork may have stopped other threads anywhere, holding any lock: only system calls until exec.
  * glibc's setuid() and similar functions would try to reach those threads.
@@ -312,7 +306,8 @@ int debug_fetch_run(const struct debug_fetcher_options *options, pid_t *pid, int
 		run_child(options, ends[1], environment.variables.items);
 	if (*pid < 0)
 		ret = -EAGAIN;
-	environment_release(&environment);
+	vec_release(&environment.variables);
+	free(environment.home);
 	close(ends[1]);
 	if (ret)
 		close(ends[0]);

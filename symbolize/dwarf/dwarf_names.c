@@ -362,9 +362,8 @@ static bool follow_any(struct debug_info *info, Dwarf_Die *die)
 
 static const char *linkage_name(struct debug_info *info, Dwarf_Die *die)
 {
-	const char *name = attribute_text(info, die, DW_AT_linkage_name);
-
-	return name ? name : attribute_text(info, die, DW_AT_MIPS_linkage_name);
+	return attribute_text(info, die, DW_AT_linkage_name)
+		       ?: attribute_text(info, die, DW_AT_MIPS_linkage_name);
 }
 
 /* Takes the name from the declaration itself: libdw's search could open other files. */
@@ -424,9 +423,7 @@ static void add_scope(struct debug_info *info, struct strbuf *name, Dwarf_Die *s
 
 	switch (dwarf_tag(scope)) {
 	case DW_TAG_namespace:
-		text = attribute_text(info, scope, DW_AT_name);
-		if (!text)
-			text = "(anonymous namespace)";
+		text = attribute_text(info, scope, DW_AT_name) ?: "(anonymous namespace)";
 		break;
 	case DW_TAG_class_type:
 	case DW_TAG_structure_type:

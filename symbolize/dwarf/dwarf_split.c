@@ -147,9 +147,8 @@ static bool read_number(Dwarf_Die *die, unsigned int name, unsigned int old_name
 
 static const char *split_name(struct debug_info *info, Dwarf_Die *skeleton)
 {
-	const char *name = attribute_text(info, skeleton, DW_AT_dwo_name);
-
-	return name ? name : attribute_text(info, skeleton, DW_AT_GNU_dwo_name);
+	return attribute_text(info, skeleton, DW_AT_dwo_name)
+		       ?: attribute_text(info, skeleton, DW_AT_GNU_dwo_name);
 }
 
 bool is_skeleton(struct debug_info *info, Dwarf_Die *die, uint8_t type)

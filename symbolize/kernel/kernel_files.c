@@ -129,9 +129,8 @@ static char *find_below(const struct listing *l, const char *dir)
 static char *find_in_dir(const struct listing *l, const char *dir)
 {
 	_cleanup_free_ char *installed = xasprintf("%s" DEBUG_SYSTEM_DIR, dir);
-	char *found = find_below(l, dir);
 
-	return found ? found : find_below(l, installed);
+	return find_below(l, dir) ?: find_below(l, installed);
 }
 
 static char *find_module(const struct listing *l)

@@ -42,11 +42,6 @@ const char *const recording_moments[MOMENT_COUNT] = {
 	[MOMENT_LOST_EVENTS] = "lost_events",
 };
 
-static void event_counts_release(struct event_counts *c)
-{
-	vec_release(&c->rows);
-}
-
 struct event_count *event_counts_get(struct event_counts *c, uint32_t number)
 {
 	if (number >= EVENT_COUNTS_MAX)
@@ -330,7 +325,7 @@ void profile_free(struct profile *p)
 	threads_release(&p->threads);
 	markers_release(&p->markers);
 	profile_counters_release(&p->counters);
-	event_counts_release(&p->events);
+	vec_release(&p->events.rows);
 	vec_release(&p->cpu_losses);
 	free(p);
 }

@@ -490,12 +490,9 @@ static size_t ipv6_size(const char *text, size_t size, size_t at)
  */
 static size_t ip_address_size(const char *text, size_t size, size_t at)
 {
-	size_t found;
-
 	if (at && (is_name_byte(text[at - 1]) || (text[at - 1] & 0x80)))
 		return 0;
-	found = ipv4_size(text, size, at);
-	return found ? found : ipv6_size(text, size, at);
+	return ipv4_size(text, size, at) ?: ipv6_size(text, size, at);
 }
 
 /* Finds paths within text. */

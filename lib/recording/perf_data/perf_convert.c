@@ -206,9 +206,7 @@ static bool perf_convert_event(struct perf_convert *c, struct perf_input *in)
 /* Reads the text at the end of the record; "" if it is not terminated. */
 static const char *read_text(struct perf_input *in)
 {
-	const char *text = bytes_cstr(&in->body.bytes);
-
-	return text ? text : "";
+	return bytes_cstr(&in->body.bytes) ?: "";
 }
 
 static void send_name(struct perf_convert *c, const struct perf_input *in,
@@ -483,12 +481,6 @@ void perf_convert_init(struct perf_convert *c, struct perf_file *file)
 		c->has_switches |= attr->has_switches;
 }
 
-static void perf_counts_release(struct perf_counts *c)
-{
-	vec_release(&c->rows);
-	index_release(&c->by_id);
-}
-
 INDEX_EQUAL(count_equal, struct perf_counts, rows, a->id == b->id && a->tid == b->tid)
 
 /* Returns the increase of the counter since its last value, and stores this one. */
@@ -512,7 +504,8 @@ void perf_convert_release(struct perf_convert *c)
 	perf_stacks_release(&c->stacks);
 	perf_deferred_release(&c->deferred);
 	perf_tracepoints_release(&c->tracepoints);
-	perf_counts_release(&c->counts);
+	vec_release(&c->counts.rows);
+	index_release(&c->counts.by_id);
 	perf_modules_release(&c->modules);
 	perf_tasks_release(&c->tasks);
 	vec_for_each(&c->cgroups, struct perf_cgroup *, cgroup)

@@ -63,9 +63,7 @@ static enum symbol_reason reason_of(int failure)
 
 static const char *os_of(const struct lookup *l)
 {
-	const char *os = l->os ? l->os : l->profile->meta.os;
-
-	return os ? os : "";
+	return (l->os ? l->os : l->profile->meta.os) ?: "";
 }
 
 static bool has_build_id(const struct module *module, const uint8_t *build_id, size_t size)

@@ -43,9 +43,7 @@ int capture_window_copy(const struct capture_window *w, int from, int to)
 	header.start_ns = w->start_ns;
 	header.start_realtime_ns = w->start_realtime_ns;
 	capture_header_seal(&header);
-	ret = capture_write(to, &header, sizeof(header));
-	if (!ret)
-		ret = copy_blocks(w, from, to);
+	ret = capture_write(to, &header, sizeof(header)) ?: copy_blocks(w, from, to);
 	return ret ? ret : capture_write(to, &end, sizeof(end));
 }
 

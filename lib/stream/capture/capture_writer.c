@@ -75,11 +75,6 @@ static void kept_epochs_init(struct kept_epochs *k, const struct capture_writer_
 		 (struct kept_epoch){.at = sizeof(struct capture_header), .has_samples = true});
 }
 
-static void kept_epochs_release(struct kept_epochs *k)
-{
-	vec_release(&k->rows);
-}
-
 /* Notes a block written at that position. */
 static void kept_epochs_note(struct kept_epochs *k, const struct capture_block *block, uint64_t at)
 {
@@ -511,7 +506,7 @@ static void batch_queue_free(struct batch_queue *q)
 	free(q->spare);
 	pthread_cond_destroy(&q->changed);
 	pthread_cond_destroy(&q->idle);
-	kept_epochs_release(&q->kept);
+	vec_release(&q->kept.rows);
 	pthread_mutex_destroy(&q->lock);
 	close(q->fd);
 	free(q);

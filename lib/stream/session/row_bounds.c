@@ -627,12 +627,6 @@ static size_t count_used(const bool *used, size_t count)
 	return sum;
 }
 
-static void mark_machine(const struct reclaim *r, bool *used)
-{
-	vec_for_each(&r->markers->machine, const struct marker *, marker)
-		profile_mark_marker(r->profile, marker, used);
-}
-
 /* Drops unused stacks; unless `all` is set, only if they are a quarter or more. */
 static void reclaim_stacks(struct reclaim *r, bool all)
 {
@@ -643,7 +637,8 @@ static void reclaim_stacks(struct reclaim *r, bool all)
 
 	profile_mark_stacks(p, used);
 	sample_feed_mark_stacks(r->samples, used);
-	mark_machine(r, used);
+	vec_for_each(&r->markers->machine, const struct marker *, marker)
+		profile_mark_marker(r->profile, marker, used);
 	if (all || count_used(used, count) < count - count / 4) {
 		map = profile_keep_stacks(p, used);
 		sample_feed_move_stacks(r->samples, map);

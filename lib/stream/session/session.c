@@ -70,12 +70,6 @@ static void counter_feed_init(struct counter_feed *f, struct profile *profile, s
 	};
 }
 
-static void counter_feed_release(struct counter_feed *f)
-{
-	vec_release(&f->rows);
-	index_release(&f->by_wire_id);
-}
-
 INDEX_HAS(wire_id_equal, struct counter_feed, rows, wire_id)
 
 static uint32_t find(const struct counter_feed *f, uint32_t wire_id)
@@ -205,11 +199,6 @@ static schema_id add_schema(struct profile *p)
 	return schema_text_intern(&text, &p->markers.schemas, &p->strings);
 }
 
-static void label_feed_release(struct label_feed *f)
-{
-	vec_release(&f->runs);
-}
-
 /* Ends the open marker, at `limit` at the latest. */
 static void end_marker(struct label_feed *f, thread_id thread, uint64_t limit)
 {
@@ -237,9 +226,8 @@ static int compare_labels(const void *a, const void *b)
 	const struct rec_label *x = *(const struct rec_label *const *)a;
 	const struct rec_label *y = *(const struct rec_label *const *)b;
 	size_t size = x->key_size < y->key_size ? x->key_size : y->key_size;
-	int order = memcmp(x->key, y->key, size);
 
-	return order ? order : x->key_size - y->key_size;
+	return memcmp(x->key, y->key, size) ?: x->key_size - y->key_size;
 }
 
 /* Interns "key: value, …", sorted by key because Go's maps have no order, in pprof's format. */
@@ -386,8 +374,9 @@ void session_free(struct session *s)
 	tasks_release(&s->tasks);
 	losses_release(&s->losses);
 	marker_feed_release(&s->markers);
-	counter_feed_release(&s->counters);
-	label_feed_release(&s->labels);
+	vec_release(&s->counters.rows);
+	index_release(&s->counters.by_wire_id);
+	vec_release(&s->labels.runs);
 	path_feed_release(&s->path);
 	pauses_release(&s->pauses);
 	vec_release(&s->cpu_changes);

@@ -681,9 +681,7 @@ int patch_open(struct patch **out, char *text, size_t size, struct error *err)
 	}
 	r->text = text;
 	r->profile = profile_new();
-	ret = layout_read(&r->layout, text, size, err);
-	if (!ret)
-		ret = patch_find_references(r, err);
+	ret = layout_read(&r->layout, text, size, err) ?: patch_find_references(r, err);
 	if (!ret)
 		ret = cells_read(&r->cells, &r->layout, CELLS_PATCHED, 0, err);
 	if (!ret)

@@ -398,10 +398,8 @@ static void count_depths(struct cells *c, const struct layout *l)
 int cells_read(struct cells *c, const struct layout *l, enum cells_use use, size_t category_count,
 	       struct error *err)
 {
-	int ret = read_flags(c, l, use, err);
+	int ret = read_flags(c, l, use, err) ?: read_tables(c, l, use, category_count, err);
 
-	if (!ret)
-		ret = read_tables(c, l, use, category_count, err);
 	if (!ret)
 		ret = read_libs(c, l, use, err);
 	if (!ret)

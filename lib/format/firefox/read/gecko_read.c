@@ -268,9 +268,7 @@ static int gecko_read_tables(struct import *r, struct json_cursor s, struct erro
 	if (!parts[1].end)
 		return error_text(err, -EBADMSG, "a thread has no frameTable");
 	s = json_cursor_within(&r->layout.cursor, parts[0]);
-	ret = own_strings_read(r, &s, err);
-	if (!ret)
-		ret = add_tables(r, parts[1], parts[2], &rows, err);
+	ret = own_strings_read(r, &s, err) ?: add_tables(r, parts[1], parts[2], &rows, err);
 	vec_release(&rows.rows);
 	return ret;
 }
@@ -301,13 +299,6 @@ struct processes {
 	struct import *r;
 	VEC(struct process) rows; /* in the order of the front-end */
 };
-
-static void processes_release(struct processes *all)
-{
-	vec_for_each(&all->rows, struct process *, process)
-		free(process->text);
-	vec_release(&all->rows);
-}
 
 static int damaged(const struct json_cursor *s, struct error *err)
 {
@@ -574,9 +565,7 @@ static int read_file(struct processes *all, const char *text, size_t size, struc
 	if (!json_cursor_end(&s))
 		return damaged(&s, err);
 	vec_push(&all->rows, root);
-	ret = find_processes(all, err);
-	if (!ret)
-		ret = read_version(r, &all->rows.items[0], err);
+	ret = find_processes(all, err) ?: read_version(r, &all->rows.items[0], err);
 	for (size_t i = 0; i < all->rows.count && !ret; i++)
 		ret = read_process(all, i, err);
 	if (!ret)
@@ -605,7 +594,9 @@ int gecko_read(struct profile **p, const char *text, size_t size, struct import_
 	if (!ret)
 		*p = steal(r.profile);
 	import_release(&r);
-	processes_release(&all);
+	vec_for_each(&all.rows, struct process *, process)
+		free(process->text);
+	vec_release(&all.rows);
 	return ret;
 }
 

@@ -673,9 +673,7 @@ int layout_find(struct layout *l, const char *text, size_t size, struct error *e
 
 	*l = (struct layout){0};
 	json_cursor_init(&l->cursor, text, size);
-	ret = find_parts(l, err);
-	if (!ret)
-		ret = layout_read_meta(l, err);
+	ret = find_parts(l, err) ?: layout_read_meta(l, err);
 	if (ret)
 		layout_release(l);
 	return ret;
@@ -698,9 +696,7 @@ int layout_read_own_tables(struct layout *l, struct json_cursor s, struct error 
 
 int layout_read_tables(struct layout *l, struct error *err)
 {
-	int ret = read_libs(l, l->lib_list, err);
-
-	return ret ? ret : read_shared(l, l->shared, err);
+	return read_libs(l, l->lib_list, err) ?: read_shared(l, l->shared, err);
 }
 
 int layout_read(struct layout *l, const char *text, size_t size, struct error *err)

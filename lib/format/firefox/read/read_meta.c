@@ -399,12 +399,6 @@ static void add_category(struct import *r, struct profile_category *category)
 	vec_push(&r->profile->categories, *category);
 }
 
-static void read_subcategories(struct json_cursor *s, struct profile_category *category)
-{
-	json_for_each_element(s, i)
-		vec_push(&category->subcategories, json_cursor_text(s));
-}
-
 static void read_category(struct import *r, struct json_cursor *s)
 {
 	struct profile_category category = {0};
@@ -416,7 +410,8 @@ static void read_category(struct import *r, struct json_cursor *s)
 			category.color = json_cursor_text(s);
 		else if (span_is(s, key, "subcategories") && !category.subcategories.count &&
 			 json_cursor_peek(s) == '[')
-			read_subcategories(s, &category);
+			json_for_each_element(s, i)
+				vec_push(&category.subcategories, json_cursor_text(s));
 	}
 	add_category(r, &category);
 }

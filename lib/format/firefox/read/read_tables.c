@@ -376,8 +376,7 @@ static int add_tables(struct import *r, struct error *err)
 	if (ret)
 		return ret;
 	add_symbols(r);
-	ret = add_frames(r, err);
-	return ret ? ret : add_stacks(r, err);
+	return add_frames(r, err) ?: add_stacks(r, err);
 }
 
 static int read_strings(struct import *r, struct error *err)
@@ -422,9 +421,7 @@ static int read_own_shared(struct import *r, struct error *err)
 
 	if (!r->layout.shared.end || json_cursor_peek(&s) != '{')
 		return 0;
-	ret = layout_read_own_tables(&r->layout, s, err);
-	if (!ret)
-		ret = read_strings(r, err);
+	ret = layout_read_own_tables(&r->layout, s, err) ?: read_strings(r, err);
 	if (!ret)
 		ret = table_read_cells(&r->layout.sources, &r->layout.cursor, "filename", &any,
 				       false, &names, err);
@@ -435,19 +432,14 @@ static int read_own_shared(struct import *r, struct error *err)
 
 int import_own_tables(struct import *r, struct error *err)
 {
-	int ret;
-
 	r->read_own_tables = read_thread_tables;
-	ret = read_libs(r, err);
-	return ret ? ret : read_own_shared(r, err);
+	return read_libs(r, err) ?: read_own_shared(r, err);
 }
 
 int import_tables(struct import *r, struct error *err)
 {
-	int ret = layout_read_tables(&r->layout, err);
+	int ret = layout_read_tables(&r->layout, err) ?: read_strings(r, err);
 
-	if (!ret)
-		ret = read_strings(r, err);
 	if (ret)
 		return ret;
 	vec_for_each(&r->layout.libs.rows, const struct layout_lib *, lib)

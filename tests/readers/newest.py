@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Brings a processed profile of version 70 to version 75, as the front-end does.
 
-    newest.py FILE OUT
+    newest.py FILE OUT [FILE OUT]...
 
 Columns "flags" say which cells have a value; other cells are 0. They also take the place of the
 columns inlineDepth, isJS and relevantForJS.
@@ -42,12 +42,13 @@ def upgrade(profile):
 
 
 def main():
-    with open(sys.argv[1], encoding="utf-8") as file:
-        profile = json.load(file)
-    assert profile["meta"]["preprocessedProfileVersion"] == 70
-    upgrade(profile)
-    with open(sys.argv[2], "w", encoding="utf-8") as file:
-        json.dump(profile, file, separators=(",", ":"), ensure_ascii=False)
+    for source, target in zip(sys.argv[1::2], sys.argv[2::2]):
+        with open(source, encoding="utf-8") as file:
+            profile = json.load(file)
+        assert profile["meta"]["preprocessedProfileVersion"] == 70
+        upgrade(profile)
+        with open(target, "w", encoding="utf-8") as file:
+            json.dump(profile, file, separators=(",", ":"), ensure_ascii=False)
 
 
 main()

@@ -104,7 +104,7 @@ bpf_runtimes := $(sort $(bpf_stacks) $(own_runtimes))
 # for rules whose results are in each page.
 page_base := alloc bytes error index log radix strbuf text vec
 page_src := $(page_engine_src) $(page_base:%=lib/base/%.c) $(filter-out lib/model/meaning/categories.c,$(sort $(wildcard lib/model/facts/*.c lib/model/meaning/*.c lib/query/*.c))) \
-	lib/path/path_weights.c $(addprefix lib/format/page/slab/,slab_check.c slab_columns.c slab_read.c) $(filter-out lib/model/tables/sample_store.c,$(sort $(wildcard lib/model/tables/*.c)))
+	lib/path/path_weights.c $(addprefix lib/format/page/slab/,row_planes.c slab_check.c slab_columns.c slab_read.c) $(filter-out lib/model/tables/sample_pack.c lib/model/tables/sample_store.c,$(sort $(wildcard lib/model/tables/*.c)))
 page_objects := $(page_src:%.c=$(plain)/page/%.o)
 page_include := /usr/include/wasm32-wasi
 page_cflags := --target=wasm32-wasi -std=gnu11 -Oz -D_GNU_SOURCE -I. -nostdlibinc -isystem $(page_include) \
@@ -244,6 +244,10 @@ ifneq ($(strip $(page_missing)),)
 $(error the page that x.html is needs $(strip $(page_missing)): scripts/deps build installs it, PAGE=0 builds everything else)
 endif
 endif
+
+# Code that runs for each of millions of samples is compiled to be fast, the rest to be small.
+page_hot := lib/format/page/slab/row_planes.c lib/model/tables/samples.c $(addprefix lib/query/,select.c timeline.c tree.c)
+$(page_hot:%.c=$(plain)/page/%.o): page_cflags += -O2
 
 $(plain)/page/%.o: %.c Makefile
 	@mkdir -p $(@D)

@@ -229,13 +229,24 @@ enum {
 /* Set if samples of this wait are selected. */
 #define WAIT_COUNTS 0x80
 
+/*
+ * What a sample's stack decides, and the sum of its samples: small, because samples follow each
+ * other in any order of their stacks, and caches hold few of a million.
+ */
+struct stack_use {
+	uint64_t weight : 55; /* of selected samples */
+	uint64_t wait : 8; /* as struct query.stack_waits */
+	uint64_t keeps : 1; /* samples with the stack are selected, unless they are waits */
+};
+
 struct selection {
 	struct query *q;
 	const struct query_filter *filter;
 	uint8_t *of_funcs; /* by func_id: IS_… flags */
 	struct query_spans *spans; /* of filter->during */
 	struct parallelism parallelism; /* empty unless needed */
-	bool *keeps; /* by stack_id: samples with the stack are selected, unless they are waits */
+	struct stack_use *uses; /* by stack_id */
+	struct stack_use no_stack; /* of samples without one */
 	stack_id *shown; /* by stack_id: innermost shown frame */
 	double period; /* weight of a sample where rows sum up several; 0: none is one */
 	query_sample_fn *visit; /* NULL: no visitor */
@@ -511,10 +522,17 @@ static void mark_stacks(struct selection *s)
 				  !(filter->fold_recursion &&
 				    is_recursion(p, frame, q->parents[id]));
 		s->shown[id] = q->is_shown[id] ? id : q->parents[id];
-		s->keeps[id] = !(filter->focus && !(all & IS_FOCUS)) && !(all & IS_IGNORED) &&
-			       !(filter->root && !(all & IS_ROOT)) && answer->counts &&
-			       !(speaks && speaks[id] != language);
+		s->uses[id] = (struct stack_use){
+			.wait = answer->wait,
+			.keeps = !(filter->focus && !(all & IS_FOCUS)) && !(all & IS_IGNORED) &&
+				 !(filter->root && !(all & IS_ROOT)) && answer->counts &&
+				 !(speaks && speaks[id] != language),
+		};
 	}
+	s->no_stack = (struct stack_use){
+		.wait = QUERY_RUNS,
+		.keeps = !filter->focus && !filter->root && !filter->category,
+	};
 }
 
 /*
@@ -635,18 +653,23 @@ static void add_latency(struct selection *s, const struct sample *sample, stack_
 	q->by_parallelism.items[threads] += sample->weight;
 }
 
-static void add_sample(struct selection *s, thread_id thread, const struct sample *sample)
+static stack_id shown_of(const struct selection *s, const struct sample *sample)
+{
+	return sample->stack == NO_STACK ? NO_STACK : s->shown[sample->stack];
+}
+
+static void add_sample(struct selection *s, thread_id thread, const struct sample *sample,
+		       struct stack_use *use)
 {
 	struct query *q = s->q;
-	stack_id shown = sample->stack == NO_STACK ? NO_STACK : s->shown[sample->stack];
-	uint8_t wait = sample->stack == NO_STACK ? QUERY_RUNS : q->stack_waits[sample->stack];
+	uint8_t wait = use->wait;
 	double weight = sample->weight;
 
 	q->cpu_ns += sample->cpu_delta;
 	if (!sample->weight) {
 		/* A thread's last row may hold only the CPU time since its last sample. */
 		if (s->visit && sample->cpu_delta)
-			s->visit(s->ctx, q, thread, sample, shown);
+			s->visit(s->ctx, q, thread, sample, shown_of(s, sample));
 		return;
 	}
 	if (wait)
@@ -654,20 +677,17 @@ static void add_sample(struct selection *s, thread_id thread, const struct sampl
 	if (wait && !(wait & WAIT_COUNTS))
 		return;
 
-	if (shown == NO_STACK)
-		q->no_frame += sample->weight;
-	else
-		q->weights[shown] += sample->weight;
+	use->weight += sample->weight;
 	q->weight += sample->weight;
 	if (q->latencies)
-		add_latency(s, sample, shown);
+		add_latency(s, sample, shown_of(s, sample));
 	if (wait)
 		q->squares += squares_of_wait(s, thread, sample);
 	else
 		q->squares += weight * fmin(weight, s->period);
 	q->samples++;
 	if (s->visit)
-		s->visit(s->ctx, q, thread, sample, shown);
+		s->visit(s->ctx, q, thread, sample, shown_of(s, sample));
 }
 
 /* Drops waits, too, if parallelism matters. */
@@ -694,7 +714,7 @@ static void try_sample(struct selection *s, thread_id id, const struct sample *s
 {
 	const struct query_filter *filter = s->filter;
 	uint64_t time = profile_since_start(s->q->profile, sample->time);
-	bool keeps_none = !filter->focus && !filter->root && !filter->category;
+	struct stack_use *use;
 
 	if (time < filter->from || time >= filter->until)
 		return;
@@ -702,8 +722,9 @@ static void try_sample(struct selection *s, thread_id id, const struct sample *s
 		return;
 	if (!has_parallelism(s, sample))
 		return;
-	if (sample->stack == NO_STACK ? keeps_none : s->keeps[sample->stack])
-		add_sample(s, id, sample);
+	use = sample->stack == NO_STACK ? &s->no_stack : &s->uses[sample->stack];
+	if (use->keeps)
+		add_sample(s, id, sample, use);
 }
 
 struct sample query_allocation_sample(const struct query *q, const struct allocation *row)
@@ -736,16 +757,37 @@ static void add_thread(struct selection *s, thread_id id)
 	const struct profile *p = s->q->profile;
 	const struct profile_thread *thread = &p->threads.rows.items[id];
 	uint64_t before = s->q->weight, latency = s->q->latency;
+	struct sample_iterator it;
+	const struct sample *sample;
 	size_t span = 0;
 
 	add_allocations(s, id);
-	samples_for_each(&thread->samples, sample) {
+	if (s->filter->from)
+		it = samples_after(&thread->samples, p->meta.start_ns + s->filter->from - 1);
+	else
+		it = samples_begin(&thread->samples);
+	while ((sample = sample_iterator_next(&it)) &&
+	       profile_since_start(p, sample->time) < s->filter->until) {
 		if (sample->event == s->q->event || s->filter->all_events)
 			try_sample(s, id, sample, &span);
 	}
+	sample_iterator_release(&it);
 	s->q->thread_weights[id] = s->q->weight - before;
 	if (s->q->latencies)
 		s->q->thread_latencies[id] = s->q->latency - latency;
+}
+
+static void add_weights(const struct selection *s)
+{
+	struct query *q = s->q;
+
+	q->no_frame = s->no_stack.weight;
+	for (stack_id id = 0; id < q->profile->stacks.rows.count; id++) {
+		if (s->shown[id] == NO_STACK)
+			q->no_frame += s->uses[id].weight;
+		else
+			q->weights[s->shown[id]] += s->uses[id].weight;
+	}
 }
 
 static bool has_allocations(const struct profile *p)
@@ -810,7 +852,7 @@ int query_select_each(struct query *q, const struct profile *p, const struct que
 {
 	size_t stacks = p->stacks.rows.count + 1;
 	_cleanup_free_ uint8_t *of_funcs = xcalloc(p->funcs.rows.count + 1, 1);
-	_cleanup_free_ bool *keeps = xcalloc(stacks, sizeof(*keeps));
+	_cleanup_free_ struct stack_use *uses = xcalloc(stacks, sizeof(*uses));
 	_cleanup_free_ stack_id *shown = xcalloc(stacks, sizeof(*shown));
 	_cleanup_free_ bool *is_selected = NULL;
 	_cleanup_(query_spans_release) struct query_spans spans = {0};
@@ -818,7 +860,7 @@ int query_select_each(struct query *q, const struct profile *p, const struct que
 			      .filter = filter,
 			      .of_funcs = of_funcs,
 			      .spans = &spans,
-			      .keeps = keeps,
+			      .uses = uses,
 			      .shown = shown,
 			      .visit = visit,
 			      .ctx = ctx,
@@ -859,6 +901,7 @@ int query_select_each(struct query *q, const struct profile *p, const struct que
 		if (is_selected[id])
 			add_thread(&s, id);
 	}
+	add_weights(&s);
 	if (!q->event)
 		q->squares *= (double)thinned_weight(p);
 	parallelism_release(&s.parallelism);

@@ -110,21 +110,14 @@ static int unpack(const unsigned char *packed, size_t packed_size, char **data, 
 	return infile_read(fd, "a block of the page", UNPACKED_MAX, data, size, err);
 }
 
-/*
- * Finds and unpacks a block; *data is the caller's. Returns -ENOENT if the page has no block of
- * that id, -EBADMSG if it is damaged.
- */
-static int block_read(const char *text, size_t text_size, const char *id, char **data, size_t *size,
-		      struct error *err)
+/* Unpacks a block; *data is the caller's. Returns -EBADMSG if it is damaged. */
+static int block_read(const char *encoded, size_t encoded_size, const char *id, char **data,
+		      size_t *size, struct error *err)
 {
-	size_t encoded_size, packed_size;
-	const char *encoded = find_block(text, text_size, id, &encoded_size);
-	_cleanup_free_ unsigned char *packed = NULL;
+	size_t packed_size;
+	_cleanup_free_ unsigned char *packed = xmalloc(encoded_size + 4);
 
 	*data = NULL;
-	if (!encoded)
-		return error_text(err, -ENOENT, "the page has no block %s", id);
-	packed = xmalloc(encoded_size + 4);
 	if (!base64_decode(encoded, encoded_size, packed, &packed_size))
 		return error_text(err, -EBADMSG, "the data is damaged: block %s", id);
 	return unpack(packed, packed_size, data, size, err);
@@ -148,6 +141,13 @@ static const char *const block_ids[SLAB_BLOCK_COUNT] = {
 	[BLOCK_SAMPLES] = "prof-samples", [BLOCK_MARKERS] = "prof-markers",
 	[BLOCK_TEXTS] = "prof-texts",
 };
+
+/* Returns the id of a part of a block: "prof-samples", then "prof-samples-2". The caller frees it.
+ */
+static char *part_id(enum slab_block block, unsigned int part)
+{
+	return part ? xasprintf("%s-%u", block_ids[block], part + 1) : xstrdup(block_ids[block]);
+}
 
 static void add(struct outfile *out, const char *text)
 {
@@ -284,17 +284,29 @@ static void collect(void *ctx, const void *data, size_t size)
 	strbuf_add(ctx, data, size);
 }
 
+static int write_block(struct slab_writer *w, enum slab_block block, struct outfile *out,
+		       struct error *err)
+{
+	bool has_more = true;
+	int ret = 0;
+
+	for (unsigned int part = 0; !ret && has_more; part++) {
+		_cleanup_(strbuf_release) struct strbuf bytes = {0};
+		_cleanup_free_ char *id = part_id(block, part);
+
+		has_more = slab_write(w, block, collect, &bytes);
+		ret = block_write(out, id, strbuf_text(&bytes), bytes.size, err);
+	}
+	return ret;
+}
+
 static int write_blocks(const struct profile *p, struct outfile *out, struct error *err)
 {
 	struct slab_writer *w = slab_writer_new(p);
 	int ret = 0;
 
-	for (int i = 0; !ret && i < SLAB_BLOCK_COUNT; i++) {
-		_cleanup_(strbuf_release) struct strbuf bytes = {0};
-
-		slab_write(w, i, collect, &bytes);
-		ret = block_write(out, block_ids[i], strbuf_text(&bytes), bytes.size, err);
-	}
+	for (int i = 0; !ret && i < SLAB_BLOCK_COUNT; i++)
+		ret = write_block(w, i, out, err);
 	slab_writer_free(w);
 	return ret;
 }
@@ -338,6 +350,28 @@ static bool page_matches(const char *text, size_t size)
 	return memmem(text, within, GENERATOR, strlen(GENERATOR)) != NULL;
 }
 
+/* Reads a block with all of its parts, of which it has at least one. */
+static int read_block(struct slab_reader *r, enum slab_block block, const char *text, size_t size,
+		      struct error *err)
+{
+	const char *end = text + size;
+	int ret = 0;
+
+	for (unsigned int part = 0; !ret; part++) {
+		_cleanup_free_ char *data = NULL, *id = part_id(block, part);
+		size_t encoded_size, data_size;
+		const char *encoded = find_block(text, (size_t)(end - text), id, &encoded_size);
+
+		if (!encoded)
+			return part ? 0 : error_text(err, -ENOENT, "the page has no block %s", id);
+		ret = block_read(encoded, encoded_size, id, &data, &data_size, err);
+		if (!ret)
+			ret = slab_read(r, data, data_size, err);
+		text = encoded + encoded_size; /* parts follow each other */
+	}
+	return ret;
+}
+
 static int page_read(struct profile **p, const char *text, size_t size,
 		     struct import_counts *counts, struct error *err)
 {
@@ -347,14 +381,8 @@ static int page_read(struct profile **p, const char *text, size_t size,
 	*p = NULL;
 	if (counts)
 		*counts = (struct import_counts){0};
-	for (int i = 0; !ret && i < SLAB_BLOCK_COUNT; i++) {
-		_cleanup_free_ char *data = NULL;
-		size_t data_size;
-
-		ret = block_read(text, size, block_ids[i], &data, &data_size, err);
-		if (!ret)
-			ret = slab_read(r, data, data_size, err);
-	}
+	for (int i = 0; !ret && i < SLAB_BLOCK_COUNT; i++)
+		ret = read_block(r, i, text, size, err);
 	if (!ret)
 		ret = slab_reader_take(r, p, err);
 	slab_reader_free(r);

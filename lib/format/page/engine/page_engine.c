@@ -591,7 +591,7 @@ const char *EXPORT(page_error)(void)
 	return engine.err.text;
 }
 
-/* Reads the next block of the profile. Returns 0 or the number of an error. */
+/* Reads the next part of the profile. Returns 0 or the number of an error. */
 int EXPORT(page_read)(const void *data, size_t size)
 {
 	if (!reader)

@@ -3,7 +3,9 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/readers.h"
+#include "lib/format/page/slab/row_planes.h"
 #include "lib/model/meaning/categories.h"
+#include "lib/model/tables/sample_pack.h"
 #include "lib/model/tables/sample_store.h"
 
 /* Merges two sorted halves, the first of which is in `left`. */
@@ -40,6 +42,18 @@ void page_sort(void *rows, size_t count, size_t size,
 
 	sort(rows, left, count, size, compare, ctx);
 	free(left);
+}
+
+/* In a page, samples keep the form that they have in its file. */
+size_t sample_pack(const struct sample *rows, size_t count, unsigned char *out)
+{
+	_Static_assert(SAMPLE_PACK_MAX(1) >= ROW_PLANES_MAX(1), "room for a row");
+	return row_planes_pack(rows, count, out);
+}
+
+bool sample_unpack(const unsigned char *bytes, size_t size, struct sample *rows, size_t count)
+{
+	return row_planes_unpack(bytes, size, rows, count);
 }
 
 /* A page has no files: everything stays in memory. */

@@ -9,6 +9,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "lib/base/error.h"
 #include "lib/model/tables/profile.h"
 
@@ -28,15 +30,16 @@ struct slab_writer;
 
 /* Borrows the profile. */
 struct slab_writer *slab_writer_new(const struct profile *p);
-void slab_write(struct slab_writer *w, enum slab_block block, slab_sink *sink, void *ctx);
+/* Writes the next part of a block, of which samples have many. Returns true if another follows. */
+bool slab_write(struct slab_writer *w, enum slab_block block, slab_sink *sink, void *ctx);
 void slab_writer_free(struct slab_writer *w);
 
 struct slab_reader;
 
 struct slab_reader *slab_reader_new(void);
 /*
- * Reads a block, in the order of enum slab_block. Memory is bounded by a multiple of its size.
- * Returns -EBADMSG if it is damaged, -ENOTSUP for another version.
+ * Reads a part of a block, in the order of enum slab_block. Memory is bounded by a multiple of its
+ * size. Returns -EBADMSG if it is damaged, -ENOTSUP for another version.
  */
 int slab_read(struct slab_reader *r, const void *data, size_t size, struct error *err);
 /*

@@ -7,7 +7,11 @@
 #include "lib/format/page/slab/slab.h"
 
 #define SLAB_MAGIC "PROFSLAB"
-#define SLAB_VERSION 1u
+#define SLAB_VERSION 2u
+/* The oldest version that is read: its samples are columns. */
+#define SLAB_VERSION_MIN 1u
+/* The column of samples: chunks of rows (row_planes.h), each after a struct slab_chunk. */
+#define SLAB_CHUNKS "CHUNKS"
 
 /* Rows of tables with a single value. */
 struct slab_text {
@@ -19,6 +23,14 @@ struct slab_number {
 struct slab_byte {
 	uint8_t byte;
 };
+
+/* Chunks of a thread are in order of time. */
+struct slab_chunk {
+	uint32_t thread, count,
+		size; /* `count` in rows, at most SLAB_CHUNK_ROWS; `size` in bytes */
+};
+/* Enough that the bytes of a column take most of a block of deflate. */
+#define SLAB_CHUNK_ROWS 65536u
 
 enum slab_table {
 #define TABLE(name, ...) SLAB_##name,

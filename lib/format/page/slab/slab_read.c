@@ -4,6 +4,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/bytes.h"
+#include "lib/format/page/slab/row_planes.h"
 #include "lib/format/page/slab/slab_columns.h"
 
 #define NAME_MAX_SIZE 64
@@ -223,9 +224,65 @@ static int read_column(struct slab_reader *r, const struct slab_column *c,
 	return is_good ? 0 : damaged(d->name, err);
 }
 
+/*
+ * True if the rows are in order, and refer to what there is. The tables of both must be read.
+ */
+static bool rows_are_good(const struct profile *p, const struct samples *before,
+			  const struct sample *rows, size_t count)
+{
+	size_t stacks = p->stacks.rows.count, events = p->events.rows.count;
+	uint64_t time = samples_last_time(before);
+	bool is_good = true;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct sample *row = &rows[i];
+
+		is_good &= row->time >= time && (!row->event || row->event < events) &&
+			   (row->stack == NO_STACK || (row->stack < stacks && row->weight));
+		time = row->time;
+	}
+	return is_good;
+}
+
+static bool read_chunk(struct slab_reader *r, struct bytes *b, struct sample *rows)
+{
+	struct threads *threads = &r->profile->threads;
+	struct slab_chunk head = {0};
+	const void *at = bytes_take(b, sizeof(head));
+	struct samples *samples;
+
+	if (at)
+		memcpy(&head, at, sizeof(head));
+	at = bytes_take(b, head.size);
+	if (!at || head.thread >= threads->rows.count || !head.count ||
+	    head.count > SLAB_CHUNK_ROWS || !row_planes_unpack(at, head.size, rows, head.count))
+		return false;
+	samples = &threads->rows.items[head.thread].samples;
+	if (!rows_are_good(r->profile, samples, rows, head.count))
+		return false;
+	for (uint32_t i = 0; i < head.count; i++)
+		samples_add(samples, &rows[i]);
+	return true;
+}
+
+static int read_chunks(struct slab_reader *r, const struct column_data *d, struct error *err)
+{
+	struct sample *rows = xcalloc(SLAB_CHUNK_ROWS, sizeof(*rows));
+	bool is_good = r->is_known[SLAB_THREADS] && r->is_known[SLAB_EVENTS] &&
+		       r->is_known[SLAB_STACKS];
+	struct bytes b = d->bytes;
+
+	while (is_good && bytes_left(&b))
+		is_good = read_chunk(r, &b, rows);
+	free(rows);
+	return is_good ? 0 : damaged(d->name, err);
+}
+
 static int read_one(struct slab_reader *r, const struct column_data *d, size_t left,
 		    struct error *err)
 {
+	if (!strcmp(d->name, SLAB_CHUNKS))
+		return read_chunks(r, d, err);
 	for (enum slab_table i = 0; i < SLAB_TABLE_COUNT; i++) {
 		if (!slab_tables[i].fixed && !strcmp(slab_tables[i].name, d->name))
 			return make_rows(r, i, d, left, err);
@@ -262,6 +319,7 @@ int slab_read(struct slab_reader *r, const void *data, size_t size, struct error
 	const size_t magic_size = strlen(SLAB_MAGIC);
 	struct column_data d;
 	const char *magic;
+	uint32_t version;
 	struct bytes b;
 	int ret = 0;
 
@@ -269,7 +327,8 @@ int slab_read(struct slab_reader *r, const void *data, size_t size, struct error
 	magic = bytes_take(&b, magic_size);
 	if (!magic || memcmp(magic, SLAB_MAGIC, magic_size) != 0)
 		return damaged("wrong magic number", err);
-	if (bytes_u32(&b) != SLAB_VERSION)
+	version = bytes_u32(&b);
+	if (version < SLAB_VERSION_MIN || version > SLAB_VERSION)
 		return error_text(err, -ENOTSUP, "unsupported version of the data");
 	if (bytes_u64(&b) != bytes_left(&b))
 		return damaged("truncated", err);

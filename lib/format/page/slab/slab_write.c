@@ -4,8 +4,12 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
+#include "lib/format/page/slab/row_planes.h"
 #include "lib/format/page/slab/slab_columns.h"
 #include "lib/model/meaning/categories.h"
+
+/* Bytes after which a part of the samples ends: what a reader unpacks at once. */
+#define PART_SIZE (2u << 20)
 
 struct slab_writer {
 	/* A copy of the profile's struct, with categories from either source. */
@@ -14,6 +18,10 @@ struct slab_writer {
 	VEC(uint64_t) values; /* values of the current column */
 	struct strbuf texts; /* strings of the current column */
 	struct strbuf out; /* output of the current block */
+	thread_id thread; /* whose samples come next */
+	struct sample_iterator rows;
+	struct sample *chunk_rows; /* room for a chunk, owned */
+	unsigned char *chunk; /* and for its bytes */
 };
 
 /* Computes categories for the file, so that readers need no rules about languages. */
@@ -46,6 +54,8 @@ struct slab_writer *slab_writer_new(const struct profile *p)
 	struct slab_writer *w = xcalloc(1, sizeof(*w));
 
 	w->view = *p;
+	w->chunk_rows = xcalloc(SLAB_CHUNK_ROWS, sizeof(*w->chunk_rows));
+	w->chunk = xmalloc(ROW_PLANES_MAX(SLAB_CHUNK_ROWS));
 	if (!p->categories.count)
 		add_categories(w);
 	return w;
@@ -65,6 +75,9 @@ void slab_writer_free(struct slab_writer *w)
 	if (w->frames)
 		vec_release(&w->view.categories);
 	free(w->frames);
+	sample_iterator_release(&w->rows);
+	free(w->chunk_rows);
+	free(w->chunk);
 	vec_release(&w->values);
 	strbuf_release(&w->texts);
 	strbuf_release(&w->out);
@@ -131,10 +144,11 @@ static uint64_t encode(const struct slab_column *c, const char *row, size_t numb
 	}
 }
 
-/* Adds consecutive rows of one parent, from row `number` on. */
+/* Adds the rows of one parent. */
 static void add_rows(struct slab_writer *w, const struct slab_column *c, const char *rows,
-		     size_t count, size_t number, uint64_t *before)
+		     size_t count)
 {
+	uint64_t before = 0;
 	size_t row_size = slab_tables[c->table].row_size;
 
 	vec_reserve(&w->values, w->values.count + count);
@@ -146,26 +160,8 @@ static void add_rows(struct slab_writer *w, const struct slab_column *c, const c
 		else if (c->kind >= COLUMN_TEXT)
 			add_text(w, row + c->offset, c->kind == COLUMN_SIZED_TEXT);
 		else
-			vec_push(&w->values, encode(c, row, number + i, before));
+			vec_push(&w->values, encode(c, row, i, &before));
 	}
-}
-
-static void add_samples(struct slab_writer *w, const struct slab_column *c,
-			const struct samples *samples)
-{
-	struct sample_iterator it = samples_begin(samples);
-	uint64_t before = 0;
-
-	do
-		add_rows(w, c, (const char *)it.rows, it.count, 0, &before);
-	while (sample_iterator_next_part(&it));
-	sample_iterator_release(&it);
-}
-
-static size_t part_count(const struct profile *p, enum slab_table table, size_t parent)
-{
-	return table == SLAB_SAMPLES ? samples_count(&p->threads.rows.items[parent].samples)
-				     : slab_rows(p, table, parent).count;
 }
 
 static void put(struct slab_writer *w, uint64_t value, size_t size)
@@ -217,7 +213,7 @@ static void write_counts(struct slab_writer *w, enum slab_table table)
 
 	begin_column(w, slab_tables[table].name);
 	for (size_t i = 0; i < parents; i++)
-		vec_push(&w->values, part_count(&w->view, table, i));
+		vec_push(&w->values, slab_rows(&w->view, table, i).count);
 	put_values(w);
 }
 
@@ -228,15 +224,9 @@ static void write_column(struct slab_writer *w, const struct slab_column *c)
 
 	begin_column(w, c->name);
 	for (size_t i = 0; i < parents; i++) {
-		uint64_t before = 0;
+		struct any_vec rows = slab_rows(p, c->table, i);
 
-		if (c->table == SLAB_SAMPLES) {
-			add_samples(w, c, &p->threads.rows.items[i].samples);
-		} else {
-			struct any_vec rows = slab_rows(p, c->table, i);
-
-			add_rows(w, c, rows.items, rows.count, 0, &before);
-		}
+		add_rows(w, c, rows.items, rows.count);
 	}
 	if (c->kind == COLUMN_BYTES)
 		put_bytes(w, c->size);
@@ -244,12 +234,42 @@ static void write_column(struct slab_writer *w, const struct slab_column *c)
 		put_values(w);
 }
 
-void slab_write(struct slab_writer *w, enum slab_block block, slab_sink *sink, void *ctx)
+/* Adds the next rows of the thread. Returns false after its last row. */
+static bool add_chunk(struct slab_writer *w)
 {
-	uint32_t version = SLAB_VERSION;
-	uint64_t size;
+	struct slab_chunk head = {.thread = w->thread};
+	const struct sample *row = NULL;
 
-	strbuf_reset(&w->out);
+	while (head.count < SLAB_CHUNK_ROWS && (row = sample_iterator_next(&w->rows)))
+		w->chunk_rows[head.count++] = *row;
+	if (!head.count)
+		return false;
+	head.size = (uint32_t)row_planes_pack(w->chunk_rows, head.count, w->chunk);
+	strbuf_add(&w->texts, &head, sizeof(head));
+	strbuf_add(&w->texts, w->chunk, head.size);
+	return row != NULL;
+}
+
+/* Returns false after the last thread. */
+static bool write_chunks(struct slab_writer *w)
+{
+	const struct threads *threads = &w->view.threads;
+
+	begin_column(w, SLAB_CHUNKS);
+	while (w->thread < threads->rows.count && w->texts.size < PART_SIZE) {
+		if (!w->rows.of)
+			w->rows = samples_begin(&threads->rows.items[w->thread].samples);
+		if (add_chunk(w))
+			continue;
+		sample_iterator_release(&w->rows);
+		w->thread++;
+	}
+	put_bytes(w, 1);
+	return w->thread < threads->rows.count;
+}
+
+static void write_tables(struct slab_writer *w, enum slab_block block)
+{
 	for (enum slab_table i = 0; i < SLAB_TABLE_COUNT; i++) {
 		if (slab_tables[i].block == block && !slab_tables[i].fixed)
 			write_counts(w, i);
@@ -258,9 +278,23 @@ void slab_write(struct slab_writer *w, enum slab_block block, slab_sink *sink, v
 		if (slab_columns[i].block == block)
 			write_column(w, &slab_columns[i]);
 	}
+}
+
+bool slab_write(struct slab_writer *w, enum slab_block block, slab_sink *sink, void *ctx)
+{
+	uint32_t version = SLAB_VERSION;
+	bool has_more = false;
+	uint64_t size;
+
+	strbuf_reset(&w->out);
+	if (block == BLOCK_SAMPLES)
+		has_more = write_chunks(w);
+	else
+		write_tables(w, block);
 	size = w->out.size;
 	sink(ctx, SLAB_MAGIC, strlen(SLAB_MAGIC));
 	sink(ctx, &version, sizeof(version));
 	sink(ctx, &size, sizeof(size));
 	sink(ctx, strbuf_text(&w->out), w->out.size);
+	return has_more;
 }

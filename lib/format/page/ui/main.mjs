@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Reads and shows the page's data; on failure, the initial content stays and shows the reason.
-import {DATA_BLOCKS, readBlock} from './blocks.mjs';
+import {dataBlocks, readBlock} from './blocks.mjs';
 import {Engine} from './engine.mjs';
 import {Comparison} from './compare.mjs';
 import {App} from './app.mjs';
@@ -8,11 +8,8 @@ import {App} from './app.mjs';
 async function start() {
 	const block = (id) => readBlock(id, document.getElementById(id)?.textContent ?? '');
 	const engine = await Engine.start(await block('prof-engine'));
-	// The browser unpacks side by side; the engine reads in order, as soon as it can.
-	const blocks = DATA_BLOCKS.map(block);
-	blocks.forEach((data) => data.catch(() => {}));
-	for (const data of blocks)
-		engine.read(await data);
+	for (const id of dataBlocks((name) => document.getElementById(name)))
+		engine.read(await block(id));
 	engine.open();
 	const compared = document.getElementById('prof-comparison');
 	const comparison = compared && new Comparison(JSON.parse(new TextDecoder().decode(await readBlock('prof-comparison', compared.textContent))));

@@ -74,8 +74,24 @@ is "in the timeline of pages, too" "$(values allocs.html '(engine.select({event:
 "$PROF" convert "$golden/critical-path.json" -o path.html
 is "the critical path is found in a page" "$("$PROF" report --critical-path --format csv path.html)" \
 	"$("$PROF" report --critical-path --format csv "$golden/critical-path.json")"
+is "steps have their time on the path" "$(node --input-type=module - "$root" path.html <<'CODE'
+const [root, page] = process.argv.slice(2);
+const {readPath} = await import(`${root}/lib/format/page/ui/path.mjs`), {openPage} = await import(`${root}/tests/page/page_file.mjs`);
+console.log(readPath(await openPage(page)).turns.map(({text}) => text).join(" | "));
+CODE
+)" "running 2.00 ms | running 3.00 ms | running 3.00 ms, [queued] 2.00 ms, [read] 800.0 µs, [wakes up] 200.0 µs | running 3.00 ms, [queued] 500.0 µs, [clock_nanosleep] 500.0 µs | running 2.00 ms"
+is "forecasts are sentences" "$(node --input-type=module - "$root" <<'CODE'
+const {forecastText} = await import(`${process.argv[2]}/lib/format/page/ui/path.mjs`);
+console.log(forecastText("If: f, g takes half its time, Time of the command: 1500.5 ms, If the path alone got shorter: 2250 ms"));
+console.log(forecastText("If: f takes half its time, Time of the command: 15 ms"));
+console.log(forecastText("Other: 7"));
+CODE
+)" "If f, g takes half its time: the command takes 1.50 s; 2.25 s if only the path gets shorter
+If f takes half its time: the command takes 15.0 ms
+Other: 7"
 is "and is an event like others" "$(values path.html 'engine.events().includes("critical path")')" true
 "$PROF" convert "$golden/waits.json" -o waits.html
+is "the machine has as many CPUs as it says" "$(values waits.html engine.cpus)" "4"
 is "a small profile makes a small page" "$(($(stat -c %s waits.html) <= 200000))" 1
 is "pages have the keys of prof browse" "$(node "$root/tests/page/keys.mjs" "$root/cmd/browse/screen.c")" ""
 ok "letters can be read on all colours of functions" awk -v least="$(node "$root/tests/page/contrast.mjs")" 'BEGIN { exit !(least >= 4.5) }'

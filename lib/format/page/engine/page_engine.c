@@ -735,7 +735,7 @@ const char *EXPORT(page_unit)(void)
 /* Returns sums of the selection and of the profile. */
 const double *EXPORT(page_totals)(void)
 {
-	static double totals[14];
+	static double totals[15];
 	const struct query *q = &engine.query;
 	const struct profile_meta *meta = &engine.profile->meta;
 	struct query_summary s = query_summarize(q);
@@ -756,6 +756,7 @@ const double *EXPORT(page_totals)(void)
 		(double)meta->start_realtime_ns,
 		measure,
 		size,
+		meta->logical_cpus,
 	};
 
 	_Static_assert(sizeof(values) == sizeof(totals), "the script knows them by number");

@@ -231,6 +231,7 @@ export class App {
 			tab.setAttribute('aria-selected', String(isOn));
 			tab.tabIndex = isOn ? 0 : -1;
 		}
+		this.switches.waits.hidden = !this.hasWaits && !state.includeIdle;
 		this.switches.waits.setAttribute('aria-pressed', String(state.includeIdle));
 		this.switches.kernel.setAttribute('aria-pressed', String(!state.noKernel));
 		this.switches.own.setAttribute('aria-pressed', String(state.own));

@@ -117,9 +117,9 @@ export class Engine {
 		for (let id = 0, count = this.api.page_thread_count(); id < count; id++)
 			bytes[flags + id] = threads && threads.has(id) ? 1 : 0;
 		this.check(this.api.page_select());
-		const values = new Float64Array(this.api.memory.buffer, this.api.page_totals() >>> 0, 14);
+		const values = new Float64Array(this.api.memory.buffer, this.api.page_totals() >>> 0, 15);
 		[this.weight, this.samples, this.cpu, this.noFrame, this.idle, this.blocked, this.runnable, this.interval,
-			this.duration, this.event, this.named, this.started, this.measure, this.unitSize] = values;
+			this.duration, this.event, this.named, this.started, this.measure, this.unitSize, this.cpus] = values;
 		this.unit = this.text(this.api.page_unit());
 		this.eventName = this.text(this.api.page_event_name(NONE));
 	}

@@ -200,7 +200,7 @@ export class Timeline extends TimeCanvas {
 	}
 
 	drawLegend() {
-		const waits = (this.app.engine.event ? [] : [[1, 'idle'], [2, 'blocked'], [3, 'waits for a CPU']]).map(([wait, name]) => {
+		const waits = (this.app.engine.event || !this.app.hasWaits ? [] : [[1, 'idle'], [2, 'blocked'], [3, 'waits for a CPU']]).map(([wait, name]) => {
 			const square = make('i', {class: 'square'});
 			square.style.background = waitColor(wait);
 			return make('span', {class: 'key'}, square, name);
@@ -360,7 +360,8 @@ export class Timeline extends TimeCanvas {
 
 	// The CPUs that were busy at once: the height of the lane of all threads.
 	mostCpus(lane, bin) {
-		return Math.max(1, Math.ceil(this.mostOf(lane) / bin - 0.25));
+		// CPU time that is read late is in one part with what came before.
+		return Math.max(1, Math.min(Math.ceil(this.mostOf(lane) / bin - 0.25), this.app.engine.cpus || Infinity));
 	}
 
 	// Waits fill the lane's lower third: a wait is no work.

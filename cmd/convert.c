@@ -21,6 +21,7 @@
 #include "lib/base/text.h"
 #include "lib/query/heaviest_names.h"
 #include "lib/query/narrow.h"
+#include "lib/recording/perf_data/perf_source.h"
 #include "lib/recording/workplace/lookup.h"
 #include "lib/recording/workplace/sample_profile.h"
 
@@ -211,6 +212,8 @@ static int check_autofdo(struct convert *c, struct error *err)
 	if (c->is_part)
 		return error_text(err, -EINVAL, "--to %s: use --time in place of --from and --to",
 				  autofdo_name);
+	c->output.branches = true;
+	c->filter.all_events = !c->filter.event;
 	/* Otherwise behave like another text format for clock samples. */
 	c->output.format = &format_folded;
 	output_options_end_dirs(&c->output);
@@ -352,14 +355,14 @@ static int write_stats(const struct convert *c, const struct export_counts *coun
 	return ret;
 }
 
-/* Sums up, by module, the clock samples in its own code. */
-static void leaf_weights(const struct profile *p, uint64_t *weights)
+/* Sums up, by module, the event's samples in its own code. */
+static void leaf_weights(const struct profile *p, uint8_t event, uint64_t *weights)
 {
 	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
 		samples_for_each(&thread->samples, sample) {
 			module_id module = NO_MODULE;
 
-			if (!sample->event && sample->stack != NO_STACK)
+			if (sample->event == event && sample->stack != NO_STACK)
 				module = frames_get(&p->frames,
 						    p->stacks.rows.items[sample->stack].frame)
 						 ->module;
@@ -370,12 +373,12 @@ static void leaf_weights(const struct profile *p, uint64_t *weights)
 }
 
 /* Returns the module to write: that of the name, or the one with the most samples. */
-static int find_module(const struct convert *c, const struct profile *p, module_id *found,
-		       struct error *err)
+static int find_module(const struct convert *c, const struct profile *p, uint8_t event,
+		       module_id *found, struct error *err)
 {
 	_cleanup_free_ uint64_t *weights = xcalloc(p->modules.rows.count + 1, sizeof(*weights));
 
-	leaf_weights(p, weights);
+	leaf_weights(p, event, weights);
 	*found = NO_MODULE;
 	for (module_id id = 0; id < p->modules.rows.count; id++) {
 		const struct module *module = &p->modules.rows.items[id];
@@ -397,12 +400,20 @@ static int write_autofdo(const struct convert *c, struct profile *p, struct erro
 {
 	const struct identity owner = identity_of_invoker();
 	const struct lookup lookup = {.profile = p, .dirs = c->output.debug_dirs.items};
-	struct sample_profile s = {.profile = p, .dirs = lookup.dirs};
+	struct sample_profile s = {
+		.profile = p,
+		.dirs = lookup.dirs,
+		.event = profile_event(p, PERF_BRANCHES),
+	};
 	struct sample_profile_counts counts;
 	struct outfile *out = NULL;
 	struct file_set *files;
-	int ret = find_module(c, p, &s.module, err);
+	int ret;
 
+	s.are_branches = s.event && p->events.rows.items[s.event].samples;
+	if (!s.are_branches)
+		s.event = profile_first_event(p);
+	ret = find_module(c, p, s.event, &s.module, err);
 	if (ret)
 		return ret;
 	files = lookup_files(&lookup, RESERVED_FILES);
@@ -413,8 +424,8 @@ static int write_autofdo(const struct convert *c, struct profile *p, struct erro
 	if (!ret)
 		ret = outfile_commit(out, err);
 	if (!ret && !c->output.quiet)
-		command_say_as(name, "%" PRIu64 " samples of %s, %.1f %% with lines of functions",
-			       counts.weight,
+		command_say_as(name, "%" PRIu64 " %s of %s, %.1f %% with lines of functions",
+			       counts.weight, s.are_branches ? "branches" : "samples",
 			       strings_get(&p->strings, p->modules.rows.items[s.module].name),
 			       counts.weight ? 100.0 * (double)counts.used / (double)counts.weight
 					     : 0.0);

@@ -33,6 +33,7 @@ struct output_options {
 	uint64_t from_ns, until_ns;
 	const struct format *format; /* never NULL after output_options_check() */
 	VEC(const char *) debug_dirs;
+	bool branches; /* also read the branches that the CPU recorded */
 	bool no_symbols;
 	bool no_cache; /* neither use nor keep unwind tables and debug files */
 	bool all_threads;

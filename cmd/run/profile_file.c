@@ -115,6 +115,7 @@ int profile_file_load_records(struct recording *r, const struct source_kind *kin
 	if (output) {
 		options.part.from_ns = output->from_ns;
 		options.part.until_ns = output->until_ns;
+		options.part.branches = output->branches;
 		options.dirs = output->debug_dirs.items;
 		options.no_symbols = output->no_symbols;
 		options.no_limit = output->no_limit;

@@ -228,6 +228,7 @@ static int open_perf_data(void **state, int fd, const struct source_part *part, 
 		.open_file = open_file,
 		.ctx = d,
 		.max_event = EVENT_COUNTS_MAX - 1,
+		.branches = part->branches,
 	};
 	const struct perf_file *file;
 	int ret = perf_source_open(&d->records, fd, &options, err);

@@ -17,6 +17,7 @@ struct source_part {
 	uint64_t window_end_ns; /* end of the window, CLOCK_MONOTONIC; 0: not a window */
 	/* Folders that hold files by build id, NULL-terminated; NULL: none. */
 	const char *const *dirs;
+	bool branches; /* also branches recorded by the CPU, as samples of PERF_BRANCHES */
 };
 
 /* Statistics of reading a source. */

@@ -72,6 +72,19 @@ refuses "a module without samples" 125 'no samples in libc.so' "$PROF" convert -
 refuses "--module of another format" 2 'only --to autofdo' "$PROF" convert --no-config --module fed -o x.svg fed.json.gz
 refuses "no sanitized one" 2 'cannot be combined' "$PROF" convert --no-config --sanitize --to autofdo -o x fed.json.gz
 
+# Branches that the CPU recorded are counted exactly. Here all of them are in samples; only the code
+# after the newest one of a sample is in none.
+if [ "$(uname -m)" = x86_64 ]; then
+	ok "a program with all of its branches" build exact -static -gline-tables-only -fdebug-info-for-profiling
+	ok "taken one by one" "$built/e2e/step_branches" exact.data ./exact 5
+	sample_profile exact.afdo exact.data
+	like "what was written is said" "$err" 'prof convert: [0-9]+ branches of exact, [0-9.]+ % with lines of functions'
+	like "calls are counted" "$(grep ' rare:' exact.afdo)" " (4[6-9]|50) rare:(4[6-9]|50)$"
+	like "and runs of an inlined loop" "$(<exact.afdo)" " $(($(line_of 'x += scramble') - often))(\.[0-9]+)?: scramble:(3[789]|40)[0-9]{3}"
+	like "a jump back is no call" "$(grep ^often: exact.afdo)" ':5$'
+	like "only a sample profile has them" "$("$PROF" report --no-config exact.data)" '^\./exact: .* samples of cycles'
+fi
+
 # Debug information in other files.
 ok "a split one" build split -g -gsplit-dwarf -fdebug-info-for-profiling
 record split 0 -- ./split 20000

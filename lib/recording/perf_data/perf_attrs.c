@@ -186,7 +186,7 @@ static char *default_name(const struct perf_attr *attr)
 	return xasprintf("event %" PRIu32 "/%" PRIx64, attr->type, attr->config);
 }
 
-void perf_attrs_number(struct perf_attrs *a, uint32_t max)
+uint32_t perf_attrs_number(struct perf_attrs *a, uint32_t max)
 {
 	uint32_t next = 1;
 	bool has_clock = false, has_switches = false;
@@ -206,4 +206,5 @@ void perf_attrs_number(struct perf_attrs *a, uint32_t max)
 			attr->event = next++;
 		}
 	}
+	return next;
 }

@@ -55,6 +55,13 @@ static inline uint64_t ordered_word(const void *words, size_t i, bool is_swapped
 	return is_swapped ? __builtin_bswap64(value) : value;
 }
 
+/*
+ * Event for the branches that the CPU recorded (perf record -b), a sample each. Its stack contains
+ * the code that ran next, up to the next branch: the last instruction, the first one, and, as its
+ * caller, the branch itself.
+ */
+#define PERF_BRANCHES "branches taken"
+
 /* Bounds memory; above any real recording. */
 #define PERF_ATTRS_MAX 4096
 #define PERF_IDS_MAX (1u << 20)
@@ -108,8 +115,8 @@ uint32_t perf_attrs_find(const struct perf_attrs *a, uint64_t id);
 /*
  * Names unnamed attributes by type and number, and numbers the events: the first clock of the CPU
  * or of the sampled task is event 0; others count from 1, up to `max`. Waits are an event only if
- * context switches are not recorded as well.
+ * context switches are not recorded as well. Returns the next number.
  */
-void perf_attrs_number(struct perf_attrs *a, uint32_t max);
+uint32_t perf_attrs_number(struct perf_attrs *a, uint32_t max);
 /* Returns true for the attribute of perf record --off-cpu. */
 bool perf_attr_is_off_cpu(const struct perf_attr *attr);

@@ -515,19 +515,25 @@ void perf_convert_release(struct perf_convert *c)
 	vec_release(&c->out.words);
 }
 
+static void name_event(struct perf_convert *c, uint32_t event, const char *name)
+{
+	size_t size = strlen(name);
+	struct rec_event_name *rec = perf_out_add(&c->out, REC_EVENT_NAME,
+						  rec_event_name_size(size), 0, 0, 0);
+
+	rec->event = event;
+	rec->name_size = (uint32_t)size;
+	memcpy(rec->name, name, size);
+}
+
 void perf_convert_begin(struct perf_convert *c)
 {
 	vec_for_each(&c->file->attrs.rows, const struct perf_attr *, attr) {
-		size_t size = strlen(attr->name);
-		struct rec_event_name *rec;
-
-		if (!attr->event || attr->event == UINT32_MAX)
-			continue;
-		rec = perf_out_add(&c->out, REC_EVENT_NAME, rec_event_name_size(size), 0, 0, 0);
-		rec->event = attr->event;
-		rec->name_size = (uint32_t)size;
-		memcpy(rec->name, attr->name, size);
+		if (attr->event && attr->event != UINT32_MAX)
+			name_event(c, attr->event, attr->name);
 	}
+	if (c->branch_event)
+		name_event(c, c->branch_event, PERF_BRANCHES);
 	perf_tracepoints_begin(&c->tracepoints, c->file, &c->out);
 }
 
@@ -657,6 +663,21 @@ static void note_switch(struct perf_convert *c, const struct perf_sample *sample
 	task->switch_flags = place->flags;
 }
 
+static void send_branches(struct perf_convert *c, const struct perf_attr *attr,
+			  const struct perf_sample *sample)
+{
+	if (!c->branch_event || attr->branch_type & PERF_SAMPLE_BRANCH_CALL_STACK)
+		return;
+	for (uint64_t i = 0; i < sample->branch_count; i++) {
+		const struct perf_attr branches = {.event = c->branch_event};
+		struct perf_sample branch = *sample;
+		struct perf_place place = perf_stacks_branch(&c->stacks, sample, i);
+
+		branch.period = 1;
+		send_event(c, &branches, &branch, &place);
+	}
+}
+
 static void perf_convert_sample(struct perf_convert *c, const struct perf_attr *attr,
 				struct perf_sample *sample, uint16_t misc)
 {
@@ -683,6 +704,7 @@ static void perf_convert_sample(struct perf_convert *c, const struct perf_attr *
 	else
 		send_tick(c, attr, sample, &place);
 	send_members(c, attr, sample, &place);
+	send_branches(c, attr, sample);
 	if (attr->type != PERF_TYPE_TRACEPOINT)
 		return;
 	perf_tracepoints_sample(&c->tracepoints, (uint32_t)(attr - c->file->attrs.rows.items),

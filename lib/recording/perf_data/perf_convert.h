@@ -43,6 +43,7 @@ struct perf_convert {
 	VEC(uint64_t) throttled; /* by CPU: time at which throttling began; 0: not throttled */
 	uint64_t interval_ns; /* clock interval */
 	uint64_t untimed; /* number of samples without a time so far */
+	uint32_t branch_event; /* event of PERF_BRANCHES; 0: they are left out */
 	bool has_switches;
 };
 

@@ -64,10 +64,12 @@ int perf_source_open(struct perf_source **out, int fd, const struct perf_source_
 	struct perf_source *s = xcalloc(1, sizeof(*s));
 	struct perf_convert *c = &s->convert;
 	int ret = perf_file_read(&s->file, fd, err);
+	uint32_t event;
 
 	s->source.ops = &ops;
-	perf_attrs_number(&s->file.attrs, options->max_event);
+	event = perf_attrs_number(&s->file.attrs, options->max_event);
 	perf_convert_init(c, &s->file);
+	c->branch_event = options->branches && event <= options->max_event ? event : 0;
 	c->modules.open_file = options->open_file;
 	c->modules.ctx = options->ctx;
 	if (has_stacks(&s->file)) {

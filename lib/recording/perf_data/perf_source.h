@@ -11,6 +11,7 @@ struct perf_source_options {
 	int (*open_file)(void *ctx, const struct perf_mapped *file);
 	void *ctx;
 	uint32_t max_event; /* maximum event number */
+	bool branches; /* include samples of PERF_BRANCHES */
 };
 
 struct perf_source;

@@ -38,3 +38,6 @@ void perf_stacks_walk(struct perf_stacks *s, struct perf_modules *modules, uint1
 struct perf_place perf_stacks_place(struct perf_stacks *s, const struct perf_attr *attr,
 				    const struct perf_sample *sample, bool is_kernel,
 				    struct perf_tasks *tasks);
+/* Likewise, for branch `number` of the sample, as described at PERF_BRANCHES. */
+struct perf_place perf_stacks_branch(struct perf_stacks *s, const struct perf_sample *sample,
+				     uint64_t number);

@@ -24,6 +24,8 @@
 #define SCALE 1000
 /* Line offsets in sample profiles have this many bits, and wrap around. */
 #define OFFSET_MASK 0xffff
+/* Maximum distance between two branches, in bytes; longer ones are lost branches. */
+#define RUN_MAX (1u << 16)
 #define NO_NODE UINT32_MAX
 
 /* A sampled address, or an address from which a sampled function was called. */
@@ -32,7 +34,13 @@ struct hot {
 	uint64_t weight;
 };
 
-/* Samples of a function with that caller; the callee is known by its sampled address. */
+/* Instructions from one branch to the next. */
+struct run {
+	uint64_t first, last;
+	uint64_t weight;
+};
+
+/* Samples of a function with that caller; the callee is known by an address in it. */
 struct edge {
 	uint64_t caller, callee;
 	uint64_t weight;
@@ -83,6 +91,8 @@ struct builder {
 	const struct sample_profile *s;
 	VEC(struct hot) hot; /* by address */
 	VEC(struct edge) edges;
+	VEC(struct run) runs; /* of branches */
+	VEC(uint64_t) jumps; /* addresses of instructions that end a block */
 	VEC(uint64_t) code; /* addresses of instructions */
 	VEC(uint64_t) leaders; /* addresses that begin a block, and ends of functions */
 	VEC(struct block) blocks;
@@ -245,6 +255,25 @@ static void add_stack(struct builder *b, stack_id stack, uint64_t weight)
 		vec_push(&b->edges, edge);
 }
 
+static void add_branch(struct builder *b, stack_id stack, uint64_t weight)
+{
+	const struct profile *p = b->s->profile;
+	stack_id to = find_caller(p, stack), from;
+	struct run run = {.weight = weight};
+	struct edge edge = {.weight = weight};
+
+	if (to == NO_STACK || !find_rva(b, to, &run.first) || !find_rva(b, stack, &run.last) ||
+	    run.last - run.first >= RUN_MAX)
+		return;
+	b->weight += weight;
+	vec_push(&b->runs, run);
+	vec_push(&b->hot, (struct hot){.rva = run.first, .weight = weight});
+	from = find_caller(p, to);
+	edge.callee = run.first;
+	if (from != NO_STACK && find_rva(b, from, &edge.caller))
+		vec_push(&b->edges, edge);
+}
+
 ORDER(compare_hot, struct hot, COMPARE(a->rva, b->rva))
 ORDER(compare_edges, struct edge, COMPARE(a->caller, b->caller) ?: COMPARE(a->callee, b->callee))
 
@@ -255,12 +284,14 @@ static void take_samples(struct builder *b)
 
 	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
 		samples_for_each(&thread->samples, sample) {
-			if (!sample->event && sample->stack != NO_STACK)
+			if (sample->event == b->s->event && sample->stack != NO_STACK)
 				weights[sample->stack] += sample->weight;
 		}
 	}
 	for (stack_id id = 0; id < p->stacks.rows.count; id++) {
-		if (weights[id])
+		if (weights[id] && b->s->are_branches)
+			add_branch(b, id, weights[id]);
+		else if (weights[id])
 			add_stack(b, id, weights[id]);
 	}
 	vec_sort(&b->hot, compare_hot);
@@ -307,6 +338,7 @@ static int add_code(struct builder *b, const struct answer *answer, struct error
 		vec_push(&b->code, code.address + row->offset);
 		if (!ends_block(row->text, code.machine))
 			continue;
+		vec_push(&b->jumps, code.address + row->offset);
 		vec_push(&b->leaders, code.address + row->offset + row->size);
 		if (row->target != NO_TARGET)
 			vec_push(&b->leaders, row->target);
@@ -335,6 +367,7 @@ static int read_code(struct builder *b, struct error *err)
 		ret = add_code(b, &answer, err);
 	}
 	vec_sort(&b->code, u64_compare);
+	vec_sort(&b->jumps, u64_compare);
 	vec_sort(&b->leaders, u64_compare);
 	return ret;
 }
@@ -405,6 +438,40 @@ static void count_lines(struct builder *b)
 	}
 }
 
+/* Counts an instruction as often as code between branches contains it. */
+static void count_runs(struct builder *b)
+{
+	_cleanup_free_ uint64_t *changes = xcalloc(b->code.count + 1, sizeof(*changes));
+	uint64_t count = 0;
+
+	vec_for_each(&b->runs, const struct run *, run) {
+		struct answer answer = answer_at(b, run->first);
+		size_t first = vec_count_front(&b->code, it, *it < run->first);
+		size_t end = vec_count_front(&b->code, it, *it <= run->last);
+
+		b->used += is_known(&answer) ? run->weight : 0;
+		changes[first] += run->weight;
+		changes[end] -= run->weight;
+	}
+	for (size_t i = 0; i < b->code.count; i++) {
+		count += changes[i];
+		if (count)
+			count_instruction(b, b->code.items[i], count);
+	}
+}
+
+/* True for a branch to the start of a function that is not a jump back to its own. */
+static bool is_call(const struct builder *b, const struct edge *edge)
+{
+	size_t at = vec_count_front(&b->jumps, it, *it < edge->caller);
+	struct answer answer = {0};
+
+	b->elf->ops->lookup(b->elf, &edge->callee, 1, &answer);
+	return answer.func && answer.func_start == edge->callee &&
+	       (at == b->jumps.count || b->jumps.items[at] != edge->caller ||
+		edge->caller - answer.func_start >= answer.func_size);
+}
+
 /* Adds the functions that calls lead to. */
 static void count_calls(struct builder *b)
 {
@@ -414,7 +481,7 @@ static void count_calls(struct builder *b)
 		struct answer to = answer_at(b, edge->callee), from = answer_at(b, edge->caller);
 		uint32_t line;
 
-		if (!is_known(&to) || !is_known(&from))
+		if (!is_known(&to) || !is_known(&from) || (b->s->are_branches && !is_call(b, edge)))
 			continue;
 		line = intern_line(t, node_of(t, &from), site_of(&from.chain[from.depth - 1]));
 		add_target(t, line, strings_intern(&t->names, to.chain[0].func), edge->weight);
@@ -607,8 +674,12 @@ static int build(struct builder *b, struct error *err)
 
 	if (ret)
 		return ret;
-	make_blocks(b);
-	count_lines(b);
+	if (b->s->are_branches) {
+		count_runs(b);
+	} else {
+		make_blocks(b);
+		count_lines(b);
+	}
 	if (!b->tree.lines.count)
 		return fail_for_want_of_lines(b, err);
 	count_calls(b);
@@ -626,6 +697,8 @@ static void builder_release(struct builder *b)
 	module_files_unref(b->input.files);
 	vec_release(&b->hot);
 	vec_release(&b->edges);
+	vec_release(&b->runs);
+	vec_release(&b->jumps);
 	vec_release(&b->code);
 	vec_release(&b->leaders);
 	vec_release(&b->blocks);

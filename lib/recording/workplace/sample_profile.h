@@ -13,6 +13,8 @@
 struct sample_profile {
 	const struct profile *profile;
 	module_id module; /* the program or library to be compiled */
+	uint8_t event; /* whose samples count */
+	bool are_branches; /* the event is PERF_BRANCHES */
 	/* Open files by module.file_key, and folders of --debug-dir, NULL-terminated. */
 	const struct file_set *files;
 	const char *const *dirs;
@@ -23,7 +25,7 @@ struct sample_profile_counts {
 };
 
 /*
- * Writes the whole profile of the module's clock samples. Returns -ENODATA if none has a line
+ * Writes the whole profile of the module's samples or branches. Returns -ENODATA if none has a line
  * relative to the start of its function; or errors of function_code_read() and disassemble().
  */
 int sample_profile_write(const struct sample_profile *s, struct outfile *out,

@@ -339,7 +339,7 @@ $(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o \
 
 $(BUILD)/tests/fuzz/fuzz_recorder: $(machine) $(call objects,tests/unit/fake_clock.c)
 
-$(BUILD)/tests/prove/disassemble $(BUILD)/tests/prove/made_up_day: $(BUILD)/tests/prove/%: \
+$(addprefix $(BUILD)/tests/prove/,disassemble made_up_day start_lines): $(BUILD)/tests/prove/%: \
 		$(BUILD)/tests/prove/%.o $(libprof)
 	$(call say,LINK)
 	$(Q)$(link) -o $@ $^ $(LIBS)

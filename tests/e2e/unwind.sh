@@ -99,6 +99,62 @@ expect(len(found) > 200 and right >= 0.99 * len(found) - stats["finished_later"]
 expect(stats["guessed"] <= 0.01 * can_be_whole, stats)'
 fi
 
+# A signal handler that returns to code without CFI for a signal frame, as in programs without glibc.
+if [ "$(uname -m)" = x86_64 ]; then
+	cat >restorer.c <<'TEXT'
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+void restorer(void);
+__asm__(".globl restorer\n"
+	".type restorer, @function\n"
+	"restorer:\n"
+	"	.cfi_startproc\n"
+	"	movl $15, %eax\n"
+	"	syscall\n"
+	"	.cfi_endproc\n"
+	".size restorer, . - restorer\n");
+volatile unsigned sink;
+__attribute__((noinline)) void handler(int number)
+{
+	for (unsigned i = 0; i < 400000000; i++)
+		sink = sink * 31 + i + number;
+}
+__attribute__((noinline)) void outer(int depth)
+{
+	if (depth)
+		outer(depth - 1);
+	else
+		syscall(SYS_kill, getpid(), SIGUSR1);
+	sink++;
+}
+int main(void)
+{
+	struct {
+		void (*handler)(int);
+		unsigned long flags;
+		void (*restorer)(void);
+		unsigned long mask;
+	} action = {handler, 0x04000000, restorer, 0};
+
+	syscall(SYS_rt_sigaction, SIGUSR1, &action, 0, 8);
+	outer(5);
+	return 0;
+}
+TEXT
+	gcc -O1 -no-pie -o restorer restorer.c
+	record restorer 0 -- ./restorer
+	is_whole restorer 99
+	judge "a handler that returns to code without CFI: the interrupted frames" \
+		restorer.json.gz restorer.stats <<<"$stats_code"'
+found = [[f["name"] for f in frames if f["category"] == "User"]
+         for _, _, _, frames in samples() if any(f["name"] == "handler" for f in frames)]
+wanted = ["main", *["outer"] * 6, "syscall", "restorer", "handler"]
+right = sum(names[-len(wanted):] == wanted for names in found)
+expect(len(found) > 200 and right >= 0.99 * len(found) - stats["finished_later"],
+       f"{right} of {len(found)}: {found[:1]}")'
+fi
+
 # Code that runs on a stack of its own, leaves sp alone and has no rules, as GHC compiles Haskell:
 # the function that it was entered by has the rule of its return. Assembler without rules that it
 # calls is none of it.

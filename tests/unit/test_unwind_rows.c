@@ -200,6 +200,40 @@ TEST(stubs_between_fdes)
 	cfi_fixture_free(f);
 }
 
+/* Signal handlers return to code that has no CFI in musl, and that of a function in Zig. */
+TEST(restorers)
+{
+	struct cfi_fixture *f = cfi_fixture_new();
+	size_t cie = put_usual_cie(&f->section, &unwind_arch_x86_64);
+	struct unwind_rule rule;
+
+	f->arch = &unwind_arch_x86_64;
+	ADD_STUB(f, STUB_RESTORERS, 0x1000,
+		 "\xc3\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05\x90\x90\x90\x90\x90\xc3"
+		 "\xb8\x0f\x00\x00\x00\x0f\x05\xc3\xb8\x0f\x00\x00\x00\xcd\x80\xc3"
+		 "\xb8\x0f\x00\x00\x00\x0f\x05\xc3");
+	stubs_sort(&f->stubs);
+	cfi_fixture_put_fde(f, cie, 0x1010, 0x7, 16);
+	cfi_fixture_put_fde(f, cie, 0x1018, 0x10, 32);
+	assert_int_equal(cfi_fixture_compile(f), 0);
+	for (uint64_t at = 0x1000; at < 0x100a; at++) {
+		rule = cfi_fixture_rule(f, at);
+		assert_int_equal(rule.flags, UNWIND_SIGNAL_FRAME);
+		assert_int_equal(rule.cfa_kind, UNWIND_CFA_DEREF);
+		assert_int_equal(rule.cfa_deref * 8, 160);
+		assert_int_equal(rule.ra_offset * 8, 168);
+	}
+	assert_int_equal(cfi_fixture_offset(f, 0x100a), -1);
+	assert_int_equal(cfi_fixture_offset(f, 0x100e), -1);
+	assert_int_equal(cfi_fixture_rule(f, 0x100f).flags, UNWIND_SIGNAL_FRAME);
+	assert_int_equal(cfi_fixture_rule(f, 0x1016).flags, UNWIND_SIGNAL_FRAME);
+	assert_int_equal(cfi_fixture_offset(f, 0x1017), -1);
+	/* Within a function: a system call like others. */
+	assert_int_equal(cfi_fixture_offset(f, 0x1020), 32);
+	assert_int_equal(cfi_fixture_offset(f, 0x1027), 32);
+	cfi_fixture_free(f);
+}
+
 /* Zig's CFI does not tell that a program's first function has no caller. */
 TEST(the_entry_of_a_program)
 {

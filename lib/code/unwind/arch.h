@@ -42,6 +42,8 @@ struct unwind_arch {
 	const struct go_arch *go; /* NULL: no rows for Go programs */
 };
 
+/* The frame in which the kernel calls a signal handler. */
+extern const struct unwind_rule unwind_signal_rule_x86_64;
 extern const struct go_arch go_arch_x86_64, go_arch_aarch64;
 extern const struct unwind_arch unwind_arch_x86_64, unwind_arch_aarch64, unwind_arch_i386;
 

@@ -7,6 +7,23 @@
 #include <elf.h>
 #include <string.h>
 
+/* Offsets of saved registers in a signal frame, in words (struct ucontext of Linux). */
+#define UCONTEXT_RBP 15
+#define UCONTEXT_RBX 16
+#define UCONTEXT_RSP 20
+#define UCONTEXT_RIP 21
+
+const struct unwind_rule unwind_signal_rule_x86_64 = {
+	.cfa_kind = UNWIND_CFA_DEREF,
+	.cfa_reg = UNWIND_REG_SP,
+	.kinds = UNWIND_AT_REG | UNWIND_AT_REG << 2 | UNWIND_AT_REG << 4 | UNWIND_REG_SP << 6,
+	.flags = UNWIND_SIGNAL_FRAME,
+	.cfa_deref = UCONTEXT_RSP,
+	.ra_offset = UCONTEXT_RIP,
+	.fp_offset = UCONTEXT_RBP,
+	.base_offset = UCONTEXT_RBX,
+};
+
 static void add_row(struct stubs *stubs, uint64_t vaddr, int cfa_offset)
 {
 	stubs_add_row(stubs, vaddr, stubs_rule_at_entry(&unwind_arch_x86_64, cfa_offset));
@@ -64,6 +81,30 @@ static void add_init(struct stubs *stubs, const struct stub_code *code)
 	stubs_add_end(stubs, code);
 }
 
+/*
+ * Signal handlers return to mov $SYS_rt_sigreturn,%rax; syscall. The row begins a byte early,
+ * because the address is looked up like a return address.
+ */
+static void add_restorers(struct stubs *stubs, const struct stub_code *code)
+{
+	static const char call[] = "\x0f\x00\x00\x00\x0f\x05";
+	const uint8_t *end = code->code + code->size, *at = code->code;
+
+	while ((at = memmem(at, (size_t)(end - at), call, sizeof(call) - 1))) {
+		size_t found = (size_t)(at - code->code);
+		size_t size = found > 3 && stub_has(code, found - 3, "\x48\xc7\xc0")   ? 3
+			      : found > 1 && stub_has(code, found - 1, "\xb8") ? 1
+									      : 0;
+
+		at += sizeof(call) - 1;
+		if (!size)
+			continue;
+		stubs_add_row(stubs, code->vaddr + found - size - 1, unwind_signal_rule_x86_64);
+		stubs_add_row(stubs, code->vaddr + (size_t)(at - code->code),
+			      (struct unwind_rule){.cfa_kind = UNWIND_CFA_NONE});
+	}
+}
+
 static void add_stub(struct stubs *stubs, const struct stub_code *code)
 {
 	if (code->kind == STUB_PLT)
@@ -72,6 +113,8 @@ static void add_stub(struct stubs *stubs, const struct stub_code *code)
 		add_jumps(stubs, code);
 	else if (code->kind == STUB_INIT_FINI)
 		add_init(stubs, code);
+	else if (code->kind == STUB_RESTORERS)
+		add_restorers(stubs, code);
 }
 
 /*

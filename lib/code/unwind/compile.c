@@ -9,6 +9,9 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 
+/* Maximum number of places for signal handlers to return to. */
+#define RESTORERS_MAX 4
+
 struct compile {
 	const struct compile_input *input;
 	struct eh_frame frame, more;
@@ -22,6 +25,8 @@ struct compile {
 	bool is_all_derived; /* then `frames` has the rows for all code, in order */
 	struct stubs frames;
 	size_t next_frame;
+	uint64_t restorers[RESTORERS_MAX]; /* the bytes before them */
+	size_t restorer_count;
 };
 
 /* jmp *0(%rbp): Haskell's code returns to the address on top of its own stack. */
@@ -47,6 +52,29 @@ static const struct code_range *find_code(struct compile *c, uint64_t vaddr)
 }
 
 /*
+ * Returns whether signal handlers return to the byte behind `vaddr`. CFI of that code, if any, is
+ * that of a function.
+ */
+static bool is_before_restorer(const struct compile *c, uint64_t vaddr)
+{
+	for (size_t i = 0; i < c->restorer_count; i++) {
+		if (c->restorers[i] == vaddr)
+			return true;
+	}
+	return false;
+}
+
+static void find_restorers(struct compile *c)
+{
+	const struct compile_input *input = c->input;
+
+	for (size_t i = 0; i < input->stub_count && c->restorer_count < RESTORERS_MAX; i++) {
+		if (input->stubs[i].rule.flags & UNWIND_SIGNAL_FRAME)
+			c->restorers[c->restorer_count++] = input->stubs[i].vaddr;
+	}
+}
+
+/*
  * Returns the next FDE in executable code whose start differs from the last one's, cut to the
  * executable range. False at the end.
  */
@@ -64,6 +92,10 @@ static bool next_fde(struct compile *c, struct eh_frame *frame, const struct fde
 		}
 		if (fde->end > code->end)
 			fde->end = code->end;
+		if (is_before_restorer(c, fde->start - 1))
+			continue;
+		if (fde->end - fde->start > 1 && is_before_restorer(c, fde->end - 1))
+			fde->end--;
 		if (before && fde->start < before->end) {
 			stats->overlapping++;
 			if (fde->start == before->start)
@@ -436,6 +468,7 @@ int compile_table(const struct compile_input *input, struct unwind_rules *rules,
 	 * In compilers' output a row takes at least five bytes of CFI, including its share of the
 	 * FDE's header.
 	 */
+	find_restorers(&c);
 	vec_reserve(&table->rows, input->cfi.size / 4 + 1);
 	rows_init(&c.rows, table, rules, code_size(input));
 	eh_frame_init(&c.frame, input->arch, &input->cfi, &input->hdr, input->is_debug_frame,

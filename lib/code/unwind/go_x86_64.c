@@ -12,11 +12,6 @@
 #include "lib/code/unwind/go_file.h"
 
 #define WORD 8
-/* Offsets of saved registers in a signal frame, in words (struct ucontext of Linux). */
-#define UCONTEXT_RBP 15
-#define UCONTEXT_RBX 16
-#define UCONTEXT_RSP 20
-#define UCONTEXT_RIP 21
 
 /* Register that holds g in Go's compiled code (src/cmd/compile/abi-internal.md in Go's source). */
 #define G_REG (UNWIND_REG_OTHER + 14)
@@ -389,15 +384,7 @@ static void mend_sigreturn(const struct go_function *function, const struct go_l
 	(void)layout;
 	*row = (struct stub_row){
 		.vaddr = function->code.vaddr - 1,
-		.rule = {.cfa_kind = UNWIND_CFA_DEREF,
-			 .cfa_reg = UNWIND_REG_SP,
-			 .kinds = UNWIND_AT_REG | UNWIND_AT_REG << 2 | UNWIND_AT_REG << 4 |
-				  UNWIND_REG_SP << 6,
-			 .flags = UNWIND_SIGNAL_FRAME,
-			 .cfa_deref = UCONTEXT_RSP,
-			 .ra_offset = UCONTEXT_RIP,
-			 .fp_offset = UCONTEXT_RBP,
-			 .base_offset = UCONTEXT_RBX},
+		.rule = unwind_signal_rule_x86_64,
 	};
 	function->rows->rows.count = function->first + 1;
 }

@@ -26,6 +26,7 @@ enum stub_kind {
 	STUB_PLT_JUMPS, /* .plt.sec, .plt.got: only jumps */
 	STUB_INIT_FINI, /* .init, .fini: one function each, made from crti.o and crtn.o */
 	STUB_TEXT, /* a small .text: the vDSO's has no CFI on some machines */
+	STUB_RESTORERS, /* a program's .text: where signal handlers return to, without glibc */
 };
 
 /* The bytes of a stub. */

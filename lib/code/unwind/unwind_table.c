@@ -209,6 +209,8 @@ static bool go_rows_add(struct stubs *stubs, const struct cfi_file *file)
 
 /* Maximum size of a .text that is searched as a whole: for the vDSO's. */
 #define MAX_SMALL_TEXT 16384
+/* Maximum size of a .text that is searched for signal handlers' return addresses. */
+#define MAX_RESTORER_TEXT (64u << 20)
 #define MAX_SFRAME_SIZE (64u << 20)
 /* Larger stub sections get no rows. */
 #define MAX_STUB_SIZE (16u << 20)
@@ -315,6 +317,9 @@ static bool add_stubs(struct stubs *stubs, struct cfi_file *file)
 	add_sframe(stubs, file);
 	/* The rows of Go's functions have more facts than its .debug_frame. */
 	is_go = go_rows_add(stubs, file);
+	/* Programs that load glibc use its CFI, unless they have a fixed place like Pascal's. */
+	if (!is_go && file->entry && (!file->has_interpreter || file->has_fixed_place))
+		add_stub(stubs, file, STUB_RESTORERS, &file->text, MAX_RESTORER_TEXT);
 	if (is_go) {
 		file->debug_frame.size = 0;
 		file->packed_debug_frame = false;

@@ -160,6 +160,29 @@ TEST(functions_behind_others)
 	stubs_release(&rows);
 }
 
+/*
+ * A function that other files call, at an odd place; dead code; and one that calls its own helper
+ * with an unaligned stack, as in x265.
+ */
+TEST(functions_that_nothing_calls)
+{
+	char code[64];
+	struct stubs rows;
+
+	memset(code, 0x90, sizeof(code));
+	memcpy(code, "\x48\x89\xf8\xc3", 4); /* mov %rdi,%rax; ret */
+	memcpy(code + 4, "\xe8\x27\x00\x00\x00\x01\xc0\xc3", 8); /* call; add %eax,%eax; ret */
+	memcpy(code + 12, "\xc5\xf8\x77\xc3", 4); /* vzeroupper; ret */
+	memcpy(code + 16, "\xe8\x1b\x00\x00\x00\x01\xc0\xc3", 8);
+	memcpy(code + 48, "\x01\xff\xc3", 3); /* add %edi,%edi; ret */
+	derive(&rows, code, sizeof(code));
+	assert_int_equal(cfa_at(&rows, 9), 8);
+	assert_int_equal(cfa_at(&rows, 21), 8);
+	assert_int_equal(cfa_at(&rows, 24), 0);
+	assert_int_equal(cfa_at(&rows, 48), 8);
+	stubs_release(&rows);
+}
+
 static bool read_code(const void *ctx, uint64_t vaddr, void *to, size_t size)
 {
 	memcpy(to, (const char *)ctx + (vaddr - VADDR), size);

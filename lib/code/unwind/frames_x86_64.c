@@ -797,6 +797,9 @@ static bool is_confirmed(const struct analysis *a)
 
 	if (is_called && (is_aligned || is_usual))
 		return a->returns || a->tail_calls || a->last_calls;
+	/* What lies between returns has no other start: unaligned functions, or dead code. */
+	if (a->is_next && a->returns)
+		return true;
 	/* Compilers disregard the ABI for calls of functions that they know. */
 	if (a->is_unaligned && !(a->is_next && is_aligned))
 		return false;

@@ -183,6 +183,33 @@ TEST(functions_that_nothing_calls)
 	stubs_release(&rows);
 }
 
+/* dav1d: code that a table of jumps leads to, and of which a part ends in code before it. */
+TEST(code_behind_a_jump_that_needs_no_frame)
+{
+	static const char bytes[] = "\x89\xf8\xc3\x90\x90\x90\x90\x90" /* mov %edi,%eax; ret */
+				    "\x90\x90\x90\x90\x90\x90\x90\x90"
+				    "\x01\xff\xff\xe0" /* add %edi,%edi; jmp *%rax */
+				    "\x53\x01\xc0\x5b\xc3" /* push; add; pop; ret */
+				    "\x01\xc9\xeb\xf8" /* add %ecx,%ecx; jmp to the pop */
+				    "\x01\xc9\xeb\xf5"; /* add %ecx,%ecx; jmp to the add */
+	struct stubs rows;
+
+	DERIVE(&rows, bytes);
+	assert_int_equal(cfa_at(&rows, 16), 8);
+	assert_int_equal(cfa_at(&rows, 18), 8);
+	assert_int_equal(cfa_at(&rows, 20), 8);
+	assert_int_equal(cfa_at(&rows, 21), 16);
+	assert_int_equal(cfa_at(&rows, 25), 0);
+	assert_int_equal(cfa_at(&rows, 29), 0);
+	stubs_release(&rows);
+	/* to the push, and behind the pop */
+	DERIVE(&rows, "\x53\x01\xc0\x5b\xc3\x01\xc9\xeb\xf7\x01\xc9\xeb\xf7");
+	assert_int_equal(cfa_at(&rows, 5), 8);
+	assert_int_equal(cfa_at(&rows, 9), 8);
+	assert_int_equal(cfa_at(&rows, 13), 0);
+	stubs_release(&rows);
+}
+
 static bool read_code(const void *ctx, uint64_t vaddr, void *to, size_t size)
 {
 	memcpy(to, (const char *)ctx + (vaddr - VADDR), size);

@@ -623,6 +623,37 @@ static bool reach(struct analysis *a, size_t at, struct frame frame)
 	return true;
 }
 
+static struct unwind_rule rule_of(const struct frame *f)
+{
+	struct unwind_rule rule = stubs_rule_at_entry(&unwind_arch_x86_64, f->depth);
+
+	if (!f->depth) {
+		rule.cfa_reg = UNWIND_REG_FP;
+		rule.cfa_offset = f->pointer;
+	}
+	if (f->fp_at && f->fp_at <= INT16_MAX) {
+		rule.kinds |= UNWIND_AT_CFA << 2;
+		rule.fp_offset = (int16_t)(-f->fp_at / WORD);
+	}
+	if (f->base_at && f->base_at <= INT16_MAX) {
+		rule.kinds |= UNWIND_AT_CFA << 4;
+		rule.base_offset = (int16_t)(-f->base_at / WORD);
+	}
+	return rule;
+}
+
+/* Returns whether the frame is the one at `at` in a function that was understood before. */
+static bool is_as_before(const struct analysis *a, int64_t at, const struct frame *frame)
+{
+	const struct unwind_rule rule = rule_of(frame);
+	const struct stub_row *rows = a->rows->rows.items;
+	uint64_t vaddr = a->code->vaddr + (uint64_t)at;
+	size_t low = count_front(rows, a->rows->rows.count, it, it->vaddr <= vaddr);
+
+	return at >= 0 && at < (int64_t)a->start && low &&
+	       memcmp(&rows[low - 1].rule, &rule, sizeof(rule)) == 0;
+}
+
 static void add_todo(struct analysis *a, size_t at, struct frame frame)
 {
 	if (reach(a, at, frame))
@@ -639,6 +670,10 @@ static void jump(struct analysis *a, const struct insn *insn, size_t end, const 
 	bool is_far = !is_in_reach(a, to);
 	bool is_other = !is_far && to > (int64_t)a->start && is_entry(a, (size_t)to);
 
+	if (is_far && is_as_before(a, to, frame)) {
+		a->returns++;
+		return;
+	}
 	if (is_at_entry(frame))
 		is_far |= is_other || insn->immediate > NEAR_MAX;
 	else if (is_other || (is_far && flow_of(insn) == FLOW_JUMP))
@@ -798,7 +833,7 @@ static bool is_confirmed(const struct analysis *a)
 	if (is_called && (is_aligned || is_usual))
 		return a->returns || a->tail_calls || a->last_calls;
 	/* What lies between returns has no other start: unaligned functions, or dead code. */
-	if (a->is_next && a->returns)
+	if (a->is_next && (a->returns || (is_aligned && a->tail_calls)))
 		return true;
 	/* Compilers disregard the ABI for calls of functions that they know. */
 	if (a->is_unaligned && !(a->is_next && is_aligned))
@@ -832,25 +867,6 @@ static size_t analyse(struct analysis *a, unsigned int way)
 	follow_all(a);
 	end = follow_switch(a);
 	return !a->failed && is_confirmed(a) ? end : 0;
-}
-
-static struct unwind_rule rule_of(const struct frame *f)
-{
-	struct unwind_rule rule = stubs_rule_at_entry(&unwind_arch_x86_64, f->depth);
-
-	if (!f->depth) {
-		rule.cfa_reg = UNWIND_REG_FP;
-		rule.cfa_offset = f->pointer;
-	}
-	if (f->fp_at && f->fp_at <= INT16_MAX) {
-		rule.kinds |= UNWIND_AT_CFA << 2;
-		rule.fp_offset = (int16_t)(-f->fp_at / WORD);
-	}
-	if (f->base_at && f->base_at <= INT16_MAX) {
-		rule.kinds |= UNWIND_AT_CFA << 4;
-		rule.base_offset = (int16_t)(-f->base_at / WORD);
-	}
-	return rule;
 }
 
 /* A row replaces one at the same address: the end of the function before. */

@@ -513,6 +513,17 @@ _Static_assert(sizeof(struct lua_function_head) + LUA_LINES_SIZE + LUA_MARKS_MAX
 #define V8_STRING_SECOND 24
 #define V8_STRING_DATA 24 /* in external strings: address of the text */
 
+/*
+ * Compressed pointers: references and small integers in objects, not in frames, are 32 bits.
+ * Offsets in the layout are those of 64 bits; what follows the references of an object, such as a
+ * function's numbers, is of the same size in both. Programs with V8's sandbox keep bytecode and
+ * code in memory of their own; these begin with one more such word.
+ */
+#define V8_OWN_WORD 4
+/* Offsets of the first bytes that are neither references nor small integers. */
+#define V8_SHARED_NUMBERS 48
+#define V8_CODE_NUMBERS 40
+
 /* Bytes to read of a SharedFunctionInfo. */
 #define V8_SHARED_MAX 64
 /* Bytes to read of a Code, and the bits of its flags that hold its compiler. */
@@ -575,7 +586,8 @@ struct v8_layout {
 	__u8 code_deopt, code_positions; /* DeoptimizationData, table of source positions */
 	__u8 deopt_literals, deopt_inlined; /* words of DeoptimizationData */
 	__u8 has_place_flags; /* distances in tables of positions have a flag in the lowest bit */
-	__u8 reserved[2];
+	__u8 is_compressed; /* 0 or 1 */
+	__u8 reserved;
 };
 
 /* Tiers of a function's code, in V8's own order. */

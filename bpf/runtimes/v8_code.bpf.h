@@ -63,6 +63,11 @@ struct v8_walk {
 	__u32 lacks_code; /* code of this stack was not found */
 	__u32 file_serial;
 	__u32 reserved;
+	/*
+	 * Compressed pointers: upper halves of references, to most objects and to bytecode and
+	 * code. 0: not known yet.
+	 */
+	__u64 cage, own_cage;
 };
 
 PER_CPU(struct v8_walk, OWN_MAP(v8_walks), own_v8_walk)
@@ -82,6 +87,74 @@ static __always_inline bool v8_is_small(__u64 word)
 static __always_inline bool v8_read(__u64 reference, __u32 offset, void *to, __u32 size)
 {
 	return !bpf_probe_read_user(to, size, (const void *)(reference - 1 + offset));
+}
+
+/* Returns the reference or small integer in its uncompressed form. */
+static __always_inline __u64 v8_widen(__u64 cage, __u32 half)
+{
+	return half & 1 ? cage | half : (__u64)(__s32)half << 31;
+}
+
+/* Reads `size` bytes, halved where pointers are compressed, of that place likewise. */
+static __always_inline bool v8_read_narrow(const struct v8_walk *w, __u64 reference, __u32 offset,
+					   void *to, __u32 size)
+{
+	/* Constant sizes: verifiers do not follow shifts. */
+	if (w->layout.is_compressed)
+		return v8_read(reference, offset / 2, to, size / 2);
+	return v8_read(reference, offset, to, size);
+}
+
+/* Reads a reference or small integer. `cage`: of references. */
+static __always_inline bool v8_read_field_of(const struct v8_walk *w, __u64 cage, __u64 reference,
+					     __u32 offset, __u64 *word)
+{
+	*word = 0;
+	if (!v8_read_narrow(w, reference, offset, word, sizeof(*word)))
+		return false;
+	if (w->layout.is_compressed)
+		*word = v8_widen(cage, *word);
+	return true;
+}
+
+static __always_inline bool v8_read_field(const struct v8_walk *w, __u64 reference, __u32 offset,
+					  __u64 *word)
+{
+	return v8_read_field_of(w, w->cage, reference, offset, word);
+}
+
+/* Reads `count` of them, a constant, to memory of that many words. */
+static __always_inline bool v8_read_fields(const struct v8_walk *w, __u64 reference, __u32 offset,
+					   __u64 *words, __u32 count)
+{
+	if (!v8_read_narrow(w, reference, offset, words, count * 8))
+		return false;
+	for (__u32 i = count; w->layout.is_compressed && i--;)
+		words[i] = v8_widen(w->cage, ((const __u32 *)words)[i]);
+	return true;
+}
+
+/* Returns what precedes the members of bytecode and code, besides the map. */
+static __always_inline __u32 v8_own_words(const struct v8_walk *w)
+{
+	return w->own_cage == w->cage ? 0 : V8_OWN_WORD;
+}
+
+/* Reads the length of an array, which is a small integer or has 32 bits. */
+static __always_inline bool v8_read_length(const struct v8_walk *w, __u64 array, __u64 *length)
+{
+	__u32 half;
+
+	if (!w->layout.is_compressed) {
+		if (!v8_read(array, w->layout.array_length, length, sizeof(*length)))
+			return false;
+		*length >>= 32;
+		return true;
+	}
+	if (!v8_read(array, 4, &half, sizeof(half)))
+		return false;
+	*length = w->layout.array_length < 8 ? half : half >> 1;
+	return true;
 }
 
 /*
@@ -114,7 +187,7 @@ static __always_inline bool v8_refers_to(struct v8_walk *w, __u64 reference, enu
 {
 	__u64 map;
 
-	return v8_is_reference(reference) && v8_read(reference, 0, &map, sizeof(map)) &&
+	return v8_is_reference(reference) && v8_read_field(w, reference, 0, &map) &&
 	       v8_is(w, map, type);
 }
 
@@ -139,6 +212,25 @@ enum v8_string {
 	V8_UNREADABLE,
 };
 
+/*
+ * Reads a string: its map, its length in the upper half of the second word, and the two words after
+ * it. Compressed, these are not the addresses of external strings.
+ */
+static __always_inline bool v8_read_string(const struct v8_walk *w, __u64 string, __u64 *words)
+{
+	__u32 halves[5];
+
+	if (!w->layout.is_compressed)
+		return v8_read(string, 0, words, V8_STRING_WORDS * 8);
+	if (!v8_read(string, 0, halves, sizeof(halves)))
+		return false;
+	words[0] = v8_widen(w->cage, halves[0]);
+	words[1] = (__u64)halves[2] << 32;
+	words[2] = v8_widen(w->cage, halves[3]);
+	words[3] = v8_widen(w->cage, halves[4]);
+	return true;
+}
+
 /* Follows one hop of a string. V8_THIN: *reference is the next one. */
 static __always_inline enum v8_string v8_step_string(struct v8_walk *w, __u64 *reference,
 						     __u64 *skipped)
@@ -148,7 +240,7 @@ static __always_inline enum v8_string v8_step_string(struct v8_walk *w, __u64 *r
 
 	if (!v8_is_reference(string))
 		return V8_NO_STRING;
-	if (!v8_read(string, 0, words, sizeof(words)) || !v8_type_of(w, words[0], &type))
+	if (!v8_read_string(w, string, words) || !v8_type_of(w, words[0], &type))
 		return V8_UNREADABLE;
 	if (type >= w->layout.string_end)
 		return V8_NO_STRING;
@@ -158,6 +250,8 @@ static __always_inline enum v8_string v8_step_string(struct v8_walk *w, __u64 *r
 	switch (type & V8_STRING_KIND) {
 	case V8_FLAT:
 		w->text = string - 1 + V8_STRING_TEXT + *skipped * w->width;
+		if (w->layout.is_compressed)
+			w->text -= 4;
 		return V8_FLAT;
 	case V8_THIN:
 		*reference = words[2];
@@ -173,6 +267,9 @@ static __always_inline enum v8_string v8_step_string(struct v8_walk *w, __u64 *r
 		return V8_CONS;
 	case V8_EXTERNAL:
 		w->text = words[3] + *skipped * w->width;
+		/* Compressed, a table may have the address. */
+		if (w->layout.is_compressed)
+			return V8_NO_STRING;
 		return type & V8_UNCACHED ? V8_UNREADABLE : V8_FLAT;
 	}
 	return V8_UNREADABLE;
@@ -230,10 +327,20 @@ static __always_inline struct v8_code_entry *v8_code_slot(__u64 key, __u32 way)
 #define v8_code_word(w, at) \
 	(*(const __u64 *)((const char *)(w)->words + ((at) & (V8_CODE_MAX - 1) & ~7u)))
 
+/* Reads what is needed of a Code. */
+static __always_inline bool v8_read_code_words(struct v8_walk *w, __u64 code)
+{
+	if (!w->layout.is_compressed)
+		return v8_read(code, 0, w->words, V8_CODE_MAX);
+	return v8_read_field(w, code, 0, w->words) &&
+	       v8_read(code, V8_CODE_NUMBERS / 2 + v8_own_words(w), w->words + V8_CODE_NUMBERS / 8,
+		       V8_CODE_MAX - V8_CODE_NUMBERS);
+}
+
 /* Reads the object. False: it is not code, or too large. */
 static __always_inline bool v8_read_code(struct v8_walk *w, __u64 code)
 {
-	if (!v8_is_reference(code) || !v8_read(code, 0, w->words, V8_CODE_MAX) ||
+	if (!v8_is_reference(code) || !v8_read_code_words(w, code) ||
 	    !v8_is(w, w->words[0], V8_CODE))
 		return false;
 	w->code_start = w->layout.code_header ? code - 1 + w->layout.code_header
@@ -272,8 +379,8 @@ __noinline int v8_try_start(struct v8_walk *w)
 		return 1;
 	start = w->search;
 	w->search = start - V8_CODE_ALIGNMENT;
-	if (bpf_probe_read_user(words, sizeof(words),
-				(const void *)(start - w->layout.stream_size)))
+	if (!v8_read_field(w, start + 1 - w->layout.stream_size, 0, &words[0]) ||
+	    !v8_read_field_of(w, w->own_cage, start + 1 - w->layout.stream_size, 8, &words[1]))
 		return 1;
 	if (!v8_may_be_map(w, words[0]))
 		return 0;
@@ -366,7 +473,8 @@ static __always_inline bool v8_search_code(struct v8_walk *w, __u64 key)
 	__u64 place = mix_bits(key + w->pc / V8_CODE_ALIGNMENT);
 	struct v8_code_entry *entry = v8_code_slot(place, 0);
 
-	if ((entry && entry->key == place) || w->searches >= V8_SEARCHES_MAX)
+	if ((entry && entry->key == place) || w->searches >= V8_SEARCHES_MAX ||
+	    (w->layout.is_compressed && !w->own_cage))
 		return false;
 	w->searches++;
 	w->search = w->pc & ~(V8_CODE_ALIGNMENT - 1ull);

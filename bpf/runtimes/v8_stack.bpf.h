@@ -59,11 +59,12 @@ __noinline int v8_read_text(struct v8_walk *w, struct function_scratch *function
 /* Returns the offset of the function's name in a ScopeInfo; 0: unknown. */
 static __always_inline __u32 v8_scope_name(struct v8_walk *w, __u64 scope)
 {
-	__u64 flags, locals;
+	__u64 flags = 0, locals;
 	__u32 at = w->layout.scope_names;
 
-	if (!v8_read(scope, w->layout.scope_flags, &flags, sizeof(flags)) ||
-	    !v8_read(scope, w->layout.scope_locals, &locals, sizeof(locals)))
+	/* Compressed, the flags are a number. */
+	if (!v8_read_narrow(w, scope, w->layout.scope_flags, &flags, sizeof(flags)) ||
+	    !v8_read_field(w, scope, w->layout.scope_locals, &locals))
 		return 0;
 	flags >>= w->layout.scope_flags_shift & 63;
 	locals >>= 32;
@@ -82,14 +83,15 @@ static __always_inline void v8_describe_scope(struct v8_walk *w, struct function
 	__u32 at = v8_scope_name(w, scope);
 	__u64 range[2];
 
-	if (!at || !v8_read(scope, at, w->words, V8_SCOPE_WORDS * 8))
+	if (!at || !v8_read_fields(w, scope, at, w->words, V8_SCOPE_WORDS))
 		return;
 	v8_read_text(w, function, w->words[V8_SCOPE_NAME], PIECE_NAME);
 	/* V8 may have inferred a name for an anonymous function. */
 	if (!function_of(function)->name.length && !function_of(function)->name.flags)
 		v8_read_text(w, function, w->words[V8_SCOPE_INFERRED], PIECE_NAME);
 	if (w->layout.scope_start) {
-		if (!v8_read(scope, w->layout.scope_start, range, sizeof(range)))
+		if (!v8_read_field(w, scope, w->layout.scope_start, &range[0]) ||
+		    !v8_read_field(w, scope, w->layout.scope_start + 8, &range[1]))
 			return;
 	} else {
 		range[0] = w->words[V8_SCOPE_START];
@@ -108,13 +110,13 @@ static __always_inline void v8_describe_scope(struct v8_walk *w, struct function
 /* Returns the length of the script's text, which helps to identify it; 0: unknown. */
 static __always_inline __u32 v8_source_length(const struct v8_walk *w)
 {
-	__u64 source, length;
+	__u64 source;
+	__u32 length, at = w->layout.is_compressed ? V8_STRING_LENGTH - 4 : V8_STRING_LENGTH;
 
-	if (!v8_read(w->script, w->layout.script_source, &source, sizeof(source)) ||
-	    !v8_is_reference(source) ||
-	    !v8_read(source, V8_STRING_LENGTH & ~7, &length, sizeof(length)))
+	if (!v8_read_field(w, w->script, w->layout.script_source, &source) ||
+	    !v8_is_reference(source) || !v8_read(source, at, &length, sizeof(length)))
 		return 0;
-	return length >> 32;
+	return length;
 }
 
 /*
@@ -147,7 +149,7 @@ __noinline int v8_describe_names(struct v8_walk *w)
 	if (w->script && v8_refers_to(w, w->script, V8_SCRIPT)) {
 		head->script = w->script;
 		head->script_id = w->script_id >> 32;
-		if (v8_read(w->script, w->layout.script_name, &name, sizeof(name)))
+		if (v8_read_field(w, w->script, w->layout.script_name, &name))
 			v8_read_text(w, function, name, PIECE_FILE);
 		head->source_length = v8_source_length(w);
 	}
@@ -161,18 +163,20 @@ __noinline int v8_append_positions(struct v8_walk *w, struct function_scratch *f
 	__u32 size;
 
 	if (!w || !function || !w->bytecode || at > FUNCTION_TEXT_MAX ||
-	    !v8_read(w->bytecode, w->layout.bytecode_positions, &table, sizeof(table)) ||
-	    !v8_refers_to(w, table, V8_POSITIONS) ||
-	    !v8_read(table, w->layout.array_length, &length, sizeof(length)))
+	    !v8_read_field_of(w, w->own_cage, w->bytecode + v8_own_words(w),
+			      w->layout.bytecode_positions, &table) ||
+	    !v8_refers_to(w, table, V8_POSITIONS) || !v8_read_length(w, table, &length))
 		return 0;
-	size = length >> 32;
+	size = length;
 	barrier_var(size);
 	barrier_var(at);
 	if (size > FUNCTION_LINES_MAX - sizeof(struct v8_function_head) ||
 	    at > FUNCTION_NAME_MAX + FUNCTION_FILE_MAX + sizeof(struct v8_function_head))
 		return 0;
-	if (bpf_probe_read_user(function->body + at, size,
-				(const void *)(table - 1 + w->layout.array_data)))
+	if (bpf_probe_read_user(
+		    function->body + at, size,
+		    (const void *)(table - 1 +
+				   (w->layout.array_data >> (w->layout.is_compressed & 1)))))
 		return 0;
 	return size;
 }
@@ -264,7 +268,7 @@ static __always_inline __s64 v8_unit(const struct v8_walk *w)
 		return w->pc - w->code_start;
 	if (w->tier != V8_TIER_INTERPRETED)
 		return 0;
-	return (__s64)(w->frame[0] >> 32) - (w->layout.bytecode_data - 1);
+	return (__s64)(w->frame[0] >> 32) - (w->layout.bytecode_data - 1) - v8_own_words(w);
 }
 
 /* Returns the position of the frame just read in the function with that seen value. */
@@ -320,15 +324,19 @@ struct v8_loop {
  */
 static __always_inline void v8_find_tier(struct v8_walk *w, __u64 fp, __u64 sp)
 {
-	__u64 words[2];
+	__u64 bytecode = w->frame[1], map, size;
 
 	w->tier = V8_TIER_UNKNOWN;
 	w->bytecode = w->bytecode_size = 0;
-	if (sp > fp + V8_FRAME_OFFSET || !v8_is_reference(w->frame[1]) ||
-	    !v8_read(w->frame[1], 0, words, sizeof(words)) || !v8_is(w, words[0], V8_BYTECODE))
+	if (sp > fp + V8_FRAME_OFFSET || !v8_is_reference(bytecode) ||
+	    !v8_read_field(w, bytecode, 0, &map) || !v8_is(w, map, V8_BYTECODE))
 		return;
-	w->bytecode = w->frame[1];
-	w->bytecode_size = words[1] >> 32;
+	if (w->layout.is_compressed)
+		w->own_cage = bytecode & ~0xffffffffull;
+	if (!v8_read_field(w, bytecode + v8_own_words(w), 8, &size))
+		return;
+	w->bytecode = bytecode;
+	w->bytecode_size = size >> 32;
 	w->tier = v8_is_small(w->frame[0]) ? V8_TIER_INTERPRETED : V8_TIER_BASELINE;
 }
 
@@ -345,11 +353,21 @@ static __always_inline bool v8_find_script(struct v8_walk *w)
 	}
 	w->script = v8_shared_word(w, w->layout.shared_script);
 	if (v8_is_reference(w->script) &&
-	    v8_read(w->script, w->layout.script_id, &w->script_id, sizeof(w->script_id)) &&
+	    v8_read_field(w, w->script, w->layout.script_id, &w->script_id) &&
 	    v8_is_small(w->script_id))
 		return true;
 	w->torn = 1;
 	return false;
+}
+
+/* Reads a SharedFunctionInfo. */
+static __always_inline bool v8_read_shared(struct v8_walk *w, __u64 shared)
+{
+	if (!w->layout.is_compressed)
+		return v8_read(shared, 0, w->shared, V8_SHARED_MAX);
+	return v8_read_fields(w, shared, 0, w->shared, V8_SHARED_NUMBERS / 8) &&
+	       v8_read(shared, V8_SHARED_NUMBERS / 2, w->shared + V8_SHARED_NUMBERS / 8,
+		       V8_SHARED_MAX - V8_SHARED_NUMBERS);
 }
 
 /* Reads the frame of a function. False: it is a frame of another kind. */
@@ -364,8 +382,16 @@ static __always_inline bool v8_read_frame(struct v8_walk *w, __u64 fp, __u64 sp)
 	function = w->frame[3];
 	if (!v8_is_reference(w->frame[4]) || !v8_is_reference(function))
 		return false;
-	if (!v8_read(function, w->layout.function_shared, &shared, sizeof(shared)) ||
-	    !v8_is_reference(shared) || !v8_read(shared, 0, w->shared, V8_SHARED_MAX) ||
+	if (w->layout.is_compressed) {
+		/* Other words of native frames may look like references. */
+		if ((function ^ w->frame[4]) >> 32)
+			return false;
+		w->cage = function & ~0xffffffffull;
+		if (!(w->frame[0] >> 32))
+			w->frame[0] = v8_widen(0, w->frame[0]);
+	}
+	if (!v8_read_field(w, function, w->layout.function_shared, &shared) ||
+	    !v8_is_reference(shared) || !v8_read_shared(w, shared) ||
 	    !v8_is(w, w->shared[0], V8_SHARED)) {
 		w->torn = 1;
 		return false;
@@ -457,7 +483,7 @@ __noinline bool v8_begin(struct stack_scratch *s, struct v8_walk *w)
 	key = hash_process(s, task, process);
 	if (w->process != key) {
 		__builtin_memset(w->maps, 0, sizeof(w->maps));
-		w->stream_map = 0;
+		w->stream_map = w->cage = w->own_cage = 0;
 	}
 	w->process = key;
 	return true;

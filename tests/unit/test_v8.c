@@ -90,6 +90,25 @@ TEST(versions_tell_the_layout_of_programs_without_constants)
 	assert_int_equal(layout.kind, RUNTIME_NONE);
 }
 
+/* The types of a version depend on whether it compresses pointers. */
+TEST(versions_tell_the_layout_of_compressed_objects)
+{
+	struct runtime_layout layout;
+	const struct v8_layout *l = &layout.v8;
+
+	assert_int_equal(runtime_probed("v8-bare-cage", &layout, NULL), 0);
+	assert_int_equal(layout.kind, RUNTIME_V8);
+	assert_true(v8_layout_is_sane(l));
+	assert_int_equal(l->is_compressed, 1);
+	assert_int_equal(l->minor, 6);
+	assert_int_equal(l->types[V8_SHARED], 281);
+	assert_int_equal(l->map_type, 8);
+	assert_int_equal(l->bytecode_data, 36);
+	assert_int_equal(l->stream_size, 16);
+	assert_int_equal(runtime_probed("v8-bare-cage-newer", &layout, NULL), 0);
+	assert_int_equal(layout.kind, RUNTIME_NONE);
+}
+
 TEST(what_cannot_be_followed_is_refused)
 {
 	runtime_refused("v8-9", -ENOTSUP, "V8 is older than 10");

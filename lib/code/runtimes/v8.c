@@ -12,29 +12,84 @@
 #define PARTS_MAX 64
 #define WORDS_MAX 32
 
+#define UPPER_HALF 0xffffffff00000000
+
+struct v8_heap v8_heap_of(const struct v8_layout *layout, uint64_t script, uint64_t code,
+			  runtime_read_fn *read, void *ctx)
+{
+	struct v8_heap h = {.layout = layout, .read = read, .ctx = ctx};
+
+	if (layout->is_compressed) {
+		h.cage = script & UPPER_HALF;
+		h.own_cage = code ? code & UPPER_HALF : h.cage;
+	}
+	return h;
+}
+
+uint64_t v8_heap_own(const struct v8_heap *h, uint64_t reference)
+{
+	return (reference & 1) && h->layout->is_compressed ? h->own_cage | (reference & ~UPPER_HALF)
+							   : reference;
+}
+
+/* Reads bytes at an offset that is the same with compressed pointers. */
+static bool read_raw(const struct v8_heap *h, uint64_t reference, uint64_t offset, void *to,
+		     size_t size)
+{
+	return (reference & 3) == 1 && h->read(h->ctx, reference - 1 + offset, to, size);
+}
+
 bool v8_heap_read(const struct v8_heap *h, uint64_t reference, uint64_t offset, void *to,
 		  size_t size)
 {
-	return (reference & 3) == 1 && h->read(h->ctx, reference - 1 + offset, to, size);
+	return read_raw(h, reference, offset >> h->layout->is_compressed, to, size);
+}
+
+/* Takes a reference or small integer, in its uncompressed form. */
+static uint64_t take_word(const struct v8_heap *h, struct bytes *b)
+{
+	uint32_t half;
+
+	if (!h->layout->is_compressed)
+		return bytes_u64(b);
+	half = bytes_u32(b);
+	return half & 1 ? h->cage | half : (uint64_t)(int32_t)half << 31;
 }
 
 bool v8_heap_words(const struct v8_heap *h, uint64_t reference, uint64_t offset, uint64_t *words,
 		   size_t count)
 {
+	size_t size = 8 >> h->layout->is_compressed;
 	uint8_t data[WORDS_MAX * 8];
 	struct bytes b;
 
 	while (count) {
 		size_t now = count < WORDS_MAX ? count : WORDS_MAX;
 
-		if (!v8_heap_read(h, reference, offset, data, now * 8))
+		if (!v8_heap_read(h, reference, offset, data, now * size))
 			return false;
-		bytes_init(&b, data, now * 8);
+		bytes_init(&b, data, now * size);
 		for (size_t i = 0; i < now; i++)
-			*words++ = bytes_u64(&b);
+			*words++ = take_word(h, &b);
 		offset += now * 8;
 		count -= now;
 	}
+	return true;
+}
+
+bool v8_heap_object(const struct v8_heap *h, uint64_t reference, uint64_t numbers, uint64_t *words,
+		    size_t count)
+{
+	size_t front = numbers / 8;
+	uint8_t data[WORDS_MAX * 8];
+	struct bytes b;
+
+	if (count > WORDS_MAX || front > count || !v8_heap_words(h, reference, 0, words, front) ||
+	    !v8_heap_read(h, reference, numbers, data, (count - front) * 8))
+		return false;
+	bytes_init(&b, data, (count - front) * 8);
+	for (size_t i = front; i < count; i++)
+		words[i] = bytes_u64(&b);
 	return true;
 }
 
@@ -45,7 +100,7 @@ static bool v8_heap_type(const struct v8_heap *h, uint64_t reference, uint16_t *
 	uint64_t map;
 
 	if (!v8_heap_words(h, reference, 0, &map, 1) ||
-	    !v8_heap_read(h, map, h->layout->map_type, data, sizeof(data)))
+	    !read_raw(h, map, h->layout->map_type, data, sizeof(data)))
 		return false;
 	bytes_init(&b, data, sizeof(data));
 	*type = bytes_u16(&b);
@@ -88,16 +143,42 @@ struct string {
 	uint64_t length, first, second; /* the length, and the words after it */
 };
 
+/* Returns the difference between offsets in strings and those without compression. */
+static uint64_t compressed_bytes(const struct v8_heap *h)
+{
+	return h->layout->is_compressed ? 4 : 0;
+}
+
+uint32_t v8_heap_length(const struct v8_heap *h, uint64_t string)
+{
+	uint8_t data[4];
+	struct bytes b;
+
+	if (!read_raw(h, string, V8_STRING_LENGTH - compressed_bytes(h), data, sizeof(data)))
+		return 0;
+	bytes_init(&b, data, sizeof(data));
+	return bytes_u32(&b);
+}
+
 static bool read_string(const struct text_reader *r, uint64_t reference, struct string *s)
 {
-	uint64_t words[4];
+	const struct v8_heap *h = r->heap;
+	uint8_t data[16];
+	bool is_external;
+	size_t size;
+	struct bytes b;
 
-	if (!v8_heap_type(r->heap, reference, &s->type) || s->type >= r->heap->layout->string_end ||
-	    !v8_heap_words(r->heap, reference, 0, words, 4))
+	if (!v8_heap_type(h, reference, &s->type) || s->type >= h->layout->string_end)
 		return false;
-	s->length = words[1] >> 32;
-	s->first = words[2];
-	s->second = words[3];
+	/* External strings have two addresses, not references. */
+	is_external = (s->type & KIND) == EXTERNAL;
+	size = is_external || !h->layout->is_compressed ? 16 : 8;
+	s->length = v8_heap_length(h, reference);
+	if (!read_raw(h, reference, V8_STRING_FIRST - compressed_bytes(h), data, size))
+		return false;
+	bytes_init(&b, data, size);
+	s->first = is_external ? bytes_u64(&b) : take_word(h, &b);
+	s->second = is_external ? bytes_u64(&b) : take_word(h, &b);
 	return true;
 }
 
@@ -138,7 +219,9 @@ static bool read_part(struct text_reader *r, struct part *parts, size_t *count)
 	part.skipped &= UINT32_MAX;
 	switch (s.type & KIND) {
 	case FLAT:
-		return read_characters(r, part.string - 1 + V8_STRING_TEXT + part.skipped * width,
+		return read_characters(r,
+				       part.string - 1 + V8_STRING_TEXT -
+					       compressed_bytes(r->heap) + part.skipped * width,
 				       width, part.length);
 	case EXTERNAL:
 		return !(s.type & UNCACHED) &&
@@ -250,7 +333,7 @@ static void take_text(void *ctx, unsigned int width, const void *text, size_t si
 bool v8_read_source(const struct runtime_layout *layout, const struct managed_source *source,
 		    runtime_read_fn *read, void *ctx, struct line_starts *lines)
 {
-	const struct v8_heap h = {&layout->v8, read, ctx};
+	const struct v8_heap h = v8_heap_of(&layout->v8, source->object, 0, read, ctx);
 	uint64_t text, again;
 
 	for (int i = 0; i < TRIES; i++) {

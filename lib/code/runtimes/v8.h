@@ -14,15 +14,35 @@ struct v8_heap {
 	const struct v8_layout *layout;
 	runtime_read_fn *read;
 	void *ctx;
+	/*
+	 * Compressed pointers: upper halves of references to most objects, and to code and what
+	 * belongs to it. Else 0.
+	 */
+	uint64_t cage, own_cage;
 };
 
-/* All return false for an invalid reference or unreadable memory. */
+/* Initializes it for the reference of a script and, unless 0, that of code. */
+struct v8_heap v8_heap_of(const struct v8_layout *layout, uint64_t script, uint64_t code,
+			  runtime_read_fn *read, void *ctx);
+/*
+ * Reading from an offset in an uncompressed object, all return false for an invalid reference or
+ * unreadable memory.
+ */
 bool v8_heap_read(const struct v8_heap *h, uint64_t reference, uint64_t offset, void *to,
 		  size_t size);
+/* Reads references and small integers. */
 bool v8_heap_words(const struct v8_heap *h, uint64_t reference, uint64_t offset, uint64_t *words,
 		   size_t count);
+/* Reads an object that begins with such words and has numbers from the offset `numbers` on. */
+bool v8_heap_object(const struct v8_heap *h, uint64_t reference, uint64_t numbers, uint64_t *words,
+		    size_t count);
+/* Returns a reference that has been read from code, or what belongs to it, to the like. */
+uint64_t v8_heap_own(const struct v8_heap *h, uint64_t reference);
 /* Returns true if the object has that type. */
 bool v8_heap_is(const struct v8_heap *h, uint64_t reference, enum v8_type type);
+
+/* Returns the length of a string in characters; 0: unknown. */
+uint32_t v8_heap_length(const struct v8_heap *h, uint64_t string);
 
 /* Receives a piece of a text, `width` bytes per character. */
 typedef void v8_take_text_fn(void *ctx, unsigned int width, const void *text, size_t size);

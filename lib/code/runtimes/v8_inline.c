@@ -55,9 +55,18 @@ struct inline_reader {
 static bool read_length(const struct inline_reader *r, uint64_t array, uint64_t max,
 			uint64_t *length)
 {
-	if (!v8_heap_words(&r->heap, array, r->heap.layout->array_length, length, 1))
+	const struct v8_layout *l = r->heap.layout;
+	uint8_t data[8];
+	struct bytes b;
+
+	/* The upper half of a word, like a small integer, or a word of half the size. */
+	if (!v8_heap_read(&r->heap, array, l->is_compressed ? 8 : l->array_length, data,
+			  8 >> l->is_compressed))
 		return false;
-	*length >>= 32;
+	bytes_init(&b, data, 8 >> l->is_compressed);
+	*length = l->is_compressed ? bytes_u32(&b) : bytes_u64(&b) >> 32;
+	if (l->is_compressed && l->array_length == 8)
+		*length >>= 1;
 	return *length <= max;
 }
 
@@ -75,25 +84,29 @@ static bool is_same_code(const struct v8_layout *l, const struct inline_reader *
 static bool read_parts(const struct inline_reader *r, struct code_parts *parts)
 {
 	const struct v8_layout *l = r->heap.layout;
-	uint64_t words[V8_CODE_MAX / 8], deopt[DEOPT_WORDS], length;
-
+	uint64_t words[V8_CODE_MAX / 8], deopt[DEOPT_WORDS], length, literals;
 	*parts = (struct code_parts){0};
-	if (!v8_heap_is(&r->heap, r->own.code, V8_CODE) ||
-	    !v8_heap_words(&r->heap, r->own.code, 0, words, V8_CODE_MAX / 8) ||
+	uint64_t code = r->own.code;
+
+	if (!v8_heap_is(&r->heap, code, V8_CODE))
+		return false;
+	if (r->heap.own_cage != r->heap.cage)
+		code += V8_OWN_WORD;
+	if (!v8_heap_object(&r->heap, code, V8_CODE_NUMBERS, words, V8_CODE_MAX / 8) ||
 	    !is_same_code(l, r, words))
 		return false;
-	parts->table = words[l->code_positions / 8];
-	parts->deopt = words[l->code_deopt / 8];
+	parts->table = v8_heap_own(&r->heap, words[l->code_positions / 8]);
+	parts->deopt = v8_heap_own(&r->heap, words[l->code_deopt / 8]);
 	if (!v8_heap_is(&r->heap, parts->table, V8_POSITIONS) ||
 	    !read_length(r, parts->deopt, UINT32_MAX, &length) || length < DEOPT_WORDS ||
 	    !v8_heap_words(&r->heap, parts->deopt, l->array_data, deopt, DEOPT_WORDS))
 		return false;
-	parts->calls = deopt[l->deopt_inlined];
+	parts->calls = v8_heap_own(&r->heap, deopt[l->deopt_inlined]);
+	literals = v8_heap_own(&r->heap, deopt[l->deopt_literals]);
 	parts->function_count = deopt[DEOPT_COUNT] >> 32;
 	return parts->function_count <= FUNCTIONS_MAX &&
-	       read_length(r, deopt[l->deopt_literals], UINT32_MAX, &length) &&
-	       length >= parts->function_count &&
-	       v8_heap_words(&r->heap, deopt[l->deopt_literals], l->array_data, parts->functions,
+	       read_length(r, literals, UINT32_MAX, &length) && length >= parts->function_count &&
+	       v8_heap_words(&r->heap, literals, l->array_data, parts->functions,
 			     parts->function_count);
 }
 
@@ -138,11 +151,15 @@ static void read_scope(const struct inline_reader *r, uint64_t scope, struct man
 {
 	const struct v8_layout *l = r->heap.layout;
 	uint64_t flags, locals, words[V8_SCOPE_WORDS], range[2], at = l->scope_names;
+	uint8_t number[8] = {0};
+	struct bytes b;
 
-	if (!v8_heap_words(&r->heap, scope, l->scope_flags, &flags, 1) ||
+	/* Compressed, the flags are a number. */
+	if (!v8_heap_read(&r->heap, scope, l->scope_flags, number, 8 >> l->is_compressed) ||
 	    !v8_heap_words(&r->heap, scope, l->scope_locals, &locals, 1))
 		return;
-	flags >>= l->scope_flags_shift & 63;
+	bytes_init(&b, number, sizeof(number));
+	flags = bytes_u64(&b) >> (l->scope_flags_shift & 63);
 	locals >>= 32;
 	if (locals > V8_SCOPE_LOCALS_MAX)
 		return;
@@ -168,12 +185,11 @@ static void read_scope(const struct inline_reader *r, uint64_t scope, struct man
 /* Returns the characters of a script's text; 0: unknown. */
 static uint32_t source_length(const struct v8_heap *h, uint64_t script)
 {
-	uint64_t text, length;
+	uint64_t text;
 
-	if (!v8_heap_words(h, script, h->layout->script_source, &text, 1) ||
-	    !v8_heap_words(h, text, V8_STRING_LENGTH & ~7, &length, 1))
+	if (!v8_heap_words(h, script, h->layout->script_source, &text, 1))
 		return 0;
-	return (uint32_t)(length >> 32);
+	return v8_heap_length(h, text);
 }
 
 /* Reads a SharedFunctionInfo. Returns false for other objects. */
@@ -187,7 +203,7 @@ static bool read_function(const struct inline_reader *r, uint64_t reference,
 
 	reference &= ~UINT64_C(2); /* a weak reference */
 	if (!v8_heap_is(&r->heap, reference, V8_SHARED) ||
-	    !v8_heap_words(&r->heap, reference, 0, words, V8_SHARED_MAX / 8))
+	    !v8_heap_object(&r->heap, reference, V8_SHARED_NUMBERS, words, V8_SHARED_MAX / 8))
 		return false;
 	script = words[l->shared_script / 8];
 	if (!v8_heap_is(&r->heap, script, V8_SCRIPT) ||
@@ -372,12 +388,14 @@ static bool is_unchanged(const struct inline_reader *r)
 	return read_parts(r, &now) && memcmp(&now, &r->parts, sizeof(now)) == 0;
 }
 
-static bool begin(struct inline_reader *r)
+static bool begin(struct inline_reader *r, const struct runtime_layout *layout,
+		  runtime_read_fn *read, void *ctx)
 {
-	if (r->function->lines.size < sizeof(r->own) || !r->heap.layout->code_size)
+	if (r->function->lines.size < sizeof(r->own) || !layout->v8.code_size)
 		return false;
 	memcpy(&r->own, r->function->body + r->function->name.size + r->function->file.size,
 	       sizeof(r->own));
+	r->heap = v8_heap_of(&layout->v8, r->own.script, r->own.code, read, ctx);
 	memset(r->rows, 0xff, sizeof(r->rows));
 	return r->own.code;
 }
@@ -389,12 +407,11 @@ bool v8_read_inlined(const struct runtime_layout *layout, const struct rec_funct
 	struct inline_reader *r = xcalloc(1, sizeof(*r));
 	bool is_read;
 
-	r->heap = (struct v8_heap){&layout->v8, read, ctx};
 	r->function = function;
 	r->known = known;
 	r->code = code;
-	is_read = begin(r) && read_parts(r, &r->parts) && read_calls(r) && read_places(r) &&
-		  is_unchanged(r);
+	is_read = begin(r, layout, read, ctx) && read_parts(r, &r->parts) && read_calls(r) &&
+		  read_places(r) && is_unchanged(r);
 	if (is_read) {
 		vec_clear(&code->places);
 		vec_for_each(&r->places, const struct managed_place *, place)

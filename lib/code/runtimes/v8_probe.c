@@ -226,39 +226,44 @@ static bool is_expected(const int32_t *v)
 }
 
 /*
- * Versions examined. The types are those of programs without constants, and without pointer
- * compression, as scripts/v8-types prints them: a ScopeInfo's is two below a SharedFunctionInfo's,
- * a Code's one above bytecode's. Most of the form of compiled code has no constant, and it changes.
+ * Versions examined. The types are those of programs without constants, as scripts/v8-types prints
+ * them: a ScopeInfo's is two below a SharedFunctionInfo's, a Code's one above bytecode's. Most of
+ * the form of compiled code has no constant, and it changes.
  */
 static const struct version {
-	uint8_t major, minor;
+	uint8_t major, minor, is_compressed;
 	uint16_t shared, script, bytecode, positions; /* types; 0: not examined */
 	uint8_t baseline;
 	uint8_t header, stream, start, flags, size, deopt, sources, literals, inlined;
 } versions[] = {
-	{10, 2, 0, 0, 0, 0, 0, 128, 128, 0, 48, 40, 16, 24, 2, 7}, /* node 18 */
-	{11, 3, 0, 0, 0, 0, 0, 0, 16, 40, 48, 56, 16, 24, 2, 7}, /* node 20 */
-	{12, 4, 0, 0, 0, 0, 0, 0, 32, 40, 48, 52, 8, 16, 2, 7}, /* node 22 */
-	{12, 9, 281, 167, 185, 193, 10, 0, 32, 40, 48, 52, 8, 16, 2, 7}, /* Deno 2.0 */
-	{13, 0, 280, 167, 185, 193, 10, 0, 32, 40, 48, 52, 8, 16, 2, 7}, /* Deno 2.1 */
-	{13, 4, 282, 167, 186, 196, 10, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* Deno 2.2.0 */
-	{13, 5, 282, 167, 186, 196, 10, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* Deno 2.2.15 */
-	{13, 6, 282, 167, 186, 196, 10, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* node 24 */
-	{13, 7, 284, 165, 184, 194, 10, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* Deno 2.4 */
-	{14, 0, 286, 165, 184, 195, 10, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* Deno 2.5 */
-	{14, 1, 286, 165, 184, 195, 10, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* node 25 */
-	{14, 2, 286, 165, 184, 195, 11, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* Deno 2.6.0 */
-	{14, 5, 288, 166, 185, 196, 11, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* Deno 2.6.8 */
-	{14, 6, 288, 166, 185, 196, 11, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* node 26 */
-	{14, 7, 288, 166, 185, 196, 11, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* Deno 2.7 */
-	{14, 9, 278, 167, 185, 196, 11, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* Deno 2.8 */
-	{15, 0, 278, 166, 185, 196, 11, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* Deno 2.9 */
+	{10, 2, 0, 0, 0, 0, 0, 0, 128, 128, 0, 48, 40, 16, 24, 2, 7}, /* node 18 */
+	{11, 3, 0, 0, 0, 0, 0, 0, 0, 16, 40, 48, 56, 16, 24, 2, 7}, /* node 20 */
+	{12, 4, 0, 0, 0, 0, 0, 0, 0, 32, 40, 48, 52, 8, 16, 2, 7}, /* node 22 */
+	{12, 9, 0, 281, 167, 185, 193, 10, 0, 32, 40, 48, 52, 8, 16, 2, 7}, /* Deno 2.0 */
+	{13, 0, 0, 280, 167, 185, 193, 10, 0, 32, 40, 48, 52, 8, 16, 2, 7}, /* Deno 2.1 */
+	{13, 4, 0, 282, 167, 186, 196, 10, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* Deno 2.2.0 */
+	{13, 5, 0, 282, 167, 186, 196, 10, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* Deno 2.2.15 */
+	{13, 6, 0, 282, 167, 186, 196, 10, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* node 24 */
+	{13, 7, 0, 284, 165, 184, 194, 10, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* Deno 2.4 */
+	{14, 0, 0, 286, 165, 184, 195, 10, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* Deno 2.5 */
+	{14, 1, 0, 286, 165, 184, 195, 10, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* node 25 */
+	{14, 2, 0, 286, 165, 184, 195, 11, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* Deno 2.6.0 */
+	{14, 5, 0, 288, 166, 185, 196, 11, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* Deno 2.6.8 */
+	{14, 6, 0, 288, 166, 185, 196, 11, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* node 26 */
+	{14, 7, 0, 288, 166, 185, 196, 11, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* Deno 2.7 */
+	{14, 9, 0, 278, 167, 185, 196, 11, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* Deno 2.8 */
+	{15, 0, 0, 278, 166, 185, 196, 11, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* Deno 2.9 */
+	{14, 4, 1, 287, 165, 184, 195, 11, 0, 16, 40, 52, 56, 8, 16, 3, 8}, /* mini-racer 0.14 */
+	{15, 6, 1, 281, 166, 184, 194, 11, 0, 16, 40, 52, 56, 8, 16, 3, 8}, /* Chromium 156 */
+	{15, 8, 1, 282, 167, 185, 195, 11, 0, 16, 40, 52, 56, 8, 16, 3, 8}, /* workerd */
 };
 
-static const struct version *find_version(unsigned int major, unsigned int minor)
+static const struct version *find_version(unsigned int major, unsigned int minor,
+					  bool is_compressed)
 {
 	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
-		if (versions[i].major == major && versions[i].minor == minor)
+		if (versions[i].major == major && versions[i].minor == minor &&
+		    versions[i].is_compressed == is_compressed)
 			return &versions[i];
 	}
 	return NULL;
@@ -267,7 +272,7 @@ static const struct version *find_version(unsigned int major, unsigned int minor
 /* Sets the members that are the same in all files of the layout's version. False: unknown. */
 static bool set_code_form(struct v8_layout *l)
 {
-	const struct version *form = find_version(l->major, l->minor);
+	const struct version *form = find_version(l->major, l->minor, l->is_compressed);
 
 	if (!form)
 		return false;
@@ -299,6 +304,7 @@ static bool set_layout(const int32_t *v, struct v8_layout *l)
 	bool has_start = v[SCOPE_VARIABLES] == 5;
 	/* 14.8 or 14.9 numbered the kinds of scopes anew, and made lengths of arrays integers. */
 	bool is_14_9 = v[VERSION_MAJOR] > 14 || (v[VERSION_MAJOR] == 14 && v[VERSION_MINOR] > 7);
+	bool is_compressed = v[SMI_SHIFT] == 0;
 	int data = v[SHARED_DATA] >= 0 ? v[SHARED_DATA] : v[SHARED_NAME] - 8;
 
 	/* Larger and negative ones would not fit. */
@@ -342,6 +348,7 @@ static bool set_layout(const int32_t *v, struct v8_layout *l)
 		.array_data = (uint16_t)v[ARRAY_DATA],
 		.names_builtins = !v[BUILTIN],
 		.has_place_flags = v[VERSION_MAJOR] >= 14,
+		.is_compressed = is_compressed,
 	};
 	set_code(v, l);
 	return v8_layout_is_sane(l);
@@ -414,7 +421,7 @@ static bool take_number(const uint8_t **at, const uint8_t *end, unsigned int *nu
  * Finds the only text that may be the number of an examined version, "15.0.245.2-rusty", with
  * `before` it a 0. NULL: none, or several versions.
  */
-static const struct version *search_version(const uint8_t *data, size_t size)
+static const struct version *search_version(const uint8_t *data, size_t size, bool is_compressed)
 {
 	const struct version *found = NULL;
 
@@ -429,7 +436,7 @@ static const struct version *search_version(const uint8_t *data, size_t size)
 			continue;
 		while (text < end && *text >= '0' && *text <= '9')
 			text++;
-		version = find_version(major, minor);
+		version = find_version(major, minor, is_compressed);
 		if (text == end || *text != '.' || !version || !version->shared)
 			continue;
 		if (found && found != version)
@@ -439,28 +446,51 @@ static const struct version *search_version(const uint8_t *data, size_t size)
 	return found;
 }
 
+/* Returns whether it can be V8 although it has no constants, by symbols that are found fast. */
+static bool may_have_v8(const struct binary *b)
+{
+	/* The interface for native modules, as in Deno; Chromium; embedders with V8's symbols. */
+	struct binary_object exported[] = {{.name = "napi_create_function"},
+					   {.name = "ChromeMain"}};
+	struct binary_object version = {.name = MAJOR};
+
+	binary_find_exported(b, exported, sizeof(exported) / sizeof(exported[0]));
+	if (exported[0].is_there || exported[1].is_there)
+		return true;
+	binary_find_mark(b, &version);
+	return version.is_there;
+}
+
 /*
- * Sets the constants of a program that has none, by its version. Such programs export the interface
- * for native modules, as Deno does. False: it has another version, or another engine, such as Bun,
- * which states the version of node's V8 but has none of its options.
+ * Sets the constants of a program that has none, by its version. False: it has another version, or
+ * another engine, such as Bun, which states the version of node's V8 but has none of its options.
  */
 static bool set_by_version(struct v8_file *f)
 {
 	static const char option[] = "allow natives syntax";
-	struct binary_object interface = {.name = "napi_create_function"};
+	static const char cage[] = "process-wide V8 pointer compression cage";
+	struct binary_object builtin = {.name = constants[BUILTIN].names[0]};
 	const struct version *version;
 	_cleanup_free_ uint8_t *data = NULL;
+	bool is_compressed;
 	size_t size;
 
-	binary_find_exported(f->binary, &interface, 1);
-	if (!interface.is_there ||
+	if (!may_have_v8(f->binary) ||
 	    binary_read_section(f->binary, ".rodata", DATA_MAX, &data, &size, NULL) != 0 ||
 	    !memmem(data, size, option, sizeof(option)))
 		return false;
-	version = search_version(data, size);
+	is_compressed = memmem(data, size, cage, sizeof(cage));
+	version = search_version(data, size, is_compressed);
 	if (!version)
 		return false;
 	memcpy(f->values, common, sizeof(common));
+	binary_find_objects(f->binary, &builtin, 1);
+	f->values[BUILTIN] = builtin.is_there;
+	if (is_compressed) {
+		f->values[SMI_SHIFT] = 0;
+		f->values[MAP_TYPE] = 8;
+		f->values[BYTECODE_DATA] = 36;
+	}
 	f->values[VERSION_MAJOR] = version->major;
 	f->values[VERSION_MINOR] = version->minor;
 	f->values[TYPE_SHARED] = version->shared;
@@ -489,7 +519,7 @@ int v8_probe(const struct binary *b, struct runtime_layout *layout, struct error
 		return error_text(err, -ENOTSUP, "V8 is older than %d", V8_OLDEST);
 	if (missing)
 		return error_text(err, -ENOTSUP, "V8 without %s", missing);
-	if (v[SMI_SHIFT] != 31)
+	if (first.is_there && v[SMI_SHIFT] != 31)
 		return error_text(err, -ENOTSUP, "V8 %d.%d compresses pointers", v[VERSION_MAJOR],
 				  v[VERSION_MINOR]);
 	if (!is_expected(v) || !set_layout(v, &layout->v8))

@@ -585,7 +585,7 @@ struct v8_layout {
 	__u8 code_baseline; /* kind of baseline code; the compilers' kinds follow it */
 	__u8 code_deopt, code_positions; /* DeoptimizationData, table of source positions */
 	__u8 deopt_literals, deopt_inlined; /* words of DeoptimizationData */
-	__u8 has_place_flags; /* distances in tables of positions have a flag in the lowest bit */
+	__u8 place_flags; /* lowest bits of distances in tables of positions that are flags */
 	__u8 is_compressed; /* 0 or 1 */
 	__u8 reserved;
 };

@@ -67,7 +67,7 @@ static void take(struct function_text *piece, uint8_t width, uint8_t flags, size
 
 static const struct runtime_layout layout = {
 	.kind = RUNTIME_V8,
-	.v8 = {V8_COMPILED_LAYOUT, .shared_builtin = 16, .has_place_flags = 1},
+	.v8 = {V8_COMPILED_LAYOUT, .shared_builtin = 16, .place_flags = 1},
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -80,6 +80,7 @@ TEST(versions_tell_the_layout_of_programs_without_constants)
 	assert_int_equal(l->types[V8_CODE], 186);
 	assert_int_equal(l->scope_module, 3);
 	assert_int_equal(l->array_length, 4);
+	assert_int_equal(l->place_flags, 2);
 	assert_int_equal(l->code_baseline, 11);
 	assert_true(l->names_builtins);
 	assert_int_equal(runtime_probed("v8-bare-two", &layout, NULL), 0);
@@ -269,10 +270,17 @@ TEST(tables_tell_where_instructions_are_from)
 	static const struct wanted_place new_places[] = {{0, 27},   {0, 49},  {2, 67},	 {4, 72},
 							 {6, 72},   {12, 97}, {16, 102}, {24, 102},
 							 {30, 122}, {40, 82}, {45, 54},	 {49, 129}};
-	const struct v8_layout before = {0}, flagged = {.has_place_flags = 1};
+	/* V8 15.0. */
+	static const uint8_t newest[] = {0x02, 0x34, 0x0b, 0x40, 0x13, 0x48, 0x13,
+					 0x14, 0x12, 0x00, 0x2b, 0x40, 0x12, 0x1c};
+	static const struct wanted_place newest_places[] = {{0, 12}, {0, 28},  {2, 46}, {4, 51},
+							    {6, 51}, {11, 67}, {13, 74}};
+	const struct v8_layout before = {0}, flagged = {.place_flags = 1};
+	const struct v8_layout flagged_twice = {.place_flags = 2};
 
 	check_places(&before, old, sizeof(old), old_places, 12);
 	check_places(&flagged, new, sizeof(new), new_places, 12);
+	check_places(&flagged_twice, newest, sizeof(newest), newest_places, 7);
 }
 
 TEST(damaged_tables_end_early)

@@ -477,8 +477,7 @@ bool v8_next_position(const struct v8_layout *layout, struct bytes *table,
 		return false;
 	if (delta < 0)
 		delta = -(delta + 1);
-	if (layout->has_place_flags)
-		delta >>= 1;
+	delta >>= layout->place_flags & 7;
 	position->unit += delta;
 	if (!read_number(table, &delta) || delta < -(INT64_C(1) << 48) || delta > INT64_C(1) << 48)
 		return false;

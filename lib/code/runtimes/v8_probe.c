@@ -302,7 +302,10 @@ static bool set_layout(const int32_t *v, struct v8_layout *l)
 {
 	/* From 13 on, a ScopeInfo begins with the function's position in the source. */
 	bool has_start = v[SCOPE_VARIABLES] == 5;
-	/* 14.8 or 14.9 numbered the kinds of scopes anew, and made lengths of arrays integers. */
+	/*
+	 * 14.8 or 14.9 numbered the kinds of scopes anew, made lengths of arrays integers, and
+	 * added a flag to positions.
+	 */
 	bool is_14_9 = v[VERSION_MAJOR] > 14 || (v[VERSION_MAJOR] == 14 && v[VERSION_MINOR] > 7);
 	bool is_compressed = v[SMI_SHIFT] == 0;
 	int data = v[SHARED_DATA] >= 0 ? v[SHARED_DATA] : v[SHARED_NAME] - 8;
@@ -347,7 +350,7 @@ static bool set_layout(const int32_t *v, struct v8_layout *l)
 		.array_length = (uint16_t)(v[ARRAY_LENGTH] - (is_14_9 ? 4 : 0)),
 		.array_data = (uint16_t)v[ARRAY_DATA],
 		.names_builtins = !v[BUILTIN],
-		.has_place_flags = v[VERSION_MAJOR] >= 14,
+		.place_flags = is_14_9 ? 2 : v[VERSION_MAJOR] >= 14,
 		.is_compressed = is_compressed,
 	};
 	set_code(v, l);

@@ -551,15 +551,11 @@ static int survey_chunks(struct jfr_reader *r, struct event *e, struct error *er
 	int ret = 0;
 
 	while (at < r->in.size && !ret) {
-		struct jfr_chunk chunk;
-
-		r->chunk = &chunk;
-		ret = jfr_chunk_open(&chunk, &r->in, at, err);
+		ret = jfr_chunk_open(r->chunk, &r->in, at, err);
 		if (!ret) {
 			survey(r, e);
-			at += chunk.size;
+			at += r->chunk->size;
 		}
-		jfr_chunk_release(&chunk);
 	}
 	if (ret && r->surveys.count)
 		r->left_out += r->in.size - at;
@@ -571,15 +567,11 @@ static int read_chunks(struct jfr_reader *r, struct event *e, struct error *err)
 	int ret = 0;
 
 	for (size_t i = 0; i < r->surveys.count && !ret; i++) {
-		struct jfr_chunk chunk;
-
-		r->chunk = &chunk;
-		ret = jfr_chunk_open(&chunk, &r->in, r->surveys.items[i].at, err);
+		ret = jfr_chunk_open(r->chunk, &r->in, r->surveys.items[i].at, err);
 		if (!ret)
-			ret = jfr_constants_read(&chunk, err);
+			ret = jfr_constants_read(r->chunk, err);
 		if (!ret)
 			read_chunk(r, &r->surveys.items[i], e);
-		jfr_chunk_release(&chunk);
 	}
 	if (ret && r->chunks) {
 		r->left_out += r->in.size - r->surveys.items[r->chunks].at;
@@ -652,14 +644,17 @@ static void release(struct jfr_reader *r)
 	vec_release(&r->types);
 	vec_release(&r->remainders);
 	jfr_constants_release(r);
+	jfr_chunk_release(r->chunk);
 }
 
 static int read_input(struct profile **p, const struct jfr_input *in, struct import_counts *counts,
 		      struct error *err)
 {
 	_cleanup_free_ struct event *e = xcalloc(1, sizeof(*e));
+	struct jfr_chunk chunk = {0};
 	struct jfr_reader r = {
 		.in = *in,
+		.chunk = &chunk,
 		.cpu_time_ns = UINT64_MAX,
 		.base_ns = UINT64_MAX,
 	};

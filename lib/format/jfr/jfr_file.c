@@ -372,6 +372,59 @@ static int check_header(struct jfr_chunk *c, uint16_t major, struct error *err)
 	return 0;
 }
 
+static void forget_types(struct jfr_chunk *c)
+{
+	strings_release(&c->names);
+	vec_clear(&c->types);
+	vec_clear(&c->fields);
+	vec_clear(&c->leaves);
+	vec_clear(&c->annotations);
+	index_clear(&c->type_index);
+	c->string_type = JFR_NONE;
+	free(c->types_text.bytes);
+	c->types_text = (struct jfr_types_text){0};
+}
+
+static void forget_constants(struct jfr_chunk *c)
+{
+	vec_for_each(&c->blocks, char **, block)
+		free(*block);
+	vec_clear(&c->blocks);
+	vec_clear(&c->constants);
+	index_clear(&c->constant_index);
+	c->has_constants = false;
+}
+
+static int read_types(struct jfr_chunk *c, struct error *err)
+{
+	struct bytes b = event_at(c, c->metadata);
+	bool is_one = jfr_read_long(c, &b) == JFR_METADATA;
+	const struct jfr_types_text *old = &c->types_text;
+	struct jfr_types_text text;
+	int ret;
+
+	jfr_read_long(c, &b); /* skip the time */
+	jfr_read_long(c, &b); /* skip the duration */
+	jfr_read_long(c, &b); /* skip the id */
+	if (!is_one || b.failed)
+		return jfr_damaged(err, "its types end early");
+	if (old->bytes && old->size == bytes_left(&b) && old->is_compressed == c->is_compressed &&
+	    memcmp(old->bytes, b.at, old->size) == 0)
+		return 0;
+	text = (struct jfr_types_text){
+		.bytes = xmemdup(b.at, bytes_left(&b)),
+		.size = bytes_left(&b),
+		.is_compressed = c->is_compressed,
+	};
+	forget_types(c);
+	ret = jfr_types_read(c, &b, err);
+	if (ret)
+		free(text.bytes);
+	else
+		c->types_text = text;
+	return ret;
+}
+
 int jfr_chunk_open(struct jfr_chunk *c, const struct jfr_input *in, uint64_t at, struct error *err)
 {
 	char header[HEADER_SIZE];
@@ -379,7 +432,9 @@ int jfr_chunk_open(struct jfr_chunk *c, const struct jfr_input *in, uint64_t at,
 	struct bytes b;
 	int ret;
 
-	*c = (struct jfr_chunk){.in = in, .at = at, .string_type = JFR_NONE};
+	forget_constants(c);
+	c->in = in;
+	c->at = at;
 	if (at > in->size || in->size - at < HEADER_SIZE)
 		return error_text(err, -EBADMSG, "the flight recording is cut off");
 	if (in->text)
@@ -405,18 +460,14 @@ int jfr_chunk_open(struct jfr_chunk *c, const struct jfr_input *in, uint64_t at,
 	/* async-profiler writes an impossible size first. */
 	c->is_unfinished |= !c->metadata;
 	ret = check_header(c, major, err);
-	if (ret)
-		return ret;
-	b = event_at(c, c->metadata);
-	return jfr_types_read(c, &b, err);
+	return ret ? ret : read_types(c, err);
 }
 
 void jfr_chunk_release(struct jfr_chunk *c)
 {
-	vec_for_each(&c->blocks, char **, block)
-		free(*block);
+	forget_constants(c);
+	forget_types(c);
 	vec_release(&c->blocks);
-	strings_release(&c->names);
 	vec_release(&c->types);
 	vec_release(&c->fields);
 	vec_release(&c->leaves);

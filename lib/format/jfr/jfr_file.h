@@ -107,6 +107,13 @@ struct jfr_annotation {
 	string_id value;
 };
 
+/* The bytes that types were read from. Most chunks have those of the chunk before. */
+struct jfr_types_text {
+	void *bytes; /* owned */
+	size_t size;
+	bool is_compressed;
+};
+
 struct jfr_chunk {
 	const struct jfr_input *in;
 	uint64_t at, size;
@@ -123,13 +130,14 @@ struct jfr_chunk {
 	VEC(struct jfr_constant) constants;
 	struct index type_index, constant_index;
 	VEC(char *) blocks; /* bytes of a file, owned */
+	struct jfr_types_text types_text;
 	uint32_t string_type; /* row of java.lang.String */
 };
 
 /*
  * Reads the chunk's header and types at an offset of the input. Returns -EBADMSG if they are
  * damaged, -ENODATA if the chunk was never finished and has no types, -ENOTSUP for old versions.
- * The caller releases the chunk in any case.
+ * `c` is zeroed, or has another chunk, which it replaces. The caller releases it in any case.
  */
 int jfr_chunk_open(struct jfr_chunk *c, const struct jfr_input *in, uint64_t at, struct error *err);
 void jfr_chunk_release(struct jfr_chunk *c);

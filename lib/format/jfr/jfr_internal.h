@@ -81,5 +81,5 @@ int jfr_damaged(struct error *err, const char *what);
 struct jfr_value jfr_read_text(const struct jfr_chunk *c, struct bytes *b);
 /* Returns a row, or INDEX_NONE. */
 uint32_t jfr_type_of_id(const struct jfr_chunk *c, uint64_t id);
-/* Reads the types of a chunk from its event of metadata, which begins after the size. */
+/* Reads the types of a chunk, which has none, from its event of metadata, after the id. */
 int jfr_types_read(struct jfr_chunk *c, const struct bytes *event, struct error *err);

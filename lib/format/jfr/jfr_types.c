@@ -352,16 +352,12 @@ static void read_metadata_strings(struct metadata *m)
 int jfr_types_read(struct jfr_chunk *c, const struct bytes *event, struct error *err)
 {
 	struct metadata m = {.c = c, .b = *event};
-	bool is_one = jfr_read_long(c, &m.b) == JFR_METADATA;
 
-	jfr_read_long(c, &m.b); /* skip the time */
-	jfr_read_long(c, &m.b); /* skip the duration */
-	jfr_read_long(c, &m.b); /* skip the id */
 	read_metadata_strings(&m);
 	if (!m.b.failed)
 		read_element(&m, (struct place){JFR_NONE, JFR_NONE, 0});
 	vec_release(&m.strings);
-	if (m.b.failed || !is_one)
+	if (m.b.failed)
 		return jfr_damaged(err, "its types end early");
 	vec_for_each(&c->annotations, const struct jfr_annotation *, row)
 		apply_annotation(c, row);

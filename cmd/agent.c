@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "cmd/command.h"
 #include "cmd/elevate/privileges.h"
@@ -20,8 +14,6 @@
 #include "cmd/options/output_options.h"
 #include "cmd/options/push_options.h"
 #include "cmd/run/pipeline.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/log.h"
 #include "lib/base/program.h"
 #include "lib/base/text.h"

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* prof attach: record running processes. */
-#include <errno.h>
-#include <unistd.h>
-
 #include "cmd/command.h"
 #include "cmd/options/filter_options.h"
 #include "cmd/elevate/caller.h"
 #include "cmd/options/live_options.h"
 #include "cmd/options/output_options.h"
 #include "cmd/run/pipeline.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/log.h"
 #include "lib/base/strbuf.h"
 #include "lib/live/process/targets.h"

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* prof browse: implemented by a program of its own, prof-browse. */
-#include <errno.h>
-#include <unistd.h>
-
 #include "cmd/command.h"
 #include "cmd/options/browse_options.h"
 #include "cmd/run/companion_program.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 
 extern const struct command command_browse;
 

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* prof check: reports whether this machine can record. */
-#include <errno.h>
 #include <jansson.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <unistd.h>
 
 #include "cmd/command.h"
 #include "cmd/elevate/sudo.h"
 #include "cmd/options/live_options.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/live/features.h"
 

@@ -2,9 +2,6 @@
 /* Shared by all commands of prof: the row in the table, exit statuses, messages. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "cmd/options/option_table.h"
 #include "lib/base/error.h"
 

@@ -3,12 +3,6 @@
 #include "cmd/command.h"
 #include "cmd/options/defaults.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 
 extern const struct command command_config, command_record, command_attach;

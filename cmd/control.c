@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* prof pause, resume, snapshot, stop and status: requests to running recordings. */
 #include <dirent.h>
-#include <errno.h>
 #include <jansson.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include "cmd/command.h"
 #include "cmd/elevate/control_socket.h"
 #include "cmd/options/live_options.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/identity.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"

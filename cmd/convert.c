@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* prof convert: writes a profile in a different format, or joins several. */
-#include <errno.h>
-#include <inttypes.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "cmd/command.h"
 #include "cmd/options/output_options.h"
 #include "cmd/options/report_options.h"
@@ -15,8 +9,6 @@
 #include "cmd/text/annotation.h"
 #include "cmd/text/profile_summary.h"
 #include "cmd/text/record_summary.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
 #include "lib/query/heaviest_names.h"

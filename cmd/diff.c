@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* prof diff: reports whether B is slower than A, and in which functions. */
-#include <errno.h>
 #include <signal.h>
-#include <string.h>
 
 #include "cmd/command.h"
 #include "cmd/options/diff_options.h"
@@ -10,8 +8,6 @@
 #include "cmd/run/pager.h"
 #include "cmd/run/sides.h"
 #include "cmd/text/comparison_text.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/outfile.h"
 
 static const char name[] = "diff";

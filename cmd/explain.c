@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* prof explain: everything about one function of a profile on one page. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cmd/command.h"
 #include "cmd/options/report_options.h"
 #include "cmd/run/pager.h"
@@ -11,8 +7,6 @@
 #include "cmd/text/annotation.h"
 #include "cmd/text/profile_summary.h"
 #include "cmd/text/query_listing.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/query/pattern.h"
 #include "lib/query/summary.h"

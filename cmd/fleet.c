@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* prof fleet: sets up an engine that stores samples of many machines, and lists its contents. */
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 #include "cmd/command.h"
 #include "cmd/run/fleet_engine.h"
 #include "cmd/run/pager.h"
 #include "cmd/text/listing.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/fleet/list.h"
 #include "lib/fleet/sql.h"

@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* prof info: describes a profile without its samples. */
-#include <errno.h>
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 #include "cmd/command.h"
 #include "cmd/run/profile_file.h"
 #include "cmd/text/profile_contents.h"
 #include "cmd/text/wait_text.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/format/format.h"
 #include "lib/recording/coverage.h"

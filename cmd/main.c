@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of commands; each has its own file. */
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "lib/recording/workplace/naming.h"
 #include "cmd/command.h"
@@ -16,7 +10,6 @@
 #include "cmd/options/hints.h"
 #include "cmd/run/kept_capture.h"
 #include "cmd/run/companion_program.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/program.h"
 #include "lib/base/workers.h"
 #include "lib/stream/capture/capture_format.h"

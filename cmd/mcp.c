@@ -5,21 +5,12 @@
  * this program and returns its output. Messages are JSON-RPC 2.0, one per line.
  * https://modelcontextprotocol.io/specification
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "cmd/command.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/program.h"
 #include "lib/base/strbuf.h"

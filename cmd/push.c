@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* prof push: sends a profile's samples to an engine that stores those of many machines. */
-#include <errno.h>
-#include <inttypes.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "cmd/command.h"
 #include "cmd/options/output_options.h"
 #include "cmd/options/push_options.h"
 #include "cmd/run/fleet_engine.h"
 #include "cmd/run/profile_file.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/fleet/engine_kind.h"
 #include "lib/recording/loss_counts.h"

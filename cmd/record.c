@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* prof record: record a command or the whole machine. */
-#include <errno.h>
-#include <stddef.h>
-#include <string.h>
-
 #include "cmd/command.h"
 #include "cmd/options/filter_options.h"
 #include "cmd/options/iteration_options.h"
@@ -13,7 +9,6 @@
 #include "cmd/options/push_options.h"
 #include "cmd/run/companion_program.h"
 #include "cmd/run/pipeline.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/log.h"
 #include "lib/recording/meta.h"
 

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* prof recover: makes profiles from recordings whose recorder was killed. */
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "cmd/command.h"
 #include "cmd/options/output_options.h"
@@ -18,8 +11,6 @@
 #include "cmd/run/full_disk.h"
 #include "lib/recording/recording.h"
 #include "lib/recording/spool.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 
 extern const struct command command_recover;

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* prof report: shows how the time of a profile was spent. */
-#include <errno.h>
-#include <inttypes.h>
-#include <string.h>
-
 #include "cmd/command.h"
 #include "cmd/options/report_options.h"
 #include "cmd/run/pager.h"
@@ -14,8 +10,6 @@
 #include "cmd/text/path_summary.h"
 #include "cmd/text/profile_summary.h"
 #include "cmd/text/query_listing.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/model/tables/profile.h"
 #include "lib/path/path_markers.h"

@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* prof script: prints the samples of a profile as lines in the format of perf script. */
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "cmd/command.h"
 #include "cmd/options/report_options.h"
 #include "cmd/run/profile_file.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/radix.h"
 #include "lib/base/text.h"
 #include "lib/query/heaviest_names.h"

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* prof symbolize: adds names to a profile written without them. */
-#include <errno.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "cmd/command.h"
 #include "lib/recording/workplace/lookup.h"
 #include "cmd/run/profile_file.h"
@@ -14,8 +8,6 @@
 #include "lib/recording/workplace/naming.h"
 #include "cmd/elevate/elevate_signals.h"
 #include "cmd/text/progress.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/log.h"
 #include "lib/base/workers.h"
 #include "lib/format/firefox/patch/patch.h"

@@ -3,20 +3,14 @@
  * prof top: shows current activity. A child process records and pipes its records to prof-browse.
  * This process becomes prof-browse, because it owns the terminal.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 
 #include "cmd/command.h"
 #include "cmd/elevate/caller.h"
 #include "cmd/options/top_options.h"
 #include "cmd/run/companion_program.h"
 #include "cmd/run/pipeline.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/log.h"
 #include "lib/base/vec.h"
 

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolize/answers.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
 #include "symbolize/demangle.h"

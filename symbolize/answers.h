@@ -6,8 +6,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 #include "lib/base/index.h"
 #include "lib/base/strbuf.h"
 #include "lib/model/tables/expand_inlines.h"

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolize/arena.h"
 
-#include <string.h>
-
-#include "lib/base/alloc.h"
-
 #define BLOCK_SIZE ((size_t)64 << 10)
 
 void *arena_alloc(struct arena *a, size_t size)

@@ -2,8 +2,6 @@
 /* Memory that lives until the whole arena is released: names and chains of a symbolizer. */
 #pragma once
 
-#include <stddef.h>
-
 #include "lib/base/vec.h"
 
 struct arena {

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolize/demangle.h"
 
-#include <ctype.h>
-#include <libiberty/demangle.h>
 #include <setjmp.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "lib/base/cleanup.h"
+/* libiberty has an xmemdup() of its own. */
+#define xmemdup libiberty_xmemdup
+#include <libiberty/demangle.h>
+#undef xmemdup
+
 #include "lib/base/text.h"
 
 /*

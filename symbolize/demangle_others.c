@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include <ctype.h>
-#include <string.h>
 #include <sys/param.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "symbolize/demangle.h"
 

@@ -5,17 +5,9 @@
  */
 #include "symbolize/disassemble.h"
 
-#include <ctype.h>
 #include <dlfcn.h>
 #include <elf.h>
-#include <errno.h>
-#include <inttypes.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
 
 /* LLVMDisassembler_Option_… */
 #define OPTION_HEX 2u

@@ -5,9 +5,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "lib/code/binary/debug_sections.h"
 #include "symbolize/debuginfo/debug_file.h"
 #include "symbolize/symbolizer.h"

@@ -2,10 +2,7 @@
 #include "symbolize/name_cache.h"
 
 #include <pthread.h>
-#include <string.h>
-#include <sys/stat.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
 #include "symbolize/arena.h"

@@ -5,9 +5,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "symbolize/symbolizer.h"
 
 struct name_cache;

@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolize/source_texts.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include <sys/fsuid.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/log.h"
 #include "lib/base/text.h"
 #include "lib/base/vec.h"

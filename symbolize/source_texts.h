@@ -2,10 +2,6 @@
 /* Embeds source files in the profile, so that it can be read without them. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "lib/base/identity.h"
 #include "lib/base/readers.h"
 #include "lib/base/strbuf.h"

@@ -2,10 +2,7 @@
 #include "symbolize/symbolize_profile.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/model/meaning/made_code.h"

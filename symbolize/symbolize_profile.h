@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 #include "lib/base/error.h"
 #include "lib/base/workers.h"
 #include "lib/code/files/file_set.h"

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
-
 #include "cmd/browse/browse_programs.h"
 #include "cmd/browse/screen.h"
 #include "cmd/browse/term.h"

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "cmd/browse/browse_programs.h"
 #include "cmd/command.h"
 #include "cmd/options/browse_options.h"

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/browse/browse_rows.h"
 
-#include <string.h>
-
 #include "cmd/browse/term.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/query/pattern.h"
 

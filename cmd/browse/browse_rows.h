@@ -3,7 +3,6 @@
 #pragma once
 
 #include <regex.h>
-#include <stdbool.h>
 
 #include "cmd/text/listing.h"
 #include "lib/base/error.h"

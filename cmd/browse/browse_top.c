@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <malloc.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/types.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "cmd/browse/browse_programs.h"
 #include "cmd/browse/screen.h"
@@ -19,7 +11,6 @@
 #include "cmd/options/top_options.h"
 #include "cmd/text/profile_summary.h"
 #include "cmd/text/query_listing.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/query/select.h"
 #include "lib/recording/moving.h"

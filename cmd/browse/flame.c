@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/browse/flame.h"
 
-#include <string.h>
-
 #include "cmd/browse/term.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 
 /* Colours of term.h: shades for code, the kernel, waits. */

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/browse/model.h"
 
-#include <inttypes.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-
 /* Nodes with a larger share are open initially. */
 #define OPEN_SHARE 0.05
 #define MIN_SHARE 0.0005

@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 #include "cmd/text/query_listing.h"
 #include "lib/base/index.h"
 #include "lib/query/select.h"

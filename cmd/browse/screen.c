@@ -2,17 +2,11 @@
 #include "cmd/browse/screen.h"
 
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "cmd/browse/term.h"
 #include "cmd/command.h"
 #include "cmd/options/report_options.h"
 #include "cmd/text/annotation.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
 

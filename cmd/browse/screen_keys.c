@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include <string.h>
-
 #include "cmd/browse/screen.h"
 #include "cmd/browse/term.h"
-#include "lib/base/cleanup.h"
 #include "lib/query/pattern.h"
 
 static struct rows *rows_of(struct screen *s)

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Threads over time: one line each, and a selectable range of time. */
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cmd/browse/screen.h"
 #include "cmd/browse/term.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/query/timeline.h"
 

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/browse/term.h"
 
-#include <errno.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <ncursesw/curses.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <termios.h>
-#include <unistd.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"
 

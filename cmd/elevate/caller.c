@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/elevate/caller.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "cmd/elevate/elevation.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/identity.h"
 #include "lib/base/text.h"
 #include "lib/live/machine/host.h"

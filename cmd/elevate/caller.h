@@ -2,10 +2,6 @@
 /* The helper's side of the connection to its caller, see cmd/elevate/elevation.h. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <sys/types.h>
-
 #include "cmd/options/live_options.h"
 #include "cmd/elevate/elevate_signals.h"
 #include "lib/base/error.h"

@@ -7,9 +7,6 @@
 #pragma once
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <sys/types.h>
 
 #include "lib/base/identity.h"
 

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/elevate/elevate.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "cmd/command.h"
 #include "cmd/elevate/control_socket.h"
@@ -18,7 +12,6 @@
 #include "cmd/elevate/ready.h"
 #include "cmd/elevate/elevate_signals.h"
 #include "cmd/elevate/sudo.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/program.h"
 #include "lib/base/vec.h"
 #include "lib/live/machine/child.h"

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/elevate/elevate_signals.h"
 
-#include <errno.h>
 #include <sys/signalfd.h>
-#include <unistd.h>
 
 #include "lib/base/clock.h"
 

@@ -6,10 +6,8 @@
 #pragma once
 
 #include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
 
+#include "lib/base/base.h"
 #include "lib/base/error.h"
 
 struct signal_event {

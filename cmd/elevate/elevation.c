@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/elevate/elevation.h"
 
-#include <errno.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 /* One more than expected: the kernel may fill the padding after the descriptors with it. */
 #define PACKED_MAX (ELEVATION_FD_COUNT + 1)

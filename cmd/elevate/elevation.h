@@ -19,9 +19,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "lib/base/base.h"
 
 /* Name under which prof starts as a helper, before the command and options; not for users. */
 #define COMMAND_HELPER "--record-for-front-end"

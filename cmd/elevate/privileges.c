@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/elevate/privileges.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <sys/capability.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 
 static const cap_value_t recording[] = {

@@ -2,8 +2,7 @@
 /* Privileges that the recorder keeps. See capabilities(7). */
 #pragma once
 
-#include <stdbool.h>
-
+#include "lib/base/base.h"
 #include "lib/base/error.h"
 
 /*

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/elevate/ready.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <string.h>
-#include <unistd.h>
-
 static const char line[] = "ready\n";
 
 int ready_check(const struct live_options *options, struct error *err)

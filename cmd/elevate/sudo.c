@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/elevate/sudo.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "lib/base/text.h"
 #include "lib/base/vec.h"

@@ -5,10 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <sys/types.h>
-
 #include "cmd/elevate/elevate_signals.h"
 #include "lib/base/error.h"
 

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/net/api.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <jansson.h>
-#include <string.h>
 
 #include "cmd/net/api_internal.h"
 #include "cmd/net/bounded.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/base/json/writer.h"
 

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* POST asm/v1: the instructions of a function. */
-#include <errno.h>
-#include <inttypes.h>
-
 #include "lib/recording/workplace/function_code.h"
 #include "cmd/net/api_internal.h"
-#include "lib/base/alloc.h"
 #include "lib/base/text.h"
 #include "symbolize/disassemble.h"
 #include "symbolize/kernel/patched_code.h"

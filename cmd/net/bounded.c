@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/net/bounded.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include "lib/recording/workplace/naming.h"
-#include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 
 /* Time limit without progress. Downloads run in another process, with a limit of 60 s. */

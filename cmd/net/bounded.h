@@ -5,8 +5,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
+#include "lib/base/base.h"
 #include "lib/base/error.h"
 
 typedef void bounded_fn(void *ctx);

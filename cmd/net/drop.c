@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/net/drop.h"
 
-#include <errno.h>
 #include <grp.h>
 #include <pwd.h>
-#include <stdlib.h>
 #include <sys/capability.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 
 #include "lib/base/identity.h"
 

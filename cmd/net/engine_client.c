@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/net/engine_client.h"
 
-#include <errno.h>
-#include <string.h>
 #include <strings.h>
 
 #include "lib/base/text.h"

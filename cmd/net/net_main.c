@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "cmd/command.h"
 #include "cmd/net/net_programs.h"
 #include "lib/base/program.h"

@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "cmd/command.h"
 #include "cmd/net/drop.h"
@@ -18,8 +9,6 @@
 #include "cmd/options/sanitize_options.h"
 #include "cmd/run/profile_file.h"
 #include "cmd/run/sanitizing.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/error.h"
 #include "lib/base/open_file.h"
 #include "lib/base/strbuf.h"

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
-#include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
 #include <linux/audit.h>
@@ -9,13 +7,8 @@
 #include <poll.h>
 #include <pwd.h>
 #include <signal.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "cmd/command.h"
 #include "cmd/net/drop.h"
@@ -23,8 +16,6 @@
 #include "cmd/net/net_programs.h"
 #include "cmd/run/fleet_engine.h"
 #include "cmd/run/window_guard.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/index.h"

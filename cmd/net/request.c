@@ -3,17 +3,12 @@
  * The process that sends one request to an engine. It has no privileges and lives as long as the
  * request.
  */
-#include <errno.h>
 #include <grp.h>
-#include <stdint.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "cmd/command.h"
 #include "cmd/net/drop.h"
 #include "cmd/net/engine_client.h"
 #include "cmd/net/net_programs.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/identity.h"
 #include "lib/base/infile.h"
 #include "lib/fleet/request_process.h"

@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/net/served_file.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "cmd/run/sides.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/open_file.h"
 #include "lib/base/outfile.h"
 #include "lib/fleet/fleet_url.h"

@@ -2,12 +2,6 @@
 #include "cmd/net/store_answer.h"
 
 #include <jansson.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 

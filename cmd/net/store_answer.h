@@ -2,8 +2,7 @@
 /* Parses a store's answer to an upload: the name of the stored profile. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "lib/base/base.h"
 
 #define STORE_TOKEN_MAX 128
 

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* POST symbolicate/v5: names of addresses. */
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "cmd/net/api_internal.h"
-#include "lib/base/alloc.h"
 #include "lib/base/json/writer.h"
 
 #define JOBS_MAX 100

@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/net/viewed_profile.h"
 
-#include <errno.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "lib/recording/workplace/function_code.h"
 #include "lib/recording/workplace/lookup.h"
 #include "cmd/run/profile_file.h"
 #include "lib/recording/workplace/naming.h"
 #include "cmd/text/advice.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/code/binary/binary.h"
 #include "lib/model/tables/modules.h"

@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/net/viewer.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/random.h>
-#include <unistd.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/open_file.h"
 #include "lib/base/quote.h"
 #include "lib/base/strbuf.h"

@@ -1,18 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/options/defaults.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <pwd.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/auxv.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/identity.h"
 #include "lib/base/log.h"
 #include "lib/base/text.h"

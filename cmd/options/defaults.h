@@ -10,8 +10,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 #include "cmd/options/option_table.h"
 #include "lib/base/error.h"
 #include "lib/base/vec.h"

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/options/diff_options.h"
 
-#include <errno.h>
-#include <stddef.h>
-#include <string.h>
-
 #include "cmd/command.h"
 #include "cmd/options/report_options.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/format/format.h"
 #include "lib/path/path_weights.h"
 

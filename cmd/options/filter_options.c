@@ -2,18 +2,10 @@
 #include "cmd/options/filter_options.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <jansson.h>
 #include <pwd.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "cmd/options/live_options.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/identity.h"
 #include "lib/base/open_file.h"
 #include "lib/base/strbuf.h"

@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/options/hints.h"
 
-#include <errno.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/base/strbuf.h"
 

@@ -5,8 +5,8 @@
 #pragma once
 
 #include <getopt.h>
-#include <stddef.h>
 
+#include "lib/base/base.h"
 #include "lib/base/error.h"
 
 /* Sets err for an unknown command, with a suggestion if possible. */

@@ -2,9 +2,6 @@
 /* Options to record a command several times, or two variants of it alternately. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "cmd/options/option_table.h"
 #include "lib/base/error.h"
 

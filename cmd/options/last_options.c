@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/options/last_options.h"
 
-#include <errno.h>
 #include <signal.h>
-#include <string.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/program.h"
 #include "lib/base/text.h"
 

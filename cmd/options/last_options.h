@@ -2,8 +2,6 @@
 /* Options of the flight recorder: how much to keep, and which events trigger a snapshot. */
 #pragma once
 
-#include <stdint.h>
-
 #include "cmd/options/option_table.h"
 #include "lib/base/vec.h"
 

@@ -1,21 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/options/live_options.h"
 
-#include <ctype.h>
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <pwd.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "bpf/unwind.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/option_value.h"
 #include "lib/base/text.h"
 #include "lib/base/vec.h"

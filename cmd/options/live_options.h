@@ -5,9 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "cmd/options/last_options.h"
 #include "cmd/options/option_table.h"
 #include "lib/base/error.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <string.h>
-
 #include "cmd/options/option_table.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 
 /* Returns the index of the option whose value is the next word, or the number of rows. */

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/options/option_table.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "cmd/options/hints.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 
 /* Tracks given options, and conflicts between them. */

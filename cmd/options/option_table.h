@@ -7,9 +7,6 @@
 #pragma once
 
 #include <getopt.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "lib/base/error.h"
 #include "lib/base/option_value.h"

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/options/output_options.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stddef.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "lib/base/cleanup.h"
 #include "lib/base/identity.h"
 #include "lib/base/log.h"
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <signal.h>
-#include <stdbool.h>
 
 #include "cmd/options/option_table.h"
 #include "lib/base/error.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/options/push_options.h"
 
-#include <errno.h>
-#include <string.h>
 #include <time.h>
 
 #include "lib/fleet/fleet_url.h"

@@ -2,8 +2,6 @@
 /* Options of commands that send samples to engines, which store those of many machines. */
 #pragma once
 
-#include <stdint.h>
-
 #include "cmd/options/option_table.h"
 #include "lib/base/error.h"
 #include "lib/base/vec.h"

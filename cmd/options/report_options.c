@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/options/report_options.h"
 
-#include <errno.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 #include "cmd/command.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/model/languages/language.h"
 

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/options/sanitize_options.h"
 
-#include <errno.h>
-#include <stddef.h>
-#include <string.h>
-
 #include "lib/base/text.h"
 
 static const struct {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/options/top_options.h"
 
-#include <errno.h>
-
 #include "cmd/command.h"
 #include "cmd/options/live_options.h"
 #include "cmd/options/report_options.h"

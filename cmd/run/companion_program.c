@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/run/companion_program.h"
 
-#include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "cmd/command.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/program.h"
 
 const struct companion_program program_browse = {"prof-browse", "ncurses is"};

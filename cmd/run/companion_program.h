@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
+#include "lib/base/base.h"
 
 struct companion_program {
 	const char *name;

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/run/fleet_engine.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/identity.h"
 #include "lib/base/text.h"
 #include "lib/fleet/engine_kind.h"

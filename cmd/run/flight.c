@@ -1,26 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/run/flight.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "cmd/command.h"
 #include "cmd/run/kept_capture.h"
 #include "cmd/run/pipeline_internal.h"
 #include "cmd/run/subject.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/program.h"
 #include "lib/base/text.h"

@@ -6,11 +6,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
-
 #include "cmd/options/last_options.h"
 #include "lib/base/error.h"
 #include "lib/base/identity.h"

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/run/full_disk.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <string.h>
 #include <sys/statvfs.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/log.h"
 
 /* Reserve for the file system's metadata. */

@@ -5,9 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <sys/stat.h>
-
 #include "cmd/options/output_options.h"
 #include "lib/base/identity.h"
 #include "lib/base/outfile.h"

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/run/iterations.h"
 
-#include <stdlib.h>
 #include <sys/wait.h>
 
 #include "cmd/command.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/index.h"
 #include "lib/query/comparison.h"
 #include "lib/query/intervals.h"

@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/run/kept_capture.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "cmd/command.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/program.h"
 #include "lib/base/text.h"
 #include "lib/recording/spool.h"

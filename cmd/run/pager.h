@@ -2,7 +2,7 @@
 /* Prints text for users on standard output. */
 #pragma once
 
-#include <stddef.h>
+#include "lib/base/base.h"
 
 /* Returns the width for text: that of the terminal, or 120 without one. */
 size_t pager_columns(void);

@@ -1,20 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/run/pipeline.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "cmd/command.h"
 #include "cmd/elevate/caller.h"
 #include "cmd/elevate/elevate.h"
 #include "cmd/elevate/privileges.h"
 #include "cmd/run/pipeline_internal.h"
 #include "cmd/run/subject.h"
-#include "lib/base/alloc.h"
 #include "lib/base/cache_folder.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/workers.h"

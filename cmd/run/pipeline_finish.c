@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/run/pipeline_finish.h"
 
-#include <errno.h>
-#include <unistd.h>
-
 #include "cmd/command.h"
 #include "cmd/elevate/caller.h"
 #include "cmd/run/full_disk.h"
@@ -12,7 +9,6 @@
 #include "cmd/text/profile_summary.h"
 #include "cmd/text/progress.h"
 #include "cmd/text/record_summary.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/workers.h"

@@ -2,9 +2,6 @@
 /* Output files of a recording. Opened before anything is started, so that errors come early. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "cmd/elevate/ready.h"
 #include "cmd/options/live_options.h"
 #include "cmd/options/output_options.h"

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/run/profile_file.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "cmd/command.h"
 #include "cmd/options/output_options.h"
 #include "cmd/run/fleet_engine.h"
 #include "cmd/text/progress.h"
 #include "lib/recording/workplace/lookup.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/identity.h"
 #include "lib/base/infile.h"
 #include "lib/base/open_file.h"

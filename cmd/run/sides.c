@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/run/sides.h"
 
-#include <errno.h>
-
 #include "cmd/text/comparison_text.h"
 #include "lib/query/join_sides.h"
 

@@ -5,9 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "cmd/elevate/control_socket.h"
 #include "lib/base/error.h"
 

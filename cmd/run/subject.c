@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/run/subject.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
 #include "lib/base/text.h"
 #include "lib/live/process/targets.h"
 

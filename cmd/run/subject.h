@@ -2,8 +2,6 @@
 /* Describes the subject of a recording: a command, running processes, the machine. */
 #pragma once
 
-#include <sys/types.h>
-
 #include "lib/recording/meta.h"
 #include "cmd/run/pipeline.h"
 #include "cmd/text/record_summary.h"

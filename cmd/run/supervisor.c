@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/run/supervisor.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "cmd/command.h"
 #include "lib/base/clock.h"

@@ -5,9 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "cmd/elevate/elevate_signals.h"
 #include "lib/base/error.h"
 #include "lib/live/machine/child.h"

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/run/window_converter.h"
 
-#include <errno.h>
 #include <malloc.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "cmd/command.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/outfile.h"
 #include "lib/stream/capture/capture_format.h"
 #include "lib/fleet/resources.h"

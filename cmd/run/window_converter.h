@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 #include "cmd/options/output_options.h"
 #include "cmd/options/push_options.h"
 #include "lib/base/identity.h"

@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/run/windows.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <jansson.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "cmd/command.h"
 #include "cmd/run/fleet_engine.h"
 #include "cmd/run/pipeline_internal.h"
 #include "cmd/run/window_guard.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
 #include "lib/recording/loss_counts.h"

@@ -5,10 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
-
 #include "cmd/run/window_converter.h"
 #include "lib/base/error.h"
 

@@ -2,8 +2,6 @@
 /* Advice for a recording with few samples or with code without names. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "cmd/text/record_summary.h"
 #include "lib/base/strbuf.h"
 

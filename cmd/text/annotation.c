@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/text/annotation.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/identity.h"
 #include "lib/base/json/writer.h"
 #include "lib/base/vec.h"

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/text/comparison_text.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 
 static const char *const measure_names[] = {

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/text/first_screen.h"
 
-#include <ctype.h>
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cmd/text/path_summary.h"
 #include "cmd/text/query_listing.h"
 #include "cmd/text/wait_text.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/model/meaning/titles.h"
 #include "lib/query/advice_rules.h"

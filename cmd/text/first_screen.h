@@ -5,9 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "cmd/options/report_options.h"
 #include "lib/base/strbuf.h"
 

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/text/job_summary.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 #include "cmd/text/query_listing.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/query/summary.h"
 

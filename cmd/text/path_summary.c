@@ -2,12 +2,8 @@
 #include "cmd/text/path_summary.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "cmd/text/listing.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
 #include "lib/model/meaning/origin.h"

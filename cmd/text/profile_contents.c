@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/text/profile_contents.h"
 
-#include <ctype.h>
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cmd/text/listing.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/model/meaning/titles.h"
 #include "lib/model/meaning/wait_sums.h"

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/text/profile_summary.h"
 
-#include <inttypes.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "cmd/command.h"
 #include "cmd/text/first_screen.h"
 #include "cmd/text/listing.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/log.h"
 #include "lib/query/summary.h"
 

@@ -7,11 +7,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
-
 #include "cmd/options/output_options.h"
 #include "lib/recording/workplace/naming.h"
 #include "symbolize/source_texts.h"

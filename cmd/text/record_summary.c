@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/text/record_summary.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <jansson.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "cmd/command.h"
 #include "cmd/text/advice.h"
@@ -15,8 +10,6 @@
 #include "cmd/text/path_summary.h"
 #include "cmd/text/query_listing.h"
 #include "cmd/text/wait_text.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/log.h"
 #include "lib/base/quote.h"
 #include "lib/base/text.h"

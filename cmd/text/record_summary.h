@@ -2,11 +2,6 @@
 /* Reports how user stacks were found, and how they ended. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
-
 #include "lib/base/outfile.h"
 #include "lib/base/strbuf.h"
 #include "lib/format/format.h"

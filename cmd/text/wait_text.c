@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/text/wait_text.h"
 
-#include <ctype.h>
-#include <inttypes.h>
-#include <stdio.h>
-
-#include "lib/base/cleanup.h"
-
 /* Subcategories below this share of the blocked time are not named. */
 #define NAMED_PERCENT 10
 #define NAMED_MAX 3

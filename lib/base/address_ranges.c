@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/address_ranges.h"
 
-#include <string.h>
-
 void address_ranges_release(struct address_ranges *r)
 {
 	vec_release(&r->rows);

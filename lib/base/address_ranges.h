@@ -2,9 +2,6 @@
 /* Address ranges that do not overlap. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "lib/base/vec.h"
 
 struct address_range {

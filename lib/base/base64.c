@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/base64.h"
 
-#include <stdint.h>
-#include <string.h>
-
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 int base64_digit(char c)

@@ -2,8 +2,7 @@
 /* Base64 with padding (RFC 4648). */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "lib/base/base.h"
 
 /* Number of characters that encode `size` bytes. */
 #define BASE64_SIZE(size) (((size) + 2) / 3 * 4)

@@ -2,10 +2,8 @@
 #include "lib/base/bounded_call.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 #include <time.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/workers.h"
 
 /* Freed by the caller or the thread, whichever finishes last. */

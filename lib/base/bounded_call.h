@@ -2,8 +2,7 @@
 /* Calls that may never return, for example into a file system whose server does not respond. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "lib/base/base.h"
 
 /*
  * Calls run(ctx) in a new thread and waits up to limit_ns for it. Returns true if it returned. On

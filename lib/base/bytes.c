@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/bytes.h"
 
-#include <string.h>
-
 void bytes_init(struct bytes *b, const void *data, size_t size)
 {
 	static const uint8_t nothing[1];

@@ -7,10 +7,8 @@
 #pragma once
 
 #include <endian.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+
+#include "lib/base/base.h"
 
 struct bytes {
 	const uint8_t *start, *at, *end;

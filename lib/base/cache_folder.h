@@ -5,9 +5,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/stat.h>
+#include "lib/base/base.h"
 
 /* Maximum total size of the folder. */
 #define CACHE_FOLDER_BYTES ((uint64_t)256 << 20)

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/clock.h"
 
-#include <string.h>
 #include <time.h>
 
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 
 bool boot_id_read(uint8_t id[BOOT_ID_SIZE])

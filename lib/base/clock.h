@@ -2,8 +2,7 @@
 /* Clocks, in nanoseconds. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "lib/base/base.h"
 
 #define BOOT_ID_SIZE 16
 

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/error.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "lib/base/text.h"
 
 static void set(struct error *err, int code, const char *reason, const char *fmt, va_list args)

@@ -1,20 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/identity.h"
 
-#include <errno.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <pwd.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 
 struct identity_groups {

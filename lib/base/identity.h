@@ -2,9 +2,7 @@
 /* The user on whose behalf the program runs: under sudo, the invoking user. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
+#include "lib/base/base.h"
 
 struct identity_groups;
 struct identity_whole;

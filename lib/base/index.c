@@ -3,10 +3,6 @@
 #include "lib/base/index.h"
 
 #include <assert.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
 
 #define FIRST_CAPACITY 16u
 

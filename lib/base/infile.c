@@ -1,19 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/infile.h"
 
-#include <errno.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <isa-l/igzip_lib.h>
 #include <zstd.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 
 #define CHUNK_SIZE ((size_t)128 << 10)
 /* Windows of up to 128 MB, as zstd --long has them. */

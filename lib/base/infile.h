@@ -2,8 +2,7 @@
 /* The only way to read a file written by outfile: whole, decompressed if it is gzip or zstd. */
 #pragma once
 
-#include <stddef.h>
-
+#include "lib/base/base.h"
 #include "lib/base/error.h"
 
 /*

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/log.h"
 
-#include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "lib/base/text.h"
 
 static enum log_level log_level = LOG_WARN;

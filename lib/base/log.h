@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
+#include "lib/base/base.h"
 
 enum log_level { LOG_WARN, LOG_INFO, LOG_DEBUG };
 

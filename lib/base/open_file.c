@@ -1,18 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/open_file.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/openat2.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <unistd.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 
 int open_regular_place(int place)
 {

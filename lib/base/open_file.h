@@ -2,10 +2,6 @@
 /* Opens files whose names are untrusted. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
-
 #include "lib/base/outfile.h"
 
 /*

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/option_value.h"
 
-#include <errno.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 
 /* Keeps nanoseconds within the range of timers. */

@@ -2,8 +2,7 @@
 /* Values of command line options. Each error message names the option, the value and the fault. */
 #pragma once
 
-#include <stdint.h>
-
+#include "lib/base/base.h"
 #include "lib/base/error.h"
 
 /* All return 0, or -EINVAL with err. `option` is as typed: "--frequency". */

@@ -2,14 +2,7 @@
 #include "lib/base/program.h"
 
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
-#include <unistd.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 
 static bool is_there(int length, const char *file)
 {

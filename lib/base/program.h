@@ -7,8 +7,8 @@
 #pragma once
 
 #include <limits.h>
-#include <stdbool.h>
-#include <stddef.h>
+
+#include "lib/base/base.h"
 
 /* Looks up commands in PATH, as execvp() does. */
 

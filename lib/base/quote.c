@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/quote.h"
 
-#include <ctype.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
 #include "lib/base/text.h"
 
 /* True for characters that are special to no shell. */

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/radix.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
-
 #define DIGIT_BITS 11
 #define DIGITS (1u << DIGIT_BITS)
 #define PASSES ((64 + DIGIT_BITS - 1) / DIGIT_BITS)

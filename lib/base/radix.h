@@ -2,8 +2,7 @@
 /* Sorts by number; many times faster than qsort() on many rows. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "lib/base/base.h"
 
 struct radix_row {
 	uint64_t key;

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/readers.h"
 
-#include <errno.h>
 #include <limits.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/fsuid.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "lib/base/cleanup.h"
 #include "lib/base/identity.h"
 #include "lib/base/open_file.h"
 

@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "lib/base/vec.h"
 
 /* Both ids of an unknown user, who may read only files open to everybody. */

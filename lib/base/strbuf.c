@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/strbuf.h"
 
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
 #include "lib/base/vec.h"
 
 /*

@@ -2,8 +2,7 @@
 /* A growing, always terminated string. A zeroed struct is empty (text may then be NULL). */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "lib/base/base.h"
 
 struct strbuf {
 	char *text;

@@ -1,18 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/text.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <locale.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
 

@@ -2,9 +2,7 @@
 /* Strings: strict parsing of numbers, UTF-8, reading whole files. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "lib/base/base.h"
 
 /* Terminal columns of text: East Asian letters take two, accents none. */
 

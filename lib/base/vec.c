@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/vec.h"
 
-#include <stdint.h>
-#include <stdlib.h>
-
-#include "lib/base/alloc.h"
-
 /* Large arrays grow by a smaller factor: moving their pages is cheap, unused room is not. */
 #define LARGE ((size_t)4 << 20)
 

@@ -11,9 +11,7 @@
  */
 #pragma once
 
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+#include "lib/base/base.h"
 
 #define VEC(type) \
 	struct { \

@@ -3,11 +3,9 @@
 
 #include <sched.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 
 /* At this niceness, Linux grants nine times the CPU share of a normal thread. */

@@ -8,9 +8,8 @@
 #pragma once
 
 #include <pthread.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+
+#include "lib/base/base.h"
 
 /*
  * Niceness of a thread, see setpriority(2). On a machine with many more runnable threads than CPUs,

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/fleet/collector.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
 #include "lib/fleet/engine_kind.h"

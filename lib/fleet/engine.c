@@ -2,12 +2,8 @@
 #include "lib/fleet/engine.h"
 
 #include <endian.h>
-#include <errno.h>
-#include <string.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/base64.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/open_file.h"
 #include "lib/base/quote.h"
 #include "lib/base/text.h"

@@ -2,8 +2,6 @@
 /* An engine that stores samples: one request, one answer. Answers are untrusted. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "lib/base/bytes.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/fleet/fleet_push.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/vec.h"
 #include "lib/fleet/engine_kind.h"
 #include "lib/fleet/resources.h"

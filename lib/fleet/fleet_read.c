@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/fleet/fleet_read.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/fleet/stack_rows.h"
 #include "lib/fleet/fleet_push.h"
 #include "lib/fleet/sql.h"

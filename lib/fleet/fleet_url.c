@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/fleet/fleet_url.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <string.h>
 #include <time.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/option_value.h"
 #include "lib/base/quote.h"
 #include "lib/base/strbuf.h"

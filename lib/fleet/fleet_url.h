@@ -18,9 +18,6 @@
 /* clang-format on */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "lib/base/error.h"
 #include "lib/base/vec.h"
 

@@ -2,14 +2,9 @@
 #include "lib/fleet/grpc.h"
 
 #include <endian.h>
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/base64.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/quote.h"
 #include "lib/base/text.h"
 #include "lib/format/protobuf.h"

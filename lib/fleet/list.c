@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/fleet/list.h"
 
-#include "lib/base/cleanup.h"
 #include "lib/fleet/sql.h"
 
 /* Selects Unix seconds; a string would be in the server's time zone. */

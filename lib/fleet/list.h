@@ -2,8 +2,6 @@
 /* Lists the services, hosts and windows that an engine has. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "lib/fleet/engine.h"
 
 struct fleet_column {

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/fleet/otlp.h"
 
-#include <ctype.h>
 #include <endian.h>
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/quote.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"

@@ -2,15 +2,8 @@
 #include "lib/fleet/outbox.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "lib/base/cleanup.h"
 #include "lib/base/vec.h"
 
 /* ID-SAMPLES-LOST-DONE.window, in hexadecimal digits. */

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/fleet/request_process.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/program.h"
 #include "lib/base/text.h"
 #include "lib/fleet/engine_kind.h"

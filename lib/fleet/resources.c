@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/fleet/resources.h"
 
-#include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/stream/process/mapping.h"
 #include "lib/stream/process/resource.h"
 #include "lib/model/tables/schemas.h"

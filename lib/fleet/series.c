@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/fleet/series.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/open_file.h"
 #include "lib/base/text.h"

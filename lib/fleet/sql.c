@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/fleet/sql.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
-
 #define NAME_MAX_SIZE 64
 
 static bool is_letter(char c)

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/fleet/stack_rows.h"
 
-#include <string.h>
-
-#include "lib/base/alloc.h"
 #include "lib/fleet/engine.h"
 
 /* Seeds of both halves of a key. */

@@ -2,8 +2,6 @@
 /* Stacks as rows of an engine, independent of the ids on each machine. */
 #pragma once
 
-#include <stddef.h>
-
 #include "lib/base/strbuf.h"
 #include "lib/model/meaning/categories.h"
 #include "lib/model/tables/frames.h"

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/fleet/window_pipe.h"
 
-#include <errno.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 union control {
 	struct cmsghdr head;

@@ -6,9 +6,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "lib/base/base.h"
 
 /* The argument that makes prof-view a pusher. */
 #define PUSH_PROCESS "__push"

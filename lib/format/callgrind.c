@@ -7,11 +7,6 @@
  */
 #include "lib/format/format.h"
 
-#include <errno.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/format/foreign.h"
 #include "lib/format/text_lines.h"

@@ -6,12 +6,8 @@
  */
 #include "lib/format/format.h"
 
-#include <errno.h>
 #include <math.h>
-#include <string.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/format/v8_tree.h"
 

@@ -2,10 +2,6 @@
 /* dhat's heap profiles: bytes and blocks of each stack in total, at the peak and at the end. */
 #include "lib/format/format.h"
 
-#include <errno.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/format/valgrind_frame.h"
 

@@ -1,17 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/format/flamegraph.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/index.h"
 #include "lib/base/text.h"
 #include "lib/format/label_tree.h"

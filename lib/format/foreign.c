@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/format/foreign.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
 #include "lib/model/languages/language.h"

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/format/format.h"
 
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include "lib/base/cleanup.h"
 #include "lib/base/open_file.h"
 #include "lib/base/text.h"
 

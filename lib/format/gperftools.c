@@ -6,13 +6,9 @@
  */
 #include "lib/format/format.h"
 
-#include <errno.h>
 #include <math.h>
-#include <string.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/bytes.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
 #include "lib/format/foreign.h"

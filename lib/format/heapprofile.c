@@ -5,10 +5,6 @@
  */
 #include "lib/format/format.h"
 
-#include <errno.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/format/v8_tree.h"
 
 struct heap_node {

@@ -6,11 +6,6 @@
  */
 #include "lib/format/format.h"
 
-#include <errno.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
 #include "lib/format/foreign.h"

@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
-#include <inttypes.h>
 #include <math.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "lib/base/cleanup.h"
 #include "lib/base/json/cursor.h"
 #include "lib/format/format.h"
 

@@ -2,11 +2,6 @@
 /* JSON of perf data convert --to-json: samples with stacks, without events and periods. */
 #include "lib/format/format.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
 #include "lib/format/foreign.h"

@@ -1,11 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/index.h"
 #include "lib/base/json/writer.h"
 #include "lib/format/format.h"

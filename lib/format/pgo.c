@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* pprof's format as required by Go's compiler for go build -pgo. */
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/format/format.h"
 #include "lib/format/pprof.h"

@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/format/pprof.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/format/format.h"
 #include "lib/format/pprof_fields.h"

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/format/pprof_read.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <regex.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
 #include "lib/format/pprof_internal.h"

@@ -2,7 +2,6 @@
 #include "lib/format/protobuf.h"
 
 #include <endian.h>
-#include <string.h>
 
 enum { PROTOBUF_CURSOR_VARINT = 0, FIXED_64 = 1, PROTOBUF_CURSOR_DELIMITED = 2, FIXED_32 = 5 };
 

@@ -5,10 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "lib/base/strbuf.h"
 
 /* A cursor over the fields of an untrusted message. It returns nothing more after a failure. */

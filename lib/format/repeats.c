@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/format/repeats.h"
 
-#include <inttypes.h>
-#include <stddef.h>
-
 #include "lib/base/log.h"
 
 /* Maximum of rows that are repetitions: about 150 MB. */

@@ -2,7 +2,7 @@
 /* Formats whose samples have no weights write a sample as often as it counts, within bounds. */
 #pragma once
 
-#include <stdint.h>
+#include "lib/base/base.h"
 
 /* Samples by how often they are to be written: number n has those of less than 2^n, but not less
  * than half. */

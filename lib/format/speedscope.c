@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/index.h"
 #include "lib/base/json/writer.h"

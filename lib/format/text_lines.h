@@ -2,9 +2,7 @@
 /* Iterates over lines of untrusted text without a terminating NUL. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <string.h>
+#include "lib/base/base.h"
 
 struct text_lines {
 	const char *at, *end;

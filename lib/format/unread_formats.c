@@ -4,8 +4,6 @@
  */
 #include "lib/format/format.h"
 
-#include <string.h>
-
 #include "lib/format/protobuf.h"
 
 /* Bytes of a file to search for a format's keyword. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/format/v8_tree.h"
 
-#include "lib/base/cleanup.h"
 #include "lib/model/meaning/label_frames.h"
 
 #define INTERVAL_MIN_NS 1000

@@ -2,8 +2,6 @@
 /* Shared by the probes of lib/live/features.h. Private to features*.c. */
 #pragma once
 
-#include <stdint.h>
-
 #include "lib/live/features.h"
 
 /* Facts that several probes need. */

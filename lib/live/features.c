@@ -2,21 +2,12 @@
 #include "lib/live/features.h"
 
 #include <bpf/bpf.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/capability.h>
 #include <linux/seccomp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
-#include "lib/base/cleanup.h"
 #include "lib/base/program.h"
 #include "lib/base/quote.h"
 #include "lib/base/strbuf.h"

@@ -5,9 +5,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
+#include "lib/base/base.h"
 #include "lib/base/error.h"
 
 enum feature_status {

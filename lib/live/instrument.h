@@ -17,10 +17,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "lib/base/error.h"
 #include "lib/code/files/file_set.h"
 #include "lib/live/bpf/counter_reader.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of instruments. */
-#include <stdlib.h>
-
-#include "lib/base/alloc.h"
 #include "lib/live/instrument.h"
 #include "lib/model/facts/marker_probes.h"
 

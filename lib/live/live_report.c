@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/live_report.h"
 
-#include <stdarg.h>
-#include <stdlib.h>
-
-#include "lib/base/alloc.h"
-
 void report_release(struct report *r)
 {
 	vec_for_each(&r->features, char **, text)

@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "lib/base/vec.h"
 #include "lib/model/facts/facts.h"
 

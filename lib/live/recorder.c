@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/recorder.h"
 
-#include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "bpf/live_record.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/text.h"

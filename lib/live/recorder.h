@@ -13,10 +13,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
-
 #include "lib/base/error.h"
 #include "lib/live/kernel/kernel_space.h"
 #include "lib/live/live_report.h"

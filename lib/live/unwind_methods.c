@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/unwind_methods.h"
 
-#include <errno.h>
-#include <string.h>
-
 const char *const unwind_method_names[] = {
 	[RECORDER_UNWIND_AUTO] = "auto",
 	[RECORDER_UNWIND_CFI] = "cfi",

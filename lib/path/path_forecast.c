@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/path/path_forecast.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/index.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"

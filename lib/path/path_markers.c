@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/path/path_markers.h"
 
-#include <errno.h>
 #include <fnmatch.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/model/facts/marker_schema.h"
 #include "lib/model/meaning/recording_markers.h"
 #include "lib/model/tables/schemas.h"

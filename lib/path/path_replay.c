@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/path/path_replay.h"
 
-#include <string.h>
-
-#include "lib/base/alloc.h"
-
 /* Shorter latencies are not attributed: any wake-up takes as long. */
 #define LATENCY_MIN_NS 1000
 #define NOT_STARTED UINT32_MAX

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/path/path_walk.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-
 /* Limit of consecutive hand-overs without progress in time: CPU clocks may differ a little. */
 #define STILL_MAX 64
 /* Number of windows of a summed path. */

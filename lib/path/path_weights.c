@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/path/path_weights.h"
 
-#include <stddef.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/model/meaning/label_frames.h"
 #include "lib/model/meaning/origin.h"
 #include "lib/model/meaning/titles.h"

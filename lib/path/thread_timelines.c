@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/path/thread_timelines.h"
 
-#include <string.h>
-
 /* Least length of a lock wait ended by a timer for which a holder is searched. */
 #define TIMED_OUT_MIN_NS 200000
 /* Least share of the wait, in percent, that the holder of the lock must have run. */

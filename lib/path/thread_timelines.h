@@ -5,9 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "bpf/wait_record.h"
 #include "lib/base/vec.h"
 #include "lib/model/tables/ids.h"

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/query/build_name.h"
 
-#include <ctype.h>
-#include <stdbool.h>
-#include <string.h>
-
 /* Digits after the "::h" of a Rust function. */
 #define HASH_DIGITS 16
 

@@ -2,7 +2,7 @@
 /* Names and places of functions without the parts that change from build to build. */
 #pragma once
 
-#include <stddef.h>
+#include "lib/base/base.h"
 
 /*
  * Returns the size of the part of a name that is stable across builds: "parse" of

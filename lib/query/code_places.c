@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/query/code_places.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/vec.h"
 
 /* Maximum number of functions shown for a name, against malicious input. */

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/query/comparison.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/vec.h"
 #include "lib/model/tables/profile.h"
 #include "lib/query/build_name.h"

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/query/copy_rows.h"
 
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/model/tables/copy.h"
 
 /* Times are relative to the new profile. */

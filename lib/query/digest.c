@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/query/digest.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/model/facts/marker_schema.h"
 #include "lib/model/meaning/origin.h"

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/query/gate.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 
 /* Above this share of lost samples, the lost ones could change the result. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/query/heaviest_names.h"
 
-#include "lib/base/cleanup.h"
 #include "lib/query/table.h"
 
 #define NAMES_MAX 5

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/query/held_memory.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
-
 /* Less than this share of the most that was held: the end does not show what was held. */
 #define HELD_MIN 0.8
 

@@ -5,8 +5,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "lib/base/base.h"
 
 /* Probability distributions for comparing runs, to nine digits or better. */
 

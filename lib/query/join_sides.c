@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/query/join_sides.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/radix.h"
 #include "lib/model/tables/profile.h"
 #include "lib/query/build_name.h"

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/query/keys.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/vec.h"
 #include "lib/model/meaning/titles.h"
 

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/query/marker_rows.h"
 
-#include <inttypes.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
 

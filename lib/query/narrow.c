@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/query/narrow.h"
 
-#include <errno.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/model/tables/copy.h"
 #include "lib/query/copy_rows.h"
 #include "lib/query/runs.h"

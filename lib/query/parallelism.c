@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/query/parallelism.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
-#include "lib/base/alloc.h"
-
 /* With 2 bins or more, the bin of a sample lies within the span that the sample represents. */
 #define BINS_PER_INTERVAL 4
 /* Bins get longer beyond that; each takes 4 bytes. */

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/query/pattern.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "lib/base/strbuf.h"
 
 /*

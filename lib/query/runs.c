@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/query/runs.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "lib/base/vec.h"
 #include "lib/model/meaning/recording_markers.h"
 

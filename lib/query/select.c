@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/query/select.h"
 
-#include <errno.h>
 #include <fnmatch.h>
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include <strings.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
 #include "lib/model/meaning/origin.h"

@@ -2,10 +2,7 @@
 #include "lib/query/shares.h"
 
 #include <math.h>
-#include <stdlib.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/vec.h"
 #include "lib/query/intervals.h"
 

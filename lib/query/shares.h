@@ -7,8 +7,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "lib/base/base.h"
 
 enum side {
 	SIDE_A,

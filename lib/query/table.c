@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/query/table.h"
 
-#include <stdlib.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/vec.h"
 
 /* `weights`: by stack_id, those of the query or its latencies. */

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/query/timeline.h"
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
-
 uint32_t query_timeline_kinds(const struct query *q)
 {
 	size_t own = q->profile->categories.count;

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Source of records: captures, see prof-capture(5). */
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "lib/stream/capture/capture_reader.h"
 #include "lib/recording/source_kind.h"
 

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/recording/coverage.h"
 
-#include <inttypes.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
 #include "lib/model/tables/modules.h"

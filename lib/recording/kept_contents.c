@@ -1,22 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/recording/kept_contents.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
-#include <unistd.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/bounded_call.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/code/binary/essential_parts.h"
 #include "lib/stream/record/records.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/recording/loss_counts.h"
 
-#include <inttypes.h>
-
 #include "lib/stream/record/records.h"
 
 _Static_assert(LOST_CAUSE_COUNT <= PROFILE_LOST_CAUSES, "every cause has its counter");

@@ -2,9 +2,6 @@
 /* Losses of a recording for the summary, the profile's meta and --stats. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "bpf/record.h"
 #include "lib/base/strbuf.h"
 #include "lib/model/tables/profile.h"

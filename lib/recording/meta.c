@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/recording/meta.h"
 
-#include <inttypes.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/quote.h"
 #include "lib/stream/text/secrets.h"
 #include "lib/live/process/exec_arguments.h"

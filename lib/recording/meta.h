@@ -2,8 +2,6 @@
 /* Describes a recording in its profile: the machine, the command, the settings, the losses. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "lib/live/recorder.h"
 #include "lib/live/process/targets.h"
 #include "lib/model/tables/profile.h"

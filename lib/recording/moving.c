@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/recording/moving.h"
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/identity.h"
 #include "lib/base/index.h"

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/recording/outcome_facts.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/live/unwind_methods.h"
 #include "lib/model/meaning/wait_sums.h"

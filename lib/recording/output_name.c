@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/recording/output_name.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
 
 #define NUMBERS_MAX 1000000

@@ -2,10 +2,7 @@
 /* Expands placeholders in names of outputs. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
-
+#include "lib/base/base.h"
 #include "lib/base/error.h"
 
 struct output_words {

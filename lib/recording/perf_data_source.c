@@ -1,13 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Source of records: files written by `perf record`. */
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/readers.h"
 #include "lib/code/binary/binary.h"
 #include "lib/code/binary/vdso.h"

@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/recording/recording.h"
 
-#include <errno.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "bpf/record.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
 #include "lib/base/workers.h"

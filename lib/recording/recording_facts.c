@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/recording/recording_facts.h"
 
-#include <inttypes.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/live/unwind_methods.h"
 #include "lib/model/meaning/recording_markers.h"

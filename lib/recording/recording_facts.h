@@ -6,9 +6,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
 #include "lib/live/recorder.h"

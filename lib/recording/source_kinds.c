@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <stddef.h>
-
 #include "lib/recording/source_kind.h"
 
 const struct source_kind *const source_kinds[] = {&source_capture, &source_perf_data, NULL};

@@ -6,10 +6,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/stat.h>
-
 #include "lib/base/address_ranges.h"
 #include "lib/base/identity.h"
 #include "lib/base/index.h"

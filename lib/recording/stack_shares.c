@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/recording/stack_shares.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
 #include "lib/live/unwind_methods.h"

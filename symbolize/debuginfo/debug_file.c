@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolize/debuginfo/debug_file.h"
 
-#include <errno.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/open_file.h"

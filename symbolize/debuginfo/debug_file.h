@@ -2,10 +2,6 @@
 /* Finds the separate files with the symbols and debug information stripped from a module. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "lib/base/error.h"
 #include "lib/base/identity.h"
 #include "lib/model/tables/modules.h"

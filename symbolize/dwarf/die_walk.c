@@ -3,7 +3,6 @@
 
 #include <dwarf.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/vec.h"
 
 /* A table of abbreviations (DWARF 5, 7.5.3), with a walk's steps over the attributes of each. */

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads functions, inlined calls and lines from DWARF with libdw. */
 #include <dwarf.h>
-#include <errno.h>
-#include <string.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "symbolize/dwarf/debug_info.h"
 
 static void info_free(struct symbolizer *base);

@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "lib/base/vec.h"
 #include "lib/code/binary/debug_sections.h"
 #include "lib/code/binary/step_budget.h"

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include <ctype.h>
 #include <dwarf.h>
 #include <limits.h>
-#include <string.h>
 #include <sys/param.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"
 #include "symbolize/dwarf/debug_info.h"

@@ -2,11 +2,8 @@
 #include "symbolize/dwarf/dwarf_split.h"
 
 #include <dwarf.h>
-#include <errno.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/bytes.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/log.h"
 #include "symbolize/dwarf/debug_info.h"
 

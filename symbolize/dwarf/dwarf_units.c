@@ -4,7 +4,6 @@
 #include <dwarf.h>
 #include <sys/param.h>
 
-#include "lib/base/alloc.h"
 #include "symbolize/dwarf/debug_info.h"
 
 static uint64_t read_sized(struct bytes *b, unsigned int size)

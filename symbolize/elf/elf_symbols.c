@@ -2,12 +2,6 @@
 /*
  * Names from the symbol tables of a file and its separate debug file, and names of linkers' stubs.
  */
-#include <ctype.h>
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
 #include "lib/base/strbuf.h"
 #include "symbolize/arena.h"
 #include "symbolize/module_files.h"

@@ -3,13 +3,6 @@
  * Gives functions known only from CFI the name fun_<hex>. A program's entry point gets the name
  * that linkers expect.
  */
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
 #include "symbolize/arena.h"
 #include "symbolize/module_files.h"
 #include "symbolize/elf/shared_fdes.h"

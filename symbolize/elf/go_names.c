@@ -3,11 +3,6 @@
  * Names, files, lines and inlined calls of Go programs without DWARF and symbol table, from the
  * table of functions that Go's runtime itself needs.
  */
-#include <errno.h>
-#include <stdlib.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/code/unwind/go_file.h"
 #include "symbolize/arena.h"
 #include "symbolize/symbolizer.h"

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <pthread.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 #include "lib/code/unwind/eh_frame.h"
 

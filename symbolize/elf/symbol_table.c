@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolize/elf/symbol_table.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/radix.h"
 #include "lib/code/binary/objects.h"
 #include "lib/code/binary/segments.h"

@@ -2,14 +2,8 @@
 #include "symbolize/kernel/kernel_files.h"
 
 #include <dirent.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 
 /* Maximum size of a list; distributions have some 4,000 modules, in some 600 folders. */

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Names the kernel's code by its recorded name, or else by the table. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
 #include "symbolize/kernel/kernel_table.h"
 #include "symbolize/symbolizer.h"
 

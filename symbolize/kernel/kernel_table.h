@@ -5,10 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"

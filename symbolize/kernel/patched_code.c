@@ -2,10 +2,7 @@
 #include "symbolize/kernel/patched_code.h"
 
 #include <elf.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
 

@@ -2,8 +2,6 @@
 /* Places in a vmlinux that the kernel patches at boot or while it runs. */
 #pragma once
 
-#include <stdint.h>
-
 #include "lib/base/bytes.h"
 #include "lib/base/vec.h"
 #include "lib/code/binary/binary.h"

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/json/cursor.h"
 
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/index.h"
 #include "lib/base/json/decimal.h"
 

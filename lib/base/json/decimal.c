@@ -2,8 +2,6 @@
 #include "lib/base/json/decimal.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define DECIMAL_MAX 9000000000000ull
 #define DECIMAL_TEXT_MAX 64

@@ -2,9 +2,7 @@
 /* JSON numbers (RFC 8259) with decimal places, exact to 1e-9. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "lib/base/base.h"
 
 /* A number in millionths: millionths + thousandths / 1000. Both members have its sign. */
 struct decimal {

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/json/writer.h"
 
-#include <stdlib.h>
-
-#include "lib/base/alloc.h"
 #include "lib/base/text.h"
 
 #define BUFFER_SIZE (64u * 1024)

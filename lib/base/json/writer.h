@@ -15,11 +15,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
 #include "lib/base/outfile.h"
 #include "lib/base/strbuf.h"
 

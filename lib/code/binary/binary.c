@@ -3,15 +3,9 @@
 
 #include <elf.h>
 #include <endian.h>
-#include <errno.h>
 #include <gelf.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/bytes.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/index.h"
 #include "lib/base/open_file.h"
 #include "lib/base/text.h"

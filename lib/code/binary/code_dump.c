@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/code/binary/code_dump.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "lib/base/alloc.h"
 #include "lib/base/bytes.h"
 
 #define MAGIC 0x4a695444u /* "JiTD" */

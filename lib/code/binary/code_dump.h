@@ -2,10 +2,7 @@
 /* The header of a jitdump, and the machine code in it. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
+#include "lib/base/base.h"
 #include "lib/base/error.h"
 
 /* Size of the part common to all versions. */

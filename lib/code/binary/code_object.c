@@ -2,7 +2,6 @@
 #include "lib/code/binary/code_object.h"
 
 #include <elf.h>
-#include <string.h>
 
 #include "lib/base/bytes.h"
 #include "lib/code/binary/line_table.h"

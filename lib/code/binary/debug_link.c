@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/code/binary/debug_link.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "lib/base/alloc.h"
 #include "lib/base/bytes.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/crc32.h"
 

@@ -2,10 +2,6 @@
 /* Links from a file to the one that holds the rest of its debug information. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "lib/code/binary/binary.h"
 
 /* .gnu_debuglink, written by strip and objcopy: a file name and the checksum of that file. */

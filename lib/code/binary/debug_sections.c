@@ -2,21 +2,13 @@
 #include "lib/code/binary/debug_sections.h"
 
 #include <endian.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/param.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/bytes.h"
 #include "lib/base/cache_folder.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/open_file.h"
 #include "lib/base/vec.h"

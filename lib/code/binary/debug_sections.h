@@ -6,10 +6,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
+#include "lib/base/base.h"
 #include "lib/base/error.h"
 
 struct section_places;

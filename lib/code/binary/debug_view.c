@@ -7,7 +7,6 @@
 #include <elf.h>
 #include <libelf.h>
 #include <pthread.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "lib/code/binary/debug_sections.h"

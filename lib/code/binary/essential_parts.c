@@ -2,16 +2,7 @@
 #include "lib/code/binary/essential_parts.h"
 
 #include <elf.h>
-#include <errno.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/open_file.h"
 #include "lib/base/text.h"
 

@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "lib/base/vec.h"
 
 struct essential_part {

@@ -2,9 +2,7 @@
 #include "lib/code/binary/line_table.h"
 
 #include <dwarf.h>
-#include <stdlib.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/vec.h"
 
 /* The header of a line number program; private to line_table.c. */

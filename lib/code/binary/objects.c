@@ -3,11 +3,8 @@
 
 #include <endian.h>
 #include <gelf.h>
-#include <string.h>
 #include <sys/param.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/open_file.h"
 #include "lib/code/binary/handle.h"
 #include "lib/code/binary/symbols.h"

@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/code/binary/paged_section.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <isa-l/igzip_lib.h>
 #include <lzma.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/param.h>
-#include <unistd.h>
 #include <zstd.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/open_file.h"
 

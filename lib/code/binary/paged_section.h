@@ -2,10 +2,7 @@
 /* A section of a file whose pages are read on demand. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
+#include "lib/base/base.h"
 #include "lib/base/error.h"
 
 /* Unpacks untrusted compressed bytes into memory of a fixed size. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/code/binary/segments.h"
 
-#include <stdlib.h>
-
 #include "lib/base/vec.h"
 
 /* Sorts outer ranges before inner ones. */

@@ -6,9 +6,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "lib/base/vec.h"
 
 #define NO_SEGMENT UINT32_MAX

@@ -2,8 +2,7 @@
 /* Limits the time spent on damaged files. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "lib/base/base.h"
 
 /* Remaining steps (entries, ranges, lines); initially a multiple of the size of the file. */
 struct step_budget {

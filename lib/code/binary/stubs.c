@@ -3,8 +3,6 @@
 
 #include <elf.h>
 #include <gelf.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/param.h>
 
 #include "lib/base/bytes.h"

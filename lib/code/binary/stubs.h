@@ -4,9 +4,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "lib/base/base.h"
 
 /* The bytes of a section of stubs; `next` starts at 0. */
 struct stub_reader {

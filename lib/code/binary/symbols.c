@@ -2,12 +2,9 @@
 #include "lib/code/binary/symbols.h"
 
 #include <gelf.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/param.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/open_file.h"
 #include "lib/base/vec.h"
 #include "lib/code/binary/paged_section.h"

@@ -2,11 +2,8 @@
 #include "lib/code/binary/usdt_notes.h"
 
 #include <elf.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "lib/base/bytes.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/open_file.h"
 #include "lib/code/binary/binary.h"
 

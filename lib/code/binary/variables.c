@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/code/binary/variables.h"
 
-#include <string.h>
-#include <unistd.h>
-
-#include "lib/base/cleanup.h"
 #include "lib/code/binary/handle.h"
 #include "lib/code/binary/objects.h"
 #include "lib/code/binary/symbols.h"

@@ -2,9 +2,6 @@
 /* Finds a variable of a program or library, and the segments with all its variables. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "lib/base/vec.h"
 
 /* A loaded segment. */

@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/code/binary/vdso.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "lib/base/open_file.h"
-#include "lib/base/cleanup.h"
 
 /* Far above any kernel's vDSO; the size comes from the mapping, not from the ELF header. */
 #define MAX_VDSO_BYTES (1 << 20)

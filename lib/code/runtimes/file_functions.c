@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/code/runtimes/file_functions.h"
 
-#include <stdlib.h>
-
 #define HDR_MAX ((size_t)1 << 24)
 
 bool file_functions_read(const struct binary *b, struct file_functions *functions)

@@ -2,10 +2,6 @@
 /* Functions of a file with a runtime, by the table of its linker: stripped files have no other. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "lib/code/binary/binary.h"
 #include "lib/code/unwind/eh_frame.h"
 

@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/code/runtimes/go.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "lib/base/bytes.h"
-#include "lib/base/cleanup.h"
 #include "lib/code/unwind/go_code.h"
 #include "lib/code/unwind/go_file.h"
 

@@ -2,9 +2,6 @@
 /* Go programs whose goroutines have labels. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "lib/base/error.h"
 #include "lib/code/runtimes/runtime.h"
 

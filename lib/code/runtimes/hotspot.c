@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/code/runtimes/hotspot.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "lib/base/bytes.h"
 #include "lib/base/text.h"
 #include "lib/base/vec.h"

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/code/runtimes/hotspot_names.h"
 
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
 

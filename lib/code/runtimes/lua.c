@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/code/runtimes/lua.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "bpf/runtime_identity.h"
-#include "lib/base/alloc.h"
 #include "lib/base/bytes.h"
-#include "lib/base/cleanup.h"
 #include "lib/code/binary/objects.h"
 #include "lib/code/runtimes/file_functions.h"
 

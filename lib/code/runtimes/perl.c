@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/code/runtimes/perl.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "lib/code/binary/objects.h"
 
 /*

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/code/runtimes/php.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "bpf/runtime_identity.h"
-#include "lib/base/alloc.h"
 #include "lib/base/bytes.h"
-#include "lib/base/cleanup.h"
 
 /* Functions as the kernel saw them, and as they are in their process. */
 

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/code/binary/objects.h"
 #include "lib/code/runtimes/file_functions.h"
 #include "lib/code/runtimes/php.h"

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/code/runtimes/python.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "bpf/runtime_identity.h"
-#include "lib/base/alloc.h"
 #include "lib/base/bytes.h"
-#include "lib/base/cleanup.h"
 
 #define REPLACEMENT 0xfffd
 

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
-#include <stddef.h>
-#include <string.h>
-
 #include "lib/base/bytes.h"
 #include "lib/code/binary/objects.h"
 #include "lib/code/runtimes/python.h"

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/code/runtimes/r.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
 #include "lib/base/bytes.h"
-#include "lib/base/cleanup.h"
 #include "lib/code/binary/objects.h"
 #include "lib/code/runtimes/file_functions.h"
 

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/code/runtimes/ruby.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "bpf/runtime_identity.h"
-#include "lib/base/alloc.h"
 #include "lib/base/bytes.h"
-#include "lib/base/cleanup.h"
 
 /* Lines of Ruby code: rows, and for each position in the code the number of its row. */
 

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
-#include <stddef.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
 #include "lib/base/bytes.h"
-#include "lib/base/cleanup.h"
 #include "lib/code/binary/objects.h"
 #include "lib/code/runtimes/file_functions.h"
 #include "lib/code/runtimes/ruby.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/code/runtimes/runtime.h"
 
-#include <string.h>
-
 #include "lib/base/bytes.h"
 #include "lib/base/json/writer.h"
 #include "lib/base/text.h"

@@ -7,10 +7,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "bpf/live_record.h"
 #include "bpf/runtime_layout.h"
 #include "lib/base/error.h"

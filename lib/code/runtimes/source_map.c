@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/code/runtimes/source_map.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "bpf/live_record.h"
-#include "lib/base/alloc.h"
 #include "lib/base/base64.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/json/cursor.h"
 #include "lib/base/json/writer.h"
 #include "lib/base/text.h"

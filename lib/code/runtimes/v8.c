@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/code/runtimes/v8.h"
 
-#include <stdio.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
-
 #define PIECE ((uint64_t)1 << 16)
 /* Strings that make up a text. */
 #define PARTS_MAX 64

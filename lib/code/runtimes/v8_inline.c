@@ -3,11 +3,7 @@
  * Reads from the process what compiled code was made from: its table of source positions, each with
  * the number of an inlined call or none, and for each such call its position and its function.
  */
-#include <string.h>
-
 #include "lib/base/bytes.h"
-#include "lib/base/cleanup.h"
-#include "lib/base/alloc.h"
 #include "lib/code/runtimes/runtime.h"
 #include "lib/code/runtimes/v8.h"
 

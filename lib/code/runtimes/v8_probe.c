@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
-#include <string.h>
-
 #include "lib/base/bytes.h"
-#include "lib/base/cleanup.h"
 #include "lib/code/binary/objects.h"
 #include "lib/code/runtimes/v8.h"
 

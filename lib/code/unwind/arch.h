@@ -2,9 +2,6 @@
 /* Machine-dependent facts for the table compiler. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "bpf/unwind.h"
 #include "lib/code/unwind/rule_words.h"
 #include "lib/code/unwind/stub_rows.h"

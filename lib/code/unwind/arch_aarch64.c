@@ -4,7 +4,6 @@
 
 #include <elf.h>
 #include <endian.h>
-#include <string.h>
 
 enum {
 	INSN_BTI_C = 0xd503245f,

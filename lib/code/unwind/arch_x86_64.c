@@ -5,7 +5,6 @@
 #include "lib/code/unwind/frames_x86_64.h"
 
 #include <elf.h>
-#include <string.h>
 
 /* Offsets of saved registers in a signal frame, in words (struct ucontext of Linux). */
 #define UCONTEXT_RBP 15

@@ -2,9 +2,6 @@
 /* Runs the programs of CIEs and FDEs (DWARF 5, section 6.4) into rows. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "lib/base/bytes.h"
 #include "lib/code/unwind/arch.h"
 #include "lib/code/unwind/cfi_state.h"

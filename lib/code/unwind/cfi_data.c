@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/code/unwind/cfi_data.h"
 
-#include <stdlib.h>
-
-#include "lib/base/cleanup.h"
-
 /* Without section headers, .eh_frame_hdr gives the start of .eh_frame; its size is unknown. */
 static int find_eh_frame(struct cfi_file *file, struct error *err)
 {

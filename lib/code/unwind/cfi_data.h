@@ -2,9 +2,6 @@
 /* Reads an ELF file's call frame information into memory, from the section that has it. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "lib/code/unwind/cfi_file.h"
 #include "lib/code/unwind/eh_frame.h"
 

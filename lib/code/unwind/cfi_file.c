@@ -2,16 +2,9 @@
 #include "lib/code/unwind/cfi_file.h"
 
 #include <elf.h>
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/bytes.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/open_file.h"
 #include "lib/code/binary/binary.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/code/unwind/cfi_state.h"
 
-#include <stddef.h>
-
 /*
  * Recognizes shapes by symbolic evaluation, so that it does not matter how a compiler writes a
  * constant or an addition (DWARF 5, section 2.5).

@@ -2,9 +2,6 @@
 /* The state of CFI at one pc: a rule, and facts that determine whether a rule can express it. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "lib/base/bytes.h"
 #include "lib/code/unwind/arch.h"
 #include "lib/code/unwind/rule_words.h"

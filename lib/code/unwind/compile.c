@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/code/unwind/compile.h"
 
-#include <errno.h>
-#include <string.h>
 #include <sys/param.h>
 
 #include "bpf/walk_table.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 
 /* Maximum number of places for signal handlers to return to. */
 #define RESTORERS_MAX 4

@@ -2,10 +2,6 @@
 /* Compiles sections in memory to a table: unwind_table.h without the file. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "lib/code/unwind/eh_frame.h"
 #include "lib/code/unwind/stub_rows.h"
 

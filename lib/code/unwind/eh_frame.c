@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/code/unwind/eh_frame.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/param.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/code/binary/paged_section.h"
 #include "lib/code/unwind/cfi_data.h"
 #include "lib/code/unwind/pointer.h"

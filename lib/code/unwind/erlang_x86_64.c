@@ -12,8 +12,6 @@
  */
 #include "lib/code/unwind/erlang_x86_64.h"
 
-#include <string.h>
-
 #include "lib/code/unwind/arch.h"
 
 #define SWITCH "\x48\x8d\x63" /* lea n(%rbx),%rsp */

@@ -6,10 +6,6 @@
  */
 #include "lib/code/unwind/frames_x86_64.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
 #include "lib/base/bytes.h"
 #include "lib/code/unwind/arch.h"
 

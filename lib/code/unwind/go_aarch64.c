@@ -5,7 +5,6 @@
  * goroutine.
  */
 #include <endian.h>
-#include <string.h>
 
 #include "lib/code/unwind/arch.h"
 #include "lib/code/unwind/go_code.h"

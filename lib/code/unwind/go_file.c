@@ -2,10 +2,6 @@
 #include "lib/code/unwind/go_file.h"
 
 #include <elf.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "lib/base/cleanup.h"
 
 #define MAGIC_1_18 0xfffffff0u
 #define MAGIC_1_20 0xfffffff1u

@@ -2,10 +2,6 @@
 /* Finds a Go program's function table and the base of its addresses. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "lib/base/bytes.h"
 #include "lib/code/unwind/cfi_file.h"
 

@@ -4,7 +4,6 @@
  * saved below the return address; "g", the goroutine, is a thread-local variable.
  */
 #include <elf.h>
-#include <string.h>
 
 #include "lib/code/unwind/arch.h"
 #include "lib/code/unwind/cfi_file.h"

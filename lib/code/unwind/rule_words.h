@@ -5,12 +5,8 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
 #include "bpf/unwind.h"
+#include "lib/base/base.h"
 
 struct rule_words {
 	uint64_t low, high;

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/code/unwind/stub_rows.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "lib/code/unwind/arch.h"
 
 void stubs_release(struct stubs *stubs)

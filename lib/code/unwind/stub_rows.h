@@ -2,10 +2,6 @@
 /* Rows for code without CFI whose shape is known: linkers' stubs, crti's functions. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "bpf/unwind.h"
 #include "lib/base/vec.h"
 

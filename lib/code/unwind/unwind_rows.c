@@ -2,9 +2,6 @@
 #include "lib/code/unwind/unwind_rows.h"
 
 #include <assert.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
 
 static bool rule_equal(const void *table, uint32_t id, const void *key)
 {

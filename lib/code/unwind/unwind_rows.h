@@ -2,9 +2,6 @@
 /* Builds the rows, pages and rules of one table, in order of address. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "lib/code/unwind/rule_words.h"
 #include "lib/code/unwind/unwind_table.h"
 

@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/code/unwind/unwind_table.h"
 
-#include <errno.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/code/unwind/cfi_data.h"
 #include "lib/code/unwind/cfi_file.h"
 #include "lib/code/unwind/compile.h"

@@ -7,9 +7,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "bpf/unwind.h"
 #include "lib/base/error.h"
 #include "lib/base/index.h"

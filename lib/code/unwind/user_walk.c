@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/code/unwind/user_walk.h"
 
-#include <string.h>
-#include <unistd.h>
-
 #include "bpf/config.h"
 #include "lib/base/vec.h"
 

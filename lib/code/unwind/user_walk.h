@@ -2,10 +2,6 @@
 /* Facts about the machine of the unwound programs that no file or record contains. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "bpf/record.h"
 #include "bpf/unwind.h"
 #include "lib/code/unwind/arch.h"

@@ -2,9 +2,6 @@
 #include "lib/fleet/server/client.h"
 
 #include <curl/curl.h>
-#include <errno.h>
-#include <stdbool.h>
-#include <string.h>
 
 #define ANSWER_MAX ((size_t)64 << 10)
 #define CONNECT_S 20L

@@ -2,9 +2,6 @@
 /* Sends one request to a server on the network, and reads its answer. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/fleet/server/http.h"
 
-#include <string.h>
-
-#include "lib/base/alloc.h"
 #include "lib/base/text.h"
 
 void http_response_release(struct http_response *r)

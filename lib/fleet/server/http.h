@@ -2,9 +2,6 @@
 /* An HTTP request and its response, independent of the transport. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "lib/base/vec.h"
 
 /* Maximum size of a request's body; a server refuses more. */

@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "lib/base/error.h"
 #include "lib/fleet/server/http.h"
 

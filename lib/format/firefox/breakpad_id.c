@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/format/firefox/breakpad_id.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "lib/base/index.h"
 
 /* The first three fields of a GUID are little-endian. */

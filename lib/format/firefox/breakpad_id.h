@@ -2,8 +2,7 @@
 /* Breakpad ids, by which front-ends and symbol servers identify builds of libs. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "lib/base/base.h"
 
 #define BREAKPAD_ID_SIZE 33
 

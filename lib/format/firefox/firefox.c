@@ -2,7 +2,6 @@
 #include "lib/format/format.h"
 
 #include <elf.h>
-#include <string.h>
 
 #include "lib/format/firefox/version.h"
 #include "lib/format/firefox/read/gecko_read.h"

@@ -2,7 +2,7 @@
 /* Versions of the Firefox Profiler's formats, and their common names. */
 #pragma once
 
-#include <stdint.h>
+#include "lib/base/base.h"
 
 /* Version of the processed format to write, also the newest one to read. */
 #define FIREFOX_FORMAT_VERSION 70

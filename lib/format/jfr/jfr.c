@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads Java flight recordings, as Java and async-profiler write them. */
-#include <inttypes.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
 #include "lib/format/jfr/jfr_reader.h"

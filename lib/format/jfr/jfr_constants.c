@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <inttypes.h>
-#include <string.h>
-
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/format/jfr/jfr_reader.h"
 #include "lib/model/languages/language.h"

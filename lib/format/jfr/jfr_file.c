@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
-#include <unistd.h>
-
-#include "lib/base/alloc.h"
 #include "lib/format/jfr/jfr_internal.h"
 
 #define HEADER_SIZE 68

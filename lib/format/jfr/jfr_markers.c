@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <inttypes.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/format/jfr/jfr_reader.h"
 

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
-
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/format/jfr/jfr_internal.h"
 

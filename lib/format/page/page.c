@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
-#include <inttypes.h>
-#include <stdbool.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/base64.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/error.h"
 #include "lib/base/infile.h"
 #include "lib/base/open_file.h"

@@ -2,7 +2,7 @@
 /* Parts shared by all pages: built from ui/ and engine/ together with prof. */
 #pragma once
 
-#include <stddef.h>
+#include "lib/base/base.h"
 
 struct page_part {
 	const unsigned char *bytes;

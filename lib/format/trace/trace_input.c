@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/format/trace/trace_input.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "lib/base/alloc.h"
-
 #define WINDOW_SIZE ((size_t)1 << 20)
 /* Maximum size of a value. */
 #define WINDOW_MAX ((size_t)64 << 20)

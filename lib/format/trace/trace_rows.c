@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Values of a trace, and the rows of its names, processes and threads. */
 #include <math.h>
-#include <string.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
 #include "lib/format/trace/trace_reader.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Samples in traces: of V8's profiler, in chunks, and of other profilers, with stack frames. */
-#include <string.h>
-
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/format/trace/trace_reader.h"
 

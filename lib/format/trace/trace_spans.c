@@ -3,10 +3,6 @@
  * Spans of threads: starts are paired with ends in order of time, and the self time of each span
  * becomes samples.
  */
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
 #include "lib/format/trace/trace_reader.h"

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/bpf/counter_reader.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
-#include "lib/base/alloc.h"
 #include "lib/stream/record/records.h"
 
 int counter_reader_init(struct counter_reader *c, struct error *err)

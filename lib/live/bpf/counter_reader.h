@@ -2,8 +2,6 @@
 /* Reads the BPF programs' per-CPU counters periodically, and sends records of losses. */
 #pragma once
 
-#include <stdint.h>
-
 #include "bpf/config.h"
 #include "lib/live/bpf/programs.h"
 #include "lib/live/machine/cpu_list.h"

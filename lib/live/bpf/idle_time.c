@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/bpf/idle_time.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 
 /* Maximum size; most of /proc/stat is interrupt counts. */

@@ -6,8 +6,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "lib/live/machine/cpu_list.h"
 
 /* Returns ns since boot, summed over these CPUs, or over all if the list is empty; 0 if unknown. */

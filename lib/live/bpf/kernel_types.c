@@ -2,14 +2,10 @@
 #include "lib/live/bpf/kernel_types.h"
 
 #include <bpf/btf.h>
-#include <errno.h>
 #include <linux/btf.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 
 #include "lib/base/bytes.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/open_file.h"
 #include "lib/base/text.h"
 

@@ -3,7 +3,7 @@
  * The bytes of one BPF object, for its skeleton. Compiled once per object, with OBJECT_BYTES, the
  * function's name, and OBJECT_FILE.
  */
-#include <stddef.h>
+#include "lib/base/base.h"
 
 #define HIDDEN __attribute__((visibility("hidden")))
 

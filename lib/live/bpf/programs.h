@@ -5,10 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "bpf/config.h"
 #include "bpf/live_record.h"
 #include "bpf/name_set.h"

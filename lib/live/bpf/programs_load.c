@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Configures and loads the BPF objects. */
 #include <bpf/bpf.h>
-#include <errno.h>
 #include <linux/perf_event.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/param.h>
-#include <unistd.h>
 
 #include "bpf/name_set.h"
 #include "lib/live/bpf/programs_object.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/log.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"

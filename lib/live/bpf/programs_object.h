@@ -3,9 +3,8 @@
 #pragma once
 
 #include <bpf/libbpf.h>
-#include <errno.h>
 
-#include "lib/base/cleanup.h"
+#include "lib/base/base.h"
 
 /* For objects without variables or links of their own. */
 static inline void programs_object_as_is(const void *state)

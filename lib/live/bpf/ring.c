@@ -2,9 +2,7 @@
 #include "lib/live/bpf/ring.h"
 
 #include <bpf/bpf.h>
-#include <errno.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "lib/stream/record/records.h"
 

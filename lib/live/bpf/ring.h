@@ -6,11 +6,8 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "bpf/live_record.h"
+#include "lib/base/base.h"
 
 /* Records from the rings: those of the wire and those of live_record.h. */
 

@@ -2,7 +2,7 @@
 /* Maps shared between BPF objects, see bpf/shared.bpf.h. */
 #pragma once
 
-#include <stdint.h>
+#include "lib/base/base.h"
 
 /* Makes shards: maps of UNWIND_SHARD_BYTES with unwind tables for the kernel's walker. */
 

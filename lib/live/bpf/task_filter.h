@@ -6,9 +6,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "bpf/config.h"
 #include "bpf/name_set.h"
 #include "lib/base/vec.h"

@@ -2,11 +2,8 @@
 /* Collects the lines of a piece of generated code. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "bpf/record.h"
+#include "lib/base/base.h"
 
 #define CODE_LINES_MAX 8192
 #define CODE_FILES_SIZE_MAX 32768

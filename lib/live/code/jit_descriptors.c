@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/code/jit_descriptors.h"
 
-#include <stdlib.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/code/binary/variables.h"
 #include "lib/stream/process/mapping.h"
 

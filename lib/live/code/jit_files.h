@@ -9,9 +9,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "lib/base/strbuf.h"
 #include "lib/live/code/jit_descriptors.h"
 #include "lib/live/code/line_file.h"

@@ -2,12 +2,8 @@
 #include "lib/live/code/jit_list.h"
 
 #include <elf.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/bytes.h"
-#include "lib/base/cleanup.h"
 #include "lib/code/binary/code_object.h"
 #include "lib/live/code/code_lines.h"
 

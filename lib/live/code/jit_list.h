@@ -7,9 +7,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
 #include "lib/live/unwind/code_piece.h"

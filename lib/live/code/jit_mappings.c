@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/code/jit_mappings.h"
 
-#include <stdio.h>
-
 #include "lib/model/languages/language.h"
 #include "lib/stream/record/records.h"
 

@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "bpf/record.h"
 #include "lib/code/files/file_set.h"
 #include "lib/base/vec.h"

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/code/jit_process.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/openat2.h>
-#include <stdio.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
-#include "lib/base/cleanup.h"
 #include "lib/live/machine/host.h"
 
 /* Index in the "Uid" line: real, effective, … */

@@ -6,8 +6,7 @@
  */
 #pragma once
 
-#include <stdint.h>
-#include <sys/types.h>
+#include "lib/base/base.h"
 
 struct jit_process {
 	uint32_t pid;

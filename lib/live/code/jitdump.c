@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/code/jitdump.h"
 
-#include <string.h>
-#include <unistd.h>
-
-#include "lib/base/alloc.h"
 #include "lib/base/bytes.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/code/binary/code_dump.h"
 #include "lib/live/code/code_lines.h"

@@ -6,8 +6,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
 #include "lib/code/binary/code_dump.h"

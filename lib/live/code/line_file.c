@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/code/line_file.h"
 
-#include <string.h>
-#include <unistd.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
-
 #define CHUNK_SIZE ((size_t)256 << 10)
 
 static void take_line(struct line_file *f, const char *line, size_t size, line_file_fn *fn,

@@ -2,9 +2,7 @@
 /* Reads a text file line by line while its program appends to it. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "lib/base/base.h"
 
 #define LINE_FILE_TAIL 64
 

@@ -1,16 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/code/span_files.h"
 
-#include <ctype.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/index.h"
 #include "lib/base/text.h"

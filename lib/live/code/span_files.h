@@ -9,11 +9,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
-
 #include "lib/base/vec.h"
 #include "lib/live/code/jit_files.h"
 #include "lib/live/code/line_file.h"

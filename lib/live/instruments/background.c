@@ -4,11 +4,6 @@
  * clock's probe counts its ticks in them. The heaviest names become markers over the times in which
  * they ran.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"

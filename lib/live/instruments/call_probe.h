@@ -2,10 +2,6 @@
 /* Shared by instruments that probe the entry and exit of all system calls. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "lib/live/instruments/marker_instrument.h"
 
 /* Makes a marker of a call, or of the task between two calls, which ended or is still open. */

@@ -3,8 +3,6 @@
  * Perf maps, jitdumps and lists for debuggers, in which programs describe generated code. The
  * tracker reads them.
  */
-
-#include "lib/base/cleanup.h"
 #include "lib/live/instrument.h"
 #include "lib/live/tracker.h"
 

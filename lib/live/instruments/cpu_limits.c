@@ -2,10 +2,6 @@
 /* Time for which CPU limits of control groups throttled the recorded processes. */
 #include "lib/live/process/cgroup_limits.h"
 
-#include <inttypes.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/vec.h"
 #include "lib/live/instrument.h"
 #include "lib/live/tracker.h"

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Major page faults: reported by a BPF probe, turned into markers here. */
 #include <bpf/libbpf.h>
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 
 #include "bpf/live_record.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/live/instruments/marker_instrument.h"
 #include "lib/live/perf/event_fds.h"
 #include "lib/live/process/process_root.h"

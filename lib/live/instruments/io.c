@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests to block devices: reported by a BPF probe, turned into markers here. */
 #include <bpf/libbpf.h>
-#include <inttypes.h>
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "bpf/live_record.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/vec.h"
 #include "lib/live/instruments/marker_instrument.h"
 #include "io.skel.h"

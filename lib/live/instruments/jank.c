@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Long tasks of event loops: sent by the BPF probe, turned into markers here. */
 #include <bpf/libbpf.h>
-#include <stdlib.h>
 
 #include "bpf/live_record.h"
-#include "lib/base/cleanup.h"
 #include "lib/live/instruments/call_probe.h"
 #include "jank.skel.h"
 

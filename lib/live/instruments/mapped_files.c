@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Large files mapped by programs: reported by a BPF probe, turned into markers here. */
-
 #include "bpf/live_record.h"
-#include "lib/base/cleanup.h"
 #include "lib/live/instruments/marker_instrument.h"
 #include "lib/live/process/process_root.h"
 

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/instruments/marker_instrument.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/option_value.h"
 #include "lib/stream/record/records.h"

@@ -7,9 +7,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "bpf/live_record.h"
 #include "lib/live/bpf/programs_object.h"
 #include "lib/live/instrument.h"

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <unistd.h>
-
 #include "bpf/live_record.h"
 #include "lib/live/instrument.h"
 

@@ -3,8 +3,6 @@
 #include <arpa/inet.h>
 #include <bpf/libbpf.h>
 #include <netinet/in.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "lib/base/log.h"
 #include "lib/live/bpf/visitor.h"

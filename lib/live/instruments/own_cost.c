@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The machine time taken by the recorder's own BPF programs, estimated from timed runs. */
-#include <stdlib.h>
-
-#include "lib/base/alloc.h"
 #include "lib/live/bpf/programs.h"
 #include "lib/live/instrument.h"
 

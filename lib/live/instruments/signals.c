@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Signals delivered to recorded threads: sent by the BPF probe, turned into markers here. */
 #include <bpf/libbpf.h>
-#include <string.h>
 
 #include "lib/base/program.h"
 #include "lib/live/instruments/marker_instrument.h"

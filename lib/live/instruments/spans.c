@@ -3,10 +3,6 @@
  * Spans that programs write to marker files. The tracker reads the files; here they become markers.
  * Programs choose field names freely: each set of keys has a separate schema.
  */
-#include <stdlib.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"
 #include "lib/base/vec.h"

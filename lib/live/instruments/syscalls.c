@@ -2,11 +2,8 @@
 /* System calls of recorded threads: the BPF probe sends long ones, which become markers here. */
 #include <bpf/libbpf.h>
 #include <limits.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "bpf/live_record.h"
-#include "lib/base/cleanup.h"
 #include "lib/live/instruments/call_probe.h"
 #include "lib/stream/process/system_calls.h"
 #include "syscalls.skel.h"

@@ -3,7 +3,6 @@
  * Wakers, which end the waits of recorded threads: sent by the BPF probe, turned into markers here.
  */
 #include <bpf/libbpf.h>
-#include <errno.h>
 
 #include "lib/live/instruments/marker_instrument.h"
 #include "wakers.skel.h"

@@ -4,7 +4,6 @@
  * at wake-ups only notes it; the one at context switches sends it.
  */
 #include <bpf/libbpf.h>
-#include <errno.h>
 
 #include "lib/live/bpf/programs_object.h"
 #include "lib/live/bpf/task_filter.h"

@@ -3,16 +3,10 @@
 
 #include <dirent.h>
 #include <elf.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "bpf/config.h"
 #include "lib/base/address_ranges.h"
-#include "lib/base/alloc.h"
 #include "lib/base/bytes.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
 #include "lib/live/kernel/kernel_space.h"

@@ -2,8 +2,6 @@
 /* Sends the kernel's loaded modules as records. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "bpf/live_record.h"
 #include "lib/live/process/module_registry.h"
 

@@ -2,13 +2,7 @@
 #include "lib/live/kernel/kernel_space.h"
 
 #include <bpf/bpf.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "lib/base/cleanup.h"
 #include "lib/base/log.h"
 #include "lib/base/text.h"
 #include "lib/live/bpf/programs.h"

@@ -5,10 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "lib/live/process/module_registry.h"
 
 /* Kernel symbols for sampled addresses, looked up by the kernel. */

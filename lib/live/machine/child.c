@@ -1,26 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/machine/child.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
 #include <linux/capability.h>
 #include <pwd.h>
-#include <stdio.h>
 #include <stdnoreturn.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/program.h"
 #include "lib/base/text.h"
 #include "lib/base/vec.h"

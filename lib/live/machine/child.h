@@ -8,9 +8,6 @@
 #pragma once
 
 #include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
 
 #include "lib/base/error.h"
 #include "lib/base/identity.h"

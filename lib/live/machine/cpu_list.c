@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/machine/cpu_list.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
 

@@ -2,8 +2,7 @@
 /* Lists of CPUs, in the form of /sys/devices/system/cpu/online: "0-3,8,10-11". */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "lib/base/base.h"
 
 struct cpu_list {
 	uint32_t *cpus; /* in ascending order; owned */

@@ -2,9 +2,7 @@
 /* Describes the machine, for the profile's meta. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "lib/base/base.h"
 
 /* Reads /proc/PID/status, see proc(5). */
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/machine/ring_size.h"
 
-#include <unistd.h>
-
 /*
  * A record may use at most half of a ring. The other half has room for 1000 samples with stacks of
  * SHORT_STACK frames each (bpf/config.h): 680 bytes. Rates above 1000 Hz get proportionally more,

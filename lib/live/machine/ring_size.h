@@ -2,7 +2,7 @@
 /* The size of a CPU's ring. */
 #pragma once
 
-#include <stdint.h>
+#include "lib/base/base.h"
 
 /*
  * Returns the size in bytes, a power of two of pages: `wish` or, if that is 0, enough for a second

@@ -1,17 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/machine/tracefs.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <glob.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 
 #define NAMES_MAX (4u << 20)

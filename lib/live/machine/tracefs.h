@@ -2,10 +2,7 @@
 /* Finds the kernel's tracepoints in tracefs. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
+#include "lib/base/base.h"
 #include "lib/base/error.h"
 
 /* True for "NAME" or "CATEGORY:NAME" of letters, digits, '_' and '-'. */

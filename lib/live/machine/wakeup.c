@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/machine/wakeup.h"
 
-#include <errno.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
 static int add(int epoll_fd, int fd)
 {

@@ -2,7 +2,7 @@
 /* Waits until the recorder has work. */
 #pragma once
 
-#include <stdbool.h>
+#include "lib/base/base.h"
 
 struct wakeup {
 	int fd; /* epoll instance for all descriptors */

@@ -2,11 +2,8 @@
 #include "lib/live/perf/event_fds.h"
 
 #include <bpf/bpf.h>
-#include <errno.h>
 #include <linux/perf_event.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "lib/base/log.h"
 #include "lib/stream/record/records.h"

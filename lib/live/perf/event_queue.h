@@ -9,9 +9,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "bpf/live_record.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"

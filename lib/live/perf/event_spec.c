@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/perf/event_spec.h"
 
-#include <errno.h>
 #include <linux/perf_event.h>
-#include <string.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
 #include "lib/live/machine/tracefs.h"

@@ -5,10 +5,8 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "bpf/config.h"
+#include "lib/base/base.h"
 #include "lib/base/error.h"
 
 #define EVENT_NAME_MAX 128

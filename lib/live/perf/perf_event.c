@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/perf/perf_event.h"
 
-#include <errno.h>
 #include <linux/perf_event.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/bytes.h"
 #include "lib/base/clock.h"
 

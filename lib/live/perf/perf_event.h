@@ -6,10 +6,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
+#include "lib/base/base.h"
 #include "lib/base/error.h"
 
 /* Parses the records of a mapping ring, see map_ring_open(). */

@@ -2,11 +2,7 @@
 /* Control groups of version 1 and 2, identified as in the kernel. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
-
+#include "lib/base/base.h"
 #include "lib/base/error.h"
 
 /* Finds the control groups of services and containers, and the processes in a group. */

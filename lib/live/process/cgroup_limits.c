@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/process/cgroup_limits.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/live/process/cgroup_filter.h"
 

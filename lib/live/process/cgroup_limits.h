@@ -6,9 +6,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "lib/base/vec.h"
 
 /* The mounted hierarchy that limits CPU time. Zeroed: none. */

@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/process/command_files.h"
 
-#include <fcntl.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include "lib/base/cleanup.h"
 #include "lib/base/program.h"
 #include "lib/base/text.h"
 #include "lib/code/binary/objects.h"

@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/process/container_watch.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/live/bpf/task_filter.h"
 #include "lib/live/machine/host.h"

@@ -2,10 +2,6 @@
 /* Containers of processes: control groups, their limits, and the pid in a nested pid namespace. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "lib/live/process/cgroup_limits.h"
 #include "lib/live/process/module_registry.h"
 

@@ -2,13 +2,7 @@
 #include "lib/live/process/exec_arguments.h"
 
 #include <limits.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/index.h"
 #include "lib/base/quote.h"
 #include "lib/base/strbuf.h"

@@ -5,9 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "bpf/live_record.h"
 #include "bpf/record.h"
 #include "lib/live/process/module_registry.h"

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/process/filter.h"
 
-#include <errno.h>
 #include <pwd.h>
-#include <string.h>
 
 #include "lib/base/text.h"
 #include "lib/live/process/cgroup_filter.h"

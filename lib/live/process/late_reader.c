@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/process/late_reader.h"
 
-#include <fcntl.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/workers.h"
 

@@ -2,10 +2,7 @@
 /* Reads memory of recorded processes without ever blocking for long. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
+#include "lib/base/base.h"
 
 /* A zeroed struct is ready for use. */
 struct late_reader {

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/process/live_process.h"
 
-#include <stdbool.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
 

@@ -27,8 +27,7 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "lib/base/base.h"
 
 /* A row stays in place for the life of its process. The listeners' states follow it in memory. */
 struct live_process {

@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/process/maps_walk.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/stream/record/records.h"
 

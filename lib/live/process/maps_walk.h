@@ -6,8 +6,6 @@
 #pragma once
 
 #include <limits.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 #include "lib/base/error.h"
 #include "lib/base/index.h"

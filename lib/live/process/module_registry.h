@@ -11,9 +11,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "bpf/record.h"
 #include "lib/code/files/file_set.h"
 #include "lib/live/perf/perf_event.h"

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/process/moved_code.h"
 
-#include <fcntl.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
-#include "lib/base/cleanup.h"
 #include "lib/stream/record/records.h"
 
 /* Time within which programs copy their code. */

@@ -6,9 +6,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "bpf/record.h"
 #include "lib/base/vec.h"
 #include "lib/code/files/file_set.h"

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/process/process_root.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include "lib/base/cleanup.h"
-
 void path_names_join(struct strbuf *path, const char *names, size_t size, bool is_cut)
 {
 	if (is_cut)

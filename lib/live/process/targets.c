@@ -1,21 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/process/targets.h"
 
-#include <ctype.h>
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/identity.h"
 #include "lib/base/text.h"
 #include "lib/live/machine/host.h"

@@ -2,10 +2,6 @@
 /* Finds running processes to record, and notices when they end. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
-
 #include "bpf/name_set.h"
 #include "lib/base/error.h"
 #include "lib/base/vec.h"

@@ -5,10 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
-
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
 

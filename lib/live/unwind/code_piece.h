@@ -2,11 +2,8 @@
 /* A piece of generated code, as found by the readers of perf maps, jitdumps and lists. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "bpf/record.h"
+#include "lib/base/base.h"
 
 struct code_piece {
 	uint64_t since; /* CLOCK_MONOTONIC ns; meaningless unless is_exact */

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/unwind/runtime_files.h"
 
-#include <stdlib.h>
-
 #include "bpf/runtime_layout.h"
-#include "lib/base/cleanup.h"
 
 /*
  * Interval of checks whether a runtime has started: it grows by a quarter, so that few of the

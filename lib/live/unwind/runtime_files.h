@@ -2,9 +2,6 @@
 /* Files that contain a runtime, found while their tables are compiled. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "bpf/unwind.h"
 #include "lib/base/vec.h"
 #include "lib/live/unwind/spaces.h"

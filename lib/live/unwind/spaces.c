@@ -2,7 +2,6 @@
 #include "lib/live/unwind/spaces.h"
 
 #include "bpf/unwind.h"
-#include "lib/base/cleanup.h"
 
 /*
  * Maximum stacks waiting for code: code is described only after it was made, so up to this many

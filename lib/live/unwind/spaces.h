@@ -2,9 +2,6 @@
 /* The unwinder's state of each process: its address space. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "bpf/live_record.h"
 #include "lib/base/vec.h"
 #include "lib/live/process/live_process.h"

@@ -2,15 +2,9 @@
 #include "lib/live/unwind/unwinder.h"
 
 #include <bpf/bpf.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/vec.h"
 #include "lib/code/unwind/native/deferred_unwind.h"

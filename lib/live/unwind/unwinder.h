@@ -6,9 +6,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "bpf/live_record.h"
 #include "bpf/unwind.h"
 #include "lib/base/error.h"

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/facts/facts.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-
 #define HARMLESS true
 #define PRIVATE false
 

@@ -5,9 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
 #include "lib/model/facts/marker_probes.h"

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/facts/marker_schema.h"
 
-#include <stddef.h>
-#include <string.h>
-
 static const struct marker_schema markers[MARKER_ID_COUNT] = {
 #define FIELD(id, type, key, label, value) {key, label, FIELD_##type, VALUE_##value},
 #define MARKER(id, name, label, shown, group, stays, ...) \

@@ -6,8 +6,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "lib/base/base.h"
 
 /* Type of a marker field's value. The numbers are part of the capture format. */
 enum field_type {

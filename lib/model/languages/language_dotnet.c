@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <string.h>
-
 #include "lib/base/strbuf.h"
 #include "lib/model/languages/language.h"
 

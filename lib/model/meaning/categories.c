@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/meaning/categories.h"
 
-#include <string.h>
-
-#include "lib/base/alloc.h"
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
 

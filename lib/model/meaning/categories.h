@@ -2,10 +2,6 @@
 /* Categories and subcategories of frames. Users rely on their names. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "lib/model/languages/language.h"
 #include "lib/model/tables/profile.h"
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/base/alloc.h"
 #include "lib/model/meaning/categories.h"
 
 /* Names of categories, and categories that a profile has already: all that a page needs. */

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/meaning/label_frames.h"
 
-#include <string.h>
-
-#include "lib/base/alloc.h"
-
 /* Finds the category among the profile's own, if it has any; adds it if it is missing there. */
 static struct frame_category among_own(struct profile *p, struct frame_category of)
 {

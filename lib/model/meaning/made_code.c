@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/meaning/made_code.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 
 enum maker_kind {

@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <string.h>
-
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"
 #include "lib/model/tables/profile.h"

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/meaning/thread_rows.h"
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
-
 /* Threads of further programs share a row with single threads. */
 #define PROGRAMS_MAX 100
 #define NO_GROUP UINT32_MAX

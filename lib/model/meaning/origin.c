@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/meaning/origin.h"
 
-#include <ctype.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/model/meaning/categories.h"
 #include "lib/model/meaning/made_code.h"

@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "lib/model/tables/profile.h"
 
 enum origin {

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/meaning/recording_markers.h"
 
-#include <inttypes.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/model/tables/schemas.h"
 
 static struct marker_value duration(uint64_t ns)

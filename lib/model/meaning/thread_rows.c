@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/meaning/thread_rows.h"
 
-#include <stdlib.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/vec.h"
 #include "lib/model/meaning/wait_sums.h"
 

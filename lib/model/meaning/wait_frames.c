@@ -2,10 +2,7 @@
 #include "lib/model/meaning/wait_frames.h"
 
 #include <fnmatch.h>
-#include <string.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/model/meaning/categories.h"
 #include "lib/model/meaning/origin.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/meaning/wait_sums.h"
 
-#include <string.h>
-
 /* Finds the wait category for a category of the profile; false if it is not a wait. */
 static bool find_subcategory(const struct profile *p, struct frame_category *of)
 {

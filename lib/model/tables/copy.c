@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/tables/copy.h"
 
-#include <string.h>
-
 static string_id text(const struct copy_rules *rules, string_id id)
 {
 	return id == NO_STRING ? NO_STRING : rules->text(rules->ctx, id);

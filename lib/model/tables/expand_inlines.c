@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/tables/expand_inlines.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
-#include "lib/base/alloc.h"
-
 /* The latest answer for an old stack. Samples are ordered by thread and mostly by time. */
 struct node {
 	struct rebind_span span; /* empty: no answer yet */

@@ -2,8 +2,6 @@
 /* Frames: locations in modules, with or without a name. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "lib/base/index.h"
 #include "lib/base/readers.h"
 #include "lib/base/vec.h"

@@ -2,7 +2,7 @@
 /* Row ids of the profile's tables. Ids, not pointers, cross rooms. Rows never change their ids. */
 #pragma once
 
-#include <stdint.h>
+#include "lib/base/base.h"
 
 typedef uint32_t string_id;
 typedef uint32_t module_id;

@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 #include "lib/model/tables/schemas.h"
 
 struct marker_value {

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/tables/modules.h"
 
-#include <stdio.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
 #include "lib/base/text.h"
 #include "lib/model/languages/language.h"
 

@@ -7,8 +7,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 #include "lib/base/readers.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"

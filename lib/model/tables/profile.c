@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/tables/profile.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 
 const char *const overhead_fields[OVERHEAD_FIELD_COUNT] = {

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/tables/sample_store.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/log.h"
 #include "lib/base/open_file.h"
 

@@ -6,9 +6,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "lib/base/base.h"
 
 /* Limit for packed rows in memory, bytes. */
 #define SAMPLE_STORE_MAX (64u << 20)

@@ -12,9 +12,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
-#include "lib/base/cleanup.h"
 #include "lib/base/vec.h"
 #include "lib/model/tables/ids.h"
 

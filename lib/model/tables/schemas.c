@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/tables/schemas.h"
 
-#include <stdbool.h>
-#include <string.h>
-
 schema_id schema_text_intern(const struct marker_schema *text, struct schemas *schemas,
 			     struct strings *strings)
 {

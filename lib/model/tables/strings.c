@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/tables/strings.h"
 
-#include <stdbool.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 
 struct string_key {

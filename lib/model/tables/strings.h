@@ -2,8 +2,6 @@
 /* Interned strings: arbitrary bytes without NUL. Formats convert them to valid UTF-8. */
 #pragma once
 
-#include <stddef.h>
-
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
 #include "lib/model/tables/ids.h"

@@ -2,8 +2,6 @@
 /* Threads with their samples and markers, one flat list over all processes. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "lib/base/vec.h"
 #include "lib/model/tables/ids.h"
 #include "lib/model/tables/markers.h"

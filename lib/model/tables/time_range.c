@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/tables/time_range.h"
 
-#include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 
 /* 2000-01-01: smaller times since the Unix epoch come from a different clock. */

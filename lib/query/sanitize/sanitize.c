@@ -2,12 +2,7 @@
 #include "lib/query/sanitize/sanitize.h"
 
 #include <endian.h>
-#include <errno.h>
-#include <inttypes.h>
-#include <string.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/model/meaning/categories.h"
 #include "lib/model/meaning/made_code.h"

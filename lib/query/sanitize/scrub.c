@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/query/sanitize/scrub.h"
 
-#include <ctype.h>
-#include <string.h>
 #include <strings.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 
 /* Folders whose entries are named after users. */
 static const char *const parents[] = {"/home/", "/Users/", "/var/home/", "/export/home/",

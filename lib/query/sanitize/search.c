@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/query/sanitize/search.h"
 
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/query/sanitize/sanitize_internal.h"
 
 /* Shorter arguments also occur as other words. */

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/recording/perf_data/perf_attrs.h"
 
-#include <inttypes.h>
 #include <linux/perf_event.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
 
 /* Flags of struct perf_event_attr, by bit. */
 enum {

@@ -2,9 +2,6 @@
 /* The events of a recording: how each was sampled, and how its records are laid out. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "lib/base/bytes.h"
 #include "lib/base/index.h"
 #include "lib/base/vec.h"

@@ -3,12 +3,9 @@
 
 #include <limits.h>
 #include <linux/perf_event.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/sysmacros.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/stream/record/records.h"
 

@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/recording/perf_data/perf_feed.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <linux/perf_event.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include <zstd.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/recording/perf_data/perf_deferred.h"

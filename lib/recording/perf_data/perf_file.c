@@ -1,19 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/recording/perf_data/perf_file.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <linux/perf_event.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/open_file.h"
 #include "lib/base/quote.h"

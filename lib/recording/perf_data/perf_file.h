@@ -6,10 +6,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "lib/base/error.h"
 #include "lib/base/radix.h"
 #include "lib/base/strbuf.h"

@@ -2,10 +2,7 @@
 #include "lib/recording/perf_data/perf_modules.h"
 
 #include <limits.h>
-#include <string.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/code/binary/binary.h"
 #include "lib/stream/record/records.h"

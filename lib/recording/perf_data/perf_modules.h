@@ -2,8 +2,6 @@
 /* Converts files mapped by recorded processes, and the kernel's code, to modules and mappings. */
 #pragma once
 
-#include <sys/types.h>
-
 #include "lib/code/files/file_set.h"
 #include "lib/recording/perf_data/perf_file.h"
 #include "lib/recording/perf_data/perf_out.h"

@@ -2,9 +2,6 @@
 /* Queue of records for the reader. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "bpf/record.h"
 #include "lib/base/vec.h"
 

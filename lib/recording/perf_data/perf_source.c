@@ -3,11 +3,7 @@
 
 #include <elf.h>
 #include <linux/perf_event.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "lib/base/alloc.h"
 #include "lib/recording/perf_data/perf_convert.h"
 #include "lib/code/unwind/user_walk.h"
 

@@ -3,12 +3,8 @@
 
 #include <elf.h>
 #include <linux/perf_event.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "bpf/config.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/log.h"
 #include "lib/code/unwind/native/stack_finisher.h"
 #include "lib/recording/perf_data/perf_deferred.h"

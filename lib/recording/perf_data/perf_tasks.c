@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/recording/perf_data/perf_tasks.h"
 
-#include <string.h>
-
 void perf_tasks_release(struct perf_tasks *t)
 {
 	vec_for_each(&t->processes, struct perf_process *, process) {

@@ -2,9 +2,6 @@
 /* Threads and processes, as of the records read so far. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "bpf/record.h"
 #include "lib/base/index.h"
 #include "lib/base/vec.h"

@@ -2,11 +2,7 @@
 #include "lib/recording/perf_data/perf_tracepoints.h"
 
 #include <linux/perf_event.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/stream/record/marker_record.h"
 

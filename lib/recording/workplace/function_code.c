@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/recording/workplace/function_code.h"
 
-#include <errno.h>
-#include <unistd.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/code/binary/binary.h"
 #include "lib/code/binary/code_dump.h"
 #include "lib/recording/workplace/naming.h"

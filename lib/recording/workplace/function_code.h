@@ -2,8 +2,6 @@
 /* Machine code of a function, from the local file or dump of its module. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "lib/base/error.h"
 #include "lib/base/identity.h"
 #include "lib/code/files/file_set.h"

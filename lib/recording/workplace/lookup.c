@@ -1,17 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/recording/workplace/lookup.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <pwd.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/log.h"
 #include "lib/base/open_file.h"
 #include "lib/base/text.h"

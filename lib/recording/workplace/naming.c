@@ -3,12 +3,8 @@
 
 #include <pthread.h>
 #include <pwd.h>
-#include <stdlib.h>
-#include <unistd.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/cache_folder.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/program.h"
 #include "lib/base/workers.h"
 #include "symbolize/symbolize_profile.h"

@@ -2,7 +2,6 @@
 #include "lib/recording/workplace/read_contents.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 /* Maximum number of files in a capture, against hostile ones. */
 #define FILES_MAX 16384

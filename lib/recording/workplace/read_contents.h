@@ -2,8 +2,6 @@
 /* Files embedded in a capture, because they may not outlive the recording. */
 #pragma once
 
-#include <stdint.h>
-
 #include "bpf/record.h"
 #include "lib/base/vec.h"
 

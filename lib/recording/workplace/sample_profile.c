@@ -2,13 +2,7 @@
 #include "lib/recording/workplace/sample_profile.h"
 
 #include <elf.h>
-#include <errno.h>
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/index.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/capture/block_reader.h"
 
-#include <errno.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include <zstd.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/crc32.h"
 #include "lib/base/open_file.h"
 #include "lib/stream/capture/columns.h"

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/capture/capture_format.h"
 
-#include <errno.h>
-#include <string.h>
-#include <sys/types.h>
-#include <unistd.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/crc32.h"
 
 #define COPY_BYTES ((size_t)1 << 20)

@@ -5,8 +5,7 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "lib/base/base.h"
 
 /*
  * A part of a capture that becomes a capture of its own with a different header: the retained end,

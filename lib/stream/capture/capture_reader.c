@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/capture/capture_reader.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/workers.h"
 #include "lib/stream/capture/block_reader.h"

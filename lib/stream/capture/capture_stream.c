@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/capture/capture_stream.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-#include "lib/base/alloc.h"
 #include "lib/base/crc32.h"
 #include "lib/stream/capture/block_reader.h"
 #include "lib/stream/record/records.h"

@@ -5,9 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "lib/base/error.h"
 #include "lib/stream/capture/capture_format.h"
 #include "lib/stream/record/source.h"

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/capture/capture_writer.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 #include <zstd.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/crc32.h"
 #include "lib/base/vec.h"

@@ -6,10 +6,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "bpf/record.h"
 #include "lib/base/error.h"
 #include "lib/stream/capture/capture_reader.h"

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/capture/columns.h"
 
-#include <string.h>
 #include <sys/random.h>
 
 #include "bpf/record.h"
-#include "lib/base/alloc.h"
 #include "lib/base/vec.h"
 #include "lib/stream/capture/capture_format.h"
 #include "lib/stream/record/records.h"

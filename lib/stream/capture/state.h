@@ -5,10 +5,8 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "bpf/record.h"
+#include "lib/base/base.h"
 #include "lib/stream/record/source.h"
 
 struct capture_state;

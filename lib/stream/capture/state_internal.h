@@ -2,8 +2,6 @@
 /* The parts of a capture's state, for the files that implement them. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
 #include "lib/stream/capture/state.h"

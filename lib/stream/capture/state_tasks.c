@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/capture/state_internal.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "lib/stream/process/process_name.h"
 
 void state_tasks_init(struct state_tasks *t)

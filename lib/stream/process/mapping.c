@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/process/mapping.h"
 
-#include <ctype.h>
-
-#include "lib/base/alloc.h"
-
 const char *cgroup_container_id(const char *path, size_t size)
 {
 	const char *found = NULL;

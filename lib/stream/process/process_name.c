@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/process/process_name.h"
 
-#include <string.h>
-
 #include "bpf/record.h"
 #include "lib/base/text.h"
 

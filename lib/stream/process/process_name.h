@@ -9,8 +9,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "lib/base/base.h"
 
 /* Kernel task flag: forked, without an exec since. */
 #define TASK_FORKED_NO_EXEC 0x40

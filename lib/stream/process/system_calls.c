@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/process/system_calls.h"
 
-#include <stddef.h>
-#include <string.h>
-
 static const struct system_call calls[] = {
 #define CALL(name, x86_64, i386, arm64, waits_for) \
 	{#name, {x86_64, i386, arm64}, CALL_WAIT_##waits_for},

@@ -2,8 +2,7 @@
 /* System calls by number, and why threads wait in them. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "lib/base/base.h"
 
 enum system_call_table {
 	CALLS_X86_64,

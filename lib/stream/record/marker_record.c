@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/record/marker_record.h"
 
-#include <string.h>
-
-#include "lib/base/alloc.h"
 #include "lib/stream/record/records.h"
 
 static size_t text_length(const char *text)

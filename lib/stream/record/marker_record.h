@@ -2,8 +2,6 @@
 /* Builds REC_MARKERs, for sources in user space. */
 #pragma once
 
-#include <stddef.h>
-
 #include "bpf/record.h"
 #include "lib/model/facts/marker_schema.h"
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/record/merge.h"
 
-#include <inttypes.h>
-
-#include "lib/base/alloc.h"
 #include "lib/base/log.h"
 #include "lib/base/vec.h"
 #include "lib/stream/record/records.h"

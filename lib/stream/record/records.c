@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/record/records.h"
 
-#include <string.h>
-
 #include "lib/model/facts/marker_schema.h"
 #include "lib/stream/record/stack_record.h"
 

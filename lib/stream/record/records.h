@@ -2,11 +2,8 @@
 /* Reading and building records in user space: bounds, names of kinds, constructors. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "bpf/record.h"
+#include "lib/base/base.h"
 
 static inline size_t record_size(const struct rec *rec)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/record/stack_record.h"
 
-#include "lib/base/alloc.h"
 #include "lib/stream/record/records.h"
 
 /* Runs are aligned to 8 bytes. */

@@ -2,11 +2,8 @@
 /* Packs and unpacks the frames in the body of a stack record, see struct rec_stack. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "bpf/record.h"
+#include "lib/base/base.h"
 
 /*
  * Returns a record of these frames, innermost first, without an outer stack. The caller frees it

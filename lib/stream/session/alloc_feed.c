@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/session/alloc_feed.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
 

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/session/losses.h"
 
-#include <stdlib.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/vec.h"
 #include "lib/stream/record/records.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/session/path_feed.h"
 
-#include <string.h>
-
 #include "lib/model/meaning/categories.h"
 #include "lib/model/tables/schemas.h"
 #include "lib/path/path_markers.h"

@@ -2,11 +2,8 @@
 #include "lib/stream/session/resolve.h"
 
 #include <elf.h>
-#include <string.h>
 #include <sys/mman.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/stream/record/stack_record.h"
 #include "lib/stream/session/code/code_table.h"
 

@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 #include "bpf/record.h"
 #include "lib/base/index.h"
 #include "lib/base/vec.h"

@@ -4,7 +4,6 @@
 #include <malloc.h>
 #include <math.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/workers.h"
 #include "lib/model/tables/profile.h"
 #include "lib/stream/session/markers/marker_feed.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/session/sample_feed.h"
 
-#include "lib/base/alloc.h"
 #include "lib/stream/record/records.h"
 #include "lib/stream/session/tasks/life_markers.h"
 

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/session/session.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
 #include "lib/model/meaning/long_tasks.h"
 #include "lib/model/meaning/probe_spans.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/text/secrets.h"
 
-#include <ctype.h>
-#include <string.h>
 #include <strings.h>
 
 /*

@@ -11,9 +11,6 @@
 /* clang-format on */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "lib/base/strbuf.h"
 
 /*

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/text/tracepoint_format.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "lib/base/text.h"
 
 #define FIELD_PREFIX "field:"

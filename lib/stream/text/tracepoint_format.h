@@ -6,11 +6,8 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "bpf/config.h"
+#include "lib/base/base.h"
 #include "lib/base/error.h"
 
 #define TRACEPOINT_FIELDS_MAX 16

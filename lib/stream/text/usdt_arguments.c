@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/text/usdt_arguments.h"
 
-#include <ctype.h>
 #include <elf.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define TOKEN_MAX 128
 

@@ -5,9 +5,8 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "bpf/config.h"
+#include "lib/base/base.h"
 
 /*
  * Sets layout->count and the arguments; unknown forms become USDT_UNREADABLE. `machine` is the

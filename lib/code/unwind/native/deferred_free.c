@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/code/unwind/native/deferred_free.h"
 
-#include <string.h>
-
 /*
  * Minimum time to keep memory that the walker may still read: a fork in the kernel copies a
  * reference to it, which is replaced only after the fork's record has been read.

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/code/unwind/native/deferred_unwind.h"
 
-#include <stdlib.h>
-
 #include "bpf/runtime_layout.h"
-#include "lib/base/alloc.h"
 #include "lib/stream/record/records.h"
 
 struct waiting {

@@ -5,9 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "bpf/live_record.h"
 #include "lib/code/unwind/native/stack_finisher.h"
 #include "lib/stream/process/mapping.h"

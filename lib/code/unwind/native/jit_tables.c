@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/code/unwind/native/jit_tables.h"
 
-#include <string.h>
-
-#include "lib/base/alloc.h"
 #include "lib/code/unwind/compile.h"
 
 /* A region of JIT_REGION_SIZE bytes of code and its unwind rules. */

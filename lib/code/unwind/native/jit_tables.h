@@ -8,9 +8,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "bpf/unwind.h"
 #include "lib/base/vec.h"
 #include "lib/code/unwind/arch.h"

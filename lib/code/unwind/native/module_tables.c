@@ -2,7 +2,6 @@
 #include "lib/code/unwind/native/module_tables.h"
 
 #include <elf.h>
-#include <string.h>
 
 #include "lib/base/log.h"
 

@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "bpf/record.h"
 #include "bpf/unwind.h"
 #include "lib/base/vec.h"

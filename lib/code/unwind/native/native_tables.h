@@ -15,9 +15,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "bpf/unwind.h"
 #include "lib/stream/process/mapping.h"
 #include "lib/code/unwind/user_walk.h"

@@ -2,9 +2,6 @@
 #include "lib/code/unwind/native/rule_store.h"
 
 #include <pthread.h>
-#include <stdlib.h>
-
-#include "lib/base/alloc.h"
 
 struct rule_store {
 	pthread_mutex_t lock;

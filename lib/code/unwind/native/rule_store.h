@@ -6,8 +6,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "bpf/unwind.h"
 #include "lib/base/vec.h"
 #include "lib/code/unwind/unwind_table.h"

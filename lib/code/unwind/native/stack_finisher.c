@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/code/unwind/native/stack_finisher.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "bpf/config.h"
 #include "bpf/runtime_merge.h"
-#include "lib/base/alloc.h"
 #include "lib/code/unwind/user_walk.h"
 #include "lib/stream/record/records.h"
 #include "lib/stream/record/stack_record.h"

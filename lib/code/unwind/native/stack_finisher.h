@@ -16,10 +16,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "bpf/live_record.h"
 #include "lib/code/unwind/native/native_tables.h"
 #include "lib/stream/process/mapping.h"

@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/code/unwind/native/table_cache.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/cache_folder.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/open_file.h"
 #include "lib/code/unwind/native/table_file.h"

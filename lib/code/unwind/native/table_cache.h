@@ -9,10 +9,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "lib/code/unwind/native/rule_store.h"
 #include "lib/code/unwind/native/table_pool.h"
 #include "lib/code/unwind/unwind_table.h"

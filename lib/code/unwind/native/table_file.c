@@ -2,13 +2,8 @@
 #include "lib/code/unwind/native/table_file.h"
 
 #include <limits.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/open_file.h"
 #include "lib/code/unwind/unwind_rows.h"
 

@@ -5,10 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "bpf/runtime_layout.h"
 #include "lib/base/error.h"
 #include "lib/base/vec.h"

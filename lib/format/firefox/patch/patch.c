@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/format/firefox/patch/patch.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/format/firefox/patch/patch_internal.h"
 #include "lib/format/firefox/read/layout.h"
 

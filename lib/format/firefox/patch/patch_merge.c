@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <inttypes.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/format/firefox/patch/patch_internal.h"
 

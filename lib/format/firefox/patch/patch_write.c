@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <stdlib.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
 #include "lib/format/firefox/patch/patch_internal.h"

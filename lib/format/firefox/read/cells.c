@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/format/firefox/read/cells.h"
 
-#include <errno.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
 #include "lib/base/text.h"
 #include "lib/model/meaning/made_code.h"
 

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/format/firefox/read/firefox_read.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/index.h"
 #include "lib/base/radix.h"

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/format/firefox/read/gecko_read.h"
 
-#include <errno.h>
-#include <inttypes.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
 #include "lib/format/firefox/read/cells.h"

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/format/firefox/read/layout.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <inttypes.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/format/firefox/breakpad_id.h"
 

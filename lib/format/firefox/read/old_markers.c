@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <ctype.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/format/firefox/read/read_internal.h"
 #include "lib/model/meaning/categories.h"
 #include "lib/model/meaning/wait_frames.h"

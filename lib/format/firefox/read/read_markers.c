@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/index.h"
 #include "lib/base/text.h"

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
-#include <stddef.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
 #include "lib/format/firefox/read/read_internal.h"

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/format/firefox/read/read_tables.h"
 
-#include <errno.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/json/cursor.h"
 #include "lib/format/firefox/read/own_tables.h"
 #include "lib/model/meaning/categories.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/format/firefox/write/firefox_write.h"
 
-#include <errno.h>
-
 #include "lib/format/firefox/write/write_internal.h"
 
 static void write_profile(struct firefox *f, struct jsonw *w)

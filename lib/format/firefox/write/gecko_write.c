@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/format/firefox/write/gecko_write.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/json/writer.h"
 #include "lib/format/firefox/write/write_internal.h"
 #include "lib/format/repeats.h"

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <inttypes.h>
-#include <stdio.h>
-
-#include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
 #include "lib/format/firefox/write/write_internal.h"
 #include "lib/model/meaning/recording_markers.h"

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <stdlib.h>
-
 #include "lib/base/vec.h"
 #include "lib/format/firefox/write/write_internal.h"
 

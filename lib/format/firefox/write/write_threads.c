@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "lib/base/strbuf.h"
 #include "lib/format/firefox/write/write_internal.h"
 

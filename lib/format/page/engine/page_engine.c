@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/format/page/engine/page_engine.h"
 
-#include <errno.h>
 #include <math.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/text.h"
 #include "lib/format/page/slab/slab.h"
 #include "lib/model/meaning/origin.h"

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
-#include <string.h>
-
 #include "lib/format/page/slab/slab_columns.h"
 #include "lib/model/meaning/categories.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/format/page/slab/slab_columns.h"
 
-#include <string.h>
-
 #include "lib/model/languages/language.h"
 
 /* The types of rows, for columns. */

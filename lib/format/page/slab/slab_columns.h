@@ -2,8 +2,6 @@
 /* The tables of a slab and their columns, as defined in columns.def. */
 #pragma once
 
-#include <stddef.h>
-
 #include "lib/format/page/slab/slab.h"
 
 #define SLAB_MAGIC "PROFSLAB"

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
 #include "lib/base/bytes.h"
 #include "lib/format/page/slab/row_planes.h"
 #include "lib/format/page/slab/slab_columns.h"

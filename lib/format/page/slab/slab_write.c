@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
 #include "lib/format/page/slab/row_planes.h"
 #include "lib/format/page/slab/slab_columns.h"

@@ -2,9 +2,6 @@
 /* Settings of --alloc and related options, and the code that its two instruments share. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "bpf/config.h"
 #include "lib/base/error.h"
 #include "lib/live/instrument.h"

@@ -2,21 +2,12 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <elf.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <link.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "bpf/alloc_record.h"
 #include "bpf/config.h"
 #include "bpf/live_record.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/open_file.h"

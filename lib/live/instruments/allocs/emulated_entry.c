@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/instruments/allocs/emulated_entry.h"
 
-#include <stdbool.h>
-#include <string.h>
-
 /* ModR/M: two registers; an address relative to the next instruction's. */
 #define IS_REGISTER(modrm) ((modrm) >> 6 == 3)
 #define IS_PC_RELATIVE(modrm) (((modrm)&0xc7) == 5)

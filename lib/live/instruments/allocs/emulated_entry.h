@@ -6,8 +6,7 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "lib/base/base.h"
 
 /* Bytes of a function to examine. */
 #define EMULATED_ENTRY_BYTES 32

@@ -4,9 +4,6 @@
  * without malloc(). They share the settings of allocations.
  */
 #include <bpf/libbpf.h>
-#include <errno.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "bpf/live_record.h"
 #include "lib/base/clock.h"

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/instruments/counters/counter_values.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/stream/record/records.h"
 
 static uint32_t announce(struct counter_values *t, const struct counter_schema *schema,

@@ -2,9 +2,6 @@
 /* Sends counter records, only when values change; a flat stretch keeps its two ends. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "bpf/record.h"
 #include "lib/model/facts/marker_schema.h"
 #include "lib/stream/record/source.h"

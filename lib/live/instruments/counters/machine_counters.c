@@ -1,17 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/instruments/counters/machine_counters.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/identity.h"
 #include "lib/base/open_file.h"
 #include "lib/base/text.h"

@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "lib/base/error.h"
 #include "lib/live/instruments/counters/counter_values.h"
 

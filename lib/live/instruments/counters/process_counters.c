@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <bpf/libbpf.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "bpf/config.h"
 #include "bpf/live_record.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/index.h"
 #include "lib/base/option_value.h"

@@ -3,9 +3,7 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <errno.h>
 
-#include "lib/base/cleanup.h"
 #include "lib/live/bpf/uprobe.h"
 #include "runtimes.skel.h"
 

@@ -1,22 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/instruments/runtimes/runtime_sources.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/identity.h"
 #include "lib/base/open_file.h"
 #include "lib/base/text.h"

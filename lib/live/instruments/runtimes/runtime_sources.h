@@ -2,8 +2,6 @@
 /* Line tables of scripts, kept for further functions of the same script. */
 #pragma once
 
-#include <sys/types.h>
-
 #include "lib/code/runtimes/runtime.h"
 
 struct runtime_source {

@@ -1,18 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/instruments/runtimes/runtimes.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "bpf/config.h"
 #include "bpf/live_record.h"
 #include "bpf/record.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
 #include "lib/live/instrument.h"

@@ -2,9 +2,6 @@
 /* Converts functions of runtimes to code records. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/instruments/runtimes/thread_names.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/index.h"
 #include "lib/live/machine/host.h"

@@ -2,17 +2,9 @@
 #include "lib/live/instruments/usdt/probed_processes.h"
 
 #include <bpf/bpf.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/open_file.h"
 #include "lib/base/vec.h"
 #include "lib/base/workers.h"

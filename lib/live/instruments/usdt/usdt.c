@@ -6,16 +6,9 @@
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "bpf/live_record.h"
-#include "lib/base/alloc.h"
 #include "lib/base/clock.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
 #include "lib/live/instruments/marker_instrument.h"
 #include "lib/live/instruments/usdt/probed_processes.h"

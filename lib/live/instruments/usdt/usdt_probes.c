@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/instruments/usdt/usdt_probes.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <fnmatch.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "lib/base/alloc.h"
 #include "lib/code/binary/usdt_notes.h"
 #include "lib/stream/text/usdt_arguments.h"
 

@@ -5,10 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
-
 #include "bpf/config.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/session/code/code_frames.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "bpf/runtime_layout.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
 #include "lib/base/log.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/session/code/code_table.h"
 
-#include <string.h>
-
 #include "lib/model/languages/language.h"
 #include "lib/stream/record/records.h"
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/session/markers/marker_feed.h"
 
-#include <ctype.h>
-#include <stdlib.h>
-
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
 #include "lib/model/meaning/label_frames.h"

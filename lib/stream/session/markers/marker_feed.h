@@ -2,9 +2,6 @@
 /* Enters schemas and markers of the stream into the profile. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "bpf/record.h"
 #include "lib/model/tables/profile.h"
 #include "lib/stream/session/tasks/tasks.h"

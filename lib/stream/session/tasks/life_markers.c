@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/session/tasks/life_markers.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "lib/base/program.h"
 #include "lib/model/tables/schemas.h"
 

@@ -2,8 +2,6 @@
 /* Processes of a recording, by pid and by incarnation: pids are reused. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "bpf/record.h"
 #include "lib/base/index.h"
 #include "lib/base/vec.h"

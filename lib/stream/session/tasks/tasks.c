@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/session/tasks/tasks.h"
 
-#include <string.h>
-
-#include "lib/base/cleanup.h"
 #include "lib/base/quote.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"

@@ -2,9 +2,7 @@
 #include "lib/stream/session/tasks/thread.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
-#include "lib/base/alloc.h"
 #include "lib/model/meaning/recording_markers.h"
 
 /* Further pauses get no markers. */

@@ -5,9 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
 #include "lib/model/tables/profile.h"

@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include "lib/base/alloc.h"
 #include "lib/stream/session/waits/waits.h"
 
 /* Fewer sampled long waits than this are too few to estimate the others. */

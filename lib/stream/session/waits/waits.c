@@ -2,10 +2,7 @@
 #include "lib/stream/session/waits/waits.h"
 
 #include <elf.h>
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "lib/base/index.h"
 #include "lib/model/meaning/categories.h"

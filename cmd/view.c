@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* prof view: implemented by a program of its own, prof-view. */
+/* prof view and prof share: implemented by a program of their own, prof-view. */
 #include "cmd/command.h"
 #include "cmd/run/companion_program.h"
 
 const struct command command_view = {
 	.name = "view",
 	.summary = "show a profile in a browser, with source and assembly",
+	.run = view_program_run,
+};
+
+const struct command command_share = {
+	.name = "share",
+	.summary = "upload a sanitized profile to the Firefox Profiler's store",
 	.run = view_program_run,
 };

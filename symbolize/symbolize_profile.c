@@ -10,7 +10,6 @@
 #include "lib/model/tables/expand_inlines.h"
 #include "symbolize/answers.h"
 #include "symbolize/demangle.h"
-#include "symbolize/kernel/kernel_table.h"
 #include "symbolize/module_files.h"
 #include "symbolize/symbolizer.h"
 

@@ -3,7 +3,6 @@
 
 #include "cmd/command.h"
 #include "cmd/options/report_options.h"
-#include "lib/format/format.h"
 #include "lib/path/path_weights.h"
 
 /* Default number of rows for display; JSON gets all rows. */

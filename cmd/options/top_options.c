@@ -2,7 +2,6 @@
 #include "cmd/options/top_options.h"
 
 #include "cmd/command.h"
-#include "cmd/options/live_options.h"
 #include "cmd/options/report_options.h"
 
 #define SECOND_NS 1000000000ull

@@ -16,7 +16,6 @@
 #include "lib/fleet/engine_kind.h"
 #include "lib/fleet/fleet_read.h"
 #include "lib/format/firefox/read/firefox_read.h"
-#include "lib/format/format.h"
 #include "lib/model/tables/sample_store.h"
 #include "lib/path/path_weights.h"
 #include "lib/recording/recording.h"

@@ -7,7 +7,6 @@
 
 #include "cmd/command.h"
 #include "lib/base/outfile.h"
-#include "lib/stream/capture/capture_format.h"
 #include "lib/fleet/resources.h"
 #include "lib/format/format.h"
 #include "lib/recording/loss_counts.h"

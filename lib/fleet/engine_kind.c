@@ -2,7 +2,6 @@
 #include "lib/fleet/engine_kind.h"
 
 #include "lib/fleet/otlp.h"
-#include "lib/fleet/series.h"
 
 const struct engine_kind engine_kinds[] = {
 	{

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/fleet/fleet_read.h"
 
-#include "lib/fleet/stack_rows.h"
 #include "lib/fleet/fleet_push.h"
 #include "lib/fleet/sql.h"
 

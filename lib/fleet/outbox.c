@@ -4,8 +4,6 @@
 #include <dirent.h>
 #include <sys/file.h>
 
-#include "lib/base/vec.h"
-
 /* ID-SAMPLES-LOST-DONE.window, in hexadecimal digits. */
 #define NAME_FORMAT "%016" PRIx64 "-%" PRIx64 "-%" PRIx64 "-%" PRIx64 ".window"
 #define NAME_SIZE 96

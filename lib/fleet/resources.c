@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/fleet/resources.h"
 
+#include "lib/model/tables/markers.h"
 #include "lib/stream/process/mapping.h"
 #include "lib/stream/process/resource.h"
-#include "lib/model/tables/schemas.h"
 
 #define UNIT_SUFFIX ".service"
 #define POD "pod"

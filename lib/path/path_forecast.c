@@ -8,10 +8,9 @@
 #include "lib/model/meaning/categories.h"
 #include "lib/model/meaning/origin.h"
 #include "lib/model/meaning/recording_markers.h"
-#include "lib/model/tables/schemas.h"
+#include "lib/model/tables/markers.h"
 #include "lib/path/path_replay.h"
 #include "lib/path/path_walk.h"
-#include "lib/path/path_weights.h"
 
 /*
  * Shares of functions in a replay's stretches of running time. For a stretch with few samples, uses

@@ -5,7 +5,7 @@
 
 #include "lib/model/facts/marker_schema.h"
 #include "lib/model/meaning/recording_markers.h"
-#include "lib/model/tables/schemas.h"
+#include "lib/model/tables/markers.h"
 #include "lib/path/path_weights.h"
 
 static struct profile_thread *row_of(struct profile *p, const struct timelines *t, thread_id id)

@@ -4,7 +4,7 @@
 #include "lib/model/meaning/label_frames.h"
 #include "lib/model/meaning/origin.h"
 #include "lib/model/meaning/titles.h"
-#include "lib/model/tables/schemas.h"
+#include "lib/model/tables/markers.h"
 
 const char *const path_labels[PATH_KIND_COUNT] = {
 	[PATH_RUNS] = "running",

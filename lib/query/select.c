@@ -6,10 +6,8 @@
 #include <strings.h>
 
 #include "lib/base/text.h"
-#include "lib/base/vec.h"
 #include "lib/model/meaning/origin.h"
 #include "lib/model/meaning/titles.h"
-#include "lib/model/tables/profile.h"
 #include "lib/query/parallelism.h"
 #include "lib/query/pattern.h"
 

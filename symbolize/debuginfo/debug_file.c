@@ -8,7 +8,6 @@
 #include "lib/code/binary/binary.h"
 #include "lib/code/binary/debug_link.h"
 #include "lib/code/binary/paged_section.h"
-#include "lib/model/tables/modules.h"
 #include "symbolize/debuginfo/debug_fetch.h"
 
 /*

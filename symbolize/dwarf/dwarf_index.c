@@ -5,7 +5,6 @@
 #include <sys/param.h>
 
 #include "lib/base/bytes.h"
-#include "lib/base/vec.h"
 #include "symbolize/dwarf/debug_info.h"
 
 #define VERSION 2

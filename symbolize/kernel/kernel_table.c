@@ -2,7 +2,6 @@
 #include "symbolize/kernel/kernel_table.h"
 
 #include "lib/base/text.h"
-#include "lib/base/vec.h"
 
 /* Maximum size, ten times the list of a kernel with everything built in. */
 #define MAX_TEXT ((size_t)128 << 20)

@@ -4,7 +4,6 @@
 #include <elf.h>
 
 #include "lib/base/text.h"
-#include "lib/base/vec.h"
 
 /* An entry: distances from its fields to the instruction, to the jump's target, and to the key. */
 #define ENTRY_SIZE 16

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "lib/model/tables/schemas.h"
 #include "lib/base/alloc.h"
+#include "lib/model/tables/markers.h"
 #include "tests/unit/export_fixture.h"
 #include "tests/unit/test.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/clock.h"
-#include "lib/model/tables/schemas.h"
+#include "lib/model/tables/markers.h"
 #include "lib/stream/session/markers/marker_feed.h"
 
 #include "tests/unit/test.h"

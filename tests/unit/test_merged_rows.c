@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Short-lived threads that share rows: which ones do, and that nothing is lost. */
 
-#include "lib/model/tables/schemas.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/model/meaning/thread_rows.h"
 #include "lib/model/meaning/row_counters.h"
+#include "lib/model/meaning/thread_rows.h"
 #include "lib/model/meaning/titles.h"
+#include "lib/model/tables/markers.h"
 #include "tests/unit/export_fixture.h"
 #include "tests/unit/test.h"
 

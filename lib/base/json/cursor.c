@@ -2,7 +2,6 @@
 #include "lib/base/json/cursor.h"
 
 #include "lib/base/index.h"
-#include "lib/base/json/decimal.h"
 
 void json_cursor_init(struct json_cursor *s, const char *text, size_t size)
 {

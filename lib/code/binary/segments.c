@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/code/binary/segments.h"
 
-#include "lib/base/vec.h"
-
 /* Sorts outer ranges before inner ones. */
 ORDER(compare, struct interval,
       COMPARE(a->start, b->start) ?: COMPARE(b->end, a->end) ?: COMPARE(a->rank, b->rank))

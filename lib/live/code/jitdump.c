@@ -3,7 +3,6 @@
 
 #include "lib/base/bytes.h"
 #include "lib/base/clock.h"
-#include "lib/code/binary/code_dump.h"
 #include "lib/live/code/code_lines.h"
 #include "lib/model/languages/language.h"
 

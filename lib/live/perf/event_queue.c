@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/perf/event_queue.h"
 
-#include "lib/base/vec.h"
-
 /* Paths of returned events are freed once they exceed this many bytes. */
 #define OLD_PATHS_MAX (1u << 20)
 

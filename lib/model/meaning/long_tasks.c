@@ -2,7 +2,7 @@
 #include "lib/model/meaning/long_tasks.h"
 
 #include "lib/base/vec.h"
-#include "lib/model/tables/schemas.h"
+#include "lib/model/tables/markers.h"
 
 /* Returns NO_SCHEMA if there is none. */
 static schema_id find_schema(const struct profile *p)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/meaning/made_code.h"
 
-#include "lib/base/text.h"
-
 enum maker_kind {
 	MAKER_PROGRAM, /* a program, or a library with most of its code */
 	MAKER_LIBRARY, /* a compiler that other programs load */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/meaning/recording_markers.h"
 
-#include "lib/model/tables/schemas.h"
+#include "lib/model/tables/markers.h"
 
 static struct marker_value duration(uint64_t ns)
 {

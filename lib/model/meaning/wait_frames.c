@@ -6,7 +6,7 @@
 #include "lib/base/text.h"
 #include "lib/model/meaning/categories.h"
 #include "lib/model/meaning/origin.h"
-#include "lib/model/tables/schemas.h"
+#include "lib/model/tables/markers.h"
 
 /* Number of a program's innermost functions to check. */
 #define PARKED_USER_FRAMES 16

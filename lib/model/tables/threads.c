@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/tables/threads.h"
 
-#include "lib/base/vec.h"
-
 const char *const allocation_sum_names[ALLOCATION_SUM_COUNT] = {
 	[ALLOCATED] = "allocated",
 	[RETAINED] = "retained",

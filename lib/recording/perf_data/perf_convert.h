@@ -7,7 +7,6 @@
 #include "lib/recording/perf_data/perf_deferred.h"
 #include "lib/recording/perf_data/perf_file.h"
 #include "lib/recording/perf_data/perf_modules.h"
-#include "lib/recording/perf_data/perf_out.h"
 #include "lib/recording/perf_data/perf_stacks.h"
 #include "lib/recording/perf_data/perf_tasks.h"
 #include "lib/recording/perf_data/perf_tracepoints.h"

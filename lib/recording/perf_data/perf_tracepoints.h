@@ -5,11 +5,11 @@
  */
 #pragma once
 
-#include "lib/stream/text/tracepoint_format.h"
 #include "lib/recording/perf_data/perf_file.h"
-#include "lib/recording/perf_data/perf_out.h"
+#include "lib/recording/perf_data/perf_modules.h"
 #include "lib/recording/perf_data/perf_sample.h"
 #include "lib/recording/perf_data/perf_stacks.h"
+#include "lib/stream/text/tracepoint_format.h"
 
 struct perf_tracepoint {
 	uint32_t attr;

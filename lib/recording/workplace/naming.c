@@ -6,7 +6,6 @@
 
 #include "lib/base/cache_folder.h"
 #include "lib/base/program.h"
-#include "lib/base/workers.h"
 #include "symbolize/symbolize_profile.h"
 
 /* Time limit for all downloads of a profile if stall_ns is not set. */

@@ -4,7 +4,6 @@
 #include <sys/random.h>
 
 #include "bpf/record.h"
-#include "lib/base/vec.h"
 #include "lib/stream/capture/capture_format.h"
 #include "lib/stream/record/records.h"
 #include "lib/stream/record/stack_record.h"

@@ -5,8 +5,6 @@
 #include <math.h>
 
 #include "lib/base/workers.h"
-#include "lib/model/tables/profile.h"
-#include "lib/stream/session/markers/marker_feed.h"
 #include "lib/stream/session/waits/waits.h"
 
 /*

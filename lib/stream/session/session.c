@@ -4,7 +4,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/model/meaning/long_tasks.h"
 #include "lib/model/meaning/probe_spans.h"
-#include "lib/model/tables/schemas.h"
+#include "lib/model/tables/markers.h"
 #include "lib/stream/session/code/code_frames.h"
 #include "lib/stream/session/losses.h"
 #include "lib/stream/session/markers/marker_feed.h"

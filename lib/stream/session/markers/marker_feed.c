@@ -4,7 +4,7 @@
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
 #include "lib/model/meaning/label_frames.h"
-#include "lib/model/tables/schemas.h"
+#include "lib/model/tables/markers.h"
 #include "lib/stream/record/records.h"
 
 uint64_t fair_share(uint64_t *counts, size_t kinds, uint64_t max)

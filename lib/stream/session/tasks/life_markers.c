@@ -2,7 +2,7 @@
 #include "lib/stream/session/tasks/life_markers.h"
 
 #include "lib/base/program.h"
-#include "lib/model/tables/schemas.h"
+#include "lib/model/tables/markers.h"
 
 #define STATUS_SIZE (SIGNAL_NAME_SIZE + 32)
 

@@ -148,8 +148,12 @@ static string_id text(struct query_keys *k, const struct profile *p, string_id i
 {
 	size_t size = strings_size(&p->strings, id);
 
-	return size ? strings_intern_sized(&k->texts, strings_get(&p->strings, id), size)
-		    : NO_STRING;
+	if (!size)
+		return NO_STRING;
+	if (k->of_strings[id] == NOT_ASKED)
+		k->of_strings[id] = strings_intern_sized(&k->texts, strings_get(&p->strings, id),
+							 size);
+	return k->of_strings[id];
 }
 
 static uint64_t address_of(const struct profile *p, const struct frame *frame)
@@ -201,18 +205,37 @@ static uint32_t key_of_frame(struct query_keys *k, const struct profile *p,
 	return intern(k, &key);
 }
 
+/* Looks up the key only once for all frames of a function; firsts: the first of them, by func_id.
+ */
+static uint32_t key_as_before(struct query_keys *k, const struct profile *p, frame_id id,
+			      const uint32_t *known, frame_id *firsts)
+{
+	const struct frame *frames = p->frames.rows.items;
+	func_id func = frames[id].func;
+
+	if (k->by != QUERY_BY_FUNCTION || func == NO_FUNC)
+		return key_of_frame(k, p, &frames[id]);
+	if (firsts[func] != NO_FRAME && frames[firsts[func]].module == frames[id].module)
+		return known[firsts[func]];
+	firsts[func] = id;
+	return key_of_frame(k, p, &frames[id]);
+}
+
 static void make_of_frames(struct query_keys *k, const struct query *q)
 {
 	const struct profile *p = q->profile;
 	_cleanup_free_ uint32_t *known = xcalloc(p->frames.rows.count + 1, sizeof(*known));
+	_cleanup_free_ frame_id *firsts = xcalloc(p->funcs.rows.count + 1, sizeof(*firsts));
 
 	for (size_t i = 0; i < p->frames.rows.count; i++)
 		known[i] = NOT_ASKED;
+	for (size_t i = 0; i < p->funcs.rows.count; i++)
+		firsts[i] = NO_FRAME;
 	for (stack_id id = 0; id < p->stacks.rows.count; id++) {
 		frame_id frame = p->stacks.rows.items[id].frame;
 
 		if (known[frame] == NOT_ASKED)
-			known[frame] = key_of_frame(k, p, &p->frames.rows.items[frame]);
+			known[frame] = key_as_before(k, p, frame, known, firsts);
 		k->of_stacks[id] = known[frame];
 	}
 }
@@ -342,6 +365,9 @@ void query_keys_make(struct query_keys *k, const struct query *q, enum query_by 
 	const struct profile *p = q->profile;
 
 	*k = (struct query_keys){.by = by};
+	k->of_strings = xcalloc(p->strings.rows.count + 1, sizeof(*k->of_strings));
+	for (size_t i = 0; i < p->strings.rows.count; i++)
+		k->of_strings[i] = NOT_ASKED;
 	if (!query_by_has_stacks(by)) {
 		k->of_threads = xcalloc(p->threads.rows.count + 1, sizeof(*k->of_threads));
 		if (by == QUERY_BY_PROCESS)
@@ -356,6 +382,8 @@ void query_keys_make(struct query_keys *k, const struct query *q, enum query_by 
 			make_of_frames(k, q);
 	}
 	rank_texts(k);
+	free(k->of_strings);
+	k->of_strings = NULL;
 }
 
 void query_keys_release(struct query_keys *k)

@@ -50,6 +50,7 @@ struct query_key {
 struct query_keys {
 	enum query_by by;
 	struct strings texts;
+	string_id *of_strings; /* by string_id of the profile, only while keys are made */
 	uint32_t *ranks; /* by string_id: rank in byte order */
 	VEC(struct query_key) rows;
 	struct index index;

@@ -8,13 +8,22 @@ uint32_t query_timeline_kinds(const struct query *q)
 	return QUERY_WAIT_COUNT + (uint32_t)(own ? own : CATEGORY_COUNT);
 }
 
-/* Spreads an amount evenly over the part of [from, until) within the timeline. */
-static void spread(struct query_timeline *t, uint32_t kind, uint64_t from, uint64_t until,
-		   double amount)
+/*
+ * Spreads an amount evenly over the part of [from, until) within the timeline, whose parts are
+ * `bin` long.
+ */
+static void spread(struct query_timeline *t, double bin, uint32_t kind, uint64_t from,
+		   uint64_t until, double amount)
 {
-	double bin = (double)(t->until - t->from) / t->bins;
-	double rate = amount / (double)(until - from), at;
-	uint32_t i;
+	double rate, at = (double)(from - t->from);
+	uint32_t i = from >= t->from && until <= t->until ? (uint32_t)(at / bin) : t->bins;
+
+	/* Most are in one part. */
+	if (i < t->bins && (double)(until - t->from) <= bin * (i + 1)) {
+		t->times[i * t->kinds + kind] += (float)amount;
+		return;
+	}
+	rate = amount / (double)(until - from);
 
 	if (from < t->from)
 		from = t->from;
@@ -49,6 +58,7 @@ static void add_thread(struct query_timeline *t, const struct query *q, thread_i
 {
 	const struct profile *p = q->profile;
 	uint64_t start = p->meta.start_ns, interval = p->meta.interval_ns, before = 0;
+	double bin = (double)(t->until - t->from) / t->bins;
 
 	samples_for_each(&p->threads.rows.items[thread].samples, sample) {
 		uint64_t time = sample->time > start ? sample->time - start : 0;
@@ -75,7 +85,7 @@ static void add_thread(struct query_timeline *t, const struct query *q, thread_i
 		/* A thread uses one CPU at most: the rest was used before a wait that has a row. */
 		if (weight > (double)(time - from))
 			from = weight < (double)time ? time - (uint64_t)weight : 0;
-		spread(t, kind, from, time, weight);
+		spread(t, bin, kind, from, time, weight);
 	}
 }
 

@@ -81,7 +81,8 @@ static void grow_inwards(struct query_tree *t, const struct query *q, const bool
 	struct index index = {0};
 
 	t->of_stacks = nodes;
-
+	/* Growing would need room for both copies. */
+	vec_reserve(&t->nodes, count);
 	for (stack_id id = 0; id < count; id++) {
 		bool is_root = roots ? roots[id] : q->parents[id] == NO_STACK;
 		uint32_t parent;
@@ -96,6 +97,7 @@ static void grow_inwards(struct query_tree *t, const struct query *q, const bool
 		nodes[id] = intern_node(t, &index, parent, t->keys->of_stacks[id], id);
 	}
 	index_release(&index);
+	vec_fit(&t->nodes);
 }
 
 static void add_weights(struct query_tree *t, const struct query *q)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A page as a file: its blocks, and its engine with the profile.
 import { readFileSync } from 'node:fs';
-import { dataBlocks, readBlock } from '../../lib/format/page/ui/blocks.mjs';
+import { dataBlocks, feedBlock, readBlock } from '../../lib/format/page/ui/blocks.mjs';
 import { Engine } from '../../lib/format/page/ui/engine.mjs';
 
 export function blockText(html, id) {
@@ -13,7 +13,7 @@ export async function openPage(path) {
 	const html = readFileSync(path, 'utf8');
 	const engine = await Engine.start(await readBlock('prof-engine', blockText(html, 'prof-engine')));
 	for (const id of dataBlocks((name) => blockText(html, name)))
-		engine.read(await readBlock(id, blockText(html, id)));
+		await feedBlock(id, blockText(html, id), engine);
 	engine.open();
 	return engine;
 }

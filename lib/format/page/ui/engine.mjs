@@ -78,10 +78,13 @@ export class Engine {
 		return result;
 	}
 
-	read(block) {
-		const at = this.api.page_alloc(block.length) >>> 0;
-		this.bytes.set(block, at);
-		const result = this.api.page_read(at, block.length);
+	alloc(size) {
+		return this.api.page_alloc(size) >>> 0;
+	}
+
+	// Reads a block of the profile that was put there, and frees it.
+	read(at, size) {
+		const result = this.api.page_read(at, size);
 		this.api.page_free(at);
 		this.check(result);
 	}

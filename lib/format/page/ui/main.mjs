@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Reads and shows the page's data; on failure, the initial content stays and shows the reason.
-import {dataBlocks, readBlock} from './blocks.mjs';
+import {dataBlocks, feedBlock, readBlock} from './blocks.mjs';
 import {Engine} from './engine.mjs';
 import {Comparison} from './compare.mjs';
 import {App} from './app.mjs';
 
 async function start() {
-	const block = (id) => readBlock(id, document.getElementById(id)?.textContent ?? '');
-	const engine = await Engine.start(await block('prof-engine'));
+	const text = (id) => document.getElementById(id)?.textContent ?? '';
+	const engine = await Engine.start(await readBlock('prof-engine', text('prof-engine')));
 	for (const id of dataBlocks((name) => document.getElementById(name)))
-		engine.read(await block(id));
+		await feedBlock(id, text(id), engine);
 	engine.open();
 	const compared = document.getElementById('prof-comparison');
 	const comparison = compared && new Comparison(JSON.parse(new TextDecoder().decode(await readBlock('prof-comparison', compared.textContent))));

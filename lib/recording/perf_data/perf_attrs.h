@@ -55,7 +55,7 @@ static inline uint64_t ordered_word(const void *words, size_t i, bool is_swapped
 /*
  * Event for the branches that the CPU recorded (perf record -b), a sample each. Its stack contains
  * the code that ran next, up to the next branch: the last instruction, the first one, and, as its
- * caller, the branch itself.
+ * caller, the branch itself. Without a next branch, the first two are in the wrong order.
  */
 #define PERF_BRANCHES "branches taken"
 

@@ -401,7 +401,7 @@ struct perf_place perf_stacks_place(struct perf_stacks *s, const struct perf_att
 	return send_chain(s, sample, &chain);
 }
 
-/* Code after the newest branch is not known to have run to an end. */
+/* Code after the newest branch has not run to an end, so its end is stated as before its start. */
 struct perf_place perf_stacks_branch(struct perf_stacks *s, const struct perf_sample *sample,
 				     uint64_t number)
 {
@@ -410,7 +410,7 @@ struct perf_place perf_stacks_branch(struct perf_stacks *s, const struct perf_sa
 	const struct chain chain = {.user = 3};
 
 	s->addrs[0] = number ? ordered_word(sample->branches, number * 3 - 3, sample->is_swapped)
-			     : to;
+			     : to - 1;
 	s->addrs[1] = to + 1;
 	s->addrs[2] = from + 1;
 	return send_chain(s, sample, &chain);

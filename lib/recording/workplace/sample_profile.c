@@ -256,11 +256,11 @@ static void add_branch(struct builder *b, stack_id stack, uint64_t weight)
 	struct run run = {.weight = weight};
 	struct edge edge = {.weight = weight};
 
-	if (to == NO_STACK || !find_rva(b, to, &run.first) || !find_rva(b, stack, &run.last) ||
-	    run.last - run.first >= RUN_MAX)
+	if (to == NO_STACK || !find_rva(b, to, &run.first))
 		return;
 	b->weight += weight;
-	vec_push(&b->runs, run);
+	if (find_rva(b, stack, &run.last) && run.last - run.first < RUN_MAX)
+		vec_push(&b->runs, run);
 	vec_push(&b->hot, (struct hot){.rva = run.first, .weight = weight});
 	from = find_caller(p, to);
 	edge.callee = run.first;

@@ -13,7 +13,7 @@
 struct sample_profile {
 	const struct profile *profile;
 	module_id module; /* the program or library to be compiled */
-	uint8_t event; /* whose samples count */
+	uint8_t event; /* the event to count */
 	bool are_branches; /* the event is PERF_BRANCHES */
 	/* Open files by module.file_key, and folders of --debug-dir, NULL-terminated. */
 	const struct file_set *files;

@@ -9,7 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const struct perf_source_options options = {.max_event = EVENTS};
+	const struct perf_source_options options = {.max_event = EVENTS, .branches = true};
 	int fd = input_open(data, size);
 	struct perf_source *source;
 	struct session *session;

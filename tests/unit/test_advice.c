@@ -247,6 +247,8 @@ TEST(the_file_that_made_code_can_name_it)
 		      "start QEMU with -perfmap (8.1 or newer)");
 	expect_remedy("/x/wasmtime/linux-x86_64/_libwasmtime.so", NULL, "_libwasmtime",
 		      "set profiler to \"perfmap\" in wasmtime's Config");
+	expect_remedy("/x/openvino/libs/libopenvino_intel_cpu_plugin.so", NULL,
+		      "libopenvino_intel_cpu_plugin", "set ONEDNN_JIT_PROFILE=6");
 	expect_remedy("/usr/lib/libpypy3-c.so", NULL, "libpypy3-c",
 		      "libpypy3-c cannot name its code");
 	expect_remedy("/usr/bin/luajit-2.1.0-beta3", NULL, "luajit-2.1.0-beta3",
@@ -320,6 +322,25 @@ TEST(images_of_a_heap_are_no_stripped_files)
 	vec_push(&modules_get(&s.p->modules, image)->segments, segment);
 	expect(&s, "100.0 % of the samples go through code of /usr/lib/sbcl/sbcl.core, which has "
 		   "no names: it is stripped and has no build id: build it without stripping");
+	profile_free(s.p);
+}
+
+/* The thread that waits for the pool runs the code as well. */
+TEST(pools_of_threads_make_no_code)
+{
+	struct scene s;
+	module_id pool, maker;
+	stack_id stack;
+
+	set_up(&s);
+	pool = add_module(s.p, PROFILE_MODULE_FILE, "/x/drjit/libnanothread.so");
+	maker = add_module(s.p, PROFILE_MODULE_FILE, "/x/drjit/libdrjit-core.so");
+	stack = call(&s, NO_STACK, pool, 1, true);
+	sample(&s, call(&s, stack, s.jit, 2, false), 10);
+	stack = call(&s, call(&s, NO_STACK, maker, 3, true), pool, 1, true);
+	sample(&s, call(&s, stack, s.jit, 4, false), 10);
+	expect(&s, "100.0 % of the samples go through code made by libdrjit-core, which has no "
+		   "names: libdrjit-core cannot name its code");
 	profile_free(s.p);
 }
 

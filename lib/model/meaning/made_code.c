@@ -5,6 +5,7 @@ enum maker_kind {
 	MAKER_PROGRAM, /* a program, or a library with most of its code */
 	MAKER_LIBRARY, /* a compiler that other programs load */
 	MAKER_HOST, /* an interpreter that makes no code */
+	MAKER_POOL, /* threads that run what others have made */
 };
 
 struct code_maker {
@@ -84,11 +85,14 @@ static module_id find_guest(const struct profile *p)
 /* Returns the file of a frame if it may have generated the code that the frame calls. */
 static module_id may_make(const struct profile *p, const struct frame *frame)
 {
+	const struct code_maker *maker;
+
 	if (frame->module == NO_MODULE ||
 	    p->modules.rows.items[frame->module].kind != PROFILE_MODULE_FILE ||
 	    made_code_is(p, frame->module) || is_of_common_library(p, frame))
 		return NO_MODULE;
-	return frame->module;
+	maker = find_maker(p, frame->module);
+	return maker && maker->kind == MAKER_POOL ? NO_MODULE : frame->module;
 }
 
 static bool is_nameless(const struct profile *p, const struct frame *frame)

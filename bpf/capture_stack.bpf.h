@@ -209,6 +209,22 @@ static __always_inline bool unwind_by_scan(struct stack_scratch *s)
 	return loop.found;
 }
 
+/*
+ * x86-64: returns whether the frame pointer is that of a caller of interrupted code without a rule:
+ * the call that it leads to enters another function.
+ */
+__noinline int unwind_is_callers_pair(struct stack_scratch *s)
+{
+	__u64 word;
+
+	if (!s || !(config.unwind & UNWIND_BY_SCAN) || !s->frame.is_pc)
+		return 0;
+	walk_load(&s->frame, &s->frame.fp, &s->frame.fp_at);
+	word = (s->frame.fp - s->frame.sp) / 8 + 1;
+	return word < WALK_SCAN_WORDS && unwind_try_word(s, word) == WALK_CALL_DIRECT &&
+	       !unwind_judge_callee(s) && !unwind_jumps_on(s);
+}
+
 /* Steps out of an interrupted function without a rule that has no frame yet, or needs none. */
 __noinline int unwind_by_leaf(struct stack_scratch *s)
 {
@@ -508,7 +524,8 @@ static __always_inline int unwind_frame(struct stack_scratch *s)
 		return unwind_push(s, kind);
 	if (!IS_ARM64 && result == WALK_NO_RULE && unwind_by_leaf(s))
 		return unwind_push(s, FRAME_GUESS);
-	if (unwind_by_frame_pointer(s))
+	if ((IS_ARM64 || result != WALK_NO_RULE || !unwind_is_callers_pair(s)) &&
+	    unwind_by_frame_pointer(s))
 		return unwind_push(s, kind);
 	if (!IS_ARM64 && result == WALK_NO_RULE && unwind_by_epilogue(s))
 		return unwind_push(s, kind);

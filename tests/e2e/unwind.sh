@@ -99,6 +99,50 @@ expect(len(found) > 200 and right >= 0.99 * len(found) - stats["finished_later"]
 expect(stats["guessed"] <= 0.01 * can_be_whole, stats)'
 fi
 
+# Generated code without a frame, called by its address from functions with frame pointers.
+if [ "$(uname -m)" = x86_64 ]; then
+	cat >made.c <<'TEXT'
+#include <string.h>
+#include <sys/mman.h>
+/* push %rbx; mov $20000000,%ecx; 1: dec %ecx; jnz 1b; pop %rbx; ret */
+static const char code[] = "\x53\xb9\x00\x2d\x31\x01\xff\xc9\x75\xfc\x5b\xc3";
+static void (*made)(void);
+volatile int sink;
+__attribute__((noinline)) void direct(void)
+{
+	made();
+	sink++;
+}
+__attribute__((noinline)) void outer(void)
+{
+	direct();
+	sink++;
+}
+int main(void)
+{
+	void *page = mmap(0, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	memcpy(page, code, sizeof(code));
+	made = (void (*)(void))page;
+	for (int i = 0; i < 60; i++)
+		outer();
+	return 0;
+}
+TEXT
+	gcc -O1 -fno-omit-frame-pointer -o made made.c
+	record made 0 -- ./made
+	is_whole made 99
+	judge "code without a frame: its direct caller, by a guess that is known as one" \
+		made.json.gz made.stats <<<"$stats_code"'
+found = [[f["name"] for f in frames if f["category"] == "User"]
+         for _, _, _, frames in samples() if any(f["name"] == "outer" for f in frames)]
+right = sum(names[-4:-1] == ["main", "outer", "direct"] for names in found)
+expect(len(found) > 200 and right >= 0.98 * len(found) - stats["finished_later"],
+       f"{right} of {len(found)}: {found[:1]}")
+expect(stats["guessed"] >= 0.95 * right, stats)'
+fi
+
 # A signal handler that returns to code without CFI for a signal frame, as in programs without glibc.
 if [ "$(uname -m)" = x86_64 ]; then
 	cat >restorer.c <<'TEXT'

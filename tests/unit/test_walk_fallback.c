@@ -420,6 +420,28 @@ CASE(a_leaf_among_frame_pointers)
 	EXPECT(w, STACK_WHOLE, RET(5), RET(2));
 }
 
+/* Generated code without a frame, called by its address from functions with frame pointers. */
+CASE(the_frame_pointer_of_a_caller)
+{
+	struct world *w = *state;
+
+	w->regs.pc = ANON(0);
+	world_store(w, 8, RET(1));
+	put_indirect_call(w, RET(1));
+	world_set_rule(w, 1, FRAMED);
+	world_set_rule(w, 3, FRAMED);
+	world_set_rule(w, 2, END);
+	world_set_reg(w, X86_RBP, WORLD_SP + 32);
+	link_pair(w, 32, 0, RET(2));
+	put_indirect_call(w, RET(2));
+	EXPECT(w, STACK_WHOLE, RET(2));
+	put_call(w, RET(2), START(1)); /* enters the function that calls the code */
+	EXPECT(w, STACK_WHOLE | STACK_GUESSED, RET(1), RET(2));
+	/* The code has a frame, and is called itself. */
+	put_call(w, RET(2), ANON(0));
+	EXPECT(w, STACK_WHOLE, RET(2));
+}
+
 /* Code that returns behind its call tells where its caller is, whatever else lies on the stack. */
 CASE(code_that_returns_at_once)
 {

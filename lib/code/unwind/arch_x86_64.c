@@ -91,9 +91,9 @@ static void add_restorers(struct stubs *stubs, const struct stub_code *code)
 
 	while ((at = memmem(at, (size_t)(end - at), call, sizeof(call) - 1))) {
 		size_t found = (size_t)(at - code->code);
-		size_t size = found > 3 && stub_has(code, found - 3, "\x48\xc7\xc0")   ? 3
-			      : found > 1 && stub_has(code, found - 1, "\xb8") ? 1
-									      : 0;
+		size_t size = found > 3 && stub_has(code, found - 3, "\x48\xc7\xc0") ? 3
+			      : found > 1 && stub_has(code, found - 1, "\xb8")	     ? 1
+										     : 0;
 
 		at += sizeof(call) - 1;
 		if (!size)

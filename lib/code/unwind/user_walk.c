@@ -344,6 +344,21 @@ static bool may_be_return(struct walk *w, uint64_t word, uint64_t at)
 	return call == WALK_CALL_DIRECT ? may_be_callee(w, target, at) : call;
 }
 
+/*
+ * x86-64: returns whether the frame pointer is that of a caller of interrupted code without a rule:
+ * the call that it leads to enters another function.
+ */
+static bool is_callers_pair(struct walk *w)
+{
+	uint64_t target;
+	__u64 pair[2];
+
+	return !w->target->is_arm64 && w->frame.is_pc && walk_frame_pointer(&w->frame, pair) &&
+	       w->frame.fp - w->frame.sp < (WALK_SCAN_WORDS - 1) * sizeof(*pair) &&
+	       find_call(w, pair[1], &target) == WALK_CALL_DIRECT &&
+	       !may_be_callee(w, target, w->frame.fp + word_size(&w->frame));
+}
+
 /* Steps out of an interrupted function without a rule that has no frame yet, or needs none. */
 static bool step_by_leaf(struct walk *w)
 {
@@ -493,6 +508,7 @@ static bool step(struct walk *w, uint32_t methods)
 	if (may_scan && result == WALK_NO_RULE && step_by_leaf(w))
 		return push(w, FRAME_GUESS);
 	if (methods & UNWIND_BY_FRAME_POINTER &&
+	    !(may_scan && result == WALK_NO_RULE && is_callers_pair(w)) &&
 	    ((result == WALK_NO_RULE && step_by_link_register(w)) || step_by_frame_pointer(w)))
 		return push(w, FRAME_NATIVE);
 	if (methods & UNWIND_BY_FRAME_POINTER && result == WALK_NO_RULE && step_by_epilogue(w))

@@ -524,6 +524,8 @@ _Static_assert(sizeof(struct lua_function_head) + LUA_LINES_SIZE + LUA_MARKS_MAX
 #define V8_SHARED_NUMBERS 48
 #define V8_CODE_NUMBERS 40
 
+/* The first type of objects with properties, as functions are; the same in all versions. */
+#define V8_RECEIVERS 0x410
 /* Bytes to read of a SharedFunctionInfo. */
 #define V8_SHARED_MAX 64
 /* Bytes to read of a Code, and the bits of its flags that hold its compiler. */

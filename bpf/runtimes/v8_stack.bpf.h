@@ -370,6 +370,19 @@ static __always_inline bool v8_read_shared(struct v8_walk *w, __u64 shared)
 		       V8_SHARED_MAX - V8_SHARED_NUMBERS);
 }
 
+/*
+ * Returns whether it may be a function: words of native frames look like references, or are those
+ * of other objects.
+ */
+static __always_inline bool v8_may_be_function(const struct v8_walk *w, __u64 reference)
+{
+	__u64 map;
+	__u16 type;
+
+	return v8_read_field(w, reference, 0, &map) && v8_type_of(w, map, &type) &&
+	       type >= V8_RECEIVERS;
+}
+
 /* Reads the frame of a function. False: it is a frame of another kind. */
 static __always_inline bool v8_read_frame(struct v8_walk *w, __u64 fp, __u64 sp)
 {
@@ -383,7 +396,7 @@ static __always_inline bool v8_read_frame(struct v8_walk *w, __u64 fp, __u64 sp)
 	if (!v8_is_reference(w->frame[4]) || !v8_is_reference(function))
 		return false;
 	if (w->layout.is_compressed) {
-		/* Other words of native frames may look like references. */
+		/* Both are in it. */
 		if ((function ^ w->frame[4]) >> 32)
 			return false;
 		w->cage = function & ~0xffffffffull;
@@ -393,7 +406,8 @@ static __always_inline bool v8_read_frame(struct v8_walk *w, __u64 fp, __u64 sp)
 	if (!v8_read_field(w, function, w->layout.function_shared, &shared) ||
 	    !v8_is_reference(shared) || !v8_read_shared(w, shared) ||
 	    !v8_is(w, w->shared[0], V8_SHARED)) {
-		w->torn = 1;
+		if (v8_may_be_function(w, function))
+			w->torn = 1;
 		return false;
 	}
 	v8_find_tier(w, fp, sp);

@@ -191,7 +191,7 @@ TEST(compressed_sources_are_read)
 	source.id = 8;
 	assert_false(v8_read_source(&layout, &source, heap_read, &heap, &lines));
 	line_starts_release(&lines);
-	/* Of no characters that are there. */
+	/* Claim more characters than there are. */
 	source.id = 7;
 	put(&heap, SOURCE + 8, UINT32_MAX);
 	assert_false(v8_read_source(&layout, &source, heap_read, &heap, &lines));

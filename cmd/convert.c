@@ -511,7 +511,14 @@ static bool has_cpu_rows(const struct profile_file *file)
 	return false;
 }
 
-static int write_narrowed(const struct convert *c, struct error *err)
+/* Frees profiles that were copied, unless something else needs them. */
+static void release_copied(struct convert *c)
+{
+	for (size_t i = 0; i < c->paths.count && !c->assembly && !c->output.stats_path; i++)
+		profile_file_release(&c->files[i]);
+}
+
+static int write_narrowed(struct convert *c, struct error *err)
 {
 	/* CPU numbers of several recordings coincide. */
 	struct export_options options = {
@@ -533,6 +540,8 @@ static int write_narrowed(const struct convert *c, struct error *err)
 	}
 	if (!ret && (c->sanitize.is_asked || c->sanitize.checks))
 		ret = sanitizing_run(&all, &c->sanitize, name, err);
+	if (!ret)
+		release_copied(c);
 	if (!ret)
 		ret = c->is_autofdo ? write_autofdo(c, all, err) : write_out(c, all, &options, err);
 	if (all)

@@ -71,6 +71,7 @@ struct callgrind_reader {
 	string_id file; /* file of the next lines, that of code inlined into the function */
 	uint32_t function; /* function of `at`; INDEX_NONE: not looked up */
 	uint8_t events[EVENTS_MAX];
+	uint64_t sizes[EVENTS_MAX]; /* units in a cost of 1 */
 	size_t event_count, position_count;
 	bool is_call; /* the next line has the cost of a call */
 	uint64_t damaged; /* lines */
@@ -205,7 +206,9 @@ static void read_costs(struct callgrind_reader *r, struct text_line line)
 
 		if (word == line.end)
 			break;
-		if (!text_scan_decimal(&word, at, &costs[i]) || costs[i] > INT64_MAX) {
+		if (!text_scan_decimal(&word, at, &costs[i]) ||
+		    __builtin_mul_overflow(costs[i], r->sizes[i], &costs[i]) ||
+		    costs[i] > INT64_MAX) {
 			r->damaged++;
 			return;
 		}
@@ -230,6 +233,23 @@ static bool starts(struct text_line line, const char *prefix)
 	return (size_t)(line.end - line.text) >= size && !memcmp(line.text, prefix, size);
 }
 
+/* Returns an event's number. Cuts the unit that Xdebug adds to its name: "Time_(10ns)". */
+static uint8_t read_event(struct callgrind_reader *r, char *name, uint64_t *size)
+{
+	char *unit = strstr(name, "_("), *end = unit ? strchr(unit, ')') : NULL;
+	const char *at;
+
+	*size = 1;
+	if (!end || end[1])
+		return foreign_measure(&r->f, name, "", EVENT_IS_EXACT);
+	at = unit + 2;
+	if (!text_scan_decimal(&at, end, size) || !*size)
+		*size = 1;
+	*unit = *end = '\0';
+	return foreign_measure(&r->f, name, strcmp(at, "ns") == 0 ? "nanoseconds" : at,
+			       EVENT_IS_EXACT);
+}
+
 static void read_events(struct callgrind_reader *r, struct text_line line)
 {
 	const char *at = line.text, *word;
@@ -237,15 +257,14 @@ static void read_events(struct callgrind_reader *r, struct text_line line)
 	r->event_count = 0;
 	while ((word = next_word(&at, line.end)) < line.end) {
 		_cleanup_free_ char *name = xstrndup(word, (size_t)(at - word));
-		uint8_t event;
 
 		if (r->event_count == EVENTS_MAX) {
 			r->f.counts->unread[UNREAD_SAMPLES]++;
 			continue;
 		}
 		text_to_line(name);
-		event = foreign_measure(&r->f, name, "", EVENT_IS_EXACT);
-		r->events[r->event_count++] = event;
+		r->events[r->event_count] = read_event(r, name, &r->sizes[r->event_count]);
+		r->event_count++;
 	}
 }
 

@@ -389,6 +389,28 @@ TEST(callgrind_shares_costs_among_callers)
 	       "0 1x2 main@0[main.c:0:0];malloc@0[malloc.c:0:0]\n");
 }
 
+TEST(events_of_xdebug_have_units)
+{
+	static const char text[] = "version: 1\ncreator: xdebug 3.4\npositions: line\n"
+				   "events: Time_(10ns) Memory_(bytes) Odd_(0) Open_(x\n"
+				   "fl=a.php\nfn=main\n16 20 15000 3 4\n"
+				   "17 9223372036854775807 1 1 1\n";
+	struct import_counts counts;
+	struct profile *p = NULL;
+	struct error err = {0};
+
+	assert_int_equal(format_callgrind.read(&p, text, sizeof(text) - 1, &counts, &err), 0);
+	assert_int_equal(p->events.rows.items[1].weight, 200);
+	assert_string_equal(strings_get(&p->strings, p->events.rows.items[1].name), "Time");
+	assert_string_equal(strings_get(&p->strings, p->events.rows.items[1].unit), "nanoseconds");
+	assert_int_equal(p->events.rows.items[2].weight, 15000);
+	assert_string_equal(strings_get(&p->strings, p->events.rows.items[2].unit), "bytes");
+	assert_int_equal(p->events.rows.items[3].weight, 3);
+	assert_string_equal(strings_get(&p->strings, p->events.rows.items[4].name), "Open_(x");
+	assert_int_equal(counts.unread[UNREAD_WEIGHTS], 1);
+	profile_free(p);
+}
+
 TEST(dhat_has_sums_of_bytes_and_blocks)
 {
 	static const uint64_t sums[] = {427680, 105, 328680, 6, 327680, 5};

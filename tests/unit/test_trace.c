@@ -407,6 +407,32 @@ TEST(stack_frames_are_stacks)
 	       "- a 0-0 main;f\n");
 }
 
+#define SAMPLE(ts, more) "{\"pid\":1,\"tid\":1,\"ts\":" ts ",\"sf\":8" more "}"
+#define SAMPLES(list) \
+	"{\"traceEvents\":[],\"samples\":[" list "],\"stackFrames\":{\"8\":{\"name\":\"f\"}}}"
+
+/* A gap in which nothing was sampled does not matter. */
+TEST(samples_with_stack_frames_have_the_interval_between_them)
+{
+	struct import_counts counts;
+	struct profile *p = read_trace(
+		SAMPLES(SAMPLE("1000", ",\"name\":\"\"") "," SAMPLE("11000", ",\"weight\":\"1\"") "," SAMPLE(
+			"21000", ",\"weight\":2") "," SAMPLE("41000", "") "," SAMPLE("941000", "")),
+		&counts);
+
+	assert_int_equal(p->meta.interval_ns, 10000000);
+	assert_int_equal(p->stats.cpu_samples, 5);
+	assert_int_equal(p->events.rows.count, 0);
+	profile_free(p);
+	p = read_trace(SAMPLES(SAMPLE("1", ",\"name\":\"cycles\",\"weight\":3120373") "," SAMPLE(
+			       "2", ",\"name\":\"cycles\",\"weight\":5")),
+		       &counts);
+	assert_int_equal(p->stats.cpu_samples, 0);
+	assert_string_equal(strings_get(&p->strings, p->events.rows.items[1].name), "cycles");
+	assert_int_equal(p->events.rows.items[1].weight, 3120378);
+	profile_free(p);
+}
+
 TEST(names_of_functions_have_places)
 {
 	expect("[" X("c (/u/b.py:2)", "1", "0", "1") "," X("d/e.py(12): g", "1", "1",

@@ -31,6 +31,7 @@ enum trace_member {
 	TRACE_ARGS,
 	TRACE_STACK_FRAME,
 	TRACE_WEIGHT,
+	TRACE_SAMPLED, /* of samples: the name of their event */
 	TRACE_MEMBER_COUNT,
 };
 

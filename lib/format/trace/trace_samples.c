@@ -169,6 +169,29 @@ static void order_samples(struct trace_reader *r, struct v8_profile *profile,
 	vec_release(&profile->samples);
 }
 
+ORDER(compare_gaps, uint64_t, COMPARE(*a, *b))
+
+/* Samples with stack frames do not state their interval: returns the usual time between them. */
+static uint64_t usual_gap(const struct trace_reader *r)
+{
+	VEC(uint64_t) gaps = {0};
+	uint64_t gap;
+
+	vec_for_each(&r->f.profile->threads.rows, const struct profile_thread *, thread) {
+		struct sample before = {.weight = 0};
+
+		samples_for_each(&thread->samples, row) {
+			if (before.weight && row->time > before.time && gaps.count < SAMPLES_MAX)
+				vec_push(&gaps, (row->time - before.time) / before.weight);
+			before = *row;
+		}
+	}
+	vec_sort(&gaps, compare_gaps);
+	gap = gaps.count ? gaps.items[gaps.count / 2] : 0;
+	vec_release(&gaps);
+	return gap && clock_can_show(gap) ? gap : INTERVAL_NS;
+}
+
 void trace_profiles_finish(struct trace_reader *r)
 {
 	VEC(struct v8_samples) all = {0};
@@ -186,6 +209,8 @@ void trace_profiles_finish(struct trace_reader *r)
 		}
 		vec_push(&all, samples);
 	}
+	if (!*interval)
+		*interval = usual_gap(r);
 	for (size_t i = 0; i < all.count; i++) {
 		uint32_t thread = r->profiles.items[i].thread;
 
@@ -284,6 +309,15 @@ bool trace_read_frames(struct trace_reader *r, struct json_cursor s)
 	return !s.failed;
 }
 
+/* Weights other than 1 are amounts of the event whose name the sample has, such as cycles. */
+static uint8_t sampled_event(struct trace_reader *r, const struct trace_event *e, double weight)
+{
+	_cleanup_(strbuf_release) struct strbuf name = {0};
+
+	trace_text(&e->s, e->spans[TRACE_SAMPLED], &name);
+	return weight > 1 && name.size ? foreign_event(&r->f, name.text) : 0;
+}
+
 /* Samples without a weight count once. */
 static void add_tick(struct trace_reader *r, const struct trace_event *e)
 {
@@ -295,8 +329,8 @@ static void add_tick(struct trace_reader *r, const struct trace_event *e)
 	if (thread == INDEX_NONE || e->time == CLOCK_NO_TIME)
 		return;
 	r->has_samples = true;
-	foreign_sample(&r->f, trace_thread_use(r, thread), 0, e->time, trace_stack_of(r, e),
-		       (uint64_t)weight);
+	foreign_sample(&r->f, trace_thread_use(r, thread), sampled_event(r, e, weight), e->time,
+		       trace_stack_of(r, e), (uint64_t)weight);
 }
 
 void trace_add_sample(struct trace_reader *r, const struct trace_event *e)
@@ -315,13 +349,13 @@ void trace_add_sample(struct trace_reader *r, const struct trace_event *e)
 
 bool trace_read_samples(struct trace_reader *r, struct json_cursor s)
 {
-	static const char *const names[] = {"ts", "pid", "tid", "sf", "weight", NULL};
-	static const uint8_t members[] = {TRACE_TIME, TRACE_PID, TRACE_TID, TRACE_STACK_FRAME,
-					  TRACE_WEIGHT};
+	static const char *const names[] = {"ts", "pid", "tid", "sf", "weight", "name", NULL};
+	static const uint8_t members[] = {TRACE_TIME,	     TRACE_PID,	   TRACE_TID,
+					  TRACE_STACK_FRAME, TRACE_WEIGHT, TRACE_SAMPLED};
 
 	json_for_each_element_if_any(&s, i) {
 		struct trace_event e = {.s = s};
-		struct span spans[5] = {{0}};
+		struct span spans[6] = {{0}};
 
 		json_cursor_find(s, names, spans);
 		for (size_t at = 0; at < sizeof(members); at++)

@@ -406,7 +406,7 @@ def files():
     yield "java-wide.jfr", java(Encoder(compressed=False))
     yield "java-unfinished.jfr", java(Encoder(padding=8), generation=4)
     yield "two.jfr", whole + later()
-    yield "types.jfr", cpu_time() * 2 + async_profiler() + cpu_time()  # as before, new, and old ones again
+    yield "types.jfr", cpu_time() * 2 + async_profiler() + cpu_time()  # repeats them, brings others, returns to them
     yield "java-cut.jfr", whole + later()[:-1]
     yield "cpu-time.jfr", cpu_time()
     yield "async.jfr", async_profiler()

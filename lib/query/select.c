@@ -222,8 +222,8 @@ enum {
 #define WAIT_COUNTS 0x80
 
 /*
- * What a sample's stack decides, and the sum of its samples: small, because samples follow each
- * other in any order of their stacks, and caches hold few of a million.
+ * Use of a stack by its samples. Small, because samples come in any order of their stacks, and
+ * caches hold few of a million.
  */
 struct stack_use {
 	uint64_t weight : 56; /* of selected samples */

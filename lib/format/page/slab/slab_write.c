@@ -14,7 +14,7 @@ struct slab_writer {
 	VEC(uint64_t) values; /* values of the current column */
 	struct strbuf texts; /* strings of the current column */
 	struct strbuf out; /* output of the current block */
-	thread_id thread; /* whose samples come next */
+	thread_id thread; /* the thread of the next samples */
 	struct sample_iterator rows;
 	struct sample *chunk_rows; /* room for a chunk, owned */
 	unsigned char *chunk; /* and for its bytes */

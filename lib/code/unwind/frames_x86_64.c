@@ -828,7 +828,7 @@ static bool is_confirmed(const struct analysis *a)
 
 	if (is_called && (is_aligned || is_usual))
 		return a->returns || a->tail_calls || a->last_calls;
-	/* What lies between returns has no other start: unaligned functions, or dead code. */
+	/* Code between returns has no other start: an unaligned function, or dead code. */
 	if (a->is_next && (a->returns || (is_aligned && a->tail_calls)))
 		return true;
 	/* Compilers disregard the ABI for calls of functions that they know. */

@@ -14,9 +14,9 @@ expect(fates >= r["samples"] > 100, r)
 if "long" in args[0]:
     expect(len({f["name"] for f in managed}) == 1 and r["functions"] > 100, r)
 if "wild" in args[0]:
-    # Before it lies, nothing of V8's runs.
+    # Words that lead to no object are those of native frames.
     expect(r["torn"] + r["copied"] + r["idle"] >= r["samples"], r)
-    expect(r["idle"] < 5 and r["whole"] == 0, r)
+    expect(r["whole"] == 0, r)
 CODE
 
 record entered 0 -- "$fake" entered 0.5

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/format/page/slab/row_planes.h"
 
-#include <string.h>
-
-#include "lib/base/alloc.h"
 #include "lib/base/bytes.h"
 
 enum column {

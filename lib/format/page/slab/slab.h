@@ -9,8 +9,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 #include "lib/base/error.h"
 #include "lib/model/tables/profile.h"
 

@@ -24,8 +24,8 @@ struct bpf_object;
 /* Returns whether this kernel can attach to all places of a file at once. */
 bool uprobe_has_multi(void);
 /*
- * Sets the attach type of the object's uprobe programs, before it is loaded. Programs that tail-call
- * one another need the same.
+ * Sets the attach type of the object's uprobe programs, before it is loaded. Programs that
+ * tail-call one another need the same.
  */
 void uprobe_set_type(struct bpf_object *object);
 /* True if this kernel can probe user code at all. */

@@ -103,6 +103,25 @@ TEST(short_waits_end_before_the_next_time)
 	expect(&f, "1000-1400 disk; 1400-2400 lock; 9000-9250 lock; 9250-9500 cpu4; ");
 }
 
+/* As in a perf.data file with switches. */
+TEST(events_are_shown_rather_than_waits)
+{
+	struct profile_thread *thread;
+	struct fixture f;
+
+	begin(&f);
+	thread = threads_get(&f.p->threads,
+			     threads_add(&f.p->threads, &(struct profile_thread){.pid = 1}));
+	assert_int_equal(profile_event(f.p, "cycles"), 1);
+	samples_add(&thread->samples, &(struct sample){.stack = f.futex, .weight = 3});
+	assert_int_equal(profile_first_event(f.p), 0);
+	samples_add(&thread->samples, &(struct sample){.stack = f.code, .weight = 1, .event = 1});
+	assert_int_equal(profile_first_event(f.p), 1);
+	samples_add(&thread->samples, &(struct sample){.stack = f.code, .weight = 1});
+	assert_int_equal(profile_first_event(f.p), 0);
+	profile_free(f.p);
+}
+
 /* Rows of CPU time alone, of other events, and of one moment. */
 TEST(other_rows_are_no_times)
 {

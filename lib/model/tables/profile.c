@@ -481,10 +481,12 @@ uint8_t profile_first_event(const struct profile *p)
 
 	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
 		samples_for_each(&thread->samples, sample) {
-			if (sample->weight && sample->event == wanted)
+			if (!sample->weight || profile_is_wait(p, sample))
+				continue;
+			if (sample->event == wanted)
 				return wanted;
-			has_clock |= sample->weight && !sample->event;
-			if (sample->weight && sample->event < first)
+			has_clock |= !sample->event;
+			if (sample->event < first)
 				first = sample->event;
 		}
 	}

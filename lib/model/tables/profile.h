@@ -321,7 +321,7 @@ bool event_is_derived(const struct profile *p, uint8_t event);
 uint64_t profile_sample_count(const struct profile *p);
 /*
  * Returns the default event if it has a sample; otherwise the clock, or the lowest event with a
- * sample.
+ * sample. Waits do not count.
  */
 uint8_t profile_first_event(const struct profile *p);
 /* Returns the number of the event of that name, added if new; 0 if there are too many. */

@@ -209,6 +209,9 @@ $(BUILD)/%.o: %.c Makefile
 	$(call say,CC)
 	$(Q)$(compile) -MMD -MP -c -o $@ $<
 
+# Compiled more often than run.
+$(BUILD)/tests/unit/%.o $(BUILD)/tests/machine/%.o: OPT := -O0
+
 # In no file of the library, or each commit would link all tests anew.
 $(BUILD)/cmd/main.o: $(commit_log)
 $(BUILD)/cmd/main.o: prof_cppflags += -DPROF_COMMIT='"$(commit)"'

@@ -573,6 +573,42 @@ for name, function in (("fork_exec", "parent_work"), ("only-forked", "forked_wor
     expect(len(found) > 100 and right >= 0.99 * len(found), f"{name}: {right} of {len(found)}")
 CODE
 
+# Greenlets copy stacks: callers of the function that begins one are those of any.
+cat >greenlet.c <<'CODE'
+void _ZN8greenlet12UserGreenlet13g_initialstubEPv(void (*run)(void))
+{
+	run();
+	__asm__ volatile("");
+}
+CODE
+cat >greenlets.c <<'CODE'
+#include <time.h>
+void _ZN8greenlet12UserGreenlet13g_initialstubEPv(void (*run)(void));
+static volatile unsigned int sink;
+static void burn(void)
+{
+	while (clock() < CLOCKS_PER_SEC / 2)
+		for (unsigned int i = 0; i < 10000; i++)
+			sink += i;
+}
+int main(void)
+{
+	_ZN8greenlet12UserGreenlet13g_initialstubEPv(burn);
+	return 0;
+}
+CODE
+gcc -O1 -shared -fPIC -o libgreenlet.so greenlet.c
+gcc -O1 -o greenlets greenlets.c -L. -lgreenlet -Wl,-rpath,"$PWD"
+record greenlets 0 -- ./greenlets
+judge "the stack of a greenlet ends, whole, where it begins" greenlets.json.gz greenlets.stats <<CODE
+$stats_code
+found = [[f["name"] for f in frames] for _, _, _, frames in samples(thread("greenlets"))
+         if any(f["name"] == "burn" for f in frames)]
+right = sum("initialstub" in names[0] for names in found)
+expect(len(found) > 100 and right == len(found), f"{right} of {len(found)}")
+expect(stats["whole"] >= 0.99 * can_be_whole, stats)
+CODE
+
 # Copies of a file that cannot be confused: each has its own build id.
 copies() { # FILE COUNT PATTERN
 	python3 - "$@" <<'CODE'

@@ -335,14 +335,24 @@ static void fill_gap(struct compile *c, uint64_t from, uint64_t to)
 		add_around_entry(c, from, to);
 }
 
+/*
+ * True if stacks end there, which CFI does not say: Zig's at the entry, and those of greenlets
+ * before callers that others overwrite meanwhile.
+ */
+static bool ends_stacks(const struct compile_input *input, const struct fde *fde, uint64_t limit)
+{
+	if (input->greenlet && fde->start == input->greenlet)
+		return true;
+	return input->is_program && input->entry >= fde->start &&
+	       input->entry < MIN(fde->end, limit);
+}
+
 static void add_fde(struct compile *c, const struct fde *fde, uint64_t limit)
 {
 	if (fde->start > c->end)
 		fill_gap(c, c->end, fde->start);
 	c->end = fde->end;
-	/* Zig's CFI does not say that stacks end there. */
-	if (c->input->is_program && c->input->entry >= fde->start &&
-	    c->input->entry < MIN(fde->end, limit))
+	if (ends_stacks(c->input, fde, limit))
 		rows_add(&c->rows, fde->start, UNWIND_RULE_END);
 	else if (!cfi_run_fde(c->input->arch, eh_frame_cie(&c->frame, fde), fde, limit, &c->rows))
 		c->rows.table->stats.malformed++;

@@ -23,6 +23,7 @@ struct compile_input {
 	const void *ctx;
 	uint64_t entry; /* e_entry */
 	bool is_program; /* surely no library: nothing calls the function at the entry */
+	uint64_t greenlet; /* function with which the stacks of greenlets begin; 0: none */
 	/* Rows for code without an FDE, in order of address. */
 	const struct stub_row *stubs;
 	size_t stub_count;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/code/unwind/unwind_table.h"
 
+#include "lib/code/binary/objects.h"
 #include "lib/code/unwind/cfi_data.h"
 #include "lib/code/unwind/cfi_file.h"
 #include "lib/code/unwind/compile.h"
@@ -358,6 +359,26 @@ static bool read_gap(const void *ctx, uint64_t vaddr, void *to, size_t size)
 	       pread(file->fd, to, size, (off_t)range.offset) == (ssize_t)size;
 }
 
+/* The library of greenlets, which are Python's, is smaller. */
+#define GREENLET_TEXT_MAX (512u << 10)
+
+/*
+ * Returns the vaddr of greenlet's function that runs a new one. While another one runs, the stack
+ * is in a copy, so that callers further out are those of any greenlet.
+ */
+static uint64_t find_greenlet(const struct cfi_file *file)
+{
+	struct binary_object start = {.name = "_ZN8greenlet12UserGreenlet13g_initialstubEPv"};
+	struct binary *b;
+
+	if (file->has_interpreter || file->has_fixed_place || file->text.size > GREENLET_TEXT_MAX ||
+	    binary_open(&b, file->fd, NULL))
+		return 0;
+	binary_find_exported(b, &start, 1);
+	binary_free(b);
+	return start.is_there ? start.vaddr : 0;
+}
+
 static int compile(struct cfi_file *file, const struct stubs *stubs, struct code_range derived,
 		   struct unwind_rules *rules, struct unwind_scratch *scratch,
 		   struct unwind_table *table, struct error *err)
@@ -370,6 +391,7 @@ static int compile(struct cfi_file *file, const struct stubs *stubs, struct code
 		.ctx = file,
 		.entry = file->entry,
 		.is_program = file->has_fixed_place,
+		.greenlet = find_greenlet(file),
 		.stubs = stubs->rows.items,
 		.stub_count = stubs->rows.count,
 		.derived = derived,

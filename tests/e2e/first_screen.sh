@@ -94,7 +94,7 @@ like "convoy: the lock, in the function that takes it" "$(heading 'Where it wait
 like "convoy: advice" "$(heading Advice)" 'threads waited [0-9.]+ s for a lock in take_ticket'
 like "convoy: advice as JSON" "$("$PROF" report --format json convoy.json.gz | python3 -c 'import json, sys
 print(*("%s %d" % (row["rule"], row["value"] > 1) for row in json.load(sys.stdin)["advice"]))')" '^locks 1'
-like "convoy: times" "$out" $'\nran [0-9.]+ s, blocked [0-9.]+ s \\(lock [0-9.]+, condition [0-9.]+\\)'
+like "convoy: times" "$out" $'\nran [0-9.]+ s,( [0-9.]+ % of it in [a-z]+,)? blocked [0-9.]+ s \\(lock [0-9.]+, condition [0-9.]+\\)'
 record wakers 0 --wakers -- ./convoy
 answers wakers
 like "wakers: who held the lock" "$(heading 'Where it waited')" ' lock +take_ticket +convoy +convoy.c:6 +work convoy.c:[0-9]+ +take_ticket convoy.c:8'
@@ -122,7 +122,7 @@ gcc -g -O1 -w -pthread -o helpers helpers.c
 record helpers 0 -- ./helpers
 answers helpers
 like "helpers: kinds are those of all threads" "$out" \
-	$'\nran [0-9.]+ s, blocked [0-9.]+ s \\(lock 1\\.[0-9], child 0\\.[3-9][0-9]?\\)'
+	$'\nran [0-9.]+ s,( [0-9.]+ % of it in [a-z]+,)? blocked [0-9.]+ s \\(lock 1\\.[0-9], child 0\\.[3-9][0-9]?\\)'
 
 # Processes that do not run at all: where they hang.
 flock hang.lock sleep 1000 &

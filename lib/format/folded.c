@@ -336,9 +336,11 @@ static void judge(struct folded_reader *r, const struct folded_line *line)
 	}
 }
 
+/* True for empty lines and comments. */
 static bool is_skipped(struct text_line line)
 {
-	return line.text == line.end || *line.text == '#';
+	return line.text == line.end || *line.text == '#' ||
+	       (line.end - line.text > 1 && !memcmp(line.text, "//", 2));
 }
 
 static int judge_lines(struct folded_reader *r, const char *text, size_t size, struct error *err)

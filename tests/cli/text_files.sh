@@ -128,6 +128,8 @@ open("utf16.folded", "w", encoding="utf-16", newline="").write(sys.stdin.buffer.
 is "UTF-16" "$(rows utf16.folded)" $'b,,12,12\nd\xc3\xa9j\xc3\xa0,,8,8\na,,0,20'
 is "the length is that of all weights" "$(summary mark.folded)" \
 	'folded stacks: 0.020 s, 2 samples of clock (20 ticks), 100.0 % named'
+printf '# one comment\n// another one\na;b 12\n' >comments.folded
+is "comments" "$(rows comments.folded)" $'b,,12,12\na,,0,12'
 printf 'main;work 3\nmain;rest 4\nno number\n' >bad.folded
 refuses "a line without a number is named" 125 'line 3 is not a stack and a number' "$PROF" report --no-config bad.folded
 printf '[{"name": "x", "ts": 1},\n{"name": "y"}] 12\n' >array.json

@@ -62,6 +62,16 @@ static __always_inline void set_marker_stack(struct rec_marker_stack *stack,
 	__builtin_memset(stack->reserved, 0, sizeof(stack->reserved));
 }
 
+/* Copies the stack of a marker's sample, NULL if it has none, to the sample in its record. */
+static __always_inline void set_sample_stack(struct rec_sample *to, const struct rec_sample *from)
+{
+	if (!from)
+		return;
+	to->rec.flags = from->rec.flags;
+	to->leaf = from->leaf;
+	to->stack_id = from->stack_id;
+}
+
 /*
  * Sends the record with the stack of `sample`, whose place in the record is `stack`, and counts it.
  * `sample` is NULL if the ring had no room for the stack. Otherwise like send_marker().

@@ -86,6 +86,19 @@ static __always_inline struct rec_sample *ended_marker_sample(void)
 }
 
 /*
+ * Defines an end of a probe: `finish` makes the marker of ended_marker_sample(). `timed` is the
+ * probe's program, as an enum timed_program, whose run ends with it.
+ */
+#define MARKER_END(section, name, timed, finish) \
+	SEC(section) \
+	int name(void *ctx) \
+	{ \
+		finish; \
+		end_run(timed, 0); \
+		return 0; \
+	}
+
+/*
  * Captures and sends the task's user stack. Returns the sample, with pids and time from `head`;
  * NULL: the ring has no room. Otherwise like send_marker_stack().
  */

@@ -118,16 +118,6 @@ static __always_inline struct alloc_scratch *own_scratch_of(struct task_struct *
 	return NULL;
 }
 
-/* Adds the stack of `sample`, if any. */
-static __always_inline void take_stack(struct rec_alloc *rec, const struct rec_sample *sample)
-{
-	if (!sample)
-		return;
-	rec->sample.rec.flags = sample->rec.flags;
-	rec->sample.leaf = sample->leaf;
-	rec->sample.stack_id = sample->stack_id;
-}
-
 /* Programs that continue when the stack has been sent. */
 enum alloc_end {
 	END_ALLOC,
@@ -145,18 +135,12 @@ static __always_inline void finish_alloc(const struct rec_sample *sample)
 	if (!scratch)
 		return;
 	rec = &scratch->call.rec;
-	take_stack(rec, sample);
+	set_sample_stack(&rec->sample, sample);
 	count_marker(sample && send_marker(&rec->sample.rec, sizeof(*rec), sizeof(*rec), true));
 	disown(scratch);
 }
 
-SEC("uprobe")
-int end_alloc(void *ctx)
-{
-	finish_alloc(ended_marker_sample());
-	end_run(TIMED_ALLOC, 0);
-	return 0;
-}
+MARKER_END("uprobe", end_alloc, TIMED_ALLOC, finish_alloc(ended_marker_sample()))
 
 static __always_inline void tell_alloc(struct pt_regs *ctx, struct task_struct *task,
 				       const void *registers, const struct usdt_layout *layout)
@@ -275,19 +259,13 @@ static __always_inline void finish_entry(const struct rec_sample *sample)
 
 	if (!scratch)
 		return;
-	take_stack(&scratch->call.rec, sample);
+	set_sample_stack(&scratch->call.rec.sample, sample);
 	if (!sample || bpf_map_update_elem(&alloc_call_map, &thread, &scratch->call, BPF_ANY))
 		count_marker(false);
 	disown(scratch);
 }
 
-SEC("uprobe")
-int end_entry(void *ctx)
-{
-	finish_entry(ended_marker_sample());
-	end_run(TIMED_ALLOC_CALL, 0);
-	return 0;
-}
+MARKER_END("uprobe", end_entry, TIMED_ALLOC_CALL, finish_entry(ended_marker_sample()))
 
 struct marker_ends marker_ends SEC(".maps") = {
 	.values = {[END_ALLOC] = (void *)end_alloc, [END_ENTRY] = (void *)end_entry},

@@ -88,13 +88,7 @@ static __always_inline void finish_fault(const struct rec_sample *sample)
 			      false);
 }
 
-SEC("perf_event")
-int end_fault(void *ctx)
-{
-	finish_fault(ended_marker_sample());
-	end_run(TIMED_FAULT, 0);
-	return 0;
-}
+MARKER_END("perf_event", end_fault, TIMED_FAULT, finish_fault(ended_marker_sample()))
 
 struct marker_ends marker_ends SEC(".maps") = {.values = {[0] = (void *)end_fault}};
 

@@ -91,13 +91,7 @@ static __always_inline void finish_submission(const struct rec_sample *sample)
 	keep_request(new);
 }
 
-SEC("raw_tp")
-int end_submission(void *ctx)
-{
-	finish_submission(ended_marker_sample());
-	end_run(TIMED_SUBMIT, 0);
-	return 0;
-}
+MARKER_END("raw_tp", end_submission, TIMED_SUBMIT, finish_submission(ended_marker_sample()))
 
 struct marker_ends marker_ends SEC(".maps") = {.values = {[0] = (void *)end_submission}};
 

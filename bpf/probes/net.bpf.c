@@ -105,13 +105,7 @@ static __always_inline void finish_opening(const struct rec_sample *sample)
 	keep(new->key, &new->row);
 }
 
-SEC("raw_tp")
-int end_opening(void *ctx)
-{
-	finish_opening(ended_marker_sample());
-	end_run(TIMED_TCP_STATE, 0);
-	return 0;
-}
+MARKER_END("raw_tp", end_opening, TIMED_TCP_STATE, finish_opening(ended_marker_sample()))
 
 struct marker_ends marker_ends SEC(".maps") = {.values = {[0] = (void *)end_opening}};
 

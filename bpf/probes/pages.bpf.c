@@ -119,21 +119,11 @@ static __always_inline void finish_page(const struct rec_sample *sample)
 
 	if (!rec)
 		return;
-	if (sample) {
-		rec->sample.rec.flags = sample->rec.flags;
-		rec->sample.leaf = sample->leaf;
-		rec->sample.stack_id = sample->stack_id;
-	}
+	set_sample_stack(&rec->sample, sample);
 	count_marker(sample && send_marker(&rec->sample.rec, sizeof(*rec), sizeof(*rec), false));
 }
 
-SEC("perf_event")
-int end_page(void *ctx)
-{
-	finish_page(ended_marker_sample());
-	end_run(TIMED_PAGE_FAULT, 0);
-	return 0;
-}
+MARKER_END("perf_event", end_page, TIMED_PAGE_FAULT, finish_page(ended_marker_sample()))
 
 struct marker_ends marker_ends SEC(".maps") = {.values = {[0] = (void *)end_page}};
 

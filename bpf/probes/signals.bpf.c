@@ -203,13 +203,7 @@ static __always_inline void finish_delivery(const struct rec_sample *sample)
 		finish_marker(&rec->rec, &rec->stack, sample, sizeof(*rec), sizeof(*rec), false);
 }
 
-SEC("raw_tp")
-int end_delivery(void *ctx)
-{
-	finish_delivery(ended_marker_sample());
-	end_run(TIMED_DELIVER, 0);
-	return 0;
-}
+MARKER_END("raw_tp", end_delivery, TIMED_DELIVER, finish_delivery(ended_marker_sample()))
 
 struct marker_ends marker_ends SEC(".maps") = {.values = {[0] = (void *)end_delivery}};
 

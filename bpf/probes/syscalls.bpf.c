@@ -116,13 +116,7 @@ static __always_inline void finish_exec(const struct rec_sample *sample)
 	exec->is_set = 1;
 }
 
-SEC("raw_tp")
-int end_exec(void *ctx)
-{
-	finish_exec(ended_marker_sample());
-	end_run(TIMED_CALL_ENTER, 0);
-	return 0;
-}
+MARKER_END("raw_tp", end_exec, TIMED_CALL_ENTER, finish_exec(ended_marker_sample()))
 
 /* Keeps the data that the exec is about to replace. */
 static __always_inline void keep_exec(void *ctx, struct task_struct *task,
@@ -206,13 +200,7 @@ static __always_inline void finish_call(const struct rec_sample *sample)
 			      sizeof(struct call_scratch), true);
 }
 
-SEC("raw_tp")
-int end_call(void *ctx)
-{
-	finish_call(ended_marker_sample());
-	end_run(TIMED_CALL_EXIT, 0);
-	return 0;
-}
+MARKER_END("raw_tp", end_call, TIMED_CALL_EXIT, finish_call(ended_marker_sample()))
 
 struct marker_ends marker_ends SEC(".maps") = {
 	.values = {[END_CALL] = (void *)end_call, [END_EXEC] = (void *)end_exec}};

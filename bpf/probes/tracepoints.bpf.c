@@ -86,13 +86,8 @@ static __always_inline void finish_occurrence(void *ctx, const struct rec_sample
 	count_marker(is_sent);
 }
 
-SEC("tracepoint")
-int end_occurrence(void *ctx)
-{
-	finish_occurrence(ctx, ended_marker_sample());
-	end_run(TIMED_MARKER_TRACEPOINT, 0);
-	return 0;
-}
+MARKER_END("tracepoint", end_occurrence, TIMED_MARKER_TRACEPOINT,
+	   finish_occurrence(ctx, ended_marker_sample()))
 
 struct marker_ends marker_ends SEC(".maps") = {.values = {[0] = (void *)end_occurrence}};
 

@@ -107,13 +107,7 @@ static __always_inline void finish_hit(void *ctx, const struct rec_sample *sampl
 	__sync_lock_test_and_set(&scratch->is_owned, 0);
 }
 
-SEC("uprobe")
-int end_usdt(void *ctx)
-{
-	finish_hit(ctx, ended_marker_sample());
-	end_run(TIMED_USDT, 0);
-	return 0;
-}
+MARKER_END("uprobe", end_usdt, TIMED_USDT, finish_hit(ctx, ended_marker_sample()))
 
 struct marker_ends marker_ends SEC(".maps") = {.values = {[0] = (void *)end_usdt}};
 

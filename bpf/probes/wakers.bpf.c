@@ -47,13 +47,7 @@ static __always_inline void finish_waking(const struct rec_sample *sample)
 		finish_marker(&w->rec, &w->stack, sample, sizeof(*w), sizeof(*w), false);
 }
 
-SEC("tp_btf/sched_waking")
-int end_waking(void *ctx)
-{
-	finish_waking(ended_marker_sample());
-	end_run(TIMED_WAKING, 0);
-	return 0;
-}
+MARKER_END("tp_btf/sched_waking", end_waking, TIMED_WAKING, finish_waking(ended_marker_sample()))
 
 struct marker_ends marker_ends SEC(".maps") = {.values = {[0] = (void *)end_waking}};
 

@@ -21,11 +21,11 @@ struct v8_heap {
 	uint64_t cage, own_cage;
 };
 
-/* Initializes it for the reference of a script and, unless 0, that of code. */
+/* Returns the heap with that script and, unless it is 0, that code; both are references. */
 struct v8_heap v8_heap_of(const struct v8_layout *layout, uint64_t script, uint64_t code,
 			  runtime_read_fn *read, void *ctx);
 /*
- * Reading from an offset in an uncompressed object, all return false for an invalid reference or
+ * Offsets are those in uncompressed objects. Readers return false for an invalid reference or
  * unreadable memory.
  */
 bool v8_heap_read(const struct v8_heap *h, uint64_t reference, uint64_t offset, void *to,
@@ -36,7 +36,7 @@ bool v8_heap_words(const struct v8_heap *h, uint64_t reference, uint64_t offset,
 /* Reads an object that begins with such words and has numbers from the offset `numbers` on. */
 bool v8_heap_object(const struct v8_heap *h, uint64_t reference, uint64_t numbers, uint64_t *words,
 		    size_t count);
-/* Returns a reference that has been read from code, or what belongs to it, to the like. */
+/* Completes a reference between code and what belongs to it, which have a cage of their own. */
 uint64_t v8_heap_own(const struct v8_heap *h, uint64_t reference);
 /* Returns true if the object has that type. */
 bool v8_heap_is(const struct v8_heap *h, uint64_t reference, enum v8_type type);

@@ -114,7 +114,7 @@ size_t row_planes_pack(const struct sample *rows, size_t count, unsigned char *o
 	return (size_t)(at - out);
 }
 
-/* Is called with a constant width, for which the compiler makes a loop. */
+/* Inlined for each constant width, so that the compiler unrolls the loop over its bytes. */
 static inline __attribute__((always_inline)) void
 take_planes(const uint8_t *at, size_t count, unsigned int width, uint64_t lowest, uint64_t *values)
 {

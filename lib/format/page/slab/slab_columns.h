@@ -24,8 +24,9 @@ struct slab_byte {
 
 /* Chunks of a thread are in order of time. */
 struct slab_chunk {
-	uint32_t thread, count,
-		size; /* `count` in rows, at most SLAB_CHUNK_ROWS; `size` in bytes */
+	uint32_t thread;
+	uint32_t count; /* rows, at most SLAB_CHUNK_ROWS */
+	uint32_t size; /* their bytes */
 };
 /* Enough that the bytes of a column take most of a block of deflate. */
 #define SLAB_CHUNK_ROWS 65536u

@@ -220,9 +220,7 @@ static int read_column(struct slab_reader *r, const struct slab_column *c,
 	return is_good ? 0 : damaged(d->name, err);
 }
 
-/*
- * True if the rows are in order, and refer to what there is. The tables of both must be read.
- */
+/* True if the rows are in order, and refer to existing stacks and events, which are read before. */
 static bool rows_are_good(const struct profile *p, const struct samples *before,
 			  const struct sample *rows, size_t count)
 {

@@ -239,6 +239,32 @@ TEST_WITH(packed_rows_are_small, keep_in_memory, keep_in_memory)
 	samples_release(&s);
 }
 
+/* Files that are joined, and recorders with several buffers, go back in time. */
+TEST_WITH(rows_go_back_in_time, keep_in_memory, keep_in_memory)
+{
+	for (unsigned int packed = 0; packed < 2; packed++) {
+		struct samples s = {0};
+		struct plain p = {0};
+
+		sample_store_set_room(packed ? 0 : UINT64_MAX);
+		for (uint32_t i = 0; i < 6 * CHUNK_ROWS; i++) {
+			uint32_t time = i % (2 * CHUNK_ROWS) / 2;
+			struct sample row = {.time = time, .stack = i, .weight = 1};
+
+			samples_add(&s, &row);
+			plain_add(&p, &row);
+			assert_int_equal(samples_count(&s), i + 1);
+			if (i == 5 * CHUNK_ROWS)
+				assert_int_equal(samples_last_time(&s), CHUNK_ROWS - 1);
+		}
+		assert_int_equal(samples_first_time(&s), 0);
+		assert_same(&s, &p);
+		samples_release(&s);
+		vec_release(&p.rows);
+	}
+	assert_int_equal(sample_store_in_memory(), 0);
+}
+
 static int count_rows(const struct samples *s, uint32_t until)
 {
 	int count = 0;

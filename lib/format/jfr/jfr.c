@@ -96,6 +96,8 @@ static void add_wall(struct jfr_reader *r, const struct event *e)
 	uint64_t count = jfr_number_of(r, e, "samples"), span = jfr_number_of(r, e, "timeSpan");
 	uint64_t rows = count < SPREAD_MAX ? count : SPREAD_MAX;
 	uint8_t event = foreign_event(&r->f, "wall");
+	thread_id thread = jfr_thread_of(r, e);
+	stack_id stack = jfr_stack_of(r, e);
 
 	if (!span && count > 1 && __builtin_mul_overflow(count, r->periods.wall_ns, &span))
 		span = 0;
@@ -104,8 +106,8 @@ static void add_wall(struct jfr_reader *r, const struct event *e)
 	if (e->start + span > r->end)
 		r->end = e->start + span;
 	for (uint64_t row = 0; event && row < rows; row++)
-		add_sample(r, jfr_thread_of(r, e), event, e->start + span / rows * row,
-			   jfr_stack_of(r, e), count * (row + 1) / rows - count * row / rows);
+		add_sample(r, thread, event, e->start + span / rows * row, stack,
+			   count * (row + 1) / rows - count * row / rows);
 }
 
 static void add_allocation(struct jfr_reader *r, const struct event *e)

@@ -11,6 +11,9 @@ _Static_assert(sizeof(struct sample) == 24, "grown");
 #define OPEN_ROWS 512u
 /* Fewer rows take less memory unpacked. */
 #define CLOSED_MIN 24u
+/* Late rows that wait to be merged. A merge changes many chunks, so there are more if rows are. */
+#define LATE_MIN 512u
+#define LATE_MAX 65536u
 
 struct sample_chunk {
 	uint64_t first, last; /* times of the first and the last row */
@@ -20,9 +23,15 @@ struct sample_chunk {
 	struct stored_bytes bytes;
 };
 
+struct late_row {
+	struct sample sample;
+	uint32_t number; /* its place among late rows of the same time */
+};
+
 struct sample_chunks {
 	VEC(struct sample_chunk) list;
-	size_t count; /* number of rows */
+	VEC(struct late_row) late; /* belong before the end of a chunk; in any order */
+	size_t count; /* number of rows, with late ones */
 };
 
 static size_t chunk_count(const struct samples *s)
@@ -48,6 +57,7 @@ void samples_release(struct samples *s)
 	vec_for_each(&s->closed->list, struct sample_chunk *, chunk)
 		drop_rows(chunk);
 	vec_release(&s->closed->list);
+	vec_release(&s->closed->late);
 	free(s->closed);
 	s->closed = NULL;
 }
@@ -55,13 +65,6 @@ void samples_release(struct samples *s)
 size_t samples_count(const struct samples *s)
 {
 	return s->open.count + (s->closed ? s->closed->count : 0);
-}
-
-uint64_t samples_first_time(const struct samples *s)
-{
-	if (chunk_count(s))
-		return s->closed->list.items[0].first;
-	return s->open.count ? s->open.items[0].time : UINT64_MAX;
 }
 
 uint64_t samples_last_time(const struct samples *s)
@@ -131,30 +134,79 @@ static void close_rows(struct samples *s, uint32_t count)
 	memmove(s->open.items, s->open.items + count, s->open.count * sizeof(*s->open.items));
 }
 
-/* Inserts a row into a chunk, which is split once it has twice its size. */
-static void add_late(struct samples *s, size_t number, const struct sample *sample)
+ORDER(compare_late, struct late_row,
+      COMPARE(a->sample.time, b->sample.time) ?: COMPARE(a->number, b->number))
+
+/* Appends the chunk with late rows, in parts of the usual size. */
+static void add_merged(struct sample_chunks *to, struct sample_chunk *chunk,
+		       const struct late_row *late, uint32_t count)
 {
-	struct sample_chunk *chunk = &s->closed->list.items[number], second = {0};
-	uint32_t count = chunk->count + 1, half = count / 2;
-	struct sample *rows = xreallocarray(NULL, count, sizeof(*rows));
-	size_t at;
+	uint32_t total = chunk->count + count, at = total, left = chunk->count;
+	uint32_t parts = total < 2 * CHUNK_ROWS ? 1 : total / CHUNK_ROWS;
+	struct sample *rows = xreallocarray(NULL, total, sizeof(*rows));
 
 	get_rows(chunk, rows);
-	at = count_front(rows, chunk->count, it, it->time <= sample->time);
-	memmove(rows + at + 1, rows + at, (chunk->count - at) * sizeof(*rows));
-	rows[at] = *sample;
-	s->closed->count++;
-	if (count < 2 * CHUNK_ROWS) {
-		put_rows(chunk, rows, count);
-	} else {
-		put_rows(chunk, rows, half);
-		put_rows(&second, rows + half, count - half);
-		vec_push(&s->closed->list, second);
-		chunk = s->closed->list.items + number + 1;
-		memmove(chunk + 1, chunk, (s->closed->list.count - number - 2) * sizeof(*chunk));
-		*chunk = second;
+	while (count) {
+		bool is_late = !left || rows[left - 1].time <= late[count - 1].sample.time;
+
+		rows[--at] = is_late ? late[--count].sample : rows[--left];
+	}
+	for (uint32_t part = 0; part < parts; part++) {
+		uint32_t begin = (uint32_t)((uint64_t)total * part / parts);
+		uint32_t end = (uint32_t)((uint64_t)total * (part + 1) / parts);
+
+		put_rows(chunk, rows + begin, end - begin);
+		vec_push(&to->list, *chunk);
+		*chunk = (struct sample_chunk){0};
 	}
 	free(rows);
+}
+
+/* Merges late rows into the chunks. */
+static void settle(const struct samples *s)
+{
+	struct sample_chunks *closed = s->closed;
+	struct sample_chunks merged = {0};
+	size_t at = 0;
+
+	if (!closed || !closed->late.count)
+		return;
+	merged.count = closed->count;
+	vec_sort(&closed->late, compare_late);
+	vec_for_each(&closed->list, struct sample_chunk *, chunk) {
+		const struct late_row *late = closed->late.items + at;
+		uint32_t count = 0;
+
+		while (at < closed->late.count && closed->late.items[at].sample.time < chunk->last)
+			at++, count++;
+		if (count)
+			add_merged(&merged, chunk, late, count);
+		else
+			vec_push(&merged.list, *chunk);
+	}
+	vec_release(&closed->list);
+	vec_release(&closed->late);
+	*closed = merged;
+}
+
+uint64_t samples_first_time(const struct samples *s)
+{
+	settle(s);
+	if (chunk_count(s))
+		return s->closed->list.items[0].first;
+	return s->open.count ? s->open.items[0].time : UINT64_MAX;
+}
+
+static void add_late(struct samples *s, const struct sample *sample)
+{
+	struct sample_chunks *closed = s->closed;
+	size_t limit = closed->count / 8;
+
+	vec_push(&closed->late, (struct late_row){*sample, (uint32_t)closed->late.count});
+	closed->count++;
+	if (closed->late.count >= LATE_MAX ||
+	    closed->late.count >= (limit > LATE_MIN ? limit : LATE_MIN))
+		settle(s);
 }
 
 static size_t chunks_before(const struct samples *s, uint64_t time)
@@ -164,16 +216,13 @@ static size_t chunks_before(const struct samples *s, uint64_t time)
 
 void samples_add(struct samples *s, const struct sample *sample)
 {
-	size_t count = s->open.count, at = count, chunk;
+	size_t count = s->open.count, at = count;
 
 	if (count && s->open.items[count - 1].time > sample->time)
 		at = vec_count_front(&s->open, it, it->time <= sample->time);
-	if (!at) {
-		chunk = chunks_before(s, sample->time);
-		if (chunk < chunk_count(s)) {
-			add_late(s, chunk, sample);
-			return;
-		}
+	if (!at && chunks_before(s, sample->time) < chunk_count(s)) {
+		add_late(s, sample);
+		return;
 	}
 	vec_push(&s->open, *sample);
 	if (at < count) {
@@ -200,6 +249,7 @@ void samples_take(struct samples *s, struct sample *rows, size_t count)
 
 void samples_close(struct samples *s)
 {
+	settle(s);
 	if (s->open.count < CLOSED_MIN) {
 		vec_fit(&s->open);
 		return;
@@ -274,21 +324,26 @@ static struct sample_iterator begin(const struct samples *s, size_t part)
 
 struct sample_iterator samples_begin(const struct samples *s)
 {
+	settle(s);
 	return begin(s, 0);
 }
 
 struct sample_iterator samples_after(const struct samples *s, uint64_t time)
 {
-	struct sample_iterator it = begin(s, chunks_before(s, time));
+	struct sample_iterator it;
 
+	settle(s);
+	it = begin(s, chunks_before(s, time));
 	it.at = count_front(it.rows, it.count, row, row->time <= time);
 	return it;
 }
 
 struct sample_iterator samples_end(const struct samples *s)
 {
-	struct sample_iterator it = begin(s, chunk_count(s));
+	struct sample_iterator it;
 
+	settle(s);
+	it = begin(s, chunk_count(s));
 	it.at = it.count;
 	return it;
 }

@@ -67,14 +67,13 @@ static uint64_t add_cost(struct page *page)
 	return total;
 }
 
-static void add_tree(struct page *page, const char *heading, enum query_tree_kind kind,
-		     uint64_t total)
+static void add_tree(struct page *page, const char *heading, enum query_tree_kind kind)
 {
 	const struct query_tree_options options = {
 		.by = QUERY_BY_FUNCTION,
 		.kind = kind,
 		.function = page->options->function,
-		.min_weight = (uint64_t)(TREE_MIN * (double)total) + 1,
+		.min_share = TREE_MIN,
 	};
 	struct query_listing_options listing = page->listing;
 	struct query_tree tree;
@@ -207,8 +206,8 @@ static int fill(struct page *page, const struct import_counts *counts, struct er
 	if (!total)
 		return error_text(err, -ENODATA, "%s: no sample with the function %s",
 				  page->options->path, page->options->function);
-	add_tree(page, "Callers", QUERY_TREE_CALLERS, total);
-	add_tree(page, "Callees", QUERY_TREE_CALLEES, total);
+	add_tree(page, "Callers", QUERY_TREE_CALLERS);
+	add_tree(page, "Callees", QUERY_TREE_CALLEES);
 	add_lines(page);
 	add_waits(page, focus);
 	add_allocations(page, focus);

@@ -41,7 +41,7 @@ static void make_tree(const struct report_options *o, const struct query *q,
 	struct query_tree_options options = o->tree;
 	struct query_tree tree;
 
-	options.min_weight = (uint64_t)(o->listing.min_share * (double)q->weight + 0.999999);
+	options.min_share = o->listing.min_share;
 	query_tree_make(&tree, q, &options);
 	rows->left_out = query_listing_tree(&rows->listing, q, &tree, &o->listing);
 	rows->is_cut = tree.is_cut;

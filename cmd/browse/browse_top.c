@@ -46,7 +46,7 @@ static void list(const struct top *t, const struct query *q, struct listing *l)
 		const struct query_tree_options options = {
 			.by = t->options.by,
 			.kind = t->options.is_inverted ? QUERY_TREE_INVERTED : QUERY_TREE_PLAIN,
-			.min_weight = (uint64_t)(TREE_MIN_SHARE * (double)q->weight + 0.999999),
+			.min_share = TREE_MIN_SHARE,
 		};
 		struct query_tree tree;
 

@@ -139,7 +139,7 @@ static void make_tree(struct model *m)
 									      : m->by,
 		.kind = kinds[m->form],
 		.function = m->form == MODEL_CALLERS ? m->function : NULL,
-		.min_weight = (uint64_t)(m->min_share * (double)m->query.weight + 0.999999),
+		.min_share = m->min_share,
 	};
 
 	query_tree_make(&m->tree, &m->query, &options);

@@ -239,7 +239,7 @@ static void find_hot_path(struct finder *f)
 		.by = QUERY_BY_FUNCTION,
 		.keys = &f->a->keys,
 		/* Sort only the nodes that can be shown. */
-		.min_weight = (uint64_t)(BRANCH_SHARE * (double)f->q->weight),
+		.min_share = BRANCH_SHARE,
 	};
 
 	query_tree_make(&f->tree, f->q, &options);

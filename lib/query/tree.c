@@ -159,14 +159,14 @@ static void drop_light(const struct query_tree *t, struct travellers *all, uint6
 	all->list.count = kept;
 }
 
-static void grow_outwards(struct query_tree *t, const struct query *q, const bool *roots,
+/* subtrees: weights of the roots by stack_id, or NULL for samples as roots. */
+static void grow_outwards(struct query_tree *t, const struct query *q, const uint64_t *subtrees,
 			  uint64_t min_weight)
 {
-	_cleanup_free_ uint64_t *subtrees = query_subtree_weights(q);
 	struct travellers now = {0}, next = {0};
 
 	for (stack_id id = 0; id < q->profile->stacks.rows.count; id++) {
-		uint64_t weight = roots ? (roots[id] ? subtrees[id] : 0) : q->weights[id];
+		uint64_t weight = subtrees ? subtrees[id] : q->weights[id];
 
 		if (weight)
 			vec_push(&now.list, (struct traveller){id, QUERY_NO_NODE, weight});
@@ -184,7 +184,7 @@ static void grow_outwards(struct query_tree *t, const struct query *q, const boo
 		next = done;
 		vec_clear(&next.list);
 	}
-	for (size_t i = 0; !roots && i < t->nodes.count && !t->nodes.items[i].depth; i++)
+	for (size_t i = 0; !subtrees && i < t->nodes.count && !t->nodes.items[i].depth; i++)
 		t->nodes.items[i].self = t->nodes.items[i].total;
 	vec_release(&now.list);
 	vec_release(&next.list);
@@ -227,30 +227,55 @@ static void link_nodes(struct query_tree *t, uint64_t min_weight)
 	}
 }
 
+/* Returns the least weight of nodes; `weight` is that of all roots. */
+static uint64_t least_weight(double share, uint64_t weight)
+{
+	return (uint64_t)(share * (double)weight + 0.999999);
+}
+
+/* Returns the weights of the roots, by stack_id, and their sum. */
+static uint64_t *root_weights(const struct query *q, const bool *roots, uint64_t *sum)
+{
+	uint64_t *weights = query_subtree_weights(q);
+
+	*sum = 0;
+	for (stack_id id = 0; id < q->profile->stacks.rows.count; id++) {
+		if (!roots[id])
+			weights[id] = 0;
+		*sum += weights[id];
+	}
+	return weights;
+}
+
 void query_tree_make(struct query_tree *t, const struct query *q,
 		     const struct query_tree_options *options)
 {
 	bool of_one = options->kind == QUERY_TREE_CALLERS || options->kind == QUERY_TREE_CALLEES;
 	_cleanup_free_ bool *roots = NULL;
+	_cleanup_free_ uint64_t *subtrees = NULL;
+	uint64_t weight = q->weight, least;
 
 	*t = (struct query_tree){.keys = options->keys ? options->keys : &t->own};
 	if (!options->keys)
 		query_keys_make(t->keys, q, options->by);
-	if (of_one)
+	if (of_one) {
 		roots = find_outermost(t, q, options->function);
+		subtrees = root_weights(q, roots, &weight);
+	}
+	least = least_weight(options->min_share, weight);
 	if (options->kind == QUERY_TREE_PLAIN || options->kind == QUERY_TREE_CALLEES)
 		grow_inwards(t, q, roots);
 	else
-		grow_outwards(t, q, roots, options->min_weight);
+		grow_outwards(t, q, subtrees, least);
 	if (t->of_stacks)
 		add_weights(t, q);
-	link_nodes(t, options->min_weight);
+	link_nodes(t, least);
 }
 
-void query_tree_weigh(struct query_tree *t, const struct query *q, uint64_t min_weight)
+void query_tree_weigh(struct query_tree *t, const struct query *q, double min_share)
 {
 	add_weights(t, q);
-	link_nodes(t, min_weight);
+	link_nodes(t, least_weight(min_share, q->weight));
 }
 
 void query_tree_release(struct query_tree *t)

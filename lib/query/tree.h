@@ -19,7 +19,7 @@ struct query_tree_options {
 	enum query_tree_kind kind;
 	/* Callers and callees: name of the function; `by` must be QUERY_BY_FUNCTION. */
 	const char *function;
-	uint64_t min_weight; /* minimum weight of nodes */
+	double min_share; /* minimum weight of nodes, as a share of all roots' weight */
 	struct query_keys *keys; /* keys as for query_table_make() */
 };
 
@@ -52,7 +52,7 @@ void query_tree_make(struct query_tree *t, const struct query *q,
  * must show the same frames: only `hide`, `root`, `no_kernel`, `own` and `fold_recursion` of a
  * filter affect that.
  */
-void query_tree_weigh(struct query_tree *t, const struct query *q, uint64_t min_weight);
+void query_tree_weigh(struct query_tree *t, const struct query *q, double min_share);
 void query_tree_release(struct query_tree *t);
 /*
  * Returns the next node in display order: the first child, or the next sibling of the node or of an

@@ -28,6 +28,15 @@ print(next(r["function"] for r in json.load(open("report.json"))["rows"] if r["t
 run "$PROF" explain --include-idle "$profile" "$function"
 like "waits" "$out" $'\nWaits below it\n(blocked|waited for a CPU|idle) [0-9.]+ s'
 
+# A function of 0.1 % of the samples has callers, too.
+printf '%s\n' 'main;serve 999' 'main;serve;rare;deep 1' | python3 "$root/tests/cli/stacks_profile.py" one >rare.json
+run "$PROF" report --callers rare rare.json
+like "callers of a rare function" "$out" $'0\\.1 % +rare\n.* serve\n.* main'
+run "$PROF" report --callees rare --min 50 rare.json
+like "and its callees, by its own total" "$out" $'0\\.1 % +rare\n.* deep'
+run "$PROF" explain rare.json rare
+like "which explain has as well" "$(section Callers)" $'rare\n.* serve'
+
 refuses "no such function" 125 'no sample with the function none' "$PROF" explain a.json none
 refuses "no function" 2 'a file and a function are needed' "$PROF" explain a.json
 refuses "no file" 125 'cannot read nowhere' "$PROF" explain nowhere x

@@ -111,8 +111,7 @@ function compareNodes(engine, what, tree, at, wanted) {
 const minShare = 0.005;
 
 function compareTree(engine, what, kind, name, wanted) {
-	const minWeight = Math.floor(minShare * engine.weight + 0.999999);
-	const tree = engine.tree(BY.function, TREE[kind], {name, minWeight});
+	const tree = engine.tree(BY.function, TREE[kind], {name, minShare});
 	compareNodes(engine, what, tree, tree.root, wanted.tree);
 }
 

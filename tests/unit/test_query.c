@@ -164,19 +164,25 @@ TEST(test_tree)
 	struct query_tree_options options = {.kind = QUERY_TREE_PLAIN};
 
 	check_tree(&options, "0a7 1b7 2a4 3b4 2c3 0d2");
-	options.min_weight = 4;
+	options.min_share = 0.4;
 	check_tree(&options, "0a7 1b7 2a4 3b4");
-	options.min_weight = 0;
+	options.min_share = 0;
 	options.kind = QUERY_TREE_INVERTED;
 	check_tree(&options, "0b4 1a4 2b4 3a4 0c3 1b3 2a3 0d2");
-	options.min_weight = 3;
+	options.min_share = 0.3;
 	check_tree(&options, "0b4 1a4 2b4 3a4 0c3 1b3 2a3");
-	options.min_weight = 0;
+	options.min_share = 0;
 	options.function = "b";
 	options.kind = QUERY_TREE_CALLERS;
 	check_tree(&options, "0b7 1a7");
 	options.kind = QUERY_TREE_CALLEES;
 	check_tree(&options, "0b7 1a4 2b4 1c3");
+	options.min_share = 0.5;
+	check_tree(&options, "0b7 1a4 2b4");
+	/* The share is that of the function's own weight. */
+	options.function = "c";
+	options.kind = QUERY_TREE_CALLERS;
+	check_tree(&options, "0c3 1b3 2a3");
 }
 
 /* Endless recursion, with a sample at each depth. */

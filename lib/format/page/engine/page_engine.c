@@ -47,7 +47,7 @@ static void weigh_kept(const struct query_tree_options *options)
 	static uint32_t shape;
 
 	if (shape == engine.shape) {
-		query_tree_weigh(&kept, &engine.query, options->min_weight);
+		query_tree_weigh(&kept, &engine.query, options->min_share);
 		return;
 	}
 	shape = engine.shape;
@@ -96,13 +96,13 @@ static uint32_t link_tree(void)
  * callers or callees.
  */
 uint32_t EXPORT(page_tree)(unsigned int by, unsigned int kind, const char *function,
-			   double min_weight)
+			   double min_share)
 {
 	const struct query_tree_options options = {
 		.by = by,
 		.kind = kind,
 		.function = function,
-		.min_weight = (uint64_t)min_weight,
+		.min_share = min_share,
 		.keys = engine_keys(by),
 	};
 

@@ -71,7 +71,7 @@ export class Comparison {
 		const {engine, state} = app, sides = SIDES.map((side) => {
 			engine.select({...state, threads: new Set(state.threads && !state.threads.has(side) ? [] : [side])});
 			const {weight} = engine;
-			return {weight, nodes: engine.tree(by, kind, {...options, minWeight: Math.floor(weight * options.minShare)})};
+			return {weight, nodes: engine.tree(by, kind, options)};
 		});
 		engine.select(state);
 		return merge(sides, engine.weight, by, kind);

@@ -157,8 +157,8 @@ export class Engine {
 	}
 
 	// Nodes of a tree, those that weigh too little left out of the lists of children.
-	tree(by, kind, {name = null, minWeight = 0} = {}) {
-		const root = this.withText(name, (at) => this.api.page_tree(by, kind, at, minWeight)) >>> 0;
+	tree(by, kind, {name = null, minShare = 0} = {}) {
+		const root = this.withText(name, (at) => this.api.page_tree(by, kind, at, minShare)) >>> 0;
 		const count = this.api.page_node_count() >>> 0, words = this.words(this.api.page_nodes() >>> 0, count * 10);
 		const nodes = {by, kind, root, count, isCut: this.api.page_tree_is_cut() !== 0};
 		const columns = ['key', 'parent', 'child', 'next', 'depth', 'stack'];

@@ -55,9 +55,9 @@ export class Flame {
 			return this.nodes;
 		this.treeKey = key;
 		const outwards = kind === 'inverted' || kind === 'callers';
-		const minWeight = engine.weight * (outwards ? INVERTED_SHARE : PIXELS_MIN / (isCoarse ? Math.max(320, this.scroller.clientWidth) : 4000));
-		this.nodes = this.app.comparison ? this.app.comparison.tree(this.app, BY.function, TREE[kind], {name: state.callersOf, minShare: minWeight / (engine.weight || 1)})
-			: engine.tree(BY.function, TREE[kind], {name: state.callersOf, minWeight: Math.floor(minWeight)});
+		const options = {name: state.callersOf, minShare: outwards ? INVERTED_SHARE : PIXELS_MIN / (isCoarse ? Math.max(320, this.scroller.clientWidth) : 4000)};
+		this.nodes = this.app.comparison ? this.app.comparison.tree(this.app, BY.function, TREE[kind], options)
+			: engine.tree(BY.function, TREE[kind], options);
 		this.layOut(engine);
 		this.selected = this.zoomed = NONE;
 		return this.nodes;

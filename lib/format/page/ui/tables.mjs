@@ -167,10 +167,9 @@ export class TreeView {
 		const {app} = this, {engine} = app;
 		if (this.version !== app.version) {
 			this.version = app.version;
-			const minWeight = Math.floor(engine.weight * this.share);
 			this.lighter.textContent = `from ${Number((100 * this.share).toPrecision(2))} % on; show lighter ones, too`;
-			this.lighter.hidden = minWeight <= 1;
-			this.nodes = engine.tree(BY.function, TREE[this.kind], {minWeight});
+			this.lighter.hidden = engine.weight * this.share <= 1;
+			this.nodes = engine.tree(BY.function, TREE[this.kind], {minShare: this.share});
 			this.open = new Set();
 			this.openHeaviest();
 			this.list();

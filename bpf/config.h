@@ -213,7 +213,8 @@ struct bpf_config {
 	__u32 include_self; /* with record_all: also record the recorder */
 	/*
 	 * A ring that holds this much data accepts only clock ticks, with stacks of at most
-	 * SHORT_STACK frames: no other events, no copies.
+	 * SHORT_STACK frames: no other events, no copies. Markers without a stack, and arguments,
+	 * may fill half of the rest and more.
 	 */
 	__u32 full_bytes;
 	__u32 record_all; /* record every process, regardless of its parent */

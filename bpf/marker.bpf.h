@@ -44,7 +44,7 @@ static __always_inline bool send_marker(struct rec *rec, __u32 size, __u32 room,
 	void *ring = own_ring();
 
 	size = (size + 7) & ~7u;
-	if (!count || !ring || size > room)
+	if (!count || !ring || size > room || is_filled(ring, MARKER_EIGHTHS))
 		return false;
 	rec->words = size / 8;
 	return emit_output(count, ring, rec, size, may_wake ? ring_flags(ring) : BPF_RB_NO_WAKEUP);

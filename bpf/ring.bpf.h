@@ -61,10 +61,19 @@ static __always_inline __u64 ring_flags(void *ring)
 		       : BPF_RB_NO_WAKEUP;
 }
 
+/* Eighths of a ring that markers may fill while the reader lags, and arguments of programs. */
+#define MARKER_EIGHTHS 6
+#define ARGUMENTS_EIGHTHS 7
+
+static __always_inline bool is_filled(void *ring, __u32 eighths)
+{
+	return bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) >= config.full_bytes / 4 * eighths;
+}
+
 /* The reader lags: reserve the rest for clock ticks. */
 static __always_inline bool is_filling(void *ring)
 {
-	return bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) >= config.full_bytes;
+	return is_filled(ring, 4);
 }
 
 static __always_inline void rec_init(struct rec *rec, __u8 kind, __u32 size, __u64 time)

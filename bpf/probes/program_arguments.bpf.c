@@ -105,8 +105,9 @@ __noinline int send_arguments(__u32 pid, __u32 tid)
 	exec->rec.tid = tid;
 	if (size > sizeof(*exec) + EXEC_TEXT_MAX)
 		return 0;
-	/* Reserve a ring that is filling up for records that cannot be replaced. */
-	if (!ring || is_filling(ring) || !emit_output(count, ring, exec, size, BPF_RB_NO_WAKEUP))
+	/* Reserve a ring that is full of markers for records that cannot be replaced. */
+	if (!ring || is_filled(ring, ARGUMENTS_EIGHTHS) ||
+	    !emit_output(count, ring, exec, size, BPF_RB_NO_WAKEUP))
 		__sync_fetch_and_add(&count->skipped_arguments, 1);
 	return 0;
 }

@@ -5,17 +5,18 @@
 . "$(dirname "$0")/lib.sh"
 
 # Records COMMAND, which writes its pid into ./begun when it runs, then stops the recorder for
-# SECONDS or until the command has ended. ./resumed exists when the recorder runs again. Leaves
-# NAME.json.gz, NAME.stats, NAME.err.
+# SECONDS or until the command has ended. ./stopped exists when it is stopped, ./resumed when it runs
+# again. Leaves NAME.json.gz, NAME.stats, NAME.err.
 stalled() { # NAME SECONDS|end OPTION... -- COMMAND
 	local name=$1 seconds=$2 recorder pid
 	shift 2
-	rm -f begun resumed
+	rm -f begun stopped resumed
 	mkfifo begun
 	"$PROF" record -o "$name.json.gz" --stats "$name.stats" "$@" 2>"$name.err" &
 	recorder=$!
 	read -t 60 -r pid <>begun
 	kill -STOP $recorder
+	touch stopped
 	if [ "$seconds" = end ]; then
 		wait_until is_gone "$pid"
 	else
@@ -63,6 +64,19 @@ expect(sum(count for count, *_ in waits) == stats["waits_lost"], waits)
 expect(sum(count for count, *_ in found) == stats["lost"], found)
 expect({cpu for _, cpu, *_ in found} == {cpu["cpu"] for cpu in stats["cpu_losses"]}, found)
 expect(all(reason == "ring-full" for _, _, reason, *_ in found), found)
+CODE
+cpu=$(taskset -pc $$ | sed 's/.*: *//; s/[-,].*//')
+# Markers fill the buffer: the rest is for ticks, and for what the next program is.
+stalled markers end --syscalls=0 --ring-size 1M -- taskset -c "$cpu" sh -c "echo \$\$ >begun
+	until [ -e stopped ]; do :; done
+	dd if=/dev/zero of=/dev/null bs=1 count=30000
+	exec /bin/true \$((6 * 7000))"
+judge "markers: a full buffer takes the arguments of a program" markers.json.gz markers.stats <<'CODE'
+import json
+stats = json.load(open(args[0]))
+expect(stats["syscalls"]["lost"] > 0, stats["syscalls"])
+expect(stats["arguments_skipped"] == 0, stats["arguments_skipped"])
+expect(any("42000" in text.split() for text in p["shared"]["stringArray"]), "arguments")
 CODE
 like "small: the summary says so" "$(<small.err)" ' lost \(ring-full [0-9]+\)'
 

@@ -114,6 +114,7 @@ expect(not any(data and "labels" in data for *_, data in check_profile.markers(p
 
 # Without symbols and DWARF.
 record names 0 -- ./bare inline 0.5
+stacks_are_whole names
 judge "stripped: names, lines, inlined calls" names.json.gz \
 	"$(grep -n 'return x' "$root/tests/workloads/go/runtime/main.go" | cut -d: -f1)" \
 	"$(grep -n '^func mix' "$root/tests/workloads/go/runtime/main.go" | cut -d: -f1 | xargs)" <<'CODE'
@@ -121,8 +122,10 @@ wanted = ["runtime.goexit", "runtime.main", "main.main", "main.inlines", "main.m
 found = [frames for _, _, _, frames in samples() if frames and frames[-1]["name"] == "main.mix"]
 # All of them are right; how many the half second has depends on the machine.
 expect(len(found) > 5, f"{len(found)} samples in main.mix")
-names = [f["name"] for f in found[0]]
-expect(names == wanted, names)
+# Few may end early, see above: they have the innermost frames.
+early = [names for names in ([f["name"] for f in frames] for frames in found) if names != wanted]
+expect(all(names == wanted[-len(names):] for names in early), early)
+expect(len(early) < len(found) / 4, early)
 expect({frames[-1]["line"] for frames in found} == {int(args[0])}, found[0][-1])
 expect(found[0][-1]["file"].endswith("go/runtime/main.go"), found[0][-1])
 shared = p["shared"]

@@ -130,16 +130,18 @@ __noinline int unwind_try_word(struct stack_scratch *s, __u32 i)
 	return call;
 }
 
-static long find_jump(__u32 i, void *ctx)
+static long examine_callee(__u32 i, void *ctx)
 {
 	struct loop *loop = ctx;
 	struct stack_scratch *s = loop->s;
-	int found;
+	__u32 found;
 
 	if (i >= WALK_CALLEE_SIZE)
 		return 1;
-	found = walk_is_jump(*(const __u64 *)(s->code + i), s->callee + i, s->frame.pc, IS_ARM64);
-	loop->found = found;
+	found = walk_callee_does(*(const __u64 *)(s->code + i), s->callee + i, s->frame.pc,
+				 IS_ARM64);
+	loop->found |= found;
+	found &= WALK_JUMPS_ON;
 	barrier_var(found); /* as in LOOP_CALLBACK */
 	return found ? 1 : 0;
 }
@@ -159,17 +161,17 @@ __noinline int unwind_judge_callee(struct stack_scratch *s)
 }
 
 /*
- * Returns whether the code of s->callee jumps on, perhaps to the frame's code. Unreadable code may.
+ * Returns what the code of s->callee does, flags of enum walk_callee. Unreadable code may jump on.
  */
-__noinline int unwind_jumps_on(struct stack_scratch *s)
+__noinline int unwind_callee_does(struct stack_scratch *s)
 {
 	struct loop loop = {.s = s};
 
 	if (!s)
 		return 0;
 	if (bpf_probe_read_user(s->code + 1, WALK_CALLEE_SIZE, (const void *)s->callee))
-		return 1;
-	bpf_loop(WALK_CALLEE_SIZE, find_jump, &loop, 0);
+		return WALK_JUMPS_ON;
+	bpf_loop(WALK_CALLEE_SIZE, examine_callee, &loop, 0);
 	return loop.found;
 }
 
@@ -189,7 +191,7 @@ static long scan_word(__u32 i, void *ctx)
 	int call = unwind_try_word(s, i);
 
 	if (call == WALK_CALL_DIRECT && !unwind_judge_callee(s))
-		call = unwind_jumps_on(s);
+		call = unwind_callee_does(s) & WALK_JUMPS_ON;
 	if (!call)
 		return 0;
 	loop->found = call > 0;
@@ -211,7 +213,7 @@ static __always_inline bool unwind_by_scan(struct stack_scratch *s)
 
 /*
  * x86-64: returns whether the frame pointer is that of a caller of interrupted code without a rule:
- * the call that it leads to enters another function.
+ * the call that it leads to enters another function, which sets it.
  */
 __noinline int unwind_is_callers_pair(struct stack_scratch *s)
 {
@@ -222,7 +224,7 @@ __noinline int unwind_is_callers_pair(struct stack_scratch *s)
 	walk_load(&s->frame, &s->frame.fp, &s->frame.fp_at);
 	word = (s->frame.fp - s->frame.sp) / 8 + 1;
 	return word < WALK_SCAN_WORDS && unwind_try_word(s, word) == WALK_CALL_DIRECT &&
-	       !unwind_judge_callee(s) && !unwind_jumps_on(s);
+	       !unwind_judge_callee(s) && unwind_callee_does(s) == WALK_SETS_FP;
 }
 
 /* Steps out of an interrupted function without a rule that has no frame yet, or needs none. */

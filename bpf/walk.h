@@ -619,6 +619,26 @@ WALK_INLINE int walk_is_jump(__u64 word, __u64 addr, __u64 pc, int is_arm64)
 	       pc - walk_target((__u32)(word >> 16), addr + 5, 0) < WALK_FUNCTION_SIZE;
 }
 
+/* Effects of the first instructions of a called function. */
+enum walk_callee {
+	WALK_JUMPS_ON = 1, /* perhaps to the frame's code */
+	WALK_SETS_FP = 2,
+};
+
+/* Examines one instruction, given as to walk_is_jump(). Returns flags of enum walk_callee. */
+WALK_INLINE __u32 walk_callee_does(__u64 word, __u64 addr, __u64 pc, int is_arm64)
+{
+	__u32 insn = (__u32)(word >> 8);
+
+	if (walk_is_jump(word, addr, pc, is_arm64))
+		return WALK_JUMPS_ON;
+	/* mov %rsp,%rbp in both forms; lea n(%rsp),%rbp */
+	return !is_arm64 && ((insn & 0xffffff) == 0xe58948 || (insn & 0xffffff) == 0xec8b48 ||
+			     insn == 0x246c8d48 || insn == 0x24ac8d48)
+		       ? WALK_SETS_FP
+		       : 0;
+}
+
 /*
  * x86-64: returns whether the frame, interrupted in code without a rule, is of a function that
  * begins at `start` with the bytes of `word` and has not changed sp. Compilers omit the frame

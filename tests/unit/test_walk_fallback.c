@@ -435,7 +435,15 @@ CASE(the_frame_pointer_of_a_caller)
 	link_pair(w, 32, 0, RET(2));
 	put_indirect_call(w, RET(2));
 	EXPECT(w, STACK_WHOLE, RET(2));
-	put_call(w, RET(2), START(1)); /* enters the function that calls the code */
+	/* A builtin of a runtime, which sets no frame pointer, and jumps to the code far on. */
+	put_call(w, RET(2), START(1));
+	EXPECT(w, STACK_WHOLE, RET(2));
+	/* The function that calls the code: it sets the frame pointer in one of these ways. */
+	world_put_code_before(w, START(1) + 4, "\x55\x48\x89\xe5", 4);
+	EXPECT(w, STACK_WHOLE | STACK_GUESSED, RET(1), RET(2));
+	world_put_code_before(w, START(1) + 4, "\x55\x48\x8b\xec", 4);
+	EXPECT(w, STACK_WHOLE | STACK_GUESSED, RET(1), RET(2));
+	world_put_code_before(w, START(1) + 8, "\x48\x8d\x6c\x24\x40\x90\x90\x90", 8);
 	EXPECT(w, STACK_WHOLE | STACK_GUESSED, RET(1), RET(2));
 	/* The code has a frame, and is called itself. */
 	put_call(w, RET(2), ANON(0));

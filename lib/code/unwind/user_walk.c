@@ -261,41 +261,42 @@ static bool end_broken(struct walk *w)
 static bool step(struct walk *w, uint32_t methods);
 
 /*
- * Returns whether the code of a function jumps on, perhaps to the frame's code. Unreadable code
- * may.
+ * Returns what the code of a function does, flags of enum walk_callee. Unreadable code may jump on.
  */
-static bool jumps_on(const struct walk *w, uint64_t start)
+static uint32_t callee_does(const struct walk *w, uint64_t start)
 {
 	const struct walk_target *t = w->target;
 	uint8_t code[WALK_CALLEE_SIZE + 8] = {0};
+	uint32_t found = 0;
 
 	if (!t->read_code(t->ctx, start, code + 1, WALK_CALLEE_SIZE))
-		return true;
-	for (size_t i = 0; i < WALK_CALLEE_SIZE; i++) {
+		return WALK_JUMPS_ON;
+	for (size_t i = 0; i < WALK_CALLEE_SIZE && !(found & WALK_JUMPS_ON); i++) {
 		__u64 word;
 
 		memcpy(&word, code + i, sizeof(word));
-		if (walk_is_jump(word, start + i, w->frame.pc, t->is_arm64))
-			return true;
+		found |= walk_callee_does(word, start + i, w->frame.pc, t->is_arm64);
 	}
-	return false;
+	return found;
 }
 
 /*
- * Returns whether a call of `target`, with its return address at `at`, can have led to the frame.
+ * Returns whether a call of `target`, with its return address at `at`, can have led to the frame
+ * without a jump. Sets *is_known to whether the called code is mapped.
  */
-static bool may_be_callee(struct walk *w, uint64_t target, uint64_t at)
+static bool may_be_callee(struct walk *w, uint64_t target, uint64_t at, bool *is_known)
 {
 	const struct unwind_rule own = w->rule;
 	const uint64_t pc = w->frame.pc;
-	bool is_known, may_be;
+	bool may_be;
 
 	w->frame.pc = target;
-	is_known = find_rule(w, 0);
+	*is_known = find_rule(w, 0);
 	w->frame.pc = pc;
-	may_be = is_known && walk_may_be_callee(&w->frame, &own, &w->mapping, &w->rule, target, at);
+	may_be = *is_known &&
+		 walk_may_be_callee(&w->frame, &own, &w->mapping, &w->rule, target, at);
 	w->rule = own;
-	return may_be || (is_known && jumps_on(w, target));
+	return may_be;
 }
 
 /* Returns the enum walk_call before an address. Stores the target of a direct call. */
@@ -340,23 +341,28 @@ static bool may_be_return(struct walk *w, uint64_t word, uint64_t at)
 {
 	uint64_t target;
 	int call = find_call(w, word, &target);
+	bool is_known;
 
-	return call == WALK_CALL_DIRECT ? may_be_callee(w, target, at) : call;
+	if (call != WALK_CALL_DIRECT || may_be_callee(w, target, at, &is_known))
+		return call;
+	return is_known && callee_does(w, target) & WALK_JUMPS_ON;
 }
 
 /*
  * x86-64: returns whether the frame pointer is that of a caller of interrupted code without a rule:
- * the call that it leads to enters another function.
+ * the call that it leads to enters another function, which sets it.
  */
 static bool is_callers_pair(struct walk *w)
 {
 	uint64_t target;
+	bool is_known;
 	__u64 pair[2];
 
 	return !w->target->is_arm64 && w->frame.is_pc && walk_frame_pointer(&w->frame, pair) &&
 	       w->frame.fp - w->frame.sp < (WALK_SCAN_WORDS - 1) * sizeof(*pair) &&
 	       find_call(w, pair[1], &target) == WALK_CALL_DIRECT &&
-	       !may_be_callee(w, target, w->frame.fp + word_size(&w->frame));
+	       !may_be_callee(w, target, w->frame.fp + word_size(&w->frame), &is_known) &&
+	       is_known && callee_does(w, target) == WALK_SETS_FP;
 }
 
 /* Steps out of an interrupted function without a rule that has no frame yet, or needs none. */

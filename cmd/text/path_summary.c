@@ -498,14 +498,9 @@ static char *change_text(const char *change)
 static void add_forecast(const struct path_sums *s, const struct forecasts *f,
 			 const struct forecast *row, struct strbuf *out)
 {
-	uint64_t base = f->sums[PATH_SUM_REPLAY];
 	_cleanup_free_ char *text = change_text(row->change);
-	double change = change_of(row->ns, base);
-	double by_path = change;
-
-	/* Time behind other commands' threads does not count. */
-	if (row->path_ns)
-		by_path = -percent(s->total - row->path_ns, s->total - queued_behind_others(s, f));
+	double change = change_of(row->ns, row->unchanged_ns);
+	double by_path = row->path_ns ? change_of(row->path_ns, row->unchanged_ns) : change;
 
 	text_to_line(text);
 	strbuf_addf(out, "%+7.1f %%", change);
@@ -528,7 +523,7 @@ void path_summary_forecasts(const struct profile *p, struct strbuf *out)
 	if (f.sums[PATH_SUM_REPLAY]) {
 		add_alone(&s, &f, out);
 		add_queue(&s, &f, out);
-		strbuf_adds(out, "predicted change of the time:\n");
+		strbuf_addf(out, "predicted change of %s time:\n", is_like_run(&s, &f) ? "the" : "that");
 	}
 	vec_for_each(&f.rows, const struct forecast *, row)
 		add_forecast(&s, &f, row, out);
@@ -552,6 +547,7 @@ static void forecasts_json(const struct profile *p, struct strbuf *out)
 		strbuf_addf(out, ", \"ms\": %.10g", (double)row->ns / 1e6);
 		if (row->path_ns)
 			strbuf_addf(out, ", \"path_alone_ms\": %.10g", (double)row->path_ns / 1e6);
+		strbuf_addf(out, ", \"percent\": %.10g", change_of(row->ns, row->unchanged_ns));
 		strbuf_addch(out, '}');
 	}
 	strbuf_addch(out, ']');

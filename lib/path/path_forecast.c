@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/path/path_forecast.h"
 
+#include <math.h>
+
 #include "lib/base/index.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"
@@ -216,9 +218,9 @@ static float *path_shares_factors(const struct path_shares *s, const char *funct
 #define FUNCTIONS_MAX 8
 #define LOCKS_MAX 3
 #define STEPS_MAX 5
-/* A step with more of the path is the command itself. */
+/* A step with more of own_time is the command itself. */
 #define STEP_SHARE_MAX 0.95
-/* Least share of the path for a function or lock to be replayed. */
+/* Least share of own_time for a function or lock to be replayed. */
 #define SHARE_MIN 0.02
 /* If several functions of a call chain have about the same time, replay only the innermost. */
 #define SAME_SHARE 0.005
@@ -266,6 +268,8 @@ struct forecasting {
 	struct replay replay;
 	struct path_shares shares;
 	uint64_t base; /* replayed time of the unchanged command, ns; 0: unknown */
+	uint64_t own_queue; /* path time queued while the command's own threads ran, ns */
+	uint64_t own_time; /* path time but for that queued behind others, ns */
 	uint8_t *origins; /* by frame_id */
 	string_id *steps; /* by row of the profile: see path_steps() */
 	VEC(struct level) levels;
@@ -310,14 +314,16 @@ static void add_sum(struct forecasting *f, enum path_sum_kind kind, string_id th
 }
 
 /*
- * Replays the command with a change that saves time. path_ns 0: unknown. If the replay takes longer
- * than that of the unchanged command, because timers now end elsewhere, the gain is unknown.
+ * Replays the command with a change that saves time, of which `saved` on the path; 0: unknown. If the
+ * replay takes longer than that of the unchanged command, because timers now end elsewhere, the gain
+ * is unknown. All times are those of a machine without background load.
  */
 static void add_forecast(struct forecasting *f, const char *change,
-			 const struct replay_change *changed, uint64_t path_ns)
+			 const struct replay_change *changed, double saved)
 {
 	uint64_t replayed = replay_run(&f->replay, changed);
-	uint64_t ns = f->base && replayed > f->base ? f->base : replayed;
+	uint64_t ns = replayed > f->base ? f->base : replayed;
+	double base = (double)f->base;
 	string_id text = strings_intern_line(&f->p->strings, change);
 	struct marker *marker = ns ? add_marker(f, MARKER_FORECAST) : NULL;
 
@@ -325,8 +331,10 @@ static void add_forecast(struct forecasting *f, const char *change,
 		return;
 	*marker_value(&f->p->markers, marker, FORECAST_CHANGE) = marker_string(text);
 	set_time(f, marker, FORECAST_TIME, ns);
-	if (path_ns)
-		set_time(f, marker, FORECAST_PATH, path_ns);
+	set_time(f, marker, FORECAST_UNCHANGED, f->base);
+	if (saved > 0 && f->own_time)
+		set_time(f, marker, FORECAST_PATH,
+			 (uint64_t)(base * fmax(0, 1 - saved / (double)f->own_time)));
 }
 
 /* Parallelism. */
@@ -427,24 +435,33 @@ static unsigned int cpu_count(const struct forecasting *f)
 	return f->p->meta.logical_cpus ? f->p->meta.logical_cpus : 1;
 }
 
+static void find_own_time(struct forecasting *f)
+{
+	uint64_t behind_others = 0;
+
+	vec_for_each(&f->path.parts, const struct path_part *, part) {
+		uint64_t ran;
+
+		if (part->kind != PATH_QUEUED)
+			continue;
+		ran = (ran_until(f, part->end) - ran_until(f, part->start)) / cpu_count(f);
+		ran = ran < part->time ? ran : part->time;
+		f->own_queue += ran;
+		behind_others += part->time - ran;
+	}
+	f->own_time = f->path.end - f->path.begin - behind_others;
+}
+
 static void add_parallelism(struct forecasting *f)
 {
 	struct named_times alone = {0};
-	uint64_t own_queue = 0;
 
-	find_levels(f);
 	vec_for_each(&f->path.parts, const struct path_part *, part) {
-		if (part->kind == PATH_RUNS) {
+		if (part->kind == PATH_RUNS)
 			add_time(&alone, name_of(f, part->thread), alone_in(f, part));
-		} else if (part->kind == PATH_QUEUED) {
-			uint64_t ran = ran_until(f, part->end) - ran_until(f, part->start);
-
-			ran /= cpu_count(f);
-			own_queue += ran < part->time ? ran : part->time;
-		}
 	}
 	add_sum(f, PATH_SUM_RUNNING, NO_STRING, ran_until(f, f->path.end));
-	add_sum(f, PATH_SUM_OWN_QUEUE, NO_STRING, own_queue);
+	add_sum(f, PATH_SUM_OWN_QUEUE, NO_STRING, f->own_queue);
 	vec_sort(&alone.rows, compare_times);
 	vec_for_each(&alone.rows, const struct named_time *, row) {
 		if (row->name != NO_STRING && row->ns)
@@ -575,7 +592,6 @@ static void forecast_function(struct forecasting *f, const char *name, double fa
 	};
 	_cleanup_free_ float *factors = path_shares_factors(&f->shares, name, factor);
 	_cleanup_(strbuf_release) struct strbuf change = {0};
-	uint64_t wall = f->path.end - f->path.begin;
 	struct replay_change changed = {.cpus = cpu_count(f), .factors = factors};
 
 	path_weights_each(f->p, add_if_below, &time);
@@ -583,13 +599,12 @@ static void forecast_function(struct forecasting *f, const char *name, double fa
 		strbuf_addf(&change, "%s takes half its time", name);
 	else
 		strbuf_addf(&change, "%s takes %.4g of its time", name, factor);
-	add_forecast(f, strbuf_text(&change), &changed,
-		     wall - (uint64_t)((double)time.ns * (factor < 1 ? 1 - factor : 0)));
+	add_forecast(f, strbuf_text(&change), &changed, (double)time.ns * (1 - factor));
 }
 
 static void forecast_functions(struct forecasting *f)
 {
-	double least = SHARE_MIN * (double)(f->path.end - f->path.begin);
+	double least = SHARE_MIN * (double)f->own_time;
 	struct path_functions all = {.f = f};
 	unsigned int count = 0;
 
@@ -637,13 +652,13 @@ static void forecast_step(struct forecasting *f, const struct named_time *step)
 	}
 	strbuf_addf(&change, "all of %s takes half its time",
 		    strings_get(&f->p->strings, step->name));
-	add_forecast(f, strbuf_text(&change), &changed, f->path.end - f->path.begin - step->ns / 2);
+	add_forecast(f, strbuf_text(&change), &changed, (double)step->ns / 2);
 }
 
 /* Commands and threads on the path, and programs that several of them run. */
 static void forecast_steps(struct forecasting *f)
 {
-	double wall = (double)(f->path.end - f->path.begin);
+	double all = (double)f->own_time;
 	struct named_times steps = {0};
 	size_t count = 0;
 
@@ -660,9 +675,9 @@ static void forecast_steps(struct forecasting *f)
 	for (size_t i = 0; steps.rows.count > 1 && i < steps.rows.count && count < STEPS_MAX; i++) {
 		const struct named_time *step = &steps.rows.items[i];
 
-		if ((double)step->ns < SHARE_MIN * wall)
+		if ((double)step->ns < SHARE_MIN * all)
 			break;
-		if ((double)step->ns > STEP_SHARE_MAX * wall)
+		if ((double)step->ns > STEP_SHARE_MAX * all)
 			continue;
 		forecast_step(f, step);
 		count++;
@@ -772,7 +787,7 @@ static void forecast_locks(struct forecasting *f)
 {
 	size_t count = f->replay.waits.count;
 	struct lock_search search = {.names = xcalloc(count + 1, sizeof(*search.names))};
-	double least = SHARE_MIN * (double)(f->path.end - f->path.begin);
+	double least = SHARE_MIN * (double)f->own_time;
 
 	for (size_t i = 0; i < count; i++)
 		search.names[i] = NO_STRING;
@@ -804,12 +819,7 @@ static void forecast_cpus(struct forecasting *f)
 
 static void forecast_usual(struct forecasting *f)
 {
-	struct replay_change as_it_was = {.cpus = cpu_count(f)};
-
 	add_parallelism(f);
-	f->base = replay_run(&f->replay, &as_it_was);
-	if (!f->base)
-		return;
 	add_sum(f, PATH_SUM_REPLAY, NO_STRING, f->base);
 	forecast_steps(f);
 	forecast_functions(f);
@@ -821,6 +831,7 @@ void path_forecast(struct profile *p, const struct timelines *t, const struct wh
 		   size_t count)
 {
 	struct forecasting f = {.p = p, .t = t};
+	struct replay_change as_it_was = {.cpus = cpu_count(&f)};
 
 	if (!replay_init(&f.replay, t, p->meta.end_ns))
 		return;
@@ -832,9 +843,12 @@ void path_forecast(struct profile *p, const struct timelines *t, const struct wh
 	f.origins = origins_of_frames(p);
 	f.steps = path_steps(p);
 	path_shares_init(&f.shares, p, &f.replay);
-	for (size_t i = 0; i < count; i++)
+	find_levels(&f);
+	find_own_time(&f);
+	f.base = replay_run(&f.replay, &as_it_was);
+	for (size_t i = 0; i < count && f.base; i++)
 		forecast_function(&f, what_ifs[i].function, what_ifs[i].factor);
-	if (!count)
+	if (!count && f.base)
 		forecast_usual(&f);
 	path_shares_release(&f.shares);
 	replay_release(&f.replay);
@@ -850,11 +864,14 @@ static void read_forecast(const struct profile *p, const struct marker *marker, 
 							   FORECAST_CHANGE);
 	const struct marker_value *time = recorded_value(p, marker, MARKER_FORECAST, FORECAST_TIME);
 	const struct marker_value *path = recorded_value(p, marker, MARKER_FORECAST, FORECAST_PATH);
+	const struct marker_value *unchanged = recorded_value(p, marker, MARKER_FORECAST,
+							      FORECAST_UNCHANGED);
 
-	if (change && time)
+	if (change && time && unchanged && unchanged->number)
 		vec_push(&f->rows, (struct forecast){
 					   .change = strings_get(&p->strings, change->string),
 					   .ns = time->number,
+					   .unchanged_ns = unchanged->number,
 					   .path_ns = path ? path->number : 0,
 				   });
 }

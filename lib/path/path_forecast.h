@@ -25,10 +25,11 @@ struct what_if {
 void path_forecast(struct profile *p, const struct timelines *t, const struct what_if *what_ifs,
 		   size_t count);
 
-/* A prediction, read from a profile's marker. */
+/* A prediction, read from a profile's marker. Times are those without background load. */
 struct forecast {
 	const char *change; /* "link_all takes half its time" */
 	uint64_t ns; /* predicted time of the command */
+	uint64_t unchanged_ns; /* time of the unchanged command; not 0 */
 	/* Time if the path got shorter by all that the change saves on it; 0: unknown. */
 	uint64_t path_ns;
 };

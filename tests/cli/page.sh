@@ -82,12 +82,12 @@ CODE
 )" "running 2.00 ms | running 3.00 ms | running 3.00 ms, [queued] 2.00 ms, [read] 800.0 µs, [wakes up] 200.0 µs | running 3.00 ms, [queued] 500.0 µs, [clock_nanosleep] 500.0 µs | running 2.00 ms"
 is "forecasts are sentences" "$(node --input-type=module - "$root" <<'CODE'
 const {forecastText} = await import(`${process.argv[2]}/lib/format/page/ui/path.mjs`);
-console.log(forecastText("If: f, g takes half its time, Time of the command: 1500.5 ms, If the path alone got shorter: 2250 ms"));
-console.log(forecastText("If: f takes half its time, Time of the command: 15 ms"));
+console.log(forecastText("If: f, g takes half its time, Time of the command, alone on the machine: 1500.5 ms, Unchanged: 3000 ms, If the path alone got shorter: 2250 ms"));
+console.log(forecastText("If: f takes half its time, Time of the command, alone on the machine: 15 ms, Unchanged: 20 ms"));
 console.log(forecastText("Other: 7"));
 CODE
-)" "If f, g takes half its time: the command takes 1.50 s; 2.25 s if only the path gets shorter
-If f takes half its time: the command takes 15.0 ms
+)" "If f, g takes half its time: alone on the machine, the command takes 1.50 s instead of 3.00 s; 2.25 s if only the path gets shorter
+If f takes half its time: alone on the machine, the command takes 15.0 ms instead of 20.0 ms
 Other: 7"
 is "and is an event like others" "$(values path.html 'engine.events().includes("critical path")')" true
 "$PROF" convert "$golden/waits.json" -o waits.html

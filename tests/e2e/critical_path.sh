@@ -89,6 +89,27 @@ run "$PROF" report --critical-path build.json.gz
 like "changes are predicted" "$out" ' %.*  if link_all takes half its time'
 like "the serial part is told" "$out" 'parallel: .* alone on one CPU: [0-9.]* % of the path: path_shapes'
 
+# Others use the CPUs most of the time: predictions are those of a machine without them.
+load=()
+for ((i = 0; i < 3 * $(nproc); i++)); do
+	timeout 60 sh -c 'while :; do :; done' &
+	load+=($!)
+done
+record_path starved build
+kill "${load[@]}"
+wait "${load[@]}" 2>/dev/null
+judge_path "predictions are those without background load" starved.json.gz <<'CODE'
+expect_whole()
+base = times["replay_ms"]
+expect(base < 0.8 * times["total_ms"], times)
+ms = {row["if"]: (row["ms"], row["path_alone_ms"]) for row in times["forecasts"] if "path_alone_ms" in row}
+expect(ms and all(0 < ms <= base and 0 < path <= base for ms, path in ms.values()), (base, ms))
+link, path = ms["link_all takes half its time"]
+expect(abs(link / base - 5 / 6) < 0.03 and abs(path / base - 5 / 6) < 0.1, (base, ms))
+CODE
+run "$PROF" report --critical-path starved.json.gz
+like "without seconds" "$out" 'alone on the machine, it would take .*predicted change of that time:.* % +if link_all'
+
 record_path barrier barrier 100
 judge_path "of stages of two threads, the longer ones are the path" barrier.json.gz "${printed% *}" <<'CODE'
 expect_whole()

@@ -25,8 +25,8 @@ export function readPath(engine) {
 
 // A forecast as a sentence; other fields than those known stay as they are.
 export function forecastText(fields) {
-	const [, change, time, path] = /^If: (.*), Time of the command: (\S+) ms(?:, If the path alone got shorter: (\S+) ms)?$/.exec(fields) ?? [];
-	return time === undefined ? fields : `If ${change}: the command takes ${shortSeconds(time * 1e6)}${path === undefined ? '' : `; ${shortSeconds(path * 1e6)} if only the path gets shorter`}`;
+	const [, change, time, unchanged, path] = /^If: (.*), Time of the command, alone on the machine: (\S+) ms, Unchanged: (\S+) ms(?:, If the path alone got shorter: (\S+) ms)?$/.exec(fields) ?? [];
+	return time === undefined ? fields : `If ${change}: alone on the machine, the command takes ${shortSeconds(time * 1e6)} instead of ${shortSeconds(unchanged * 1e6)}${path === undefined ? '' : `; ${shortSeconds(path * 1e6)} if only the path gets shorter`}`;
 }
 
 // Steps in a row of one thread, with the time of each thing that it did.

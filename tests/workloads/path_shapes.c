@@ -7,7 +7,7 @@
  *	path_shapes convoy	two threads that hold a lock most of the time
  *	path_shapes build	jobs of different length side by side, then one alone
  *	path_shapes barrier N	two threads with N stages of random length; prints, in ms, the sum
- *of the longer ones, and the part of it in the first thread
+ *of those that ended last, and the part of it in the first thread
  *	path_shapes requests	asks a thread, which also has work of its own; tells each request as
  *a span "request" path_shapes naps N	two threads, each woken by the other while it falls asleep
  */
@@ -150,6 +150,8 @@ static void build(void)
 static unsigned int stages;
 static uint64_t lengths[2][STAGES_MAX];
 static pthread_barrier_t barrier;
+static unsigned int arrived[STAGES_MAX];
+static const uint64_t *last[STAGES_MAX]; /* lengths of the thread that ended the stage */
 
 static void *run_stages(void *number)
 {
@@ -157,6 +159,9 @@ static void *run_stages(void *number)
 
 	for (unsigned int i = 0; i < stages; i++) {
 		stage(own[i]);
+		/* On a busy machine, it may be the shorter one. */
+		if (__atomic_fetch_add(&arrived[i], 1, __ATOMIC_RELAXED))
+			last[i] = own;
 		pthread_barrier_wait(&barrier);
 	}
 	return NULL;
@@ -168,17 +173,18 @@ static void run_barrier(void)
 	pthread_t other;
 
 	for (unsigned int i = 0; i < stages; i++) {
-		uint64_t a = lengths[0][i] = 1000 + (uint64_t)random() % 8000;
-		uint64_t b = lengths[1][i] = 1000 + (uint64_t)random() % 8000;
-
-		sum += a > b ? a : b;
-		first += a > b ? a : 0;
+		lengths[0][i] = 1000 + (uint64_t)random() % 8000;
+		lengths[1][i] = 1000 + (uint64_t)random() % 8000;
 	}
 	pthread_barrier_init(&barrier, NULL, 2);
 	pthread_create(&other, NULL, run_stages, lengths[1]);
 	pthread_setname_np(other, "second");
 	run_stages(lengths[0]);
 	pthread_join(other, NULL);
+	for (unsigned int i = 0; i < stages; i++) {
+		sum += last[i][i];
+		first += last[i] == lengths[0] ? last[i][i] : 0;
+	}
 	printf("%.3f %.3f\n", (double)sum / 1000, (double)first / 1000);
 }
 

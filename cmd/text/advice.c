@@ -483,7 +483,7 @@ static bool is_callers(const struct profile *p, const struct frame *frame)
 		return true;
 	return frame->module != NO_MODULE &&
 	       (module_is_kernel(&p->modules.rows.items[frame->module]) ||
-		is_of_common_library(p, frame));
+		is_of_common_library(p, frame->module));
 }
 
 /*

@@ -82,17 +82,16 @@ static module_id find_guest(const struct profile *p)
 	return guest;
 }
 
-/* Returns the file of a frame if it may have generated the code that the frame calls. */
-static module_id may_make(const struct profile *p, const struct frame *frame)
+/* Returns true for a file that may have generated the code that its frames call. */
+static bool may_make(const struct profile *p, module_id module)
 {
 	const struct code_maker *maker;
 
-	if (frame->module == NO_MODULE ||
-	    p->modules.rows.items[frame->module].kind != PROFILE_MODULE_FILE ||
-	    made_code_is(p, frame->module) || is_of_common_library(p, frame))
-		return NO_MODULE;
-	maker = find_maker(p, frame->module);
-	return maker && maker->kind == MAKER_POOL ? NO_MODULE : frame->module;
+	if (p->modules.rows.items[module].kind != PROFILE_MODULE_FILE || made_code_is(p, module) ||
+	    is_of_common_library(p, module))
+		return false;
+	maker = find_maker(p, module);
+	return !maker || maker->kind != MAKER_POOL;
 }
 
 static bool is_nameless(const struct profile *p, const struct frame *frame)
@@ -148,16 +147,19 @@ module_id *made_code_find_makers(const struct profile *p)
 	module_id *by_frame = xreallocarray(NULL, p->frames.rows.count + 1, sizeof(*by_frame));
 	_cleanup_free_ module_id *callers = xreallocarray(NULL, p->stacks.rows.count + 1,
 							  sizeof(*callers));
+	_cleanup_free_ bool *makes = xreallocarray(NULL, p->modules.rows.count + 1, sizeof(*makes));
 	module_id guest = find_guest(p);
 
+	for (module_id id = 0; id < p->modules.rows.count; id++)
+		makes[id] = may_make(p, id);
 	memset(by_frame, 0xff, p->frames.rows.count * sizeof(*by_frame));
 	for (size_t i = 0; i < p->stacks.rows.count; i++) {
 		const struct stack *stack = &p->stacks.rows.items[i];
 		const struct frame *frame = &p->frames.rows.items[stack->frame];
 		module_id caller = stack->parent == NO_STACK ? NO_MODULE : callers[stack->parent];
-		module_id own = may_make(p, frame);
 
-		callers[i] = own == NO_MODULE ? caller : own;
+		callers[i] = frame->module != NO_MODULE && makes[frame->module] ? frame->module
+										: caller;
 		if (by_frame[stack->frame] == NO_MODULE && is_nameless(p, frame))
 			by_frame[stack->frame] = caller;
 	}
@@ -230,7 +232,7 @@ void made_code_advise(const struct profile *p, module_id maker, struct strbuf *o
 	}
 }
 
-bool is_of_common_library(const struct profile *p, const struct frame *frame)
+bool is_of_common_library(const struct profile *p, module_id id)
 {
 	static const char *const names[] = {"libc.so",	   "libc-",	  "libstdc++.so",
 					    "libgcc_s.so", "libjemalloc", "libtcmalloc",
@@ -238,9 +240,9 @@ bool is_of_common_library(const struct profile *p, const struct frame *frame)
 	const struct module *module;
 	const char *path, *base;
 
-	if (frame->module == NO_MODULE)
+	if (id == NO_MODULE)
 		return false;
-	module = &p->modules.rows.items[frame->module];
+	module = &p->modules.rows.items[id];
 	if (module->kind == PROFILE_MODULE_VDSO)
 		return true;
 	path = strings_get(&p->strings, module->path);

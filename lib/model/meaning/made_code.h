@@ -49,5 +49,5 @@ void made_code_advise(const struct profile *p, module_id maker, struct strbuf *o
 
 /* Libraries that nearly every program calls, so that their callers are more informative. */
 
-/* True if the frame is in libc, the vDSO, an allocator or another such library. */
-bool is_of_common_library(const struct profile *p, const struct frame *frame);
+/* True for libc, the vDSO, an allocator or another such library; false for NO_MODULE. */
+bool is_of_common_library(const struct profile *p, module_id module);

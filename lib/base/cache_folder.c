@@ -54,6 +54,16 @@ int cache_folder_open(const char *path, bool make)
 	return steal_fd(&fd);
 }
 
+/* An empty file whose size is the number of bytes added since the folder was last trimmed. */
+#define ADDED "added"
+/* Each file counts as this much, so that small ones do not get too many. */
+#define FILE_BYTES_MIN 16384u
+
+static uint64_t counted(uint64_t bytes)
+{
+	return bytes > FILE_BYTES_MIN ? bytes : FILE_BYTES_MIN;
+}
+
 struct cached_file {
 	char *name;
 	uint64_t bytes;
@@ -63,7 +73,8 @@ struct cached_file {
 ORDER(compare_use, struct cached_file,
       COMPARE(b->used.tv_sec, a->used.tv_sec) ?: COMPARE(b->used.tv_nsec, a->used.tv_nsec))
 
-void cache_folder_trim(int folder)
+/* Removes the least recently used files until the rest fits. */
+static void trim(int folder, uint64_t bytes_max)
 {
 	VEC(struct cached_file) files = {0};
 	int own = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -76,22 +87,40 @@ void cache_folder_trim(int folder)
 	while (dir && (entry = readdir(dir))) {
 		struct stat st;
 
-		/* Files may be sparse. */
-		if (fstatat(folder, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		if (strcmp(entry->d_name, ADDED) != 0 &&
+		    fstatat(folder, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 		    S_ISREG(st.st_mode))
-			vec_push(&files,
-				 (struct cached_file){xstrdup(entry->d_name),
-						      (uint64_t)st.st_blocks * 512, st.st_mtim});
+			/* Files may be sparse. */
+			vec_push(&files, (struct cached_file){xstrdup(entry->d_name),
+							      counted((uint64_t)st.st_blocks * 512),
+							      st.st_mtim});
 	}
 	if (files.count)
 		qsort(files.items, files.count, sizeof(*files.items), compare_use);
 	vec_for_each(&files, struct cached_file *, file) {
 		bytes += file->bytes;
-		if (bytes > CACHE_FOLDER_BYTES)
+		if (bytes > bytes_max)
 			unlinkat(folder, file->name, 0);
 		free(file->name);
 	}
 	vec_release(&files);
 	if (dir)
 		closedir(dir);
+}
+
+/* Adding is frequent, and looking at each file is slow. Concurrent additions may be lost. */
+void cache_folder_added(int folder, uint64_t bytes, uint64_t bytes_max)
+{
+	_cleanup_close_ int fd = openat(folder, ADDED, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
+					0600);
+	uint64_t limit = bytes_max / 4, added = limit;
+	struct stat st;
+
+	if (fd >= 0 && fstat(fd, &st) == 0 && cache_file_is_own(&st) && bytes < limit)
+		added = (uint64_t)st.st_size + counted(bytes);
+	if (added < limit && ftruncate(fd, (off_t)added) == 0)
+		return;
+	if (fd >= 0)
+		(void)!ftruncate(fd, 0);
+	trim(folder, bytes_max);
 }

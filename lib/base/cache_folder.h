@@ -20,5 +20,8 @@ char *cache_folder_path(void);
 int cache_folder_open(const char *path, bool make);
 /* Returns true for a regular file that no other user can have written. */
 bool cache_file_is_own(const struct stat *st);
-/* Removes the least recently used files until the rest fits into CACHE_FOLDER_BYTES. */
-void cache_folder_trim(int folder);
+/*
+ * Counts a new file of this size. After a quarter of `bytes_max`, removes the least recently used
+ * files until the rest fits into it.
+ */
+void cache_folder_added(int folder, uint64_t bytes, uint64_t bytes_max);

@@ -312,6 +312,7 @@ static void kept_sections_store(const struct kept_sections *k, const struct kept
 	struct header header = k->header;
 	bool is_new = k->fd < 0, is_fine = true, is_more = false;
 	_cleanup_close_ int own = -1, folder = -1;
+	struct stat st;
 	int fd = k->fd;
 
 	if (!k->name)
@@ -336,8 +337,8 @@ static void kept_sections_store(const struct kept_sections *k, const struct kept
 		is_fine = write_at(fd, &header, sizeof(header), 0) == 0;
 	if (is_new && fd >= 0 && !is_fine)
 		unlinkat(folder, k->name, 0);
-	if (is_new && is_more)
-		cache_folder_trim(folder);
+	if (is_new && is_more && is_fine && fstat(fd, &st) == 0)
+		cache_folder_added(folder, (uint64_t)st.st_blocks * 512, CACHE_FOLDER_BYTES);
 }
 
 /*

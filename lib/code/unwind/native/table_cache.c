@@ -14,8 +14,6 @@
 #define RECENT_NS 2000000000ull
 /* Larger results would push out many others. */
 #define FILE_BYTES_MAX (CACHE_FOLDER_BYTES / 4)
-/* Bytes to write until the folder's size is checked. */
-#define TRIM_BYTES (CACHE_FOLDER_BYTES / 4)
 
 /* Since Linux 6.8; newer than glibc's headers. */
 #ifndef STATX_MNT_ID_UNIQUE
@@ -39,7 +37,6 @@ struct table_cache {
 	int folder;
 	uint64_t devices[LASTING_COUNT]; /* UINT64_MAX: none */
 	struct label label; /* of all files, without the origin */
-	uint64_t stored; /* bytes since the folder's size was checked; atomic */
 	uint32_t serial; /* of names; atomic */
 };
 
@@ -87,8 +84,6 @@ void table_cache_free(struct table_cache *c)
 {
 	if (!c)
 		return;
-	if (c->stored)
-		cache_folder_trim(c->folder);
 	close(c->folder);
 	free(c);
 }
@@ -229,15 +224,6 @@ static uint64_t write_file(const struct table_cache *c, const char *name,
 	return (uint64_t)st.st_size;
 }
 
-/* Checks the size of the folder once in a while. */
-static void note_stored(struct table_cache *c, uint64_t size)
-{
-	if (__atomic_add_fetch(&c->stored, size, __ATOMIC_RELAXED) < TRIM_BYTES)
-		return;
-	__atomic_store_n(&c->stored, 0, __ATOMIC_RELAXED);
-	cache_folder_trim(c->folder);
-}
-
 void table_cache_store(struct table_cache *c, struct table_write *write, struct unwind_row *rows,
 		       const struct unwind_rules *rules)
 {
@@ -251,5 +237,6 @@ void table_cache_store(struct table_cache *c, struct table_write *write, struct 
 	if (!size || renameat(c->folder, new, c->folder, name))
 		unlinkat(c->folder, new, 0);
 	table_result_release(&write->result);
-	note_stored(c, size);
+	if (size)
+		cache_folder_added(c->folder, size, CACHE_FOLDER_BYTES);
 }

@@ -17,7 +17,7 @@ struct table_cache;
 
 /* Creates the folder if it is missing. Returns NULL if nothing can be kept there. */
 struct table_cache *table_cache_new(const char *folder);
-/* Removes files if there are too many. NULL is fine. */
+/* NULL is fine. */
 void table_cache_free(struct table_cache *c);
 
 /* A file, and the searches for runtimes that its contents are known from. */

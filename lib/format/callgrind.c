@@ -445,7 +445,7 @@ static int read_lines(struct callgrind_reader *r, const char *text, size_t size,
 	struct profile *p = r->f.profile;
 	struct text_line line;
 
-	foreign_thread(&r->f, 1, 1, "callgrind", FOREIGN_ALL, false);
+	foreign_thread(&r->f, 0, 0, "callgrind", FOREIGN_ALL, false);
 	while (text_lines_next(&lines, &line))
 		read_line(r, line);
 	if (!r->event_count || !r->functions.count)

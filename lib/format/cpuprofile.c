@@ -144,7 +144,7 @@ static int read_file(struct v8_reader *r, const char *text, size_t size, struct 
 		read_deltas(r, spans[2]);
 		read_end(r, spans[3], spans[4]);
 	}
-	thread = foreign_thread(&r->f, 1, 1, "V8", "main", false);
+	thread = foreign_thread(&r->f, 0, 0, "V8", "main", false);
 	ret = read_samples(r, spans[1], err);
 	if (!ret)
 		add_samples(r, thread);

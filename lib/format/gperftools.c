@@ -596,7 +596,7 @@ static int read_any(struct old_reader *r, const char *text, size_t size, struct 
 	uint64_t period = begin_words(&words, text, size, &r->is_java);
 	int ret = 0;
 
-	foreign_thread(&r->f, 1, 1, NULL, FOREIGN_ALL, false);
+	foreign_thread(&r->f, 0, 0, NULL, FOREIGN_ALL, false);
 	r->f.profile->meta.product = xstrdup("gperftools");
 	if (period) {
 		r->f.profile->meta.interval_ns = 1000 *

@@ -68,7 +68,7 @@ static int read_tree(struct heap_reader *r, const char *text, size_t size, struc
 		return error_text(err, -EBADMSG, "not a heap profile of V8");
 	r->f.profile->meta.product = xstrdup("V8");
 	r->event = foreign_measure(&r->f, "heap", "bytes", EVENT_IS_EXACT);
-	r->thread = foreign_thread(&r->f, 1, 1, "V8", "main", false);
+	r->thread = foreign_thread(&r->f, 0, 0, "V8", "main", false);
 	vec_push(&r->open, head);
 	while (r->open.count) {
 		head = vec_last(&r->open);

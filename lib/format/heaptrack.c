@@ -316,7 +316,7 @@ static int read_lines(struct heaptrack_reader *r, const char *text, size_t size,
 	struct text_lines lines = text_lines_of(text, size);
 	struct text_line line;
 
-	foreign_thread(&r->f, 1, 1, "heaptrack", FOREIGN_ALL, false);
+	foreign_thread(&r->f, 0, 0, "heaptrack", FOREIGN_ALL, false);
 	r->f.profile->meta.product = xstrdup("heaptrack");
 	while (text_lines_next(&lines, &line)) {
 		if (!read_line(r, line, &lines))

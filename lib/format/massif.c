@@ -129,7 +129,7 @@ static int read_lines(struct massif_reader *r, const char *text, size_t size, st
 	struct text_line line;
 	uint64_t at_peak = 0;
 
-	foreign_thread(&r->f, 1, 1, "massif", FOREIGN_ALL, false);
+	foreign_thread(&r->f, 0, 0, "massif", FOREIGN_ALL, false);
 	r->f.profile->meta.product = xstrdup("massif");
 	r->event = foreign_measure(&r->f, "heap", "bytes", EVENT_IS_EXACT);
 	while (text_lines_next(&lines, &line)) {

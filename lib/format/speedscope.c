@@ -440,7 +440,7 @@ static int read_part(struct scope_reader *r, size_t number, struct error *err)
 	struct scope_clock clock = {.part = part};
 	int ret;
 
-	clock.thread = foreign_thread(&r->f, is_own ? part->pid : 1, tid_of(r, number),
+	clock.thread = foreign_thread(&r->f, is_own ? part->pid : 0, tid_of(r, number),
 				      is_own ? strings_get(strings, part->process) : "speedscope",
 				      strings_get(strings, part->thread), is_own);
 	clock.now = json_members_number_at(&r->s, part->start) * part->ns;

@@ -293,11 +293,11 @@ TEST(perf_script_prints_samples)
 TEST(speedscope_has_samples_or_events)
 {
 	expect("speedscope/both.json", &format_speedscope,
-	       "t 1 main\n"
+	       "t 0 main\n"
 	       "1 1000x0 main[a.c:3:0];work\n"
 	       "2 2000x0 main[a.c:3:0]\n"
 	       "4 2000x0 main[a.c:3:0];work\n"
-	       "e 1\n"
+	       "e 0\n"
 	       "0 4x0 main[a.c:3:0]\n"
 	       "0.004 2x0 main[a.c:3:0];work\n"
 	       "0.006 3x0 main[a.c:3:0]\n");
@@ -306,9 +306,9 @@ TEST(speedscope_has_samples_or_events)
 TEST(threads_of_py_spy_have_names_and_ids)
 {
 	expect("speedscope/py-spy.json", &format_speedscope,
-	       "MainThread 1 main\n"
+	       "MainThread 0 main\n"
 	       "0 2x0 main\n"
-	       " 1\n"
+	       " 0\n"
 	       "0 1x0 main\n");
 	expect("trace/py-spy.json", &format_trace,
 	       "helper 5230 main\n"
@@ -331,13 +331,13 @@ TEST(traces_of_old_chrome_have_a_whole_profile)
 TEST(cpu_profiles_of_v8_have_a_tree)
 {
 	expect("cpuprofile/old.json", &format_cpuprofile,
-	       "main 1 main\n"
+	       "main 0 main\n"
 	       "0 1x0 (root);(anonymous)[/a.js:1:10]\n"
 	       "1 1x0 (root);(anonymous)[/a.js:1:10];work[/a.js:7:1]\n"
 	       "2 2x0 (root);(anonymous)[/a.js:1:10];work[/a.js:7:1]\n"
 	       "3.5 1x0 (root);(idle)\n");
 	expect("cpuprofile/node.json", &format_cpuprofile,
-	       "main 1 main\n"
+	       "main 0 main\n"
 	       "0 1x0 (root);(anonymous)[file:///a.js:1:10]\n"
 	       "1 1x0 (root);(anonymous)[file:///a.js:1:10];work[file:///a.js:7:4]\n"
 	       "2 2x0 (root);(idle)\n");
@@ -351,7 +351,7 @@ TEST(heap_profiles_of_v8_have_a_tree)
 	struct profile *p;
 
 	expect("heapprofile/node.heapprofile", &format_heapprofile,
-	       "main 1 main\n"
+	       "main 0 main\n"
 	       "0 16x1 (root);main[file:///n.js:5:20]\n"
 	       "1 9129368x1 (root);main[file:///n.js:5:20];alloc[file:///n.js:3:15]\n"
 	       "2 8x1 (root);(anonymous)\n");
@@ -377,7 +377,7 @@ TEST(callgrind_shares_costs_among_callers)
 	assert_int_equal(p->events.rows.items[2].weight, 30);
 	profile_free(p);
 	expect("callgrind/two.out", &format_callgrind,
-	       "all 1 main\n"
+	       "all 0 main\n"
 	       "0 100x1 main@0[main.c:0:0]\n"
 	       "0 10x2 main@0[main.c:0:0]\n"
 	       "0 500x1 main@0[main.c:0:0];work@0[main.c:0:0]\n"
@@ -446,7 +446,7 @@ TEST(massif_has_the_tree_of_the_peak)
 	assert_int_equal(heap->samples.items[2].delta, 600);
 	profile_free(p);
 	expect("massif/heap.out", &format_massif,
-	       "all 1 main\n"
+	       "all 0 main\n"
 	       "5 600x1 main[hs.c:0:0]:7;leaky[hs.c:0:0]:3\n"
 	       "5 200x1 in 1 place, below massif's threshold (1.00%);leaky[hs.c:0:0]:3\n"
 	       "5 100x1 leaky[hs.c:0:0]:3\n"
@@ -468,7 +468,7 @@ TEST(heaptrack_has_the_peak_the_total_and_the_end)
 	assert_int_equal(p->counters.rows.items[0].samples.items[1].delta, -700);
 	profile_free(p);
 	expect("heaptrack/heap", &format_heaptrack,
-	       "all 1 main\n"
+	       "all 0 main\n"
 	       "10 2000x1 " PREPARE "\n"
 	       "10 2x2 " PREPARE "\n"
 	       "10 300x1 " PREPARE LEAKY "\n"
@@ -484,7 +484,7 @@ TEST(heaptrack_has_the_peak_the_total_and_the_end)
 	       "20 300x5 " PREPARE LEAKY "\n"
 	       "20 3x6 " PREPARE LEAKY "\n");
 	expect("heaptrack/old", &format_heaptrack,
-	       "all 1 main\n"
+	       "all 0 main\n"
 	       "0 8x1 main@0\n0 1x2 main@0\n0 8x3 main@0\n0 1x4 main@0\n"
 	       "0 8x5 main@0\n0 1x6 main@0\n");
 }
@@ -493,7 +493,7 @@ TEST(heaptrack_has_the_peak_the_total_and_the_end)
 TEST(heaps_of_gperftools_have_objects_and_bytes)
 {
 	expect("gperftools/heap", &format_gperftools,
-	       "all 1 main\n"
+	       "all 0 main\n"
 	       "0 50x1 0x1080@1080;0x116d@116d;0x50b7@50b7\n"
 	       "0 13107200x2 0x1080@1080;0x116d@116d;0x50b7@50b7\n"
 	       "0 50x3 0x1080@1080;0x116d@116d;0x50b7@50b7\n"
@@ -506,13 +506,13 @@ TEST(heaps_of_gperftools_have_objects_and_bytes)
 TEST(sampled_heaps_are_scaled)
 {
 	expect("gperftools/jemalloc", &format_gperftools,
-	       "all 1 main\n"
+	       "all 0 main\n"
 	       "0 2x1 0x1080@1080;0x116d@116d\n"
 	       "0 6480x2 0x1080@1080;0x116d@116d\n"
 	       "1 1x1 0x1194@1194\n"
 	       "1 81920x2 0x1194@1194\n");
 	expect("gperftools/go", &format_gperftools,
-	       "all 1 main\n"
+	       "all 0 main\n"
 	       "0 513x1 main.main[/src/main.go:0:0]:20;main.alloc[/src/main.go:0:0]:12\n"
 	       "0 524800x2 main.main[/src/main.go:0:0]:20;main.alloc[/src/main.go:0:0]:12\n"
 	       "0 1025x3 main.main[/src/main.go:0:0]:20;main.alloc[/src/main.go:0:0]:12\n"
@@ -522,15 +522,15 @@ TEST(sampled_heaps_are_scaled)
 TEST(other_texts_of_gperftools_have_counts)
 {
 	expect("gperftools/contention", &format_gperftools,
-	       "all 1 main\n"
+	       "all 0 main\n"
 	       "0 10x1 0x401010;0x401000\n"
 	       "0 20000x2 0x401010;0x401000\n");
 	expect("gperftools/threads", &format_gperftools,
-	       "all 1 main\n"
+	       "all 0 main\n"
 	       "0 1x1 0x401020;0x401010\n"
 	       "1 1x1 0x401030;0x401010\n");
 	expect("gperftools/goroutine", &format_gperftools,
-	       "all 1 main\n"
+	       "all 0 main\n"
 	       "0 2x1 main.wait[/src/main.go:0:0]:3\n"
 	       "1 1x1 0x401010\n");
 }
@@ -539,15 +539,15 @@ TEST(other_texts_of_gperftools_have_counts)
 TEST(old_profiles_of_java_have_methods)
 {
 	expect("gperftools/java-contention", &format_gperftools,
-	       "all 1 main\n"
+	       "all 0 main\n"
 	       "0 200x1 com.example.main[Native Method:0:0];com.example.Lock.get[Lock.java:0:0]:34\n"
 	       "0 300000x2 com.example.main[Native Method:0:0];com.example.Lock.get[Lock.java:0:0]:34\n");
 	expect("gperftools/java-heap", &format_gperftools,
-	       "all 1 main\n"
+	       "all 0 main\n"
 	       "0 3x1 0x4;com.example.Lock.get[Lock.java:0:0]:34\n"
 	       "0 1658823x2 0x4;com.example.Lock.get[Lock.java:0:0]:34\n");
 	expect("gperftools/java-cpu", &format_gperftools,
-	       "all 1 main\n"
+	       "all 0 main\n"
 	       "0 2x0 com.example.main[Main.java:0:0]:5;VM\n"
 	       "20 1x0 VM\n");
 }
@@ -555,7 +555,7 @@ TEST(old_profiles_of_java_have_methods)
 TEST(mappings_of_old_profiles_may_be_brief)
 {
 	expect("gperftools/brief", &format_gperftools,
-	       "all 1 main\n"
+	       "all 0 main\n"
 	       "0 1x1 0x1000@1000;0x1000@1000\n"
 	       "0 64x2 0x1000@1000;0x1000@1000\n"
 	       "0 1x3 0x1000@1000;0x1000@1000\n"
@@ -565,7 +565,7 @@ TEST(mappings_of_old_profiles_may_be_brief)
 static void check_cpu(const char *name)
 {
 	expect(name, &format_gperftools,
-	       "all 1 main\n"
+	       "all 0 main\n"
 	       "0 2x0 0x1020@1020;0x1010@1010\n"
 	       "20 5x0 0x1030@1030\n");
 }

@@ -503,13 +503,14 @@ TEST(what_is_missing_is_not_referred_to)
 
 	with = replaced(text, "\"categories\":[]",
 			"\"categories\":[{\"name\":\"Other\",\"color\":\"grey\","
-			"\"subcategories\":[\"Other\"]}]");
+			"\"subcategories\":[\"Other\"]},{\"name\":\"User\",\"color\":\"yell\"}]");
 	cells = replaced(with, "\"subcategory\":[0,0", "\"subcategory\":[0,200");
 	changed = replaced(cells, "\"display\":[],\"fields\":[{\"key\":\"s\"",
 			   "\"display\":[],\"tableLabel\":\"{marker.data.s}\","
 			   "\"chartLabel\":\"{marker.name}\",\"fields\":[{\"key\":7");
 	p = read_text(changed, &counts);
 	assert_int_equal(p->frames.rows.items[1].subcategory, 0);
+	assert_string_equal(p->categories.items[1].color, "grey");
 	schema = schemas_get(&p->markers.schemas, 0);
 	assert_int_equal(schema->field_count, 0);
 	assert_int_equal(schema->table_label, NO_STRING);

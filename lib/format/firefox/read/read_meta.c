@@ -383,12 +383,29 @@ static uint64_t find_start(const struct meta_times *times)
 	return low - (low - high) / 2;
 }
 
+/* Front-ends draw nothing in a colour that they do not have. */
+static bool is_category_color(const char *color)
+{
+	static const char *const colors[] = {
+		"transparent", "purple",  "green", "orange",   "yellow",   "lightblue", "blue",
+		"brown",       "magenta", "red",   "lightred", "darkgrey", "grey",
+	};
+
+	for (size_t i = 0; color && i < sizeof(colors) / sizeof(*colors); i++) {
+		if (strcmp(colors[i], color) == 0)
+			return true;
+	}
+	return false;
+}
+
 static void add_category(struct import *r, struct profile_category *category)
 {
 	if (!category->name)
 		category->name = xstrdup("");
-	if (!category->color)
+	if (!is_category_color(category->color)) {
+		free(category->color);
 		category->color = xstrdup("grey");
+	}
 	if (!category->subcategories.count)
 		vec_push(&category->subcategories, xstrdup("Other"));
 	vec_push(&r->profile->categories, *category);

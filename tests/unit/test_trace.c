@@ -146,6 +146,19 @@ TEST(spans_written_at_their_starts_nest)
 	       "- next 8000-9000\n");
 }
 
+/* Their time on a CPU may be the only one. */
+TEST(spans_may_have_the_time_of_the_thread)
+{
+	expect("[" EVENT("a", "X", ON("1", "1", "0") ",\"tdur\":4") "," EVENT(
+		       "b", "X", ON("1", "1", "1") ",\"tdur\":9,\"dur\":2") "]",
+	       " 1,  1 main\n"
+	       "0 x1 a\n"
+	       "1000 x2 a;b\n"
+	       "3000 x1 a\n"
+	       "- a 0-4000\n"
+	       "- b 1000-3000\n");
+}
+
 /* PyTorch's own spans end after the function that begins them. */
 TEST(overlapping_spans_are_kept)
 {

@@ -29,7 +29,7 @@ static const struct {
 	{MEMBER("tid"), TRACE_TID},	  {MEMBER("id"), TRACE_ID},
 	{MEMBER("id2"), TRACE_ID2},	  {MEMBER("scope"), TRACE_SCOPE},
 	{MEMBER("args"), TRACE_ARGS},	  {MEMBER("sf"), TRACE_STACK_FRAME},
-	{MEMBER("weight"), TRACE_WEIGHT},
+	{MEMBER("weight"), TRACE_WEIGHT}, {MEMBER("tdur"), TRACE_CPU_DURATION},
 };
 
 static bool parse_event(struct json_cursor *s, struct trace_event *e)

@@ -89,7 +89,10 @@ void trace_add_edge(struct trace_reader *r, const struct trace_event *e)
 
 void trace_add_span(struct trace_reader *r, const struct trace_event *e)
 {
-	uint64_t length = trace_ns(&e->s, e->spans[TRACE_DURATION], TRACE_US);
+	/* Some writers have a clock of the thread's own time alone. */
+	enum trace_member clock = e->spans[TRACE_DURATION].end ? TRACE_DURATION
+							       : TRACE_CPU_DURATION;
+	uint64_t length = trace_ns(&e->s, e->spans[clock], TRACE_US);
 	struct trace_marker marker = {
 		.start = e->time,
 		.end = e->time,

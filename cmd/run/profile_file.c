@@ -49,7 +49,10 @@ int profile_file_open(struct profile_file *f, const char *path, struct error *er
 static int unknown_format(const struct profile_file *f, struct error *err)
 {
 	const char *what = format_unread(f->text, f->size);
+	char first = f->text[strspn(f->text, " \t\r\n")];
 
+	if (!what && (first == '{' || first == '['))
+		what = "JSON of an unknown kind; prof-report(1) lists the formats that prof reads";
 	if (capture_is_one(f->text, f->size))
 		return error_text(err, -ESPIPE, "%s: a capture can only be read from a file",
 				  f->label);

@@ -16,6 +16,7 @@
 #define MEMRAY_REPORT "a report of memray; memray transform speedscope writes what prof reads"
 #define MARSHAL "a file of Python's marshal, as of cProfile; flameprof --format=log converts it"
 #define ART "a method trace of Android; the Firefox Profiler reads it"
+#define PAPYRUS "a log of Papyrus; speedscope reads it"
 #define V8_LOG "a log of V8; node --cpu-prof writes a profile that prof reads"
 #define SCALENE "a profile of scalene; scalene view shows it"
 #define SAFARI "a timeline of Safari; speedscope reads it"
@@ -51,6 +52,7 @@ static const struct {
 	 "a profile of GHC; with -p in place of -pj, ghc-prof-flamegraph converts it"},
 	{WITH_SIZE("\x04\x08"), NULL,
 	 "a file of Ruby's Marshal, as of stackprof; stackprof --stackcollapse converts it"},
+	{WITH_SIZE("hdrb"), NULL, "an event log of GHC; hs-speedscope converts it"},
 	{WITH_SIZE("{\xa9"), NULL, MARSHAL},
 	{WITH_SIZE("{("), NULL, MARSHAL},
 	{WITH_SIZE("\xfb\xa9"), NULL, MARSHAL},
@@ -63,6 +65,10 @@ static const struct {
 	{WITH_SIZE("gmon"), NULL, "a profile of gcc -pg; gprof shows it"},
 	{WITH_SIZE("*version"), NULL, ART},
 	{WITH_SIZE("SLOW"), NULL, ART},
+	{WITH_SIZE("SIMPLEPERF"), NULL,
+	 "a report of simpleperf; the Firefox Profiler reads it, and prof its perf.data"},
+	{WITH_SIZE("Script_"), " log opened", PAPYRUS},
+	{WITH_SIZE("Stack_"), " log opened", PAPYRUS},
 	{WITH_SIZE("\xfd\x37zXZ"), NULL, "compressed by xz; xz -d unpacks it"},
 	{WITH_SIZE("BZh"), NULL, "compressed by bzip2; bzip2 -d unpacks it"},
 	{WITH_SIZE("PK\x03\x04"), NULL, "a zip archive; unzip unpacks it"},

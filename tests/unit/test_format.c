@@ -32,9 +32,9 @@ TEST(found_by_suffix)
 
 TEST(found_by_content)
 {
-	assert_ptr_equal(format_of_text("{}", 2), &format_firefox);
-	assert_ptr_equal(format_of_text(" \n{", 3), &format_firefox);
-	assert_null(format_of_text(" \n{", 2));
+	assert_ptr_equal(format_of_text(" \n{\"meta\"", 9), &format_firefox);
+	assert_null(format_of_text(" \n{\"meta\"", 8));
+	assert_null(format_of_text("{}", 2));
 	assert_null(format_of_text("[]", 2));
 	assert_null(format_of_text("", 0));
 	assert_ptr_equal(format_of_text("{\"nodes\":[]}", 12), &format_cpuprofile);

@@ -39,14 +39,15 @@ uint16_t firefox_machine(const char *arch)
 	return EM_NONE;
 }
 
-/* Accepts any JSON object: only reading determines its kind. */
+/* Accepts any JSON object with that member somewhere: only reading determines its kind. */
 static bool firefox_matches(const char *text, size_t size)
 {
+	static const char member[] = "\"meta\"";
 	size_t at = 0;
 
 	while (at < size && strchr(" \t\r\n", text[at]) && text[at])
 		at++;
-	return at < size && text[at] == '{';
+	return at < size && text[at] == '{' && memmem(text, size, member, sizeof(member) - 1);
 }
 
 const struct format format_firefox = {

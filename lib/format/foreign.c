@@ -315,6 +315,29 @@ void foreign_sample(struct foreign *f, thread_id thread, uint8_t event, uint64_t
 	foreign_add(f, thread, &sample, weight);
 }
 
+/* Rounding may change a thousandth of the whole time. */
+static bool are_multiples(const double *lengths, size_t count, double interval)
+{
+	double sum = 0, rest = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		sum += lengths[i];
+		rest += fabs(lengths[i] - round(lengths[i] / interval) * interval);
+	}
+	return rest <= sum / 1000;
+}
+
+double foreign_interval(const double *lengths, size_t count, double shortest, double least)
+{
+	static const uint8_t parts[] = {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30, 40, 50};
+
+	for (size_t i = 0; i < sizeof(parts) && shortest / parts[i] >= least; i++) {
+		if (are_multiples(lengths, count, shortest / parts[i]))
+			return shortest / parts[i];
+	}
+	return fmax(shortest / 100, least);
+}
+
 void foreign_pass(struct foreign *f, uint64_t ticks)
 {
 	uint64_t interval = f->profile->meta.interval_ns, length;

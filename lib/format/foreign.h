@@ -92,6 +92,13 @@ void foreign_sample(struct foreign *f, thread_id thread, uint8_t event, uint64_t
  */
 void foreign_level(struct foreign *f, uint32_t pid, const char *name, const char *unit,
 		   bool is_memory, uint64_t time, int64_t level);
+/* Lengths of samples to look at, ns. */
+#define FOREIGN_LENGTHS_MAX (1u << 16)
+/*
+ * Returns the longest part of the shortest length, but `least` or longer, of which all lengths are
+ * nearly multiples. All are ns.
+ */
+double foreign_interval(const double *lengths, size_t count, double shortest, double least);
 /* Advances `now` by a number of intervals, within limits. */
 void foreign_pass(struct foreign *f, uint64_t ticks);
 /*

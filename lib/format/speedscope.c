@@ -32,7 +32,8 @@ struct scope_reader {
 	VEC(struct part) parts;
 	VEC(double) weights; /* weights of the current part */
 	VEC(stack_id) open; /* functions that have not ended */
-	double interval; /* minimum weight, ns */
+	double interval; /* minimum weight, or a part of it, ns */
+	VEC(double) lengths; /* weights of samples that are times, ns */
 	double time; /* sum of weights that are times, ns */
 	size_t time_count; /* number of these weights; 0 if events measure some */
 	bool has_events; /* some part has events, with weights that are times */
@@ -125,6 +126,8 @@ static int find_parts(struct scope_reader *r, struct span profiles, struct error
 
 			if (ns >= INTERVAL_MIN_NS && (!(r->interval > 0) || ns < r->interval))
 				r->interval = ns;
+			if (ns > 0 && r->lengths.count < FOREIGN_LENGTHS_MAX)
+				vec_push(&r->lengths, ns);
 			r->time += ns > 0 ? ns : 0;
 			r->time_count += ns > 0;
 		}
@@ -132,6 +135,9 @@ static int find_parts(struct scope_reader *r, struct span profiles, struct error
 	}
 	if (r->has_events)
 		r->interval = INTERVAL_MIN_NS;
+	else if (r->interval > 0)
+		r->interval = foreign_interval(r->lengths.items, r->lengths.count, r->interval,
+					       INTERVAL_MIN_NS);
 	return s.failed ? damaged(err, "damaged profiles") : 0;
 }
 
@@ -511,6 +517,7 @@ static int speedscope_read(struct profile **p, const char *text, size_t size,
 	vec_release(&r.frames);
 	vec_release(&r.parts);
 	vec_release(&r.weights);
+	vec_release(&r.lengths);
 	vec_release(&r.open);
 	strings_release(&r.texts);
 	vec_release(&r.stacks);

@@ -158,13 +158,19 @@ uint64_t v8_samples_interval(const struct v8_samples *samples)
 	uint64_t mean = samples->mean;
 	uint64_t least = mean / SHORTEST > INTERVAL_MIN_NS ? mean / SHORTEST : INTERVAL_MIN_NS;
 	uint64_t shortest = mean > least ? mean : least;
+	VEC(double) lengths = {0};
 
 	for (size_t i = 0; i < samples->rows.count; i++) {
 		uint64_t length = length_of(samples, i);
 
+		if (length && lengths.count < FOREIGN_LENGTHS_MAX)
+			vec_push(&lengths, (double)length);
 		if (length && length < shortest)
 			shortest = length > least ? length : least;
 	}
+	shortest = (uint64_t)foreign_interval(lengths.items, lengths.count, (double)shortest,
+					      (double)least);
+	vec_release(&lengths);
 	return shortest;
 }
 

@@ -301,6 +301,11 @@ TEST(speedscope_has_samples_or_events)
 	       "0 4x0 main[a.c:3:0]\n"
 	       "0.004 2x0 main[a.c:3:0];work\n"
 	       "0.006 3x0 main[a.c:3:0]\n");
+	/* Weights of 50 and 80 ms are multiples of 10 ms. */
+	expect("speedscope/uneven.json", &format_speedscope,
+	       "x 0 main\n"
+	       "0 5x0 a\n"
+	       "50 8x0 b\n");
 }
 
 TEST(threads_of_py_spy_have_names_and_ids)
@@ -332,10 +337,10 @@ TEST(cpu_profiles_of_v8_have_a_tree)
 {
 	expect("cpuprofile/old.json", &format_cpuprofile,
 	       "main 0 main\n"
-	       "0 1x0 (root);(anonymous)[/a.js:1:10]\n"
-	       "1 1x0 (root);(anonymous)[/a.js:1:10];work[/a.js:7:1]\n"
-	       "2 2x0 (root);(anonymous)[/a.js:1:10];work[/a.js:7:1]\n"
-	       "3.5 1x0 (root);(idle)\n");
+	       "0 2x0 (root);(anonymous)[/a.js:1:10]\n"
+	       "1 2x0 (root);(anonymous)[/a.js:1:10];work[/a.js:7:1]\n"
+	       "2 3x0 (root);(anonymous)[/a.js:1:10];work[/a.js:7:1]\n"
+	       "3.5 3x0 (root);(idle)\n");
 	expect("cpuprofile/node.json", &format_cpuprofile,
 	       "main 0 main\n"
 	       "0 1x0 (root);(anonymous)[file:///a.js:1:10]\n"

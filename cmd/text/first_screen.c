@@ -694,6 +694,16 @@ void first_screen_advice_json(const struct query *q, const struct query_filter *
 	digest_release(&a);
 }
 
+/* Returns the weight of a function with its callees, on the hot path and beside it. */
+static uint64_t whole_weight(const struct digest *a, uint32_t key)
+{
+	vec_for_each(&a->table.rows, const struct query_row *, row) {
+		if (row->key == key)
+			return row->total;
+	}
+	return 0;
+}
+
 static void add_hottest(const struct digest *a, const struct query *q, struct strbuf *out)
 {
 	const struct hot_step *end = a->is_foreign ? NULL : digest_hottest(a);
@@ -717,7 +727,8 @@ static void add_hottest(const struct digest *a, const struct query *q, struct st
 	if (!place && *module)
 		place = xstrdup(module);
 	strbuf_addf(out, "hottest: %s%s%s%s, %.1f %%", name, place ? " (" : "", place ? place : "",
-		    place ? ")" : "", percent(end ? end->total : first->self, q->weight));
+		    place ? ")" : "",
+		    percent(end ? whole_weight(a, end->key) : first->self, q->weight));
 }
 
 static void add_longest_wait(const struct digest *a, const struct query *q, struct strbuf *out)

@@ -54,6 +54,40 @@ like "sorts: what it calls" "$(heading 'Hot path')" $' % +qsort'
 like "sorts: for whom the library runs" "$(heading 'Where it ran')" 'libc.so.6 .*rank_all sorts.c:12'
 unlike "sorts: it did not wait" "$out" 'Where it waited'
 
+# A function that a thread and main() call: the line has all of it, the hot path a part.
+cat >halves.c <<'CODE'
+#include <pthread.h>
+#include <time.h>
+__attribute__((noinline)) static void work(long ms)
+{
+	struct timespec t;
+	do {
+		for (volatile int i = 0; i < 10000; i++)
+			;
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	} while (t.tv_sec * 1000 + t.tv_nsec / 1000000 < ms);
+}
+static void *run(void *nothing)
+{
+	work(400);
+	__asm__ volatile("");
+	return nothing;
+}
+int main(void)
+{
+	pthread_t thread;
+	pthread_create(&thread, NULL, run, NULL);
+	pthread_join(thread, NULL);
+	work(200);
+	return 0;
+}
+CODE
+gcc -g -O1 -pthread -o halves halves.c
+record halves 0 -- ./halves
+like "record tells the whole of a function" "$err" $'\nprof: hottest: work \\(halves\\), (9[0-9]|100)\\.'
+answers halves
+like "whose hot path has a part of it" "$(heading 'Hot path')" $'^Hot path: [67][0-9]\\.[0-9] % in work\n'
+
 # Threads that wait for one lock, held by one of them.
 cat >convoy.c <<'CODE'
 #include <pthread.h>

@@ -233,8 +233,8 @@ static const struct rule_case {
 	{ADVICE_OVERSUBSCRIBED, oversubscribed, 2000, 1999,
 	 "1.5 threads per CPU wanted to run, on 2 CPUs: use as many threads as there are CPUs"},
 	{ADVICE_PAGE_FAULTS, page_faults, 100, 99,
-	 "page faults on new memory took 10 % of the time, most in fill (fill.c:102): keep memory for reuse "
-	 "(mallopt(3)), or use huge pages (madvise(2))"},
+	 "page faults on new memory took 10 % of the time, most in fill (fill.c:102): keep memory for reuse, "
+	 "or use huge pages (madvise(2))"},
 	{ADVICE_ALLOCATION, allocation, 200, 199,
 	 "allocating and freeing memory took 20 % of the time, most for parse (parse.c:102): reuse "
 	 "objects, or allocate many at once"},

@@ -148,7 +148,7 @@ static void draw_head(struct screen *s, int line, int columns, uint64_t from, ui
 	_cleanup_free_ char *left = xasprintf("%.3f s", (double)from / 1e9);
 	_cleanup_free_ char *right = xasprintf("%.3f s", (double)until / 1e9);
 	_cleanup_free_ char *here = xasprintf(
-		"%.3f s",
+		"at %.3f s",
 		(double)(from + (until - from) * (uint64_t)s->column / (uint64_t)bins) / 1e9);
 
 	term_text(line, 0, columns, TERM_TITLE, true, " THREAD");

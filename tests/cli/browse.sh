@@ -137,6 +137,7 @@ sees "flame graph" '^ main'
 sees "callees below" '^ parse .* evil'
 keys 5
 sees "threads" '^ one 100 +[0-9.]+ %'
+sees "the time at the cursor is told from the ends" "THREAD +SHARE +0.000 s +at [0-9.]+ s +[0-9.]+ s"
 keys Enter
 sees "a thread is chosen" '--process 100 --thread 1'
 keys u 1 '?'

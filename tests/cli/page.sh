@@ -100,6 +100,13 @@ is "a sample is found by thread and time" "$(values page.html 'JSON.stringify(en
 	'{"stack":7,"time":2000000} leaf <int>,inner,outer,main'
 is "the user's own function of a stack" "$(values page.html 'engine.ownFunction(engine.sampleAt(0, 2.1e6).stack)')" "leaf <int>"
 
+is "markers are labelled by what tells them apart" "$(node --input-type=module - "$root" <<'CODE'
+const {markerLabel} = await import(`${process.argv[2]}/lib/format/page/ui/markers.mjs`);
+const fields = ["Returned: 0; woken: Waker: interrupt", "Path: /tmp/x, Returned: 3", "Process, not recorded: cc1, CPU time: 2 ms", "Returned: -1, Error: EAGAIN", "Peer: 10.0.0.1:80, State: closed", ""];
+console.log(fields.map(markerLabel).join("|"));
+CODE
+)" "|/tmp/x|cc1|EAGAIN|10.0.0.1:80|"
+
 is "the engine's rows are those of report" "$(equal "$golden"/{collapsed,inline,waits,events,runtimes,allocs,critical-path}.json \
 	"$root/tests/readers/files/samply-66.json" | sed 's/^[1-9][0-9]* rows/all rows/')" "all rows compared, 0 different"
 done_testing

@@ -698,11 +698,19 @@ static bool has_allocations(const struct profile *p, enum allocation_sum sum)
 uint32_t EXPORT(page_events)(void)
 {
 	const struct profile *p = engine.profile;
+	size_t unseen = p->events.rows.count ? p->events.rows.count : 1;
 	bool is_seen[UINT8_MAX + 1] = {0};
 
 	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
-		samples_for_each(&thread->samples, sample)
-			is_seen[sample->event] |= sample->weight != 0;
+		if (!unseen)
+			break;
+		samples_for_each(&thread->samples, sample) {
+			if (!sample->weight || is_seen[sample->event])
+				continue;
+			is_seen[sample->event] = true;
+			if (!--unseen)
+				break;
+		}
 	}
 	events.count = 0;
 	for (size_t i = 0; i == 0 || i < p->events.rows.count; i++) {

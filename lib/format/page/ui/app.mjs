@@ -22,6 +22,7 @@ const TITLES = {compare: 'Comparison', flame: 'Flame graph', tree: 'Call tree', 
 	stacks: 'Stack chart', chart: 'Marker chart', markers: 'Markers', path: 'Critical path', info: 'Info', assembly: 'Assembly'};
 // Names of the events of allocations and of time in the menu.
 const EVENTS = {clock: 'CPU time', retained: 'memory still held', allocated: 'memory allocated', deallocated: 'memory freed'};
+const HINT = 'Click a function to choose it, press the right button on it for more, drag over the timeline to select a time; ? lists keys.';
 // Until a change that is passing is in the address.
 const PASSING_MS = 150;
 // Functions of a module that can be left out by their names.
@@ -42,8 +43,8 @@ export class App {
 		const isThere = {path: this.path !== null, assembly: hasAssembly()};
 		this.tabNames = [...(comparison ? ['compare'] : []), ...VIEWS.filter((view) => isThere[view] ?? true)];
 		FIRST.view = this.tabNames[0];
-		// Recordings of allocations are made for the memory that is held at the end.
-		FIRST.event = engine.eventNames.includes('retained') ? 'retained' : engine.eventName;
+		// Recordings of allocations are made for the memory that is held at the end, if any is.
+		FIRST.event = ['retained', 'allocated'].find((name) => engine.eventNames.includes(name)) ?? engine.eventName;
 		this.state = this.stateOf(location.hash.slice(1));
 		this.history = [];
 		this.version = 1;
@@ -57,6 +58,8 @@ export class App {
 		else
 			this.findMarks();
 		this.draw();
+		if (!this.line.textContent && window.innerWidth >= 900)
+			this.say(HINT);
 		// Not needed for the first picture.
 		setTimeout(() => { engine.entries = new Map(); this.timeline.draw(); }, 300);
 		addEventListener('resize', () => this.resized());
@@ -101,7 +104,7 @@ export class App {
 		document.body.replaceChildren(...document.querySelectorAll('script'), make('main', {id: 'app'},
 			make('header', {}, make('h1', {}, document.title), this.search, this.found,
 				make('div', {class: 'switches'}, waits, kernel, own, button('?', 'Keys (?)', () => this.openHelp()))),
-			make('div', {id: 'now'}, this.events, this.crumbs, make('span', {id: 'summary'})), this.timeline.element, this.tabs, this.view, make('footer', {}, this.line, this.actions), this.menu.element), this.help, this.tip.element);
+			make('div', {id: 'now'}, this.events, this.crumbs, this.summary = make('span', {id: 'summary'})), this.timeline.element, this.tabs, this.view, make('footer', {}, this.line, this.actions), this.menu.element), this.help, this.tip.element);
 		document.body.classList.add('live');
 	}
 
@@ -224,7 +227,7 @@ export class App {
 
 	draw() {
 		const {state, engine} = this;
-		document.getElementById('summary').textContent = engine.summary.replace(/^[^:]*: /, '');
+		this.summary.textContent = this.summary.title = engine.summary.replace(/^[^:]*: /, '');
 		this.drawEvents();
 		for (const tab of this.tabs.children) {
 			const isOn = tab.dataset.view === state.view;

@@ -12,6 +12,12 @@ import {AXIS, TimeCanvas} from './time_canvas.mjs';
 const COMPUTED = [PATH_MARKER, 'Path sum', 'Forecast'];
 const MARKER_ROW = 16, LANES_MAX = 6, LABELLED_MAX = 5000, GROUPS_MAX = 300, FRAMES_MAX = 60, FLOWS_MAX = 200;
 
+// Returns the first value of a marker's fields that tells it from others of its kind: neither what a
+// call returned, nor another marker of the same wait. "": it has none.
+export function markerLabel(fields) {
+	return fields.split('; ')[0].replace(/^Returned: [^,]*(, |$)/, '').replace(/^[^:]*: /, '').split(', ')[0];
+}
+
 // The list that both views show.
 export class MarkerList {
 	constructor(app) {
@@ -223,7 +229,7 @@ class MarkerCanvas extends TimeCanvas {
 					if (width < 40)
 						continue;
 					context.fillStyle = text;
-					context.fillText(fitText(context, this.view.labelOf(columns, i), Math.min(this.width, begin + width) - Math.max(this.left, begin) - 6), Math.max(this.left, begin) + 3, y + MARKER_ROW / 2 - 1);
+					context.fillText(fitText(context, this.view.labelOf(i), Math.min(this.width, begin + width) - Math.max(this.left, begin) - 6), Math.max(this.left, begin) + 3, y + MARKER_ROW / 2 - 1);
 				}
 			});
 		}
@@ -270,14 +276,15 @@ export class MarkerChart extends MarkerView {
 		return this.chart.file();
 	}
 
-	labelOf(columns, i) {
-		return this.app.markers.get(i).fields.replace(/^[^:]*: /, '').split(', ')[0] || columns.names.get(columns.name[i]);
+	labelOf(i) {
+		const {fields, thread} = this.app.markers.get(i);
+		return markerLabel(fields) || thread.title;
 	}
 
 	// With the user's own function.
-	groupOf(columns, i) {
+	groupOf(i) {
 		const {engine, markers} = this.app, [cause] = markers.get(i).causes;
-		return [this.labelOf(columns, i), cause && engine.ownFunction(cause.cause)].filter(Boolean).join(' · ');
+		return [this.labelOf(i), cause && engine.ownFunction(cause.cause)].filter(Boolean).join(' · ');
 	}
 
 	// Groups rows by name or, for one kind, by subject, as the peer of connections, in order of
@@ -289,7 +296,7 @@ export class MarkerChart extends MarkerView {
 		Object.assign(this, {key: markers.key, version: markers.version});
 		const groups = new Map(), isByLabel = this.app.state.markerKind && rows.length <= LABELLED_MAX;
 		for (const i of rows) {
-			let name = isByLabel ? this.groupOf(columns, i) : columns.names.get(columns.name[i]);
+			let name = isByLabel ? this.groupOf(i) : columns.names.get(columns.name[i]);
 			if (!groups.has(name) && groups.size >= GROUPS_MAX)
 				name = 'others';
 			if (!groups.has(name))

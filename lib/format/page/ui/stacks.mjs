@@ -47,7 +47,7 @@ export class StackChart extends TimeCanvas {
 			return part;
 		});
 		this.title.textContent = !threads.length ? 'No sample is selected.' : app.state.threads ? 'of the selected threads'
-			: 'of the busiest threads: names in the timeline select others';
+			: `of the busiest threads: names in the timeline select others${app.hasWaits && !app.state.includeIdle ? ', “waits” shows what they wait for' : ''}`;
 		this.canvas.setAttribute('aria-label', `Functions over time of ${threads.map((id) => app.engine.threads[id].whole).join(', ')}; the call tree has them as a table`);
 		this.paint(top + TITLE_ROW);
 	}

@@ -51,6 +51,13 @@ function fillFunction(app, cell, key, stack, by = BY.function) {
 		cell.append(make('small', {title: 'Found by looking for return addresses: it may not be a caller'}, ' guessed'));
 }
 
+// Adds where a row's code is. If there is little room, the line is kept.
+function fillPlace(cell, key) {
+	const text = place(key), line = key.file && key.line ? `:${key.line}` : '';
+	cell.classList.add('place');
+	cell.append(...[text.slice(0, text.length - line.length), line, key.module && `${text && ' · '}${key.module}`].map((part) => make('span', {}, part || '')));
+}
+
 const where = (key) => [place(key), key.module].filter(Boolean).join(' · ');
 
 export class TableView {
@@ -63,7 +70,10 @@ export class TableView {
 			{title: 'Name', width: 'minmax(10em, 3fr)', fill: (cell, i) => fillFunction(app, cell, keyOf(i), undefined, this.by)},
 			{title: 'Where', width: 'minmax(6em, 2fr)', fill: (cell, i) => {
 				const key = keyOf(i);
-				cell.append(hasFunction(this.by) ? where(key) : this.by === BY.file ? key.module : '');
+				if (hasFunction(this.by))
+					fillPlace(cell, key);
+				else
+					cell.append(this.by === BY.file ? key.module : '');
 				cell.title = key.file ? `${key.file}:${key.line}` : key.module;
 			}},
 		], {

@@ -78,7 +78,7 @@ export class TimeCanvas {
 
 	// The times, and lines from there down to a height.
 	drawAxis(context, height) {
-		const [from, until] = this.range, wanted = (until - from) / Math.max(2, (this.width - this.left) / 110);
+		const [from, until] = this.range, wanted = (until - from) / Math.max(2, (this.width - this.left) / 90);
 		const power = 10 ** Math.floor(Math.log10(wanted)), step = [1, 2, 5, 10].map((n) => n * power).find((n) => n >= wanted);
 		context.fillStyle = themeColor('faint');
 		context.strokeStyle = themeColor('line');

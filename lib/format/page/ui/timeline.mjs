@@ -130,7 +130,7 @@ export class Timeline extends TimeCanvas {
 		this.sortKey = key;
 		const rows = this.shown, shown = rows.reduce((sum, {ids}) => sum + ids.length, 0), hidden = this.order.length - shown;
 		this.width = this.element.clientWidth;
-		this.left = Math.min(window.innerWidth < 900 ? 170 : 230, Math.round(this.width * 0.3));
+		this.left = Math.min(window.innerWidth < 900 ? 170 : 230, Math.round(this.width * 0.36));
 		this.orders.value = state.threadOrder;
 		if (document.activeElement !== this.filter)
 			this.filter.value = state.threadText;

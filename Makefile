@@ -52,7 +52,7 @@ say = $(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),,@printf '  %-4s %s\n'
 OPT ?= $(if $(COVERAGE),-O0,$(if $(SAN),-O1,-O2))
 # Reports of sanitizers need lines alone, which take a quarter of the time less to compile.
 CFLAGS ?= $(if $(SAN),-g1,-g)
-warnings := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes $(if $(WERROR),-Werror)
+warnings := -Wall -Wextra -Wno-unused-parameter -Wshadow -Wmissing-prototypes -Wstrict-prototypes $(if $(WERROR),-Werror)
 sysroot := $(if $(SYSROOT),--sysroot=$(SYSROOT))
 # clang's fuzzer brings a main(), which must only be linked into fuzz targets.
 fuzzer := $(filter fuzzer,$(subst $(comma), ,$(SAN)))
@@ -108,7 +108,7 @@ page_src := $(page_engine_src) $(page_base:%=lib/base/%.c) $(filter-out lib/mode
 page_objects := $(page_src:%.c=$(plain)/page/%.o)
 page_include := /usr/include/wasm32-wasi
 page_cflags := --target=wasm32-wasi -std=gnu11 -Oz -D_GNU_SOURCE -I. -nostdlibinc -isystem $(page_include) \
-	-include lib/format/page/engine/shims.h -ffunction-sections -fdata-sections -Wall -Wextra -Wno-format $(if $(WERROR),-Werror)
+	-include lib/format/page/engine/shims.h -ffunction-sections -fdata-sections -Wall -Wextra -Wno-unused-parameter -Wno-format $(if $(WERROR),-Werror)
 # Modules of the page's script, each after those that it imports.
 page_boot := $(patsubst %,lib/format/page/ui/%.mjs,blocks boot)
 page_scripts := $(patsubst %,lib/format/page/ui/%.mjs,engine blocks dom colors tip menu state svg time_canvas timeline grid compare flame tables server lines assembly stacks path markers info keys app main)

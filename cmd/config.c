@@ -18,9 +18,6 @@ static bool is_command(const char *name)
 
 static int scan_nothing(void *ctx, const struct option_row *row, const char *value)
 {
-	(void)ctx;
-	(void)row;
-	(void)value;
 	return 0;
 }
 
@@ -107,7 +104,6 @@ static const char *const *command_names(void)
 
 static void make_table(struct option_table *t, void *ctx)
 {
-	(void)ctx;
 	t->operands = command_names;
 	t->usage =
 		"Usage: prof config [COMMAND]\n"

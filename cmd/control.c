@@ -326,7 +326,6 @@ static const char usage_of_requests[] =
 
 static void make_table(struct option_table *t, void *ctx)
 {
-	(void)ctx;
 	t->operands = live_recorders;
 	t->usage = usage_of_requests;
 	t->take = take;

@@ -429,7 +429,6 @@ static volatile sig_atomic_t finish_now;
 
 static void hurry(int signal)
 {
-	(void)signal;
 	finish_now = 1;
 }
 

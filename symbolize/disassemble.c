@@ -128,7 +128,6 @@ static const char *note_target(void *ctx, uint64_t value, uint64_t *type, uint64
 {
 	uint64_t *target = ctx;
 
-	(void)pc;
 	if (*type == REFERENCE_BRANCH)
 		*target = value;
 	*type = 0;

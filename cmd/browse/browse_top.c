@@ -252,7 +252,6 @@ static volatile sig_atomic_t is_interrupted;
 
 static void on_signal(int signal)
 {
-	(void)signal;
 	is_interrupted = 1;
 }
 

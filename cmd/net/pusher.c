@@ -353,7 +353,6 @@ static volatile sig_atomic_t is_orphan;
 
 static void on_orphan(int signal)
 {
-	(void)signal;
 	is_orphan = 1;
 }
 

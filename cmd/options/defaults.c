@@ -358,7 +358,6 @@ static int fit_word(void *ctx, const struct option_row *row, const char *value)
 {
 	const struct fitting *f = ctx;
 
-	(void)value;
 	vec_for_each(&f->defaults->rows, struct default_option *, option) {
 		if (option->left_out)
 			continue;

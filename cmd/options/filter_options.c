@@ -503,8 +503,6 @@ static int set_exclude_self(void *at, const char *value, struct error *err)
 {
 	struct filter_options *o = at;
 
-	(void)value;
-	(void)err;
 	o->filter.include_self = false;
 	o->is_limited = true;
 	return 0;

@@ -83,7 +83,6 @@ const char *const *live_pids(void)
 
 static void add_name(struct values *v, const char *pid, const char *name)
 {
-	(void)pid;
 	vec_push(&v->list, xstrdup(name));
 }
 

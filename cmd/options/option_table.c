@@ -111,9 +111,6 @@ int option_table_judge(const struct option_table *t, struct error *err)
 /* Defaults precede the other words. They were already dropped. */
 static int set_nothing(void *at, const char *value, struct error *err)
 {
-	(void)at;
-	(void)value;
-	(void)err;
 	return 0;
 }
 

@@ -39,7 +39,6 @@ static int add_url(void *at, const char *value, struct error *err)
 {
 	struct push_options *o = at;
 
-	(void)err;
 	vec_push(&o->urls, value);
 	return 0;
 }

@@ -21,14 +21,11 @@ static void pipeline_apart_run(void *ctx, size_t job)
 {
 	struct pipeline *p = ctx;
 
-	(void)job;
 	p->part.run(p);
 }
 
 static void pipeline_apart_take(void *ctx, size_t job)
 {
-	(void)ctx;
-	(void)job;
 }
 
 static enum workers_wish report_progress(void *ctx, size_t done)
@@ -37,7 +34,6 @@ static enum workers_wish report_progress(void *ctx, size_t done)
 	const struct pipeline_part *part = &p->part;
 	unsigned int signals;
 
-	(void)done;
 	steering_poll(p);
 	progress_step(&p->progress, part->phase, 0, 0);
 	signals = supervisor_finish_signals(&p->supervisor);

@@ -235,7 +235,6 @@ static json_t *answer(void *ctx, const char *command, const json_t *request)
 	struct pipeline *p = ctx;
 	bool is_over = p->supervisor.reason != STOP_NOT_YET;
 
-	(void)request;
 	if (strcmp(command, "status") == 0)
 		return describe(p);
 	if (is_over && (strcmp(command, "pause") == 0 || strcmp(command, "resume") == 0))

@@ -87,7 +87,6 @@ static int write_bytes(void *ctx, struct outfile *out, struct error *err)
 {
 	const struct bytes_written *b = ctx;
 
-	(void)err;
 	outfile_write(out, b->data, b->size);
 	return 0;
 }

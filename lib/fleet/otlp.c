@@ -598,7 +598,6 @@ static int write_message(struct collector *c, size_t first, size_t end, struct s
 {
 	struct otlp w = {.collector = c};
 
-	(void)err;
 	otlp_dictionary_init(&w.dictionary, c->profile, &c->locations);
 	write_resources(&w, first, end, out);
 	otlp_dictionary_write(&w.dictionary, out, DATA_DICTIONARY);

@@ -151,7 +151,6 @@ int request_process_send(void *ctx, const struct engine_request *request, struct
 	bool is_whole;
 	pid_t pid;
 
-	(void)ctx;
 	if (fd < 0 || !path || pipe2(ends, O_CLOEXEC))
 		return error_set(err, path ? -errno : -ENOENT, "cannot start %s", program);
 	pid = fork();

@@ -97,7 +97,6 @@ static int write_profile(void *ctx, struct outfile *out, struct error *err)
 	_cleanup_free_ bool *is_used = xcalloc(count + 1, sizeof(*is_used));
 	char comment[64];
 
-	(void)err;
 	for (size_t i = s->first; i < s->end; i++) {
 		if (c->sums.items[i].stack != NO_STACK)
 			is_used[c->sums.items[i].stack] = true;

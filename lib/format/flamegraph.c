@@ -638,7 +638,6 @@ static int svg_write(const struct profile *p, const struct export_options *optio
 	struct graph g = {.out = out};
 	int ret = graph_make(&g, p, options, err);
 
-	(void)counts;
 	if (!ret)
 		write_svg(&g, p);
 	graph_release(&g);

@@ -514,9 +514,6 @@ static int folded_write(const struct profile *p, const struct export_options *op
 {
 	struct label_tree t = {.has_threads = true, .is_collapsed = true};
 
-	/* Options and counts concern contents that such a file lacks. */
-	(void)options;
-	(void)counts;
 	if (!p->threads.rows.count)
 		return error_text(err, -ENODATA, "the recording has no threads");
 	label_tree_add(&t, p, 0);

@@ -427,7 +427,6 @@ int foreign_finish(struct foreign *f, bool has_times, struct error *err)
 	const struct time_range passed = {0, f->now};
 	const struct time_range *stated = f->stated.end > f->stated.start ? &f->stated : NULL;
 
-	(void)err;
 	finish_counters(p);
 	if (!p->threads.rows.count)
 		foreign_thread(f, 0, 0, NULL, FOREIGN_ALL, false);

@@ -948,8 +948,6 @@ static int perfetto_write(const struct profile *p, const struct export_options *
 {
 	struct perfetto w = {.profile = p, .out = out};
 
-	(void)options;
-	(void)ignored;
 	if (!p->threads.rows.count)
 		return error_text(err, -ENODATA, "the recording has no threads");
 	perfetto_init(&w);

@@ -62,8 +62,6 @@ static int pgo_write(const struct profile *p, const struct export_options *optio
 	_cleanup_free_ struct frame_category *of_frames = categories_of_frames(p);
 	_cleanup_free_ bool *is_left_out = pgo_find_wrappers(p);
 
-	(void)options;
-	(void)counts;
 	for (frame_id id = 0; id < p->frames.rows.count; id++)
 		is_left_out[id] |= strcmp(category_name(p, of_frames[id].category), "Kernel") == 0;
 	return pprof_write_without(p, is_left_out, out, err);

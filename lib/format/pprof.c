@@ -968,8 +968,6 @@ static int pprof_write(const struct profile *p, const struct export_options *opt
 {
 	_cleanup_free_ bool *wrappers = pgo_find_wrappers(p);
 
-	(void)options;
-	(void)counts;
 	return pprof_write_without(p, wrappers, out, err);
 }
 

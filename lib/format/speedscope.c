@@ -758,8 +758,6 @@ static int speedscope_write(const struct profile *p, const struct export_options
 {
 	struct speedscope w = {.profile = p};
 
-	(void)options;
-	(void)counts;
 	if (!p->threads.rows.count)
 		return error_text(err, -ENODATA, "the recording has no threads");
 	make_frames(&w);

@@ -227,7 +227,6 @@ static void probe_kernel(struct machine *m, struct feature *f)
 	struct utsname name;
 	unsigned int major = 0, minor = 0;
 
-	(void)m;
 	if (uname(&name) || sscanf(name.release, "%u.%u", &major, &minor) != 2) {
 		feature_set(f, FEATURE_NOTE, "its version is unknown");
 		return;
@@ -244,7 +243,6 @@ static void probe_btf(struct machine *m, struct feature *f)
 {
 	static const char path[] = "/sys/kernel/btf/vmlinux";
 
-	(void)m;
 	if (access(path, R_OK) == 0) {
 		feature_set(f, FEATURE_OK, "%s", path);
 		return;
@@ -261,7 +259,6 @@ static void probe_lockdown(struct machine *m, struct feature *f)
 	_cleanup_free_ char *text = text_read_file("/sys/kernel/security/lockdown", SMALL_FILE_MAX,
 						   NULL);
 
-	(void)m;
 	if (!text || !strstr(text, "[confidentiality]")) {
 		feature_set(f, FEATURE_OK, "not in the way");
 		return;
@@ -379,7 +376,6 @@ static void probe_files(struct machine *m, struct feature *f)
 {
 	struct rlimit limit;
 
-	(void)m;
 	if (getrlimit(RLIMIT_NOFILE, &limit)) {
 		feature_set(f, FEATURE_NOTE, "unknown");
 	} else if (limit.rlim_max < FILES_WANTED) {
@@ -394,7 +390,6 @@ static void probe_files(struct machine *m, struct feature *f)
 
 static void probe_processes(struct machine *m, struct feature *f)
 {
-	(void)m;
 	if (!proc_status_pid_namespace()) {
 		feature_set(f, FEATURE_OK, "those of the whole machine");
 		return;

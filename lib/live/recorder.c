@@ -695,7 +695,6 @@ static int recorder_next(struct source *source, const struct rec **rec, struct e
 {
 	struct recorder *r = (struct recorder *)source;
 
-	(void)err;
 	for (;;) {
 		*rec = r->gives_records ? merge_next(r->merge) : NULL;
 		if (*rec)

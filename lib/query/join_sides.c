@@ -199,7 +199,6 @@ static void take_sample(void *ctx, const struct query *q, thread_id thread,
 	struct sample row = *sample;
 	uint64_t start = q->profile->meta.start_ns + j->run->from;
 
-	(void)thread;
 	if (!row.weight)
 		return;
 	row.time = j->start + (sample->time > start ? sample->time - start : 0);

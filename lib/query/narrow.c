@@ -76,7 +76,6 @@ static void take_sample(void *ctx, const struct query *q, thread_id thread,
 	struct narrowing *n = ctx;
 	struct sample row = *sample;
 
-	(void)q;
 	row.event = event_in(n, sample->event);
 	if (sample->event && !row.event)
 		return;

@@ -59,7 +59,6 @@ static void visit(void *ctx, const struct query *q, thread_id thread, const stru
 	const struct stack_chart_options *o = m->options;
 	uint64_t interval = q->profile->meta.interval_ns, time, size;
 
-	(void)thread;
 	if (!sample->weight)
 		return;
 	time = profile_since_start(q->profile, sample->time);

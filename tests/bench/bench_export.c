@@ -225,7 +225,6 @@ static double copy_seconds(uint64_t size)
 
 static int count_bytes(const char *data, size_t size, void *ctx)
 {
-	(void)data;
 	*(uint64_t *)ctx += size;
 	return 0;
 }

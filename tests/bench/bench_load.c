@@ -53,9 +53,6 @@ static double median(double *values, size_t count)
 
 static void take_record(void *ctx, const void *data, size_t size)
 {
-	(void)ctx;
-	(void)data;
-	(void)size;
 }
 
 static bool has_map(const struct loaded *l, uint32_t id)

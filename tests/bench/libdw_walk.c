@@ -45,7 +45,6 @@ static const Dwfl_Callbacks file_callbacks = {
 
 static pid_t next_thread(Dwfl *dwfl, void *arg, void **thread_arg)
 {
-	(void)dwfl;
 	if (*thread_arg)
 		return 0;
 	*thread_arg = arg;
@@ -64,7 +63,6 @@ static bool read_memory(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *result, void *a
 	struct libdw_space *s = arg;
 	uint64_t offset = addr - s->regs->sp;
 
-	(void)dwfl;
 	if (addr < s->regs->sp) {
 		s->path->below_copy = true;
 		return false;

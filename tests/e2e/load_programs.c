@@ -364,7 +364,6 @@ static void add_bytes(void *ctx, const void *data, size_t size)
 {
 	uint64_t *bytes = ctx;
 
-	(void)data;
 	*bytes += size;
 }
 

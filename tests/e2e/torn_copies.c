@@ -66,7 +66,6 @@ static void *sleeper(void *unused)
 	const struct timespec time = {.tv_nsec = SLEEP_NS};
 	volatile uint64_t marks[MARKS];
 
-	(void)unused;
 	prctl(PR_SET_TIMERSLACK, 1);
 	for (uint64_t wait = 1; !stop; wait++) {
 		for (size_t i = 0; i < MARKS; i++)
@@ -97,8 +96,6 @@ static void on_record(void *ctx, const void *data, size_t size)
 {
 	const struct rec *rec = data;
 
-	(void)ctx;
-	(void)size;
 	/* The main thread sleeps, too, now and then. */
 	if (rec->kind != REC_COPY || rec->tid == rec->pid)
 		return;
@@ -108,9 +105,6 @@ static void on_record(void *ctx, const void *data, size_t size)
 
 static void on_task(void *ctx, const void *data, size_t size)
 {
-	(void)ctx;
-	(void)data;
-	(void)size;
 }
 
 static int open_object(void *ctx, const struct bpf_object_open_opts *options,

@@ -7,8 +7,6 @@
 
 static json_t *answer(void *ctx, const char *command, const json_t *request)
 {
-	(void)ctx;
-	(void)request;
 	return json_pack("{s:s}", *command == 'x' ? "error" : "state", "some text");
 }
 

@@ -36,7 +36,6 @@ static int fleet_read_answers(struct profile **p, const char *text, size_t size,
 	uint32_t stacks;
 	int ret;
 
-	(void)counts;
 	if (size < WINDOWS_SIZE + sizeof(stacks))
 		return engine_damaged(err);
 	memcpy(&stacks, text + WINDOWS_SIZE, sizeof(stacks));

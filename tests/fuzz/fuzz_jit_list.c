@@ -18,7 +18,6 @@ static size_t memory_size;
 
 static bool read_memory(void *ctx, uint64_t addr, void *to, size_t size)
 {
-	(void)ctx;
 	if (addr < MEMORY || addr - MEMORY > memory_size || size > MEMORY + memory_size - addr)
 		return false;
 	memcpy(to, memory + (addr - MEMORY), size);
@@ -27,13 +26,11 @@ static bool read_memory(void *ctx, uint64_t addr, void *to, size_t size)
 
 static bool is_busy(void *ctx)
 {
-	(void)ctx;
 	return false;
 }
 
 static void renew(void *ctx)
 {
-	(void)ctx;
 }
 
 static void check_frames(const struct code_piece *piece)
@@ -62,7 +59,6 @@ static void on_piece(void *ctx, const struct code_piece *piece)
 {
 	uint32_t last = 0;
 
-	(void)ctx;
 	require(piece->size && piece->start + piece->size > piece->start);
 	require(piece->name_size <= CODE_NAME_MAX);
 	if (piece->eh_frame && piece->size < 1 << 20)

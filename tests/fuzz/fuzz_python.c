@@ -34,7 +34,6 @@ static void check(const struct managed_code *code, uint32_t units)
 
 static void check_thread(void *ctx, uint32_t tid, const struct strbuf *name)
 {
-	(void)ctx;
 	if (!tid || !name->size)
 		abort();
 	check_text(name);

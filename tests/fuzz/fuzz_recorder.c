@@ -124,7 +124,6 @@ static void go_on(void *ctx, enum machine_pause pause, uint32_t cpu)
 	struct script *s = ctx;
 	uint32_t count = next_byte(s);
 
-	(void)cpu;
 	if (pause == PAUSE_WAIT && !(s->flags & WITH_HANGING))
 		world_finish(&s->world, s->waits++);
 	for (count = count < 128 ? count % 8 : 0; count && s->at < s->end; count--)

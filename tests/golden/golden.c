@@ -281,7 +281,6 @@ static int check_capture(const struct events *events, struct error *err)
 
 static void say_nothing(const char *line)
 {
-	(void)line;
 }
 
 /* Checks that a recording of a source has as many threads as a session that is fed by hand. */

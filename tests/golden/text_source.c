@@ -24,7 +24,6 @@ static int next(struct source *s, const struct rec **rec, struct error *err)
 {
 	struct text_state *state = (struct text_state *)s;
 
-	(void)err;
 	while ((*rec = events_next(&state->events, &state->word))) {
 		if (!record_is_valid(*rec, record_size(*rec)))
 			continue;
@@ -50,7 +49,6 @@ static int open_text(void **out, int fd, const struct source_part *part, struct 
 	ssize_t size = pread(fd, text, TEXT_MAX, 0);
 	int ret;
 
-	(void)part;
 	state->source.ops = &ops;
 	ret = size < 0 ? error_set(err, -errno, "read the text")
 		       : events_parse(&state->events, text, err);
@@ -66,7 +64,6 @@ static struct source *source(void *state)
 
 static void start(const void *state, uint64_t *start_ns, uint64_t *realtime_ns)
 {
-	(void)state;
 	*start_ns = EVENTS_START_NS;
 	*realtime_ns = 0;
 }

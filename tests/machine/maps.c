@@ -73,8 +73,6 @@ int __wrap_bpf_map_create(enum bpf_map_type type, const char *name, __u32 key_si
 	int code = machine_judge("bpf_map_create");
 	struct descriptor *d;
 
-	(void)key_size;
-	(void)opts;
 	if (code)
 		return fail(code);
 	d = descriptor_new(is_ring ? DESCRIPTOR_RING : DESCRIPTOR_MAP,
@@ -134,7 +132,6 @@ int __wrap_bpf_map_update_elem(int fd, const void *key, const void *value, __u64
 	char call[64];
 	int code;
 
-	(void)flags;
 	if (!d)
 		return fail(-EBADF);
 	snprintf(call, sizeof(call), "update:%s", d->name);

@@ -94,7 +94,6 @@ int __wrap_bpf_object__attach_skeleton(struct bpf_object_skeleton *s)
 {
 	int code = machine_judge("attach");
 
-	(void)s;
 	return code ? fail(code) : 0;
 }
 
@@ -254,7 +253,6 @@ struct bpf_link *__wrap_bpf_program__attach_trace(const struct bpf_program *prog
 struct bpf_link *__wrap_bpf_program__attach_iter(const struct bpf_program *program,
 						 const struct bpf_iter_attach_opts *opts)
 {
-	(void)opts;
 	return make_link("attach_iter", program);
 }
 
@@ -301,8 +299,6 @@ int __wrap_bpf_raw_tracepoint_open(const char *name, int program)
 	int code = machine_judge("bpf_raw_tracepoint_open");
 	struct descriptor *d;
 
-	(void)name;
-	(void)program;
 	if (code)
 		return fail(code);
 	d = descriptor_new(DESCRIPTOR_OTHER, 0);
@@ -318,9 +314,6 @@ int __wrap_bpf_link_create(int program, int target, enum bpf_attach_type type,
 	int code = machine_judge("bpf_link_create");
 	struct descriptor *event = descriptor_find(target), *d;
 
-	(void)program;
-	(void)type;
-	(void)opts;
 	if (code)
 		return fail(code);
 	d = descriptor_new(DESCRIPTOR_OTHER, 0);
@@ -352,7 +345,6 @@ int __wrap_bpf_prog_test_run_opts(int fd, struct bpf_test_run_opts *opts)
 	int code = machine_judge("bpf_prog_test_run");
 	struct descriptor *d = descriptor_find(fd);
 
-	(void)opts;
 	if (code)
 		return fail(code);
 	if (d && strcmp(d->name, "find_symbol") == 0)
@@ -367,12 +359,6 @@ int __wrap_bpf_prog_load(enum bpf_prog_type type, const char *name, const char *
 	int code = machine_judge("bpf_prog_load");
 	struct descriptor *d;
 
-	(void)type;
-	(void)name;
-	(void)license;
-	(void)insns;
-	(void)count;
-	(void)opts;
 	if (code)
 		return fail(code);
 	d = descriptor_new(DESCRIPTOR_OTHER, 0);
@@ -408,7 +394,6 @@ int __wrap_bpf_obj_get_info_by_fd(int fd, void *to, __u32 *size)
 	const struct descriptor *d = descriptor_find(fd);
 	struct bpf_prog_info *info = to;
 
-	(void)size;
 	if (code || !d)
 		return fail(code ? code : -EBADF);
 	for (uint32_t i = 0; i < 2; i++) {
@@ -429,15 +414,10 @@ int __wrap_libbpf_register_prog_handler(const char *section, enum bpf_prog_type 
 {
 	int code = machine_judge("register_handler");
 
-	(void)section;
-	(void)type;
-	(void)attach;
-	(void)opts;
 	return code ? fail(code) : 1;
 }
 
 int __wrap_libbpf_unregister_prog_handler(int handler)
 {
-	(void)handler;
 	return 0;
 }

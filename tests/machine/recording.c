@@ -220,7 +220,6 @@ void recording_begin_app(void)
 
 int recording_teardown(void **state)
 {
-	(void)state;
 	recording_release(&recording);
 	return machine_stop() ? -1 : 0;
 }

@@ -139,7 +139,6 @@ static bool read_gap(const void *ctx, uint64_t vaddr, void *to, size_t size)
 {
 	const struct cfi_fixture *f = ctx;
 
-	(void)vaddr;
 	if (f->gap)
 		memcpy(to, f->gap, size);
 	return f->gap;

@@ -14,14 +14,12 @@ static struct step_budget work;
 
 static int setup(void **state)
 {
-	(void)state;
 	work.left = 1000;
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	strbuf_release(&section);
 	aranges_release(&aranges);
 	return 0;

@@ -10,14 +10,12 @@ static struct profile *p;
 
 static int setup(void **state)
 {
-	(void)state;
 	p = profile_new();
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	profile_free(p);
 	return 0;
 }

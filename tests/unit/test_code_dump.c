@@ -18,14 +18,12 @@ static int fd;
 
 static int setup(void **state)
 {
-	(void)state;
 	fd = memfd_create("dump", MFD_CLOEXEC);
 	return fd < 0;
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	return close(fd);
 }
 

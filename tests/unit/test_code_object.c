@@ -17,14 +17,12 @@ static struct code_object object;
 
 static int setup(void **state)
 {
-	(void)state;
 	object = (struct code_object){0};
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	code_object_release(&object);
 	return 0;
 }

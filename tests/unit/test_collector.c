@@ -64,8 +64,6 @@ static int narrow_send(void *ctx, const struct engine_request *r, struct strbuf 
 {
 	struct narrow *c = ctx;
 
-	(void)answer;
-	(void)err;
 	c->asked++;
 	if (r->size > c->max)
 		return 413;
@@ -153,7 +151,6 @@ static int choosy_send(void *ctx, const struct engine_request *r, struct strbuf 
 {
 	struct choosy *c = ctx;
 
-	(void)err;
 	c->asked++;
 	c->of_clock += has(r, "nanoseconds");
 	assert_int_equal(has(r, "nanoseconds") + has(r, "page_faults") + has(r, "switches"), 1);

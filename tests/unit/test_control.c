@@ -13,7 +13,6 @@
 
 static json_t *echo(void *ctx, const char *command, const json_t *request)
 {
-	(void)request;
 	++*(int *)ctx;
 	return strcmp(command, "sing") == 0 ? json_pack("{s:s}", "error", "cannot")
 					    : json_pack("{s:s}", "did", command);

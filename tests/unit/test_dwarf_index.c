@@ -32,7 +32,6 @@ extern const char etext[];
 
 static int setup(void **state)
 {
-	(void)state;
 	scratch_init(&scratch);
 	scratch_run(&scratch, "cp /proc/%d/exe plain", (int)getpid());
 	for (size_t i = 0; i < COUNT; i++)
@@ -42,7 +41,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	scratch_release(&scratch);
 	return 0;
 }

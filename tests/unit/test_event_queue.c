@@ -14,7 +14,6 @@ static void see(void *ctx, const struct map_event *event, struct rec_copy *copy)
 {
 	size_t size = strlen(seen);
 
-	(void)ctx;
 	snprintf(seen + size, sizeof(seen) - size, "%llu:%s%s ", (unsigned long long)event->time,
 		 event->path, copy ? "copy" : "");
 	free(copy);

@@ -15,7 +15,6 @@ static struct rec_arguments *sent;
 
 static void keep(void *ctx, const struct rec *rec)
 {
-	(void)ctx;
 	assert_true(record_is_valid(rec, record_size(rec)));
 	assert_int_equal(rec->kind, REC_ARGUMENTS);
 	free(sent);
@@ -24,7 +23,6 @@ static void keep(void *ctx, const struct rec *rec)
 
 static int forget(void **state)
 {
-	(void)state;
 	free(steal(sent));
 	return 0;
 }

@@ -30,7 +30,6 @@ static int fake_send(void *ctx, const struct engine_request *r, struct strbuf *a
 	const char *insert = strstr(r->url, "INSERT%20INTO%20prof_");
 	const uint64_t one = 1;
 
-	(void)err;
 	if (insert && t->is_failing) {
 		strbuf_adds(answer, "Code: 242\nsecond line");
 		return 500;
@@ -324,7 +323,6 @@ TEST(damaged_answers)
 static int keep_send(void *ctx, const struct engine_request *r, struct strbuf *answer,
 		     struct error *err)
 {
-	(void)err;
 	strbuf_add(ctx, r->body, r->size);
 	strbuf_addf(answer, "%c%c%c%c%c%c", 1 << 3 | 2, 4, 1 << 3, 9, 2 << 3 | 2, 0);
 	return 200;
@@ -373,8 +371,6 @@ static int narrow_send(void *ctx, const struct engine_request *r, struct strbuf 
 {
 	struct narrow_collector *c = ctx;
 
-	(void)answer;
-	(void)err;
 	if (r->size > c->largest)
 		c->largest = r->size;
 	if (r->size > c->max)

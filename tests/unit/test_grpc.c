@@ -153,8 +153,6 @@ static int header_send(void *ctx, const struct engine_request *r, struct strbuf 
 	struct kept_request *kept = ctx;
 	struct strbuf headers = {0};
 
-	(void)answer;
-	(void)err;
 	for (const char *const *header = r->headers; *header; header++)
 		strbuf_addf(&headers, "%s\n", *header);
 	free(kept->headers);

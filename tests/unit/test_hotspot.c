@@ -55,7 +55,6 @@ static const struct runtime_layout layout = {
 
 static bool read_memory(void *ctx, uint64_t addr, void *to, size_t size)
 {
-	(void)ctx;
 	/* Fill what lies behind the memory with zeros. */
 	memset(to, 0, size);
 	if (addr >= CODE && addr - CODE + size <= UNITS) {

@@ -36,7 +36,6 @@ static void sink(void *ctx, const struct rec *rec)
 	const struct rec_code *code = (const struct rec_code *)rec;
 	FILE *out = fmemopen(seen + strlen(seen), sizeof(seen) - strlen(seen), "w");
 
-	(void)ctx;
 	assert_int_equal(rec->kind, REC_CODE);
 	assert_true(record_is_valid(rec, record_size(rec)));
 	assert_int_equal(rec->pid, own_pid);
@@ -78,7 +77,6 @@ static void end_process(uint32_t pid, uint64_t time)
 
 static int setup(void **state)
 {
-	(void)state;
 	own_pid = (uint32_t)getpid();
 	if (jit_process_read(&self, own_pid))
 		return -1;
@@ -92,7 +90,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	stop();
 	unlink(path);
 	rmdir(folder);

@@ -42,7 +42,6 @@ static bool is_synthetic(uint64_t addr, uint64_t *entry, size_t size)
 
 static bool read_memory(void *ctx, uint64_t addr, void *to, size_t size)
 {
-	(void)ctx;
 	reads++;
 	was_busy = busy_from && reads >= busy_from;
 	if (was_busy)
@@ -61,13 +60,11 @@ static bool read_memory(void *ctx, uint64_t addr, void *to, size_t size)
 
 static bool is_busy(void *ctx)
 {
-	(void)ctx;
 	return was_busy;
 }
 
 static void renew(void *ctx)
 {
-	(void)ctx;
 	if (on_renew)
 		on_renew();
 }
@@ -126,7 +123,6 @@ static void on_piece(void *ctx, const struct code_piece *piece)
 {
 	size_t used = strlen(seen);
 
-	(void)ctx;
 	if (!piece->name_size) {
 		assert_non_null(piece->eh_frame);
 		/* Some of its functions may have no call frame information. */
@@ -163,7 +159,6 @@ static void expect(const char *pieces)
 
 static int setup(void **state)
 {
-	(void)state;
 	memset(memory, 0, sizeof(memory));
 	list = (struct jit_list){.descriptor = DESCRIPTOR};
 	busy_from = 0;
@@ -174,7 +169,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	jit_list_release(&list);
 	return 0;
 }

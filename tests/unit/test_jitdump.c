@@ -24,7 +24,6 @@ static void on_piece(void *ctx, const struct code_piece *piece)
 {
 	FILE *out = fmemopen(seen + strlen(seen), sizeof(seen) - strlen(seen), "w");
 
-	(void)ctx;
 	last_since = piece->since;
 	last_is_exact = piece->is_exact;
 	fprintf(out, "%llu %llx+%llx %.*s", (unsigned long long)piece->since,
@@ -45,7 +44,6 @@ static void on_piece(void *ctx, const struct code_piece *piece)
 
 static int setup(void **state)
 {
-	(void)state;
 	dump = (struct jitdump){0};
 	arch_clock_read(&began);
 	fd = memfd_create("dump", MFD_CLOEXEC);
@@ -54,7 +52,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	jitdump_release(&dump);
 	return close(fd);
 }

@@ -112,7 +112,6 @@ TEST(what_only_looks_like_it)
 
 static int release(void **state)
 {
-	(void)state;
 	jump_table_release(&table);
 	return 0;
 }

@@ -15,14 +15,12 @@ static struct strbuf whole, picked;
 
 static int setup(void **state)
 {
-	(void)state;
 	type_bytes_begin();
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	type_bytes_end();
 	strbuf_release(&whole);
 	strbuf_release(&picked);

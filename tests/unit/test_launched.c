@@ -9,14 +9,12 @@ static struct profile *p;
 
 static int begin(void **state)
 {
-	(void)state;
 	p = profile_new();
 	return 0;
 }
 
 static int end(void **state)
 {
-	(void)state;
 	profile_free(p);
 	return 0;
 }

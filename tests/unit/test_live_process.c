@@ -78,14 +78,12 @@ static void tell_exit(void *ctx, struct live_process *process, uint64_t time)
 
 static void read_memory(void *ctx, struct live_process *process, uint64_t time)
 {
-	(void)time;
 	if (memory_of(process)->text)
 		note("%s:read %s ", (const char *)ctx, memory_of(process)->text);
 }
 
 static void inherit_memory(void *ctx, struct live_process *child, struct live_process *parent)
 {
-	(void)ctx;
 	assert_null(memory_of(child)->text);
 	if (!parent || !memory_of(parent)->text)
 		return;
@@ -95,7 +93,6 @@ static void inherit_memory(void *ctx, struct live_process *child, struct live_pr
 
 static void free_memory(void *ctx, struct live_process *process)
 {
-	(void)ctx;
 	if (!memory_of(process)->text)
 		return;
 	free(memory_of(process)->text);
@@ -119,7 +116,6 @@ static int setup(void **state)
 		.release = free_memory,
 	};
 
-	(void)state;
 	seen[0] = '\0';
 	live_texts = 0;
 	processes = live_processes_new();
@@ -130,7 +126,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	live_processes_free(processes);
 	assert_int_equal(live_texts, 0);
 	return 0;

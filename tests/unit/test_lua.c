@@ -115,7 +115,6 @@ static bool read_memory(void *ctx, uint64_t addr, void *to, size_t size)
 {
 	uint64_t at = addr - (uint64_t)(uintptr_t)&memory;
 
-	(void)ctx;
 	if (at > sizeof(memory) || size > sizeof(memory) - at)
 		return false;
 	memcpy(to, (const uint8_t *)&memory + at, size);

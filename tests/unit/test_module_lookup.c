@@ -27,7 +27,6 @@ static int setup(void **state)
 	struct binary_summary summary;
 	int fd = open(SEED, O_RDONLY | O_CLOEXEC);
 
-	(void)state;
 	assert_non_null(mkdtemp(folder));
 	assert_int_equal(binary_summarize(fd, &summary, NULL), 0);
 	build_id_size = summary.build_id_size;
@@ -41,7 +40,6 @@ static int teardown(void **state)
 {
 	_cleanup_free_ char *command = xasprintf("rm -rf '%s'", folder);
 
-	(void)state;
 	return system(command);
 }
 

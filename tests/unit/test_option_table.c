@@ -73,7 +73,6 @@ static struct option_table table;
 
 static int setup(void **state)
 {
-	(void)state;
 	v = (struct values){0};
 	table = (struct option_table){.usage = "Usage\n", .after = "\nEnd\n"};
 	option_table_add(&table, rows, &v);
@@ -83,7 +82,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	option_table_release(&table);
 	return 0;
 }
@@ -277,14 +275,12 @@ CASE(the_help_is_laid_out)
 
 static int take(void *ctx, const char *operand, struct error *err)
 {
-	(void)err;
 	strbuf_addf(ctx, "%s,", operand);
 	return 0;
 }
 
 static void operands_only(struct option_table *t, void *ctx)
 {
-	(void)ctx;
 	t->take = take;
 	option_table_add(t, rows, &v);
 }

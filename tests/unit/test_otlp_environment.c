@@ -33,7 +33,6 @@ static int clear(void **state)
 		"PROTOCOL", "CLIENT_CERTIFICATE", "CLIENT_KEY", "TIMEOUT",	    "COMPRESSION",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		set(names[i], NULL);
 	return 0;

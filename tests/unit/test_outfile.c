@@ -127,7 +127,6 @@ IN_FOLDER(test_gzip_of_any_size)
 
 static void on_signal(int number)
 {
-	(void)number;
 }
 
 IN_FOLDER(test_no_space_on_device)

@@ -140,7 +140,6 @@ IN_FOLDER(test_fifo_of_another_user)
 
 static void on_signal(int number)
 {
-	(void)number;
 }
 
 IN_FOLDER(test_fifo_without_a_reader_is_interruptible)

@@ -19,7 +19,6 @@ static void on_piece(void *ctx, const struct code_piece *piece)
 {
 	size_t used = strlen(seen);
 
-	(void)ctx;
 	pieces++;
 	assert_false(piece->is_exact);
 	if (used + piece->name_size + 64 < sizeof(seen))
@@ -30,7 +29,6 @@ static void on_piece(void *ctx, const struct code_piece *piece)
 
 static int setup(void **state)
 {
-	(void)state;
 	map = (struct perf_map){0};
 	pieces = 0;
 	seen[0] = 0;
@@ -40,7 +38,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	return close(fd);
 }
 

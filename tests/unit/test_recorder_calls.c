@@ -43,7 +43,6 @@ static void see(void *ctx, const struct rec *rec)
 {
 	const struct rec_marker *marker = (const struct rec_marker *)rec;
 
-	(void)ctx;
 	if (rec->kind == REC_SCHEMA) {
 		assert_true(rec->words <= sizeof(schema_words) / 8);
 		memcpy(schema_words, rec, rec->words * 8ul);
@@ -61,7 +60,6 @@ static void see(void *ctx, const struct rec *rec)
 
 static int setup(void **state)
 {
-	(void)state;
 	schema = NULL;
 	recording_prepare("0-1");
 	recording.on_record = see;
@@ -70,7 +68,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	recording_release(&recording);
 	strbuf_release(&seen);
 	return machine_stop() ? -1 : 0;

@@ -39,7 +39,6 @@ static void take(void *ctx, const struct rec *rec)
 	const struct rec_counter_info *info = (const struct rec_counter_info *)rec;
 	const struct rec_counter *value = (const struct rec_counter *)rec;
 
-	(void)ctx;
 	if (rec->kind == REC_COUNTER_INFO) {
 		assert_true(info->counter <= COUNTERS_MAX);
 		copy(told.rows[info->counter].name, 64, info->text, info->name_size);
@@ -62,7 +61,6 @@ static void take(void *ctx, const struct rec *rec)
 
 static int setup(void **state)
 {
-	(void)state;
 	machine_start("0");
 	told = (struct told){0};
 	counters = (struct counter_values){.sink = take};
@@ -71,7 +69,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	return machine_stop() ? -1 : 0;
 }
 

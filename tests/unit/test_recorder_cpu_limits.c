@@ -17,7 +17,6 @@
 
 static int setup(void **state)
 {
-	(void)state;
 	recording_prepare("0");
 	machine_write_file("/proc/self/mountinfo", VERSION_2);
 	return 0;

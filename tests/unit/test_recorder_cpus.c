@@ -16,7 +16,6 @@
 
 static int prepare(void **state)
 {
-	(void)state;
 	recording_prepare("0-3");
 	machine_set_online("0-1");
 	return 0;

@@ -27,7 +27,6 @@
 
 static int setup(void **state)
 {
-	(void)state;
 	machine_start("0-1");
 	machine_link_file("/proc/self/exe", "/usr/bin/prof");
 	return 0;
@@ -35,7 +34,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	return machine_stop() ? -1 : 0;
 }
 

@@ -24,13 +24,11 @@ static unsigned int announced; /* names of events and schemas */
 
 static void count_announced(void *ctx, const struct rec *rec)
 {
-	(void)ctx;
 	announced += rec->kind == REC_EVENT_NAME || rec->kind == REC_SCHEMA;
 }
 
 static int setup(void **state)
 {
-	(void)state;
 	announced = 0;
 	recording_prepare("0-1");
 	recording.on_record = count_announced;

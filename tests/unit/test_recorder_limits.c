@@ -184,7 +184,6 @@ TEST(more_files_are_mapped_than_may_be_open)
 /* Some hundred machines have the same files. */
 static int keep_files(void **state)
 {
-	(void)state;
 	machine_keep_files();
 	return 0;
 }

@@ -13,7 +13,6 @@
 
 static int prepare(void **state)
 {
-	(void)state;
 	recording_prepare("0-2");
 	task_start(OTHER, "other");
 	return 0;

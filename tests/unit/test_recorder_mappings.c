@@ -30,7 +30,6 @@ static void note(void *ctx, const struct rec *rec)
 	const struct rec_resource *resource = (const struct rec_resource *)rec;
 	size_t size = strlen(seen);
 
-	(void)ctx;
 	if (rec->kind == REC_MODULE) {
 		last_module = module->module_id;
 		last_flags = rec->flags;
@@ -50,7 +49,6 @@ static void note(void *ctx, const struct rec *rec)
 
 static int setup(void **state)
 {
-	(void)state;
 	recording_prepare("0-1");
 	recording.on_record = note;
 	recording.options.tells_resources = true;

@@ -14,7 +14,6 @@
 
 static int setup(void **state)
 {
-	(void)state;
 	recording_prepare("0-1");
 	return 0;
 }

@@ -17,7 +17,6 @@
 
 static int setup(void **state)
 {
-	(void)state;
 	recording_prepare("0-1");
 	if (recording_begin(&recording, PID, true))
 		return -1;

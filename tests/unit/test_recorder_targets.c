@@ -24,7 +24,6 @@ static struct error err;
 
 static int setup(void **state)
 {
-	(void)state;
 	err = (struct error){0};
 	machine_start("0-1");
 	task_start(PID, "sh");
@@ -35,7 +34,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	targets_release(&targets);
 	filter_release(&filter);
 	filter = (struct filter){0};

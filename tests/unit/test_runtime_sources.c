@@ -52,10 +52,6 @@ static void make_heap(uint8_t *heap)
 
 static bool read_nothing(void *ctx, uint64_t addr, void *to, size_t size)
 {
-	(void)ctx;
-	(void)addr;
-	(void)to;
-	(void)size;
 	return false;
 }
 

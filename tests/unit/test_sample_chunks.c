@@ -164,7 +164,6 @@ static void check_all(uint32_t count)
 
 static int keep_in_memory(void **state)
 {
-	(void)state;
 	sample_store_set_file(-1, SAMPLE_STORE_MAX);
 	sample_store_set_room(0);
 	return 0;

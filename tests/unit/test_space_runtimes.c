@@ -34,7 +34,6 @@ static int start(void *ctx, const struct starting_process *process, uint32_t *la
 
 static void on_refused(void *ctx, const char *why)
 {
-	(void)why;
 	((struct fixture *)ctx)->refused++;
 }
 

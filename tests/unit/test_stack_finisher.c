@@ -139,7 +139,6 @@ static NOINLINE unsigned int recurse(int depth)
 
 static void take_in_handler(int number)
 {
-	(void)number;
 	recurse(3);
 }
 

@@ -29,7 +29,6 @@ static void note(const char *what, uint32_t pid, uint64_t time)
 
 static void sink(void *ctx, const struct rec *rec)
 {
-	(void)ctx;
 	if (rec->kind == REC_MAP && !(rec->flags & MAP_KERNEL_SPACE))
 		note("map", rec->pid, rec->time);
 	else if (rec->kind == REC_NAME && rec->flags & NAME_NEW_SPACE)
@@ -38,19 +37,16 @@ static void sink(void *ctx, const struct rec *rec)
 
 static void tell_fork(void *ctx, struct live_process *child, struct live_process *parent)
 {
-	(void)ctx;
 	note(parent ? "fork" : "orphan", child->pid, child->since);
 }
 
 static void tell_exec(void *ctx, struct live_process *process, uint64_t time)
 {
-	(void)ctx;
 	note("exec", process->pid, time);
 }
 
 static void tell_exit(void *ctx, struct live_process *process, uint64_t time)
 {
-	(void)ctx;
 	note("exit", process->pid, time);
 }
 
@@ -64,7 +60,6 @@ static int setup(void **state)
 	};
 	struct tracker_options options = {.sink = sink};
 
-	(void)state;
 	seen[0] = '\0';
 	options.files = files = file_set_new(16);
 	if (tracker_new(&tracker, &options, NULL))
@@ -76,7 +71,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	tracker_free(tracker);
 	file_set_free(files);
 	return 0;

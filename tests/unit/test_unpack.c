@@ -34,7 +34,6 @@ static int setup(void **state)
 {
 	uint32_t sum;
 
-	(void)state;
 	memset(out, 0, sizeof(out));
 	for (size_t i = 0; i < SIZE; i++)
 		plain[i] = (uint8_t)(i / 251 + i % 7 + 1);
@@ -56,7 +55,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	strbuf_release(&packed);
 	close(file);
 	return 0;

@@ -37,7 +37,6 @@ static void set_space(void *ctx, uint32_t pid, const struct unwind_space *space)
 {
 	struct fixture *f = ctx;
 
-	(void)pid;
 	f->times++;
 	f->space = space ? *space : (struct unwind_space){0};
 }

@@ -15,7 +15,6 @@ static int ring;
 
 static int setup(void **state)
 {
-	(void)state;
 	ring = eventfd(0, EFD_CLOEXEC);
 	assert_int_equal(wakeup_open(&wakeup), 0);
 	return wakeup_add(&wakeup, ring);
@@ -23,7 +22,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	wakeup_release(&wakeup);
 	close(ring);
 	return 0;

@@ -248,7 +248,6 @@ TEST(callback_of_library)
 
 static void take_in_handler(int number)
 {
-	(void)number;
 	recurse(2, take_stacks);
 }
 
@@ -286,7 +285,6 @@ TEST(through_signal)
 
 static void raise_another(int number)
 {
-	(void)number;
 	raise(SIGUSR2);
 }
 
@@ -425,7 +423,6 @@ static int load_tables(void **state)
 	struct proc_map map;
 	char *at;
 
-	(void)state;
 	/* The first call loads the unwinder's library. */
 	observed.reference_depth = backtrace(observed.reference, DEPTH);
 	find_stack();
@@ -442,7 +439,6 @@ static int load_tables(void **state)
 
 static int release_tables(void **state)
 {
-	(void)state;
 	walk_tables_release(&tables);
 	return 0;
 }

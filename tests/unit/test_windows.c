@@ -54,7 +54,6 @@ static void release(struct sums *s)
 
 static void ignore(const char *line)
 {
-	(void)line;
 }
 
 static void add_profile(struct sums *s, const struct profile *p)

@@ -251,7 +251,6 @@ static void check_string(void **state, const char *text, size_t size, const char
 	assert_string_equal(finish(f), expected);
 	teardown((void **)&f);
 	strbuf_release(&clean);
-	(void)state;
 }
 
 #define CHECK_STRING(text, expected) check_string(state, text, sizeof(text) - 1, expected)

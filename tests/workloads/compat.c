@@ -72,7 +72,6 @@ static NOINLINE void right(long us)
 
 static void handler(int signal)
 {
-	(void)signal;
 	burn_us(5000);
 }
 

@@ -27,7 +27,6 @@ __attribute__((noinline)) static void lock_second(void)
 
 static void *first_thread(void *unused)
 {
-	(void)unused;
 	pthread_setname_np(pthread_self(), "first");
 	lock_second();
 	pthread_barrier_wait(&both_hold);
@@ -37,7 +36,6 @@ static void *first_thread(void *unused)
 
 static void *second_thread(void *unused)
 {
-	(void)unused;
 	pthread_setname_np(pthread_self(), "second");
 	lock_first();
 	pthread_barrier_wait(&both_hold);

@@ -123,7 +123,6 @@ static void set_up(void)
 
 static void *change(void *unused)
 {
-	(void)unused;
 	for (;;) {
 		if (change_word(&heap, sizeof(heap)) % 29 == 0)
 			set_up();

@@ -185,7 +185,6 @@ static void *map_files(void *arg)
 {
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 
-	(void)arg;
 	for (int i = 0; i < 1000; i++) {
 		if (mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED)
 			exit(1);

@@ -204,7 +204,6 @@ void rb_vm_exec(struct context *context, size_t count)
 	__asm__ volatile("" : "+r"(label));
 	tag.label = ADDRESS(label);
 	context->tag = ADDRESS(&tag);
-	(void)count;
 	if (context->frame)
 		run(&tag);
 	__asm__ goto("" : : : : go_on);

@@ -21,7 +21,6 @@ static NOINLINE void in_handler(void)
 
 static void on_signal(int signal)
 {
-	(void)signal;
 	in_handler();
 	is_done = 1;
 }

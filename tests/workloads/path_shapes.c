@@ -114,7 +114,6 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static void *update(void *unused)
 {
-	(void)unused;
 	for (int i = 0; i < ROUNDS; i++) {
 		pthread_mutex_lock(&mutex);
 		update_shared(4000);

@@ -28,7 +28,6 @@ static void pass(const int from[2], const int to[2])
 
 static void *answer(void *unused)
 {
-	(void)unused;
 	for (;;)
 		pass(there, back);
 	return NULL;

@@ -22,7 +22,6 @@ static NOINLINE void quiet_work(void)
 
 static void *run(void *unused)
 {
-	(void)unused;
 	for (int i = 0; i < rounds; i++) {
 		pthread_setname_np(pthread_self(), "loud");
 		loud_work();

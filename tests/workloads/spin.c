@@ -18,7 +18,6 @@ static volatile sig_atomic_t is_signalled;
 
 static void on_signal(int signal)
 {
-	(void)signal;
 	is_signalled = 1;
 }
 

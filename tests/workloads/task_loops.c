@@ -35,7 +35,6 @@ static long long cpu_ns(void)
 
 static void *compute(void *unused)
 {
-	(void)unused;
 	for (volatile unsigned int i = 0; i < 10000; i = i + 1)
 		;
 	return NULL;

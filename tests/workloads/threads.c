@@ -17,7 +17,6 @@ static NOINLINE void main_work(void)
 
 static NOINLINE void *work_a(void *unused)
 {
-	(void)unused;
 	pthread_setname_np(pthread_self(), "worker-a");
 	burn_ms(total_ms * 0.3);
 	return NULL;
@@ -25,7 +24,6 @@ static NOINLINE void *work_a(void *unused)
 
 static NOINLINE void *work_b(void *unused)
 {
-	(void)unused;
 	pthread_setname_np(pthread_self(), "worker-b");
 	burn_ms(total_ms * 0.6);
 	return NULL;

@@ -63,7 +63,6 @@ static NOINLINE void read_disk(void)
 
 static void *hold(void *unused)
 {
-	(void)unused;
 	pthread_setname_np(pthread_self(), "holder");
 	for (;;) {
 		pthread_mutex_lock(&lock);

@@ -65,7 +65,6 @@ static void *answer(void *unused)
 {
 	int us;
 
-	(void)unused;
 	pthread_setname_np(pthread_self(), "answer");
 	while (read(there[0], &us, sizeof(us)) == sizeof(us)) {
 		if (us >= SLEEP_US)

@@ -662,7 +662,6 @@ void hotspot_decode(const struct runtime_layout *layout, const struct rec_functi
 	const char *body = function->body;
 	struct hotspot_function_head head;
 
-	(void)layout;
 	code->start = -1;
 	code->tier = NULL;
 	code->lacks_text = false;

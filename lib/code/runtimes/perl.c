@@ -164,7 +164,6 @@ void perl_decode(const struct runtime_layout *layout, const struct rec_function 
 	const char *name = function->body, *file = name + function->name.size,
 		   *package = file + function->file.size;
 
-	(void)layout;
 	code->start = -1;
 	code->first_line = function->first_line <= INT32_MAX ? function->first_line : 0;
 	code->is_cut = (function->name.flags | function->file.flags | function->lines.flags) &

@@ -109,7 +109,6 @@ void php_decode(const struct runtime_layout *layout, const struct rec_function *
 	const char *file = function->body + function->name.size, *ops;
 	struct php_function_head head = {0};
 
-	(void)layout;
 	code->start = -1;
 	code->first_line = 0;
 	code->tier = "PHP";

@@ -296,7 +296,6 @@ void r_decode(const struct runtime_layout *layout, const struct rec_function *fu
 	const char *name = function->body, *file = name + function->name.size;
 	struct r_function_head head;
 
-	(void)layout;
 	code->start = -1;
 	code->first_line = 0;
 	code->tier = NULL;

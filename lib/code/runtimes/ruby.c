@@ -161,7 +161,6 @@ void ruby_decode(const struct runtime_layout *layout, const struct rec_function 
 {
 	struct ruby_function_head head;
 
-	(void)layout;
 	code->start = -1;
 	code->first_line = 0;
 	code->tier = "Ruby";

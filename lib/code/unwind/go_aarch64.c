@@ -142,7 +142,6 @@ static void read_layout(struct go_layout *layout, const struct go_code *code, st
 	uint32_t m = 0, current = 0, sp;
 	size_t at = 4;
 
-	(void)go;
 	for (; at + 4 <= code->size; at += 4) {
 		m = insn_at(code, at - 4);
 		current = insn_at(code, at);
@@ -258,7 +257,6 @@ static void mend_clone(const struct go_function *function, const struct go_layou
 {
 	size_t at = find_insn(&function->code, 0, INSN_SVC);
 
-	(void)layout;
 	if (at != NOT_FOUND)
 		at = find_insn(&function->code, at, INSN_RET);
 	if (at != NOT_FOUND)
@@ -271,7 +269,6 @@ static void mend_clone(const struct go_function *function, const struct go_layou
  */
 static void mend_injected(const struct go_function *function, const struct go_layout *layout)
 {
-	(void)layout;
 	for (size_t i = function->first; i < function->rows->rows.count; i++) {
 		struct unwind_rule *rule = &function->rows->rows.items[i].rule;
 		int32_t size = rule->cfa_offset;
@@ -331,14 +328,12 @@ static void mend_mcall(const struct go_function *function, const struct go_layou
 {
 	size_t leave = find_g_load(&function->code);
 
-	(void)layout;
 	if (leave != NOT_FOUND)
 		go_replace(function, leave, SIZE_MAX, end_rule);
 }
 
 static void mend_end(const struct go_function *function, const struct go_layout *layout)
 {
-	(void)layout;
 	go_replace(function, 0, SIZE_MAX, end_rule);
 }
 

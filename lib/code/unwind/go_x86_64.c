@@ -365,7 +365,6 @@ static void mend_clone(const struct go_function *function, const struct go_layou
 {
 	size_t at = find_code(&function->code, 0, "\x0f\x05");
 
-	(void)layout;
 	if (at != NOT_FOUND)
 		at = find_code(&function->code, at, "\xc3");
 	if (at != NOT_FOUND)
@@ -380,7 +379,6 @@ static void mend_sigreturn(const struct go_function *function, const struct go_l
 {
 	struct stub_row *row = &function->rows->rows.items[function->first];
 
-	(void)layout;
 	*row = (struct stub_row){
 		.vaddr = function->code.vaddr - 1,
 		.rule = unwind_signal_rule_x86_64,
@@ -391,7 +389,6 @@ static void mend_sigreturn(const struct go_function *function, const struct go_l
 /* Functions whose call a signal handler injects into interrupted code: the "caller" is at a pc. */
 static void mend_injected(const struct go_function *function, const struct go_layout *layout)
 {
-	(void)layout;
 	for (size_t i = function->first; i < function->rows->rows.count; i++)
 		function->rows->rows.items[i].rule.flags |= UNWIND_SIGNAL_FRAME;
 }
@@ -416,13 +413,11 @@ static void mend_morestack(const struct go_function *function, const struct go_l
 
 static void mend_end(const struct go_function *function, const struct go_layout *layout)
 {
-	(void)layout;
 	go_replace(function, 0, SIZE_MAX, end_rule);
 }
 
 static void mend_switch_to_other(const struct go_function *function, const struct go_layout *layout)
 {
-	(void)layout;
 	mend_one_way(function, &end_rule);
 }
 

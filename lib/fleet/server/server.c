@@ -252,8 +252,6 @@ static enum MHD_Result count_host(void *ctx, enum MHD_ValueKind kind, const char
 {
 	size_t *count = ctx;
 
-	(void)kind;
-	(void)value;
 	*count += strcasecmp(name, "Host") == 0;
 	return MHD_YES;
 }
@@ -316,7 +314,6 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
 {
 	struct exchange *x = *own;
 
-	(void)version;
 	if (!x) {
 		*own = xcalloc(1, sizeof(*x));
 		return begin(ctx, connection, url, method, *own);
@@ -337,7 +334,6 @@ static void on_end(void *ctx, struct MHD_Connection *connection, void **own,
 	struct exchange *x = *own;
 	struct server *s = ctx;
 
-	(void)code;
 	if (!x)
 		return;
 	s->bytes -= x->bytes;
@@ -375,9 +371,6 @@ static void *evict(void *ctx)
 /* Suppresses the library's log lines, which contain parts of requests. */
 static void ignore_text(void *ctx, const char *format, va_list args)
 {
-	(void)ctx;
-	(void)format;
-	(void)args;
 }
 
 int server_listen(uint16_t *port, struct error *err)

@@ -277,8 +277,6 @@ static void add_memory(struct jfr_reader *r, const struct event *e)
 
 static void add_nothing(struct jfr_reader *r, const struct event *e)
 {
-	(void)r;
-	(void)e;
 }
 
 /*

@@ -310,7 +310,6 @@ static int page_write(const struct profile *p, const struct export_options *opti
 	const struct export_difference *difference = options ? options->difference : NULL;
 	int ret;
 
-	(void)counts;
 	if (difference && !difference->json)
 		difference = NULL;
 	if (options && options->base)

@@ -425,8 +425,6 @@ static double read_mean(const char *text)
 
 __attribute__((constructor)) static void begin(int argc, char **argv, char **environment)
 {
-	(void)argc;
-	(void)argv;
 	for (; environment && *environment; environment++) {
 		if (strncmp(*environment, MEAN_VARIABLE, sizeof(MEAN_VARIABLE) - 1) == 0)
 			mean = read_mean(*environment + sizeof(MEAN_VARIABLE) - 1);

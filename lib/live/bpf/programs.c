@@ -102,7 +102,6 @@ static int make_ring(void *ctx, const struct map_slot *slot)
 {
 	const struct programs *p = ctx;
 
-	(void)slot;
 	return ring_make(p->ring_bytes);
 }
 

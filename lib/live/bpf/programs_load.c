@@ -196,7 +196,6 @@ static int prepare_sleepable(struct bpf_program *program, struct bpf_prog_load_o
 
 static int attach_tracing(const struct bpf_program *program, long point, struct bpf_link **link)
 {
-	(void)point;
 	*link = bpf_program__attach_trace(program);
 	return *link ? 0 : -errno;
 }

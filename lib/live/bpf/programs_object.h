@@ -9,7 +9,6 @@
 /* For objects without variables or links of their own. */
 static inline void programs_object_as_is(const void *state)
 {
-	(void)state;
 }
 
 /*

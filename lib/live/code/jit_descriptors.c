@@ -50,7 +50,6 @@ static void inherit(void *ctx, struct live_process *child, struct live_process *
 
 static void replace_program(void *ctx, struct live_process *process, uint64_t time)
 {
-	(void)time;
 	drop_files(process_of(ctx, process));
 }
 

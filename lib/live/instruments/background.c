@@ -60,7 +60,6 @@ static void begin(void *state, const void *settings)
 {
 	struct background_processes *n = state;
 
-	(void)settings;
 	n->schema = instrument_new_schema(n->live);
 	n->hides_names = hides_processes();
 }
@@ -185,7 +184,6 @@ static int enable(void *state, bool enable, struct error *err)
 	struct background_processes *n = state;
 	uint64_t steal_ns = steal_time_read(n->live->only);
 
-	(void)err;
 	if (enable) {
 		n->start_ns = clock_monotonic_ns();
 		n->steal_ns = steal_ns;
@@ -243,7 +241,6 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	const struct cpu_list *possible = &n->live->counters->possible;
 	uint32_t cpus = (uint32_t)(n->live->only->count ? n->live->only->count : possible->count);
 
-	(void)tally;
 	facts_count(&r->facts, FACT_OUTSIDE_CPU, NULL, n->ticks * n->live->interval_ns);
 	facts_count(&r->facts, FACT_STEAL, NULL, n->is_over ? n->steal_ns : 0);
 	if (n->is_told)

@@ -177,7 +177,6 @@ static int configure(void *state, struct programs_options *programs, struct erro
 	struct clock *c = state;
 	int code = choose(&c->event, events_clock(c->live->settings), c->settings, err);
 
-	(void)programs;
 	c->live->interval_ns = c->event.period_ns;
 	return code;
 }
@@ -381,7 +380,6 @@ static void check_rate_limit(struct machine *m, struct feature *f)
 {
 	uint64_t rate = max_sample_rate();
 
-	(void)m;
 	if (!rate) {
 		feature_set(f, FEATURE_NOTE, "unknown");
 	} else if (rate < DEFAULT_HZ) {

@@ -17,7 +17,6 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	struct jit_files_stats code;
 	struct unwinder_stats unwind;
 
-	(void)tally;
 	tracker_get_code_stats(live->tracker, &code);
 	tracker_list_code_refused(live->tracker, &users);
 	tracker_get_stats(live->tracker, &unwind);

@@ -21,7 +21,6 @@ static int enable(void *state, bool enable, struct error *err)
 {
 	struct limits *l = state;
 
-	(void)err;
 	if (enable) {
 		cpu_limits_begin(tracker_cpu_limits(l->live->tracker));
 	} else if (!l->is_over) {
@@ -101,7 +100,6 @@ static void report(const void *state, const struct record_tally *tally, struct r
 		VEC(const struct cpu_limit *) rows;
 	} limited = {0};
 
-	(void)tally;
 	vec_for_each(&all->rows, const struct cpu_limit *, limit) {
 		if (!limit->counts.periods)
 			continue;

@@ -267,7 +267,6 @@ static int attach(void *state, struct error *err)
 {
 	struct event_set *set = state;
 
-	(void)err;
 	if (set->list.count < 2)
 		return 0;
 	set->fds = (struct event_fds){
@@ -464,7 +463,6 @@ static void check_tracefs(struct machine *m, struct feature *f)
 		"/sys/kernel/debug/tracing/events",
 	};
 
-	(void)m;
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
 		/* The mount exists, even if only root may enter it. */
 		if (access(paths[i], F_OK) == 0 || errno == EACCES) {

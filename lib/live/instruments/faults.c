@@ -31,7 +31,6 @@ static int configure(void *state, struct programs_options *programs, struct erro
 	struct faults *s = state;
 	int code = event_list_add(&s->list, EVENT, err);
 
-	(void)programs;
 	return code ? code : event_list_resolve(&s->list, err);
 }
 
@@ -39,7 +38,6 @@ static int attach(void *state, struct error *err)
 {
 	struct faults *s = state;
 
-	(void)err;
 	s->fds = (struct event_fds){
 		.list = &s->list,
 		.throttling = s->base.live->throttling,

@@ -14,7 +14,6 @@ static void begin(void *state, const void *settings)
 {
 	struct mapped_files *s = state;
 
-	(void)settings;
 	s->schema = instrument_new_schema(s->live);
 }
 

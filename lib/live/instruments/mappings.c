@@ -29,7 +29,6 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	enum recorder_unwind method = live->options->unwind;
 	struct unwinder_stats unwind;
 
-	(void)tally;
 	tracker_get_stats(live->tracker, &unwind);
 	facts_count(&r->facts, FACT_TABLES, NULL, unwind.tables);
 	facts_count(&r->facts, FACT_TABLES_COMPILED, NULL, unwind.compiled);

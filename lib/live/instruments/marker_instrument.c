@@ -14,8 +14,6 @@ bool marker_is_wanted(const void *settings)
 
 int marker_want(void *settings, const char *value, struct error *err)
 {
-	(void)value;
-	(void)err;
 	((struct marker_settings *)settings)->is_wanted = true;
 	return 0;
 }
@@ -99,7 +97,6 @@ void marker_state_announce(void *state)
 
 int marker_state_enable(void *state, bool enable, struct error *err)
 {
-	(void)err;
 	marker_state_pause(state, !enable);
 	return 0;
 }
@@ -123,7 +120,6 @@ void marker_state_report(const void *state, const struct record_tally *tally, st
 	const struct marker_state *s = state;
 	const struct marker_variables *variables = s->kind->variables(s);
 
-	(void)tally;
 	marker_report(r, s->kind->name, &s->kind->facts, variables->sent + s->added,
 		      variables->lost);
 }

@@ -9,8 +9,6 @@
 
 static int configure(void *state, struct programs_options *programs, struct error *err)
 {
-	(void)state;
-	(void)err;
 	/* Kernels without modules lack the tracepoint. */
 	if (access("/proc/modules", F_OK))
 		programs_leave_out(programs, "on_module");

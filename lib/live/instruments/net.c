@@ -99,8 +99,6 @@ static void take_open(void *ctx, const void *row)
 
 static void skip(void *ctx, const void *row)
 {
-	(void)ctx;
-	(void)row;
 }
 
 static int enable(void *state, bool enable, struct error *err)

@@ -31,7 +31,6 @@ static void count(void *state, uint64_t time)
 	struct own_cost *o = state;
 	uint32_t cpus = (uint32_t)o->live->counters->possible.count;
 
-	(void)time;
 	if (!o->now)
 		o->now = xcalloc(cpus, sizeof(*o->now));
 	if (programs_read_costs(o->live->programs, o->now) == 0)
@@ -82,7 +81,6 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	const struct own_cost *o = state;
 	struct cost_sum sums[TIMED_PROGRAM_COUNT], all = {0};
 
-	(void)tally;
 	for (uint32_t i = 0; i < TIMED_PROGRAM_COUNT; i++) {
 		sums[i] = sum_program(o, i);
 		all.runs += sums[i].runs;

@@ -73,7 +73,6 @@ static void begin(void *state, const void *settings)
 {
 	struct sleepers *s = state;
 
-	(void)settings;
 	pthread_mutex_init(&s->lock, NULL);
 }
 
@@ -158,7 +157,6 @@ static void drop(void *ctx, struct programs_options *programs)
 {
 	struct sleepers *s = ctx;
 
-	(void)programs;
 	s->is_on = false;
 }
 
@@ -173,7 +171,6 @@ static int configure(void *state, struct programs_options *programs, struct erro
 		.drop = drop,
 	};
 
-	(void)err;
 	s->is_on = programs->config.waits;
 	s->may_sleep_already = s->live->options->targets || s->live->options->filter->all;
 	if (!s->is_on)
@@ -382,7 +379,6 @@ static void count(void *state, uint64_t time)
 {
 	struct sleepers *s = state;
 
-	(void)time;
 	if (s->visitor)
 		set_processes(s);
 }
@@ -391,7 +387,6 @@ static void report(const void *state, const struct record_tally *tally, struct r
 {
 	const struct sleepers *s = state;
 
-	(void)tally;
 	if (!s->is_on || !s->skeleton)
 		return;
 	if (s->live->is_in_use) {

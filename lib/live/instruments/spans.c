@@ -201,7 +201,6 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	_cleanup_(strbuf_release) struct strbuf users = {0};
 	struct span_files_stats stats = {0};
 
-	(void)tally;
 	if (s->live->tracker) {
 		span_files_get_stats(tracker_span_files(s->live->tracker), &stats);
 		span_files_list_refused(tracker_span_files(s->live->tracker), &users);
@@ -231,8 +230,6 @@ static void report(const void *state, const struct record_tally *tally, struct r
 
 static int set_frames(void *settings, const char *value, struct error *err)
 {
-	(void)value;
-	(void)err;
 	((struct spans_settings *)settings)->are_frames = true;
 	return 0;
 }

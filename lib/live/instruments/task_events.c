@@ -46,7 +46,6 @@ static void forget(void *ctx, struct live_process *process, uint64_t time)
 {
 	const struct tasks *t = ctx;
 
-	(void)time;
 	*row_of(t, process) = (struct title_row){0};
 }
 
@@ -91,7 +90,6 @@ static int configure(void *state, struct programs_options *programs, struct erro
 {
 	const struct tasks *t = state;
 
-	(void)err;
 	programs->config.arguments = !t->live->options->no_arguments;
 	return 0;
 }
@@ -107,7 +105,6 @@ static void report(const void *state, const struct record_tally *tally, struct r
 {
 	const struct tasks *t = state;
 
-	(void)tally;
 	facts_count(&r->facts, FACT_ARGUMENTS_SKIPPED, NULL,
 		    t->live->counters->sums.skipped_arguments);
 }

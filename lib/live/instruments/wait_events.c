@@ -225,7 +225,6 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	const struct waits *w = state;
 	uint64_t waits = 0;
 
-	(void)tally;
 	if (!w->is_on)
 		return;
 	for (uint32_t i = 0; i < w->possible->count; i++)
@@ -262,8 +261,6 @@ static int set_off(void *settings, const char *value, struct error *err)
 {
 	struct waits_settings *s = settings;
 
-	(void)value;
-	(void)err;
 	s->mode = WAITS_OFF;
 	return 0;
 }

@@ -38,7 +38,6 @@ static void take(void *state, const struct rec *rec)
 
 static int configure(void *state, struct programs_options *programs, struct error *err)
 {
-	(void)state;
 	if (!programs->config.waits)
 		return error_text(err, -EINVAL,
 				  "--wakers: needs waits to be recorded: add --off-cpu=2000");

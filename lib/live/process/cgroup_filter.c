@@ -93,7 +93,6 @@ static bool match_folder(void *ctx, int fd, const char *path, const char *name)
 {
 	struct search *s = ctx;
 
-	(void)fd;
 	if (!s->match(name, s->wanted))
 		return true;
 	s->count++;
@@ -145,8 +144,6 @@ static bool take_folder(void *ctx, int fd, const char *path, const char *name)
 {
 	const struct folders *f = ctx;
 
-	(void)fd;
-	(void)name;
 	return !path[f->mount_size] || f->fn(f->ctx, path + f->mount_size);
 }
 
@@ -176,8 +173,6 @@ static bool list_processes(void *ctx, int fd, const char *path, const char *name
 	_cleanup_fclose_ FILE *file = procs >= 0 ? fdopen(procs, "r") : NULL;
 	char line[32];
 
-	(void)path;
-	(void)name;
 	if (procs >= 0 && !file)
 		close(procs);
 	while (file && fgets(line, sizeof(line), file)) {

@@ -26,7 +26,6 @@ static void forget_pieces(struct moved_code *m, const struct live_process *proce
 
 static void on_exec(void *ctx, struct live_process *process, uint64_t time)
 {
-	(void)time;
 	forget_pieces(ctx, process, 0, UINT64_MAX);
 }
 

@@ -60,8 +60,6 @@ static uint32_t *make(void *ctx, uint32_t id)
 
 static void drop(void *ctx, uint32_t id, uint32_t *words)
 {
-	(void)ctx;
-	(void)id;
 	munmap(words, UNWIND_SHARD_BYTES);
 }
 
@@ -297,7 +295,6 @@ static void on_process_exec(void *ctx, struct live_process *process, uint64_t ti
 	struct unwinder *u = ctx;
 	struct space *space = spaces_of(&u->spaces, process);
 
-	(void)time;
 	space->execs++;
 	space->is_partial = false;
 	vec_clear(&space->runtimes.rows);
@@ -314,7 +311,6 @@ static void on_process_exit(void *ctx, struct live_process *process, uint64_t ti
 {
 	struct unwinder *u = ctx;
 
-	(void)time;
 	u->walker.set_space(u->walker.ctx, process->pid, NULL);
 	finish_all(u, process, spaces_of(&u->spaces, process));
 }

@@ -82,8 +82,6 @@ static enum code_role translate(const char *name, size_t size, const char *file,
 {
 	const char *scope = find(name, name + size, "::");
 
-	(void)file;
-	(void)file_size;
 	if (!scope)
 		return CODE_OWN;
 	strbuf_add(out, name, (size_t)(scope - name));

@@ -151,8 +151,6 @@ static enum code_role translate(const char *name, size_t size, const char *file,
 	struct function f;
 	struct part function, kind;
 
-	(void)file;
-	(void)file_size;
 	if (!parse(&f, name, size))
 		return CODE_OWN;
 	if (f.module.size > ELIXIR_SIZE && memcmp(f.module.text, elixir, ELIXIR_SIZE) == 0) {

@@ -582,7 +582,6 @@ static bool decode_groovy(const struct method *m, struct strbuf *out, enum code_
 {
 	struct piece class = m->class, function;
 
-	(void)role;
 	if (!ends(m->file, ".groovy") || !is(m->name, "doCall") || !cut_from(&class, "$_"))
 		return false;
 	function = behind(m->class, class.size + 2);

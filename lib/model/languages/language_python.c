@@ -116,8 +116,6 @@ static enum code_role translate(const char *name, size_t size, const char *file,
 	static const char prefix[] = "__plpython_procedure_";
 	const char *dot, *end;
 
-	(void)file;
-	(void)file_size;
 	if (size && ((*name >= '1' && *name <= '9') || numba_prefix(name, size)))
 		return translate_numba(name, size, out);
 	if (!code_name_starts_with(name, size, prefix))

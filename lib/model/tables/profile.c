@@ -169,8 +169,6 @@ static void profile_meta_release(struct profile_meta *meta)
 /* Copies strings unchanged. */
 static char *duplicate(void *ctx, size_t member, const char *text)
 {
-	(void)ctx;
-	(void)member;
 	return xstrdup(text);
 }
 

@@ -24,7 +24,6 @@ static int next(struct source *source, const struct rec **rec, struct error *err
 {
 	struct perf_source *s = (struct perf_source *)source;
 
-	(void)err;
 	while (!(*rec = perf_out_next(&s->convert.out))) {
 		if (s->next == s->file.store.order.count)
 			return SOURCE_END;

@@ -33,7 +33,6 @@ static PyObject *twice(PyObject *self, PyObject *args)
 {
 	PyObject *function, *number, *result;
 
-	(void)self;
 	if (!PyArg_ParseTuple(args, "OO", &function, &number))
 		return NULL;
 	result = PyObject_CallFunctionObjArgs(function, number, NULL);

@@ -20,15 +20,11 @@ static uint32_t *make_own(void *ctx, uint32_t id)
 	void *memory = mmap(NULL, UNWIND_SHARD_BYTES, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	(void)ctx;
-	(void)id;
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
 static void drop_own(void *ctx, uint32_t id, uint32_t *words)
 {
-	(void)ctx;
-	(void)id;
 	munmap(words, UNWIND_SHARD_BYTES);
 }
 

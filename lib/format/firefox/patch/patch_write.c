@@ -221,7 +221,6 @@ static void write_stacks(struct patch *r, struct jsonw *w, const struct edit *ed
 		CELL(is_distance ? "prefixOffset" : "prefix", rows, parent),
 	};
 
-	(void)edit;
 	for (size_t i = 0; is_distance && i < r->stacks.count; i++)
 		rows[i].parent = rows[i].parent == CELL_NULL ? 0 : (int64_t)i - rows[i].parent;
 	WRITE_TABLE(r, w, stacks, &r->stacks, columns);
@@ -262,7 +261,6 @@ static void write_frames(struct patch *r, struct jsonw *w, const struct edit *ed
 		CELL("flags", rows, flags),
 	};
 
-	(void)edit;
 	flag_frames(r);
 	WRITE_TABLE(r, w, frames, &r->frames, columns);
 }
@@ -275,7 +273,6 @@ static void write_funcs(struct patch *r, struct jsonw *w, const struct edit *edi
 					     CELL("lineNumber", rows, line),
 					     CELL("flags", rows, flags)};
 
-	(void)edit;
 	for (size_t i = 0; flags && i < r->funcs.count; i++) {
 		rows[i].flags = flags[rows[i].from];
 		flag_cell(&rows[i].flags, FUNC_HAS_SOURCE, &rows[i].source);
@@ -294,7 +291,6 @@ static void write_symbols(struct patch *r, struct jsonw *w, const struct edit *e
 		CELL("functionSize", rows, size),
 	};
 
-	(void)edit;
 	for (size_t i = 0; i < r->symbols.count; i++) {
 		if (rows[i].size == CELL_NULL && r->layout.version >= LAYOUT_VERSION_SYMBOL_SIZE)
 			rows[i].size = -1;
@@ -311,7 +307,6 @@ static void write_resources(struct patch *r, struct jsonw *w, const struct edit 
 	};
 	const struct new_rows rows = {NULL, sizeof(int64_t), t->length, columns, COUNT(columns)};
 
-	(void)edit;
 	table_write(t, &r->layout.cursor, &rows, w);
 }
 
@@ -342,7 +337,6 @@ static void write_sources(struct patch *r, struct jsonw *w, const struct edit *e
 		{.name = "content", .write = write_content, .ctx = r},
 	};
 
-	(void)edit;
 	WRITE_TABLE(r, w, sources, &r->sources, columns);
 }
 
@@ -370,13 +364,11 @@ static void write_strings(struct patch *r, struct jsonw *w, const struct edit *e
 
 static void write_symbolicated(struct patch *r, struct jsonw *w, const struct edit *edit)
 {
-	(void)edit;
 	jsonw_bool(w, r->profile->meta.symbolicated);
 }
 
 static void write_extra(struct patch *r, struct jsonw *w, const struct edit *edit)
 {
-	(void)edit;
 	patch_extra(r, w);
 }
 

@@ -374,7 +374,6 @@ static int read_row(struct import *r, struct json_cursor *s, struct error *err)
 	bool is_derived;
 	int ret = 0;
 
-	(void)released;
 	if (r->read_own_tables)
 		ret = r->read_own_tables(r, *s, err);
 	for (struct span key = {0}; !ret && json_cursor_member(s, &key);)

@@ -436,7 +436,6 @@ static void read_source(void *ctx, struct json_cursor *s, size_t column, size_t 
 {
 	struct import *r = ctx;
 
-	(void)column;
 	r->own.sources.items[row] = import_string(r, s);
 }
 

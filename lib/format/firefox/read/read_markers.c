@@ -51,7 +51,6 @@ struct cause_reader {
 
 static void add_cause_row(void *ctx)
 {
-	(void)ctx;
 }
 
 static void read_cause_value(void *ctx, struct json_cursor *s, size_t column, size_t row)

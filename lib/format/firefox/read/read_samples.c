@@ -33,19 +33,16 @@ static bool read_time(struct import *r, struct json_cursor *s, struct change *ro
 static bool read_allocations_read_weight(struct import *r, struct json_cursor *s,
 					 struct change *row)
 {
-	(void)r;
 	return import_integer(s, &row->weight);
 }
 
 static bool read_block(struct import *r, struct json_cursor *s, struct change *row)
 {
-	(void)r;
 	return import_integer(s, &row->block);
 }
 
 static bool read_tid(struct import *r, struct json_cursor *s, struct change *row)
 {
-	(void)r;
 	return import_integer(s, &row->tid);
 }
 

@@ -593,8 +593,6 @@ int gecko_write(const struct profile *p, const struct export_options *options, s
 	struct gecko g = {.profile = p};
 	struct jsonw w;
 
-	(void)options;
-	(void)counts;
 	if (!p->threads.rows.count)
 		return error_text(err, -ENODATA, "the recording has no threads");
 	g.first = &p->threads.rows.items[0];

@@ -65,7 +65,6 @@ void sample_store_put(struct stored_bytes *s, const unsigned char *bytes, uint32
 
 const unsigned char *sample_store_get(const struct stored_bytes *s, unsigned char *buffer)
 {
-	(void)buffer;
 	return s->bytes;
 }
 
@@ -77,13 +76,11 @@ void sample_store_drop(struct stored_bytes *s)
 
 bool sample_store_take_room(uint64_t bytes)
 {
-	(void)bytes;
 	return false;
 }
 
 void sample_store_give_room(uint64_t bytes)
 {
-	(void)bytes;
 }
 
 void readers_release(struct readers *readers)

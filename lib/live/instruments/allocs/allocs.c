@@ -188,7 +188,6 @@ static int call_cost_find_offset(struct dl_phdr_info *info, size_t size, void *c
 {
 	uint64_t *offset = ctx, vaddr = (uintptr_t)probed_function - info->dlpi_addr;
 
-	(void)size;
 	for (size_t i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
 
@@ -281,7 +280,6 @@ static void on_exec(void *ctx, struct live_process *process, uint64_t time)
 {
 	struct program_state *s = state_of(ctx, process);
 
-	(void)time;
 	end_program(ctx, s);
 	*s = (struct program_state){.is_executed = true};
 }
@@ -290,7 +288,6 @@ static void on_exit_of(void *ctx, struct live_process *process, uint64_t time)
 {
 	struct program_state *s = state_of(ctx, process);
 
-	(void)time;
 	end_program(ctx, s);
 	s->is_executed = false;
 }
@@ -634,7 +631,6 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	const struct allocs *a = state;
 	struct uprobe_jobs_stats stats = {0};
 
-	(void)tally;
 	if (!a->skeleton || !a->declared.jobs)
 		return;
 	report_feature(r, "alloc");
@@ -662,16 +658,12 @@ static int set_kind(void *settings, const char *value, struct error *err)
 
 static int set_anyway(void *settings, const char *value, struct error *err)
 {
-	(void)value;
-	(void)err;
 	((struct alloc_settings *)settings)->anyway = true;
 	return 0;
 }
 
 static int set_held_only(void *settings, const char *value, struct error *err)
 {
-	(void)value;
-	(void)err;
 	((struct alloc_settings *)settings)->held_only = true;
 	return 0;
 }
@@ -689,7 +681,6 @@ static int judge(const void *settings, struct error *err)
 /* Checks whether user code can be probed, also for --usdt. */
 static void check_uprobes(struct machine *m, struct feature *f)
 {
-	(void)m;
 	if (uprobe_has_multi()) {
 		feature_set(f, FEATURE_OK, "of whole files at once");
 	} else if (uprobe_is_available()) {

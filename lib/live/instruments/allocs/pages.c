@@ -70,7 +70,6 @@ static int configure(void *state, struct programs_options *programs, struct erro
 	struct pages *s = state;
 	int code = event_list_add(&s->list, EVENT, err);
 
-	(void)programs;
 	return code ? code : event_list_resolve(&s->list, err);
 }
 
@@ -78,7 +77,6 @@ static int attach(void *state, struct error *err)
 {
 	struct pages *s = state;
 
-	(void)err;
 	s->fds = (struct event_fds){
 		.list = &s->list,
 		.throttling = s->live->throttling,
@@ -136,7 +134,6 @@ static void report(const void *state, const struct record_tally *tally, struct r
 {
 	const struct pages *s = state;
 
-	(void)tally;
 	if (!s->skeleton)
 		return;
 	report_feature(r, "alloc-pages");

@@ -358,7 +358,6 @@ static int enable(void *state, bool enable, struct error *err)
 {
 	struct counters *c = state;
 
-	(void)err;
 	c->is_enabled = enable;
 	if (enable && !c->machine && c->settings.interval_ns)
 		c->machine = machine_counters_open();
@@ -389,7 +388,6 @@ static void report(const void *state, const struct record_tally *tally, struct r
 {
 	const struct counters *c = state;
 
-	(void)tally;
 	if (!c->is_used)
 		return;
 	report_feature(r, "counters");

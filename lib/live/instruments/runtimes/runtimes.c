@@ -519,7 +519,6 @@ static int configure(void *state, struct programs_options *programs, struct erro
 {
 	const struct runtimes *r = state;
 
-	(void)err;
 	programs->config.interpreter_frames = r->settings->keeps_interpreter;
 	programs->config.locks = r->settings->has_gil;
 	programs->config.tasks = r->settings->has_tasks;
@@ -643,7 +642,6 @@ static int attach(void *state, struct error *err)
 		.ctx = r,
 	};
 
-	(void)err;
 	r->names = thread_names_new(tracker_processes(r->live->tracker));
 	tracker_set_runtimes(r->live->tracker, &hooks);
 	return 0;
@@ -812,7 +810,6 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	};
 	struct unwinder_stats unwinder;
 
-	(void)tally;
 	if (r->more_refused)
 		report_warning(report, "%" PRIu64 " more %s cannot be followed", r->more_refused,
 			       text_counted(r->more_refused, "interpreter", "interpreters"));

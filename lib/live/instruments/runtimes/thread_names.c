@@ -95,7 +95,6 @@ static void inherit(void *ctx, struct live_process *child, struct live_process *
 
 static void replace_program(void *ctx, struct live_process *process, uint64_t time)
 {
-	(void)time;
 	release(ctx, process);
 }
 
@@ -109,7 +108,6 @@ static void expect(void *ctx, struct live_process *process, uint64_t time)
 {
 	struct named_process *p = state_of(ctx, process)->named;
 
-	(void)time;
 	if (p)
 		read_soon(p);
 }

@@ -421,7 +421,6 @@ static void on_map(void *ctx, const struct rec_map *map, int fd)
 
 static void on_exit_of(void *ctx, struct live_process *process, uint64_t time)
 {
-	(void)time;
 	probed_processes_forget(ctx, process->pid);
 }
 

@@ -58,8 +58,6 @@ static int configure(void *state, struct programs_options *programs, struct erro
 {
 	struct usdt *u = state;
 
-	(void)programs;
-	(void)err;
 	u->is_multi = uprobe_has_multi();
 	return 0;
 }
@@ -68,7 +66,6 @@ static int attach(void *state, struct error *err)
 {
 	struct usdt *u = state;
 
-	(void)err;
 	probed_processes_begin(&u->processes, bpf_program__fd(u->skeleton->progs.on_usdt),
 			       u->is_multi ? UPROBE_IS_MULTI : 0,
 			       bpf_map__fd(u->skeleton->maps.usdt_layouts));
@@ -86,7 +83,6 @@ static int enable(void *state, bool enable, struct error *err)
 {
 	struct usdt *u = state;
 
-	(void)err;
 	if (enable)
 		uprobe_jobs_wait(u->processes.jobs);
 	u->skeleton->bss->markers.since = enable ? clock_monotonic_ns() : 0;
@@ -234,7 +230,6 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	struct uprobe_jobs_stats stats = {0};
 	uint64_t places = 0;
 
-	(void)tally;
 	if (!u->skeleton || !u->processes.jobs)
 		return;
 	uprobe_jobs_get_stats(u->processes.jobs, &stats);

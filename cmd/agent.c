@@ -16,7 +16,6 @@
 #include "cmd/run/pipeline.h"
 #include "lib/base/log.h"
 #include "lib/base/program.h"
-#include "lib/base/text.h"
 #include "lib/recording/spool.h"
 
 /* Reports a service's state to systemd, see sd_notify(3). */

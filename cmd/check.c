@@ -5,7 +5,6 @@
 #include "cmd/command.h"
 #include "cmd/elevate/sudo.h"
 #include "cmd/options/live_options.h"
-#include "lib/base/text.h"
 #include "lib/live/features.h"
 
 struct check {

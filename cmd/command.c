@@ -3,7 +3,6 @@
 
 #include "cmd/options/defaults.h"
 #include "lib/base/log.h"
-#include "lib/base/text.h"
 
 /* Writes the line in one call, so that it does not mix with other output. */
 static void print_line(const char *prefix, const char *text)

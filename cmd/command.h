@@ -3,7 +3,6 @@
 #pragma once
 
 #include "cmd/options/option_table.h"
-#include "lib/base/error.h"
 
 /* Exit statuses of prof itself; otherwise prof exits with that of the recorded command. */
 enum {

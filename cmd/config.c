@@ -3,8 +3,6 @@
 #include "cmd/command.h"
 #include "cmd/options/defaults.h"
 
-#include "lib/base/text.h"
-
 extern const struct command command_config, command_record, command_attach;
 
 struct config {

@@ -10,9 +10,6 @@
 #include "cmd/elevate/control_socket.h"
 #include "cmd/options/live_options.h"
 #include "lib/base/identity.h"
-#include "lib/base/strbuf.h"
-#include "lib/base/text.h"
-#include "lib/base/vec.h"
 
 /* Timeout for an answer. */
 #define ANSWER_MS 10000

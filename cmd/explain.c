@@ -7,7 +7,6 @@
 #include "cmd/text/annotation.h"
 #include "cmd/text/profile_summary.h"
 #include "cmd/text/query_listing.h"
-#include "lib/base/text.h"
 #include "lib/query/pattern.h"
 #include "lib/query/summary.h"
 

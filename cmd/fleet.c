@@ -6,7 +6,6 @@
 #include "cmd/run/fleet_engine.h"
 #include "cmd/run/pager.h"
 #include "cmd/text/listing.h"
-#include "lib/base/text.h"
 #include "lib/fleet/list.h"
 #include "lib/fleet/sql.h"
 

@@ -6,7 +6,6 @@
 #include "cmd/run/profile_file.h"
 #include "cmd/text/profile_contents.h"
 #include "cmd/text/wait_text.h"
-#include "lib/base/text.h"
 #include "lib/format/format.h"
 #include "lib/recording/coverage.h"
 

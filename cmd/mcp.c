@@ -13,9 +13,6 @@
 #include "cmd/command.h"
 #include "lib/base/clock.h"
 #include "lib/base/program.h"
-#include "lib/base/strbuf.h"
-#include "lib/base/text.h"
-#include "lib/base/vec.h"
 
 static const char name[] = "mcp";
 

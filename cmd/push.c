@@ -5,7 +5,6 @@
 #include "cmd/options/push_options.h"
 #include "cmd/run/fleet_engine.h"
 #include "cmd/run/profile_file.h"
-#include "lib/base/text.h"
 #include "lib/fleet/engine_kind.h"
 #include "lib/recording/loss_counts.h"
 #include "lib/recording/meta.h"

@@ -11,7 +11,6 @@
 #include "cmd/run/full_disk.h"
 #include "lib/recording/recording.h"
 #include "lib/recording/spool.h"
-#include "lib/base/text.h"
 
 extern const struct command command_recover;
 

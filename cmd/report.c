@@ -10,7 +10,6 @@
 #include "cmd/text/path_summary.h"
 #include "cmd/text/profile_summary.h"
 #include "cmd/text/query_listing.h"
-#include "lib/base/text.h"
 #include "lib/model/tables/profile.h"
 #include "lib/path/path_markers.h"
 #include "lib/query/heaviest_names.h"

@@ -4,7 +4,6 @@
 #include "cmd/options/report_options.h"
 #include "cmd/run/profile_file.h"
 #include "lib/base/radix.h"
-#include "lib/base/text.h"
 #include "lib/query/heaviest_names.h"
 #include "lib/query/narrow.h"
 

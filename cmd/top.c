@@ -12,7 +12,6 @@
 #include "cmd/run/companion_program.h"
 #include "cmd/run/pipeline.h"
 #include "lib/base/log.h"
-#include "lib/base/vec.h"
 
 extern const struct command command_top;
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolize/answers.h"
 
-#include "lib/base/text.h"
-#include "lib/base/vec.h"
 #include "symbolize/demangle.h"
 
 ORDER(compare, struct place, COMPARE(a->rva, b->rva) ?: COMPARE(a->frame, b->frame))

@@ -7,7 +7,6 @@
 #pragma once
 
 #include "lib/base/index.h"
-#include "lib/base/strbuf.h"
 #include "lib/model/tables/expand_inlines.h"
 #include "lib/model/tables/profile.h"
 #include "lib/model/tables/strings.h"

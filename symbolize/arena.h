@@ -2,7 +2,7 @@
 /* Memory that lives until the whole arena is released: names and chains of a symbolizer. */
 #pragma once
 
-#include "lib/base/vec.h"
+#include "lib/base/base.h"
 
 struct arena {
 	VEC(char *) blocks;

@@ -8,8 +8,6 @@
 #include <libiberty/demangle.h>
 #undef xmemdup
 
-#include "lib/base/text.h"
-
 /*
  * Shortens function names to scopes and template arguments, without parameters, because debug
  * information often provides no more for inlined functions.

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "lib/base/strbuf.h"
+#include "lib/base/base.h"
 
 /*
  * "_ZN3foo3barEi" → "foo::bar", "__pyx_pw_4cmod_3Box_1run" → "cmod.Box.run": drops return type,

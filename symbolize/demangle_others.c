@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <sys/param.h>
 
-#include "lib/base/text.h"
 #include "symbolize/demangle.h"
 
 /* Demanglers for names that libiberty does not support. */

@@ -5,8 +5,7 @@
  */
 #pragma once
 
-#include "lib/base/error.h"
-#include "lib/base/vec.h"
+#include "lib/base/base.h"
 
 #define NO_TARGET UINT64_MAX
 

@@ -7,7 +7,6 @@
 #include "lib/base/log.h"
 #include "lib/base/open_file.h"
 #include "lib/base/readers.h"
-#include "lib/base/text.h"
 #include "lib/code/binary/binary.h"
 #include "lib/code/binary/code_dump.h"
 #include "lib/code/binary/debug_link.h"

@@ -4,7 +4,6 @@
 #include <pthread.h>
 
 #include "lib/base/index.h"
-#include "lib/base/vec.h"
 #include "symbolize/arena.h"
 
 /* Key of the module's outcome among its addresses. */

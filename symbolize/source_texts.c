@@ -6,8 +6,6 @@
 #include <sys/fsuid.h>
 
 #include "lib/base/log.h"
-#include "lib/base/text.h"
-#include "lib/base/vec.h"
 
 /* Maximum number of links on the way to a file. */
 #define LINKS_MAX 16

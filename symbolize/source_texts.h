@@ -4,7 +4,6 @@
 
 #include "lib/base/identity.h"
 #include "lib/base/readers.h"
-#include "lib/base/strbuf.h"
 #include "lib/base/workers.h"
 #include "lib/code/files/file_set.h"
 #include "lib/model/tables/profile.h"

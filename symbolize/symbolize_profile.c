@@ -6,7 +6,6 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/model/meaning/made_code.h"
-#include "lib/base/vec.h"
 #include "lib/model/tables/expand_inlines.h"
 #include "symbolize/answers.h"
 #include "symbolize/demangle.h"

@@ -5,7 +5,6 @@
  */
 #pragma once
 
-#include "lib/base/error.h"
 #include "lib/base/workers.h"
 #include "lib/code/files/file_set.h"
 #include "lib/model/tables/profile.h"

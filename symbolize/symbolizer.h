@@ -5,7 +5,6 @@
  */
 #pragma once
 
-#include "lib/base/error.h"
 #include "lib/model/tables/modules.h"
 
 struct location {

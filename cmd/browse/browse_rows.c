@@ -2,7 +2,6 @@
 #include "cmd/browse/browse_rows.h"
 
 #include "cmd/browse/term.h"
-#include "lib/base/text.h"
 #include "lib/query/pattern.h"
 
 /* Minimum shares of hot and warm rows. */

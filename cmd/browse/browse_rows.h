@@ -5,7 +5,7 @@
 #include <regex.h>
 
 #include "cmd/text/listing.h"
-#include "lib/base/error.h"
+#include "lib/base/base.h"
 
 /* Source of the rows. All functions get `ctx`. */
 struct rows_source {

@@ -11,7 +11,6 @@
 #include "cmd/options/top_options.h"
 #include "cmd/text/profile_summary.h"
 #include "cmd/text/query_listing.h"
-#include "lib/base/text.h"
 #include "lib/query/select.h"
 #include "lib/recording/moving.h"
 

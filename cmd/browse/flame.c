@@ -2,7 +2,6 @@
 #include "cmd/browse/flame.h"
 
 #include "cmd/browse/term.h"
-#include "lib/base/text.h"
 
 /* Colours of term.h: shades for code, the kernel, waits. */
 enum { SHADES = 12, KERNEL_FIRST = 12, KERNEL_SHADES = 6, IDLE_FIRST = 18, IDLE_SHADES = 2 };

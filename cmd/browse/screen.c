@@ -8,7 +8,6 @@
 #include "cmd/options/report_options.h"
 #include "cmd/text/annotation.h"
 #include "lib/base/clock.h"
-#include "lib/base/text.h"
 
 static const char *const help_lines[] = {
 	"Views",

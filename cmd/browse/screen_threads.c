@@ -2,7 +2,6 @@
 /* Threads over time: one line each, and a selectable range of time. */
 #include "cmd/browse/screen.h"
 #include "cmd/browse/term.h"
-#include "lib/base/text.h"
 #include "lib/query/timeline.h"
 
 /* Width of the columns before the time: name and share. */

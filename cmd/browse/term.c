@@ -8,9 +8,6 @@
 #include <signal.h>
 #include <termios.h>
 
-#include "lib/base/strbuf.h"
-#include "lib/base/text.h"
-
 /* Timeout for the rest of an escape sequence, ms. */
 #define ESCAPE_MS 25
 /* The first colour pair of areas; lower ones are for styles. */

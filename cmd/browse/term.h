@@ -6,7 +6,6 @@
 #pragma once
 
 #include "lib/base/base.h"
-#include "lib/base/error.h"
 
 /* Text styles. Without colours, some look the same. */
 enum term_style {

@@ -7,7 +7,6 @@
 
 #include "cmd/elevate/elevation.h"
 #include "lib/base/identity.h"
-#include "lib/base/text.h"
 #include "lib/live/machine/host.h"
 
 /* Real, effective, saved and file system id. */

@@ -4,7 +4,6 @@
 
 #include "cmd/options/live_options.h"
 #include "cmd/elevate/elevate_signals.h"
-#include "lib/base/error.h"
 #include "lib/live/machine/child.h"
 
 /* Maximum number of queued signals; further ones are dropped. */

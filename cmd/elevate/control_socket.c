@@ -5,8 +5,6 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "lib/base/text.h"
-
 #define BACKLOG 64
 
 /* Ignores another user's environment. Root gets a folder even if nobody has logged in. */

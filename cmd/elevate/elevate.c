@@ -13,7 +13,6 @@
 #include "cmd/elevate/elevate_signals.h"
 #include "cmd/elevate/sudo.h"
 #include "lib/base/program.h"
-#include "lib/base/vec.h"
 #include "lib/live/machine/child.h"
 #include "symbolize/debuginfo/debug_fetch.h"
 

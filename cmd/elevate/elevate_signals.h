@@ -8,7 +8,6 @@
 #include <signal.h>
 
 #include "lib/base/base.h"
-#include "lib/base/error.h"
 
 struct signal_event {
 	int signal;

@@ -4,8 +4,6 @@
 #include <sys/capability.h>
 #include <sys/prctl.h>
 
-#include "lib/base/text.h"
-
 static const cap_value_t recording[] = {
 	CAP_BPF, /* to enlarge maps while recording */
 	CAP_PERFMON, /* to sample CPUs that come online */

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "lib/base/base.h"
-#include "lib/base/error.h"
 
 /*
  * True if all capabilities needed for recording are missing. Root is assumed to have them. If

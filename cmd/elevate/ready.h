@@ -3,7 +3,6 @@
 #pragma once
 
 #include "cmd/options/live_options.h"
-#include "lib/base/error.h"
 #include "lib/base/identity.h"
 #include "lib/base/outfile.h"
 

@@ -6,8 +6,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "lib/base/text.h"
-#include "lib/base/vec.h"
 #include "lib/live/machine/host.h"
 
 #define SUDO "sudo"

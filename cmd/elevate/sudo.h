@@ -6,7 +6,6 @@
 #pragma once
 
 #include "cmd/elevate/elevate_signals.h"
-#include "lib/base/error.h"
 
 struct sudo {
 	pid_t pid; /* 0: not running */

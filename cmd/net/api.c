@@ -5,7 +5,6 @@
 
 #include "cmd/net/api_internal.h"
 #include "cmd/net/bounded.h"
-#include "lib/base/text.h"
 #include "lib/base/json/writer.h"
 
 /*

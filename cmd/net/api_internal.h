@@ -5,7 +5,6 @@
 #include <jansson.h>
 
 #include "cmd/net/api.h"
-#include "lib/base/strbuf.h"
 
 /* Make values; the text becomes valid UTF-8. */
 json_t *api_text(const char *text, size_t size);

@@ -2,7 +2,6 @@
 /* POST asm/v1: the instructions of a function. */
 #include "lib/recording/workplace/function_code.h"
 #include "cmd/net/api_internal.h"
-#include "lib/base/text.h"
 #include "symbolize/disassemble.h"
 #include "symbolize/kernel/patched_code.h"
 

@@ -6,7 +6,6 @@
 #pragma once
 
 #include "lib/base/base.h"
-#include "lib/base/error.h"
 
 typedef void bounded_fn(void *ctx);
 

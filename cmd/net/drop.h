@@ -2,7 +2,7 @@
 /* Drops privileges, which a program that serves browsers and uses the network does not need. */
 #pragma once
 
-#include "lib/base/error.h"
+#include "lib/base/base.h"
 
 /*
  * Becomes the invoking user for good, with the user's groups and home, and drops all capabilities,

@@ -3,7 +3,6 @@
 
 #include <strings.h>
 
-#include "lib/base/text.h"
 #include "lib/fleet/engine.h"
 #include "lib/fleet/grpc.h"
 

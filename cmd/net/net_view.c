@@ -15,7 +15,6 @@
 #include "cmd/options/output_options.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
-#include "lib/base/text.h"
 #include "lib/fleet/server/server.h"
 #include "lib/query/shares.h"
 

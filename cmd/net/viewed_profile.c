@@ -6,7 +6,6 @@
 #include "cmd/run/profile_file.h"
 #include "lib/recording/workplace/naming.h"
 #include "cmd/text/advice.h"
-#include "lib/base/text.h"
 #include "lib/code/binary/binary.h"
 #include "lib/model/tables/modules.h"
 #include "symbolize/source_texts.h"

@@ -5,8 +5,6 @@
 
 #include "lib/base/open_file.h"
 #include "lib/base/quote.h"
-#include "lib/base/strbuf.h"
-#include "lib/base/text.h"
 #include "lib/fleet/server/http.h"
 #include "lib/format/format.h"
 

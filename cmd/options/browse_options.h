@@ -3,7 +3,6 @@
 #pragma once
 
 #include "cmd/options/option_table.h"
-#include "lib/base/vec.h"
 #include "lib/query/keys.h"
 
 struct browse_options {

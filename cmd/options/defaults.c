@@ -6,7 +6,6 @@
 
 #include "lib/base/identity.h"
 #include "lib/base/log.h"
-#include "lib/base/text.h"
 
 #define SYSTEM_FILE "/etc/prof.conf"
 #define FILE_MAX ((size_t)1 << 20)

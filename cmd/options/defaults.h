@@ -11,8 +11,6 @@
 #pragma once
 
 #include "cmd/options/option_table.h"
-#include "lib/base/error.h"
-#include "lib/base/vec.h"
 
 struct default_option {
 	char *name;

@@ -8,8 +8,6 @@
 #include "cmd/options/live_options.h"
 #include "lib/base/identity.h"
 #include "lib/base/open_file.h"
-#include "lib/base/strbuf.h"
-#include "lib/base/text.h"
 #include "lib/live/process/cgroup_filter.h"
 #include "lib/stream/process/mapping.h"
 

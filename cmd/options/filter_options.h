@@ -6,8 +6,6 @@
 #pragma once
 
 #include "cmd/options/option_table.h"
-#include "lib/base/error.h"
-#include "lib/base/vec.h"
 #include "lib/live/process/filter.h"
 #include "lib/live/process/targets.h"
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/options/hints.h"
 
-#include "lib/base/text.h"
-#include "lib/base/strbuf.h"
-
 /* Maximum number of options of a command. */
 #define OPTIONS_MAX 96
 

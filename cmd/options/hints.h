@@ -7,7 +7,6 @@
 #include <getopt.h>
 
 #include "lib/base/base.h"
-#include "lib/base/error.h"
 
 /* Sets err for an unknown command, with a suggestion if possible. */
 void hint_unknown_command(struct error *err, const char *word, const char *const *names,

@@ -3,7 +3,6 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/index.h"
-#include "lib/base/text.h"
 
 static int parse_count(const char *text, uint32_t *count)
 {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "cmd/options/option_table.h"
-#include "lib/base/error.h"
 
 /* Maximum number of runs in total. Each waits as a separate process until it is executed. */
 #define ITERATION_RUNS_MAX 1000

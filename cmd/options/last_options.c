@@ -4,7 +4,6 @@
 #include <signal.h>
 
 #include "lib/base/program.h"
-#include "lib/base/text.h"
 
 #define NS_PER_SECOND 1e9
 #define NS_PER_MS 1e6

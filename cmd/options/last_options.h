@@ -3,7 +3,6 @@
 #pragma once
 
 #include "cmd/options/option_table.h"
-#include "lib/base/vec.h"
 
 enum trigger_kind {
 	TRIGGER_EXIT, /* a recorded process ends with a status or by a signal */

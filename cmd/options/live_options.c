@@ -7,8 +7,6 @@
 
 #include "bpf/unwind.h"
 #include "lib/base/option_value.h"
-#include "lib/base/text.h"
-#include "lib/base/vec.h"
 #include "lib/live/process/cgroup_filter.h"
 #include "lib/live/unwind_methods.h"
 

@@ -7,7 +7,6 @@
 
 #include "cmd/options/last_options.h"
 #include "cmd/options/option_table.h"
-#include "lib/base/error.h"
 #include "lib/live/instrument.h"
 #include "lib/live/recorder.h"
 

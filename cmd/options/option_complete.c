@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/options/option_table.h"
-#include "lib/base/text.h"
 
 /* Returns the index of the option whose value is the next word, or the number of rows. */
 static size_t find_waiting(const struct option_table *t, const char *word)

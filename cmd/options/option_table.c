@@ -2,7 +2,6 @@
 #include "cmd/options/option_table.h"
 
 #include "cmd/options/hints.h"
-#include "lib/base/text.h"
 
 /* Tracks given options, and conflicts between them. */
 

@@ -8,10 +8,7 @@
 
 #include <getopt.h>
 
-#include "lib/base/error.h"
 #include "lib/base/option_value.h"
-#include "lib/base/strbuf.h"
-#include "lib/base/vec.h"
 
 enum option_type {
 	OPTION_HEADING, /* not an option, only help text */

@@ -5,9 +5,7 @@
 #include <signal.h>
 
 #include "cmd/options/option_table.h"
-#include "lib/base/error.h"
 #include "lib/base/outfile.h"
-#include "lib/base/vec.h"
 #include "lib/format/format.h"
 
 /* Values of --progress. */

@@ -3,8 +3,6 @@
 #pragma once
 
 #include "cmd/options/option_table.h"
-#include "lib/base/error.h"
-#include "lib/base/vec.h"
 
 struct push_options {
 	VEC(const char *) urls; /* engines to send windows to; empty: none */

@@ -4,7 +4,6 @@
 #include <strings.h>
 
 #include "cmd/command.h"
-#include "lib/base/text.h"
 #include "lib/model/languages/language.h"
 
 #define SECONDS_MAX 1e9

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/options/sanitize_options.h"
 
-#include "lib/base/text.h"
-
 static const struct {
 	const char *name;
 	bool is_default;

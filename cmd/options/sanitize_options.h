@@ -3,7 +3,6 @@
 #pragma once
 
 #include "cmd/options/option_table.h"
-#include "lib/base/strbuf.h"
 #include "lib/query/sanitize/sanitize.h"
 
 struct sanitize_settings {

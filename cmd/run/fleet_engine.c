@@ -5,7 +5,6 @@
 #include <time.h>
 
 #include "lib/base/identity.h"
-#include "lib/base/text.h"
 #include "lib/fleet/engine_kind.h"
 #include "lib/fleet/request_process.h"
 

@@ -14,7 +14,6 @@
 #include "cmd/run/subject.h"
 #include "lib/base/clock.h"
 #include "lib/base/program.h"
-#include "lib/base/text.h"
 #include "lib/base/workers.h"
 #include "lib/recording/outcome_facts.h"
 #include "lib/recording/output_name.h"

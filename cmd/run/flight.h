@@ -7,7 +7,6 @@
 #pragma once
 
 #include "cmd/options/last_options.h"
-#include "lib/base/error.h"
 #include "lib/base/identity.h"
 #include "lib/stream/record/records.h"
 

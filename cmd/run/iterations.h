@@ -10,7 +10,6 @@
 #include "cmd/elevate/caller.h"
 #include "lib/recording/recording_facts.h"
 #include "cmd/run/supervisor.h"
-#include "lib/base/vec.h"
 #include "lib/live/machine/child.h"
 #include "lib/model/tables/profile.h"
 

@@ -6,7 +6,6 @@
 
 #include "cmd/command.h"
 #include "lib/base/program.h"
-#include "lib/base/text.h"
 #include "lib/recording/spool.h"
 
 #define NUMBERS 8

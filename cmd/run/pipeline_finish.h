@@ -5,7 +5,6 @@
 #include "cmd/elevate/ready.h"
 #include "cmd/options/live_options.h"
 #include "cmd/options/output_options.h"
-#include "lib/base/error.h"
 #include "lib/base/identity.h"
 #include "lib/base/outfile.h"
 

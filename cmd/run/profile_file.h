@@ -2,7 +2,6 @@
 /* A profile named on the command line: opened, read and parsed. */
 #pragma once
 
-#include "lib/base/error.h"
 #include "lib/base/readers.h"
 #include "lib/format/format.h"
 

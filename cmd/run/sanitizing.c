@@ -6,7 +6,6 @@
 
 #include "cmd/command.h"
 #include "lib/base/identity.h"
-#include "lib/base/text.h"
 #include "lib/query/sanitize/search.h"
 
 #define FINDINGS_MAX 3

@@ -3,8 +3,6 @@
 #pragma once
 
 #include "cmd/run/profile_file.h"
-#include "lib/base/strbuf.h"
-#include "lib/base/vec.h"
 #include "lib/query/gate.h"
 #include "lib/query/runs.h"
 #include "lib/query/select.h"

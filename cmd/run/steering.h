@@ -6,7 +6,6 @@
 #pragma once
 
 #include "cmd/elevate/control_socket.h"
-#include "lib/base/error.h"
 
 /*
  * The words of --control-fd, as in `perf record --control`: "enable", "disable", "snapshot", "stop"

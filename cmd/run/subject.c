@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/run/subject.h"
 
-#include "lib/base/text.h"
 #include "lib/live/process/targets.h"
 
 void subject_init(struct subject *s, const struct pipeline_options *options, pid_t child)

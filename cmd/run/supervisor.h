@@ -6,7 +6,6 @@
 #pragma once
 
 #include "cmd/elevate/elevate_signals.h"
-#include "lib/base/error.h"
 #include "lib/live/machine/child.h"
 #include "lib/live/process/targets.h"
 

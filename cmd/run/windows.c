@@ -10,7 +10,6 @@
 #include "cmd/run/pipeline_internal.h"
 #include "cmd/run/window_guard.h"
 #include "lib/base/clock.h"
-#include "lib/base/text.h"
 #include "lib/recording/loss_counts.h"
 #include "lib/recording/outcome_facts.h"
 

@@ -6,7 +6,6 @@
 #pragma once
 
 #include "cmd/run/window_converter.h"
-#include "lib/base/error.h"
 
 struct pipeline;
 

@@ -8,7 +8,6 @@
 #include "lib/base/clock.h"
 #include "lib/base/identity.h"
 #include "lib/base/open_file.h"
-#include "lib/base/text.h"
 #include "lib/code/binary/binary.h"
 #include "lib/model/meaning/made_code.h"
 #include "lib/model/meaning/titles.h"

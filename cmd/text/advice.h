@@ -3,7 +3,6 @@
 #pragma once
 
 #include "cmd/text/record_summary.h"
-#include "lib/base/strbuf.h"
 
 /* Package remedies: names of installed programs, as distributions provide them. */
 

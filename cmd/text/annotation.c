@@ -3,7 +3,6 @@
 
 #include "lib/base/identity.h"
 #include "lib/base/json/writer.h"
-#include "lib/base/vec.h"
 #include "lib/query/code_places.h"
 #include "lib/recording/workplace/function_code.h"
 #include "lib/recording/workplace/lookup.h"

@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-#include "lib/base/text.h"
-
 static const char *const measure_names[] = {
 	[MEASURE_COUNT] = "count",
 	[MEASURE_BYTES] = "bytes",

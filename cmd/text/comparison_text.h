@@ -3,7 +3,6 @@
 #pragma once
 
 #include "cmd/text/listing.h"
-#include "lib/base/strbuf.h"
 #include "lib/query/comparison.h"
 #include "lib/query/gate.h"
 

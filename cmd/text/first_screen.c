@@ -4,7 +4,6 @@
 #include "cmd/text/path_summary.h"
 #include "cmd/text/query_listing.h"
 #include "cmd/text/wait_text.h"
-#include "lib/base/text.h"
 #include "lib/model/meaning/titles.h"
 #include "lib/query/advice_rules.h"
 #include "lib/query/digest.h"

@@ -6,7 +6,6 @@
 #pragma once
 
 #include "cmd/options/report_options.h"
-#include "lib/base/strbuf.h"
 
 struct first_screen_options {
 	const struct query_filter *filter; /* the query's filter */

@@ -2,7 +2,6 @@
 #include "cmd/text/job_summary.h"
 
 #include "cmd/text/query_listing.h"
-#include "lib/base/text.h"
 #include "lib/query/summary.h"
 
 /* Maximum number of modules without names to list. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/text/listing.h"
 
-#include "lib/base/text.h"
-
 /* Blanks between two columns. */
 #define GAP 2
 /* Minimum width of a truncated text. */

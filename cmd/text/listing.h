@@ -5,8 +5,7 @@
  */
 #pragma once
 
-#include "lib/base/strbuf.h"
-#include "lib/base/vec.h"
+#include "lib/base/base.h"
 
 enum listing_type {
 	LISTING_TEXT,

@@ -4,8 +4,6 @@
 #include <math.h>
 
 #include "cmd/text/listing.h"
-#include "lib/base/text.h"
-#include "lib/base/vec.h"
 #include "lib/model/meaning/origin.h"
 #include "lib/path/path_forecast.h"
 #include "lib/path/path_weights.h"

@@ -2,7 +2,6 @@
 /* The critical path of a profile in two lines. */
 #pragma once
 
-#include "lib/base/strbuf.h"
 #include "lib/model/tables/profile.h"
 
 /*

@@ -2,7 +2,6 @@
 #include "cmd/text/profile_contents.h"
 
 #include "cmd/text/listing.h"
-#include "lib/base/text.h"
 #include "lib/model/meaning/titles.h"
 #include "lib/model/meaning/wait_sums.h"
 #include "lib/recording/coverage.h"

@@ -2,7 +2,6 @@
 /* Contents of a profile: counts of its samples, events and markers, and all of it as JSON. */
 #pragma once
 
-#include "lib/base/strbuf.h"
 #include "lib/format/format.h"
 
 struct event_contents {

@@ -2,7 +2,6 @@
 /* Summarizes a profile and its reliability in a few figures. */
 #pragma once
 
-#include "lib/base/strbuf.h"
 #include "lib/format/format.h"
 #include "lib/model/tables/profile.h"
 #include "lib/query/select.h"

@@ -5,8 +5,6 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
-#include "lib/base/strbuf.h"
-#include "lib/base/text.h"
 
 #define REFRESH_NS 50000000ull
 /* Shorter steps are not shown. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/text/query_listing.h"
 
-#include "lib/base/text.h"
 #include "lib/model/meaning/titles.h"
 #include "lib/query/marker_rows.h"
 

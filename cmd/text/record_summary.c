@@ -12,8 +12,6 @@
 #include "cmd/text/wait_text.h"
 #include "lib/base/log.h"
 #include "lib/base/quote.h"
-#include "lib/base/text.h"
-#include "lib/base/vec.h"
 #include "lib/live/features.h"
 #include "lib/live/unwind_methods.h"
 #include "lib/model/facts/facts.h"

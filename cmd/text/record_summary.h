@@ -3,7 +3,6 @@
 #pragma once
 
 #include "lib/base/outfile.h"
-#include "lib/base/strbuf.h"
 #include "lib/format/format.h"
 #include "lib/live/recorder.h"
 #include "lib/model/tables/profile.h"

@@ -2,7 +2,6 @@
 /* Describes how long threads ran and waited. */
 #pragma once
 
-#include "lib/base/strbuf.h"
 #include "lib/model/meaning/wait_sums.h"
 
 /* Appends "0.24", a time with two significant digits, but at least one decimal place. */

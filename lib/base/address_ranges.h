@@ -2,7 +2,7 @@
 /* Address ranges that do not overlap. */
 #pragma once
 
-#include "lib/base/vec.h"
+#include "lib/base/base.h"
 
 struct address_range {
 	uint64_t start, end;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The C library for nearly every file, and memory: others need not include these headers. */
+/*
+ * The C library for nearly every file, and memory, errors, strings and arrays: others need not
+ * include these headers.
+ */
 #pragma once
 
 #include <ctype.h>
@@ -19,3 +22,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/text.h"
+#include "lib/base/vec.h"

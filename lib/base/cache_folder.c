@@ -4,8 +4,6 @@
 #include <dirent.h>
 #include <pwd.h>
 
-#include "lib/base/vec.h"
-
 char *cache_folder_path(void)
 {
 	const struct passwd *root = geteuid() == 0 ? getpwuid(0) : NULL;

@@ -3,8 +3,6 @@
 
 #include <time.h>
 
-#include "lib/base/text.h"
-
 bool boot_id_read(uint8_t id[BOOT_ID_SIZE])
 {
 	_cleanup_free_ char *text = text_read_file("/proc/sys/kernel/random/boot_id", 64, NULL);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/base/error.h"
-
-#include "lib/base/text.h"
+#include "lib/base/base.h"
 
 static void set(struct error *err, int code, const char *reason, const char *fmt, va_list args)
 {

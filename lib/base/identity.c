@@ -8,8 +8,6 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#include "lib/base/text.h"
-
 struct identity_groups {
 	int count;
 	gid_t list[];

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "lib/base/base.h"
-#include "lib/base/error.h"
 
 /*
  * Reads fd (borrowed; also a pipe) to its end; `name` is for messages. -EFBIG above `max` inflated

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/log.h"
 
-#include "lib/base/text.h"
-
 static enum log_level log_level = LOG_WARN;
 
 void log_set_level(enum log_level level)

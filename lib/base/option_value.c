@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/option_value.h"
 
-#include "lib/base/text.h"
-
 /* Keeps nanoseconds within the range of timers. */
 #define SECONDS_MAX 1e9
 #define NS_PER_SECOND 1e9

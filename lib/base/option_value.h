@@ -3,7 +3,6 @@
 #pragma once
 
 #include "lib/base/base.h"
-#include "lib/base/error.h"
 
 /* All return 0, or -EINVAL with err. `option` is as typed: "--frequency". */
 

@@ -8,7 +8,6 @@
  */
 #pragma once
 
-#include "lib/base/error.h"
 #include "lib/base/identity.h"
 
 struct outfile;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/quote.h"
 
-#include "lib/base/text.h"
-
 /* True for characters that are special to no shell. */
 static bool is_plain(unsigned char c)
 {

@@ -2,7 +2,7 @@
 /* Quotes strings for shell command lines and URLs. */
 #pragma once
 
-#include "lib/base/strbuf.h"
+#include "lib/base/base.h"
 
 /* Appends the word, quoted if a shell needs that; control characters become "$'\n'". */
 void quote_word(struct strbuf *out, const char *word, size_t size);

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "lib/base/vec.h"
+#include "lib/base/base.h"
 
 /* Both ids of an unknown user, who may read only files open to everybody. */
 #define READER_UNKNOWN UINT32_MAX

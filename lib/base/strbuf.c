@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/base/strbuf.h"
-
-#include "lib/base/vec.h"
+#include "lib/base/base.h"
 
 /*
  * Makes room for `size` more bytes and the terminator. An overflow becomes an impossible request,

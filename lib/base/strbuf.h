@@ -2,8 +2,6 @@
 /* A growing, always terminated string. A zeroed struct is empty (text may then be NULL). */
 #pragma once
 
-#include "lib/base/base.h"
-
 struct strbuf {
 	char *text;
 	size_t size, capacity; /* size does not include the terminator */

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/base/text.h"
+#include "lib/base/base.h"
 
 #include <locale.h>
 #include <math.h>
-
-#include "lib/base/strbuf.h"
-#include "lib/base/vec.h"
 
 #define ELLIPSIS "…"
 

@@ -2,8 +2,6 @@
 /* Strings: strict parsing of numbers, UTF-8, reading whole files. */
 #pragma once
 
-#include "lib/base/base.h"
-
 /* Terminal columns of text: East Asian letters take two, accents none. */
 
 /* Returns the columns of a line, which must be valid UTF-8 without control characters. */

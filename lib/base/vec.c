@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/base/vec.h"
+#include "lib/base/base.h"
 
 /* Large arrays grow by a smaller factor: moving their pages is cheap, unused room is not. */
 #define LARGE ((size_t)4 << 20)

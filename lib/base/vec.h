@@ -11,8 +11,6 @@
  */
 #pragma once
 
-#include "lib/base/base.h"
-
 #define VEC(type) \
 	struct { \
 		type *items; \

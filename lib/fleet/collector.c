@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/fleet/collector.h"
 
-#include "lib/base/text.h"
-#include "lib/base/vec.h"
 #include "lib/fleet/engine_kind.h"
 #include "lib/format/protobuf.h"
 #include "lib/stream/process/resource.h"

@@ -6,7 +6,6 @@
 #include "lib/base/base64.h"
 #include "lib/base/open_file.h"
 #include "lib/base/quote.h"
-#include "lib/base/text.h"
 #include "lib/fleet/engine_kind.h"
 #include "lib/fleet/grpc.h"
 

@@ -3,8 +3,6 @@
 #pragma once
 
 #include "lib/base/bytes.h"
-#include "lib/base/error.h"
-#include "lib/base/strbuf.h"
 #include "lib/fleet/fleet_url.h"
 
 /* Maximum size of an answer, in bytes; above any profile of many machines. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/fleet/fleet_push.h"
 
-#include "lib/base/vec.h"
 #include "lib/fleet/engine_kind.h"
 #include "lib/fleet/resources.h"
 #include "lib/fleet/sql.h"

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "lib/base/bytes.h"
-#include "lib/base/error.h"
 #include "lib/fleet/engine.h"
 #include "lib/fleet/stack_rows.h"
 #include "lib/format/foreign.h"

@@ -5,8 +5,6 @@
 
 #include "lib/base/option_value.h"
 #include "lib/base/quote.h"
-#include "lib/base/strbuf.h"
-#include "lib/base/text.h"
 #include "lib/fleet/engine_kind.h"
 #include "lib/fleet/otlp.h"
 #include "lib/fleet/sql.h"

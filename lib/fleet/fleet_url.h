@@ -18,8 +18,7 @@
 /* clang-format on */
 #pragma once
 
-#include "lib/base/error.h"
-#include "lib/base/vec.h"
+#include "lib/base/base.h"
 
 /* Columns of samples by which a profile of many machines is split into threads. */
 enum fleet_by {

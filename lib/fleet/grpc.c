@@ -6,7 +6,6 @@
 
 #include "lib/base/base64.h"
 #include "lib/base/quote.h"
-#include "lib/base/text.h"
 #include "lib/format/protobuf.h"
 
 /* Fields of the messages of google.rpc. */

@@ -5,8 +5,7 @@
  */
 #pragma once
 
-#include "lib/base/error.h"
-#include "lib/base/strbuf.h"
+#include "lib/base/base.h"
 
 /* Zeroed is an answer without any header. */
 struct grpc_answer {

@@ -4,8 +4,6 @@
 #include <endian.h>
 
 #include "lib/base/quote.h"
-#include "lib/base/strbuf.h"
-#include "lib/base/text.h"
 #include "lib/format/pprof.h"
 #include "lib/format/protobuf.h"
 #include "lib/model/languages/language.h"

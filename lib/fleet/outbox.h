@@ -6,8 +6,7 @@
  */
 #pragma once
 
-#include "lib/base/error.h"
-#include "lib/base/vec.h"
+#include "lib/base/base.h"
 
 struct outbox_row {
 	uint64_t id; /* start of the window in ns since the Unix epoch */

@@ -5,7 +5,6 @@
 #include <sys/wait.h>
 
 #include "lib/base/program.h"
-#include "lib/base/text.h"
 #include "lib/fleet/engine_kind.h"
 
 static const char program[] = "prof-view";

@@ -3,7 +3,6 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/open_file.h"
-#include "lib/base/text.h"
 #include "lib/fleet/engine_kind.h"
 #include "lib/format/pprof.h"
 #include "lib/format/pprof_fields.h"

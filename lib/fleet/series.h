@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include "lib/base/error.h"
-#include "lib/base/strbuf.h"
 #include "lib/fleet/collector.h"
 #include "lib/fleet/engine.h"
 

@@ -2,7 +2,6 @@
 /* Quotes strings for SQL; any input yields one string literal. */
 #pragma once
 
-#include "lib/base/strbuf.h"
 #include "lib/fleet/engine.h"
 #include "lib/fleet/fleet_url.h"
 

@@ -2,7 +2,6 @@
 /* Stacks as rows of an engine, independent of the ids on each machine. */
 #pragma once
 
-#include "lib/base/strbuf.h"
 #include "lib/model/meaning/categories.h"
 #include "lib/model/tables/frames.h"
 #include "lib/model/tables/profile.h"

@@ -2,7 +2,6 @@
 /* dhat's heap profiles: bytes and blocks of each stack in total, at the peak and at the end. */
 #include "lib/format/format.h"
 
-#include "lib/base/text.h"
 #include "lib/format/valgrind_frame.h"
 
 enum { SUM_COUNT = 6 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
 
-#include "lib/base/text.h"
 #include "lib/format/foreign.h"
 #include "lib/format/format.h"
 #include "lib/format/label_tree.h"

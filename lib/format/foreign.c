@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "lib/base/clock.h"
-#include "lib/base/text.h"
 #include "lib/model/languages/language.h"
 
 /* Maximum length of a number. */

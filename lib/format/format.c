@@ -2,7 +2,6 @@
 #include "lib/format/format.h"
 
 #include "lib/base/open_file.h"
-#include "lib/base/text.h"
 
 struct written {
 	const struct format *format;

@@ -5,9 +5,7 @@
  */
 #pragma once
 
-#include "lib/base/error.h"
 #include "lib/base/outfile.h"
-#include "lib/base/strbuf.h"
 #include "lib/model/tables/profile.h"
 
 /* Samples of `thread` have weight `weight`; those of `base` are subtracted. */

@@ -10,7 +10,6 @@
 
 #include "lib/base/bytes.h"
 #include "lib/base/clock.h"
-#include "lib/base/text.h"
 #include "lib/format/foreign.h"
 #include "lib/format/text_lines.h"
 

@@ -6,7 +6,6 @@
  */
 #pragma once
 
-#include "lib/base/strbuf.h"
 #include "lib/model/meaning/categories.h"
 #include "lib/model/tables/profile.h"
 

@@ -3,7 +3,6 @@
 #include "lib/format/format.h"
 
 #include "lib/base/clock.h"
-#include "lib/base/text.h"
 #include "lib/format/foreign.h"
 
 struct json_reader {

@@ -7,7 +7,6 @@
 #include "lib/format/format.h"
 
 #include "lib/base/clock.h"
-#include "lib/base/text.h"
 #include "lib/format/foreign.h"
 #include "lib/format/text_lines.h"
 

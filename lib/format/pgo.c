@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* pprof's format as required by Go's compiler for go build -pgo. */
-#include "lib/base/text.h"
 #include "lib/format/format.h"
 #include "lib/format/pprof.h"
 #include "lib/model/meaning/categories.h"

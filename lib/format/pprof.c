@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/format/pprof.h"
 
-#include "lib/base/text.h"
 #include "lib/format/format.h"
 #include "lib/format/pprof_fields.h"
 #include "lib/format/pprof_internal.h"

@@ -5,7 +5,6 @@
 #include <regex.h>
 
 #include "lib/base/clock.h"
-#include "lib/base/text.h"
 #include "lib/format/pprof_internal.h"
 #include "lib/format/pprof_fields.h"
 #include "lib/format/protobuf.h"

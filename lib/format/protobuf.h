@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "lib/base/strbuf.h"
+#include "lib/base/base.h"
 
 /* A cursor over the fields of an untrusted message. It returns nothing more after a failure. */
 

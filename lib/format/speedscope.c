@@ -4,7 +4,6 @@
 #include "lib/base/clock.h"
 #include "lib/base/index.h"
 #include "lib/base/json/writer.h"
-#include "lib/base/text.h"
 #include "lib/format/foreign.h"
 #include "lib/format/format.h"
 

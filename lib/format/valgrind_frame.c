@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/format/valgrind_frame.h"
 
-#include "lib/base/text.h"
-
 /* Cuts " (hs.c:3)" or " (in /usr/bin/hs)" from the end. */
 static void cut_place(struct foreign *f, char *text, struct foreign_frame *frame)
 {

@@ -10,8 +10,6 @@
 
 #include "lib/base/program.h"
 #include "lib/base/quote.h"
-#include "lib/base/strbuf.h"
-#include "lib/base/text.h"
 #include "lib/live/feature_probe.h"
 #include "lib/live/instrument.h"
 #include "lib/live/machine/cpu_list.h"

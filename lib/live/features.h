@@ -6,7 +6,6 @@
 #pragma once
 
 #include "lib/base/base.h"
-#include "lib/base/error.h"
 
 enum feature_status {
 	FEATURE_OK,

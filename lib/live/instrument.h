@@ -17,7 +17,6 @@
  */
 #pragma once
 
-#include "lib/base/error.h"
 #include "lib/code/files/file_set.h"
 #include "lib/live/bpf/counter_reader.h"
 #include "lib/live/bpf/cpus.h"

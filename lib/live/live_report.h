@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "lib/base/vec.h"
+#include "lib/base/base.h"
 #include "lib/model/facts/facts.h"
 
 /* Counts of an event's records after they left the recorder. */

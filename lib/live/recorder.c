@@ -6,8 +6,6 @@
 #include "bpf/live_record.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
-#include "lib/base/text.h"
-#include "lib/base/vec.h"
 #include "lib/live/bpf/counter_reader.h"
 #include "lib/live/bpf/cpus.h"
 #include "lib/live/bpf/programs.h"

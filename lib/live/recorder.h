@@ -13,7 +13,6 @@
  */
 #pragma once
 
-#include "lib/base/error.h"
 #include "lib/live/kernel/kernel_space.h"
 #include "lib/live/live_report.h"
 #include "lib/stream/record/source.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/tracker.h"
 
-#include "lib/base/text.h"
-#include "lib/base/vec.h"
 #include "lib/live/code/jit_mappings.h"
 #include "lib/live/kernel/kernel_space.h"
 #include "lib/live/kernel/kernel_modules.h"

@@ -6,7 +6,6 @@
 #pragma once
 
 #include "bpf/record.h"
-#include "lib/base/error.h"
 #include "lib/code/files/file_set.h"
 #include "lib/live/code/jit_files.h"
 #include "lib/live/code/span_files.h"

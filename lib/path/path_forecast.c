@@ -4,8 +4,6 @@
 #include <math.h>
 
 #include "lib/base/index.h"
-#include "lib/base/strbuf.h"
-#include "lib/base/text.h"
 #include "lib/model/facts/marker_schema.h"
 #include "lib/model/meaning/categories.h"
 #include "lib/model/meaning/origin.h"

@@ -2,7 +2,6 @@
 /* Makes markers of a path's parts, in which profiles contain it. */
 #pragma once
 
-#include "lib/base/error.h"
 #include "lib/model/tables/profile.h"
 #include "lib/path/path_walk.h"
 #include "lib/path/thread_timelines.h"

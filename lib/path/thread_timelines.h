@@ -6,7 +6,6 @@
 #pragma once
 
 #include "bpf/wait_record.h"
-#include "lib/base/vec.h"
 #include "lib/model/tables/ids.h"
 
 /* Cause of the end of a wait. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/query/advice_rules.h"
 
-#include "lib/base/text.h"
 #include "lib/model/facts/marker_schema.h"
 #include "lib/model/meaning/made_code.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/query/code_places.h"
 
-#include "lib/base/vec.h"
-
 /* Maximum number of functions shown for a name, against malicious input. */
 #define FUNCTIONS_MAX 16
 /* Bytes shown after the last place of a function of unknown size. */

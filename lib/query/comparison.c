@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include "lib/base/vec.h"
 #include "lib/model/tables/profile.h"
 #include "lib/query/build_name.h"
 #include "lib/query/heaviest_names.h"

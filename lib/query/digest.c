@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/query/digest.h"
 
-#include "lib/base/text.h"
 #include "lib/model/facts/marker_schema.h"
 #include "lib/model/meaning/origin.h"
 #include "lib/query/tree.h"

@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-#include "lib/base/text.h"
-
 /* Above this share of lost samples, the lost ones could change the result. */
 #define LOST_MAX 0.01
 /* Maximum share of unnamed functions, which cannot be matched between builds. */

@@ -2,7 +2,6 @@
 /* Decides whether B is slower than A by a margin or more. */
 #pragma once
 
-#include "lib/base/vec.h"
 #include "lib/query/comparison.h"
 #include "lib/query/runs.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/query/keys.h"
 
-#include "lib/base/vec.h"
 #include "lib/model/meaning/titles.h"
 
 /* Separates a merged row's name and its number of processes, "cc1 × 60". */

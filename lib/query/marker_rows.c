@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/query/marker_rows.h"
 
-#include "lib/base/text.h"
-#include "lib/base/vec.h"
-
 static void collect(struct marker_rows *rows, const struct profile *p,
 		    const struct query_filter *filter)
 {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/query/pattern.h"
 
-#include "lib/base/strbuf.h"
-
 /*
  * Returns the reason why C libraries would reject an expression or interpret it differently; NULL
  * if there is none. In brackets, a backslash is literal.

@@ -4,7 +4,7 @@
 
 #include <regex.h>
 
-#include "lib/base/error.h"
+#include "lib/base/base.h"
 
 /*
  * Compiles an expression, which the caller frees by regfree(). `option` is for messages; NULL:

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/query/runs.h"
 
-#include "lib/base/vec.h"
 #include "lib/model/meaning/recording_markers.h"
 
 /* Higher exit statuses are those of commands killed by a signal. */

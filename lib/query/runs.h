@@ -2,7 +2,6 @@
 /* The runs in profiles: delimited by markers, or a whole profile as one run. */
 #pragma once
 
-#include "lib/base/error.h"
 #include "lib/model/tables/profile.h"
 #include "lib/query/select.h"
 

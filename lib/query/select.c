@@ -5,7 +5,6 @@
 #include <math.h>
 #include <strings.h>
 
-#include "lib/base/text.h"
 #include "lib/model/meaning/origin.h"
 #include "lib/model/meaning/titles.h"
 #include "lib/query/parallelism.h"

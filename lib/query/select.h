@@ -5,9 +5,6 @@
  */
 #pragma once
 
-#include "lib/base/error.h"
-#include "lib/base/strbuf.h"
-#include "lib/base/vec.h"
 #include "lib/model/meaning/categories.h"
 #include "lib/model/tables/profile.h"
 

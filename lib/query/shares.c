@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include "lib/base/vec.h"
 #include "lib/query/intervals.h"
 
 /*

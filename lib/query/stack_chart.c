@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/query/stack_chart.h"
 
-#include "lib/base/vec.h"
-
 /* Deeper frames are left out. */
 #define DEPTH_MAX 256
 

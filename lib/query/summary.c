@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/query/summary.h"
 
-#include "lib/base/text.h"
-
 static double named_share(const struct query *q)
 {
 	const struct profile *p = q->profile;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/query/table.h"
 
-#include "lib/base/vec.h"
-
 /* `weights`: by stack_id, those of the query or its latencies. */
 static uint64_t *subtree_sums(const struct query *q, const uint64_t *weights)
 {

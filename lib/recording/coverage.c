@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/recording/coverage.h"
 
-#include "lib/base/text.h"
-#include "lib/base/vec.h"
 #include "lib/model/tables/modules.h"
 
 /* Maximum number of modules listed one by one; the others are summed up. */

@@ -2,7 +2,6 @@
 /* Counts the frames of each module with names and with lines, and explains missing ones. */
 #pragma once
 
-#include "lib/base/strbuf.h"
 #include "lib/model/tables/profile.h"
 #include "symbolize/source_texts.h"
 

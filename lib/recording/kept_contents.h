@@ -8,7 +8,6 @@
 #include "bpf/record.h"
 #include "lib/code/files/file_set.h"
 #include "lib/base/identity.h"
-#include "lib/base/vec.h"
 #include "lib/stream/capture/capture_writer.h"
 #include "lib/recording/workplace/read_contents.h"
 

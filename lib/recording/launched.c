@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/recording/launched.h"
 
-#include "lib/base/text.h"
 #include "lib/query/keys.h"
 
 static const char *const launchers[] = {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "bpf/record.h"
-#include "lib/base/strbuf.h"
 #include "lib/model/tables/profile.h"
 
 /* True for a lost sample, false for an event about a process or a mapping. */

@@ -6,7 +6,6 @@
  */
 #pragma once
 
-#include "lib/base/error.h"
 #include "lib/model/tables/profile.h"
 
 struct moving;

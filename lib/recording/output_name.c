@@ -3,8 +3,6 @@
 
 #include <time.h>
 
-#include "lib/base/strbuf.h"
-
 #define NUMBERS_MAX 1000000
 #define NS_PER_SECOND 1000000000
 

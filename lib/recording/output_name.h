@@ -3,7 +3,6 @@
 #pragma once
 
 #include "lib/base/base.h"
-#include "lib/base/error.h"
 
 struct output_words {
 	pid_t pid; /* %p: pid of the recorder */

@@ -3,7 +3,6 @@
 
 #include "bpf/record.h"
 #include "lib/base/clock.h"
-#include "lib/base/text.h"
 #include "lib/base/workers.h"
 #include "lib/live/recorder.h"
 #include "lib/live/unwind_methods.h"

@@ -9,7 +9,6 @@
  */
 #pragma once
 
-#include "lib/base/strbuf.h"
 #include "lib/model/tables/profile.h"
 #include "lib/path/path_forecast.h"
 #include "lib/recording/coverage.h"

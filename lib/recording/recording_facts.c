@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/recording/recording_facts.h"
 
-#include "lib/base/text.h"
 #include "lib/live/unwind_methods.h"
 #include "lib/model/meaning/recording_markers.h"
 #include "lib/stream/record/records.h"

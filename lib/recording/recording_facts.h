@@ -6,8 +6,6 @@
  */
 #pragma once
 
-#include "lib/base/strbuf.h"
-#include "lib/base/vec.h"
 #include "lib/live/recorder.h"
 #include "lib/model/tables/profile.h"
 #include "lib/stream/record/source.h"

@@ -6,7 +6,6 @@
 #pragma once
 
 #include "lib/base/base.h"
-#include "lib/base/error.h"
 #include "lib/stream/record/source.h"
 
 struct source_part {

@@ -9,7 +9,6 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
-#include "lib/base/text.h"
 #include "lib/model/tables/sample_store.h"
 #include "lib/stream/record/records.h"
 #include "lib/stream/record/stack_record.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/recording/stack_shares.h"
 
-#include "lib/base/text.h"
-#include "lib/base/vec.h"
 #include "lib/live/unwind_methods.h"
 #include "lib/query/summary.h"
 #include "lib/recording/outcome_facts.h"

@@ -12,8 +12,6 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
-#include "lib/base/text.h"
-#include "lib/base/vec.h"
 
 /*
  * The downloading side of debug_fetch.h. The library depends on a dozen others, so only this

@@ -2,7 +2,6 @@
 /* Finds the separate files with the symbols and debug information stripped from a module. */
 #pragma once
 
-#include "lib/base/error.h"
 #include "lib/base/identity.h"
 #include "lib/model/tables/modules.h"
 

@@ -3,8 +3,6 @@
 
 #include <dwarf.h>
 
-#include "lib/base/vec.h"
-
 /* A table of abbreviations (DWARF 5, 7.5.3), with a walk's steps over the attributes of each. */
 
 /* Parameters for the sizes of forms. */

@@ -5,7 +5,6 @@
  */
 #pragma once
 
-#include "lib/base/vec.h"
 #include "lib/code/binary/debug_sections.h"
 #include "lib/code/binary/step_budget.h"
 #include "lib/code/binary/segments.h"

@@ -3,8 +3,6 @@
 #include <limits.h>
 #include <sys/param.h>
 
-#include "lib/base/strbuf.h"
-#include "lib/base/text.h"
 #include "symbolize/dwarf/debug_info.h"
 
 /* Finds the inlined calls of a function at an address and describes their whole chain. */

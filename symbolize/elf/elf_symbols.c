@@ -2,7 +2,6 @@
 /*
  * Names from the symbol tables of a file and its separate debug file, and names of linkers' stubs.
  */
-#include "lib/base/strbuf.h"
 #include "symbolize/arena.h"
 #include "symbolize/module_files.h"
 #include "symbolize/elf/symbol_table.h"

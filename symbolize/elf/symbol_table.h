@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "lib/base/error.h"
+#include "lib/base/base.h"
 #include "lib/code/binary/binary.h"
 
 struct symbol_table;

@@ -4,8 +4,6 @@
 #include <dirent.h>
 #include <sys/utsname.h>
 
-#include "lib/base/text.h"
-
 /* Maximum size of a list; distributions have some 4,000 modules, in some 600 folders. */
 #define MAX_LIST_BYTES ((size_t)16 << 20)
 #define MAX_DEPTH 12

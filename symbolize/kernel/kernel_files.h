@@ -2,7 +2,6 @@
 /* Candidate paths of debug files of the kernel and its modules, whose paths are not recorded. */
 #pragma once
 
-#include "lib/base/vec.h"
 #include "symbolize/debuginfo/debug_file.h"
 
 /* Paths in the order to try them; NULL-terminated. */

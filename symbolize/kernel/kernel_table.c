@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolize/kernel/kernel_table.h"
 
-#include "lib/base/text.h"
-
 /* Maximum size, ten times the list of a kernel with everything built in. */
 #define MAX_TEXT ((size_t)128 << 20)
 /* Maximum length; the kernel's own limit is 512. */

@@ -5,9 +5,7 @@
  */
 #pragma once
 
-#include "lib/base/error.h"
-#include "lib/base/strbuf.h"
-#include "lib/base/vec.h"
+#include "lib/base/base.h"
 
 /* Larger than any function: an address farther from its symbol belongs to code without a symbol. */
 #define KERNEL_FUNC_SIZE_MAX (1u << 20)

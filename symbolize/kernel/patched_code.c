@@ -3,8 +3,6 @@
 
 #include <elf.h>
 
-#include "lib/base/text.h"
-
 /* An entry: distances from its fields to the instruction, to the jump's target, and to the key. */
 #define ENTRY_SIZE 16
 #define ENTRY_ALIGN 8

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "lib/base/bytes.h"
-#include "lib/base/vec.h"
 #include "lib/code/binary/binary.h"
 
 /* The kernel's table of static keys: jumps and no-operations that replace each other. */

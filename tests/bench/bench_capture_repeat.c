@@ -12,7 +12,6 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/vec.h"
 #include "lib/stream/capture/capture_reader.h"
 #include "lib/stream/capture/capture_writer.h"
 #include "lib/stream/record/records.h"

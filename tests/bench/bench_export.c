@@ -14,7 +14,6 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
-#include "lib/base/text.h"
 #include "lib/format/format.h"
 
 #define ROUNDS 5

@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "bpf/config.h"
-#include "lib/base/vec.h"
 #include "lib/live/process/filter.h"
 #include "lib/live/bpf/programs.h"
 

@@ -15,7 +15,6 @@
 #include "lib/base/alloc.h"
 #include "lib/base/bytes.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/vec.h"
 
 #define RING_BYTES ((size_t)16 << 20)
 #define ROUND_MS 20

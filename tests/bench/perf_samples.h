@@ -10,7 +10,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "lib/base/error.h"
 #include "lib/code/unwind/user_walk.h"
 
 enum perf_item_kind {

@@ -8,7 +8,6 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/strbuf.h"
 
 const char *const walk_verdict_names[VERDICT_COUNT] = {
 	[VERDICT_EQUAL] = "equal",	     [VERDICT_LONGER] = "longer",

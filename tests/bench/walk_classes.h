@@ -5,7 +5,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/vec.h"
 #include "tests/bench/walk_spaces.h"
 
 enum walk_verdict {

@@ -4,7 +4,6 @@
 
 #include <stdint.h>
 
-#include "lib/base/vec.h"
 #include "lib/stream/process/mapping.h"
 #include "tests/bench/libdw_walk.h"
 #include "tests/bench/perf_samples.h"

@@ -27,7 +27,6 @@
 #include "bpf/config.h"
 #include "bpf/name_set.h"
 #include "lib/base/alloc.h"
-#include "lib/base/vec.h"
 #include "lib/live/bpf/kernel_types.h"
 #include "lib/live/bpf/ring.h"
 #include "lib/live/bpf/shared_maps.h"

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
-#include "lib/base/text.h"
 #include "lib/format/format.h"
 #include "lib/query/narrow.h"
 #include "tests/fuzz/input.h"

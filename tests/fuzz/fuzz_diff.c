@@ -9,7 +9,6 @@
 
 #include "cmd/text/comparison_text.h"
 #include "lib/base/alloc.h"
-#include "lib/base/text.h"
 #include "lib/format/format.h"
 #include "lib/query/join_sides.h"
 #include "tests/fuzz/input.h"

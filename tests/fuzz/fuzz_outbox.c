@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "lib/base/vec.h"
+#include "lib/base/base.h"
 #include "lib/fleet/outbox.h"
 #include "tests/fuzz/input.h"
 

@@ -10,7 +10,6 @@
 #include "cmd/text/annotation.h"
 #include "cmd/text/query_listing.h"
 #include "lib/base/alloc.h"
-#include "lib/base/text.h"
 #include "lib/format/format.h"
 #include "tests/fuzz/input.h"
 

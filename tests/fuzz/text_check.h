@@ -2,8 +2,7 @@
 /* Property of every name and file that is read from a process. */
 #pragma once
 
-#include "lib/base/strbuf.h"
-#include "lib/base/text.h"
+#include "lib/base/base.h"
 #include "tests/fuzz/input.h"
 
 /* UTF-8 without NUL. */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/base/text.h"
+#include "lib/base/base.h"
 
 void event_line_problem(struct event_line *l, const char *what, const char *which)
 {

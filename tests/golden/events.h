@@ -39,8 +39,7 @@
 #include <stdint.h>
 
 #include "bpf/record.h"
-#include "lib/base/error.h"
-#include "lib/base/vec.h"
+#include "lib/base/base.h"
 
 #define EVENTS_START_NS 5000000000ull
 #define EVENTS_CHAIN_MAX 8

@@ -16,7 +16,6 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/text.h"
 #include "lib/stream/capture/capture_reader.h"
 #include "lib/stream/capture/capture_writer.h"
 #include "lib/format/format.h"

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "bpf/record.h"
-#include "lib/base/strbuf.h"
+#include "lib/base/base.h"
 #include "tests/golden/event_line.h"
 
 #define RECORD_TEXT_SIZE_MAX 8192

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
-#include "lib/base/vec.h"
+#include "lib/base/base.h"
 #include "tests/machine/internal.h"
 
 int __real_access(const char *path, int mode);

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/vec.h"
 #include "lib/live/machine/cpu_list.h"
 #include "tests/machine/internal.h"
 

@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "lib/base/vec.h"
+#include "lib/base/base.h"
 #include "tests/machine/internal.h"
 
 int __real_bpf_object__open_skeleton(struct bpf_object_skeleton *s,

@@ -2,7 +2,6 @@
 /* A recording on the machine, round by round. */
 #pragma once
 
-#include "lib/base/strbuf.h"
 #include "lib/live/instrument.h"
 #include "lib/live/process/filter.h"
 #include "lib/live/recorder.h"

@@ -10,7 +10,6 @@
 
 #include "bpf/live_record.h"
 #include "lib/base/clock.h"
-#include "lib/base/vec.h"
 #include "lib/stream/record/records.h"
 #include "lib/stream/record/stack_record.h"
 #include "tests/machine/internal.h"

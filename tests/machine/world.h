@@ -10,7 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/vec.h"
 #include "tests/machine/recording.h"
 #include "tests/machine/tasks.h"
 

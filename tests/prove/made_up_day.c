@@ -14,7 +14,6 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/outfile.h"
-#include "lib/base/text.h"
 #include "lib/format/format.h"
 #include "lib/model/tables/sample_store.h"
 #include "lib/stream/record/marker_record.h"

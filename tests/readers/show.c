@@ -10,8 +10,6 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/strbuf.h"
-#include "lib/base/text.h"
 #include "lib/format/format.h"
 
 #define FILE_MAX ((size_t)1 << 30)

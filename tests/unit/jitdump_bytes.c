@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/base/strbuf.h"
+#include "lib/base/base.h"
 
 #define PAGE 4096
 

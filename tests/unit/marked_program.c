@@ -12,7 +12,6 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/text.h"
 #include "lib/code/binary/binary.h"
 #include "symbolize/module_files.h"
 #include "symbolize/symbolizer.h"

@@ -18,7 +18,6 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/index.h"
-#include "lib/base/text.h"
 
 int enter_folder(void **state)
 {

@@ -8,7 +8,6 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/text.h"
 #include "lib/stream/record/records.h"
 #include "tests/unit/test.h"
 

@@ -2,7 +2,6 @@
 /* The perf.data files that tests/fuzz/make-perf-seeds wrote, read into records. */
 #pragma once
 
-#include "lib/base/vec.h"
 #include "lib/recording/perf_data/perf_source.h"
 
 #define START_NS 5000000000ull

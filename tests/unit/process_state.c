@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/base.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/text.h"
 
 #define PAUSE_US 1000
 

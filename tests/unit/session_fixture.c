@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/base/strbuf.h"
 #include "lib/stream/record/records.h"
 #include "lib/stream/record/stack_record.h"
 

@@ -7,7 +7,6 @@
 #include "cmd/text/advice.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/text.h"
 #include "lib/model/meaning/categories.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/test.h"

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/strbuf.h"
 #include "tests/unit/test.h"
 
 static struct strbuf section;

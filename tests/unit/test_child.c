@@ -10,7 +10,6 @@
 #include <sys/wait.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/base/text.h"
 #include "lib/live/machine/child.h"
 #include "tests/unit/process_state.h"
 #include "tests/unit/test.h"

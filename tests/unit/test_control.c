@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "cmd/run/steering.h"
-#include "lib/base/strbuf.h"
 #include "lib/stream/session/tasks/thread.h"
 #include "tests/unit/test.h"
 

@@ -7,7 +7,6 @@
 
 #include <dwarf.h>
 
-#include "lib/base/strbuf.h"
 #include "symbolize/dwarf/debug_info.h"
 #include "tests/unit/own_program.h"
 #include "tests/unit/test.h"

@@ -11,7 +11,6 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/text.h"
 #include "lib/code/binary/binary.h"
 #include "symbolize/debuginfo/debug_file.h"
 #include "tests/unit/own_program.h"

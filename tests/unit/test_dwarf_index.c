@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/base/text.h"
 #include "symbolize/symbolizer.h"
 #include "tests/unit/own_program.h"
 #include "tests/unit/scratch.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "tests/unit/test.h"
 

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/strbuf.h"
 #include "lib/model/tables/expand_inlines.h"
 #include "tests/unit/test.h"
 

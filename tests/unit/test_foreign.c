@@ -7,8 +7,6 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/strbuf.h"
-#include "lib/base/text.h"
 #include "lib/format/format.h"
 #include "tests/unit/test.h"
 

@@ -6,7 +6,6 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/index.h"
-#include "lib/base/vec.h"
 #include "tests/unit/test.h"
 
 static int compared;

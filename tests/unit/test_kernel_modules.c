@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/base/vec.h"
 #include "lib/live/kernel/kernel_modules.h"
 #include "lib/stream/record/records.h"
 #include "lib/stream/record/stack_record.h"

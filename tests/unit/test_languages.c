@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/cleanup.h"
-#include "lib/base/strbuf.h"
 #include "lib/model/languages/language.h"
 #include "tests/unit/test.h"
 

@@ -3,7 +3,6 @@
 #include <dwarf.h>
 #include <string.h>
 
-#include "lib/base/strbuf.h"
 #include "lib/code/binary/line_table.h"
 #include "tests/unit/test.h"
 

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/base/text.h"
 #include "lib/live/process/maps_walk.h"
 #include "lib/live/kernel/kernel_space.h"
 #include "lib/live/process/file_opener.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cmd/options/hints.h"
-#include "lib/base/text.h"
 #include "tests/unit/test.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))

@@ -11,7 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "lib/base/text.h"
 #include "tests/unit/outfile_fixture.h"
 #include "tests/unit/process_state.h"
 #include "tests/unit/test.h"

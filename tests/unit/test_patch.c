@@ -10,8 +10,6 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/strbuf.h"
-#include "lib/base/text.h"
 #include "lib/base/json/writer.h"
 #include "lib/model/meaning/categories.h"
 #include "lib/model/tables/expand_inlines.h"

@@ -10,7 +10,6 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/text.h"
 #include "lib/recording/perf_data/perf_source.h"
 #include "lib/stream/record/records.h"
 #include "lib/stream/record/stack_record.h"

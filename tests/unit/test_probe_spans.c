@@ -5,7 +5,6 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/strbuf.h"
 #include "lib/model/meaning/probe_spans.h"
 #include "tests/unit/test.h"
 

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
-#include "lib/base/strbuf.h"
 #include "lib/format/page/slab/row_planes.h"
 #include "lib/format/page/slab/slab.h"
 #include "tests/unit/test.h"

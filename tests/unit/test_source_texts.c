@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/base/strbuf.h"
 #include "symbolize/source_texts.h"
 #include "tests/unit/test.h"
 

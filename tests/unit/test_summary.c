@@ -9,7 +9,6 @@
 #include "lib/recording/loss_counts.h"
 #include "cmd/text/record_summary.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/text.h"
 #include "lib/live/features.h"
 #include "lib/live/instrument.h"
 #include "lib/recording/outcome_facts.h"

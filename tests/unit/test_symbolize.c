@@ -4,7 +4,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "lib/base/text.h"
 #include "symbolize/answers.h"
 #include "symbolize/symbolize_profile.h"
 #include "tests/unit/own_program.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/base/text.h"
+#include "lib/base/base.h"
 #include "tests/unit/test.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))

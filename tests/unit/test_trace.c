@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/base/strbuf.h"
 #include "lib/format/format.h"
 #include "tests/unit/test.h"
 

@@ -7,7 +7,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "lib/base/strbuf.h"
 #include "tests/unit/test.h"
 
 #define SIZE ((size_t)1 << 20)

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/base/strbuf.h"
 #include "lib/code/binary/usdt_notes.h"
 #include "lib/live/instruments/usdt/usdt_probes.h"
 #include "lib/stream/text/usdt_arguments.h"

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/strbuf.h"
-#include "lib/base/vec.h"
+#include "lib/base/base.h"
 #include "tests/unit/test.h"
 
 struct pair {

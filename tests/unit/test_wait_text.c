@@ -2,7 +2,6 @@
 /* Checks the words for how long threads ran and waited. */
 
 #include "cmd/text/wait_text.h"
-#include "lib/base/strbuf.h"
 #include "tests/unit/test.h"
 
 #define INTERVAL_NS 1000000ull

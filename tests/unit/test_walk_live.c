@@ -17,7 +17,6 @@
 
 #include "bpf/config.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/strbuf.h"
 #include "lib/code/binary/vdso.h"
 #include "lib/live/process/maps_walk.h"
 #include "lib/stream/process/mapping.h"

@@ -10,8 +10,6 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/index.h"
-#include "lib/base/strbuf.h"
-#include "lib/base/vec.h"
 #include "lib/stream/record/records.h"
 #include "lib/stream/record/stack_record.h"
 #include "lib/recording/recording.h"

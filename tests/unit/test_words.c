@@ -2,9 +2,8 @@
 /* Command lines are split as by a shell, with nothing else of one. */
 #include <string.h>
 
+#include "lib/base/base.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/strbuf.h"
-#include "lib/base/text.h"
 #include "tests/unit/test.h"
 
 /* Joins the words with '|'; "none" if there are none. */

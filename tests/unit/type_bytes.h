@@ -5,7 +5,6 @@
 #include <linux/btf.h>
 #include <stdint.h>
 
-#include "lib/base/strbuf.h"
 #include "lib/live/bpf/kernel_types.h"
 
 void type_bytes_begin(void);

@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/base/vec.h"
 #include "lib/live/process/live_process.h"
 #include "lib/live/unwind/unwinder.h"
 

@@ -8,8 +8,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/base/error.h"
-#include "lib/base/vec.h"
 #include "lib/code/binary/binary.h"
 #include "lib/stream/process/mapping.h"
 #include "lib/code/unwind/unwind_table.h"

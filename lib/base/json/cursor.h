@@ -11,7 +11,6 @@
  */
 #pragma once
 
-#include "lib/base/strbuf.h"
 #include "lib/base/json/decimal.h"
 
 /* Deepest nesting of values. */

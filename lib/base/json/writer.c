@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/json/writer.h"
 
-#include "lib/base/text.h"
-
 #define BUFFER_SIZE (64u * 1024)
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 #define ONES 0x0101010101010101ull

@@ -16,7 +16,6 @@
 #pragma once
 
 #include "lib/base/outfile.h"
-#include "lib/base/strbuf.h"
 
 /* Room after `limit` for any value but a string: comma, sign, 20 digits, stores of 8 bytes. */
 #define JSONW_SLACK 64

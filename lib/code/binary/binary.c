@@ -8,7 +8,6 @@
 #include "lib/base/bytes.h"
 #include "lib/base/index.h"
 #include "lib/base/open_file.h"
-#include "lib/base/text.h"
 #include "lib/code/binary/handle.h"
 #include "lib/code/binary/symbols.h"
 

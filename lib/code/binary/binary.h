@@ -5,8 +5,7 @@
  */
 #pragma once
 
-#include "lib/base/error.h"
-#include "lib/base/vec.h"
+#include "lib/base/base.h"
 
 #define BUILD_ID_MAX 20
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "lib/base/base.h"
-#include "lib/base/error.h"
 
 /* Size of the part common to all versions. */
 #define CODE_DUMP_HEAD_SIZE 40

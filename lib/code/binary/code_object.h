@@ -6,8 +6,7 @@
  */
 #pragma once
 
-#include "lib/base/strbuf.h"
-#include "lib/base/vec.h"
+#include "lib/base/base.h"
 
 struct object_range {
 	uint64_t start, end;

@@ -11,7 +11,6 @@
 #include "lib/base/cache_folder.h"
 #include "lib/base/clock.h"
 #include "lib/base/open_file.h"
-#include "lib/base/vec.h"
 #include "lib/code/binary/handle.h"
 #include "lib/code/binary/paged_section.h"
 

@@ -7,7 +7,6 @@
 #pragma once
 
 #include "lib/base/base.h"
-#include "lib/base/error.h"
 
 struct section_places;
 

@@ -4,7 +4,6 @@
 #include <elf.h>
 
 #include "lib/base/open_file.h"
-#include "lib/base/text.h"
 
 #define SECTIONS_MAX 65280
 #define NAMES_MAX ((uint64_t)4 << 20)

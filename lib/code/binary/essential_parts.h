@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "lib/base/vec.h"
+#include "lib/base/base.h"
 
 struct essential_part {
 	uint64_t offset, size;

@@ -5,7 +5,7 @@
 #include <gelf.h>
 #include <libelf.h>
 
-#include "lib/base/vec.h"
+#include "lib/base/base.h"
 #include "lib/code/binary/binary.h"
 
 /* A string section, cut after its last terminator, so that every string ends within it. */

@@ -3,8 +3,6 @@
 
 #include <dwarf.h>
 
-#include "lib/base/vec.h"
-
 /* The header of a line number program; private to line_table.c. */
 
 struct line_header {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "lib/base/base.h"
-#include "lib/base/error.h"
 
 /* Unpacks untrusted compressed bytes into memory of a fixed size. */
 

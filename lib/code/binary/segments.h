@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "lib/base/vec.h"
+#include "lib/base/base.h"
 
 #define NO_SEGMENT UINT32_MAX
 

@@ -6,8 +6,6 @@
 #include <sys/param.h>
 
 #include "lib/base/bytes.h"
-#include "lib/base/text.h"
-#include "lib/base/vec.h"
 #include "lib/code/binary/handle.h"
 #include "lib/code/binary/symbols.h"
 

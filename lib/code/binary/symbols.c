@@ -6,7 +6,6 @@
 #include <sys/param.h>
 
 #include "lib/base/open_file.h"
-#include "lib/base/vec.h"
 #include "lib/code/binary/paged_section.h"
 
 /* Bytes of rows to read at once. */

@@ -5,8 +5,7 @@
  */
 #pragma once
 
-#include "lib/base/error.h"
-#include "lib/base/vec.h"
+#include "lib/base/base.h"
 
 #define USDT_NOTES_MAX 65536
 

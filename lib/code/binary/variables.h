@@ -2,7 +2,7 @@
 /* Finds a variable of a program or library, and the segments with all its variables. */
 #pragma once
 
-#include "lib/base/vec.h"
+#include "lib/base/base.h"
 
 /* A loaded segment. */
 struct variable_segment {

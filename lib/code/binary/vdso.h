@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "lib/base/error.h"
+#include "lib/base/base.h"
 
 /* Returns a new memory file with a copy of this process's vDSO; -ENOENT if it has none. */
 int vdso_open(struct error *err);

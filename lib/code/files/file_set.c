@@ -7,7 +7,6 @@
 #include <sys/syscall.h>
 
 #include "lib/base/index.h"
-#include "lib/base/vec.h"
 
 /* Counts files per process, and finds the process with the most without a search. */
 

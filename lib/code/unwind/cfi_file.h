@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include "lib/base/error.h"
-#include "lib/base/vec.h"
 #include "lib/code/binary/paged_section.h"
 #include "lib/code/unwind/arch.h"
 #include "lib/code/unwind/compile.h"

@@ -6,9 +6,7 @@
 #pragma once
 
 #include "lib/base/bytes.h"
-#include "lib/base/error.h"
 #include "lib/base/index.h"
-#include "lib/base/vec.h"
 #include "lib/code/unwind/cfi.h"
 
 /*

@@ -6,7 +6,6 @@
 #include <elf.h>
 
 #include "lib/code/unwind/arch.h"
-#include "lib/code/unwind/cfi_file.h"
 #include "lib/code/unwind/go_code.h"
 #include "lib/code/unwind/go_file.h"
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "bpf/unwind.h"
-#include "lib/base/vec.h"
+#include "lib/base/base.h"
 
 struct unwind_arch;
 

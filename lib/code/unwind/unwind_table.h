@@ -8,9 +8,7 @@
 #pragma once
 
 #include "bpf/unwind.h"
-#include "lib/base/error.h"
 #include "lib/base/index.h"
-#include "lib/base/vec.h"
 
 /* All rules of all tables, each once; never shrinks. */
 struct unwind_rules {

@@ -2,7 +2,6 @@
 #include "lib/code/unwind/user_walk.h"
 
 #include "bpf/config.h"
-#include "lib/base/vec.h"
 
 #ifdef __aarch64__
 #define OWN_ARCH unwind_arch_aarch64

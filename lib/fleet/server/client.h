@@ -2,8 +2,7 @@
 /* Sends one request to a server on the network, and reads its answer. */
 #pragma once
 
-#include "lib/base/error.h"
-#include "lib/base/strbuf.h"
+#include "lib/base/base.h"
 
 struct client_request {
 	const char *method, *url;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/fleet/server/http.h"
 
-#include "lib/base/text.h"
-
 void http_response_release(struct http_response *r)
 {
 	vec_for_each(&r->headers, struct http_header *, header) {

@@ -2,7 +2,7 @@
 /* An HTTP request and its response, independent of the transport. */
 #pragma once
 
-#include "lib/base/vec.h"
+#include "lib/base/base.h"
 
 /* Maximum size of a request's body; a server refuses more. */
 #define HTTP_BODY_MAX ((size_t)4 << 20)

@@ -12,9 +12,6 @@
 #include <sys/socket.h>
 
 #include "lib/base/clock.h"
-#include "lib/base/strbuf.h"
-#include "lib/base/text.h"
-#include "lib/base/vec.h"
 
 /*
  * Connections of a server. Idle clients cannot shut out others: a connection that sends no request

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "lib/base/error.h"
+#include "lib/base/base.h"
 #include "lib/fleet/server/http.h"
 
 struct server;

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/base/text.h"
 #include "lib/format/jfr/jfr_reader.h"
 #include "lib/model/languages/language.h"
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/base/text.h"
 #include "lib/format/jfr/jfr_internal.h"
 
 /* Limit for the values of all types of a chunk; hostile types nest. */

@@ -2,12 +2,9 @@
 #include <sys/mman.h>
 
 #include "lib/base/base64.h"
-#include "lib/base/error.h"
 #include "lib/base/infile.h"
 #include "lib/base/open_file.h"
 #include "lib/base/outfile.h"
-#include "lib/base/strbuf.h"
-#include "lib/base/text.h"
 #include "lib/format/flamegraph.h"
 #include "lib/format/format.h"
 #include "lib/format/page/parts.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/clock.h"
-#include "lib/base/text.h"
 #include "lib/format/trace/trace_reader.h"
 
 /* Maximum markers kept, the longest ones; the others are counted. */

@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "lib/base/clock.h"
-#include "lib/base/text.h"
 #include "lib/format/trace/trace_reader.h"
 
 /* Limits of distinct names with their categories, and of their bytes. Further ones share a name. */

@@ -4,7 +4,6 @@
  * becomes samples.
  */
 #include "lib/base/clock.h"
-#include "lib/base/text.h"
 #include "lib/format/trace/trace_reader.h"
 
 /* Maximum simultaneously open spans of a thread. Deeper ones become only markers. */

@@ -6,8 +6,6 @@
  */
 #pragma once
 
-#include "lib/base/error.h"
-#include "lib/base/vec.h"
 #include "lib/live/bpf/programs.h"
 #include "lib/live/machine/cpu_list.h"
 #include "lib/live/perf/perf_event.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/bpf/idle_time.h"
 
-#include "lib/base/text.h"
-
 /* Maximum size; most of /proc/stat is interrupt counts. */
 #define STAT_MAX (8u << 20)
 

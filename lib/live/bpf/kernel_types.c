@@ -7,7 +7,6 @@
 
 #include "lib/base/bytes.h"
 #include "lib/base/open_file.h"
-#include "lib/base/text.h"
 
 #define KERNEL_BTF "/sys/kernel/btf/vmlinux"
 /* Maximum size; kernels have around 6 MB, those with everything built in somewhat more. */

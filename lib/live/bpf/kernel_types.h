@@ -6,10 +6,7 @@
  */
 #pragma once
 
-#include "lib/base/error.h"
 #include "lib/base/index.h"
-#include "lib/base/strbuf.h"
-#include "lib/base/vec.h"
 
 /* A set of names by their first three characters, with false positives. */
 struct name_starts {

@@ -10,7 +10,6 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
-#include "lib/base/strbuf.h"
 #include "lib/base/workers.h"
 #include "lib/live/bpf/programs_internal.h"
 #include "lib/live/bpf/shared_maps.h"

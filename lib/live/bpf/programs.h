@@ -11,7 +11,6 @@
 #include "bpf/record.h"
 #include "bpf/runtime_layout.h"
 #include "bpf/unwind.h"
-#include "lib/base/error.h"
 #include "lib/live/bpf/ring.h"
 
 /*

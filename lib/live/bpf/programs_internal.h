@@ -5,7 +5,6 @@
 #include <bpf/libbpf.h>
 #include <pthread.h>
 
-#include "lib/base/vec.h"
 #include "lib/live/bpf/kernel_types.h"
 #include "lib/live/bpf/programs.h"
 

@@ -8,7 +8,6 @@
 
 #include "bpf/config.h"
 #include "bpf/name_set.h"
-#include "lib/base/vec.h"
 #include "lib/live/machine/cpu_list.h"
 
 struct container_name {

@@ -6,8 +6,6 @@
 #include <linux/perf_event.h>
 #include <sys/syscall.h>
 
-#include "lib/base/text.h"
-
 #define TYPE_FILE "/sys/bus/event_source/devices/uprobe/type"
 /* Position of the counter's offset in perf_event_attr.config. */
 #define SEMAPHORE_SHIFT 32

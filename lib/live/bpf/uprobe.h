@@ -5,8 +5,7 @@
  */
 #pragma once
 
-#include "lib/base/error.h"
-#include "lib/base/vec.h"
+#include "lib/base/base.h"
 
 struct uprobe_place {
 	uint64_t offset; /* file offset of the instruction */

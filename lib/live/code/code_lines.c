@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/code/code_lines.h"
 
-#include "lib/base/text.h"
-
 /* Returns false for garbage, which some writers store there. */
 static bool is_path(const char *text, size_t size)
 {

@@ -3,7 +3,6 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/index.h"
-#include "lib/base/text.h"
 #include "lib/live/code/jit_process.h"
 #include "lib/live/machine/host.h"
 

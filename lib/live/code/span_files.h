@@ -9,7 +9,6 @@
  */
 #pragma once
 
-#include "lib/base/vec.h"
 #include "lib/live/code/jit_files.h"
 #include "lib/live/code/line_file.h"
 #include "lib/live/process/live_process.h"

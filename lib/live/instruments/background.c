@@ -5,9 +5,6 @@
  * they ran.
  */
 #include "lib/base/clock.h"
-#include "lib/base/strbuf.h"
-#include "lib/base/text.h"
-#include "lib/base/vec.h"
 #include "lib/live/bpf/idle_time.h"
 #include "lib/live/instrument.h"
 #include "lib/live/instruments/marker_instrument.h"

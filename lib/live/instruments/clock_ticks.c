@@ -5,7 +5,6 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/option_value.h"
-#include "lib/base/text.h"
 #include "lib/live/bpf/idle_time.h"
 #include "lib/live/feature_probe.h"
 #include "lib/live/instrument.h"

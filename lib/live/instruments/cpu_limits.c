@@ -2,7 +2,6 @@
 /* Time for which CPU limits of control groups throttled the recorded processes. */
 #include "lib/live/process/cgroup_limits.h"
 
-#include "lib/base/vec.h"
 #include "lib/live/instrument.h"
 #include "lib/live/tracker.h"
 #include "lib/stream/process/mapping.h"

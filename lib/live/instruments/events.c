@@ -6,8 +6,6 @@
 
 #include "bpf/live_record.h"
 #include "lib/base/clock.h"
-#include "lib/base/strbuf.h"
-#include "lib/base/text.h"
 #include "lib/live/bpf/programs_object.h"
 #include "lib/live/feature_probe.h"
 #include "lib/live/instruments/marker_instrument.h"

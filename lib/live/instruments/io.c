@@ -4,7 +4,6 @@
 #include <limits.h>
 
 #include "bpf/live_record.h"
-#include "lib/base/vec.h"
 #include "lib/live/instruments/marker_instrument.h"
 #include "io.skel.h"
 

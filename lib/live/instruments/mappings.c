@@ -4,8 +4,6 @@
  * this file reports on them.
  */
 
-#include "bpf/live_record.h"
-#include "lib/base/text.h"
 #include "lib/live/feature_probe.h"
 #include "lib/live/instrument.h"
 #include "lib/live/recorder.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "bpf/live_record.h"
 #include "lib/live/instrument.h"
 
 /*

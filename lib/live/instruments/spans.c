@@ -3,9 +3,6 @@
  * Spans that programs write to marker files. The tracker reads the files; here they become markers.
  * Programs choose field names freely: each set of keys has a separate schema.
  */
-#include "lib/base/strbuf.h"
-#include "lib/base/text.h"
-#include "lib/base/vec.h"
 #include "lib/live/instrument.h"
 #include "lib/live/instruments/marker_instrument.h"
 #include "lib/live/tracker.h"

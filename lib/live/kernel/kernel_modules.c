@@ -7,8 +7,6 @@
 #include "bpf/config.h"
 #include "lib/base/address_ranges.h"
 #include "lib/base/bytes.h"
-#include "lib/base/text.h"
-#include "lib/base/vec.h"
 #include "lib/live/kernel/kernel_space.h"
 #include "lib/stream/record/records.h"
 #include "lib/stream/record/stack_record.h"

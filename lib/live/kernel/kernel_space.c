@@ -4,7 +4,6 @@
 #include <bpf/bpf.h>
 
 #include "lib/base/log.h"
-#include "lib/base/text.h"
 #include "lib/live/bpf/programs.h"
 #include "lib/live/kernel/kernel_modules.h"
 #include "lib/stream/record/records.h"

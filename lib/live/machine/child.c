@@ -14,8 +14,6 @@
 #include <time.h>
 
 #include "lib/base/program.h"
-#include "lib/base/text.h"
-#include "lib/base/vec.h"
 #include "lib/live/machine/host.h"
 
 /* Maximum size in bytes; above the kernel's limit for a new program. */

@@ -9,7 +9,6 @@
 
 #include <signal.h>
 
-#include "lib/base/error.h"
 #include "lib/base/identity.h"
 
 /* The environment of a command that root runs for another user. */

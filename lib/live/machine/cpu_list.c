@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/machine/cpu_list.h"
 
-#include "lib/base/text.h"
-#include "lib/base/vec.h"
-
 /* Maximum CPU id: record headers have 16 bits, and no kernel is configured for more. */
 #define CPU_ID_LIMIT 65536
 #define SMALL_FILE_MAX (64u << 10)

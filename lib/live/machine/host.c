@@ -5,7 +5,6 @@
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
 
-#include "lib/base/text.h"
 #include "lib/live/machine/cpu_list.h"
 
 #define STATUS_MAX (64u << 10)

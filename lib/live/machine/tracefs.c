@@ -3,8 +3,6 @@
 
 #include <glob.h>
 
-#include "lib/base/text.h"
-
 #define NAMES_MAX (4u << 20)
 #define ID_FILE_MAX 32
 #define FORMAT_FILE_MAX 65536

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "lib/base/base.h"
-#include "lib/base/error.h"
 
 /* True for "NAME" or "CATEGORY:NAME" of letters, digits, '_' and '-'. */
 bool tracefs_is_name(const char *name);

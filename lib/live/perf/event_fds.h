@@ -6,9 +6,7 @@
  */
 #pragma once
 
-#include "lib/base/error.h"
 #include "lib/base/index.h"
-#include "lib/base/vec.h"
 #include "lib/live/perf/event_spec.h"
 #include "lib/live/perf/perf_event.h"
 #include "lib/stream/record/source.h"

@@ -10,8 +10,6 @@
 #pragma once
 
 #include "bpf/live_record.h"
-#include "lib/base/strbuf.h"
-#include "lib/base/vec.h"
 #include "lib/live/perf/perf_event.h"
 
 struct queued_event {

@@ -3,8 +3,6 @@
 
 #include <linux/perf_event.h>
 
-#include "lib/base/text.h"
-#include "lib/base/vec.h"
 #include "lib/live/machine/tracefs.h"
 
 /* A sample's weight has 32 bits. */

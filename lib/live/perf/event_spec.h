@@ -7,7 +7,6 @@
 
 #include "bpf/config.h"
 #include "lib/base/base.h"
-#include "lib/base/error.h"
 
 #define EVENT_NAME_MAX 128
 

@@ -7,7 +7,6 @@
 #pragma once
 
 #include "lib/base/base.h"
-#include "lib/base/error.h"
 
 /* Parses the records of a mapping ring, see map_ring_open(). */
 

@@ -6,8 +6,6 @@
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
-#include "lib/base/text.h"
-
 #define DEPTH_MAX 32
 #define TEXT_MAX (4u << 20)
 /* Shorter prefixes of a container's id count as names. */

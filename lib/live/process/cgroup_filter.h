@@ -3,7 +3,6 @@
 #pragma once
 
 #include "lib/base/base.h"
-#include "lib/base/error.h"
 
 /* Finds the control groups of services and containers, and the processes in a group. */
 

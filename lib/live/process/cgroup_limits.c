@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/process/cgroup_limits.h"
 
-#include "lib/base/text.h"
 #include "lib/live/process/cgroup_filter.h"
 
 #define TEXT_MAX (4u << 20)

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "lib/base/vec.h"
+#include "lib/base/base.h"
 
 /* The mounted hierarchy that limits CPU time. Zeroed: none. */
 struct cpu_hierarchy {

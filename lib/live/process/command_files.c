@@ -2,7 +2,6 @@
 #include "lib/live/process/command_files.h"
 
 #include "lib/base/program.h"
-#include "lib/base/text.h"
 #include "lib/code/binary/objects.h"
 
 /* Limits of the kernel: nested interpreters, and bytes of a first line. */

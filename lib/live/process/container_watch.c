@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/process/container_watch.h"
 
-#include "lib/base/text.h"
 #include "lib/live/bpf/task_filter.h"
 #include "lib/live/machine/host.h"
 #include "lib/stream/process/mapping.h"

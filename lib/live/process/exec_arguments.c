@@ -5,8 +5,6 @@
 
 #include "lib/base/index.h"
 #include "lib/base/quote.h"
-#include "lib/base/strbuf.h"
-#include "lib/base/text.h"
 #include "lib/live/process/process_root.h"
 #include "lib/stream/process/process_name.h"
 #include "lib/stream/record/records.h"

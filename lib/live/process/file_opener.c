@@ -16,7 +16,6 @@
 #include "lib/base/bounded_call.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
-#include "lib/base/text.h"
 
 /* A file that may be the mapped one. */
 struct candidate {

@@ -3,7 +3,6 @@
 
 #include <pwd.h>
 
-#include "lib/base/text.h"
 #include "lib/live/process/cgroup_filter.h"
 #include "lib/live/process/targets.h"
 #include "lib/stream/process/mapping.h"

@@ -2,7 +2,6 @@
 /* Builds the filter of a recording from the user's pids, users, cgroups, names, CPUs. */
 #pragma once
 
-#include "lib/base/error.h"
 #include "lib/live/bpf/task_filter.h"
 
 void filter_release(struct filter *f);

@@ -2,7 +2,6 @@
 #include "lib/live/process/live_process.h"
 
 #include "lib/base/index.h"
-#include "lib/base/vec.h"
 
 /* Rows must not move, so they are allocated in blocks. */
 #define BLOCK_ROWS 64

@@ -3,7 +3,6 @@
 
 #include <sys/ioctl.h>
 
-#include "lib/base/text.h"
 #include "lib/stream/record/records.h"
 
 static bool expect(const char **at, char c)

@@ -7,10 +7,7 @@
 
 #include <limits.h>
 
-#include "lib/base/error.h"
 #include "lib/base/index.h"
-#include "lib/base/strbuf.h"
-#include "lib/base/vec.h"
 #include "lib/live/process/module_registry.h"
 
 /* The executable lines of /proc/PID/maps, see proc(5). */

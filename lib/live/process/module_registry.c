@@ -6,8 +6,6 @@
 
 #include "lib/base/index.h"
 #include "lib/base/log.h"
-#include "lib/base/text.h"
-#include "lib/base/vec.h"
 #include "lib/code/binary/binary.h"
 #include "lib/code/binary/vdso.h"
 #include "lib/live/process/file_opener.h"

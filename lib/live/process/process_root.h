@@ -2,7 +2,6 @@
 /* Keeps root folders of processes that differ from the recorder's, as in containers and chroots. */
 #pragma once
 
-#include "lib/base/strbuf.h"
 #include "lib/code/files/file_set.h"
 #include "lib/live/process/live_process.h"
 

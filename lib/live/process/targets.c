@@ -7,7 +7,6 @@
 #include <sys/syscall.h>
 
 #include "lib/base/identity.h"
-#include "lib/base/text.h"
 #include "lib/live/machine/host.h"
 #include "lib/live/process/cgroup_filter.h"
 #include "lib/live/process/exec_arguments.h"

@@ -3,8 +3,7 @@
 #pragma once
 
 #include "bpf/name_set.h"
-#include "lib/base/error.h"
-#include "lib/base/vec.h"
+#include "lib/base/base.h"
 
 /* Returns the process to which a thread belongs; 0 if there is no such thread. */
 pid_t process_of_thread(pid_t tid);

@@ -5,8 +5,7 @@
  */
 #pragma once
 
-#include "lib/base/strbuf.h"
-#include "lib/base/vec.h"
+#include "lib/base/base.h"
 
 /* An amount taken about that time, CLOCK_MONOTONIC ns. */
 struct taken_amount {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "bpf/unwind.h"
-#include "lib/base/vec.h"
 #include "lib/live/unwind/spaces.h"
 #include "lib/stream/process/mapping.h"
 #include "lib/code/unwind/native/module_tables.h"

@@ -5,8 +5,7 @@
  */
 #pragma once
 
-#include "lib/base/strbuf.h"
-#include "lib/base/vec.h"
+#include "lib/base/base.h"
 #include "lib/model/facts/marker_probes.h"
 
 enum fact_id {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/languages/language.h"
 
-#include "lib/base/text.h"
-
 bool code_name_starts_with(const char *text, size_t size, const char *prefix)
 {
 	size_t prefix_size = strlen(prefix);

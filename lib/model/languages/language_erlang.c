@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/base/strbuf.h"
 #include "lib/model/languages/language.h"
 
 /*

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/base/strbuf.h"
-#include "lib/base/text.h"
 #include "lib/model/languages/language.h"
 
 /* CPython: "py::name:/path/file.py" */

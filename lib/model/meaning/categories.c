@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/meaning/categories.h"
 
-#include "lib/base/text.h"
-#include "lib/base/vec.h"
-
 /* Longer names are truncated; the kernel has none. */
 #define MAX_NAME 128
 #define LETTERS 128

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/meaning/long_tasks.h"
 
-#include "lib/base/vec.h"
 #include "lib/model/tables/markers.h"
 
 /* Returns NO_SCHEMA if there is none. */

@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include "lib/base/strbuf.h"
-#include "lib/base/text.h"
 #include "lib/model/tables/profile.h"
 
 /* True for anonymous memory, files of memory, and images of a heap. */

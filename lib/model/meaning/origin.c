@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/meaning/origin.h"
 
-#include "lib/base/text.h"
 #include "lib/model/meaning/categories.h"
 #include "lib/model/meaning/made_code.h"
 

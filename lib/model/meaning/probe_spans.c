@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/meaning/probe_spans.h"
 
-#include "lib/base/text.h"
-#include "lib/base/vec.h"
-
 /* Last words of the names of a pair. */
 static const struct {
 	const char *first, *second;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/meaning/thread_rows.h"
 
-#include "lib/base/vec.h"
 #include "lib/model/meaning/wait_sums.h"
 
 /* Marks of a stack. */

@@ -2,9 +2,6 @@
 #include "lib/model/meaning/titles.h"
 
 #include "lib/base/index.h"
-#include "lib/base/strbuf.h"
-#include "lib/base/text.h"
-#include "lib/base/vec.h"
 #include "lib/model/meaning/thread_rows.h"
 
 #define TEXT_MAX 24 /* maximum in bytes, to be read at a glance */

@@ -3,7 +3,6 @@
 
 #include <fnmatch.h>
 
-#include "lib/base/text.h"
 #include "lib/model/meaning/categories.h"
 #include "lib/model/meaning/origin.h"
 #include "lib/model/tables/markers.h"

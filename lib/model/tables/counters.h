@@ -2,7 +2,6 @@
 /* Quantities over time, of a process or of the machine: memory, bytes read, energy. */
 #pragma once
 
-#include "lib/base/vec.h"
 #include "lib/model/facts/marker_schema.h"
 #include "lib/model/tables/ids.h"
 

@@ -4,7 +4,6 @@
 
 #include "lib/base/index.h"
 #include "lib/base/readers.h"
-#include "lib/base/vec.h"
 #include "lib/model/tables/ids.h"
 
 /*

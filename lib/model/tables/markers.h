@@ -5,7 +5,6 @@
  */
 #pragma once
 
-#include "lib/base/vec.h"
 #include "lib/model/facts/marker_schema.h"
 #include "lib/model/tables/ids.h"
 #include "lib/model/tables/strings.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/tables/modules.h"
 
-#include "lib/base/text.h"
 #include "lib/model/languages/language.h"
 
 static const char *const texts[SYMBOL_REASON_COUNT] = {

@@ -8,8 +8,6 @@
 #pragma once
 
 #include "lib/base/readers.h"
-#include "lib/base/strbuf.h"
-#include "lib/base/vec.h"
 #include "lib/model/tables/ids.h"
 
 /* Same values as enum module_kind in records, asserted in lib/stream/session. */

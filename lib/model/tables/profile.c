@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/tables/profile.h"
 
-#include "lib/base/text.h"
-
 const char *const overhead_fields[OVERHEAD_FIELD_COUNT] = {
 	[OVERHEAD_MEAN] = "meanOverhead",
 	[OVERHEAD_MAX] = "maxOverhead",

@@ -5,7 +5,6 @@
  */
 #pragma once
 
-#include "lib/base/vec.h"
 #include "lib/model/facts/facts.h"
 #include "lib/model/tables/counters.h"
 #include "lib/model/tables/frames.h"

@@ -12,7 +12,6 @@
  */
 #pragma once
 
-#include "lib/base/vec.h"
 #include "lib/model/tables/ids.h"
 
 #define NO_CPU UINT16_MAX

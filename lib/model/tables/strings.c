@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/tables/strings.h"
 
-#include "lib/base/text.h"
-
 struct string_key {
 	const char *text;
 	size_t size;

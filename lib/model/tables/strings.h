@@ -3,7 +3,6 @@
 #pragma once
 
 #include "lib/base/index.h"
-#include "lib/base/vec.h"
 #include "lib/model/tables/ids.h"
 
 struct string_row {

@@ -2,7 +2,6 @@
 /* Threads with their samples and markers, one flat list over all processes. */
 #pragma once
 
-#include "lib/base/vec.h"
 #include "lib/model/tables/ids.h"
 #include "lib/model/tables/markers.h"
 #include "lib/model/tables/samples.h"

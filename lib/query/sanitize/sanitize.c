@@ -3,7 +3,6 @@
 
 #include <endian.h>
 
-#include "lib/base/text.h"
 #include "lib/model/meaning/categories.h"
 #include "lib/model/meaning/made_code.h"
 #include "lib/model/tables/copy.h"

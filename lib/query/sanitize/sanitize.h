@@ -5,7 +5,6 @@
  */
 #pragma once
 
-#include "lib/base/error.h"
 #include "lib/model/tables/profile.h"
 
 /* SipHash-2-4: without the key, names cannot be guessed by hashing candidates. */

@@ -7,8 +7,7 @@
  */
 #pragma once
 
-#include "lib/base/strbuf.h"
-#include "lib/base/vec.h"
+#include "lib/base/base.h"
 
 /* Home folders in paths, and their owners. */
 

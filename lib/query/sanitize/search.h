@@ -2,7 +2,6 @@
 /* Checks a profile before publication for anything that identifies its user or machine. */
 #pragma once
 
-#include "lib/base/vec.h"
 #include "lib/query/sanitize/sanitize.h"
 
 struct sanitize_finding {

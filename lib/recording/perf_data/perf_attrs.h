@@ -4,7 +4,6 @@
 
 #include "lib/base/bytes.h"
 #include "lib/base/index.h"
-#include "lib/base/vec.h"
 
 /* A checked cursor over bytes in either byte order. */
 

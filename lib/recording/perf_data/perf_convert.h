@@ -3,7 +3,6 @@
 #pragma once
 
 #include "lib/base/index.h"
-#include "lib/base/vec.h"
 #include "lib/recording/perf_data/perf_deferred.h"
 #include "lib/recording/perf_data/perf_file.h"
 #include "lib/recording/perf_data/perf_modules.h"

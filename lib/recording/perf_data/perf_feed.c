@@ -5,7 +5,6 @@
 #include <zstd.h>
 
 #include "lib/base/clock.h"
-#include "lib/base/error.h"
 #include "lib/recording/perf_data/perf_deferred.h"
 
 /* Kinds of records that perf itself writes; the kernel's are in linux/perf_event.h. */

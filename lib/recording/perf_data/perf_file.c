@@ -7,7 +7,6 @@
 #include "lib/base/clock.h"
 #include "lib/base/open_file.h"
 #include "lib/base/quote.h"
-#include "lib/base/text.h"
 #include "lib/recording/perf_data/perf_feed.h"
 #include "lib/recording/perf_data/perf_sample.h"
 #include "lib/stream/text/secrets.h"

@@ -6,10 +6,7 @@
  */
 #pragma once
 
-#include "lib/base/error.h"
 #include "lib/base/radix.h"
-#include "lib/base/strbuf.h"
-#include "lib/base/vec.h"
 #include "lib/recording/perf_data/perf_attrs.h"
 
 /*

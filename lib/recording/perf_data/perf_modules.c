@@ -3,7 +3,6 @@
 
 #include <limits.h>
 
-#include "lib/base/text.h"
 #include "lib/code/binary/binary.h"
 #include "lib/stream/record/records.h"
 

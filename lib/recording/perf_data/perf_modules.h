@@ -3,7 +3,6 @@
 #pragma once
 
 #include "bpf/record.h"
-#include "lib/base/vec.h"
 #include "lib/code/files/file_set.h"
 #include "lib/recording/perf_data/perf_file.h"
 

@@ -4,7 +4,6 @@
 
 #include "bpf/record.h"
 #include "lib/base/index.h"
-#include "lib/base/vec.h"
 #include "lib/stream/process/mapping.h"
 
 struct perf_task {

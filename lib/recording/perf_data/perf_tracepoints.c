@@ -3,7 +3,6 @@
 
 #include <linux/perf_event.h>
 
-#include "lib/base/text.h"
 #include "lib/stream/record/marker_record.h"
 
 /* First bytes of the formats; trace-cmd uses the same. */

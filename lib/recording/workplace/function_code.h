@@ -2,7 +2,6 @@
 /* Machine code of a function, from the local file or dump of its module. */
 #pragma once
 
-#include "lib/base/error.h"
 #include "lib/base/identity.h"
 #include "lib/code/files/file_set.h"
 #include "lib/model/tables/modules.h"

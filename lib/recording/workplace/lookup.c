@@ -5,7 +5,6 @@
 
 #include "lib/base/log.h"
 #include "lib/base/open_file.h"
-#include "lib/base/text.h"
 #include "lib/base/workers.h"
 #include "lib/code/binary/binary.h"
 #include "lib/code/binary/vdso.h"

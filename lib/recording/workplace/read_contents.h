@@ -3,7 +3,7 @@
 #pragma once
 
 #include "bpf/record.h"
-#include "lib/base/vec.h"
+#include "lib/base/base.h"
 
 /* Limits for bytes of one embedded file, and of all. */
 #define KEPT_FILE_MAX ((uint64_t)64 << 20)

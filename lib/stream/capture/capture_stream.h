@@ -5,7 +5,6 @@
  */
 #pragma once
 
-#include "lib/base/error.h"
 #include "lib/stream/capture/capture_format.h"
 #include "lib/stream/record/source.h"
 

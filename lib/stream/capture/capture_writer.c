@@ -6,7 +6,6 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/crc32.h"
-#include "lib/base/vec.h"
 #include "lib/base/workers.h"
 #include "lib/stream/capture/columns.h"
 #include "lib/stream/capture/state.h"

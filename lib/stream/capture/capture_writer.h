@@ -7,7 +7,6 @@
 #pragma once
 
 #include "bpf/record.h"
-#include "lib/base/error.h"
 #include "lib/stream/capture/capture_reader.h"
 #include "lib/stream/capture/capture_format.h"
 

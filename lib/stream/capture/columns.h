@@ -6,7 +6,6 @@
 #pragma once
 
 #include "lib/base/index.h"
-#include "lib/base/vec.h"
 
 /*
  * Streams of numbers that the same calls write or read: the order of fields is coded once for both

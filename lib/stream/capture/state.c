@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/capture/state.h"
 
-#include "lib/base/vec.h"
 #include "lib/stream/capture/state_internal.h"
 #include "lib/stream/record/records.h"
 

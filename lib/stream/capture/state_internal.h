@@ -3,7 +3,6 @@
 #pragma once
 
 #include "lib/base/index.h"
-#include "lib/base/vec.h"
 #include "lib/stream/capture/state.h"
 #include "lib/stream/process/mapping.h"
 

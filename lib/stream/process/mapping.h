@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "lib/base/vec.h"
+#include "lib/base/base.h"
 
 /* Reads the path of a control group, see cgroups(7). */
 

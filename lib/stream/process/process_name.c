@@ -2,7 +2,6 @@
 #include "lib/stream/process/process_name.h"
 
 #include "bpf/record.h"
-#include "lib/base/text.h"
 
 /*
  * Arguments of an interpreter that may precede the script: its own name, and one from the script's

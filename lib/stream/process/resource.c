@@ -2,7 +2,6 @@
 #include "lib/stream/process/resource.h"
 
 #include "lib/base/quote.h"
-#include "lib/base/text.h"
 
 #define KEY_MAX 64
 #define SERVICE_VARIABLE "OTEL_SERVICE_NAME="

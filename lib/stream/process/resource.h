@@ -5,8 +5,7 @@
  */
 #pragma once
 
-#include "lib/base/strbuf.h"
-#include "lib/base/vec.h"
+#include "lib/base/base.h"
 
 #define RESOURCE_SERVICE_NAME "service.name"
 /* Limits of kept attributes, and of the bytes of each value. */

@@ -2,7 +2,6 @@
 #include "lib/stream/record/merge.h"
 
 #include "lib/base/log.h"
-#include "lib/base/vec.h"
 #include "lib/stream/record/records.h"
 
 /* Any record fits: REC_MAX_WORDS * 8 is just below it. */

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "bpf/record.h"
-#include "lib/base/error.h"
+#include "lib/base/base.h"
 
 /* The receiver of records. */
 

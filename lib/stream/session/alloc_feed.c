@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/session/alloc_feed.h"
 
-#include "lib/base/text.h"
-#include "lib/base/vec.h"
-
 /* Minimum distance of the counter's values. */
 #define COUNTER_STEP_NS 10000000ull
 /* CPUs' clocks differ by less than this. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/session/losses.h"
 
-#include "lib/base/vec.h"
 #include "lib/stream/record/records.h"
 
 /* Losses this close to one another share a marker. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/session/path_feed.h"
 
-#include "lib/model/meaning/categories.h"
-#include "lib/model/tables/markers.h"
 #include "lib/path/path_markers.h"
 #include "lib/stream/record/records.h"
 

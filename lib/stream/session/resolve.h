@@ -7,7 +7,6 @@
 
 #include "bpf/record.h"
 #include "lib/base/index.h"
-#include "lib/base/vec.h"
 #include "lib/model/tables/profile.h"
 #include "lib/stream/session/tasks/process.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/session/session.h"
 
-#include "lib/base/strbuf.h"
 #include "lib/model/meaning/long_tasks.h"
 #include "lib/model/meaning/probe_spans.h"
 #include "lib/model/tables/markers.h"

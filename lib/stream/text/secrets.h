@@ -11,7 +11,7 @@
 /* clang-format on */
 #pragma once
 
-#include "lib/base/strbuf.h"
+#include "lib/base/base.h"
 
 /*
  * Appends the arguments in `list` (`size` bytes; each terminated, except perhaps the last) to

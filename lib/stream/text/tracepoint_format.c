@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/text/tracepoint_format.h"
 
-#include "lib/base/text.h"
-
 #define FIELD_PREFIX "field:"
 #define LINE_MAX_SIZE 512
 

@@ -8,7 +8,6 @@
 
 #include "bpf/config.h"
 #include "lib/base/base.h"
-#include "lib/base/error.h"
 
 #define TRACEPOINT_FIELDS_MAX 16
 #define TRACEPOINT_KEY_SIZE 64

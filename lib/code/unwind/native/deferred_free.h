@@ -2,7 +2,6 @@
 /* Delays the freeing of shard pieces until the walker can no longer read them. */
 #pragma once
 
-#include "lib/base/vec.h"
 #include "lib/code/unwind/native/table_pool.h"
 
 struct deferred_free_row {

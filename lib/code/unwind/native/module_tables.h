@@ -7,7 +7,6 @@
 
 #include "bpf/record.h"
 #include "bpf/unwind.h"
-#include "lib/base/vec.h"
 #include "lib/code/unwind/native/table_pool.h"
 #include "lib/stream/process/mapping.h"
 #include "lib/code/unwind/unwind_table.h"

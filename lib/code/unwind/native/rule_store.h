@@ -7,7 +7,6 @@
 #pragma once
 
 #include "bpf/unwind.h"
-#include "lib/base/vec.h"
 #include "lib/code/unwind/unwind_table.h"
 
 struct rule_store;

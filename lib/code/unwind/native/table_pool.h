@@ -6,8 +6,6 @@
 #pragma once
 
 #include "bpf/runtime_layout.h"
-#include "lib/base/error.h"
-#include "lib/base/vec.h"
 #include "lib/code/unwind/native/rule_store.h"
 #include "lib/code/unwind/unwind_table.h"
 

@@ -12,7 +12,6 @@
  */
 #pragma once
 
-#include "lib/base/error.h"
 #include "lib/base/outfile.h"
 #include "lib/model/tables/profile.h"
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/base/text.h"
 #include "lib/format/firefox/patch/patch_internal.h"
 
 /* Converts the results for unnamed frames to rows of the file's tables. */

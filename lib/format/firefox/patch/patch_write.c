@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/base/text.h"
-#include "lib/base/vec.h"
 #include "lib/format/firefox/patch/patch_internal.h"
 
 /* meta.extra, "Show more" in the front-end: the file's entries merged with new ones. */

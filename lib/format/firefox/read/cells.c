@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/format/firefox/read/cells.h"
 
-#include "lib/base/text.h"
 #include "lib/model/meaning/made_code.h"
 
 /* Cells of a row; those after them are skipped. */

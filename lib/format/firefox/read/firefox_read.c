@@ -6,7 +6,6 @@
 #include "lib/base/clock.h"
 #include "lib/base/index.h"
 #include "lib/base/radix.h"
-#include "lib/base/text.h"
 #include "lib/format/firefox/read/read_internal.h"
 #include "lib/format/firefox/read/own_tables.h"
 

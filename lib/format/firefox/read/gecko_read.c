@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/format/firefox/read/gecko_read.h"
 
-#include "lib/base/text.h"
-#include "lib/base/vec.h"
 #include "lib/format/firefox/read/cells.h"
 #include "lib/format/firefox/read/own_tables.h"
 #include "lib/model/meaning/categories.h"

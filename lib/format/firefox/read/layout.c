@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/format/firefox/read/layout.h"
 
-#include "lib/base/text.h"
 #include "lib/format/firefox/breakpad_id.h"
 
 /* Rows have 32-bit ids. */

@@ -6,10 +6,8 @@
  */
 #pragma once
 
-#include "lib/base/error.h"
 #include "lib/base/json/cursor.h"
 #include "lib/base/json/writer.h"
-#include "lib/base/vec.h"
 #include "lib/format/firefox/version.h"
 #include "lib/model/tables/profile.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/clock.h"
 #include "lib/base/index.h"
-#include "lib/base/text.h"
-#include "lib/base/vec.h"
 #include "lib/format/firefox/read/cells.h"
 #include "lib/format/firefox/read/read_internal.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/clock.h"
-#include "lib/base/text.h"
 #include "lib/format/firefox/read/read_internal.h"
 #include "lib/format/foreign.h"
 

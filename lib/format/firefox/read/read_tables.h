@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "lib/base/vec.h"
+#include "lib/base/base.h"
 
 struct lib_id {
 	char *debug_name, *breakpad_id; /* owned; "" if unknown */

@@ -19,7 +19,6 @@
 
 #include "lib/base/index.h"
 #include "lib/base/json/writer.h"
-#include "lib/base/vec.h"
 #include "lib/format/firefox/breakpad_id.h"
 #include "lib/format/firefox/version.h"
 #include "lib/format/format.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/base/strbuf.h"
 #include "lib/format/firefox/write/write_internal.h"
 #include "lib/model/meaning/recording_markers.h"
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/base/text.h"
 #include "lib/format/firefox/write/write_internal.h"
 #include "lib/model/meaning/categories.h"
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/base/vec.h"
 #include "lib/format/firefox/write/write_internal.h"
 
 INDEX_EQUAL(is_equal, struct cpu_stacks, rows, a->program == b->program && a->stack == b->stack)

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/base/strbuf.h"
 #include "lib/format/firefox/write/write_internal.h"
 
 /* Counts the uses of a thread id. Kernels reuse ids; the file needs unique ones. */

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/base/text.h"
 #include "lib/format/page/engine/page_engine.h"
 #include "lib/query/code_places.h"
 #include "lib/query/marker_rows.h"

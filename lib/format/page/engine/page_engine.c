@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include "lib/base/text.h"
 #include "lib/format/page/slab/slab.h"
 #include "lib/model/meaning/origin.h"
 #include "lib/path/path_weights.h"

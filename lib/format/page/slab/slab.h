@@ -9,7 +9,6 @@
  */
 #pragma once
 
-#include "lib/base/error.h"
 #include "lib/model/tables/profile.h"
 
 enum slab_block {

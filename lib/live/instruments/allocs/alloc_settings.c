@@ -5,7 +5,6 @@
 
 #include "bpf/record.h"
 #include "lib/base/option_value.h"
-#include "lib/base/text.h"
 #include "lib/stream/record/records.h"
 
 #define MEAN_DEFAULT (512u << 10)

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "bpf/config.h"
-#include "lib/base/error.h"
 #include "lib/live/instrument.h"
 
 struct alloc_settings {

@@ -12,7 +12,6 @@
 #include "lib/base/log.h"
 #include "lib/base/open_file.h"
 #include "lib/base/program.h"
-#include "lib/base/strbuf.h"
 #include "lib/code/binary/binary.h"
 #include "lib/live/bpf/uprobe.h"
 #include "lib/live/feature_probe.h"
@@ -21,8 +20,8 @@
 #include "lib/live/instruments/marker_instrument.h"
 #include "lib/live/instruments/usdt/probed_processes.h"
 #include "lib/live/instruments/usdt/usdt_probes.h"
-#include "lib/live/recorder.h"
 #include "allocs.skel.h"
+#include "lib/live/recorder.h"
 
 /* Measures the time that a program spends in a probe: up to 10 us on some machines. */
 

@@ -5,7 +5,6 @@
  */
 #include <bpf/libbpf.h>
 
-#include "bpf/live_record.h"
 #include "lib/base/clock.h"
 #include "lib/live/bpf/programs_object.h"
 #include "lib/live/instruments/allocs/alloc_settings.h"

@@ -5,7 +5,6 @@
 
 #include "lib/base/identity.h"
 #include "lib/base/open_file.h"
-#include "lib/base/text.h"
 #include "lib/live/process/cgroup_limits.h"
 
 /* Bytes of a file to read; numbers further on are not found. */

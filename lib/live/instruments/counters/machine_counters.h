@@ -5,7 +5,6 @@
  */
 #pragma once
 
-#include "lib/base/error.h"
 #include "lib/live/instruments/counters/counter_values.h"
 
 /* Counters from files named by the user: NAME=FILE[:KEY][,rate|level][,UNIT]. */

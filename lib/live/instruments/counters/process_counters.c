@@ -6,8 +6,6 @@
 #include "lib/base/clock.h"
 #include "lib/base/index.h"
 #include "lib/base/option_value.h"
-#include "lib/base/text.h"
-#include "lib/base/vec.h"
 #include "lib/live/bpf/programs_object.h"
 #include "lib/live/bpf/task_filter.h"
 #include "lib/live/bpf/visitor.h"
@@ -15,9 +13,9 @@
 #include "lib/live/instruments/counters/counter_values.h"
 #include "lib/live/instruments/counters/machine_counters.h"
 #include "lib/live/process/live_process.h"
-#include "lib/live/recorder.h"
 #include "lib/live/tracker.h"
 #include "counters.skel.h"
+#include "lib/live/recorder.h"
 
 /* Resident memory of the followed processes, read from /proc. */
 

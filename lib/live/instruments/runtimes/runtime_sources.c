@@ -9,7 +9,6 @@
 
 #include "lib/base/identity.h"
 #include "lib/base/open_file.h"
-#include "lib/base/text.h"
 #include "lib/live/machine/host.h"
 
 /* The file from which a process has loaded a script. */

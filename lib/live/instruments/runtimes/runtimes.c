@@ -5,7 +5,6 @@
 #include "bpf/live_record.h"
 #include "bpf/record.h"
 #include "lib/base/clock.h"
-#include "lib/base/text.h"
 #include "lib/live/instrument.h"
 #include "lib/live/process/late_reader.h"
 #include "lib/live/instruments/runtimes/runtime_programs.h"

@@ -2,9 +2,6 @@
 /* Converts functions of runtimes to code records. */
 #pragma once
 
-#include "lib/base/error.h"
-#include "lib/base/strbuf.h"
-#include "lib/base/vec.h"
 #include "lib/code/runtimes/runtime.h"
 #include "lib/live/bpf/programs.h"
 #include "lib/stream/record/source.h"

@@ -6,7 +6,6 @@
 #include <sys/resource.h>
 
 #include "lib/base/open_file.h"
-#include "lib/base/vec.h"
 #include "lib/base/workers.h"
 
 /*

@@ -6,9 +6,7 @@
 #pragma once
 
 #include "bpf/config.h"
-#include "lib/base/error.h"
-#include "lib/base/strbuf.h"
-#include "lib/base/vec.h"
+#include "lib/base/base.h"
 #include "lib/live/bpf/uprobe.h"
 
 /*

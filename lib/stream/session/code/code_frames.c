@@ -3,8 +3,6 @@
 
 #include "bpf/runtime_layout.h"
 #include "lib/base/log.h"
-#include "lib/base/strbuf.h"
-#include "lib/base/vec.h"
 #include "lib/model/languages/language.h"
 #include "lib/model/tables/expand_inlines.h"
 

@@ -8,7 +8,6 @@
 
 #include "bpf/record.h"
 #include "lib/base/index.h"
-#include "lib/base/vec.h"
 #include "lib/model/tables/frames.h"
 #include "lib/model/tables/strings.h"
 #include "lib/stream/session/tasks/process.h"

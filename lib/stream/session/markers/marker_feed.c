@@ -2,7 +2,6 @@
 #include "lib/stream/session/markers/marker_feed.h"
 
 #include "lib/base/index.h"
-#include "lib/base/vec.h"
 #include "lib/model/meaning/label_frames.h"
 #include "lib/model/tables/markers.h"
 #include "lib/stream/record/records.h"

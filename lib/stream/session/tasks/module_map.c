@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/session/tasks/module_map.h"
 
-#include "lib/base/text.h"
-#include "lib/base/vec.h"
 #include "lib/stream/record/records.h"
 
 /* Samples of a thread in a period in which its process had one user. */

@@ -2,8 +2,6 @@
 #include "lib/stream/session/tasks/tasks.h"
 
 #include "lib/base/quote.h"
-#include "lib/base/strbuf.h"
-#include "lib/base/text.h"
 #include "lib/stream/process/mapping.h"
 #include "lib/stream/process/process_name.h"
 #include "lib/stream/session/tasks/life_markers.h"

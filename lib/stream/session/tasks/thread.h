@@ -6,7 +6,6 @@
 #pragma once
 
 #include "lib/base/index.h"
-#include "lib/base/vec.h"
 #include "lib/model/tables/profile.h"
 #include "lib/model/tables/threads.h"
 #include "lib/stream/session/tasks/process.h"

@@ -10,7 +10,6 @@
  */
 #pragma once
 
-#include "lib/base/vec.h"
 #include "lib/model/tables/profile.h"
 #include "lib/stream/session/tasks/thread.h"
 

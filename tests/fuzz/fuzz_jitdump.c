@@ -34,13 +34,6 @@ static void check_code(const struct code_piece *piece)
 
 static void on_piece(void *ctx, const struct code_piece *piece)
 {
-	const struct jit_piece own = {
-		.start = piece->start,
-		.size = piece->size,
-		.moved_from = piece->moved_from,
-		.eh_frame = piece->eh_frame,
-		.eh_frame_size = piece->eh_frame_size,
-	};
 	uint64_t *sum = ctx;
 	uint32_t last = 0;
 
@@ -49,7 +42,7 @@ static void on_piece(void *ctx, const struct code_piece *piece)
 	*sum = *sum * 31 + piece->start + piece->size + (uint8_t)piece->name[piece->name_size - 1];
 	for (size_t i = 0; piece->eh_frame && i < piece->eh_frame_size; i++)
 		*sum = *sum * 31 + piece->eh_frame[i];
-	jit_tables_add(&tables, &code, &own);
+	jit_tables_add(&tables, &code, piece);
 	check_code(piece);
 	for (size_t i = 0; i < piece->line_count; i++) {
 		const struct rec_code_line *line = &piece->lines[i];

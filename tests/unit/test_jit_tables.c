@@ -65,7 +65,7 @@ static bool add(struct fixture *f, enum process process, uint64_t start, uint32_
 		uint8_t frame, uint64_t moved_from)
 {
 	uint8_t eh_frame[JIT_FRAME_SIZE];
-	struct jit_piece piece = {.start = start, .size = size, .moved_from = moved_from};
+	struct code_piece piece = {.start = start, .size = size, .moved_from = moved_from};
 
 	if (frame) {
 		jit_frame_make(eh_frame, size, frame);
@@ -155,12 +155,12 @@ CASE(rows_of_erlang)
 	/* lea -128(%rbx),%rsp; call *%rax; mov %rbp,%rsp; ret */
 	static const uint8_t code[] =
 		"\x90\x48\x89\xe5\x48\x8d\x63\x80\xff\xd0\x48\x89\xec\xc3\xcc\xcc";
-	const struct jit_piece piece = {.start = CODE,
-					.size = sizeof(code),
-					.code = code,
-					.is_erlang = true,
-					.outermost = CODE + 14,
-					.outermost_size = 1};
+	const struct code_piece piece = {.start = CODE,
+					 .size = sizeof(code),
+					 .code = code,
+					 .is_erlang = true,
+					 .outermost = CODE + 14,
+					 .outermost_size = 1};
 	struct fixture *f = *state;
 
 	assert_true(jit_tables_add(&f->tables, &f->code[PARENT], &piece));
@@ -276,10 +276,10 @@ CASE(what_cannot_be_believed)
 {
 	uint8_t eh_frame[JIT_FRAME_SIZE];
 	struct fixture *f = *state;
-	struct jit_piece piece = {.start = CODE,
-				  .size = SIZE,
-				  .eh_frame = eh_frame,
-				  .eh_frame_size = sizeof(eh_frame)};
+	struct code_piece piece = {.start = CODE,
+				   .size = SIZE,
+				   .eh_frame = eh_frame,
+				   .eh_frame_size = sizeof(eh_frame)};
 
 	/* Describes code of another size, and so elsewhere. */
 	jit_frame_make(eh_frame, SIZE + 0x100, 32);
@@ -314,11 +314,11 @@ CASE(call_frame_information_elsewhere)
 {
 	uint8_t eh_frame[JIT_FRAME_SIZE];
 	struct fixture *f = *state;
-	struct jit_piece piece = {.start = CODE,
-				  .size = SIZE,
-				  .eh_frame = eh_frame,
-				  .eh_frame_size = sizeof(eh_frame),
-				  .eh_frame_addr = CODE + 0x4000};
+	struct code_piece piece = {.start = CODE,
+				   .size = SIZE,
+				   .eh_frame = eh_frame,
+				   .eh_frame_size = sizeof(eh_frame),
+				   .eh_frame_addr = CODE + 0x4000};
 	const uint32_t distance = (uint32_t) - (0x4000 + JIT_FRAME_CIE + 8);
 
 	jit_frame_make(eh_frame, SIZE, 32);
@@ -336,7 +336,7 @@ CASE(frames_from_the_code)
 				       0,    0x48, 0x83, 0xc4, 0x18, 0xc3, 0x90, 0x90};
 	uint8_t eh_frame[JIT_FRAME_SIZE], both[SIZE] = {0};
 	struct fixture *f = *state;
-	struct jit_piece piece = {.start = CODE, .size = sizeof(code), .code = code};
+	struct code_piece piece = {.start = CODE, .size = sizeof(code), .code = code};
 
 	assert_true(jit_tables_add(&f->tables, &f->code[PARENT], &piece));
 	describe(f, PARENT);
@@ -346,11 +346,11 @@ CASE(frames_from_the_code)
 	/* Call frame information takes precedence. */
 	memcpy(both, code, sizeof(code));
 	jit_frame_make(eh_frame, SIZE, 48);
-	piece = (struct jit_piece){.start = CODE,
-				   .size = SIZE,
-				   .eh_frame = eh_frame,
-				   .eh_frame_size = sizeof(eh_frame),
-				   .code = both};
+	piece = (struct code_piece){.start = CODE,
+				    .size = SIZE,
+				    .eh_frame = eh_frame,
+				    .eh_frame_size = sizeof(eh_frame),
+				    .code = both};
 	assert_true(jit_tables_add(&f->tables, &f->code[PARENT], &piece));
 	describe(f, PARENT);
 	assert_int_equal(cfa(f, CODE + 4), 48);

@@ -7,7 +7,6 @@
 #pragma once
 
 #include "bpf/record.h"
-#include "lib/base/vec.h"
 #include "lib/code/files/file_set.h"
 #include "lib/live/code/jit_list.h"
 #include "lib/live/process/live_process.h"

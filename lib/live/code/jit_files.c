@@ -5,7 +5,6 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
-#include "lib/base/text.h"
 #include "lib/live/code/jit_process.h"
 #include "lib/live/code/jitdump.h"
 #include "lib/live/process/late_reader.h"

@@ -9,12 +9,11 @@
  */
 #pragma once
 
-#include "lib/base/strbuf.h"
 #include "lib/live/code/jit_descriptors.h"
 #include "lib/live/code/line_file.h"
 #include "lib/live/process/live_process.h"
 #include "lib/live/process/module_registry.h"
-#include "lib/live/unwind/code_piece.h"
+#include "lib/stream/process/code_piece.h"
 
 /*
  * Reads perf maps: text files to which a process appends "START SIZE NAME\n" for each piece of

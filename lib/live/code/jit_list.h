@@ -8,8 +8,7 @@
 #pragma once
 
 #include "lib/base/index.h"
-#include "lib/base/vec.h"
-#include "lib/live/unwind/code_piece.h"
+#include "lib/stream/process/code_piece.h"
 
 #define JIT_DESCRIPTOR_SIZE 24
 

@@ -7,7 +7,6 @@
 
 #include "bpf/record.h"
 #include "lib/code/files/file_set.h"
-#include "lib/base/vec.h"
 #include "lib/live/code/jit_descriptors.h"
 #include "lib/live/code/jit_files.h"
 #include "lib/live/code/span_files.h"

@@ -7,9 +7,8 @@
 #pragma once
 
 #include "lib/base/index.h"
-#include "lib/base/vec.h"
 #include "lib/code/binary/code_dump.h"
-#include "lib/live/unwind/code_piece.h"
+#include "lib/stream/process/code_piece.h"
 
 /* Relates the CPU's own clock (TSC, virtual counter) to CLOCK_MONOTONIC. */
 

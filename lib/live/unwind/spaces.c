@@ -36,21 +36,7 @@ void spaces_mark_dirty(struct spaces *s, struct live_process *process)
 
 bool space_add_code(struct space *space, struct jit_tables *jit, const struct code_piece *piece)
 {
-	const struct jit_piece own = {
-		.start = piece->start,
-		.size = piece->size,
-		.moved_from = piece->moved_from,
-		.eh_frame = piece->eh_frame,
-		.eh_frame_size = piece->eh_frame_size,
-		.eh_frame_addr = piece->eh_frame_addr,
-		.is_debug_frame = piece->is_debug_frame,
-		.code = piece->code,
-		.is_erlang = piece->is_erlang,
-		.outermost = piece->outermost,
-		.outermost_size = piece->outermost_size,
-	};
-
-	return jit_tables_add(jit, &space->code, &own);
+	return jit_tables_add(jit, &space->code, piece);
 }
 
 void space_await_code(struct space *space, bool wanted)

@@ -8,11 +8,10 @@
 
 #include "bpf/live_record.h"
 #include "bpf/unwind.h"
-#include "lib/base/error.h"
 #include "lib/code/files/file_set.h"
 #include "lib/live/process/live_process.h"
 #include "lib/live/process/module_registry.h"
-#include "lib/live/unwind/code_piece.h"
+#include "lib/stream/process/code_piece.h"
 #include "lib/live/unwind/runtime_files.h"
 
 struct mapping_table;

@@ -342,7 +342,7 @@ static void add_rule(struct ruled_piece *piece, uint64_t addr, uint16_t rule)
 
 static bool read_code(const void *ctx, uint64_t addr, void *to, size_t size)
 {
-	const struct jit_piece *piece = ctx;
+	const struct code_piece *piece = ctx;
 
 	/* The compiler asks for what lies in the piece. */
 	memcpy(to, piece->code + (addr - piece->start), size);
@@ -350,7 +350,7 @@ static bool read_code(const void *ctx, uint64_t addr, void *to, size_t size)
 }
 
 /* Compiles the piece's call frame information to rules, and its code where there is none. */
-static void compile(struct jit_tables *t, const struct jit_piece *code, struct ruled_piece *piece)
+static void compile(struct jit_tables *t, const struct code_piece *code, struct ruled_piece *piece)
 {
 	const struct code_range range = {code->start, code->start + code->size};
 	const uint64_t size = (code->size + EH_FRAME_ALIGNMENT - 1) & ~(EH_FRAME_ALIGNMENT - 1ull);
@@ -402,7 +402,7 @@ static void number_rules(struct jit_tables *t, struct stubs *rows, struct ruled_
 }
 
 /* Finds the rules of Erlang's code. */
-static void compile_erlang(struct jit_tables *t, const struct jit_piece *code,
+static void compile_erlang(struct jit_tables *t, const struct code_piece *code,
 			   struct ruled_piece *piece)
 {
 	const struct stub_code all = {
@@ -427,7 +427,7 @@ static bool has_room(struct jit_code *code, uint64_t size)
 	return true;
 }
 
-bool jit_tables_add(struct jit_tables *t, struct jit_code **code, const struct jit_piece *piece)
+bool jit_tables_add(struct jit_tables *t, struct jit_code **code, const struct code_piece *piece)
 {
 	struct ruled_piece ruled = {.start = piece->moved_from, .size = piece->size};
 	bool changed = false;

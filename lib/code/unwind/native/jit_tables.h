@@ -9,12 +9,12 @@
 #pragma once
 
 #include "bpf/unwind.h"
-#include "lib/base/vec.h"
 #include "lib/code/unwind/arch.h"
 #include "lib/code/unwind/native/deferred_free.h"
 #include "lib/code/unwind/native/module_tables.h"
 #include "lib/code/unwind/native/rule_store.h"
 #include "lib/code/unwind/native/table_pool.h"
+#include "lib/stream/process/code_piece.h"
 
 #define JIT_REGION_SIZE ((uint64_t)1 << 16)
 /*
@@ -27,21 +27,6 @@
 #define JIT_REGION_ROWS_MAX 16384
 
 struct jit_region;
-
-/* A piece of code, as described by its process. */
-struct jit_piece {
-	uint64_t start, size;
-	uint64_t moved_from; /* its address until now; 0: new code */
-	const uint8_t *eh_frame; /* .eh_frame or .debug_frame of the code; NULL: none */
-	size_t eh_frame_size;
-	/* Address for which it is relocated; 0: the next multiple of 8 after the code. */
-	uint64_t eh_frame_addr;
-	bool is_debug_frame;
-	const uint8_t
-		*code; /* the code itself, for frames of functions without CFI; NULL: unread */
-	bool is_erlang; /* the code uses an Erlang process's stack */
-	uint64_t outermost, outermost_size; /* code in it in which stacks end; size 0: none */
-};
 
 /* The code that a process has described. NULL is an empty one. */
 struct jit_code {
@@ -76,7 +61,7 @@ struct jit_code *jit_code_new(void);
  * Adds new or moved code, which replaces older code at its address. Creates *code if necessary.
  * Returns false if no rows changed.
  */
-bool jit_tables_add(struct jit_tables *t, struct jit_code **code, const struct jit_piece *piece);
+bool jit_tables_add(struct jit_tables *t, struct jit_code **code, const struct code_piece *piece);
 /*
  * Copies the code for a child process; regions are shared until one of them changes. NULL yields
  * NULL.

@@ -68,7 +68,7 @@ static void read_function(const struct head *head, struct image *image)
 		if (image->size >= names)
 			memcpy(f->body, image->data, names);
 		memcpy(f->body + names, &head->function, sizeof(head->function));
-		hotspot_decode(&layout, f, &code);
+		runtime_hotspot.decode(&layout, f, &code);
 		hotspot_late(&layout, f, image_read, image, &code);
 		check(&code, f->units);
 	}
@@ -94,8 +94,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.struct_stride = head.offsets[2],
 		.type_stride = head.offsets[3],
 	};
-	if (hotspot_start(&layout, head.offsets[4], image_read, &image, &process, &lasting, NULL) >
-		    0 &&
+	if (runtime_hotspot.start(&layout, head.offsets[4], image_read, &image, &process, &lasting,
+				  NULL) > 0 &&
 	    (!hotspot_layout_is_sane(&layout.hotspot) || process.low >= process.high))
 		abort();
 	read_function(&head, &image);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/code/runtimes/lua.h"
+#include "lib/code/runtimes/runtime.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/text_check.h"
 #include "tests/unit/lua_function.h"
@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!function)
 		return 0;
-	lua_decode(&layout, function, &code);
+	runtime_lua.decode(&layout, function, &code);
 	check_text(&code.name);
 	check_text(&code.file);
 	if (code.tier || code.first_line > INT32_MAX || !code.name.size)

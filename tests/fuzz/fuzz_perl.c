@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/code/runtimes/perl.h"
+#include "lib/code/runtimes/runtime.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/text_check.h"
 #include "tests/unit/perl_function.h"
@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!function)
 		return 0;
-	perl_decode(&layout, function, &code);
+	runtime_perl.decode(&layout, function, &code);
 	check_text(&code.name);
 	check_text(&code.file);
 	if (code.tier || code.first_line > INT32_MAX || code.lines.count > 1)

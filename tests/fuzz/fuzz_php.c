@@ -25,8 +25,9 @@ static void check(const struct managed_code *code, uint32_t units)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const uint16_t versions[] = {PHP_VERSION(7, 4), PHP_VERSION(8, 0), PHP_VERSION(8, 2),
-					    PHP_VERSION(8, 3), PHP_VERSION(8, 4)};
+	static const uint16_t versions[] = {RUNTIME_VERSION(7, 4), RUNTIME_VERSION(8, 0),
+					    RUNTIME_VERSION(8, 2), RUNTIME_VERSION(8, 3),
+					    RUNTIME_VERSION(8, 4)};
 	struct function_image image;
 	struct rec_function *function = size > 65536 ? NULL : function_of_case(data, size, &image);
 
@@ -38,9 +39,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		if (!php_layout_of_version(versions[i], &layout.php))
 			abort();
-		php_decode(&layout, function, &code);
+		runtime_php.decode(&layout, function, &code);
 		check(&code, function->units);
-		php_late(&layout, function, function_image_read, &image, &code);
+		runtime_php.late(&layout, function, function_image_read, &image, &code);
 		check(&code, function->units);
 		managed_code_release(&code);
 	}

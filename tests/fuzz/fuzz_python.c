@@ -71,12 +71,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	take(&function->name, head.name_width, head.name_flags, head.name_size, &left);
 	take(&function->file, head.file_width, head.file_flags, head.file_size, &left);
 	take(&function->lines, 1, head.lines_flags, FUNCTION_LINES_MAX, &left);
-	python_decode(&layout, function, &code);
+	runtime_python.decode(&layout, function, &code);
 	check(&code, head.units);
 
 	image = (struct python_image){xmemdup(data, size), size};
 	function->identity = image_identity(&image, &layout.python, head.code);
-	python_late(&layout, function, image_read, &image, &code);
+	runtime_python.late(&layout, function, image_read, &image, &code);
 	check(&code, head.units);
 	list = head.code;
 	python_threads(&layout, 0, &list, image_read, &image, check_thread, NULL);

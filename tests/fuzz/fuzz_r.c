@@ -2,7 +2,7 @@
 /* Any bytes as what the kernel saw of a function of R's. */
 #include <stdlib.h>
 
-#include "lib/code/runtimes/r.h"
+#include "lib/code/runtimes/runtime.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/text_check.h"
 #include "tests/unit/r_function.h"
@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!function)
 		return 0;
-	r_decode(&layout, function, &code);
+	runtime_r.decode(&layout, function, &code);
 	check_text(&code.name);
 	check_text(&code.file);
 	if (code.tier || code.first_line > INT32_MAX || code.lines.count)

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
-#include "lib/base/error.h"
 #include "lib/format/format.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/profile_check.h"

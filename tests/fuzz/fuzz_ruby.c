@@ -25,9 +25,9 @@ static void check(const struct managed_code *code, uint32_t units)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const uint16_t versions[] = {RUBY_VERSION(2, 7), RUBY_VERSION(3, 1),
-					    RUBY_VERSION(3, 3), RUBY_VERSION(3, 4),
-					    RUBY_VERSION(4, 0)};
+	static const uint16_t versions[] = {RUNTIME_VERSION(2, 7), RUNTIME_VERSION(3, 1),
+					    RUNTIME_VERSION(3, 3), RUNTIME_VERSION(3, 4),
+					    RUNTIME_VERSION(4, 0)};
 	struct function_image image;
 	struct rec_function *function = size > 65536 ? NULL : function_of_case(data, size, &image);
 
@@ -39,9 +39,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		if (!ruby_layout_of_version(versions[i], &layout.ruby))
 			abort();
-		ruby_decode(&layout, function, &code);
+		runtime_ruby.decode(&layout, function, &code);
 		check(&code, function->units);
-		ruby_late(&layout, function, function_image_read, &image, &code);
+		runtime_ruby.late(&layout, function, function_image_read, &image, &code);
 		check(&code, function->units);
 		managed_code_release(&code);
 	}

@@ -89,7 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	take(&function->name, head.name_width, head.name_flags, head.name_size, &left);
 	take(&function->file, head.file_width, head.file_flags, head.file_size, &left);
 	take(&function->lines, 1, 0, head.lines_size, &left);
-	v8_decode(&layout, function, &code);
+	runtime_v8.decode(&layout, function, &code);
 	check(&code, head.units);
 
 	image = (struct image){data + (size - left), left};

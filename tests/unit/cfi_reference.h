@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/error.h"
+#include "lib/base/base.h"
 
 enum cfi_verdict {
 	CFI_EQUAL,

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
-#include "lib/code/runtimes/lua.h"
+#include "lib/code/runtimes/runtime.h"
 
 struct lua_case {
 	uint32_t first_line;

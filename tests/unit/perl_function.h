@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
-#include "lib/code/runtimes/perl.h"
+#include "lib/code/runtimes/runtime.h"
 
 struct perl_case {
 	uint64_t line;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
-#include "lib/code/runtimes/r.h"
+#include "lib/code/runtimes/runtime.h"
 
 struct r_case {
 	uint32_t first_line;

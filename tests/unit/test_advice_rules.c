@@ -4,7 +4,6 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/text.h"
 #include "lib/query/advice_rules.h"
 #include "tests/unit/stack_texts.h"
 #include "tests/unit/test.h"

@@ -173,7 +173,7 @@ static bool describe(uint8_t kind, const char *holder, const char *name, struct 
 	bool is_read;
 
 	*code = (struct managed_code){0};
-	hotspot_decode(&layout, f, code);
+	runtime_hotspot.decode(&layout, f, code);
 	code->wants_types = wants_types;
 	is_read = hotspot_late(&layout, f, read_memory, NULL, code);
 	free(f);

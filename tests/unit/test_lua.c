@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "bpf/runtime_identity.h"
-#include "lib/code/runtimes/lua.h"
+#include "lib/code/runtimes/runtime.h"
 #include "tests/unit/lua_function.h"
 #include "tests/unit/runtime_file.h"
 #include "tests/unit/test.h"
@@ -82,7 +82,7 @@ static void check_code(const char *name, const char *function, const char *file,
 	close(fd);
 	record = size > 0 ? lua_function_of(bytes, (size_t)size, &layout) : NULL;
 	assert_non_null(record);
-	lua_decode(&layout, record, &code);
+	runtime_lua.decode(&layout, record, &code);
 	assert_string_equal(strbuf_text(&code.name), function);
 	assert_string_equal(strbuf_text(&code.file), file);
 	assert_int_equal(code.first_line, first_line);
@@ -143,15 +143,15 @@ TEST(long_tables_of_lines_are_read_from_the_process)
 	sum = runtime_identity_add(sum, 0);
 	function.identity = runtime_identity_add(sum, 1);
 	/* Only what was cut is read again. */
-	assert_false(lua_late(&layout, &function, read_memory, NULL, &code));
+	assert_false(runtime_lua.late(&layout, &function, read_memory, NULL, &code));
 	function.lines.flags = FUNCTION_CUT;
-	assert_true(lua_late(&layout, &function, read_memory, NULL, &code));
+	assert_true(runtime_lua.late(&layout, &function, read_memory, NULL, &code));
 	check_lines(&code, "10@0 11@3998 5000@3999");
 	/* Another function is there now, or its tables are gone. */
 	memory.proto[layout.lua.lines / 8] = 1;
-	assert_false(lua_late(&layout, &function, read_memory, NULL, &code));
+	assert_false(runtime_lua.late(&layout, &function, read_memory, NULL, &code));
 	memory.proto[layout.lua.code / 8] = 2;
-	assert_false(lua_late(&layout, &function, read_memory, NULL, &code));
+	assert_false(runtime_lua.late(&layout, &function, read_memory, NULL, &code));
 	check_lines(&code, "10@0 11@3998 5000@3999");
 	managed_code_release(&code);
 }

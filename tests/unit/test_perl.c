@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "lib/code/runtimes/perl.h"
+#include "lib/code/runtimes/runtime.h"
 #include "tests/unit/perl_function.h"
 #include "tests/unit/runtime_file.h"
 #include "tests/unit/test.h"
@@ -73,7 +73,7 @@ static void check_code(const char *name, const char *function, const char *file,
 	close(fd);
 	record = size > 0 ? perl_function_of(bytes, (size_t)size) : NULL;
 	assert_non_null(record);
-	perl_decode(&layout, record, &code);
+	runtime_perl.decode(&layout, record, &code);
 	assert_string_equal(strbuf_text(&code.name), function);
 	assert_string_equal(strbuf_text(&code.file), file);
 	assert_int_equal(code.first_line, first_line);

@@ -49,7 +49,7 @@ TEST(files_tell_their_version_and_places)
 TEST(kernel_reads_no_more_than_a_function)
 {
 	for (unsigned int i = 4; i < 11; i++) {
-		uint16_t version = i < 5 ? PHP_VERSION(7, i) : PHP_VERSION(8, i - 5);
+		uint16_t version = i < 5 ? RUNTIME_VERSION(7, i) : RUNTIME_VERSION(8, i - 5);
 		struct php_layout l;
 
 		assert_true(php_layout_of_version(version, &l));
@@ -80,7 +80,7 @@ static struct rec_function *decoded(const char *name, struct managed_code *code)
 	ssize_t size;
 	int fd;
 
-	assert_true(php_layout_of_version(PHP_VERSION(8, 2), &layout.php));
+	assert_true(php_layout_of_version(RUNTIME_VERSION(8, 2), &layout.php));
 	snprintf(path, sizeof(path), "tests/fuzz/corpus/php/%s", name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	assert_true(fd >= 0);
@@ -88,7 +88,7 @@ static struct rec_function *decoded(const char *name, struct managed_code *code)
 	close(fd);
 	function = size > 0 ? function_of_case(bytes, (size_t)size, &image) : NULL;
 	assert_non_null(function);
-	php_decode(&layout, function, code);
+	runtime_php.decode(&layout, function, code);
 	return function;
 }
 
@@ -96,8 +96,8 @@ static bool read_late(const struct rec_function *function, struct managed_code *
 {
 	struct runtime_layout layout = {.kind = RUNTIME_PHP};
 
-	assert_true(php_layout_of_version(PHP_VERSION(8, 2), &layout.php));
-	return php_late(&layout, function, function_image_read, &image, code);
+	assert_true(php_layout_of_version(RUNTIME_VERSION(8, 2), &layout.php));
+	return runtime_php.late(&layout, function, function_image_read, &image, code);
 }
 
 /* Changes a word in the memory. */

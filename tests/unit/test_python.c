@@ -10,7 +10,6 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/text.h"
 #include "lib/code/runtimes/python.h"
 #include "tests/python_identity.h"
 #include "tests/unit/runtime_file.h"
@@ -285,7 +284,7 @@ TEST(a_function_becomes_code)
 	add(&s, &s.rec.name, "m\xe9thode", 7);
 	add(&s, &s.rec.file, "/a.py", 5);
 	add(&s, &s.rec.lines, "\x04\x01\x02\x80\x0a\xff", 6);
-	python_decode(&layout, &s.rec, &code);
+	runtime_python.decode(&layout, &s.rec, &code);
 	assert_string_equal(strbuf_text(&code.name), "m\xc3\xa9thode");
 	assert_string_equal(strbuf_text(&code.file), "/a.py");
 	assert_int_equal(code.first_line, 7);
@@ -304,7 +303,7 @@ TEST(a_function_becomes_code)
 	s.rec.name.flags = FUNCTION_CUT;
 	s.rec.file.flags = FUNCTION_UNREADABLE;
 	s.rec.lines = (struct function_text){.length = 5000, .width = 1, .flags = FUNCTION_CUT};
-	python_decode(&layout, &s.rec, &code);
+	runtime_python.decode(&layout, &s.rec, &code);
 	assert_string_equal(strbuf_text(&code.name), "meth");
 	assert_string_equal(strbuf_text(&code.file), "");
 	assert_int_equal(code.lines.count, 0);
@@ -362,7 +361,7 @@ TEST(late_reads_take_the_same_code_only)
 		struct managed_code code = {0};
 
 		function.identity = image_identity(&image, l, CODE);
-		assert_true(python_late(&layout, &function, image_read, &image, &code));
+		assert_true(runtime_python.late(&layout, &function, image_read, &image, &code));
 		assert_string_equal(strbuf_text(&code.name), "Deep.method");
 		assert_string_equal(strbuf_text(&code.file), "/deep.py");
 		assert_true(code.lines.count > 0);
@@ -371,16 +370,16 @@ TEST(late_reads_take_the_same_code_only)
 		put(&image, CODE, 99);
 		if (minors[i] == 11)
 			image.data[CODE + 52]++;
-		assert_true(python_late(&layout, &function, image_read, &image, &code));
+		assert_true(runtime_python.late(&layout, &function, image_read, &image, &code));
 		image.data[FILE_NAME + l->string_ascii] = '!';
-		assert_int_equal(python_late(&layout, &function, image_read, &image, &code),
+		assert_int_equal(runtime_python.late(&layout, &function, image_read, &image, &code),
 				 minors[i] >= 12);
 		put(&image, CODE + l->code_first_line, 8);
-		assert_false(python_late(&layout, &function, image_read, &image, &code));
+		assert_false(runtime_python.late(&layout, &function, image_read, &image, &code));
 		/* Failures leave what was known. */
 		assert_string_equal(strbuf_text(&code.name), "Deep.method");
 		function.code = IMAGE_SIZE - 8;
-		assert_false(python_late(&layout, &function, image_read, &image, &code));
+		assert_false(runtime_python.late(&layout, &function, image_read, &image, &code));
 		managed_code_release(&code);
 		free(image.data);
 	}
@@ -398,10 +397,10 @@ TEST(identity_may_lack_the_file)
 	function.identity = image_identity(&image, &layout.python, CODE);
 	image.size = IMAGE_SIZE;
 	assert_true(function.identity != image_identity(&image, &layout.python, CODE));
-	assert_true(python_late(&layout, &function, image_read, &image, &code));
+	assert_true(runtime_python.late(&layout, &function, image_read, &image, &code));
 	assert_string_equal(strbuf_text(&code.file), "/deep.py");
 	put(&image, CODE + layout.python.code_first_line, 8);
-	assert_false(python_late(&layout, &function, image_read, &image, &code));
+	assert_false(runtime_python.late(&layout, &function, image_read, &image, &code));
 	managed_code_release(&code);
 	free(image.data);
 }
@@ -432,7 +431,7 @@ TEST(code_that_changes_while_read_is_not_taken)
 		struct managed_code code = {0};
 
 		function.identity = image_identity(&changing.image, &layout.python, CODE);
-		done = python_late(&layout, &function, read_changing, &changing, &code);
+		done = runtime_python.late(&layout, &function, read_changing, &changing, &code);
 		failed += !done;
 		assert_true(done || !code.name.size);
 		managed_code_release(&code);

@@ -5,8 +5,6 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/strbuf.h"
-#include "lib/base/text.h"
 #include "lib/format/format.h"
 #include "lib/model/meaning/wait_sums.h"
 #include "tests/unit/test.h"

@@ -8,7 +8,6 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/text.h"
 #include "lib/code/binary/binary.h"
 #include "symbolize/symbolizer.h"
 #include "tests/unit/marked_program.h"

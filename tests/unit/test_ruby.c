@@ -79,7 +79,7 @@ static const struct runtime_layout *layout_3_1(void)
 {
 	static struct runtime_layout layout = {.kind = RUNTIME_RUBY};
 
-	assert_true(ruby_layout_of_version(RUBY_VERSION(3, 1), &layout.ruby));
+	assert_true(ruby_layout_of_version(RUNTIME_VERSION(3, 1), &layout.ruby));
 	return &layout;
 }
 
@@ -109,8 +109,8 @@ static void put(uint64_t addr, uint64_t word)
 
 static bool decode(const struct rec_function *function, struct managed_code *code)
 {
-	ruby_decode(layout_3_1(), function, code);
-	return ruby_late(layout_3_1(), function, function_image_read, &image, code);
+	runtime_ruby.decode(layout_3_1(), function, code);
+	return runtime_ruby.late(layout_3_1(), function, function_image_read, &image, code);
 }
 
 TEST(code_has_its_class_and_lines)

@@ -4,7 +4,6 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/text.h"
 #include "lib/format/format.h"
 #include "lib/query/narrow.h"
 #include "tests/unit/test.h"

@@ -202,7 +202,7 @@ TEST(a_function_becomes_code)
 	add(&s, &s.rec.name, "m\xe9thode", 7);
 	add(&s, &s.rec.file, "file:///a.mjs", 13);
 	add(&s, &s.rec.lines, lines, sizeof(lines));
-	v8_decode(&layout, &s.rec, &code);
+	runtime_v8.decode(&layout, &s.rec, &code);
 	assert_string_equal(strbuf_text(&code.name), "m\xc3\xa9thode");
 	assert_string_equal(strbuf_text(&code.file), "/a.mjs");
 	assert_string_equal(code.tier, "Interpreter");
@@ -220,7 +220,7 @@ TEST(a_function_becomes_code)
 	memcpy(lines, &head, sizeof(head));
 	s = (struct function){.rec = {.units = 8}};
 	add(&s, &s.rec.lines, lines, sizeof(lines));
-	v8_decode(&layout, &s.rec, &code);
+	runtime_v8.decode(&layout, &s.rec, &code);
 	assert_string_equal(code.tier, "Baseline");
 	assert_int_equal(code.places.count, 0);
 
@@ -228,7 +228,7 @@ TEST(a_function_becomes_code)
 	s = (struct function){.rec = {.units = 8}};
 	head = (struct v8_function_head){.start = -9, .tier = 99};
 	add(&s, &s.rec.lines, &head, sizeof(head));
-	v8_decode(&layout, &s.rec, &code);
+	runtime_v8.decode(&layout, &s.rec, &code);
 	assert_string_equal(strbuf_text(&code.name), "(anonymous)");
 	assert_string_equal(strbuf_text(&code.file), "");
 	assert_int_equal(code.start, -1);

@@ -2,7 +2,6 @@
 /* Go programs whose goroutines have labels. */
 #pragma once
 
-#include "lib/base/error.h"
 #include "lib/code/runtimes/runtime.h"
 
 /* Finds the location of goroutine labels in a Go program (pprof.Do of Go's runtime/pprof). */
@@ -22,8 +21,6 @@ struct go_label_places {
  * errno if not supported, with the reason in err.
  */
 int go_label_places_find(struct go_label_places *places, int fd, struct error *err);
-
-extern const struct runtime runtime_go;
 
 /* Looks for labels in a file, like struct runtime's probe. */
 int go_probe(int fd, struct runtime_layout *layout, struct error *err);

@@ -2,8 +2,6 @@
 #include "lib/code/runtimes/hotspot.h"
 
 #include "lib/base/bytes.h"
-#include "lib/base/text.h"
-#include "lib/base/vec.h"
 #include "lib/code/binary/objects.h"
 #include "lib/code/runtimes/hotspot_names.h"
 
@@ -578,8 +576,8 @@ static void read_shared(const struct starting *s, struct runtime_memory *lasting
 		*lasting = (struct runtime_memory){0};
 }
 
-int hotspot_start(struct runtime_layout *layout, uint64_t bias, runtime_read_fn *read, void *ctx,
-		  void *process, struct runtime_memory *lasting, struct error *err)
+static int start(struct runtime_layout *layout, uint64_t bias, runtime_read_fn *read, void *ctx,
+		 void *process, struct runtime_memory *lasting, struct error *err)
 {
 	struct hotspot_memory memory = {.read = read, .ctx = ctx};
 	struct hotspot_process *vm = process;
@@ -629,18 +627,6 @@ static bool is_sane(const struct runtime_layout *layout)
 	return memcmp(l, &probed, sizeof(probed)) == 0;
 }
 
-const struct runtime runtime_hotspot = {
-	.kind = RUNTIME_HOTSPOT,
-	.name = "Java",
-	.probe = hotspot_probe,
-	.is_sane = is_sane,
-	.version = write_version,
-	.process_size = sizeof(struct hotspot_process),
-	.start = hotspot_start,
-	.decode = hotspot_decode,
-	.late = hotspot_late,
-};
-
 static const char *tier_of(const struct hotspot_function_head *head)
 {
 	if (head->kind == HOTSPOT_COMPILED)
@@ -656,8 +642,8 @@ bool hotspot_head_of(const struct rec_function *function, struct hotspot_functio
 	return true;
 }
 
-void hotspot_decode(const struct runtime_layout *layout, const struct rec_function *function,
-		    struct managed_code *code)
+static void decode(const struct runtime_layout *layout, const struct rec_function *function,
+		   struct managed_code *code)
 {
 	const char *body = function->body;
 	struct hotspot_function_head head;
@@ -680,3 +666,15 @@ void hotspot_decode(const struct runtime_layout *layout, const struct rec_functi
 		hotspot_set_name(&code->name, body + function->name.size, function->file.size, body,
 				 function->name.size);
 }
+
+const struct runtime runtime_hotspot = {
+	.kind = RUNTIME_HOTSPOT,
+	.name = "Java",
+	.probe = hotspot_probe,
+	.is_sane = is_sane,
+	.version = write_version,
+	.process_size = sizeof(struct hotspot_process),
+	.start = start,
+	.decode = decode,
+	.late = hotspot_late,
+};

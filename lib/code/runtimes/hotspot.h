@@ -7,14 +7,8 @@
 
 #include "lib/code/runtimes/runtime.h"
 
-extern const struct runtime runtime_hotspot;
-
 #define HOTSPOT_OLDEST 11
 
-int hotspot_start(struct runtime_layout *layout, uint64_t bias, runtime_read_fn *read, void *ctx,
-		  void *process, struct runtime_memory *lasting, struct error *err);
-void hotspot_decode(const struct runtime_layout *layout, const struct rec_function *function,
-		    struct managed_code *code);
 bool hotspot_late(const struct runtime_layout *layout, const struct rec_function *function,
 		  runtime_read_fn *read, void *ctx, struct managed_code *code);
 

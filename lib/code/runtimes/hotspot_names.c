@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/code/runtimes/hotspot_names.h"
 
-#include "lib/base/text.h"
-#include "lib/base/vec.h"
-
 /*
  * Reads from the process which methods compiled code was made from: its debug information records,
  * for some positions, the chain of inlined methods.

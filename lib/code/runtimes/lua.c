@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/code/runtimes/lua.h"
-
+/*
+ * Lua 5.1 to 5.5. Its interpreter has no description of its structures: offsets come from a table
+ * by version. Programs have it in themselves or in a library, and export its interface.
+ */
 #include "bpf/runtime_identity.h"
 #include "lib/base/bytes.h"
 #include "lib/code/binary/objects.h"
 #include "lib/code/runtimes/file_functions.h"
+#include "lib/code/runtimes/runtime.h"
 
 /*
  * By lobject.h, lstate.h and lopcodes.h of each version, from that release on, on 64-bit machines.
@@ -13,7 +16,7 @@
 /* clang-format off */
 static const struct lua_layout layouts[] = {
 	{
-		.version = LUA_VERSION(5, 1),
+		.version = RUNTIME_VERSION(5, 1),
 		.status = 10, .call = 40, .stack = 64, .stack_end = 56, .jump = 168,
 		.outermost = 80, .running = 48,
 		.function = 8, .instruction = 24, .flags = 36, .tail_mask = 0xff,
@@ -25,7 +28,7 @@ static const struct lua_layout layouts[] = {
 		.op_field = 6, .op_self = 11,
 	},
 	{
-		.version = LUA_VERSION(5, 2), .release = 1,
+		.version = RUNTIME_VERSION(5, 2), .release = 1,
 		.status = 10, .call = 32, .stack = 56, .stack_end = 48, .jump = 112,
 		.instruction = 56, .flags = 34, .fresh_mask = 4, .tail_mask = 64,
 		.closure_proto = 24,
@@ -36,7 +39,7 @@ static const struct lua_layout layouts[] = {
 		.op_field = 7, .op_self = 12,
 	},
 	{
-		.version = LUA_VERSION(5, 3), .release = 2,
+		.version = RUNTIME_VERSION(5, 3), .release = 2,
 		.status = 12, .call = 32, .stack = 56, .stack_end = 48, .jump = 88,
 		.instruction = 40, .flags = 66, .fresh_mask = 8, .fresh = 8, .tail_mask = 32,
 		.closure_proto = 24,
@@ -47,7 +50,7 @@ static const struct lua_layout layouts[] = {
 		.op_field = 7, .op_self = 12,
 	},
 	{
-		.version = LUA_VERSION(5, 4), .release = 2,
+		.version = RUNTIME_VERSION(5, 4), .release = 2,
 		.status = 10, .call = 32, .stack = 48, .stack_end = 40, .jump = 88,
 		.instruction = 32, .flags = 62, .fresh_mask = 4, .fresh = 4, .tail_mask = 32,
 		.closure_proto = 24,
@@ -59,7 +62,7 @@ static const struct lua_layout layouts[] = {
 		.op_field = 14, .op_self = 20, .self_constant = 1 << 15,
 	},
 	{
-		.version = LUA_VERSION(5, 5),
+		.version = RUNTIME_VERSION(5, 5),
 		.status = 11, .call = 32, .stack = 48, .stack_end = 40, .jump = 88,
 		.instruction = 32, .flags = 62, .fresh_mask = 1, .fresh = 1, .tail_mask = 64,
 		.closure_proto = 24,
@@ -170,7 +173,7 @@ static bool find_interpreter(const struct binary *b, uint64_t call, struct lua_l
 	return s.end - s.start >= INTERPRETER_MIN;
 }
 
-int lua_probe(const struct binary *b, struct runtime_layout *layout, struct error *err)
+static int probe(const struct binary *b, struct runtime_layout *layout, struct error *err)
 {
 	struct binary_object objects[OBJECT_COUNT];
 	struct lua_layout *l = &layout->lua;
@@ -222,16 +225,6 @@ static bool is_sane(const struct runtime_layout *layout)
 	known.resume_end = layout->lua.resume_end;
 	return memcmp(&known, &layout->lua, sizeof(known)) == 0;
 }
-
-const struct runtime runtime_lua = {
-	.kind = RUNTIME_LUA,
-	.name = "Lua",
-	.probe = lua_probe,
-	.is_sane = is_sane,
-	.version = write_version,
-	.decode = lua_decode,
-	.late = lua_late,
-};
 
 static void add_line(struct managed_code *code, uint32_t unit, int64_t line)
 {
@@ -318,8 +311,8 @@ static void set_names(const char *name, size_t name_size, const char *source, si
 		    code->first_line);
 }
 
-void lua_decode(const struct runtime_layout *layout, const struct rec_function *function,
-		struct managed_code *code)
+static void decode(const struct runtime_layout *layout, const struct rec_function *function,
+		   struct managed_code *code)
 {
 	const char *name = function->body, *file = name + function->name.size;
 
@@ -378,8 +371,8 @@ static uint64_t identity_of(const struct lua_layout *l, const uint8_t *proto)
 }
 
 /* Reads lines for which the record had no room. */
-bool lua_late(const struct runtime_layout *layout, const struct rec_function *function,
-	      runtime_read_fn *read, void *ctx, struct managed_code *code)
+static bool late(const struct runtime_layout *layout, const struct rec_function *function,
+		 runtime_read_fn *read, void *ctx, struct managed_code *code)
 {
 	const struct lua_layout *l = &layout->lua;
 	_cleanup_free_ uint8_t *lines = NULL, *marks = NULL;
@@ -402,3 +395,13 @@ bool lua_late(const struct runtime_layout *layout, const struct rec_function *fu
 	read_lines(l, code, &line_bytes, &mark_bytes);
 	return true;
 }
+
+const struct runtime runtime_lua = {
+	.kind = RUNTIME_LUA,
+	.name = "Lua",
+	.probe = probe,
+	.is_sane = is_sane,
+	.version = write_version,
+	.decode = decode,
+	.late = late,
+};

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/code/runtimes/perl.h"
-
+/*
+ * Perl 5. Its interpreter has no description of its structures: offsets come from a table by
+ * version, and variables are exported.
+ */
 #include "lib/code/binary/objects.h"
+#include "lib/code/runtimes/runtime.h"
 
 /*
  * Layouts of the start of an interpreter and of a context, from the headers of each version. They
@@ -10,7 +13,7 @@
 
 static const struct perl_layout layouts[] = {
 	{
-		.version = PERL_VERSION(5, 30),
+		.version = RUNTIME_VERSION(5, 30),
 		.stack = 240,
 		.statement = 224,
 		.stack_type = 40,
@@ -18,7 +21,7 @@ static const struct perl_layout layouts[] = {
 		.context_code = 64,
 	},
 	{
-		.version = PERL_VERSION(5, 32),
+		.version = RUNTIME_VERSION(5, 32),
 		.stack = 240,
 		.statement = 224,
 		.stack_type = 44,
@@ -26,7 +29,7 @@ static const struct perl_layout layouts[] = {
 		.context_code = 72,
 	},
 	{
-		.version = PERL_VERSION(5, 34),
+		.version = RUNTIME_VERSION(5, 34),
 		.stack = 224,
 		.statement = 208,
 		.stack_type = 44,
@@ -34,7 +37,7 @@ static const struct perl_layout layouts[] = {
 		.context_code = 72,
 	},
 	{
-		.version = PERL_VERSION(5, 42), /* and from 5.36 on */
+		.version = RUNTIME_VERSION(5, 42), /* and from 5.36 on */
 		.stack = 224,
 		.statement = 208,
 		.stack_type = 44,
@@ -51,7 +54,7 @@ static bool layout_of_version(uint8_t version, struct perl_layout *layout)
 		if ((layouts[i].version & 255u) < version)
 			continue;
 		*layout = layouts[i];
-		layout->version = PERL_VERSION(5, version);
+		layout->version = RUNTIME_VERSION(5, version);
 		return !(version & 1) && version >= (layouts[0].version & 255u);
 	}
 	return false;
@@ -103,7 +106,7 @@ static bool set_places(const struct binary_object *objects, struct perl_layout *
 	       (l->key || (objects[STACK].is_there && objects[STATEMENT].is_there));
 }
 
-int perl_probe(const struct binary *b, struct runtime_layout *layout, struct error *err)
+static int probe(const struct binary *b, struct runtime_layout *layout, struct error *err)
 {
 	struct binary_object objects[OBJECT_COUNT];
 	uint8_t version;
@@ -141,15 +144,6 @@ static bool is_sane(const struct runtime_layout *layout)
 	       l->context_code == known.context_code && l->hash_extra == known.hash_extra;
 }
 
-const struct runtime runtime_perl = {
-	.kind = RUNTIME_PERL,
-	.name = "Perl",
-	.probe = perl_probe,
-	.is_sane = is_sane,
-	.version = write_version,
-	.decode = perl_decode,
-};
-
 /* See enum perl_code in bpf/runtimes/perl_stack.bpf.h. */
 static const char *name_of_file_code(char code)
 {
@@ -158,8 +152,8 @@ static const char *name_of_file_code(char code)
 	return code >= '0' && code <= '2' ? names[code - '0'] : "";
 }
 
-void perl_decode(const struct runtime_layout *layout, const struct rec_function *function,
-		 struct managed_code *code)
+static void decode(const struct runtime_layout *layout, const struct rec_function *function,
+		   struct managed_code *code)
 {
 	const char *name = function->body, *file = name + function->name.size,
 		   *package = file + function->file.size;
@@ -186,3 +180,12 @@ void perl_decode(const struct runtime_layout *layout, const struct rec_function 
 	if (!function->name.size)
 		strbuf_adds(&code->name, "__ANON__");
 }
+
+const struct runtime runtime_perl = {
+	.kind = RUNTIME_PERL,
+	.name = "Perl",
+	.probe = probe,
+	.is_sane = is_sane,
+	.version = write_version,
+	.decode = decode,
+};

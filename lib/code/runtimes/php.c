@@ -23,16 +23,6 @@ static bool is_sane(const struct runtime_layout *layout)
 	       l->code == known.code && l->file == known.file;
 }
 
-const struct runtime runtime_php = {
-	.kind = RUNTIME_PHP,
-	.name = "PHP",
-	.probe = php_probe,
-	.is_sane = is_sane,
-	.version = write_version,
-	.decode = php_decode,
-	.late = php_late,
-};
-
 /* Is it the name of a closure: "N\\{closure}", from 8.4 on "{closure:N\\f():12}"? */
 static bool is_closure(const char *name, size_t size)
 {
@@ -103,8 +93,8 @@ static const char *head_of(const struct rec_function *function, struct php_funct
 	return data + sizeof(*head);
 }
 
-void php_decode(const struct runtime_layout *layout, const struct rec_function *function,
-		struct managed_code *code)
+static void decode(const struct runtime_layout *layout, const struct rec_function *function,
+		   struct managed_code *code)
 {
 	const char *file = function->body + function->name.size, *ops;
 	struct php_function_head head = {0};
@@ -222,8 +212,8 @@ static void read_lines(const struct reader *r, uint64_t addr, uint32_t units,
 	}
 }
 
-bool php_late(const struct runtime_layout *layout, const struct rec_function *function,
-	      runtime_read_fn *read, void *ctx, struct managed_code *code)
+static bool late(const struct runtime_layout *layout, const struct rec_function *function,
+		 runtime_read_fn *read, void *ctx, struct managed_code *code)
 {
 	struct php_function_head head;
 	struct reader r = {.layout = &layout->php, .read = read, .ctx = ctx};
@@ -248,3 +238,13 @@ bool php_late(const struct runtime_layout *layout, const struct rec_function *fu
 		read_lines(&r, head.code, function->units, code);
 	return true;
 }
+
+const struct runtime runtime_php = {
+	.kind = RUNTIME_PHP,
+	.name = "PHP",
+	.probe = php_probe,
+	.is_sane = is_sane,
+	.version = write_version,
+	.decode = decode,
+	.late = late,
+};

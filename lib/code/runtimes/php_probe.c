@@ -5,13 +5,13 @@
 
 /* struct _zend_op_array of Zend/zend_compile.h, on 64-bit machines. */
 static const struct php_layout layouts[] = {
-	{.version = PHP_VERSION(7, 4), .code_count = 60, .code = 64, .file = 136},
-	{.version = PHP_VERSION(8, 0), .code_count = 68, .code = 72, .file = 144},
-	{.version = PHP_VERSION(8, 1), .code_count = 68, .code = 72, .file = 144},
-	{.version = PHP_VERSION(8, 2), .code_count = 80, .code = 88, .file = 152},
-	{.version = PHP_VERSION(8, 3), .code_count = 76, .code = 80, .file = 144},
-	{.version = PHP_VERSION(8, 4), .code_count = 96, .code = 104, .file = 168},
-	{.version = PHP_VERSION(8, 5), .code_count = 96, .code = 104, .file = 168},
+	{.version = RUNTIME_VERSION(7, 4), .code_count = 60, .code = 64, .file = 136},
+	{.version = RUNTIME_VERSION(8, 0), .code_count = 68, .code = 72, .file = 144},
+	{.version = RUNTIME_VERSION(8, 1), .code_count = 68, .code = 72, .file = 144},
+	{.version = RUNTIME_VERSION(8, 2), .code_count = 80, .code = 88, .file = 152},
+	{.version = RUNTIME_VERSION(8, 3), .code_count = 76, .code = 80, .file = 144},
+	{.version = RUNTIME_VERSION(8, 4), .code_count = 96, .code = 104, .file = 168},
+	{.version = RUNTIME_VERSION(8, 5), .code_count = 96, .code = 104, .file = 168},
 };
 
 bool php_layout_of_version(uint16_t version, struct php_layout *layout)
@@ -81,7 +81,7 @@ static uint16_t find_version(const struct php_file *f)
 	text += sizeof(header) - 1;
 	if (text[0] < '0' || text[0] > '9' || text[1] != '.' || text[2] < '0' || text[2] > '9')
 		return 0;
-	return PHP_VERSION(text[0] - '0', text[2] - '0');
+	return RUNTIME_VERSION(text[0] - '0', text[2] - '0');
 }
 
 /*

@@ -206,17 +206,6 @@ static bool is_sane(const struct runtime_layout *layout)
 	return python_layout_is_sane(&layout->python);
 }
 
-const struct runtime runtime_python = {
-	.kind = RUNTIME_PYTHON,
-	.name = "Python",
-	.probe = python_probe,
-	.is_sane = is_sane,
-	.version = write_version,
-	.decode = python_decode,
-	.late = python_late,
-	.read_threads = python_threads,
-};
-
 static bool is_whole(const struct function_text *text)
 {
 	return text->width && !(text->flags & (FUNCTION_CUT | FUNCTION_UNREADABLE));
@@ -237,7 +226,7 @@ static void decode_text(const struct function_text *piece, struct bytes *body, s
 		code->is_cut = code->lacks_text = true;
 }
 
-void python_decode(const struct runtime_layout *layout, const struct rec_function *function,
+static void decode(const struct runtime_layout *layout, const struct rec_function *function,
 		   struct managed_code *code)
 {
 	struct bytes body;
@@ -400,7 +389,7 @@ static bool read_code(const struct reader *r, const struct rec_function *functio
 	       has_identity(r, again, function->identity);
 }
 
-bool python_late(const struct runtime_layout *layout, const struct rec_function *function,
+static bool late(const struct runtime_layout *layout, const struct rec_function *function,
 		 runtime_read_fn *read, void *ctx, struct managed_code *code)
 {
 	const struct reader r = {.layout = &layout->python, .read = read, .ctx = ctx};
@@ -655,3 +644,14 @@ void python_threads(const struct runtime_layout *layout, uint64_t bias, uint64_t
 			read_thread(&r, thread, fn, ctx);
 	}
 }
+
+const struct runtime runtime_python = {
+	.kind = RUNTIME_PYTHON,
+	.name = "Python",
+	.probe = python_probe,
+	.is_sane = is_sane,
+	.version = write_version,
+	.decode = decode,
+	.late = late,
+	.read_threads = python_threads,
+};

@@ -7,8 +7,6 @@
 
 #include "lib/code/runtimes/runtime.h"
 
-extern const struct runtime runtime_python;
-
 /* Versions as in struct python_layout. */
 #define PYTHON_VERSION(minor) (3 << 8 | (minor))
 #define PYTHON_OLDEST PYTHON_VERSION(8)
@@ -45,9 +43,5 @@ void python_text(unsigned int width, const void *data, size_t size, struct strbu
 void python_lines(uint16_t version, const void *table, size_t size, uint32_t first_line,
 		  uint32_t units, struct managed_code *code);
 
-void python_decode(const struct runtime_layout *layout, const struct rec_function *function,
-		   struct managed_code *code);
 void python_threads(const struct runtime_layout *layout, uint64_t bias, uint64_t *list,
 		    runtime_read_fn *read, void *read_ctx, runtime_thread_fn *fn, void *ctx);
-bool python_late(const struct runtime_layout *layout, const struct rec_function *function,
-		 runtime_read_fn *read, void *ctx, struct managed_code *code);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/code/runtimes/r.h"
-
+/*
+ * R. Its interpreter exports variables, but not the functions that evaluate: these are found by
+ * what they call. What contexts contain is checked as they are read.
+ */
 #include "lib/base/bytes.h"
 #include "lib/code/binary/objects.h"
 #include "lib/code/runtimes/file_functions.h"
+#include "lib/code/runtimes/runtime.h"
 
 /* RCNTXT of src/include/Defn.h, behind a sigjmp_buf of 200 bytes: from 3.5 on. */
-#define FIRST_VERSION R_VERSION(3, 5)
+#define FIRST_VERSION RUNTIME_VERSION(3, 5)
 #define CONTEXT_FUNCTION 232
 #define CONTEXT_CALL 248
 #define CONTEXT_LOOP 320
@@ -51,8 +54,8 @@ static uint16_t find_version(const struct binary *b, const struct binary_object 
 		return 0;
 	for (size_t at = 0; at + 5 <= size; at++) {
 		number = (uint32_t)code_int(code + at + 1);
-		if (code[at] == 0xbe && number >> 8 >= R_VERSION(2, 0) &&
-		    number >> 8 < R_VERSION(10, 0) && number > version)
+		if (code[at] == 0xbe && number >> 8 >= RUNTIME_VERSION(2, 0) &&
+		    number >> 8 < RUNTIME_VERSION(10, 0) && number > version)
 			version = number;
 	}
 	return (uint16_t)(version >> 8);
@@ -192,7 +195,7 @@ static bool find_evaluators(const struct binary *b, const struct binary_object *
 	return is_found;
 }
 
-int r_probe(const struct binary *b, struct runtime_layout *layout, struct error *err)
+static int probe(const struct binary *b, struct runtime_layout *layout, struct error *err)
 {
 	struct binary_object objects[OBJECT_COUNT];
 	struct r_layout *l = &layout->r;
@@ -238,15 +241,6 @@ static bool is_sane(const struct runtime_layout *layout)
 	       l->context_call == CONTEXT_CALL && l->context_loop == CONTEXT_LOOP;
 }
 
-const struct runtime runtime_r = {
-	.kind = RUNTIME_R,
-	.name = "R",
-	.probe = r_probe,
-	.is_sane = is_sane,
-	.version = write_version,
-	.decode = r_decode,
-};
-
 /* Names an element of a list as R does: list[["name"]], list[[2]]. */
 static void add_element(struct managed_code *code, const struct r_function_head *head,
 			const char *name, size_t size)
@@ -290,8 +284,8 @@ static void set_name(struct managed_code *code, const struct r_function_head *he
 	}
 }
 
-void r_decode(const struct runtime_layout *layout, const struct rec_function *function,
-	      struct managed_code *code)
+static void decode(const struct runtime_layout *layout, const struct rec_function *function,
+		   struct managed_code *code)
 {
 	const char *name = function->body, *file = name + function->name.size;
 	struct r_function_head head;
@@ -312,3 +306,12 @@ void r_decode(const struct runtime_layout *layout, const struct rec_function *fu
 	managed_text_add(&code->file, file, function->file.size);
 	set_name(code, &head, name, function->name.size);
 }
+
+const struct runtime runtime_r = {
+	.kind = RUNTIME_R,
+	.name = "R",
+	.probe = probe,
+	.is_sane = is_sane,
+	.version = write_version,
+	.decode = decode,
+};

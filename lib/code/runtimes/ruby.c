@@ -138,16 +138,6 @@ static bool is_sane(const struct runtime_layout *layout)
 	return memcmp(&known, l, sizeof(known)) == 0;
 }
 
-const struct runtime runtime_ruby = {
-	.kind = RUNTIME_RUBY,
-	.name = "Ruby",
-	.probe = ruby_probe,
-	.is_sane = is_sane,
-	.version = write_version,
-	.decode = ruby_decode,
-	.late = ruby_late,
-};
-
 static bool head_of(const struct rec_function *function, struct ruby_function_head *head)
 {
 	if (function->lines.size < sizeof(*head))
@@ -156,8 +146,8 @@ static bool head_of(const struct rec_function *function, struct ruby_function_he
 	return true;
 }
 
-void ruby_decode(const struct runtime_layout *layout, const struct rec_function *function,
-		 struct managed_code *code)
+static void decode(const struct runtime_layout *layout, const struct rec_function *function,
+		   struct managed_code *code)
 {
 	struct ruby_function_head head;
 
@@ -266,8 +256,8 @@ static bool late_method(const struct reader *r, struct managed_code *code)
 	return true;
 }
 
-bool ruby_late(const struct runtime_layout *layout, const struct rec_function *function,
-	       runtime_read_fn *read, void *ctx, struct managed_code *code)
+static bool late(const struct runtime_layout *layout, const struct rec_function *function,
+		 runtime_read_fn *read, void *ctx, struct managed_code *code)
 {
 	struct ruby_function_head head;
 	struct reader r = {
@@ -280,3 +270,13 @@ bool ruby_late(const struct runtime_layout *layout, const struct rec_function *f
 	r.symbols = head.symbols;
 	return head.definition ? late_method(&r, code) : late_code(&r, function, code);
 }
+
+const struct runtime runtime_ruby = {
+	.kind = RUNTIME_RUBY,
+	.name = "Ruby",
+	.probe = ruby_probe,
+	.is_sane = is_sane,
+	.version = write_version,
+	.decode = decode,
+	.late = late,
+};

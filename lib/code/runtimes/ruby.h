@@ -7,16 +7,8 @@
 
 #include "lib/code/runtimes/runtime.h"
 
-extern const struct runtime runtime_ruby;
-
-#define RUBY_VERSION(major, minor) (uint16_t)((major) << 8 | (minor))
-
 /* See struct runtime. */
 int ruby_probe(const struct binary *b, struct runtime_layout *layout, struct error *err);
-void ruby_decode(const struct runtime_layout *layout, const struct rec_function *function,
-		 struct managed_code *code);
-bool ruby_late(const struct runtime_layout *layout, const struct rec_function *function,
-	       runtime_read_fn *read, void *ctx, struct managed_code *code);
 
 /* Returns the offsets of a version. False: not supported. */
 bool ruby_layout_of_version(uint16_t version, struct ruby_layout *layout);

@@ -11,7 +11,7 @@
 
 static const struct ruby_layout layouts[] = {
 	{
-		.version = RUBY_VERSION(2, 7),
+		.version = RUNTIME_VERSION(2, 7),
 		.frame_size = 56,
 		.body_path = 64,
 		.body_label = 80,
@@ -24,7 +24,7 @@ static const struct ruby_layout layouts[] = {
 		.singleton = 12,
 	},
 	{
-		.version = RUBY_VERSION(3, 1),
+		.version = RUNTIME_VERSION(3, 1),
 		.frame_size = 64,
 		.body_path = 64,
 		.body_label = 80,
@@ -37,7 +37,7 @@ static const struct ruby_layout layouts[] = {
 		.singleton = 12,
 	},
 	{
-		.version = RUBY_VERSION(3, 3),
+		.version = RUNTIME_VERSION(3, 3),
 		.frame_size = 56,
 		.body_path = 64,
 		.body_label = 80,
@@ -52,7 +52,7 @@ static const struct ruby_layout layouts[] = {
 		.singleton = 12,
 	},
 	{
-		.version = RUBY_VERSION(3, 4),
+		.version = RUNTIME_VERSION(3, 4),
 		.frame_size = 56,
 		.body_path = 64,
 		.body_label = 80,
@@ -67,7 +67,7 @@ static const struct ruby_layout layouts[] = {
 		.singleton = 13,
 	},
 	{
-		.version = RUBY_VERSION(4, 0),
+		.version = RUNTIME_VERSION(4, 0),
 		.frame_size = 56,
 		.body_path = 64,
 		.body_label = 80,
@@ -272,7 +272,7 @@ static uint16_t find_version(const struct ruby_file *f)
 	if (!binary_read_text(f->binary, f->objects[VERSION].vaddr, text, 5) || text[1] != '.' ||
 	    text[3] != '.')
 		return 0;
-	return RUBY_VERSION(text[0] - '0', text[2] - '0');
+	return RUNTIME_VERSION(text[0] - '0', text[2] - '0');
 }
 
 /* Reads up to `size` bytes of code. Returns the number read. */

@@ -3,7 +3,6 @@
 
 #include "lib/base/bytes.h"
 #include "lib/base/json/writer.h"
-#include "lib/base/text.h"
 #include "lib/code/runtimes/go.h"
 
 /* Converts positions in a text to lines. */
@@ -281,9 +280,6 @@ void known_functions_add(struct known_functions *k, const struct function_key *k
 	index_add(&k->index, hash_key(key), (uint32_t)k->rows.count);
 	vec_push(&k->rows, row);
 }
-
-#define RUNTIME(KIND, name, ...) extern const struct runtime runtime_##name;
-#include "bpf/runtimes.def"
 
 const struct runtime *const runtimes[RUNTIME_KIND_COUNT] = {
 #define RUNTIME(KIND, name, ...) [RUNTIME_##KIND] = &runtime_##name,

@@ -9,10 +9,7 @@
 
 #include "bpf/live_record.h"
 #include "bpf/runtime_layout.h"
-#include "lib/base/error.h"
 #include "lib/base/index.h"
-#include "lib/base/strbuf.h"
-#include "lib/base/vec.h"
 #include "lib/code/binary/binary.h"
 #include "lib/code/runtimes/source_map.h"
 
@@ -176,6 +173,11 @@ void line_starts_add(struct line_starts *lines, unsigned int width, const void *
 bool line_starts_add_utf8(struct line_starts *lines, const char *text, size_t size);
 void line_starts_release(struct line_starts *lines);
 
+/* Version in a layout. */
+#define RUNTIME_VERSION(major, minor) (uint16_t)((major) << 8 | (minor))
+
+#define RUNTIME(KIND, name, ...) extern const struct runtime runtime_##name;
+#include "bpf/runtimes.def"
 /* By enum runtime_kind; RUNTIME_NONE has no row. */
 extern const struct runtime *const runtimes[RUNTIME_KIND_COUNT];
 

@@ -5,7 +5,6 @@
 #include "lib/base/base64.h"
 #include "lib/base/json/cursor.h"
 #include "lib/base/json/writer.h"
-#include "lib/base/text.h"
 
 #define SEGMENTS_MAX ((size_t)1 << 20)
 #define TEXTS_MAX ((size_t)8 << 20) /* maximum bytes of all files and names */

@@ -4,8 +4,7 @@
  */
 #pragma once
 
-#include "lib/base/strbuf.h"
-#include "lib/base/vec.h"
+#include "lib/base/base.h"
 
 /* Maximum bytes of a map; a larger one is not read. */
 #define SOURCE_MAP_MAX ((size_t)16 << 20)

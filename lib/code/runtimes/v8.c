@@ -358,17 +358,6 @@ static bool is_sane(const struct runtime_layout *layout)
 	return v8_layout_is_sane(&layout->v8);
 }
 
-const struct runtime runtime_v8 = {
-	.kind = RUNTIME_V8,
-	.name = "JavaScript",
-	.probe = v8_probe,
-	.is_sane = is_sane,
-	.version = write_version,
-	.decode = v8_decode,
-	.read_source = v8_read_source,
-	.read_inlined = v8_read_inlined,
-};
-
 static void decode_text(const struct function_text *piece, struct bytes *body, struct strbuf *text,
 			struct managed_code *code)
 {
@@ -401,8 +390,8 @@ void v8_cut_scheme(struct strbuf *file)
 	file->size -= size;
 }
 
-void v8_decode(const struct runtime_layout *layout, const struct rec_function *function,
-	       struct managed_code *code)
+static void decode(const struct runtime_layout *layout, const struct rec_function *function,
+		   struct managed_code *code)
 {
 	struct bytes body;
 	const void *head, *table;
@@ -496,3 +485,14 @@ void v8_places(const struct v8_layout *layout, const void *table, size_t size, u
 		vec_push(&code->places, ((struct managed_place){unit, place, 0, 0}));
 	}
 }
+
+const struct runtime runtime_v8 = {
+	.kind = RUNTIME_V8,
+	.name = "JavaScript",
+	.probe = v8_probe,
+	.is_sane = is_sane,
+	.version = write_version,
+	.decode = decode,
+	.read_source = v8_read_source,
+	.read_inlined = v8_read_inlined,
+};

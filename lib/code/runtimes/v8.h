@@ -53,14 +53,10 @@ typedef void v8_take_text_fn(void *ctx, unsigned int width, const void *text, si
 bool v8_heap_string(const struct v8_heap *h, uint64_t reference, uint64_t max,
 		    v8_take_text_fn *take, void *ctx);
 
-extern const struct runtime runtime_v8;
-
 #define V8_OLDEST 10
 
 /* See struct runtime. */
 int v8_probe(const struct binary *b, struct runtime_layout *layout, struct error *err);
-void v8_decode(const struct runtime_layout *layout, const struct rec_function *function,
-	       struct managed_code *code);
 bool v8_read_source(const struct runtime_layout *layout, const struct managed_source *source,
 		    runtime_read_fn *read, void *ctx, struct line_starts *lines);
 bool v8_read_inlined(const struct runtime_layout *layout, const struct rec_function *function,

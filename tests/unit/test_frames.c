@@ -210,6 +210,51 @@ TEST(code_behind_a_jump_that_needs_no_frame)
 	stubs_release(&rows);
 }
 
+/*
+ * sub; lea; add; call; test; js to the second call; add; ret; call: musl's mktime(). Both calls end
+ * before an aligned place, but only the second one is of a function that does not return.
+ */
+TEST(functions_that_end_at_a_call)
+{
+	static const char bytes[] =
+		"\x48\x83\xec\x18\x48\x8d\x44\x24\x08\x01\xc0\xe8\x00\x01\x00\x00"
+		"\x85\xc0\x78\x05\x48\x83\xc4\x18\xc3\xe8\x00\x02\x00\x00\x66\x90"
+		"\x89\xf8\xc3"; /* mov %edi,%eax; ret */
+	struct stubs rows;
+
+	DERIVE(&rows, bytes);
+	assert_int_equal(cfa_at(&rows, 4), 32);
+	assert_int_equal(cfa_at(&rows, 16), 32);
+	assert_int_equal(cfa_at(&rows, 24), 8);
+	assert_int_equal(cfa_at(&rows, 25), 32);
+	assert_int_equal(cfa_at(&rows, 32), 8);
+	assert_int_equal(cfa_at(&rows, 35), 0);
+	stubs_release(&rows);
+}
+
+/* push; test; je over hlt; hlt; test; je to the second hlt; pop; ret; hlt; jmp to the pop: musl */
+TEST(code_behind_checks)
+{
+	struct stubs rows;
+
+	DERIVE(&rows, "\x53\x85\xc0\x74\x01\xf4\x85\xff\x74\x02\x5b\xc3\xf4\xeb\xfb\x90");
+	assert_int_equal(cfa_at(&rows, 1), 16);
+	assert_int_equal(cfa_at(&rows, 11), 8);
+	assert_int_equal(cfa_at(&rows, 13), 16);
+	assert_int_equal(cfa_at(&rows, 15), 0);
+	stubs_release(&rows);
+}
+
+/* push; jmp to the pop; add %eax,%eax; ret; pop; ret: the part between may have any frame. */
+TEST(functions_with_parts_that_nothing_leads_to)
+{
+	struct stubs rows;
+
+	DERIVE(&rows, "\x53\xeb\x03\x01\xc0\xc3\x5b\xc3");
+	assert_int_equal(rows.rows.count, 0);
+	stubs_release(&rows);
+}
+
 static bool read_code(const void *ctx, uint64_t vaddr, void *to, size_t size)
 {
 	memcpy(to, (const char *)ctx + (vaddr - VADDR), size);

@@ -516,7 +516,7 @@ static bool is_at_entry(const struct frame *f)
 /* Ways to understand a function, tried in turn. */
 enum {
 	WAY_SWITCH = 1 << 0, /* code to which nothing leads is reached by an indirect jump */
-	WAY_CALL_ENDS = 1 << 1, /* a function ends behind a call that does not return */
+	WAY_CALL_ENDS = 1 << 1, /* from `cut` on, calls before an aligned place may not return */
 };
 
 struct analysis {
@@ -531,6 +531,8 @@ struct analysis {
 	size_t start, reached; /* the end of what was reached */
 	bool is_next; /* behind a function that was understood, or the code's first one */
 	unsigned int way;
+	size_t cut; /* see WAY_CALL_ENDS */
+	size_t first_cut; /* the first end that this made; SIZE_MAX: none */
 	size_t returns, tail_calls;
 	size_t last_calls; /* of functions that do not return */
 	bool is_unaligned; /* the stack, at a call */
@@ -702,14 +704,21 @@ static bool is_prologue(const struct stub_code *code, size_t at)
 }
 
 /* Returns whether another function begins after a call, because the called one does not return. */
-static bool ends_at_call(const struct analysis *a, size_t at)
+static bool ends_at_call(struct analysis *a, size_t at)
 {
 	size_t next = skip_filler(a->code, at, FILLER_MAX);
 
 	if (at >= a->code->size || is_entry(a, at))
 		return true;
-	return (a->code->vaddr + next) % FUNCTION_ALIGNMENT == 0 &&
-	       (a->way & WAY_CALL_ENDS || is_prologue(a->code, next));
+	if ((a->code->vaddr + next) % FUNCTION_ALIGNMENT != 0)
+		return false;
+	if (is_prologue(a->code, next))
+		return true;
+	if (!(a->way & WAY_CALL_ENDS) || at < a->cut)
+		return false;
+	if (at < a->first_cut)
+		a->first_cut = at;
+	return true;
 }
 
 /* Goes on behind an instruction that ends at `end`. False: nothing follows it. */
@@ -730,7 +739,8 @@ static bool go_on(struct analysis *a, const struct insn *insn, size_t end,
 		a->away = *frame;
 		return false;
 	case FLOW_STOP:
-		return false;
+		/* Compilers take musl's checks, hlt in a branch, for ordinary instructions. */
+		return insn->opcode == 0xf4 && !ends_at_call(a, end);
 	case FLOW_UNKNOWN:
 		a->failed = true;
 		return false;
@@ -835,7 +845,7 @@ static bool is_confirmed(const struct analysis *a)
 	if (a->is_unaligned && !(a->is_next && is_aligned))
 		return false;
 	if (is_usual)
-		return a->returns || (is_aligned && a->last_calls && !(a->way & WAY_CALL_ENDS));
+		return a->returns || (is_aligned && a->last_calls);
 	return a->returns && (is_aligned || is_called);
 }
 
@@ -849,7 +859,7 @@ static void forget(struct analysis *a)
 	a->steps -= size / BYTES_PER_STEP < a->steps ? size / BYTES_PER_STEP : a->steps;
 }
 
-/* Returns the end of the function; 0: the results are inconsistent. */
+/* Returns the end of the function; 0: the results are inconsistent, or leave out a part. */
 static size_t analyse(struct analysis *a, unsigned int way)
 {
 	const struct frame entry = {.depth = WORD, .is_known = true};
@@ -859,10 +869,40 @@ static size_t analyse(struct analysis *a, unsigned int way)
 	a->way = way;
 	a->returns = a->tail_calls = a->last_calls = a->todo_count = 0;
 	a->away.is_known = a->is_unaligned = a->failed = false;
+	a->first_cut = SIZE_MAX;
 	add_todo(a, a->start, entry);
 	follow_all(a);
 	end = follow_switch(a);
-	return !a->failed && is_confirmed(a) ? end : 0;
+	return !a->failed && end >= a->reached && is_confirmed(a) ? end : 0;
+}
+
+/* Ends behind calls to try. */
+#define CUTS_MAX 8
+
+/* Tries each call before an aligned place as the function's end, from the first on. */
+static size_t analyse_cuts(struct analysis *a)
+{
+	a->cut = a->start;
+	for (int i = 0; i < CUTS_MAX; i++) {
+		size_t end = analyse(a, WAY_SWITCH | WAY_CALL_ENDS);
+
+		if (end && a->returns)
+			return end;
+		if (a->first_cut == SIZE_MAX)
+			break;
+		a->cut = a->first_cut + 1;
+	}
+	return 0;
+}
+
+/* Returns the end of the function that begins at `start`; 0: it is not understood. */
+static size_t analyse_function(struct analysis *a)
+{
+	size_t end = analyse(a, WAY_SWITCH);
+
+	if (!end && a->away.is_known)
+		end = analyse(a, 0);
+	return end ? end : analyse_cuts(a);
 }
 
 /* A row replaces one at the same address: the end of the function before. */
@@ -929,7 +969,6 @@ static size_t next_start(const struct analysis *a)
 
 void frames_x86_64(struct stubs *rows, const struct stub_code *code)
 {
-	static const unsigned int ways[] = {WAY_SWITCH, 0, WAY_SWITCH | WAY_CALL_ENDS};
 	struct analysis a = {.code = code, .rows = rows, .steps = code->size * STEPS_PER_BYTE};
 	size_t room = code->size < FUNCTION_MAX ? code->size : FUNCTION_MAX;
 
@@ -939,12 +978,11 @@ void frames_x86_64(struct stubs *rows, const struct stub_code *code)
 	find_entries(&a);
 	a.is_next = true;
 	for (size_t start = skip_filler(code, 0, SIZE_MAX); start < code->size && a.steps;) {
-		size_t end = 0;
+		size_t end;
 
 		forget(&a);
 		a.start = a.reached = start;
-		for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]) && !end; i++)
-			end = analyse(&a, ways[i]);
+		end = analyse_function(&a);
 		if (end)
 			add_rows(&a, end);
 		a.is_next = end;

@@ -143,6 +143,54 @@ expect(len(found) > 200 and right >= 0.98 * len(found) - stats["finished_later"]
 expect(stats["guessed"] >= 0.95 * right, stats)'
 fi
 
+# A function without calls, rules or a frame pointer, in a file whose other code has frame pointers;
+# its caller is called by its address.
+if [ "$(uname -m)" = x86_64 ]; then
+	cat >leaf.c <<'TEXT'
+volatile unsigned sink;
+void burn(unsigned);
+__asm__(".globl burn\n"
+	".type burn, @function\n"
+	"burn:\n"
+	"	push %rbx\n"
+	"	push %r12\n"
+	"1:	dec %edi\n"
+	"	jnz 1b\n"
+	"	pop %r12\n"
+	"	pop %rbx\n"
+	"	ret\n"
+	".size burn, . - burn\n");
+__attribute__((noipa)) void middle(unsigned n)
+{
+	burn(n);
+	sink++;
+}
+void (*volatile by_address)(unsigned) = middle;
+__attribute__((noipa)) void outer(void)
+{
+	by_address(20000000);
+	sink++;
+}
+int main(void)
+{
+	for (int i = 0; i < 60; i++)
+		outer();
+	return 0;
+}
+TEXT
+	gcc -O1 -fno-omit-frame-pointer -fno-asynchronous-unwind-tables -o leaf leaf.c
+	record leaf 0 -- ./leaf
+	is_whole leaf 99
+	judge "a function without a frame among others with frame pointers: its caller, not guessed" \
+		leaf.json.gz leaf.stats <<<"$stats_code"'
+found = [[f["name"] for f in frames if f["category"] == "User"]
+         for _, _, _, frames in samples() if any(f["name"] == "burn" for f in frames)]
+right = sum(names[-4:] == ["main", "outer", "middle", "burn"] for names in found)
+expect(len(found) > 200 and right >= 0.99 * len(found) - stats["finished_later"],
+       f"{right} of {len(found)}: {found[:1]}")
+expect(stats["guessed"] <= 0.01 * can_be_whole, stats)'
+fi
+
 # A signal handler that returns to code without CFI for a signal frame, as in programs without glibc.
 if [ "$(uname -m)" = x86_64 ]; then
 	cat >restorer.c <<'TEXT'

@@ -299,6 +299,47 @@ TEST(calls_from_before_a_stub)
 	unwind_rules_release(&rules);
 }
 
+/* Functions with frame pointers, then one without: analysed as all code, not as a piece of it. */
+TEST(frame_pointers_do_not_suffice_for_all_code)
+{
+	const struct code_range all = {VADDR, VADDR + 0x400};
+	/* push %rbp; mov %rsp,%rbp; pop %rbp; ret */
+	static const char usual[] = "\x55\x48\x89\xe5\x5d\xc3";
+	char code[0x400];
+	struct compile_input input = {
+		.arch = &unwind_arch_x86_64,
+		.code = &all,
+		.code_count = 1,
+		.read_code = read_code,
+		.ctx = code,
+		.derived = all,
+	};
+	const struct stub_row stubs[] = {
+		{VADDR + 0x1f0, stubs_rule_at_entry(&unwind_arch_x86_64, 16)},
+		{VADDR + 0x1f8, {.cfa_kind = UNWIND_CFA_NONE}},
+	};
+
+	memset(code, 0x90, sizeof(code));
+	for (size_t at = 0; at < sizeof(code); at += 0x20)
+		memcpy(code + at, usual, sizeof(usual) - 1);
+	memcpy(code + 0x100, "\x53\x01\xc0\x5b\xc3", 5); /* push %rbx; add; pop; ret */
+	for (int pieces = 0; pieces < 2; pieces++) {
+		struct unwind_table table = {0};
+		struct unwind_rules rules;
+		struct unwind_rule rule;
+
+		input.stubs = stubs;
+		input.stub_count = pieces ? 2 : 0;
+		unwind_rules_init(&rules);
+		assert_int_equal(compile_table(&input, &rules, &table, NULL), 0);
+		rule = rules.rows.items[unwind_table_find(&table, VADDR + 0x101)];
+		assert_int_equal(rule.cfa_kind, pieces ? UNWIND_CFA_NONE : UNWIND_CFA_REG);
+		assert_int_equal(rule.cfa_offset, pieces ? 0 : 16);
+		unwind_table_release(&table);
+		unwind_rules_release(&rules);
+	}
+}
+
 /* musl's __clone(): both threads come out of the system call, one of them into its first function.
  */
 TEST(threads_begin_in_musl)

@@ -160,17 +160,17 @@ static bool find_gap_end(struct compile *c, uint64_t from, uint64_t to, struct c
 /* push %rbp; mov %rsp,%rbp */
 static const uint8_t frame_pointer[] = {0x55, 0x48, 0x89, 0xe5};
 
-/*
- * Returns whether the code needs a different method: Haskell's functions have their own stacks and
- * return by jumps; V8's have frame pointers.
- */
-static bool has_other_way(const uint8_t *code, size_t size)
+/* Returns whether it is Haskell's code, which has its own stacks and returns by jumps. */
+static bool has_own_stacks(const uint8_t *code, size_t size)
 {
-	const uint8_t *at = code, *end = code + (size < SAMPLE_SIZE ? size : SAMPLE_SIZE);
+	return memmem(code, MIN(size, SAMPLE_SIZE), haskell_return, sizeof(haskell_return));
+}
+
+static bool has_frame_pointers(const uint8_t *code, size_t size)
+{
+	const uint8_t *at = code, *end = code + MIN(size, SAMPLE_SIZE);
 	size_t count = 0;
 
-	if (memmem(code, (size_t)(end - code), haskell_return, sizeof(haskell_return)))
-		return true;
 	while ((at = memmem(at, (size_t)(end - at), frame_pointer, sizeof(frame_pointer)))) {
 		count++;
 		at++;
@@ -178,7 +178,10 @@ static bool has_other_way(const uint8_t *code, size_t size)
 	return count * FRAME_POINTER_DISTANCE >= (size_t)(end - code);
 }
 
-/* Finds the frames of functions in a part of the code by their instructions. */
+/*
+ * Finds the frames of functions in a part of the code by their instructions. Frame pointers suffice
+ * for pieces, as V8's in node; all code of a file may have functions without one that call nothing.
+ */
 static void derive_part(struct compile *c, uint64_t from, uint64_t to, struct stubs *frames)
 {
 	const struct compile_input *input = c->input;
@@ -190,7 +193,8 @@ static void derive_part(struct compile *c, uint64_t from, uint64_t to, struct st
 	c->derived += to - from;
 	bytes = xmalloc(to - from);
 	if (!input->read_code(input->ctx, from, bytes, to - from) ||
-	    has_other_way(bytes, to - from))
+	    has_own_stacks(bytes, to - from) ||
+	    (!c->is_all_derived && has_frame_pointers(bytes, to - from)))
 		return;
 	code = (struct stub_code){.code = bytes, .size = to - from, .vaddr = from};
 	input->arch->add_frames(frames, &code);

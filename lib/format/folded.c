@@ -26,14 +26,14 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t';
 }
 
+/* Zeros at the end do not count. */
 static size_t count_decimals(const char *number, const char *end)
 {
-	const char *point = memchr(number, '.', (size_t)(end - number));
-	size_t count = 0;
+	const char *point = memchr(number, '.', (size_t)(end - number)), *last = point, *at = point;
 
-	while (point && ++point < end && *point >= '0' && *point <= '9')
-		count++;
-	return count;
+	while (at && ++at < end && *at >= '0' && *at <= '9')
+		last = *at == '0' ? last : at;
+	return (size_t)(last - point);
 }
 
 /* False if the line does not end in a number. */

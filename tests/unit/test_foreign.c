@@ -246,6 +246,11 @@ TEST(folded_stacks_are_of_one_thread)
 /* Threads and places stand in frames, in the ways of py-spy, rbspy and Austin. */
 TEST(folded_stacks_have_threads_and_places)
 {
+	/* Fractions of zero are no fractions. */
+	expect("folded/zeros", &format_folded,
+	       "all 0 main\n"
+	       "0 2x0 a;b\n"
+	       "2 1x0 a\n");
 	expect("folded/py-spy", &format_folded,
 	       "all 0 main\n"
 	       "5 1x0 <main>[app.rb:0:0]:3;block in work[lib/a.rb:0:0]:12\n"

@@ -415,6 +415,24 @@ TEST(counters_are_read)
 	profile_free(p);
 }
 
+/* Two of the same time would be a rate without a time. */
+TEST(values_after_the_end_are_one)
+{
+	struct import_counts counts;
+	_cleanup_free_ char *text = NULL;
+	struct error err = {0};
+	size_t size;
+	struct profile *p = read_counters(
+		"\"counters\":[{\"mainThreadIndex\":0,\"samples\":{\"count\":[5,4,3],"
+		"\"timeDeltas\":[1,900000,1],\"length\":3},\"category\":\"power\",\"pid\":1,"
+		"\"name\":\"n\"}]",
+		&counts);
+
+	assert_int_equal(written_text(&format_firefox, p, NULL, NULL, &text, &size, &err), 0);
+	assert_non_null(strstr(text, "\"count\":[5,7]"));
+	profile_free(p);
+}
+
 /* Takes those of the first process, and leaves out fields that nobody knows. */
 TEST(overhead_is_read)
 {

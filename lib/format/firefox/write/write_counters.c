@@ -65,6 +65,12 @@ static void list_samples(struct counter_samples *list, const struct counter *cou
 		if (is_late && is_level && list->rows.count)
 			break;
 		at.time = is_late ? end : at.time;
+		/* Front-ends divide by the time that passed. */
+		if (is_late && list->rows.count && vec_last(&list->rows).time >= end) {
+			vec_last(&list->rows).delta = counter_add(vec_last(&list->rows).delta,
+								  at.delta);
+			continue;
+		}
 		if (is_level && !list->rows.count && at.delta)
 			vec_push(&list->rows, (struct counter_sample){.time = at.time});
 		vec_push(&list->rows, at);

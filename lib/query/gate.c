@@ -51,7 +51,9 @@ static void compare_settings(struct comparable *c, const struct profile *a, cons
 
 	if (x && y && *x && *y && !are_same_events(x, y))
 		ADD(&c->refusals, "different events: %s, then %s", x, y);
-	if (!query_intervals_agree(a->meta.interval_ns, b->meta.interval_ns))
+	/* Times that passed need no common interval. */
+	if (!a->meta.sample_ticks && !b->meta.sample_ticks &&
+	    !query_intervals_agree(a->meta.interval_ns, b->meta.interval_ns))
 		ADD(&c->refusals, "different intervals: %.6g ms, then %.6g ms",
 		    (double)a->meta.interval_ns / 1e6, (double)b->meta.interval_ns / 1e6);
 }

@@ -176,6 +176,8 @@ def main(folder):
     for name, container in (("contained-a", "08cbb0906eb2"), ("contained-b", "f1faf3483537")):
         files[name] = whole(BASE)
         files[name]["threads"][0]["processName"] = f"program (pid 1 in {container})"
+    # Rows have the time that passed, as those of V8's profiles.
+    files["measured"] = whole(BASE, meta={"interval": 4.0, "profEvents": [{"period": 8}]})
     for name, value in files.items():
         Path(folder, f"{name}.json").write_text(json.dumps(value))
 

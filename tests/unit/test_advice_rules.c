@@ -157,6 +157,13 @@ static struct profile *regex(uint32_t part)
 	return run_part(SERVE "check /app check.c\nmatch /lib/libpcre2-8.so.0 -", part);
 }
 
+static struct profile *imports(uint32_t part)
+{
+	return run_part(SERVE "load_model /app model.py\n"
+			      "PyImport_ImportModuleLevelObject libpython3.so -\nexec libpython3.so -",
+			part);
+}
+
 static struct profile *regex_of_v8(uint32_t part)
 {
 	return run_part("check - check.js\nBuiltins_RegExpPrototypeTest /usr/bin/node -\n"
@@ -249,6 +256,9 @@ static const struct rule_case {
 	{ADVICE_REGEX, regex, 250, 249,
 	 "regular expressions took 25 % of the time, most for check (check.c:102): repetitions "
 	 "within repetitions take exponential time"},
+	{ADVICE_IMPORTS, imports, 250, 249,
+	 "importing modules took 25 % of the time, most for load_model (model.py:102): import only what is "
+	 "needed, when it is needed"},
 	{ADVICE_REGEX, regex_of_v8, 250, 249,
 	 "regular expressions took 25 % of the time, most for check (check.js:100): repetitions "
 	 "within repetitions take exponential time"},

@@ -350,6 +350,27 @@ static void measure_starved(const struct adviser *a, struct measured *m)
 		m->what = text_cut(strings_get(&p->strings, heaviest), NAME_WIDTH, true);
 }
 
+/* Names the control group that its limit held back most often. */
+static void measure_cpu_limit(const struct adviser *a, struct measured *m)
+{
+	const char *most = NULL;
+
+	vec_for_each(&a->q->profile->meta.extra, const struct profile_extra *, extra) {
+		uint64_t held, periods;
+
+		if (extra->fact != FACT_CPU_LIMIT_TEXT || !extra->of ||
+		    sscanf(extra->value, "%" SCNu64 " of %" SCNu64, &held, &periods) != 2 ||
+		    held > periods || share(held, periods) <= m->value)
+			continue;
+		m->value = share(held, periods);
+		most = extra->of;
+	}
+	if (!most)
+		return;
+	m->weight = 1;
+	m->what = text_cut(most, NAME_WIDTH, false);
+}
+
 static void measure_oversubscribed(const struct adviser *a, struct measured *m)
 {
 	uint64_t waited = a->q->waits[QUERY_RUNNABLE];

@@ -157,6 +157,17 @@ static struct profile *regex(uint32_t part)
 	return run_part(SERVE "check /app check.c\nmatch /lib/libpcre2-8.so.0 -", part);
 }
 
+static struct profile *limited(uint32_t part)
+{
+	struct profile *p = run_part(SERVE, 1000);
+	_cleanup_free_ char *text = xasprintf("%u of 1000 periods, 0.20 s", part);
+
+	profile_add_text(p, FACT_CPU_LIMIT_TEXT, "/little", "1 of 100 periods, 9.00 s");
+	profile_add_text(p, FACT_CPU_LIMIT_TEXT, "/box", text);
+	profile_add_text(p, FACT_CPU_LIMIT_TEXT, "/odd", "9 of 0 periods, 0.10 s");
+	return p;
+}
+
 static struct profile *imports(uint32_t part)
 {
 	return run_part(SERVE "load_model /app model.py\n"
@@ -236,6 +247,8 @@ static const struct rule_case {
 	{ADVICE_STARVED, starved, 200, 199,
 	 "threads waited 10 % of their time for CPUs that other programs used, mostly make: run "
 	 "them at another time, or with less priority"},
+	{ADVICE_CPU_LIMIT, limited, 100, 99,
+	 "the CPU limit of /box held threads back in 10 % of its periods: raise it, or use fewer threads"},
 	{ADVICE_OVERSUBSCRIBED, oversubscribed, 2000, 1999,
 	 "1.5 threads per CPU wanted to run, on 2 CPUs: use as many threads as there are CPUs"},
 	{ADVICE_PAGE_FAULTS, page_faults, 100, 99,

@@ -285,9 +285,9 @@ static const struct rule_case {
 	 "10 % of the time is in code without names, made at run time by luajit: find out how to "
 	 "have it named"},
 	{ADVICE_COARSE, coarse, 620, 619,
-	 "380 samples tell shares to ±5 % only: record for longer, or at a higher rate"},
+	 "a sample count of 380 tells shares to ±5 % only: record for longer, or at a higher rate"},
 	{ADVICE_COARSE, coarse_sums, 620, 619,
-	 "380 samples tell shares to ±5 % only: record for longer, or at a higher rate"},
+	 "a sample count of 380 tells shares to ±5 % only: record for longer, or at a higher rate"},
 };
 
 /* Returns the rule's text, which the caller frees; NULL if it gives no advice. */

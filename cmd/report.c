@@ -47,8 +47,12 @@ static void make_tree(const struct report_options *o, const struct query *q,
 	query_tree_release(&tree);
 }
 
-static void add_footer(const struct report_rows *rows, struct strbuf *out)
+static void add_footer(const struct report_options *o, const struct report_rows *rows,
+		       struct strbuf *out)
 {
+	if (!rows->listing.depths.count && o->listing.min_share > 0)
+		strbuf_addf(out, "\nno row has %.4g %% of the total (--min 0: all)\n",
+			    100 * o->listing.min_share);
 	if (rows->left_out)
 		strbuf_addf(out, "\n%zu more %s (--limit 0: all)\n", rows->left_out,
 			    text_counted(rows->left_out, "row", "rows"));
@@ -163,13 +167,13 @@ static void print(const struct report_options *o, const struct query *q,
 		break;
 	case REPORT_MARKDOWN:
 		listing_print_markdown(&rows->listing, out);
-		add_footer(rows, out);
+		add_footer(o, rows, out);
 		break;
 	default:
 		add_summary(o, q, file, out);
 		strbuf_addch(out, '\n');
 		listing_print_text(&rows->listing, pager_columns(), out);
-		add_footer(rows, out);
+		add_footer(o, rows, out);
 		if (!o->markers && leaves_waits_out(o, q))
 			strbuf_adds(out, "\nwaits are left out; --include-idle adds them\n");
 		add_thinned(q, out);

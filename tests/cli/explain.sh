@@ -34,6 +34,12 @@ run "$PROF" report --callers rare rare.json
 like "callers of a rare function" "$out" $'0\\.1 % +rare\n.* serve\n.* main'
 run "$PROF" report --callees rare --min 50 rare.json
 like "and its callees, by its own total" "$out" $'0\\.1 % +rare\n.* deep'
+run "$PROF" report --by process --min 100 rare.json
+unlike "all samples" "$out" 'no row'
+refuses "no sample" 125 'no matching samples' "$PROF" report --by function --focus rare --ignore deep rare.json
+printf 'main;f%d 1\n' {1..300} | python3 "$root/tests/cli/stacks_profile.py" one >flat.json
+run "$PROF" report --inverted flat.json
+like "rows that are all below the least share" "$out" $'\nno row has 0\\.5 % of the total \\(--min 0: all\\)'
 run "$PROF" explain rare.json rare
 like "which explain has as well" "$(section Callers)" $'rare\n.* serve'
 

@@ -60,7 +60,8 @@ static void add_block(struct building *b, thread_id id, uint32_t number,
 			 .thread = id,
 			 .number = number,
 			 .is_woken = ender != NO_THREAD,
-			 .is_timed = ender == NO_THREAD && wait->ended_by == END_INTERRUPT,
+			 .is_timed = ender == NO_THREAD && (wait->ended_by == END_INTERRUPT ||
+							    wait->ended_by == END_UNKNOWN),
 			 .time = wake - wait->start,
 			 .latency = latency > wait->queued ? latency - wait->queued : 0,
 		 });

@@ -28,7 +28,7 @@ struct replay_wait {
 	thread_id thread;
 	uint32_t number; /* index among the thread's waits */
 	bool is_woken; /* ends by a REPLAY_WAKE */
-	bool is_timed; /* ended by a timer or another interrupt */
+	bool is_timed; /* ended by a timer or another interrupt, or nothing is known */
 	uint64_t time; /* its length unless it is woken, ns */
 	uint64_t latency; /* time from the wake-up until the thread was runnable, ns */
 };

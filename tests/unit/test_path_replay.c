@@ -163,6 +163,22 @@ TEST(a_poll_ends_as_soon_as_there_is_something)
 	timelines_release(&t);
 }
 
+/* On a busy machine, records are lost: the end of a wait is then unknown. */
+TEST(a_poll_may_have_unknown_ends)
+{
+	struct timelines t = begin(120);
+
+	add_thread(&t, ONE, 0, 110);
+	for (uint64_t at = 0; at < 90; at += 10)
+		add_wait(&t, ONE, at, at + 10, 0, NO_THREAD);
+	t.rows.items[ONE].waits.items[7].ended_by = END_UNKNOWN;
+	add_wait(&t, ONE, 90, 100, 0, MAIN);
+	add_wait(&t, MAIN, 100, 110, 0, ONE);
+	assert_int_equal(replay_on(&t, 2), 120);
+	assert_int_equal(replay_with(&t, MAIN, 0.5f), 65);
+	timelines_release(&t);
+}
+
 TEST(waits_can_be_left_out)
 {
 	struct timelines t = fork_and_join();

@@ -521,7 +521,8 @@ void path_summary_forecasts(const struct profile *p, struct strbuf *out)
 	if (f.sums[PATH_SUM_REPLAY]) {
 		add_alone(&s, &f, out);
 		add_queue(&s, &f, out);
-		strbuf_addf(out, "predicted change of %s time:\n", is_like_run(&s, &f) ? "the" : "that");
+		strbuf_addf(out, "predicted change of %s time:\n",
+			    is_like_run(&s, &f) ? "the" : "that");
 	}
 	vec_for_each(&f.rows, const struct forecast *, row)
 		add_forecast(&s, &f, row, out);

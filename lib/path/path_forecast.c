@@ -312,9 +312,9 @@ static void add_sum(struct forecasting *f, enum path_sum_kind kind, string_id th
 }
 
 /*
- * Replays the command with a change that saves time, of which `saved` on the path; 0: unknown. If the
- * replay takes longer than that of the unchanged command, because timers now end elsewhere, the gain
- * is unknown. All times are those of a machine without background load.
+ * Replays the command with a change that saves time, of which `saved` on the path; 0: unknown. If
+ * the replay takes longer than that of the unchanged command, because timers now end elsewhere, the
+ * gain is unknown. All times are those of a machine without background load.
  */
 static void add_forecast(struct forecasting *f, const char *change,
 			 const struct replay_change *changed, double saved)

@@ -170,8 +170,9 @@ static struct profile *limited(uint32_t part)
 
 static struct profile *imports(uint32_t part)
 {
-	return run_part(SERVE "load_model /app model.py\n"
-			      "PyImport_ImportModuleLevelObject libpython3.so -\nexec libpython3.so -",
+	return run_part(SERVE
+			"load_model /app model.py\n"
+			"PyImport_ImportModuleLevelObject libpython3.so -\nexec libpython3.so -",
 			part);
 }
 

@@ -225,7 +225,8 @@ enum {
  * caches hold few of a million.
  */
 struct stack_use {
-	uint64_t weight : 56; /* of selected samples */
+	uint64_t weight : 55; /* of selected samples */
+	uint64_t is_kept : 1; /* samples with the stack are selected, unless they are waits */
 	uint64_t wait : 8; /* as struct query.stack_waits */
 };
 
@@ -235,8 +236,6 @@ struct selection {
 	uint8_t *of_funcs; /* by func_id: IS_… flags */
 	struct query_spans *spans; /* of filter->during */
 	struct parallelism parallelism; /* empty unless needed */
-	bool *keeps; /* by stack_id: samples with the stack are selected, unless they are waits */
-	bool keeps_none; /* and those without a stack */
 	struct stack_use *uses; /* by stack_id */
 	struct stack_use no_stack; /* of samples without one */
 	stack_id *shown; /* by stack_id: innermost shown frame */
@@ -514,13 +513,17 @@ static void mark_stacks(struct selection *s)
 				  !(filter->fold_recursion &&
 				    is_recursion(p, frame, q->parents[id]));
 		s->shown[id] = q->is_shown[id] ? id : q->parents[id];
-		s->uses[id] = (struct stack_use){.wait = answer->wait};
-		s->keeps[id] = !(filter->focus && !(all & IS_FOCUS)) && !(all & IS_IGNORED) &&
-			       !(filter->root && !(all & IS_ROOT)) && answer->counts &&
-			       !(speaks && speaks[id] != language);
+		s->uses[id] = (struct stack_use){
+			.wait = answer->wait,
+			.is_kept = !(filter->focus && !(all & IS_FOCUS)) && !(all & IS_IGNORED) &&
+				   !(filter->root && !(all & IS_ROOT)) && answer->counts &&
+				   !(speaks && speaks[id] != language),
+		};
 	}
-	s->no_stack = (struct stack_use){.wait = QUERY_RUNS};
-	s->keeps_none = !filter->focus && !filter->root && !filter->category;
+	s->no_stack = (struct stack_use){
+		.wait = QUERY_RUNS,
+		.is_kept = !filter->focus && !filter->root && !filter->category,
+	};
 }
 
 /*
@@ -702,6 +705,7 @@ static void try_sample(struct selection *s, thread_id id, const struct sample *s
 {
 	const struct query_filter *filter = s->filter;
 	uint64_t time = profile_since_start(s->q->profile, sample->time);
+	struct stack_use *use;
 
 	if (time < filter->from || time >= filter->until)
 		return;
@@ -709,10 +713,9 @@ static void try_sample(struct selection *s, thread_id id, const struct sample *s
 		return;
 	if (!has_parallelism(s, sample))
 		return;
-	if (sample->stack == NO_STACK && s->keeps_none)
-		add_sample(s, id, sample, &s->no_stack);
-	else if (sample->stack != NO_STACK && s->keeps[sample->stack])
-		add_sample(s, id, sample, &s->uses[sample->stack]);
+	use = sample->stack == NO_STACK ? &s->no_stack : &s->uses[sample->stack];
+	if (use->is_kept)
+		add_sample(s, id, sample, use);
 }
 
 struct sample query_allocation_sample(const struct query *q, const struct allocation *row)
@@ -840,7 +843,6 @@ int query_select_each(struct query *q, const struct profile *p, const struct que
 {
 	size_t stacks = p->stacks.rows.count + 1;
 	_cleanup_free_ uint8_t *of_funcs = xcalloc(p->funcs.rows.count + 1, 1);
-	_cleanup_free_ bool *keeps = xcalloc(stacks, sizeof(*keeps));
 	_cleanup_free_ struct stack_use *uses = xcalloc(stacks, sizeof(*uses));
 	_cleanup_free_ stack_id *shown = xcalloc(stacks, sizeof(*shown));
 	_cleanup_free_ bool *is_selected = NULL;
@@ -849,7 +851,6 @@ int query_select_each(struct query *q, const struct profile *p, const struct que
 			      .filter = filter,
 			      .of_funcs = of_funcs,
 			      .spans = &spans,
-			      .keeps = keeps,
 			      .uses = uses,
 			      .shown = shown,
 			      .visit = visit,

@@ -14,7 +14,6 @@
 #include "cmd/options/output_options.h"
 #include "cmd/options/push_options.h"
 #include "cmd/run/pipeline.h"
-#include "lib/base/log.h"
 #include "lib/base/program.h"
 #include "lib/recording/spool.h"
 

@@ -6,7 +6,6 @@
 #include "cmd/options/live_options.h"
 #include "cmd/options/output_options.h"
 #include "cmd/run/pipeline.h"
-#include "lib/base/log.h"
 #include "lib/live/process/targets.h"
 
 extern const struct command command_attach;

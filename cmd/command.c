@@ -2,7 +2,6 @@
 #include "cmd/command.h"
 
 #include "cmd/options/defaults.h"
-#include "lib/base/log.h"
 
 /* Writes the line in one call, so that it does not mix with other output. */
 static void print_line(const char *prefix, const char *text)

@@ -11,7 +11,6 @@
 #include <sys/wait.h>
 
 #include "cmd/command.h"
-#include "lib/base/clock.h"
 #include "lib/base/program.h"
 
 static const char name[] = "mcp";

@@ -9,7 +9,6 @@
 #include "cmd/options/push_options.h"
 #include "cmd/run/companion_program.h"
 #include "cmd/run/pipeline.h"
-#include "lib/base/log.h"
 #include "lib/recording/meta.h"
 
 extern const struct command command_record;

@@ -8,7 +8,6 @@
 #include "lib/recording/workplace/naming.h"
 #include "cmd/elevate/elevate_signals.h"
 #include "cmd/text/progress.h"
-#include "lib/base/log.h"
 #include "lib/base/workers.h"
 #include "lib/format/firefox/patch/patch.h"
 #include "symbolize/source_texts.h"

@@ -11,7 +11,6 @@
 #include "cmd/options/top_options.h"
 #include "cmd/run/companion_program.h"
 #include "cmd/run/pipeline.h"
-#include "lib/base/log.h"
 
 extern const struct command command_top;
 

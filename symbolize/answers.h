@@ -6,7 +6,6 @@
  */
 #pragma once
 
-#include "lib/base/index.h"
 #include "lib/model/tables/expand_inlines.h"
 #include "lib/model/tables/profile.h"
 #include "lib/model/tables/strings.h"

@@ -3,8 +3,6 @@
 
 #include <pthread.h>
 
-#include "lib/base/clock.h"
-#include "lib/base/log.h"
 #include "lib/base/open_file.h"
 #include "lib/base/readers.h"
 #include "lib/code/binary/binary.h"

@@ -3,7 +3,6 @@
 
 #include <pthread.h>
 
-#include "lib/base/index.h"
 #include "symbolize/arena.h"
 
 /* Key of the module's outcome among its addresses. */

@@ -5,8 +5,6 @@
 #include <strings.h>
 #include <sys/fsuid.h>
 
-#include "lib/base/log.h"
-
 /* Maximum number of links on the way to a file. */
 #define LINKS_MAX 16
 

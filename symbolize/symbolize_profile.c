@@ -3,8 +3,6 @@
 
 #include <pthread.h>
 
-#include "lib/base/clock.h"
-#include "lib/base/log.h"
 #include "lib/model/meaning/made_code.h"
 #include "lib/model/tables/expand_inlines.h"
 #include "symbolize/answers.h"

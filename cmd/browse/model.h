@@ -6,7 +6,6 @@
 #pragma once
 
 #include "cmd/text/query_listing.h"
-#include "lib/base/index.h"
 #include "lib/query/select.h"
 #include "lib/query/table.h"
 #include "lib/query/tree.h"

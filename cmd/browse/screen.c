@@ -7,7 +7,6 @@
 #include "cmd/command.h"
 #include "cmd/options/report_options.h"
 #include "cmd/text/annotation.h"
-#include "lib/base/clock.h"
 
 static const char *const help_lines[] = {
 	"Views",

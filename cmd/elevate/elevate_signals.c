@@ -3,8 +3,6 @@
 
 #include <sys/signalfd.h>
 
-#include "lib/base/clock.h"
-
 /* Shorter than the interval between two keystrokes or two commands of a script. */
 #define REPEAT_NS (50ull * 1000 * 1000)
 

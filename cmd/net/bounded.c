@@ -5,7 +5,6 @@
 #include <time.h>
 
 #include "lib/recording/workplace/naming.h"
-#include "lib/base/clock.h"
 
 /* Time limit without progress. Downloads run in another process, with a limit of 60 s. */
 #define STILL_NS 10000000000ull

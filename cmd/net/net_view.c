@@ -13,8 +13,6 @@
 #include "cmd/net/net_programs.h"
 #include "cmd/net/viewer.h"
 #include "cmd/options/output_options.h"
-#include "lib/base/clock.h"
-#include "lib/base/log.h"
 #include "lib/fleet/server/server.h"
 #include "lib/query/shares.h"
 

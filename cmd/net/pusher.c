@@ -16,8 +16,6 @@
 #include "cmd/net/net_programs.h"
 #include "cmd/run/fleet_engine.h"
 #include "cmd/run/window_guard.h"
-#include "lib/base/clock.h"
-#include "lib/base/index.h"
 #include "lib/base/infile.h"
 #include "lib/fleet/engine.h"
 #include "lib/fleet/engine_kind.h"

@@ -5,7 +5,6 @@
 #include <sys/auxv.h>
 
 #include "lib/base/identity.h"
-#include "lib/base/log.h"
 
 #define SYSTEM_FILE "/etc/prof.conf"
 #define FILE_MAX ((size_t)1 << 20)

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/options/iteration_options.h"
 
-#include "lib/base/clock.h"
-#include "lib/base/index.h"
-
 static int parse_count(const char *text, uint32_t *count)
 {
 	uint64_t value;

@@ -2,7 +2,6 @@
 #include "cmd/options/output_options.h"
 
 #include "lib/base/identity.h"
-#include "lib/base/log.h"
 
 #define DEFAULT_PATH "profile.json.gz"
 #define STALL_NS_DEFAULT 10000000000ull

@@ -12,7 +12,6 @@
 #include "cmd/run/kept_capture.h"
 #include "cmd/run/pipeline_internal.h"
 #include "cmd/run/subject.h"
-#include "lib/base/clock.h"
 #include "lib/base/program.h"
 #include "lib/base/workers.h"
 #include "lib/recording/outcome_facts.h"

@@ -3,8 +3,6 @@
 
 #include <sys/statvfs.h>
 
-#include "lib/base/log.h"
-
 /* Reserve for the file system's metadata. */
 #define SPARE_BYTES 16384
 

@@ -4,7 +4,6 @@
 #include <sys/wait.h>
 
 #include "cmd/command.h"
-#include "lib/base/index.h"
 #include "lib/query/comparison.h"
 #include "lib/query/intervals.h"
 

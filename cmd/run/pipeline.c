@@ -8,8 +8,6 @@
 #include "cmd/run/pipeline_internal.h"
 #include "cmd/run/subject.h"
 #include "lib/base/cache_folder.h"
-#include "lib/base/clock.h"
-#include "lib/base/log.h"
 #include "lib/base/workers.h"
 #include "lib/live/features.h"
 #include "lib/recording/loss_counts.h"

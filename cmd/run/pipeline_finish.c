@@ -9,8 +9,6 @@
 #include "cmd/text/profile_summary.h"
 #include "cmd/text/progress.h"
 #include "cmd/text/record_summary.h"
-#include "lib/base/clock.h"
-#include "lib/base/log.h"
 #include "lib/base/workers.h"
 #include "lib/format/format.h"
 #include "lib/query/narrow.h"

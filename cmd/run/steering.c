@@ -8,8 +8,6 @@
 #include "cmd/command.h"
 #include "cmd/run/pipeline_internal.h"
 #include "cmd/run/subject.h"
-#include "lib/base/clock.h"
-#include "lib/base/log.h"
 #include "lib/recording/loss_counts.h"
 
 static void control_words_close(struct control_words *w)

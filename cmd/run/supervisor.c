@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 
 #include "cmd/command.h"
-#include "lib/base/clock.h"
 
 #define NS_PER_SECOND 1000000000ull
 #define NS_PER_MS 1000000ull

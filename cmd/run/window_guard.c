@@ -8,7 +8,6 @@
 #include <sys/wait.h>
 
 #include "cmd/command.h"
-#include "lib/base/index.h"
 #include "lib/base/program.h"
 #include "lib/fleet/request_process.h"
 

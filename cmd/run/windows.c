@@ -9,7 +9,6 @@
 #include "cmd/run/fleet_engine.h"
 #include "cmd/run/pipeline_internal.h"
 #include "cmd/run/window_guard.h"
-#include "lib/base/clock.h"
 #include "lib/recording/loss_counts.h"
 #include "lib/recording/outcome_facts.h"
 

@@ -5,7 +5,6 @@
 #include <linux/openat2.h>
 #include <sys/syscall.h>
 
-#include "lib/base/clock.h"
 #include "lib/base/identity.h"
 #include "lib/base/open_file.h"
 #include "lib/code/binary/binary.h"

@@ -6,7 +6,6 @@
 #include "cmd/command.h"
 #include "cmd/text/first_screen.h"
 #include "cmd/text/listing.h"
-#include "lib/base/log.h"
 #include "lib/query/summary.h"
 
 #define ROWS 10

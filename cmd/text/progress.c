@@ -3,9 +3,6 @@
 
 #include <sys/ioctl.h>
 
-#include "lib/base/clock.h"
-#include "lib/base/log.h"
-
 #define REFRESH_NS 50000000ull
 /* Shorter steps are not shown. */
 #define PATIENCE_NS 200000000ull

@@ -10,7 +10,6 @@
 #include "cmd/text/path_summary.h"
 #include "cmd/text/query_listing.h"
 #include "cmd/text/wait_text.h"
-#include "lib/base/log.h"
 #include "lib/base/quote.h"
 #include "lib/live/features.h"
 #include "lib/live/unwind_methods.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/base/log.h"
+#include "lib/base/base.h"
 
 /* Exit status when memory runs out. */
 #define EXIT_OUT_OF_MEMORY 125

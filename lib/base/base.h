@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The C library for nearly every file, and memory, errors, strings and arrays: others need not
- * include these headers.
+ * The C library for nearly every file, and memory, errors, strings, arrays, indexes and clocks:
+ * others need not include these headers.
  */
 #pragma once
 
@@ -22,7 +22,10 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
 #include "lib/base/error.h"
+#include "lib/base/index.h"
+#include "lib/base/log.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"
 #include "lib/base/vec.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/base/clock.h"
+#include "lib/base/base.h"
 
 #include <time.h>
 

@@ -2,8 +2,6 @@
 /* Clocks, in nanoseconds. */
 #pragma once
 
-#include "lib/base/base.h"
-
 #define BOOT_ID_SIZE 16
 
 /*

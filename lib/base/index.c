@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Open addressing, linear probing, at most three quarters full, removal by shifting back. */
-#include "lib/base/index.h"
+#include "lib/base/base.h"
 
 #include <assert.h>
 

@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include "lib/base/base.h"
-
 #define INDEX_NONE UINT32_MAX
 
 struct index_slot {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/base/log.h"
+#include "lib/base/base.h"
 
 static enum log_level log_level = LOG_WARN;
 

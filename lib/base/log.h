@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include "lib/base/base.h"
-
 enum log_level { LOG_WARN, LOG_INFO, LOG_DEBUG };
 
 /* Default LOG_WARN. One of the two mutable globals of the project. */

@@ -10,8 +10,6 @@
 
 #include <isa-l/igzip_lib.h>
 
-#include "lib/base/clock.h"
-
 #define INPUT_SIZE (64u * 1024)
 #define PACKED_SIZE (64u * 1024)
 #define RANDOM_SIZE 6

@@ -6,8 +6,6 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "lib/base/clock.h"
-
 /* At this niceness, Linux grants nine times the CPU share of a normal thread. */
 #define NICENESS (-10)
 /* To setpriority(), 0 is the calling thread. */

@@ -5,7 +5,6 @@
  */
 #pragma once
 
-#include "lib/base/index.h"
 #include "lib/model/tables/profile.h"
 
 /* Default maximum number of resources in a window. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/fleet/series.h"
 
-#include "lib/base/clock.h"
 #include "lib/base/open_file.h"
 #include "lib/fleet/engine_kind.h"
 #include "lib/format/pprof.h"

@@ -8,7 +8,6 @@
 
 #include <math.h>
 
-#include "lib/base/clock.h"
 #include "lib/format/v8_tree.h"
 
 /* Bytes of a file that tell CPU profiles from heap profiles. */

@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include "lib/base/index.h"
 #include "lib/format/label_tree.h"
 
 /* Colours of flame graphs: by kind of code, or by the difference between two profiles. */

@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include "lib/base/clock.h"
 #include "lib/model/languages/language.h"
 
 /* Maximum length of a number. */

@@ -5,7 +5,6 @@
  */
 #pragma once
 
-#include "lib/base/index.h"
 #include "lib/base/json/cursor.h"
 #include "lib/format/format.h"
 #include "lib/model/tables/time_range.h"

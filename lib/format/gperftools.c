@@ -9,7 +9,6 @@
 #include <math.h>
 
 #include "lib/base/bytes.h"
-#include "lib/base/clock.h"
 #include "lib/format/foreign.h"
 #include "lib/format/text_lines.h"
 

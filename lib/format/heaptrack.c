@@ -6,7 +6,6 @@
  */
 #include "lib/format/format.h"
 
-#include "lib/base/clock.h"
 #include "lib/format/foreign.h"
 #include "lib/format/text_lines.h"
 

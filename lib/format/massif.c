@@ -5,7 +5,6 @@
  */
 #include "lib/format/format.h"
 
-#include "lib/base/clock.h"
 #include "lib/format/text_lines.h"
 #include "lib/format/valgrind_frame.h"
 

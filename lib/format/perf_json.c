@@ -2,7 +2,6 @@
 /* JSON of perf data convert --to-json: samples with stacks, without events and periods. */
 #include "lib/format/format.h"
 
-#include "lib/base/clock.h"
 #include "lib/format/foreign.h"
 
 struct json_reader {

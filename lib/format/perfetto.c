@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/base/index.h"
 #include "lib/base/json/writer.h"
 #include "lib/format/format.h"
 #include "lib/format/protobuf.h"

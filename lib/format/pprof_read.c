@@ -4,7 +4,6 @@
 #include <math.h>
 #include <regex.h>
 
-#include "lib/base/clock.h"
 #include "lib/format/pprof_internal.h"
 #include "lib/format/pprof_fields.h"
 #include "lib/format/protobuf.h"

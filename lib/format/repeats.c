@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/format/repeats.h"
 
-#include "lib/base/log.h"
-
 /* Maximum of rows that are repetitions: about 150 MB. */
 #define ROWS_MAX (1u << 22)
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
 
-#include "lib/base/clock.h"
-#include "lib/base/index.h"
 #include "lib/base/json/writer.h"
 #include "lib/format/foreign.h"
 #include "lib/format/format.h"

@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include "lib/base/index.h"
 #include "lib/model/facts/marker_schema.h"
 #include "lib/model/meaning/categories.h"
 #include "lib/model/meaning/origin.h"

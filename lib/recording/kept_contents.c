@@ -8,7 +8,6 @@
 #include <sys/vfs.h>
 
 #include "lib/base/bounded_call.h"
-#include "lib/base/clock.h"
 #include "lib/code/binary/essential_parts.h"
 #include "lib/stream/record/records.h"
 

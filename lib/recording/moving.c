@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/recording/moving.h"
 
-#include "lib/base/clock.h"
 #include "lib/base/identity.h"
-#include "lib/base/index.h"
 #include "lib/base/workers.h"
 #include "lib/code/files/file_set.h"
 #include "lib/model/meaning/wait_frames.h"

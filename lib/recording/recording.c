@@ -2,7 +2,6 @@
 #include "lib/recording/recording.h"
 
 #include "bpf/record.h"
-#include "lib/base/clock.h"
 #include "lib/base/workers.h"
 #include "lib/live/recorder.h"
 #include "lib/live/unwind_methods.h"

@@ -7,8 +7,6 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 
-#include "lib/base/clock.h"
-#include "lib/base/log.h"
 #include "lib/model/tables/sample_store.h"
 #include "lib/stream/record/records.h"
 #include "lib/stream/record/stack_record.h"

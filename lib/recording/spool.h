@@ -8,7 +8,6 @@
 
 #include "lib/base/address_ranges.h"
 #include "lib/base/identity.h"
-#include "lib/base/index.h"
 #include "lib/live/recorder.h"
 #include "lib/recording/kept_contents.h"
 #include "lib/recording/recording_facts.h"

@@ -10,9 +10,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "lib/base/clock.h"
-#include "lib/base/log.h"
-
 /*
  * The downloading side of debug_fetch.h. The library depends on a dozen others, so only this
  * process loads it. It is not linked, because prof also runs without it.

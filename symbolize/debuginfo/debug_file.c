@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolize/debuginfo/debug_file.h"
 
-#include "lib/base/clock.h"
-#include "lib/base/log.h"
 #include "lib/base/open_file.h"
 #include "lib/base/readers.h"
 #include "lib/code/binary/binary.h"

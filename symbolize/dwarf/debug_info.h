@@ -12,7 +12,6 @@
 
 #include <elfutils/libdw.h>
 
-#include "lib/base/index.h"
 #include "lib/code/binary/debug_sections.h"
 #include "symbolize/arena.h"
 #include "symbolize/dwarf/die_walk.h"

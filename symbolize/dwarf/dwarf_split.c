@@ -4,7 +4,6 @@
 #include <dwarf.h>
 
 #include "lib/base/bytes.h"
-#include "lib/base/log.h"
 #include "symbolize/dwarf/debug_info.h"
 
 /* Maximum number of columns, above the number of section kinds. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolize/elf/shared_fdes.h"
 
-#include "lib/base/log.h"
-
 void shared_fdes_init(struct shared_fdes *s, int fd)
 {
 	*s = (struct shared_fdes){.fd = fd};

@@ -13,7 +13,6 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/clock.h"
 #include "lib/format/format.h"
 
 #define ROUNDS 5

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/base/clock.h"
 #include "lib/code/binary/binary.h"
 #include "symbolize/symbolize_profile.h"
 

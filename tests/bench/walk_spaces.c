@@ -8,7 +8,6 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/index.h"
 #include "lib/code/binary/vdso.h"
 
 #if defined(__aarch64__)

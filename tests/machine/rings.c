@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/base/clock.h"
+#include "lib/base/base.h"
 #include "tests/machine/internal.h"
 
 bool ring_is_there(uint32_t cpu)

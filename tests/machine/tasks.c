@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "bpf/live_record.h"
-#include "lib/base/clock.h"
 #include "lib/stream/record/records.h"
 #include "lib/stream/record/stack_record.h"
 #include "tests/machine/internal.h"

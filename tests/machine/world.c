@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/clock.h"
 #include "tests/machine/machine.h"
 
 #define MAP_BYTES 0x10000

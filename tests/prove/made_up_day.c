@@ -12,7 +12,6 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/clock.h"
 #include "lib/base/outfile.h"
 #include "lib/format/format.h"
 #include "lib/model/tables/sample_store.h"

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
-#include "lib/base/index.h"
 
 int enter_folder(void **state)
 {

@@ -2,7 +2,7 @@
 /* Times that files tell, and numbers that are none. */
 #include <math.h>
 
-#include "lib/base/clock.h"
+#include "lib/base/base.h"
 #include "tests/unit/test.h"
 
 TEST(times_end_after_a_century)

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/base/log.h"
+#include "lib/base/base.h"
 #include "tests/unit/test.h"
 
 TEST(test_set_adds_the_reason)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
-#include "lib/base/index.h"
+#include "lib/base/base.h"
 #include "tests/unit/test.h"
 
 static int compared;

@@ -14,7 +14,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lib/base/clock.h"
 #include "lib/model/languages/language.h"
 #include "lib/live/code/jit_process.h"
 #include "lib/stream/record/records.h"

@@ -6,7 +6,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lib/base/clock.h"
 #include "lib/live/process/late_reader.h"
 #include "tests/unit/test.h"
 

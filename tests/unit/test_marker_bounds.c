@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/base/clock.h"
 #include "lib/model/tables/markers.h"
 #include "lib/stream/session/markers/marker_feed.h"
 

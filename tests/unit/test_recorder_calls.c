@@ -6,7 +6,6 @@
 
 #include "bpf/live_record.h"
 #include "lib/model/facts/marker_schema.h"
-#include "lib/base/clock.h"
 #include "lib/live/live_report.h"
 #include "lib/stream/record/records.h"
 #include "tests/machine/machine.h"

@@ -7,7 +7,6 @@
 
 #include "bpf/live_record.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/clock.h"
 #include "lib/live/instruments/marker_instrument.h"
 #include "lib/stream/record/records.h"
 #include "tests/machine/machine.h"

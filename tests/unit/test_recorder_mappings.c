@@ -8,7 +8,6 @@
 #include "bpf/live_record.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/clock.h"
 #include "lib/code/files/file_set.h"
 #include "lib/stream/record/records.h"
 #include "tests/machine/machine.h"

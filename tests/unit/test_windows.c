@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/base/index.h"
 #include "lib/stream/record/records.h"
 #include "lib/stream/record/stack_record.h"
 #include "lib/recording/recording.h"

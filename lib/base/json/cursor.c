@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/json/cursor.h"
 
-#include "lib/base/index.h"
-
 void json_cursor_init(struct json_cursor *s, const char *text, size_t size)
 {
 	*s = (struct json_cursor){.text = text, .size = size};

@@ -6,7 +6,6 @@
 #include <gelf.h>
 
 #include "lib/base/bytes.h"
-#include "lib/base/index.h"
 #include "lib/base/open_file.h"
 #include "lib/code/binary/handle.h"
 #include "lib/code/binary/symbols.h"

@@ -2,7 +2,6 @@
 #include "lib/code/binary/debug_link.h"
 
 #include "lib/base/bytes.h"
-#include "lib/base/clock.h"
 #include "lib/base/crc32.h"
 
 #define MAX_LINK_SECTION 8192

@@ -9,7 +9,6 @@
 
 #include "lib/base/bytes.h"
 #include "lib/base/cache_folder.h"
-#include "lib/base/clock.h"
 #include "lib/base/open_file.h"
 #include "lib/code/binary/handle.h"
 #include "lib/code/binary/paged_section.h"

@@ -7,7 +7,6 @@
 #include <sys/param.h>
 #include <zstd.h>
 
-#include "lib/base/clock.h"
 #include "lib/base/open_file.h"
 
 /* isa-l counts in 32 bits. */

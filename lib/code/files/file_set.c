@@ -6,8 +6,6 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
-#include "lib/base/index.h"
-
 /* Counts files per process, and finds the process with the most without a search. */
 
 #define NO_OWNER UINT32_MAX

@@ -9,7 +9,6 @@
 
 #include "bpf/live_record.h"
 #include "bpf/runtime_layout.h"
-#include "lib/base/index.h"
 #include "lib/code/binary/binary.h"
 #include "lib/code/runtimes/source_map.h"
 

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "bpf/unwind.h"
-#include "lib/base/index.h"
+#include "lib/base/base.h"
 
 /* All rules of all tables, each once; never shrinks. */
 struct unwind_rules {

@@ -11,8 +11,6 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include "lib/base/clock.h"
-
 /*
  * Connections of a server. Idle clients cannot shut out others: a connection that sends no request
  * head is closed after some seconds, and the oldest of these at once if there are many.

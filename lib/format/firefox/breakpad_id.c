@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/format/firefox/breakpad_id.h"
 
-#include "lib/base/index.h"
-
 /* The first three fields of a GUID are little-endian. */
 void breakpad_id_format(char text[BREAKPAD_ID_SIZE + 1], const uint8_t id[16])
 {

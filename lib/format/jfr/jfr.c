@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads Java flight recordings, as Java and async-profiler write them. */
-#include "lib/base/clock.h"
 #include "lib/format/jfr/jfr_reader.h"
 #include "lib/model/meaning/label_frames.h"
 #include "lib/model/meaning/wait_frames.h"

@@ -6,7 +6,6 @@
 #pragma once
 
 #include "lib/base/bytes.h"
-#include "lib/base/index.h"
 #include "lib/model/tables/strings.h"
 
 #define JFR_MAGIC "FLR"

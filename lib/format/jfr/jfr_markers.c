@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/base/clock.h"
 #include "lib/format/jfr/jfr_reader.h"
 
 /* Maximum markers kept; the others are counted. */

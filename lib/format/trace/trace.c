@@ -7,8 +7,6 @@
 
 #include <math.h>
 
-#include "lib/base/clock.h"
-
 /* Wall clock times are later than this: 2001. */
 #define WALL_CLOCK_MIN_NS 1000000000000000000ull
 #define SECTION "Trace"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/base/clock.h"
 #include "lib/format/trace/trace_reader.h"
 
 /* Maximum markers kept, the longest ones; the others are counted. */

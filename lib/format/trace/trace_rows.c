@@ -2,7 +2,6 @@
 /* Values of a trace, and the rows of its names, processes and threads. */
 #include <math.h>
 
-#include "lib/base/clock.h"
 #include "lib/format/trace/trace_reader.h"
 
 /* Limits of distinct names with their categories, and of their bytes. Further ones share a name. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Samples in traces: of V8's profiler, in chunks, and of other profilers, with stack frames. */
-#include "lib/base/clock.h"
 #include "lib/format/trace/trace_reader.h"
 
 #define PROFILES_MAX 4096

@@ -3,7 +3,6 @@
  * Spans of threads: starts are paired with ends in order of time, and the self time of each span
  * becomes samples.
  */
-#include "lib/base/clock.h"
 #include "lib/format/trace/trace_reader.h"
 
 /* Maximum simultaneously open spans of a thread. Deeper ones become only markers. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/bpf/cpus.h"
 
-#include "lib/base/log.h"
-
 static void cpu_close(struct cpu_set *set, struct live_cpu *cpu)
 {
 	if (cpu->is_open)

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "lib/base/index.h"
+#include "lib/base/base.h"
 
 /* A set of names by their first three characters, with false positives. */
 struct name_starts {

@@ -8,8 +8,6 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 
-#include "lib/base/clock.h"
-#include "lib/base/log.h"
 #include "lib/base/workers.h"
 #include "lib/live/bpf/programs_internal.h"
 #include "lib/live/bpf/shared_maps.h"

@@ -7,7 +7,6 @@
 
 #include "bpf/name_set.h"
 #include "lib/live/bpf/programs_object.h"
-#include "lib/base/log.h"
 #include "lib/live/bpf/task_filter.h"
 #include "lib/live/bpf/kernel_types.h"
 #include "lib/live/bpf/programs_internal.h"

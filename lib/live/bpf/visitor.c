@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include <time.h>
 
-#include "lib/base/clock.h"
 #include "lib/base/workers.h"
 
 #define ROOM_WORDS 512

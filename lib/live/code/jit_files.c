@@ -3,8 +3,6 @@
 
 #include <sys/inotify.h>
 
-#include "lib/base/clock.h"
-#include "lib/base/log.h"
 #include "lib/live/code/jit_process.h"
 #include "lib/live/code/jitdump.h"
 #include "lib/live/process/late_reader.h"

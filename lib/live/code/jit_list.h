@@ -7,7 +7,6 @@
  */
 #pragma once
 
-#include "lib/base/index.h"
 #include "lib/stream/process/code_piece.h"
 
 #define JIT_DESCRIPTOR_SIZE 24

@@ -2,7 +2,6 @@
 #include "lib/live/code/jitdump.h"
 
 #include "lib/base/bytes.h"
-#include "lib/base/clock.h"
 #include "lib/live/code/code_lines.h"
 #include "lib/model/languages/language.h"
 

@@ -6,7 +6,6 @@
  */
 #pragma once
 
-#include "lib/base/index.h"
 #include "lib/code/binary/code_dump.h"
 #include "lib/stream/process/code_piece.h"
 

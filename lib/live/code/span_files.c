@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/code/span_files.h"
 
-#include "lib/base/clock.h"
-#include "lib/base/index.h"
 #include "lib/live/code/jit_process.h"
 #include "lib/live/machine/host.h"
 

@@ -5,8 +5,6 @@
 #include <bpf/libbpf.h>
 
 #include "bpf/live_record.h"
-#include "lib/base/clock.h"
-#include "lib/base/log.h"
 #include "lib/live/bpf/visitor.h"
 #include "lib/stream/process/system_calls.h"
 

@@ -2,8 +2,6 @@
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
 
-#include "lib/base/clock.h"
-#include "lib/base/log.h"
 #include "lib/base/option_value.h"
 #include "lib/live/bpf/idle_time.h"
 #include "lib/live/feature_probe.h"

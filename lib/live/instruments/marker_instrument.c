@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/instruments/marker_instrument.h"
 
-#include "lib/base/clock.h"
 #include "lib/base/option_value.h"
 #include "lib/stream/record/records.h"
 

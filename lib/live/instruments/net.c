@@ -4,7 +4,6 @@
 #include <bpf/libbpf.h>
 #include <netinet/in.h>
 
-#include "lib/base/log.h"
 #include "lib/live/bpf/visitor.h"
 #include "lib/live/instruments/marker_instrument.h"
 #include "net.skel.h"

@@ -10,8 +10,6 @@
 #include <stdatomic.h>
 
 #include "lib/live/bpf/programs_object.h"
-#include "lib/base/clock.h"
-#include "lib/base/log.h"
 #include "lib/code/runtimes/runtime.h"
 #include "lib/live/bpf/task_filter.h"
 #include "lib/live/bpf/visitor.h"

@@ -3,8 +3,6 @@
 #include <bpf/libbpf.h>
 #include <sys/utsname.h>
 
-#include "lib/base/clock.h"
-#include "lib/base/log.h"
 #include "lib/base/option_value.h"
 #include "lib/live/bpf/programs_object.h"
 #include "lib/live/bpf/task_filter.h"

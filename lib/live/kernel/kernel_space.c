@@ -3,7 +3,6 @@
 
 #include <bpf/bpf.h>
 
-#include "lib/base/log.h"
 #include "lib/live/bpf/programs.h"
 #include "lib/live/kernel/kernel_modules.h"
 #include "lib/stream/record/records.h"

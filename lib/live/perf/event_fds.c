@@ -5,7 +5,6 @@
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
 
-#include "lib/base/log.h"
 #include "lib/stream/record/records.h"
 
 void throttling_init(struct throttling *t, record_sink_fn *sink, void *ctx)

@@ -6,7 +6,6 @@
  */
 #pragma once
 
-#include "lib/base/index.h"
 #include "lib/live/perf/event_spec.h"
 #include "lib/live/perf/perf_event.h"
 #include "lib/stream/record/source.h"

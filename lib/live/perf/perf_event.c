@@ -7,7 +7,6 @@
 #include <time.h>
 
 #include "lib/base/bytes.h"
-#include "lib/base/clock.h"
 
 static bool parse_map(struct bytes *b, uint16_t misc, struct map_event *event)
 {

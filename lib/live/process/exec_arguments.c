@@ -3,7 +3,6 @@
 
 #include <limits.h>
 
-#include "lib/base/index.h"
 #include "lib/base/quote.h"
 #include "lib/live/process/process_root.h"
 #include "lib/stream/process/process_name.h"

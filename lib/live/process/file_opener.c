@@ -14,8 +14,6 @@
 #include <sys/wait.h>
 
 #include "lib/base/bounded_call.h"
-#include "lib/base/clock.h"
-#include "lib/base/log.h"
 
 /* A file that may be the mapped one. */
 struct candidate {

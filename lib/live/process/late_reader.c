@@ -6,7 +6,6 @@
 #include <sys/uio.h>
 #include <time.h>
 
-#include "lib/base/clock.h"
 #include "lib/base/workers.h"
 
 /*

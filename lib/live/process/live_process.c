@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/process/live_process.h"
 
-#include "lib/base/index.h"
-
 /* Rows must not move, so they are allocated in blocks. */
 #define BLOCK_ROWS 64
 

@@ -7,7 +7,6 @@
 
 #include <limits.h>
 
-#include "lib/base/index.h"
 #include "lib/live/process/module_registry.h"
 
 /* The executable lines of /proc/PID/maps, see proc(5). */

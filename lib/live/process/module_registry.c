@@ -4,8 +4,6 @@
 #include <elf.h>
 #include <sys/sysmacros.h>
 
-#include "lib/base/index.h"
-#include "lib/base/log.h"
 #include "lib/code/binary/binary.h"
 #include "lib/code/binary/vdso.h"
 #include "lib/live/process/file_opener.h"

@@ -5,7 +5,6 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 
-#include "lib/base/clock.h"
 #include "lib/code/unwind/native/deferred_unwind.h"
 #include "lib/code/unwind/native/native_tables.h"
 #include "lib/code/unwind/native/table_cache.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/meaning/thread_times.h"
 
-#include "lib/base/clock.h"
 #include "lib/model/meaning/wait_sums.h"
 
 /* A time that the next sample may extend. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/meaning/titles.h"
 
-#include "lib/base/index.h"
 #include "lib/model/meaning/thread_rows.h"
 
 #define TEXT_MAX 24 /* maximum in bytes, to be read at a glance */

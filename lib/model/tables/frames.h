@@ -2,7 +2,6 @@
 /* Frames: locations in modules, with or without a name. */
 #pragma once
 
-#include "lib/base/index.h"
 #include "lib/base/readers.h"
 #include "lib/model/tables/ids.h"
 

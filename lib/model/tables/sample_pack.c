@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/tables/sample_pack.h"
 
-#include "lib/base/index.h"
 #include "lib/base/radix.h"
 
 /* Properties of the clock that took the rows of a chunk. */

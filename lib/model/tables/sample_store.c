@@ -3,7 +3,6 @@
 
 #include <pthread.h>
 
-#include "lib/base/log.h"
 #include "lib/base/open_file.h"
 
 /* Exit status if stored rows cannot be read. */

@@ -2,7 +2,6 @@
 /* Interned strings: arbitrary bytes without NUL. Formats convert them to valid UTF-8. */
 #pragma once
 
-#include "lib/base/index.h"
 #include "lib/model/tables/ids.h"
 
 struct string_row {

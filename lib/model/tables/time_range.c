@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/tables/time_range.h"
 
-#include "lib/base/clock.h"
-
 /* 2000-01-01: smaller times since the Unix epoch come from a different clock. */
 #define WALL_CLOCK_MIN (946684800 * 1000000000ull)
 

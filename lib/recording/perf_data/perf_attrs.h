@@ -3,7 +3,6 @@
 #pragma once
 
 #include "lib/base/bytes.h"
-#include "lib/base/index.h"
 
 /* A checked cursor over bytes in either byte order. */
 

@@ -6,7 +6,6 @@
 #include <sys/mman.h>
 #include <sys/sysmacros.h>
 
-#include "lib/base/clock.h"
 #include "lib/stream/record/records.h"
 
 /* Bounds memory; above the CPUs of any machine. */

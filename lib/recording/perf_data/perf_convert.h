@@ -2,7 +2,6 @@
 /* Converts a kernel record to prof's records. */
 #pragma once
 
-#include "lib/base/index.h"
 #include "lib/recording/perf_data/perf_deferred.h"
 #include "lib/recording/perf_data/perf_file.h"
 #include "lib/recording/perf_data/perf_modules.h"

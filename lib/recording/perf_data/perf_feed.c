@@ -4,7 +4,6 @@
 #include <linux/perf_event.h>
 #include <zstd.h>
 
-#include "lib/base/clock.h"
 #include "lib/recording/perf_data/perf_deferred.h"
 
 /* Kinds of records that perf itself writes; the kernel's are in linux/perf_event.h. */

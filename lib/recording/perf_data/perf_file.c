@@ -4,7 +4,6 @@
 #include <limits.h>
 #include <linux/perf_event.h>
 
-#include "lib/base/clock.h"
 #include "lib/base/open_file.h"
 #include "lib/base/quote.h"
 #include "lib/recording/perf_data/perf_feed.h"

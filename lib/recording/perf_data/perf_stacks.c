@@ -5,7 +5,6 @@
 #include <linux/perf_event.h>
 
 #include "bpf/config.h"
-#include "lib/base/log.h"
 #include "lib/code/unwind/native/stack_finisher.h"
 #include "lib/recording/perf_data/perf_deferred.h"
 #include "lib/stream/record/records.h"

@@ -3,7 +3,6 @@
 
 #include <pwd.h>
 
-#include "lib/base/log.h"
 #include "lib/base/open_file.h"
 #include "lib/base/workers.h"
 #include "lib/code/binary/binary.h"

@@ -3,7 +3,6 @@
 
 #include <elf.h>
 
-#include "lib/base/index.h"
 #include "lib/recording/workplace/function_code.h"
 #include "symbolize/disassemble.h"
 #include "symbolize/module_files.h"

@@ -3,7 +3,6 @@
 
 #include <pthread.h>
 
-#include "lib/base/clock.h"
 #include "lib/base/workers.h"
 #include "lib/stream/capture/block_reader.h"
 #include "lib/stream/record/records.h"

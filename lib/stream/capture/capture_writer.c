@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <zstd.h>
 
-#include "lib/base/clock.h"
 #include "lib/base/crc32.h"
 #include "lib/base/workers.h"
 #include "lib/stream/capture/columns.h"

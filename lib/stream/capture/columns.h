@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "lib/base/index.h"
+#include "lib/base/base.h"
 
 /*
  * Streams of numbers that the same calls write or read: the order of fields is coded once for both

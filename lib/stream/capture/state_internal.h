@@ -2,7 +2,6 @@
 /* The parts of a capture's state, for the files that implement them. */
 #pragma once
 
-#include "lib/base/index.h"
 #include "lib/stream/capture/state.h"
 #include "lib/stream/process/mapping.h"
 

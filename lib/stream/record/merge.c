@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/record/merge.h"
 
-#include "lib/base/log.h"
 #include "lib/stream/record/records.h"
 
 /* Any record fits: REC_MAX_WORDS * 8 is just below it. */

@@ -6,7 +6,6 @@
 #pragma once
 
 #include "bpf/record.h"
-#include "lib/base/index.h"
 #include "lib/model/tables/profile.h"
 #include "lib/stream/session/tasks/process.h"
 

@@ -3,8 +3,6 @@
 
 #include <elf.h>
 
-#include "lib/base/log.h"
-
 /* Maximum words of index and rows of a chunk, chosen to waste little of a shard. */
 #define CHUNK_WORDS_MAX (UNWIND_SHARD_WORDS - 1024)
 

@@ -4,7 +4,6 @@
 #include <sys/sysmacros.h>
 
 #include "lib/base/cache_folder.h"
-#include "lib/base/clock.h"
 #include "lib/base/open_file.h"
 #include "lib/code/unwind/native/table_file.h"
 

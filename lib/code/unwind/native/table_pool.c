@@ -8,8 +8,6 @@
 #include <time.h>
 
 #include "bpf/unwind.h"
-#include "lib/base/clock.h"
-#include "lib/base/log.h"
 #include "lib/base/workers.h"
 #include "lib/code/unwind/native/table_cache.h"
 

@@ -11,7 +11,6 @@
  */
 #pragma once
 
-#include "lib/base/index.h"
 #include "lib/format/firefox/patch/patch.h"
 #include "lib/format/firefox/read/cells.h"
 #include "lib/model/meaning/categories.h"

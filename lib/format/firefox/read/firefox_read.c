@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-#include "lib/base/clock.h"
-#include "lib/base/index.h"
 #include "lib/base/radix.h"
 #include "lib/format/firefox/read/read_internal.h"
 #include "lib/format/firefox/read/own_tables.h"

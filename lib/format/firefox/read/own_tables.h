@@ -5,7 +5,6 @@
  */
 #pragma once
 
-#include "lib/base/index.h"
 #include "lib/format/firefox/read/read_internal.h"
 
 void own_tables_release(struct own_tables *own);

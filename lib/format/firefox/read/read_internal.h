@@ -16,7 +16,6 @@
  */
 #pragma once
 
-#include "lib/base/index.h"
 #include "lib/format/firefox/read/cells.h"
 #include "lib/format/format.h"
 #include "lib/model/tables/time_range.h"

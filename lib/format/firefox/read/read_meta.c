@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/base/clock.h"
 #include "lib/format/firefox/read/read_internal.h"
 #include "lib/format/foreign.h"
 

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/base/clock.h"
-#include "lib/base/index.h"
 #include "lib/format/firefox/read/cells.h"
 #include "lib/format/firefox/read/read_internal.h"
 #include "lib/format/firefox/version.h"

@@ -17,7 +17,6 @@
 /* clang-format on */
 #pragma once
 
-#include "lib/base/index.h"
 #include "lib/base/json/writer.h"
 #include "lib/format/firefox/breakpad_id.h"
 #include "lib/format/firefox/version.h"

@@ -8,8 +8,6 @@
 #include "bpf/alloc_record.h"
 #include "bpf/config.h"
 #include "bpf/live_record.h"
-#include "lib/base/clock.h"
-#include "lib/base/log.h"
 #include "lib/base/open_file.h"
 #include "lib/base/program.h"
 #include "lib/code/binary/binary.h"

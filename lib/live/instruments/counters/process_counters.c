@@ -3,8 +3,6 @@
 
 #include "bpf/config.h"
 #include "bpf/live_record.h"
-#include "lib/base/clock.h"
-#include "lib/base/index.h"
 #include "lib/base/option_value.h"
 #include "lib/live/bpf/programs_object.h"
 #include "lib/live/bpf/task_filter.h"

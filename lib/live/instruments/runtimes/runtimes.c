@@ -4,7 +4,6 @@
 #include "bpf/config.h"
 #include "bpf/live_record.h"
 #include "bpf/record.h"
-#include "lib/base/clock.h"
 #include "lib/live/instrument.h"
 #include "lib/live/process/late_reader.h"
 #include "lib/live/instruments/runtimes/runtime_programs.h"

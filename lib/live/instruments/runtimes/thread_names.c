@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/instruments/runtimes/thread_names.h"
 
-#include "lib/base/clock.h"
-#include "lib/base/index.h"
 #include "lib/live/machine/host.h"
 #include "lib/stream/record/records.h"
 

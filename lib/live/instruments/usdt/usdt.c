@@ -8,7 +8,6 @@
 #include <bpf/libbpf.h>
 
 #include "bpf/live_record.h"
-#include "lib/base/clock.h"
 #include "lib/live/instruments/marker_instrument.h"
 #include "lib/live/instruments/usdt/probed_processes.h"
 #include "usdt.skel.h"

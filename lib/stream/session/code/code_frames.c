@@ -2,7 +2,6 @@
 #include "lib/stream/session/code/code_frames.h"
 
 #include "bpf/runtime_layout.h"
-#include "lib/base/log.h"
 #include "lib/model/languages/language.h"
 #include "lib/model/tables/expand_inlines.h"
 

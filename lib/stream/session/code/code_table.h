@@ -7,7 +7,6 @@
 #pragma once
 
 #include "bpf/record.h"
-#include "lib/base/index.h"
 #include "lib/model/tables/frames.h"
 #include "lib/model/tables/strings.h"
 #include "lib/stream/session/tasks/process.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/session/markers/marker_feed.h"
 
-#include "lib/base/index.h"
 #include "lib/model/meaning/label_frames.h"
 #include "lib/model/tables/markers.h"
 #include "lib/stream/record/records.h"

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "bpf/record.h"
-#include "lib/base/index.h"
 #include "lib/model/tables/ids.h"
 #include "lib/stream/process/mapping.h"
 #include "lib/model/tables/strings.h"

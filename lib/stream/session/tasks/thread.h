@@ -5,7 +5,6 @@
  */
 #pragma once
 
-#include "lib/base/index.h"
 #include "lib/model/tables/profile.h"
 #include "lib/model/tables/threads.h"
 #include "lib/stream/session/tasks/process.h"

@@ -4,7 +4,6 @@
 #include <elf.h>
 #include <math.h>
 
-#include "lib/base/index.h"
 #include "lib/model/meaning/categories.h"
 #include "lib/model/meaning/label_frames.h"
 #include "lib/model/meaning/wait_frames.h"

@@ -115,6 +115,11 @@ struct instrument {
 	/* Opens everything on that CPU, or nothing. The CPU may have been online before. */
 	int (*open_cpu)(void *state, const struct live_cpu *cpu, struct error *err);
 	void (*close_cpu)(void *state, const struct live_cpu *cpu);
+	/*
+	 * Offset in the state of a struct event_fds, which attach() sets or leaves zeroed: its
+	 * events are opened and closed with each CPU, and released at the end. 0: none.
+	 */
+	size_t fds_at;
 	void (*announce)(void *state);
 	/* Disables everything it can, even after a failure. */
 	int (*enable)(void *state, bool enable, struct error *err);

@@ -4,8 +4,6 @@
 #include <poll.h>
 
 #include "bpf/live_record.h"
-#include "lib/base/clock.h"
-#include "lib/base/log.h"
 #include "lib/live/bpf/counter_reader.h"
 #include "lib/live/bpf/cpus.h"
 #include "lib/live/bpf/programs.h"
@@ -88,10 +86,21 @@ static int instrument_set_configure(struct instrument_set *s, struct programs_op
 	return code;
 }
 
+/* Returns the events that are opened with each CPU; NULL: none. */
+static struct event_fds *fds_of(const struct instrument_set *s, size_t i)
+{
+	const size_t at = instruments[i]->fds_at;
+	struct event_fds *fds = (struct event_fds *)((char *)s->states[i] + at);
+
+	return at && fds->list ? fds : NULL;
+}
+
 static void instrument_set_release(struct instrument_set *s)
 {
 	for_each_instrument(s, i)
 	{
+		if (fds_of(s, i))
+			event_fds_release(fds_of(s, i));
 		if (instruments[i]->release)
 			instruments[i]->release(s->states[i]);
 		free(s->states[i]);
@@ -117,6 +126,8 @@ static void instrument_set_close_cpu(struct instrument_set *s, const struct live
 	{
 		if (instruments[i]->close_cpu)
 			instruments[i]->close_cpu(s->states[i], cpu);
+		if (fds_of(s, i))
+			event_fds_close(fds_of(s, i), cpu->id);
 	}
 }
 
@@ -130,6 +141,8 @@ static int instrument_set_open_cpu(struct instrument_set *s, const struct live_c
 	{
 		if (!code && instruments[i]->open_cpu)
 			code = instruments[i]->open_cpu(s->states[i], cpu, err);
+		if (!code && fds_of(s, i))
+			code = event_fds_open(fds_of(s, i), cpu->id, cpu->map_ring, err);
 	}
 	if (code)
 		instrument_set_close_cpu(s, cpu);

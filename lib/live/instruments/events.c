@@ -5,7 +5,6 @@
 #include <bpf/libbpf.h>
 
 #include "bpf/live_record.h"
-#include "lib/base/clock.h"
 #include "lib/live/bpf/programs_object.h"
 #include "lib/live/feature_probe.h"
 #include "lib/live/instruments/marker_instrument.h"
@@ -255,7 +254,6 @@ static void release(void *state)
 {
 	struct event_set *set = state;
 
-	event_fds_release(&set->fds);
 	free(set->markers);
 	free(set->states);
 	free(set->lost);
@@ -280,20 +278,6 @@ static int attach(void *state, struct error *err)
 	set->fds.program = bpf_program__fd(set->skeleton->progs.on_event);
 	set->fds.tracepoint_program = bpf_program__fd(set->skeleton->progs.on_tracepoint);
 	return 0;
-}
-
-static int open_cpu(void *state, const struct live_cpu *cpu, struct error *err)
-{
-	struct event_set *set = state;
-
-	return set->fds.list ? event_fds_open(&set->fds, cpu->id, cpu->map_ring, err) : 0;
-}
-
-static void close_cpu(void *state, const struct live_cpu *cpu)
-{
-	struct event_set *set = state;
-
-	event_fds_close(&set->fds, cpu->id);
 }
 
 static int enable(void *state, bool enable, struct error *err)
@@ -488,8 +472,7 @@ const struct instrument instrument_events = {
 	.release = release,
 	.configure = configure,
 	.attach = attach,
-	.open_cpu = open_cpu,
-	.close_cpu = close_cpu,
+	.fds_at = offsetof(struct event_set, fds),
 	.announce = announce,
 	.enable = enable,
 	.pause = pause_events,

@@ -17,13 +17,6 @@ struct faults {
 	struct event_fds fds; /* set from attach() on */
 };
 
-static void release(void *state)
-{
-	struct faults *s = state;
-
-	event_fds_release(&s->fds);
-}
-
 MARKER_OBJECT(faults, MARKER_FAULT, programs_object_as_is, programs_object_as_is)
 
 static int configure(void *state, struct programs_options *programs, struct error *err)
@@ -46,20 +39,6 @@ static int attach(void *state, struct error *err)
 		.tracepoint_program = -1,
 	};
 	return 0;
-}
-
-static int open_cpu(void *state, const struct live_cpu *cpu, struct error *err)
-{
-	struct faults *s = state;
-
-	return event_fds_open(&s->fds, cpu->id, cpu->map_ring, err);
-}
-
-static void close_cpu(void *state, const struct live_cpu *cpu)
-{
-	struct faults *s = state;
-
-	event_fds_close(&s->fds, cpu->id);
 }
 
 static int enable(void *state, bool enable, struct error *err)
@@ -103,11 +82,9 @@ static const struct instrument_option options[] = {
 const struct instrument instrument_faults = {
 	.options = options,
 	.takes = INSTRUMENT_TAKES(REC_FAULT),
-	.release = release,
 	.configure = configure,
 	.attach = attach,
-	.open_cpu = open_cpu,
-	.close_cpu = close_cpu,
+	.fds_at = offsetof(struct faults, fds),
 	.enable = enable,
 	.pause = pause_faults,
 	.take = take,

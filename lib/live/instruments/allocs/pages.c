@@ -5,7 +5,6 @@
  */
 #include <bpf/libbpf.h>
 
-#include "lib/base/clock.h"
 #include "lib/live/bpf/programs_object.h"
 #include "lib/live/instruments/allocs/alloc_settings.h"
 #include "lib/live/instruments/call_probe.h"
@@ -31,13 +30,6 @@ static void begin(void *state, const void *settings)
 	struct pages *s = state;
 
 	s->settings = settings;
-}
-
-static void release(void *state)
-{
-	struct pages *s = state;
-
-	event_fds_release(&s->fds);
 }
 
 static bool is_wanted(const void *settings)
@@ -84,20 +76,6 @@ static int attach(void *state, struct error *err)
 		.tracepoint_program = -1,
 	};
 	return 0;
-}
-
-static int open_cpu(void *state, const struct live_cpu *cpu, struct error *err)
-{
-	struct pages *s = state;
-
-	return event_fds_open(&s->fds, cpu->id, cpu->map_ring, err);
-}
-
-static void close_cpu(void *state, const struct live_cpu *cpu)
-{
-	struct pages *s = state;
-
-	event_fds_close(&s->fds, cpu->id);
 }
 
 static void announce(void *state)
@@ -147,13 +125,11 @@ const struct instrument instrument_pages = {
 	.is_wanted = is_wanted,
 	.state_size = sizeof(struct pages),
 	.begin = begin,
-	.release = release,
 	.configure = configure,
 	.open_object = open_pages_bpf,
 	.close_object = close_pages_bpf,
 	.attach = attach,
-	.open_cpu = open_cpu,
-	.close_cpu = close_cpu,
+	.fds_at = offsetof(struct pages, fds),
 	.announce = announce,
 	.enable = enable,
 	.pause = pause_pages,

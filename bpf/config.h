@@ -285,6 +285,7 @@ struct runtime_counters {
 	__u64 idle; /* samples of threads outside of the runtime's functions */
 	__u64 whole; /* samples with all frames in their places */
 	__u64 copied; /* samples sent with a copied stack, to be completed in user space */
+	__u64 unready; /* those of them whose functions only the kernel can find */
 	__u64 torn; /* samples without frames because the runtime was changing its structures */
 	__u64 retried; /* samples that are whole except for a torn group */
 	__u64 unplaced; /* samples whose frames could not be assigned to native frames */

@@ -438,6 +438,7 @@ static __always_inline __u32 hotspot_add_frames(struct stack_scratch *s,
 	if (s->stack_flags & STACK_UNKNOWN) {
 		hotspot_abandon(s);
 		count->copied++;
+		count->unready++;
 	} else if (s->stack_flags & STACK_BROKEN) {
 		count->torn++;
 	} else {

@@ -490,7 +490,8 @@ static __always_inline void php_finish(struct stack_scratch *s, struct runtime_s
 	/* Calls cannot be counted in a stack that is walked later. */
 	if (s->stack_flags & STACK_UNKNOWN && w->innermost) {
 		m->count = 0;
-		count->torn++;
+		count->copied++;
+		count->unready++;
 		return;
 	}
 	if (!m->count) {

@@ -463,6 +463,7 @@ static __always_inline void v8_capture(struct stack_scratch *s, struct runtime_s
 	if (s->stack_flags & STACK_UNKNOWN) {
 		s->managed_count = 0;
 		count->copied++;
+		count->unready++;
 		return;
 	}
 	bpf_loop(s->user_depth, take_frame, &loop, 0);

@@ -23,6 +23,8 @@ expect(r["whole"] > 100, r)
 expect(r["torn"] <= 0.01 * r["whole"] + 2, r)
 expect(r["nameless"] + r["lost_functions"] <= 2, r)
 expect(r["versions"].startswith("Java "), r)
+# Stacks whose functions cannot be found in a copy are told from those that run none.
+expect(r["early"] >= r["copied"], r)
 CODE
 judge "only inlined methods are uncertain, and their callers are there" calls.json.gz <<'CODE'
 found = 0

@@ -23,6 +23,8 @@ expect(partial <= 0.02 * (r["whole"] + partial) + 2, r)
 # Names may be gone by the time that a busy machine lets them be read.
 expect(r["nameless"] + r["lost_functions"] <= 2 + 0.05 * r["functions"], r)
 expect(r["versions"].startswith("JavaScript "), r)
+# Stacks whose functions cannot be found in a copy are told from those that run none.
+expect(r["early"] >= r["copied"], r)
 # Versions whose compiled code cannot be read have none of either.
 expect(r["with_inlined"] > 0 or not r["compiled"], r)
 CODE

@@ -16,6 +16,8 @@ expect(r["whole"] > 500, r)
 expect(r["torn"] + r["unplaced"] + r["missed"] <= 0.01 * r["whole"] + 20, r)
 expect(r["nameless"] + r["lost_functions"] == 0, r)
 expect(r["versions"].startswith("PHP "), r)
+# Stacks whose functions cannot be found in a copy are told from those that run none.
+expect(r["early"] >= r["copied"], r)
 CODE
 judge "functions in C have their names, and call native code" calls.json.gz <<'CODE'
 found = 0

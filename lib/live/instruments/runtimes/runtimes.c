@@ -21,7 +21,11 @@ struct runtime_totals {
 	const uint64_t *functions_of; /* described, by enum runtime_kind */
 	struct runtime_counters kernel; /* of all runtimes whose functions are read */
 	uint64_t unread; /* stacks without functions, of processes with an unread runtime */
-	uint64_t early; /* stacks finished from copies made before the runtime was known */
+	/*
+	 * Stacks finished from copies made before the runtime was known, or before the tables were
+	 * that its frames need.
+	 */
+	uint64_t early;
 	uint64_t functions; /* described functions */
 	uint64_t late; /* of these, read again from the process */
 	uint64_t nameless; /* of these, without a name */
@@ -824,7 +828,7 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	for (uint32_t kind = 0; kind < RUNTIME_KIND_COUNT; kind++)
 		add_counters(&totals.kernel, &r->counters[kind]);
 	tracker_get_stats(r->live->tracker, &unwinder);
-	totals.early = unwinder.early;
+	totals.early = unwinder.early + totals.kernel.unready;
 	runtime_report(&totals, &r->layouts, report);
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/run/pipeline.h"
 
+#include <malloc.h>
+
 #include "cmd/command.h"
 #include "cmd/elevate/caller.h"
 #include "cmd/elevate/elevate.h"
@@ -580,6 +582,16 @@ static char *name_output(const struct pipeline_options *options, struct error *e
 					   : output_name_expand(options->output->path, &words, err);
 }
 
+/*
+ * Returns large freed buffers to the system at once: otherwise, glibc keeps as much as its largest
+ * one, for each thread that compiles unwind tables.
+ */
+static void limit_memory(void)
+{
+	mallopt(M_MMAP_THRESHOLD, 1 << 20);
+	mallopt(M_TRIM_THRESHOLD, 1 << 20);
+}
+
 int pipeline_run(const struct pipeline_options *options)
 {
 	struct error err = {0};
@@ -591,6 +603,7 @@ int pipeline_run(const struct pipeline_options *options)
 		return command_fail_usage(options->command, &err);
 	if (!options->front && privileges_are_missing())
 		return elevate_run(options);
+	limit_memory();
 	p = xmalloc(sizeof(*p));
 	*p = (struct pipeline){
 		.own_options = *options,

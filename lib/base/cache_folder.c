@@ -52,8 +52,8 @@ int cache_folder_open(const char *path, bool make)
 	return steal_fd(&fd);
 }
 
-/* An empty file whose size is the number of bytes added since the folder was last trimmed. */
-#define ADDED "added"
+/* A file without contents: its size is the number of bytes added since the last trim(). */
+#define ADDED ".added"
 /* Each file counts as this much, so that small ones do not get too many. */
 #define FILE_BYTES_MIN 16384u
 

@@ -224,7 +224,7 @@ TEST(kept_parts_do_not_fill_the_disk)
 		scratch,
 		"rm -rf cache && mkdir -p -m 700 cache/prof && cd cache/prof && "
 		"fallocate -l 140M old && fallocate -l 140M new && touch -d '1 hour ago' new && "
-		"touch -d '2 hours ago' old");
+		"touch -d '2 hours ago' old && truncate -s 64M .added");
 	open_kept(&s, scratch, &fd);
 	assert_true(debug_sections_need(&s, DEBUG_INFO, 0, 1000));
 	debug_sections_release(&s);

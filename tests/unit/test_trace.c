@@ -402,6 +402,25 @@ TEST(chunks_of_v8_are_samples)
 	       "10000 x100 other\n");
 }
 
+/* The profile lasts from its start, which is before the first sample and the first event. */
+TEST(whole_profiles_of_v8_state_their_range)
+{
+	static const char text[] = "[" EVENT(
+		"CpuProfile", "I",
+		ON("1", "1", "70") ",\"args\":{\"data\":{\"cpuProfile\":{\"nodes\":[{\"id\":1," CALL(
+			"a") "}],\"startTime\":5,\"endTime\":67,\"samples\":[1,1],\"timeDeltas\":[25,10]}}"
+			     "}") "," X("span", "1", "20", "4") "]";
+	struct profile *p = read_trace(text, NULL);
+
+	assert_int_equal(p->meta.start_ns, 5000);
+	assert_int_equal(p->meta.end_ns, 67000);
+	samples_for_each(&p->threads.rows.items[0].samples, sample) {
+		assert_int_equal(sample->time, 30000);
+		break;
+	}
+	profile_free(p);
+}
+
 /* Stack frames may stand behind the events that refer to them. */
 TEST(stack_frames_are_stacks)
 {

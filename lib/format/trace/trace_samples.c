@@ -81,13 +81,29 @@ static void add_chunk_samples(struct trace_reader *r, struct v8_profile *profile
 	vec_push(&profile->chunks, chunk);
 }
 
+/* A whole profile states when it began and ended: its first sample may be much later. */
+static void include_range(struct trace_reader *r, const struct trace_event *e, struct span from,
+			  struct span to)
+{
+	uint64_t start = from.end ? trace_ns(&e->s, from, TRACE_US) : CLOCK_NO_TIME;
+	uint64_t end = to.end ? trace_ns(&e->s, to, TRACE_US) : CLOCK_NO_TIME;
+
+	if (start == CLOCK_NO_TIME || end == CLOCK_NO_TIME || end < start)
+		return;
+	if (start < r->start)
+		r->start = start;
+	if (end > r->end)
+		r->end = end;
+}
+
 /* Adds a chunk, or a profile, which may contain its samples. */
 static void add_profile(struct trace_reader *r, const struct trace_event *e, bool is_chunk)
 {
 	static const char *const names[] = {"data", NULL};
 	static const char *const members[] = {"startTime", "cpuProfile", "timeDeltas", NULL};
-	static const char *const parts[] = {"nodes", "samples", "timeDeltas", "startTime", NULL};
-	struct span data[1] = {{0}}, of_data[3] = {{0}}, of_profile[4] = {{0}};
+	static const char *const parts[] = {"nodes",	 "samples", "timeDeltas",
+					    "startTime", "endTime", NULL};
+	struct span data[1] = {{0}}, of_data[3] = {{0}}, of_profile[5] = {{0}};
 	struct v8_profile *profile = profile_of(r, e);
 
 	json_cursor_find(json_cursor_within(&e->s, e->spans[TRACE_ARGS]), names, data);
@@ -96,6 +112,7 @@ static void add_profile(struct trace_reader *r, const struct trace_event *e, boo
 	json_cursor_find(json_cursor_within(&e->s, data[0]), members, of_data);
 	if (of_data[1].end)
 		json_cursor_find(json_cursor_within(&e->s, of_data[1]), parts, of_profile);
+	include_range(r, e, of_profile[3], of_profile[4]);
 	if (!of_data[0].end)
 		of_data[0] = of_profile[3];
 	if (!is_chunk) {

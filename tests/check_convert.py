@@ -102,6 +102,8 @@ class Pprof:
         mapping = one(row, 2)
         lib = self.strings[one(self.mappings[mapping], 5)].rpartition("/")[2] if mapping else None
         lines = [message(line) for line in row[4]]
+        if not lines:
+            yield f"0x{one(row, 3):x}", "", 0, lib, False
         for number, line in enumerate(lines):
             function = self.functions[one(line, 1)]
             yield (self.strings[one(function, 2)], self.strings[one(function, 4)], one(line, 2),
@@ -364,6 +366,14 @@ def pprof_functions(path):
     return +rows
 
 
+def by_page(rows):
+    """Names of nameless code by their place in a page: from the file's start in JSON, as linked in pprof."""
+    merged = collections.Counter()
+    for name, weight in rows.items():
+        merged[f"0x{int(name, 16) % 4096:x}" if re.fullmatch("0x[0-9a-f]+", name) else name] += weight
+    return merged
+
+
 def check_perfetto(path, samples):
     got = collections.Counter(stack for event, _, stack in perfetto_file.Trace(path).samples
                               if event == "cpu-clock")
@@ -375,7 +385,7 @@ def check_perfetto(path, samples):
 
 def check_pgo(path, samples):
     """All samples are there, but not the kernel's frames, unless a stack has no others."""
-    got, wanted = pprof_functions(path), by_function(samples)
+    got, wanted = by_page(pprof_functions(path)), by_page(by_function(samples))
     more = {name for name, weight in got.items() if weight > wanted[name]}
     weight = sum(values["samples"] for _, values, _ in Pprof(path).samples())
     if more or weight != sum(s.weight for s in samples):
@@ -390,7 +400,7 @@ def judge_golden(paths):
         samples = list(reader.clock(True))
         try:
             if kind == "pprof":
-                compare("pprof", pprof_functions(path), by_function(samples))
+                compare("pprof", by_page(pprof_functions(path)), by_page(by_function(samples)))
             elif kind == "pgo":
                 check_pgo(path, samples)
             elif kind == "speedscope":

@@ -100,6 +100,7 @@ static int write_profile(void *ctx, struct outfile *out, struct error *err)
 			is_used[c->sums.items[i].stack] = true;
 	}
 	pprof_tables_init(&s->tables, c->profile, &c->locations, out);
+	s->tables.names_addresses = true;
 	pprof_tables_use(&s->tables, is_used);
 	write_types(s);
 	write_samples(s);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/format/pprof.h"
 
+#include "lib/format/foreign.h"
 #include "lib/format/format.h"
 #include "lib/format/pprof_fields.h"
 #include "lib/format/pprof_internal.h"
@@ -71,7 +72,6 @@ void pprof_tables_init(struct pprof_tables *t, const struct profile *p,
 		.of_locations = xcalloc(locations->chains.rows.count + 1, sizeof(*t->of_locations)),
 		.of_functions = xcalloc(p->funcs.rows.count + 1, sizeof(*t->of_functions)),
 		.of_modules = xcalloc(p->modules.rows.count + 1, sizeof(*t->of_modules)),
-		.limits = xcalloc(p->modules.rows.count + 1, sizeof(*t->limits)),
 	};
 	pprof_tables_text(t, "");
 }
@@ -83,7 +83,7 @@ void pprof_tables_release(struct pprof_tables *t)
 	free(t->of_locations);
 	free(t->of_functions);
 	free(t->of_modules);
-	free(t->limits);
+	vec_release(&t->mappings);
 	strbuf_release(&t->message);
 	strbuf_release(&t->inner);
 	strbuf_release(&t->head);
@@ -129,6 +129,37 @@ static const struct frame *frame_of(const struct pprof_tables *t, stack_id row)
 	return &t->profile->frames.rows.items[t->locations->chains.rows.items[row].frame];
 }
 
+static uint64_t address_of(const struct profile *p, const struct frame *frame)
+{
+	return modules_address(&p->modules, frame->module, frame->offset);
+}
+
+#define ADDRESS_TEXT 24
+
+static void address_text(const struct profile *p, const struct frame *frame,
+			 char text[ADDRESS_TEXT])
+{
+	snprintf(text, ADDRESS_TEXT, "0x%" PRIx64, address_of(p, frame));
+}
+
+/* True for code without a name, also if its address stands for one. */
+static bool is_nameless(const struct profile *p, const struct frame *frame)
+{
+	char address[ADDRESS_TEXT];
+
+	if (frame->func == NO_FUNC || profile_frame_is_named(p, frame))
+		return frame->func == NO_FUNC;
+	address_text(p, frame, address);
+	return strcmp(strings_get(&p->strings, p->funcs.rows.items[frame->func].name), address) ==
+	       0;
+}
+
+/* Code without a name has no line: a name that is an address would keep readers from finding it. */
+static bool has_line(const struct pprof_tables *t, const struct frame *frame)
+{
+	return t->names_addresses || !is_nameless(t->profile, frame);
+}
+
 /* Marks the functions and the module of a location. */
 static void use_location(struct pprof_tables *t, stack_id row)
 {
@@ -138,22 +169,52 @@ static void use_location(struct pprof_tables *t, stack_id row)
 		t->of_modules[frame->module] = 1;
 	for (; row != NO_STACK; row = t->locations->chains.rows.items[row].parent) {
 		frame = frame_of(t, row);
-		if (frame->func != NO_FUNC)
+		if (frame->func != NO_FUNC && has_line(t, frame))
 			t->of_functions[frame->func] = 1;
 	}
 }
 
-/* Numbers the kernel's mappings last: readers assume that the first one is the program. */
+/* Adds a mapping for each segment with code, or one for the whole module. */
+static void add_mappings(struct pprof_tables *t, module_id id)
+{
+	struct pprof_mapping_row row = {.module = id};
+	size_t first = t->mappings.count;
+
+	vec_for_each(&t->profile->modules.rows.items[id].segments, const struct module_segment *,
+		     segment) {
+		if (!segment->executable)
+			continue;
+		row.segment = segment;
+		vec_push(&t->mappings, row);
+	}
+	if (t->mappings.count == first)
+		vec_push(&t->mappings, row);
+	t->of_modules[id] = (uint32_t)first + 1;
+}
+
+enum rank { RANK_PROGRAM, RANK_OTHER, RANK_KERNEL, RANK_COUNT };
+
+static enum rank rank_of(const struct profile *p, const struct module *module)
+{
+	const char *product = p->meta.product;
+
+	if (module_is_kernel(module))
+		return RANK_KERNEL;
+	return product && strcmp(strings_get(&p->strings, module->name), product) == 0
+		       ? RANK_PROGRAM
+		       : RANK_OTHER;
+}
+
+/* Readers assume that the first mapping is the program. */
 static void number_modules(struct pprof_tables *t)
 {
 	const struct modules *modules = &t->profile->modules;
-	uint32_t number = 0;
 
-	for (int of_kernel = 0; of_kernel <= 1; of_kernel++) {
+	for (int rank = 0; rank < RANK_COUNT; rank++) {
 		for (module_id id = 0; id < modules->rows.count; id++) {
 			if (t->of_modules[id] &&
-			    module_is_kernel(&modules->rows.items[id]) == of_kernel)
-				t->of_modules[id] = ++number;
+			    (int)rank_of(t->profile, &modules->rows.items[id]) == rank)
+				add_mappings(t, id);
 		}
 	}
 }
@@ -190,42 +251,83 @@ void pprof_tables_stack(const struct pprof_tables *t, stack_id stack, struct str
 		protobuf_varint(out, t->of_locations[t->locations->of_stacks[stack]]);
 }
 
-static uint64_t address_of(const struct profile *p, const struct frame *frame)
-{
-	return modules_address(&p->modules, frame->module, frame->offset);
-}
-
 /* Returns a function's number: the profile's functions come first, then addresses. */
 static uint64_t function_of(struct pprof_tables *t, const struct frame *frame)
 {
-	char name[32];
+	char name[ADDRESS_TEXT];
 
 	if (frame->func != NO_FUNC)
 		return t->of_functions[frame->func];
-	snprintf(name, sizeof(name), "0x%" PRIx64, address_of(t->profile, frame));
+	address_text(t->profile, frame, name);
 	return (uint64_t)t->function_count + 1 +
 	       stacks_intern(&t->made_up, NO_STACK, (frame_id)pprof_tables_text(t, name));
+}
+
+/* Returns the mapping that contains the frame: the first one of its module if none does. */
+static struct pprof_mapping_row *mapping_of(struct pprof_tables *t, const struct frame *frame)
+{
+	size_t first = t->of_modules[frame->module] - 1;
+
+	for (size_t i = first; i < t->mappings.count; i++) {
+		struct pprof_mapping_row *row = &t->mappings.items[i];
+
+		if (row->module != frame->module)
+			break;
+		if (row->segment && frame->offset >= row->segment->file_offset &&
+		    frame->offset - row->segment->file_offset < row->segment->file_size)
+			return row;
+	}
+	return &t->mappings.items[first];
+}
+
+/* Writes the frame's mapping and address: as linked, so that readers find it in the file. */
+static struct pprof_mapping_row *write_place(struct pprof_tables *t, const struct frame *frame)
+{
+	uint64_t address = address_of(t->profile, frame);
+	struct pprof_mapping_row *row = NULL;
+
+	if (frame->module != NO_MODULE) {
+		row = mapping_of(t, frame);
+		protobuf_u64(&t->message, LOCATION_MAPPING_ID,
+			     (uint64_t)(row - t->mappings.items) + 1);
+		if (row->segment)
+			address += t->profile->modules.rows.items[frame->module]
+					   .segments.items[0]
+					   .vaddr;
+		else if (address >= row->limit)
+			row->limit = address < UINT64_MAX ? address + 1 : address;
+	}
+	protobuf_u64(&t->message, LOCATION_ADDRESS, address);
+	return row;
+}
+
+static void write_line(struct pprof_tables *t, const struct frame *frame)
+{
+	strbuf_reset(&t->inner);
+	protobuf_u64(&t->inner, LINE_FUNCTION_ID, function_of(t, frame));
+	protobuf_u64(&t->inner, LINE_LINE, frame->line);
+	protobuf_bytes(&t->message, LOCATION_LINE, t->inner.text, t->inner.size);
 }
 
 /* The innermost function must be the first line. */
 static void write_location(struct pprof_tables *t, stack_id row)
 {
 	const struct frame *frame = frame_of(t, row);
-	uint64_t address = address_of(t->profile, frame);
+	struct pprof_mapping_row *mapping;
 
 	protobuf_u64(&t->message, LOCATION_ID, t->of_locations[row]);
-	if (frame->module != NO_MODULE) {
-		protobuf_u64(&t->message, LOCATION_MAPPING_ID, t->of_modules[frame->module]);
-		if (address >= t->limits[frame->module])
-			t->limits[frame->module] = address < UINT64_MAX ? address + 1 : address;
-	}
-	protobuf_u64(&t->message, LOCATION_ADDRESS, address);
+	mapping = write_place(t, frame);
 	for (stack_id at = row; at != NO_STACK; at = t->locations->chains.rows.items[at].parent) {
 		frame = frame_of(t, at);
-		strbuf_reset(&t->inner);
-		protobuf_u64(&t->inner, LINE_FUNCTION_ID, function_of(t, frame));
-		protobuf_u64(&t->inner, LINE_LINE, frame->line);
-		protobuf_bytes(&t->message, LOCATION_LINE, t->inner.text, t->inner.size);
+		if (has_line(t, frame))
+			write_line(t, frame);
+		if (!mapping)
+			continue;
+		mapping->lacks_functions |= !profile_frame_is_named(t->profile, frame);
+		mapping->lacks_lines |= !frame->line;
+		mapping->lacks_files |= frame->func == NO_FUNC ||
+					t->profile->funcs.rows.items[frame->func].file ==
+						NO_SOURCE_FILE;
 	}
 	pprof_tables_emit(t, PROFILE_LOCATION);
 }
@@ -277,30 +379,56 @@ static void write_functions(struct pprof_tables *t)
 	}
 }
 
+/* Segments are mapped by whole pages. */
+#define PAGE 0x1000u
+
+static void write_range(struct pprof_tables *t, const struct pprof_mapping_row *row)
+{
+	const struct module_segment *segment = row->segment;
+	uint64_t before = segment ? segment->vaddr % PAGE : 0;
+
+	if (!segment) {
+		protobuf_u64(&t->message, MAPPING_LIMIT, row->limit);
+		return;
+	}
+	protobuf_u64(&t->message, MAPPING_START, segment->vaddr - before);
+	protobuf_u64(&t->message, MAPPING_LIMIT,
+		     (segment->vaddr + segment->file_size + PAGE - 1) / PAGE * PAGE);
+	if (segment->file_offset > before)
+		protobuf_u64(&t->message, MAPPING_OFFSET, segment->file_offset - before);
+}
+
 /*
- * Writes mappings with flags that keep readers from searching for names, as no better ones will be
- * found.
+ * States what is known of all locations of the mapping. Readers search for names only if nothing
+ * is, so none must be stated if some are missing, unless addresses are to be names.
  */
-static void write_mappings(struct pprof_tables *t, bool of_kernel)
+static void write_flags(struct pprof_tables *t, const struct pprof_mapping_row *row)
+{
+	if (row->lacks_functions && !t->names_addresses)
+		return;
+	protobuf_u64(&t->message, MAPPING_HAS_FUNCTIONS, 1);
+	protobuf_u64(&t->message, MAPPING_HAS_FILENAMES, !row->lacks_files);
+	protobuf_u64(&t->message, MAPPING_HAS_LINE_NUMBERS, !row->lacks_lines);
+	protobuf_u64(&t->message, MAPPING_HAS_INLINE_FRAMES, !row->lacks_lines);
+}
+
+static void write_mappings(struct pprof_tables *t)
 {
 	const struct profile *p = t->profile;
 	char build_id[MODULE_BUILD_ID_TEXT];
 
-	for (module_id id = 0; id < p->modules.rows.count; id++) {
-		const struct module *module = &p->modules.rows.items[id];
+	for (size_t i = 0; i < t->mappings.count; i++) {
+		const struct pprof_mapping_row *row = &t->mappings.items[i];
+		const struct module *module = &p->modules.rows.items[row->module];
 
-		if (!t->of_modules[id] || module_is_kernel(module) != of_kernel)
-			continue;
 		module_build_id_text(module, build_id);
-		protobuf_u64(&t->message, MAPPING_ID, t->of_modules[id]);
-		protobuf_u64(&t->message, MAPPING_LIMIT, t->limits[id]);
+		protobuf_u64(&t->message, MAPPING_ID, i + 1);
+		write_range(t, row);
 		protobuf_u64(&t->message, MAPPING_FILENAME,
 			     string_of(t, strings_size(&p->strings, module->path) ? module->path
 										  : module->name));
 		protobuf_u64(&t->message, MAPPING_BUILD_ID, pprof_tables_text(t, build_id));
-		for (uint32_t flag = MAPPING_HAS_FUNCTIONS; flag <= MAPPING_HAS_INLINE_FRAMES;
-		     flag++)
-			protobuf_u64(&t->message, flag, 1);
+		write_flags(t, row);
 		pprof_tables_emit(t, PROFILE_MAPPING);
 	}
 }
@@ -313,8 +441,7 @@ void pprof_tables_write(struct pprof_tables *t)
 			write_location(t, row);
 	}
 	write_functions(t);
-	write_mappings(t, false);
-	write_mappings(t, true);
+	write_mappings(t);
 }
 
 /* Writes t->message as fields of the profile, and empties it. */
@@ -355,157 +482,12 @@ void pprof_tables_end(struct pprof_tables *t, const char *comment, bool has_cloc
 	write_strings(t);
 }
 
-/* Strings, mappings, locations and functions of a pprof profile. */
-
-#define PLACE_MAX INT32_MAX
-
-char *pprof_string(const struct pprof_reader *r, uint64_t number)
-{
-	const struct protobuf_cursor *bytes;
-
-	if (number >= r->strings.count)
-		return xstrdup("");
-	bytes = &r->strings.items[number];
-	return xstrndup((const char *)bytes->at, (size_t)(bytes->end - bytes->at));
-}
-
-static bool row_equal(const void *table, uint32_t id, const void *key)
-{
-	return ((const struct pprof_rows *)table)->list.items[id].id == *(const uint64_t *)key;
-}
-
-struct pprof_row *pprof_find(struct pprof_rows *rows, uint64_t id)
-{
-	uint32_t at = id ? index_find(&rows->index, hash_u64(id), row_equal, rows, &id)
-			 : INDEX_NONE;
-
-	return at == INDEX_NONE ? NULL : &rows->list.items[at];
-}
-
-struct pprof_mapping pprof_mapping(const struct pprof_row *row)
-{
-	struct protobuf_cursor s = row->bytes;
-	struct protobuf_field field;
-	struct pprof_mapping m = {0};
-
-	while (protobuf_next(&s, &field)) {
-		if (field.number == MAPPING_START)
-			m.start = field.value;
-		else if (field.number == MAPPING_OFFSET)
-			m.offset = field.value;
-		else if (field.number == MAPPING_FILENAME)
-			m.filename = field.value;
-		else if (field.number == MAPPING_BUILD_ID)
-			m.build_id = field.value;
-	}
-	return m;
-}
-
-static void place(struct pprof_reader *r, uint64_t mapping_id, struct foreign_frame *frame)
-{
-	struct pprof_row *row = pprof_find(&r->mappings, mapping_id);
-	_cleanup_free_ char *path = NULL, *build_id = NULL;
-	struct pprof_mapping m;
-
-	frame->module = NO_MODULE;
-	if (!row)
-		return;
-	m = pprof_mapping(row);
-	if (row->module == NO_MODULE) {
-		path = pprof_string(r, m.filename);
-		build_id = pprof_string(r, m.build_id);
-		row->module = foreign_module(&r->f, path, build_id);
-	}
-	frame->module = row->module;
-	if (frame->module != NO_MODULE && frame->address >= m.start)
-		frame->address = frame->address - m.start + m.offset;
-}
-
-struct line {
-	uint64_t function, line;
-};
-
-static struct line read_line(struct protobuf_cursor s)
-{
-	struct protobuf_field field;
-	struct line line = {0};
-
-	while (protobuf_next(&s, &field)) {
-		if (field.number == LINE_FUNCTION_ID)
-			line.function = field.value;
-		else if (field.number == LINE_LINE)
-			line.line = field.value;
-	}
-	return line;
-}
-
-static uint32_t place_or_0(uint64_t number)
-{
-	return number <= PLACE_MAX ? (uint32_t)number : 0;
-}
-
-static frame_id add_frame(struct pprof_reader *r, struct foreign_frame frame, struct line line)
-{
-	struct pprof_row *row = pprof_find(&r->functions, line.function);
-	_cleanup_free_ char *name = NULL, *file = NULL;
-	struct protobuf_cursor s = row ? row->bytes : (struct protobuf_cursor){0};
-	uint64_t name_id = 0, system_id = 0, file_id = 0;
-	struct protobuf_field field;
-
-	while (row && protobuf_next(&s, &field)) {
-		if (field.number == FUNCTION_NAME)
-			name_id = field.value;
-		else if (field.number == FUNCTION_SYSTEM_NAME)
-			system_id = field.value;
-		else if (field.number == FUNCTION_FILENAME)
-			file_id = field.value;
-		else if (field.number == FUNCTION_START_LINE)
-			frame.func_line = place_or_0(field.value);
-	}
-	frame.name = name = pprof_string(r, name_id ? name_id : system_id);
-	frame.file = file = pprof_string(r, file_id);
-	frame.line = place_or_0(line.line);
-	return foreign_frame(&r->f, &frame);
-}
-
-void pprof_add_location(struct pprof_reader *r, struct pprof_row *row)
-{
-	struct protobuf_cursor s = row->bytes;
-	struct foreign_frame frame = {0};
-	uint64_t mapping = 0;
-	struct protobuf_field field;
-	struct {
-		VEC(struct line) rows;
-	} lines = {0};
-
-	while (protobuf_next(&s, &field)) {
-		if (field.number == LOCATION_MAPPING_ID)
-			mapping = field.value;
-		else if (field.number == LOCATION_ADDRESS)
-			frame.address = field.value;
-		else if (field.number == LOCATION_LINE && field.is_bytes)
-			vec_push(&lines.rows, read_line(field.bytes));
-	}
-	place(r, mapping, &frame);
-	row->first = (uint32_t)r->frames.count;
-	row->count = lines.rows.count ? (uint32_t)lines.rows.count : 1;
-	if (!lines.rows.count)
-		vec_push(&r->frames, foreign_frame(&r->f, &frame));
-	for (size_t i = lines.rows.count; i-- > 0;) {
-		size_t depth = lines.rows.count - 1 - i;
-
-		frame.inline_depth = (uint16_t)(depth < UINT8_MAX ? depth : UINT8_MAX);
-		vec_push(&r->frames, add_frame(r, frame, lines.rows.items[i]));
-	}
-	row->kept = row->count;
-	vec_release(&lines.rows);
-}
-
 /*
  * pprof's profile.proto. A location is an address with the functions inlined there. Addresses are
- * relative to the mapping, which begins at 0, since a file may be mapped at several addresses. A
- * sample stands for all samples of a thread with the same stack. Its values are clock ticks, the
- * same as CPU time, and the occurrences of each other event; its labels are pid, tid and thread.
+ * those that the file is linked at, since it may be mapped at several. Modules without segments
+ * begin at 0. A sample stands for all samples of a thread with the same stack. Its values are clock
+ * ticks, the same as CPU time, and the occurrences of each other event; its labels are pid, tid and
+ * thread.
  */
 
 #define NO_VALUE UINT8_MAX

@@ -23,6 +23,14 @@ void location_table_init(struct location_table *t, const struct profile *p,
 			 const bool *is_left_out);
 void location_table_release(struct location_table *t);
 
+/* A mapping, and what some of its locations lack. */
+struct pprof_mapping_row {
+	module_id module;
+	const struct module_segment *segment; /* NULL: all of the module */
+	uint64_t limit; /* end of its addresses, without a segment */
+	bool lacks_functions, lacks_files, lacks_lines;
+};
+
 /*
  * Tables of a pprof message that its samples refer to: locations, functions, mappings and strings.
  * Only used rows are written, numbered from 1 without gaps, as some readers require.
@@ -33,11 +41,16 @@ struct pprof_tables {
 	const struct location_table *locations;
 	struct outfile *out;
 	struct strings strings; /* string table; row 0 is "" */
+	/* Code without a name gets its address as one: for readers that omit it otherwise. */
+	bool names_addresses;
 	struct stacks made_up; /* function names made from addresses */
-	/* Numbers by rows of chains and ids of the profile; 0: unused. */
+	/*
+	 * Numbers by rows of chains and ids of the profile; 0: unused. Of a module, that of its
+	 * first mapping.
+	 */
 	uint32_t *of_locations, *of_functions, *of_modules;
 	uint32_t function_count;
-	uint64_t *limits; /* by module_id: end of the module's addresses */
+	VEC(struct pprof_mapping_row) mappings; /* by number - 1; those of a module together */
 	struct strbuf message, inner, head; /* messages under construction */
 	uint64_t size; /* bytes written so far */
 };

@@ -4,10 +4,229 @@
 #include <math.h>
 #include <regex.h>
 
-#include "lib/format/pprof_internal.h"
+#include "lib/format/foreign.h"
 #include "lib/format/pprof_fields.h"
+#include "lib/format/pprof_internal.h"
 #include "lib/format/protobuf.h"
 #include "lib/model/meaning/recording_markers.h"
+
+#define TYPES_MAX 64
+
+struct pprof_type {
+	uint64_t type, unit; /* string indexes */
+	uint8_t event;
+	bool is_dropped; /* the values are equivalent to those of another type */
+};
+
+/* Messages of the file, by their ids. */
+struct pprof_row {
+	uint64_t id;
+	struct protobuf_cursor bytes;
+	uint32_t first, count; /* for a location: range of its frames, outermost first */
+	uint32_t kept; /* for a location: frames before the first one to drop, or `count` */
+	module_id module; /* for a mapping: its module */
+};
+
+struct pprof_rows {
+	VEC(struct pprof_row) list;
+	struct index index;
+};
+
+struct pprof_reader {
+	struct foreign f;
+	struct pprof_rows mappings, locations, functions;
+	VEC(struct protobuf_cursor) strings, samples;
+	VEC(frame_id) frames; /* frames of locations */
+	VEC(uint64_t) path, values; /* stack and values of the current sample */
+	struct pprof_type types[TYPES_MAX];
+	size_t type_count;
+	VEC(uint64_t) comments;
+	struct pprof_type period_type;
+	uint64_t period, default_type, time_ns, duration_ns, drop_frames, keep_frames, doc_url;
+	double pace; /* time that passes per time of a sample, if threads ran in parallel; or 0 */
+	double passed_ns;
+	int clock; /* index of the type that counts clock samples; -1: none */
+};
+
+struct pprof_mapping {
+	uint64_t start, limit, offset, filename, build_id;
+};
+
+#define PLACE_MAX INT32_MAX
+
+/* Returns a string by number, up to its first NUL; free it. */
+static char *pprof_string(const struct pprof_reader *r, uint64_t number)
+{
+	const struct protobuf_cursor *bytes;
+
+	if (number >= r->strings.count)
+		return xstrdup("");
+	bytes = &r->strings.items[number];
+	return xstrndup((const char *)bytes->at, (size_t)(bytes->end - bytes->at));
+}
+
+static bool row_equal(const void *table, uint32_t id, const void *key)
+{
+	return ((const struct pprof_rows *)table)->list.items[id].id == *(const uint64_t *)key;
+}
+
+/* Returns NULL for 0 and for an unknown id. */
+static struct pprof_row *pprof_find(struct pprof_rows *rows, uint64_t id)
+{
+	uint32_t at = id ? index_find(&rows->index, hash_u64(id), row_equal, rows, &id)
+			 : INDEX_NONE;
+
+	return at == INDEX_NONE ? NULL : &rows->list.items[at];
+}
+
+static struct pprof_mapping pprof_mapping(const struct pprof_row *row)
+{
+	struct protobuf_cursor s = row->bytes;
+	struct protobuf_field field;
+	struct pprof_mapping m = {0};
+
+	while (protobuf_next(&s, &field)) {
+		if (field.number == MAPPING_START)
+			m.start = field.value;
+		else if (field.number == MAPPING_LIMIT)
+			m.limit = field.value;
+		else if (field.number == MAPPING_OFFSET)
+			m.offset = field.value;
+		else if (field.number == MAPPING_FILENAME)
+			m.filename = field.value;
+		else if (field.number == MAPPING_BUILD_ID)
+			m.build_id = field.value;
+	}
+	return m;
+}
+
+/*
+ * Keeps the mapping as a segment of its module, for the writer. One without contents before the
+ * first makes addresses in the file the same as offsets.
+ */
+static void keep_mapping(struct module *module, const struct pprof_mapping *m)
+{
+	struct module_segment segment = {
+		.file_offset = m->offset,
+		.file_size = m->limit - m->start,
+		.vaddr = m->start,
+		.executable = true,
+	};
+
+	if (m->limit <= m->start || segment.file_size > UINT64_MAX - m->offset)
+		return;
+	vec_for_each(&module->segments, const struct module_segment *, other) {
+		if (m->offset < other->file_offset + other->file_size &&
+		    other->file_offset < m->offset + segment.file_size)
+			return;
+	}
+	if (!module->segments.count)
+		vec_push(&module->segments, (struct module_segment){.vaddr = m->start - m->offset});
+	vec_push(&module->segments, segment);
+}
+
+static void place(struct pprof_reader *r, uint64_t mapping_id, struct foreign_frame *frame)
+{
+	struct pprof_row *row = pprof_find(&r->mappings, mapping_id);
+	_cleanup_free_ char *path = NULL, *build_id = NULL;
+	struct pprof_mapping m;
+
+	frame->module = NO_MODULE;
+	if (!row)
+		return;
+	m = pprof_mapping(row);
+	if (row->module == NO_MODULE) {
+		path = pprof_string(r, m.filename);
+		build_id = pprof_string(r, m.build_id);
+		row->module = foreign_module(&r->f, path, build_id);
+		if (row->module != NO_MODULE)
+			keep_mapping(modules_get(&r->f.profile->modules, row->module), &m);
+	}
+	frame->module = row->module;
+	if (frame->module != NO_MODULE && frame->address >= m.start)
+		frame->address = frame->address - m.start + m.offset;
+}
+
+struct line {
+	uint64_t function, line;
+};
+
+static struct line read_line(struct protobuf_cursor s)
+{
+	struct protobuf_field field;
+	struct line line = {0};
+
+	while (protobuf_next(&s, &field)) {
+		if (field.number == LINE_FUNCTION_ID)
+			line.function = field.value;
+		else if (field.number == LINE_LINE)
+			line.line = field.value;
+	}
+	return line;
+}
+
+static uint32_t place_or_0(uint64_t number)
+{
+	return number <= PLACE_MAX ? (uint32_t)number : 0;
+}
+
+static frame_id add_frame(struct pprof_reader *r, struct foreign_frame frame, struct line line)
+{
+	struct pprof_row *row = pprof_find(&r->functions, line.function);
+	_cleanup_free_ char *name = NULL, *file = NULL;
+	struct protobuf_cursor s = row ? row->bytes : (struct protobuf_cursor){0};
+	uint64_t name_id = 0, system_id = 0, file_id = 0;
+	struct protobuf_field field;
+
+	while (row && protobuf_next(&s, &field)) {
+		if (field.number == FUNCTION_NAME)
+			name_id = field.value;
+		else if (field.number == FUNCTION_SYSTEM_NAME)
+			system_id = field.value;
+		else if (field.number == FUNCTION_FILENAME)
+			file_id = field.value;
+		else if (field.number == FUNCTION_START_LINE)
+			frame.func_line = place_or_0(field.value);
+	}
+	frame.name = name = pprof_string(r, name_id ? name_id : system_id);
+	frame.file = file = pprof_string(r, file_id);
+	frame.line = place_or_0(line.line);
+	return foreign_frame(&r->f, &frame);
+}
+
+/* Adds the frames of a location, outermost function first. */
+static void pprof_add_location(struct pprof_reader *r, struct pprof_row *row)
+{
+	struct protobuf_cursor s = row->bytes;
+	struct foreign_frame frame = {0};
+	uint64_t mapping = 0;
+	struct protobuf_field field;
+	struct {
+		VEC(struct line) rows;
+	} lines = {0};
+
+	while (protobuf_next(&s, &field)) {
+		if (field.number == LOCATION_MAPPING_ID)
+			mapping = field.value;
+		else if (field.number == LOCATION_ADDRESS)
+			frame.address = field.value;
+		else if (field.number == LOCATION_LINE && field.is_bytes)
+			vec_push(&lines.rows, read_line(field.bytes));
+	}
+	place(r, mapping, &frame);
+	row->first = (uint32_t)r->frames.count;
+	row->count = lines.rows.count ? (uint32_t)lines.rows.count : 1;
+	if (!lines.rows.count)
+		vec_push(&r->frames, foreign_frame(&r->f, &frame));
+	for (size_t i = lines.rows.count; i-- > 0;) {
+		size_t depth = lines.rows.count - 1 - i;
+
+		frame.inline_depth = (uint16_t)(depth < UINT8_MAX ? depth : UINT8_MAX);
+		vec_push(&r->frames, add_frame(r, frame, lines.rows.items[i]));
+	}
+	row->kept = row->count;
+	vec_release(&lines.rows);
+}
 
 static int damaged(struct error *err, const char *what)
 {

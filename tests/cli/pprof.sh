@@ -7,7 +7,7 @@
 pprof_file() {
 	python3 "$root/tests/cli/pprof_file.py" "$@"
 }
-for name in heap heap-later allocs delays counts labels drop wall; do
+for name in heap heap-later allocs delays counts labels drop wall nameless; do
 	pprof_file make $name $name.pb.gz
 done
 
@@ -98,6 +98,14 @@ done
 run "$PROF" convert --no-config heap.pb.gz -o heap.json
 like "bytes are bytes in the Firefox Profiler" "$(<heap.json)" '"weightType": ?"bytes"'
 
+# Code without a name: its address, from which pprof finds the name in the file, and no line.
+"$PROF" convert --no-config nameless.pb.gz -o again.pb.gz
+is "code without a name: its address, as in the file read" "$(pprof_file show again.pb.gz)" "$(pprof_file show nameless.pb.gz)"
+is "code without a name: the mapping does not claim names, either" "$(pprof_file mappings again.pb.gz)" "0x402000-0x40b000 at 0x1000 /bin/app: "
+"$PROF" convert --no-config labels.pb.gz -o again.pb.gz
+is "a mapping states what all of its code has" "$(pprof_file mappings again.pb.gz)" \
+	"0x1000-0x9000 at 0x0 /bin/app: functions files lines inlines"
+
 # Frames below a dropped one belong to its caller, as with pprof; a stack keeps its outermost frame.
 "$PROF" convert --no-config drop.pb.gz -o - --to folded | sed 's/^app;all;//' >drop.folded
 is "drop_frames and keep_frames" "$(<drop.folded)" $'main;index 9000\nmain;malloc_keep;copy 1\nmain;parse 1000\nmalloc 2'
@@ -117,13 +125,13 @@ for format in pb pgo; do
 done
 is "go build sees the program's frames alone" \
 	"$(for format in pb pgo; do pprof_file show kernel.$format | sed -n 's/^sample \(.*\) \[pid.*/\1/p'; done)" \
-	$'[1, 1000000] 0x301 :0 of 0;0x401 :0 of 0;0x500 :0 of 0;0x600 :0 of 0
-[1, 1000000] 0xffffffffd0000000 :0 of 0;0xffffffffc1000010 :0 of 0;0xffffffffd0000000 :0 of 0;0xf :0 of 0;0x20 :0 of 0
+	$'[1, 1000000] 0x301;0x401;0x500;0x600
+[1, 1000000] 0xffffffffd0000000 :0 of 0;0xffffffffc1000010 :0 of 0;0xffffffffd0000000 :0 of 0;0xf;0x20
 [1, 1000000] do_read :0 of 0;entry :0 of 0
-[1, 1000000] do_read :0 of 0;ext4_read :0 of 0;entry :0 of 0;0x10 :0 of 0;0x20 :0 of 0
-[1, 1000000] 0x10 :0 of 0;0x20 :0 of 0
-[1, 1000000] 0x301 :0 of 0;0x401 :0 of 0;0x500 :0 of 0;0x600 :0 of 0
-[1, 1000000] 0xf :0 of 0;0x20 :0 of 0
+[1, 1000000] do_read :0 of 0;ext4_read :0 of 0;entry :0 of 0;0x10;0x20
+[1, 1000000] 0x10;0x20
+[1, 1000000] 0x301;0x401;0x500;0x600
+[1, 1000000] 0xf;0x20
 [1, 1000000] entry :0 of 0'
 
 run "$PROF" report --no-config --during request=beta labels.pb.gz

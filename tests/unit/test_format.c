@@ -105,8 +105,9 @@ TEST_WITH(nameless_code_has_the_same_address_everywhere, export_setup, export_te
 	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
 		struct strbuf text;
 
-		/* Addresses of a process are those of its mappings. */
-		if (!formats[i]->write || formats[i] == &format_gecko)
+		/* Addresses of a process, or of the linked file, are those of mappings. */
+		if (!formats[i]->write || formats[i] == &format_gecko ||
+		    formats[i] == &format_pprof || formats[i] == &format_pgo)
 			continue;
 		text = written_as(formats[i], f->p);
 		print_message("%s\n", formats[i]->name);
@@ -114,6 +115,37 @@ TEST_WITH(nameless_code_has_the_same_address_everywhere, export_setup, export_te
 		assert_null(memmem(text.text, text.size, "0x1abc", 6));
 		strbuf_release(&text);
 	}
+}
+
+/* A tool that has the file finds the name: the address is 0x403abc, of a segment of whole pages. */
+TEST_WITH(nameless_code_in_pprof_has_the_address_of_the_linked_file, export_setup, export_teardown)
+{
+	static const char location[] = {0x08,	    1,		0x10,	    1, 0x18,
+					(char)0xbc, (char)0xf5, (char)0x80, 2};
+	static const char mapping[] = {0x10, (char)0x80, (char)0xe0, (char)0x80, 2, /* 0x403000 */
+				       0x18, (char)0x80, (char)0x80, (char)0x81, 2, /* 0x404000 */
+				       0x20, (char)0x80, 0x20}; /* 0x1000 */
+	struct exported *f = *state;
+	module_id module = modules_add(&f->p->modules, PROFILE_MODULE_FILE,
+				       export_intern(f, "/lib/app"), export_intern(f, "app"));
+	struct module_segment segments[] = {
+		{.file_size = 0x1000, .vaddr = 0x400000},
+		{.file_offset = 0x1200, .file_size = 0xc00, .vaddr = 0x403200, .executable = true},
+	};
+	struct profile_thread *thread = export_add_thread(f, 10, 10, "app");
+	struct strbuf text;
+
+	for (size_t i = 0; i < 2; i++)
+		vec_push(&modules_get(&f->p->modules, module)->segments, segments[i]);
+	export_add_sample(thread, 1000000,
+			  stacks_intern(&f->p->stacks, NO_STACK,
+					export_add_frame(f, module, NO_FUNC, 0x1abc)),
+			  0);
+	text = written_as(&format_pprof, f->p);
+	assert_non_null(memmem(text.text, text.size, location, sizeof(location)));
+	assert_non_null(memmem(text.text, text.size, mapping, sizeof(mapping)));
+	assert_null(memmem(text.text, text.size, "0x", 2));
+	strbuf_release(&text);
 }
 
 /* Counts lines of samples, or packets: parts that each have the text. */

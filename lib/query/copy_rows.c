@@ -2,6 +2,7 @@
 #include "lib/query/copy_rows.h"
 
 #include "lib/model/tables/copy.h"
+#include "lib/query/runs.h"
 
 /* Times are relative to the new profile. */
 static void copy_first(struct profile_meta *into, const struct profile_meta *from)
@@ -34,6 +35,72 @@ void row_copy_meta(struct profile *into, const struct profile *from, uint64_t of
 	}
 	if (is_alone)
 		into->overhead = from->overhead;
+}
+
+/* Returns the ticks of one sample of all profiles: the most of any. */
+static uint64_t join_sample_ticks(uint64_t interval_ns, const struct profile *const *profiles,
+				  size_t count)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct profile_meta *meta = &profiles[i]->meta;
+		double ticks = (double)(meta->sample_ticks ?: 1) * (double)meta->interval_ns /
+			       (double)interval_ns;
+
+		if (meta->sample_ticks == EVENT_IS_EXACT)
+			continue;
+		if (ticks > (double)most)
+			most = ticks < UINT32_MAX ? (uint64_t)(ticks + 0.5) : UINT32_MAX;
+	}
+	return most ?: EVENT_IS_EXACT;
+}
+
+int row_join_ticks(struct joined_ticks *ticks, const struct profile *const *profiles, size_t count,
+		   struct error *err)
+{
+	const struct profile_meta *sampled = NULL, *first = &profiles[0]->meta;
+	bool is_one = true;
+
+	*ticks = (struct joined_ticks){first->interval_ns, first->sample_ticks};
+	for (size_t i = 0; i < count; i++) {
+		const struct profile_meta *meta = &profiles[i]->meta;
+		const struct profile_meta *other = meta->sample_ticks ? NULL : sampled ?: meta;
+
+		if (!query_intervals_agree(meta->interval_ns, first->interval_ns)) {
+			is_one = false;
+			if (!meta->interval_ns || !first->interval_ns)
+				other = first;
+		}
+		if (other && !query_intervals_agree(meta->interval_ns, other->interval_ns))
+			return error_text(err, -EXDEV,
+					  "the profiles have different intervals: %.6g and %.6g ms",
+					  (double)other->interval_ns / 1e6,
+					  (double)meta->interval_ns / 1e6);
+		if (!meta->sample_ticks)
+			sampled = meta;
+		if (!is_one && meta->interval_ns < ticks->interval_ns)
+			ticks->interval_ns = meta->interval_ns;
+	}
+	if (!is_one)
+		ticks->sample_ticks = join_sample_ticks(ticks->interval_ns, profiles, count);
+	return 0;
+}
+
+struct tick_scale row_tick_scale(const struct joined_ticks *into, const struct profile *from)
+{
+	return (struct tick_scale){from->meta.interval_ns, into->interval_ns, 0};
+}
+
+uint32_t row_scale_ticks(struct tick_scale *s, uint32_t ticks)
+{
+	unsigned __int128 ns;
+
+	if (query_intervals_agree(s->from_ns, s->into_ns))
+		return ticks;
+	ns = (unsigned __int128)ticks * s->from_ns + s->rest_ns;
+	s->rest_ns = (uint64_t)(ns % s->into_ns);
+	return ns / s->into_ns < UINT32_MAX ? (uint32_t)(ns / s->into_ns) : UINT32_MAX;
 }
 
 #define NOT_COPIED (UINT32_MAX - 1)

@@ -26,6 +26,29 @@ frame_id row_copier_frame(struct row_copier *c, frame_id id);
  */
 stack_id *row_copier_stacks(struct row_copier *c, const struct query *q, bool *is_used);
 
+/* Ticks of a profile that joins others. */
+struct joined_ticks {
+	uint64_t interval_ns, sample_ticks; /* as in struct profile_meta */
+};
+
+/*
+ * Finds the interval of a profile that joins others: the shortest one. Returns -EXDEV if intervals
+ * differ, and the samples of more than one are not times that passed: ticks of different clocks
+ * cannot be added.
+ */
+int row_join_ticks(struct joined_ticks *ticks, const struct profile *const *profiles, size_t count,
+		   struct error *err);
+
+/* Converts ticks of one profile to those of the joined one. The rest goes to the next sample. */
+struct tick_scale {
+	uint64_t from_ns, into_ns; /* intervals */
+	uint64_t rest_ns;
+};
+
+struct tick_scale row_tick_scale(const struct joined_ticks *into, const struct profile *from);
+/* At most UINT32_MAX. */
+uint32_t row_scale_ticks(struct tick_scale *s, uint32_t ticks);
+
 /*
  * Copies properties of the whole recording: always the end; others from the first profile only;
  * lines about the recording only if there is a single profile.

@@ -185,6 +185,8 @@ struct join {
 	uint8_t event; /* event of the run in the new profile; 0: the clock, or no sample yet */
 	bool *is_used; /* by stack_id in the run's profile */
 	VEC(struct sample) samples; /* samples of the run, thread by thread */
+	struct joined_ticks ticks;
+	struct tick_scale scale; /* of the run's clock samples */
 };
 
 static struct profile_thread *thread_of(const struct join *j)
@@ -206,6 +208,8 @@ static void take_sample(void *ctx, const struct query *q, thread_id thread,
 	if (q->event && !j->event)
 		j->event = query_copy_event(j->into, q->profile, q->event);
 	row.event = j->event;
+	if (!row.event)
+		row.weight = row_scale_ticks(&j->scale, row.weight);
 	row.cpu = NO_CPU;
 	if (row.time > j->end)
 		j->end = row.time;
@@ -254,6 +258,7 @@ static int add_run(struct join *j, struct error *err)
 
 	j->is_used = is_used;
 	j->event = 0;
+	j->scale = row_tick_scale(&j->ticks, p);
 	ret = query_select_each(&q, p, &filter, take_sample, j, err);
 	if (ret)
 		return ret;
@@ -282,21 +287,19 @@ static void add_thread(struct join *j, enum side side, const char *variant)
 	threads_add(&j->into->threads, &thread);
 }
 
-static int check_intervals(const struct query_runs *const sides[SIDE_COUNT], struct error *err)
+static int join_ticks(struct join *j, const struct query_runs *const sides[SIDE_COUNT],
+		      struct error *err)
 {
-	uint64_t interval = sides[SIDE_A]->rows.items[0].profile->meta.interval_ns;
+	VEC(const struct profile *) profiles = {0};
+	int ret;
 
 	for (int side = 0; side < SIDE_COUNT; side++) {
-		vec_for_each(&sides[side]->rows, const struct query_run *, run) {
-			if (!query_intervals_agree(run->profile->meta.interval_ns, interval))
-				return error_text(
-					err, -EXDEV,
-					"the runs have different intervals: %.6g and %.6g ms",
-					(double)interval / 1e6,
-					(double)run->profile->meta.interval_ns / 1e6);
-		}
+		vec_for_each(&sides[side]->rows, const struct query_run *, run)
+			vec_push(&profiles, run->profile);
 	}
-	return 0;
+	ret = row_join_ticks(&j->ticks, profiles.items, profiles.count, err);
+	vec_release(&profiles);
+	return ret;
 }
 
 /* Adds run `number` of each side that has that many. */
@@ -346,12 +349,14 @@ int join_sides(struct profile **into, const struct query_runs *const sides[SIDE_
 {
 	struct join j = {.filter = filter};
 	size_t rounds = 0;
-	int ret = check_intervals(sides, err);
+	int ret = join_ticks(&j, sides, err);
 
 	if (ret)
 		return ret;
 	j.into = profile_new();
 	set_meta(j.into, sides, names);
+	j.into->meta.interval_ns = j.ticks.interval_ns;
+	j.into->meta.sample_ticks = j.ticks.sample_ticks;
 	for (int side = 0; side < SIDE_COUNT; side++) {
 		add_thread(&j, (enum side)side, names[side]);
 		if (sides[side]->rows.count > rounds)

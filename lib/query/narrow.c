@@ -19,6 +19,7 @@ struct narrowing {
 	bool *is_used; /* by stack_id */
 	size_t first_thread; /* threads before it belong to other profiles */
 	struct narrow_counts *counts;
+	struct tick_scale scale; /* of clock samples */
 };
 
 static uint64_t time_in(void *ctx, uint64_t time)
@@ -79,6 +80,8 @@ static void take_sample(void *ctx, const struct query *q, thread_id thread,
 	row.event = event_in(n, sample->event);
 	if (sample->event && !row.event)
 		return;
+	if (!row.event)
+		row.weight = row_scale_ticks(&n->scale, row.weight);
 	row.time = time_in(n, sample->time);
 	row.stack = shown;
 	if (shown != NO_STACK)
@@ -300,24 +303,12 @@ static int add_profile(struct narrowing *n, struct error *err)
 	return ret;
 }
 
-static int check_intervals(const struct profile *const *profiles, size_t count, struct error *err)
-{
-	for (size_t i = 1; i < count; i++) {
-		if (!query_intervals_agree(profiles[i]->meta.interval_ns,
-					   profiles[0]->meta.interval_ns))
-			return error_text(err, -EINVAL,
-					  "the profiles have different intervals: %.6g and %.6g ms",
-					  (double)profiles[0]->meta.interval_ns / 1e6,
-					  (double)profiles[i]->meta.interval_ns / 1e6);
-	}
-	return 0;
-}
-
 int narrow(struct profile **into, const struct profile *const *profiles, size_t count,
 	   const struct query_filter *filter, struct narrow_counts *counts, struct error *err)
 {
 	struct narrowing n = {.filter = filter, .counts = counts};
-	int ret = check_intervals(profiles, count, err);
+	struct joined_ticks ticks;
+	int ret = row_join_ticks(&ticks, profiles, count, err);
 	uint64_t start = 0;
 
 	if (ret)
@@ -335,10 +326,13 @@ int narrow(struct profile **into, const struct profile *const *profiles, size_t 
 		n.offset_ns = 0;
 		if (n.from->meta.start_realtime_ns)
 			n.offset_ns = n.from->meta.start_realtime_ns - start;
+		n.scale = row_tick_scale(&ticks, n.from);
 		row_copy_meta(n.into, n.from, n.offset_ns, i == 0, count == 1);
 		ret = add_profile(&n, err);
 	}
 	n.into->meta.start_realtime_ns = start;
+	n.into->meta.interval_ns = ticks.interval_ns;
+	n.into->meta.sample_ticks = ticks.sample_ticks;
 	if (ret)
 		profile_free(n.into);
 	else

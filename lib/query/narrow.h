@@ -15,8 +15,8 @@ struct narrow_counts {
 /*
  * Makes a new profile of `count` profiles; the caller frees it. A pid that occurs in several
  * profiles is numbered as if it had been reused. Keeps counters unless the filter selects processes
- * or threads. Returns -ENOENT or -EINVAL like query_select(), or -EINVAL if sampling intervals
- * differ, so that ticks cannot be added.
+ * or threads. Returns -ENOENT or -EINVAL like query_select(), or -EXDEV like
+ * row_join_ticks().
  */
 int narrow(struct profile **into, const struct profile *const *profiles, size_t count,
 	   const struct query_filter *filter, struct narrow_counts *counts, struct error *err);

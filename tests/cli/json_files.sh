@@ -33,6 +33,15 @@ is "bytes" "$(summary bytes.json)" 'speedscope: 0.002 s, 2 samples of bytes (3.1
 refuses "bytes are no time" 2 'do not measure time' "$PROF" report --no-config --unit ms bytes.json
 scope milliseconds 0 100 '"type": "sampled", "samples": [[0], [1], [0]], "weights": [1, 98, 1]' >weights.json
 is "times as weights have the error of so many samples" "$(rows weights.json)" $'b,98,55.17081989\na,2,55.17081989'
+scope milliseconds 0 20.5 '"type": "sampled", "samples": [[0], [2]], "weights": [0.5, 20]' >finer.json
+"$PROF" convert --no-config weights.json finer.json -o joined.json
+is "files with different intervals of measured times can be joined" "$(summary joined.json)" \
+	"speedscope: 0.100 s, 5 samples of clock (241 ticks), 100.0 % named"
+is "each time has the weight that it had" "$("$PROF" report --no-config --format csv --unit ms joined.json | cut -d, -f1,5 | tr -d '"' | tail -n +2)" \
+	$'b,98\nc,20\na,2.5'
+is "and compared in one profile" "$("$PROF" diff --no-config -o - weights.json finer.json | gunzip |
+	python3 -c 'import json, sys; p = json.load(sys.stdin); print(p["meta"]["interval"], [sum(t["samples"]["weight"]) for t in p["threads"]])')" \
+	"0.5 [100, 20.5, -79.5]"
 
 # V8: a sample lasts until the next one.
 printf '{"nodes": [{"id": 1, "callFrame": {"functionName": "(root)"}, "children": [2, 3]},

@@ -93,6 +93,10 @@ recognized 'SIMPLEPERF\1\0' 'a report of simpleperf'
 recognized 'Stack_3185 log opened (PC)\n' 'a log of Papyrus'
 recognized '{"alloc_samples": 3, "elapsed_time_sec": 2.5}' 'scalene'
 
+# JSON with threads alone: what is missing.
+printf '{"threads": []}' >threads.json
+unreadable threads.json 'not a profile of the Firefox Profiler: no "meta"'
+
 # An escape sequence in a file's name, and in what is in the file, steers no terminal.
 printf -v hostile 'a\e[31mb'
 unreadable "$hostile" 'a\?\[31mb: No such file'

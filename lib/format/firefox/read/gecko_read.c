@@ -298,9 +298,9 @@ static int damaged(const struct json_cursor *s, struct error *err)
 	return error_text(err, -EBADMSG, "invalid JSON at byte %zu", s->at);
 }
 
-static int no_gecko(struct error *err)
+static int no_gecko(const char *missing, struct error *err)
 {
-	return error_text(err, -EBADMSG, "not a Gecko profile");
+	return error_text(err, -EBADMSG, "not a profile of the Firefox Profiler: %s", missing);
 }
 
 static int find_members(struct process *p, struct error *err)
@@ -309,7 +309,7 @@ static int find_members(struct process *p, struct error *err)
 	struct span value;
 
 	if (json_cursor_peek(&s) != '{')
-		return no_gecko(err);
+		return no_gecko("not an object", err);
 	json_for_each_member(&s, key) {
 		struct span *to = span_is(&s, key, "meta")		 ? &p->meta
 				  : span_is(&s, key, "libs")		 ? &p->libs
@@ -336,7 +336,7 @@ static int open_process(struct process *p, struct error *err)
 	if (!ret && !p->meta.end)
 		ret = find_members(p, err);
 	if (!ret && (!p->meta.end || !p->threads.end))
-		ret = no_gecko(err);
+		ret = no_gecko(p->meta.end ? "no \"threads\"" : "no \"meta\"", err);
 	return ret;
 }
 
@@ -515,10 +515,10 @@ static int read_version(struct import *r, const struct process *p, struct error 
 	struct json_cursor s = json_cursor_within(&p->cursor, p->meta);
 
 	if (json_cursor_peek(&s) != '{')
-		return no_gecko(err);
+		return no_gecko("\"meta\" is not an object", err);
 	json_for_each_member(&s, key) {
 		if (span_is(&s, key, "version") && !import_integer(&s, &r->version))
-			return no_gecko(err);
+			return no_gecko("\"version\" is not a number", err);
 	}
 	if (r->version < GECKO_VERSION_MIN)
 		return error_text(err, -ENOTSUP,

@@ -179,7 +179,7 @@ def check_speedscope(path, samples, interval_ms):
         if len(thread["samples"]) != len(thread["weights"]):
             raise ValueError("speedscope: samples and weights")
         for stack, weight in zip(thread["samples"], thread["weights"]):
-            for name in {names[frame] for frame in stack}:
+            for name in {names[frame] for frame in stack} - {"(no frame)"}:
                 rows[name] += weight
     wanted = by_function(samples)
     got = collections.Counter({name: round(w / (interval_ms or 1)) for name, w in rows.items()})

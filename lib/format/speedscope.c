@@ -8,6 +8,9 @@
 #define INTERVAL_MIN_NS 1000
 #define INTERVAL_DEFAULT_NS 1000000
 
+/* Function of samples without a stack in prof's own files, in which empty stacks are gaps. */
+#define NO_STACK_NAME "(no frame)"
+
 /* Samples of one profile: stacks and weights, or starts and ends of functions. */
 struct part {
 	struct span name, unit, start, samples, weights, events, end;
@@ -80,7 +83,9 @@ static void read_frame(struct scope_reader *r, struct json_cursor *s)
 	frame.func_line = line > 0 && line <= INT32_MAX ? (uint32_t)line : 0;
 	if (!*name)
 		frame.name = "(anonymous)";
-	vec_push(&r->frames, foreign_frame(&r->f, &frame));
+	vec_push(&r->frames, r->is_own && strcmp(name, NO_STACK_NAME) == 0
+				     ? NO_FRAME
+				     : foreign_frame(&r->f, &frame));
 }
 
 static int read_frames(struct scope_reader *r, struct span shared, struct error *err)
@@ -324,7 +329,9 @@ static bool make_stack(struct scope_reader *r, struct json_cursor s, stack_id *s
 	json_for_each_element(&s, i) {
 		if (!json_cursor_i64(&s, &frame) || frame < 0 || (uint64_t)frame >= r->frames.count)
 			return false;
-		*stack = stacks_intern(&r->f.profile->stacks, *stack, r->frames.items[frame]);
+		if (r->frames.items[frame] != NO_FRAME)
+			*stack = stacks_intern(&r->f.profile->stacks, *stack,
+					       r->frames.items[frame]);
 	}
 	return !s.failed;
 }
@@ -346,6 +353,15 @@ static bool read_stack(struct scope_reader *r, struct json_cursor *s, stack_id *
 	return true;
 }
 
+/* True for a time between samples of prof's own files, which has an empty stack. */
+static bool is_gap(const struct scope_reader *r, const struct part *part, struct json_cursor s)
+{
+	struct span value;
+
+	return r->is_own && part->ns > 0 && json_cursor_value(&s, &value) &&
+	       value.end - value.start == 2 && !memcmp(s.text + value.start, "[]", 2);
+}
+
 static int read_samples(struct scope_reader *r, const struct part *part, struct scope_clock *clock,
 			struct error *err)
 {
@@ -354,6 +370,10 @@ static int read_samples(struct scope_reader *r, const struct part *part, struct 
 
 	read_weights(r, part);
 	json_for_each_element(&s, i) {
+		if (is_gap(r, part, s)) {
+			clock->now += i < r->weights.count ? r->weights.items[i] * part->ns : 0;
+			continue;
+		}
 		if (!read_stack(r, &s, &stack))
 			return damaged(err, "a sample has an index out of range");
 		add_sample(r, clock, stack, i < r->weights.count ? r->weights.items[i] : 1);
@@ -481,6 +501,8 @@ static int read_file(struct scope_reader *r, const char *text, size_t size, stru
 		return ret;
 	if (!json_cursor_find(r->s, names, spans) || !spans[1].end)
 		return damaged(err, "no profiles");
+	exporter = json_members_text_at(&r->s, spans[4]);
+	r->is_own = strcmp(exporter, "prof") == 0;
 	ret = read_frames(r, spans[0], err) ?: find_parts(r, spans[1], err);
 	r->f.profile->meta.product = json_members_text_at(&r->s, spans[2]);
 	r->f.profile->meta.interval_ns = r->interval > 0 && r->interval < 1e12
@@ -493,8 +515,6 @@ static int read_file(struct scope_reader *r, const char *text, size_t size, stru
 	active = json_members_number_at(&r->s, spans[3]);
 	if (active > 0 && active < (double)r->parts.count)
 		r->active = (size_t)active;
-	exporter = json_members_text_at(&r->s, spans[4]);
-	r->is_own = strcmp(exporter, "prof") == 0;
 	set_sample_ticks(r);
 	name_parts(r);
 	for (size_t i = 0; i < r->parts.count && !ret; i++)
@@ -535,7 +555,8 @@ static bool speedscope_matches(const char *text, size_t size)
 
 /*
  * speedscope's own format: one profile per thread with its samples in time order, and one per other
- * event. Weights of the clock are milliseconds.
+ * event. Weights of the clock are milliseconds. Times without a sample of the clock have an empty
+ * stack, so that samples stand at their times and the thread lasts as long as the recording.
  */
 
 /* Functions with the same name and file are one. */
@@ -550,6 +571,7 @@ struct speedscope {
 	VEC(struct speedscope_frame) frames;
 	struct index index;
 	uint32_t *of_frames; /* row by frame_id */
+	uint32_t no_stack; /* row of samples without a stack */
 	struct jsonw json;
 };
 
@@ -611,6 +633,9 @@ static void make_frames(struct speedscope *w)
 
 		w->of_frames[id] = intern(w, &row);
 	}
+	w->no_stack = intern(
+		w, &(struct speedscope_frame){.name = strings_intern(&w->strings, NO_STACK_NAME),
+					      .file = NO_STRING});
 }
 
 static void write_raw(struct jsonw *w, const char *text)
@@ -652,6 +677,8 @@ static void write_stack(struct speedscope *w, stack_id stack)
 	const struct stack *stacks = w->profile->stacks.rows.items;
 	VEC(uint32_t) path = {0};
 
+	if (stack == NO_STACK)
+		vec_push(&path, w->no_stack);
 	for (; stack != NO_STACK; stack = stacks[stack].parent)
 		vec_push(&path, w->of_frames[stacks[stack].frame]);
 	jsonw_array_begin(&w->json);
@@ -665,27 +692,68 @@ static void write_stack(struct speedscope *w, stack_id stack)
 	vec_release(&path);
 }
 
-/* Returns the sum of weights in the profile's unit. */
-static double write_samples(struct speedscope *w, const struct profile_thread *thread,
-			    uint8_t event, double unit)
-{
-	uint64_t sum = 0;
+/* A sample, or a gap before one. */
+struct scope_row {
+	stack_id stack;
+	bool is_gap;
+	uint64_t weight;
+};
 
-	jsonw_member(&w->json, "samples", array_begin);
+struct scope_rows {
+	VEC(struct scope_row) list;
+	uint64_t sum; /* of weights */
+};
+
+static void add_row(struct scope_rows *rows, struct scope_row row)
+{
+	rows->sum += row.weight;
+	vec_push(&rows->list, row);
+}
+
+/* A difference of one tick is within the error of the clock. */
+static void add_gap(struct scope_rows *rows, uint64_t until)
+{
+	if (until > rows->sum + 1)
+		add_row(rows, (struct scope_row){NO_STACK, true, until - rows->sum});
+}
+
+/*
+ * Collects the event's samples. Those with times are placed: a row of several ticks ends with the
+ * tick of its time, unless it has the time that passed from then on.
+ */
+static void collect(const struct profile *p, const struct profile_thread *thread, uint8_t event,
+		    bool has_times, struct scope_rows *rows)
+{
+	uint64_t interval = p->meta.interval_ns;
+
 	samples_for_each(&thread->samples, sample) {
-		if (sample->event == event)
-			write_stack(w, sample->stack);
+		uint64_t before = p->meta.sample_ticks ? 0 : sample->weight - 1u, tick;
+
+		if (sample->event != event || !sample->weight)
+			continue;
+		tick = has_times ? profile_since_start(p, sample->time) / interval : 0;
+		if (tick > before)
+			add_gap(rows, tick - before);
+		add_row(rows, (struct scope_row){sample->stack, false, sample->weight});
+	}
+	if (has_times && p->meta.end_ns > p->meta.start_ns)
+		add_gap(rows, (p->meta.end_ns - p->meta.start_ns) / interval);
+}
+
+static void write_samples(struct speedscope *w, const struct scope_rows *rows, double unit)
+{
+	jsonw_member(&w->json, "samples", array_begin);
+	vec_for_each(&rows->list, const struct scope_row *, row) {
+		if (row->is_gap)
+			write_raw(&w->json, "[]");
+		else
+			write_stack(w, row->stack);
 	}
 	jsonw_array_end(&w->json);
 	jsonw_member(&w->json, "weights", array_begin);
-	samples_for_each(&thread->samples, sample) {
-		if (sample->event != event)
-			continue;
-		write_number(&w->json, sample->weight * unit);
-		sum += sample->weight;
-	}
+	vec_for_each(&rows->list, const struct scope_row *, row)
+		write_number(&w->json, (double)row->weight * unit);
 	jsonw_array_end(&w->json);
-	return (double)sum * unit;
 }
 
 /* Times in milliseconds are the clock's. */
@@ -707,7 +775,9 @@ static void write_profile(struct speedscope *w, const struct profile_thread *thr
 	const char *event_name = event ? strings_get(&p->strings, p->events.rows.items[event].name)
 				       : "";
 	bool is_time = !event && p->meta.interval_ns;
-	double unit = is_time ? (double)p->meta.interval_ns / 1e6 : 1, sum;
+	bool has_times = is_time && !profile_fact(p, FACT_NO_TIMES, NULL);
+	double unit = is_time ? (double)p->meta.interval_ns / 1e6 : 1, end;
+	struct scope_rows rows = {0};
 	_cleanup_free_ char *name = xasprintf("%s %" PRIu32 ": %s %" PRIu32 "%s%s",
 					      strings_get(&p->strings, thread->process_name),
 					      thread->pid, strings_get(&p->strings, thread->name),
@@ -717,12 +787,17 @@ static void write_profile(struct speedscope *w, const struct profile_thread *thr
 	jsonw_member(&w->json, "type", cstring, "sampled");
 	jsonw_member(&w->json, "name", cstring, name);
 	jsonw_member(&w->json, "unit", cstring, is_time ? "milliseconds" : unit_of(p, event));
-	sum = write_samples(w, thread, event, unit);
+	collect(p, thread, event, has_times, &rows);
+	write_samples(w, &rows, unit);
+	end = (double)rows.sum * unit;
+	if (has_times && p->meta.end_ns > p->meta.start_ns)
+		end = fmax(end, (double)(p->meta.end_ns - p->meta.start_ns) / 1e6);
 	jsonw_key(&w->json, "startValue");
 	write_number(&w->json, 0);
 	jsonw_key(&w->json, "endValue");
-	write_number(&w->json, sum);
+	write_number(&w->json, end);
 	jsonw_object_end(&w->json);
+	vec_release(&rows.list);
 }
 
 static void write_profiles(struct speedscope *w)

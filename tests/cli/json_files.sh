@@ -81,6 +81,16 @@ for name in threads waits events allocs rename inline; do
 		is "$name: the same by $by" "$(<got)" "$(<wanted)"
 	done
 done
+is "speedscope: threads last as long as the recording, with samples at their times" \
+	"$(python3 -c 'import json, sys
+for part in json.load(sys.stdin)["profiles"][-2:]:
+    print(part["samples"], part["weights"], part["endValue"])' <threads.speedscope.json)" \
+	$'[[], [0], [0], []] [2, 1, 1, 6] 10\n[[], [2], []] [4, 1, 5] 10'
+for file in uneven.cpuprofile "$golden/threads.json"; do
+	"$PROF" convert --no-config "$file" -o again.speedscope.json
+	is "speedscope: the duration of ${file##*/} stays" "$("$PROF" info --no-config again.speedscope.json | grep Duration)" \
+		"$("$PROF" info --no-config "$file" | grep Duration)"
+done
 "$PROF" convert --no-config bytes.json -o again.speedscope.json
 is "bytes stay bytes" "$(summary again.speedscope.json)" "$(summary bytes.json)"
 done_testing

@@ -133,18 +133,18 @@ CASE(limits_that_did_not_hold_anything_back)
 
 static void expect_path(const char *mounts, const char *text, const char *wanted)
 {
-	struct cpu_hierarchy h;
+	struct cgroup_hierarchy h;
 	char *path;
 
 	machine_write_file("/proc/self/mountinfo", mounts);
-	cpu_hierarchy_find(&h);
-	path = cpu_hierarchy_path(&h, text);
+	cgroup_hierarchy_find(&h, "cpu");
+	path = cgroup_hierarchy_path(&h, text);
 	if (wanted)
 		assert_string_equal(path, wanted);
 	else
 		assert_null(path);
 	free(path);
-	cpu_hierarchy_release(&h);
+	cgroup_hierarchy_release(&h);
 }
 
 CASE(paths_below_the_mount)

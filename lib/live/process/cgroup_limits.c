@@ -14,24 +14,24 @@
 #define READ_MAX_NS 5000000000ull
 #define AGE_SHARE 8
 
-void cpu_hierarchy_find(struct cpu_hierarchy *h)
+void cgroup_hierarchy_find(struct cgroup_hierarchy *h, const char *controller)
 {
 	_cleanup_free_ char *mounts = text_read_file("/proc/self/mountinfo", TEXT_MAX, NULL);
 
-	*h = (struct cpu_hierarchy){0};
+	*h = (struct cgroup_hierarchy){.controller = controller};
 	if (!mounts)
 		return;
-	h->mount = cgroup_mount_of(mounts, "cpu", &h->root);
+	h->mount = cgroup_mount_of(mounts, controller, &h->root);
 	h->is_version_1 = h->mount;
 	if (!h->mount)
 		h->mount = cgroup_mount_of(mounts, "", &h->root);
 }
 
-void cpu_hierarchy_release(struct cpu_hierarchy *h)
+void cgroup_hierarchy_release(struct cgroup_hierarchy *h)
 {
 	free(h->mount);
 	free(h->root);
-	*h = (struct cpu_hierarchy){0};
+	*h = (struct cgroup_hierarchy){0};
 }
 
 /* Finds the hierarchy's path in a line of /proc/PID/cgroup, such as "4:cpu,cpuacct:/job". */
@@ -51,9 +51,9 @@ static const char *path_of_line(const char *line, const char *end, const char *c
 	return NULL;
 }
 
-char *cpu_hierarchy_path(const struct cpu_hierarchy *h, const char *text)
+char *cgroup_hierarchy_path(const struct cgroup_hierarchy *h, const char *text)
 {
-	const char *controller = h->is_version_1 ? "cpu" : "", *path = NULL, *end = text;
+	const char *controller = h->is_version_1 ? h->controller : "", *path = NULL, *end = text;
 	size_t root;
 
 	if (!h->mount)
@@ -76,11 +76,10 @@ void cpu_limits_release(struct cpu_limits *l)
 	vec_for_each(&l->rows, struct cpu_limit *, row)
 		free(row->path);
 	vec_release(&l->rows);
-	cpu_hierarchy_release(&l->hierarchy);
+	cgroup_hierarchy_release(&l->hierarchy);
 }
 
-/* Returns the number after `key` at the start of a line, or 0. */
-static uint64_t number_of(const char *text, const char *key)
+uint64_t cgroup_number_of(const char *text, const char *key)
 {
 	for (const char *at = text; at; at = strchr(at, '\n')) {
 		at += *at == '\n';
@@ -98,11 +97,11 @@ static bool read_counts(const struct cpu_limits *l, const struct cpu_limit *row,
 
 	if (!text)
 		return false;
-	counts->periods = number_of(text, "nr_periods ");
-	counts->throttled = number_of(text, "nr_throttled ");
+	counts->periods = cgroup_number_of(text, "nr_periods ");
+	counts->throttled = cgroup_number_of(text, "nr_throttled ");
 	counts->throttled_ns = l->hierarchy.is_version_1
-				       ? number_of(text, "throttled_time ")
-				       : number_of(text, "throttled_usec ") * 1000;
+				       ? cgroup_number_of(text, "throttled_time ")
+				       : cgroup_number_of(text, "throttled_usec ") * 1000;
 	return true;
 }
 
@@ -136,9 +135,9 @@ void cpu_limits_add(struct cpu_limits *l, const char *text, uint64_t now)
 	_cleanup_free_ char *path = NULL;
 
 	if (!l->is_searched)
-		cpu_hierarchy_find(&l->hierarchy);
+		cgroup_hierarchy_find(&l->hierarchy, "cpu");
 	l->is_searched = true;
-	path = cpu_hierarchy_path(&l->hierarchy, text);
+	path = cgroup_hierarchy_path(&l->hierarchy, text);
 	while (path && !is_known(l, path) && l->rows.count < GROUPS_MAX) {
 		struct cpu_limit row = {.path = xstrdup(path), .first_ns = now, .next_ns = now};
 

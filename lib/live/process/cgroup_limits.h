@@ -8,20 +8,25 @@
 
 #include "lib/base/base.h"
 
-/* The mounted hierarchy that limits CPU time. Zeroed: none. */
-struct cpu_hierarchy {
+/* The mounted hierarchy that has a controller. Zeroed: none. */
+struct cgroup_hierarchy {
+	const char *controller;
 	char *mount;
 	char *root; /* group at the mount point */
 	bool is_version_1;
 };
 
-void cpu_hierarchy_find(struct cpu_hierarchy *h);
-void cpu_hierarchy_release(struct cpu_hierarchy *h);
+/* `controller` is that of version 1, "cpu"; a literal. */
+void cgroup_hierarchy_find(struct cgroup_hierarchy *h, const char *controller);
+void cgroup_hierarchy_release(struct cgroup_hierarchy *h);
 /*
  * Returns the path of the group in the text of /proc/PID/cgroup, below the mount point, "" for the
  * group at the mount point; NULL if the group is not visible there. The caller frees it.
  */
-char *cpu_hierarchy_path(const struct cpu_hierarchy *h, const char *text);
+char *cgroup_hierarchy_path(const struct cgroup_hierarchy *h, const char *text);
+
+/* Returns the number after `key`, which ends with a space, at the start of a line, or 0. */
+uint64_t cgroup_number_of(const char *text, const char *key);
 
 struct cpu_limit_counts {
 	uint64_t periods; /* periods in which the group had something to run */
@@ -39,7 +44,7 @@ struct cpu_limit {
 
 /* Zeroed is empty. */
 struct cpu_limits {
-	struct cpu_hierarchy hierarchy;
+	struct cgroup_hierarchy hierarchy;
 	bool is_searched;
 	VEC(struct cpu_limit) rows;
 };

@@ -238,16 +238,16 @@ static void open_group(struct machine_counters *m)
 {
 	_cleanup_free_ char *text = text_read_file("/proc/self/cgroup", TEXT_MAX, NULL);
 	_cleanup_free_ char *path = NULL, *file = NULL;
-	struct cpu_hierarchy hierarchy;
+	struct cgroup_hierarchy hierarchy;
 
-	cpu_hierarchy_find(&hierarchy);
-	path = text ? cpu_hierarchy_path(&hierarchy, text) : NULL;
+	cgroup_hierarchy_find(&hierarchy, "cpu");
+	path = text ? cgroup_hierarchy_path(&hierarchy, text) : NULL;
 	if (path) {
 		m->group_has_ns = hierarchy.is_version_1;
 		file = xasprintf("%s%s/cpu.stat", hierarchy.mount, path);
 		m->files[FILE_GROUP] = open_file(file);
 	}
-	cpu_hierarchy_release(&hierarchy);
+	cgroup_hierarchy_release(&hierarchy);
 }
 
 static bool read_number(int fd, uint64_t *value)

@@ -437,6 +437,12 @@ static bool attend(struct pipeline *p)
 		return false;
 	if (supervisor_poll(&p->supervisor))
 		return true;
+	/* An agent's windows are not in this process, and it has to go on. */
+	if (!windows_are_on(p) && recorder_memory_is_short(p->recorder)) {
+		progress_erase(&p->progress);
+		command_say("the memory limit of the control group is near: the recording ends");
+		supervisor_end(&p->supervisor);
+	}
 	steering_poll(p);
 	return p->supervisor.reason != STOP_NOT_YET;
 }

@@ -116,7 +116,12 @@ static enum workers_wish current_wish(void *ctx)
 
 	steering_poll(p);
 	signals = supervisor_finish_signals(&p->supervisor);
-	return signals > 1 ? WORKERS_END : signals ? WORKERS_HURRY : WORKERS_GO_ON;
+	if (signals > 1)
+		return WORKERS_END;
+	if (signals)
+		return WORKERS_HURRY;
+	p->lacked_memory |= recorder_memory_is_short(p->recorder);
+	return p->lacked_memory ? WORKERS_HURRY : WORKERS_GO_ON;
 }
 
 /*
@@ -263,6 +268,7 @@ static void describe(struct pipeline *p, bool is_written, struct outcome *outcom
 		.leaves_addresses = output->no_symbols,
 		.symbolizing_was_cut = !output->no_symbols &&
 				       !p->recording.profile->meta.symbolicated,
+		.lacked_memory = p->lacked_memory,
 		.left_running = p->child && !p->supervisor.child_ended ? child_pid(p->child) : 0,
 		.may_kill = p->supervisor.reason == STOP_DURATION,
 		.has_sources = output->sources,

@@ -51,6 +51,7 @@ struct pipeline {
 	int status; /* exit status if prof fails after the command ran; 0: no failure */
 	struct pipeline_part part;
 	struct error part_err; /* error of `part` */
+	bool lacked_memory; /* naming was cut short for lack of memory */
 	bool is_cancelled; /* atomic: the profile is no longer wanted */
 	uint64_t drain_ns, write_ns; /* duration of draining and writing */
 };

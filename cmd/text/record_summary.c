@@ -617,7 +617,8 @@ static void print_advice(const struct outcome *outcome)
 		return;
 	}
 	if (outcome->symbolizing_was_cut) {
-		command_say("a signal interrupted naming: run 'prof symbolize' to name the rest");
+		command_say("%s interrupted naming: run 'prof symbolize' to name the rest",
+			    outcome->lacked_memory ? "lack of memory" : "a signal");
 		return;
 	}
 	if (!outcome->leaves_addresses)

@@ -19,7 +19,8 @@ struct outcome {
 	struct export_counts counts;
 	bool verbose; /* show details of stacks and names */
 	bool leaves_addresses; /* set by --no-symbols: missing names are expected */
-	bool symbolizing_was_cut; /* a signal cut symbolization short */
+	bool symbolizing_was_cut; /* a signal or lack of memory cut symbolization short */
+	bool lacked_memory; /* the latter */
 	pid_t left_running; /* pid of a command still running; 0: ended, or no command */
 	bool may_kill; /* --kill would have ended it */
 	bool has_sources; /* sources were requested */

@@ -12,6 +12,7 @@
 #include "lib/live/code/span_files.h"
 #include "lib/live/instrument.h"
 #include "lib/live/machine/ring_size.h"
+#include "lib/live/process/memory_limit.h"
 #include "lib/live/machine/wakeup.h"
 #include "lib/live/perf/event_fds.h"
 #include "lib/live/process/exec_arguments.h"
@@ -265,6 +266,8 @@ struct recorder {
 	bool is_paused;
 	uint32_t mark_schema; /* schema id of recorder_mark(), plus 1; 0: not announced yet */
 	uint64_t invalid_records;
+	struct memory_limit memory;
+	struct memory_sizes sizes;
 };
 
 /* Finds the processes that exist when recording begins: their names and mappings. */
@@ -390,6 +393,11 @@ void recorder_pause(struct recorder *r, bool pause)
 bool recorder_thin(struct recorder *r)
 {
 	return instrument_set_thin(&r->instruments);
+}
+
+bool recorder_memory_is_short(const struct recorder *r)
+{
+	return memory_limit_is_near(&r->memory);
 }
 
 uint64_t recorder_kernel_ns(struct recorder *r)
@@ -739,7 +747,8 @@ static int open_tracker(struct recorder *r, uint32_t unwind, struct error *err)
 		.files = r->source.files,
 		.programs = r->programs,
 		.unwind = unwind,
-		.unwind_bytes = r->options.unwind_bytes,
+		.unwind_bytes = r->sizes.unwind,
+		.max_file = r->sizes.file,
 		.cache = r->options.cache,
 		.keep_mounts = r->options.keep_mounts,
 		.filter = r->options.filter,
@@ -748,8 +757,6 @@ static int open_tracker(struct recorder *r, uint32_t unwind, struct error *err)
 		.ctx = r,
 	};
 
-	if (!options.unwind_bytes)
-		options.unwind_bytes = DEFAULT_UNWIND_BYTES;
 	return tracker_new(&r->tracker, &options, err);
 }
 
@@ -771,6 +778,24 @@ static void close_instruments(void *ctx, const struct live_cpu *cpu)
 	throttling_forget(&r->throttling, cpu->id, clock_monotonic_ns());
 }
 
+/* Chooses sizes that fit into the memory limit, unless the user has chosen one. */
+static int choose_sizes(struct recorder *r, struct error *err)
+{
+	const struct recorder_options *wish = &r->options;
+	bool is_machine = wish->filter->all;
+	uint32_t cpus = (uint32_t)r->counters.possible.count;
+	int code = 0;
+
+	r->sizes.ring = ring_size(wish->ring_bytes, r->instruments.live.interval_ns,
+				  is_machine ? cpus : 0);
+	r->sizes.unwind = wish->unwind_bytes ? wish->unwind_bytes : DEFAULT_UNWIND_BYTES;
+	memory_limit_find(&r->memory);
+	if (!wish->ring_bytes)
+		code = memory_limit_fit(&r->memory, cpus, is_machine, &r->sizes, err);
+	r->options.ring_bytes = r->sizes.ring;
+	return code;
+}
+
 /* Performs everything that may fail before loading, and configures the programs. */
 static int configure(struct recorder *r, struct programs_options *programs, struct error *err)
 {
@@ -790,8 +815,7 @@ static int configure(struct recorder *r, struct programs_options *programs, stru
 		.ctx = r,
 	};
 	code = instrument_set_configure(&r->instruments, programs, err);
-	r->options.ring_bytes = ring_size(r->options.ring_bytes, r->instruments.live.interval_ns,
-					  r->options.filter->all ? (uint32_t)possible->count : 0);
+	code = code ?: choose_sizes(r, err);
 	programs->ring_bytes = r->options.ring_bytes;
 	programs->possible_cpus = possible->cpus[possible->count - 1] + 1;
 	programs->targets = r->options.targets;
@@ -895,6 +919,7 @@ void recorder_free(struct recorder *r)
 	merge_free(r->merge);
 	throttling_release(&r->throttling);
 	counter_reader_release(&r->counters);
+	memory_limit_release(&r->memory);
 	free(r);
 }
 
@@ -920,7 +945,7 @@ static void warm_up(struct recorder *r)
 	run_round(r);
 	/* Records are not consumed from the merge yet, so its size is limited. */
 	while (!tracker_is_warm(r->tracker) && clock_monotonic_ns() < end &&
-	       merge_size(r->merge) < WARM_UP_MAX_BYTES) {
+	       merge_size(r->merge) < WARM_UP_MAX_BYTES && !memory_limit_is_near(&r->memory)) {
 		tracker_wait(r->tracker, WARM_UP_ROUND_NS);
 		run_round(r);
 	}

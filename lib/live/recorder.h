@@ -72,6 +72,11 @@ void recorder_pause(struct recorder *r, bool pause);
  * is at its lowest.
  */
 bool recorder_thin(struct recorder *r);
+/*
+ * Returns true if the memory limit of the recorder's control group is so near that the recording
+ * has to end.
+ */
+bool recorder_memory_is_short(const struct recorder *r);
 /* Returns the time that the recorder's programs have taken in the kernel on all CPUs, ns. */
 uint64_t recorder_kernel_ns(struct recorder *r);
 /* Marks this moment as that of a snapshot; `text` is its reason. */

@@ -111,6 +111,7 @@ static int make_unwinder(struct tracker *t, struct error *err)
 		.files = options->files,
 		.methods = options->unwind,
 		.max_bytes = options->unwind_bytes,
+		.max_file = options->max_file,
 		.cache = options->cache,
 		.sink = sink,
 		.ctx = t,

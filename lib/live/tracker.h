@@ -24,6 +24,7 @@ struct tracker_options {
 	struct programs *programs; /* borrowed */
 	uint32_t unwind; /* set of UNWIND_BY_… flags */
 	uint64_t unwind_bytes; /* limit for the size of unwind tables */
+	uint64_t max_file; /* as in unwinder.h */
 	const char *cache; /* as in unwinder.h */
 	/* keep mounts below the roots of processes until the files are released */
 	bool keep_mounts;

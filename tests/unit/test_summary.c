@@ -336,6 +336,8 @@ TEST(cuts_and_leftovers_are_reported)
 	outcome.symbolizing_was_cut = true;
 	expect_line(&outcome, "prof: a signal interrupted naming: run 'prof symbolize' to name "
 			      "the rest\n");
+	outcome.lacked_memory = true;
+	expect_line(&outcome, "prof: lack of memory interrupted naming: ");
 	report_warning(&recording.facts.report, "%d perf maps are too large and read in part", 2);
 	report_line(&recording.facts.report, "events: page-faults %d in 1 sample", 3);
 	expect_line(&outcome, "prof: warning: 2 perf maps are too large and read in part\n");

@@ -219,3 +219,21 @@ CASE(the_end_does_not_wait_for_what_is_queued)
 		table_pool_submit(f->pool, id, open_file(id));
 	/* Released by teardown(), whatever is in it by then. */
 }
+
+CASE(files_above_the_limit_get_no_table)
+{
+	struct fixture *f = *state;
+	struct table_result result;
+	unsigned int taken = 0;
+
+	table_pool_limit(f->pool, LARGE - 1);
+	table_pool_submit(f->pool, 0, open_large_file(0));
+	table_pool_submit(f->pool, 2, open_file(0));
+	assert_true(table_pool_wait(f->pool, 0, FOREVER_NS));
+	while (table_pool_next(f->pool, &result)) {
+		taken++;
+		assert_int_equal(result.table.rows.count > 0, result.module_id == 2);
+		table_result_release(&result);
+	}
+	assert_int_equal(taken, 2);
+}

@@ -576,6 +576,7 @@ int unwinder_new(struct unwinder **out, const struct unwinder_options *options, 
 	}
 	u->cache = options->cache ? table_cache_new(options->cache) : NULL;
 	table_pool_keep(u->pool, u->cache);
+	table_pool_limit(u->pool, options->max_file);
 	u->deferred = deferred_unwind_new(&finisher, options->sink, options->ctx);
 	*out = u;
 	return 0;

@@ -33,6 +33,7 @@ struct unwinder_options {
 	const struct file_set *files; /* borrowed */
 	uint32_t methods; /* UNWIND_BY_… */
 	uint64_t max_bytes; /* ceiling for the tables in the kernel */
+	uint64_t max_file; /* largest file for which a table is compiled; 0: any */
 	const char *cache; /* folder that keeps tables for later recordings; NULL: none */
 	record_sink_fn *sink; /* receives the stacks finished here */
 	void *ctx;

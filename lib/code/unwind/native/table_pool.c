@@ -135,7 +135,7 @@ uint32_t *table_arena_words(const struct table_arena *s, const struct shard_piec
 struct job {
 	uint32_t module_id;
 	int fd;
-	bool is_large;
+	bool is_large, is_too_large;
 };
 
 /* A FIFO queue. */
@@ -165,6 +165,7 @@ struct table_pool {
 	struct rule_store *rules; /* borrowed */
 	const struct table_probe *probe; /* borrowed; NULL: none */
 	struct table_cache *cache; /* borrowed; NULL: none */
+	uint64_t max_file; /* 0: any size */
 };
 
 void table_result_release(struct table_result *result)
@@ -225,7 +226,9 @@ static void compile(struct worker *w, const struct job *job, struct table_result
 
 	if (!w->scratch)
 		w->scratch = unwind_scratch_new();
-	if (unwind_table_compile(job->fd, &w->own.rules, w->scratch, &result->table, &err)) {
+	if (job->is_too_large) {
+		log_debug("no unwind table: the file is too large for the memory limit");
+	} else if (unwind_table_compile(job->fd, &w->own.rules, w->scratch, &result->table, &err)) {
 		log_debug("no unwind table: %s", err.text);
 		unwind_table_release(&result->table);
 	}
@@ -244,7 +247,8 @@ static bool make(struct worker *w, const struct job *job, struct table_result *r
 {
 	const struct table_pool *p = w->pool;
 	struct table_origin origin;
-	bool can_keep = table_cache_identify(p->cache, job->fd, p->probe, &origin);
+	bool can_keep = !job->is_too_large &&
+			table_cache_identify(p->cache, job->fd, p->probe, &origin);
 
 	*result = (struct table_result){.module_id = job->module_id};
 	if (can_keep &&
@@ -414,6 +418,11 @@ void table_pool_keep(struct table_pool *p, struct table_cache *cache)
 	p->cache = cache;
 }
 
+void table_pool_limit(struct table_pool *p, uint64_t max_file)
+{
+	p->max_file = max_file;
+}
+
 /* Returns false if a thread was left behind. */
 static bool stop_workers(struct table_pool *p)
 {
@@ -485,6 +494,7 @@ bool table_pool_submit(struct table_pool *p, uint32_t module_id, int fd)
 	bool has_room;
 
 	job.is_large = fstat(fd, &st) == 0 && st.st_size >= LARGE_FILE;
+	job.is_too_large = job.is_large && p->max_file && (uint64_t)st.st_size > p->max_file;
 	pthread_mutex_lock(&p->lock);
 	has_room = room(p);
 	if (has_room) {

@@ -87,6 +87,8 @@ struct table_pool *table_pool_new(struct rule_store *rules, int event_fd);
 void table_pool_probe(struct table_pool *p, const struct table_probe *probe);
 /* Keeps results from now on, and uses those kept. The cache is borrowed; NULL: none. */
 void table_pool_keep(struct table_pool *p, struct table_cache *cache);
+/* Compiles no tables of larger files from now on, bytes; 0: no such limit. */
+void table_pool_limit(struct table_pool *p, uint64_t max_file);
 /* Probes a file at once. Returns false if it contains no runtime that can be followed. */
 bool table_pool_find_runtime(const struct table_pool *p, int fd, struct runtime_layout *layout);
 /*

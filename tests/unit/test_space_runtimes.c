@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Several runtimes of one process: which are described, in which order, and since when. */
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "bpf/runtime_layout.h"
 #include "lib/base/alloc.h"
@@ -11,6 +13,7 @@
 #define FILE_SIZE 0x10000u
 #define PLACE(n) (0x7f0000000000ull + (n)*0x1000000ull)
 #define SECOND 1000000000ull
+#define NO_PROCESS 0x7ffffff0u
 
 struct fixture {
 	struct runtime_files files;
@@ -27,7 +30,7 @@ static int start(void *ctx, const struct starting_process *process, uint32_t *la
 {
 	struct fixture *f = ctx;
 
-	assert_int_equal(process->pid, 7);
+	assert_int_equal(process->pid, f->process.pid);
 	f->asked[*layout]++;
 	return f->starts[*layout];
 }
@@ -39,7 +42,7 @@ static void on_refused(void *ctx, const char *why)
 
 static void setup(struct fixture *f)
 {
-	*f = (struct fixture){.process = {.pid = 7}, .now = SECOND};
+	*f = (struct fixture){.process = {.pid = NO_PROCESS}, .now = SECOND};
 	f->files.hooks = (struct runtime_hooks){.start = start, .refused = on_refused, .ctx = f};
 	f->files.has_found = true;
 	module_tables_init(&f->modules, NULL, 4096);
@@ -81,6 +84,7 @@ static void describe(struct fixture *f)
 {
 	f->told = (struct unwind_space){0};
 	f->now += SECOND * 2;
+	runtime_files_drop_unmapped(&f->modules, &f->process, &f->space, &f->stamp);
 	runtime_files_describe(&f->files, &f->modules, &f->process, &f->space, f->now, &f->told);
 }
 
@@ -242,6 +246,57 @@ TEST(one_that_is_unmapped_is_forgotten)
 	map(&f, 1, PLACE(1));
 	expect(&f, "1");
 	assert_int_equal(f.asked[1], 2);
+	teardown(&f);
+}
+
+/* Maps this program as file 1. */
+static void map_own(struct fixture *f, uint8_t *at)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	assert_ptr_equal(mmap(at, FILE_SIZE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd, 0),
+			 at);
+	close(fd);
+	map(f, 1, (uint64_t)(uintptr_t)at);
+}
+
+static void unmap_own(uint8_t *at)
+{
+	assert_int_equal(munmap(at, FILE_SIZE), 0);
+}
+
+static void expect_bias(const struct fixture *f, size_t at, const uint8_t *bias)
+{
+	assert_int_equal(f->told.runtimes[at].bias, (uint64_t)(uintptr_t)bias);
+}
+
+/* The kernel does not tell that a library was unloaded. */
+TEST(one_that_is_loaded_anew_elsewhere_counts_once)
+{
+	const size_t size = 5 * FILE_SIZE;
+	uint8_t *first = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+		*second = first + 2 * FILE_SIZE, *third = first + 4 * FILE_SIZE;
+	struct fixture f;
+
+	assert_ptr_not_equal(first, MAP_FAILED);
+	setup(&f);
+	f.process.pid = (uint32_t)getpid();
+	add_file(&f, 1, RUNTIME_PERL);
+	map_own(&f, first);
+	expect(&f, "1");
+	map_own(&f, second);
+	expect(&f, "11");
+	unmap_own(first);
+	map_own(&f, third);
+	expect(&f, "11");
+	expect_bias(&f, 0, second);
+	expect_bias(&f, 1, third);
+	unmap_own(second);
+	unmap_own(third);
+	map_own(&f, first);
+	expect(&f, "1");
+	expect_bias(&f, 0, first);
+	munmap(first, size);
 	teardown(&f);
 }
 

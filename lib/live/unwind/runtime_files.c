@@ -196,6 +196,41 @@ static void list_mapped(const struct module_tables *modules, struct space *space
 	space->runtimes = states;
 }
 
+/*
+ * Returns whether code of a runtime that was just found is mapped at another address as well. The
+ * second part of a file is not: its place in the file differs.
+ */
+static bool is_new_copy(const struct module_tables *modules, const struct space *space,
+			const struct mapped_runtime *mapped)
+{
+	struct mapped_runtime other;
+	size_t at = 0;
+
+	if (find_state(&space->runtimes, mapped))
+		return false;
+	while (module_tables_next_runtime(modules, space->mappings, &at, &other)) {
+		if (other.module == mapped->module && other.file_offset == mapped->file_offset &&
+		    other.bias != mapped->bias)
+			return true;
+	}
+	return false;
+}
+
+void runtime_files_drop_unmapped(const struct module_tables *modules,
+				 const struct live_process *process, struct space *space,
+				 uint64_t *stamp)
+{
+	struct mapped_runtime mapped;
+	size_t at = 0;
+
+	while (module_tables_next_runtime(modules, space->mappings, &at, &mapped)) {
+		if (!is_new_copy(modules, space, &mapped))
+			continue;
+		if (space_drop_unmapped(space, process->pid, mapped.module, stamp))
+			at = 0;
+	}
+}
+
 void runtime_files_describe(struct runtime_files *f, const struct module_tables *modules,
 			    struct live_process *process, struct space *space, uint64_t now,
 			    struct unwind_space *description)

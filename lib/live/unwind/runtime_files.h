@@ -61,6 +61,14 @@ void runtime_files_expect(struct runtime_files *f, const struct runtime_layout *
 bool runtime_files_add_started(struct runtime_files *f, struct module_tables *modules);
 /* Completes runtime_files_add_started(), once all spaces with the runtimes are described. */
 void runtime_files_end(const struct runtime_files *f);
+/*
+ * Drops mappings that the process no longer has, of a file with a runtime that it has mapped once
+ * more since the last description: loaded anew, as Apache does with its modules. *stamp: the last
+ * used for a mapping table.
+ */
+void runtime_files_drop_unmapped(const struct module_tables *modules,
+				 const struct live_process *process, struct space *space,
+				 uint64_t *stamp);
 /* Adds the runtimes of a process that have started to its description. */
 void runtime_files_describe(struct runtime_files *f, const struct module_tables *modules,
 			    struct live_process *process, struct space *space, uint64_t now,

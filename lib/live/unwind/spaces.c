@@ -2,6 +2,7 @@
 #include "lib/live/unwind/spaces.h"
 
 #include "bpf/unwind.h"
+#include "lib/live/process/maps_walk.h"
 
 /*
  * Maximum stacks waiting for code: code is described only after it was made, so up to this many
@@ -42,6 +43,55 @@ bool space_add_code(struct space *space, struct jit_tables *jit, const struct co
 void space_await_code(struct space *space, bool wanted)
 {
 	space->pending_exec = space->pending_waits = wanted ? PENDING_EXEC_COPIES : 0;
+}
+
+struct mapping_rows {
+	VEC(struct mapping) rows;
+};
+
+/* Reads the executable mappings of files. Empty: the process has ended, or may not be read. */
+static void read_mapped(uint32_t pid, struct mapping_rows *mapped)
+{
+	struct exec_maps maps;
+	struct proc_map map;
+
+	if (exec_maps_open(&maps, pid, EXEC_MAPS_ASK) != 0)
+		return;
+	while (exec_maps_next(&maps, &map)) {
+		if (map.inode)
+			vec_push(&mapped->rows,
+				 ((struct mapping){map.start, map.end, map.file_offset, 0}));
+	}
+	exec_maps_release(&maps);
+}
+
+static bool is_mapped(const struct mapping_rows *mapped, const struct mapping *m)
+{
+	vec_for_each(&mapped->rows, const struct mapping *, row) {
+		if (m->start >= row->start && m->start < row->end &&
+		    m->start - m->file_offset == row->start - row->file_offset)
+			return true;
+	}
+	return false;
+}
+
+bool space_drop_unmapped(struct space *space, uint32_t pid, uint32_t module_id, uint64_t *stamp)
+{
+	struct mapping_rows mapped = {0};
+	bool has_any = false;
+
+	read_mapped(pid, &mapped);
+	for (size_t i = 0; mapped.rows.count && i < space->mappings->rows.count; i++) {
+		struct mapping m = space->mappings->rows.items[i];
+
+		if (m.module != module_id || is_mapped(&mapped, &m))
+			continue;
+		m = (struct mapping){m.start, m.end, 0, MAPPING_ANON};
+		mapping_table_insert(&space->mappings, &m, ++*stamp);
+		has_any = true;
+	}
+	vec_release(&mapped.rows);
+	return has_any;
 }
 
 bool spaces_keep_copy(struct spaces *s, struct live_process *process, const struct rec_copy *copy)

@@ -67,6 +67,12 @@ void spaces_mark_dirty(struct spaces *s, struct live_process *process);
 bool space_add_code(struct space *space, struct jit_tables *jit, const struct code_piece *piece);
 /* Makes the process's next stacks wait for code descriptions, or no longer. */
 void space_await_code(struct space *space, bool wanted);
+/*
+ * Replaces the mappings of a file that process `pid` no longer has by memory without a file: the
+ * kernel does not report what is unmapped. Returns whether there were any; false also if the
+ * process cannot be asked. *stamp: the last used for a mapping table.
+ */
+bool space_drop_unmapped(struct space *space, uint32_t pid, uint32_t module_id, uint64_t *stamp);
 /* Returns whether the copy may wait for code descriptions, and counts it then. */
 bool spaces_keep_copy(struct spaces *s, struct live_process *process, const struct rec_copy *copy);
 /* Returns the UNWIND_PENDING… flag of code without a description. */

@@ -404,9 +404,11 @@ static void publish(struct unwinder *u, struct live_process *process, uint64_t n
 
 	describe(u, space, now);
 	value.is_pending = space->is_pending;
-	if (space->mappings && !u->scratch.is_32bit)
+	if (space->mappings && !u->scratch.is_32bit) {
+		runtime_files_drop_unmapped(&u->tables.modules, process, space, &u->stamp);
 		runtime_files_describe(&u->runtimes, &u->tables.modules, process, space, now,
 				       &value);
+	}
 	value.count = (uint32_t)u->scratch.mappings.rows.count;
 	words = (uint32_t)(value.count * SPACE_WORDS);
 	space->piece = (struct shard_piece){0};

@@ -4,12 +4,15 @@
     together.py java LIBJVM CLASSES SECONDS     Java methods, and one that calls Python back
     together.py ruby LIBRUBY SECONDS            Ruby methods, in the main thread
     together.py mapped LIBRUBY SECONDS          Ruby's library, which never starts
+    together.py loaded_anew LIBRUBY SECONDS     the same, five times, each at another address
 
 Prints what each part took of the CPU time of the parts, in percent: "name percent" per line.
 CLASSES contains Together.class, of Together.java.
 """
 
+import _ctypes
 import ctypes
+import mmap
 import sys
 import time
 
@@ -126,8 +129,23 @@ def run_ruby(library, seconds):
 
 def run_mapped(library, seconds):
     ctypes.CDLL(library)
-    spend(float(seconds), {"python": lambda: python_leaf(60000)})
+    while time.process_time() < float(seconds):
+        python_leaf(60000)
+
+
+def run_loaded_anew(library, seconds):
+    places, blocks = set(), []
+    for _ in range(5):
+        loaded = ctypes.CDLL(library)
+        places.add(ctypes.cast(loaded.ruby_setup, ctypes.c_void_p).value)
+        _ctypes.dlclose(loaded._handle)
+        # Leave no gap of the library's size at its place.
+        blocks += [mmap.mmap(-1, 1 << 20) for _ in range(64)]
+    if len(places) != 5:
+        sys.exit("the library was loaded at one address twice")
+    run_mapped(library, seconds)
 
 
 if __name__ == "__main__":
-    {"java": run_java, "ruby": run_ruby, "mapped": run_mapped}[sys.argv[1]](*sys.argv[2:])
+    {"java": run_java, "ruby": run_ruby, "mapped": run_mapped,
+     "loaded_anew": run_loaded_anew}[sys.argv[1]](*sys.argv[2:])

@@ -526,8 +526,8 @@ __noinline bool php_begin(struct stack_scratch *s, struct php_walk *w)
 	w->torn = 0;
 	w->process = hash_process(s, task, process);
 	w->innermost = w->running = 0;
-	if (!php_read(&w->innermost, sizeof(w->innermost), w->bias + w->layout.frame))
-		w->torn = 1;
+	/* Unreadable while it was never used: there is no frame. */
+	php_read(&w->innermost, sizeof(w->innermost), w->bias + w->layout.frame);
 #if !IS_ARM64
 	/* The interpreter keeps frame and instruction in these registers. */
 	if (php_is_interpreter(w, s->top_pc) && s->regs.r14 == w->innermost)

@@ -14,4 +14,12 @@ if "long" in args[0]:
 if "cycle" in args[0] or "wild" in args[0]:
     expect(r["whole"] == 0 and r["torn"] > 3, r)
 CODE
+
+record unused 0 -- "$workloads/false_php" unused 0.5
+judge "an interpreter that was never used has no functions, and none is missing" unused.json.gz \
+	unused.stats <<'CODE'
+import json
+r = json.load(open(args[0]))["runtimes"]
+expect(r["idle"] > 100 and r["idle"] >= 0.9 * r["samples"] and r["torn"] == 0, r)
+CODE
 done_testing

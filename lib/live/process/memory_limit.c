@@ -46,12 +46,13 @@ static bool has_swap(void)
 	return text && cgroup_number_of(text, "SwapTotal: ") > 0;
 }
 
-/* Returns the bytes of cached files, which the kernel drops rather than exceed the limit. */
+/* Returns the bytes of caches, which the kernel drops rather than exceed the limit. */
 static uint64_t cached_bytes(const struct memory_limit *l)
 {
 	static const char *const keys[][2] = {
 		{"inactive_file ", "total_inactive_file "},
 		{"active_file ", "total_active_file "},
+		{"slab_reclaimable ", "total_slab_reclaimable "}, /* version 1: none */
 	};
 	_cleanup_free_ char *path = xasprintf("%s/memory.stat", l->folder);
 	_cleanup_free_ char *text = text_read_file(path, TEXT_MAX, NULL);

@@ -17,7 +17,7 @@ struct memory_limit {
 /* Finds the limit. Groups that may swap count as unlimited: nothing is killed there so soon. */
 void memory_limit_find(struct memory_limit *l);
 void memory_limit_release(struct memory_limit *l);
-/* Returns the bytes that are left, apart from cached files; UINT64_MAX: unlimited. */
+/* Returns the bytes that are left, apart from caches; UINT64_MAX: unlimited. */
 uint64_t memory_limit_left(const struct memory_limit *l);
 /* Returns true if the limit is so near that a recording has to end. */
 bool memory_limit_is_near(const struct memory_limit *l);

@@ -10,7 +10,9 @@
 
 #include "lib/base/bytes.h"
 #include "lib/format/foreign.h"
+#include "lib/format/pprof_internal.h"
 #include "lib/format/text_lines.h"
+#include "lib/model/meaning/recording_markers.h"
 
 #define DEPTH_MAX 1024
 /* Bytes of a file that tell what it contains. */
@@ -48,6 +50,7 @@ struct old_reader {
 	uint8_t events[VALUES_MAX];
 	double rate; /* bytes between sampled allocations; 0: all count */
 	double cycles, period; /* for contentions: units per second, contentions per sample */
+	uint64_t duration_ms; /* for contentions; 0: unknown */
 	uint64_t pcs[DEPTH_MAX], values[VALUES_MAX];
 	size_t depth;
 	bool has_sample; /* pcs and values are set; their names may follow */
@@ -219,8 +222,18 @@ static void scale(const struct old_reader *r, uint64_t *count, uint64_t *bytes)
 	*bytes = (uint64_t)((double)*bytes * factor + 0.5);
 }
 
+/* Returns the size of one block of a sample, before it is scaled; 0: unknown. */
+static int64_t block_size(const struct old_reader *r)
+{
+	const uint64_t *pair = r->values[0] ? r->values : r->values + 2;
+
+	return pair[0] ? (int64_t)(pair[1] / pair[0]) : 0;
+}
+
 static void add_sample(struct old_reader *r)
 {
+	struct label_marker label = {.key = "bytes", .unit = ""};
+	uint64_t start = r->f.now;
 	stack_id stack;
 
 	if (!r->has_sample)
@@ -228,6 +241,7 @@ static void add_sample(struct old_reader *r)
 	r->has_sample = false;
 	stack = make_stack(r, r->kind == KIND_THREADS);
 	if (r->kind == KIND_HEAP || r->kind == KIND_JEMALLOC || r->kind == KIND_JAVA_HEAP) {
+		label.number = block_size(r);
 		scale(r, &r->values[0], &r->values[1]);
 		scale(r, &r->values[2], &r->values[3]);
 	}
@@ -237,6 +251,8 @@ static void add_sample(struct old_reader *r)
 		r->values[i] = 0;
 	}
 	foreign_pass(&r->f, 1);
+	if (label.number > 0)
+		label_marker_add(r->f.profile, 0, &label, start, r->f.now);
 	vec_clear(&r->named);
 	r->depth = 0;
 }
@@ -379,6 +395,8 @@ static void read_setting(struct old_reader *r, struct text_line line)
 		r->cycles = (double)number;
 	else if (starts(line, "sampling period"))
 		r->period = (double)number;
+	else if (starts(line, "ms since reset"))
+		r->duration_ms = number;
 }
 
 /* The sum over all threads comes first; the values per thread are left out. */
@@ -481,6 +499,32 @@ static void read_head(struct old_reader *r, struct text_line line)
 	}
 }
 
+static void keep_number(struct old_reader *r, const char *name, double number)
+{
+	_cleanup_free_ char *text = xasprintf("%.0f", number);
+
+	profile_add_extra(r->f.profile, PPROF_SECTION, name, "integer", text);
+}
+
+/* Keeps how the values were sampled, and for how long, for a file of pprof. */
+static void keep_period(struct old_reader *r)
+{
+	bool is_heap = r->kind == KIND_HEAP || r->kind == KIND_JEMALLOC;
+	uint64_t duration_ns;
+
+	if (!is_heap && r->kind != KIND_CONTENTION)
+		return;
+	profile_add_extra(r->f.profile, PPROF_SECTION, PPROF_PERIOD_TYPE, "string",
+			  is_heap ? "space/bytes" : "contentions/count");
+	keep_number(r, PPROF_PERIOD, !is_heap ? r->period : r->rate > 1 ? r->rate : 1);
+	if (!r->duration_ms || __builtin_mul_overflow(r->duration_ms, 1000000, &duration_ns) ||
+	    !clock_can_show(duration_ns))
+		return;
+	keep_number(r, PPROF_DURATION, (double)duration_ns);
+	if (duration_ns > r->f.now)
+		r->f.now = duration_ns;
+}
+
 /* Returns the position of the program's mappings, or the end. */
 static size_t find_mappings(const char *text, size_t size)
 {
@@ -511,6 +555,7 @@ static void read_text(struct old_reader *r, const char *text, size_t size)
 	while (text_lines_next(&lines, &line))
 		read_line(r, line);
 	add_sample(r);
+	keep_period(r);
 }
 
 /* The binary CPU profile: words of 8 or 4 bytes, in machine order. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by pprof_read.c and pprof.c only. */
+/* Shared by pprof_read.c, pprof.c and gperftools.c, whose values have the same meaning. */
 #pragma once
 
 /*

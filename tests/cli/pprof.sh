@@ -106,6 +106,20 @@ is "code without a name: the mapping does not claim names, either" "$(pprof_file
 is "a mapping states what all of its code has" "$(pprof_file mappings again.pb.gz)" \
 	"0x1000-0x9000 at 0x0 /bin/app: functions files lines inlines"
 
+# Texts of gperftools and Java keep what pprof keeps of them: how they were sampled, for how long, sizes of blocks.
+for file in heap go java-contention; do
+	"$PROF" convert --no-config "$root/tests/fuzz/corpus/gperftools/$file" -o again.pb.gz
+	pprof_file show again.pb.gz | sed -n 's/^sample \(.*\]\) .* \[\(.*\)\]$/\1 \2/p; /^period/p; /^duration/p'
+done >again
+is "texts of gperftools: period, duration, size of blocks" "$(<again)" "period 1 of space/bytes
+[0, 0, 2000, 20000000] bytes=10000
+[50, 13107200, 50, 13107200] bytes=262144
+period 524288 of space/bytes
+[513, 524800, 1025, 1049600] bytes=1024
+duration 6019923000000
+period 100 of contentions/count
+[200, 300000] "
+
 # Frames below a dropped one belong to its caller, as with pprof; a stack keeps its outermost frame.
 "$PROF" convert --no-config drop.pb.gz -o - --to folded | sed 's/^app;all;//' >drop.folded
 is "drop_frames and keep_frames" "$(<drop.folded)" $'main;index 9000\nmain;malloc_keep;copy 1\nmain;parse 1000\nmalloc 2'

@@ -507,7 +507,9 @@ TEST(heaps_of_gperftools_have_objects_and_bytes)
 	       "0 50x3 0x1080@1080;0x116d@116d;0x50b7@50b7\n"
 	       "0 13107200x4 0x1080@1080;0x116d@116d;0x50b7@50b7\n"
 	       "1 2000x3 0x1194@1194;0x50b7@50b7\n"
-	       "1 20000000x4 0x1194@1194;0x50b7@50b7\n");
+	       "1 20000000x4 0x1194@1194;0x50b7@50b7\n"
+	       "- bytes=262144 0 1 \n"
+	       "- bytes=10000 1 2 \n");
 }
 
 /* Small allocations stand for others that were not sampled. */
@@ -518,13 +520,16 @@ TEST(sampled_heaps_are_scaled)
 	       "0 2x1 0x1080@1080;0x116d@116d\n"
 	       "0 6480x2 0x1080@1080;0x116d@116d\n"
 	       "1 1x1 0x1194@1194\n"
-	       "1 81920x2 0x1194@1194\n");
+	       "1 81920x2 0x1194@1194\n"
+	       "- bytes=4096 0 1 \n"
+	       "- bytes=81920 1 2 \n");
 	expect("gperftools/go", &format_gperftools,
 	       "all 0 main\n"
 	       "0 513x1 main.main[/src/main.go:0:0]:20;main.alloc[/src/main.go:0:0]:12\n"
 	       "0 524800x2 main.main[/src/main.go:0:0]:20;main.alloc[/src/main.go:0:0]:12\n"
 	       "0 1025x3 main.main[/src/main.go:0:0]:20;main.alloc[/src/main.go:0:0]:12\n"
-	       "0 1049600x4 main.main[/src/main.go:0:0]:20;main.alloc[/src/main.go:0:0]:12\n");
+	       "0 1049600x4 main.main[/src/main.go:0:0]:20;main.alloc[/src/main.go:0:0]:12\n"
+	       "- bytes=1024 0 1 \n");
 }
 
 TEST(other_texts_of_gperftools_have_counts)
@@ -553,7 +558,8 @@ TEST(old_profiles_of_java_have_methods)
 	expect("gperftools/java-heap", &format_gperftools,
 	       "all 0 main\n"
 	       "0 3x1 0x4;com.example.Lock.get[Lock.java:0:0]:34\n"
-	       "0 1658823x2 0x4;com.example.Lock.get[Lock.java:0:0]:34\n");
+	       "0 1658823x2 0x4;com.example.Lock.get[Lock.java:0:0]:34\n"
+	       "- bytes=524288 0 1 \n");
 	expect("gperftools/java-cpu", &format_gperftools,
 	       "all 0 main\n"
 	       "0 2x0 com.example.main[Main.java:0:0]:5;VM\n"
@@ -567,7 +573,8 @@ TEST(mappings_of_old_profiles_may_be_brief)
 	       "0 1x1 0x1000@1000;0x1000@1000\n"
 	       "0 64x2 0x1000@1000;0x1000@1000\n"
 	       "0 1x3 0x1000@1000;0x1000@1000\n"
-	       "0 64x4 0x1000@1000;0x1000@1000\n");
+	       "0 64x4 0x1000@1000;0x1000@1000\n"
+	       "- bytes=64 0 1 \n");
 }
 
 static void check_cpu(const char *name)

@@ -69,6 +69,9 @@ struct frames_by_name {
 	VEC(frame_id) frames;
 };
 
+/* Event of fractions, before the number by which they are multiplied: a power of ten. */
+#define FRACTIONS "weight × "
+
 struct folded_reader {
 	struct foreign f;
 	/* Frames within stacks, and innermost ones: those of allocations are classes. */
@@ -363,7 +366,7 @@ static int judge_lines(struct folded_reader *r, const char *text, size_t size, s
 		r->event = foreign_measure(&r->f, "after", "", 1);
 		r->f.profile->events.rows.items[r->event].is_default = true;
 	} else if (r->decimals) {
-		_cleanup_free_ char *name = xasprintf("weight × %.0f",
+		_cleanup_free_ char *name = xasprintf(FRACTIONS "%.0f",
 						      pow(10, (double)r->decimals));
 
 		r->event = foreign_measure(&r->f, name, "", EVENT_IS_EXACT);
@@ -469,21 +472,44 @@ static bool folded_matches(const char *text, size_t size)
  * a line has room for one number without a unit.
  */
 
-static void write_node(const struct label_tree *t, stack_id node, struct strbuf *stack,
-		       struct outfile *out)
+/* Returns the decimals of the shown event if it has fractions of folded stacks. */
+static size_t decimals_of(const struct profile *p)
 {
-	char weight[24];
-	int size = snprintf(weight, sizeof(weight), " %" PRIu64 "\n",
-			    t->nodes.items[node].weight[0]);
+	uint8_t event = profile_first_event(p);
+	const char *name = event ? strings_get(&p->strings, p->events.rows.items[event].name) : "";
+	size_t decimals = 0;
 
-	if (!t->nodes.items[node].weight[0])
+	if (!text_starts_with(name, FRACTIONS "1"))
+		return 0;
+	name += strlen(FRACTIONS "1");
+	while (name[decimals] == '0')
+		decimals++;
+	return name[decimals] || decimals > DECIMALS_MAX ? 0 : decimals;
+}
+
+static void write_node(const struct label_tree *t, stack_id node, size_t decimals,
+		       struct strbuf *stack, struct outfile *out)
+{
+	uint64_t weight = t->nodes.items[node].weight[0], unit = 1;
+	char text[48];
+	int size;
+
+	if (!weight)
 		return;
+	for (size_t i = 0; i < decimals; i++)
+		unit *= 10;
+	if (decimals)
+		size = snprintf(text, sizeof(text), " %" PRIu64 ".%0*" PRIu64 "\n", weight / unit,
+				(int)decimals, weight % unit);
+	else
+		size = snprintf(text, sizeof(text), " %" PRIu64 "\n", weight);
 	outfile_write(out, stack->text, stack->size);
-	outfile_write(out, weight, (size_t)size);
+	outfile_write(out, text, (size_t)size);
 }
 
 /* Walks the tree without recursion, as it may be deep; `stack` is the text so far. */
-static void write_tree(const struct label_tree *t, stack_id node, struct outfile *out)
+static void write_tree(const struct label_tree *t, stack_id node, size_t decimals,
+		       struct outfile *out)
 {
 	_cleanup_(strbuf_release) struct strbuf stack = {0};
 
@@ -491,7 +517,7 @@ static void write_tree(const struct label_tree *t, stack_id node, struct outfile
 		const struct label_node *row = &t->nodes.items[node];
 
 		strbuf_adds(&stack, label_tree_text(t, node));
-		write_node(t, node, &stack, out);
+		write_node(t, node, decimals, &stack, out);
 		if (row->first_child != NO_STACK) {
 			strbuf_addch(&stack, ';');
 			node = row->first_child;
@@ -517,7 +543,7 @@ static int folded_write(const struct profile *p, const struct export_options *op
 		return error_text(err, -ENODATA, "the recording has no threads");
 	label_tree_add(&t, p, 0);
 	label_tree_link(&t);
-	write_tree(&t, t.first_root, out);
+	write_tree(&t, t.first_root, decimals_of(p), out);
 	label_tree_release(&t);
 	return 0;
 }

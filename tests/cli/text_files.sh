@@ -111,6 +111,9 @@ is "mangled names" "$(rows mangled.folded)" $'mycrate::run,,3,3\nfoo::bar,,0,3\n
 
 # Numbers.
 printf 'a;b 0.7\na;c 0.2\na;d 1.9\n' >fractions.folded
+"$PROF" convert --no-config fractions.folded -o fractions.json
+is "fractions stay the same, also by way of the Firefox Profiler's format" \
+	"$("$PROF" convert --no-config fractions.json -o - --to folded | sed 's/.*all;//')" $'a;b 0.7\na;c 0.2\na;d 1.9'
 is "fractions" "$("$PROF" report --no-config --format csv --unit percent fractions.folded | cut -d, -f1,5 | tail -n +2)" \
 	$'"d",67.85714286\n"b",25\n"c",7.142857143\n"a",0'
 printf 'a;b 1e3\na;c\t12\n' >forms.folded

@@ -11,7 +11,6 @@
 #include "lib/live/machine/tracefs.h"
 #include "lib/live/perf/event_fds.h"
 #include "lib/stream/record/records.h"
-#include "lib/stream/text/tracepoint_format.h"
 #include "events.skel.h"
 #include "tracepoints.skel.h"
 
@@ -27,10 +26,6 @@ struct tracepoint_markers {
 	uint32_t schemas[EVENTS_MAX];
 	uint64_t lost; /* number reported so far */
 };
-
-_Static_assert(TRACEPOINT_FIELDS_MAX <= MARKER_SCHEMA_FIELDS_MAX &&
-		       TRACEPOINT_FIELDS_MAX <= MARKER_RECORD_VALUES_MAX,
-	       "all fields have room");
 
 /* `list` is borrowed. */
 static struct tracepoint_markers *tracepoint_markers_new(struct live *live,
@@ -93,22 +88,11 @@ static int tracepoint_markers_configure(struct tracepoint_markers *t,
 static void tracepoint_markers_announce(const struct tracepoint_markers *t)
 {
 	for (uint32_t i = 1; i < t->list->count; i++) {
-		const struct tracepoint_format *format = &t->formats[i];
-		struct marker_schema schema = {
-			.name = t->list->rows[i].name,
-			.label = "{marker.name}",
-			.shown = SHOWN_IN_CHART | SHOWN_IN_TABLE,
-		};
+		struct marker_schema schema;
 
 		if (!t->list->rows[i].is_marker)
 			continue;
-		for (uint32_t j = 0; j < format->count; j++) {
-			const struct tracepoint_field *field = &format->fields[j];
-
-			schema.fields[j].type = field->kind == TRACEPOINT_INTEGER ? FIELD_INTEGER
-										  : FIELD_STRING;
-			schema.fields[j].key = schema.fields[j].label = field->key;
-		}
+		schema = schema_of_tracepoint(t->list->rows[i].name, &t->formats[i]);
 		marker_announce(t->live, &schema, t->schemas[i]);
 	}
 }
@@ -119,21 +103,6 @@ static void tracepoint_markers_enable(struct tracepoint_markers *t, bool enable)
 		t->skeleton->bss->markers.since = enable ? clock_monotonic_ns() : 0;
 }
 
-static void set_values(struct marker_record *marker, const struct tracepoint_format *format,
-		       const struct rec_tracepoint *rec)
-{
-	for (uint32_t i = 0; i < format->count; i++) {
-		struct tracepoint_value value;
-
-		if (!tracepoint_field_read(&format->fields[i], rec->bytes, rec->size, &value))
-			continue;
-		if (value.text)
-			marker_set_text(marker, i, (struct marker_text){value.text, value.size});
-		else
-			marker_set_number(marker, i, FIELD_INTEGER, (uint64_t)value.number);
-	}
-}
-
 static void tracepoint_markers_take(struct tracepoint_markers *t, const struct rec *record)
 {
 	const struct rec_tracepoint *from = (const struct rec_tracepoint *)record;
@@ -142,7 +111,7 @@ static void tracepoint_markers_take(struct tracepoint_markers *t, const struct r
 	if (from->event >= t->list->count || !t->list->rows[from->event].is_marker)
 		return;
 	marker = marker_begin(t->schemas[from->event], record, &from->stack);
-	set_values(&marker, &t->formats[from->event], from);
+	marker_set_tracepoint(&marker, &t->formats[from->event], from->bytes, from->size);
 	marker_send(t->live, &marker);
 }
 

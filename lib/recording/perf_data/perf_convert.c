@@ -11,6 +11,9 @@
 /* Bounds memory; above the CPUs of any machine. */
 #define CPUS_MAX 65535
 #define CHANCE_CERTAIN UINT32_MAX
+/* First bytes of the formats of tracepoints; trace-cmd uses the same. */
+static const char tracing_magic[] = "\x17\x08\x44tracing";
+#define ID_PREFIX "\nID: "
 
 static uint32_t event_of(const struct perf_convert *c, uint64_t id)
 {
@@ -499,7 +502,7 @@ void perf_convert_release(struct perf_convert *c)
 {
 	perf_stacks_release(&c->stacks);
 	perf_deferred_release(&c->deferred);
-	perf_tracepoints_release(&c->tracepoints);
+	vec_release(&c->tracepoints);
 	vec_release(&c->counts.rows);
 	index_release(&c->counts.by_id);
 	perf_modules_release(&c->modules);
@@ -522,6 +525,101 @@ static void name_event(struct perf_convert *c, uint32_t event, const char *name)
 	memcpy(rec->name, name, size);
 }
 
+static void skip_sized(struct bytes *b)
+{
+	uint64_t size = bytes_u64(b);
+
+	if (size > bytes_left(b))
+		b->failed = true;
+	else
+		bytes_skip(b, size);
+}
+
+/* Skips the header before the list of systems. False if the format is unknown. */
+static bool skip_tracing_head(struct bytes *b)
+{
+	const void *start = bytes_take(b, sizeof(tracing_magic) - 1);
+	uint32_t count;
+
+	if (!start || memcmp(start, tracing_magic, sizeof(tracing_magic) - 1))
+		return false;
+	bytes_cstr(b); /* skip the version */
+	if (bytes_u8(b))
+		return false;
+	bytes_skip(b, 1 + 4); /* skip the size of a long and of a page */
+	for (int i = 0; i < 2; i++) {
+		bytes_cstr(b); /* skip "header_page" or "header_event" */
+		skip_sized(b);
+	}
+	count = bytes_u32(b);
+	for (uint32_t i = 0; i < count && !b->failed; i++)
+		skip_sized(b);
+	return !b->failed;
+}
+
+/* Finds the events of this tracepoint by the kernel's number for it. */
+static void take_format(struct perf_convert *c, const char *text, size_t size)
+{
+	const struct perf_attrs *attrs = &c->file->attrs;
+	const char *id = memmem(text, size, ID_PREFIX, sizeof(ID_PREFIX) - 1);
+	uint64_t number = 0;
+
+	if (!id)
+		return;
+	id += sizeof(ID_PREFIX) - 1;
+	if (!text_scan_decimal(&id, text + size, &number))
+		return;
+	for (uint32_t i = 0; i < attrs->rows.count; i++) {
+		const struct perf_attr *attr = &attrs->rows.items[i];
+		struct perf_tracepoint row = {.attr = i};
+		_cleanup_free_ struct rec_schema *rec = NULL;
+		struct marker_schema schema;
+
+		if (attr->type != PERF_TYPE_TRACEPOINT || attr->config != number ||
+		    tracepoint_format_parse(&row.format, attr->name, text, size, NULL))
+			continue;
+		vec_push(&c->tracepoints, row);
+		schema = schema_of_tracepoint(attr->name, &row.format);
+		rec = schema_record_new(&schema, (uint32_t)c->tracepoints.count - 1, 0);
+		perf_out_copy(&c->out, &rec->rec);
+	}
+}
+
+/*
+ * Parses the formats of the file's events, and sends their schemas. Formats that are damaged, or in
+ * the other byte order, are left out.
+ */
+static void begin_tracepoints(struct perf_convert *c)
+{
+	const struct perf_file *file = c->file;
+	struct bytes b;
+	uint32_t systems;
+
+	bytes_init(&b, file->features.tracing, file->features.tracing_size);
+	if (file->is_swapped || !file->features.tracing || !skip_tracing_head(&b))
+		return;
+	systems = bytes_u32(&b);
+	for (uint32_t i = 0; i < systems && !b.failed; i++) {
+		uint32_t count;
+
+		bytes_cstr(&b); /* skip the name of the tracepoint system */
+		count = bytes_u32(&b);
+		for (uint32_t j = 0; j < count && !b.failed; j++) {
+			uint64_t size = bytes_u64(&b);
+			_cleanup_free_ char *text = NULL;
+			const char *at;
+
+			if (size > bytes_left(&b))
+				return;
+			at = bytes_take(&b, size);
+			if (!at)
+				return;
+			text = xstrndup(at, size);
+			take_format(c, text, strlen(text));
+		}
+	}
+}
+
 void perf_convert_begin(struct perf_convert *c)
 {
 	vec_for_each(&c->file->attrs.rows, const struct perf_attr *, attr) {
@@ -530,7 +628,7 @@ void perf_convert_begin(struct perf_convert *c)
 	}
 	if (c->branch_event)
 		name_event(c, c->branch_event, PERF_BRANCHES);
-	perf_tracepoints_begin(&c->tracepoints, c->file, &c->out);
+	begin_tracepoints(c);
 }
 
 /* Returns a thread's CPU time at a time, in the unit of struct rec_sample. */
@@ -674,6 +772,47 @@ static void send_branches(struct perf_convert *c, const struct perf_attr *attr,
 	}
 }
 
+static const struct perf_tracepoint *find_tracepoint(const struct perf_convert *c, uint32_t attr)
+{
+	vec_for_each(&c->tracepoints, const struct perf_tracepoint *, row) {
+		if (row->attr == attr)
+			return row;
+	}
+	return NULL;
+}
+
+/* Sends a sample of a tracepoint as a marker of its fields, if its event has a format. */
+static void send_tracepoint(struct perf_convert *c, const struct perf_attr *attr,
+			    const struct perf_sample *sample, const struct perf_place *place)
+{
+	uint32_t number = (uint32_t)(attr - c->file->attrs.rows.items);
+	const struct perf_tracepoint *row = sample->raw ? find_tracepoint(c, number) : NULL;
+	const struct rec_marker_stack stack = {
+		.time = sample->time,
+		.leaf = place->leaf,
+		.stack_id = place->stack,
+		.pid = sample->pid,
+		.tid = sample->tid,
+		.flags = place->flags,
+	};
+	struct marker_record marker = {
+		.cpu = (__u16)sample->cpu,
+		.pid = sample->pid,
+		.tid = sample->tid,
+		.start = sample->time,
+		.end = sample->time,
+		.cause = &stack,
+	};
+	_cleanup_free_ struct rec_marker *rec = NULL;
+
+	if (!row)
+		return;
+	marker.schema = (uint32_t)(row - c->tracepoints.items);
+	marker_set_tracepoint(&marker, &row->format, sample->raw, sample->raw_size);
+	rec = marker_record_new(&marker);
+	perf_out_copy(&c->out, &rec->rec);
+}
+
 static void perf_convert_sample(struct perf_convert *c, const struct perf_attr *attr,
 				struct perf_sample *sample, uint16_t misc)
 {
@@ -703,8 +842,7 @@ static void perf_convert_sample(struct perf_convert *c, const struct perf_attr *
 	send_branches(c, attr, sample);
 	if (attr->type != PERF_TYPE_TRACEPOINT)
 		return;
-	perf_tracepoints_sample(&c->tracepoints, (uint32_t)(attr - c->file->attrs.rows.items),
-				sample, &place, &c->out);
+	send_tracepoint(c, attr, sample, &place);
 	if (c->has_switches && strcmp(attr->name, SWITCH_NAME) == 0)
 		note_switch(c, sample, &place);
 }

@@ -7,7 +7,7 @@
 #include "lib/recording/perf_data/perf_modules.h"
 #include "lib/recording/perf_data/perf_stacks.h"
 #include "lib/recording/perf_data/perf_tasks.h"
-#include "lib/recording/perf_data/perf_tracepoints.h"
+#include "lib/stream/record/marker_record.h"
 
 /* The last value of a counter in samples (PERF_SAMPLE_READ). */
 struct perf_count {
@@ -22,6 +22,11 @@ struct perf_counts {
 	struct index by_id;
 };
 
+struct perf_tracepoint {
+	uint32_t attr;
+	struct tracepoint_format format;
+};
+
 struct perf_cgroup {
 	uint64_t id;
 	char *path; /* owned */
@@ -33,7 +38,7 @@ struct perf_convert {
 	struct perf_tasks tasks;
 	struct perf_modules modules;
 	struct perf_stacks stacks;
-	struct perf_tracepoints tracepoints;
+	VEC(struct perf_tracepoint) tracepoints; /* indexed by schema number */
 	struct perf_counts counts; /* counts of groups */
 	struct perf_deferred deferred;
 	VEC(struct perf_cgroup) cgroups;

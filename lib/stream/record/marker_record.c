@@ -59,6 +59,28 @@ struct rec_schema *schema_record_new(const struct marker_schema *from, __u32 id,
 	return rec;
 }
 
+_Static_assert(TRACEPOINT_FIELDS_MAX <= MARKER_SCHEMA_FIELDS_MAX &&
+		       TRACEPOINT_FIELDS_MAX <= MARKER_RECORD_VALUES_MAX,
+	       "all fields have room");
+
+struct marker_schema schema_of_tracepoint(const char *name, const struct tracepoint_format *format)
+{
+	struct marker_schema schema = {
+		.name = name,
+		.label = "{marker.name}",
+		.shown = SHOWN_IN_CHART | SHOWN_IN_TABLE,
+	};
+
+	for (uint32_t i = 0; i < format->count; i++) {
+		const struct tracepoint_field *field = &format->fields[i];
+
+		schema.fields[i].type = field->kind == TRACEPOINT_INTEGER ? FIELD_INTEGER
+									  : FIELD_STRING;
+		schema.fields[i].key = schema.fields[i].label = field->key;
+	}
+	return schema;
+}
+
 #define TEXT_MAX 0xffffu
 
 static size_t length(const struct marker_text *text)
@@ -100,6 +122,21 @@ void marker_set_number(struct marker_record *marker, unsigned int field, enum fi
 {
 	set_type(marker, field, type);
 	marker->values[field].number = number;
+}
+
+void marker_set_tracepoint(struct marker_record *marker, const struct tracepoint_format *format,
+			   const void *bytes, size_t size)
+{
+	for (uint32_t i = 0; i < format->count; i++) {
+		struct tracepoint_value value;
+
+		if (!tracepoint_field_read(&format->fields[i], bytes, size, &value))
+			continue;
+		if (value.text)
+			marker_set_text(marker, i, (struct marker_text){value.text, value.size});
+		else
+			marker_set_number(marker, i, FIELD_INTEGER, (uint64_t)value.number);
+	}
 }
 
 struct rec_marker *marker_record_new(const struct marker_record *from)

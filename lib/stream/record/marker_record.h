@@ -4,11 +4,14 @@
 
 #include "bpf/record.h"
 #include "lib/model/facts/marker_schema.h"
+#include "lib/stream/text/tracepoint_format.h"
 
 /* Builds the REC_SCHEMA of a kind of markers, for sources whose schemas are fixed. */
 
 /* The caller frees the record. Markers refer to it by `id`. */
 struct rec_schema *schema_record_new(const struct marker_schema *from, __u32 id, __u64 time);
+/* Returns the schema of a tracepoint's markers, with all its fields. Borrows name and format. */
+struct marker_schema schema_of_tracepoint(const char *name, const struct tracepoint_format *format);
 
 #define MARKER_RECORD_VALUES_MAX 16
 
@@ -40,5 +43,8 @@ struct marker_text marker_text(const char *text);
 void marker_set_text(struct marker_record *marker, unsigned int field, struct marker_text text);
 void marker_set_number(struct marker_record *marker, unsigned int field, enum field_type type,
 		       __u64 number);
+/* Sets the fields of such a schema that the recorded bytes contain, which are borrowed. */
+void marker_set_tracepoint(struct marker_record *marker, const struct tracepoint_format *format,
+			   const void *bytes, size_t size);
 /* The caller frees the record. */
 struct rec_marker *marker_record_new(const struct marker_record *from);

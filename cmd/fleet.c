@@ -48,9 +48,9 @@ static int take(void *ctx, const char *operand, struct error *err)
 static void make_table(struct option_table *t, void *ctx)
 {
 	t->usage = "Usage: prof fleet init [--cluster NAME] URL\n"
-		   "       prof fleet services|hosts|windows [--json] URL\n"
+		   "       prof fleet services|hosts|windows|tables [--json] URL\n"
 		   "Create the tables of an engine that stores samples of many machines, or list\n"
-		   "their contents.\n"
+		   "their contents, sizes and retention.\n"
 		   "\n";
 	t->take = take;
 	t->operands = actions;
@@ -142,6 +142,27 @@ static void print_list(const struct fleet_list *list, struct fleet_cells *cells,
 	listing_release(&listing);
 }
 
+/* Tells how to limit the time for which rows are kept, if a table of samples has no limit. */
+static void advise(const struct fleet_list *list, const struct fleet_cells *cells)
+{
+	size_t columns = 0;
+
+	while (list->columns[columns].name)
+		columns++;
+	for (size_t at = 0; at < cells->cells.count; at += columns) {
+		const char *table = cells->cells.items[at];
+
+		if (!text_starts_with(table, "prof_samples") ||
+		    strcmp(cells->cells.items[at + columns - 1], FLEET_UNLIMITED) != 0)
+			continue;
+		command_say_as(name,
+			       "samples are kept for ever; to change that: ALTER TABLE %s MODIFY "
+			       "TTL time + toIntervalDay(30), see 'man 7 prof-fleet'",
+			       table);
+		return;
+	}
+}
+
 static int show(const struct engine *e, const struct fleet_list *list, bool json, struct error *err)
 {
 	struct fleet_cells cells = {0};
@@ -149,6 +170,8 @@ static int show(const struct engine *e, const struct fleet_list *list, bool json
 
 	if (!ret && !are_numbers(list, &cells))
 		ret = engine_damaged(err);
+	if (!ret && list->of == FLEET_OF_TABLES && !json)
+		advise(list, &cells);
 	if (!ret)
 		print_list(list, &cells, json);
 	fleet_cells_release(&cells);
@@ -168,7 +191,7 @@ static int check(const struct fleet_command *c, struct error *err)
 {
 	if (!c->action || (strcmp(c->action, init) != 0 && !find_list(c->action)))
 		return error_text(err, -EINVAL,
-				  "an action is missing: init, services, hosts or windows");
+				  "an action is missing: init, services, hosts, windows or tables");
 	if (c->cluster && strcmp(c->action, init) != 0)
 		return error_text(err, -EINVAL, "--cluster can only be used with init");
 	if (c->cluster && !sql_is_name(c->cluster))
@@ -207,7 +230,7 @@ static int run(int argc, char **argv)
 
 const struct command command_fleet = {
 	.name = name,
-	.summary = "create an engine's tables, or list its services, hosts and windows",
+	.summary = "create an engine's tables, or list its services, hosts, windows and tables",
 	.options = make_table,
 	.run = run,
 };

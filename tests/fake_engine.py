@@ -4,7 +4,7 @@
 
 Writes FOLDER/port, and FOLDER/log with the statements. It refuses what a real one of version 18.16
 refuses: unknown databases, tables and columns, its keywords as names of columns, rows that are cut
-off, arrays of unequal length, and texts that are not closed. FOLDER/mode, if it is there: "broken"
+off, arrays of unequal length, texts that are not closed, and a second JOIN. FOLDER/mode, if it is there: "broken"
 (503), "garbage", "denied" (wrong password), "newer" (tables of a newer prof), "portal" (a page), "clock"
 (a collector that takes no other type).
 What is sent to it as to a collector goes into FOLDER/otlp; it refuses two profiles by "partial". As Pyroscope, it
@@ -112,6 +112,25 @@ def array_texts(data):
     return [rows.take(rows.count()) for _ in range(rows.count())]
 
 
+def extract(text, pattern):
+    found = re.search(pattern, text)
+    return found[1] if found else b""
+
+
+def check_joins(sql):
+    """A statement has one JOIN; those in parentheses have their own."""
+    counts = [0]
+    for token in re.findall(r"\(|\)|\bJOIN\b", sql):
+        if token == "(":
+            counts.append(0)
+        elif token == ")":
+            counts.pop()
+        else:
+            counts[-1] += 1
+            if counts[-1] > 1:
+                raise Refusal("Code: 48, Support for more than one JOIN in query is not implemented")
+
+
 class Engine:
     def __init__(self):
         self.databases, self.tables = {}, {}
@@ -127,8 +146,15 @@ class Engine:
         db = self.databases[name] = sqlite3.connect(":memory:")
         for function in ("toDateTime", "toUInt32", "toUInt64"):
             db.create_function(function, 1, lambda value: value)
-        db.create_function("toString", 1, lambda v: v if isinstance(v, bytes) else str(v).encode())
-        db.create_function("intDiv", 2, lambda a, b: a // b)
+        # Rows without a partner have zeros and empty texts.
+        db.create_function("toString", 1, lambda v: v if isinstance(v, bytes) else str(v or 0).encode())
+        db.create_function("intDiv", 2, lambda a, b: (a or 0) // b)
+        db.create_function("greatest", 2, lambda a, b: max(a or 0, b))
+        db.create_function("extract", 2, extract)
+        db.create_function("like", 2, lambda pattern, text: bool(re.fullmatch(pattern.replace(b"%", b".*"), text)))
+        db.execute("ATTACH ':memory:' AS system")
+        db.execute("CREATE TABLE system.tables (database, name, engine, engine_full)")
+        db.execute("CREATE TABLE system.parts (database, 'table', active, rows, bytes_on_disk, partition)")
         db.create_function("has", 2, lambda array, text: text in array_texts(array))
         db.create_function("arrayStringConcat", 2, lambda array, by: by.join(array_texts(array)))
         db.create_function("now", 0, lambda: 1800000000)
@@ -137,11 +163,16 @@ class Engine:
         db.create_aggregate("uniqExact", 1, Unique)
 
     def create_table(self, db, database, sql):
-        name, rest = re.match(r"CREATE TABLE IF NOT EXISTS (\w+) \((.*)\) ENGINE = Replacing", sql).groups()
+        name, rest, engine_full = re.match(
+            r"CREATE TABLE IF NOT EXISTS (\w+) \((.*)\) ENGINE = (Replacing.*)", sql).groups()
         columns = re.findall(r"(\w+) ([A-Z]\w*(?:\(\w+\))?)(?:, |$)", rest)
         for column, _ in columns:
             if column in KEYWORDS:
                 raise Refusal(f"Code: 62, Syntax error: {column}")
+        if (database, name) not in self.tables:
+            db.execute("INSERT INTO system.tables VALUES (?, ?, ?, ?)",
+                       [text.encode() for text in (database, name, "ReplacingMergeTree",
+                                                   engine_full + " SETTINGS index_granularity = 8192")])
         self.tables.setdefault((database, name), columns)
         db.execute(f"CREATE TABLE IF NOT EXISTS {name} ({', '.join(c for c, _ in columns)})")
 
@@ -159,6 +190,21 @@ class Engine:
                 raise Refusal("arrays of unequal length")
             at.append(row)
         db.executemany(f"INSERT INTO {table} VALUES ({','.join('?' * len(columns))})", at)
+        self.add_parts(db, database, table, at, len(body))
+
+    def add_parts(self, db, database, table, rows, size):
+        """A part for each day, or one where there is no time."""
+        is_timed = self.tables[database, table][0][0] == "time"
+        days = [row[0] // 86400 if is_timed else "tuple()" for row in rows]
+        for day in set(days):
+            db.execute("INSERT INTO system.parts VALUES (?, ?, 1, ?, ?, ?)",
+                       (database.encode(), table.encode(), days.count(day), size * days.count(day) // len(days), day))
+
+    def set_ttl(self, db, sql):
+        """Tables have it since 19.6."""
+        table, ttl = re.fullmatch(r"ALTER TABLE (\w+) MODIFY TTL (.*)", sql).groups()
+        db.execute("UPDATE system.tables SET engine_full = CAST(replace(engine_full, ' SETTINGS', ?) AS BLOB) "
+                   "WHERE name = ?", (f" TTL {ttl} SETTINGS", table.encode()))
 
     def translate(self, sql):
         """sqlite's way to say it, and the texts."""
@@ -173,6 +219,8 @@ class Engine:
         if re.search(r"['\"\\;]|--", sql) or not sql.endswith(" FORMAT RowBinary"):
             raise Refusal(f"Code: 62, Syntax error: {sql}")
         sql = sql.removesuffix(" FORMAT RowBinary").replace("GLOBAL ", "").replace("ANY LEFT JOIN", "LEFT JOIN")
+        check_joins(sql)
+        sql = re.sub(r"\btable\b", '"table"', sql).replace('USING "table"', 'USING ("table")')
         sql = sql.replace("if(", "iif(").replace("USING one", "USING (one)")
         return sql.replace(" LIMIT 1 BY stack", " GROUP BY stack"), texts
 
@@ -211,10 +259,13 @@ class Engine:
         db = self.connect(database)
         if sql.startswith("CREATE TABLE"):
             self.create_table(db, database, sql)
+        elif sql.startswith("ALTER TABLE"):
+            self.set_ttl(db, sql)
         elif query:
             self.insert(db, database, re.fullmatch(r"INSERT INTO (\w+) FORMAT RowBinary", sql)[1], body)
         elif sql.startswith("INSERT INTO prof_schema SELECT"):
             db.execute(sql)
+            self.add_parts(db, database, "prof_schema", [(0,)], 8)
         else:
             return self.select(db, sql)
         return b""

@@ -17,7 +17,7 @@ const struct fleet_list fleet_lists[FLEET_LIST_COUNT] = {
 		 {"first", FIRST, .is_time = true},
 		 {"last", LAST, .is_time = true}},
 		" GROUP BY service ORDER BY service",
-		.is_of_samples = true,
+		.of = FLEET_OF_SAMPLES,
 	},
 	{
 		"hosts",
@@ -30,7 +30,7 @@ const struct fleet_list fleet_lists[FLEET_LIST_COUNT] = {
 		 {"first", FIRST, .is_time = true},
 		 {"last", LAST, .is_time = true}},
 		" GROUP BY host ORDER BY host",
-		.is_of_samples = false,
+		.of = FLEET_OF_WINDOWS,
 	},
 	{
 		"windows",
@@ -43,7 +43,19 @@ const struct fleet_list fleet_lists[FLEET_LIST_COUNT] = {
 		 {"unnamed", "unnamed", .is_number = true},
 		 {"labels", "arrayStringConcat(labels, ' ')", .is_number = false}},
 		" ORDER BY time, host, batch",
-		.is_of_samples = false,
+		.of = FLEET_OF_WINDOWS,
+	},
+	{
+		"tables",
+		{{"table", "table", .is_number = false},
+		 {"rows", "row_count", .is_number = true},
+		 {"bytes", "bytes", .is_number = true},
+		 {"days", "days", .is_number = true},
+		 {"rows_per_day", "intDiv(row_count, greatest(days, 1))", .is_number = true},
+		 {"bytes_per_day", "intDiv(bytes, greatest(days, 1))", .is_number = true},
+		 {"retention", "if(ttl = '', '" FLEET_UNLIMITED "', ttl)", .is_number = false}},
+		" ORDER BY table",
+		.of = FLEET_OF_TABLES,
 	},
 };
 
@@ -76,10 +88,12 @@ int fleet_list_get(const struct engine *e, const struct fleet_list *list, struct
 	for (const struct fleet_column *column = list->columns; column->name; column++)
 		strbuf_addf(&sql, "%s toString(%s)", sql.size ? "," : "SELECT", column->sql);
 	strbuf_adds(&sql, " FROM ");
-	if (list->is_of_samples)
+	if (list->of == FLEET_OF_SAMPLES)
 		sql_add_samples(&sql, &e->url->filter, false);
-	else
+	else if (list->of == FLEET_OF_WINDOWS)
 		sql_add_windows(&sql, &e->url->filter);
+	else
+		sql_add_tables(&sql, e->url->database);
 	strbuf_addf(&sql, "%s FORMAT RowBinary", list->end);
 	if (!ret)
 		ret = engine_run(e, strbuf_text(&sql), false, &answer, err);

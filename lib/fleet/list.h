@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lists the services, hosts and windows that an engine has. */
+/* Lists the services, hosts and windows that an engine has, and its tables. */
 #pragma once
 
 #include "lib/fleet/engine.h"
@@ -16,10 +16,13 @@ struct fleet_list {
 	const char *name; /* "hosts" */
 	struct fleet_column columns[FLEET_LIST_COLUMNS_MAX + 1];
 	const char *end; /* end of the statement, which groups and sorts the rows */
-	bool is_of_samples; /* rows of samples; otherwise rows of windows */
+	enum { FLEET_OF_WINDOWS, FLEET_OF_SAMPLES, FLEET_OF_TABLES } of; /* its rows */
 };
 
-#define FLEET_LIST_COUNT 3
+/* Retention of tables that keep all rows. */
+#define FLEET_UNLIMITED "unlimited"
+
+#define FLEET_LIST_COUNT 4
 extern const struct fleet_list fleet_lists[FLEET_LIST_COUNT];
 
 struct fleet_cells {

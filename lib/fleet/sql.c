@@ -324,6 +324,22 @@ void sql_add_samples(struct strbuf *sql, const struct fleet_filter *f, bool is_o
 			 " interval_ns, stack)");
 }
 
+void sql_add_tables(struct strbuf *sql, const char *database)
+{
+	/* Older servers have one JOIN a statement. */
+	strbuf_addf(sql,
+		    "(SELECT table, ttl, row_count, bytes, days FROM (SELECT 1 AS one, table, ttl,"
+		    " row_count, bytes FROM (SELECT name AS table, extract(engine_full,"
+		    " ' TTL (.*?)(?: SETTINGS |$)') AS ttl FROM system.tables WHERE database = '%s'"
+		    " AND name LIKE 'prof%%' AND engine LIKE '%%MergeTree') ANY LEFT JOIN"
+		    " (SELECT table, sum(rows) AS row_count, sum(bytes_on_disk) AS bytes FROM"
+		    " system.parts WHERE active = 1 AND database = '%s' GROUP BY table) USING"
+		    " table) ANY LEFT JOIN (SELECT 1 AS one, uniqExact(partition) AS days FROM"
+		    " system.parts WHERE active = 1 AND database = '%s' AND table LIKE"
+		    " 'prof_samples%%') USING one)",
+		    database, database, database);
+}
+
 void sql_add_stacks(struct strbuf *sql, const struct fleet_filter *f)
 {
 	strbuf_adds(sql, "(SELECT stack FROM prof_samples");

@@ -41,5 +41,10 @@ void sql_add_is_once(struct strbuf *sql, const struct fleet_filter *f);
  * or 1), amount.
  */
 void sql_add_samples(struct strbuf *sql, const struct fleet_filter *f, bool is_once);
+/*
+ * Appends the selection of the tables that have rows on this server. Columns: table, ttl ("":
+ * none), row_count and bytes on its disk, duplicates included, days (with samples).
+ */
+void sql_add_tables(struct strbuf *sql, const char *database);
 /* Appends the selection of the samples' stacks, with duplicates. */
 void sql_add_stacks(struct strbuf *sql, const struct fleet_filter *f);

@@ -52,6 +52,24 @@ like "hosts" "$out" 'h1 +[0-9]+ +[0-9]+ +'
 run "$PROF" fleet windows "$url?label.release=1"
 like "windows" "$out" 'h1 .*release=1'
 unlike "not those of others" "$out" "h'2"
+run "$PROF" fleet tables "$url"
+is "tables: exit status" "$status" 0
+like "samples: rows, bytes, days, growth a day" "$out" 'prof_samples +([0-9]+) +([0-9]+) +[1-9] +[0-9]+ +[0-9]+ +unlimited'
+like "says how to limit them" "$err" 'kept for ever.*ALTER TABLE prof_samples MODIFY TTL time'
+python3 - "$at" <<'CODE'
+import sys, urllib.request
+address = sys.argv[1].replace("clickhouse+", "") + "/?database=many"
+urllib.request.urlopen(address, b"ALTER TABLE prof_samples MODIFY TTL time + toIntervalDay(30)").read()
+CODE
+run "$PROF" fleet tables --json "$url"
+is "sums and retention are the engine's" "$(python3 -c 'import json, sys
+rows = {row["table"]: row for row in json.load(sys.stdin)}
+samples = rows["prof_samples"]
+print(sorted(rows), samples["retention"], samples["rows"] > 0,
+      samples["rows_per_day"] == samples["rows"] // samples["days"],
+      samples["bytes_per_day"] == samples["bytes"] // samples["days"], rows["prof_windows"]["retention"])' <<<"$out")" \
+	"['prof_samples', 'prof_schema', 'prof_stacks', 'prof_windows'] time + toIntervalDay(30) True True True unlimited"
+is "no advice where there is a limit" "$("$PROF" fleet tables "$url" 2>&1 >/dev/null)" ""
 refuses "a time without a window" 125 'no matching samples' "$PROF" report "$url?to=2001-01-01"
 run "$PROF" convert "$url?by=host" -o many.json
 is "convert: exit status" "$status" 0
@@ -90,7 +108,7 @@ is "user and password" "$(<engine/user)" "reader s3cret"
 refuses "a password in the address" 125 'put it in a file' "$PROF" report "${url/127/reader:s3cret@127}"
 refuses "a database that is none" 2 'of letters, digits and _' "$PROF" fleet init "$at/a;b"
 refuses "a part of it that push cannot have" 2 'the only key allowed here is password-file' "$PROF" push "$file" "$url?host=x"
-refuses "nothing to do" 2 'init, services, hosts or windows' "$PROF" fleet drop "$url"
+refuses "nothing to do" 2 'init, services, hosts, windows or tables' "$PROF" fleet drop "$url"
 refuses "no address" 2 'address is missing' "$PROF" fleet hosts
 refuses "no such file" 125 'No such file' "$PROF" push nowhere "$url"
 refuses "no time of recording" 125 'no recording time' "$PROF" push "$root/tests/fuzz/corpus/perf_script/samples.txt" "$url"

@@ -8,7 +8,7 @@ static void add(struct layouts *l, const struct runtime_layout *layout)
 {
 	struct found_layout found = {.layout = *layout};
 
-	runtimes[layout->kind]->version(layout, found.version, sizeof(found.version));
+	runtime_write_version(layout, found.version, sizeof(found.version));
 	vec_push(&l->rows, found);
 }
 

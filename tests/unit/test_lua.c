@@ -31,7 +31,7 @@ TEST(files_tell_their_version_and_places)
 
 		assert_int_equal(runtime_probed(rows[i].file, &layout, NULL), 0);
 		assert_int_equal(layout.kind, RUNTIME_LUA);
-		runtimes[RUNTIME_LUA]->version(&layout, version, sizeof(version));
+		runtime_write_version(&layout, version, sizeof(version));
 		assert_string_equal(version, rows[i].version);
 		assert_int_equal(l->status, rows[i].status);
 		assert_int_equal(l->jump, rows[i].jump);

@@ -30,7 +30,7 @@ TEST(files_tell_their_version_and_places)
 
 		assert_int_equal(runtime_probed(rows[i].file, &layout, NULL), 0);
 		assert_int_equal(layout.kind, RUNTIME_PHP);
-		runtimes[RUNTIME_PHP]->version(&layout, version, sizeof(version));
+		runtime_write_version(&layout, version, sizeof(version));
 		assert_string_equal(version, rows[i].version);
 		assert_int_equal(l->code_count, rows[i].code_count);
 		assert_int_equal(l->code, rows[i].code);

@@ -47,7 +47,7 @@ TEST(files_tell_their_layout)
 		/* Versions whose JIT makes code that keeps no registers. */
 		assert_int_equal(layout.shim_words != 0,
 				 l->version == 0x30d || l->version == 0x30e);
-		runtimes[RUNTIME_PYTHON]->version(&layout, version, sizeof(version));
+		runtime_write_version(&layout, version, sizeof(version));
 		assert_string_equal(version, supported[i].version);
 		assert_true(python_layout_is_sane(l));
 		assert_int_not_equal(l->runtime, 0);

@@ -32,7 +32,7 @@ TEST(files_tell_their_version_and_what_evaluates)
 
 		assert_int_equal(runtime_probed(rows[i].file, &layout, NULL), 0);
 		assert_int_equal(layout.kind, RUNTIME_R);
-		runtimes[RUNTIME_R]->version(&layout, version, sizeof(version));
+		runtime_write_version(&layout, version, sizeof(version));
 		assert_string_equal(version, rows[i].version);
 		assert_true(runtime_layout_is_sane(&layout));
 		assert_true(l->context && l->source);

@@ -49,7 +49,7 @@ TEST(files_tell_their_version_and_places)
 
 		assert_int_equal(runtime_probed(rows[i].file, &layout, NULL), 0);
 		assert_int_equal(layout.kind, RUNTIME_RUBY);
-		runtimes[RUNTIME_RUBY]->version(&layout, version, sizeof(version));
+		runtime_write_version(&layout, version, sizeof(version));
 		assert_string_equal(version, rows[i].version);
 		check_reads(l);
 		assert_int_equal(l->frame_size, rows[i].frame_size);

@@ -673,7 +673,6 @@ const struct runtime runtime_hotspot = {
 	.probe = hotspot_probe,
 	.is_sane = is_sane,
 	.version = write_version,
-	.process_size = sizeof(struct hotspot_process),
 	.start = start,
 	.decode = decode,
 	.late = hotspot_late,

@@ -206,11 +206,6 @@ static int probe(const struct binary *b, struct runtime_layout *layout, struct e
 	return 0;
 }
 
-static void write_version(const struct runtime_layout *layout, char *text, size_t size)
-{
-	snprintf(text, size, "%u.%u", layout->lua.version >> 8, layout->lua.version & 255u);
-}
-
 static bool is_sane(const struct runtime_layout *layout)
 {
 	struct lua_layout known;
@@ -401,7 +396,7 @@ const struct runtime runtime_lua = {
 	.name = "Lua",
 	.probe = probe,
 	.is_sane = is_sane,
-	.version = write_version,
+	.version_at = offsetof(struct runtime_layout, lua.version),
 	.decode = decode,
 	.late = late,
 };

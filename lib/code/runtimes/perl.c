@@ -129,11 +129,6 @@ static int probe(const struct binary *b, struct runtime_layout *layout, struct e
 	return 0;
 }
 
-static void write_version(const struct runtime_layout *layout, char *text, size_t size)
-{
-	snprintf(text, size, "%u.%u", layout->perl.version >> 8, layout->perl.version & 255u);
-}
-
 static bool is_sane(const struct runtime_layout *layout)
 {
 	const struct perl_layout *l = &layout->perl;
@@ -186,6 +181,6 @@ const struct runtime runtime_perl = {
 	.name = "Perl",
 	.probe = probe,
 	.is_sane = is_sane,
-	.version = write_version,
+	.version_at = offsetof(struct runtime_layout, perl.version),
 	.decode = decode,
 };

@@ -9,11 +9,6 @@
 #define TEXT_MAX 4096
 #define OPS_AT_ONCE 256u
 
-static void write_version(const struct runtime_layout *layout, char *text, size_t size)
-{
-	snprintf(text, size, "%u.%u", layout->php.version >> 8, layout->php.version & 255u);
-}
-
 static bool is_sane(const struct runtime_layout *layout)
 {
 	const struct php_layout *l = &layout->php;
@@ -244,7 +239,7 @@ const struct runtime runtime_php = {
 	.name = "PHP",
 	.probe = php_probe,
 	.is_sane = is_sane,
-	.version = write_version,
+	.version_at = offsetof(struct runtime_layout, php.version),
 	.decode = decode,
 	.late = late,
 };

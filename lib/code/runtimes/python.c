@@ -194,13 +194,6 @@ void python_lines(uint16_t version, const void *table, size_t size, uint32_t fir
 #define LATE_TEXT_MAX 16384
 #define LATE_LINES_MAX (1u << 20)
 
-static void write_version(const struct runtime_layout *layout, char *text, size_t size)
-{
-	uint16_t version = layout->python.version;
-
-	snprintf(text, size, "%u.%u", version >> 8, version & 255u);
-}
-
 static bool is_sane(const struct runtime_layout *layout)
 {
 	return python_layout_is_sane(&layout->python);
@@ -650,7 +643,7 @@ const struct runtime runtime_python = {
 	.name = "Python",
 	.probe = python_probe,
 	.is_sane = is_sane,
-	.version = write_version,
+	.version_at = offsetof(struct runtime_layout, python.version),
 	.decode = decode,
 	.late = late,
 	.read_threads = python_threads,

@@ -9,8 +9,6 @@
 
 /* Versions as in struct python_layout. */
 #define PYTHON_VERSION(minor) (3 << 8 | (minor))
-#define PYTHON_OLDEST PYTHON_VERSION(8)
-#define PYTHON_NEWEST PYTHON_VERSION(15)
 
 /* See struct runtime's probe(). */
 int python_probe(const struct binary *b, struct runtime_layout *layout, struct error *err);

@@ -228,11 +228,6 @@ static int probe(const struct binary *b, struct runtime_layout *layout, struct e
 	return 0;
 }
 
-static void write_version(const struct runtime_layout *layout, char *text, size_t size)
-{
-	snprintf(text, size, "%u.%u", layout->r.version >> 8, layout->r.version & 255u);
-}
-
 static bool is_sane(const struct runtime_layout *layout)
 {
 	const struct r_layout *l = &layout->r;
@@ -312,6 +307,6 @@ const struct runtime runtime_r = {
 	.name = "R",
 	.probe = probe,
 	.is_sane = is_sane,
-	.version = write_version,
+	.version_at = offsetof(struct runtime_layout, r.version),
 	.decode = decode,
 };

@@ -109,11 +109,6 @@ static bool ruby_read_lines(const struct ruby_memory *m, uint64_t addr, uint32_t
 	return true;
 }
 
-static void write_version(const struct runtime_layout *layout, char *text, size_t size)
-{
-	snprintf(text, size, "%u.%u", layout->ruby.version >> 8, layout->ruby.version & 255u);
-}
-
 static bool is_sane(const struct runtime_layout *layout)
 {
 	const struct ruby_layout *l = &layout->ruby;
@@ -276,7 +271,7 @@ const struct runtime runtime_ruby = {
 	.name = "Ruby",
 	.probe = ruby_probe,
 	.is_sane = is_sane,
-	.version = write_version,
+	.version_at = offsetof(struct runtime_layout, ruby.version),
 	.decode = decode,
 	.late = late,
 };

@@ -356,3 +356,16 @@ bool runtime_layout_is_sane(const struct runtime_layout *layout)
 
 	return runtime && layout->shim_words <= SHIM_WORDS_MAX && runtime->is_sane(layout);
 }
+
+void runtime_write_version(const struct runtime_layout *layout, char *text, size_t size)
+{
+	const struct runtime *runtime = runtimes[layout->kind];
+	uint16_t version;
+
+	if (runtime->version) {
+		runtime->version(layout, text, size);
+		return;
+	}
+	memcpy(&version, (const char *)layout + runtime->version_at, sizeof(version));
+	snprintf(text, size, "%u.%u", version >> 8, version & 255u);
+}

@@ -114,17 +114,15 @@ struct runtime {
 	bool (*is_sane)(const struct runtime_layout *layout);
 	/*
 	 * Completes `layout` from constant memory of a process, and fills `process`, the value for
-	 * the BPF map runtime_processes, of process_size bytes; it begins with a struct
-	 * runtime_process set by the caller. `bias`: address - vaddr. Returns 1 if done, 0 if the
-	 * runtime has not started yet, a negative errno if it is not supported, with the reason in
-	 * err. NULL: the file contains all facts.
+	 * the BPF map runtime_processes; it begins with a struct runtime_process set by the
+	 * caller. `bias`: address - vaddr. Returns 1 if done, 0 if the runtime has not started
+	 * yet, a negative errno if it is not supported, with the reason in err. NULL: the file
+	 * contains all facts.
 	 */
 	int (*start)(struct runtime_layout *layout, uint64_t bias, runtime_read_fn *read, void *ctx,
 		     void *process, struct runtime_memory *lasting, struct error *err);
-	size_t process_size;
-	/*
-	 * Writes the version in a layout as text, "3.11"; nothing before the runtime has started.
-	 */
+	size_t version_at; /* offset of the RUNTIME_VERSION() in a layout; unused with `version` */
+	/* As runtime_write_version(). NULL: it follows from version_at. */
 	void (*version)(const struct runtime_layout *layout, char *text, size_t size);
 	/* Decodes a valid record. Never fails: missing or malformed parts stay empty. */
 	void (*decode)(const struct runtime_layout *layout, const struct rec_function *function,
@@ -187,6 +185,10 @@ int runtime_probe_with_go(int fd, struct runtime_layout *layout, struct error *e
 
 /* Returns whether these probes may have set the layout, which is of any kind. */
 bool runtime_layout_is_sane(const struct runtime_layout *layout);
+/*
+ * Writes the version in a sane layout as text, "3.11"; nothing before the runtime has started.
+ */
+void runtime_write_version(const struct runtime_layout *layout, char *text, size_t size);
 
 /* A function read from a process; cached, since most compiled code inlines the same few. */
 

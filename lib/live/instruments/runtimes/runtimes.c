@@ -195,7 +195,7 @@ static int layouts_store(struct layouts *l, struct programs *programs, uint32_t 
 		vec_push(&l->rows, ((struct found_layout){.file = *layout}));
 	found = &l->rows.items[number];
 	found->layout = *layout;
-	runtimes[layout->kind]->version(layout, found->version, sizeof(found->version));
+	runtime_write_version(layout, found->version, sizeof(found->version));
 	return 0;
 }
 

@@ -57,7 +57,11 @@ struct marker_kind {
 	struct marker_variables *(*variables)(const void *state);
 };
 
-/* Beginning of a simple instrument's state. All members are borrowed. */
+/*
+ * Beginning of a simple instrument's state. All members are borrowed. Others, with a schema and
+ * settings of their own, set only the kind; then enable(), pause(), count() and report() can be
+ * used.
+ */
 struct marker_state {
 	struct live *live;
 	const struct marker_kind *kind;
@@ -77,16 +81,20 @@ void marker_state_count(void *state, uint64_t time);
 void marker_state_report(const void *state, const struct record_tally *tally, struct report *r);
 
 /*
- * Makes the functions that depend on types. `struct name` begins with a marker_state and has the
- * skeleton of the object `name` in its member `skeleton`. prepare() and finish() as in
- * PROGRAMS_OBJECT().
+ * Makes the functions that depend on types, variables_of_<name>() among them. `struct name` begins
+ * with a marker_state and has the skeleton of the object `name` in its member `skeleton`. prepare()
+ * and finish() as in PROGRAMS_OBJECT().
  */
-#define MARKER_OBJECT(name_, schema_, prepare, finish) \
+#define MARKER_STATE_OBJECT(name_, prepare, finish) \
 	PROGRAMS_OBJECT(struct name_, skeleton, name_##_bpf, prepare, finish) \
 	static struct marker_variables *variables_of_##name_(const void *ctx) \
 	{ \
 		return &((const struct name_ *)ctx)->skeleton->bss->markers; \
-	} \
+	}
+
+/* The same for a simple instrument, with begin_<name>(). */
+#define MARKER_OBJECT(name_, schema_, prepare, finish) \
+	MARKER_STATE_OBJECT(name_, prepare, finish) \
 	static void begin_##name_(void *state, const void *settings) \
 	{ \
 		static const struct marker_kind kind = { \

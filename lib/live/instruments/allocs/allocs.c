@@ -388,7 +388,7 @@ static void unheard_programs_describe(const struct unheard_programs *u, struct s
 #define RATE_NS 100000000ull
 
 struct allocs {
-	struct live *live;
+	struct marker_state base;
 	const struct alloc_settings *settings;
 	struct usdt_settings probes; /* USDT probes */
 	struct allocs_bpf *skeleton;
@@ -398,21 +398,7 @@ struct allocs {
 	struct call_cost cost;
 	bool is_multi;
 	bool has_functions; /* processes already running are recorded */
-	uint64_t lost; /* number reported so far */
 };
-
-static void begin(void *state, const void *settings)
-{
-	struct allocs *a = state;
-
-	a->settings = settings;
-	usdt_pattern_parse(&a->probes.patterns[0], "otel_memory:alloc", NULL);
-	usdt_pattern_parse(&a->probes.patterns[1], "otel_memory:free", NULL);
-	a->probes.count = 2;
-	a->declared.probes.settings = &a->probes;
-	a->called.probes.read = alloc_functions_read;
-	a->returning.probes.read = alloc_functions_read_returning;
-}
 
 static void stop(struct allocs *a)
 {
@@ -457,7 +443,22 @@ static void prepare(struct allocs *a)
 	bpf_map__set_max_entries(a->skeleton->maps.alloc_call_map, 1);
 }
 
-PROGRAMS_OBJECT(struct allocs, skeleton, allocs_bpf, prepare, stop)
+MARKER_STATE_OBJECT(allocs, prepare, stop)
+
+static void begin(void *state, const void *settings)
+{
+	static const struct marker_kind kind = {.variables = variables_of_allocs};
+	struct allocs *a = state;
+
+	a->base.kind = &kind;
+	a->settings = settings;
+	usdt_pattern_parse(&a->probes.patterns[0], "otel_memory:alloc", NULL);
+	usdt_pattern_parse(&a->probes.patterns[1], "otel_memory:free", NULL);
+	a->probes.count = 2;
+	a->declared.probes.settings = &a->probes;
+	a->called.probes.read = alloc_functions_read;
+	a->returning.probes.read = alloc_functions_read_returning;
+}
 
 static int configure(void *state, struct programs_options *programs, struct error *err)
 {
@@ -465,7 +466,7 @@ static int configure(void *state, struct programs_options *programs, struct erro
 	struct allocs *a = state;
 
 	a->is_multi = uprobe_has_multi();
-	a->has_functions = a->live->options->targets > 0;
+	a->has_functions = a->base.live->options->targets > 0;
 	programs->config.return_probes = a->has_functions;
 	if (a->has_functions)
 		return 0;
@@ -519,14 +520,14 @@ static void announce(void *state)
 {
 	struct allocs *a = state;
 
-	probed_processes_watch(&a->declared, a->live->tracker);
+	probed_processes_watch(&a->declared, a->base.live->tracker);
 	if (a->has_functions) {
-		probed_processes_watch(&a->called, a->live->tracker);
-		probed_processes_watch(&a->returning, a->live->tracker);
+		probed_processes_watch(&a->called, a->base.live->tracker);
+		probed_processes_watch(&a->returning, a->base.live->tracker);
 	} else {
-		unheard_programs_watch(&a->unheard, &a->declared, a->live->tracker);
+		unheard_programs_watch(&a->unheard, &a->declared, a->base.live->tracker);
 	}
-	alloc_settings_announce(a->settings, a->live);
+	alloc_settings_announce(a->settings, a->base.live);
 }
 
 /* Leaves the functions of processes with USDT probes unprobed, since these report everything. */
@@ -580,7 +581,7 @@ static int enable(void *state, bool enable, struct error *err)
 	int code = 0;
 
 	if (!enable) {
-		a->skeleton->bss->markers.since = 0;
+		marker_state_pause(state, true);
 		stop(a);
 		return 0;
 	}
@@ -592,15 +593,8 @@ static int enable(void *state, bool enable, struct error *err)
 		code = judge_rate(a, err);
 	}
 	if (!code)
-		a->skeleton->bss->markers.since = clock_monotonic_ns();
+		marker_state_pause(state, false);
 	return code;
-}
-
-static void pause_allocs(void *state, bool pause)
-{
-	struct allocs *a = state;
-
-	a->skeleton->bss->markers.since = pause ? 0 : clock_monotonic_ns();
 }
 
 static void take(void *state, const struct rec *rec)
@@ -613,13 +607,6 @@ static void take(void *state, const struct rec *rec)
 		return;
 	probed_processes_task(&a->called, task);
 	probed_processes_task(&a->returning, task);
-}
-
-static void count(void *state, uint64_t time)
-{
-	struct allocs *a = state;
-
-	marker_count(a->live, a->skeleton->bss->markers.lost, &a->lost, time);
 }
 
 static void report(const void *state, const struct record_tally *tally, struct report *r)
@@ -723,8 +710,8 @@ const struct instrument instrument_allocs = {
 	.attach = attach,
 	.announce = announce,
 	.enable = enable,
-	.pause = pause_allocs,
+	.pause = marker_state_pause,
 	.take = take,
-	.count = count,
+	.count = marker_state_count,
 	.report = report,
 };

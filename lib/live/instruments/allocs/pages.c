@@ -5,7 +5,6 @@
  */
 #include <bpf/libbpf.h>
 
-#include "lib/live/bpf/programs_object.h"
 #include "lib/live/instruments/allocs/alloc_settings.h"
 #include "lib/live/instruments/call_probe.h"
 #include "lib/live/instruments/marker_instrument.h"
@@ -17,20 +16,12 @@
 extern const struct instrument instrument_allocs;
 
 struct pages {
-	struct live *live;
+	struct marker_state base;
 	const struct alloc_settings *settings;
 	struct pages_bpf *skeleton;
 	struct event_list list; /* the clock and the event */
 	struct event_fds fds; /* set from attach() on */
-	uint64_t lost; /* number reported so far */
 };
-
-static void begin(void *state, const void *settings)
-{
-	struct pages *s = state;
-
-	s->settings = settings;
-}
 
 static bool is_wanted(const void *settings)
 {
@@ -54,7 +45,16 @@ static void prepare(struct pages *s)
 	alloc_settings_sampling(s->settings, &own->alloc_sampling);
 }
 
-PROGRAMS_OBJECT(struct pages, skeleton, pages_bpf, prepare, programs_object_as_is)
+MARKER_STATE_OBJECT(pages, prepare, programs_object_as_is)
+
+static void begin(void *state, const void *settings)
+{
+	static const struct marker_kind kind = {.variables = variables_of_pages};
+	struct pages *s = state;
+
+	s->base.kind = &kind;
+	s->settings = settings;
+}
 
 static int configure(void *state, struct programs_options *programs, struct error *err)
 {
@@ -70,8 +70,8 @@ static int attach(void *state, struct error *err)
 
 	s->fds = (struct event_fds){
 		.list = &s->list,
-		.throttling = s->live->throttling,
-		.interval_ns = s->live->interval_ns,
+		.throttling = s->base.live->throttling,
+		.interval_ns = s->base.live->interval_ns,
 		.program = bpf_program__fd(s->skeleton->progs.on_page_fault),
 		.tracepoint_program = -1,
 	};
@@ -82,29 +82,15 @@ static void announce(void *state)
 {
 	const struct pages *s = state;
 
-	alloc_settings_announce(s->settings, s->live);
-}
-
-static void pause_pages(void *state, bool pause)
-{
-	struct pages *s = state;
-
-	s->skeleton->bss->markers.since = pause ? 0 : clock_monotonic_ns();
+	alloc_settings_announce(s->settings, s->base.live);
 }
 
 static int enable(void *state, bool enable, struct error *err)
 {
 	struct pages *s = state;
 
-	pause_pages(state, !enable);
+	marker_state_pause(state, !enable);
 	return event_fds_enable(&s->fds, enable, err);
-}
-
-static void count(void *state, uint64_t time)
-{
-	struct pages *s = state;
-
-	marker_count(s->live, s->skeleton->bss->markers.lost, &s->lost, time);
 }
 
 static void report(const void *state, const struct record_tally *tally, struct report *r)
@@ -132,7 +118,7 @@ const struct instrument instrument_pages = {
 	.fds_at = offsetof(struct pages, fds),
 	.announce = announce,
 	.enable = enable,
-	.pause = pause_pages,
-	.count = count,
+	.pause = marker_state_pause,
+	.count = marker_state_count,
 	.report = report,
 };

@@ -14,19 +14,11 @@
 
 #define SHOWN (SHOWN_IN_CHART | SHOWN_IN_TABLE | SHOWN_IN_OVERVIEW)
 struct usdt {
-	struct live *live;
+	struct marker_state base;
 	struct usdt_bpf *skeleton;
 	struct probed_processes processes;
 	bool is_multi;
-	uint64_t lost; /* number reported so far */
 };
-
-static void begin(void *state, const void *settings)
-{
-	struct usdt *u = state;
-
-	u->processes.probes.settings = settings;
-}
 
 static void release(void *state)
 {
@@ -50,7 +42,20 @@ static void finish(struct usdt *u)
 	probed_processes_stop(&u->processes);
 }
 
-PROGRAMS_OBJECT(struct usdt, skeleton, usdt_bpf, prepare, finish)
+MARKER_STATE_OBJECT(usdt, prepare, finish)
+
+static void begin(void *state, const void *settings)
+{
+	static const struct marker_kind kind = {
+		.name = "usdt",
+		.facts = {FACT_USDT_RECORDED, FACT_USDT_LOST},
+		.variables = variables_of_usdt,
+	};
+	struct usdt *u = state;
+
+	u->base.kind = &kind;
+	u->processes.probes.settings = settings;
+}
 
 static int configure(void *state, struct programs_options *programs, struct error *err)
 {
@@ -74,7 +79,7 @@ static void announce(void *state)
 {
 	struct usdt *u = state;
 
-	probed_processes_watch(&u->processes, u->live->tracker);
+	probed_processes_watch(&u->processes, u->base.live->tracker);
 }
 
 static int enable(void *state, bool enable, struct error *err)
@@ -83,17 +88,10 @@ static int enable(void *state, bool enable, struct error *err)
 
 	if (enable)
 		uprobe_jobs_wait(u->processes.jobs);
-	u->skeleton->bss->markers.since = enable ? clock_monotonic_ns() : 0;
+	marker_state_pause(state, !enable);
 	if (!enable)
 		probed_processes_stop(&u->processes);
 	return 0;
-}
-
-static void pause_probes(void *state, bool pause)
-{
-	struct usdt *u = state;
-
-	u->skeleton->bss->markers.since = pause ? 0 : clock_monotonic_ns();
 }
 
 /* Names of schemas are unique. */
@@ -118,7 +116,7 @@ static void send_schema(struct usdt *u, struct usdt_probe *probe)
 	char keys[USDT_ARGUMENTS_MAX][8], labels[USDT_ARGUMENTS_MAX][16];
 	struct marker_schema schema = {.shown = SHOWN};
 
-	probe->schema = instrument_new_schema(u->live);
+	probe->schema = instrument_new_schema(u->base.live);
 	if (is_schema_name(u, name)) {
 		free(name);
 		name = xasprintf(USDT_SCHEMA_PREFIX "%s:%s (%u)", probe->provider, probe->name,
@@ -137,7 +135,7 @@ static void send_schema(struct usdt *u, struct usdt_probe *probe)
 		schema.fields[i].key = keys[i];
 		schema.fields[i].label = labels[i];
 	}
-	marker_announce(u->live, &schema, probe->schema);
+	marker_announce(u->base.live, &schema, probe->schema);
 }
 
 _Static_assert(USDT_ARGUMENTS_MAX <= MARKER_SCHEMA_FIELDS_MAX &&
@@ -183,7 +181,7 @@ static void take_hit(struct usdt *u, const struct rec_usdt *rec)
 	marker = marker_begin(probe->schema, &rec->rec, &rec->stack);
 	marker.name = marker_text(strbuf_text(&name));
 	set_values(&marker, probe, rec, texts);
-	marker_send(u->live, &marker);
+	marker_send(u->base.live, &marker);
 }
 
 static void take(void *state, const struct rec *rec)
@@ -193,13 +191,6 @@ static void take(void *state, const struct rec *rec)
 				      (const struct rec_usdt_task *)rec);
 	else
 		take_hit(state, (const struct rec_usdt *)rec);
-}
-
-static void count(void *state, uint64_t time)
-{
-	struct usdt *u = state;
-
-	marker_count(u->live, u->skeleton->bss->markers.lost, &u->lost, time);
 }
 
 static void warn(const struct usdt *u, const struct uprobe_jobs_stats *stats, struct report *r)
@@ -223,7 +214,6 @@ static void warn(const struct usdt *u, const struct uprobe_jobs_stats *stats, st
 
 static void report(const void *state, const struct record_tally *tally, struct report *r)
 {
-	static const struct marker_facts facts = {FACT_USDT_RECORDED, FACT_USDT_LOST};
 	const struct usdt *u = state;
 	struct uprobe_jobs_stats stats = {0};
 	uint64_t places = 0;
@@ -233,8 +223,7 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	uprobe_jobs_get_stats(u->processes.jobs, &stats);
 	vec_for_each(&u->processes.probes.files, struct usdt_file *const *, file)
 		places += (*file)->places.count;
-	marker_report(r, "usdt", &facts, u->skeleton->bss->markers.sent,
-		      u->skeleton->bss->markers.lost);
+	marker_state_report(state, tally, r);
 	facts_count(&r->facts, FACT_USDT_PLACES, NULL, places);
 	facts_count(&r->facts, FACT_USDT_ATTACHED, NULL, stats.attached);
 	facts_count(&r->facts, FACT_USDT_FAILED, NULL, stats.failed);
@@ -277,8 +266,8 @@ const struct instrument instrument_usdt = {
 	.attach = attach,
 	.announce = announce,
 	.enable = enable,
-	.pause = pause_probes,
+	.pause = marker_state_pause,
 	.take = take,
-	.count = count,
+	.count = marker_state_count,
 	.report = report,
 };

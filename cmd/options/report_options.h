@@ -30,7 +30,6 @@ enum report_format {
 	REPORT_JSON,
 	REPORT_CSV,
 	REPORT_MARKDOWN,
-	REPORT_FORMAT_COUNT,
 };
 
 enum query_unit {

@@ -20,7 +20,7 @@
 #define SMALLEST 50000
 
 /* Spaces of compressed names: "(3) name" at first, then "(3)". */
-enum space { SPACE_OBJECT, SPACE_FILE, SPACE_FUNCTION, SPACE_COUNT };
+enum space { SPACE_OBJECT, SPACE_FILE, SPACE_FUNCTION };
 
 struct name {
 	uint8_t space;

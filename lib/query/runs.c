@@ -23,7 +23,6 @@ static void add_marked(struct query_runs *r, const struct profile *p, const stru
 		.iteration = run->iteration,
 		.status = run->status,
 		.looks = run->looks,
-		.is_marked = true,
 	};
 
 	if (p->meta.start_realtime_ns)

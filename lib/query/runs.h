@@ -18,7 +18,6 @@ struct query_run {
 	uint32_t iteration; /* 0: the whole profile */
 	uint32_t status; /* exit status; 0 for a whole profile */
 	uint32_t looks; /* see recording_markers.h */
-	bool is_marked; /* delimited by a marker; otherwise a whole profile */
 };
 
 struct query_runs {

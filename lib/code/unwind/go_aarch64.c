@@ -14,7 +14,6 @@
 #define PUSHED_LINK 16 /* bytes, since sp stays aligned */
 #define G 28
 #define FP 29
-#define LR 30
 #define SP 31
 
 enum {

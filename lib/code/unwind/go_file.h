@@ -48,8 +48,6 @@ struct pclntab_function {
 };
 
 /* An inlined call, as stored in a program's read-only data. */
-#define PCLNTAB_CALL_SIZE_MAX 20
-
 struct pclntab_call {
 	const char *name; /* of the inlined function, in the table */
 	uint32_t start_line; /* line of its declaration; 0: unknown */

@@ -42,7 +42,6 @@ struct cause_reader {
 	struct import *reader;
 	int64_t stack;
 	uint64_t time;
-	bool has_row;
 };
 
 static void add_cause_row(void *ctx)

@@ -326,17 +326,16 @@ void sql_add_samples(struct strbuf *sql, const struct fleet_filter *f, bool is_o
 
 void sql_add_tables(struct strbuf *sql, const char *database)
 {
-	/* Older servers have one JOIN a statement. */
+	/* Servers differ in what JOINs of subqueries need; a union is the same for all. */
 	strbuf_addf(sql,
-		    "(SELECT table, ttl, row_count, bytes, days FROM (SELECT 1 AS one, table, ttl,"
-		    " row_count, bytes FROM (SELECT name AS table, extract(engine_full,"
-		    " ' TTL (.*?)(?: SETTINGS |$)') AS ttl FROM system.tables WHERE database = '%s'"
-		    " AND name LIKE 'prof%%' AND engine LIKE '%%MergeTree') ANY LEFT JOIN"
-		    " (SELECT table, sum(rows) AS row_count, sum(bytes_on_disk) AS bytes FROM"
-		    " system.parts WHERE active = 1 AND database = '%s' GROUP BY table) USING"
-		    " table) ANY LEFT JOIN (SELECT 1 AS one, uniqExact(partition) AS days FROM"
-		    " system.parts WHERE active = 1 AND database = '%s' AND table LIKE"
-		    " 'prof_samples%%') USING one)",
+		    "(SELECT table, max(t) AS ttl, sum(r) AS row_count, sum(b) AS bytes,"
+		    " (SELECT uniqExact(partition) FROM system.parts WHERE active = 1 AND database"
+		    " = '%s' AND table LIKE 'prof_samples%%') AS days FROM (SELECT name AS table,"
+		    " extract(engine_full, ' TTL (.*?)(?: SETTINGS |$)') AS t, toUInt64(0) AS r,"
+		    " toUInt64(0) AS b FROM system.tables WHERE database = '%s' AND name LIKE"
+		    " 'prof%%' AND engine LIKE '%%MergeTree' UNION ALL SELECT table, '' AS t, rows"
+		    " AS r, bytes_on_disk AS b FROM system.parts WHERE active = 1 AND database ="
+		    " '%s' AND table LIKE 'prof%%') GROUP BY table)",
 		    database, database, database);
 }
 

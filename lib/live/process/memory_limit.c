@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/process/memory_limit.h"
 
-#include "lib/base/log.h"
 #include "lib/live/process/cgroup_limits.h"
 
 #define TEXT_MAX (64u << 10)

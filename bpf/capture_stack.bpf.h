@@ -138,8 +138,8 @@ static long examine_callee(__u32 i, void *ctx)
 
 	if (i >= WALK_CALLEE_SIZE)
 		return 1;
-	found = walk_callee_does(*(const __u64 *)(s->code + i), s->callee + i, s->frame.pc,
-				 IS_ARM64);
+	found = walk_callee_effects(*(const __u64 *)(s->code + i), s->callee + i, s->frame.pc,
+				    IS_ARM64);
 	loop->found |= found;
 	found &= WALK_JUMPS_ON;
 	barrier_var(found); /* as in LOOP_CALLBACK */
@@ -161,9 +161,10 @@ __noinline int unwind_judge_callee(struct stack_scratch *s)
 }
 
 /*
- * Returns what the code of s->callee does, flags of enum walk_callee. Unreadable code may jump on.
+ * Returns the effects of the code of s->callee, flags of enum walk_callee. Unreadable code may jump
+ * on.
  */
-__noinline int unwind_callee_does(struct stack_scratch *s)
+__noinline int unwind_callee_effects(struct stack_scratch *s)
 {
 	struct loop loop = {.s = s};
 
@@ -191,7 +192,7 @@ static long scan_word(__u32 i, void *ctx)
 	int call = unwind_try_word(s, i);
 
 	if (call == WALK_CALL_DIRECT && !unwind_judge_callee(s))
-		call = unwind_callee_does(s) & WALK_JUMPS_ON;
+		call = unwind_callee_effects(s) & WALK_JUMPS_ON;
 	if (!call)
 		return 0;
 	loop->found = call > 0;
@@ -224,7 +225,7 @@ __noinline int unwind_is_callers_pair(struct stack_scratch *s)
 	walk_load(&s->frame, &s->frame.fp, &s->frame.fp_at);
 	word = (s->frame.fp - s->frame.sp) / 8 + 1;
 	return word < WALK_SCAN_WORDS && unwind_try_word(s, word) == WALK_CALL_DIRECT &&
-	       !unwind_judge_callee(s) && unwind_callee_does(s) == WALK_SETS_FP;
+	       !unwind_judge_callee(s) && unwind_callee_effects(s) == WALK_SETS_FP;
 }
 
 /* Steps out of an interrupted function without a rule that has no frame yet, or needs none. */

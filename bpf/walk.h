@@ -626,7 +626,7 @@ enum walk_callee {
 };
 
 /* Examines one instruction, given as to walk_is_jump(). Returns flags of enum walk_callee. */
-WALK_INLINE __u32 walk_callee_does(__u64 word, __u64 addr, __u64 pc, int is_arm64)
+WALK_INLINE __u32 walk_callee_effects(__u64 word, __u64 addr, __u64 pc, int is_arm64)
 {
 	__u32 insn = (__u32)(word >> 8);
 

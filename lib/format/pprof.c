@@ -399,8 +399,8 @@ static void write_range(struct pprof_tables *t, const struct pprof_mapping_row *
 }
 
 /*
- * States what is known of all locations of the mapping. Readers search for names only if nothing
- * is, so none must be stated if some are missing, unless addresses are to be names.
+ * States the parts that all locations of the mapping have. Readers search for names only if none is
+ * stated, so none must be stated if some are missing, unless addresses are to be names.
  */
 static void write_flags(struct pprof_tables *t, const struct pprof_mapping_row *row)
 {

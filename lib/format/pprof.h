@@ -23,7 +23,7 @@ void location_table_init(struct location_table *t, const struct profile *p,
 			 const bool *is_left_out);
 void location_table_release(struct location_table *t);
 
-/* A mapping, and what some of its locations lack. */
+/* A mapping, and the parts that some of its locations lack. */
 struct pprof_mapping_row {
 	module_id module;
 	const struct module_segment *segment; /* NULL: all of the module */

@@ -260,9 +260,9 @@ static bool end_broken(struct walk *w)
 static bool step(struct walk *w, uint32_t methods);
 
 /*
- * Returns what the code of a function does, flags of enum walk_callee. Unreadable code may jump on.
+ * Returns the effects of a function's code, flags of enum walk_callee. Unreadable code may jump on.
  */
-static uint32_t callee_does(const struct walk *w, uint64_t start)
+static uint32_t callee_effects(const struct walk *w, uint64_t start)
 {
 	const struct walk_target *t = w->target;
 	uint8_t code[WALK_CALLEE_SIZE + 8] = {0};
@@ -274,7 +274,7 @@ static uint32_t callee_does(const struct walk *w, uint64_t start)
 		__u64 word;
 
 		memcpy(&word, code + i, sizeof(word));
-		found |= walk_callee_does(word, start + i, w->frame.pc, t->is_arm64);
+		found |= walk_callee_effects(word, start + i, w->frame.pc, t->is_arm64);
 	}
 	return found;
 }
@@ -344,7 +344,7 @@ static bool may_be_return(struct walk *w, uint64_t word, uint64_t at)
 
 	if (call != WALK_CALL_DIRECT || may_be_callee(w, target, at, &is_known))
 		return call;
-	return is_known && callee_does(w, target) & WALK_JUMPS_ON;
+	return is_known && callee_effects(w, target) & WALK_JUMPS_ON;
 }
 
 /*
@@ -361,7 +361,7 @@ static bool is_callers_pair(struct walk *w)
 	       w->frame.fp - w->frame.sp < (WALK_SCAN_WORDS - 1) * sizeof(*pair) &&
 	       find_call(w, pair[1], &target) == WALK_CALL_DIRECT &&
 	       !may_be_callee(w, target, w->frame.fp + word_size(&w->frame), &is_known) &&
-	       is_known && callee_does(w, target) == WALK_SETS_FP;
+	       is_known && callee_effects(w, target) == WALK_SETS_FP;
 }
 
 /* Steps out of an interrupted function without a rule that has no frame yet, or needs none. */

@@ -16,7 +16,7 @@ struct cgroup_hierarchy {
 	bool is_version_1;
 };
 
-/* `controller` is that of version 1, "cpu"; a literal. */
+/* Finds the hierarchy of a controller, named as in version 1 ("cpu"). The name is borrowed. */
 void cgroup_hierarchy_find(struct cgroup_hierarchy *h, const char *controller);
 void cgroup_hierarchy_release(struct cgroup_hierarchy *h);
 /*

@@ -13,7 +13,7 @@
 #define NEEDED_MACHINE_BYTES (40 * MB)
 /* More is enough for the usual sizes. */
 #define AMPLE_BYTES (256 * MB)
-/* The rings and the tables get this part of what is left each. */
+/* Part of the memory left for the rings, and for the tables. */
 #define SHARE 8
 #define RING_MIN (256ull << 10)
 #define UNWIND_MIN (4 * MB)

@@ -22,7 +22,7 @@ uint64_t memory_limit_left(const struct memory_limit *l);
 /* Returns true if the limit is so near that a recording has to end. */
 bool memory_limit_is_near(const struct memory_limit *l);
 
-/* Sizes of what a recording keeps in memory, bytes. */
+/* Sizes of the parts of a recording in memory, bytes. */
 struct memory_sizes {
 	uint64_t ring; /* ring of each CPU, a power of two */
 	uint64_t unwind; /* ceiling for the tables in the kernel */

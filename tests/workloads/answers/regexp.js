@@ -7,7 +7,7 @@ function isValidName(name) {
 }
 
 function handle(request, response) {
-	response.end(String(isValidName("anna berta claudia doe!")));
+	response.end(String(isValidName("anna berta claudia doe emil!")));
 }
 
 // The argument says how many seconds of CPU time to use.

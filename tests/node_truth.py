@@ -98,9 +98,10 @@ class Truth:
         is_wait = check_profile.is_wait(frames)
         if not is_wait:
             self.counts["samples"] += weight
-        # Functions of V8's own are JavaScript's where the file has no symbols of them.
+        # Functions of V8's own are JavaScript's where the file has no symbols of them, as is the
+        # code of regular expressions.
         chain = [(i, f) for i, f in enumerate(frames)
-                 if f["category"] == "JavaScript" and f["subcategory"] != "Builtin"]
+                 if f["category"] == "JavaScript" and f["subcategory"] not in ("Builtin", "RegExp")]
         own = [k for k, (_, f) in enumerate(chain) if f["file"] == self.tree.file]
         if not own:
             self.counts["outside"] += 0 if is_wait else weight

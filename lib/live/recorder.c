@@ -30,6 +30,10 @@ struct instrument_set {
 	void *states[INSTRUMENTS_MAX]; /* NULL: not requested */
 	const struct instrument *takers[LIVE_REC_END - REC_LIVE]; /* instrument by kind of record */
 	void *taker_states[LIVE_REC_END - REC_LIVE];
+	/* Those that look at all other records. */
+	const struct instrument *seers[INSTRUMENTS_MAX];
+	void *seer_states[INSTRUMENTS_MAX];
+	size_t seer_count;
 };
 
 /* Iterates over the requested instruments, as numbers in the table. */
@@ -39,6 +43,10 @@ struct instrument_set {
 
 static void note_takers(struct instrument_set *s, size_t i)
 {
+	if (instruments[i]->see) {
+		s->seers[s->seer_count] = instruments[i];
+		s->seer_states[s->seer_count++] = s->states[i];
+	}
 	for (unsigned int kind = 0; kind < LIVE_REC_END - REC_LIVE; kind++) {
 		if (!(instruments[i]->takes >> kind & 1))
 			continue;
@@ -213,6 +221,12 @@ static bool instrument_set_take(struct instrument_set *s, const struct rec *rec)
 	if (taker && taker->take)
 		taker->take(s->taker_states[kind], rec);
 	return true;
+}
+
+static void instrument_set_see(struct instrument_set *s, const struct rec *rec)
+{
+	for (size_t i = 0; i < s->seer_count; i++)
+		s->seers[i]->see(s->seer_states[i], rec);
 }
 
 static void instrument_set_count(struct instrument_set *s, uint64_t time)
@@ -539,8 +553,10 @@ static void take_record(struct recorder *r, const struct rec *rec)
 {
 	r->has_sampled |= rec->kind == REC_SAMPLE || rec->kind == REC_EVENT;
 	tracker_record(r->tracker, rec);
-	if (!instrument_set_take(&r->instruments, rec))
-		merge_add(r->merge, rec);
+	if (instrument_set_take(&r->instruments, rec))
+		return;
+	instrument_set_see(&r->instruments, rec);
+	merge_add(r->merge, rec);
 }
 
 /* An entry of a ring contains a record, or several that had to wait for the ring. */

@@ -260,6 +260,15 @@ void tracker_keep_root(struct tracker *t, uint32_t pid, uint64_t time)
 		process_roots_keep_once(&t->roots, process);
 }
 
+bool tracker_is_generated(const struct tracker *t, struct live_process *process, uint64_t addr)
+{
+	const struct mapping_table *table = t->unwinder ? unwinder_mappings(t->unwinder, process)
+							: NULL;
+	const struct mapping *mapping = table ? mapping_table_find(table, addr) : NULL;
+
+	return mapping && mapping->module == MAPPING_ANON;
+}
+
 int tracker_fd(const struct tracker *t)
 {
 	return t->unwinder ? unwinder_fd(t->unwinder) : -1;

@@ -43,6 +43,8 @@ bool tracker_set_runtimes(struct tracker *t, const struct runtime_hooks *hooks);
 void tracker_expect(struct tracker *t, const char *command);
 /* Keeps the root of a process that interprets code, to find its sources there. */
 void tracker_keep_root(struct tracker *t, uint32_t pid, uint64_t time);
+/* Returns whether the process has anonymous executable memory at that address. */
+bool tracker_is_generated(const struct tracker *t, struct live_process *process, uint64_t addr);
 /* Readable when tracker_handle() has something to do; -1: never. */
 int tracker_fd(const struct tracker *t);
 /* The same, when a perf map has been written. */

@@ -96,6 +96,34 @@ rows = [shared["stringArray"][name] for name in shared["funcTable"]["name"]]
 expect(rows.count("scene") == 1 and rows.count("compare") == 1, "one function for both")
 CODE
 
+# Nothing in the code of a regular expression tells which it is.
+record regexps 0 -- node "$root/tests/workloads/node/regexps.js" 800
+judge "regular expressions have names, without a flag" regexps.json.gz "$(cat "$tmp/.out")" <<'CODE'
+first, second = own(r"RegExp: ^(\w+\s?)*$"), own("RegExp: (x+x+)+y")
+expect(first + second > 200, f"{first} and {second} samples")
+near(first, first + second, float(args[0]))
+for _, _, _, frames in samples():
+    leaf = frames[-1] if frames else None
+    if not leaf or not leaf["name"].startswith("RegExp: "):
+        continue
+    expect(leaf["category"] == "JavaScript" and leaf["subcategory"] == "RegExp", leaf)
+    chain = [f["name"] for f in frames if f["name"] in ("validate", "replaceAll", "search")]
+    wanted = {"(x+x+)+y": ["replaceAll", "search"], r"^(\w+\s?)*$": ["validate"],
+              "[a-c]+": ["replaceAll"]}[leaf["name"][8:]]
+    # The first stacks may have no functions.
+    expect(chain == wanted or not any(f["name"] == "time" for f in frames), (leaf["name"], chain))
+made = sum(weight for _, _, weight, frames in samples()
+           if frames and frames[-1]["name"].startswith("code made"))
+expect(made <= 0.02 * (first + second), f"{made} samples in code without a name")
+CODE
+record named 0 -- node --perf-basic-prof "$root/tests/workloads/node/regexps.js" 200
+judge "with a perf map: no regular expression twice" named.json.gz <<'CODE'
+shared = p["shared"]
+rows = [shared["stringArray"][name] for name in shared["funcTable"]["name"]]
+named = [name for name in rows if name.startswith("RegExp")]
+expect(len(named) == len(set(named)) and "RegExp: (x+x+)+y" in named, named)
+CODE
+
 # A collection moves functions, and the code of others replaces that of those that are gone.
 cat >churn.js <<'CODE'
 const end = Date.now() + +process.argv[2];

@@ -47,6 +47,8 @@ static const struct {
 	{"Builtin:ArrayMap", "Builtin:ArrayMap", NULL, 0, 0, JS, "Builtin", false},
 	{"BytecodeHandler:Add", "BytecodeHandler:Add", NULL, 0, 0, JS, "Interpreter", false},
 	{"RegExp:a b:1", "RegExp:a b:1", NULL, 0, 0, JS, "RegExp", false},
+	{"RegExp.> src: 'a' flags: 'g'", "RegExp.> src: 'a' flags: 'g'", NULL, 0, 0, JS, "RegExp",
+	 false},
 	{"Stub:x", "Stub:x", NULL, 0, 0, JS, "Other", false},
 	/* Its WebAssembly */
 	{"JS:wasm-function[1]-1-liftoff", "wasm-function[1]", NULL, 0, 0, JS, "Baseline", true},
@@ -399,6 +401,26 @@ static void check_stripped(const char *name, const char *wanted)
 	assert_int_equal(language_python.translate(name, strlen(name), "", 0, &out), CODE_OWN);
 	assert_string_equal(strbuf_text(&out), wanted ? wanted : "");
 	strbuf_release(&out);
+}
+
+static void expect_regexp(const char *name, const char *wanted)
+{
+	struct strbuf out = {0};
+
+	assert_int_equal(language_javascript.translate(name, strlen(name), "", 0, &out), CODE_OWN);
+	assert_string_equal(strbuf_text(&out), wanted);
+	strbuf_release(&out);
+}
+
+TEST(regular_expressions)
+{
+	expect_regexp("RegExp:a b", "RegExp: a b");
+	expect_regexp("RegExp:", "RegExp");
+	expect_regexp("RegExp.> src: 'a' flags: 'g'", "RegExp: a");
+	expect_regexp("RegExp.< src: '' flags: '' flags: ''", "RegExp: ' flags: '");
+	expect_regexp("RegExp.> src: 'a", "RegExp");
+	expect_regexp("RegExp.", "RegExp");
+	expect_regexp("RegExpOf", "");
 }
 
 static void expect_numba(const char *name, const char *wanted, enum code_role role)

@@ -87,6 +87,17 @@ void managed_function_copy(struct managed_function *to, const struct managed_fun
 
 struct known_functions;
 
+/*
+ * Generated code that runs no function, as that of a regular expression. A zeroed struct is empty.
+ */
+struct stray_code {
+	uint64_t start, size;
+	uint64_t hash; /* of its instructions; 0: unreadable */
+	uint64_t holders[2]; /* words of the objects that tell its name; 0: none */
+	bool is_named; /* false: code of a function, or of another kind without a name */
+	struct strbuf name; /* its kind, as in a perf map, then its name */
+};
+
 /* Reads memory of the process. False: unreadable. */
 typedef bool runtime_read_fn(void *ctx, uint64_t addr, void *to, size_t size);
 
@@ -147,6 +158,19 @@ struct runtime {
 	bool (*read_inlined)(const struct runtime_layout *layout,
 			     const struct rec_function *function, struct known_functions *known,
 			     runtime_read_fn *read, void *ctx, struct managed_code *code);
+	/*
+	 * Finds the code at an address in generated code that no frame of a function covers; fills
+	 * `code`, except for the rest of its name. Returns false if there is none. NULL: the
+	 * runtime has no such code.
+	 */
+	bool (*find_stray)(const struct runtime_layout *layout, uint64_t addr,
+			   runtime_read_fn *read, void *ctx, struct stray_code *code);
+	/*
+	 * Completes the name by the object that has one of code->holders at that place. Returns
+	 * false, with `code` unchanged, if it does not tell the name.
+	 */
+	bool (*name_stray)(const struct runtime_layout *layout, uint64_t place,
+			   runtime_read_fn *read, void *ctx, struct stray_code *code);
 	/*
 	 * Reads the names of a process's threads, as far as readable now. *list: what is kept of
 	 * the process between calls, 0 at first. NULL: the kernel knows them, or there are none.

@@ -28,7 +28,7 @@
  */
 #define PAGE_SIZE 4096
 #define PAGES 2048 /* cached pages; a power of two */
-#define LARGE (64 * PAGE_SIZE) /* reads of this size bypass the cache */
+#define LARGE (64 * PAGE_SIZE) /* reads of this size or more bypass the cache */
 
 struct late_page {
 	uint64_t addr, time; /* 0: none */
@@ -338,7 +338,7 @@ bool late_reader_read(void *ctx, uint64_t addr, void *to, size_t size)
 	struct late_reader *r = ctx;
 	uint8_t *out = to;
 
-	if (size > LARGE)
+	if (size >= LARGE)
 		return submit_read(r, addr, to, size) > 0;
 	while (size) {
 		size_t at = (size_t)(addr % PAGE_SIZE), part = PAGE_SIZE - at;

@@ -3,7 +3,8 @@
 
 /*
  * V8, as in node: "JS:*name /path/file.js:12:3" (older: "LazyCompile:", "Function:"), where the
- * mark before the name is the tier; "Builtin:Name".
+ * mark before the name is the tier; "Builtin:Name"; "RegExp:pattern" or, since V8 13,
+ * "RegExp.> src: 'pattern' flags: ''".
  */
 
 /* Tiers that run a function, from the slowest to the fastest, then other kinds of code. */
@@ -37,8 +38,8 @@ static const struct {
 	{"Function:", TIER_OTHER, true},   {"Eval:", TIER_OTHER, true},
 	{"Script:", TIER_OTHER, true},	   {"InterpretedFunction:", TIER_INTERPRETER, true},
 	{"Builtin:", TIER_BUILTIN, false}, {"BytecodeHandler:", TIER_INTERPRETER, false},
-	{"RegExp:", TIER_REGEXP, false},   {"Stub:", TIER_OTHER, false},
-	{"Handler:", TIER_OTHER, false},
+	{"RegExp:", TIER_REGEXP, false},   {"RegExp.", TIER_REGEXP, false},
+	{"Stub:", TIER_OTHER, false},	   {"Handler:", TIER_OTHER, false},
 };
 
 /* Maps V8's mark of the tier. Returns false if the character is part of the name. */
@@ -232,9 +233,33 @@ static bool parse_name(struct code_name *out, const char *text, size_t size)
 	return parse_jsc(out, text, size);
 }
 
+/* Names a regular expression as V8's own profiler does: "RegExp: pattern". */
+static enum code_role translate(const char *name, size_t size, const char *file, size_t file_size,
+				struct strbuf *out)
+{
+	static const char kind[] = "RegExp", source[] = "RegExp.> src: '", flags[] = "' flags: '";
+	size_t start = sizeof(kind), end = size;
+
+	if (code_name_starts_with(name, size, "RegExp.")) {
+		start = sizeof(source) - 1;
+		while (end > start && (size - end < sizeof(flags) - 1 ||
+				       memcmp(name + end, flags, sizeof(flags) - 1) != 0))
+			end--;
+	} else if (!code_name_starts_with(name, size, "RegExp:")) {
+		return CODE_OWN;
+	}
+	strbuf_adds(out, kind);
+	if (end > start) {
+		strbuf_adds(out, ": ");
+		strbuf_add(out, name + start, end - start);
+	}
+	return CODE_OWN;
+}
+
 const struct language language_javascript = {
 	.category = {language_title_javascript, "green", tiers},
 	.parse_name = parse_name,
+	.translate = translate,
 	/* Addresses include the ELF header of the file into which a dump is converted. */
 	.dump_mark = 0xdeadbeef,
 	.dump_line_shift = 0x40,

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/instruments/runtimes/stray_codes.h"
+
+#include "lib/live/process/maps_walk.h"
+#include "lib/stream/record/records.h"
+#include "lib/stream/record/stack_record.h"
+
+/* Maximum pieces of code of a process. */
+#define ROWS_MAX 4096
+/* Part of an address that is taken for code that was not found. */
+#define GRAIN 64ull
+/* Interval of checks whether an address still has the same code. */
+#define CHECK_NS 1000000000ull
+/* V8 allocates its heap in pieces of this alignment; other memory rarely begins at one. */
+#define HEAP_ALIGNMENT (256ull << 10)
+#define HEAP_STEP (1ull << 20) /* bytes to read at a time */
+/* Minimum time between searches of a heap, as a multiple of the duration of the last one. */
+#define SEARCH_SHARE 20
+#define MAPS_MAX ((size_t)16 << 20)
+/* Searches for a name: a collection may move the objects meanwhile. */
+#define SEARCHES_MAX 2
+
+/* Code at [start, start + size), without a name once it has been sent. */
+struct known_code {
+	struct stray_code code;
+	uint64_t check_ns; /* when it was last seen there */
+	uint64_t since; /* of the sample that first showed it */
+	bool is_pending; /* not sent yet */
+	bool is_searched; /* its name is being searched … */
+	unsigned int searches; /* … and has been in vain */
+};
+
+struct stray_process {
+	struct runtime_layout layout;
+	VEC(struct known_code) rows; /* ascending, without overlaps */
+	size_t pending; /* rows that are */
+	uint64_t search_ns; /* time of the next search of the heap, or of its rest */
+	uint64_t searched; /* end of what has been searched of it; 0: no search has begun */
+};
+
+struct stray_state {
+	struct stray_process *stray; /* owned; NULL: not followed */
+};
+
+struct stray_codes {
+	struct tracker *tracker;
+	struct late_reader *reader;
+	struct process_state state;
+	size_t count; /* followed processes */
+	record_sink_fn *sink;
+	void *ctx;
+};
+
+static struct stray_state *state_of(const struct stray_codes *s, struct live_process *process)
+{
+	return live_process_state(process, s->state);
+}
+
+static void release(void *ctx, struct live_process *process)
+{
+	struct stray_codes *s = ctx;
+	struct stray_process *p = steal(state_of(s, process)->stray);
+
+	if (!p)
+		return;
+	vec_for_each(&p->rows, struct known_code *, row)
+		strbuf_release(&row->code.name);
+	vec_release(&p->rows);
+	free(p);
+	s->count--;
+}
+
+static void replace_program(void *ctx, struct live_process *process, uint64_t time)
+{
+	release(ctx, process);
+}
+
+struct stray_codes *stray_codes_new(struct tracker *tracker, struct late_reader *reader,
+				    record_sink_fn *sink, void *ctx)
+{
+	static const struct process_listener listener = {
+		.stage = LISTENER_HOLDS,
+		.state_size = sizeof(struct stray_state),
+		.exec = replace_program,
+		.release = release,
+	};
+	struct stray_codes *s = xcalloc(1, sizeof(*s));
+
+	*s = (struct stray_codes){.tracker = tracker, .reader = reader, .sink = sink, .ctx = ctx};
+	s->state = live_processes_listen(tracker_processes(tracker), &listener, s);
+	return s;
+}
+
+void stray_codes_free(struct stray_codes *s)
+{
+	free(s);
+}
+
+void stray_codes_follow(struct stray_codes *s, uint32_t pid, const struct runtime_layout *layout)
+{
+	struct live_process *process = live_processes_find(tracker_processes(s->tracker), pid,
+							   UINT64_MAX);
+
+	if (!process || state_of(s, process)->stray)
+		return;
+	state_of(s, process)->stray = xcalloc(1, sizeof(struct stray_process));
+	state_of(s, process)->stray->layout = *layout;
+	s->count++;
+}
+
+/* An address seen in a process. */
+struct seen {
+	struct stray_codes *s;
+	struct live_process *process;
+	struct stray_process *stray;
+	uint64_t time;
+};
+
+static void send(const struct seen *seen, struct known_code *row)
+{
+	struct strbuf *name = &row->code.name;
+	size_t size = rec_code_size(0, name->size + 1);
+	_cleanup_free_ struct rec_code *rec = xcalloc(1, size);
+
+	record_init(&rec->rec, REC_CODE, size, clock_monotonic_ns(), seen->process->pid,
+		    seen->process->pid);
+	rec->since = row->since;
+	rec->start = row->code.start;
+	rec->size = row->code.size;
+	rec->text_size = (uint32_t)name->size + 1;
+	memcpy((char *)rec_code_text(rec), name->text, name->size);
+	seen->s->sink(seen->s->ctx, &rec->rec);
+	strbuf_release(name);
+	row->is_pending = row->is_searched = false;
+	seen->stray->pending--;
+}
+
+/* Names the code that has a holder with that word. Returns whether any is left to search. */
+static bool name_at(const struct seen *seen, uint64_t word, uint64_t place)
+{
+	struct stray_process *p = seen->stray;
+	bool is_left = false;
+
+	vec_for_each(&p->rows, struct known_code *, row) {
+		if (!row->is_searched)
+			continue;
+		if ((word == row->code.holders[0] || word == row->code.holders[1]) &&
+		    runtimes[p->layout.kind]->name_stray(&p->layout, place, late_reader_read,
+							 seen->s->reader, &row->code))
+			send(seen, row);
+		is_left |= row->is_searched;
+	}
+	return is_left;
+}
+
+/* A search of the heap for the holders of code. */
+struct search {
+	const struct seen *seen;
+	VEC(uint64_t) wanted;
+	uint64_t *words; /* HEAP_STEP bytes read */
+	bool is_over; /* all are found */
+};
+
+static void search_words(struct search *search, uint64_t addr, size_t count)
+{
+	const uint64_t *end = search->wanted.items + search->wanted.count;
+
+	for (size_t i = 0; i < count && !search->is_over; i++) {
+		const uint64_t *at = search->wanted.items;
+
+		while (at < end && *at != search->words[i])
+			at++;
+		if (at < end)
+			search->is_over = !name_at(search->seen, *at, addr + i * 8);
+	}
+}
+
+/* Returns false if there is no time for more in this second. */
+static bool search_mapping(struct search *search, const struct proc_map *map)
+{
+	struct late_reader *reader = search->seen->s->reader;
+	uint64_t *searched = &search->seen->stray->searched, refused = reader->refused;
+
+	if (map->executable || *map->path || map->start % HEAP_ALIGNMENT)
+		return true;
+	if (*searched < map->start)
+		*searched = map->start;
+	while (*searched < map->end && !search->is_over) {
+		uint64_t left = map->end - *searched, size = left < HEAP_STEP ? left : HEAP_STEP;
+
+		if (late_reader_read(reader, *searched, search->words, size))
+			search_words(search, *searched, size / 8);
+		else if (reader->refused != refused)
+			return false;
+		*searched += size;
+	}
+	return true;
+}
+
+/* Returns true at the end of the heap, or if nothing is left to search. */
+static bool search_heap(struct search *search)
+{
+	_cleanup_free_ char *text = NULL;
+	_cleanup_close_ int fd = -1;
+	struct proc_map map;
+	char path[32], *at;
+
+	snprintf(path, sizeof(path), "/proc/%u/maps", search->seen->process->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	text = fd < 0 ? NULL : text_read_fd(fd, MAPS_MAX, NULL);
+	for (at = text; at && !search->is_over && proc_maps_next(&at, &map);) {
+		if (!search_mapping(search, &map))
+			return false;
+	}
+	return true;
+}
+
+/* Searches the names of pending code. Code whose name is not found is named by its kind. */
+static void name_pending(const struct seen *seen)
+{
+	struct stray_process *p = seen->stray;
+	uint64_t begin = clock_monotonic_ns();
+	struct search search = {.seen = seen};
+	bool is_over;
+
+	if (begin < p->search_ns)
+		return;
+	vec_for_each(&p->rows, struct known_code *, row) {
+		row->is_searched |= row->is_pending && !p->searched;
+		for (size_t i = 0; row->is_searched && i < 2; i++) {
+			if (row->code.holders[i])
+				vec_push(&search.wanted, row->code.holders[i]);
+		}
+	}
+	search.words = xmalloc(HEAP_STEP);
+	late_reader_begin(seen->s->reader, (pid_t)seen->process->pid, begin);
+	is_over = search_heap(&search);
+	free(search.words);
+	vec_release(&search.wanted);
+	p->search_ns = clock_monotonic_ns();
+	p->search_ns += SEARCH_SHARE * (p->search_ns - begin);
+	if (!is_over)
+		return;
+	p->searched = 0;
+	vec_for_each(&p->rows, struct known_code *, row) {
+		if (row->is_searched && ++row->searches == SEARCHES_MAX)
+			send(seen, row);
+	}
+}
+
+/* Removes the code in [start, end). Returns the position of what follows. */
+static size_t remove_rows(struct stray_process *p, uint64_t start, uint64_t end)
+{
+	size_t first = vec_count_front(&p->rows, it, it->code.start + it->code.size <= start);
+	size_t last = vec_count_front(&p->rows, it, it->code.start < end);
+
+	for (size_t i = first; i < last; i++) {
+		p->pending -= p->rows.items[i].is_pending;
+		strbuf_release(&p->rows.items[i].code.name);
+	}
+	if (last > first) {
+		memmove(p->rows.items + first, p->rows.items + last,
+			(p->rows.count - last) * sizeof(*p->rows.items));
+		p->rows.count -= last - first;
+	}
+	return first;
+}
+
+static void add_row(struct stray_process *p, const struct known_code *row)
+{
+	size_t at = remove_rows(p, row->code.start, row->code.start + row->code.size);
+
+	vec_add_zeroed(&p->rows, 1);
+	memmove(p->rows.items + at + 1, p->rows.items + at,
+		(p->rows.count - 1 - at) * sizeof(*p->rows.items));
+	p->rows.items[at] = *row;
+}
+
+static bool is_same(const struct stray_code *a, const struct stray_code *b)
+{
+	return a->start == b->start && a->size == b->size && a->hash == b->hash &&
+	       a->is_named == b->is_named;
+}
+
+/* Reads the code at an address that was not known, or long ago. */
+static void read_code(const struct seen *seen, uint64_t addr, struct known_code *known)
+{
+	struct stray_process *p = seen->stray;
+	struct known_code row = {.check_ns = seen->time, .since = seen->time};
+
+	late_reader_begin(seen->s->reader, (pid_t)seen->process->pid, seen->time);
+	if (!runtimes[p->layout.kind]->find_stray(&p->layout, addr, late_reader_read,
+						  seen->s->reader, &row.code)) {
+		row.code.start = addr & ~(GRAIN - 1);
+		row.code.size = GRAIN;
+	}
+	if (known && is_same(&known->code, &row.code)) {
+		known->check_ns = seen->time;
+		strbuf_release(&row.code.name);
+		return;
+	}
+	row.is_pending = row.code.is_named;
+	p->pending += row.is_pending;
+	add_row(p, &row);
+}
+
+static void see_addr(const struct seen *seen, uint64_t addr)
+{
+	struct stray_process *p = seen->stray;
+	size_t at = vec_count_front(&p->rows, it, it->code.start <= addr);
+	struct known_code *known = at ? &p->rows.items[at - 1] : NULL;
+
+	if (known && addr - known->code.start >= known->code.size)
+		known = NULL;
+	if (known ? seen->time >= known->check_ns + CHECK_NS
+		  : p->rows.count < ROWS_MAX &&
+			    tracker_is_generated(seen->s->tracker, seen->process, addr))
+		read_code(seen, addr, known);
+}
+
+/* Return addresses may belong to the next function: looks one byte before. */
+static void see_stack(const struct seen *seen, const struct rec_stack *stack)
+{
+	struct stack_body body = stack_record_body(stack);
+	uint64_t addrs[USER_DEPTH_MAX];
+	uint8_t kinds[USER_DEPTH_MAX];
+	uint32_t count;
+
+	if (stack->user_depth > USER_DEPTH_MAX)
+		return;
+	count = stack_body_unpack(&body, stack->kernel_depth, addrs, kinds);
+	for (uint32_t i = 0; i < count; i++) {
+		if (kinds[i] == FRAME_NATIVE)
+			see_addr(seen, addrs[i] - 1);
+	}
+}
+
+void stray_codes_see(struct stray_codes *s, const struct rec *rec)
+{
+	struct seen seen = {.s = s, .time = rec->time};
+
+	if (!s->count || (rec->kind != REC_SAMPLE && rec->kind != REC_STACK))
+		return;
+	seen.process = live_processes_find(tracker_processes(s->tracker), rec->pid, rec->time);
+	seen.stray = seen.process ? state_of(s, seen.process)->stray : NULL;
+	if (!seen.stray)
+		return;
+	if (rec->kind == REC_STACK)
+		see_stack(&seen, (const struct rec_stack *)rec);
+	else if (!(rec->flags & SAMPLE_LEAF_KERNEL))
+		see_addr(&seen, ((const struct rec_sample *)rec)->leaf);
+	if (seen.stray->pending)
+		name_pending(&seen);
+}

@@ -4,9 +4,9 @@
 
 Writes FOLDER/port, and FOLDER/log with the statements. It refuses what a real one of version 18.16
 refuses: unknown databases, tables and columns, its keywords as names of columns, rows that are cut
-off, arrays of unequal length, texts that are not closed, and a second JOIN. FOLDER/mode, if it is there: "broken"
-(503), "garbage", "denied" (wrong password), "newer" (tables of a newer prof), "portal" (a page), "clock"
-(a collector that takes no other type).
+off, arrays of unequal length, texts that are not closed, and a second JOIN; and, as newer ones, subqueries
+without names in a JOIN. FOLDER/mode, if it is there: "broken" (503), "garbage", "denied" (wrong password),
+"newer" (tables of a newer prof), "portal" (a page), "clock" (a collector that takes no other type).
 What is sent to it as to a collector goes into FOLDER/otlp; it refuses two profiles by "partial". As Pyroscope, it
 refuses what that refuses.
 """
@@ -118,7 +118,9 @@ def extract(text, pattern):
 
 
 def check_joins(sql):
-    """A statement has one JOIN; those in parentheses have their own."""
+    """A statement has one JOIN of subqueries with names; those in parentheses have their own."""
+    if re.search(r"\) (LEFT JOIN|USING)", sql):
+        raise Refusal("Code: 206, No alias for subquery or table function in JOIN")
     counts = [0]
     for token in re.findall(r"\(|\)|\bJOIN\b", sql):
         if token == "(":

@@ -285,10 +285,10 @@ static void add_overview(struct strbuf *sql, const struct fleet_filter *f)
 			 " toUInt64(sum(lost)) AS lost_all FROM ");
 	sql_add_windows(sql, f);
 	strbuf_adds(sql,
-		    ") GLOBAL ANY LEFT JOIN (SELECT 1 AS one, toUInt64(uniqExact(interval_ns)) AS"
-		    " intervals, toUInt64(min(interval_ns)) AS shortest FROM ");
+		    ") AS w GLOBAL ANY LEFT JOIN (SELECT 1 AS one, toUInt64(uniqExact(interval_ns))"
+		    " AS intervals, toUInt64(min(interval_ns)) AS shortest FROM ");
 	sql_add_samples(sql, f, true);
-	strbuf_adds(sql, " WHERE interval_ns > 0) USING one FORMAT RowBinary");
+	strbuf_adds(sql, " WHERE interval_ns > 0) AS s USING one FORMAT RowBinary");
 }
 
 static uint64_t bucket_s(const struct overview *o)

@@ -290,17 +290,17 @@ void sql_add_windows(struct strbuf *sql, const struct fleet_filter *f)
 	strbuf_addch(sql, ')');
 }
 
-/* A window's last row has its number of sample rows. */
+/* A window's last row has its number of sample rows. Newer servers want joined subqueries named. */
 void sql_add_is_once(struct strbuf *sql, const struct fleet_filter *f)
 {
 	strbuf_adds(sql, "SELECT toUInt64(present = expected) FROM (SELECT 1 AS one, count() AS"
 			 " present FROM prof_samples");
 	add_times(sql, f);
 	add_batches(sql, f);
-	strbuf_adds(sql, ") GLOBAL ANY LEFT JOIN (SELECT 1 AS one, sum(c) AS expected FROM"
+	strbuf_adds(sql, ") AS p GLOBAL ANY LEFT JOIN (SELECT 1 AS one, sum(c) AS expected FROM"
 			 " (SELECT argMax(row_count, made) AS c FROM prof_windows");
 	add_window_conditions(sql, f);
-	strbuf_adds(sql, " GROUP BY host, time, window_id)) USING one FORMAT RowBinary");
+	strbuf_adds(sql, " GROUP BY host, time, window_id)) AS q USING one FORMAT RowBinary");
 }
 
 void sql_add_samples(struct strbuf *sql, const struct fleet_filter *f, bool is_once)
@@ -329,13 +329,13 @@ void sql_add_tables(struct strbuf *sql, const char *database)
 	/* Servers differ in what JOINs of subqueries need; a union is the same for all. */
 	strbuf_addf(sql,
 		    "(SELECT table, max(t) AS ttl, sum(r) AS row_count, sum(b) AS bytes,"
-		    " (SELECT uniqExact(partition) FROM system.parts WHERE active = 1 AND database"
-		    " = '%s' AND table LIKE 'prof_samples%%') AS days FROM (SELECT name AS table,"
-		    " extract(engine_full, ' TTL (.*?)(?: SETTINGS |$)') AS t, toUInt64(0) AS r,"
-		    " toUInt64(0) AS b FROM system.tables WHERE database = '%s' AND name LIKE"
-		    " 'prof%%' AND engine LIKE '%%MergeTree' UNION ALL SELECT table, '' AS t, rows"
-		    " AS r, bytes_on_disk AS b FROM system.parts WHERE active = 1 AND database ="
-		    " '%s' AND table LIKE 'prof%%') GROUP BY table)",
+		    " ifNull((SELECT uniqExact(partition) FROM system.parts WHERE active = 1 AND"
+		    " database = '%s' AND table LIKE 'prof_samples%%'), 0) AS days FROM (SELECT"
+		    " name AS table, extract(engine_full, ' TTL (.*?)(?: SETTINGS |$)') AS t,"
+		    " toUInt64(0) AS r, toUInt64(0) AS b FROM system.tables WHERE database = '%s'"
+		    " AND name LIKE 'prof%%' AND engine LIKE '%%MergeTree' UNION ALL SELECT table,"
+		    " '' AS t, rows AS r, bytes_on_disk AS b FROM system.parts WHERE active = 1 AND"
+		    " database = '%s' AND table LIKE 'prof%%') GROUP BY table)",
 		    database, database, database);
 }
 

@@ -414,7 +414,8 @@ uint64_t symbol_table_first_vaddr(const struct symbol_table *t)
 const struct binary_stub *symbol_table_find_stub(struct symbol_table *t, uint64_t rva)
 {
 	uint64_t vaddr = rva + symbol_table_first_vaddr(t);
-	const struct binary_stub *stub;
+	struct binary_stub *stub;
+	bool is_named;
 	size_t low;
 
 	/*
@@ -425,7 +426,12 @@ const struct binary_stub *symbol_table_find_stub(struct symbol_table *t, uint64_
 		return NULL;
 	low = vec_count_front(&t->stubs.rows, it, it->vaddr <= vaddr);
 	stub = low ? &t->stubs.rows.items[low - 1] : NULL;
-	return stub && vaddr - stub->vaddr < stub->size ? stub : NULL;
+	if (!stub || vaddr - stub->vaddr >= stub->size)
+		return NULL;
+	pthread_mutex_lock(&t->lock);
+	is_named = binary_name_stub(t->binary, stub);
+	pthread_mutex_unlock(&t->lock);
+	return is_named ? stub : NULL;
 }
 
 /* Adds the address, and the target of a stub there, which may have no other name. */

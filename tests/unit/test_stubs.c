@@ -30,10 +30,13 @@ static void check(const char *path, const struct expected *expected, size_t coun
 	binary_find_stubs(b, &stubs);
 	assert_int_equal(stubs.rows.count, count);
 	for (size_t i = 0; i < count; i++) {
-		const struct binary_stub *stub = &stubs.rows.items[i];
+		struct binary_stub *stub = &stubs.rows.items[i];
 
 		assert_int_equal(stub->vaddr, expected[i].vaddr);
 		assert_int_equal(stub->size, expected[i].size);
+		/* Most names are never needed. */
+		assert_null(stub->name);
+		assert_true(binary_name_stub(b, stub));
 		if (expected[i].name) {
 			assert_non_null(stub->name);
 			assert_string_equal(stub->name, expected[i].name);

@@ -125,8 +125,10 @@ void binary_add_symbols(const struct binary *b, const struct binary_symbol_filte
 /* A stub that calls a function of another file, or a function chosen at run time. */
 struct binary_stub {
 	uint64_t vaddr, size;
-	/* Name of the function to which the stub leads, owned by the binary; NULL: none. */
+	/* Name of the function to which the stub leads, once read; owned by the binary. */
 	const char *name;
+	struct lazy_names *names; /* NULL: the stub has no name */
+	uint64_t symbol; /* offset in the file of the symbol with the name */
 	uint64_t target; /* for a stub without a name: vaddr of the function that chooses the
 			    target; 0: none */
 };
@@ -141,6 +143,11 @@ struct binary_stubs {
  * they jump. `stubs` must be empty.
  */
 void binary_find_stubs(const struct binary *b, struct binary_stubs *stubs);
+/*
+ * Reads the stub's name, unless it is there already. Returns false if it leads nowhere: to neither
+ * a name nor a target. Not thread-safe.
+ */
+bool binary_name_stub(const struct binary *b, struct binary_stub *stub);
 /* Returns the range of vaddrs, [*start, *end), that contains all stubs. Very cheap. */
 void binary_stub_extent(const struct binary *b, uint64_t *start, uint64_t *end);
 

@@ -6,6 +6,7 @@
 #include <sys/param.h>
 
 #include "lib/base/bytes.h"
+#include "lib/base/open_file.h"
 #include "lib/code/binary/handle.h"
 #include "lib/code/binary/symbols.h"
 
@@ -148,7 +149,8 @@ bool stub_code_next(struct stub_reader *code, struct stub_jump *jump)
 /* A word of the GOT filled in at run time, and its relocation. */
 struct slot {
 	uint64_t vaddr;
-	const char *name; /* NULL: chosen by the function at `target` */
+	struct lazy_names *names; /* NULL: chosen by the function at `target` */
+	uint64_t symbol; /* offset in the file */
 	uint64_t target;
 };
 
@@ -179,7 +181,7 @@ static const struct relocation_types *find_types(uint16_t machine)
 
 /* The symbols that a table of relocations refers to. */
 struct symbol_names {
-	Elf_Data *symbols; /* NULL: no symbols */
+	uint64_t at, count; /* offset of the first row in the file, number of rows */
 	struct lazy_names *text; /* NULL: no names */
 };
 
@@ -190,19 +192,22 @@ static struct symbol_names open_symbol_names(const struct binary *b, size_t sect
 	GElf_Shdr header;
 
 	if (!scn || !gelf_getshdr(scn, &header) ||
-	    (header.sh_type != SHT_DYNSYM && header.sh_type != SHT_SYMTAB))
+	    (header.sh_type != SHT_DYNSYM && header.sh_type != SHT_SYMTAB) ||
+	    !section_is_in_file(b, &header))
 		return names;
-	names.symbols = elf_getdata(scn, NULL);
+	names.at = header.sh_offset;
+	names.count = header.sh_size / symbol_row_size(b);
 	names.text = lazy_names_open(b, header.sh_link);
 	return names;
 }
 
 /* Returns false for relocations of other kinds, and for those with neither a name nor a target. */
-static bool read_slot(const GElf_Rela *rela, const struct relocation_types *types,
-		      const struct symbol_names *names, struct slot *slot)
+static bool read_slot(const struct binary *b, const GElf_Rela *rela,
+		      const struct relocation_types *types, const struct symbol_names *names,
+		      struct slot *slot)
 {
 	uint32_t type = (uint32_t)GELF_R_TYPE(rela->r_info);
-	GElf_Sym symbol;
+	uint64_t symbol = GELF_R_SYM(rela->r_info);
 
 	*slot = (struct slot){.vaddr = rela->r_offset};
 	if (type == types->irelative) {
@@ -211,11 +216,12 @@ static bool read_slot(const GElf_Rela *rela, const struct relocation_types *type
 	}
 	if (type != types->jump_slot && type != types->glob_dat)
 		return false;
-	if (!names->symbols || !names->text || GELF_R_SYM(rela->r_info) > INT32_MAX ||
-	    !gelf_getsym(names->symbols, (int)GELF_R_SYM(rela->r_info), &symbol))
+	/* The first symbol has no name. */
+	if (!symbol || symbol >= names->count)
 		return false;
-	slot->name = lazy_names_get(names->text, symbol.st_name);
-	return slot->name && *slot->name;
+	slot->names = names->text;
+	slot->symbol = names->at + symbol * symbol_row_size(b);
+	return slot->names;
 }
 
 /*
@@ -267,7 +273,7 @@ static void add_relocations(struct slots *slots, const struct binary *b, const G
 		GElf_Rela rela;
 		struct slot slot = {0};
 		bool is_slot = gelf_getrela(data, (int)i, &rela) &&
-			       read_slot(&rela, types, &names, &slot);
+			       read_slot(b, &rela, types, &names, &slot);
 
 		if (is_slot)
 			vec_push(&slots->rows, slot);
@@ -306,7 +312,7 @@ static const struct slot *slot_of(const struct slots *slots, const struct stub_j
 						  ? &slots->lazy.items[jump->number]
 						  : NULL;
 
-		return slot && (slot->name || slot->target) ? slot : NULL;
+		return slot && (slot->names || slot->target) ? slot : NULL;
 	}
 	if (!slots->rows.count)
 		return NULL;
@@ -359,7 +365,8 @@ static void add_section(struct binary_stubs *stubs, const struct binary *b, Elf_
 		if (slot)
 			vec_push(&stubs->rows, (struct binary_stub){.vaddr = code.vaddr + jump.at,
 								    .size = jump.size,
-								    .name = slot->name,
+								    .names = slot->names,
+								    .symbol = slot->symbol,
 								    .target = slot->target});
 	}
 }
@@ -407,4 +414,21 @@ void binary_find_stubs(const struct binary *b, struct binary_stubs *stubs)
 	warm_up(stubs);
 	vec_release(&slots.rows);
 	vec_release(&slots.lazy);
+}
+
+bool binary_name_stub(const struct binary *b, struct binary_stub *stub)
+{
+	size_t size = symbol_row_size(b);
+	uint8_t row[sizeof(GElf_Sym)];
+	GElf_Sym symbol;
+
+	if (stub->name || !stub->names)
+		return stub->name || stub->target;
+	if (read_at(b->fd, row, size, stub->symbol) != (ssize_t)size)
+		return false;
+	symbol_row_read(row, size, &symbol);
+	stub->name = lazy_names_get(stub->names, symbol.st_name);
+	if (stub->name && !*stub->name)
+		stub->name = NULL;
+	return stub->name;
 }

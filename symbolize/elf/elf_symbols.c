@@ -9,8 +9,6 @@
 
 /* Maximum length of names in which a version is searched. */
 #define MAX_NAME 16384
-/* Alignment of functions behind padding. */
-#define FUNCTION_ALIGNMENT 16
 
 struct symtab {
 	struct symbolizer base;
@@ -128,7 +126,7 @@ static const struct binary_symbol *find_symbol(struct symtab *t, uint64_t rva)
 {
 	const struct binary_symbol *symbol = symbol_table_find(t->table, rva);
 
-	if (symbol || (rva + 1) % FUNCTION_ALIGNMENT || rva == UINT64_MAX)
+	if (symbol || !symbol_table_is_before_function(rva))
 		return symbol;
 	symbol = symbol_table_find(t->table, rva + 1);
 	return symbol && symbol->is_func && symbol->vaddr == rva + 1 ? symbol : NULL;

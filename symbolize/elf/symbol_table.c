@@ -434,13 +434,18 @@ const struct binary_stub *symbol_table_find_stub(struct symbol_table *t, uint64_
 	return is_named ? stub : NULL;
 }
 
-/* Adds the address, and the target of a stub there, which may have no other name. */
+/*
+ * Adds the address, the function that may begin behind it, and the target of a stub there, which
+ * may have no other name.
+ */
 static void want(struct symbol_table *t, uint64_t rva)
 {
 	const struct binary_stub *stub = symbol_table_find_stub(t, rva);
 	uint64_t first_vaddr = symbol_table_first_vaddr(t);
 
 	vec_push(&t->wanted.wanted.rows, rva);
+	if (symbol_table_is_before_function(rva))
+		vec_push(&t->wanted.wanted.rows, rva + 1);
 	if (stub && !stub->name && stub->target >= first_vaddr)
 		vec_push(&t->wanted.wanted.rows, stub->target - first_vaddr);
 }

@@ -32,6 +32,13 @@ void symbol_table_free(struct symbol_table *t);
  * none. Its vaddr is an RVA, and its size is final.
  */
 const struct binary_symbol *symbol_table_find(struct symbol_table *t, uint64_t rva);
+/* Returns true if a function may begin at the next address: functions behind padding are aligned.
+ */
+static inline bool symbol_table_is_before_function(uint64_t rva)
+{
+	return (rva + 1) % 16 == 0 && rva != UINT64_MAX;
+}
+
 /*
  * Returns the size of the symbol's code. If only the next exported symbol bounds it, its
  * instructions tell.

@@ -256,6 +256,29 @@ TEST(local_symbols_of_a_separate_file_prove_reach)
 	symbol_table_free(table);
 }
 
+/* A call that never returns ends in front of the next function: one reading finds that, too. */
+TEST(of_padding_the_next_function_is_read_at_once)
+{
+	const uint64_t behind_call = 0x110f;
+	struct symbol_table_input input = {.separate = -1, .rvas = &behind_call, .rva_count = 1};
+	const struct binary_symbol *symbol;
+	struct symbol_table *table;
+	struct image_writer w;
+	_cleanup_close_ int own = -1;
+
+	writer_init(&w, EM_X86_64);
+	add(&w, "caller", STB_GLOBAL, STT_FUNC, 0x1100, 8);
+	add(&w, "next", STB_GLOBAL, STT_FUNC, 0x1110, 8);
+	own = input.own = write_image(&w.image);
+	assert_int_equal(symbol_table_new(&table, &input, NULL), 0);
+	assert_int_equal(ftruncate(own, 0), 0);
+	assert_null(symbol_table_find(table, behind_call));
+	symbol = symbol_table_find(table, behind_call + 1);
+	assert_non_null(symbol);
+	assert_string_equal(symbol->name, "next");
+	symbol_table_free(table);
+}
+
 /* A function keeps its place even if its name is cut. */
 TEST(overlong_names_are_cut)
 {

@@ -127,6 +127,8 @@ static const struct option_row rows[] = {
 	 AT(output), .set = output_add_debug_dir},
 	{0, "no-symbols", NULL, "captures: leave addresses unnamed", OPTION_FLAG,
 	 AT(output.no_symbols)},
+	{0, "no-cache", NULL, "captures: neither use nor keep what speeds up naming", OPTION_FLAG,
+	 AT(output.no_cache)},
 	{0, "sources", NULL, "captures: include the text of source files", OPTION_FLAG,
 	 AT(output.sources), .is_guarded = true},
 	{0, "asm", NULL, "pages: include the instructions of the heaviest functions", OPTION_FLAG,

@@ -42,6 +42,8 @@ static const struct option_row rows[] = {
 	{0, "debug-dir", "DIR", "look for .build-id/xx/yyy.debug there; may be repeated",
 	 OPTION_CALL, AT(output), .set = output_add_debug_dir},
 	{0, "no-symbols", NULL, "leave addresses unnamed", OPTION_FLAG, AT(output.no_symbols)},
+	{0, "no-cache", NULL, "neither use nor keep what speeds up naming", OPTION_FLAG,
+	 AT(output.no_cache)},
 	{0, "sources", NULL, "include the text of source files", OPTION_FLAG, AT(output.sources),
 	 .is_guarded = true},
 	{'v', "verbose", NULL, "say more; twice: everything", OPTION_COUNTED, AT(output.verbose)},

@@ -43,6 +43,8 @@ char **kept_capture_arguments(const struct kept_capture *k, const char *path,
 	arguments[count++] = xstrdup("--quiet");
 	if (output->no_symbols)
 		arguments[count++] = xstrdup("--no-symbols");
+	if (output->no_cache)
+		arguments[count++] = xstrdup("--no-cache");
 	if (output->sources)
 		arguments[count++] = xstrdup("--sources");
 	for (size_t i = 0; i < output->debug_dirs.count; i++)

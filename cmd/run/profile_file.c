@@ -102,6 +102,7 @@ int profile_file_load_records(struct recording *r, const struct source_kind *kin
 {
 	struct loading loading = {.output = output};
 	struct recording_options options = {
+		.keeps_unpacked = !output || !output->no_cache,
 		.say = say,
 		.progress = begin_progress,
 		.ctx = &loading,

@@ -37,6 +37,7 @@ static int name(struct window_converter *n, const struct capture_window *w, stru
 		.no_symbols = n->output->no_symbols,
 		.no_limit = true,
 		.cache = n->cache,
+		.keeps_unpacked = !n->output->no_cache,
 		.say = say,
 	};
 	_cleanup_close_ int copy = memfd_create("window", MFD_CLOEXEC);

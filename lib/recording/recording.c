@@ -452,6 +452,7 @@ static void complete(struct recording *r, int fd, const struct recording_options
 		.kernel_symbols = r->facts.kernel,
 		.cache = options->cache,
 		.owner = &owner,
+		.keeps_unpacked = options->keeps_unpacked,
 		.kernel_release = release ? release : "",
 		.fetcher = -1,
 		.stall_ns = NAMING_STALL_NS,

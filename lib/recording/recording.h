@@ -65,6 +65,7 @@ struct recording_options {
 	const char *const *dirs; /* folders of --debug-dir, NULL-terminated */
 	bool no_symbols;
 	struct name_cache *cache; /* cache of names across profiles; NULL: none */
+	bool keeps_unpacked; /* as in struct naming */
 	bool no_limit; /* keep all rows and markers, even more than front-ends can show */
 	bool sources;
 	/* Receives messages about damaged or missing parts. */

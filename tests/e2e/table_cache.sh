@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What was compiled from a file, and found in it, is there for the next recording.
+# What was compiled from a file, found in it or unpacked is there for the next recording.
 # May run beside others.
 . "$(dirname "$0")/lib.sh"
 compiled() { # NAME OPTION... -- COMMAND...: files that were read
@@ -29,5 +29,21 @@ mkdir -p their/prof
 ok "root records for another user" \
 	env HOME="$tmp/their" XDG_CACHE_HOME="$tmp/their" "$PROF" record -o root.json.gz -- true
 is "and leaves nothing with them" "$(find their -type f)" ""
+
+# Debian packs the debug information of its C library, in which a sleep ends.
+cp "$PROF" prof
+chmod 711 "$tmp"
+chmod 755 prof
+kept() { # NAME OPTION...: files that a conversion leaves with its user
+	local home=$tmp/$1
+	shift
+	mkdir "$home" && chown 65534:65534 "$home" &&
+		setpriv --reuid 65534 --regid 65534 --clear-groups \
+			env HOME="$home" XDG_CACHE_HOME="$home" ./prof convert -q "$@" --to firefox -o /dev/null - <slept.prof &&
+		find "$home" -type f ! -name .added
+}
+ok "a capture" "$PROF" record -q --raw slept.prof -- sleep 0.01
+is "converted with --no-cache, it leaves nothing" "$(kept without --no-cache)" ""
+like "otherwise what was unpacked of a debug file" "$(kept with)" '/prof/[0-9a-f]+-[0-9a-f]+$'
 
 done_testing

@@ -11,8 +11,6 @@
 #include "lib/stream/record/records.h"
 #include "lib/stream/record/stack_record.h"
 
-/* Batches of records that the adding thread hands to the writing thread. */
-
 /* The unpacked records of a block; or contents of a file, which become records when written. */
 struct capture_batch {
 	struct capture_batch *next;
@@ -42,14 +40,6 @@ struct kept_epochs {
 	bool has_windows;
 	bool is_given; /* the first epoch was returned as a window and is in use */
 };
-
-/* Packs records into a block of a capture. */
-
-struct block_packer;
-
-/* Queue of batches that a thread packs and writes to the file. */
-
-struct batch_queue;
 
 /* Late stacks and records of a window are written within this time after its end. */
 #define LATE_NS 2000000000ull
@@ -122,7 +112,12 @@ static void kept_epochs_drop(struct kept_epochs *k, int fd, uint64_t size)
 		drop_first(k, fd, size);
 }
 
-static void kept_epochs_window(const struct kept_epochs *k, struct capture_window *window);
+/* Sets position and start time of the first remaining epoch; time 0: start of the recording. */
+static void kept_epochs_window(const struct kept_epochs *k, struct capture_window *window)
+{
+	window->at = k->rows.items[0].at;
+	window->start_ns = k->rows.items[0].start_ns;
+}
 
 /*
  * Returns the first epoch as a window, once the second began long enough ago. Returns false if it
@@ -172,16 +167,10 @@ static uint64_t kept_epochs_drop_windows(struct kept_epochs *k, int fd, uint64_t
 	return samples;
 }
 
-/* Sets position and start time of the first remaining epoch; time 0: start of the recording. */
-static void kept_epochs_window(const struct kept_epochs *k, struct capture_window *window)
-{
-	window->at = k->rows.items[0].at;
-	window->start_ns = k->rows.items[0].start_ns;
-}
-
 /* Fast enough for any recording; higher levels save 3 to 4 %. */
 #define PACK_LEVEL 1
 
+/* Packs records into a block of a capture. */
 struct block_packer {
 	ZSTD_CCtx *context;
 	struct columns *columns;
@@ -249,6 +238,7 @@ static const uint8_t *block_packer_pack(struct block_packer *p, struct capture_b
 #define DEFAULT_ROOM ((uint64_t)16 << 20)
 #define SYNC_NS 1000000000ull
 
+/* Batches of records that a thread packs and writes to the file. */
 struct batch_queue {
 	int fd;
 	bool sync;
@@ -463,7 +453,8 @@ static void start_thread(struct batch_queue *q)
 		q->written.failure = -ret;
 }
 
-static void join(struct batch_queue *q)
+/* Writes all waiting batches, and ends the thread. */
+static void batch_queue_finish(struct batch_queue *q)
 {
 	if (!q->has_thread)
 		return;
@@ -473,12 +464,6 @@ static void join(struct batch_queue *q)
 	pthread_cond_signal(&q->changed);
 	pthread_mutex_unlock(&q->lock);
 	pthread_join(q->thread, NULL);
-}
-
-/* Writes all waiting batches, and ends the thread. */
-static void batch_queue_finish(struct batch_queue *q)
-{
-	join(q);
 }
 
 /* Leaves unfinished data unwritten. Accepts NULL. */
@@ -565,70 +550,6 @@ static void await_idle(struct batch_queue *q)
 {
 	while (q->has_thread && (q->head || q->is_busy))
 		pthread_cond_wait(&q->idle, &q->lock);
-}
-
-/* Waits until all batches are written. */
-static void batch_queue_drain(struct batch_queue *q)
-{
-	pthread_mutex_lock(&q->lock);
-	await_idle(q);
-	pthread_mutex_unlock(&q->lock);
-}
-
-/* Implements capture_writer_pin(): sets position and start time of the window. */
-static void batch_queue_pin(struct batch_queue *q, struct capture_window *window)
-{
-	pthread_mutex_lock(&q->lock);
-	await_idle(q);
-	q->is_pinned = true;
-	kept_epochs_window(&q->kept, window);
-	window->end = q->written.bytes;
-	pthread_mutex_unlock(&q->lock);
-}
-
-static void batch_queue_unpin(struct batch_queue *q)
-{
-	pthread_mutex_lock(&q->lock);
-	q->is_pinned = false;
-	pthread_mutex_unlock(&q->lock);
-}
-
-/* Implement the functions of capture_writer.h with these names. */
-static bool batch_queue_next_window(struct batch_queue *q, uint64_t now_ns, bool is_end,
-				    struct capture_window *window)
-{
-	bool is_there;
-
-	pthread_mutex_lock(&q->lock);
-	is_there = kept_epochs_next(&q->kept, now_ns, is_end, window);
-	window->end = q->written.bytes;
-	pthread_mutex_unlock(&q->lock);
-	return is_there;
-}
-
-static void batch_queue_end_window(struct batch_queue *q)
-{
-	pthread_mutex_lock(&q->lock);
-	kept_epochs_end_window(&q->kept, q->fd, q->written.bytes);
-	pthread_mutex_unlock(&q->lock);
-}
-
-static uint64_t batch_queue_drop_windows(struct batch_queue *q)
-{
-	uint64_t samples;
-
-	pthread_mutex_lock(&q->lock);
-	samples = kept_epochs_drop_windows(&q->kept, q->fd, q->written.bytes);
-	pthread_mutex_unlock(&q->lock);
-	return samples;
-}
-
-/* Returns the counts so far. */
-static void batch_queue_count(struct batch_queue *q, struct capture_written *written)
-{
-	pthread_mutex_lock(&q->lock);
-	*written = q->written;
-	pthread_mutex_unlock(&q->lock);
 }
 
 /* Number of shorter blocks at the start, each twice as long as the previous one. */
@@ -779,6 +700,13 @@ static void label_state(const struct state_blocks *f)
 	}
 }
 
+void capture_writer_count(struct capture_writer *w, struct capture_written *written)
+{
+	pthread_mutex_lock(&w->queue->lock);
+	*written = w->queue->written;
+	pthread_mutex_unlock(&w->queue->lock);
+}
+
 /* Writes the state before the block that begins an epoch. Without room, no epoch begins. */
 static void write_state(struct capture_writer *w)
 {
@@ -789,7 +717,7 @@ static void write_state(struct capture_writer *w)
 	end_batch(w, 0);
 	capture_state_give(w->state, add_state, &f);
 	label_state(&f);
-	batch_queue_count(w->queue, &written);
+	capture_writer_count(w, &written);
 	w->epoch_at = written.bytes;
 	w->state_at = written.state_bytes;
 	if (f.head && batch_queue_push(w->queue, f.head, false))
@@ -804,7 +732,7 @@ bool capture_writer_wants_epoch(struct capture_writer *w, uint64_t now_ns, uint6
 
 	if (w->awaits_epoch || now_ns < w->epoch_ns + EPOCH_MIN_NS)
 		return false;
-	batch_queue_count(w->queue, &written);
+	capture_writer_count(w, &written);
 	bytes = written.bytes - w->epoch_at;
 	state_bytes = written.state_bytes - w->state_at;
 	/* An epoch must be larger than its state, or the next one would begin at once. */
@@ -867,41 +795,64 @@ void capture_writer_poll(struct capture_writer *w, uint64_t now_ns)
 
 void capture_writer_drain(struct capture_writer *w)
 {
-	batch_queue_drain(w->queue);
+	pthread_mutex_lock(&w->queue->lock);
+	await_idle(w->queue);
+	pthread_mutex_unlock(&w->queue->lock);
 }
 
 void capture_writer_pin(struct capture_writer *w, struct capture_window *window)
 {
+	struct batch_queue *q = w->queue;
+
 	end_batch(w, 0);
-	batch_queue_pin(w->queue, window);
+	pthread_mutex_lock(&q->lock);
+	await_idle(q);
+	q->is_pinned = true;
+	kept_epochs_window(&q->kept, window);
+	window->end = q->written.bytes;
+	pthread_mutex_unlock(&q->lock);
 	window->sequence = w->sequence;
 	window->samples = w->samples;
 }
 
 void capture_writer_unpin(struct capture_writer *w)
 {
-	batch_queue_unpin(w->queue);
+	pthread_mutex_lock(&w->queue->lock);
+	w->queue->is_pinned = false;
+	pthread_mutex_unlock(&w->queue->lock);
 }
 
 bool capture_writer_next_window(struct capture_writer *w, uint64_t now_ns, bool is_end,
 				struct capture_window *window)
 {
-	return batch_queue_next_window(w->queue, now_ns, is_end, window);
+	struct batch_queue *q = w->queue;
+	bool is_there;
+
+	pthread_mutex_lock(&q->lock);
+	is_there = kept_epochs_next(&q->kept, now_ns, is_end, window);
+	window->end = q->written.bytes;
+	pthread_mutex_unlock(&q->lock);
+	return is_there;
 }
 
 void capture_writer_end_window(struct capture_writer *w)
 {
-	batch_queue_end_window(w->queue);
+	struct batch_queue *q = w->queue;
+
+	pthread_mutex_lock(&q->lock);
+	kept_epochs_end_window(&q->kept, q->fd, q->written.bytes);
+	pthread_mutex_unlock(&q->lock);
 }
 
 uint64_t capture_writer_drop_windows(struct capture_writer *w)
 {
-	return batch_queue_drop_windows(w->queue);
-}
+	struct batch_queue *q = w->queue;
+	uint64_t samples;
 
-void capture_writer_count(struct capture_writer *w, struct capture_written *written)
-{
-	batch_queue_count(w->queue, written);
+	pthread_mutex_lock(&q->lock);
+	samples = kept_epochs_drop_windows(&q->kept, q->fd, q->written.bytes);
+	pthread_mutex_unlock(&q->lock);
+	return samples;
 }
 
 void capture_writer_finish(struct capture_writer *w, bool complete)

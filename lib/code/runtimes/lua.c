@@ -76,16 +76,7 @@ static const struct lua_layout layouts[] = {
 };
 /* clang-format on */
 
-static bool layout_of_version(uint16_t version, struct lua_layout *layout)
-{
-	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
-		if (layouts[i].version != version)
-			continue;
-		*layout = layouts[i];
-		return true;
-	}
-	return false;
-}
+LAYOUT_OF_VERSION(static bool layout_of_version, lua_layout)
 
 enum {
 	IDENT, /* "$LuaVersion: Lua 5.4.4  Copyright …": not in LuaJIT */

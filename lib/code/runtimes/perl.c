@@ -11,41 +11,27 @@
  * are the same in builds with and without threads.
  */
 
+/* clang-format off */
 static const struct perl_layout layouts[] = {
 	{
-		.version = RUNTIME_VERSION(5, 30),
-		.stack = 240,
-		.statement = 224,
-		.stack_type = 40,
-		.context_size = 96,
-		.context_code = 64,
+		.version = RUNTIME_VERSION(5, 30), .stack = 240, .statement = 224,
+		.stack_type = 40, .context_size = 96, .context_code = 64,
 	},
 	{
-		.version = RUNTIME_VERSION(5, 32),
-		.stack = 240,
-		.statement = 224,
-		.stack_type = 44,
-		.context_size = 104,
-		.context_code = 72,
+		.version = RUNTIME_VERSION(5, 32), .stack = 240, .statement = 224,
+		.stack_type = 44, .context_size = 104, .context_code = 72,
 	},
 	{
-		.version = RUNTIME_VERSION(5, 34),
-		.stack = 224,
-		.statement = 208,
-		.stack_type = 44,
-		.context_size = 104,
-		.context_code = 72,
+		.version = RUNTIME_VERSION(5, 34), .stack = 224, .statement = 208,
+		.stack_type = 44, .context_size = 104, .context_code = 72,
 	},
 	{
 		.version = RUNTIME_VERSION(5, 42), /* and from 5.36 on */
-		.stack = 224,
-		.statement = 208,
-		.stack_type = 44,
-		.context_size = 104,
-		.context_code = 72,
-		.hash_extra = 32,
+		.stack = 224, .statement = 208,
+		.stack_type = 44, .context_size = 104, .context_code = 72, .hash_extra = 32,
 	},
 };
+/* clang-format on */
 
 /* Odd versions are for development. */
 static bool layout_of_version(uint8_t version, struct perl_layout *layout)

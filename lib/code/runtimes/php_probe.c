@@ -14,16 +14,7 @@ static const struct php_layout layouts[] = {
 	{.version = RUNTIME_VERSION(8, 5), .code_count = 96, .code = 104, .file = 168},
 };
 
-bool php_layout_of_version(uint16_t version, struct php_layout *layout)
-{
-	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
-		if (layouts[i].version != version)
-			continue;
-		*layout = layouts[i];
-		return true;
-	}
-	return false;
-}
+LAYOUT_OF_VERSION(bool php_layout_of_version, php_layout)
 
 /* Finds PHP's engine in a file, and in its code where its variables are. */
 

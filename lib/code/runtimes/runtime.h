@@ -196,6 +196,18 @@ void line_starts_release(struct line_starts *lines);
 
 /* Version in a layout. */
 #define RUNTIME_VERSION(major, minor) (uint16_t)((major) << 8 | (minor))
+/* Defines the function that copies the row of a version from the table `layouts`. */
+#define LAYOUT_OF_VERSION(function, type) \
+	function(uint16_t version, struct type *layout) \
+	{ \
+		for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) { \
+			if (layouts[i].version != version) \
+				continue; \
+			*layout = layouts[i]; \
+			return true; \
+		} \
+		return false; \
+	}
 
 #define RUNTIME(KIND, name, ...) extern const struct runtime runtime_##name;
 #include "bpf/runtimes.def"

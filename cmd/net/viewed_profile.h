@@ -5,11 +5,18 @@
 #include <pthread.h>
 
 #include "cmd/options/output_options.h"
-#include "cmd/net/served_file.h"
 #include "lib/code/files/file_set.h"
 #include "lib/base/readers.h"
 #include "lib/format/firefox/read/read_tables.h"
 #include "lib/model/tables/profile.h"
+
+/* The bytes of the profile served to a front-end. */
+
+struct served_file {
+	int fd; /* never 0 */
+	uint64_t size;
+	bool is_gzip;
+};
 
 struct viewed_profile {
 	const char *path; /* path of the first of two files; borrowed */
@@ -68,3 +75,9 @@ char *viewed_profile_source(struct viewed_profile *v, module_id module, const ch
 			    size_t *size, struct error *err);
 /* Appends "libfoo.so (not on this machine), …": modules with frames whose files are missing. */
 void viewed_profile_missing(const struct viewed_profile *v, struct strbuf *text);
+/*
+ * Writes a page that compares two files. Returns its descriptor, which the caller closes, and sets
+ * *size; or a negative errno.
+ */
+int served_page_of_sides(const char *const *paths, const struct output_options *options,
+			 uint64_t *size, struct error *err);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/tracker.h"
 
-#include "lib/live/code/jit_mappings.h"
+#include "lib/live/code/jit_descriptors.h"
+#include "lib/live/code/jit_files.h"
+#include "lib/live/code/span_files.h"
 #include "lib/live/kernel/kernel_space.h"
 #include "lib/live/kernel/kernel_modules.h"
 #include "lib/live/process/command_files.h"
@@ -11,6 +13,7 @@
 #include "lib/live/process/moved_code.h"
 #include "lib/live/process/process_root.h"
 #include "lib/live/perf/event_queue.h"
+#include "lib/model/languages/language.h"
 #include "lib/stream/record/records.h"
 
 /*
@@ -20,6 +23,85 @@
 #define MAX_KERNEL_CODE 10000
 /* Maximum renamed processes to look up in /proc per round. */
 #define TITLES_MAX 64
+
+/*
+ * Finds the mappings that indicate generated code: anonymous executable memory, and jitdumps. Perf
+ * maps, dumps and roots are followed from the first of these on. Also finds mapped marker files.
+ */
+
+struct mapped_spans {
+	uint32_t module_id;
+	uint32_t pid, tid; /* ids in the file name */
+};
+
+struct jit_mappings {
+	const struct file_set *files; /* open files by module; borrowed */
+	struct jit_files *jit_files; /* borrowed */
+	struct jit_descriptors *descriptors; /* borrowed */
+	const struct process_roots *roots; /* borrowed; used to find sources of generated code */
+	struct span_files *span_files; /* borrowed */
+	VEC(uint32_t) dumps; /* module ids of jitdumps, ascending */
+	VEC(struct mapped_spans) spans; /* marker files by module id, ascending */
+};
+
+static void jit_mappings_release(struct jit_mappings *m)
+{
+	vec_release(&m->dumps);
+	vec_release(&m->spans);
+}
+
+/*
+ * Handles modules in the order of their ids, each before its mappings. The path of a module record
+ * is not terminated.
+ */
+static void jit_mappings_module(struct jit_mappings *m, const struct rec_module *module)
+{
+	struct mapped_spans spans = {.module_id = module->module_id};
+	char path[4096];
+
+	if (module->rec.flags & MODULE_COMPLETED)
+		return;
+	snprintf(path, sizeof(path), "%.*s", (int)module->path_size, rec_module_path(module));
+	if (language_dump_is_path(path))
+		vec_push(&m->dumps, module->module_id);
+	else if (span_files_is_file(path, &spans.pid, &spans.tid))
+		vec_push(&m->spans, spans);
+}
+
+static bool is_dump(const struct jit_mappings *m, uint32_t module_id)
+{
+	size_t at = vec_count_front(&m->dumps, it, *it < module_id);
+
+	return at < m->dumps.count && m->dumps.items[at] == module_id;
+}
+
+static const struct mapped_spans *find_spans(const struct jit_mappings *m, uint32_t module_id)
+{
+	size_t at = vec_count_front(&m->spans, it, it->module_id < module_id);
+
+	return at < m->spans.count && m->spans.items[at].module_id == module_id
+		       ? &m->spans.items[at]
+		       : NULL;
+}
+
+static void jit_mappings_map(struct jit_mappings *m, struct live_process *process,
+			     const struct rec_map *map)
+{
+	const struct mapped_spans *spans = find_spans(m, map->module_id);
+
+	if (map->module_id != NO_REC_MODULE)
+		jit_descriptors_map(m->descriptors, process, map);
+	if (map->module_id == NO_REC_MODULE) {
+		if (jit_files_memory(m->jit_files, process))
+			process_roots_keep(m->roots, process);
+		span_files_memory(m->span_files, process);
+	} else if (spans) {
+		span_files_map(m->span_files, process, spans->pid, spans->tid,
+			       file_set_find(m->files, map->module_id));
+	} else if (is_dump(m, map->module_id)) {
+		jit_files_dump(m->jit_files, process, file_set_find(m->files, map->module_id));
+	}
+}
 
 struct tracker {
 	struct tracker_options options;

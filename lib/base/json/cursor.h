@@ -11,7 +11,21 @@
  */
 #pragma once
 
-#include "lib/base/json/decimal.h"
+#include "lib/base/base.h"
+
+/*
+ * A JSON number with decimal places, exact to 1e-9. It is millionths + thousandths / 1000
+ * millionths; both members have its sign.
+ */
+struct decimal {
+	int64_t millionths;
+	int32_t thousandths; /* thousandths of a millionth: -999 to 999 */
+};
+
+static inline bool decimal_is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
 
 /* Deepest nesting of values. */
 #define JSON_CURSOR_DEPTH_MAX 512

@@ -345,12 +345,14 @@ struct ranked_text {
 
 ORDER(compare_texts, struct ranked_text, strcmp(a->text, b->text))
 
-/* Ranks the strings once, so that rows are compared by numbers. */
-static void rank_texts(struct query_keys *k)
+void query_keys_rank(struct query_keys *k)
 {
 	size_t count = k->texts.rows.count;
-	_cleanup_free_ struct ranked_text *sorted = xcalloc(count + 1, sizeof(*sorted));
+	_cleanup_free_ struct ranked_text *sorted = NULL;
 
+	if (k->ranks)
+		return;
+	sorted = xcalloc(count + 1, sizeof(*sorted));
 	k->ranks = xcalloc(count + 1, sizeof(*k->ranks));
 	for (string_id i = 0; i < count; i++)
 		sorted[i] = (struct ranked_text){strings_get(&k->texts, i), i};
@@ -380,7 +382,6 @@ void query_keys_make(struct query_keys *k, const struct query *q, enum query_by 
 		else
 			make_of_frames(k, q);
 	}
-	rank_texts(k);
 	free(k->of_strings);
 	k->of_strings = NULL;
 }
@@ -410,9 +411,12 @@ const char *query_keys_text(const struct query_keys *k, string_id id)
 	return strings_get(&k->texts, id);
 }
 
-static uint32_t rank(const struct query_keys *k, string_id id)
+static int compare_strings(const struct query_keys *k, string_id a, string_id b)
 {
-	return id == NO_STRING ? 0 : k->ranks[id];
+	if (a == b || a == NO_STRING || b == NO_STRING)
+		return (a != NO_STRING) - (b != NO_STRING);
+	return k->ranks ? COMPARE(k->ranks[a], k->ranks[b])
+			: strcmp(query_keys_text(k, a), query_keys_text(k, b));
 }
 
 int query_keys_compare(const struct query_keys *k, uint32_t a, uint32_t b)
@@ -431,7 +435,7 @@ int query_keys_compare(const struct query_keys *k, uint32_t a, uint32_t b)
 	int order = 0;
 
 	for (size_t i = 0; !order && i < sizeof(texts) / sizeof(texts[0]); i++)
-		order = COMPARE(rank(k, texts[i][0]), rank(k, texts[i][1]));
+		order = compare_strings(k, texts[i][0], texts[i][1]);
 	order = order ?: COMPARE(x->line, y->line) ?: COMPARE(x->address, y->address);
 	return order ?: COMPARE(x->pid, y->pid) ?: COMPARE(x->incarnation, y->incarnation) ?:
 	       COMPARE(x->tid, y->tid);

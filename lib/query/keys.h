@@ -75,5 +75,7 @@ void query_keys_release(struct query_keys *k);
 uint32_t query_keys_nothing(struct query_keys *k);
 /* Returns "" for NO_STRING. */
 const char *query_keys_text(const struct query_keys *k, string_id id);
+/* Ranks the texts, so that comparing many rows is fast. Does nothing the second time. */
+void query_keys_rank(struct query_keys *k);
 /* Orders by text, then line and number, independent of the order in the file. */
 int query_keys_compare(const struct query_keys *k, uint32_t a, uint32_t b);

@@ -268,6 +268,7 @@ void query_table_make(struct query_table *t, const struct query *q, enum query_b
 			t->rows.items[kept++] = t->rows.items[i];
 	}
 	t->rows.count = kept;
+	query_keys_rank(t->keys);
 	query_table_sort(t, QUERY_ORDER_SELF);
 }
 

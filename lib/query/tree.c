@@ -55,7 +55,6 @@ static uint32_t add_node(struct query_tree *t, uint32_t parent, uint32_t key, st
 
 INDEX_EQUAL(node_equal, struct query_tree, nodes, a->parent == b->parent && a->key == b->key)
 
-/* Returns the parent itself if the node would be too deep. */
 static uint32_t intern_node(struct query_tree *t, struct index *index, uint32_t parent,
 			    uint32_t key, stack_id stack)
 {
@@ -65,56 +64,86 @@ static uint32_t intern_node(struct query_tree *t, struct index *index, uint32_t 
 
 	if (node != INDEX_NONE)
 		return node;
-	if (parent != QUERY_NO_NODE && t->nodes.items[parent].depth + 1 >= QUERY_TREE_DEPTH) {
-		t->is_cut = true;
-		return parent;
-	}
 	node = add_node(t, parent, key, stack);
 	index_add(index, hash, node);
 	return node;
 }
 
-static void grow_inwards(struct query_tree *t, const struct query *q, const bool *roots)
+/* Shown stacks from the roots inwards: by depth, then by id. */
+struct levels {
+	stack_id *order;
+	size_t ends[QUERY_TREE_DEPTH + 1]; /* by depth; the last has all that are too deep */
+};
+
+/* roots: by stack_id; NULL: all outermost frames. */
+static void levels_find(struct levels *l, const struct query *q, const bool *roots)
 {
-	size_t count = q->profile->stacks.rows.count;
-	uint32_t *nodes = xcalloc(count + 1, sizeof(*nodes));
-	struct index index = {0};
+	size_t count = q->profile->stacks.rows.count, sum = 0;
+	/* By stack_id: 1 for roots; 0: not below a root. */
+	_cleanup_free_ uint16_t *depths = xcalloc(count + 1, sizeof(*depths));
 
-	t->of_stacks = nodes;
-	/* Growing would need room for both copies. */
-	vec_reserve(&t->nodes, count);
+	*l = (struct levels){.order = xcalloc(count + 1, sizeof(*l->order))};
 	for (stack_id id = 0; id < count; id++) {
-		bool is_root = roots ? roots[id] : q->parents[id] == NO_STACK;
-		uint32_t parent;
+		stack_id parent = q->parents[id];
+		uint16_t above = parent == NO_STACK ? 0 : depths[parent];
 
-		nodes[id] = QUERY_NO_NODE;
 		if (!q->is_shown[id])
 			continue;
-		parent = is_root || q->parents[id] == NO_STACK ? QUERY_NO_NODE
-							       : nodes[q->parents[id]];
-		if (parent == QUERY_NO_NODE && !is_root)
-			continue;
-		nodes[id] = intern_node(t, &index, parent, t->keys->of_stacks[id], id);
+		if (roots ? roots[id] : parent == NO_STACK)
+			depths[id] = 1;
+		else if (above)
+			depths[id] = above > QUERY_TREE_DEPTH ? above : above + 1;
+		if (depths[id])
+			l->ends[depths[id] - 1]++;
 	}
-	index_release(&index);
-	vec_fit(&t->nodes);
+	for (size_t depth = 0; depth <= QUERY_TREE_DEPTH; depth++) {
+		size_t begin = sum;
+
+		sum += l->ends[depth];
+		l->ends[depth] = begin;
+	}
+	for (stack_id id = 0; id < count; id++) {
+		if (depths[id])
+			l->order[l->ends[depths[id] - 1]++] = id;
+	}
 }
 
-static void add_weights(struct query_tree *t, const struct query *q)
+/*
+ * Once the weights of a level are known, light nodes get no children: the subtrees of most stacks
+ * are light.
+ */
+static void grow_inwards(struct query_tree *t, const struct query *q, const bool *roots,
+			 const uint64_t *subtrees, uint64_t min_weight)
 {
-	for (size_t i = 0; i < t->nodes.count; i++)
-		t->nodes.items[i].self = t->nodes.items[i].total = 0;
-	for (stack_id id = 0; id < q->profile->stacks.rows.count; id++) {
-		if (t->of_stacks[id] != QUERY_NO_NODE)
-			t->nodes.items[t->of_stacks[id]].self += q->weights[id];
-	}
-	for (size_t i = t->nodes.count; i-- > 0;) {
-		struct query_node *node = &t->nodes.items[i];
+	size_t count = q->profile->stacks.rows.count, at = 0;
+	struct index index = {0};
+	struct levels levels;
 
-		node->total += node->self;
-		if (node->parent != QUERY_NO_NODE)
-			t->nodes.items[node->parent].total += node->total;
+	levels_find(&levels, q, roots);
+	t->of_stacks = xcalloc(count + 1, sizeof(*t->of_stacks));
+	memset(t->of_stacks, 0xff, count * sizeof(*t->of_stacks));
+	for (size_t depth = 0; depth <= QUERY_TREE_DEPTH; depth++) {
+		for (; at < levels.ends[depth]; at++) {
+			stack_id id = levels.order[at];
+			uint32_t node = depth ? t->of_stacks[q->parents[id]] : QUERY_NO_NODE;
+
+			if (!subtrees[id])
+				continue;
+			t->of_stacks[id] = node;
+			if (depth && t->nodes.items[node].total < min_weight)
+				continue;
+			if (depth < QUERY_TREE_DEPTH) {
+				node = intern_node(t, &index, node, t->keys->of_stacks[id], id);
+				t->nodes.items[node].total += subtrees[id];
+				t->of_stacks[id] = node;
+			} else {
+				t->is_cut = true;
+			}
+			t->nodes.items[node].self += q->weights[id];
+		}
+		index_release(&index);
 	}
+	free(levels.order);
 }
 
 /*
@@ -159,16 +188,16 @@ static void drop_light(const struct query_tree *t, struct travellers *all, uint6
 	all->list.count = kept;
 }
 
-/* subtrees: weights of the roots by stack_id, or NULL for samples as roots. */
-static void grow_outwards(struct query_tree *t, const struct query *q, const uint64_t *subtrees,
-			  uint64_t min_weight)
+/* roots: by stack_id, with the weights of their subtrees; NULL: samples are roots. */
+static void grow_outwards(struct query_tree *t, const struct query *q, const bool *roots,
+			  const uint64_t *subtrees, uint64_t min_weight)
 {
 	struct travellers now = {0}, next = {0};
 
 	for (stack_id id = 0; id < q->profile->stacks.rows.count; id++) {
-		uint64_t weight = subtrees ? subtrees[id] : q->weights[id];
+		uint64_t weight = roots ? subtrees[id] : q->weights[id];
 
-		if (weight)
+		if (weight && (!roots || roots[id]))
 			vec_push(&now.list, (struct traveller){id, QUERY_NO_NODE, weight});
 	}
 	for (int depth = 0; now.list.count; depth++) {
@@ -184,7 +213,7 @@ static void grow_outwards(struct query_tree *t, const struct query *q, const uin
 		next = done;
 		vec_clear(&next.list);
 	}
-	for (size_t i = 0; !subtrees && i < t->nodes.count && !t->nodes.items[i].depth; i++)
+	for (size_t i = 0; !roots && i < t->nodes.count && !t->nodes.items[i].depth; i++)
 		t->nodes.items[i].self = t->nodes.items[i].total;
 	vec_release(&now.list);
 	vec_release(&next.list);
@@ -233,18 +262,13 @@ static uint64_t least_weight(double share, uint64_t weight)
 	return (uint64_t)(share * (double)weight + 0.999999);
 }
 
-/* Returns the weights of the roots, by stack_id, and their sum. */
-static uint64_t *root_weights(const struct query *q, const bool *roots, uint64_t *sum)
+static uint64_t weight_of(const struct query *q, const bool *roots, const uint64_t *subtrees)
 {
-	uint64_t *weights = query_subtree_weights(q);
+	uint64_t sum = 0;
 
-	*sum = 0;
-	for (stack_id id = 0; id < q->profile->stacks.rows.count; id++) {
-		if (!roots[id])
-			weights[id] = 0;
-		*sum += weights[id];
-	}
-	return weights;
+	for (stack_id id = 0; id < q->profile->stacks.rows.count; id++)
+		sum += roots[id] ? subtrees[id] : 0;
+	return sum;
 }
 
 void query_tree_make(struct query_tree *t, const struct query *q,
@@ -258,24 +282,18 @@ void query_tree_make(struct query_tree *t, const struct query *q,
 	*t = (struct query_tree){.keys = options->keys ? options->keys : &t->own};
 	if (!options->keys)
 		query_keys_make(t->keys, q, options->by);
+	if (options->kind != QUERY_TREE_INVERTED)
+		subtrees = query_subtree_weights(q);
 	if (of_one) {
 		roots = find_outermost(t, q, options->function);
-		subtrees = root_weights(q, roots, &weight);
+		weight = weight_of(q, roots, subtrees);
 	}
 	least = least_weight(options->min_share, weight);
 	if (options->kind == QUERY_TREE_PLAIN || options->kind == QUERY_TREE_CALLEES)
-		grow_inwards(t, q, roots);
+		grow_inwards(t, q, roots, subtrees, least);
 	else
-		grow_outwards(t, q, subtrees, least);
-	if (t->of_stacks)
-		add_weights(t, q);
+		grow_outwards(t, q, roots, subtrees, least);
 	link_nodes(t, least);
-}
-
-void query_tree_weigh(struct query_tree *t, const struct query *q, double min_share)
-{
-	add_weights(t, q);
-	link_nodes(t, least_weight(min_share, q->weight));
 }
 
 void query_tree_release(struct query_tree *t)

@@ -38,8 +38,12 @@ struct query_node {
 struct query_tree {
 	struct query_keys *keys; /* `own`, or borrowed keys */
 	struct query_keys own;
-	VEC(struct query_node) nodes; /* parents first */
-	uint32_t *of_stacks; /* plain trees: node by stack_id; otherwise NULL */
+	VEC(struct query_node) nodes; /* parents first; light ones have no children */
+	/*
+	 * From the roots inwards: by stack_id, the node of the stack, or the light one that it is
+	 * below; QUERY_NO_NODE if it has no weight. Otherwise NULL.
+	 */
+	uint32_t *of_stacks;
 	uint32_t first_root;
 	bool is_cut; /* nodes were left out as too deep or too many */
 };
@@ -47,12 +51,6 @@ struct query_tree {
 /* A recursive function is entered only at its outermost call, so its weight counts once. */
 void query_tree_make(struct query_tree *t, const struct query *q,
 		     const struct query_tree_options *options);
-/*
- * Replaces the weights of a plain tree by those of a different query of the profile. Both queries
- * must show the same frames: only `hide`, `root`, `no_kernel`, `own` and `fold_recursion` of a
- * filter affect that.
- */
-void query_tree_weigh(struct query_tree *t, const struct query *q, double min_share);
 void query_tree_release(struct query_tree *t);
 /*
  * Returns the next node in display order: the first child, or the next sibling of the node or of an

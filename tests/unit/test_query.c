@@ -185,6 +185,28 @@ TEST(test_tree)
 	check_tree(&options, "0c3 1b3 2a3");
 }
 
+TEST(test_light_nodes)
+{
+	const struct query_tree_options options = {.kind = QUERY_TREE_PLAIN, .min_share = 0.5};
+	struct query_filter filter = QUERY_FILTER_ALL;
+	struct profile *p = small();
+	struct query q = select_all(p, &filter);
+	struct query_tree t;
+
+	check_tree(&options, "0a7 1b7");
+	query_tree_make(&t, &q, &options);
+	/* That of weight 4 has no child, but its callee's stacks lead to it. */
+	assert_int_equal(t.nodes.count, 5);
+	for (stack_id id = 0; id < p->stacks.rows.count; id++) {
+		uint32_t node = t.of_stacks[id];
+
+		assert_true(node < t.nodes.count || !q.weights[id]);
+	}
+	query_tree_release(&t);
+	query_release(&q);
+	profile_free(p);
+}
+
 /* Endless recursion, with a sample at each depth. */
 TEST(test_deep)
 {

@@ -19,9 +19,7 @@ _Static_assert(sizeof(struct query_row) == 24, "key, line, self, total");
 _Static_assert(sizeof(struct query_node) == 40, "key … stack, self, total");
 
 static struct query_table table;
-static struct query_tree kept; /* plain tree by function; other trees are temporary */
-static struct query_tree other;
-static const struct query_tree *tree; /* last tree requested */
+static struct query_tree tree; /* last tree requested */
 static VEC(struct query_node) linked; /* its nodes that are heavy enough, parents first */
 static VEC(uint32_t) numbers; /* of these nodes in the tree */
 
@@ -40,20 +38,6 @@ const void *EXPORT(page_rows)(void)
 	return table.rows.items;
 }
 
-/* Rebuilds the kept tree only if other frames are shown. */
-static void weigh_kept(const struct query_tree_options *options)
-{
-	static uint32_t shape;
-
-	if (shape == engine.shape) {
-		query_tree_weigh(&kept, &engine.query, options->min_share);
-		return;
-	}
-	shape = engine.shape;
-	query_tree_release(&kept);
-	query_tree_make(&kept, &engine.query, options);
-}
-
 /* Copies a node and its next siblings; returns the number of the first. */
 static uint32_t link_siblings(uint32_t node, uint32_t parent)
 {
@@ -61,8 +45,8 @@ static uint32_t link_siblings(uint32_t node, uint32_t parent)
 
 	if (node == QUERY_NO_NODE)
 		return node;
-	for (; node != QUERY_NO_NODE; node = tree->nodes.items[node].next_sibling) {
-		struct query_node copy = tree->nodes.items[node];
+	for (; node != QUERY_NO_NODE; node = tree.nodes.items[node].next_sibling) {
+		struct query_node copy = tree.nodes.items[node];
 
 		copy.parent = parent;
 		if (copy.next_sibling != QUERY_NO_NODE)
@@ -80,9 +64,9 @@ static uint32_t link_tree(void)
 
 	vec_clear(&linked);
 	vec_clear(&numbers);
-	root = link_siblings(tree->first_root, QUERY_NO_NODE);
+	root = link_siblings(tree.first_root, QUERY_NO_NODE);
 	for (uint32_t i = 0; i < linked.count; i++) {
-		uint32_t child = tree->nodes.items[numbers.items[i]].first_child;
+		uint32_t child = tree.nodes.items[numbers.items[i]].first_child;
 
 		child = link_siblings(child, i);
 		linked.items[i].first_child = child;
@@ -105,14 +89,8 @@ uint32_t EXPORT(page_tree)(unsigned int by, unsigned int kind, const char *funct
 		.keys = engine_keys(by),
 	};
 
-	if (by == QUERY_BY_FUNCTION && kind == QUERY_TREE_PLAIN) {
-		weigh_kept(&options);
-		tree = &kept;
-	} else {
-		query_tree_release(&other);
-		query_tree_make(&other, &engine.query, &options);
-		tree = &other;
-	}
+	query_tree_release(&tree);
+	query_tree_make(&tree, &engine.query, &options);
 	return link_tree();
 }
 
@@ -128,7 +106,7 @@ uint32_t EXPORT(page_node_count)(void)
 
 int EXPORT(page_tree_is_cut)(void)
 {
-	return tree->is_cut;
+	return tree.is_cut;
 }
 
 /* The contents of a key; unknown strings are "". */
@@ -645,25 +623,9 @@ bool *EXPORT(page_filter_threads)(int is_used)
 	return engine.threads;
 }
 
-/* True if the shown frames have changed since the last call. */
-static bool shows_others(const struct query_filter *filter)
-{
-	static char *last;
-	char *now = xasprintf("%s\n%s\n%d%d%d", filter->hide ? filter->hide : "",
-			      filter->root ? filter->root : "", filter->no_kernel,
-			      filter->fold_recursion, filter->own);
-	bool differs = !last || strcmp(last, now) != 0;
-
-	free(last);
-	last = now;
-	return differs;
-}
-
 int EXPORT(page_select)(void)
 {
 	int ret;
-
-	engine.shape += shows_others(&engine.filter);
 
 	if (engine.is_selected)
 		query_release(&engine.query);

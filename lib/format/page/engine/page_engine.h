@@ -19,7 +19,6 @@ struct engine {
 	bool *threads; /* threads of the filter, by thread_id */
 	struct query query;
 	bool is_selected; /* the query is valid */
-	uint32_t shape; /* changes whenever different frames are shown */
 	struct query_keys *keys[QUERY_BY_COUNT]; /* created on demand */
 	struct error err;
 };

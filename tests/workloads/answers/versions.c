@@ -24,7 +24,7 @@ __attribute__((noinline)) static unsigned int parse(unsigned int seed)
 
 int main(void)
 {
-	for (int i = 0; i < 100000; i++)
+	for (int i = 0; i < 300000; i++)
 		sink = checksum(parse((unsigned int)i));
 	return 0;
 }

@@ -268,6 +268,23 @@ async function judgeHard(path) {
 	judge('hostile names', hostile.said.length === 0 && await hostile.page.evaluate(() => !document.querySelector('img') && !/[\u202e\u001b]/.test(document.body.innerText)), hostile.said.join('\n'));
 }
 
+// A small window, paper, and a search in vain.
+async function judgePlaces() {
+	const path = page_of(join(root, 'build/tests/golden/profiles/markers.json'), 'markers');
+	const height = (page, what) => page.evaluate((name) => document.querySelector(name).getBoundingClientRect().height, what);
+	const small = await open(path, 'view=markers', {viewport: {width: 360, height: 740}});
+	await small.page.locator('#markers .row[data-row="0"]').click();
+	judge('360 pixels: markers beside the chosen one', await height(small.page, '#markers .grid') >= 100 && await height(small.page, '.detail') >= 50);
+	await small.page.close();
+	const {page} = await open(path, 'view=functions');
+	await page.fill('#search', 'no such');
+	judge('a search in vain', await page.textContent('#found') === 'no function has such a name', await page.textContent('#found'));
+	await page.fill('#search', '');
+	await page.emulateMedia({media: 'print'});
+	judge('on paper: the view', await height(page, '#functions .grid') >= 200, await height(page, '#functions .grid'));
+	await page.close();
+}
+
 // More rows than a canvas can be high: those that are seen are drawn, and are where they seem to be.
 async function judgeThreads() {
 	const samples = Array.from({length: 3000}, (_, i) => `worker ${100}/${1000 + i} [000] ${(1 + i * 1e-5).toFixed(6)}: 1000000 cpu-clock:\n\t 401000 f${i % 13}+0x1 (/bin/app)\n\n`);
@@ -308,7 +325,7 @@ async function measure() {
 		await timed('zoom', 'profPage.change({view: "flame"}); profPage.views.flame.draw()'),
 	];
 	const memory = await page.evaluate(() => window.profPage.engine.api.memory.buffer.byteLength / 1e6);
-	judge('memory', memory <= 80, `${memory} MB`);
+	judge('memory', memory <= 60, `${memory} MB`);
 	judge('a million: nothing is said', said.length === 0, said.join('\n'));
 	console.log(`1 M samples: ${(size / statSync(source).size).toFixed(2)} of the .json.gz, first picture ${ms} ms, ${memory.toFixed(0)} MB; ${clicks.join(', ')}`);
 }
@@ -318,6 +335,7 @@ let path;
 for (const [i, profile] of profiles.entries())
 	path = await judgeViews(profile, `page${i}`);
 await judgeHard(path);
+await judgePlaces();
 await judgeThreads();
 await judgeDifference();
 await judgeServed();

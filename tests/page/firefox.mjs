@@ -27,11 +27,12 @@ user_pref("datareporting.policy.dataSubmissionEnabled", false);
 		firefox.process = spawn('firefox-esr', ['--headless', '--no-remote', '--marionette', '--remote-allow-system-access',
 			'--width', '1400', '--height', '900', '--profile', firefox.home, 'about:blank'], {stdio: 'ignore'});
 		const port = join(firefox.home, 'MarionetteActivePort');
-		for (let i = 0; i < 600 && !(existsSync(port) && readFileSync(port, 'utf8')); i++)
+		for (let i = 0; i < 600 && firefox.process.exitCode === null && !(existsSync(port) && readFileSync(port, 'utf8')); i++)
 			await sleep(50);
 		firefox.socket = connect(Number(readFileSync(port, 'utf8')), '127.0.0.1');
 		Object.assign(firefox, {waiting: new Map(), bytes: Buffer.alloc(0), id: 0});
 		firefox.socket.on('data', (data) => firefox.take(data));
+		firefox.socket.on('close', () => firefox.waiting.forEach(({reject}) => reject(new Error('Firefox has ended'))));
 		await firefox.ask('WebDriver:NewSession', {});
 		await firefox.inside(`window.profAsked = []; Services.obs.addObserver((channel) => {
 			const uri = channel.QueryInterface(Ci.nsIHttpChannel).URI.spec; if (channel.loadInfo?.browsingContextID) window.profAsked.push(uri); }, 'http-on-modify-request');`);

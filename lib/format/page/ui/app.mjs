@@ -555,7 +555,8 @@ export class App {
 		try {
 			const {marks, weight} = this.engine.search(BY.function, search);
 			this.marks = marks;
-			this.found.textContent = `${percent(weight, this.engine.weight)}, ${this.engine.amount(weight)} in ${marks.reduce((sum, mark) => sum + mark, 0)} functions`;
+			const count = marks.reduce((sum, mark) => sum + mark, 0);
+			this.found.textContent = !count ? 'no function has such a name' : `${percent(weight, this.engine.weight)}, ${this.engine.amount(weight)} in ${count === 1 ? 'one function' : `${grouped(count)} functions`} (Enter: next)`;
 			this.found.title = this.foundNames(marks);
 		} catch (error) {
 			this.search.setAttribute('aria-invalid', 'true');

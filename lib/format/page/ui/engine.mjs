@@ -236,6 +236,11 @@ export class Engine {
 			: new Float32Array(bins * kinds)};
 	}
 
+	// All marks of a time.
+	marksWithin(from, until) {
+		return this.bytes[this.api.page_timeline_marks(NONE, from, until, 1) >>> 0];
+	}
+
 	// Counters that have values: memory of a process, load of the machine (pid 0).
 	counters() {
 		const list = [];

@@ -120,6 +120,7 @@ class MarkerView {
 		app.chosenMarker = row && {...row, version: app.version};
 		if (row)
 			app.say(`${row.name} · ${seconds(row.start)} · ${row.fields}`);
+		app.actions.hidden ||= Boolean(row);
 		this.drawDetail();
 		app.timeline.draw();
 	}

@@ -205,7 +205,8 @@ export class Timeline extends TimeCanvas {
 			square.style.background = waitColor(wait);
 			return make('span', {class: 'key'}, square, name);
 		});
-		for (const [name, color] of [['marker', 'accent'], ['loss', 'loss']]) {
+		const marks = this.app.engine.marksWithin(0, this.app.engine.duration + 1);
+		for (const [name, color] of [['marker', 'accent'], ['loss', 'loss']].filter(([name]) => marks & MARKS[name])) {
 			const square = make('i', {class: 'square'});
 			square.style.background = themeColor(color);
 			waits.push(make('span', {class: 'key'}, square, name));

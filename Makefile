@@ -117,7 +117,7 @@ unit_src := $(wildcard tests/unit/test_*.c)
 unit_helper_src := $(filter-out $(unit_src),$(wildcard tests/unit/*.c))
 machine_src := $(wildcard tests/machine/*.c)
 golden_src := $(wildcard tests/golden/*.c)
-readers_src := tests/readers/show.c
+readers_src := tests/readers/show.c tests/page/answers.c
 fuzz_src := $(wildcard tests/fuzz/fuzz_*.c)
 cli_src := $(wildcard tests/cli/*.c)
 e2e_src := $(wildcard tests/e2e/*.c)
@@ -330,7 +330,7 @@ $(golden_profiles) &: $(wildcard tests/golden/*.py tests/golden/base.json tests/
 	@mkdir -p $(BUILD)/tests/golden/profiles
 	$(Q)python3 tests/golden/difference.py --together $(BUILD)/tests/golden/profiles
 
-$(readers): $(call objects,$(readers_src)) $(libprof)
+$(readers): %: %.o $(libprof)
 	$(call say,LINK)
 	$(Q)$(link) -o $@ $^ $(LIBS)
 
@@ -419,7 +419,7 @@ check-fuzz: $(fuzz)
 
 # Command lines that need no root. One waits most of its time, and so begins first.
 slow_cli := tests/cli/pusher.sh
-check-cli: $(prof) $(prof_view) $(prof_browse) $(prof_alloc) $(BUILD)/prof-launcher $(cli_programs) $(golden_profiles)
+check-cli: $(prof) $(prof_view) $(prof_browse) $(prof_alloc) $(BUILD)/prof-launcher $(cli_programs) $(readers) $(golden_profiles)
 	BUILD=$(BUILD) PROF=$(prof) scripts/tap --label cli --jobs 3 $(slow_cli) $(filter-out $(slow_cli),$(wildcard tests/cli/*.sh))
 
 check-checker:

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Compares what the engine of pages says with what prof report says of the same profile.
-//     node equal.mjs PROF [ROUNDS] PROFILE...
+//     node equal.mjs PROF [ROUNDS] PROFILE...    its tests are built beside PROF
 // Prints a line for each difference, and how many rows were compared.
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { BY, NONE, TREE } from '../../lib/format/page/ui/engine.mjs';
 import { openPage } from './page_file.mjs';
 
@@ -31,18 +31,43 @@ function scale(rows) {
 	}
 }
 
-// Null where nothing is selected: there is nothing to compare.
-function report(...words) {
-	try {
-		const said = JSON.parse(run('report', '--format', 'json', '--limit', '0', ...words));
-		if (words.includes('--critical-path'))
-			scale(said.rows ?? said.tree);
-		return said;
-	} catch (failure) {
-		if (/no matching samples|no such event/.test(failure.stderr))
-			return null;
-		throw failure;
+// One program that answers all questions.
+const answers = spawn(join(dirname(prof), 'tests/page/answers'), {stdio: ['pipe', 'pipe', 'inherit']});
+const parts = answers.stdout[Symbol.asyncIterator]();
+let rest = Buffer.alloc(0);
+
+async function take(size) {
+	while (rest.length < size) {
+		const {value, done} = await parts.next();
+		if (done)
+			throw new Error('prof report has ended');
+		rest = Buffer.concat([rest, value]);
 	}
+	const bytes = rest.subarray(0, size);
+	rest = rest.subarray(size);
+	return bytes.toString();
+}
+
+async function ask(words) {
+	let head = '';
+	answers.stdin.write(`${words.join('\t')}\n`);
+	while (!head.endsWith('\n'))
+		head += await take(1);
+	const [status, size, more] = head.split(' ').map(Number), output = await take(size);
+	return {status, output, messages: await take(more)};
+}
+
+// Null where nothing is selected: there is nothing to compare.
+async function report(...words) {
+	const {status, output, messages} = await ask(['--format', 'json', '--limit', '0', ...words]);
+	if (/no matching samples|no such event/.test(messages))
+		return null;
+	if (status)
+		throw new Error(messages);
+	const said = JSON.parse(output);
+	if (words.includes('--critical-path'))
+		scale(said.rows ?? said.tree);
+	return said;
 }
 
 function say(what, wanted, got) {
@@ -191,11 +216,11 @@ const trees = [
 	['plain', ['--tree']], ['inverted', ['--tree', '--inverted']],
 ];
 
-function compareAll(engine, name, path, words, filter) {
+async function compareAll(engine, name, path, words, filter) {
 	let heaviest = null;
 	const what = `${name} ${words.join(' ')}`;
 	for (const by of Object.keys(BY)) {
-		const wanted = report('--by', by, '--min', '0', ...words, path);
+		const wanted = await report('--by', by, '--min', '0', ...words, path);
 		if (!wanted)
 			return;
 		engine.select(filter);
@@ -207,13 +232,13 @@ function compareAll(engine, name, path, words, filter) {
 		heaviest ??= wanted.rows.find((row) => row.total > minShare * engine.weight && row.function && /^[\w.]+$/.test(row.function))?.function;
 	}
 	if (Object.keys(filter).every((member) => ['from', 'until', 'process', 'threads'].includes(member)))
-		compareMarkers(engine, what, report('--markers', ...words, path)?.markers ?? []);
+		compareMarkers(engine, what, (await report('--markers', ...words, path))?.markers ?? []);
 	for (const [kind, options] of trees) {
-		const wanted = report(...options, '--min', `${minShare * 100}`, ...words, path);
+		const wanted = await report(...options, '--min', `${minShare * 100}`, ...words, path);
 		compareTree(engine, `${what} ${kind}`, kind, null, wanted);
 	}
 	for (const kind of heaviest ? ['callers', 'callees'] : []) {
-		const wanted = report(`--${kind}`, heaviest, '--min', `${minShare * 100}`, ...words, path);
+		const wanted = await report(`--${kind}`, heaviest, '--min', `${minShare * 100}`, ...words, path);
 		compareTree(engine, `${what} ${kind} of ${heaviest}`, kind, heaviest, wanted);
 	}
 }
@@ -223,35 +248,36 @@ for (const path of profiles) {
 	run('convert', path, '-o', page);
 	const engine = await openPage(page), main = engine.thread(0);
 	const seconds = engine.duration / 1e9, a = 0.2 * seconds, b = 0.7 * seconds;
-	compareAll(engine, name, path, [], {});
-	compareAll(engine, name, path, ['--include-idle'], {includeIdle: true});
+	await compareAll(engine, name, path, [], {});
+	await compareAll(engine, name, path, ['--include-idle'], {includeIdle: true});
 	// Only the page has the critical path as an event beside others.
 	for (const event of engine.events()) {
 		if (event === 'critical path')
-			compareAll(engine, name, path, ['--critical-path'], {event, includeIdle: true});
+			await compareAll(engine, name, path, ['--critical-path'], {event, includeIdle: true});
 		else
-			compareAll(engine, name, path, ['--event', event], {event});
+			await compareAll(engine, name, path, ['--event', event], {event});
 	}
-	compareAll(engine, name, path, ['--category', 'Idle*'], {category: 'Idle*'});
-	compareAll(engine, name, path, ['--no-kernel'], {noKernel: true});
-	compareAll(engine, name, path, ['--own'], {own: true});
+	await compareAll(engine, name, path, ['--category', 'Idle*'], {category: 'Idle*'});
+	await compareAll(engine, name, path, ['--no-kernel'], {noKernel: true});
+	await compareAll(engine, name, path, ['--own'], {own: true});
 	if (seconds)
-		compareAll(engine, name, path, ['--time', `${a.toFixed(6)}..${b.toFixed(6)}`],
+		await compareAll(engine, name, path, ['--time', `${a.toFixed(6)}..${b.toFixed(6)}`],
 			{from: Math.round(Number(a.toFixed(6)) * 1e9), until: Math.round(Number(b.toFixed(6)) * 1e9)});
-	compareAll(engine, name, path, ['--hide', '^[a-m]', '--include-idle'], {hide: '^[a-m]', includeIdle: true});
-	compareAll(engine, name, path, ['--focus', 'e', '--ignore', 'q'], {focus: 'e', ignore: 'q'});
-	compareAll(engine, name, path, ['--category', 'User*'], {category: 'User*'});
+	await compareAll(engine, name, path, ['--hide', '^[a-m]', '--include-idle'], {hide: '^[a-m]', includeIdle: true});
+	await compareAll(engine, name, path, ['--focus', 'e', '--ignore', 'q'], {focus: 'e', ignore: 'q'});
+	await compareAll(engine, name, path, ['--category', 'User*'], {category: 'User*'});
 	if (main) {
 		const same = engine.threads.filter((thread) => thread.tid === main.tid || thread.title === String(main.tid));
-		compareAll(engine, name, path, ['--thread', String(main.tid)], {threads: new Set(same.map((thread) => thread.id))});
+		await compareAll(engine, name, path, ['--thread', String(main.tid)], {threads: new Set(same.map((thread) => thread.id))});
 	}
 	const random = makeRandom(name.length * 7919 + engine.weight);
 	for (let i = 0; i < rounds; i++) {
 		const {words, filter} = someFilter(random, engine);
-		compareAll(engine, name, path, words, filter);
+		await compareAll(engine, name, path, words, filter);
 	}
 	rmSync(page);
 }
+answers.stdin.end();
 rmSync(folder, {recursive: true});
 console.log(`${compared} rows compared, ${different} different`);
 process.exitCode = different || !compared ? 1 : 0;

@@ -195,7 +195,7 @@ TEST(test_light_nodes)
 
 	check_tree(&options, "0a7 1b7");
 	query_tree_make(&t, &q, &options);
-	/* That of weight 4 has no child, but its callee's stacks lead to it. */
+	/* Omits the child of the node of weight 4, whose stacks lead to that node. */
 	assert_int_equal(t.nodes.count, 5);
 	for (stack_id id = 0; id < p->stacks.rows.count; id++) {
 		uint32_t node = t.of_stacks[id];

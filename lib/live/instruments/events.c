@@ -14,128 +14,6 @@
 #include "events.skel.h"
 #include "tracepoints.skel.h"
 
-/* The part of events whose occurrences become markers, with the fields of their tracepoints. */
-
-struct tracepoint_markers;
-
-struct tracepoint_markers {
-	struct live *live;
-	const struct event_list *list;
-	struct tracepoints_bpf *skeleton; /* NULL: no event becomes markers */
-	struct tracepoint_format formats[EVENTS_MAX];
-	uint32_t schemas[EVENTS_MAX];
-	uint64_t lost; /* number reported so far */
-};
-
-/* `list` is borrowed. */
-static struct tracepoint_markers *tracepoint_markers_new(struct live *live,
-							 const struct event_list *list)
-{
-	struct tracepoint_markers *t = xcalloc(1, sizeof(*t));
-
-	t->live = live;
-	t->list = list;
-	return t;
-}
-
-static void tracepoint_markers_prepare(struct tracepoint_markers *t)
-{
-	for (uint32_t i = 1; i < t->list->count; i++)
-		t->skeleton->rodata->tracepoint_layouts[i] = t->formats[i].layout;
-}
-
-PROGRAMS_OBJECT(struct tracepoint_markers, skeleton, tracepoints_bpf, tracepoint_markers_prepare,
-		programs_object_as_is)
-
-static int read_format(struct tracepoint_markers *t, uint32_t event, struct error *err)
-{
-	const char *name = t->list->rows[event].name;
-	size_t size = 0;
-	_cleanup_free_ char *text = tracefs_read_format(name, &size, err);
-
-	if (!text)
-		return err ? err->code : -EIO;
-	t->schemas[event] = instrument_new_schema(t->live);
-	return tracepoint_format_parse(&t->formats[event], name, text, size, err);
-}
-
-/*
- * Functions as in struct instrument. The list must be resolved; without such events they do
- * nothing.
- */
-static int tracepoint_markers_configure(struct tracepoint_markers *t,
-					struct programs_options *programs, struct error *err)
-{
-	const struct programs_part part = {
-		.open = open_tracepoints_bpf,
-		.close = close_tracepoints_bpf,
-		.ctx = t,
-	};
-	bool is_wanted = false;
-	int code = 0;
-
-	for (uint32_t i = 1; i < t->list->count && !code; i++) {
-		if (!t->list->rows[i].is_marker)
-			continue;
-		is_wanted = true;
-		code = read_format(t, i, err);
-	}
-	if (!code && is_wanted)
-		programs_add_part(programs, &part);
-	return code;
-}
-
-static void tracepoint_markers_announce(const struct tracepoint_markers *t)
-{
-	for (uint32_t i = 1; i < t->list->count; i++) {
-		struct marker_schema schema;
-
-		if (!t->list->rows[i].is_marker)
-			continue;
-		schema = schema_of_tracepoint(t->list->rows[i].name, &t->formats[i]);
-		marker_announce(t->live, &schema, t->schemas[i]);
-	}
-}
-
-static void tracepoint_markers_enable(struct tracepoint_markers *t, bool enable)
-{
-	if (t->skeleton)
-		t->skeleton->bss->markers.since = enable ? clock_monotonic_ns() : 0;
-}
-
-static void tracepoint_markers_take(struct tracepoint_markers *t, const struct rec *record)
-{
-	const struct rec_tracepoint *from = (const struct rec_tracepoint *)record;
-	struct marker_record marker;
-
-	if (from->event >= t->list->count || !t->list->rows[from->event].is_marker)
-		return;
-	marker = marker_begin(t->schemas[from->event], record, &from->stack);
-	marker_set_tracepoint(&marker, &t->formats[from->event], from->bytes, from->size);
-	marker_send(t->live, &marker);
-}
-
-static void tracepoint_markers_count(struct tracepoint_markers *t, uint64_t time)
-{
-	if (t->skeleton)
-		marker_count(t->live, t->skeleton->bss->markers.lost, &t->lost, time);
-}
-
-static void tracepoint_markers_report(const struct tracepoint_markers *t, struct report *r)
-{
-	static const struct marker_facts facts = {FACT_TRACEPOINTS_RECORDED, FACT_TRACEPOINTS_LOST};
-
-	if (t->skeleton)
-		marker_report(r, "tracepoints", &facts, t->skeleton->bss->markers.sent,
-			      t->skeleton->bss->markers.lost);
-}
-
-/* Returns the descriptor of the program once it is loaded, -1 if there is none. */
-static int tracepoint_markers_program(const struct tracepoint_markers *t)
-{
-	return t->skeleton ? bpf_program__fd(t->skeleton->progs.on_marker_tracepoint) : -1;
-}
-
 /* Events besides the clock: options, losses and totals. */
 
 /*
@@ -152,7 +30,10 @@ struct event_set {
 	struct live *live;
 	struct event_list list; /* resolved events */
 	struct events_bpf *skeleton; /* NULL: no event besides the clock is sampled */
-	struct tracepoint_markers *markers;
+	struct tracepoints_bpf *tracepoints; /* NULL: no event becomes markers */
+	struct tracepoint_format formats[EVENTS_MAX]; /* of events that become markers */
+	uint32_t schemas[EVENTS_MAX]; /* of their markers */
+	uint64_t markers_lost; /* number reported so far */
 	const struct cpu_list *possible;
 	struct event_fds fds; /* set from attach() on */
 	struct event_state *states; /* by index into `possible` */
@@ -189,7 +70,6 @@ static void begin(void *state, const void *settings)
 
 	set->list = *(const struct event_list *)settings;
 	set->possible = possible;
-	set->markers = tracepoint_markers_new(set->live, &set->list);
 	set->states = xcalloc(possible->count, sizeof(*set->states));
 	set->lost = xcalloc((size_t)EVENTS_MAX * possible->count, sizeof(*set->lost));
 }
@@ -201,29 +81,54 @@ static void prepare(struct event_set *set)
 
 PROGRAMS_OBJECT(struct event_set, skeleton, events_bpf, prepare, programs_object_as_is)
 
+static void prepare_tracepoints(struct event_set *set)
+{
+	for (uint32_t i = 1; i < set->list.count; i++)
+		set->tracepoints->rodata->tracepoint_layouts[i] = set->formats[i].layout;
+}
+
+PROGRAMS_OBJECT(struct event_set, tracepoints, tracepoints_bpf, prepare_tracepoints,
+		programs_object_as_is)
+
+static int read_format(struct event_set *set, uint32_t event, struct error *err)
+{
+	const char *name = set->list.rows[event].name;
+	size_t size = 0;
+	_cleanup_free_ char *text = tracefs_read_format(name, &size, err);
+
+	if (!text)
+		return err ? err->code : -EIO;
+	set->schemas[event] = instrument_new_schema(set->live);
+	return tracepoint_format_parse(&set->formats[event], name, text, size, err);
+}
+
 static int configure(void *state, struct programs_options *programs, struct error *err)
 {
 	struct event_set *set = state;
-	const struct programs_part part = {
-		.open = open_events_bpf,
-		.close = close_events_bpf,
-		.ctx = set,
-	};
-	bool is_sampled = false;
+	const struct programs_part samples = {
+		.open = open_events_bpf, .close = close_events_bpf, .ctx = set};
+	const struct programs_part markers = {
+		.open = open_tracepoints_bpf, .close = close_tracepoints_bpf, .ctx = set};
+	bool is_sampled = false, is_marked = false;
 	int code = event_list_resolve(&set->list, err);
 
-	for (uint32_t i = 1; i < set->list.count; i++)
+	for (uint32_t i = 1; i < set->list.count && !code; i++) {
 		is_sampled |= !set->list.rows[i].is_marker;
+		is_marked |= set->list.rows[i].is_marker;
+		if (set->list.rows[i].is_marker)
+			code = read_format(set, i, err);
+	}
 	if (!code && is_sampled)
-		programs_add_part(programs, &part);
-	return code ? code : tracepoint_markers_configure(set->markers, programs, err);
+		programs_add_part(programs, &samples);
+	if (!code && is_marked)
+		programs_add_part(programs, &markers);
+	return code;
 }
 
 static void release(void *state)
 {
 	struct event_set *set = state;
 
-	free(set->markers);
 	free(set->states);
 	free(set->lost);
 }
@@ -240,8 +145,11 @@ static int attach(void *state, struct error *err)
 		.interval_ns = set->live->interval_ns,
 		.program = -1,
 		.tracepoint_program = -1,
-		.marker_program = tracepoint_markers_program(set->markers),
+		.marker_program = -1,
 	};
+	if (set->tracepoints)
+		set->fds.marker_program =
+			bpf_program__fd(set->tracepoints->progs.on_marker_tracepoint);
 	if (!set->skeleton)
 		return 0;
 	set->fds.program = bpf_program__fd(set->skeleton->progs.on_event);
@@ -253,7 +161,8 @@ static int enable(void *state, bool enable, struct error *err)
 {
 	struct event_set *set = state;
 
-	tracepoint_markers_enable(set->markers, enable);
+	if (set->tracepoints)
+		set->tracepoints->bss->markers.since = enable ? clock_monotonic_ns() : 0;
 	return event_fds_enable(&set->fds, enable, err);
 }
 
@@ -262,7 +171,15 @@ static void pause_events(void *state, bool pause)
 	enable(state, !pause, NULL);
 }
 
-/* Sends a record with the name of each event. */
+static void announce_markers(const struct event_set *set, uint32_t event)
+{
+	struct marker_schema schema = schema_of_tracepoint(set->list.rows[event].name,
+							   &set->formats[event]);
+
+	marker_announce(set->live, &schema, set->schemas[event]);
+}
+
+/* Sends a record with the name of each event, or the schema of its markers. */
 static void announce(void *state)
 {
 	const struct event_set *set = state;
@@ -273,8 +190,10 @@ static void announce(void *state)
 		uint64_t words[(sizeof(struct rec_event_name) + EVENT_NAME_MAX) / 8] = {0};
 		struct rec_event_name *rec = (struct rec_event_name *)words;
 
-		if (set->list.rows[i].is_marker)
+		if (set->list.rows[i].is_marker) {
+			announce_markers(set, i);
 			continue;
+		}
 		record_init(&rec->rec, REC_EVENT_NAME, rec_event_name_size(size),
 			    set->live->begin_ns, 0, 0);
 		rec->event = i;
@@ -282,7 +201,6 @@ static void announce(void *state)
 		memcpy(rec->name, name, size);
 		set->live->sink(set->live->ctx, &rec->rec);
 	}
-	tracepoint_markers_announce(set->markers);
 }
 
 static void count_event(struct event_set *set, uint32_t event, uint64_t time)
@@ -317,7 +235,9 @@ static void count(void *state, uint64_t time)
 		if (!set->list.rows[i].is_marker)
 			count_event(set, i, time);
 	}
-	tracepoint_markers_count(set->markers, time);
+	if (set->tracepoints)
+		marker_count(set->live, set->tracepoints->bss->markers.lost, &set->markers_lost,
+			     time);
 }
 
 /* Returns the share of the time in which a counter counted: events may compete for hardware. */
@@ -361,6 +281,7 @@ static void report_event(const struct event_set *set, uint32_t event,
 
 static void report(const void *state, const struct record_tally *tally, struct report *r)
 {
+	static const struct marker_facts facts = {FACT_TRACEPOINTS_RECORDED, FACT_TRACEPOINTS_LOST};
 	const struct event_set *set = state;
 	_cleanup_(strbuf_release) struct strbuf line = {0};
 
@@ -378,14 +299,23 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	}
 	if (line.size)
 		report_line(r, "events: %s", strbuf_text(&line));
-	tracepoint_markers_report(set->markers, r);
+	if (set->tracepoints)
+		marker_report(r, "tracepoints", &facts, set->tracepoints->bss->markers.sent,
+			      set->tracepoints->bss->markers.lost);
 }
 
+/* Makes a marker of a tracepoint. */
 static void take(void *state, const struct rec *rec)
 {
 	struct event_set *set = state;
+	const struct rec_tracepoint *from = (const struct rec_tracepoint *)rec;
+	struct marker_record marker;
 
-	tracepoint_markers_take(set->markers, rec);
+	if (from->event >= set->list.count || !set->list.rows[from->event].is_marker)
+		return;
+	marker = marker_begin(set->schemas[from->event], rec, &from->stack);
+	marker_set_tracepoint(&marker, &set->formats[from->event], from->bytes, from->size);
+	marker_send(set->live, &marker);
 }
 
 static int set_list(void *settings, const char *value, struct error *err)

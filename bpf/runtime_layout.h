@@ -148,7 +148,6 @@ enum {
 	PHP_FRAME_FLAGS = 5, /* lower half */
 	PHP_FRAME_OUTER = 6, /* the caller's frame */
 };
-#define PHP_FRAME_CODE (1 << 16) /* of a file, or of eval() */
 #define PHP_FRAME_TOP (1 << 17) /* the outermost of its call of the interpreter */
 
 /* zend_function: its beginning is that of functions in C, too. */

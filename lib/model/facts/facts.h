@@ -47,7 +47,6 @@ enum fact_section {
 	FACT_SECTION_SYMBOLS,
 	FACT_SECTION_WAITS,
 	FACT_SECTION_SOURCES,
-	FACT_SECTION_COUNT,
 };
 
 enum fact_origin { FACT_LIVE, FACT_MADE, FACT_WRITTEN }; /* see facts.def */

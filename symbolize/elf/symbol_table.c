@@ -2,6 +2,7 @@
 #include "symbolize/elf/symbol_table.h"
 
 #include <pthread.h>
+#include <sys/param.h>
 
 #include "lib/base/radix.h"
 #include "lib/code/binary/objects.h"
@@ -11,8 +12,8 @@
 /*
  * Selects the symbols that decide the names of some addresses, from tables that may have a million
  * rows. An address within symbols of known size is named by them and their aliases. Any other
- * address may be named by a label without a size between it and the last such symbol before it.
- * Other symbols are irrelevant.
+ * address may be named by a label without a size between it and the last such symbol before it, as
+ * far as to the next symbol. Other symbols are irrelevant.
  *
  * Tables are read twice: near_symbols_mark() finds the places, near_symbols_wants() selects all
  * symbols there. Both are members of a struct binary_symbol_filter, with this struct as context.
@@ -27,10 +28,17 @@ struct near_addresses {
 	uint32_t first[NEAR_SYMBOLS_GRID];
 };
 
+/* What surrounds an address outside of symbols of known size. */
+struct near_gap {
+	uint64_t before; /* 1 + start of the last sized symbol before it; 0: none */
+	uint64_t covered; /* largest end of such symbols */
+	uint64_t after; /* start of the next symbol; UINT64_MAX: none */
+};
+
 /* Zeroed at first. */
 struct near_symbols {
 	struct near_addresses wanted, places; /* RVAs of addresses and of symbols */
-	VEC(uint64_t) before; /* by wanted address: 1 + start of the last sized symbol before it */
+	struct near_gap *gaps; /* by wanted address */
 	/* Set by the caller: RVAs of the file being read are relative to it. */
 	uint64_t first_vaddr;
 	size_t label_count;
@@ -78,7 +86,9 @@ static bool has(const struct near_addresses *a, uint64_t address)
 static void near_symbols_begin(struct near_symbols *n)
 {
 	vec_sort(&n->wanted.rows, u64_compare);
-	vec_add_zeroed(&n->before, n->wanted.rows.count);
+	n->gaps = xcalloc(n->wanted.rows.count + 1, sizeof(*n->gaps));
+	for (size_t i = 0; i < n->wanted.rows.count; i++)
+		n->gaps[i].after = UINT64_MAX;
 	draw_grid(&n->wanted);
 }
 
@@ -89,11 +99,17 @@ static bool near_symbols_mark(void *ctx, const struct binary_symbol *symbol)
 	uint64_t rva = symbol->vaddr - n->first_vaddr, end;
 	size_t row = first_from(&n->wanted, rva);
 
-	if (symbol->vaddr < n->first_vaddr || row == n->wanted.rows.count)
+	if (symbol->vaddr < n->first_vaddr)
+		return false;
+	if (row && rva < n->gaps[row - 1].after)
+		n->gaps[row - 1].after = rva;
+	if (row == n->wanted.rows.count)
 		return false;
 	end = (symbol->size ? symbol->vaddr + symbol->size : symbol->limit) - n->first_vaddr;
-	if (symbol->size && n->before.items[row] <= rva)
-		n->before.items[row] = rva + 1;
+	if (symbol->size && n->gaps[row].before <= rva)
+		n->gaps[row].before = rva + 1;
+	if (symbol->size && n->gaps[row].covered < end)
+		n->gaps[row].covered = end;
 	if (n->wanted.rows.items[row] >= end)
 		return false;
 	if (symbol->size)
@@ -101,17 +117,28 @@ static bool near_symbols_mark(void *ctx, const struct binary_symbol *symbol)
 	return !symbol->size && n->label_count++ < NEAR_SYMBOLS_LABELS;
 }
 
-/* Call between the two passes. */
-static void near_symbols_seal(struct near_symbols *n)
+/* Call between the two passes, with the labels that the first one has found. */
+static void near_symbols_seal(struct near_symbols *n, const struct binary_symbols *labels)
 {
-	uint64_t last = 0;
+	struct near_gap last = {.after = UINT64_MAX};
+	size_t count = n->wanted.rows.count;
 
-	vec_for_each(&n->before, uint64_t *, before) {
-		if (*before > last)
-			vec_push(&n->places.rows, *before - 1);
-		if (*before < last)
-			*before = last;
-		last = *before;
+	for (struct near_gap *gap = n->gaps; gap < n->gaps + count; gap++) {
+		if (gap->before > last.before)
+			vec_push(&n->places.rows, gap->before - 1);
+		gap->before = last.before = MAX(gap->before, last.before);
+		gap->covered = last.covered = MAX(gap->covered, last.covered);
+	}
+	for (size_t i = count; i--;)
+		n->gaps[i].after = last.after = MIN(n->gaps[i].after, last.after);
+	vec_for_each(&labels->rows, const struct binary_symbol *, label) {
+		const struct near_gap *gap = &n->gaps[first_from(&n->wanted, label->vaddr)];
+
+		if (label->vaddr < gap->before)
+			continue;
+		vec_push(&n->places.rows, label->vaddr);
+		if (gap->after != UINT64_MAX)
+			vec_push(&n->places.rows, gap->after);
 	}
 	vec_sort(&n->places.rows, u64_compare);
 	draw_grid(&n->places);
@@ -135,7 +162,7 @@ static void near_symbols_release(struct near_symbols *n)
 {
 	vec_release(&n->wanted.rows);
 	vec_release(&n->places.rows);
-	vec_release(&n->before);
+	free(n->gaps);
 	*n = (struct near_symbols){0};
 }
 
@@ -376,20 +403,30 @@ static bool is_reached(uint64_t rva, uint64_t from, const struct binary_symbols 
 	return false;
 }
 
+/* True if the label names the address, and everything is known that could end it. */
+static bool is_decided_label(const struct symbol_table *t, const struct binary_symbol *label,
+			     const struct near_gap *gap)
+{
+	return label->vaddr >= gap->before && label->vaddr >= gap->covered &&
+	       (gap->after == UINT64_MAX || begins(&t->near.symbols, gap->after));
+}
+
 /* True if the selected symbols decide the names of all wanted addresses. */
 static bool is_decided(const struct symbol_table *t, const struct binary_symbols *labels)
 {
 	const struct near_symbols *n = &t->wanted;
 
 	for (size_t i = 0; i < n->wanted.rows.count; i++) {
-		uint64_t rva = n->wanted.rows.items[i], before = n->before.items[i];
+		uint64_t rva = n->wanted.rows.items[i], before = n->gaps[i].before;
 		const struct binary_symbol *symbol = find(&t->near, rva);
 
 		if (symbol && !symbol->is_reach_guessed)
 			continue;
 		/* A symbol without a name does not end the reach of a label. */
-		if (symbol || (before && !begins(&t->near.symbols, before - 1)) ||
-		    is_reached(rva, before, labels))
+		if (before && !begins(&t->near.symbols, before - 1))
+			return false;
+		if (symbol ? !is_decided_label(t, symbol, &n->gaps[i])
+			   : is_reached(rva, before, labels))
 			return false;
 	}
 	return t->near.symbols.rows.count && n->label_count <= NEAR_SYMBOLS_LABELS;
@@ -458,7 +495,7 @@ static void read_near(struct symbol_table *t, const uint64_t *rvas, size_t count
 		want(t, rvas[i]);
 	near_symbols_begin(&t->wanted);
 	collect_wanted(t, near_symbols_mark, &labels);
-	near_symbols_seal(&t->wanted);
+	near_symbols_seal(&t->wanted, &labels);
 	collect_wanted(t, near_symbols_wants, &t->near.symbols);
 	put_in_order(&t->near);
 	if (!is_decided(t, &labels)) {

@@ -279,6 +279,46 @@ TEST(of_padding_the_next_function_is_read_at_once)
 	symbol_table_free(table);
 }
 
+/* As _start of many files, which has no size. */
+TEST(a_label_with_its_end_is_read_at_once)
+{
+	const uint64_t inside = 0x1150;
+	struct symbol_table_input input = {.separate = -1, .rvas = &inside, .rva_count = 1};
+	const struct binary_symbol *symbol;
+	struct symbol_table *table;
+	struct image_writer w;
+	_cleanup_close_ int own = -1;
+
+	writer_init(&w, EM_X86_64);
+	add(&w, "last", STB_GLOBAL, STT_FUNC, 0x1800, 8);
+	add(&w, "before", STB_GLOBAL, STT_FUNC, 0x1100, 8);
+	add(&w, "label", STB_GLOBAL, STT_NOTYPE, 0x1140, 0);
+	add(&w, "next", STB_GLOBAL, STT_FUNC, 0x1160, 8);
+	own = input.own = write_image(&w.image);
+	assert_int_equal(symbol_table_new(&table, &input, NULL), 0);
+	assert_int_equal(ftruncate(own, 0), 0);
+	symbol = symbol_table_find(table, inside);
+	assert_non_null(symbol);
+	assert_string_equal(symbol->name, "label");
+	assert_int_equal(symbol->size, 0x20);
+	assert_true(symbol->is_reach_guessed);
+	assert_null(symbol_table_find(table, 0x1804));
+	symbol_table_free(table);
+}
+
+/* A larger function may end behind a label, though another one begins between them. */
+TEST(a_label_inside_of_an_earlier_function_names_nothing)
+{
+	struct image_writer w;
+
+	writer_init(&w, EM_X86_64);
+	add(&w, "outer", STB_GLOBAL, STT_FUNC, 0x1100, 0x48);
+	add(&w, "inner", STB_GLOBAL, STT_FUNC, 0x1110, 8);
+	add(&w, "label", STB_GLOBAL, STT_NOTYPE, 0x1140, 0);
+	add(&w, "next", STB_GLOBAL, STT_FUNC, 0x1160, 8);
+	check(&w, 0x1150, NULL, 0, 0);
+}
+
 /* A function keeps its place even if its name is cut. */
 TEST(overlong_names_are_cut)
 {

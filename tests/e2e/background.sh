@@ -51,6 +51,11 @@ stats = json.load(open("beside.stats"))
 expect(stats["outside_cpu_ms"] >= sum(row["cpu"] for row in rows) - 0.1, stats)
 expect(stats["steal_ms"] >= 0, stats)
 CODE
+# Ticks before the start and after the end do not count; one more than fits may.
+for _ in 1 2 3 4 5; do
+	run "$PROF" record --cpu "$cpu" -o short.json.gz -- sleep 0.05
+	unlike "a short recording: no more than there is" "$err" 'not recorded used (11[1-9]|1[2-9][0-9]|[2-9][0-9]{2}|[0-9]{4,}) %'
+done
 run "$PROF" report --markers beside.json.gz
 like "prof report lists it" "$out" "background load .*next-door$$"
 run "$PROF" convert --sanitize beside.json.gz -o clean.json.gz

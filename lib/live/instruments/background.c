@@ -132,6 +132,10 @@ static void on_row(void *ctx, const struct background_process *row)
 	add_ticks(find_name(n, n->hides_names ? "" : name_of(row)), &ran);
 }
 
+static void ignore_row(void *ctx, const struct background_process *row)
+{
+}
+
 static const char *shown_name(const struct named *named)
 {
 	return *named->name ? named->name : "(other processes)";
@@ -180,6 +184,8 @@ static int enable(void *state, bool enable, struct error *err)
 	struct background_processes *n = state;
 	uint64_t steal_ns = steal_time_read(n->live->only);
 
+	/* Ticks before the start and after the end do not count. */
+	programs_take_background(n->live->programs, enable ? ignore_row : on_row, n);
 	if (enable) {
 		n->start_ns = clock_monotonic_ns();
 		n->steal_ns = steal_ns;
@@ -198,11 +204,12 @@ static void count(void *state, uint64_t time)
 	if (!n->start_ns || n->is_told || (!n->is_over && time < n->next_ns))
 		return;
 	n->next_ns = time + READ_NS;
-	programs_take_background(n->live->programs, on_row, n);
-	if (n->is_over) {
-		n->is_told = true;
-		send_names(n);
+	if (!n->is_over) {
+		programs_take_background(n->live->programs, on_row, n);
+		return;
 	}
+	n->is_told = true;
+	send_names(n);
 }
 
 static double percent(uint64_t ns, uint64_t of_ns)

@@ -57,6 +57,7 @@ IN_FOLDER(test_two_names_of_a_place)
 IN_FOLDER(test_refusals)
 {
 	char name[NAME_MAX + 2], text[512];
+	int folder = open(".", O_PATH);
 
 	assert_int_equal(mkdir("folder", 0700), 0);
 	assert_int_equal(symlink("folder", "link"), 0);
@@ -66,6 +67,12 @@ IN_FOLDER(test_refusals)
 	check_refused(".", -EISDIR, "cannot write .: Is a directory");
 	check_refused("/", -EISDIR, "cannot write /: Is a directory");
 	check_refused("none/p", -ENOENT, "cannot write none/p: the folder none does not exist");
+	assert_int_equal(mkdir("gone", 0700), 0);
+	assert_int_equal(chdir("gone"), 0);
+	assert_int_equal(rmdir("../gone"), 0);
+	check_refused("p", -ENOENT, "cannot write p: the folder . does not exist");
+	assert_int_equal(fchdir(folder), 0);
+	close(folder);
 	check_refused("file/p", -ENOTDIR, "cannot open the folder of file/p: Not a directory");
 	check_refused("", -ENOENT, "the name of the output file is empty");
 	memset(name, 'n', sizeof(name) - 1);

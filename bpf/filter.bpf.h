@@ -96,7 +96,7 @@ static __always_inline struct tracked_process *find_current(struct task_struct *
 	return process && process->start == task->start_time ? process : NULL;
 }
 
-/* With record_all: excludes the recorder itself. */
+/* Is left out, unless it was asked for. */
 static __always_inline bool is_recorder(__u32 tgid)
 {
 	return !config.include_self && tgid == own_tgid;

@@ -27,7 +27,7 @@ static __always_inline bool is_to_be_entered(struct task_struct *task, __u32 tgi
 	if (config.record_all)
 		return !is_recorder(tgid) && !bpf_map_lookup_elem(&pending_exec, &pid);
 	return bpf_map_lookup_elem(&wanted, &pid) ||
-	       (!config.skip_children && parent_is_tracked(task));
+	       (!config.skip_children && !is_recorder(tgid) && parent_is_tracked(task));
 }
 
 SEC("iter/task")

@@ -50,6 +50,11 @@ refuses "name: empty" 2 'must not be empty' "$PROF" attach --name ''
 # shellcheck disable=SC2016 # for its shell
 refuses "name: not the shell" 125 'no process' bash -c '"$0" attach --name "*attach --name xyz*"; exit $?' "$PROF"
 
+# The recorder is a child of what it attaches to.
+# shellcheck disable=SC2016 # for its shell
+run bash -c '"$0" attach -q -p $$ -d 0.2 -o parent.json.gz; exit $?' "$PROF"
+is "the shell that runs it: only that one" "$status$(names_of parent.json.gz)" 0bash
+
 # A unit is its control group: whoever comes later belongs to it, and it ends with the last one.
 make_group "prof-test-$$.slice/$unit.service"
 enter first 1.2

@@ -19,6 +19,7 @@ static bool parse_line(const char *at, const char *end, struct proc_map *map)
 		return false;
 	if (end - at < 5)
 		return false;
+	map->writable = at[1] == 'w';
 	map->executable = at[2] == 'x';
 	at += 4;
 	if (!expect(&at, ' ') || !text_scan_hex(&at, end, &map->file_offset) || !expect(&at, ' ') ||

@@ -14,7 +14,7 @@
 struct proc_map {
 	uint64_t start, end, file_offset, inode;
 	uint32_t device_major, device_minor;
-	bool executable;
+	bool executable, writable;
 	const char *path; /* "" for anonymous memory; points into `text` */
 };
 

@@ -70,44 +70,6 @@ static void release(void *ctx, struct live_process *process)
 	s->count--;
 }
 
-static void replace_program(void *ctx, struct live_process *process, uint64_t time)
-{
-	release(ctx, process);
-}
-
-struct stray_codes *stray_codes_new(struct tracker *tracker, struct late_reader *reader,
-				    record_sink_fn *sink, void *ctx)
-{
-	static const struct process_listener listener = {
-		.stage = LISTENER_HOLDS,
-		.state_size = sizeof(struct stray_state),
-		.exec = replace_program,
-		.release = release,
-	};
-	struct stray_codes *s = xcalloc(1, sizeof(*s));
-
-	*s = (struct stray_codes){.tracker = tracker, .reader = reader, .sink = sink, .ctx = ctx};
-	s->state = live_processes_listen(tracker_processes(tracker), &listener, s);
-	return s;
-}
-
-void stray_codes_free(struct stray_codes *s)
-{
-	free(s);
-}
-
-void stray_codes_follow(struct stray_codes *s, uint32_t pid, const struct runtime_layout *layout)
-{
-	struct live_process *process = live_processes_find(tracker_processes(s->tracker), pid,
-							   UINT64_MAX);
-
-	if (!process || state_of(s, process)->stray)
-		return;
-	state_of(s, process)->stray = xcalloc(1, sizeof(struct stray_process));
-	state_of(s, process)->stray->layout = *layout;
-	s->count++;
-}
-
 /* An address seen in a process. */
 struct seen {
 	struct stray_codes *s;
@@ -133,6 +95,58 @@ static void send(const struct seen *seen, struct known_code *row)
 	strbuf_release(name);
 	row->is_pending = row->is_searched = false;
 	seen->stray->pending--;
+}
+
+/* Code that is still without a name keeps its kind. */
+static void name_rest(void *ctx, struct live_process *process, uint64_t time)
+{
+	const struct seen seen = {
+		.s = ctx, .process = process, .stray = state_of(ctx, process)->stray};
+
+	for (size_t i = 0; seen.stray && i < seen.stray->rows.count; i++) {
+		if (seen.stray->rows.items[i].is_pending)
+			send(&seen, &seen.stray->rows.items[i]);
+	}
+}
+
+static void replace_program(void *ctx, struct live_process *process, uint64_t time)
+{
+	name_rest(ctx, process, time);
+	release(ctx, process);
+}
+
+struct stray_codes *stray_codes_new(struct tracker *tracker, struct late_reader *reader,
+				    record_sink_fn *sink, void *ctx)
+{
+	static const struct process_listener listener = {
+		.stage = LISTENER_HOLDS,
+		.state_size = sizeof(struct stray_state),
+		.exec = replace_program,
+		.exit = name_rest,
+		.release = release,
+	};
+	struct stray_codes *s = xcalloc(1, sizeof(*s));
+
+	*s = (struct stray_codes){.tracker = tracker, .reader = reader, .sink = sink, .ctx = ctx};
+	s->state = live_processes_listen(tracker_processes(tracker), &listener, s);
+	return s;
+}
+
+void stray_codes_free(struct stray_codes *s)
+{
+	free(s);
+}
+
+void stray_codes_follow(struct stray_codes *s, uint32_t pid, const struct runtime_layout *layout)
+{
+	struct live_process *process = live_processes_find(tracker_processes(s->tracker), pid,
+							   UINT64_MAX);
+
+	if (!process || state_of(s, process)->stray)
+		return;
+	state_of(s, process)->stray = xcalloc(1, sizeof(struct stray_process));
+	state_of(s, process)->stray->layout = *layout;
+	s->count++;
 }
 
 /* Names the code that has a holder with that word. Returns whether any is left to search. */
@@ -181,7 +195,7 @@ static bool search_mapping(struct search *search, const struct proc_map *map)
 	struct late_reader *reader = search->seen->s->reader;
 	uint64_t *searched = &search->seen->stray->searched, refused = reader->refused;
 
-	if (map->executable || *map->path || map->start % HEAP_ALIGNMENT)
+	if (!map->writable || map->executable || *map->path || map->start % HEAP_ALIGNMENT)
 		return true;
 	if (*searched < map->start)
 		*searched = map->start;

@@ -12,7 +12,9 @@
 #define SEARCH_BYTES (SIZE_MAX_CODE / 4)
 #define HASHED 4096 /* bytes of the code that are compared to recognize it */
 /* Words of an expression's data before a reference to its code. */
-#define DATA_WORDS 7
+#define DATA_WORDS 11
+#define TAG_MAX 3
+#define FLAGS_MAX 0xffff
 #define PATTERN_MAX 1024 /* bytes */
 #define WRAPPER_WORDS 8 /* of a Code, in which its wrapper is */
 
@@ -45,7 +47,7 @@ static uint64_t find_code(const struct v8_heap *h, uint64_t addr, uint64_t *word
 	const struct v8_layout *l = h->layout;
 	uint64_t start = addr & ~(uint64_t)(ALIGNMENT - 1);
 
-	for (; start > SEARCH_BYTES && addr - start < SEARCH_BYTES; start -= ALIGNMENT) {
+	for (; start > l->stream_size && addr - start < SEARCH_BYTES; start -= ALIGNMENT) {
 		uint64_t head[2], reference = start - l->code_header + 1;
 
 		if (!v8_heap_words(h, start + 1 - l->stream_size, 0, head, 2))
@@ -104,15 +106,16 @@ static void take_text(void *ctx, unsigned int width, const void *text, size_t si
 	v8_text(width, text, size, ctx);
 }
 
-/* A tag or flags, which are small. */
-static bool is_small_number(uint64_t word)
+/* A tag or flags, as a small integer. */
+static bool is_number(uint64_t word, uint32_t min, uint32_t max)
 {
-	return !(word & UINT32_MAX) && word >> 32 < 1 << 16;
+	return !(uint32_t)word && word >> 32 >= min && word >> 32 <= max;
 }
 
 /*
- * The data has a tag, the pattern, flags, in newer versions a wrapper, then the code for strings of
- * one byte per character, and that for those of two.
+ * The data has a tag, the pattern (since V8 14.9 twice: once as it was written), flags, in newer
+ * versions a wrapper and more, then the code for strings of one byte per character, and that for
+ * those of two.
  */
 bool v8_name_stray(const struct runtime_layout *layout, uint64_t place, runtime_read_fn *read,
 		   void *ctx, struct stray_code *code)
@@ -124,7 +127,11 @@ bool v8_name_stray(const struct runtime_layout *layout, uint64_t place, runtime_
 	if (!v8_heap_words(&h, place + 1 - sizeof(words), 0, words, DATA_WORDS))
 		return false;
 	for (size_t i = DATA_WORDS - 1; --i > 0;) {
-		if (!is_small_number(words[i - 1]) || !is_small_number(words[i + 1]) ||
+		size_t flags = i + 1 + (words[i + 1] & 1);
+
+		strbuf_reset(&pattern);
+		if (!is_number(words[i - 1], 1, TAG_MAX) || flags == DATA_WORDS ||
+		    !is_number(words[flags], 0, FLAGS_MAX) ||
 		    !v8_heap_string(&h, words[i], PATTERN_MAX, take_text, &pattern))
 			continue;
 		strbuf_add(&code->name, pattern.text, pattern.size);

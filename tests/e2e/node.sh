@@ -97,7 +97,7 @@ expect(rows.count("scene") == 1 and rows.count("compare") == 1, "one function fo
 CODE
 
 # Nothing in the code of a regular expression tells which it is.
-record regexps 0 -- node "$root/tests/workloads/node/regexps.js" 800
+record regexps 0 -- node "$root/tests/workloads/node/regexps.js" 1200
 judge "regular expressions have names, without a flag" regexps.json.gz "$(cat "$tmp/.out")" <<'CODE'
 first, second = own(r"RegExp: ^(\w+\s?)*$"), own("RegExp: (x+x+)+y")
 expect(first + second > 200, f"{first} and {second} samples")

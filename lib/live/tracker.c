@@ -13,7 +13,6 @@
 #include "lib/live/process/moved_code.h"
 #include "lib/live/process/process_root.h"
 #include "lib/live/perf/event_queue.h"
-#include "lib/model/languages/language.h"
 #include "lib/stream/record/records.h"
 
 /*
@@ -44,12 +43,6 @@ struct jit_mappings {
 	VEC(struct mapped_spans) spans; /* marker files by module id, ascending */
 };
 
-static void jit_mappings_release(struct jit_mappings *m)
-{
-	vec_release(&m->dumps);
-	vec_release(&m->spans);
-}
-
 /*
  * Handles modules in the order of their ids, each before its mappings. The path of a module record
  * is not terminated.
@@ -62,7 +55,7 @@ static void jit_mappings_module(struct jit_mappings *m, const struct rec_module 
 	if (module->rec.flags & MODULE_COMPLETED)
 		return;
 	snprintf(path, sizeof(path), "%.*s", (int)module->path_size, rec_module_path(module));
-	if (language_dump_is_path(path))
+	if (jit_files_is_dump(path))
 		vec_push(&m->dumps, module->module_id);
 	else if (span_files_is_file(path, &spans.pid, &spans.tid))
 		vec_push(&m->spans, spans);
@@ -282,7 +275,8 @@ void tracker_free(struct tracker *t)
 	jit_files_free(t->jit_files);
 	jit_descriptors_free(t->descriptors);
 	span_files_free(t->span_files);
-	jit_mappings_release(&t->jit_mappings);
+	vec_release(&t->jit_mappings.dumps);
+	vec_release(&t->jit_mappings.spans);
 	moved_code_release(&t->moved);
 	container_watch_release(&t->containers);
 	vec_release(&t->watchers);

@@ -7,6 +7,7 @@
 #include "lib/live/code/jitdump.h"
 #include "lib/live/process/late_reader.h"
 #include "lib/live/process/user_budget.h"
+#include "lib/model/languages/language.h"
 #include "lib/stream/record/records.h"
 
 static void skip_prefix(const char **at, const char *end)
@@ -315,6 +316,11 @@ static void inherit(void *ctx, struct live_process *child, struct live_process *
 		jit_list_copy(&copy, list);
 		vec_push(&own->lists.rows, copy);
 	}
+}
+
+bool jit_files_is_dump(const char *path)
+{
+	return language_dump_is_path(path);
 }
 
 void jit_files_dump(struct jit_files *j, struct live_process *process, int fd)

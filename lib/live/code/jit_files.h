@@ -59,6 +59,8 @@ void jit_files_free(struct jit_files *j);
 
 /* Notes that the process has mapped anonymous executable memory. Returns true the first time. */
 bool jit_files_memory(struct jit_files *j, struct live_process *process);
+/* True for the path of a jitdump. */
+bool jit_files_is_dump(const char *path);
 /*
  * Notes that the process has mapped a jitdump; `fd` is borrowed, -1: the file could not be opened.
  */

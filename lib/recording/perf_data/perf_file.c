@@ -118,12 +118,6 @@ bool perf_store_add(struct perf_store *s, uint64_t time, const void *record, siz
 	return true;
 }
 
-/* Keeps the order of records with equal times. */
-static void perf_store_sort(struct perf_store *s)
-{
-	radix_sort(s->order.items, s->order.count);
-}
-
 #define TEXT_SIZE_MAX 4096
 #define COMMAND_MAX ((size_t)64 << 10)
 #define BUILD_IDS_MAX (1u << 18)
@@ -670,7 +664,8 @@ int perf_file_read(struct perf_file *f, int fd, struct error *err)
 	if (!ret && !f->store.order.count)
 		ret = error_text(err, -ENODATA, "the file contains no records");
 	perf_untimed_place(f);
-	perf_store_sort(&f->store);
+	/* This keeps the order of records with equal times. */
+	radix_sort(f->store.order.items, f->store.order.count);
 	return ret;
 }
 

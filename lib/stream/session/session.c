@@ -56,15 +56,6 @@ struct label_feed {
 	VEC(struct label_run) runs; /* by thread_id; missing entries are empty */
 };
 
-static void counter_feed_init(struct counter_feed *f, struct profile *profile, struct tasks *tasks)
-{
-	*f = (struct counter_feed){
-		.profile = profile,
-		.tasks = tasks,
-		.max = COUNTER_VALUES_MAX,
-	};
-}
-
 INDEX_HAS(wire_id_equal, struct counter_feed, rows, wire_id)
 
 static uint32_t find(const struct counter_feed *f, uint32_t wire_id)
@@ -165,11 +156,6 @@ static void counter_feed_count(struct counter_feed *f, const struct rec_counter 
  * not exclude samples.
  */
 #define AHEAD_NS 1000
-
-static void label_feed_init(struct label_feed *f, struct tasks *tasks)
-{
-	*f = (struct label_feed){.tasks = tasks, .schema = NO_SCHEMA};
-}
 
 /* Numbers of the fields. */
 enum {
@@ -311,18 +297,6 @@ struct path_feed {
 	struct timelines lines;
 	VEC(struct begun_wait) begun; /* by thread_id */
 };
-
-static void path_feed_init(struct path_feed *f, struct tasks *tasks, struct waits *waits)
-{
-	*f = (struct path_feed){.tasks = tasks, .waits = waits};
-	timelines_init(&f->lines);
-}
-
-static void path_feed_release(struct path_feed *f)
-{
-	timelines_release(&f->lines);
-	vec_release(&f->begun);
-}
 
 static thread_id find_thread(const struct path_feed *f, uint32_t pid, uint32_t tid)
 {
@@ -589,9 +563,11 @@ struct session *session_new(struct profile *profile)
 	sample_feed_init(&s->samples, &s->tasks, &s->losses);
 	s->tasks.threads.pauses = &s->pauses;
 	marker_feed_init(&s->markers, profile, &s->tasks);
-	counter_feed_init(&s->counters, profile, &s->tasks);
-	label_feed_init(&s->labels, &s->tasks);
-	path_feed_init(&s->path, &s->tasks, &s->samples.waits);
+	s->counters = (struct counter_feed){
+		.profile = profile, .tasks = &s->tasks, .max = COUNTER_VALUES_MAX};
+	s->labels = (struct label_feed){.tasks = &s->tasks, .schema = NO_SCHEMA};
+	s->path = (struct path_feed){.tasks = &s->tasks, .waits = &s->samples.waits};
+	timelines_init(&s->path.lines);
 	reclaim_init(&s->reclaim, &s->samples, &s->markers, ROW_LIMITS);
 	return s;
 }
@@ -627,7 +603,8 @@ void session_free(struct session *s)
 	vec_release(&s->counters.rows);
 	index_release(&s->counters.by_wire_id);
 	vec_release(&s->labels.runs);
-	path_feed_release(&s->path);
+	timelines_release(&s->path.lines);
+	vec_release(&s->path.begun);
 	pauses_release(&s->pauses);
 	vec_release(&s->cpu_changes);
 	free(s);

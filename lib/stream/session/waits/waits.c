@@ -32,11 +32,6 @@ double points_before(uint64_t seed, double position, double interval)
 	return number + ((double)point * 0x1p-53 < within);
 }
 
-static void wait_labels_init(struct wait_labels *l, struct profile *p)
-{
-	*l = (struct wait_labels){.profile = p};
-}
-
 static stack_id add_label(struct wait_labels *l, stack_id stack, const char *text,
 			  struct frame_category category)
 {
@@ -229,7 +224,7 @@ void waits_init(struct waits *w, struct tasks *tasks)
 	w->tasks = tasks;
 	w->stats = &tasks->profile->stats.waits;
 	w->free = NO_WAIT;
-	wait_labels_init(&w->labels, tasks->profile);
+	w->labels.profile = tasks->profile;
 }
 
 void waits_release(struct waits *w)

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Measures what captures cost: bytes a tick, the recorder's CPU time, the wait for the profile, and
-the time to convert an hour.
+the time to convert a short recording and an hour.
 
     capture_cost.py [--seconds S] [--pairs N] [--ticks N]        default: 5 s, 6 pairs, an hour's
 
 Each pair records the same program with a spool and without, in turns. CPU time is that of the
 recorder's threads in a window in the middle, as the scheduler counts it. Bytes are compared with
 `perf record -g -z` at the same rate, whose stacks are cut without frame pointers; waits, which perf
-does not record, are left out there. The hour is a short recording, repeated until it has that many ticks.
+does not record, are left out there. A short recording, of a compiler, is converted with what earlier
+conversions have kept and with --no-cache, in turns. The hour is a short recording, repeated until it has that many ticks.
 """
 import argparse
 import json
@@ -124,6 +125,30 @@ def print_pairs(name, folder, command, seconds, pairs):
           f" {wait[0]:12.0f} {wait[1]:12.0f}", flush=True)
 
 
+def cpu_ms(command):
+    """CPU time of a command, ms."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        sys.exit(f"{command[0]}: status {process.returncode}")
+    return 1000 * (used.ru_utime + used.ru_stime)
+
+
+def print_names(name, folder, command, pairs):
+    path, out = os.path.join(folder, "names.prof"), os.path.join(folder, "names.json.gz")
+    subprocess.run([PROF, "record", "-q", "--raw", path, "--", *command], cwd=folder, check=True,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    kinds = {"kept": [], "--no-cache": ["--no-cache"], "--no-symbols": ["--no-symbols"]}
+    found = {kind: [] for kind in kinds}
+    for _ in range(pairs + 1):
+        for kind, arguments in kinds.items():
+            found[kind].append(cpu_ms([PROF, "convert", "-q", *arguments, path, "-o", out]))
+    # The first round fills the cache.
+    tenth = [sorted(values[1:])[pairs // 10] for values in found.values()]
+    print(f"{name:>8}" + "".join(f"{value:13.1f}" for value in tenth), flush=True)
+
+
 def timed(command):
     begin = time.monotonic()
     subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
@@ -185,6 +210,11 @@ def main():
         print(f"{'':>8} {'thread':>10} {'first':>12} {'with':>12} {'without':>12}")
         for name, command in (("steady x2", two), ("make", make)):
             print_pairs(name, folder, command, options.seconds, options.pairs)
+        print(f"CPU ms of converting a short recording, lowest tenth\n{'':>8}"
+              + "".join(f"{kind:>13}" for kind in ("kept", "--no-cache", "--no-symbols")))
+        with open(os.path.join(folder, "a.c"), "w", encoding="ascii") as file:
+            file.write("#include <stdio.h>\nint main(void) { return puts(\"\"); }\n")
+        print_names("gcc", folder, ["gcc", "-O2", "-c", "a.c"], 2 * options.pairs)
         for name, command in cases[1:]:
             print_hour(folder, name, command, options.seconds, options.ticks)
 

@@ -77,7 +77,9 @@ static void allocators_find(struct allocators *a, const struct profile *p)
 
 const struct allocator_row *allocators_first(const struct allocators *a, thread_id thread)
 {
-	return a->rows.items + count_front(a->rows.items, a->rows.count, it, it->thread < thread);
+	return a->rows.count ? a->rows.items + count_front(a->rows.items, a->rows.count, it,
+							   it->thread < thread)
+			     : NULL;
 }
 
 /* Time spans covered by markers. */

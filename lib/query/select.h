@@ -20,12 +20,12 @@ struct allocators {
 	VEC(struct allocator_row) rows; /* in ascending order of thread and time */
 };
 
-/* Returns the thread's first row, or where it would be. */
+/* Returns the thread's first row, or where it would be; NULL: there is none at all. */
 const struct allocator_row *allocators_first(const struct allocators *a, thread_id thread);
 /* The rows of a thread: for (const struct allocator_row *row …). */
 #define allocators_for_each(a, id, row) \
 	for (const struct allocator_row *row = allocators_first(a, id); \
-	     row < (a)->rows.items + (a)->rows.count && row->thread == (id); row++)
+	     row && row < (a)->rows.items + (a)->rows.count && row->thread == (id); row++)
 
 /*
  * All conditions must hold. Globs match as in a shell. Expressions are POSIX extended and match any

@@ -344,7 +344,7 @@ static int receive(int socket, struct fetch_answer *answer, int *fd)
 	if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
 	    header->cmsg_len == CMSG_LEN(sizeof(int)))
 		memcpy(fd, CMSG_DATA(header), sizeof(int));
-	return n == sizeof(*answer) ? 0 : -EPIPE;
+	return n == sizeof(*answer) && answer->code > INT32_MIN ? 0 : -EPIPE;
 }
 
 static bool is_regular(int fd)

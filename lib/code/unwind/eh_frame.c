@@ -188,12 +188,13 @@ static inline bool need(const struct eh_frame *frame, uint64_t offset, uint64_t 
 static inline bool read_entry(const struct eh_frame *frame, uint64_t offset, struct entry *entry)
 {
 	const struct cfi_section *section = &frame->section;
-	struct bytes b = {section->data, section->data, section->data + section->size, false};
+	struct bytes b;
 	bool is_64bit;
 	uint64_t length, id, id_offset;
 
 	if (!need(frame, offset, HEAD_BYTES))
 		return false;
+	bytes_init(&b, section->data, section->size);
 	bytes_skip(&b, offset);
 	length = bytes_unit_length(&b, &is_64bit);
 	if (length > bytes_left(&b) || b.failed)

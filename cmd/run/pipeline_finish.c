@@ -412,6 +412,7 @@ int pipeline_fail(struct pipeline *p, struct error *err)
 {
 	bool has_capture = p->spool.writer && p->spool.name && err->code != -ENODATA &&
 			   err->code != -ESRCH;
+	struct stat st;
 	bool is_whole;
 
 	progress_erase(&p->progress);
@@ -421,7 +422,10 @@ int pipeline_fail(struct pipeline *p, struct error *err)
 	}
 	recorder_get_info(p->recorder, &p->recording.facts.info);
 	is_whole = (spool_is_wanted(&p->spool) || end_spool(p, true)) && !p->spool.written.failure;
-	error_hint(err, "%s is kept: prof recover %s",
-		   is_whole ? "the recording" : "a part of the recording", p->spool.path);
+	if (spool_stat(&p->spool, &st))
+		error_hint(err, "%s is kept: prof recover %s",
+			   is_whole ? "the recording" : "a part of the recording", p->spool.path);
+	else
+		error_hint(err, "the recording is lost: %s was removed", p->spool.path);
 	return command_fail(p->options->command, EXIT_REFUSED, err);
 }

@@ -110,6 +110,13 @@ is "a full disk: the old file stays" "$(cat full.kept)" old
 is "a full disk: only the recording is left" "$(cat full.left)" $'folder/.full.json.capture\nfolder/full.json'
 like "a full disk: says where" "$(cat full.err)" 'is kept: prof recover folder/\.full\.json\.[0-9a-f]*\.capture'
 
+# The command removes the folder with all that is in it.
+mkdir removed
+run "$PROF" record -o removed/p.json.gz -- rm -r removed
+is "a removed folder: exit status" "$status" 125
+like "a removed folder: what was recorded is lost, and is not said to be kept" "$err" \
+	'cannot write removed/p.json.gz: .*the recording is lost: removed/\.p\.json\.gz\.[0-9a-f]*\.capture was removed'
+
 # A killed recorder leaves what prof recover needs; on a file system without unnamed files, the part it had
 # written.
 killed() { # FOLDER

@@ -452,6 +452,7 @@ void tasks_fork(struct tasks *t, const struct rec_fork *fork)
 	uint64_t time = tasks_time(t, fork->rec.time);
 	string_id name = task_name_intern(t, fork->name);
 	bool is_known = is_repeated(t, fork, time, name);
+	thread_id thread;
 
 	if (is_known)
 		; /* unchanged */
@@ -459,9 +460,10 @@ void tasks_fork(struct tasks *t, const struct rec_fork *fork)
 		fork_thread(t, fork, time, name);
 	else
 		fork_process(t, fork, time, name);
-	/* The CPU time used so far is unknown. */
-	if (!is_known && fork->rec.flags & FORK_RUNNING)
-		t->threads.rows.items[find_thread(t, &fork->rec)].cpu = (struct cpu_clock){0};
+	/* The CPU time used so far is unknown. A damaged record may name no thread. */
+	thread = is_known ? NO_THREAD : find_thread(t, &fork->rec);
+	if (thread != NO_THREAD && fork->rec.flags & FORK_RUNNING)
+		t->threads.rows.items[thread].cpu = (struct cpu_clock){0};
 	note_filters(t, &fork->rec);
 }
 

@@ -28,7 +28,7 @@ struct near_addresses {
 	uint32_t first[NEAR_SYMBOLS_GRID];
 };
 
-/* What surrounds an address outside of symbols of known size. */
+/* Surroundings of an address outside of symbols of known size. */
 struct near_gap {
 	uint64_t before; /* 1 + start of the last sized symbol before it; 0: none */
 	uint64_t covered; /* largest end of such symbols */

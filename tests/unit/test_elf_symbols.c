@@ -279,7 +279,7 @@ TEST(of_padding_the_next_function_is_read_at_once)
 	symbol_table_free(table);
 }
 
-/* As _start of many files, which has no size. */
+/* Many files have such a label: _start. */
 TEST(a_label_with_its_end_is_read_at_once)
 {
 	const uint64_t inside = 0x1150;

@@ -2,6 +2,10 @@
 # SPDX-License-Identifier: MIT
 # What was compiled from a file, found in it or unpacked is there for the next recording.
 # May run beside others.
+# Other builds replace the tables of this one: a folder of its own stands for root's.
+cache=$(getent passwd 0 | cut -d: -f6)/.cache/prof
+[ "${1:-}" = own ] || exec unshare --mount bash "$0" own
+mkdir -p "$cache" && mount -t tmpfs -o mode=700 tmpfs "$cache" || exit
 . "$(dirname "$0")/lib.sh"
 compiled() { # NAME OPTION... -- COMMAND...: files that were read
 	local name=$1

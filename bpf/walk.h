@@ -32,7 +32,6 @@
 /* Bytes after a function's start that probably belong to it. */
 #define WALK_FUNCTION_SIZE (64u << 10)
 #define WALK_LEAF_SIZE 4096 /* likewise, for a function without calls */
-#define WALK_RETURN_SIZE 1024 /* bytes of code to examine for the function's return */
 #define WALK_ENDBR 0xfa1e0ff3 /* endbr64, possible first instruction of a function */
 #define WALK_ENDBR_SIZE 4
 
@@ -666,46 +665,6 @@ WALK_INLINE int walk_epilogue(__u64 word)
 		return 0;
 	/* add $n,%rsp; ret: n is below 128 and a multiple of 8 */
 	return (word & 0xff87ffffff) == 0xc300c48348 ? (int)(word >> 24 & 0xff) : -1;
-}
-
-/* How a function returns. */
-enum walk_return {
-	WALK_RETURN_PLAIN = 1, /* without a frame pointer to restore */
-	WALK_RETURN_RESTORES_FP,
-};
-
-/* x86-64: returns whether one of eight bytes of code may be a return instruction, c2 or c3. */
-WALK_INLINE int walk_has_return(__u64 word)
-{
-	const __u64 ones = 0x0101010101010101;
-	__u64 others = (word | ones) ^ 0xc3 * ones;
-
-	return !!((others - ones) & ~others & 0x80 * ones);
-}
-
-/*
- * x86-64: examines eight bytes of code that may end with a return, `word` in memory order, and the
- * byte after them. Bytes before the frame's pc are 0. Returns an enum walk_return; 0: they do not
- * reveal one.
- */
-WALK_INLINE int walk_return(__u64 word, __u8 next)
-{
-	__u8 last = word >> 56, before = word >> 48, second = word >> 40;
-
-	if ((last | 1) != 0xc3)
-		return 0;
-	/* clc: SBCL's functions report one value */
-	if (before == 0xf8) {
-		before = second;
-		second = 0;
-	}
-	/* leave; pop %rbp, but not pop %r13 */
-	if (before == 0xc9 || (before == 0x5d && second != 0x41))
-		return WALK_RETURN_RESTORES_FP;
-	/* pop; add $n,%rsp in both forms; or padding or another function follows */
-	return last == 0xc3 &&
-	       (!(word << 8) || (before & 0xf8) == 0x58 || (word >> 24 & 0xffffff) == 0xc48348 ||
-		(word & 0xffffff) == 0xc48148 || next == 0xcc || next == 0x90 || next == 0x55);
 }
 
 /*

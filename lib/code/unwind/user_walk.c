@@ -347,41 +347,17 @@ static bool may_be_return(struct walk *w, uint64_t word, uint64_t at)
 	return is_known && callee_effects(w, target) & WALK_JUMPS_ON;
 }
 
-/* Finds how the function of the frame's code returns. Returns an enum walk_return; 0: unknown. */
-static int return_kind(const struct walk *w)
-{
-	const struct walk_target *t = w->target;
-	uint8_t code[WALK_RETURN_SIZE + 8] = {0};
-	int kind = 0;
-
-	if (!t->read_code(t->ctx, w->frame.pc, code + 7, WALK_RETURN_SIZE))
-		t->read_code(t->ctx, w->frame.pc, code + 7, -w->frame.pc & (WALK_RETURN_SIZE - 1));
-	for (size_t i = 0; i < WALK_RETURN_SIZE && !kind; i++) {
-		__u64 word;
-
-		memcpy(&word, code + i, sizeof(word));
-		kind = walk_return(word, code[i + 8]);
-	}
-	return kind;
-}
-
 /*
- * x86-64: returns whether the frame pointer is that of a caller of code without a rule: the code
- * does not restore one before it returns or, if it was interrupted, the call that the frame pointer
- * leads to enters another function, which sets it.
+ * x86-64: returns whether the frame pointer is that of a caller of interrupted code without a rule:
+ * the call that it leads to enters another function, which sets it.
  */
 static bool is_callers_pair(struct walk *w)
 {
-	const struct walk_target *t = w->target;
 	uint64_t target;
 	bool is_known;
 	__u64 pair[2];
 
-	if (t->is_arm64)
-		return false;
-	if (!w->frame.by_fp && !t->is_32bit && return_kind(w) == WALK_RETURN_PLAIN)
-		return true;
-	return w->frame.is_pc && walk_frame_pointer(&w->frame, pair) &&
+	return !w->target->is_arm64 && w->frame.is_pc && walk_frame_pointer(&w->frame, pair) &&
 	       w->frame.fp - w->frame.sp < (WALK_SCAN_WORDS - 1) * sizeof(*pair) &&
 	       find_call(w, pair[1], &target) == WALK_CALL_DIRECT &&
 	       !may_be_callee(w, target, w->frame.fp + word_size(&w->frame), &is_known) &&

@@ -62,7 +62,7 @@ static int open_folder(struct outfile *f, struct error *err)
 	if (!*f->path)
 		return error_text(err, -ENOENT, "the name of the output file is empty");
 	f->dir_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	/* A removed folder, as the current one, has no links. */
+	/* A folder that was removed has no links. */
 	if (f->dir_fd < 0 ? errno == ENOENT : !fstat(f->dir_fd, &st) && !st.st_nlink)
 		return error_text(err, -ENOENT, "cannot write %s: the folder %s does not exist",
 				  f->path, folder);

@@ -12,7 +12,7 @@
  *	pause()       recording pauses or resumes
  *	thin()        during recording: take half as many samples
  *	take()        during recording: handle records of its own kinds
- *	see()         during recording: look at all other records of the rings
+ *	observe()     during recording: look at all other records of the rings
  *	count()       periodically, and at the end: report losses as records
  *	report()      totals
  */
@@ -135,7 +135,7 @@ struct instrument {
 	 */
 	bool (*thin)(void *state);
 	void (*take)(void *state, const struct rec *rec);
-	void (*see)(void *state, const struct rec *rec);
+	void (*observe)(void *state, const struct rec *rec);
 	void (*count)(void *state, uint64_t time);
 	/* Works at any time after configure(). */
 	void (*report)(const void *state, const struct record_tally *tally, struct report *report);

@@ -30,10 +30,10 @@ struct instrument_set {
 	void *states[INSTRUMENTS_MAX]; /* NULL: not requested */
 	const struct instrument *takers[LIVE_REC_END - REC_LIVE]; /* instrument by kind of record */
 	void *taker_states[LIVE_REC_END - REC_LIVE];
-	/* Those that look at all other records. */
-	const struct instrument *seers[INSTRUMENTS_MAX];
-	void *seer_states[INSTRUMENTS_MAX];
-	size_t seer_count;
+	/* Instruments that look at all other records. */
+	const struct instrument *observers[INSTRUMENTS_MAX];
+	void *observer_states[INSTRUMENTS_MAX];
+	size_t observer_count;
 };
 
 /* Iterates over the requested instruments, as numbers in the table. */
@@ -43,9 +43,9 @@ struct instrument_set {
 
 static void note_takers(struct instrument_set *s, size_t i)
 {
-	if (instruments[i]->see) {
-		s->seers[s->seer_count] = instruments[i];
-		s->seer_states[s->seer_count++] = s->states[i];
+	if (instruments[i]->observe) {
+		s->observers[s->observer_count] = instruments[i];
+		s->observer_states[s->observer_count++] = s->states[i];
 	}
 	for (unsigned int kind = 0; kind < LIVE_REC_END - REC_LIVE; kind++) {
 		if (!(instruments[i]->takes >> kind & 1))
@@ -223,10 +223,10 @@ static bool instrument_set_take(struct instrument_set *s, const struct rec *rec)
 	return true;
 }
 
-static void instrument_set_see(struct instrument_set *s, const struct rec *rec)
+static void instrument_set_observe(struct instrument_set *s, const struct rec *rec)
 {
-	for (size_t i = 0; i < s->seer_count; i++)
-		s->seers[i]->see(s->seer_states[i], rec);
+	for (size_t i = 0; i < s->observer_count; i++)
+		s->observers[i]->observe(s->observer_states[i], rec);
 }
 
 static void instrument_set_count(struct instrument_set *s, uint64_t time)
@@ -555,7 +555,7 @@ static void take_record(struct recorder *r, const struct rec *rec)
 	tracker_record(r->tracker, rec);
 	if (instrument_set_take(&r->instruments, rec))
 		return;
-	instrument_set_see(&r->instruments, rec);
+	instrument_set_observe(&r->instruments, rec);
 	merge_add(r->merge, rec);
 }
 

@@ -109,8 +109,8 @@ static void levels_find(struct levels *l, const struct query *q, const bool *roo
 }
 
 /*
- * Once the weights of a level are known, light nodes get no children: the subtrees of most stacks
- * are light.
+ * Weighs a level before it grows the next one: light nodes get no children, and the subtrees of
+ * most stacks are light.
  */
 static void grow_inwards(struct query_tree *t, const struct query *q, const bool *roots,
 			 const uint64_t *subtrees, uint64_t min_weight)

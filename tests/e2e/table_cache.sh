@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What was compiled from a file, found in it or unpacked is there for the next recording.
+# Compiled tables, facts found in files and unpacked debug files are there for the next recording.
 # May run beside others.
 # Other builds replace the tables of this one: a folder of its own stands for root's.
 cache=$(getent passwd 0 | cut -d: -f6)/.cache/prof

@@ -256,11 +256,22 @@ TEST(local_symbols_of_a_separate_file_prove_reach)
 	symbol_table_free(table);
 }
 
+/* Reads the symbols near an address from the image, which cannot be read again afterwards. */
+static struct symbol_table *read_once(struct image_writer *w, uint64_t rva, int *own)
+{
+	struct symbol_table_input input = {.separate = -1, .rvas = &rva, .rva_count = 1};
+	struct symbol_table *table;
+
+	*own = input.own = write_image(&w->image);
+	assert_int_equal(symbol_table_new(&table, &input, NULL), 0);
+	assert_int_equal(ftruncate(*own, 0), 0);
+	return table;
+}
+
 /* A call that never returns ends in front of the next function: one reading finds that, too. */
 TEST(of_padding_the_next_function_is_read_at_once)
 {
 	const uint64_t behind_call = 0x110f;
-	struct symbol_table_input input = {.separate = -1, .rvas = &behind_call, .rva_count = 1};
 	const struct binary_symbol *symbol;
 	struct symbol_table *table;
 	struct image_writer w;
@@ -269,9 +280,7 @@ TEST(of_padding_the_next_function_is_read_at_once)
 	writer_init(&w, EM_X86_64);
 	add(&w, "caller", STB_GLOBAL, STT_FUNC, 0x1100, 8);
 	add(&w, "next", STB_GLOBAL, STT_FUNC, 0x1110, 8);
-	own = input.own = write_image(&w.image);
-	assert_int_equal(symbol_table_new(&table, &input, NULL), 0);
-	assert_int_equal(ftruncate(own, 0), 0);
+	table = read_once(&w, behind_call, &own);
 	assert_null(symbol_table_find(table, behind_call));
 	symbol = symbol_table_find(table, behind_call + 1);
 	assert_non_null(symbol);
@@ -283,7 +292,6 @@ TEST(of_padding_the_next_function_is_read_at_once)
 TEST(a_label_with_its_end_is_read_at_once)
 {
 	const uint64_t inside = 0x1150;
-	struct symbol_table_input input = {.separate = -1, .rvas = &inside, .rva_count = 1};
 	const struct binary_symbol *symbol;
 	struct symbol_table *table;
 	struct image_writer w;
@@ -294,9 +302,7 @@ TEST(a_label_with_its_end_is_read_at_once)
 	add(&w, "before", STB_GLOBAL, STT_FUNC, 0x1100, 8);
 	add(&w, "label", STB_GLOBAL, STT_NOTYPE, 0x1140, 0);
 	add(&w, "next", STB_GLOBAL, STT_FUNC, 0x1160, 8);
-	own = input.own = write_image(&w.image);
-	assert_int_equal(symbol_table_new(&table, &input, NULL), 0);
-	assert_int_equal(ftruncate(own, 0), 0);
+	table = read_once(&w, inside, &own);
 	symbol = symbol_table_find(table, inside);
 	assert_non_null(symbol);
 	assert_string_equal(symbol->name, "label");

@@ -90,22 +90,22 @@ static void make_heap(uint64_t kind, uint64_t size)
 	put(INSTRUCTIONS - 24, CODE + 1);
 }
 
-static bool find(const struct runtime_layout *layout, uint64_t addr, struct stray_code *code)
+static bool find(const struct runtime_layout *layout, uint64_t addr, struct regexp_code *code)
 {
-	*code = (struct stray_code){0};
-	return v8_find_stray(layout, addr, heap_read, NULL, code);
+	*code = (struct regexp_code){0};
+	return v8_find_regexp(layout, addr, heap_read, NULL, code);
 }
 
 /* Checks the name by the data's words, the last of which is at that place. */
 static void expect_name(const uint64_t *words, size_t count, const char *wanted)
 {
-	struct stray_code code = {0};
+	struct regexp_code code = {0};
 	uint64_t at = DATA;
 
 	for (size_t i = 0; i < count; i++, at += 8)
 		put(at, words[i]);
 	strbuf_adds(&code.name, "RegExp:");
-	assert_int_equal(v8_name_stray(&streams, at - 8, heap_read, NULL, &code), wanted != NULL);
+	assert_int_equal(v8_name_regexp(&streams, at - 8, heap_read, NULL, &code), wanted != NULL);
 	assert_string_equal(code.name.text + strlen("RegExp:"), wanted ? wanted : "");
 	strbuf_release(&code.name);
 	memset(heap + DATA, 0, HEAP_SIZE - DATA);
@@ -118,7 +118,7 @@ static void expect_name(const uint64_t *words, size_t count, const char *wanted)
 
 TEST(code_of_an_expression_is_found)
 {
-	struct stray_code code;
+	struct regexp_code code;
 
 	make_heap(3, SIZE);
 	assert_true(find(&streams, INSTRUCTIONS + SIZE - 1, &code));
@@ -135,7 +135,7 @@ TEST(code_of_an_expression_is_found)
 
 TEST(other_code_has_no_name)
 {
-	struct stray_code code;
+	struct regexp_code code;
 
 	make_heap(4, SIZE);
 	assert_true(find(&streams, INSTRUCTIONS, &code));
@@ -146,7 +146,7 @@ TEST(other_code_has_no_name)
 TEST(kinds_of_code_differ_by_version)
 {
 	struct runtime_layout newer = streams;
-	struct stray_code code;
+	struct regexp_code code;
 
 	newer.v8.major = 14;
 	newer.v8.code_baseline = 11;
@@ -158,7 +158,7 @@ TEST(kinds_of_code_differ_by_version)
 
 TEST(code_with_its_object_before_it_is_found)
 {
-	struct stray_code code;
+	struct regexp_code code;
 
 	make_heap(0, 0);
 	put(INSTRUCTIONS - 128, CODE_MAP + 1);
@@ -175,7 +175,7 @@ TEST(code_with_its_object_before_it_is_found)
 TEST(code_that_is_not_there_is_not_found)
 {
 	struct runtime_layout compressed = streams, older = streams;
-	struct stray_code code;
+	struct regexp_code code;
 
 	make_heap(3, SIZE);
 	compressed.v8.is_compressed = 1;

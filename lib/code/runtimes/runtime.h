@@ -87,10 +87,8 @@ void managed_function_copy(struct managed_function *to, const struct managed_fun
 
 struct known_functions;
 
-/*
- * Generated code that runs no function, as that of a regular expression. A zeroed struct is empty.
- */
-struct stray_code {
+/* Generated code of a regular expression. A zeroed struct is empty. */
+struct regexp_code {
 	uint64_t start, size;
 	uint64_t hash; /* of its instructions; 0: unreadable */
 	uint64_t holders[2]; /* words of the objects that tell its name; 0: none */
@@ -133,7 +131,7 @@ struct runtime {
 	int (*start)(struct runtime_layout *layout, uint64_t bias, runtime_read_fn *read, void *ctx,
 		     void *process, struct runtime_memory *lasting, struct error *err);
 	size_t version_at; /* offset of the RUNTIME_VERSION() in a layout; unused with `version` */
-	/* As runtime_write_version(). NULL: it follows from version_at. */
+	/* Does the work of runtime_write_version(). NULL: the version is at version_at. */
 	void (*version)(const struct runtime_layout *layout, char *text, size_t size);
 	/* Decodes a valid record. Never fails: missing or malformed parts stay empty. */
 	void (*decode)(const struct runtime_layout *layout, const struct rec_function *function,
@@ -163,14 +161,14 @@ struct runtime {
 	 * `code`, except for the rest of its name. Returns false if there is none. NULL: the
 	 * runtime has no such code.
 	 */
-	bool (*find_stray)(const struct runtime_layout *layout, uint64_t addr,
-			   runtime_read_fn *read, void *ctx, struct stray_code *code);
+	bool (*find_regexp)(const struct runtime_layout *layout, uint64_t addr,
+			    runtime_read_fn *read, void *ctx, struct regexp_code *code);
 	/*
 	 * Completes the name by the object that has one of code->holders at that place. Returns
 	 * false, with `code` unchanged, if it does not tell the name.
 	 */
-	bool (*name_stray)(const struct runtime_layout *layout, uint64_t place,
-			   runtime_read_fn *read, void *ctx, struct stray_code *code);
+	bool (*name_regexp)(const struct runtime_layout *layout, uint64_t place,
+			    runtime_read_fn *read, void *ctx, struct regexp_code *code);
 	/*
 	 * Reads the names of a process's threads, as far as readable now. *list: what is kept of
 	 * the process between calls, 0 at first. NULL: the kernel knows them, or there are none.

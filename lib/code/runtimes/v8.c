@@ -495,6 +495,6 @@ const struct runtime runtime_v8 = {
 	.decode = decode,
 	.read_source = v8_read_source,
 	.read_inlined = v8_read_inlined,
-	.find_stray = v8_find_stray,
-	.name_stray = v8_name_stray,
+	.find_regexp = v8_find_regexp,
+	.name_regexp = v8_name_regexp,
 };

@@ -62,10 +62,10 @@ bool v8_read_source(const struct runtime_layout *layout, const struct managed_so
 bool v8_read_inlined(const struct runtime_layout *layout, const struct rec_function *function,
 		     struct known_functions *known, runtime_read_fn *read, void *ctx,
 		     struct managed_code *code);
-bool v8_find_stray(const struct runtime_layout *layout, uint64_t addr, runtime_read_fn *read,
-		   void *ctx, struct stray_code *code);
-bool v8_name_stray(const struct runtime_layout *layout, uint64_t place, runtime_read_fn *read,
-		   void *ctx, struct stray_code *code);
+bool v8_find_regexp(const struct runtime_layout *layout, uint64_t addr, runtime_read_fn *read,
+		    void *ctx, struct regexp_code *code);
+bool v8_name_regexp(const struct runtime_layout *layout, uint64_t place, runtime_read_fn *read,
+		    void *ctx, struct regexp_code *code);
 
 /* Returns true if all offsets lie within what the BPF program reads. */
 bool v8_layout_is_sane(const struct v8_layout *layout);

@@ -42,7 +42,7 @@ static uint32_t number_at(const uint64_t *words, uint8_t at)
 
 /* Finds the Code whose instructions contain the address. Returns a reference; 0: none. */
 static uint64_t find_code(const struct v8_heap *h, uint64_t addr, uint64_t *words,
-			  struct stray_code *code)
+			  struct regexp_code *code)
 {
 	const struct v8_layout *l = h->layout;
 	uint64_t start = addr & ~(uint64_t)(ALIGNMENT - 1);
@@ -75,8 +75,8 @@ static uint64_t find_wrapper(const struct v8_heap *h, uint64_t reference, const 
 	return 0;
 }
 
-bool v8_find_stray(const struct runtime_layout *layout, uint64_t addr, runtime_read_fn *read,
-		   void *ctx, struct stray_code *code)
+bool v8_find_regexp(const struct runtime_layout *layout, uint64_t addr, runtime_read_fn *read,
+		    void *ctx, struct regexp_code *code)
 {
 	const struct v8_heap h = v8_heap_of(&layout->v8, 0, 0, read, ctx);
 	uint64_t words[V8_CODE_MAX / 8], reference;
@@ -117,8 +117,8 @@ static bool is_number(uint64_t word, uint32_t min, uint32_t max)
  * versions a wrapper and more, then the code for strings of one byte per character, and that for
  * those of two.
  */
-bool v8_name_stray(const struct runtime_layout *layout, uint64_t place, runtime_read_fn *read,
-		   void *ctx, struct stray_code *code)
+bool v8_name_regexp(const struct runtime_layout *layout, uint64_t place, runtime_read_fn *read,
+		    void *ctx, struct regexp_code *code)
 {
 	const struct v8_heap h = v8_heap_of(&layout->v8, 0, 0, read, ctx);
 	_cleanup_(strbuf_release) struct strbuf pattern = {0};

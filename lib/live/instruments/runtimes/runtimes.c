@@ -8,7 +8,7 @@
 #include "lib/live/process/late_reader.h"
 #include "lib/live/instruments/runtimes/runtime_programs.h"
 #include "lib/live/instruments/runtimes/runtime_sources.h"
-#include "lib/live/instruments/runtimes/stray_codes.h"
+#include "lib/live/instruments/runtimes/regexp_codes.h"
 #include "lib/live/instruments/runtimes/thread_names.h"
 #include "lib/live/live_report.h"
 #include "lib/live/tracker.h"
@@ -487,7 +487,7 @@ struct runtimes {
 	struct runtime_sources sources;
 	struct known_functions known;
 	struct thread_names *names;
-	struct stray_codes *stray;
+	struct regexp_codes *regexps;
 	uint64_t inlined; /* pieces of compiled code whose inlined functions are known */
 	uint64_t hiding; /* pieces of compiled code that do not tell where inlined functions are */
 	uint64_t compiled; /* pieces of compiled code */
@@ -512,7 +512,7 @@ static void release(void *state)
 	runtime_sources_release(&r->sources);
 	known_functions_release(&r->known);
 	free(r->names);
-	stray_codes_free(r->stray);
+	regexp_codes_free(r->regexps);
 }
 
 static bool is_wanted(const void *settings)
@@ -619,8 +619,8 @@ static int on_start(void *ctx, const struct starting_process *process, uint32_t 
 		refuse(r, err.text);
 	if (result > 0 && runtimes[layout.kind]->read_threads)
 		thread_names_follow(r->names, process->pid, process->bias, &layout);
-	if (result > 0 && runtimes[layout.kind]->find_stray)
-		stray_codes_follow(r->stray, process->pid, &layout);
+	if (result > 0 && runtimes[layout.kind]->find_regexp)
+		regexp_codes_follow(r->regexps, process->pid, &layout);
 	return result;
 }
 
@@ -650,7 +650,7 @@ static int attach(void *state, struct error *err)
 	};
 
 	r->names = thread_names_new(tracker_processes(r->live->tracker));
-	r->stray = stray_codes_new(r->live->tracker, &r->reader, r->live->sink, r->live->ctx);
+	r->regexps = regexp_codes_new(r->live->tracker, &r->reader, r->live->sink, r->live->ctx);
 	tracker_set_runtimes(r->live->tracker, &hooks);
 	return 0;
 }
@@ -729,11 +729,11 @@ static void take(void *state, const struct rec *rec)
 	managed_code_release(&code);
 }
 
-static void see(void *state, const struct rec *rec)
+static void observe(void *state, const struct rec *rec)
 {
 	const struct runtimes *r = state;
 
-	stray_codes_see(r->stray, rec);
+	regexp_codes_observe(r->regexps, rec);
 }
 
 _Static_assert(sizeof(struct runtime_counters) % sizeof(uint64_t) == 0, "all of it are counts");
@@ -904,7 +904,7 @@ const struct instrument instrument_runtimes = {
 	.configure = configure,
 	.attach = attach,
 	.take = take,
-	.see = see,
+	.observe = observe,
 	.count = count,
 	.report = report,
 };

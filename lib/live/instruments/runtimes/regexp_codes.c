@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/live/instruments/runtimes/stray_codes.h"
+#include "lib/live/instruments/runtimes/regexp_codes.h"
 
 #include "lib/live/process/maps_walk.h"
 #include "lib/stream/record/records.h"
@@ -22,7 +22,7 @@
 
 /* Code at [start, start + size), without a name once it has been sent. */
 struct known_code {
-	struct stray_code code;
+	struct regexp_code code;
 	uint64_t check_ns; /* when it was last seen there */
 	uint64_t since; /* of the sample that first showed it */
 	bool is_pending; /* not sent yet */
@@ -30,7 +30,7 @@ struct known_code {
 	unsigned int searches; /* … and has been in vain */
 };
 
-struct stray_process {
+struct regexp_process {
 	struct runtime_layout layout;
 	VEC(struct known_code) rows; /* ascending, without overlaps */
 	size_t pending; /* rows that are */
@@ -38,11 +38,11 @@ struct stray_process {
 	uint64_t searched; /* end of what has been searched of it; 0: no search has begun */
 };
 
-struct stray_state {
-	struct stray_process *stray; /* owned; NULL: not followed */
+struct regexp_state {
+	struct regexp_process *followed; /* owned; NULL: not followed */
 };
 
-struct stray_codes {
+struct regexp_codes {
 	struct tracker *tracker;
 	struct late_reader *reader;
 	struct process_state state;
@@ -51,15 +51,15 @@ struct stray_codes {
 	void *ctx;
 };
 
-static struct stray_state *state_of(const struct stray_codes *s, struct live_process *process)
+static struct regexp_state *state_of(const struct regexp_codes *s, struct live_process *process)
 {
 	return live_process_state(process, s->state);
 }
 
 static void release(void *ctx, struct live_process *process)
 {
-	struct stray_codes *s = ctx;
-	struct stray_process *p = steal(state_of(s, process)->stray);
+	struct regexp_codes *s = ctx;
+	struct regexp_process *p = steal(state_of(s, process)->followed);
 
 	if (!p)
 		return;
@@ -72,9 +72,9 @@ static void release(void *ctx, struct live_process *process)
 
 /* An address seen in a process. */
 struct seen {
-	struct stray_codes *s;
+	struct regexp_codes *s;
 	struct live_process *process;
-	struct stray_process *stray;
+	struct regexp_process *followed;
 	uint64_t time;
 };
 
@@ -94,18 +94,18 @@ static void send(const struct seen *seen, struct known_code *row)
 	seen->s->sink(seen->s->ctx, &rec->rec);
 	strbuf_release(name);
 	row->is_pending = row->is_searched = false;
-	seen->stray->pending--;
+	seen->followed->pending--;
 }
 
 /* Code that is still without a name keeps its kind. */
 static void name_rest(void *ctx, struct live_process *process, uint64_t time)
 {
 	const struct seen seen = {
-		.s = ctx, .process = process, .stray = state_of(ctx, process)->stray};
+		.s = ctx, .process = process, .followed = state_of(ctx, process)->followed};
 
-	for (size_t i = 0; seen.stray && i < seen.stray->rows.count; i++) {
-		if (seen.stray->rows.items[i].is_pending)
-			send(&seen, &seen.stray->rows.items[i]);
+	for (size_t i = 0; seen.followed && i < seen.followed->rows.count; i++) {
+		if (seen.followed->rows.items[i].is_pending)
+			send(&seen, &seen.followed->rows.items[i]);
 	}
 }
 
@@ -115,52 +115,52 @@ static void replace_program(void *ctx, struct live_process *process, uint64_t ti
 	release(ctx, process);
 }
 
-struct stray_codes *stray_codes_new(struct tracker *tracker, struct late_reader *reader,
-				    record_sink_fn *sink, void *ctx)
+struct regexp_codes *regexp_codes_new(struct tracker *tracker, struct late_reader *reader,
+				      record_sink_fn *sink, void *ctx)
 {
 	static const struct process_listener listener = {
 		.stage = LISTENER_HOLDS,
-		.state_size = sizeof(struct stray_state),
+		.state_size = sizeof(struct regexp_state),
 		.exec = replace_program,
 		.exit = name_rest,
 		.release = release,
 	};
-	struct stray_codes *s = xcalloc(1, sizeof(*s));
+	struct regexp_codes *s = xcalloc(1, sizeof(*s));
 
-	*s = (struct stray_codes){.tracker = tracker, .reader = reader, .sink = sink, .ctx = ctx};
+	*s = (struct regexp_codes){.tracker = tracker, .reader = reader, .sink = sink, .ctx = ctx};
 	s->state = live_processes_listen(tracker_processes(tracker), &listener, s);
 	return s;
 }
 
-void stray_codes_free(struct stray_codes *s)
+void regexp_codes_free(struct regexp_codes *s)
 {
 	free(s);
 }
 
-void stray_codes_follow(struct stray_codes *s, uint32_t pid, const struct runtime_layout *layout)
+void regexp_codes_follow(struct regexp_codes *s, uint32_t pid, const struct runtime_layout *layout)
 {
 	struct live_process *process = live_processes_find(tracker_processes(s->tracker), pid,
 							   UINT64_MAX);
 
-	if (!process || state_of(s, process)->stray)
+	if (!process || state_of(s, process)->followed)
 		return;
-	state_of(s, process)->stray = xcalloc(1, sizeof(struct stray_process));
-	state_of(s, process)->stray->layout = *layout;
+	state_of(s, process)->followed = xcalloc(1, sizeof(struct regexp_process));
+	state_of(s, process)->followed->layout = *layout;
 	s->count++;
 }
 
 /* Names the code that has a holder with that word. Returns whether any is left to search. */
 static bool name_at(const struct seen *seen, uint64_t word, uint64_t place)
 {
-	struct stray_process *p = seen->stray;
+	struct regexp_process *p = seen->followed;
 	bool is_left = false;
 
 	vec_for_each(&p->rows, struct known_code *, row) {
 		if (!row->is_searched)
 			continue;
 		if ((word == row->code.holders[0] || word == row->code.holders[1]) &&
-		    runtimes[p->layout.kind]->name_stray(&p->layout, place, late_reader_read,
-							 seen->s->reader, &row->code))
+		    runtimes[p->layout.kind]->name_regexp(&p->layout, place, late_reader_read,
+							  seen->s->reader, &row->code))
 			send(seen, row);
 		is_left |= row->is_searched;
 	}
@@ -193,7 +193,7 @@ static void search_words(struct search *search, uint64_t addr, size_t count)
 static bool search_mapping(struct search *search, const struct proc_map *map)
 {
 	struct late_reader *reader = search->seen->s->reader;
-	uint64_t *searched = &search->seen->stray->searched, refused = reader->refused;
+	uint64_t *searched = &search->seen->followed->searched, refused = reader->refused;
 
 	if (!map->writable || map->executable || *map->path || map->start % HEAP_ALIGNMENT)
 		return true;
@@ -232,7 +232,7 @@ static bool search_heap(struct search *search)
 /* Searches the names of pending code. Code whose name is not found is named by its kind. */
 static void name_pending(const struct seen *seen)
 {
-	struct stray_process *p = seen->stray;
+	struct regexp_process *p = seen->followed;
 	uint64_t begin = clock_monotonic_ns();
 	struct search search = {.seen = seen};
 	bool is_over;
@@ -263,7 +263,7 @@ static void name_pending(const struct seen *seen)
 }
 
 /* Removes the code in [start, end). Returns the position of what follows. */
-static size_t remove_rows(struct stray_process *p, uint64_t start, uint64_t end)
+static size_t remove_rows(struct regexp_process *p, uint64_t start, uint64_t end)
 {
 	size_t first = vec_count_front(&p->rows, it, it->code.start + it->code.size <= start);
 	size_t last = vec_count_front(&p->rows, it, it->code.start < end);
@@ -280,7 +280,7 @@ static size_t remove_rows(struct stray_process *p, uint64_t start, uint64_t end)
 	return first;
 }
 
-static void add_row(struct stray_process *p, const struct known_code *row)
+static void add_row(struct regexp_process *p, const struct known_code *row)
 {
 	size_t at = remove_rows(p, row->code.start, row->code.start + row->code.size);
 
@@ -290,7 +290,7 @@ static void add_row(struct stray_process *p, const struct known_code *row)
 	p->rows.items[at] = *row;
 }
 
-static bool is_same(const struct stray_code *a, const struct stray_code *b)
+static bool is_same(const struct regexp_code *a, const struct regexp_code *b)
 {
 	return a->start == b->start && a->size == b->size && a->hash == b->hash &&
 	       a->is_named == b->is_named;
@@ -299,12 +299,12 @@ static bool is_same(const struct stray_code *a, const struct stray_code *b)
 /* Reads the code at an address that was not known, or long ago. */
 static void read_code(const struct seen *seen, uint64_t addr, struct known_code *known)
 {
-	struct stray_process *p = seen->stray;
+	struct regexp_process *p = seen->followed;
 	struct known_code row = {.check_ns = seen->time, .since = seen->time};
 
 	late_reader_begin(seen->s->reader, (pid_t)seen->process->pid, seen->time);
-	if (!runtimes[p->layout.kind]->find_stray(&p->layout, addr, late_reader_read,
-						  seen->s->reader, &row.code)) {
+	if (!runtimes[p->layout.kind]->find_regexp(&p->layout, addr, late_reader_read,
+						   seen->s->reader, &row.code)) {
 		row.code.start = addr & ~(GRAIN - 1);
 		row.code.size = GRAIN;
 	}
@@ -320,7 +320,7 @@ static void read_code(const struct seen *seen, uint64_t addr, struct known_code 
 
 static void see_addr(const struct seen *seen, uint64_t addr)
 {
-	struct stray_process *p = seen->stray;
+	struct regexp_process *p = seen->followed;
 	size_t at = vec_count_front(&p->rows, it, it->code.start <= addr);
 	struct known_code *known = at ? &p->rows.items[at - 1] : NULL;
 
@@ -349,20 +349,20 @@ static void see_stack(const struct seen *seen, const struct rec_stack *stack)
 	}
 }
 
-void stray_codes_see(struct stray_codes *s, const struct rec *rec)
+void regexp_codes_observe(struct regexp_codes *s, const struct rec *rec)
 {
 	struct seen seen = {.s = s, .time = rec->time};
 
 	if (!s->count || (rec->kind != REC_SAMPLE && rec->kind != REC_STACK))
 		return;
 	seen.process = live_processes_find(tracker_processes(s->tracker), rec->pid, rec->time);
-	seen.stray = seen.process ? state_of(s, seen.process)->stray : NULL;
-	if (!seen.stray)
+	seen.followed = seen.process ? state_of(s, seen.process)->followed : NULL;
+	if (!seen.followed)
 		return;
 	if (rec->kind == REC_STACK)
 		see_stack(&seen, (const struct rec_stack *)rec);
 	else if (!(rec->flags & SAMPLE_LEAF_KERNEL))
 		see_addr(&seen, ((const struct rec_sample *)rec)->leaf);
-	if (seen.stray->pending)
+	if (seen.followed->pending)
 		name_pending(&seen);
 }

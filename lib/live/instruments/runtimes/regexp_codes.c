@@ -16,6 +16,9 @@
 #define HEAP_STEP (1ull << 20) /* bytes to read at a time */
 /* Minimum time between searches of a heap, as a multiple of the duration of the last one. */
 #define SEARCH_SHARE 20
+/* A search may take as long as the process was seen in code without names, at this interval. */
+#define SEEN_NS 1000000ull
+#define SEEN_MIN 5
 #define MAPS_MAX ((size_t)16 << 20)
 /* Searches for a name: a collection may move the objects meanwhile. */
 #define SEARCHES_MAX 2
@@ -34,6 +37,8 @@ struct regexp_process {
 	struct runtime_layout layout;
 	VEC(struct known_code) rows; /* ascending, without overlaps */
 	size_t pending; /* rows that are */
+	uint64_t seen; /* times that they were, since the last search */
+	uint64_t cost_ns; /* duration of the last search, in all its parts */
 	uint64_t search_ns; /* time of the next search of the heap, or of its rest */
 	uint64_t searched; /* end of what has been searched of it; 0: no search has begun */
 };
@@ -234,11 +239,14 @@ static void name_pending(const struct seen *seen)
 {
 	struct regexp_process *p = seen->followed;
 	uint64_t begin = clock_monotonic_ns();
+	uint64_t needed = p->cost_ns / SEEN_NS < SEEN_MIN ? SEEN_MIN : p->cost_ns / SEEN_NS;
 	struct search search = {.seen = seen};
 	bool is_over;
 
-	if (begin < p->search_ns)
+	if (begin < p->search_ns || (!p->searched && p->seen < needed))
 		return;
+	if (!p->searched)
+		p->seen = p->cost_ns = 0;
 	vec_for_each(&p->rows, struct known_code *, row) {
 		row->is_searched |= row->is_pending && !p->searched;
 		for (size_t i = 0; row->is_searched && i < 2; i++) {
@@ -252,6 +260,7 @@ static void name_pending(const struct seen *seen)
 	free(search.words);
 	vec_release(&search.wanted);
 	p->search_ns = clock_monotonic_ns();
+	p->cost_ns += p->search_ns - begin;
 	p->search_ns += SEARCH_SHARE * (p->search_ns - begin);
 	if (!is_over)
 		return;
@@ -326,6 +335,7 @@ static void see_addr(const struct seen *seen, uint64_t addr)
 
 	if (known && addr - known->code.start >= known->code.size)
 		known = NULL;
+	p->seen += known && known->is_pending;
 	if (known ? seen->time >= known->check_ns + CHECK_NS
 		  : p->rows.count < ROWS_MAX &&
 			    tracker_is_generated(seen->s->tracker, seen->process, addr))

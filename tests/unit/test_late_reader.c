@@ -22,6 +22,7 @@ enum way {
 static enum way way;
 static int gate[2];
 static unsigned int calls;
+static unsigned long parts_max = 1; /* readable parts of a read */
 
 ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *own, unsigned long own_count,
 				const struct iovec *other, unsigned long other_count,
@@ -34,6 +35,7 @@ ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *own, unsigned lon
 {
 	const struct timespec pause = {.tv_nsec = 20 * MS};
 	uint64_t end = clock_monotonic_ns() + 60 * MS;
+	size_t done = 0;
 	char byte;
 
 	calls++;
@@ -43,8 +45,11 @@ ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *own, unsigned lon
 		;
 	if (way == BLOCK && read(gate[0], &byte, 1) != 0)
 		return -1;
-	memcpy(own->iov_base, other->iov_base, own->iov_len);
-	return (ssize_t)own->iov_len;
+	for (unsigned long i = 0; i < other_count && i < parts_max; i++) {
+		memcpy((char *)own->iov_base + done, other[i].iov_base, other[i].iov_len);
+		done += other[i].iov_len;
+	}
+	return (ssize_t)done;
 }
 
 #define PAGE 4096
@@ -138,6 +143,32 @@ TEST(what_is_new_enough_is_not_read_again)
 	late_reader_release(&r);
 }
 
+TEST(neighbours_are_read_as_well)
+{
+	static _Alignas(8 * PAGE) char row[9][PAGE] = {{0}, {0}, {0}, {0}, {0}, "6", "7", "8", "9"};
+	struct late_reader r = {0};
+	char to[4] = "";
+
+	way = AT_ONCE;
+	calls = 0;
+	parts_max = 3;
+	late_reader_begin(&r, 1, SECOND);
+	for (int i = 0; i < 4; i++)
+		assert_true(late_reader_read(&r, (uintptr_t)row[5 + i], &to[i], 1));
+	assert_memory_equal(to, "6789", 4);
+	assert_int_equal(calls, 2);
+	/* The neighbours of a page begin again at the first one. */
+	assert_true(late_reader_read(&r, (uintptr_t)row[7], to, 1));
+	assert_int_equal(calls, 2);
+	late_reader_begin(&r, 1, clock_monotonic_ns() + SECOND);
+	assert_true(late_reader_read(&r, (uintptr_t)row[7], to, 1));
+	parts_max = 1;
+	assert_true(late_reader_read(&r, (uintptr_t)row[1], to, 1));
+	assert_int_equal(calls, 4);
+	assert_int_equal(to[0], 0);
+	late_reader_release(&r);
+}
+
 TEST(what_lasts_is_not_read_again)
 {
 	const uint64_t start = (uintptr_t)memory[1], end = (uintptr_t)memory[2];
@@ -175,7 +206,7 @@ TEST(bytes_of_a_second_are_limited)
 
 	late_reader_begin(&r, 1, SECOND);
 	way = AT_ONCE;
-	for (int i = 0; i < 64; i++)
+	for (int i = 0; i < 128; i++)
 		assert_true(late_reader_read(&r, (uintptr_t)large, copy, sizeof(copy)));
 	assert_false(late_reader_read(&r, (uintptr_t)large, copy, sizeof(copy)));
 	late_reader_release(&r);

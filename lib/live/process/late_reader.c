@@ -18,15 +18,19 @@
 /* Interval of checking whether the worker waits for the page or for a CPU. */
 #define POLL_NS 10000000
 /* Maximum bytes to read in each second of the recording. */
-#define BYTES_MAX ((size_t)64 << 20)
+#define BYTES_MAX ((size_t)128 << 20)
 /* The same for waiting: pages that always arrive just in time would block the recorder as well. */
 #define BLOCKED_SECOND_MAX_NS 200000000
 
+/* Shorter reads have not been blocked. */
+#define BLOCKED_MIN_NS 100000
+
 /*
  * Each read costs a wake-up of the worker, while adjacent data is requested piece by piece, so read
- * pages.
+ * pages, with their neighbours.
  */
 #define PAGE_SIZE 4096
+#define CLUSTER 8ull /* pages read at once, if they are readable */
 #define PAGES 2048 /* cached pages; a power of two */
 #define LARGE (64 * PAGE_SIZE) /* reads of this size or more bypass the cache */
 
@@ -59,18 +63,19 @@ struct late_worker {
 	pid_t tid; /* 0: not started yet */
 	/* The read; `data` belongs to the worker while is_asked is set. */
 	pid_t pid;
-	uint64_t addr;
+	struct iovec parts[CLUSTER];
+	unsigned int count;
 	uint8_t *data;
-	size_t size;
-	bool is_done;
+	size_t size; /* of all parts */
+	ssize_t done; /* bytes read: whole parts, as a rule; -1: none */
 	uint64_t blocked_ns; /* time neither running nor waiting for a CPU */
 };
 
-static bool read_there(const struct late_worker *w)
+static ssize_t read_there(const struct late_worker *w)
 {
-	struct iovec own = {w->data, w->size}, other = {(void *)(uintptr_t)w->addr, w->size};
+	struct iovec own = {w->data, w->size};
 
-	return process_vm_readv(w->pid, &own, 1, &other, 1, 0) == (ssize_t)w->size;
+	return process_vm_readv(w->pid, &own, 1, w->parts, w->count, 0);
 }
 
 /* Returns how long this thread has run and waited for a CPU; 0: not reported by the kernel. */
@@ -90,15 +95,15 @@ static uint64_t scheduled_ns(int fd)
 }
 
 /* Reads, and measures how long the pages blocked it. */
-static bool read_and_measure(const struct late_worker *w, int schedstat, uint64_t *blocked_ns)
+static ssize_t read_and_measure(const struct late_worker *w, int schedstat, uint64_t *blocked_ns)
 {
 	uint64_t scheduled = scheduled_ns(schedstat), start = clock_monotonic_ns(), passed;
-	bool is_done = read_there(w);
+	ssize_t done = read_there(w);
 
 	passed = clock_monotonic_ns() - start;
-	scheduled = scheduled_ns(schedstat) - scheduled;
+	scheduled = passed < BLOCKED_MIN_NS ? passed : scheduled_ns(schedstat) - scheduled;
 	*blocked_ns = passed > scheduled ? passed - scheduled : 0;
-	return is_done;
+	return done;
 }
 
 static void *work(void *ctx)
@@ -106,7 +111,7 @@ static void *work(void *ctx)
 	int schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
 	struct late_worker *w = ctx;
 	uint64_t blocked_ns;
-	bool is_done;
+	ssize_t done;
 
 	pthread_mutex_lock(&w->lock);
 	w->tid = (pid_t)syscall(SYS_gettid);
@@ -116,9 +121,9 @@ static void *work(void *ctx)
 			continue;
 		}
 		pthread_mutex_unlock(&w->lock);
-		is_done = read_and_measure(w, schedstat, &blocked_ns);
+		done = read_and_measure(w, schedstat, &blocked_ns);
 		pthread_mutex_lock(&w->lock);
-		w->is_done = is_done;
+		w->done = done;
 		w->blocked_ns = blocked_ns;
 		w->is_asked = false;
 		pthread_cond_signal(&w->is_finished);
@@ -270,12 +275,19 @@ static bool is_ready(struct late_reader *r)
 	return w && !r->is_stuck;
 }
 
-/* Makes the worker read. Returns 1: done; 0: unreadable; -1: not now. */
-static int submit_read(struct late_reader *r, uint64_t addr, void *to, size_t size)
+/*
+ * Makes the worker read the parts, one after the other, until one is unreadable. Returns the bytes
+ * read, or -1: not now.
+ */
+static ssize_t submit_read(struct late_reader *r, const struct iovec *parts, unsigned int count,
+			   void *to)
 {
 	struct late_worker *w;
-	bool is_done;
+	size_t size = 0;
+	ssize_t done;
 
+	for (unsigned int i = 0; i < count; i++)
+		size += parts[i].iov_len;
 	if (size > r->left || r->blocked_ns >= BLOCKED_SECOND_MAX_NS || !is_ready(r)) {
 		r->refused++;
 		return -1;
@@ -285,39 +297,58 @@ static int submit_read(struct late_reader *r, uint64_t addr, void *to, size_t si
 	pthread_mutex_lock(&w->lock);
 	w->data = xmalloc(size + 1);
 	w->pid = r->pid;
-	w->addr = addr;
+	memcpy(w->parts, parts, count * sizeof(*parts));
+	w->count = count;
 	w->size = size;
 	w->is_asked = true;
 	pthread_cond_signal(&w->has_work);
 	r->is_stuck = !wait_for(r, w);
-	is_done = !r->is_stuck && w->is_done;
-	if (is_done)
-		memcpy(to, w->data, size);
+	done = r->is_stuck || w->done < 0 ? 0 : w->done;
+	memcpy(to, w->data, (size_t)done);
 	if (!r->is_stuck)
 		free(w->data);
 	pthread_mutex_unlock(&w->lock);
 	r->refused += r->is_stuck;
-	return r->is_stuck ? -1 : is_done;
+	return r->is_stuck ? -1 : done;
 }
 
-/* Reads a page into its slot. Returns false if that is impossible now. */
-static bool read_page(struct late_reader *r, uint64_t addr, size_t slot)
+static struct late_page *page_of(const struct late_reader *r, uint64_t addr)
 {
-	struct late_page *page = &r->pages->rows[slot];
-	uint64_t now = clock_monotonic_ns();
-	int code;
+	return &r->pages->rows[(size_t)(addr / PAGE_SIZE) & (PAGES - 1)];
+}
 
-	*page = (struct late_page){0};
-	code = submit_read(r, addr, r->pages->bytes[slot], PAGE_SIZE);
-	if (code >= 0)
-		*page = (struct late_page){addr, now, r->pid, code};
-	return code >= 0;
+/* Reads a page and its neighbours into their slots. Returns false if that is impossible now. */
+static bool read_page(struct late_reader *r, uint64_t addr)
+{
+	uint64_t now = clock_monotonic_ns(), first = addr / PAGE_SIZE / CLUSTER * CLUSTER;
+	uint8_t data[CLUSTER * PAGE_SIZE];
+	struct iovec parts[CLUSTER];
+	ssize_t done;
+
+	for (uint64_t i = 0; i < CLUSTER; i++) {
+		uint64_t page = first + (addr / PAGE_SIZE + i) % CLUSTER;
+
+		parts[i] = (struct iovec){(void *)(uintptr_t)(page * PAGE_SIZE), PAGE_SIZE};
+	}
+	done = submit_read(r, parts, CLUSTER, data);
+	if (done < 0) {
+		*page_of(r, addr) = (struct late_page){0};
+		return false;
+	}
+	*page_of(r, addr) = (struct late_page){addr, now, r->pid, false};
+	for (size_t at = 0; at + PAGE_SIZE <= (size_t)done; at += PAGE_SIZE) {
+		uint64_t start = (uintptr_t)parts[at / PAGE_SIZE].iov_base;
+		struct late_page *page = page_of(r, start);
+
+		*page = (struct late_page){start, now, r->pid, true};
+		memcpy(r->pages->bytes[page - r->pages->rows], data + at, PAGE_SIZE);
+	}
+	return true;
 }
 
 /* Returns the page at an address; NULL: unreadable. */
 static const uint8_t *find_page(struct late_reader *r, uint64_t addr)
 {
-	size_t slot = (size_t)(addr / PAGE_SIZE) & (PAGES - 1);
 	const struct late_page *page;
 	uint64_t oldest;
 
@@ -325,33 +356,34 @@ static const uint8_t *find_page(struct late_reader *r, uint64_t addr)
 		return NULL;
 	if (!r->pages)
 		r->pages = xcalloc(1, sizeof(*r->pages));
-	page = &r->pages->rows[slot];
+	page = page_of(r, addr);
 	oldest = page->is_readable ? oldest_good(r, addr) : r->time;
 	if ((page->addr != addr || page->pid != r->pid || page->time < oldest) &&
-	    !read_page(r, addr, slot))
+	    !read_page(r, addr))
 		return NULL;
-	return page->is_readable ? r->pages->bytes[slot] : NULL;
+	return page->is_readable ? r->pages->bytes[page - r->pages->rows] : NULL;
 }
 
 bool late_reader_read(void *ctx, uint64_t addr, void *to, size_t size)
 {
 	struct late_reader *r = ctx;
+	struct iovec part = {(void *)(uintptr_t)addr, size};
 	uint8_t *out = to;
 
 	if (size >= LARGE)
-		return submit_read(r, addr, to, size) > 0;
+		return submit_read(r, &part, 1, to) == (ssize_t)size;
 	while (size) {
-		size_t at = (size_t)(addr % PAGE_SIZE), part = PAGE_SIZE - at;
+		size_t at = (size_t)(addr % PAGE_SIZE), count = PAGE_SIZE - at;
 		const uint8_t *page = find_page(r, addr - at);
 
 		if (!page)
 			return false;
-		if (part > size)
-			part = size;
-		memcpy(out, page + at, part);
-		out += part;
-		addr += part;
-		size -= part;
+		if (count > size)
+			count = size;
+		memcpy(out, page + at, count);
+		out += count;
+		addr += count;
+		size -= count;
 	}
 	return true;
 }

@@ -63,6 +63,20 @@ static void add_character(struct line_starts *lines, uint32_t c)
 	lines->after_return = c == '\r';
 }
 
+/* Adds characters of a byte each, up to one that matters. Returns their number. */
+static size_t add_plain(struct line_starts *lines, const uint8_t *text, size_t size)
+{
+	size_t count = 0;
+
+	if (lines->matched || lines->after_return || lines->length >= INT32_MAX - (int64_t)size)
+		return 0;
+	while (count < size && text[count] != '\n' && text[count] != '\r' &&
+	       !begins_comment(text[count]))
+		count++;
+	lines->length += count;
+	return count;
+}
+
 void line_starts_add(struct line_starts *lines, unsigned int width, const void *text, size_t size)
 {
 	struct bytes b;
@@ -70,8 +84,12 @@ void line_starts_add(struct line_starts *lines, unsigned int width, const void *
 	if (width != 1 && width != 2)
 		return;
 	bytes_init(&b, text, size);
-	while (bytes_left(&b) >= width)
-		add_character(lines, width == 1 ? bytes_u8(&b) : bytes_u16(&b));
+	while (bytes_left(&b) >= width) {
+		if (width == 1)
+			bytes_skip(&b, add_plain(lines, b.at, bytes_left(&b)));
+		if (bytes_left(&b) >= width)
+			add_character(lines, width == 1 ? bytes_u8(&b) : bytes_u16(&b));
+	}
 }
 
 bool line_starts_add_utf8(struct line_starts *lines, const char *text, size_t size)

@@ -206,7 +206,7 @@ TEST(bytes_of_a_second_are_limited)
 
 	late_reader_begin(&r, 1, SECOND);
 	way = AT_ONCE;
-	for (int i = 0; i < 128; i++)
+	for (int i = 0; i < 256; i++)
 		assert_true(late_reader_read(&r, (uintptr_t)large, copy, sizeof(copy)));
 	assert_false(late_reader_read(&r, (uintptr_t)large, copy, sizeof(copy)));
 	late_reader_release(&r);

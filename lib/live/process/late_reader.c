@@ -18,7 +18,7 @@
 /* Interval of checking whether the worker waits for the page or for a CPU. */
 #define POLL_NS 10000000
 /* Maximum bytes to read in each second of the recording. */
-#define BYTES_MAX ((size_t)128 << 20)
+#define BYTES_MAX ((size_t)256 << 20)
 /* The same for waiting: pages that always arrive just in time would block the recorder as well. */
 #define BLOCKED_SECOND_MAX_NS 200000000
 

@@ -160,8 +160,13 @@ TEST(neighbours_are_read_as_well)
 	/* The neighbours of a page begin again at the first one. */
 	assert_true(late_reader_read(&r, (uintptr_t)row[7], to, 1));
 	assert_int_equal(calls, 2);
-	late_reader_begin(&r, 1, clock_monotonic_ns() + SECOND);
+	/* Neighbours are good for what is read together with them. */
+	late_reader_begin(&r, 1, SECOND);
+	assert_true(late_reader_read(&r, (uintptr_t)row[5], to, 1));
+	assert_int_equal(calls, 2);
+	assert_true(late_reader_read(&r, (uintptr_t)row[6], to, 1));
 	assert_true(late_reader_read(&r, (uintptr_t)row[7], to, 1));
+	assert_int_equal(calls, 3);
 	parts_max = 1;
 	assert_true(late_reader_read(&r, (uintptr_t)row[1], to, 1));
 	assert_int_equal(calls, 4);

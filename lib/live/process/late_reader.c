@@ -38,6 +38,7 @@ struct late_page {
 	uint64_t addr, time; /* 0: none */
 	pid_t pid;
 	bool is_readable;
+	uint64_t selection; /* that it is good for, as a neighbour; 0: any */
 };
 
 #define LASTING 64 /* number of processes; a power of two */
@@ -205,6 +206,7 @@ void late_reader_begin(struct late_reader *r, pid_t pid, uint64_t time)
 {
 	r->pid = pid;
 	r->time = time;
+	r->selection++;
 	r->own_lasting = find_lasting(r, pid);
 	if (time / 1000000000 == r->second)
 		return;
@@ -335,12 +337,12 @@ static bool read_page(struct late_reader *r, uint64_t addr)
 		*page_of(r, addr) = (struct late_page){0};
 		return false;
 	}
-	*page_of(r, addr) = (struct late_page){addr, now, r->pid, false};
+	*page_of(r, addr) = (struct late_page){addr, now, r->pid, false, 0};
 	for (size_t at = 0; at + PAGE_SIZE <= (size_t)done; at += PAGE_SIZE) {
 		uint64_t start = (uintptr_t)parts[at / PAGE_SIZE].iov_base;
 		struct late_page *page = page_of(r, start);
 
-		*page = (struct late_page){start, now, r->pid, true};
+		*page = (struct late_page){start, now, r->pid, true, at ? r->selection : 0};
 		memcpy(r->pages->bytes[page - r->pages->rows], data + at, PAGE_SIZE);
 	}
 	return true;
@@ -358,6 +360,9 @@ static const uint8_t *find_page(struct late_reader *r, uint64_t addr)
 		r->pages = xcalloc(1, sizeof(*r->pages));
 	page = page_of(r, addr);
 	oldest = page->is_readable ? oldest_good(r, addr) : r->time;
+	/* The rest is read later, when an object may have been moved to such a page. */
+	if (page->selection && page->selection != r->selection)
+		oldest = UINT64_MAX;
 	if ((page->addr != addr || page->pid != r->pid || page->time < oldest) &&
 	    !read_page(r, addr))
 		return NULL;

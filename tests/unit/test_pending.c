@@ -147,3 +147,13 @@ TEST_WITH(what_waits_in_vain_is_lost_on_its_cpu, fed_setup, fed_teardown)
 	fed_expect_number(f, marker, LOST_CPU, 6);
 	assert_int_equal(marker->start, SESSION_START_NS + 4 * MS);
 }
+
+/* The end of the recording is the end for samples of a damaged capture, too. */
+TEST_WITH(the_last_time_there_is_is_no_exception, fed_setup, fed_teardown)
+{
+	struct fed *f = *state;
+
+	feed_waiting(f, UINT64_MAX - SESSION_START_NS, 1);
+	feed_end(f, 10 * MS);
+	assert_int_equal(f->p->stats.lost[LOST_STACK], 1);
+}

@@ -99,14 +99,20 @@ bool pending_take(struct pending *p, uint32_t wire_id, struct pending_sample *sa
 }
 
 /*
- * Removes any sample older than that time; *cursor begins as 0. The caller drops sample->mappings.
+ * Removes any sample older than that time, UINT64_MAX: any at all; *cursor begins as 0. The caller
+ * drops sample->mappings.
  */
 static bool pending_take_next(struct pending *p, uint64_t before_ns, uint32_t *cursor,
 			      struct pending_sample *sample)
 {
-	while (*cursor < p->rows.count && (!p->rows.items[*cursor].is_taken ||
-					   p->rows.items[*cursor].sample.rec.rec.time >= before_ns))
-		++*cursor;
+	const struct waiting_sample *row;
+
+	for (; *cursor < p->rows.count; ++*cursor) {
+		row = &p->rows.items[*cursor];
+		if (row->is_taken &&
+		    (row->sample.rec.rec.time < before_ns || before_ns == UINT64_MAX))
+			break;
+	}
 	if (*cursor >= p->rows.count)
 		return false;
 	return pending_take(p, p->rows.items[*cursor].sample.rec.stack_id, sample);

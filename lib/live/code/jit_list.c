@@ -45,6 +45,7 @@ struct reader {
 	struct jit_list *list;
 	const struct jit_memory *memory;
 	uint64_t until; /* end of the budget, as a value of the statistics' byte count */
+	bool has_taken; /* a new entry; needed even if the rest takes the whole budget */
 	code_piece_fn *fn;
 	void *ctx;
 	struct code_lines *lines;
@@ -270,8 +271,10 @@ static bool follow(struct reader *r, struct walk *walk)
 			list->is_cut = true;
 			return true;
 		}
-		if (list->stats.bytes >= r->until || !take_object(r, walk->at, &entry))
+		if ((r->has_taken && list->stats.bytes >= r->until) ||
+		    !take_object(r, walk->at, &entry))
 			return false;
+		r->has_taken = true;
 		walk->from = walk->at;
 		walk->at = walk->is_backwards ? entry.previous : entry.next;
 	}

@@ -49,9 +49,9 @@ void jit_list_release(struct jit_list *list);
 /* Copies a list for a forked process. `copy` must be empty. */
 void jit_list_copy(struct jit_list *copy, const struct jit_list *list);
 /*
- * Reads the entries added since the last call, at most about `budget` bytes of memory. Sends a
- * piece without a name for each object, with its call frame information, then its functions.
- * Returns true if there is more, or the memory is busy.
+ * Reads the entries added since the last call, at most about `budget` bytes of memory, but at least
+ * one of them. Sends a piece without a name for each object, with its call frame information, then
+ * its functions. Returns true if there is more, or the memory is busy.
  */
 bool jit_list_read(struct jit_list *list, const struct jit_memory *memory, uint64_t budget,
 		   code_piece_fn *fn, void *ctx);

@@ -171,16 +171,21 @@ static bool is_line_due(struct progress *progress, uint64_t period_ns)
 static void print_recording(struct progress *progress, uint64_t samples, uint64_t lost)
 {
 	bool is_json = progress->style == PROGRESS_JSON;
+	const char *state = progress->is_paused ? "paused" : "recording";
 	_cleanup_free_ char *line = NULL;
 	double seconds;
 
 	if (!is_line_due(progress, is_json ? RECORDING_REFRESH_NS : PLAIN_REFRESH_NS))
 		return;
 	seconds = (double)(clock_monotonic_ns() - progress->start_ns) / 1e9;
-	line = xasprintf(is_json ? "{\"phase\":\"%s\",\"seconds\":%.1f,\"samples\":%" PRIu64
-				   ",\"lost\":%" PRIu64 "}\n"
-				 : "prof: %s, %.0f s, %" PRIu64 " samples, %" PRIu64 " lost\n",
-			 progress->is_paused ? "paused" : "recording", seconds, samples, lost);
+	if (is_json)
+		line = xasprintf("{\"phase\":\"%s\",\"seconds\":%.1f,\"samples\":%" PRIu64
+				 ",\"lost\":%" PRIu64 "}\n",
+				 state, seconds, samples, lost);
+	else
+		line = xasprintf("prof: %s, %.0f s, %" PRIu64 " %s, %" PRIu64 " lost\n", state,
+				 seconds, samples, text_counted(samples, "sample", "samples"),
+				 lost);
 	log_write(line);
 }
 
@@ -199,7 +204,7 @@ void progress_recording(struct progress *progress, uint64_t samples, uint64_t lo
 		return;
 	strbuf_addf(&line, "%.0f s, ", (double)(clock_monotonic_ns() - progress->start_ns) / 1e9);
 	strbuf_add_grouped(&line, samples);
-	strbuf_adds(&line, samples == 1 ? " sample, " : " samples, ");
+	strbuf_addf(&line, " %s, ", text_counted(samples, "sample", "samples"));
 	strbuf_add_grouped(&line, lost);
 	strbuf_adds(&line, progress->is_paused ? " lost, paused" : " lost");
 	show(progress, "prof: %s", strbuf_text(&line));

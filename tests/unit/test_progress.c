@@ -152,6 +152,27 @@ TEST(recording_has_a_line_of_its_own)
 	screen_close(&s);
 }
 
+TEST(recording_in_lines)
+{
+	struct progress p;
+	struct screen s;
+
+	screen_open(&s);
+	progress_init(&p, false, PROGRESS_PLAIN, 0);
+	progress_begin(&p, "x", 0, false);
+	fake_clock_pass(10000 * MS);
+	progress_recording(&p, 1, 2, false);
+	assert_string_equal(screen_read(&s), "prof: recording, 10 s, 1 sample, 2 lost\n");
+	fake_clock_pass(10000 * MS);
+	progress_recording(&p, 2, 2, false);
+	assert_string_equal(screen_read(&s), "prof: recording, 20 s, 2 samples, 2 lost\n");
+	progress_init(&p, false, PROGRESS_JSON, 0);
+	fake_clock_pass(1000 * MS);
+	progress_recording(&p, 1, 0, false);
+	assert_non_null(strstr(screen_read(&s), "\"samples\":1,\"lost\":0}\n"));
+	screen_close(&s);
+}
+
 /* The command's output is not disturbed. */
 TEST(a_command_keeps_the_terminal)
 {

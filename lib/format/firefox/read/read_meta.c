@@ -324,7 +324,7 @@ static void read_event(struct import *r, struct json_cursor *s)
 	period = json_members_number_at(&r->layout.cursor, spans[2]);
 	if (spans[3].end)
 		row.period = EVENT_IS_EXACT;
-	else if (period > 0 && period < INT64_MAX)
+	else if (period > 0 && period < (double)INT64_MAX)
 		row.period = (uint64_t)period;
 	/* The clock has no name. */
 	if (*name)

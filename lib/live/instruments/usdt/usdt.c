@@ -113,7 +113,7 @@ static void send_schema(struct usdt *u, struct usdt_probe *probe)
 	_cleanup_free_ char *name = xasprintf(USDT_SCHEMA_PREFIX "%s:%s", probe->provider,
 					      probe->name);
 	_cleanup_(strbuf_release) struct strbuf label = {0};
-	char keys[USDT_ARGUMENTS_MAX][8], labels[USDT_ARGUMENTS_MAX][16];
+	char keys[USDT_ARGUMENTS_MAX][16], labels[USDT_ARGUMENTS_MAX][24];
 	struct marker_schema schema = {.shown = SHOWN};
 
 	probe->schema = instrument_new_schema(u->base.live);

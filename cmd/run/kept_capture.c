@@ -153,5 +153,7 @@ int kept_capture_run(int argc, char **argv)
 	/* This also unlocks the file. */
 	spool_release(&spool);
 	status = recover(path, argv[NUMBERS + 1], argv + NUMBERS + 2);
+	if (status)
+		command_say("the snapshot is kept: prof recover %s", path);
 	return status;
 }

@@ -44,6 +44,14 @@ struct outfile {
 	uint8_t input[INPUT_SIZE];
 };
 
+/* A folder that was removed has no links. */
+static bool is_removed(int folder)
+{
+	struct stat st;
+
+	return !fstat(folder, &st) && !st.st_nlink;
+}
+
 /*
  * Holds the folder as a descriptor, so that temporary file and result stay in it even if it is
  * renamed.
@@ -52,7 +60,6 @@ static int open_folder(struct outfile *f, struct error *err)
 {
 	const char *slash = strrchr(f->path, '/');
 	_cleanup_free_ char *folder = NULL;
-	struct stat st;
 
 	if (!slash)
 		folder = xstrdup(".");
@@ -62,8 +69,7 @@ static int open_folder(struct outfile *f, struct error *err)
 	if (!*f->path)
 		return error_text(err, -ENOENT, "the name of the output file is empty");
 	f->dir_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	/* A folder that was removed has no links. */
-	if (f->dir_fd < 0 ? errno == ENOENT : !fstat(f->dir_fd, &st) && !st.st_nlink)
+	if (f->dir_fd < 0 ? errno == ENOENT : is_removed(f->dir_fd))
 		return error_text(err, -ENOENT, "cannot write %s: the folder %s does not exist",
 				  f->path, folder);
 	if (f->dir_fd < 0)
@@ -457,6 +463,8 @@ int outfile_commit(struct outfile *f, struct error *err)
 	check_close(f, f->is_unnamed ? dup(f->fd) : steal_fd(&f->fd));
 	settle_name(f);
 	check_close(f, steal_fd(&f->fd));
+	if (f->failure == -ENOENT && is_removed(f->dir_fd))
+		return error_text(err, -ENOENT, "cannot write %s: its folder was removed", f->path);
 	if (f->failure)
 		return error_set(err, f->failure, "cannot write %s", f->path);
 	return 0;

@@ -6,11 +6,13 @@
 #include <pwd.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 
 #include "lib/model/tables/sample_store.h"
 #include "lib/stream/record/records.h"
 #include "lib/stream/record/stack_record.h"
 
+#define COPY_SIZE ((size_t)1 << 30)
 #define ASK_NS 200000000ull
 /* Maximum number of distinct addresses, above the functions of any kernel. */
 #define ADDRESSES_MAX (1u << 20)
@@ -242,14 +244,31 @@ static void open_sample_store(const struct spool *s)
 		sample_store_set_file(fd, SAMPLE_STORE_MAX);
 }
 
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Creates a spool where no output lies. Returns 0 or a negative errno. */
+static int create_apart(struct spool *s, const char *name)
+{
+	_cleanup_free_ char *state = spool_state_folder(&s->owner);
+
+	if (!state)
+		return -ENOENT;
+	make_folders(state);
+	return create(s, state, *name && strcmp(name, "-") ? name : "profile");
+}
+
 /* Creates the spool in its folder as the owner. */
 static int create_somewhere(struct spool *s)
 {
 	const struct spool_options *o = &s->options;
 	const char *path = o->raw_path ? o->raw_path : o->path;
-	const char *slash = strrchr(path, '/');
-	_cleanup_free_ char *folder = NULL, *state = spool_state_folder(&s->owner);
-	const char *name = slash ? slash + 1 : path;
+	const char *name = last_part(path);
+	_cleanup_free_ char *folder = NULL;
 	struct stat st;
 	int ret = -ENOENT;
 
@@ -258,13 +277,13 @@ static int create_somewhere(struct spool *s)
 
 	if (o->dir)
 		return create(s, o->dir, strcmp(name, "-") ? name : "profile");
-	folder = slash ? xstrndup(path, slash == path ? 1 : (size_t)(slash - path)) : xstrdup(".");
+	if (name == path)
+		folder = xstrdup(".");
+	else
+		folder = xstrndup(path, name == path + 1 ? 1 : (size_t)(name - path - 1));
 	if (o->raw_path || (is_beside(path) && !o->no_file))
 		ret = create(s, folder, name);
-	if (!ret || o->raw_path || !state)
-		return ret;
-	make_folders(state);
-	return create(s, state, *name && strcmp(name, "-") ? name : "profile");
+	return !ret || o->raw_path ? ret : create_apart(s, name);
 }
 
 static int open_memory(struct spool *s, struct error *err)
@@ -532,8 +551,7 @@ uint64_t spool_drop_windows(struct spool *s)
 
 int spool_commit(struct spool *s, struct error *err)
 {
-	const char *slash = strrchr(s->options.raw_path, '/');
-	const char *name = slash ? slash + 1 : s->options.raw_path;
+	const char *name = last_part(s->options.raw_path);
 	struct identity before;
 	int ret;
 
@@ -550,6 +568,38 @@ int spool_commit(struct spool *s, struct error *err)
 bool spool_stat(const struct spool *s, struct stat *st)
 {
 	return s->dir_fd >= 0 && fstatat(s->dir_fd, s->name, st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+bool spool_rescue(struct spool *s)
+{
+	_cleanup_free_ char *link = NULL, *old_path = NULL;
+	const char *path = s->options.raw_path ? s->options.raw_path : s->options.path;
+	_cleanup_close_ int from = -1;
+	struct identity before;
+	ssize_t size = -1;
+	off_t at = 0;
+
+	if (!s->writer || s->dir_fd < 0)
+		return false;
+	link = xasprintf("/proc/self/fd/%d", capture_writer_fd(s->writer));
+	from = open(link, O_RDONLY | O_CLOEXEC);
+	if (from < 0)
+		return false;
+	close(steal_fd(&s->dir_fd));
+	old_path = steal(s->path);
+	before = identity_assume_files(&s->owner);
+	if (!before.failure && !create_apart(s, last_part(path))) {
+		do {
+			size = sendfile(s->fd, from, &at, COPY_SIZE);
+		} while (size > 0);
+	}
+	identity_restore_files(&before);
+	if (!size)
+		return true;
+	spool_remove(s);
+	free(s->path);
+	s->path = steal(old_path);
+	return false;
 }
 
 void spool_remove(struct spool *s)

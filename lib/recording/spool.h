@@ -121,6 +121,11 @@ uint64_t spool_drop_windows(struct spool *s);
 int spool_commit(struct spool *s, struct error *err);
 /* Calls fstat() on the file. Returns false if there is none. */
 bool spool_stat(const struct spool *s, struct stat *st);
+/*
+ * Copies a finished file that somebody has removed into the folder for spools that cannot lie
+ * beside the output. Returns false if there was nothing to copy, or it failed.
+ */
+bool spool_rescue(struct spool *s);
 void spool_remove(struct spool *s);
 /* Closes the spool; its file stays unless it was removed. */
 void spool_release(struct spool *s);

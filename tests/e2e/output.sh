@@ -41,6 +41,9 @@ run bash -c '"$1" record -o closed.json.gz -- sh -c "$2" >&- 2>&-' sh "$PROF" \
 is "closed descriptors remain closed for the command" "$status" 4
 valid "and none of them gets the profile" closed.json.gz
 
+# shellcheck disable=SC2016 # for the inner shell
+refuses "a folder that nobody can write to" 125 'cannot write profile.json.gz: .*name another file: -o FILE' \
+	bash -c 'cd /proc && "$1" record -- touch started' sh "$PROF"
 run "$PROF" record -o /dev/null -- "${command[@]}"
 is "a device: exit status" "$status" 0
 ok "a device remains one" test -c /dev/null
@@ -110,12 +113,28 @@ is "a full disk: the old file stays" "$(cat full.kept)" old
 is "a full disk: only the recording is left" "$(cat full.left)" $'folder/.full.json.capture\nfolder/full.json'
 like "a full disk: says where" "$(cat full.err)" 'is kept: prof recover folder/\.full\.json\.[0-9a-f]*\.capture'
 
-# The command removes the folder with all that is in it.
+# The command removes the folder with all that is in it: the recording is kept elsewhere.
+state=$XDG_STATE_HOME/prof
+removes() { # OPTION... (the command removes the folder "removed")
+	rm -rf "$state"
+	mkdir removed
+	run "$PROF" record "$@" -- sh -c '"$0" 0.2; rm -r removed' "$workloads/shares"
+	is "a removed folder, $1: exit status" "$status" 125
+	like "a removed folder, $1: says where" "$err" " is kept: prof recover $state/\.[a-z]+\.json\.gz\.[0-9a-f]*\.capture"
+	run "$PROF" recover -q -o rescued.json.gz "$state"/.*.capture
+	is "a removed folder, $1: recovered" "$status" 0
+	like "a removed folder, $1: what was recorded" "$("$PROF" report rescued.json.gz)" 'shares'
+	rm -f rescued.json.gz
+}
+removes -o removed/p.json.gz
+removes --raw removed/raw.json.gz
+removes --last 9s -o removed/last.json.gz
+# Without a home there is no other place.
 mkdir removed
-run "$PROF" record -o removed/p.json.gz -- rm -r removed
-is "a removed folder: exit status" "$status" 125
-like "a removed folder: what was recorded is lost, and is not said to be kept" "$err" \
-	'cannot write removed/p.json.gz: .*the recording is lost: removed/\.p\.json\.gz\.[0-9a-f]*\.capture was removed'
+run env -u XDG_STATE_HOME -u HOME "$PROF" record -o removed/p.json.gz -- rm -r removed
+is "a removed folder without a home: exit status" "$status" 125
+like "a removed folder without a home: said" "$err" \
+	'cannot write removed/p.json.gz: its folder was removed.*the recording is lost: removed/\.p\.json\.gz\.[0-9a-f]*\.capture was removed'
 
 # A killed recorder leaves what prof recover needs; on a file system without unnamed files, the part it had
 # written.

@@ -602,6 +602,11 @@ void capture_writer_free(struct capture_writer *w)
 	free(w);
 }
 
+int capture_writer_fd(const struct capture_writer *w)
+{
+	return w->queue->fd;
+}
+
 struct capture_writer *capture_writer_new(const struct capture_writer_options *options,
 					  const struct capture_start *start, struct error *err)
 {

@@ -104,3 +104,5 @@ void capture_writer_count(struct capture_writer *w, struct capture_written *writ
 void capture_writer_finish(struct capture_writer *w, bool complete);
 /* Ends the thread and closes the file; unfinished data is not written. Accepts NULL. */
 void capture_writer_free(struct capture_writer *w);
+/* Returns the descriptor, which remains the writer's. */
+int capture_writer_fd(const struct capture_writer *w);

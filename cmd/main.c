@@ -245,13 +245,19 @@ static void occupy_standard_fds(void)
 int main(int argc, char **argv)
 {
 	struct error err = {0};
+	bool is_fine;
 	int status;
 
 	program_begin(PROGRAM_PROF, environ);
 	occupy_standard_fds();
 	status = run(argc, argv);
-	/* Check output printed on purpose; the profile has its own descriptor. */
-	if (fflush(stdout)) {
+	/*
+	 * Check output printed on purpose; the profile has its own descriptor. A failure before the
+	 * last buffer is known only as such.
+	 */
+	is_fine = !ferror(stdout);
+	errno = EIO;
+	if (fflush(stdout) || !is_fine) {
 		error_set(&err, -errno, "cannot write to standard output");
 		status = command_fail(NULL, EXIT_REFUSED, &err);
 	}

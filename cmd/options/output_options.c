@@ -203,5 +203,9 @@ int output_open(const struct output_options *o, const struct identity *owner, st
 		if (options.fd < 0)
 			return error_set(err, -errno, "cannot write standard output");
 	}
-	return outfile_open(out, &options, err);
+	if (!outfile_open(out, &options, err))
+		return 0;
+	if (!o->path_is_set)
+		error_hint(err, "name another file: -o FILE");
+	return err->code;
 }

@@ -178,6 +178,10 @@ like "--help where stdout is closed: says so" "$err" 'standard output'
 run bash -c '"$1" --help >/dev/full' sh "$PROF"
 is "--help into a full device: exit status" "$status" 125
 like "--help into a full device: says so" "$err" 'standard output: No space left'
+# It is longer than what is kept until the end.
+run bash -c '"$1" record --help >/dev/full' sh "$PROF"
+is "record --help into a full device: exit status" "$status" 125
+like "record --help into a full device: says so" "$err" 'cannot write to standard output'
 for option in --version -V version; do
 	run "$PROF" $option
 	is "prof $option: exit status" "$status" 0

@@ -58,6 +58,8 @@ is "out of memory: what had the name stays" "$(<kept.json.gz)" old
 wait_until test -s by-command
 is "out of memory: the command goes on" "$(<by-command)" "done"
 
+refuses "a command without a name" 127 'the name of the command is empty' "$PROF" record -- ''
+
 on_terminal() { # COMMAND...
 	run python3 "$root/tests/e2e/terminal.py" "$@"
 }

@@ -426,6 +426,8 @@ static int exec_error(const struct child *c, int code, struct error *err)
 	bool has_path = strchr(c->name, '/');
 	struct stat st;
 
+	if (!*c->name)
+		return error_text(err, -ENOENT, "the name of the command is empty");
 	if (code == ENOENT && !has_path)
 		return error_text(err, -ENOENT, "%s: command not found", c->name);
 	/* The file exists, so its interpreter was not found. */

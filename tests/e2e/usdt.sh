@@ -204,6 +204,31 @@ expect([row[1] for row in found] == ["libstdcxx:throw"], found)
 expect("__cxa_throw" in stack(found[0]) and "<module>" in stack(found[0]), stack(found[0]))
 CODE
 
+# A user's program with thousands of probes leaves room for those of others.
+python3 - >many.c <<'CODE'
+print("#include <unistd.h>\nint main(void) { write(1, \"begun\\n\", 6); pause();")
+for i in range(6000):
+    print(f"""__asm__ volatile("990: nop\\n.pushsection .note.stapsdt,\\"\\",\\"note\\"\\n.balign 4\\n"
+".4byte 992f-991f,994f-993f,3\\n991: .asciz \\"stapsdt\\"\\n992: .balign 4\\n993: .8byte 990b,0,0\\n"
+".asciz \\"many\\"\\n.asciz \\"p{i}\\"\\n.asciz \\"8@%rdi\\"\\n994: .balign 4\\n.popsection");""")
+print("}")
+CODE
+gcc -o many many.c
+chown 4001 many
+start setpriv --reuid 4001 --regid 4001 --clear-groups "$PWD/many" >many.told
+wait_until test -s many.told
+record shares 0 -a --usdt 'many:*' --usdt 'workload:*' -- "$truth" 3
+judge "beside thousands of probes of another user" shares.json.gz shares.stats <<'CODE'
+import json
+strings = p["shared"]["stringArray"]
+steps = [data for t in p["threads"] for data in t["markers"]["data"] if data and data["type"] == "usdt workload:step"]
+expect(len(steps) == 3, steps)
+stats = json.load(open(args[0]))["usdt"]
+expect(stats["left_out"] >= 6000 - 1024, stats)
+CODE
+like "whose probes are missing" "$err" 'USDT probes are missing: too many of user 4001, in [0-9]+ process files'
+kill "$started"
+
 record absent 0 --usdt 'nobody:nothing' -- true
 like "a probe that no file has is told of" "$err" \
 	'no probe nobody:nothing was found in the files that the recorded processes mapped'

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "lib/base/cleanup.h"
@@ -271,4 +272,37 @@ TEST(what_makes_no_sense)
 	long_text[1] = 'a';
 	long_text[200] = ':';
 	assert_int_equal(usdt_pattern_parse(&(struct usdt_pattern){0}, long_text, NULL), -EINVAL);
+}
+
+static void read_one_place(struct usdt_file *file, int fd)
+{
+	vec_push(&file->places, (struct uprobe_place){.offset = 1});
+}
+
+/* A user's files leave room for those of others. */
+TEST(one_user_has_half_of_the_files)
+{
+	struct usdt_probes p = {.read = read_one_place};
+	struct strbuf users = {0};
+	char wanted[32];
+	int others = open("/bin/sh", O_RDONLY | O_CLOEXEC);
+	uid_t user = geteuid() ? geteuid() : 4001;
+	unsigned int count = 0;
+
+	for (; count < USDT_FILES_MAX; count++) {
+		_cleanup_close_ int fd = memfd_create("file", MFD_CLOEXEC);
+
+		assert_true(fd >= 0 && (geteuid() || !fchown(fd, user, user)));
+		if (usdt_probes_find(&p, fd) == NO_USDT_FILE)
+			break;
+	}
+	assert_int_equal(count, USDT_FILES_MAX / 2);
+	assert_int_equal(p.left_out, 1);
+	assert_int_equal(usdt_probes_find(&p, others), count);
+	usdt_probes_list_refused(&p, &users);
+	snprintf(wanted, sizeof(wanted), "user %u", user);
+	assert_string_equal(strbuf_text(&users), wanted);
+	strbuf_release(&users);
+	usdt_probes_release(&p);
+	close(others);
 }

@@ -38,6 +38,18 @@ TEST(more_than_is_left_can_be_taken_once)
 	user_budget_release(&b);
 }
 
+TEST(amounts_are_given_back)
+{
+	struct user_budget b = {.total = 100};
+
+	assert_int_equal(take_all(&b, 1, 0), 50);
+	user_budget_give(&b, 1, 20);
+	assert_int_equal(b.used, 30);
+	assert_int_equal(take_all(&b, 2, 0), 35);
+	assert_int_equal(take_all(&b, 1, 0), 2);
+	user_budget_release(&b);
+}
+
 TEST(amounts_come_back_by_time)
 {
 	struct user_budget b = {.total = 100};

@@ -45,6 +45,12 @@ void user_budget_take(struct user_budget *b, uid_t uid, uint64_t amount, uint64_
 	vec_last(&share->taken).amount += amount;
 }
 
+void user_budget_give(struct user_budget *b, uid_t uid, uint64_t amount)
+{
+	share_of(b, uid)->used -= amount;
+	b->used -= amount;
+}
+
 static void forget(struct user_budget *b, struct user_share *share, uint64_t before)
 {
 	size_t kept = 0;

@@ -30,6 +30,8 @@ void user_budget_release(struct user_budget *b);
 bool user_budget_allows(struct user_budget *b, uid_t uid);
 /* Takes an amount, even if it is more than what is left. */
 void user_budget_take(struct user_budget *b, uid_t uid, uint64_t amount, uint64_t now);
+/* Gives back an amount, in budgets whose amounts do not come back by time. */
+void user_budget_give(struct user_budget *b, uid_t uid, uint64_t amount);
 /* Gives back the amounts taken before that time. */
 void user_budget_forget(struct user_budget *b, uint64_t before);
 /* Appends the users who were refused something: "user 4001 and 2 more"; nothing if none was. */

@@ -224,6 +224,11 @@ static uprobe_job add(struct uprobe_jobs *j, const struct job *job)
 	return (uprobe_job)(row - j->rows.items);
 }
 
+static uint32_t links_of(const struct uprobe_jobs *j, size_t places)
+{
+	return j->flags & UPROBE_IS_MULTI ? 1 : (uint32_t)places;
+}
+
 /*
  * Attaches the process to these places; places and file are borrowed. Returns NO_UPROBE_JOB if
  * there are too many links.
@@ -234,7 +239,7 @@ static uprobe_job uprobe_jobs_attach(struct uprobe_jobs *j, uint32_t pid, int fi
 	const struct job job = {
 		.state = JOB_WAITS,
 		.pid = pid,
-		.link_count = j->flags & UPROBE_IS_MULTI ? 1 : (uint32_t)count,
+		.link_count = links_of(j, count),
 		.file = file,
 		.places = places,
 		.count = count,
@@ -290,6 +295,7 @@ void probed_processes_release(struct probed_processes *p)
 {
 	uprobe_jobs_free(p->jobs);
 	usdt_probes_release(&p->probes);
+	user_budget_release(&p->links);
 	vec_release(&p->attachments);
 	vec_release(&p->modules);
 }
@@ -304,6 +310,7 @@ void probed_processes_begin(struct probed_processes *p, int program, uint32_t fl
 			    int layouts_map)
 {
 	p->jobs = uprobe_jobs_new(program, flags);
+	p->links.total = p->jobs->links_max;
 	p->layouts_map = layouts_map;
 }
 
@@ -332,17 +339,34 @@ static bool has_attached(const struct probed_processes *p, uint32_t pid, uint32_
 	return false;
 }
 
+/* Returns root for a process that has ended. */
+static uid_t owner_of(uint32_t pid)
+{
+	char path[32];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%u", pid);
+	return stat(path, &st) ? 0 : st.st_uid;
+}
+
 static void attach_file(struct probed_processes *p, uint32_t pid, uint32_t number)
 {
 	const struct usdt_file *file = p->probes.files.items[number];
-	struct probe_attachment row = {.pid = pid, .file = number};
+	struct probe_attachment row = {.pid = pid, .file = number, .user = owner_of(pid)};
 
 	if (file->is_everywhere || has_attached(p, pid, number))
 		return;
+	if (!user_budget_allows(&p->links, row.user)) {
+		p->probes.left_out++;
+		return;
+	}
+	row.links = links_of(p->jobs, file->places.count);
 	row.job = uprobe_jobs_attach(p->jobs, pid, file->fd, file->places.items,
 				     file->places.count);
-	if (row.job != NO_UPROBE_JOB)
-		vec_push(&p->attachments, row);
+	if (row.job == NO_UPROBE_JOB)
+		return;
+	user_budget_take(&p->links, row.user, row.links, 0);
+	vec_push(&p->attachments, row);
 }
 
 void probed_processes_forget(struct probed_processes *p, uint32_t pid)
@@ -352,10 +376,12 @@ void probed_processes_forget(struct probed_processes *p, uint32_t pid)
 	for (size_t i = 0; i < p->attachments.count; i++) {
 		const struct probe_attachment *row = &p->attachments.items[i];
 
-		if (row->pid == pid)
-			uprobe_jobs_detach(p->jobs, row->job);
-		else
+		if (row->pid != pid) {
 			p->attachments.items[kept++] = *row;
+			continue;
+		}
+		uprobe_jobs_detach(p->jobs, row->job);
+		user_budget_give(&p->links, row->user, row->links);
 	}
 	p->attachments.count = kept;
 }
@@ -416,6 +442,13 @@ static void on_map(void *ctx, const struct rec_map *map, int fd)
 	file = own < 0 ? NO_USDT_FILE : find_file(p, own);
 	if (file != NO_USDT_FILE)
 		attach_file(p, map->rec.pid, file);
+}
+
+void probed_processes_list_refused(const struct probed_processes *p, struct strbuf *out)
+{
+	usdt_probes_list_refused(&p->probes, out);
+	if (!out->size)
+		user_budget_list_refused(&p->links, out);
 }
 
 static void on_exit_of(void *ctx, struct live_process *process, uint64_t time)

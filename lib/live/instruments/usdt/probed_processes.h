@@ -17,7 +17,7 @@
  */
 
 /* Maximum simultaneously open links. */
-#define UPROBE_LINKS_MAX 1024
+#define UPROBE_LINKS_MAX 2048
 
 struct uprobe_jobs;
 
@@ -39,6 +39,8 @@ void uprobe_jobs_get_stats(struct uprobe_jobs *j, struct uprobe_jobs_stats *stat
 
 struct probe_attachment {
 	uint32_t pid, file;
+	uid_t user; /* owner of the process */
+	uint32_t links; /* its share of the links */
 	uprobe_job job;
 };
 
@@ -49,6 +51,7 @@ struct probed_processes {
 	int layouts_map; /* kernel map of layouts; -1: the program needs none */
 	uint32_t stored; /* number of layouts stored in the kernel */
 	VEC(struct probe_attachment) attachments;
+	struct user_budget links; /* shares of the owners of processes */
 	VEC(uint8_t) modules; /* enum module_state by module */
 };
 
@@ -71,6 +74,8 @@ void probed_processes_task(struct probed_processes *p, const struct rec_usdt_tas
 void probed_processes_forget(struct probed_processes *p, uint32_t pid);
 /* Returns whether a module mapped by some process so far has such places in its file. */
 bool probed_processes_have(const struct probed_processes *p, uint32_t module_id);
+/* Appends the users whose probes were left out, as user_budget_list_refused() does. */
+void probed_processes_list_refused(const struct probed_processes *p, struct strbuf *out);
 /* Begins to detach from everything. */
 void probed_processes_stop(struct probed_processes *p);
 /* Waits until everything is detached. */

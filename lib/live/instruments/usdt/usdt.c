@@ -195,6 +195,8 @@ static void take(void *state, const struct rec *rec)
 
 static void warn(const struct usdt *u, const struct uprobe_jobs_stats *stats, struct report *r)
 {
+	_cleanup_(strbuf_release) struct strbuf users = {0};
+
 	for (uint32_t i = 0; i < u->processes.probes.settings->count; i++) {
 		const struct usdt_pattern *pattern = &u->processes.probes.settings->patterns[i];
 
@@ -207,9 +209,12 @@ static void warn(const struct usdt *u, const struct uprobe_jobs_stats *stats, st
 	if (stats->failed)
 		report_warning(r, "%" PRIu64 " USDT probes are not recorded: %s", stats->failed,
 			       stats->failure.text);
+	probed_processes_list_refused(&u->processes, &users);
 	if (stats->left_out || u->processes.probes.left_out)
-		report_warning(r, "USDT probes are missing: too many, in %" PRIu64 " process files",
-			       stats->left_out + u->processes.probes.left_out);
+		report_warning(
+			r, "USDT probes are missing: too many%s%s, in %" PRIu64 " process files",
+			users.size ? " of " : "", strbuf_text(&users),
+			stats->left_out + u->processes.probes.left_out);
 }
 
 static void report(const void *state, const struct record_tally *tally, struct report *r)

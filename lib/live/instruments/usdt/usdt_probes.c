@@ -172,15 +172,24 @@ static bool is_probe(const struct usdt_probe *row, const struct usdt_pattern *pa
 	       strcmp(row->provider, note->provider) == 0 && strcmp(row->name, note->name) == 0;
 }
 
+/* Takes a row, which stays until the end. Returns false if the user has had its share. */
+static bool take(struct user_budget *b, uid_t owner)
+{
+	if (!user_budget_allows(b, owner))
+		return false;
+	user_budget_take(b, owner, 1, 0);
+	return true;
+}
+
 /* Returns the number of the probe; USDT_PROBES_MAX: there is no room. */
-static uint32_t intern_probe(struct usdt_probes *p, const struct usdt_pattern *pattern,
+static uint32_t intern_probe(struct usdt_probes *p, uid_t owner, const struct usdt_pattern *pattern,
 			     const struct usdt_note *note, uint32_t count)
 {
 	vec_for_each(&p->probes, const struct usdt_probe *, row) {
 		if (is_probe(row, pattern, note, count))
 			return (uint32_t)(row - p->probes.items);
 	}
-	if (p->probes.count == USDT_PROBES_MAX)
+	if (!take(&p->probe_budget, owner))
 		return USDT_PROBES_MAX;
 	vec_push(&p->probes, (struct usdt_probe){
 				     .pattern = pattern,
@@ -192,13 +201,13 @@ static uint32_t intern_probe(struct usdt_probes *p, const struct usdt_pattern *p
 }
 
 /* Returns the number of the layout; USDT_LAYOUTS_MAX: there is no room. */
-static uint32_t intern_layout(struct usdt_probes *p, const struct usdt_layout *layout)
+static uint32_t intern_layout(struct usdt_probes *p, uid_t owner, const struct usdt_layout *layout)
 {
 	vec_for_each(&p->layouts, const struct usdt_layout *, row) {
 		if (row->probe == layout->probe && memcmp(row, layout, sizeof(*row)) == 0)
 			return (uint32_t)(row - p->layouts.items);
 	}
-	if (p->layouts.count == USDT_LAYOUTS_MAX)
+	if (!take(&p->layout_budget, owner))
 		return USDT_LAYOUTS_MAX;
 	vec_push(&p->layouts, *layout);
 	return (uint32_t)(p->layouts.count - 1);
@@ -222,9 +231,9 @@ static void add_place(struct usdt_probes *p, struct usdt_file *file,
 	p->met |= 1u << (pattern - p->settings->patterns);
 	usdt_arguments_parse(&layout, machine, note->arguments);
 	mark_texts(&layout, pattern->texts);
-	layout.probe = intern_probe(p, pattern, note, layout.count);
+	layout.probe = intern_probe(p, file->owner, pattern, note, layout.count);
 	place.cookie = layout.probe == USDT_PROBES_MAX ? USDT_LAYOUTS_MAX
-						       : intern_layout(p, &layout);
+						       : intern_layout(p, file->owner, &layout);
 	if (place.cookie < USDT_LAYOUTS_MAX)
 		vec_push(&file->places, place);
 	else
@@ -267,13 +276,17 @@ uint32_t usdt_probes_find(struct usdt_probes *p, int fd)
 	file = xcalloc(1, sizeof(*file));
 	file->device = st.st_dev;
 	file->inode = st.st_ino;
+	file->owner = st.st_uid;
+	p->probe_budget.total = USDT_PROBES_MAX;
+	p->file_budget.total = USDT_FILES_MAX;
+	p->layout_budget.total = USDT_LAYOUTS_MAX;
 	/* The open descriptor also keeps the inode's number from being reused. */
 	file->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (p->read)
 		p->read(file, fd);
 	else
 		read_places(p, file, fd);
-	if (!file->places.count || file->fd < 0 || p->files.count == USDT_FILES_MAX) {
+	if (!file->places.count || file->fd < 0 || !take(&p->file_budget, file->owner)) {
 		p->left_out += file->places.count;
 		free_file(file);
 		return NO_USDT_FILE;
@@ -282,8 +295,20 @@ uint32_t usdt_probes_find(struct usdt_probes *p, int fd)
 	return (uint32_t)(p->files.count - 1);
 }
 
+void usdt_probes_list_refused(const struct usdt_probes *p, struct strbuf *out)
+{
+	const struct user_budget *budgets[] = {&p->file_budget, &p->probe_budget,
+					       &p->layout_budget};
+
+	for (size_t i = 0; !out->size && i < sizeof(budgets) / sizeof(budgets[0]); i++)
+		user_budget_list_refused(budgets[i], out);
+}
+
 void usdt_probes_release(struct usdt_probes *p)
 {
+	user_budget_release(&p->probe_budget);
+	user_budget_release(&p->file_budget);
+	user_budget_release(&p->layout_budget);
 	vec_for_each(&p->probes, struct usdt_probe *, probe) {
 		free(probe->provider);
 		free(probe->name);

@@ -8,6 +8,7 @@
 #include "bpf/config.h"
 #include "lib/base/base.h"
 #include "lib/live/bpf/uprobe.h"
+#include "lib/live/process/user_budget.h"
 
 /*
  * Parses the argument of --usdt: PROVIDER:NAME[=LABEL]. Provider and name are globs. In the label,
@@ -37,7 +38,7 @@ void usdt_pattern_print_label(const struct usdt_pattern *p, uint32_t count, stru
 
 #define USDT_PATTERNS_MAX 32
 #define USDT_FILES_MAX 64
-#define USDT_PROBES_MAX 1024
+#define USDT_PROBES_MAX 2048
 
 struct usdt_settings {
 	struct usdt_pattern patterns[USDT_PATTERNS_MAX];
@@ -57,6 +58,7 @@ struct usdt_file {
 	int fd;
 	dev_t device;
 	ino_t inode;
+	uid_t owner;
 	bool is_everywhere; /* attached in all processes at once */
 	VEC(struct uprobe_place) places; /* the cookie of a place is the number of its layout */
 };
@@ -68,6 +70,8 @@ struct usdt_probes {
 	VEC(struct usdt_probe) probes;
 	VEC(struct usdt_file *) files; /* files with matching probes */
 	VEC(struct usdt_layout) layouts;
+	/* Shares of the owners of files in the rows of these tables. */
+	struct user_budget probe_budget, file_budget, layout_budget;
 	uint32_t met; /* a bit for each pattern that was found */
 	uint64_t left_out; /* number of places without room */
 };
@@ -76,4 +80,6 @@ struct usdt_probes {
 
 /* Returns the row of a file with probes, after reading a new file; NO_USDT_FILE: no probes. */
 uint32_t usdt_probes_find(struct usdt_probes *p, int fd);
+/* Appends the owners of files that were left out, as user_budget_list_refused() does. */
+void usdt_probes_list_refused(const struct usdt_probes *p, struct strbuf *out);
 void usdt_probes_release(struct usdt_probes *p);

@@ -165,9 +165,10 @@ static void skip_array(const struct jfr_chunk *c, const struct jfr_leaf *leaf, s
 static void skip_value(const struct jfr_chunk *c, uint32_t row, struct bytes *b, unsigned int depth)
 {
 	const struct jfr_type *type = &c->types.items[row];
-	const struct jfr_leaf *leaf = &c->leaves.items[type->first_leaf];
 
-	for (uint32_t i = 0; i < type->leaf_count && !b->failed; i++, leaf++) {
+	for (uint32_t i = 0; i < type->leaf_count && !b->failed; i++) {
+		const struct jfr_leaf *leaf = &c->leaves.items[type->first_leaf + i];
+
 		if (leaf->is_array)
 			skip_array(c, leaf, b, depth);
 		else if (leaf->is_ref || c->types.items[leaf->type].kind == JFR_LONG)

@@ -24,6 +24,7 @@ struct reading {
 	const char *command, *others;
 	is_command_fn *is_command;
 	struct origin origin;
+	bool is_within; /* a section has begun */
 	bool is_meant, is_others; /* the section is that of the command, or of `others` */
 };
 
@@ -146,6 +147,7 @@ static int take_section(struct reading *r, char *line, struct error *err)
 		return error_text(err, -EINVAL, "[%s]: no such command", line + 1);
 	r->is_others = r->others && strcmp(line + 1, r->others) == 0;
 	r->is_meant = r->is_others || strcmp(line + 1, r->command) == 0;
+	r->is_within = true;
 	return 0;
 }
 
@@ -166,6 +168,8 @@ static int take_line(struct reading *r, char *line, struct error *err)
 		return error_text(err, -EINVAL, "a line must be \"option = value\"");
 	if (*line == '-')
 		return error_text(err, -EINVAL, "%s: write options without dashes", line);
+	if (!r->is_within)
+		return error_text(err, -EINVAL, "%s: belongs to a section, such as [record]", line);
 	return r->is_meant ? take_option(r, line, value ? trim(value) : NULL, err) : 0;
 }
 
@@ -173,7 +177,7 @@ static int take_text(struct reading *r, char *text, struct error *err)
 {
 	char *line;
 
-	r->is_meant = r->is_others = false;
+	r->is_within = r->is_meant = r->is_others = false;
 	r->origin.line = 0;
 	while ((line = strsep(&text, "\n"))) {
 		r->origin.line++;
@@ -200,9 +204,13 @@ static char *read_file(struct defaults *d, const char *path, bool needs_root)
 		why = "ignored: users other than root may write it";
 	else if (!(text = text_read_fd(fd, FILE_MAX, &size)))
 		why = "cannot be read";
+	else if (strlen(text) != size)
+		why = "not a text";
 	if (why && fd >= 0)
 		log_warn("%s: %s", path, why);
 	vec_push(&d->sources, why ? xasprintf("%s: %s", path, why) : xstrdup(path));
+	if (why)
+		free(steal(text));
 	return text;
 }
 

@@ -485,7 +485,12 @@ static int check_folder(const struct pipeline *p, const char *path, struct error
 		close(fd);
 	identity_restore_files(&before);
 	/* Not all file systems support unnamed files. */
-	return ret && ret != -EOPNOTSUPP ? error_set(err, ret, "%s", path) : 0;
+	if (!ret || ret == -EOPNOTSUPP)
+		return 0;
+	error_set(err, ret, "cannot write snapshots to %s", folder);
+	if (!p->options->output->path_is_set)
+		error_hint(err, "name another file: -o FILE");
+	return ret;
 }
 
 int flight_open(struct pipeline *p, struct error *err)

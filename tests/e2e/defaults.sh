@@ -66,6 +66,11 @@ wrong '[record]\noutput\n' '2: output: a value is missing'
 wrong '[record]\nquiet = maybe\n' '2: quiet: must be yes or no'
 wrong '[record]\n--quiet\n' '2: --quiet: write options without dashes'
 wrong '[record\n' '1: a section must be'
+wrong 'frequency = 9\n[record]\n' '1: frequency: belongs to a section'
+printf '[record]\nfrequency = 9\n\0' >"$config"
+run "$PROF" config record
+like "a file that is no text" "$out" "# $config: not a text"
+like "of which a warning tells" "$err" "warning: $config: not a text"
 printf '[record]\nfrequency = x\n' >"$config"
 run "$PROF" record --help
 is "help comes nevertheless" "$status" 0

@@ -135,8 +135,11 @@ CODE
 
 # Refuse what cannot be.
 refuses "with --raw" 2 '--last: not with --raw' "$PROF" record --last 5 --raw x.cap -- true
+# shellcheck disable=SC2016 # for the inner shell
+refuses "to a folder that nobody can write to" 125 'cannot write snapshots to \.: .*name another file: -o FILE' \
+	unshare -m sh -c 'mount -t tmpfs -o ro none /mnt && cd /mnt && "$0" record --last 5 -- true' "$PROF"
 refuses "to standard output" 125 'cannot write snapshots to standard output' "$PROF" record --last 5 -o - -- true
-refuses "a folder that is not there" 125 'No such file' "$PROF" record --last 5 -o nowhere/x.gz -- true
+refuses "a folder that is not there" 125 'cannot write snapshots to nowhere/: No such file' "$PROF" record --last 5 -o nowhere/x.gz -- true
 refuses "a trigger alone" 2 '--when-exit: needs --last' "$PROF" record --when-exit 3 -- true
 refuses "a pattern that is none" 2 '% must be followed by' "$PROF" record -o 'x%y.gz' -- true
 for value in '' x 5,1K 0; do

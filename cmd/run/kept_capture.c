@@ -6,6 +6,7 @@
 
 #include "cmd/command.h"
 #include "lib/base/program.h"
+#include "lib/base/quote.h"
 #include "lib/recording/spool.h"
 
 #define NUMBERS 8
@@ -134,6 +135,7 @@ int kept_capture_run(int argc, char **argv)
 	struct spool spool = SPOOL_INIT;
 	struct kept_capture k;
 	struct error err = {0};
+	_cleanup_(strbuf_release) struct strbuf quoted = {0};
 	_cleanup_free_ char *path = NULL;
 	int status;
 
@@ -153,7 +155,9 @@ int kept_capture_run(int argc, char **argv)
 	/* This also unlocks the file. */
 	spool_release(&spool);
 	status = recover(path, argv[NUMBERS + 1], argv + NUMBERS + 2);
-	if (status)
-		command_say("the snapshot is kept: prof recover %s", path);
+	if (status) {
+		quote_word(&quoted, path, strlen(path));
+		command_say("the snapshot is kept: prof recover %s", strbuf_text(&quoted));
+	}
 	return status;
 }

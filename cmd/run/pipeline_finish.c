@@ -9,6 +9,7 @@
 #include "cmd/text/profile_summary.h"
 #include "cmd/text/progress.h"
 #include "cmd/text/record_summary.h"
+#include "lib/base/quote.h"
 #include "lib/base/workers.h"
 #include "lib/format/format.h"
 #include "lib/query/narrow.h"
@@ -412,6 +413,7 @@ int pipeline_fail(struct pipeline *p, struct error *err)
 {
 	bool has_capture = p->spool.writer && p->spool.name && err->code != -ENODATA &&
 			   err->code != -ESRCH;
+	_cleanup_(strbuf_release) struct strbuf path = {0};
 	struct stat st;
 	bool is_whole;
 
@@ -422,10 +424,13 @@ int pipeline_fail(struct pipeline *p, struct error *err)
 	}
 	recorder_get_info(p->recorder, &p->recording.facts.info);
 	is_whole = (spool_is_wanted(&p->spool) || end_spool(p, true)) && !p->spool.written.failure;
-	if (spool_stat(&p->spool, &st) || spool_rescue(&p->spool))
+	if (spool_stat(&p->spool, &st) || spool_rescue(&p->spool)) {
+		quote_word(&path, p->spool.path, strlen(p->spool.path));
 		error_hint(err, "%s is kept: prof recover %s",
-			   is_whole ? "the recording" : "a part of the recording", p->spool.path);
-	else
+			   is_whole ? "the recording" : "a part of the recording",
+			   strbuf_text(&path));
+	} else {
 		error_hint(err, "the recording is lost: %s was removed", p->spool.path);
+	}
 	return command_fail(p->options->command, EXIT_REFUSED, err);
 }

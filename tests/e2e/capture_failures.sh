@@ -17,13 +17,17 @@ has_samples() { # FILE
 }
 
 # A limit of the size of files ends both: what fits into the spool is kept.
-mkdir limit
-run bash -c 'ulimit -f 8; exec "$@"' - "$PROF" record --spool-dir limit -o limit/full.json -- \
+mkdir 'the limit'
+run bash -c 'ulimit -f 8; exec "$@"' - "$PROF" record --spool-dir 'the limit' -o 'the limit/full.json' -- \
 	"$workloads/shares" 0.5
 is "a limit of files' sizes: exit status" "$status" 125
 like "a limit of files' sizes: says so" "$err" 'File too large: the capture is incomplete, the recording continues'
-like "a limit of files' sizes: what to do" "$err" 'a part of the recording is kept: prof recover limit/'
-is "a limit of files' sizes: the spool stays" "$(spools limit | wc -l)" 1
+like "a limit of files' sizes: what to do" "$err" 'a part of the recording is kept: prof recover '"'the limit/"
+is "a limit of files' sizes: the spool stays" "$(spools 'the limit' | wc -l)" 1
+run "$PROF" recover -o part.json 'the limit'/.*.capture
+is "a limit of files' sizes: recovered" "$status" 0
+like "a limit of files' sizes: says how much" "$err" 'the recording was cut: it ends [0-9.]+ s after its start'
+ok "a limit of files' sizes: a valid profile" python3 "$root/tests/check_profile.py" part.json
 
 # Somebody removes the spool meanwhile.
 # shellcheck disable=SC2016 # the inner shell's

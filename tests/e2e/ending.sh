@@ -61,6 +61,27 @@ done
 like "stopped before: said" "$(<before.err)" 'the file system of .*/front/spin does not answer: its code cannot be named'
 is "stopped after: said" "$(<after.err)" ''
 like "stopped after: named" "$("$PROF" report --by function after.json.gz)" 'spin'
+# A file of it that is closed for lack of descriptors, as a program maps many others.
+cat >many.py <<'CODE'
+import mmap
+open("switch", "w").write("open")
+for i in range(1500):
+    with open(f"mapped/{i}", "w+b") as file:
+        file.write(b"\x7fELF\2\1\1" + bytes(9) + b"\3\0>\0\1\0\0\0" + bytes(5000))
+        file.flush()
+        mmap.mmap(file.fileno(), 4096, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_EXEC)
+CODE
+mkdir mapped
+mount_it flush
+start front/spin die 100 >/dev/null
+wait_until grep -q front/spin "/proc/$started/maps"
+# shellcheck disable=SC2016 # the inner shell's
+run bash -c 'ulimit -n 1024 && exec "$@"' - timeout -s KILL 100 "$PROF" record -q -a -o many.json.gz -- \
+	/usr/bin/python3 many.py
+is "closed for lack of descriptors: exit status" "$status" 0
+like "closed for lack of descriptors: said" "$err" '[0-9]+ files were closed for lack of descriptors'
+ok "closed for lack of descriptors: a valid profile" python3 "$root/tests/check_profile.py" many.json.gz
+unmount_it
 rm -f switch
 # Names that are added later do not wait longer.
 "$PROF" record -q --no-symbols -o unnamed.json.gz -- ./bare 0.3

@@ -65,7 +65,8 @@ CODE
 # Ask by a command, a signal, a word. The recording goes on.
 mkfifo words
 exec 5<>words
-begin -q --last 2s -o 'asked-%n.json.gz' --control-fd 5 -- "$spin" die 60
+# shellcheck disable=SC2016 # the inner shell's
+begin -q --last 2s -o 'asked-%n.json.gz' --control-fd 5 -- sh -c 'echo $$ >asked.pid; exec "$0" die 60' "$spin"
 run "$PROF" snapshot
 is "prof snapshot: prints the name" "$status$out" "0$tmp/asked-1.json.gz"
 kill -USR2 "$recorder"
@@ -83,6 +84,7 @@ s = json.loads(sys.argv[1])[0]
 assert s["snapshots"] == 3 and s["snapshot_ok"] and s["file"].endswith("asked-3.json.gz"), s
 assert s["lost"] == 0, s' "$out"
 stop
+kill "$(<asked.pid)"
 is "stop: the end is written, too" "$(echo asked-*)" "asked-1.json.gz asked-2.json.gz asked-3.json.gz asked-4.json.gz"
 is "markers tell who asked" "$(markers_of asked-1.json.gz)" "prof snapshot"
 like "markers tell of the signal" "$(markers_of asked-2.json.gz)" 'SIGUSR2'

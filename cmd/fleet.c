@@ -180,11 +180,7 @@ static int show(const struct engine *e, const struct fleet_list *list, bool json
 
 static const struct fleet_list *find_list(const char *action)
 {
-	for (size_t i = 0; i < FLEET_LIST_COUNT; i++) {
-		if (strcmp(fleet_lists[i].name, action) == 0)
-			return &fleet_lists[i];
-	}
-	return NULL;
+	return items_find(fleet_lists, FLEET_LIST_COUNT, it, strcmp(it->name, action) == 0);
 }
 
 static int check(const struct fleet_command *c, struct error *err)

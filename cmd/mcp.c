@@ -203,11 +203,9 @@ static void argument_words_release_cleanup(struct argument_words *w)
 
 static const struct tool *find_tool(const struct mcp *m, const char *wanted)
 {
-	for (size_t i = 0; wanted && i < sizeof(tools) / sizeof(*tools); i++) {
-		if (strcmp(tools[i].name, wanted) == 0 && (m->may_record || !tools[i].records))
-			return &tools[i];
-	}
-	return NULL;
+	return wanted ? array_find(tools, it,
+				   strcmp(it->name, wanted) == 0 && (m->may_record || !it->records))
+		      : NULL;
 }
 
 static const char *type_name(enum parameter_type type)

@@ -160,12 +160,10 @@ static void restore_reasons(struct profile *p, const enum symbol_reason *before)
 /* False if files are missing here, so that another machine may find more names. */
 static bool is_complete(const struct profile *p)
 {
-	vec_for_each(&p->modules.rows, const struct module *, module) {
-		if (module->reason == SYMBOLS_NOT_HERE || module->reason == SYMBOLS_OTHER_BUILD ||
-		    module->reason == SYMBOLS_UNREADABLE)
-			return false;
-	}
-	return true;
+	return !vec_find(&p->modules.rows, module,
+			 module->reason == SYMBOLS_NOT_HERE ||
+				 module->reason == SYMBOLS_OTHER_BUILD ||
+				 module->reason == SYMBOLS_UNREADABLE);
 }
 
 static enum workers_wish wish(void *ctx)

@@ -222,11 +222,7 @@ static bool is_prefix(const char *text)
 					       "data16",   "addr32",  "xacquire",
 					       "xrelease", "notrack", "bnd"};
 
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
-		if (strcmp(prefixes[i], text) == 0)
-			return true;
-	}
-	return false;
+	return array_find(prefixes, it, strcmp(*it, text) == 0);
 }
 
 static void add_instruction(struct disassembly *d, const struct instruction *row)

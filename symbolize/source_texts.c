@@ -43,11 +43,7 @@ bool source_texts_is_code(const char *path)
 			folder = next + 8;
 		return folder && !strstr(folder, "/../");
 	}
-	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
-		if (strcasecmp(ending + 1, endings[i]) == 0)
-			return true;
-	}
-	return false;
+	return array_find(endings, it, strcasecmp(ending + 1, *it) == 0);
 }
 
 static int64_t modified_ns(const struct stat *st)
@@ -64,22 +60,14 @@ static bool is_of_kernel(const char *path)
 {
 	static const char *const folders[] = {"/proc/", "/sys/", "/dev/"};
 
-	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
-		if (text_starts_with(path, folders[i]))
-			return true;
-	}
-	return false;
+	return array_find(folders, it, text_starts_with(path, *it));
 }
 
 static bool may_lead(const struct readers *readers, const struct stat *link)
 {
 	if (!link->st_uid || link->st_uid == (uid_t)setfsuid((uid_t)-1))
 		return true;
-	for (size_t i = 0; readers && i < readers->rows.count; i++) {
-		if (link->st_uid == readers->rows.items[i].uid)
-			return true;
-	}
-	return false;
+	return readers && vec_find(&readers->rows, it, link->st_uid == it->uid);
 }
 
 /*

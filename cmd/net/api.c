@@ -156,11 +156,7 @@ static json_t *parse(const char *body, size_t size, struct error *err)
 
 bool api_has(const char *path)
 {
-	for (size_t i = 0; i < ROW_COUNT; i++) {
-		if (strcmp(rows[i].path, path) == 0)
-			return true;
-	}
-	return false;
+	return items_find(rows, ROW_COUNT, it, strcmp(it->path, path) == 0);
 }
 
 /* A job of a request, which may outlive its connection. */

@@ -45,11 +45,7 @@ static const struct source_file *missing_file(const struct profile *p, const str
 /* True if functions of scripts lack their source files. */
 static bool script_sources_are_missing(const struct profile *p)
 {
-	vec_for_each(&p->funcs.rows, const struct func *, func) {
-		if (missing_file(p, func))
-			return true;
-	}
-	return false;
+	return vec_find(&p->funcs.rows, func, missing_file(p, func));
 }
 
 static char *find_text(void *ctx, const char *path, size_t *size)

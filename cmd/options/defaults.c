@@ -347,12 +347,9 @@ static bool excludes(const char *one, const char *other)
 		{"off-cpu", "no-off-cpu"},
 	};
 
-	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
-		if ((strcmp(one, pairs[i][0]) == 0 && strcmp(other, pairs[i][1]) == 0) ||
-		    (strcmp(one, pairs[i][1]) == 0 && strcmp(other, pairs[i][0]) == 0))
-			return true;
-	}
-	return false;
+	return array_find(pairs, it,
+			  (strcmp(one, (*it)[0]) == 0 && strcmp(other, (*it)[1]) == 0) ||
+				  (strcmp(one, (*it)[1]) == 0 && strcmp(other, (*it)[0]) == 0));
 }
 
 struct fitting {

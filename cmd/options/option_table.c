@@ -20,11 +20,7 @@ static bool has_word(const char *words, const char *name)
 /* `names` are separated by spaces. */
 bool option_table_has(const struct option_table *t, const char *names)
 {
-	for (size_t i = 0; i < t->rows.count; i++) {
-		if (t->rows.items[i].is_given && has_word(names, t->rows.items[i].row.name))
-			return true;
-	}
-	return false;
+	return vec_find(&t->rows, it, it->is_given && has_word(names, it->row.name));
 }
 
 void option_table_give(struct option_table *t, const char *name)

@@ -269,11 +269,9 @@ static void take_schema(struct triggers *t, const struct rec_schema *rec)
 
 static const char *schema_name(const struct triggers *t, uint32_t id)
 {
-	vec_for_each(&t->schemas, const struct trigger_schema *, schema) {
-		if (schema->id == id)
-			return schema->name;
-	}
-	return "";
+	const struct trigger_schema *schema = vec_find(&t->schemas, it, it->id == id);
+
+	return schema ? schema->name : "";
 }
 
 /* Returns the marker's own name, "" if it has none; the caller frees it. */

@@ -29,11 +29,7 @@ static const char *const merged[] = {"/bin/", "/sbin/", "/lib/", "/lib32/", "/li
 
 static bool is_merged_folder(const char *path)
 {
-	for (size_t i = 0; i < sizeof(merged) / sizeof(merged[0]); i++) {
-		if (text_starts_with(path, merged[i]))
-			return true;
-	}
-	return false;
+	return array_find(merged, it, text_starts_with(path, *it));
 }
 
 bool debug_package_may_have(const char *path)
@@ -85,11 +81,7 @@ struct search {
 
 static bool has_lines(const struct search *s, size_t size)
 {
-	for (size_t i = 0; i < 2; i++) {
-		if (s->lines[i] && memmem(s->part, size, s->lines[i], strlen(s->lines[i])))
-			return true;
-	}
-	return false;
+	return items_find(s->lines, 2, it, *it && memmem(s->part, size, *it, strlen(*it)));
 }
 
 /* True if the package's list contains the file. */

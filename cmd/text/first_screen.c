@@ -426,11 +426,8 @@ static char *waker_of(const struct printer *p, const struct wait_place *place)
 
 static bool has_wakers(const struct digest *a)
 {
-	vec_for_each(&a->waits, const struct wait_place *, place) {
-		if (place->waker != DIGEST_NO_KEY || place->waker_name != NO_STRING)
-			return true;
-	}
-	return false;
+	return vec_find(&a->waits, place,
+			place->waker != DIGEST_NO_KEY || place->waker_name != NO_STRING);
 }
 
 static void print_waits(const struct printer *p)
@@ -696,11 +693,9 @@ void first_screen_advice_json(const struct query *q, const struct query_filter *
 /* Returns the weight of a function with its callees, on the hot path and beside it. */
 static uint64_t whole_weight(const struct digest *a, uint32_t key)
 {
-	vec_for_each(&a->table.rows, const struct query_row *, row) {
-		if (row->key == key)
-			return row->total;
-	}
-	return 0;
+	const struct query_row *row = vec_find(&a->table.rows, it, it->key == key);
+
+	return row ? row->total : 0;
 }
 
 static void add_hottest(const struct digest *a, const struct query *q, struct strbuf *out)

@@ -476,11 +476,7 @@ static bool may_spin(const char *change)
 	static const char *const parts[] = {"spin", "cpu_relax", "busy_wait", "gomp_barrier_wait",
 					    "__kmp_"};
 
-	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
-		if (strstr(change, parts[i]))
-			return true;
-	}
-	return false;
+	return array_find(parts, it, strstr(change, *it));
 }
 
 /* Returns "NAME takes half its time" with a name that is not too long. */

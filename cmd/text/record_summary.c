@@ -496,11 +496,7 @@ static void print_waits(const struct outcome *outcome)
 
 static bool has_feature(const struct profile *p, const char *name)
 {
-	vec_for_each(&p->meta.features, char *const *, feature) {
-		if (strcmp(*feature, name) == 0)
-			return true;
-	}
-	return false;
+	return vec_find(&p->meta.features, feature, strcmp(*feature, name) == 0);
 }
 
 /* Adds the language, and how its runtime comes to use malloc(), unless it does. */

@@ -12,11 +12,7 @@ struct range {
 
 static bool has(const struct range *ranges, size_t count, uint32_t point)
 {
-	for (size_t i = 0; i < count; i++) {
-		if (point >= ranges[i].first && point <= ranges[i].last)
-			return true;
-	}
-	return false;
+	return items_find(ranges, count, it, point >= it->first && point <= it->last);
 }
 
 /* Wide and zero-width blocks of Unicode 15. */
@@ -387,11 +383,7 @@ static bool steers_terminal(uint32_t point)
 		{0xe0000, 0xe0fff},
 	};
 
-	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
-		if (point >= ranges[i].first && point <= ranges[i].last)
-			return true;
-	}
-	return false;
+	return array_find(ranges, it, point >= it->first && point <= it->last);
 }
 
 void text_to_line(char *text)

@@ -92,6 +92,21 @@ int u64_compare(const void *a, const void *b);
 		low_; \
 	})
 #define vec_count_front(v, it, ...) count_front((v)->items, (v)->count, it, __VA_ARGS__)
+/*
+ * Returns a pointer to the first item that meets a condition on `it`, a pointer to an item; NULL if
+ * none does.
+ */
+#define items_find(items, n, it, ...) \
+	({ \
+		__typeof__((items) + 0) it = (items); \
+		size_t left_ = (n); \
+		for (; left_ && !(__VA_ARGS__); left_--) \
+			it++; \
+		left_ ? it : NULL; \
+	})
+#define array_find(array, it, ...) \
+	items_find(array, sizeof(array) / sizeof(*(array)), it, __VA_ARGS__)
+#define vec_find(v, it, ...) items_find((v)->items, (v)->count, it, __VA_ARGS__)
 
 #define vec_for_each(v, ptr_type, it) \
 	for (ptr_type it = (v)->items; it && it < (v)->items + (v)->count; it++)

@@ -222,11 +222,9 @@ static int parse_query(struct fleet_url *url, const char *text, uint64_t now_s, 
 
 static bool has_only(const char *text, size_t size, const char *others)
 {
-	for (size_t i = 0; i < size; i++) {
-		if (!isalnum((unsigned char)text[i]) && !(text[i] && strchr(others, text[i])))
-			return false;
-	}
-	return size;
+	return !items_find(text, size, it,
+			   !isalnum((unsigned char)*it) && !(*it && strchr(others, *it))) &&
+	       size;
 }
 
 /* "host", "host:8123" or "[::1]:8123". */

@@ -102,11 +102,7 @@ void outbox_remove(struct outbox *o, struct outbox_row *row, bool is_lost)
 /* Returns the oldest window that may be dropped; NULL if there is none. */
 static struct outbox_row *oldest(struct outbox *o, bool in_memory)
 {
-	vec_for_each(&o->rows, struct outbox_row *, row) {
-		if ((row->fd >= 0) == in_memory && row->id != o->busy)
-			return row;
-	}
-	return NULL;
+	return vec_find(&o->rows, row, (row->fd >= 0) == in_memory && row->id != o->busy);
 }
 
 static void make_room(struct outbox *o, bool in_memory, uint64_t bytes)
@@ -158,11 +154,7 @@ static int write_file(const struct outbox *o, const struct outbox_row *row, int 
 
 struct outbox_row *outbox_find(struct outbox *o, uint64_t id)
 {
-	vec_for_each(&o->rows, struct outbox_row *, row) {
-		if (row->id == id)
-			return row;
-	}
-	return NULL;
+	return vec_find(&o->rows, row, row->id == id);
 }
 
 void outbox_add(struct outbox *o, const struct outbox_row *from, int fd, uint64_t now_ns)

@@ -36,11 +36,7 @@ bool sql_is_name(const char *text)
 
 	if (!size || size > NAME_MAX_SIZE || !is_letter(*text))
 		return false;
-	for (size_t i = 0; i < size; i++) {
-		if (!is_letter(text[i]) && !is_digit(text[i]))
-			return false;
-	}
-	return true;
+	return !items_find(text, size, it, !is_letter(*it) && !is_digit(*it));
 }
 
 /* Suffix of the table that holds one server's part of a cluster's rows. */

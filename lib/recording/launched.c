@@ -10,11 +10,7 @@ static const char *const launchers[] = {
 
 static bool is_launcher(const char *command)
 {
-	for (size_t i = 0; i < sizeof(launchers) / sizeof(*launchers); i++) {
-		if (strcmp(command, launchers[i]) == 0)
-			return true;
-	}
-	return false;
+	return array_find(launchers, it, strcmp(command, *it) == 0);
 }
 
 /* True for a thread in a pid namespace below the recorder's. */

@@ -31,11 +31,8 @@ uint64_t losses_count(const struct profile_stats *stats, bool samples)
 
 bool losses_are_none(const struct profile *p)
 {
-	vec_for_each(&p->events.rows, const struct event_count *, event) {
-		if (event->lost)
-			return false;
-	}
-	return !losses_count(&p->stats, true) && !losses_count(&p->stats, false);
+	return !vec_find(&p->events.rows, event, event->lost) && !losses_count(&p->stats, true) &&
+	       !losses_count(&p->stats, false);
 }
 
 void losses_describe(const struct profile_stats *stats, bool samples, struct strbuf *out)

@@ -23,11 +23,7 @@ struct shares {
 
 static bool has_unopened(const struct profile *p)
 {
-	vec_for_each(&p->modules.rows, const struct module *, module) {
-		if (module->opening != MODULE_OPENED)
-			return true;
-	}
-	return false;
+	return vec_find(&p->modules.rows, module, module->opening != MODULE_OPENED);
 }
 
 /* Returns the number of samples by stack; the caller frees it. */

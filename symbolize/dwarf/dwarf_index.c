@@ -190,11 +190,7 @@ static void open_unit(struct debug_info *info, struct unit *unit)
 
 static bool has_code_at(const struct unit *unit, uint64_t addr)
 {
-	vec_for_each(&unit->ranges.rows, const struct interval *, it) {
-		if (addr >= it->start && addr < it->end)
-			return true;
-	}
-	return false;
+	return vec_find(&unit->ranges.rows, it, addr >= it->start && addr < it->end);
 }
 
 static bool index_by_aranges(struct debug_info *info)

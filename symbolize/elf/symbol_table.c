@@ -396,11 +396,8 @@ static bool begins(const struct binary_symbols *sorted, uint64_t rva)
 
 static bool is_reached(uint64_t rva, uint64_t from, const struct binary_symbols *labels)
 {
-	vec_for_each(&labels->rows, const struct binary_symbol *, label) {
-		if (from <= label->vaddr && label->vaddr <= rva && rva < label->limit)
-			return true;
-	}
-	return false;
+	return vec_find(&labels->rows, label,
+			from <= label->vaddr && label->vaddr <= rva && rva < label->limit);
 }
 
 /* True if the label names the address, and everything is known that could end it. */

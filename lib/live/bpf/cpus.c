@@ -26,11 +26,7 @@ static int cpu_open(struct cpu_set *set, struct live_cpu *cpu, struct error *err
 
 static struct live_cpu *find_cpu(const struct cpu_set *set, uint32_t id)
 {
-	vec_for_each(&set->cpus, struct live_cpu *, cpu) {
-		if (cpu->id == id)
-			return cpu;
-	}
-	return NULL;
+	return vec_find(&set->cpus, cpu, cpu->id == id);
 }
 
 /* Adds a CPU; one that was online before keeps its ring. */

@@ -269,11 +269,7 @@ static void find_points(const struct picker *p, const char *name, uint32_t kind,
 /* True if some attach points are functions, whose names are a third of all. */
 static bool has_functions(const struct attach_point *points, size_t count)
 {
-	for (size_t i = 0; i < count; i++) {
-		if (points[i].name && !points[i].is_type)
-			return true;
-	}
-	return false;
+	return items_find(points, count, it, it->name && !it->is_type);
 }
 
 /* Counts the types, notes the offsets of some, and picks those with one of the names. */

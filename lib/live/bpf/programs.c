@@ -203,11 +203,7 @@ static void programs_free_maps(struct programs *p)
 static struct map_slot *find_ring(struct programs *p, uint32_t cpu)
 {
 	wait_for_slots(p);
-	vec_for_each(&p->slots, struct map_slot *, slot) {
-		if (slot->outer_fd == p->rings_fd && slot->key == cpu)
-			return slot;
-	}
-	return NULL;
+	return vec_find(&p->slots, slot, slot->outer_fd == p->rings_fd && slot->key == cpu);
 }
 
 /*
@@ -339,11 +335,7 @@ bool programs_have_unsampled_waits(const struct programs *p)
 
 static bool has_parts(const struct programs *p)
 {
-	vec_for_each(&p->parts, const struct open_part *, row) {
-		if (!row->part.is_late)
-			return true;
-	}
-	return false;
+	return vec_find(&p->parts, row, !row->part.is_late);
 }
 
 int programs_load_parts(struct programs *p)

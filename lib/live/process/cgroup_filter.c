@@ -201,11 +201,7 @@ static bool is_controller(const char *option)
 					     "release_agent",
 					     "favordynmods"};
 
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-		if (text_starts_with(option, others[i]))
-			return false;
-	}
-	return *option;
+	return !array_find(others, it, text_starts_with(option, *it)) && *option;
 }
 
 /* A line of mountinfo, see proc_pid_mountinfo(5). */

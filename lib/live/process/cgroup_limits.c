@@ -123,11 +123,7 @@ static void read_row(const struct cpu_limits *l, struct cpu_limit *row)
 
 static bool is_known(const struct cpu_limits *l, const char *path)
 {
-	vec_for_each(&l->rows, const struct cpu_limit *, row) {
-		if (strcmp(row->path, path) == 0)
-			return true;
-	}
-	return false;
+	return vec_find(&l->rows, row, strcmp(row->path, path) == 0);
 }
 
 void cpu_limits_add(struct cpu_limits *l, const char *text, uint64_t now)

@@ -269,11 +269,7 @@ static bool is_silent(const struct file_opener *o, dev_t device)
 {
 	if (!device)
 		return o->abandoned >= ABANDONED_MAX;
-	vec_for_each(&o->silent, const dev_t *, known) {
-		if (*known == device)
-			return true;
-	}
-	return false;
+	return vec_find(&o->silent, known, *known == device);
 }
 
 static int abandon(struct file_opener *o, const struct mapped_file *file, dev_t device)

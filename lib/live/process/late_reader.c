@@ -173,11 +173,7 @@ void late_reader_release(struct late_reader *r)
 
 static struct late_lasting *find_lasting(const struct late_reader *r, pid_t pid)
 {
-	for (size_t i = 0; r->lasting && i < LASTING; i++) {
-		if (r->lasting[i].pid == pid)
-			return &r->lasting[i];
-	}
-	return NULL;
+	return r->lasting ? items_find(r->lasting, LASTING, it, it->pid == pid) : NULL;
 }
 
 void late_reader_keep(struct late_reader *r, pid_t pid, uint64_t start, uint64_t end)

@@ -49,11 +49,7 @@ static bool is_same(const char *a, const char *b)
 
 static struct fact *find(const struct facts *f, enum fact_id id, const char *of)
 {
-	vec_for_each(&f->rows, struct fact *, fact) {
-		if (fact->id == id && is_same(fact->of, of))
-			return fact;
-	}
-	return NULL;
+	return vec_find(&f->rows, fact, fact->id == id && is_same(fact->of, of));
 }
 
 static struct fact *find_or_add(struct facts *f, enum fact_id id, const char *of)

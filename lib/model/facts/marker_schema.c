@@ -28,11 +28,7 @@ const struct marker_schema *marker_schema(enum marker_id id)
 
 const struct marker_schema *marker_schema_find(const char *name)
 {
-	for (size_t i = 0; i < MARKER_ID_COUNT; i++) {
-		if (strcmp(markers[i].name, name) == 0)
-			return &markers[i];
-	}
-	return NULL;
+	return items_find(markers, MARKER_ID_COUNT, it, strcmp(it->name, name) == 0);
 }
 
 const struct counter_schema *counter_schema(enum counter_kind kind)
@@ -46,9 +42,5 @@ bool counter_is_own(const char *name)
 		if (strcmp(counters[i].name, name) == 0)
 			return true;
 	}
-	for (size_t i = 0; i < sizeof(old_counters) / sizeof(*old_counters); i++) {
-		if (strcmp(old_counters[i], name) == 0)
-			return true;
-	}
-	return false;
+	return array_find(old_counters, it, strcmp(*it, name) == 0);
 }

@@ -116,11 +116,7 @@ struct escape {
 /* Returns the escape at the beginning of the text; NULL if there is none. */
 static const struct escape *find_escape(struct piece p, const struct escape *escapes, size_t count)
 {
-	for (size_t i = 0; i < count; i++) {
-		if (begins(p, escapes[i].text))
-			return &escapes[i];
-	}
-	return NULL;
+	return items_find(escapes, count, it, begins(p, it->text));
 }
 
 /* JRuby */
@@ -604,11 +600,7 @@ static bool is_method_handle(const struct method *m)
 
 	if (!cut_begin(&class, "java.lang.invoke.") || ends(m->file, ".java"))
 		return false;
-	for (size_t i = 0; i < sizeof(holders) / sizeof(*holders); i++) {
-		if (is(class, holders[i]))
-			return true;
-	}
-	return begins(class, "LambdaForm$");
+	return array_find(holders, it, is(class, *it)) || begins(class, "LambdaForm$");
 }
 
 static bool decode_handle(const struct method *m, struct strbuf *out, enum code_role *role)

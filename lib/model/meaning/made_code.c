@@ -248,9 +248,5 @@ bool is_of_common_library(const struct profile *p, module_id id)
 	path = strings_get(&p->strings, module->path);
 	base = strrchr(path, '/');
 	base = base ? base + 1 : path;
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		if (text_starts_with(base, names[i]))
-			return true;
-	}
-	return false;
+	return array_find(names, it, text_starts_with(base, *it));
 }

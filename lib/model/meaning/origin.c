@@ -170,11 +170,7 @@ static bool is_of_system(const char *path)
 {
 	if (!strchr(path, '/'))
 		return true;
-	for (size_t i = 0; i < sizeof(system_folders) / sizeof(*system_folders); i++) {
-		if (text_starts_with(path, system_folders[i]))
-			return true;
-	}
-	return false;
+	return array_find(system_folders, it, text_starts_with(path, *it));
 }
 
 static uint8_t origin_of_module(const struct profile *p, const struct module *module)
@@ -212,11 +208,8 @@ static bool is_of_native_library(const char *name)
 	/* Rust's main() and threads call the program through it, and it is often inlined there. */
 	if (strstr(name, "__rust_begin_short_backtrace"))
 		return false;
-	for (size_t i = 0; i < sizeof(native_names) / sizeof(*native_names); i++) {
-		if (text_starts_with(name, native_names[i]))
-			return true;
-	}
-	return text_ends_with(name, "@plt") || is_go_function(name);
+	return array_find(native_names, it, text_starts_with(name, *it)) ||
+	       text_ends_with(name, "@plt") || is_go_function(name);
 }
 
 static uint8_t origin_of(const struct profile *p, const struct func *func, const uint8_t *modules)

@@ -123,11 +123,7 @@ static bool is_dull(const struct counter *counter)
 
 	if (counter->graph != COUNTER_LEVEL || first->delta < 0 || first->delta > 1)
 		return false;
-	vec_for_each(&counter->samples, const struct counter_sample *, sample) {
-		if (sample != first && sample->delta)
-			return false;
-	}
-	return true;
+	return !vec_find(&counter->samples, sample, sample != first && sample->delta);
 }
 
 static void add_sums(struct row_counters *c, const struct thread_rows *rows, struct parts *parts)

@@ -107,11 +107,7 @@ static void sum_processes(struct thread_rows *r)
 
 static bool is_of_machine(const struct profile *p)
 {
-	vec_for_each(&p->meta.features, char *const *, feature) {
-		if (strcmp(*feature, FEATURE_ALL_PROCESSES) == 0)
-			return true;
-	}
-	return false;
+	return vec_find(&p->meta.features, feature, strcmp(*feature, FEATURE_ALL_PROCESSES) == 0);
 }
 
 void thread_rows_init(struct thread_rows *r, const struct profile *p,

@@ -69,11 +69,7 @@ static bool names_dependencies(const char *option)
 {
 	static const char *const options[] = {"-MF", "-MT", "-MQ", "-MD", "-MMD"};
 
-	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++) {
-		if (strcmp(option, options[i]) == 0)
-			return true;
-	}
-	return false;
+	return array_find(options, it, strcmp(option, *it) == 0);
 }
 
 static bool is_folder_itself(const char *text)
@@ -313,11 +309,7 @@ static const char *file_of(const struct profile *p, const struct func *func)
 
 static bool starts_with_any(const char *name, const char *const *parts, size_t count)
 {
-	for (size_t i = 0; i < count; i++) {
-		if (text_starts_with(name, parts[i]))
-			return true;
-	}
-	return false;
+	return items_find(parts, count, it, text_starts_with(name, *it));
 }
 
 static bool has_no_caller(const char *name)
@@ -330,11 +322,7 @@ static bool is_starter(const char *name, const char *file)
 	if (has_no_caller(name) ||
 	    starts_with_any(name, starters, sizeof(starters) / sizeof(*starters)))
 		return true;
-	for (size_t i = 0; i < sizeof(starter_files) / sizeof(*starter_files); i++) {
-		if (text_ends_with(file, starter_files[i]))
-			return true;
-	}
-	return false;
+	return array_find(starter_files, it, text_ends_with(file, *it));
 }
 
 static bool is_c_library(const struct profile *p, const struct func *func)

@@ -214,11 +214,7 @@ static bool is_java_worker(const char *name)
 	static const char *const globs[] = {"Finalizer", "Common-Cleaner", "Cleaner-*",
 					    "pool-*-thread-*", "ForkJoinPool*"};
 
-	for (size_t i = 0; i < sizeof(globs) / sizeof(*globs); i++) {
-		if (fnmatch(globs[i], name, 0) == 0)
-			return true;
-	}
-	return false;
+	return array_find(globs, it, fnmatch(*it, name, 0) == 0);
 }
 
 /* True for a condition on which Java code waits. */
@@ -564,11 +560,7 @@ static const char *const locks[] = {
 
 static bool begins_with_one(const char *name, const char *const *list, size_t count)
 {
-	for (size_t i = 0; i < count; i++) {
-		if (text_starts_with(name, list[i]))
-			return true;
-	}
-	return false;
+	return items_find(list, count, it, text_starts_with(name, *it));
 }
 
 #define BEGINS_WITH_ONE(name, list) begins_with_one(name, list, sizeof(list) / sizeof(*(list)))
@@ -844,11 +836,7 @@ static bool is_scheduler(const struct profile *p, const struct frame *frame)
 
 	if (frame->kind != PROFILE_FRAME_KERNEL)
 		return false;
-	for (size_t i = 0; i < sizeof(scheduler) / sizeof(*scheduler); i++) {
-		if (strcmp(name, scheduler[i]) == 0)
-			return true;
-	}
-	return false;
+	return array_find(scheduler, it, strcmp(name, *it) == 0);
 }
 
 /* Returns the stack without the scheduler's innermost functions. */
@@ -893,11 +881,7 @@ stack_id wait_frames_add(struct profile *p, stack_id stack, frame_id label)
 
 static bool has_labels(const struct profile *p)
 {
-	vec_for_each(&p->frames.rows, const struct frame *, frame) {
-		if (frame->kind == PROFILE_FRAME_LABEL)
-			return true;
-	}
-	return false;
+	return vec_find(&p->frames.rows, frame, frame->kind == PROFILE_FRAME_LABEL);
 }
 
 void wait_frames_refine(struct profile *p)

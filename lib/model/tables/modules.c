@@ -126,11 +126,7 @@ bool module_name_is_c_library(const char *name)
 		"librt.",  "librt-2.", "libdl.so",   "libdl-2.", "libpthread-2.", "libresolv.so",
 	};
 
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++) {
-		if (text_starts_with(name, prefixes[i]))
-			return true;
-	}
-	return false;
+	return array_find(prefixes, it, text_starts_with(name, *it));
 }
 
 void module_build_id_text(const struct module *m, char text[MODULE_BUILD_ID_TEXT])

@@ -275,12 +275,11 @@ void profile_add_facts(struct profile *p, const struct facts *facts, enum fact_s
 
 const char *profile_fact(const struct profile *p, enum fact_id id, const char *of)
 {
-	vec_for_each(&p->meta.extra, const struct profile_extra *, extra) {
-		if (extra->fact == id &&
-		    (of && extra->of ? strcmp(extra->of, of) == 0 : of == extra->of))
-			return extra->value;
-	}
-	return NULL;
+	const struct profile_extra *extra =
+		vec_find(&p->meta.extra, it,
+			 it->fact == id && (of && it->of ? strcmp(it->of, of) == 0 : of == it->of));
+
+	return extra ? extra->value : NULL;
 }
 
 struct profile *profile_new(void)

@@ -643,11 +643,9 @@ static uint32_t perf_convert_cpu_time(const struct perf_task *task, uint64_t tim
 
 static const char *cgroup_path(const struct perf_convert *c, uint64_t id)
 {
-	vec_for_each(&c->cgroups, const struct perf_cgroup *, cgroup) {
-		if (cgroup->id == id)
-			return cgroup->path;
-	}
-	return NULL;
+	const struct perf_cgroup *cgroup = vec_find(&c->cgroups, it, it->id == id);
+
+	return cgroup ? cgroup->path : NULL;
 }
 
 /* Sends the control group in a sample if its process has moved to it. */
@@ -774,11 +772,7 @@ static void send_branches(struct perf_convert *c, const struct perf_attr *attr,
 
 static const struct perf_tracepoint *find_tracepoint(const struct perf_convert *c, uint32_t attr)
 {
-	vec_for_each(&c->tracepoints, const struct perf_tracepoint *, row) {
-		if (row->attr == attr)
-			return row;
-	}
-	return NULL;
+	return vec_find(&c->tracepoints, row, row->attr == attr);
 }
 
 /* Sends a sample of a tracepoint as a marker of its fields, if its event has a format. */

@@ -45,11 +45,7 @@ static uint16_t machine_of(const struct perf_file *file)
 
 static bool has_stacks(const struct perf_file *file)
 {
-	vec_for_each(&file->attrs.rows, const struct perf_attr *, attr) {
-		if (attr->user_regs)
-			return true;
-	}
-	return false;
+	return vec_find(&file->attrs.rows, attr, attr->user_regs);
 }
 
 int perf_source_open(struct perf_source **out, int fd, const struct perf_source_options *options,

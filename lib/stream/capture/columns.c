@@ -717,11 +717,7 @@ static bool is_plain(const struct rec_stack *rec)
 	if (record_size(&rec->rec) != size || rec->rec.weight ||
 	    (body.depth % 2 && body.lows[body.depth]))
 		return false;
-	for (uint32_t i = 0; i < body.run_count; i++) {
-		if (body.runs[i].reserved)
-			return false;
-	}
-	return true;
+	return !items_find(body.runs, body.run_count, it, it->reserved);
 }
 
 static bool is_of_stack_before(const struct columns *c, const struct rec_sample *rec)

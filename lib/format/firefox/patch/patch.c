@@ -424,20 +424,13 @@ static void walk_stack(struct walk *w, enum reference_kind kind)
 
 static bool is_string_field(const struct walk *w, struct span type, struct span key)
 {
-	vec_for_each(&w->fields, const struct string_field *, field) {
-		if (span_equal(&w->s, field->key, key) && span_equal(&w->s, field->type, type))
-			return true;
-	}
-	return false;
+	return vec_find(&w->fields, field,
+			span_equal(&w->s, field->key, key) && span_equal(&w->s, field->type, type));
 }
 
 static bool has_schema(const struct walk *w, struct span type)
 {
-	vec_for_each(&w->types, const struct span *, known) {
-		if (span_equal(&w->s, *known, type))
-			return true;
-	}
-	return false;
+	return vec_find(&w->types, known, span_equal(&w->s, *known, type));
 }
 
 static void walk_field(struct walk *w, struct span type, struct span key)

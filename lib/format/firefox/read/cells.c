@@ -170,12 +170,9 @@ static const struct flagged_column {
 
 static const struct flagged_column *find_flagged(const struct wanted_column *column)
 {
-	for (size_t i = 0; i < sizeof(flagged_columns) / sizeof(*flagged_columns); i++) {
-		if (strcmp(flagged_columns[i].table, column->table->name) == 0 &&
-		    strcmp(flagged_columns[i].name, column->name) == 0)
-			return &flagged_columns[i];
-	}
-	return NULL;
+	return array_find(flagged_columns, it,
+			  strcmp(it->table, column->table->name) == 0 &&
+				  strcmp(it->name, column->name) == 0);
 }
 
 static struct cell_range index_of(size_t count)

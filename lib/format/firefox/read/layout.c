@@ -72,11 +72,7 @@ static int table_read(struct table *t, struct json_cursor *s, const char *name, 
 const struct column *table_column(const struct table *t, const struct json_cursor *s,
 				  const char *name)
 {
-	vec_for_each(&t->columns, const struct column *, column) {
-		if (column->is_list && span_is(s, column->key, name))
-			return column;
-	}
-	return NULL;
+	return vec_find(&t->columns, column, column->is_list && span_is(s, column->key, name));
 }
 
 int64_t cell_or_minus_one(struct json_cursor *s, int64_t max)
@@ -174,11 +170,7 @@ static struct span *find_cells(const struct table *t, const struct json_cursor *
 static const struct new_column *find_new(const struct json_cursor *s, const struct new_rows *rows,
 					 struct span key)
 {
-	for (size_t i = 0; i < rows->column_count; i++) {
-		if (span_is(s, key, rows->columns[i].name))
-			return &rows->columns[i];
-	}
-	return NULL;
+	return items_find(rows->columns, rows->column_count, it, span_is(s, key, it->name));
 }
 
 static bool write_new_cell(const struct new_column *column, struct jsonw *w, size_t row,

@@ -389,11 +389,7 @@ static bool is_category_color(const char *color)
 		"brown",       "magenta", "red",   "lightred", "darkgrey", "grey",
 	};
 
-	for (size_t i = 0; color && i < sizeof(colors) / sizeof(*colors); i++) {
-		if (strcmp(colors[i], color) == 0)
-			return true;
-	}
-	return false;
+	return color && array_find(colors, it, strcmp(*it, color) == 0);
 }
 
 static void add_category(struct import *r, struct profile_category *category)

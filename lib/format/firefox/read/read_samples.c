@@ -112,11 +112,9 @@ static void add_allocation(struct change_list *list, const struct change *row)
 /* Returns the first known time. */
 static uint64_t read_allocations_first_time(const struct import *r, const struct change_list *list)
 {
-	vec_for_each(&list->rows, const struct change *, row) {
-		if (row->time != CLOCK_NO_TIME)
-			return row->time;
-	}
-	return r->profile->meta.start_ns;
+	const struct change *row = vec_find(&list->rows, it, it->time != CLOCK_NO_TIME);
+
+	return row ? row->time : r->profile->meta.start_ns;
 }
 
 /* Counts frees of unknown blocks as unread, and all frees in tables without blocks. */
@@ -329,12 +327,9 @@ static void read_counters_read_member(struct import *r, struct json_cursor *s, s
 
 static bool has_process(const struct profile *p, const struct counter *counter)
 {
-	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
-		if (thread->is_main && thread->pid == counter->pid &&
-		    thread->incarnation == counter->incarnation)
-			return true;
-	}
-	return false;
+	return vec_find(&p->threads.rows, thread,
+			thread->is_main && thread->pid == counter->pid &&
+				thread->incarnation == counter->incarnation);
 }
 
 /* Older files may have different pids in counters and threads. */
@@ -551,11 +546,9 @@ static void skip_column(void *ctx, struct json_cursor *s, struct span key)
 /* Returns the first known time. */
 static uint64_t first_time(const struct sample_list *samples)
 {
-	vec_for_each(&samples->rows, const struct sample *, sample) {
-		if (sample->time != CLOCK_NO_TIME)
-			return sample->time;
-	}
-	return CLOCK_NO_TIME;
+	const struct sample *sample = vec_find(&samples->rows, it, it->time != CLOCK_NO_TIME);
+
+	return sample ? sample->time : CLOCK_NO_TIME;
 }
 
 /*

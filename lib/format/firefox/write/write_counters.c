@@ -14,11 +14,7 @@ static bool is_graph_color(const char *name)
 		"orange", "purple", "red",  "teal", "yellow",
 	};
 
-	for (size_t i = 0; i < sizeof(colors) / sizeof(*colors); i++) {
-		if (strcmp(colors[i], name) == 0)
-			return true;
-	}
-	return false;
+	return array_find(colors, it, strcmp(*it, name) == 0);
 }
 
 struct counter_samples {

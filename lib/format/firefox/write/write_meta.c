@@ -596,11 +596,7 @@ static void write_initial_threads(const struct firefox *f, struct jsonw *w)
 /* Front-ends distinguish scripts' stacks from native ones only if there are both. */
 static bool has_scripts(const struct profile *p)
 {
-	vec_for_each(&p->funcs.rows, const struct func *, func) {
-		if (func->is_js)
-			return true;
-	}
-	return false;
+	return vec_find(&p->funcs.rows, func, func->is_js);
 }
 
 void firefox_write_meta(struct firefox *f, struct jsonw *w)

@@ -111,14 +111,11 @@ static bool samples_are_good(const struct profile_thread *thread, size_t events)
 
 static bool values_are_good(const struct profile *p)
 {
-	vec_for_each(&p->markers.values, const struct marker_value *, value) {
-		if ((value->type == FIELD_STRING && value->string != NO_STRING &&
-		     value->string >= p->strings.rows.count) ||
-		    (value->type == FIELD_STACK && value->stack != NO_STACK &&
-		     value->stack >= p->stacks.rows.count))
-			return false;
-	}
-	return true;
+	return !vec_find(&p->markers.values, value,
+			 (value->type == FIELD_STRING && value->string != NO_STRING &&
+			  value->string >= p->strings.rows.count) ||
+				 (value->type == FIELD_STACK && value->stack != NO_STACK &&
+				  value->stack >= p->stacks.rows.count));
 }
 
 static bool schemas_are_good(const struct profile *p)
@@ -130,11 +127,8 @@ static bool schemas_are_good(const struct profile *p)
 		    schema->field_count > s->fields.count - schema->first_field)
 			return false;
 	}
-	vec_for_each(&s->fields, const struct schema_field *, field) {
-		if (field->type == FIELD_NONE)
-			return false;
-	}
-	return s->rows.count <= MARKER_SCHEMAS_MAX;
+	return !vec_find(&s->fields, field, field->type == FIELD_NONE) &&
+	       s->rows.count <= MARKER_SCHEMAS_MAX;
 }
 
 static bool markers_are_good(const struct profile *p, const struct profile_thread *thread)

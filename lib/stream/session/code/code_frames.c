@@ -765,11 +765,7 @@ static void find_versions(struct code_frames *c, struct code_table *table)
 
 static bool has_managed_frames(const struct profile *p)
 {
-	vec_for_each(&p->frames.rows, const struct frame *, frame) {
-		if (frame->kind == PROFILE_FRAME_MANAGED)
-			return true;
-	}
-	return false;
+	return vec_find(&p->frames.rows, frame, frame->kind == PROFILE_FRAME_MANAGED);
 }
 
 static struct code_func *new_funcs(size_t count)

@@ -415,22 +415,15 @@ static bool is_key(const struct strings *strings, string_id id)
 	if (!size || size > KEY_SIZE_MAX || isdigit((unsigned char)key[0]) ||
 	    strcmp(key, "type") == 0 || strcmp(key, "cause") == 0)
 		return false;
-	for (size_t i = 0; i < size; i++) {
-		if (!isalnum((unsigned char)key[i]) && key[i] != '_')
-			return false;
-	}
-	return true;
+	return !items_find(key, size, it, !isalnum((unsigned char)*it) && *it != '_');
 }
 
 static bool has_field(const struct strings *strings, const struct schema_field *fields,
 		      uint32_t count, const char *key, size_t size)
 {
-	for (uint32_t i = 0; i < count; i++) {
-		if (strings_size(strings, fields[i].key) == size &&
-		    memcmp(strings_get(strings, fields[i].key), key, size) == 0)
-			return true;
-	}
-	return false;
+	return items_find(fields, count, it,
+			  strings_size(strings, it->key) == size &&
+				  memcmp(strings_get(strings, it->key), key, size) == 0);
 }
 
 /* Returns NO_STRING for a label that refers to a field the schema lacks. */

@@ -427,11 +427,8 @@ static bool is_other(struct text_line line)
 	static const char *const starts[] = {"{", "[{", "[\"", "[]"};
 	_cleanup_free_ char *text = xstrndup(line.text, (size_t)(line.end - line.text));
 
-	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++) {
-		if (text_starts_with(text, starts[i]))
-			return true;
-	}
-	return strlen(text) < (size_t)(line.end - line.text);
+	return array_find(starts, it, text_starts_with(text, *it)) ||
+	       strlen(text) < (size_t)(line.end - line.text);
 }
 
 /*

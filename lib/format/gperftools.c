@@ -679,11 +679,8 @@ static bool gperftools_matches(const char *text, size_t size)
 
 	if (!text_lines_next(&lines, &line))
 		return false;
-	for (size_t i = 0; i < sizeof(heads) / sizeof(*heads); i++) {
-		if (starts(line, heads[i]))
-			return true;
-	}
-	return memmem(line.text, (size_t)(line.end - line.text), " profile: total ", 16) ||
+	return array_find(heads, it, starts(line, *it)) ||
+	       memmem(line.text, (size_t)(line.end - line.text), " profile: total ", 16) ||
 	       begin_words(&words, text, size, &is_java);
 }
 

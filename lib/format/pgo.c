@@ -35,11 +35,7 @@ static bool is_wrapper(const struct profile *p, const struct frame *frame)
 		if (strcmp(name, named[i]) == 0)
 			return true;
 	}
-	for (size_t i = 0; text_ends_with(file, ".go") && i < sizeof(kinds) / sizeof(*kinds); i++) {
-		if (is_numbered(name, kinds[i]))
-			return true;
-	}
-	return false;
+	return text_ends_with(file, ".go") && array_find(kinds, it, is_numbered(name, *it));
 }
 
 bool *pgo_find_wrappers(const struct profile *p)

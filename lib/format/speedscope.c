@@ -145,11 +145,7 @@ static int find_parts(struct scope_reader *r, struct span profiles, struct error
 
 static bool have_one_unit(const struct scope_reader *r)
 {
-	vec_for_each(&r->parts, const struct part *, part) {
-		if (part->unit_id != r->parts.items[0].unit_id)
-			return false;
-	}
-	return true;
+	return !vec_find(&r->parts, part, part->unit_id != r->parts.items[0].unit_id);
 }
 
 /* Cuts a number from the end of "text 12". Returns false, and cuts nothing, if there is none. */

@@ -124,11 +124,7 @@ static bool may(const struct machine *m, unsigned int capability)
 
 static bool has_necessary(const struct machine *m)
 {
-	for (size_t i = 0; i < CAPABILITY_COUNT; i++) {
-		if (!capabilities[i].without && !may(m, capabilities[i].number))
-			return false;
-	}
-	return true;
+	return !items_find(capabilities, CAPABILITY_COUNT, it, !it->without && !may(m, it->number));
 }
 
 bool feature_hint_seccomp(const struct machine *m, struct feature *f, int code)

@@ -572,11 +572,7 @@ static void take_turn(void *ctx, const struct map_event *event, struct rec_copy 
 /* Exits can wait: no sample depends on them. */
 static bool is_behind(const struct tracker *t)
 {
-	vec_for_each(&t->queue.rows, const struct queued_event *, queued) {
-		if (queued->event.kind != MAP_EVENT_EXIT)
-			return true;
-	}
-	return false;
+	return vec_find(&t->queue.rows, queued, queued->event.kind != MAP_EVENT_EXIT);
 }
 
 bool tracker_handle(struct tracker *t, uint64_t complete)

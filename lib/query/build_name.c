@@ -18,11 +18,8 @@ static bool has_linker_scopes(const char *name, size_t size)
 {
 	const char *mark = size > 2 ? memmem(name + 1, size - 2, "__", 2) : NULL;
 
-	for (size_t i = 0; i < size; i++) {
-		if (!isalnum((unsigned char)name[i]) && name[i] != '_')
-			return false;
-	}
-	return mark || (size > 5 && memmem(name, size, "_MOD_", 5));
+	return !items_find(name, size, it, !isalnum((unsigned char)*it) && *it != '_') &&
+	       (mark || (size > 5 && memmem(name, size, "_MOD_", 5)));
 }
 
 /* Strips one suffix of "parse.isra.0" or "parse.cold". Returns the remaining size. */

@@ -768,9 +768,5 @@ void comparison_release(struct comparison *c)
 
 const struct comparison_row *comparison_find(const struct comparison *c, const char *name)
 {
-	vec_for_each(&c->rows, const struct comparison_row *, row) {
-		if (strcmp(row->name, name) == 0)
-			return row;
-	}
-	return NULL;
+	return vec_find(&c->rows, row, strcmp(row->name, name) == 0);
 }

@@ -37,11 +37,7 @@ static uint8_t origin_of_node(const struct finder *f, uint32_t node)
 
 static bool is_step(const struct finder *f, uint32_t key)
 {
-	vec_for_each(&f->a->steps, const struct hot_step *, step) {
-		if (step->key == key)
-			return true;
-	}
-	return false;
+	return vec_find(&f->a->steps, step, step->key == key);
 }
 
 /* True if the node has most of its caller's weight, and a large enough share of the total. */
@@ -159,11 +155,7 @@ static void add_branches(struct finder *f, uint32_t node, unsigned int depth)
 
 static bool is_on_path(const struct finder *f, uint32_t node)
 {
-	for (size_t i = 0; i < f->path_size; i++) {
-		if (f->path[i] == node)
-			return true;
-	}
-	return false;
+	return items_find(f->path, f->path_size, it, *it == node);
 }
 
 /* Adds the outermost functions for `beside` from these siblings on, but not of the path. */
@@ -668,11 +660,7 @@ static bool is_of_lock(const char *name)
 	while ((next = strstr(method + 2, "::")))
 		method = next;
 	*method = '\0';
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
-		if (strstr(class, words[i]))
-			return true;
-	}
-	return false;
+	return array_find(words, it, strstr(class, *it));
 }
 
 /* Functions with which programs wait for others: those of PostgreSQL and of MariaDB. */
@@ -684,11 +672,7 @@ static bool only_waits(const char *name)
 		"ConditionVariable", "my_cond_",    "psi_cond_",     "inline_mysql_",
 	};
 
-	for (size_t i = 0; i < sizeof(waiters) / sizeof(*waiters); i++) {
-		if (text_starts_with(name, waiters[i]))
-			return true;
-	}
-	return is_of_lock(name);
+	return array_find(waiters, it, text_starts_with(name, *it)) || is_of_lock(name);
 }
 
 /* Returns the next outer stack that ends in a function of at least that origin; or NO_STACK. */

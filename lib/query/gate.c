@@ -135,11 +135,7 @@ static void check_statuses(struct comparable *c, const struct query_runs *a,
 
 static bool has_text(char *const *items, size_t count, const char *text)
 {
-	for (size_t i = 0; i < count; i++) {
-		if (strcmp(items[i], text) == 0)
-			return true;
-	}
-	return false;
+	return items_find(items, count, it, strcmp(*it, text) == 0);
 }
 
 /* Drops duplicates: several profiles may have the same reason. */
@@ -325,11 +321,8 @@ static struct gate_result judge_row(const struct comparison *c, const struct com
 
 static bool has_own_rule(const struct gate *g, const struct comparison_row *row)
 {
-	vec_for_each(&g->rules, const struct gate_rule *, rule) {
-		if (rule->kind == GATE_NAME && strcmp(rule->name, row->name) == 0)
-			return true;
-	}
-	return false;
+	return vec_find(&g->rules, rule,
+			rule->kind == GATE_NAME && strcmp(rule->name, row->name) == 0);
 }
 
 /* Finds the row with the worst verdict; among equal verdicts, the one with the largest increase. */

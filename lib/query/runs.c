@@ -107,11 +107,7 @@ static int find_other(const struct query_runs *r, const char *base, const char *
 
 static bool has_variant(const struct query_runs *r, const char *name)
 {
-	vec_for_each(&r->rows, const struct query_run *, run) {
-		if (strcmp(query_run_variant(run), name) == 0)
-			return true;
-	}
-	return false;
+	return vec_find(&r->rows, run, strcmp(query_run_variant(run), name) == 0);
 }
 
 static const char *first_variant(const struct query_runs *r)

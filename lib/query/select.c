@@ -785,11 +785,7 @@ static void add_weights(const struct selection *s)
 
 static bool has_allocations(const struct profile *p)
 {
-	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
-		if (thread->allocations.rows.count)
-			return true;
-	}
-	return false;
+	return vec_find(&p->threads.rows, thread, thread->allocations.rows.count);
 }
 
 /* True if the recording lists the event by name. The clock is listed, too, but has no row. */

@@ -207,11 +207,9 @@ static void relocate(struct elf_object *elf, const Elf64_Shdr *section)
 /* Returns an address for the section at the same distance from the code as in the object. */
 static uint64_t beside_code(const struct elf_object *elf, const Elf64_Shdr *section)
 {
-	vec_for_each(&elf->sections, const Elf64_Shdr *, it) {
-		if (is_code(it))
-			return it->sh_addr + (section->sh_offset - it->sh_offset);
-	}
-	return 0;
+	const Elf64_Shdr *code = vec_find(&elf->sections, it, is_code(it));
+
+	return code ? code->sh_addr + (section->sh_offset - code->sh_offset) : 0;
 }
 
 static void set_eh_frame(struct code_object *object, struct elf_object *elf)

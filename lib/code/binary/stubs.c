@@ -172,11 +172,7 @@ static const struct relocation_types known_types[] = {
 
 static const struct relocation_types *find_types(uint16_t machine)
 {
-	for (size_t i = 0; i < sizeof(known_types) / sizeof(known_types[0]); i++) {
-		if (known_types[i].machine == machine)
-			return &known_types[i];
-	}
-	return NULL;
+	return array_find(known_types, it, it->machine == machine);
 }
 
 /* The symbols that a table of relocations refers to. */

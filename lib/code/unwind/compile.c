@@ -53,11 +53,7 @@ static const struct code_range *find_code(struct compile *c, uint64_t vaddr)
  */
 static bool is_before_restorer(const struct compile *c, uint64_t vaddr)
 {
-	for (size_t i = 0; i < c->restorer_count; i++) {
-		if (c->restorers[i] == vaddr)
-			return true;
-	}
-	return false;
+	return items_find(c->restorers, c->restorer_count, it, *it == vaddr);
 }
 
 static void find_restorers(struct compile *c)

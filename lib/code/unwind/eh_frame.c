@@ -77,11 +77,10 @@ void fde_ranges_free(struct fde_ranges *r)
 /* Returns the end of the code around a vaddr; 0: not code. */
 static uint64_t code_end(const struct fde_ranges *r, uint64_t vaddr)
 {
-	vec_for_each(&r->file.code, const struct code_range *, code) {
-		if (vaddr >= code->start && vaddr < code->end)
-			return code->end;
-	}
-	return 0;
+	const struct code_range *code = vec_find(&r->file.code, it,
+						 vaddr >= it->start && vaddr < it->end);
+
+	return code ? code->end : 0;
 }
 
 static bool eh_frame_find(struct eh_frame *frame, uint64_t vaddr, struct fde *fde);

@@ -338,12 +338,9 @@ static bool is_code(const struct go_file *go)
 	if (!pclntab_function(&go->table, 0, &first) ||
 	    !pclntab_function(&go->table, go->table.count - 1, &last))
 		return false;
-	vec_for_each(&go->file->code, const struct code_range *, code) {
-		if (go->text >= code->start && go->text < code->end &&
-		    last.end <= code->end - go->text && first.start <= last.end)
-			return true;
-	}
-	return false;
+	return vec_find(&go->file->code, code,
+			go->text >= code->start && go->text < code->end &&
+				last.end <= code->end - go->text && first.start <= last.end);
 }
 
 /* Finds the table in a section where the system linker has put it. */

@@ -247,12 +247,9 @@ const struct unwind_arch *unwind_arch_find(uint16_t machine)
 /* Ignores stubs outside of code, like FDEs. */
 static bool is_code(const struct cfi_file *file, const struct file_range *range)
 {
-	vec_for_each(&file->code, const struct code_range *, code) {
-		if (range->vaddr >= code->start && range->vaddr < code->end &&
-		    range->size <= code->end - range->vaddr)
-			return true;
-	}
-	return false;
+	return vec_find(&file->code, code,
+			range->vaddr >= code->start && range->vaddr < code->end &&
+				range->size <= code->end - range->vaddr);
 }
 
 static void add_stub(struct stubs *stubs, const struct cfi_file *file, enum stub_kind kind,

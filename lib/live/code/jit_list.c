@@ -148,11 +148,8 @@ static uint8_t *read_code(struct reader *r, const struct code_object *object, ui
  */
 static bool is_replaced(const struct jit_list *list, const struct jit_entry *row)
 {
-	vec_for_each(&list->entries, const struct jit_entry *, it) {
-		if (it->walk == row->walk && it->start < row->end && row->start < it->end)
-			return true;
-	}
-	return false;
+	return vec_find(&list->entries, it,
+			it->walk == row->walk && it->start < row->end && row->start < it->end);
 }
 
 /*

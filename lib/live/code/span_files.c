@@ -439,12 +439,9 @@ static void remove_files(struct span_files *s, struct live_process *process, boo
 static bool is_known(const struct span_files *s, const struct live_process *process,
 		     const struct stat *st)
 {
-	vec_for_each(&s->files, struct span_file *const *, file) {
-		if ((*file)->owner == process && (*file)->device == st->st_dev &&
-		    (*file)->inode == st->st_ino)
-			return true;
-	}
-	return false;
+	return vec_find(&s->files, file,
+			(*file)->owner == process && (*file)->device == st->st_dev &&
+				(*file)->inode == st->st_ino);
 }
 
 /*

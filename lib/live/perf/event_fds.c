@@ -196,11 +196,7 @@ static int enable_row(struct event_fds *e, struct event_fd *row, bool enable, st
 
 static bool is_open(const struct event_fds *e, uint32_t event)
 {
-	vec_for_each(&e->rows, const struct event_fd *, row) {
-		if (row->event == event)
-			return true;
-	}
-	return false;
+	return vec_find(&e->rows, row, row->event == event);
 }
 
 static int open_event(struct event_fds *e, uint32_t event, uint32_t cpu, struct error *err)

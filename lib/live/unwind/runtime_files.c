@@ -120,11 +120,9 @@ static bool is_unread(const struct runtime_state *runtime)
 static struct runtime_state *find_state(const struct runtime_states *states,
 					const struct mapped_runtime *mapped)
 {
-	vec_for_each(&states->rows, struct runtime_state *, state) {
-		if (state->mapped.module == mapped->module && state->mapped.bias == mapped->bias)
-			return state;
-	}
-	return NULL;
+	return vec_find(&states->rows, state,
+			state->mapped.module == mapped->module &&
+				state->mapped.bias == mapped->bias);
 }
 
 /*

@@ -67,12 +67,9 @@ static void read_mapped(uint32_t pid, struct mapping_rows *mapped)
 
 static bool is_mapped(const struct mapping_rows *mapped, const struct mapping *m)
 {
-	vec_for_each(&mapped->rows, const struct mapping *, row) {
-		if (m->start >= row->start && m->start < row->end &&
-		    m->start - m->file_offset == row->start - row->file_offset)
-			return true;
-	}
-	return false;
+	return vec_find(&mapped->rows, row,
+			m->start >= row->start && m->start < row->end &&
+				m->start - m->file_offset == row->start - row->file_offset);
 }
 
 bool space_drop_unmapped(struct space *space, uint32_t pid, uint32_t module_id, uint64_t *stamp)
@@ -142,11 +139,7 @@ void spaces_mark_runtimes(struct spaces *s, const struct module_tables *tables)
 
 static bool has_module(const struct mapping_table *mappings, uint32_t module_id)
 {
-	vec_for_each(&mappings->rows, const struct mapping *, mapping) {
-		if (mapping->module == module_id)
-			return true;
-	}
-	return false;
+	return vec_find(&mappings->rows, mapping, mapping->module == module_id);
 }
 
 void spaces_mark_module(struct spaces *s, uint32_t module_id)

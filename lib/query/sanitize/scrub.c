@@ -30,11 +30,7 @@ static void home_folders_release(struct home_folders *h)
 
 static bool is_one_of(const char *text, size_t size, const char *const *list, size_t count)
 {
-	for (size_t i = 0; i < count; i++) {
-		if (strlen(list[i]) == size && memcmp(list[i], text, size) == 0)
-			return true;
-	}
-	return false;
+	return items_find(list, count, it, strlen(*it) == size && memcmp(*it, text, size) == 0);
 }
 
 static bool is_domain(const char *name, size_t size)
@@ -61,11 +57,9 @@ static bool is_domain(const char *name, size_t size)
 
 static bool is_group(const struct home_folders *h, const char *name, size_t size)
 {
-	vec_for_each(&h->groups, char *const *, group) {
-		if (strlen(*group) == size && memcmp(*group, name, size) == 0)
-			return true;
-	}
-	return is_one_of(name, size, groups, COUNT_OF(groups)) || is_domain(name, size);
+	return vec_find(&h->groups, group,
+			strlen(*group) == size && memcmp(*group, name, size) == 0) ||
+	       is_one_of(name, size, groups, COUNT_OF(groups)) || is_domain(name, size);
 }
 
 static size_t part_end(const char *path, size_t size, size_t at)
@@ -210,20 +204,12 @@ static void private_words_release(struct private_words *w)
 
 static bool is_common(const char *text, size_t size)
 {
-	for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++) {
-		if (strlen(common[i]) == size && strncasecmp(common[i], text, size) == 0)
-			return true;
-	}
-	return false;
+	return array_find(common, it, strlen(*it) == size && strncasecmp(*it, text, size) == 0);
 }
 
 static bool has_letter(const char *text, size_t size)
 {
-	for (size_t i = 0; i < size; i++) {
-		if (isalnum((unsigned char)text[i]) || (text[i] & 0x80))
-			return true;
-	}
-	return false;
+	return items_find(text, size, it, isalnum((unsigned char)*it) || (*it & 0x80));
 }
 
 /*
@@ -551,12 +537,8 @@ static bool has_known_suffix(const char *name, size_t size)
 	/* A file may consist of only a suffix: ".js" */
 	if (!dot)
 		return false;
-	for (size_t i = 0; i < sizeof(path_text_suffixes) / sizeof(path_text_suffixes[0]); i++) {
-		if (strlen(path_text_suffixes[i]) == size - dot &&
-		    memcmp(path_text_suffixes[i], name + dot, size - dot) == 0)
-			return true;
-	}
-	return false;
+	return array_find(path_text_suffixes, it,
+			  strlen(*it) == size - dot && memcmp(*it, name + dot, size - dot) == 0);
 }
 
 /* True if a token with separators looks like a path. */
@@ -622,11 +604,7 @@ void scrubber_release(struct scrubber *s)
 
 static bool is_in_one_of(const char *path, size_t size, const char *const *folders, size_t count)
 {
-	for (size_t i = 0; i < count; i++) {
-		if (path_begins_with(path, size, folders[i]))
-			return true;
-	}
-	return false;
+	return items_find(folders, count, it, path_begins_with(path, size, *it));
 }
 
 bool scrub_is_public_path(const char *path, size_t size)

@@ -26,11 +26,7 @@ static bool may_leave(const char *key)
 		if (!isalnum((unsigned char)*at) && !strchr("._-", *at))
 			return false;
 	}
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++) {
-		if (text_starts_with(key, prefixes[i]) && key[strlen(prefixes[i])])
-			return true;
-	}
-	return false;
+	return array_find(prefixes, it, text_starts_with(key, *it) && key[strlen(*it)]);
 }
 
 /* Truncates a value at a character boundary. */

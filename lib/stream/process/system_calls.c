@@ -10,11 +10,7 @@ static const struct system_call calls[] = {
 
 const struct system_call *system_call_find(enum system_call_table table, int32_t number)
 {
-	for (size_t i = 0; number >= 0 && i < sizeof(calls) / sizeof(*calls); i++) {
-		if (calls[i].numbers[table] == number)
-			return &calls[i];
-	}
-	return NULL;
+	return number >= 0 ? array_find(calls, it, it->numbers[table] == number) : NULL;
 }
 
 int32_t system_call_number(enum system_call_table table, const char *name)
@@ -84,9 +80,5 @@ bool system_call_takes_file(const char *name)
 		"recvmmsg_time64",
 	};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		if (strcmp(names[i], name) == 0)
-			return true;
-	}
-	return false;
+	return array_find(names, it, strcmp(*it, name) == 0);
 }

@@ -59,12 +59,9 @@ static bool is_ready(const struct deferred_unwind *l, const struct waiting *w)
 
 	if (!w->mappings)
 		return true;
-	vec_for_each(&w->mappings->rows, const struct mapping *, mapping) {
-		if (mapping->module < modules->rows.count &&
-		    modules->rows.items[mapping->module].state == TABLE_PENDING)
-			return false;
-	}
-	return true;
+	return !vec_find(&w->mappings->rows, mapping,
+			 mapping->module < modules->rows.count &&
+				 modules->rows.items[mapping->module].state == TABLE_PENDING);
 }
 
 /* Returns true if runtime functions may be missing because the runtime was found later. */

@@ -89,11 +89,7 @@ void table_cache_free(struct table_cache *c)
 
 static bool is_lasting(const struct table_cache *c, uint64_t device)
 {
-	for (size_t i = 0; i < LASTING_COUNT; i++) {
-		if (c->devices[i] == device)
-			return true;
-	}
-	return false;
+	return items_find(c->devices, LASTING_COUNT, it, *it == device);
 }
 
 static bool was_just_changed(const struct table_origin *origin)

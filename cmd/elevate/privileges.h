@@ -15,3 +15,15 @@ bool privileges_are_missing(void);
  * command, which may keep more. writes_as_root: root may write the output, and sudo was not used.
  */
 int privileges_reduce(bool writes_as_root, struct error *err);
+
+/* Drops privileges, which a program that serves browsers and uses the network does not need. */
+
+/*
+ * Becomes the invoking user for good, with the user's groups and home, and drops all capabilities,
+ * even for root without sudo. Call while there is one thread.
+ */
+int drop_privileges(struct error *err);
+/*
+ * Sets no_new_privs: programs started from now on gain no privileges, whatever their files' modes.
+ */
+int drop_new_privileges(struct error *err);

@@ -3,7 +3,7 @@
 #include <time.h>
 
 #include "cmd/command.h"
-#include "cmd/net/drop.h"
+#include "cmd/elevate/privileges.h"
 #include "cmd/net/net_programs.h"
 #include "cmd/net/store_answer.h"
 #include "cmd/options/sanitize_options.h"

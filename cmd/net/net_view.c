@@ -8,8 +8,8 @@
 
 #include "cmd/command.h"
 #include "cmd/elevate/elevate_signals.h"
+#include "cmd/elevate/privileges.h"
 #include "cmd/net/bounded.h"
-#include "cmd/net/drop.h"
 #include "cmd/net/net_programs.h"
 #include "cmd/net/viewer.h"
 #include "cmd/options/output_options.h"

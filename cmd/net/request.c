@@ -6,7 +6,7 @@
 #include <grp.h>
 
 #include "cmd/command.h"
-#include "cmd/net/drop.h"
+#include "cmd/elevate/privileges.h"
 #include "cmd/net/engine_client.h"
 #include "cmd/net/net_programs.h"
 #include "lib/base/identity.h"

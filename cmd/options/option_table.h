@@ -139,12 +139,8 @@ int option_table_judge(const struct option_table *t, struct error *err);
 
 /* Appends the help. */
 void option_table_help(const struct option_table *t, struct strbuf *out);
-/* Returns the possible values; an empty list if any value is allowed. */
-const char *const *option_choices(const struct option_row *row);
-/* True if the value is optional, so that it must be part of the same word. */
-bool option_is_optional(const struct option_row *row);
 /*
- * option_complete.c: appends completions of the last word, one per line, with an optional
+ * Appends completions of the last word, one per line, with an optional
  * description after a tab. A last line ":files", ":folders" or ":command N" means that the word is
  * the name of a file, of a folder, or belongs to the command that begins with words[N]. `words`
  * follow the name of prof's command; there is at least one.

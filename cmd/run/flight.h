@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "cmd/options/last_options.h"
+#include "cmd/options/live_options.h"
 #include "lib/base/identity.h"
 #include "lib/stream/record/records.h"
 

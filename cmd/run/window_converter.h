@@ -8,9 +8,9 @@
 #include "cmd/options/output_options.h"
 #include "cmd/options/push_options.h"
 #include "lib/base/identity.h"
-#include "lib/stream/capture/capture_format.h"
 #include "lib/fleet/window_pipe.h"
 #include "lib/recording/workplace/read_contents.h"
+#include "lib/stream/capture/capture_format.h"
 #include "symbolize/name_cache.h"
 
 /* A window handed out by the recorder. */
@@ -44,5 +44,15 @@ struct window_converter {
 	struct name_cache *cache;
 };
 
-/* Returns the exit status of the process. */
-int window_converter_run(struct window_converter *n);
+/* The process that starts, monitors and restarts the converter and the pushers. */
+
+/* Exit status of the guard if unsent windows are left, in memory or in the folder. */
+#define WINDOW_GUARD_UNSENT 3
+#define WINDOW_GUARD_WAITING 4
+
+/*
+ * Becomes the guard process and never returns. Takes over n->capture and n->jobs, and closes all
+ * other descriptors except the standard ones. Exits after the recorder, once the other processes
+ * have ended.
+ */
+void window_guard_run(struct window_converter *n) __attribute__((noreturn));

@@ -8,7 +8,7 @@
 #include "cmd/command.h"
 #include "cmd/run/fleet_engine.h"
 #include "cmd/run/pipeline_internal.h"
-#include "cmd/run/window_guard.h"
+#include "cmd/run/window_converter.h"
 #include "lib/recording/loss_counts.h"
 #include "lib/recording/outcome_facts.h"
 

@@ -6,7 +6,7 @@
 #include "cmd/run/fleet_engine.h"
 #include "cmd/run/pager.h"
 #include "cmd/text/listing.h"
-#include "lib/fleet/list.h"
+#include "lib/fleet/fleet_read.h"
 #include "lib/fleet/sql.h"
 
 static const char name[] = "fleet";

@@ -10,7 +10,6 @@
 #include "lib/code/binary/debug_link.h"
 #include "lib/code/binary/paged_section.h"
 #include "lib/model/tables/modules.h"
-#include "symbolize/elf/shared_fdes.h"
 #include "symbolize/elf/symbol_table.h"
 #include "symbolize/kernel/kernel_files.h"
 

@@ -153,7 +153,6 @@ struct unit *units_find(struct debug_info *info, uint64_t addr, bool listed);
 struct function *unit_find_function(struct debug_info *info, struct unit *unit, uint64_t addr,
 				    bool is_thorough);
 
-/* dwarf_split.c */
 /* True if the functions of this unit of the module's file are elsewhere; `type` is libdw's. */
 bool is_skeleton(struct debug_info *info, Dwarf_Die *die, uint8_t type);
 /* Returns NULL if not available; the module's files hold the reason. */

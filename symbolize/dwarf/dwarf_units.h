@@ -29,3 +29,14 @@ void range_list_open_number(struct range_list *l, const struct range_source *sou
 			    uint64_t number);
 /* Returns false at the end, or if the list is damaged. Also returns empty ranges. */
 bool range_list_next(struct range_list *l, uint64_t *start, uint64_t *end);
+
+/*
+ * Finds the parts of a package's sections (.dwp) that belong to one split unit: .debug_cu_index
+ * (DWARF 5, 7.3.5.3) and GNU's form of it for DWARF 4.
+ */
+
+/*
+ * Views the package as the unit's own file: each section reduced to the unit's part, strings whole.
+ * False if the index is damaged or lists no unit of that id.
+ */
+bool unit_index_find(const struct debug_view *package, uint64_t unit_id, struct debug_view *unit);

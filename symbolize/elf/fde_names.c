@@ -4,8 +4,8 @@
  * that linkers expect.
  */
 #include "symbolize/arena.h"
+#include "symbolize/elf/symbol_table.h"
 #include "symbolize/module_files.h"
-#include "symbolize/elf/shared_fdes.h"
 #include "symbolize/symbolizer.h"
 
 struct fde_names {

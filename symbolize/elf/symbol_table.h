@@ -6,8 +6,11 @@
  */
 #pragma once
 
+#include <pthread.h>
+
 #include "lib/base/base.h"
 #include "lib/code/binary/binary.h"
+#include "lib/code/unwind/eh_frame.h"
 
 struct symbol_table;
 
@@ -51,3 +54,17 @@ const struct binary_stub *symbol_table_find_stub(struct symbol_table *t, uint64_
  * available.
  */
 uint64_t symbol_table_first_vaddr(const struct symbol_table *t);
+
+/* The functions of a module according to its call frame information, read once for all workers. */
+
+struct shared_fdes {
+	int fd; /* the module's own file, borrowed; -1: none */
+	pthread_mutex_t lock; /* guards the members below */
+	bool was_read; /* the FDEs were read, on the first lookup */
+	struct fde_ranges *ranges; /* NULL: not available */
+};
+
+void shared_fdes_init(struct shared_fdes *s, int fd);
+void shared_fdes_release(struct shared_fdes *s);
+/* Finds the function around the address, from any thread. Returns false if unknown. */
+bool shared_fdes_find(struct shared_fdes *s, uint64_t rva, struct fde_range *range);

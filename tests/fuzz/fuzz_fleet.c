@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "lib/fleet/collector.h"
-#include "lib/fleet/list.h"
 #include "lib/fleet/fleet_read.h"
 #include "lib/format/format.h"
 

@@ -3,7 +3,6 @@
 
 #include "symbolize/dwarf/dwarf_index.h"
 #include "symbolize/dwarf/dwarf_units.h"
-#include "symbolize/dwarf/dwarf_split.h"
 #include "tests/fuzz/input.h"
 
 static void check_index(const uint8_t *data, size_t size, uint64_t id)

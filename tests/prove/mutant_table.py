@@ -117,10 +117,10 @@ MUTANTS = [Mutant(*row) for row in (
      "if (!length || steers_terminal(text_code_point(at, length))) {", "if (!length) {",
      "unit/test_text"),
     # Units that moved.
-    ("a damaged header of a block is believed", "lib/stream/capture/block_reader.c",
+    ("a damaged header of a block is believed", "lib/stream/capture/capture_reader.c",
      "crc32_add(0, f, offsetof(struct capture_block, check)) == f->check &&", "",
      "unit/test_capture"),
-    ("damaged bytes of a block are read", "lib/stream/capture/block_reader.c",
+    ("damaged bytes of a block are read", "lib/stream/capture/capture_reader.c",
      "&& crc32_add(0, r->packed, (size_t)n) == f->packed_check) {", ") {", "unit/test_capture"),
     ("samples of a window that is dropped are not counted", "lib/fleet/outbox.c",
      "o->lost_samples += row->samples", "row->done += row->samples", "unit/test_outbox"),

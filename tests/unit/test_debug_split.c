@@ -5,7 +5,6 @@
 
 #include "lib/base/cleanup.h"
 #include "symbolize/dwarf/dwarf_units.h"
-#include "symbolize/dwarf/dwarf_split.h"
 #include "tests/unit/marked_program.h"
 #include "tests/unit/test.h"
 

@@ -6,7 +6,6 @@
 
 #include "lib/base/alloc.h"
 #include "lib/fleet/collector.h"
-#include "lib/fleet/list.h"
 #include "lib/fleet/fleet_push.h"
 #include "lib/fleet/fleet_read.h"
 #include "lib/fleet/request_process.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/live/process/memory_limit.h"
+#include "lib/live/process/cgroup_limits.h"
 #include "tests/machine/machine.h"
 #include "tests/machine/recording.h"
 #include "tests/unit/test.h"

@@ -2,7 +2,7 @@
 /* The rows of waits weigh what was waited, whatever was sampled and however waits follow. */
 #include <stdlib.h>
 
-#include "lib/stream/session/waits/wait_rows.h"
+#include "lib/stream/session/waits/waits.h"
 #include "tests/unit/test.h"
 
 #define US 1000ull

@@ -65,8 +65,6 @@ struct thread_rows {
 void thread_rows_init(struct thread_rows *r, const struct profile *p,
 		      struct string_overlay *strings);
 void thread_rows_release(struct thread_rows *r);
-/* Sorts rows of threads as above. */
-void thread_rows_sort(struct thread_rows *r);
 
 struct merge_limits {
 	size_t rows;

@@ -5,8 +5,8 @@
  */
 #pragma once
 
+#include "lib/recording/perf_data/perf_attrs.h"
 #include "lib/recording/perf_data/perf_file.h"
-#include "lib/recording/perf_data/perf_sample.h"
 
 /* Missing in the headers of older kernels. */
 #define PERF_RECORD_CALLCHAIN_DEFERRED 22

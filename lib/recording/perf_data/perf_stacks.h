@@ -2,8 +2,8 @@
 /* Converts call chains and copied stacks of samples to stack records, each stack once. */
 #pragma once
 
+#include "lib/recording/perf_data/perf_attrs.h"
 #include "lib/recording/perf_data/perf_modules.h"
-#include "lib/recording/perf_data/perf_sample.h"
 #include "lib/recording/perf_data/perf_tasks.h"
 
 /* Maximum number of frames in a chain; perf's default is 127. */

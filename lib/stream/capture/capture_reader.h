@@ -9,6 +9,30 @@
 #include "lib/stream/capture/capture_format.h"
 #include "lib/stream/record/source.h"
 
+/* Checks headers of captures and blocks, and unpacks the records of a block. */
+
+struct block_unpacker;
+
+/* The unpacker keeps only buffers between blocks. */
+struct block_unpacker *block_unpacker_new(void);
+/* Accepts NULL. */
+void block_unpacker_free(struct block_unpacker *u);
+/*
+ * Unpacks block->packed_size bytes of a block with a valid header, written by that version, into
+ * the first block->raw_size bytes of `raw`, which has room for CAPTURE_RAW_MAX. Returns false if
+ * they are damaged.
+ */
+bool block_unpacker_unpack(struct block_unpacker *u, uint32_t version,
+			   const struct capture_block *block, const uint8_t *packed, uint8_t *raw);
+
+/*
+ * Returns 0, or -EBADMSG if the header is damaged or of a later version. `size`: number of header
+ * bytes read.
+ */
+int capture_header_check(const struct capture_header *h, size_t size, struct error *err);
+/* True if the header of a block is intact and its sizes are within the limits. */
+bool capture_block_is_good(const struct capture_block *block);
+
 /* Contents of a file to be written to a capture, as parts that become REC_FILE records. */
 
 /* A part of a file. */

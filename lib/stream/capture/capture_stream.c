@@ -2,7 +2,7 @@
 #include "lib/stream/capture/capture_stream.h"
 
 #include "lib/base/crc32.h"
-#include "lib/stream/capture/block_reader.h"
+#include "lib/stream/capture/capture_reader.h"
 #include "lib/stream/record/records.h"
 
 /* Parts of a capture, in the order of reading. */

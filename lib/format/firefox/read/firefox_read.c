@@ -5,7 +5,7 @@
 
 #include "lib/base/radix.h"
 #include "lib/format/firefox/read/read_internal.h"
-#include "lib/format/firefox/read/own_tables.h"
+#include "lib/format/firefox/read/read_tables.h"
 
 /* Marks ids that are not numbers in the file. */
 #define NAMED_ID (1u << 31)

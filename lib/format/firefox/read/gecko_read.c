@@ -2,7 +2,7 @@
 #include "lib/format/firefox/read/gecko_read.h"
 
 #include "lib/format/firefox/read/cells.h"
-#include "lib/format/firefox/read/own_tables.h"
+#include "lib/format/firefox/read/read_tables.h"
 #include "lib/model/meaning/categories.h"
 
 /*

@@ -10,7 +10,6 @@
  *	read_tables.c	the shared tables, or up to version 59 those of each thread
  *	read_samples.c	a thread's samples and allocations, counters
  *	read_markers.c	a thread's markers, their schemas and data
- *	own_tables.c	rows of tables, interned where each thread has tables of its own
  *	gecko_read.c	Gecko profiles: nested processes, per-thread tables
  *	old_markers.c	markers and categories of waits in older files
  */

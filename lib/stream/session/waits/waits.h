@@ -10,7 +10,56 @@
 #include "lib/model/tables/profile.h"
 #include "lib/stream/process/system_calls.h"
 #include "lib/stream/session/tasks/tasks.h"
-#include "lib/stream/session/waits/wait_rows.h"
+#include "lib/stream/session/tasks/thread.h"
+
+/*
+ * Makes rows of a thread's waits. The total weight of the rows is the time that the thread waited:
+ * a wait sampled at random represents its length divided by its chance, fitted to the time that the
+ * thread was known to be off the CPU.
+ *
+ * The waits, put end to end, have one random point in each interval. The weight of a wait is the
+ * number of points in it: one in a row at its start, the rest in a row at its end. So there are
+ * never more rows than intervals, and periodic waits cause no aliasing.
+ */
+
+/* The waits that a sampled wait represents. */
+enum wait_group {
+	WAIT_COUNTS, /* only the wait itself, with its exact length */
+	WAIT_LONG, /* long waits sampled at random: all lengths are known, most stacks are not */
+	WAIT_LONG_UNSAMPLED, /* long waits without a stack */
+	WAIT_SHORT, /* short waits sampled at random: the others are unknown */
+	WAIT_GROUP_COUNT,
+};
+
+/* A completed wait, or the part of it in which the thread was queued. */
+struct wait_part {
+	uint64_t start, length; /* ns */
+	stack_id stack; /* stack with the label */
+	uint32_t cpu; /* as in struct cpu_reading */
+	uint32_t chance; /* as in struct rec_wait */
+	uint8_t group; /* enum wait_group */
+};
+
+struct wait_rows {
+	uint64_t seed;
+	uint64_t begin_ns, begin_used_ns; /* time and CPU time at which `parts` begin */
+	double position; /* ns waited before `parts` */
+	VEC(struct wait_part) parts;
+	struct samples rows; /* cpu_delta of the rows is a reading */
+};
+
+/* The clock of the thread must already have a reading. */
+struct wait_rows *wait_rows_new(uint64_t seed, const struct cpu_clock *clock);
+void wait_rows_free(struct wait_rows *w);
+void wait_rows_add(struct wait_rows *w, const struct wait_part *part);
+/*
+ * Turns the parts into rows. `clock` has the latest reading of the thread's CPU time; a weight of 1
+ * represents interval_ns.
+ */
+void wait_rows_flush(struct wait_rows *w, const struct cpu_clock *clock, uint64_t interval_ns,
+		     struct wait_stats *stats);
+/* Moves the rows to those of the thread, in order of time. */
+void wait_rows_place(struct wait_rows *w, struct profile_thread *thread);
 
 /*
  * Random points along a line, one in each interval. The weight of a piece of the line is the number

@@ -6,7 +6,6 @@
 #include "lib/format/firefox/version.h"
 #include "lib/format/firefox/read/gecko_read.h"
 #include "lib/format/firefox/read/firefox_read.h"
-#include "lib/format/firefox/write/gecko_write.h"
 #include "lib/format/firefox/write/firefox_write.h"
 
 const char *const firefox_places[FIREFOX_PLACE_COUNT] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/format/firefox/write/gecko_write.h"
+#include "lib/format/firefox/write/firefox_write.h"
 
 #include "lib/base/json/writer.h"
 #include "lib/format/firefox/write/write_internal.h"

@@ -5,14 +5,12 @@
  * and map the profile's ids to positions in the file. A "position" is always an index into a table
  * of the file.
  *
- *	firefox_write.c		the whole file, in its order
+ *	firefox_write.c		the whole file, in its order; rows and counters, streamed
  *	write_meta.c		meta, built as a tree; the row of a difference and its samples
  *	write_tables.c		strings, frames, functions, symbols and modules, which the file calls
  *				libs: collects used ones, assigns positions, streams them
- *	write_threads.c		rows, streamed
  *	write_samples.c		the samples of a row, with gaps where it did not run, and allocations
  *	write_markers.c		the markers of a row, by their schemas
- *	write_counters.c	counters, streamed
  */
 /* clang-format on */
 #pragma once
@@ -175,8 +173,6 @@ void firefox_write_number(struct jsonw *w, const struct marker_value *value, uin
 /* Writes the values of "meta" and "libs". */
 void firefox_write_meta(struct firefox *f, struct jsonw *w);
 void firefox_write_libs(struct firefox *f, struct jsonw *w);
-/* Writes the value of "threads". Markers may add strings, so "shared" comes later. */
-void firefox_write_threads(struct firefox *f, struct jsonw *w);
 /* Writes the value of "shared". */
 void firefox_write_shared(struct firefox *f, struct jsonw *w);
 
@@ -184,8 +180,7 @@ void firefox_write_shared(struct firefox *f, struct jsonw *w);
 /* Formats the pid of a row, which is unique to its process. */
 void firefox_format_pid(char text[FIREFOX_ID_SIZE], const struct thread_row *row);
 
-/* Writes "counters". */
-void firefox_write_counters(const struct firefox *f, struct jsonw *w);
+/* Writes "profilerOverhead". */
 void firefox_write_overhead(const struct firefox *f, struct jsonw *w);
 
 /* Marks categories named by markers as used. Call before positions of categories are assigned. */

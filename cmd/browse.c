@@ -30,7 +30,7 @@ static int run(int argc, char **argv)
 	int ret = browse_options_parse(&o, argc, argv, &err);
 
 	ret = ret ? command_fail_usage(command_browse.name, &err) : start(&o, argc, argv);
-	browse_options_release(&o);
+	vec_release(&o.debug_dirs);
 	return ret;
 }
 

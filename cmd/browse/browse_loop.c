@@ -158,6 +158,6 @@ int browse_show(int argc, char **argv)
 		sides_release(&b.sides);
 	else
 		profile_file_release(&b.file);
-	browse_options_release(&b.options);
+	vec_release(&b.options.debug_dirs);
 	return status;
 }

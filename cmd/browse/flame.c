@@ -6,11 +6,6 @@
 /* Colours of term.h: shades for code, the kernel, waits. */
 enum { SHADES = 12, KERNEL_FIRST = 12, KERNEL_SHADES = 6, IDLE_FIRST = 18, IDLE_SHADES = 2 };
 
-void flame_release(struct flame *f)
-{
-	vec_release(&f->boxes);
-}
-
 static const struct query_node *node_of(const struct model *m, uint32_t node)
 {
 	return &m->tree.nodes.items[node];

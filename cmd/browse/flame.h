@@ -22,7 +22,6 @@ struct flame {
 	bool is_dense; /* drawn with half blocks, without names */
 };
 
-void flame_release(struct flame *f);
 /* Lays out the model's tree. */
 void flame_make(struct flame *f, const struct model *m, int columns);
 void flame_draw(struct flame *f, const struct model *m, int line, int height);

@@ -304,7 +304,7 @@ void screen_init(struct screen *s)
 void screen_release(struct screen *s)
 {
 	model_release(&s->model);
-	flame_release(&s->flame);
+	vec_release(&s->flame.boxes);
 	for (int i = 0; i < VIEW_COUNT; i++)
 		rows_release(&s->rows[i]);
 	listing_release(&s->detail);

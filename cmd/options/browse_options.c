@@ -36,11 +36,6 @@ static int take(void *ctx, const char *operand, struct error *err)
 	return command_take_file(&o->other, operand, err);
 }
 
-void browse_options_release(struct browse_options *o)
-{
-	vec_release(&o->debug_dirs);
-}
-
 void browse_options_table(struct option_table *t, void *options)
 {
 	struct browse_options *o = options;

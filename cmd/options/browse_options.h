@@ -14,7 +14,6 @@ struct browse_options {
 	debug_dirs; /* NULL-terminated after parsing; the terminator is not counted */
 };
 
-void browse_options_release(struct browse_options *o);
 /* Fills a table with the options, whose values are stored in a struct browse_options. */
 void browse_options_table(struct option_table *t, void *options);
 /* Returns -ECANCELED if --help was printed, or -EINVAL with err if the command line is wrong. */

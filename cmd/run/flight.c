@@ -466,7 +466,7 @@ static void let_go(struct pipeline *p)
 
 	if (f->copying >= 0)
 		close(steal_fd(&f->copying));
-	spool_unpin(&p->spool);
+	capture_writer_unpin(p->spool.writer);
 }
 
 /* Rejects a name in a folder that the owner cannot write to. */

@@ -185,11 +185,6 @@ static int take_rest(struct window_converter *n)
 	return work(n, &job, &answer);
 }
 
-static bool is_end(const struct window_job *job)
-{
-	return !job->window.end;
-}
-
 /* Works until the recorder ends. Returns 0, even if it was killed, or a negative errno. */
 static int work_all(struct window_converter *n)
 {
@@ -202,7 +197,7 @@ static int work_all(struct window_converter *n)
 
 		if (got <= 0)
 			return got ? got : take_rest(n);
-		if (is_end(&job))
+		if (!job.window.end)
 			return 0;
 		ret = work(n, &job, &answer);
 		if (ret)

@@ -149,7 +149,7 @@ static void take_answer(struct pipeline *p)
 	w->lost_windows += answer.lost_windows;
 	w->lost_samples += answer.lost_samples;
 	if (w->is_out && answer.start_ns == w->job.window.start_ns) {
-		spool_end_window(&p->spool);
+		capture_writer_end_window(p->spool.writer);
 		w->is_out = false;
 		w->count++;
 	}

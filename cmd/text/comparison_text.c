@@ -343,11 +343,6 @@ static char *format(const char *fmt, double value)
 	return xstrdup(text);
 }
 
-static char *p_cell(double p)
-{
-	return p < 0.001 ? xstrdup("<0.001") : format("%.3f", p);
-}
-
 /* Adds shares, and their difference with its limits. */
 static void add_shares(struct listing *l, const struct comparison_row *row)
 {
@@ -385,7 +380,8 @@ static void add_row(struct listing *l, const struct comparison *c, const struct 
 		add_amounts(l, c, row);
 	else
 		add_shares(l, row);
-	listing_add_cell(l, p_cell(row->share.adjusted_p));
+	listing_add_cell(l, row->share.adjusted_p < 0.001 ? xstrdup("<0.001")
+							  : format("%.3f", row->share.adjusted_p));
 	if (!c->event)
 		listing_add_cell(l, format(fabs(row->difference.estimate) < 10 ? "%+.2f" : "%+.0f",
 					   row->difference.estimate));

@@ -304,11 +304,6 @@ static void print_processes(const struct printer *p)
 	print_listing(p, &l);
 }
 
-static bool has_branches(const struct digest *a)
-{
-	return a->steps.count && vec_last(&a->steps).depth;
-}
-
 static void print_hot_path(const struct printer *p)
 {
 	const struct digest *a = p->a;
@@ -350,7 +345,8 @@ static void print_hot_path(const struct printer *p)
 	}
 	if (a->modules.count > 1 || (a->modules.count && a->modules.items[0].module != NO_STRING)) {
 		strbuf_reset(&line);
-		strbuf_adds(&line, has_branches(a) ? "the rest is in " : "in ");
+		strbuf_adds(&line, a->steps.count && vec_last(&a->steps).depth ? "the rest is in "
+									       : "in ");
 		add_modules(p, &line);
 		add_line(p, line.text);
 	}
@@ -424,16 +420,11 @@ static char *waker_of(const struct printer *p, const struct wait_place *place)
 	return function_at(p, place->waker, place->waker_line);
 }
 
-static bool has_wakers(const struct digest *a)
-{
-	return vec_find(&a->waits, place,
-			place->waker != DIGEST_NO_KEY || place->waker_name != NO_STRING);
-}
-
 static void print_waits(const struct printer *p)
 {
 	const struct digest *a = p->a;
-	bool with_wakers = has_wakers(a);
+	bool with_wakers = vec_find(
+		&a->waits, place, place->waker != DIGEST_NO_KEY || place->waker_name != NO_STRING);
 	struct listing l = {0};
 	size_t shown = 0;
 

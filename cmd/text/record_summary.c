@@ -494,11 +494,6 @@ static void print_waits(const struct outcome *outcome)
 		command_say("%s", strbuf_text(&line));
 }
 
-static bool has_feature(const struct profile *p, const char *name)
-{
-	return vec_find(&p->meta.features, feature, strcmp(*feature, name) == 0);
-}
-
 /* Adds the language, and how its runtime comes to use malloc(), unless it does. */
 static void add_own_heap(const struct language *language, struct strbuf *names, struct strbuf *ways)
 {
@@ -518,7 +513,7 @@ static void print_own_heaps(const struct profile *p)
 	_cleanup_(strbuf_release) struct strbuf names = {0}, ways = {0};
 	bool is_there[LANGUAGE_COUNT] = {0};
 
-	if (!has_feature(p, "alloc"))
+	if (!vec_find(&p->meta.features, feature, strcmp(*feature, "alloc") == 0))
 		return;
 	vec_for_each(&p->frames.rows, const struct frame *, frame)
 		is_there[frame->language] = true;

@@ -84,11 +84,6 @@ static void add_up(struct push *w)
 	}
 }
 
-static const char *event_name(const struct profile *p, uint8_t event)
-{
-	return event ? strings_get(&p->strings, p->events.rows.items[event].name) : "clock";
-}
-
 /* Appends a row's columns other than time, batch and host. */
 static void add_values(const struct push *w, const struct sum *sum, struct strbuf *out)
 {
@@ -99,7 +94,9 @@ static void add_values(const struct push *w, const struct sum *sum, struct strbu
 	rows_add_text(out, resource->service);
 	rows_add_text(out, resource->container);
 	rows_add_text(out, resource->executable);
-	rows_add_text(out, event_name(p, sum->event));
+	rows_add_text(out, sum->event
+				   ? strings_get(&p->strings, p->events.rows.items[sum->event].name)
+				   : "clock");
 	rows_add_u64(out, sum->event ? 0 : p->meta.interval_ns);
 	rows_add_u8(out, !sum->event && stack->is_wait);
 	strbuf_add(out, &stack->key, sizeof(stack->key));

@@ -277,7 +277,7 @@ void tracker_free(struct tracker *t)
 	span_files_free(t->span_files);
 	vec_release(&t->jit_mappings.dumps);
 	vec_release(&t->jit_mappings.spans);
-	moved_code_release(&t->moved);
+	vec_release(&t->moved.pieces);
 	container_watch_release(&t->containers);
 	vec_release(&t->watchers);
 	free(t);

@@ -252,8 +252,3 @@ void kept_contents_repeat(struct kept_contents *k, const struct file_set *files,
 			keep(k, module->id, fd, writer);
 	}
 }
-
-void kept_contents_release(struct kept_contents *k)
-{
-	vec_release(&k->others);
-}

@@ -28,8 +28,6 @@ struct kept_contents {
 	uint64_t polled_ns; /* CLOCK_MONOTONIC time of the last poll */
 };
 
-void kept_contents_release(struct kept_contents *k);
-
 /*
  * Writes the parts of a new module's file that must be retained. Skips files that the capture's
  * owner may not read, and other users' memory mapped like a file.

@@ -8,11 +8,6 @@ static const char *const launchers[] = {
 	"nerdctl",   "podman",	"runc",	 "singularity", "systemd-nspawn", "unshare",
 };
 
-static bool is_launcher(const char *command)
-{
-	return array_find(launchers, it, strcmp(command, *it) == 0);
-}
-
 /* True for a thread in a pid namespace below the recorder's. */
 static bool is_inside(const struct profile *p, const struct profile_thread *thread)
 {
@@ -66,7 +61,7 @@ void launched_name_profile(struct profile *p)
 	const struct profile_thread *launched;
 	_cleanup_free_ thread_id *firsts = NULL;
 
-	if (!is_launcher(p->meta.product))
+	if (!array_find(launchers, it, strcmp(p->meta.product, *it) == 0))
 		return;
 	firsts = query_process_firsts(p);
 	launched = find_launched(p, firsts);

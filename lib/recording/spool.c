@@ -520,11 +520,6 @@ void spool_pin(struct spool *s, struct recorder *recorder, const struct recorder
 	window->start_ns = end.start_ns;
 }
 
-void spool_unpin(struct spool *s)
-{
-	capture_writer_unpin(s->writer);
-}
-
 bool spool_next_window(struct spool *s, const struct recorder_info *info, bool is_end,
 		       struct capture_window *window)
 {
@@ -537,11 +532,6 @@ bool spool_next_window(struct spool *s, const struct recorder_info *info, bool i
 		window->end_ns = info->end_ns;
 	window->start_realtime_ns = info->start_realtime_ns + (window->start_ns - info->start_ns);
 	return true;
-}
-
-void spool_end_window(struct spool *s)
-{
-	capture_writer_end_window(s->writer);
 }
 
 uint64_t spool_drop_windows(struct spool *s)
@@ -626,6 +616,6 @@ void spool_release(struct spool *s)
 	free(s->name);
 	free(s->path);
 	asked_symbols_release(&s->asked_symbols);
-	kept_contents_release(&s->contents);
+	vec_release(&s->contents.others);
 	*s = SPOOL_INIT;
 }

@@ -106,7 +106,6 @@ void spool_end(struct spool *s, struct recorder *recorder, const struct recorder
  */
 void spool_pin(struct spool *s, struct recorder *recorder, const struct recorder_info *info,
 	       const struct report *report, struct capture_window *window, int *fd);
-void spool_unpin(struct spool *s);
 /*
  * Returns the oldest complete window; false if there is none yet. `info` has the start of the
  * recording, and its end if `is_end` is set, after spool_end(). The capture in `memory` holds the
@@ -114,7 +113,6 @@ void spool_unpin(struct spool *s);
  */
 bool spool_next_window(struct spool *s, const struct recorder_info *info, bool is_end,
 		       struct capture_window *window);
-void spool_end_window(struct spool *s);
 /* Drops windows that have waited too long. Returns the number of samples in them. */
 uint64_t spool_drop_windows(struct spool *s);
 /* Renames the finished file of --raw to its final name, replacing an older file. */

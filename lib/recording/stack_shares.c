@@ -21,11 +21,6 @@ struct shares {
 	uint64_t of;
 };
 
-static bool has_unopened(const struct profile *p)
-{
-	return vec_find(&p->modules.rows, module, module->opening != MODULE_OPENED);
-}
-
 /* Returns the number of samples by stack; the caller frees it. */
 static uint64_t *sum_stacks(const struct profile *p, uint64_t *of)
 {
@@ -127,7 +122,7 @@ void stack_shares_add_unopened(struct facts *f, const struct profile *p,
 	struct shares s = {0};
 	size_t listed;
 
-	if (!has_unopened(p))
+	if (!vec_find(&p->modules.rows, module, module->opening != MODULE_OPENED))
 		return;
 	count_shares(&s, p);
 	listed = s.rows.count < LISTED_MAX ? s.rows.count : LISTED_MAX;

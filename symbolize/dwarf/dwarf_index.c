@@ -188,11 +188,6 @@ static void open_unit(struct debug_info *info, struct unit *unit)
 		die_add_ranges(unit, &unit->die, 0, 0, &unit->ranges, &info->budget);
 }
 
-static bool has_code_at(const struct unit *unit, uint64_t addr)
-{
-	return vec_find(&unit->ranges.rows, it, addr >= it->start && addr < it->end);
-}
-
 static bool index_by_aranges(struct debug_info *info)
 {
 	struct aranges aranges = {0};
@@ -293,7 +288,7 @@ struct unit *units_find_at(struct debug_info *info, uint64_t addr, bool listed)
 
 		if (!unit->is_open)
 			open_unit(info, unit);
-		if (has_code_at(unit, addr))
+		if (vec_find(&unit->ranges.rows, it, addr >= it->start && addr < it->end))
 			return unit;
 	}
 	if (!info->has_all_units && listed)

@@ -12,11 +12,6 @@ static uint64_t read_sized(struct bytes *b, unsigned int size)
 	return size == 8 ? bytes_u64(b) : bytes_u32(b);
 }
 
-static uint64_t largest(const struct range_source *source)
-{
-	return source->address_size == 8 ? UINT64_MAX : UINT32_MAX;
-}
-
 /* Returns 0 and marks the list as failed if the index is out of range. */
 static uint64_t read_indexed(struct range_list *l)
 {
@@ -62,7 +57,7 @@ void range_list_open_number(struct range_list *l, const struct range_source *sou
 
 static bool next_pair(struct range_list *l, uint64_t *start, uint64_t *end)
 {
-	uint64_t escape = largest(l->source);
+	uint64_t escape = l->source->address_size == 8 ? UINT64_MAX : UINT32_MAX;
 
 	for (;;) {
 		*start = read_sized(&l->at, l->source->address_size);

@@ -50,7 +50,7 @@ static uint64_t keep_for(uid_t uid)
 	kept_contents_add(&kept, &rec, files, &owner, writer);
 	capture_writer_free(writer);
 	file_set_free(files);
-	kept_contents_release(&kept);
+	vec_release(&kept.others);
 	return kept.bytes;
 }
 

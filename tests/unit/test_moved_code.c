@@ -61,7 +61,7 @@ static int teardown(void **state)
 	struct fixture *f = *state;
 
 	live_processes_free(f->processes);
-	moved_code_release(&f->moved);
+	vec_release(&f->moved.pieces);
 	mapping_table_drop(f->table);
 	file_set_free(f->files);
 	munmap(f->memory, SIZE);

@@ -333,11 +333,6 @@ bool programs_have_unsampled_waits(const struct programs *p)
 	return shared->has_unsampled_waits;
 }
 
-static bool has_parts(const struct programs *p)
-{
-	return vec_find(&p->parts, row, !row->part.is_late);
-}
-
 int programs_load_parts(struct programs *p)
 {
 	int code = size_maps_by_cpu(p->shared->obj, p->copying_cpus);
@@ -349,7 +344,8 @@ int programs_load_parts(struct programs *p)
 		code = shared_bpf__load(p->shared);
 	if (code)
 		return code;
-	is_beside = has_parts(p) && thread_start(&thread, "prof-loader", load_beside, p) == 0;
+	is_beside = vec_find(&p->parts, row, !row->part.is_late) &&
+		    thread_start(&thread, "prof-loader", load_beside, p) == 0;
 	code = load_object(p, p->skeleton->skeleton);
 	if (!is_beside)
 		return code ? code : load_parts(p);

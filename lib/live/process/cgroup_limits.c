@@ -122,11 +122,6 @@ static void read_row(const struct cpu_limits *l, struct cpu_limit *row)
 	row->last = now;
 }
 
-static bool is_known(const struct cpu_limits *l, const char *path)
-{
-	return vec_find(&l->rows, row, strcmp(row->path, path) == 0);
-}
-
 void cpu_limits_add(struct cpu_limits *l, const char *text, uint64_t now)
 {
 	_cleanup_free_ char *path = NULL;
@@ -135,7 +130,8 @@ void cpu_limits_add(struct cpu_limits *l, const char *text, uint64_t now)
 		cgroup_hierarchy_find(&l->hierarchy, "cpu");
 	l->is_searched = true;
 	path = cgroup_hierarchy_path(&l->hierarchy, text);
-	while (path && !is_known(l, path) && l->rows.count < GROUPS_MAX) {
+	while (path && !vec_find(&l->rows, row, strcmp(row->path, path) == 0) &&
+	       l->rows.count < GROUPS_MAX) {
 		struct cpu_limit row = {.path = xstrdup(path), .first_ns = now, .next_ns = now};
 
 		read_counts(l, &row, &row.last);

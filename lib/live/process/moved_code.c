@@ -47,11 +47,6 @@ void moved_code_init(struct moved_code *m, struct live_processes *processes,
 	live_processes_listen(processes, &listener, m);
 }
 
-void moved_code_release(struct moved_code *m)
-{
-	vec_release(&m->pieces);
-}
-
 /* Adds the part of new memory that the file's mapping covered, or would cover if it were longer. */
 static void add_piece(struct moved_code *m, const struct live_process *process,
 		      const struct mapping *file, const struct rec_map *map)

@@ -29,7 +29,6 @@ struct moved_code {
 /* Registers a listener with `processes`, which must be freed before moved_code_release(). */
 void moved_code_init(struct moved_code *m, struct live_processes *processes,
 		     const struct file_set *files, record_sink_fn *sink, void *ctx);
-void moved_code_release(struct moved_code *m);
 /* Notes new executable memory; `before` contains the process's previous mappings, NULL: none. */
 void moved_code_map(struct moved_code *m, const struct live_process *process,
 		    const struct mapping_table *before, const struct rec_map *map);

@@ -28,11 +28,6 @@ void targets_release(struct targets *t)
 	*t = (struct targets){0};
 }
 
-static int fail_missing(pid_t pid, struct error *err)
-{
-	return error_text(err, -ESRCH, "no process with pid %d", (int)pid);
-}
-
 pid_t process_of_thread(pid_t tid)
 {
 	_cleanup_free_ char *status = proc_status_read((uint32_t)tid);
@@ -46,7 +41,7 @@ static int fail_to_open(pid_t pid, int code, struct error *err)
 	pid_t process = process_of_thread(pid);
 
 	if (!process)
-		return fail_missing(pid, err);
+		return error_text(err, -ESRCH, "no process with pid %d", (int)pid);
 	if (process == pid)
 		return error_set(err, code, "cannot follow pid %d", (int)pid);
 	error_text(err, -EINVAL, "%d is a thread of process %d", (int)pid, (int)process);

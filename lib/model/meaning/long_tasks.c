@@ -73,11 +73,6 @@ void long_tasks_set_causes(struct profile *p)
 	}
 }
 
-void long_tasks_release(struct long_tasks *t)
-{
-	vec_release(&t->rows);
-}
-
 ORDER(compare, struct long_task, COMPARE(a->start, b->start))
 
 /* Merge overlapping tasks, which files may contain. */

@@ -24,7 +24,6 @@ struct long_task {
 	uint64_t start, end; /* CLOCK_MONOTONIC ns */
 };
 
-void long_tasks_release(struct long_tasks *t);
 /* Replaces the content of `t` by the tasks among the thread's markers. */
 void long_tasks_find(struct long_tasks *t, const struct profile *p,
 		     const struct profile_thread *thread);

@@ -432,17 +432,16 @@ static void sum_processes(struct thread_rows *r)
 	}
 }
 
-static bool is_of_machine(const struct profile *p)
-{
-	return vec_find(&p->meta.features, feature, strcmp(*feature, FEATURE_ALL_PROCESSES) == 0);
-}
-
 void thread_rows_init(struct thread_rows *r, const struct profile *p,
 		      struct string_overlay *strings)
 {
 	_cleanup_free_ uint8_t *marks = mark_stacks(p);
 
-	*r = (struct thread_rows){.profile = p, .strings = strings, .is_machine = is_of_machine(p)};
+	*r = (struct thread_rows){
+		.profile = p,
+		.strings = strings,
+		.is_machine = vec_find(&p->meta.features, feature,
+				       strcmp(*feature, FEATURE_ALL_PROCESSES) == 0)};
 	for (size_t id = 0; id < p->threads.rows.count; id++)
 		add_thread(r, (thread_id)id, marks);
 	sum_processes(r);

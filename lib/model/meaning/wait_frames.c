@@ -879,11 +879,6 @@ stack_id wait_frames_add(struct profile *p, stack_id stack, frame_id label)
 	return stacks_intern(&p->stacks, stack, frames_intern(&p->frames, &frame));
 }
 
-static bool has_labels(const struct profile *p)
-{
-	return vec_find(&p->frames.rows, frame, frame->kind == PROFILE_FRAME_LABEL);
-}
-
 void wait_frames_refine(struct profile *p)
 {
 	struct frames frames = {0};
@@ -891,7 +886,7 @@ void wait_frames_refine(struct profile *p)
 	uint8_t *known;
 	stack_id *map;
 
-	if (!has_labels(p)) {
+	if (!vec_find(&p->frames.rows, frame, frame->kind == PROFILE_FRAME_LABEL)) {
 		slow_waits_classify(p);
 		return;
 	}

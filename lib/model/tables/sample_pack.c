@@ -376,11 +376,6 @@ static struct stack_rank *slot_of(const struct stack_ranks *r, stack_id stack)
 	return &r->slots[at];
 }
 
-static uint32_t rank_of(const struct stack_ranks *r, stack_id stack)
-{
-	return slot_of(r, stack)->rank;
-}
-
 static unsigned int class_of(uint32_t rank)
 {
 	return 31 - (unsigned int)__builtin_clz(rank + 1);
@@ -443,7 +438,7 @@ static void rank_stacks(struct stack_ranks *r, struct dictionary *d, const struc
 
 BOTH_WAYS void code_stack(struct model *m, struct sample *row, bool is_packing)
 {
-	uint32_t rank = is_packing ? rank_of(m->ranks, row->stack) : 0;
+	uint32_t rank = is_packing ? slot_of(m->ranks, row->stack)->rank : 0;
 	unsigned int class = is_packing ? class_of(rank) : 0;
 
 	class = (unsigned int)code_bits(m, class, m->stacks.class_bits, is_packing);

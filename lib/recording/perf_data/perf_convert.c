@@ -472,7 +472,7 @@ static uint64_t interval_of(const struct perf_attrs *attrs)
 void perf_convert_init(struct perf_convert *c, struct perf_file *file)
 {
 	*c = (struct perf_convert){.file = file};
-	perf_modules_init(&c->modules, &file->features, &c->out);
+	c->modules = (struct perf_modules){.features = &file->features, .out = &c->out};
 	perf_stacks_init(&c->stacks, &c->out);
 	perf_deferred_find(&c->deferred, file);
 	c->interval_ns = interval_of(&file->attrs);
@@ -501,7 +501,7 @@ static uint64_t perf_counts_increase(struct perf_counts *c, uint64_t id, uint32_
 void perf_convert_release(struct perf_convert *c)
 {
 	perf_stacks_release(&c->stacks);
-	perf_deferred_release(&c->deferred);
+	vec_release(&c->deferred.rows);
 	vec_release(&c->tracepoints);
 	vec_release(&c->counts.rows);
 	index_release(&c->counts.by_id);
@@ -770,17 +770,13 @@ static void send_branches(struct perf_convert *c, const struct perf_attr *attr,
 	}
 }
 
-static const struct perf_tracepoint *find_tracepoint(const struct perf_convert *c, uint32_t attr)
-{
-	return vec_find(&c->tracepoints, row, row->attr == attr);
-}
-
 /* Sends a sample of a tracepoint as a marker of its fields, if its event has a format. */
 static void send_tracepoint(struct perf_convert *c, const struct perf_attr *attr,
 			    const struct perf_sample *sample, const struct perf_place *place)
 {
 	uint32_t number = (uint32_t)(attr - c->file->attrs.rows.items);
-	const struct perf_tracepoint *row = sample->raw ? find_tracepoint(c, number) : NULL;
+	const struct perf_tracepoint *row =
+		sample->raw ? vec_find(&c->tracepoints, it, it->attr == number) : NULL;
 	const struct rec_marker_stack stack = {
 		.time = sample->time,
 		.leaf = place->leaf,

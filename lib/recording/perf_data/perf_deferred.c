@@ -109,11 +109,6 @@ void perf_deferred_find(struct perf_deferred *d, const struct perf_file *file)
 	vec_release(&m.waiting);
 }
 
-void perf_deferred_release(struct perf_deferred *d)
-{
-	vec_release(&d->rows);
-}
-
 void perf_deferred_set(const struct perf_deferred *d, const struct perf_file *file, size_t row,
 		       struct perf_sample *sample)
 {

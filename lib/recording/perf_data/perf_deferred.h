@@ -24,7 +24,6 @@ struct perf_deferred {
 	VEC(struct perf_deferred_row) rows; /* ascending by sample */
 };
 
-void perf_deferred_release(struct perf_deferred *d);
 /* Finds the record of each sample that waits for one. */
 void perf_deferred_find(struct perf_deferred *d, const struct perf_file *file);
 /* Assigns a sample, by its row of the store, the chain of its record. */

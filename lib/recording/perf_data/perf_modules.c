@@ -50,12 +50,6 @@ const struct rec *perf_out_next(struct perf_out *o)
 /* Bounds memory and open files; above any real recording. */
 #define MODULES_MAX (1u << 18)
 
-void perf_modules_init(struct perf_modules *m, const struct perf_features *features,
-		       struct perf_out *out)
-{
-	*m = (struct perf_modules){.features = features, .out = out};
-}
-
 void perf_modules_release(struct perf_modules *m)
 {
 	vec_for_each(&m->rows, struct perf_module_row *, row)

@@ -57,8 +57,6 @@ struct perf_modules {
 	uint32_t missing; /* files not found on this machine */
 };
 
-void perf_modules_init(struct perf_modules *m, const struct perf_features *features,
-		       struct perf_out *out);
 void perf_modules_release(struct perf_modules *m);
 
 /* A mapping event. */

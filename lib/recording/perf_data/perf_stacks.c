@@ -257,11 +257,6 @@ struct chain {
 	bool is_full;
 };
 
-static bool is_context(uint64_t addr)
-{
-	return addr >= (uint64_t)PERF_CONTEXT_MAX;
-}
-
 static void add_frame(struct perf_stacks *s, struct chain *chain, uint64_t addr, bool is_user)
 {
 	/* User frames must be the outermost ones. */
@@ -285,7 +280,7 @@ static struct chain read_chain(struct perf_stacks *s, const struct perf_sample *
 	for (uint64_t i = 0; i < sample->chain_count && !is_deferred; i++) {
 		uint64_t addr = ordered_word(sample->chain, i, sample->is_swapped);
 
-		if (is_context(addr)) {
+		if (addr >= (uint64_t)PERF_CONTEXT_MAX) {
 			is_user = addr == (uint64_t)PERF_CONTEXT_USER;
 			is_known = is_user || addr == (uint64_t)PERF_CONTEXT_KERNEL;
 			is_deferred = addr == PERF_CONTEXT_USER_DEFERRED;

@@ -312,7 +312,7 @@ struct capture_state *capture_state_new(void)
 	struct capture_state *s = xcalloc(1, sizeof(*s));
 
 	s->kernel = mapping_table_new();
-	state_tasks_init(&s->tasks);
+	s->tasks = (struct state_tasks){.free_process = NO_STATE_ROW, .free_thread = NO_STATE_ROW};
 	return s;
 }
 

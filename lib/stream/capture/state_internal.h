@@ -82,7 +82,6 @@ struct capture_state {
 };
 
 /* state_tasks.c */
-void state_tasks_init(struct state_tasks *t);
 void state_tasks_release(struct state_tasks *t);
 void state_tasks_fork(struct state_tasks *t, const struct rec_fork *rec);
 void state_tasks_name(struct state_tasks *t, const struct rec_name *rec);

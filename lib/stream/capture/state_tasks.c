@@ -3,11 +3,6 @@
 
 #include "lib/stream/process/process_name.h"
 
-void state_tasks_init(struct state_tasks *t)
-{
-	*t = (struct state_tasks){.free_process = NO_STATE_ROW, .free_thread = NO_STATE_ROW};
-}
-
 INDEX_HAS(pid_equal, struct state_tasks, processes, pid)
 
 static bool tid_equal(const void *table, uint32_t row, const void *key)
@@ -202,11 +197,6 @@ static void copy_name(char to[REC_NAME_SIZE], const char *name)
 		memcpy(to, name, REC_NAME_SIZE);
 }
 
-static bool equal_names(const char *a, const char *b)
-{
-	return strncmp(a, b, REC_NAME_SIZE) == 0;
-}
-
 /* Names a thread and, by the session's rules, its process. */
 static void set_name(struct state_process *p, struct state_thread *thread, const char *name)
 {
@@ -247,7 +237,8 @@ static void inherit(struct state_tasks *t, uint32_t row, const struct rec_fork *
 	if (parent->user)
 		state_replace(&p->user, parent->user);
 	thread = find_thread(t, rec->parent_pid, rec->parent_tid);
-	if (thread != INDEX_NONE && equal_names(t->threads.items[thread].name, rec->name))
+	if (thread != INDEX_NONE &&
+	    strncmp(t->threads.items[thread].name, rec->name, REC_NAME_SIZE) == 0)
 		copy_name(p->name, parent->name);
 	/* The nearest ancestor that generated code. */
 	p->parent = parent->code.count ? parent_row : parent->parent;

@@ -17,11 +17,6 @@ struct loss_series {
 	size_t row;
 };
 
-void losses_init(struct losses *l, struct profile *profile)
-{
-	*l = (struct losses){.profile = profile};
-}
-
 void losses_release(struct losses *l)
 {
 	vec_release(&l->rows);

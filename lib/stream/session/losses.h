@@ -22,7 +22,6 @@ struct losses {
 	VEC(struct loss_series) series; /* latest row of each reason and CPU */
 };
 
-void losses_init(struct losses *l, struct profile *profile);
 void losses_release(struct losses *l);
 /* `time` is the record's, on the profile's time line. */
 void losses_add(struct losses *l, const struct rec_lost *rec, uint64_t time);

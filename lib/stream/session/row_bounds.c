@@ -702,17 +702,6 @@ static void step_stacks(struct reclaim *r)
 		reclaim_limit_rows(r);
 }
 
-static bool values_are_due(const struct reclaim *r)
-{
-	return r->profile->markers.values.count >= r->values_next ||
-	       r->markers->bounds.dropped >= DROPPED_MAX;
-}
-
-static bool stacks_are_due(const struct reclaim *r)
-{
-	return !r->keeps_stacks && r->profile->stacks.rows.count >= r->stacks_next;
-}
-
 static bool rows_are_due(struct reclaim *r)
 {
 	if (r->keeps_stacks || r->is_off || ++r->records < RECORDS)
@@ -748,8 +737,9 @@ void reclaim_step(struct reclaim *r)
 {
 	struct pass pass = {
 		.reclaim = r,
-		.values = values_are_due(r),
-		.stacks = stacks_are_due(r),
+		.values = r->profile->markers.values.count >= r->values_next ||
+			  r->markers->bounds.dropped >= DROPPED_MAX,
+		.stacks = !r->keeps_stacks && r->profile->stacks.rows.count >= r->stacks_next,
 		.rows = rows_are_due(r),
 	};
 

@@ -558,11 +558,11 @@ struct session *session_new(struct profile *profile)
 	s->profile = profile;
 	schema_text_intern_first(&profile->markers.schemas, &profile->strings);
 	tasks_init(&s->tasks, profile);
-	module_map_init(&s->modules, profile);
-	losses_init(&s->losses, profile);
+	s->modules = (struct module_map){.profile = profile};
+	s->losses = (struct losses){.profile = profile};
 	sample_feed_init(&s->samples, &s->tasks, &s->losses);
 	s->tasks.threads.pauses = &s->pauses;
-	marker_feed_init(&s->markers, profile, &s->tasks);
+	s->markers = (struct marker_feed){.profile = profile, .tasks = &s->tasks};
 	s->counters = (struct counter_feed){
 		.profile = profile, .tasks = &s->tasks, .max = COUNTER_VALUES_MAX};
 	s->labels = (struct label_feed){.tasks = &s->tasks, .schema = NO_SCHEMA};
@@ -596,7 +596,7 @@ void session_free(struct session *s)
 		return;
 	code_table_release(&s->code);
 	sample_feed_release(&s->samples);
-	module_map_release(&s->modules);
+	index_release(&s->modules.by_key);
 	tasks_release(&s->tasks);
 	losses_release(&s->losses);
 	marker_feed_release(&s->markers);
@@ -648,7 +648,7 @@ static void feed_name(struct session *s, const struct rec_name *rec)
 		process_id process = tasks_process(&s->tasks, &rec->rec);
 		uint64_t time = tasks_time(&s->tasks, rec->rec.time);
 
-		code_table_exec(&s->code, process, time);
+		vec_push(&s->code.execs, (struct code_exec){.process = process, .time = time});
 		alloc_feed_exec(&s->samples.allocs, process, time);
 	}
 }

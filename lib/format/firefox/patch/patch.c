@@ -239,16 +239,11 @@ void patch_drop_unused(struct patch *r, const bool *had_use)
 	map_strings(r);
 }
 
-static bool has_extras(const struct patch *r)
-{
-	return r->frames.count > r->layout.frames.length;
-}
-
 void patch_stacks(struct patch *r)
 {
 	size_t count = r->layout.stacks.length;
 
-	if (!has_extras(r))
+	if (r->frames.count <= r->layout.frames.length)
 		return;
 	r->stack_positions = xreallocarray(NULL, count + 1, sizeof(*r->stack_positions));
 	for (uint32_t row = 0; row < count; row++) {
@@ -422,17 +417,6 @@ static void walk_stack(struct walk *w, enum reference_kind kind)
 	}
 }
 
-static bool is_string_field(const struct walk *w, struct span type, struct span key)
-{
-	return vec_find(&w->fields, field,
-			span_equal(&w->s, field->key, key) && span_equal(&w->s, field->type, type));
-}
-
-static bool has_schema(const struct walk *w, struct span type)
-{
-	return vec_find(&w->types, known, span_equal(&w->s, *known, type));
-}
-
 static void walk_field(struct walk *w, struct span type, struct span key)
 {
 	char c = json_cursor_peek(&w->s);
@@ -440,7 +424,9 @@ static void walk_field(struct walk *w, struct span type, struct span key)
 
 	if (span_is(&w->s, key, "cause"))
 		walk_stack(w, REFERENCE_STACK);
-	else if (is_number && is_string_field(w, type, key))
+	else if (is_number && vec_find(&w->fields, field,
+				       span_equal(&w->s, field->key, key) &&
+					       span_equal(&w->s, field->type, type)))
 		add_index(w, REFERENCE_STRING);
 }
 
@@ -459,7 +445,7 @@ static void walk_data(struct walk *w)
 		if (span_is(&w->s, key, "type"))
 			read_raw_string(&w->s, &type);
 	}
-	if (!has_schema(w, type))
+	if (!vec_find(&w->types, known, span_equal(&w->s, *known, type)))
 		w->layout->has_unknown = true;
 	w->s = json_cursor_within(&after, value);
 	json_for_each_member(&w->s, key)

@@ -168,13 +168,6 @@ static const struct flagged_column {
 	{"funcTable", "columnNumber", FUNC_HAS_COLUMN, false},
 };
 
-static const struct flagged_column *find_flagged(const struct wanted_column *column)
-{
-	return array_find(flagged_columns, it,
-			  strcmp(it->table, column->table->name) == 0 &&
-				  strcmp(it->name, column->name) == 0);
-}
-
 static struct cell_range index_of(size_t count)
 {
 	return (struct cell_range){.min = 0, .max = (int64_t)count - 1};
@@ -200,7 +193,11 @@ static int read_column_cells(const struct layout *l, const struct wanted_column 
 			     const int64_t *flags, enum cells_use use, struct error *err)
 {
 	const struct table *table = column->table;
-	const struct flagged_column *flagged = flags ? find_flagged(column) : NULL;
+	const struct flagged_column *flagged =
+		flags ? array_find(flagged_columns, it,
+				   strcmp(it->table, column->table->name) == 0 &&
+					   strcmp(it->name, column->name) == 0)
+		      : NULL;
 	bool is_flag = flagged && flagged->is_value;
 	bool needed = column->missing == NONE ||
 		      (use == CELLS_PATCHED && !(column->uses & CELLS_MAY_MISS));

@@ -167,12 +167,6 @@ static struct span *find_cells(const struct table *t, const struct json_cursor *
 	return cells;
 }
 
-static const struct new_column *find_new(const struct json_cursor *s, const struct new_rows *rows,
-					 struct span key)
-{
-	return items_find(rows->columns, rows->column_count, it, span_is(s, key, it->name));
-}
-
 static bool write_new_cell(const struct new_column *column, struct jsonw *w, size_t row,
 			   size_t size, bool was_null)
 {
@@ -200,7 +194,8 @@ static void write_span(const struct json_cursor *s, struct span span, struct jso
 static void write_column(const struct table *t, const struct json_cursor *s,
 			 const struct column *column, const struct new_rows *rows, struct jsonw *w)
 {
-	const struct new_column *anew = find_new(s, rows, column->key);
+	const struct new_column *anew = items_find(rows->columns, rows->column_count, it,
+						   span_is(s, column->key, it->name));
 	_cleanup_free_ struct span *cells = find_cells(t, s, column);
 
 	jsonw_array_begin(w);

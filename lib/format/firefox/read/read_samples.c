@@ -325,13 +325,6 @@ static void read_counters_read_member(struct import *r, struct json_cursor *s, s
 	}
 }
 
-static bool has_process(const struct profile *p, const struct counter *counter)
-{
-	return vec_find(&p->threads.rows, thread,
-			thread->is_main && thread->pid == counter->pid &&
-				thread->incarnation == counter->incarnation);
-}
-
 /* Older files may have different pids in counters and threads. */
 static void find_process(const struct import *r, struct draft *draft)
 {
@@ -353,7 +346,10 @@ static void add_counter(struct import *r, struct draft *draft)
 	if (r->is_gecko && !draft->samples.rows.count)
 		return;
 	find_process(r, draft);
-	if (!draft->has_pid || !has_process(r->profile, counter) ||
+	if (!draft->has_pid ||
+	    !vec_find(&r->profile->threads.rows, thread,
+		      thread->is_main && thread->pid == counter->pid &&
+			      thread->incarnation == counter->incarnation) ||
 	    r->profile->counters.rows.count == COUNTERS_MAX) {
 		r->counts->unread[UNREAD_COUNTERS]++;
 		return;

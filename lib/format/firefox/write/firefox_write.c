@@ -467,11 +467,6 @@ static void write_cpu_time(struct jsonw *w, const struct firefox_samples *sample
 	jsonw_u64(w, samples->cpu_ns);
 }
 
-static uint32_t use_tid(struct tid_uses *uses, const struct thread_row *row)
-{
-	return is_no_thread(row) || row->is_merged ? 0 : count_tid(uses, row->tid);
-}
-
 /* Writes the value of "threads". Markers may add strings, so "shared" comes later. */
 static void firefox_write_threads(struct firefox *f, struct jsonw *w)
 {
@@ -484,7 +479,8 @@ static void firefox_write_threads(struct firefox *f, struct jsonw *w)
 		if (outfile_failed(w->out))
 			break;
 		jsonw_object_begin(w);
-		write_head(f, w, row, use_tid(&uses, row));
+		write_head(f, w, row,
+			   is_no_thread(row) || row->is_merged ? 0 : count_tid(&uses, row->tid));
 		if (row->kind == ROW_DIFFERENCE) {
 			firefox_write_difference(f, w);
 		} else {

@@ -136,7 +136,6 @@ struct firefox {
 string_id firefox_clean(struct firefox *f, string_id id);
 /* Returns the position of the clean text among the file's strings, and marks it as used. */
 uint32_t firefox_string(struct firefox *f, string_id id);
-uint32_t firefox_string_of(struct firefox *f, const char *text);
 /* Collects everything that frames use. */
 void firefox_tables_init(struct firefox *f);
 void firefox_tables_release(struct firefox *f);

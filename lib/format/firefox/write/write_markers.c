@@ -110,7 +110,7 @@ static uint32_t stack_text(struct firefox *f, stack_id id)
 						       p->funcs.rows.items[frame->func].name));
 		id = stack->parent;
 	}
-	return firefox_string_of(f, strbuf_text(&text));
+	return firefox_string(f, string_overlay_intern(&f->texts, strbuf_text(&text)));
 }
 
 void firefox_write_number(struct jsonw *w, const struct marker_value *value, uint64_t start)
@@ -186,11 +186,6 @@ bool firefox_schema_is_network(const struct firefox *f, const struct schema *sch
 	return strcmp(string_overlay_get(&f->texts, schema->name), "Network") == 0;
 }
 
-static void write_text(struct firefox *f, struct jsonw *w, string_id id)
-{
-	jsonw_string(w, string_overlay_get(&f->texts, id), string_overlay_size(&f->texts, id));
-}
-
 static void write_data(struct firefox *f, struct jsonw *w, const struct marker *marker)
 {
 	const struct markers *markers = &f->profile->markers;
@@ -207,7 +202,8 @@ static void write_data(struct firefox *f, struct jsonw *w, const struct marker *
 			continue;
 		jsonw_key(w, string_overlay_get(&f->texts, fields[i].key));
 		if (value->type == FIELD_STRING && firefox_schema_is_network(f, schema))
-			write_text(f, w, value->string);
+			jsonw_string(w, string_overlay_get(&f->texts, value->string),
+				     string_overlay_size(&f->texts, value->string));
 		else
 			write_value(f, w, value);
 	}

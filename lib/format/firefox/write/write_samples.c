@@ -390,5 +390,5 @@ void firefox_samples_release(struct firefox_samples *s)
 {
 	sample_buffer_release(&s->buffer);
 	vec_release(&s->rows);
-	long_tasks_release(&s->tasks);
+	vec_release(&s->tasks.rows);
 }

@@ -14,11 +14,6 @@ static uint64_t lib_hash(const struct firefox_lib *lib)
 	return hash_bytes(lib->breakpad_id, BREAKPAD_ID_SIZE, lib->name);
 }
 
-static string_id intern(struct firefox *f, const struct strbuf *text)
-{
-	return string_overlay_intern_sized(&f->texts, strbuf_text(text), text->size);
-}
-
 static void name_lib(struct firefox *f, struct firefox_lib *lib, const struct module *module)
 {
 	struct string_overlay *strings = &f->texts;
@@ -43,7 +38,7 @@ static void name_lib(struct firefox *f, struct firefox_lib *lib, const struct mo
 		if (name.text[i] == '/')
 			name.text[i] = '_';
 	}
-	lib->name = intern(f, &name);
+	lib->name = string_overlay_intern_sized(&f->texts, strbuf_text(&name), name.size);
 }
 
 static uint32_t find_lib(const struct firefox *f, const struct firefox_lib *lib)
@@ -423,11 +418,6 @@ uint32_t firefox_string(struct firefox *f, string_id id)
 	return position;
 }
 
-uint32_t firefox_string_of(struct firefox *f, const char *text)
-{
-	return firefox_string(f, string_overlay_intern(&f->texts, text));
-}
-
 INDEX_HAS(source_equal, struct firefox, sources, path)
 
 static uint32_t find_source(struct firefox *f, source_file_id id)
@@ -517,7 +507,7 @@ static uint32_t address_name(struct firefox *f, const struct frame *frame)
 
 	snprintf(text, sizeof(text), "0x%" PRIx64,
 		 modules_address(&f->profile->modules, frame->module, frame->offset));
-	return firefox_string_of(f, text);
+	return firefox_string(f, string_overlay_intern(&f->texts, text));
 }
 
 static uint32_t find_func(struct firefox *f, const struct frame *frame)

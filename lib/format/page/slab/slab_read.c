@@ -76,11 +76,6 @@ static int make_rows(struct slab_reader *r, enum slab_table table, const struct 
 	return 0;
 }
 
-static void store(char *at, size_t size, uint64_t value)
-{
-	memcpy(at, &value, size);
-}
-
 /* Decodes a value and updates the state for the next one; false if impossible. */
 static bool decode(const struct slab_column *c, size_t number, uint64_t *before, uint64_t *value)
 {
@@ -126,7 +121,7 @@ static bool read_numbers(const struct slab_column *c, const struct column_data *
 
 		is_good &= decode(c, i, &before, &value);
 		all |= value;
-		store(at, c->size, value);
+		memcpy(at, &value, c->size);
 	}
 	return is_good && (c->size == 8 || !(all >> 8 * c->size));
 }

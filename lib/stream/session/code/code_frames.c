@@ -763,11 +763,6 @@ static void find_versions(struct code_frames *c, struct code_table *table)
 	vec_release(&addrs);
 }
 
-static bool has_managed_frames(const struct profile *p)
-{
-	return vec_find(&p->frames.rows, frame, frame->kind == PROFILE_FRAME_MANAGED);
-}
-
 static struct code_func *new_funcs(size_t count)
 {
 	struct code_func *funcs = xreallocarray(NULL, count + 1, sizeof(*funcs));
@@ -785,7 +780,7 @@ void code_frames_name(struct profile *p, struct code_table *table,
 	struct code_frames c = {.profile = p, .table = table, .processes = processes};
 
 	set_reasons(&c);
-	c.has_managed = has_managed_frames(p);
+	c.has_managed = vec_find(&p->frames.rows, frame, frame->kind == PROFILE_FRAME_MANAGED);
 	if (!table->rows.count && !c.has_managed)
 		return;
 	find_owners(&c);

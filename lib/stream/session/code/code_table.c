@@ -141,8 +141,3 @@ void code_table_add(struct code_table *t, process_id process, uint64_t space_sta
 	else
 		vec_push(&t->rows, row);
 }
-
-void code_table_exec(struct code_table *t, process_id process, uint64_t time)
-{
-	vec_push(&t->execs, (struct code_exec){.process = process, .time = time});
-}

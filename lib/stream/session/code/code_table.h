@@ -96,4 +96,3 @@ void code_table_release(struct code_table *t);
 /* `space_start`: time at which the process's current program began. */
 void code_table_add(struct code_table *t, process_id process, uint64_t space_start,
 		    const struct rec_code *rec);
-void code_table_exec(struct code_table *t, process_id process, uint64_t time);

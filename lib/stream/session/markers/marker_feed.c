@@ -374,11 +374,6 @@ bool marker_bounds_finish(struct marker_bounds *b, struct profile *p, struct mar
 #define KEY_SIZE_MAX 64
 #define MACHINE_ROWS_MAX 16
 
-void marker_feed_init(struct marker_feed *f, struct profile *profile, struct tasks *tasks)
-{
-	*f = (struct marker_feed){.profile = profile, .tasks = tasks};
-}
-
 void marker_feed_release(struct marker_feed *f)
 {
 	vec_release(&f->schemas);

@@ -61,7 +61,6 @@ struct marker_feed {
 	struct marker_bounds bounds;
 };
 
-void marker_feed_init(struct marker_feed *f, struct profile *profile, struct tasks *tasks);
 void marker_feed_release(struct marker_feed *f);
 
 /*

@@ -94,7 +94,8 @@ void life_markers_exit(struct tasks *t, process_id id, const struct rec_exit *en
 		add_killed(t, process, MARKER_KILLED);
 	else
 		add_exit(t, process);
-	thread_fit(&t->threads, process->main_thread);
+	/* No more markers come. */
+	vec_fit(&threads_get(t->threads.profile, process->main_thread)->markers);
 }
 
 void life_markers_stopped(struct tasks *t, thread_id thread, uint64_t start, uint64_t end)

@@ -113,16 +113,6 @@ SAME_KIND(KIND_COUNT);
 _Static_assert(sizeof(((struct module *)NULL)->build_id) == REC_BUILD_ID_MAX,
 	       "build ids of records fit");
 
-void module_map_init(struct module_map *m, struct profile *profile)
-{
-	*m = (struct module_map){.profile = profile};
-}
-
-void module_map_release(struct module_map *m)
-{
-	index_release(&m->by_key);
-}
-
 INDEX_HAS(key_equal, struct modules, rows, file_key)
 
 module_id module_map_find(const struct module_map *m, uint32_t key)

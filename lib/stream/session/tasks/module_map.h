@@ -19,8 +19,6 @@ struct module_map {
 	struct index by_key; /* by module.file_key, the id on the wire */
 };
 
-void module_map_init(struct module_map *m, struct profile *profile);
-void module_map_release(struct module_map *m);
 /* A reused id means the new module from now on. */
 void module_map_add(struct module_map *m, const struct rec_module *rec);
 /* Ignores sections of unknown modules. */

@@ -342,11 +342,6 @@ static struct mapping_table *inherit_mappings(struct tasks *t, uint32_t parent_p
 	return mapping_table_hold(mappings);
 }
 
-static uint64_t last_user(const struct process *process)
-{
-	return process->users.count ? vec_last(&process->users).user : process->first_user;
-}
-
 /* Copies container, user and program of the parent, until a record says otherwise. */
 static void inherit_container(struct tasks *t, process_id id, const struct rec_fork *fork)
 {
@@ -358,7 +353,8 @@ static void inherit_container(struct tasks *t, process_id id, const struct rec_f
 	if (parent_id == NO_PROCESS)
 		return;
 	parent = process_at(t, parent_id);
-	process->first_user = last_user(parent);
+	process->first_user = parent->users.count ? vec_last(&parent->users).user
+						  : parent->first_user;
 	process_inherit(process, parent);
 }
 
@@ -519,7 +515,8 @@ static void executed(struct tasks *t, process_id process, uint64_t time, string_
 	end_threads(t, process, time, id);
 	if (thread->has_ended) {
 		thread->has_ended = false;
-		cpu_clock_replace(&thread->cpu);
+		/* The clock of another thread may continue from any value. */
+		thread->cpu.is_replaced = thread->cpu.is_known;
 	}
 	task_name_set(t, process, id, name);
 	process_at(t, process)->arguments = NO_STRING;

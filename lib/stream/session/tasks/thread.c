@@ -98,11 +98,6 @@ void cpu_clock_begin(struct cpu_clock *c, uint64_t time)
 	c->is_known = true;
 }
 
-void cpu_clock_replace(struct cpu_clock *c)
-{
-	c->is_replaced = c->is_known;
-}
-
 /* Adjusts the base so that the next value, `wire`, means at most `max_ns` since the last one. */
 static void cpu_clock_limit(struct cpu_clock *c, uint32_t wire, uint64_t max_ns)
 {
@@ -340,11 +335,6 @@ void thread_end(struct thread_table *t, thread_id id, uint64_t time)
 	if (thread->seen > row->end)
 		row->end = thread->seen;
 	samples_close(&row->samples);
-	thread_fit(t, id);
-}
-
-void thread_fit(struct thread_table *t, thread_id id)
-{
 	vec_fit(&threads_get(t->profile, id)->markers);
 }
 

@@ -53,8 +53,6 @@ struct cpu_clock {
 
 /* Notes that the thread began at `time`, with no CPU time. */
 void cpu_clock_begin(struct cpu_clock *c, uint64_t time);
-/* Notes that the thread takes over another thread's clock, which may continue from any value. */
-void cpu_clock_replace(struct cpu_clock *c);
 /* Takes the wire's CPU time at `time`. Returns the reading to keep in a row. */
 uint32_t cpu_clock_read(struct cpu_clock *c, uint64_t time, uint32_t wire);
 
@@ -96,8 +94,6 @@ thread_id thread_table_add(struct thread_table *t, struct process_table *process
 			   enum task_origin origin);
 /* Ends the thread at `time`, or at its latest sign of life: the record of its end may be late. */
 void thread_end(struct thread_table *t, thread_id id, uint64_t time);
-/* Frees spare room for markers of a thread that has ended. */
-void thread_fit(struct thread_table *t, thread_id id);
 /* Extends start and end of the thread to this time, at which it was alive. */
 void thread_seen(struct thread_table *t, thread_id id, uint64_t time);
 

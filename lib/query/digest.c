@@ -153,11 +153,6 @@ static void add_branches(struct finder *f, uint32_t node, unsigned int depth)
 	}
 }
 
-static bool is_on_path(const struct finder *f, uint32_t node)
-{
-	return items_find(f->path, f->path_size, it, *it == node);
-}
-
 /* Adds the outermost functions for `beside` from these siblings on, but not of the path. */
 static void add_beside(struct finder *f, uint32_t first)
 {
@@ -167,7 +162,7 @@ static void add_beside(struct finder *f, uint32_t first)
 		if ((double)node->total < BRANCH_SHARE * (double)f->q->weight ||
 		    f->a->beside.count == BRANCHES_MAX)
 			return;
-		if (is_on_path(f, at) || is_step(f, node->key))
+		if (items_find(f->path, f->path_size, it, *it == at) || is_step(f, node->key))
 			continue;
 		if (f->origin < ORIGIN_PACKAGE ? origin_of_node(f, at) >= ORIGIN_PACKAGE
 					       : origin_of_node(f, at) == f->origin)

@@ -133,18 +133,13 @@ static void check_statuses(struct comparable *c, const struct query_runs *a,
 		    count);
 }
 
-static bool has_text(char *const *items, size_t count, const char *text)
-{
-	return items_find(items, count, it, strcmp(*it, text) == 0);
-}
-
 /* Drops duplicates: several profiles may have the same reason. */
 static void drop_repeated(char **items, size_t *count)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < *count; i++) {
-		if (has_text(items, kept, items[i]))
+		if (items_find(items, kept, it, strcmp(*it, items[i]) == 0))
 			free(items[i]);
 		else
 			items[kept++] = items[i];
@@ -319,12 +314,6 @@ static struct gate_result judge_row(const struct comparison *c, const struct com
 	return result;
 }
 
-static bool has_own_rule(const struct gate *g, const struct comparison_row *row)
-{
-	return vec_find(&g->rules, rule,
-			rule->kind == GATE_NAME && strcmp(rule->name, row->name) == 0);
-}
-
 /* Finds the row with the worst verdict; among equal verdicts, the one with the largest increase. */
 static struct gate_result judge_any(const struct gate *g, const struct comparison *c, double margin)
 {
@@ -333,7 +322,8 @@ static struct gate_result judge_any(const struct gate *g, const struct compariso
 	vec_for_each(&c->rows, const struct comparison_row *, row) {
 		struct gate_result result;
 
-		if (has_own_rule(g, row))
+		if (vec_find(&g->rules, rule,
+			     rule->kind == GATE_NAME && strcmp(rule->name, row->name) == 0))
 			continue;
 		result = judge_row(c, row, margin, true);
 		if (!worst.row || result.verdict > worst.verdict ||

@@ -189,11 +189,6 @@ struct join {
 	struct tick_scale scale; /* of the run's clock samples */
 };
 
-static struct profile_thread *thread_of(const struct join *j)
-{
-	return threads_get(&j->into->threads, j->side);
-}
-
 static void take_sample(void *ctx, const struct query *q, thread_id thread,
 			const struct sample *sample, stack_id shown)
 {
@@ -241,7 +236,7 @@ static void place_samples(struct join *j, const stack_id *stacks)
 
 		if (sample.stack != NO_STACK)
 			sample.stack = stacks[sample.stack];
-		samples_add(&thread_of(j)->samples, &sample);
+		samples_add(&threads_get(&j->into->threads, j->side)->samples, &sample);
 	}
 	vec_clear(&j->samples);
 }

@@ -783,11 +783,6 @@ static void add_weights(const struct selection *s)
 	}
 }
 
-static bool has_allocations(const struct profile *p)
-{
-	return vec_find(&p->threads.rows, thread, thread->allocations.rows.count);
-}
-
 /* True if the recording lists the event by name. The clock is listed, too, but has no row. */
 static bool is_listed(const struct profile *p, const char *name)
 {
@@ -818,7 +813,8 @@ static int find_event(struct query *q, const char *name, struct error *err)
 		}
 	}
 	for (size_t i = 0; i < ALLOCATION_SUM_COUNT; i++) {
-		if (strcmp(allocation_sum_names[i], name) == 0 && has_allocations(q->profile)) {
+		if (strcmp(allocation_sum_names[i], name) == 0 &&
+		    vec_find(&q->profile->threads.rows, thread, thread->allocations.rows.count)) {
 			q->event = (uint8_t)(QUERY_ALLOCATIONS + i);
 			return 0;
 		}

@@ -170,11 +170,6 @@ static const struct relocation_types known_types[] = {
 	{EM_AARCH64, R_AARCH64_GLOB_DAT, R_AARCH64_JUMP_SLOT, R_AARCH64_IRELATIVE},
 };
 
-static const struct relocation_types *find_types(uint16_t machine)
-{
-	return array_find(known_types, it, it->machine == machine);
-}
-
 /* The symbols that a table of relocations refers to. */
 struct symbol_names {
 	uint64_t at, count; /* offset of the first row in the file, number of rows */
@@ -389,7 +384,8 @@ static void warm_up(struct binary_stubs *stubs)
 
 void binary_find_stubs(const struct binary *b, struct binary_stubs *stubs)
 {
-	const struct relocation_types *types = find_types(b->machine);
+	const struct relocation_types *types = array_find(known_types, it,
+							  it->machine == b->machine);
 	struct slots slots = {.budget = 2 * b->file_size};
 	Elf_Scn *scn = NULL;
 	bool has_slots = false;

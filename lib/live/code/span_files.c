@@ -436,14 +436,6 @@ static void remove_files(struct span_files *s, struct live_process *process, boo
 	s->files.count = kept;
 }
 
-static bool is_known(const struct span_files *s, const struct live_process *process,
-		     const struct stat *st)
-{
-	return vec_find(&s->files, file,
-			(*file)->owner == process && (*file)->device == st->st_dev &&
-				(*file)->inode == st->st_ino);
-}
-
 /*
  * Sets the owner of the file's spans: the process after which the file is named. A helper process,
  * possibly gone by now, can map another process's file if one user owns both file and process.
@@ -472,7 +464,10 @@ static void add_file(struct span_files *s, struct live_process *process, uint32_
 	struct span_file *file;
 	struct stat st;
 
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || is_known(s, process, &st))
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) ||
+	    vec_find(&s->files, it,
+		     (*it)->owner == process && (*it)->device == st.st_dev &&
+			     (*it)->inode == st.st_ino))
 		return;
 	if (row->files == FILES_PER_PROCESS || s->files.count == SPAN_FILES_DESCRIPTORS) {
 		s->stats.cut++;

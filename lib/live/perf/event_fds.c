@@ -194,11 +194,6 @@ static int enable_row(struct event_fds *e, struct event_fd *row, bool enable, st
 	return 0;
 }
 
-static bool is_open(const struct event_fds *e, uint32_t event)
-{
-	return vec_find(&e->rows, row, row->event == event);
-}
-
 static int open_event(struct event_fds *e, uint32_t event, uint32_t cpu, struct error *err)
 {
 	const struct event_spec *spec = &e->list->rows[event];
@@ -206,7 +201,7 @@ static int open_event(struct event_fds *e, uint32_t event, uint32_t cpu, struct 
 	struct event_fd row = {.cpu = cpu, .event = event, .link = -1};
 	int code = 0;
 
-	if (spec->kind == EVENT_TRACEPOINT && is_open(e, event))
+	if (spec->kind == EVENT_TRACEPOINT && vec_find(&e->rows, it, it->event == event))
 		return 0;
 	row.fd = perf_event_open_choice(&choice, cpu);
 	if (row.fd < 0)

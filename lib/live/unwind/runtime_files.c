@@ -112,11 +112,6 @@ static bool has_started(struct runtime_files *f, struct live_process *process,
 	return false;
 }
 
-static bool is_unread(const struct runtime_state *runtime)
-{
-	return runtime->mapped.kind == RUNTIME_UNREAD || runtime->start == RUNTIME_REFUSED;
-}
-
 static struct runtime_state *find_state(const struct runtime_states *states,
 					const struct mapped_runtime *mapped)
 {
@@ -241,7 +236,8 @@ void runtime_files_describe(struct runtime_files *f, const struct module_tables 
 	list_mapped(modules, space);
 	vec_for_each(&space->runtimes.rows, struct runtime_state *, state) {
 		if (!has_started(f, process, space, state, now)) {
-			has_unread |= is_unread(state);
+			has_unread |= state->mapped.kind == RUNTIME_UNREAD ||
+				      state->start == RUNTIME_REFUSED;
 			continue;
 		}
 		if (count == SPACE_RUNTIMES) {

@@ -137,11 +137,6 @@ void spaces_mark_runtimes(struct spaces *s, const struct module_tables *tables)
 	}
 }
 
-static bool has_module(const struct mapping_table *mappings, uint32_t module_id)
-{
-	return vec_find(&mappings->rows, mapping, mapping->module == module_id);
-}
-
 void spaces_mark_module(struct spaces *s, uint32_t module_id)
 {
 	struct live_process *process;
@@ -149,7 +144,7 @@ void spaces_mark_module(struct spaces *s, uint32_t module_id)
 	for (uint32_t at = 0; (process = live_processes_next(s->processes, &at));) {
 		const struct mapping_table *mappings = spaces_of(s, process)->mappings;
 
-		if (mappings && has_module(mappings, module_id))
+		if (mappings && vec_find(&mappings->rows, mapping, mapping->module == module_id))
 			spaces_mark_dirty(s, process);
 	}
 }

@@ -61,11 +61,6 @@ static void drop(void *ctx, uint32_t id, uint32_t *words)
 	munmap(words, UNWIND_SHARD_BYTES);
 }
 
-static struct shard_source kernel_shards_source(struct kernel_shards *k)
-{
-	return (struct shard_source){make, drop, k};
-}
-
 /* Drops files that nothing has mapped for long, in a recording that keeps only its end. */
 
 struct forgetting {
@@ -138,7 +133,7 @@ static bool read_file(void *ctx, uint32_t module, uint64_t offset, void *to, siz
 
 static void init_tables(struct unwinder *u, uint64_t max_bytes)
 {
-	struct shard_source shards = kernel_shards_source(&u->shards);
+	struct shard_source shards = (struct shard_source){make, drop, &u->shards};
 	const struct native_tables_options options = {
 		.shards = u->walker.shards_fd >= 0 ? &shards : NULL,
 		.rules = u->walker.rules,

@@ -202,11 +202,6 @@ static void private_words_release(struct private_words *w)
 	vec_release(&w->rows);
 }
 
-static bool is_common(const char *text, size_t size)
-{
-	return array_find(common, it, strlen(*it) == size && strncasecmp(*it, text, size) == 0);
-}
-
 static bool has_letter(const char *text, size_t size)
 {
 	return items_find(text, size, it, isalnum((unsigned char)*it) || (*it & 0x80));
@@ -222,7 +217,9 @@ static void private_words_add(struct private_words *w, enum private_kind kind, c
 	static const char *const usual[] = {[PRIVATE_USER] = "user", [PRIVATE_HOST] = "host"};
 	struct private_word row = {.size = size, .kind = kind};
 
-	if (size < WORD_MIN || is_common(text, size) || !has_letter(text, size))
+	if (size < WORD_MIN ||
+	    array_find(common, it, strlen(*it) == size && strncasecmp(*it, text, size) == 0) ||
+	    !has_letter(text, size))
 		return;
 	vec_for_each(&w->rows, const struct private_word *, word) {
 		if (word->size == size && strncasecmp(word->text, text, size) == 0)

@@ -87,11 +87,6 @@ void table_cache_free(struct table_cache *c)
 	free(c);
 }
 
-static bool is_lasting(const struct table_cache *c, uint64_t device)
-{
-	return items_find(c->devices, LASTING_COUNT, it, *it == device);
-}
-
 static bool was_just_changed(const struct table_origin *origin)
 {
 	uint64_t now = clock_realtime_ns();
@@ -110,7 +105,7 @@ bool table_cache_identify(const struct table_cache *c, int fd, const struct tabl
 	if (geteuid() != 0 && geteuid() != stx.stx_uid && !(stx.stx_mode & S_IROTH))
 		return false;
 	origin->probes = probe ? probe->number : 0;
-	if (is_lasting(c, origin->device))
+	if (items_find(c->devices, LASTING_COUNT, it, *it == origin->device))
 		return true;
 	origin->mount = stx.stx_mnt_id;
 	return stx.stx_mask & STATX_MNT_ID_UNIQUE;

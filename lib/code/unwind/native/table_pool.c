@@ -236,11 +236,6 @@ static void compile(struct worker *w, const struct job *job, struct table_result
 		probe(w->pool->probe, job->fd, result);
 }
 
-static table_sane_fn *sane_of(const struct table_pool *p)
-{
-	return p->probe ? p->probe->is_sane : NULL;
-}
-
 /* Makes a result. Returns true if it is to be kept. */
 static bool make(struct worker *w, const struct job *job, struct table_result *result,
 		 struct table_write *write)
@@ -251,8 +246,8 @@ static bool make(struct worker *w, const struct job *job, struct table_result *r
 			table_cache_identify(p->cache, job->fd, p->probe, &origin);
 
 	*result = (struct table_result){.module_id = job->module_id};
-	if (can_keep &&
-	    table_cache_load(p->cache, &origin, p->rules, &w->own, sane_of(p), result)) {
+	if (can_keep && table_cache_load(p->cache, &origin, p->rules, &w->own,
+					 p->probe ? p->probe->is_sane : NULL, result)) {
 		result->was_kept = true;
 		can_keep = false;
 	} else {

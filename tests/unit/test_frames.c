@@ -245,6 +245,24 @@ TEST(code_behind_checks)
 	stubs_release(&rows);
 }
 
+/* push; je to the second jump's target; jmp to it; jmp to the pop, which nothing leads to; pop; ret
+ */
+TEST(jumps_that_nothing_leads_to)
+{
+	struct stubs rows;
+
+	DERIVE(&rows, "\x53\x74\x04\xeb\x02\xeb\x00\x5b\xc3");
+	assert_int_equal(cfa_at(&rows, 1), 16);
+	assert_int_equal(cfa_at(&rows, 7), 16);
+	assert_int_equal(cfa_at(&rows, 8), 8);
+	assert_int_equal(cfa_at(&rows, 9), 0);
+	stubs_release(&rows);
+	/* That jump leads out of the function. */
+	DERIVE(&rows, "\x53\x74\x04\xeb\x02\xeb\x10\x5b\xc3");
+	assert_int_equal(rows.rows.count, 0);
+	stubs_release(&rows);
+}
+
 /* push; jmp to the pop; add %eax,%eax; ret; pop; ret: the part between may have any frame. */
 TEST(functions_with_parts_that_nothing_leads_to)
 {
@@ -299,12 +317,24 @@ TEST(calls_from_before_a_stub)
 	unwind_rules_release(&rules);
 }
 
-/* Functions with frame pointers, then one without: analysed as all code, not as a piece of it. */
+/*
+ * Functions with frame pointers and one without: analysed as all code, with or without a stub in
+ * it, but not as pieces around a function with CFI.
+ */
 TEST(frame_pointers_do_not_suffice_for_all_code)
 {
 	const struct code_range all = {VADDR, VADDR + 0x400};
 	/* push %rbp; mov %rsp,%rbp; pop %rbp; ret */
 	static const char usual[] = "\x55\x48\x89\xe5\x5d\xc3";
+	/* A CIE, def_cfa rsp+8; an FDE of eight bytes. */
+	static const uint8_t cfi[] = {
+		12, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 1, 0, 1, 0x78, 16, 0x0c, 7, 8, 20, 0, 0, 0,
+		0,  0, 0, 0, 0xf0, 0x11, 0x40, 0,    0, 0, 0, 0,    8,	0,    0, 0, 0,	0, 0, 0,
+	};
+	const struct stub_row stubs[] = {
+		{VADDR + 0x1f0, stubs_rule_at_entry(&unwind_arch_x86_64, 16)},
+		{VADDR + 0x1f8, {.cfa_kind = UNWIND_CFA_NONE}},
+	};
 	char code[0x400];
 	struct compile_input input = {
 		.arch = &unwind_arch_x86_64,
@@ -313,28 +343,26 @@ TEST(frame_pointers_do_not_suffice_for_all_code)
 		.read_code = read_code,
 		.ctx = code,
 		.derived = all,
-	};
-	const struct stub_row stubs[] = {
-		{VADDR + 0x1f0, stubs_rule_at_entry(&unwind_arch_x86_64, 16)},
-		{VADDR + 0x1f8, {.cfa_kind = UNWIND_CFA_NONE}},
+		.stubs = stubs,
 	};
 
 	memset(code, 0x90, sizeof(code));
 	for (size_t at = 0; at < sizeof(code); at += 0x20)
 		memcpy(code + at, usual, sizeof(usual) - 1);
 	memcpy(code + 0x100, "\x53\x01\xc0\x5b\xc3", 5); /* push %rbx; add; pop; ret */
-	for (int pieces = 0; pieces < 2; pieces++) {
+	for (int kind = 0; kind < 3; kind++) {
 		struct unwind_table table = {0};
 		struct unwind_rules rules;
 		struct unwind_rule rule;
 
-		input.stubs = stubs;
-		input.stub_count = pieces ? 2 : 0;
+		input.stub_count = kind == 1 ? 2 : 0;
+		input.more = (struct cfi_section){.data = cfi, .size = kind == 2 ? sizeof(cfi) : 0};
 		unwind_rules_init(&rules);
 		assert_int_equal(compile_table(&input, &rules, &table, NULL), 0);
+		assert_int_equal(table.stats.fdes, kind == 2);
 		rule = rules.rows.items[unwind_table_find(&table, VADDR + 0x101)];
-		assert_int_equal(rule.cfa_kind, pieces ? UNWIND_CFA_NONE : UNWIND_CFA_REG);
-		assert_int_equal(rule.cfa_offset, pieces ? 0 : 16);
+		assert_int_equal(rule.cfa_kind, kind == 2 ? UNWIND_CFA_NONE : UNWIND_CFA_REG);
+		assert_int_equal(rule.cfa_offset, kind == 2 ? 0 : 16);
 		unwind_table_release(&table);
 		unwind_rules_release(&rules);
 	}

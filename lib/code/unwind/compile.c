@@ -17,6 +17,7 @@ struct compile {
 	size_t next_stub;
 	const struct code_range *code; /* range of the last FDE */
 	uint64_t end; /* end of the last FDE's rows */
+	uint64_t gap_size; /* of the gap between FDEs that is being filled, with stubs in it */
 	uint64_t derived; /* bytes of code whose instructions were read */
 	bool is_all_derived; /* then `frames` has the rows for all code, in order */
 	struct stubs frames;
@@ -210,7 +211,7 @@ static void derive_frames(struct compile *c, uint64_t from, uint64_t to, struct 
 		to = all->end;
 	if (!c->input->arch->add_frames || !c->input->read_code || from >= to)
 		return;
-	if (!c->is_all_derived && to - from > (all->end - all->start) / 2) {
+	if (!c->is_all_derived && c->gap_size > (all->end - all->start) / 2) {
 		c->is_all_derived = true;
 		derive_part(c, all->start, all->end, &c->frames);
 	}
@@ -293,6 +294,7 @@ static void add_around_entry(struct compile *c, uint64_t from, uint64_t to)
 {
 	uint64_t entry = c->input->entry, size;
 
+	c->gap_size = to - from;
 	if (entry < from || entry >= to) {
 		add_stubs(c, from, to);
 		return;

@@ -586,7 +586,27 @@ static void follow_all(struct analysis *a)
 		follow(a, a->start + a->todo[--a->todo_count]);
 }
 
-/* Returns the end of the code from `at` on that was followed, without gaps but for fillers. */
+/*
+ * Returns the size of an instruction that nothing leads to: one that fills, or a jump behind
+ * another one, which Free Pascal leaves; 0: another one.
+ */
+static size_t dead_size(const struct analysis *a, size_t at)
+{
+	size_t size = filler_size(a->code, at);
+	struct insn insn;
+	int64_t to;
+
+	if (size || at >= a->code->size)
+		return size;
+	insn = insn_x86_64_read(a->code, at);
+	to = (int64_t)(at + insn.size) + insn.immediate;
+	return insn.size && flow_of(&insn) == FLOW_JUMP && is_in_reach(a, to) &&
+			       frame_at(a, (size_t)to)->size
+		       ? insn.size
+		       : 0;
+}
+
+/* Returns the end of the code from `at` on that was followed, without gaps but for dead code. */
 static size_t followed_end(const struct analysis *a, size_t at)
 {
 	size_t end = at;
@@ -594,8 +614,8 @@ static size_t followed_end(const struct analysis *a, size_t at)
 	while (at < a->reached) {
 		if (frame_at(a, at)->size)
 			end = at += frame_at(a, at)->size;
-		else if (filler_size(a->code, at))
-			at += filler_size(a->code, at);
+		else if (dead_size(a, at))
+			at += dead_size(a, at);
 		else
 			break;
 	}
@@ -716,7 +736,7 @@ static void add_rows(struct analysis *a, size_t end)
 		const struct frame *frame = frame_at(a, at);
 
 		if (!frame->size) {
-			at += filler_size(a->code, at);
+			at += dead_size(a, at);
 			continue;
 		}
 		if (!last || !is_same(last, frame))

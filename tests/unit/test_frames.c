@@ -138,6 +138,68 @@ TEST(frame_pointers)
 	stubs_release(&rows);
 }
 
+/*
+ * push %rbp; mov %rsp,%rbp; push %r14; test; je; mov %rsp,%r14; sub %rax,%rsp; nop;
+ * mov %r14,%rsp; nop; lea -8(%rbp),%rsp; pop; pop; ret: an array in a part of the function
+ */
+TEST(arrays_in_a_part)
+{
+	struct stubs rows;
+
+	DERIVE(&rows, "\x55\x48\x89\xe5\x41\x56\x85\xff\x74\x0a\x49\x89\xe6\x48\x29\xc4\x90"
+		      "\x4c\x89\xf4\x90\x48\x8d\x65\xf8\x41\x5e\x5d\xc3");
+	assert_int_equal(cfa_at(&rows, 13), 24);
+	for (size_t at = 16; at <= 20; at += 4) {
+		assert_int_equal(rule_at(&rows, at).cfa_reg, UNWIND_REG_FP);
+		assert_int_equal(rule_at(&rows, at).cfa_offset, 16);
+	}
+	assert_int_equal(cfa_at(&rows, 25), 24);
+	assert_int_equal(cfa_at(&rows, 28), 8);
+	stubs_release(&rows);
+	/* Paths that join with different frames, none of which has an array: push; test; je; push.
+	 */
+	DERIVE(&rows, "\x53\x85\xff\x74\x01\x50\x90\x5b\xc3");
+	assert_int_equal(rows.rows.count, 0);
+	stubs_release(&rows);
+}
+
+/* push %rbp; sub $16,%rsp; test; je; lea 8(%rsp),%rbp; nop; add $16,%rsp; pop; ret */
+TEST(frame_pointers_in_a_part)
+{
+	struct stubs rows;
+
+	DERIVE(&rows, "\x55\x48\x83\xec\x10\x85\xff\x74\x05\x48\x8d\x6c\x24\x08\x90"
+		      "\x48\x83\xc4\x10\x5d\xc3");
+	assert_int_equal(cfa_at(&rows, 9), 32);
+	assert_int_equal(cfa_at(&rows, 14), 32);
+	assert_int_equal(rule_at(&rows, 14).fp_offset, -2);
+	assert_int_equal(cfa_at(&rows, 20), 8);
+	stubs_release(&rows);
+	/* Then it cannot be what the stack is restored from: leave. */
+	DERIVE(&rows, "\x55\x48\x83\xec\x10\x85\xff\x74\x05\x48\x8d\x6c\x24\x08\x90\xc9\xc3");
+	assert_int_equal(rows.rows.count, 0);
+	stubs_release(&rows);
+}
+
+/* Small code, behind a function: push; call of exit(); push, call of a tail: as in busybox. */
+TEST(functions_at_odd_places)
+{
+	static const char bytes[] = "\x89\xf8\xc3" /* mov %edi,%eax; ret */
+				    "\x53\xe8\x00\x01\x00\x00" /* push %rbx; call */
+				    "\x53\x89\xfb\x5b\xe9\x00\x20\x00\x00" /* push; mov; pop; jmp */
+				    "\x89\xf8\xe9\x00\x20\x00\x00" /* mov; jmp */
+				    "\xe8\xeb\xff\xff\xff\xe8\xef\xff\xff\xff\xc3"; /* calls */
+	struct stubs rows;
+
+	DERIVE(&rows, bytes);
+	assert_int_equal(cfa_at(&rows, 4), 16);
+	assert_int_equal(cfa_at(&rows, 10), 16);
+	assert_int_equal(cfa_at(&rows, 13), 8);
+	assert_int_equal(cfa_at(&rows, 18), 8);
+	assert_int_equal(cfa_at(&rows, 25), 8);
+	stubs_release(&rows);
+}
+
 /* Code of which only a part is understood: the next function counts again. */
 TEST(functions_behind_others)
 {

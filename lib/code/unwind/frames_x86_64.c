@@ -208,9 +208,9 @@ static void write_sp(struct frame *f, const struct insn *insn)
 		f->is_known = depth || f->pointer;
 	} else if (op == 0x8d && insn->base == RBP && f->pointer) {
 		depth = (int64_t)f->pointer - insn->displacement;
-	} else if ((op == 0x89 && reg_of(insn) == RBP && f->pointer) ||
-		   (op == 0x8b && is_register(insn) && rm_of(insn) == RBP && f->pointer)) {
-		depth = f->pointer;
+	} else if ((op == 0x89 || (op == 0x8b && is_register(insn))) && f->pointer) {
+		/* The end of an array's scope restores it from another register. */
+		depth = (op == 0x89 ? reg_of(insn) : rm_of(insn)) == RBP ? f->pointer : 0;
 	} else if (op == 0x81 || op == 0x83 || (op == 0x29 && f->pointer) ||
 		   (op == 0x2b && f->pointer)) {
 		add_to_sp(f, insn);
@@ -398,14 +398,33 @@ static bool is_in_reach(const struct analysis *a, int64_t at)
 	       at < (int64_t)(a->start + FUNCTION_MAX);
 }
 
+/*
+ * Joins two paths, of which one has room for an array, or one has changed the frame pointer. Sets
+ * *known to what both agree on. Returns whether that is less than before.
+ */
+static bool join(struct frame *known, struct frame *frame)
+{
+	const struct frame before = *known;
+
+	if (known->pointer == frame->pointer && known->pointer && !known->depth != !frame->depth)
+		known->depth = frame->depth = 0;
+	else if (known->depth == frame->depth && known->depth)
+		known->pointer = frame->pointer = known->pointer == frame->pointer ? known->pointer
+										   : 0;
+	return !is_same(known, &before);
+}
+
 /* Notes the frame before an instruction. False: it is known already. */
 static bool reach(struct analysis *a, size_t at, struct frame frame)
 {
 	struct frame *known = frame_at(a, at);
 
 	if (known->is_known) {
+		bool is_less = join(known, &frame);
+
 		a->failed |= !is_same(known, &frame);
-		return false;
+		known->size = is_less ? 0 : known->size;
+		return is_less;
 	}
 	frame.size = 0;
 	*known = frame;
@@ -649,10 +668,11 @@ static bool is_confirmed(const struct analysis *a)
 	bool is_aligned = (a->code->vaddr + a->start) % FUNCTION_ALIGNMENT == 0;
 	bool is_called = is_entry(a, a->start), is_usual = is_prologue(a->code, a->start);
 
-	if (is_called && (is_aligned || is_usual))
+	if (is_called && (is_aligned || is_usual || a->is_next))
 		return a->returns || a->tail_calls || a->last_calls;
 	/* Code between returns has no other start: an unaligned function, or dead code. */
-	if (a->is_next && (a->returns || (is_aligned && a->tail_calls)))
+	if (a->is_next && (a->returns || ((is_aligned || is_usual) && a->tail_calls) ||
+			   (a->last_calls && !a->is_unaligned)))
 		return true;
 	/* Compilers disregard the ABI for calls of functions that they know. */
 	if (a->is_unaligned && !(a->is_next && is_aligned))
@@ -787,7 +807,8 @@ void frames_x86_64(struct stubs *rows, const struct stub_code *code)
 
 	a.entries = xcalloc(1, code->size / 8 + 1);
 	a.frames = xcalloc(room + 1, sizeof(*a.frames));
-	a.todo = xreallocarray(NULL, room + 1, sizeof(*a.todo));
+	/* Each place is noted twice at most: see reach(). */
+	a.todo = xreallocarray(NULL, 2 * (room + 1), sizeof(*a.todo));
 	find_entries(&a);
 	a.is_next = true;
 	for (size_t start = skip_filler(code, 0, SIZE_MAX); start < code->size && a.steps;) {

@@ -507,6 +507,63 @@ expect(len(found) > 200 and right >= 0.99 * len(found) - stats["finished_later"]
        f"{right} of {len(found)}: {found[:1]}")
 expect(stats["guessed"] <= 0.01 * can_be_whole, stats)'
 
+# The first function of a coroutine of libcoro's returns to the first byte of a library's function,
+# behind a call of it, in a function with a large frame.
+cat >ends.c <<'TEXT'
+__asm__(".text\n.globl ends\n"
+	".type fails, @function\nfails: .cfi_startproc\n sub $400, %rsp\n .cfi_def_cfa_offset 408\n"
+	" call 1f\n .cfi_endproc\n .size fails, .-fails\n"
+	".type ends, @function\nends: 1: .cfi_startproc\n push %rbx\n .cfi_def_cfa_offset 16\n ud2\n"
+	" .cfi_endproc\n .size ends, .-ends\n");
+TEXT
+cat >coroutine.c <<'TEXT'
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+volatile unsigned sink;
+__attribute__((noinline)) void burn(unsigned n)
+{
+	while (n--)
+		sink = sink * 31 + n;
+}
+__attribute__((noinline)) void heavy(void)
+{
+	burn(6000000);
+	sink++;
+}
+void body(void)
+{
+	for (int i = 0; i < 60; i++)
+		heavy();
+	exit(0);
+}
+void ends(void);
+void enter(void *sp, void (*function)(void));
+__asm__(".text\n"
+	"enter: .cfi_startproc\n mov %rdi, %rsp\n jmp *%rsi\n .cfi_endproc\n");
+int main(void)
+{
+	size_t size = 1 << 18;
+	char *stack = mmap(NULL, 2 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void **sp = (void **)(stack + size);
+
+	memset(stack + size, 0x55, size);
+	*--sp = (void *)ends;
+	enter(sp, body);
+	return 1;
+}
+TEXT
+gcc -O2 -shared -fPIC -o libends.so ends.c
+gcc -O2 -o coroutine coroutine.c ./libends.so
+record coroutine 0 -- ./coroutine
+judge "a coroutine's stack begins with its function, not with what it never returns to" \
+	coroutine.json.gz coroutine.stats <<<"$stats_code"'
+found = [[f["name"] for f in frames if f["category"] in ("User", "C library")]
+         for _, _, _, frames in samples() if any(f["name"] == "burn" for f in frames)]
+wrong = [names for names in found if names != ["body", "heavy", "burn"]]
+expect(len(found) > 100 and len(wrong) <= stats["unknown"], f"{len(wrong)} of {len(found)}: {wrong[:1]}")
+expect(stats["broken"] + stats["guessed"] <= 0.01 * can_be_whole, stats)'
+
 # Data that takes a second or two to compress.
 head -c 12000000 <(cat /usr/bin/python3 /usr/bin/perl /lib/*-linux-gnu/libc.so.6 /usr/bin/bash) >data
 

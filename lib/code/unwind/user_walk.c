@@ -335,6 +335,23 @@ static bool find_start(struct walk *w)
 	return false;
 }
 
+/*
+ * Returns whether the return address is a function's first byte, behind a call of that function,
+ * but the frame's callee is of another file. libcoro's contexts begin with the address of abort(),
+ * before which glibc has such calls.
+ */
+static bool is_pushed_start(struct walk *w)
+{
+	const struct walk_path *path = w->path;
+	uint64_t pc = w->frame.pc, target;
+
+	return path->depth > 1 && w->target->read_code && !w->frame.by_scan &&
+	       find_mapping(w, pc - 1) &&
+	       path->addrs[path->depth - 2] - w->mapping.start >=
+		       w->mapping.end - w->mapping.start &&
+	       find_call(w, pc, &target) == WALK_CALL_DIRECT && target == pc;
+}
+
 /* Returns whether the word at the address `at` can be the frame's return address. */
 static bool may_be_return(struct walk *w, uint64_t word, uint64_t at)
 {
@@ -473,6 +490,10 @@ static bool step(struct walk *w, uint32_t methods)
 	struct walk_caller caller;
 	enum walk_result result;
 
+	if (back && is_pushed_start(w)) {
+		w->path->depth--;
+		return end(w, STACK_WHOLE);
+	}
 	if (!find_rule(w, back))
 		return end(w, w->path->depth ? STACK_BROKEN : STACK_UNKNOWN);
 	if (!back && w->rule.cfa_kind == UNWIND_CFA_NONE)

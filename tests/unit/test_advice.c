@@ -304,6 +304,36 @@ TEST(interpreters_call_code_that_libraries_made)
 	expect_remedy("/usr/bin/python3.14", NULL, NULL, NULL);
 }
 
+/* nginx's module calls traces of LuaJIT, which call LuaJIT; codecs call loops that Orc made. */
+TEST(code_of_libraries_that_others_call)
+{
+	struct scene s;
+	module_id caller, orc;
+	stack_id stack;
+
+	set_up(&s);
+	caller = add_module(s.p, PROFILE_MODULE_FILE, "/usr/lib/nginx/ngx_http_lua_module.so");
+	stack = call(&s, call(&s, NO_STACK, caller, 1, true), s.jit, 2, false);
+	sample(&s, stack, 10);
+	expect(&s, "100.0 % of the samples go through code made by ngx_http_lua_module, which has "
+		   "no names: see \"Code made at run time\" in: man prof-runtimes");
+	stack = call(&s, stack, add_module(s.p, PROFILE_MODULE_FILE, "/usr/lib/libluajit-5.1.so.2"),
+		     3, true);
+	sample(&s, stack, 10);
+	expect(&s, "50.0 % of the samples go through code made by libluajit-5.1, which has no "
+		   "names: libluajit-5.1 cannot name its code");
+	profile_free(s.p);
+	set_up(&s);
+	caller = add_module(s.p, PROFILE_MODULE_FILE, "/usr/lib/libgstvideo-1.0.so.0");
+	orc = add_module(s.p, PROFILE_MODULE_FILE, "/tmp/orcexec.fDK4Ny");
+	modules_get(&s.p->modules, orc)->reason = SYMBOLS_STRIPPED;
+	add_module(s.p, PROFILE_MODULE_FILE, "/usr/lib/liborc-0.4.so.0.32.0");
+	sample(&s, call(&s, call(&s, NO_STACK, caller, 1, true), orc, 2, false), 10);
+	expect(&s, "100.0 % of the samples go through code made by liborc-0.4, which has no names: "
+		   "liborc-0.4 cannot name its code");
+	profile_free(s.p);
+}
+
 TEST(images_of_a_heap_are_no_stripped_files)
 {
 	struct module_segment segment = {.executable = true};

@@ -63,6 +63,55 @@ bool made_code_is(const struct profile *p, module_id id)
 	       text_starts_with(strings_get(&p->strings, module->path), "/memfd:");
 }
 
+static bool is_nameless(const struct profile *p, const struct frame *frame)
+{
+	return frame->kind != PROFILE_FRAME_KERNEL && made_code_is(p, frame->module) &&
+	       !profile_frame_is_named(p, frame);
+}
+
+/* Returns whether files of the kind generate code. */
+static bool makes_code(const struct code_maker *maker)
+{
+	return maker && (maker->kind == MAKER_PROGRAM || maker->kind == MAKER_LIBRARY);
+}
+
+/*
+ * Stores, by memory, the first known maker of code that nameless code there calls: other files call
+ * LuaJIT's code, but it calls LuaJIT.
+ */
+static void find_callees(const struct profile *p, module_id *by_memory)
+{
+	memset(by_memory, 0xff, p->modules.rows.count * sizeof(*by_memory));
+	for (size_t i = 0; i < p->stacks.rows.count; i++) {
+		const struct stack *stack = &p->stacks.rows.items[i];
+		const struct frame *frame = &p->frames.rows.items[stack->frame], *caller;
+
+		if (stack->parent == NO_STACK || frame->module == NO_MODULE)
+			continue;
+		caller = &p->frames.rows.items[p->stacks.rows.items[stack->parent].frame];
+		if (is_nameless(p, caller) && by_memory[caller->module] == NO_MODULE &&
+		    p->modules.rows.items[frame->module].kind == PROFILE_MODULE_FILE &&
+		    makes_code(find_maker(p, frame->module)))
+			by_memory[caller->module] = frame->module;
+	}
+}
+
+/* Orc's memory is a file, whose code is called by that of other libraries, and calls nothing. */
+static void find_orc(const struct profile *p, module_id *by_memory)
+{
+	module_id orc = NO_MODULE;
+
+	for (module_id id = 0; id < p->modules.rows.count; id++) {
+		if (p->modules.rows.items[id].kind == PROFILE_MODULE_FILE &&
+		    text_starts_with(file_name(p, id), "liborc-"))
+			orc = id;
+	}
+	for (module_id id = 0; id < p->modules.rows.count; id++) {
+		if (text_starts_with(file_name(p, id), "orcexec."))
+			by_memory[id] = orc;
+	}
+}
+
 /* Finds the first library with a compiler, in the order of the table. */
 static module_id find_guest(const struct profile *p)
 {
@@ -92,12 +141,6 @@ static bool may_make(const struct profile *p, module_id module)
 		return false;
 	maker = find_maker(p, module);
 	return !maker || maker->kind != MAKER_POOL;
-}
-
-static bool is_nameless(const struct profile *p, const struct frame *frame)
-{
-	return frame->kind != PROFILE_FRAME_KERNEL && made_code_is(p, frame->module) &&
-	       !profile_frame_is_named(p, frame);
 }
 
 /* Finds the file that is named like the process of anonymous memory. */
@@ -148,6 +191,8 @@ module_id *made_code_find_makers(const struct profile *p)
 	_cleanup_free_ module_id *callers = xreallocarray(NULL, p->stacks.rows.count + 1,
 							  sizeof(*callers));
 	_cleanup_free_ bool *makes = xreallocarray(NULL, p->modules.rows.count + 1, sizeof(*makes));
+	_cleanup_free_ module_id *by_memory = xreallocarray(NULL, p->modules.rows.count + 1,
+							    sizeof(*by_memory));
 	module_id guest = find_guest(p);
 
 	for (module_id id = 0; id < p->modules.rows.count; id++)
@@ -163,13 +208,18 @@ module_id *made_code_find_makers(const struct profile *p)
 		if (by_frame[stack->frame] == NO_MODULE && is_nameless(p, frame))
 			by_frame[stack->frame] = caller;
 	}
-	for (size_t i = 0; guest != NO_MODULE && i < p->frames.rows.count; i++) {
+	find_callees(p, by_memory);
+	find_orc(p, by_memory);
+	for (size_t i = 0; i < p->frames.rows.count; i++) {
+		module_id memory = p->frames.rows.items[i].module;
 		const struct code_maker *maker = by_frame[i] == NO_MODULE
 							 ? NULL
 							 : find_maker(p, by_frame[i]);
 
-		if (maker && maker->kind == MAKER_HOST)
+		if (maker && maker->kind == MAKER_HOST && guest != NO_MODULE)
 			by_frame[i] = guest;
+		else if (by_frame[i] != NO_MODULE && !maker && by_memory[memory] != NO_MODULE)
+			by_frame[i] = by_memory[memory];
 	}
 	spread(p, by_frame);
 	return by_frame;

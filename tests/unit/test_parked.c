@@ -38,7 +38,7 @@ static stack_id add_function(struct profile *p, stack_id parent, const char *mod
 /*
  * Adds a wait for a futex of a thread. `functions`: its own, outermost first, with ';' between;
  * "library!function" for those of a library, "function@file" for those of a source file. After '|'
- * comes the kernel's function.
+ * come the kernel's functions.
  */
 static void add_wait(struct profile *p, const char *thread, const char *functions)
 {
@@ -54,7 +54,10 @@ static void add_wait(struct profile *p, const char *thread, const char *function
 		name = strsep(&path, "@");
 		id = add_function(p, id, module, name, path, PROFILE_FRAME_NATIVE);
 	}
-	id = add_function(p, id, NULL, kernel ? kernel : "futex_wait", NULL, PROFILE_FRAME_KERNEL);
+	if (!kernel)
+		id = add_function(p, id, NULL, "futex_wait", NULL, PROFILE_FRAME_KERNEL);
+	for (char *name; (name = strsep(&kernel, ";"));)
+		id = add_function(p, id, NULL, name, NULL, PROFILE_FRAME_KERNEL);
 	id = stacks_intern(&p->stacks, id,
 			   label_frames_intern(p, strings_intern(&p->strings, "[futex]"),
 					       (struct frame_category){CATEGORY_IDLE, IDLE_LOCK}));
@@ -477,6 +480,17 @@ TEST(sqlite_sleeps_while_others_hold_the_lock)
 	/* A function that a statement calls. */
 	assert_int_equal(meaning("app", "main;libsqlite3.so.0!sqlite3_step;my_function" SLEEPS),
 			 IDLE_TIMER);
+}
+
+TEST(kernel_helpers_of_all_waits_are_none_for_children)
+{
+	assert_int_equal(
+		meaning("app", "main;libc.so.6!read|vfs_read;timerfd_read_iter;do_wait_intr_irq"),
+		IDLE_TIMER);
+	assert_int_equal(
+		meaning("app", "main;libc.so.6!read|vfs_read;eventfd_read;do_wait_intr_irq"),
+		IDLE_FOR_WORK);
+	assert_int_equal(meaning("app", "main;libc.so.6!wait4|kernel_wait4;do_wait"), IDLE_CHILD);
 }
 
 #define RUBY_COND ";fun_2124;rb_native_cond_wait" CONDITION

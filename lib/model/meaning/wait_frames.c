@@ -483,6 +483,8 @@ static const struct {
 	{"netlink_", MEANS_SOCKET},
 	{"vsock_", MEANS_SOCKET},
 	{"sock_", MEANS_SOCKET},
+	/* Helpers of all kinds of waits; do_wait() is for children. */
+	{"do_wait_", MEANS_NOTHING},
 	{"do_wait", MEANS_CHILD},
 	{"kernel_wait4", MEANS_CHILD},
 	{"wait_for_vfork_done", MEANS_CHILD},
@@ -492,6 +494,8 @@ static const struct {
 	{"do_sys_poll", MEANS_WORK},
 	{"do_select", MEANS_WORK},
 	{"do_nanosleep", MEANS_TIMER},
+	{"timerfd_read", MEANS_TIMER},
+	{"eventfd_read", MEANS_WORK},
 	{"hrtimer_nanosleep", MEANS_TIMER},
 	{"do_sigtimedwait", MEANS_WORK},
 	{"sigsuspend", MEANS_WORK},

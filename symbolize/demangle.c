@@ -466,6 +466,75 @@ static void cut_clone(char *name)
 		*dot = '\0';
 }
 
+/* GNAT's operators, by their names in symbols. libiberty's ada_demangle() is not safe. */
+static const char *ada_operator(const char *name, size_t size)
+{
+	static const char *const operators[][2] = {
+		{"Oabs", "abs"},    {"Oand", "and"},  {"Omod", "mod"},	  {"Onot", "not"},
+		{"Oor", "or"},	    {"Orem", "rem"},  {"Oxor", "xor"},	  {"Oeq", "="},
+		{"One", "/="},	    {"Olt", "<"},     {"Ole", "<="},	  {"Ogt", ">"},
+		{"Oge", ">="},	    {"Oadd", "+"},    {"Osubtract", "-"}, {"Oconcat", "&"},
+		{"Omultiply", "*"}, {"Odivide", "/"}, {"Oexpon", "**"},
+	};
+
+	for (size_t i = 0; i < sizeof(operators) / sizeof(*operators); i++) {
+		if (strlen(operators[i][0]) == size && memcmp(name, operators[i][0], size) == 0)
+			return operators[i][1];
+	}
+	return NULL;
+}
+
+/* Returns the size without the number of an overloaded function, and the mark of a task's body. */
+static size_t plain_ada_size(const char *name, size_t size)
+{
+	static const char task[] = "TKB";
+	size_t digits = size, mark = strlen(task);
+
+	while (digits && isdigit((unsigned char)name[digits - 1]))
+		digits--;
+	if (digits < size && digits > 2 && memcmp(name + digits - 2, "__", 2) == 0)
+		size = digits - 2;
+	return size > mark && memcmp(name + size - mark, task, mark) == 0 ? size - mark : size;
+}
+
+void demangle_ada(const char *name, struct strbuf *readable)
+{
+	size_t size = plain_ada_size(name, strcspn(name, "."));
+	const char *operator;
+	bool is_first = true;
+
+	for (size_t i = text_starts_with(name, "_ada_") ? strlen("_ada_") : 0; i < size; i++) {
+		if (text_starts_with(name + i, "__") && i && i + 2 < size) {
+			strbuf_addch(readable, '.');
+			i++;
+			operator= ada_operator(name + i + 1, size - i - 1);
+			if (operator) {
+				strbuf_addf(readable, "\"%s\"", operator);
+				break;
+			}
+			is_first = true;
+			continue;
+		}
+		strbuf_addch(readable, is_first ? (char)toupper((unsigned char)name[i]) : name[i]);
+		is_first = name[i] == '_';
+	}
+}
+
+/* The libraries of GNAT: "ada__exceptions__triggered_by_abort"; main programs: "_ada_work" */
+static bool demangle_gnat(const char *name, struct strbuf *readable)
+{
+	static const char *const libraries[] = {"ada__", "gnat__", "interfaces__", "system__",
+						"_ada_"};
+
+	for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++) {
+		if (text_starts_with(name, libraries[i])) {
+			demangle_ada(name, readable);
+			return true;
+		}
+	}
+	return false;
+}
+
 static bool demangle_plain(char *name, struct strbuf *readable)
 {
 	struct output out;
@@ -476,7 +545,8 @@ static bool demangle_plain(char *name, struct strbuf *readable)
 		return demangle_d(name, readable);
 	}
 	if (!is_cplusplus(name) && !text_starts_with(name, "_R"))
-		return demangle_others(name, strlen(name), readable);
+		return demangle_gnat(name, readable) ||
+		       demangle_others(name, strlen(name), readable);
 	use_coroutine(name);
 	cut_clone(name);
 	if (demangle_into(name, &out)) {

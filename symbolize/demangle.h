@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Demangles names of functions in C++, Rust, D, OCaml, Haskell, Swift and Free Pascal, and of those
- * in Python that Cython or mypyc compile.
+ * Demangles names of functions in C++, Rust, D, OCaml, Haskell, Swift, Free Pascal and of Ada's
+ * libraries, and of those in Python that Cython or mypyc compile.
  */
 #pragma once
 
@@ -20,3 +20,6 @@ bool demangle(const char *name, struct strbuf *readable);
  * false.
  */
 bool demangle_others(const char *name, size_t size, struct strbuf *readable);
+
+/* Appends GNAT's "ada_main__work__fib.6" as "Ada_Main.Work.Fib". */
+void demangle_ada(const char *name, struct strbuf *readable);

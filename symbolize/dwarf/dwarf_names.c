@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <sys/param.h>
 
+#include "symbolize/demangle.h"
 #include "symbolize/dwarf/debug_info.h"
 
 /* Finds the inlined calls of a function at an address and describes their whole chain. */
@@ -496,47 +497,11 @@ static const char *build_name(struct debug_info *info, Dwarf_Die *die)
 	return built;
 }
 
-/* GNAT's operators, by their names in symbols. */
-static const char *ada_operator(const char *name)
-{
-	static const char *const operators[][2] = {
-		{"Oabs", "abs"},    {"Oand", "and"},  {"Omod", "mod"},	  {"Onot", "not"},
-		{"Oor", "or"},	    {"Orem", "rem"},  {"Oxor", "xor"},	  {"Oeq", "="},
-		{"One", "/="},	    {"Olt", "<"},     {"Ole", "<="},	  {"Ogt", ">"},
-		{"Oge", ">="},	    {"Oadd", "+"},    {"Osubtract", "-"}, {"Oconcat", "&"},
-		{"Omultiply", "*"}, {"Odivide", "/"}, {"Oexpon", "**"},
-	};
-
-	for (size_t i = 0; i < sizeof(operators) / sizeof(*operators); i++) {
-		if (strcmp(name, operators[i][0]) == 0)
-			return operators[i][1];
-	}
-	return NULL;
-}
-
-/* GNAT's "ada_main__work__fib.6" → "Ada_Main.Work.Fib" */
 static const char *ada_name(struct debug_info *info, const char *text)
 {
 	_cleanup_(strbuf_release) struct strbuf name = {0};
-	size_t size = strcspn(text, ".");
-	const char *operator;
-	bool is_first = true;
 
-	for (size_t i = text_starts_with(text, "_ada_") ? strlen("_ada_") : 0; i < size; i++) {
-		if (text_starts_with(text + i, "__") && i && i + 2 < size) {
-			strbuf_addch(&name, '.');
-			i++;
-			operator= ada_operator(text + i + 1);
-			if (operator) {
-				strbuf_addf(&name, "\"%s\"", operator);
-				break;
-			}
-			is_first = true;
-			continue;
-		}
-		strbuf_addch(&name, is_first ? (char)toupper((unsigned char)text[i]) : text[i]);
-		is_first = text[i] == '_';
-	}
+	demangle_ada(text, &name);
 	return arena_strndup(&info->arena, strbuf_text(&name), name.size);
 }
 

@@ -196,6 +196,21 @@ TEST(free_pascal)
 	check("P$", NULL);
 }
 
+TEST(ada)
+{
+	check("ada__exceptions__triggered_by_abort", "Ada.Exceptions.Triggered_By_Abort");
+	check("system__tasking__stages__task_wrapper", "System.Tasking.Stages.Task_Wrapper");
+	check("gnat__sockets__Oand__2", "Gnat.Sockets.\"and\"");
+	check("_ada_work", "Work");
+	check("_ada_work.cold", "Work");
+	/* A task's body, operators, a finalizer that only GNAT names, and not Ada at all */
+	check("ada__x__workerTKB", "Ada.X.Worker");
+	check("ada__x__Oadd.31.isra.0", "Ada.X.\"+\"");
+	check("ada__x__B_3___finalizer.2", "Ada.X.B_3._Finalizer");
+	check("adainit", NULL);
+	check("ada__", "Ada__");
+}
+
 /* Names of other languages stay as their compilers wrote them. */
 TEST(other_languages)
 {

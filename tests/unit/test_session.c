@@ -58,6 +58,24 @@ CASE(return_addresses_are_one_too_high)
 			 "k:[kernel]+0x100 k:[kernel]+0x201");
 }
 
+CASE(guesses_count_where_their_frame_is_left)
+{
+	struct fed *f = *state;
+	const uint64_t addrs[] = {0x1101, 0x1201, 0x1301};
+	const uint8_t kinds[] = {FRAME_NATIVE, FRAME_GUESS, FRAME_NATIVE};
+	const unsigned int flags = STACK_WHOLE | STACK_GUESSED;
+
+	feed_stack(f, MS, 1, flags, addrs, 0, 3, kinds);
+	feed_sample(f, MS, 10, 10, 0, 0x1010, 1, 0);
+	assert_int_equal(f->p->stats.guessed, 1);
+	/* A function of an interpreter is in the place of the guess. */
+	feed_stack(f, 2 * MS, 2, flags, addrs, 0, 3, NULL);
+	feed_sample(f, 2 * MS, 10, 10, 0, 0x1010, 2, 0);
+	feed_end(f, 3 * MS);
+	assert_int_equal(f->p->stats.guessed, 1);
+	assert_int_equal(f->p->stats.whole, 2);
+}
+
 static void feed_section(struct fed *f, uint32_t module, const char *name, uint64_t offset)
 {
 	union {

@@ -611,6 +611,9 @@ static void resolve(struct resolver *r, const struct raw_stack *stack, struct pr
 		extent->user_depth -= common;
 		common = 0;
 	}
+	if (stack->depth)
+		extent->has_guess = memchr(r->kinds.items, FRAME_GUESS,
+					   stack->kernel_depth + extent->user_depth);
 	last->frames.count = common;
 	extent->has_user_frame = common;
 	line->stack = walk(r, stack, common ? vec_last(&last->frames).stack : NO_STACK,

@@ -103,6 +103,7 @@ struct stack_extent {
 	uint32_t user_depth; /* user frames up to the end of the stack, including omitted frames */
 	uint32_t unknown_depth; /* frames omitted because of their unknown kind */
 	bool has_user_frame;
+	bool has_guess; /* one of the frames is a FRAME_GUESS */
 };
 
 /*

@@ -279,6 +279,9 @@ static stack_id resolve_pending(struct sample_feed *f, const struct pending_samp
 
 		id = resolver_stack(&f->resolver, raw, process, pending->mappings, extent);
 		entry->stack_flags = stack->flags;
+		/* A runtime's own frame may have taken the place of the guessed one. */
+		if (!extent->has_guess)
+			entry->stack_flags &= ~STACK_GUESSED;
 		entry->is_cut = extent->user_depth < raw_stack_user_depth(stack);
 		entry->has_unknown_kind = extent->unknown_depth;
 	}

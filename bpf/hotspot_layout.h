@@ -47,6 +47,9 @@ struct hotspot_layout {
 	__u16 entry_frame; /* bytes of the frame that runs a virtual thread; 0: none exists */
 	__u16 data; /* CodeBlob: the data after its code, with HOTSPOT_OFFSETS */
 	__u16 const_signature; /* ConstMethod, like the others */
+	/* ThreadsList, JavaThread and OSThread; variables of compressed references. 0: unknown. */
+	__u16 list_rows, thread_object, os_thread, thread_id;
+	__u64 narrow_base, narrow_shift;
 };
 
 enum {
@@ -100,6 +103,6 @@ struct hotspot_function_head {
 	__u8 reserved[2];
 };
 
-_Static_assert(sizeof(struct hotspot_layout) == 192, "layout shared with the kernel side");
+_Static_assert(sizeof(struct hotspot_layout) == 216, "layout shared with the kernel side");
 _Static_assert(sizeof(struct hotspot_process) == 160, "layout shared with the kernel side");
 _Static_assert(sizeof(struct hotspot_function_head) == 40, "part of a live record");

@@ -49,4 +49,30 @@ names = {f["name"] for f in java}
 expect({"Tree.recurse(int)", "Tree.work(long)"} & names, sorted(n for n in names if "Tree." in n))
 expect("call_stub" in names, "the virtual machine's own code has its names")
 CODE
+# The kernel keeps 15 bytes of a name.
+cat >Named.java <<'CODE'
+public class Named {
+	static void spin(long end) {
+		while (System.nanoTime() < end) { }
+	}
+	public static void main(String[] args) throws Exception {
+		long end = System.nanoTime() + 2_000_000_000L;
+		String[] names = {"http-nio-8080-exec-1", "http-nio-8080-exec-10", "a größer name of threads", "short"};
+		Thread[] threads = new Thread[names.length];
+		for (int i = 0; i < names.length; i++) {
+			threads[i] = new Thread(() -> spin(end), names[i]);
+			threads[i].start();
+		}
+		for (Thread thread : threads)
+			thread.join();
+	}
+}
+CODE
+run javac -encoding UTF-8 -d classes Named.java
+record named 0 -- java -cp classes Named
+judge "threads have the names that Java gave them" named.json.gz <<'CODE'
+own = {t["name"] for t in p["threads"]}
+wanted = {"http-nio-8080-exec-1", "http-nio-8080-exec-10", "a größer name of threads", "short", "C1 CompilerThread0"}
+expect(wanted <= own, sorted(own))
+CODE
 done_testing

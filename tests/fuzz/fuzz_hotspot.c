@@ -76,6 +76,34 @@ static void read_function(const struct head *head, struct image *image)
 	free(f);
 }
 
+static void check_thread(void *ctx, uint32_t tid, const struct strbuf *name)
+{
+	check_text(name);
+}
+
+static void read_threads(const struct head *head, struct image *image)
+{
+	const struct runtime_layout layout = {
+		.kind = RUNTIME_HOTSPOT,
+		.hotspot =
+			{
+				.threads = head->offsets[5],
+				.narrow_base = head->offsets[6],
+				.narrow_shift = head->offsets[7],
+				.version = head->offsets[8],
+				.flags = HOTSPOT_IS_COMPLETE | HOTSPOT_THREAD_LIST,
+				.list_length = head->offsets[9],
+				.list_rows = head->offsets[10],
+				.thread_object = head->offsets[11],
+				.os_thread = head->offsets[12],
+				.thread_id = head->offsets[13],
+			},
+	};
+	uint64_t kept = 0;
+
+	hotspot_threads(&layout, 0, &kept, image_read, image, check_thread, NULL);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct runtime_layout layout = {.kind = RUNTIME_HOTSPOT};
@@ -99,5 +127,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	    (!hotspot_layout_is_sane(&layout.hotspot) || process.low >= process.high))
 		abort();
 	read_function(&head, &image);
+	read_threads(&head, &image);
 	return 0;
 }

@@ -480,3 +480,105 @@ TEST(scopes_that_lead_in_a_circle_end)
 	assert_int_equal(code.inlined.count, 0);
 	managed_code_release(&code);
 }
+
+/* Two threads, with the offsets that the objects of one release have. */
+
+struct object_form {
+	uint8_t name, value, length, text, width;
+};
+
+static void put_reference(uint64_t at, uint64_t to, const struct object_form *form)
+{
+	/* Narrow ones count words of 8 bytes from 0x40 on. */
+	const uint64_t value = form->width == 4 ? (to - 0x40) / 8 : to;
+
+	put(at, &value, form->width);
+}
+
+static void put_thread(uint32_t number, const char *name, const struct object_form *form)
+{
+	const uint64_t at = 0x200 + number * 0x400;
+	const uint32_t tid = 70 + number, size = (uint32_t)strlen(name);
+
+	put_word(0x140 + 8ull * number, at); /* the list's row */
+	put_word(at + 8, at + 0x20);
+	put_word(at + 16, at + 0x30);
+	put_word(at + 0x20, at + 0x100); /* a handle */
+	put_int(at + 0x34, tid);
+	put_reference(at + 0x100 + form->name, at + 0x200, form);
+	put_reference(at + 0x200 + form->value, at + 0x240, form);
+	put_int(at + 0x240 + form->length, size);
+	put(at + 0x240 + form->text, name, size);
+}
+
+static void note_thread(void *ctx, uint32_t tid, const struct strbuf *name)
+{
+	strbuf_addf(ctx, "%" PRIu32 " %.*s\n", tid, (int)name->size, name->text);
+}
+
+/* Returns the names that are found, which the caller releases. */
+static struct strbuf names_found(const struct object_form *form, const char *first,
+				 const char *second)
+{
+	static const struct runtime_layout threads = {
+		.kind = RUNTIME_HOTSPOT,
+		.hotspot =
+			{
+				.threads = 0x10,
+				.narrow_base = 0x18,
+				.narrow_shift = 0x20,
+				.version = 17,
+				.flags = HOTSPOT_IS_COMPLETE | HOTSPOT_THREAD_LIST,
+				.list_length = 4,
+				.list_rows = 16,
+				.thread_object = 8,
+				.os_thread = 16,
+				.thread_id = 4,
+			},
+	};
+	struct strbuf found = {0};
+	uint64_t kept = 0;
+
+	memset(memory, 0, sizeof(memory));
+	put_word(0x10, 0x100);
+	put_word(0x18, 0x40);
+	put_int(0x20, 3);
+	put_int(0x104, 2);
+	put_word(0x110, 0x140);
+	put_thread(0, first, form);
+	put_thread(1, second, form);
+	hotspot_threads(&threads, 0, &kept, read_memory, NULL, note_thread, &found);
+	/* Once learned, the offsets are kept. */
+	assert_int_equal(kept != 0, found.size != 0);
+	strbuf_reset(&found);
+	hotspot_threads(&threads, 0, &kept, read_memory, NULL, note_thread, &found);
+	return found;
+}
+
+TEST(threads_have_the_names_that_are_longer_than_the_kernels)
+{
+	static const struct object_form forms[] = {
+		{40, 20, 12, 16, 4}, {36, 16, 8, 12, 4}, {56, 24, 16, 24, 8}, {64, 16, 16, 20, 8}};
+
+	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
+		struct strbuf found = names_found(&forms[i], "Reference Handler",
+						  "gr\xf6\xdf"
+						  "er-than-15-bytes");
+
+		assert_string_equal(strbuf_text(&found), "70 Reference Handler\n"
+							 "71 größer-than-15-bytes\n");
+		strbuf_release(&found);
+		found = names_found(&forms[i], "a-name-of-15-by", "Reference Handler");
+		assert_string_equal(strbuf_text(&found), "71 Reference Handler\n");
+		strbuf_release(&found);
+	}
+}
+
+TEST(threads_of_objects_of_another_form_have_no_names)
+{
+	static const struct object_form form = {40, 20, 12, 16, 4};
+	struct strbuf found = names_found(&form, "Reference Keeper!", "pool-1-thread-123456");
+
+	assert_int_equal(found.size, 0);
+	strbuf_release(&found);
+}

@@ -156,20 +156,21 @@ struct field {
 	{ \
 		type, name, offsetof(struct hotspot_layout, member), 0, IS_STATIC \
 	}
+#define OPTIONAL_STATIC(type, name, member) \
+	{ \
+		type, name, offsetof(struct hotspot_layout, member), 0, IS_STATIC | IS_OPTIONAL \
+	}
 
 static const struct field fields[] = {
 	STATIC("CodeCache", "_heaps", heaps),
 	STATIC("AbstractInterpreter", "_code", interpreter),
 	STATIC("StubRoutines", "_call_stub_return_address", call_stub),
 	/* The first thread, or a list of all threads. */
-	{"Threads", "_thread_list", offsetof(struct hotspot_layout, threads), 0,
-	 IS_STATIC | IS_OPTIONAL},
+	OPTIONAL_STATIC("Threads", "_thread_list", threads),
 	{"ThreadsSMRSupport", "_java_thread_list", offsetof(struct hotspot_layout, threads),
 	 HOTSPOT_THREAD_LIST, IS_STATIC | IS_OPTIONAL},
-	{"MetaspaceObj", "_shared_metaspace_base", offsetof(struct hotspot_layout, shared_start), 0,
-	 IS_STATIC | IS_OPTIONAL},
-	{"MetaspaceObj", "_shared_metaspace_top", offsetof(struct hotspot_layout, shared_end), 0,
-	 IS_STATIC | IS_OPTIONAL},
+	OPTIONAL_STATIC("MetaspaceObj", "_shared_metaspace_base", shared_start),
+	OPTIONAL_STATIC("MetaspaceObj", "_shared_metaspace_top", shared_end),
 	{"Abstract_VM_Version", "_vm_major_version", offsetof(struct hotspot_layout, version), 0,
 	 IS_VALUE},
 	OPTIONAL("GenericGrowableArray", "_len", array_length, 0),
@@ -186,6 +187,17 @@ static const struct field fields[] = {
 	FIELD("InterpreterCodelet", "_size", codelet_size),
 	FIELD("InterpreterCodelet", "_description", codelet_text),
 	OPTIONAL("ThreadsList", "_length", list_length, 0),
+	OPTIONAL("ThreadsList", "_threads", list_rows, 0),
+	OPTIONAL("JavaThread", "_threadObj", thread_object, 0),
+	OPTIONAL("JavaThread", "_osthread", os_thread, 0),
+	OPTIONAL("Thread", "_osthread", os_thread, 0),
+	OPTIONAL("OSThread", "_thread_id", thread_id, 0),
+	OPTIONAL_STATIC("Universe", "_narrow_oop._base", narrow_base),
+	OPTIONAL_STATIC("Universe", "_narrow_oop._shift", narrow_shift),
+	OPTIONAL_STATIC("CompressedOops", "_narrow_oop._base", narrow_base),
+	OPTIONAL_STATIC("CompressedOops", "_narrow_oop._shift", narrow_shift),
+	OPTIONAL_STATIC("CompressedOops", "_base", narrow_base),
+	OPTIONAL_STATIC("CompressedOops", "_shift", narrow_shift),
 	FIELD("CodeBlob", "_name", blob_name),
 	FIELD("CodeBlob", "_frame_size", blob_frame_size),
 	FIELD("CodeBlob", "_frame_complete_offset", blob_complete),
@@ -676,4 +688,5 @@ const struct runtime runtime_hotspot = {
 	.start = start,
 	.decode = decode,
 	.late = hotspot_late,
+	.read_threads = hotspot_threads,
 };

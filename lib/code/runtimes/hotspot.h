@@ -26,3 +26,6 @@ bool hotspot_memory_int(struct hotspot_memory *m, uint64_t addr, uint32_t *value
 
 /* Returns true if all offsets lie within what the BPF program reads. */
 bool hotspot_layout_is_sane(const struct hotspot_layout *layout);
+/* See struct runtime's read_threads. */
+void hotspot_threads(const struct runtime_layout *layout, uint64_t bias, uint64_t *kept,
+		     runtime_read_fn *read, void *read_ctx, runtime_thread_fn *fn, void *ctx);

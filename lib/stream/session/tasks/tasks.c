@@ -568,8 +568,23 @@ void tasks_name(struct tasks *t, const struct rec_name *rec)
 }
 
 /*
- * Returns whether the kernel's name of a thread says less than a runtime's: it is inherited, or the
- * beginning of it.
+ * Returns whether the kernel's name of a thread is a runtime's name cut to its size: the beginning,
+ * or beginning and end, as HotSpot does from 22 on.
+ */
+static bool is_cut_name(const char *name, const char *given)
+{
+	const size_t size = REC_NAME_SIZE - 1, half = size / 2, given_size = strlen(given);
+
+	if (strlen(name) != size || given_size < size)
+		return false;
+	return text_starts_with(given, name) ||
+	       (memcmp(name, given, half) == 0 && memcmp(name + half, "..", 2) == 0 &&
+		strcmp(name + half + 2, given + given_size - (size - half - 2)) == 0);
+}
+
+/*
+ * Returns whether the kernel's name of a thread says less than a runtime's: it is inherited, or cut
+ * from it.
  */
 static bool has_lesser_name(struct tasks *t, process_id process, thread_id thread,
 			    const char *given)
@@ -578,8 +593,7 @@ static bool has_lesser_name(struct tasks *t, process_id process, thread_id threa
 	string_id inherited = row_at(t, process_at(t, process)->main_thread)->name;
 	const char *text = name == NO_STRING ? "" : strings_get(&t->profile->strings, name);
 
-	return name == NO_STRING || name == inherited ||
-	       (strlen(text) == REC_NAME_SIZE - 1 && text_starts_with(given, text));
+	return name == NO_STRING || name == inherited || is_cut_name(text, given);
 }
 
 void tasks_give_name(struct tasks *t, const struct rec_thread_name *rec)

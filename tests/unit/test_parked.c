@@ -7,6 +7,7 @@
 #include "lib/model/meaning/categories.h"
 #include "lib/model/meaning/label_frames.h"
 #include "lib/model/meaning/wait_frames.h"
+#include "lib/stream/process/system_calls.h"
 #include "tests/unit/stack_texts.h"
 #include "tests/unit/test.h"
 
@@ -82,6 +83,13 @@ static uint8_t meaning(const char *thread, const char *functions)
 	return found;
 }
 
+#define JAVA_PARK \
+	"java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject.await;" \
+	"java.util.concurrent.ForkJoinPool.managedBlock;" \
+	"java.util.concurrent.ForkJoinPool.unmanagedBlock;" \
+	"java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionNode.block;" \
+	"java.util.concurrent.locks.LockSupport.park;jdk.internal.misc.Unsafe.park;" \
+	"Unsafe_Park;Parker::park" CONDITION
 #define CONDITION ";pthread_cond_wait;__pthread_cond_wait_common;__futex_abstimed_wait_common"
 
 TEST(workers_wait_for_work)
@@ -91,6 +99,7 @@ TEST(workers_wait_for_work)
 		"runtime.futexsleep;runtime.futex.abi0",
 		"start_thread;worker;uv_cond_wait" CONDITION,
 		"node::(anonymous namespace)::PlatformWorkerThread;uv_cond_wait" CONDITION,
+		"start_thread;libnode.so.108!fun_a90500;libuv.so.1!uv_cond_wait" CONDITION,
 		"Thread::call_run;GangWorker::run;GangWorker::loop;PosixSemaphore::wait;"
 		"__new_sem_wait_slow64.constprop.0;__futex_abstimed_wait_common",
 		"CompileBroker::compiler_thread_loop;CompileQueue::get;Monitor::wait;"
@@ -100,10 +109,15 @@ TEST(workers_wait_for_work)
 		"_queue_SimpleQueue_get_impl;PyThread_acquire_lock_timed;__new_sem_wait_slow64",
 		"java.lang.Thread.run;java.util.concurrent.ThreadPoolExecutor.runWorker;"
 		"java.util.concurrent.ThreadPoolExecutor.getTask;"
-		"java.util.concurrent.LinkedBlockingQueue.take;"
-		"java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject.await;"
-		"java.util.concurrent.ForkJoinPool.managedBlock;"
-		"java.util.concurrent.locks.LockSupport.park;jdk.internal.misc.Unsafe.park;"
+		"java.util.concurrent.LinkedBlockingQueue.take;" JAVA_PARK,
+		"org.apache.tomcat.util.threads.ThreadPoolExecutor.getTask;"
+		"org.apache.tomcat.util.threads.TaskQueue.take;"
+		"org.apache.tomcat.util.threads.TaskQueue.take;"
+		"java.util.concurrent.LinkedBlockingQueue.take;" JAVA_PARK,
+		"org.eclipse.jetty.util.thread.QueuedThreadPool$Runner.idleJobPoll;"
+		"org.eclipse.jetty.util.BlockingArrayQueue.poll;" JAVA_PARK,
+		"kotlinx.coroutines.scheduling.CoroutineScheduler$Worker.park;"
+		"java.util.concurrent.locks.LockSupport.parkNanos;jdk.internal.misc.Unsafe.park;"
 		"Unsafe_Park;Parker::park" CONDITION,
 	};
 
@@ -117,6 +131,8 @@ TEST(workers_that_work_are_held_up)
 			 IDLE_LOCK);
 	assert_int_equal(meaning("app", "worker;pop" CONDITION), IDLE_CONDITION);
 	assert_int_equal(meaning("node", "worker;uv__fs_work;join;uv_cond_wait" CONDITION),
+			 IDLE_CONDITION);
+	assert_int_equal(meaning("node", "start_thread;fun_a90500;fun_12;uv_cond_wait" CONDITION),
 			 IDLE_CONDITION);
 	assert_int_equal(meaning("go", "runtime.lock2;runtime.futexsleep;runtime.futex.abi0"),
 			 IDLE_LOCK);
@@ -510,4 +526,31 @@ TEST(locks_of_ruby_are_told_from_sleeps)
 		IDLE_TIMER);
 	assert_int_equal(meaning("ruby", "main@/a/a.rb;Thread#join;fun_20be" RUBY_COND),
 			 IDLE_CONDITION);
+}
+
+/* Returns what a wait is for whose system call says `first`. */
+static uint8_t meaning_of_call(const char *call, uint8_t first, const char *kernel)
+{
+	struct profile *p = profile_new();
+	stack_id id = add_function(p, NO_STACK, NULL, kernel, NULL, PROFILE_FRAME_KERNEL);
+	uint8_t found;
+
+	id = wait_frames_add(p, id,
+			     label_frames_intern(p, strings_intern(&p->strings, call),
+						 (struct frame_category){CATEGORY_IDLE, first}));
+	found = p->frames.rows.items[p->stacks.rows.items[id].frame].subcategory;
+	profile_free(p);
+	return found;
+}
+
+TEST(servers_wait_for_connections_as_for_work)
+{
+	assert_int_equal(system_call_find(CALLS_X86_64, 43)->waits_for, CALL_WAIT_EVENT);
+	assert_int_equal(meaning_of_call("[accept]", IDLE_FOR_WORK, "inet_csk_accept"),
+			 IDLE_FOR_WORK);
+	assert_int_equal(meaning_of_call("[accept4]", IDLE_FOR_WORK, "__skb_wait_for_more_packets"),
+			 IDLE_FOR_WORK);
+	assert_int_equal(meaning_of_call("[connect]", IDLE_SOCKET, "inet_wait_for_connect"),
+			 IDLE_SOCKET);
+	assert_int_equal(meaning_of_call("[read]", IDLE_OTHER, "sk_wait_data"), IDLE_SOCKET);
 }

@@ -65,6 +65,8 @@ static const struct {
 	{"java.util.concurrent.SynchronousQueue", SERVES},
 	{"java.util.concurrent.LinkedTransferQueue", SERVES},
 	{"java.util.concurrent.ScheduledThreadPoolExecutor$DelayedWorkQueue", SERVES},
+	{"org.apache.tomcat.util.threads.TaskQueue", SERVES},
+	{"org.eclipse.jetty.util.BlockingArrayQueue", SERVES},
 	{"PyThread_acquire_lock", SERVES},
 	{"_queue_SimpleQueue_get", SERVES},
 	{"method_vectorcall", SERVES},
@@ -99,6 +101,12 @@ static const struct {
 	{"java.util.concurrent.ForkJoinPool.awaitWork", PARKED_FOR_WORK},
 	{"java.util.concurrent.ForkJoinPool.runWorker", PARKED_FOR_WORK},
 	{"java.util.TimerThread.mainLoop", PARKED_FOR_WORK},
+	{"io.netty.util.concurrent.SingleThreadEventExecutor.takeTask", PARKED_FOR_WORK},
+	{"io.netty.util.concurrent.GlobalEventExecutor.takeTask", PARKED_FOR_WORK},
+	{"kotlinx.coroutines.scheduling.CoroutineScheduler$Worker.", PARKED_FOR_WORK},
+	{"org.apache.tomcat.util.threads.ThreadPoolExecutor.getTask", PARKED_FOR_WORK},
+	{"org.eclipse.jetty.util.thread.QueuedThreadPool", PARKED_FOR_WORK},
+	{"org.jboss.threads.EnhancedQueueExecutor", PARKED_FOR_WORK},
 	{"java.lang.ref.ReferenceQueue.remove", PARKED_FOR_WORK},
 	{"g_async_queue_pop", PARKED_FOR_WORK},
 	{"g_thread_pool_", PARKED_FOR_WORK},
@@ -178,11 +186,20 @@ static bool parked_is_by_jump(const struct profile *p, stack_id id)
 	return has_frames;
 }
 
-/* Short names count only together with their callee: those of libuv and of Python's thread pool. */
-static bool is_pool_of_library(const char *name, const char *callee)
+/*
+ * Returns whether a function is that of a pool's thread. Short names count only together with their
+ * callee: those of libuv and of Python's thread pool. V8's threads are told without a name: they
+ * start with the loop that waits.
+ */
+static bool is_pool_of_library(const struct profile *p, stack_id id, const char *callee)
 {
-	return (strcmp(name, "worker") == 0 && text_starts_with(callee, "uv_cond_")) ||
-	       (strcmp(name, "_worker") == 0 && strstr(callee, "ectorcall"));
+	const char *name = name_at(p, id);
+	stack_id caller = p->stacks.rows.items[id].parent;
+
+	if (text_starts_with(callee, "uv_cond_"))
+		return strcmp(name, "worker") == 0 ||
+		       (caller != NO_STACK && strcmp(name_at(p, caller), "start_thread") == 0);
+	return strcmp(name, "_worker") == 0 && strstr(callee, "ectorcall");
 }
 
 enum parked parked_of_stack(const struct profile *p, stack_id id)
@@ -200,7 +217,7 @@ enum parked parked_of_stack(const struct profile *p, stack_id id)
 		uint8_t parked;
 
 		name = name_at(p, id);
-		parked = is_pool_of_library(name, callee) ? PARKED_FOR_WORK : find_prefix(name);
+		parked = is_pool_of_library(p, id, callee) ? PARKED_FOR_WORK : find_prefix(name);
 		if (parked != SERVES)
 			return (enum parked)parked;
 		callee = name;
@@ -863,10 +880,11 @@ static stack_id refine_label(struct profile *p, stack_id stack, struct frame *la
 		meaning = meaning_of_stack(p, stack, known);
 		/*
 		 * Without names of kernel functions, only the system call shows that the wait is
-		 * for an event.
+		 * for an event. It also tells a socket that waits for connections from others.
 		 */
 		if (meaning == MEANS_WORK ||
-		    (meaning == MEANS_NOTHING && label->subcategory == IDLE_FOR_WORK))
+		    ((meaning == MEANS_NOTHING || meaning == MEANS_SOCKET) &&
+		     label->subcategory == IDLE_FOR_WORK))
 			meaning = meaning_of_event(p, stack);
 		else if (meaning == MEANS_TIMER)
 			meaning = meaning_of_sleep(p, stack);

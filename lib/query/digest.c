@@ -41,13 +41,13 @@ static bool is_step(const struct finder *f, uint32_t key)
 }
 
 /* True if the node has most of its caller's weight, and a large enough share of the total. */
-static bool leads_on(const struct finder *f, uint32_t node)
+static bool leads_on(const struct finder *f, uint32_t node, double share)
 {
 	const struct query_node *of = &f->tree.nodes.items[node];
 	uint64_t caller = of->parent == QUERY_NO_NODE ? f->q->weight
 						      : f->tree.nodes.items[of->parent].total;
 
-	return of->total > caller / 2 && (double)of->total >= PATH_SHARE * (double)f->q->weight;
+	return of->total > caller / 2 && (double)of->total >= share * (double)f->q->weight;
 }
 
 static const struct frame *frame_of_node(const struct finder *f, uint32_t node)
@@ -108,16 +108,70 @@ static void continue_steps(struct finder *f, size_t from)
 		f->end_origin = add_steps(f, from, until, &from);
 }
 
-static void find_path(struct finder *f)
+static void walk_path(struct finder *f, uint32_t at, double share)
 {
-	uint32_t at = f->tree.first_root;
-	size_t end = 0;
-
-	f->end = QUERY_NO_NODE;
-	while (at != QUERY_NO_NODE && leads_on(f, at)) {
+	while (at != QUERY_NO_NODE && leads_on(f, at, share)) {
 		f->path[f->path_size++] = at;
 		at = f->tree.nodes.items[at].first_child;
 	}
+}
+
+/*
+ * Returns the heaviest outermost node of that origin or a better one among siblings from `first` on
+ * and what they call; QUERY_NO_NODE if none has the weight of a branch.
+ */
+static uint32_t find_heaviest(const struct finder *f, uint32_t first, uint8_t origin)
+{
+	const struct query_node *nodes = f->tree.nodes.items;
+	uint32_t heaviest = QUERY_NO_NODE, found;
+
+	for (uint32_t at = first; at != QUERY_NO_NODE; at = nodes[at].next_sibling) {
+		if ((double)nodes[at].total < BRANCH_SHARE * (double)f->q->weight)
+			break;
+		found = origin_of_node(f, at) >= origin
+				? at
+				: find_heaviest(f, nodes[at].first_child, origin);
+		if (found != QUERY_NO_NODE &&
+		    (heaviest == QUERY_NO_NODE || nodes[found].total > nodes[heaviest].total))
+			heaviest = found;
+	}
+	return heaviest;
+}
+
+/*
+ * Continues a path that has not come to the user's code where it parts, as in an event loop that
+ * runs many callbacks, to the heaviest function of the user, or else of a package. A package's path
+ * only goes on to a function with half of the weight of the heaviest callee.
+ */
+static void continue_to_user(struct finder *f)
+{
+	const struct query_node *nodes = f->tree.nodes.items;
+	uint32_t last = f->path[f->path_size - 1], node = QUERY_NO_NODE;
+	uint8_t best = ORIGIN_RUNTIME;
+
+	for (size_t i = 0; i < f->path_size; i++) {
+		if (origin_of_node(f, f->path[i]) > best)
+			best = origin_of_node(f, f->path[i]);
+	}
+	for (uint8_t origin = ORIGIN_OWN; origin > best && node == QUERY_NO_NODE; origin--)
+		node = find_heaviest(f, nodes[last].first_child, origin);
+	if (node == QUERY_NO_NODE || (best == ORIGIN_PACKAGE &&
+				      nodes[node].total < nodes[nodes[last].first_child].total / 2))
+		return;
+	for (uint32_t at = node; at != last; at = nodes[at].parent)
+		f->path[nodes[at].depth] = at;
+	f->path_size = nodes[node].depth + 1;
+	walk_path(f, nodes[node].first_child, BRANCH_SHARE);
+}
+
+static void find_path(struct finder *f)
+{
+	size_t end = 0;
+
+	f->end = QUERY_NO_NODE;
+	walk_path(f, f->tree.first_root, PATH_SHARE);
+	if (f->path_size)
+		continue_to_user(f);
 	f->origin = f->end_origin = add_steps(f, 0, f->path_size, &end);
 	/* A stripped program says less than the library that it calls. */
 	if (end && is_nameless(f, f->end))

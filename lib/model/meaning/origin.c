@@ -88,6 +88,14 @@ static const struct {
 	{"org.springframework.", ORIGIN_PACKAGE},
 	{"org.hibernate.", ORIGIN_PACKAGE},
 	{"org.eclipse.", ORIGIN_PACKAGE},
+	{"org.junit.", ORIGIN_PACKAGE},
+	{"org.codehaus.", ORIGIN_PACKAGE},
+	{"org.jboss.", ORIGIN_PACKAGE},
+	{"jakarta.", ORIGIN_PACKAGE},
+	{"ch.qos.logback.", ORIGIN_PACKAGE},
+	{"com.google.inject.", ORIGIN_PACKAGE},
+	{"io.undertow.", ORIGIN_PACKAGE},
+	{"io.vertx.", ORIGIN_PACKAGE},
 	{"com.fasterxml.", ORIGIN_PACKAGE},
 	{"com.google.common.", ORIGIN_PACKAGE},
 	{"io.netty.", ORIGIN_PACKAGE},
@@ -186,11 +194,12 @@ static uint8_t origin_of_module(const struct profile *p, const struct module *mo
 		path = strings_get(&p->strings, module->name);
 	base = strrchr(path, '/');
 	base = base ? base + 1 : path;
+	/* Package managers install interpreters, too; extensions of node have names like its own. */
+	if (is_interpreter(base) && !text_ends_with(base, ".node"))
+		return ORIGIN_RUNTIME;
 	origin = origin_of_path(path);
 	if (origin != ORIGIN_UNKNOWN)
 		return origin;
-	if (is_interpreter(base))
-		return ORIGIN_RUNTIME;
 	return is_library(base) && is_of_system(path) ? ORIGIN_SYSTEM : ORIGIN_OWN;
 }
 

@@ -183,6 +183,20 @@ TEST(locks_of_python_are_told_from_conditions)
 			 IDLE_LOCK);
 }
 
+#define ABSL \
+	"AbslInternalPerThreadSemWait;absl::synchronization_internal::FutexWaiter::Wait;" \
+	"absl::synchronization_internal::FutexWaiter::WaitUntil;libc.so.6!syscall"
+
+TEST(conditions_of_abseil_are_told_from_its_locks)
+{
+	assert_int_equal(
+		meaning("node", "v8::internal::Barrier::Wait;absl::CondVar::WaitCommon;" ABSL),
+		IDLE_CONDITION);
+	assert_int_equal(meaning("node", "v8::base::Mutex::Lock;absl::Mutex::LockSlowLoop;"
+					 "absl::Mutex::Block;" ABSL),
+			 IDLE_LOCK);
+}
+
 TEST(schedulers_of_erlang_wait_for_conditions)
 {
 	assert_int_equal(meaning("1_scheduler", "start_thread;fun_1fdac0;ethr_event_wait;"

@@ -545,7 +545,7 @@ static const char *const conditions[] = {
 	"pthread_cond_",    "__pthread_cond_", "___pthread_cond_",  "cnd_",
 	"pthread_barrier_", "pthread_join",    "pthread_timedjoin", "__pthread_timedjoin",
 	"pthread_clock",    "__pthread_clock", "thrd_join",	    "sem_",
-	"__new_sem_",	    "runtime.note",    "ethr_event_",
+	"__new_sem_",	    "runtime.note",    "ethr_event_",	    "absl::CondVar::",
 };
 
 /* Functions with which Python takes a lock, and waits for conditions. The second: 3.14 and newer.

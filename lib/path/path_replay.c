@@ -37,15 +37,13 @@ static bool is_alive(const struct building *b, thread_id id, uint64_t time)
 /* Returns the thread that ends the wait; NO_THREAD if it is not recorded. */
 static thread_id ender_of(const struct building *b, thread_id id, const struct timeline_wait *wait)
 {
+	const struct timelines *t = b->r->lines;
 	uint64_t wake = timeline_wake_time(wait);
 
-	if (wait->ended_by == END_THREAD && wait->waker != id && is_alive(b, wait->waker, wake)) {
-		const struct timeline *waker = &b->r->lines->rows.items[wait->waker];
-
-		if (!timelines_is_interruption(waker, timeline_find(waker, wake), wait))
-			return wait->waker;
-	}
-	return timelines_find_holder(b->r->lines, id, wait, wake);
+	if (wait->ended_by == END_THREAD && wait->waker != id && is_alive(b, wait->waker, wake) &&
+	    !timelines_is_interruption(t, timeline_find(&t->rows.items[wait->waker], wake), wait))
+		return wait->waker;
+	return timelines_find_holder(t, id, wait, wake);
 }
 
 static void add_block(struct building *b, thread_id id, uint32_t number,

@@ -165,8 +165,7 @@ static bool leads_to_waker(const struct walk *w, const struct timeline_wait *wai
 
 static bool is_interruption(struct walk *w, const struct timeline_wait *wait)
 {
-	return timelines_is_interruption(line_of(w, wait->waker), find_wait(w, wait->waker, w->now),
-					 wait);
+	return timelines_is_interruption(w->t, find_wait(w, wait->waker, w->now), wait);
 }
 
 /* Walks out of a wait that blocked the thread until now. */
@@ -181,14 +180,18 @@ static void leave_block(struct walk *w, const struct timeline_wait *wait)
 	thread_id holder;
 
 	if (w->still < STILL_MAX) {
-		if (leads_to_waker(w, wait)) {
-			follow(w, wait, wait->waker,
-			       is_interruption(w, wait) ? FOLLOW_DURING : FOLLOW_WAKER);
+		bool has_waker = leads_to_waker(w, wait);
+
+		if (has_waker && !is_interruption(w, wait)) {
+			follow(w, wait, wait->waker, FOLLOW_WAKER);
 			return;
 		}
 		holder = timelines_find_holder(w->t, w->thread, wait, w->now);
-		if (holder != NO_THREAD) {
-			follow(w, wait, holder, FOLLOW_HOLDER);
+		if (holder != NO_THREAD || has_waker) {
+			if (holder != NO_THREAD)
+				follow(w, wait, holder, FOLLOW_HOLDER);
+			else
+				follow(w, wait, wait->waker, FOLLOW_DURING);
 			return;
 		}
 	}

@@ -3,12 +3,15 @@
 
 /* Least length of a lock wait ended by a timer for which a holder is searched. */
 #define TIMED_OUT_MIN_NS 200000
-/* Least share of the wait, in percent, that the holder of the lock must have run. */
+/* Least share of the wait, in percent, in which the holder of the lock was not blocked. */
 #define HOLDER_SHARE 70
 /* Waits of a waker to be searched for the one in which it was idle. */
 #define INTERRUPTION_WAITS 256
 /* Least ratio of that wait's length to the time that the waker ran afterwards. */
 #define NAP_MIN 20
+/* Least number of sleeps of a thread that polls, and their ratio to the waits that it ended. */
+#define POLLS_MIN 16
+#define POLLS_RATIO 8
 
 void timelines_init(struct timelines *t)
 {
@@ -96,28 +99,45 @@ size_t timeline_find(const struct timeline *line, uint64_t time)
 	return low;
 }
 
-uint64_t timeline_running(const struct timeline *line, uint64_t from, uint64_t until)
+uint64_t timeline_wake_time(const struct timeline_wait *wait)
+{
+	if (wait->reason.state == WAIT_RUNNABLE)
+		return wait->start;
+	return wait->woken ? wait->woken : wait->end - wait->queued;
+}
+
+/* Returns the time in [from, until) in which a thread with a known life was not blocked. */
+static uint64_t active_time(const struct timeline *line, uint64_t from, uint64_t until,
+			    bool with_queued)
 {
 	uint64_t sum = until - from;
 
 	for (size_t i = timeline_find(line, from); i < line->waits.count; i++) {
 		const struct timeline_wait *wait = &line->waits.items[i];
 		uint64_t start = wait->start > from ? wait->start : from;
-		uint64_t end = wait->end < until ? wait->end : until;
+		uint64_t end = with_queued ? timeline_wake_time(wait) : wait->end;
 
 		if (wait->start >= until)
 			break;
+		if (end > until)
+			end = until;
 		if (end > start)
 			sum -= end - start;
 	}
 	return sum;
 }
 
-uint64_t timeline_wake_time(const struct timeline_wait *wait)
+uint64_t timeline_running(const struct timeline *line, uint64_t from, uint64_t until)
 {
-	if (wait->reason.state == WAIT_RUNNABLE)
-		return wait->start;
-	return wait->woken ? wait->woken : wait->end - wait->queued;
+	return active_time(line, from, until, false);
+}
+
+/* Returns true if the thread sleeps and looks, as Go's monitor does, and hardly wakes others. */
+static bool polls(const struct timelines *t, thread_id id)
+{
+	const struct timeline *line = id < t->rows.count ? &t->rows.items[id] : NULL;
+
+	return line && line->sleeps >= POLLS_MIN && line->sleeps / POLLS_RATIO >= line->wakes;
 }
 
 /* Returns true if the thread existed during the whole interval. */
@@ -133,17 +153,19 @@ thread_id timelines_find_holder(const struct timelines *t, thread_id id,
 	uint64_t length = until - wait->start, most = length * HOLDER_SHARE / 100;
 	thread_id holder = NO_THREAD;
 
-	if (!wait->is_lock || wait->ended_by != END_INTERRUPT || length < TIMED_OUT_MIN_NS)
+	if (!wait->is_lock || length < TIMED_OUT_MIN_NS ||
+	    (wait->ended_by != END_INTERRUPT &&
+	     (wait->ended_by != END_THREAD || !polls(t, wait->waker))))
 		return NO_THREAD;
 	for (size_t i = 0; i < TIMELINE_PARTNERS && line->partners[i] != NO_THREAD; i++) {
 		const struct timeline *other = &t->rows.items[line->partners[i]];
-		uint64_t ran;
+		uint64_t active;
 
 		if (!lived(other, wait->start, until))
 			continue;
-		ran = timeline_running(other, wait->start, until);
-		if (ran > most) {
-			most = ran;
+		active = active_time(other, wait->start, until, true);
+		if (active > most) {
+			most = active;
 			holder = line->partners[i];
 		}
 	}
@@ -171,11 +193,14 @@ static bool naps_often(const struct timeline *line, size_t at)
 	return false;
 }
 
-bool timelines_is_interruption(const struct timeline *waker, size_t at,
+bool timelines_is_interruption(const struct timelines *t, size_t at,
 			       const struct timeline_wait *wait)
 {
+	const struct timeline *waker = &t->rows.items[wait->waker];
 	uint64_t wake = timeline_wake_time(wait), idle = 0;
 
+	if (polls(t, wait->waker))
+		return true;
 	for (unsigned int i = 0; at-- && i < INTERRUPTION_WAITS; i++) {
 		const struct timeline_wait *own = &waker->waits.items[at];
 		bool is_queued = own->reason.state == WAIT_RUNNABLE;
@@ -253,7 +278,10 @@ void timelines_add(struct timelines *t, thread_id id, const struct timeline_wait
 		row.queued = row.end - row.start;
 	vec_push(&line->waits, row);
 	t->count++;
-	if (row.ended_by == END_THREAD)
+	line->sleeps += row.is_sleep && row.ended_by == END_INTERRUPT;
+	if (row.ended_by == END_THREAD) {
+		line_of(t, row.waker)->wakes++;
 		pair(t, id, row.waker);
+	}
 	make_room(t, row.end);
 }

@@ -35,6 +35,7 @@ struct timeline {
 	uint32_t row; /* row in the finished profile, or NO_THREAD */
 	thread_id parent; /* thread that created it, or NO_THREAD */
 	uint64_t start, end; /* 0: unknown */
+	uint64_t sleeps, wakes; /* own sleeps that a timer ended; waits of others that it ended */
 	/* Threads of its process with which it recently exchanged wake-ups; or NO_THREAD. */
 	thread_id partners[TIMELINE_PARTNERS];
 };
@@ -78,18 +79,19 @@ void timelines_set_label(struct timelines *t, const struct wait_reason *reason, 
 uint64_t timeline_wake_time(const struct timeline_wait *wait);
 /*
  * Finds the likely holder of a lock when a wait for it is ended by a timer and begins anew, as
- * Python's threads wait for the GIL: a thread that exchanges wake-ups with `id` and ran nearly all
- * the time of the wait up to `until`. Returns NO_THREAD if there is none, or for other waits.
+ * Python's threads wait for the GIL, or by a thread that only polls, as Go's monitor: a thread that
+ * exchanges wake-ups with `id` and ran, or was queued for a CPU, for nearly all of the wait up to
+ * `until`. Returns NO_THREAD if there is none, or for other waits.
  */
 thread_id timelines_find_holder(const struct timelines *t, thread_id id,
 				const struct timeline_wait *wait, uint64_t until);
 /*
  * Returns true if the waker of a wait only interrupted its thread, as a garbage collector does: it
  * was idle, began to run by a timer before the wait began, and not for long; or it only napped now
- * and then, and still did when the wait began. Its past then does not explain the wait. `at`: the
- * waker's first wait that had not ended at the wake-up.
+ * and then, and still did when the wait began; or it only polls. Its past then does not explain the
+ * wait. `at`: the waker's first wait that had not ended at the wake-up.
  */
-bool timelines_is_interruption(const struct timeline *waker, size_t at,
+bool timelines_is_interruption(const struct timelines *t, size_t at,
 			       const struct timeline_wait *wait);
 /* Returns how long a thread with a known life ran in [from, until). */
 uint64_t timeline_running(const struct timeline *line, uint64_t from, uint64_t until);

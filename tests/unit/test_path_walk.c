@@ -325,6 +325,34 @@ TEST(sleeps_after_a_nap_are_no_work)
 	assert_path(&t, parts);
 }
 
+/* Go's monitor sleeps, and now and then wakes a thread that another one had kept waiting. */
+TEST(who_is_woken_by_one_that_polls_waited_for_another)
+{
+	static const struct expected parts[] = {
+		{1000, 3000, MAIN, PATH_RUNS},	       {3000, 800000, THIRD, PATH_RUNS},
+		{800000, 1500000, THIRD, PATH_QUEUED}, {1500000, 1801500, THIRD, PATH_RUNS},
+		{1801500, 2000000, MAIN, PATH_RUNS},   {0},
+	};
+	struct timelines t = begin_at(2000000);
+	struct timeline_wait nap = {
+		.start = 2000,
+		.end = 51000,
+		.ended_by = END_INTERRUPT,
+		.is_sleep = true,
+		.reason = {.state = WAIT_SLEEPING},
+	};
+
+	timelines_birth(&t, OTHER, 7, MAIN, 1100);
+	timelines_birth(&t, THIRD, 7, MAIN, 1200);
+	for (; nap.start < 1800000; nap.start += 50000, nap.end += 50000)
+		timelines_add(&t, OTHER, &nap);
+	add_wait(&t, THIRD, 2500, 3000, 3000, MAIN);
+	add_preemption(&t, THIRD, 800000, 1500000);
+	add_wait(&t, MAIN, 400000, 1801500, 1801500, OTHER);
+	vec_last(&t.rows.items[MAIN].waits).is_lock = true;
+	assert_path(&t, parts);
+}
+
 /* The waker had slept, but then worked for long. */
 TEST(who_waits_for_work_after_a_nap_is_not_only_interrupted)
 {

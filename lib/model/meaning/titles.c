@@ -97,12 +97,31 @@ static const char *choose_among(const struct words *w, const struct command_line
 	return NULL;
 }
 
+/* Returns the first argument that names a source file, but for those that compilers make. */
+static const char *find_source(const struct command_line *line)
+{
+	static const char suffixes[] =
+		" .c .cc .cpp .cxx .C .m .mm .f .f90 .d .rs .go .zig .swift .java .kt .scala .hs "
+		".ml .cu .ts .js .mjs .py .rb .pl .php .lua .sh .R .tex ";
+
+	for (const char *at = next_argument(line, NULL); (at = next_argument(line, at));) {
+		const char *dot = strrchr(at, '.');
+		_cleanup_free_ char *suffix = dot && *at != '-' ? xasprintf(" %s ", dot) : NULL;
+
+		if (suffix && strstr(suffixes, suffix))
+			return at;
+	}
+	return NULL;
+}
+
 static const char *choose(const struct words *w, const struct command_line *line)
 {
 	const char *option = NULL, *argument = NULL;
 
 	if (!line->size)
 		return NULL;
+	if (w->line_count == 1)
+		return find_source(line);
 	/* An argument shared by most lines is not informative. */
 	argument = choose_among(w, line, w->line_count / 2, &option);
 	if (!argument)
@@ -203,7 +222,8 @@ static void lengthen_equals(struct choice *choices, size_t count)
 /*
  * Sets texts[i] to the shortened argument that distinguishes lines[i], "" if there is none: the
  * first argument contained in at most half of the lines, or else the first not contained in all.
- * Options and names of compilers' dependency files are the last choice.
+ * Options and names of compilers' dependency files are the last choice. A line alone has its source
+ * file.
  */
 static void distinct_arguments(const struct command_line *lines, size_t count, struct strbuf *texts)
 {
@@ -597,7 +617,7 @@ static void compare_processes(struct thread_rows *r)
 	vec_sort(&mains.rows, compare_rows);
 	for (size_t i = 0, end; i < mains.rows.count; i = end) {
 		end = group_end(&mains, i);
-		if (end - i > 1)
+		if (mains.rows.count > 1)
 			name_processes(&mains.rows.items[i], end - i, r->strings);
 	}
 	vec_release(&mains.rows);

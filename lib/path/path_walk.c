@@ -188,10 +188,15 @@ static void leave_block(struct walk *w, const struct timeline_wait *wait)
 		}
 		holder = timelines_find_holder(w->t, w->thread, wait, w->now);
 		if (holder != NO_THREAD || has_waker) {
-			if (holder != NO_THREAD)
-				follow(w, wait, holder, FOLLOW_HOLDER);
-			else
+			if (holder == NO_THREAD) {
 				follow(w, wait, wait->waker, FOLLOW_DURING);
+				return;
+			}
+			/* A holder that has ended is not on the path since. */
+			if (line_of(w, holder)->end && line_of(w, holder)->end < w->now)
+				go_back(w, later(line_of(w, holder)->end, floor_of(w)), part);
+			if (w->now > floor_of(w))
+				follow(w, wait, holder, FOLLOW_HOLDER);
 			return;
 		}
 	}

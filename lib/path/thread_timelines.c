@@ -146,6 +146,33 @@ static bool lived(const struct timeline *line, uint64_t from, uint64_t until)
 	return line->start && line->start <= from && (!line->end || line->end >= until);
 }
 
+static bool is_child(const struct timelines *t, const struct timeline *line, uint32_t process)
+{
+	return line->parent < t->rows.count && t->rows.items[line->parent].process == process;
+}
+
+/*
+ * Returns the thread of the process, or of a child of it, that ended last, if that was near the end
+ * of the wait.
+ */
+static thread_id find_joined(const struct timelines *t, thread_id id, uint64_t from, uint64_t until)
+{
+	uint64_t last = from + (until - from) * HOLDER_SHARE / 100;
+	uint32_t process = t->rows.items[id].process;
+	thread_id joined = NO_THREAD;
+
+	for (thread_id other = 0; other < t->rows.count; other++) {
+		const struct timeline *line = &t->rows.items[other];
+
+		if (other != id && line->start && line->end > last && line->end <= until &&
+		    (line->process == process || is_child(t, line, process))) {
+			last = line->end;
+			joined = other;
+		}
+	}
+	return joined;
+}
+
 thread_id timelines_find_holder(const struct timelines *t, thread_id id,
 				const struct timeline_wait *wait, uint64_t until)
 {
@@ -153,9 +180,12 @@ thread_id timelines_find_holder(const struct timelines *t, thread_id id,
 	uint64_t length = until - wait->start, most = length * HOLDER_SHARE / 100;
 	thread_id holder = NO_THREAD;
 
-	if (!wait->is_lock || length < TIMED_OUT_MIN_NS ||
-	    (wait->ended_by != END_INTERRUPT &&
-	     (wait->ended_by != END_THREAD || !polls(t, wait->waker))))
+	if (length < TIMED_OUT_MIN_NS || wait->ended_by == END_NOT_RECORDED ||
+	    (wait->ended_by == END_THREAD && !polls(t, wait->waker)))
+		return NO_THREAD;
+	if (wait->ended_by == END_UNKNOWN)
+		return wait->is_sleep ? NO_THREAD : find_joined(t, id, wait->start, until);
+	if (!wait->is_lock)
 		return NO_THREAD;
 	for (size_t i = 0; i < TIMELINE_PARTNERS && line->partners[i] != NO_THREAD; i++) {
 		const struct timeline *other = &t->rows.items[line->partners[i]];

@@ -81,7 +81,8 @@ uint64_t timeline_wake_time(const struct timeline_wait *wait);
  * Finds the likely holder of a lock when a wait for it is ended by a timer and begins anew, as
  * Python's threads wait for the GIL, or by a thread that only polls, as Go's monitor: a thread that
  * exchanges wake-ups with `id` and ran, or was queued for a CPU, for nearly all of the wait up to
- * `until`. Returns NO_THREAD if there is none, or for other waits.
+ * `until`. If the record of its end was lost, finds a thread that `id` may have joined. Returns
+ * NO_THREAD if there is none, or for other waits.
  */
 thread_id timelines_find_holder(const struct timelines *t, thread_id id,
 				const struct timeline_wait *wait, uint64_t until);

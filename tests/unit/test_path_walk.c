@@ -353,6 +353,28 @@ TEST(who_is_woken_by_one_that_polls_waited_for_another)
 	assert_path(&t, parts);
 }
 
+/* Kernels do not report each switch: that to a thread that joined another one may be lost. */
+TEST(a_wait_without_a_record_of_its_end_is_for_the_thread_that_ended)
+{
+	static const struct expected parts[] = {
+		{1000, 1100, MAIN, PATH_RUNS},
+		{1100, 890000, OTHER, PATH_RUNS},
+		{890000, 900000, MAIN, PATH_WAITS},
+		{900000, 1000000, MAIN, PATH_RUNS},
+		{0},
+	};
+	struct timelines t = begin_at(1000000);
+
+	timelines_birth(&t, OTHER, 7, MAIN, 1100);
+	timelines_end(&t, OTHER, 890000);
+	timelines_birth(&t, THIRD, 7, MAIN, 1200);
+	timelines_end(&t, THIRD, 880000);
+	add_wait(&t, MAIN, 300000, 900000, 900000, NO_THREAD);
+	vec_last(&t.rows.items[MAIN].waits).is_lock = true;
+	vec_last(&t.rows.items[MAIN].waits).ended_by = END_UNKNOWN;
+	assert_path(&t, parts);
+}
+
 /* The waker had slept, but then worked for long. */
 TEST(who_waits_for_work_after_a_nap_is_not_only_interrupted)
 {

@@ -320,10 +320,13 @@ static void print_hot_path(const struct printer *p)
 	if (p->options->is_markdown) {
 		add_heading(p, "Hot path");
 	} else {
-		const struct hot_step *hottest = digest_hottest(a);
+		const struct hot_step *hottest = digest_hottest(a), *whole = digest_whole(a);
 
 		strbuf_addf(&line, "\nHot path: %.1f %% in %s",
 			    percent(hottest->total, p->q->weight), function_of(a, hottest->key));
+		if (whole)
+			strbuf_addf(&line, ", %.1f %% in %s", percent(whole->total, p->q->weight),
+				    function_of(a, whole->key));
 		text_to_line(line.text + 1);
 		strbuf_addf(p->out, "%s\n", line.text);
 	}
@@ -692,6 +695,7 @@ static uint64_t whole_weight(const struct digest *a, uint32_t key)
 static void add_hottest(const struct digest *a, const struct query *q, struct strbuf *out)
 {
 	const struct hot_step *end = a->is_foreign ? NULL : digest_hottest(a);
+	const struct hot_step *whole = end ? digest_whole(a) : NULL;
 	const struct query_row *first;
 	const struct query_key *key;
 	_cleanup_free_ char *name = NULL, *place = NULL;
@@ -714,14 +718,30 @@ static void add_hottest(const struct digest *a, const struct query *q, struct st
 	strbuf_addf(out, "hottest: %s%s%s%s, %.1f %%", name, place ? " (" : "", place ? place : "",
 		    place ? ")" : "",
 		    percent(end ? whole_weight(a, end->key) : first->self, q->weight));
+	if (whole) {
+		_cleanup_free_ char *of = text_cut(function_of(a, whole->key), LINE_NAME_WIDTH,
+						   true);
+
+		strbuf_addf(out, ", and %.1f %% in %s", percent(whole->total, q->weight), of);
+	} else if (!end && a->functions.items[0].caller != DIGEST_NO_KEY) {
+		_cleanup_free_ char *caller = text_cut(function_of(a, a->functions.items[0].caller),
+						       LINE_NAME_WIDTH, true);
+
+		strbuf_addf(out, ", most for %s", caller);
+	}
 }
 
 static void add_longest_wait(const struct digest *a, const struct query *q, struct strbuf *out)
 {
-	const struct wait_place *place = a->waits.items;
+	const struct wait_place *place = NULL;
 	_cleanup_free_ char *kind = NULL, *name = NULL;
 
-	if (!a->waits.count || (double)a->blocked <= BLOCKED_MIN * (double)q->weight)
+	/* A child's own time is more informative. */
+	vec_for_each(&a->waits, const struct wait_place *, row) {
+		if (!place && !wait_place_is(q->profile, row, IDLE_CHILD))
+			place = row;
+	}
+	if (!place || (double)place->weight <= BLOCKED_MIN * (double)q->weight)
 		return;
 	kind = kind_of(q, place);
 	name = text_cut(function_of(a, place->key), LINE_NAME_WIDTH, true);

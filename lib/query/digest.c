@@ -8,6 +8,9 @@
 #define PATH_SHARE 0.25
 #define BRANCH_SHARE 0.1
 #define BRANCHES_MAX 8
+/* Shares of the hot path's weight that its largest part has, and of that part of its hottest. */
+#define WHOLE_SHARE 0.8
+#define PART_SHARE 0.75
 #define BRANCH_DEPTH_MAX 3
 
 struct finder {
@@ -70,11 +73,8 @@ static void add_step(struct finder *f, uint32_t node, unsigned int depth)
 						 !is_nameless(f, node)});
 }
 
-/*
- * Adds those functions of the path, from one index to another, that have the best origin there.
- * Returns that origin; `end` becomes the index after the last one.
- */
-static uint8_t add_steps(struct finder *f, size_t from, size_t until, size_t *end)
+/* Returns the best origin of the path's functions from one index to another. */
+static uint8_t best_origin(const struct finder *f, size_t from, size_t until)
 {
 	uint8_t origin = ORIGIN_SYSTEM;
 
@@ -82,6 +82,17 @@ static uint8_t add_steps(struct finder *f, size_t from, size_t until, size_t *en
 		if (origin_of_node(f, f->path[i]) > origin)
 			origin = origin_of_node(f, f->path[i]);
 	}
+	return origin;
+}
+
+/*
+ * Adds those functions of the path, from one index to another, that have the best origin there.
+ * Returns that origin; `end` becomes the index after the last one.
+ */
+static uint8_t add_steps(struct finder *f, size_t from, size_t until, size_t *end)
+{
+	uint8_t origin = best_origin(f, from, until);
+
 	for (size_t i = from; i < until; i++) {
 		if (origin_of_node(f, f->path[i]) != origin ||
 		    is_step(f, f->tree.nodes.items[f->path[i]].key))
@@ -117,23 +128,28 @@ static void walk_path(struct finder *f, uint32_t at, double share)
 }
 
 /*
- * Returns the heaviest outermost node of that origin or a better one among siblings from `first` on
- * and what they call; QUERY_NO_NODE if none has the weight of a branch.
+ * Returns the heaviest outermost node below `top` of that origin or a better one; QUERY_NO_NODE if
+ * none has the weight of a branch.
  */
-static uint32_t find_heaviest(const struct finder *f, uint32_t first, uint8_t origin)
+static uint32_t find_heaviest(const struct finder *f, uint32_t top, uint8_t origin)
 {
 	const struct query_node *nodes = f->tree.nodes.items;
-	uint32_t heaviest = QUERY_NO_NODE, found;
+	uint32_t heaviest = QUERY_NO_NODE, at = nodes[top].first_child;
 
-	for (uint32_t at = first; at != QUERY_NO_NODE; at = nodes[at].next_sibling) {
-		if ((double)nodes[at].total < BRANCH_SHARE * (double)f->q->weight)
-			break;
-		found = origin_of_node(f, at) >= origin
-				? at
-				: find_heaviest(f, nodes[at].first_child, origin);
-		if (found != QUERY_NO_NODE &&
-		    (heaviest == QUERY_NO_NODE || nodes[found].total > nodes[heaviest].total))
-			heaviest = found;
+	while (at != QUERY_NO_NODE) {
+		bool is_heavy = (double)nodes[at].total >= BRANCH_SHARE * (double)f->q->weight;
+		bool is_found = is_heavy && origin_of_node(f, at) >= origin;
+
+		if (is_found &&
+		    (heaviest == QUERY_NO_NODE || nodes[at].total > nodes[heaviest].total))
+			heaviest = at;
+		if (is_heavy && !is_found && nodes[at].first_child != QUERY_NO_NODE) {
+			at = nodes[at].first_child;
+			continue;
+		}
+		while (at != top && nodes[at].next_sibling == QUERY_NO_NODE)
+			at = nodes[at].parent;
+		at = at == top ? QUERY_NO_NODE : nodes[at].next_sibling;
 	}
 	return heaviest;
 }
@@ -147,14 +163,12 @@ static void continue_to_user(struct finder *f)
 {
 	const struct query_node *nodes = f->tree.nodes.items;
 	uint32_t last = f->path[f->path_size - 1], node = QUERY_NO_NODE;
-	uint8_t best = ORIGIN_RUNTIME;
+	uint8_t best = best_origin(f, 0, f->path_size);
 
-	for (size_t i = 0; i < f->path_size; i++) {
-		if (origin_of_node(f, f->path[i]) > best)
-			best = origin_of_node(f, f->path[i]);
-	}
+	if (best < ORIGIN_RUNTIME)
+		best = ORIGIN_RUNTIME;
 	for (uint8_t origin = ORIGIN_OWN; origin > best && node == QUERY_NO_NODE; origin--)
-		node = find_heaviest(f, nodes[last].first_child, origin);
+		node = find_heaviest(f, last, origin);
 	if (node == QUERY_NO_NODE || (best == ORIGIN_PACKAGE &&
 				      nodes[node].total < nodes[nodes[last].first_child].total / 2))
 		return;
@@ -989,6 +1003,19 @@ void digest_make(struct digest *a, const struct query *q, const struct query_fil
 	if (!q->event && (q->waits[QUERY_BLOCKED] || q->waits[QUERY_IDLE]))
 		find_waits(&f, filter);
 	free(f.lines);
+}
+
+const struct hot_step *digest_whole(const struct digest *a)
+{
+	const struct hot_step *hottest = digest_hottest(a), *whole = NULL;
+
+	vec_for_each(&a->steps, const struct hot_step *, step) {
+		if (step->depth ||
+		    (double)step->total < WHOLE_SHARE * (double)a->steps.items->total)
+			break;
+		whole = step->is_named && step != a->steps.items ? step : whole;
+	}
+	return whole && (double)hottest->total < PART_SHARE * (double)whole->total ? whole : NULL;
 }
 
 const struct hot_step *digest_hottest(const struct digest *a)

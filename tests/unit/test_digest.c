@@ -241,8 +241,10 @@ static void name(struct profile *p, const char *before, const char *after)
 	}
 }
 
-static void check_hottest(struct profile *p, const char *expected)
+/* `whole` may be NULL. */
+static void check_hottest(struct profile *p, const char *expected, const char *whole)
 {
+	const struct hot_step *step;
 	struct query_filter filter = QUERY_FILTER_ALL;
 	struct query q;
 	struct digest d;
@@ -250,6 +252,10 @@ static void check_hottest(struct profile *p, const char *expected)
 	assert_int_equal(query_select(&q, p, &filter, NULL), 0);
 	digest_make(&d, &q, &filter, QUERY_ORDER_SELF, 3);
 	assert_string_equal(function_name(&d, digest_hottest(&d)->key), expected);
+	step = digest_whole(&d);
+	assert_int_equal(!step, !whole);
+	if (whole)
+		assert_string_equal(function_name(&d, step->key), whole);
 	digest_release(&d);
 	query_release(&q);
 	profile_free(p);
@@ -262,16 +268,56 @@ TEST(test_hottest_function)
 
 	stack_texts_add_sample(p, 8, SERVE "fun_30 /app -");
 	name(p, "fun_30", "fun_30");
-	check_hottest(p, "serve");
+	check_hottest(p, "serve", NULL);
 	p = profile_new();
 	stack_texts_add_sample(p, 8, "main /app main.c\nfun_30 /app -");
 	name(p, "fun_30", "fun_30");
-	check_hottest(p, "fun_30");
+	check_hottest(p, "fun_30", NULL);
 	/* Code that a regular expression was compiled to is the library's. */
 	p = profile_new();
 	stack_texts_add_sample(p, 8, SERVE "made [anon] -");
 	name(p, "made", "code made by libpcre2-8");
-	check_hottest(p, "serve");
+	check_hottest(p, "serve", NULL);
+}
+
+/* A server's slow command says more than the function in which it is most of the time. */
+TEST(test_command_of_the_hottest_function)
+{
+	struct profile *p = profile_new();
+
+	stack_texts_add_sample(p, 45, SERVE "union /app a.c\nnext /app b.c");
+	stack_texts_add_sample(p, 40, SERVE "union /app a.c\nadd /app b.c");
+	stack_texts_add_sample(p, 15, SERVE "ping /app a.c");
+	check_hottest(p, "next", "union");
+	p = profile_new();
+	stack_texts_add_sample(p, 70, SERVE "union /app a.c\nnext /app b.c");
+	stack_texts_add_sample(p, 30, "main /app main.c\nparse /app a.c");
+	check_hottest(p, "next", NULL);
+}
+
+#define POOL "clone libc.so.6 -\nJavaMain /jdk/lib/libjvm.so -\n"
+#define CALL "call_stub /jdk/lib/libjvm.so -\n"
+#define RUN "java.lang.Thread.run - Thread.java\n"
+
+/* The path of a server goes on below a quarter of the time if it leads to the user's code. */
+TEST(test_path_through_a_runtime)
+{
+	struct profile *p = profile_new();
+
+	stack_texts_add_sample(p, 18, POOL RUN "org.example.Shop.sell - Shop.java");
+	stack_texts_add_sample(p, 10, POOL RUN);
+	stack_texts_add_sample(p, 72, "clone libc.so.6 -\nPyEval /usr/bin/python3.11 -");
+	check(p, QUERY_ORDER_SELF,
+	      "0 PyEval 72\nbeside org.example.Shop.sell 18\nin python3.11 72\n"
+	      "PyEval 72 by -\norg.example.Shop.sell 18 by -\njava.lang.Thread.run 10 by -\n");
+	p = profile_new();
+	stack_texts_add_sample(p, 18, POOL CALL RUN "org.example.Shop.sell - Shop.java");
+	stack_texts_add_sample(p, 10, POOL CALL RUN);
+	stack_texts_add_sample(p, 24, POOL CALL);
+	stack_texts_add_sample(p, 48, POOL "compile /jdk/lib/libjvm.so -");
+	check(p, QUERY_ORDER_SELF,
+	      "0 org.example.Shop.sell 18\nin  18\n"
+	      "compile 48 by -\ncall_stub 24 by -\norg.example.Shop.sell 18 by -\n");
 }
 
 TEST(test_functions_of_the_user_beside_a_collector)
@@ -306,19 +352,19 @@ TEST(test_path_through_an_event_loop)
 	stack_texts_add_sample(p, 9, LOOP "query - /a/app.mjs");
 	stack_texts_add_sample(p, 43, LOOP "on - /a/node_modules/b/b.js\nsin /opt/node -");
 	stack_texts_add_sample(p, 48, LOOP "Scavenge /opt/node -");
-	check_hottest(p, "on");
+	check_hottest(p, "on", NULL);
 	/* A package's function is passed for one of the user's with half of the weight beside it.
 	 */
 	p = profile_new();
 	stack_texts_add_sample(p, 30, LOOP "on - /a/node_modules/b/b.js\nlayout - /a/app.mjs");
 	stack_texts_add_sample(p, 50, LOOP "on - /a/node_modules/b/b.js\nsin /opt/node -");
 	stack_texts_add_sample(p, 20, LOOP "on - /a/node_modules/b/b.js");
-	check_hottest(p, "layout");
+	check_hottest(p, "layout", NULL);
 	p = profile_new();
 	stack_texts_add_sample(p, 20, LOOP "on - /a/node_modules/b/b.js\nlayout - /a/app.mjs");
 	stack_texts_add_sample(p, 50, LOOP "on - /a/node_modules/b/b.js\nsin /opt/node -");
 	stack_texts_add_sample(p, 30, LOOP "on - /a/node_modules/b/b.js");
-	check_hottest(p, "on");
+	check_hottest(p, "on", NULL);
 }
 
 TEST(test_own_code_only)

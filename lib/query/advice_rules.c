@@ -238,20 +238,54 @@ static void measure_interpreter_lock(const struct adviser *a, struct measured *m
 		m->place = heaviest_place(a, &a->digest->with_waits, 1u << a->id);
 }
 
-/* Takes the first lock, the heaviest one; waits for an interpreter's lock have their own rule. */
-static void measure_locks(const struct adviser *a, struct measured *m)
+/* Takes the heaviest place of waits for that reason, less the weight of another rule's waits. */
+static void measure_place(const struct adviser *a, struct measured *m, enum idle_subcategory reason,
+			  uint64_t others)
 {
 	vec_for_each(&a->digest->waits, const struct wait_place *, place) {
-		if (!wait_place_is(a->q->profile, place, IDLE_LOCK))
+		if (!wait_place_is(a->q->profile, place, reason))
 			continue;
-		if (place->weight > a->interpreter_lock)
-			m->weight = place->weight - a->interpreter_lock;
+		if (place->weight > others)
+			m->weight = place->weight - others;
 		m->place = place_of(a, place->key, place->line);
 		if (place->waker != DIGEST_NO_KEY)
 			m->what = place_of(a, place->waker, place->waker_line);
 		break;
 	}
 	if (m->place && a->wall > 0)
+		m->value = (double)m->weight / a->wall;
+}
+
+static void measure_locks(const struct adviser *a, struct measured *m)
+{
+	measure_place(a, m, IDLE_LOCK, a->interpreter_lock);
+}
+
+static void measure_disk(const struct adviser *a, struct measured *m)
+{
+	measure_place(a, m, IDLE_DISK, 0);
+}
+
+/* Counts waits in a barrier itself, not those of the work that its caller does below it. */
+static void measure_barriers(const struct adviser *a, struct measured *m)
+{
+	struct query at_barriers = a->digest->with_waits;
+	size_t count = a->digest->has_waits ? a->q->profile->stacks.rows.count : 0;
+	_cleanup_free_ uint64_t *weights = xcalloc(count + 1, sizeof(*weights));
+	uint32_t mark = 1u << a->id;
+
+	for (stack_id id = 0; id < count; id++) {
+		stack_id caller = a->digest->callers[id];
+
+		if (a->marks[id] & mark && query_wait_of(&at_barriers, id) == QUERY_BLOCKED &&
+		    (caller == NO_STACK || !(a->marks[caller] & mark)))
+			weights[id] = at_barriers.weights[id];
+		m->weight += weights[id];
+	}
+	at_barriers.weights = weights;
+	if (m->weight)
+		m->place = heaviest_place(a, &at_barriers, mark);
+	if (a->wall > 0)
 		m->value = (double)m->weight / a->wall;
 }
 
@@ -476,7 +510,7 @@ static bool add_value(const struct adviser *a, const struct measured *m, const c
 	const char *text = NULL;
 
 	if (text_starts_with(name, "value}") && rules[a->id].unit == SHARE)
-		strbuf_addf(out, "%.0f %%", m->value * 100);
+		strbuf_addf(out, "%.*f %%", m->value < 0.01, m->value * 100);
 	else if (text_starts_with(name, "value}"))
 		strbuf_addf(out, "%.*f", m->value < 1 ? 2 : 1, m->value);
 	else if (text_starts_with(name, "time}"))

@@ -62,6 +62,23 @@ static struct profile *lock_convoy(uint32_t part)
 			 IDLE_LOCK);
 }
 
+static struct profile *disk_wait(uint32_t part)
+{
+	return wait_part(SERVE "save /app order.c\nfsync libc.so.6 -", "[fsync] - -", part,
+			 IDLE_DISK);
+}
+
+/* Waits of the work that others wait for do not count. */
+static struct profile *barrier(uint32_t part)
+{
+	struct profile *p = wait_part(SERVE "GOMP_parallel /lib/libgomp.so.1 -", "[futex] - -",
+				      part, IDLE_CONDITION);
+
+	stack_texts_add_call(p, 500, SERVE "GOMP_parallel /lib/libgomp.so.1 -\nsolve /app solve.c",
+			     "[futex] - -", IDLE_CONDITION);
+	return p;
+}
+
 /* A command of twelve processes on four CPUs: a linker, then two compilers at a time. */
 static struct profile *serial_link(uint32_t part)
 {
@@ -84,6 +101,15 @@ static struct profile *serial_link(uint32_t part)
 			samples_add(&threads_get(&p->threads, id)->samples, &sample);
 	}
 	return p;
+}
+
+static struct profile *go_lock(uint32_t part)
+{
+	return run_part(
+		SERVE
+		"main.find /app cache.go\nsync.(*Mutex).Unlock /app /usr/local/go/src/sync/mutex.go\n"
+		"internal/sync.(*Mutex).unlockSlow /app /usr/local/go/src/internal/sync/mutex.go",
+		part);
 }
 
 static struct profile *starved(uint32_t part)
@@ -242,6 +268,15 @@ static const struct rule_case {
 	{ADVICE_LOCKS, lock_convoy, 250, 249,
 	 "threads waited 0.2 s for a lock in get (cache.c:103), 0.25 at a time: hold it for less "
 	 "time, or split what it protects"},
+	{ADVICE_GO_LOCKS, go_lock, 5, 4,
+	 "handing over locks took 0.5 % of the time, most in main.find (cache.go:102): goroutines wait for "
+	 "such a lock, for how long is not recorded; hold it for less time, or split what it protects"},
+	{ADVICE_BARRIERS, barrier, 250, 249,
+	 "threads waited 0.2 s until others had done their share of the work in serve (serve.c:101), 0.25 at "
+	 "a time: share it more evenly, or in smaller parts"},
+	{ADVICE_DISK, disk_wait, 250, 249,
+	 "threads waited 0.2 s for the disk in save (order.c:103), 0.25 at a time: read or write less, or "
+	 "more at once"},
 	{ADVICE_SERIAL, serial_link, 501, 490,
 	 "just one thread ran for 50 % of the time, on 4 CPUs, most of it in ld: run more jobs at "
 	 "a time, or split that one"},

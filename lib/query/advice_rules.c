@@ -238,32 +238,43 @@ static void measure_interpreter_lock(const struct adviser *a, struct measured *m
 		m->place = heaviest_place(a, &a->digest->with_waits, 1u << a->id);
 }
 
-/* Takes the heaviest place of waits for that reason, less the weight of another rule's waits. */
-static void measure_place(const struct adviser *a, struct measured *m, enum idle_subcategory reason,
-			  uint64_t others)
+/* Returns the heaviest place of waits for that reason, or of sleeps in event loops; or NULL. */
+static const struct wait_place *find_place(const struct adviser *a, enum idle_subcategory reason,
+					   bool is_sleep)
 {
 	vec_for_each(&a->digest->waits, const struct wait_place *, place) {
-		if (!wait_place_is(a->q->profile, place, reason))
-			continue;
-		if (place->weight > others)
-			m->weight = place->weight - others;
-		m->place = place_of(a, place->key, place->line);
-		if (place->waker != DIGEST_NO_KEY)
-			m->what = place_of(a, place->waker, place->waker_line);
-		break;
+		if (is_sleep ? place->is_sleep : wait_place_is(a->q->profile, place, reason))
+			return place;
 	}
-	if (m->place && a->wall > 0)
-		m->value = (double)m->weight / a->wall;
+	return NULL;
+}
+
+/* Takes the waits at the place, less the weight of another rule's waits. */
+static void measure_place(const struct adviser *a, struct measured *m,
+			  const struct wait_place *place, uint64_t others)
+{
+	if (!place || place->weight <= others || !(a->wall > 0))
+		return;
+	m->weight = place->weight - others;
+	m->value = (double)m->weight / a->wall;
+	m->place = place_of(a, place->key, place->line);
+	if (place->waker != DIGEST_NO_KEY)
+		m->what = place_of(a, place->waker, place->waker_line);
 }
 
 static void measure_locks(const struct adviser *a, struct measured *m)
 {
-	measure_place(a, m, IDLE_LOCK, a->interpreter_lock);
+	measure_place(a, m, find_place(a, IDLE_LOCK, false), a->interpreter_lock);
 }
 
 static void measure_disk(const struct adviser *a, struct measured *m)
 {
-	measure_place(a, m, IDLE_DISK, 0);
+	measure_place(a, m, find_place(a, IDLE_DISK, false), 0);
+}
+
+static void measure_loop_sleeps(const struct adviser *a, struct measured *m)
+{
+	measure_place(a, m, find_place(a, IDLE_TIMER, true), 0);
 }
 
 /* Counts waits in a barrier itself, not those of the work that its caller does below it. */

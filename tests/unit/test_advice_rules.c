@@ -68,6 +68,19 @@ static struct profile *disk_wait(uint32_t part)
 			 IDLE_DISK);
 }
 
+static struct profile *loop_sleep(uint32_t part)
+{
+	struct profile *p = run_part(SERVE, 0);
+
+	for (int i = 0; i < 4; i++) {
+		stack_texts_add_call(p, 1, SERVE "poll libc.so.6 -", "[poll] - -", IDLE_OTHER);
+		stack_texts_add_call(p, i ? 20 : part - 60,
+				     SERVE "mail /app mail.c\nusleep libc.so.6 -",
+				     "[clock_nanosleep] - -", IDLE_TIMER);
+	}
+	return p;
+}
+
 /* Waits of the work that others wait for do not count. */
 static struct profile *barrier(uint32_t part)
 {
@@ -274,6 +287,9 @@ static const struct rule_case {
 	{ADVICE_BARRIERS, barrier, 250, 249,
 	 "threads waited 0.2 s until others had done their share of the work in serve (serve.c:101), 0.25 at "
 	 "a time: share it more evenly, or in smaller parts"},
+	{ADVICE_LOOP_SLEEPS, loop_sleep, 100, 99,
+	 "an event loop stood still for 0.1 s because mail (mail.c:105) slept: wait there without blocking the "
+	 "others, or in a thread"},
 	{ADVICE_DISK, disk_wait, 250, 249,
 	 "threads waited 0.2 s for the disk in save (order.c:103), 0.25 at a time: read or write less, or "
 	 "more at once"},

@@ -68,6 +68,11 @@ static struct profile *disk_wait(uint32_t part)
 			 IDLE_DISK);
 }
 
+static struct profile *table_scan(uint32_t part)
+{
+	return run_part(SERVE "ExecScan /app -\nheap_getnextslot /app -\nheapgetpage /app -", part);
+}
+
 static struct profile *loop_sleep(uint32_t part)
 {
 	struct profile *p = run_part(SERVE, 0);
@@ -287,6 +292,9 @@ static const struct rule_case {
 	{ADVICE_BARRIERS, barrier, 250, 249,
 	 "threads waited 0.2 s until others had done their share of the work in serve (serve.c:101), 0.25 at "
 	 "a time: share it more evenly, or in smaller parts"},
+	{ADVICE_TABLE_SCANS, table_scan, 250, 249,
+	 "reading all rows of tables took 25 % of the time: an index on what is searched for leads to the "
+	 "rows that match"},
 	{ADVICE_LOOP_SLEEPS, loop_sleep, 100, 99,
 	 "an event loop stood still for 0.1 s because mail (mail.c:105) slept: wait there without blocking the "
 	 "others, or in a thread"},

@@ -107,8 +107,8 @@ static void print_json(const struct report_options *o, const struct query *q,
 		path_summary_json(q->profile, out);
 	}
 	if (o->is_default_view) {
-		strbuf_adds(out, ",\n\"advice\": ");
-		first_screen_advice_json(q, &o->filter, out);
+		strbuf_adds(out, ",\n");
+		first_screen_json(q, &o->filter, out);
 	}
 	strbuf_addf(out, ",\n\"%s\": ", rows_name(o));
 	listing_print_json(&rows->listing, out);

@@ -14,6 +14,7 @@
 #define STEPS_MAX 8
 #define STEPS_FIRST 2
 #define WAITS_MAX 6
+#define JSON_WAITS_MAX 100
 #define PROCESSES_MAX 6
 #define MODULES_MAX 4
 #define KINDS_MAX 3
@@ -304,6 +305,18 @@ static void print_processes(const struct printer *p)
 	print_listing(p, &l);
 }
 
+/* Appends "51.2 % in next, 98.5 % in find_keys". */
+static void add_hottest_step(const struct printer *p, struct strbuf *line)
+{
+	const struct hot_step *hottest = digest_hottest(p->a), *whole = digest_whole(p->a);
+
+	strbuf_addf(line, "%.1f %% in %s", percent(hottest->total, p->q->weight),
+		    function_of(p->a, hottest->key));
+	if (whole)
+		strbuf_addf(line, ", %.1f %% in %s", percent(whole->total, p->q->weight),
+			    function_of(p->a, whole->key));
+}
+
 static void print_hot_path(const struct printer *p)
 {
 	const struct digest *a = p->a;
@@ -317,18 +330,14 @@ static void print_hot_path(const struct printer *p)
 		print_processes(p);
 		return;
 	}
+	add_hottest_step(p, &line);
+	text_to_line(line.text);
 	if (p->options->is_markdown) {
 		add_heading(p, "Hot path");
+		listing_markdown_code(line.text, p->out);
+		strbuf_adds(p->out, "\n\n");
 	} else {
-		const struct hot_step *hottest = digest_hottest(a), *whole = digest_whole(a);
-
-		strbuf_addf(&line, "\nHot path: %.1f %% in %s",
-			    percent(hottest->total, p->q->weight), function_of(a, hottest->key));
-		if (whole)
-			strbuf_addf(&line, ", %.1f %% in %s", percent(whole->total, p->q->weight),
-				    function_of(a, whole->key));
-		text_to_line(line.text + 1);
-		strbuf_addf(p->out, "%s\n", line.text);
+		strbuf_addf(p->out, "\nHot path: %s\n", line.text);
 	}
 	listing_add_column(&l, "TOTAL", LISTING_SHARE);
 	add_place_columns(&l);
@@ -661,26 +670,69 @@ void first_screen(const struct query *q, const struct first_screen_options *opti
 	digest_release(&a);
 }
 
-void first_screen_advice_json(const struct query *q, const struct query_filter *filter,
-			      struct strbuf *out)
+static void add_json_text(const char *name, char *text, struct strbuf *out)
+{
+	strbuf_addf(out, ", \"%s\": ", name);
+	if (text && *text)
+		listing_json_string(text, out);
+	else
+		strbuf_adds(out, "null");
+	free(text);
+}
+
+static void add_json_place(const struct printer *p, uint32_t key, uint32_t line)
+{
+	const struct query_keys *keys = &p->a->keys;
+
+	add_json_text("function", xstrdup(function_of(p->a, key)), p->out);
+	add_json_text("module", xstrdup(query_keys_text(keys, keys->rows.items[key].module)),
+		      p->out);
+	add_json_text("place", query_listing_place(keys, key, line), p->out);
+	strbuf_addch(p->out, '}');
+}
+
+static void add_advice_json(const struct printer *p, const struct query_filter *filter)
 {
 	struct advice_list list;
-	struct digest a;
 
-	digest_make(&a, q, filter, QUERY_ORDER_SELF, 1);
-	advice_find(&list, q, filter, &a);
-	strbuf_addch(out, '[');
+	advice_find(&list, p->q, filter, p->a);
 	vec_for_each(&list.rows, const struct advice *, row) {
-		strbuf_addf(out,
+		strbuf_addf(p->out,
 			    "%s{\"rule\": \"%s\", \"value\": %.10g, \"threshold\": %.10g, "
-			    "\"weight\": %" PRIu64 ", \"text\": ",
+			    "\"weight\": %" PRIu64,
 			    row == list.rows.items ? "\n" : ",\n", row->name, row->value,
 			    row->threshold, row->weight);
-		listing_json_string(row->text, out);
-		strbuf_addf(out, ", \"page\": \"%s\"}", row->page);
+		add_json_text("text", xstrdup(row->text), p->out);
+		add_json_text("page", xstrdup(row->page), p->out);
+		strbuf_addch(p->out, '}');
 	}
-	strbuf_addch(out, ']');
 	advice_list_release(&list);
+}
+
+void first_screen_json(const struct query *q, const struct query_filter *filter, struct strbuf *out)
+{
+	struct digest a;
+	const struct printer p = {q, NULL, &a, out};
+
+	digest_make(&a, q, filter, QUERY_ORDER_SELF, 1);
+	strbuf_adds(out, "\"advice\": [");
+	add_advice_json(&p, filter);
+	strbuf_adds(out, "],\n\"hot_path\": [");
+	vec_for_each(&a.steps, const struct hot_step *, step) {
+		strbuf_addf(out, "%s{\"total\": %" PRIu64 ", \"depth\": %u",
+			    step == a.steps.items ? "\n" : ",\n", step->total, step->depth);
+		add_json_place(&p, step->key, step->line);
+	}
+	strbuf_adds(out, "],\n\"waits\": [");
+	for (size_t i = 0; i < a.waits.count && i < JSON_WAITS_MAX && !a.idle; i++) {
+		const struct wait_place *place = &a.waits.items[i];
+
+		strbuf_addf(out, "%s{\"weight\": %" PRIu64, i ? ",\n" : "\n", place->weight);
+		add_json_text("kind", kind_of(q, place), out);
+		add_json_text("woken_by", waker_of(&p, place), out);
+		add_json_place(&p, place->key, place->line);
+	}
+	strbuf_adds(out, "]");
 	digest_release(&a);
 }
 

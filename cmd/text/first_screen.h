@@ -22,9 +22,9 @@ bool first_screen_has_rows(const struct query *q);
 /* Appends the answers. The query must have rows. */
 void first_screen(const struct query *q, const struct first_screen_options *options,
 		  struct strbuf *out);
-/* Appends all advice as a JSON array. */
-void first_screen_advice_json(const struct query *q, const struct query_filter *filter,
-			      struct strbuf *out);
+/* Appends all advice, the hot path and the first waits as members of a JSON object. */
+void first_screen_json(const struct query *q, const struct query_filter *filter,
+		       struct strbuf *out);
 /*
  * Appends the hottest function and the first place that was blocked, "hottest: sixty (shares),
  * 61.0 %; blocked in read_all: 2.1 s (disk)"; nothing without samples.

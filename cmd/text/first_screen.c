@@ -10,15 +10,12 @@
 #include "lib/query/held_memory.h"
 #include "lib/query/summary.h"
 
-/* Maximum number of steps shown; of a longer path, those after the first ones are omitted. */
-#define STEPS_MAX 8
+/* Of a path that is too long, steps after the first ones are omitted. */
 #define STEPS_FIRST 2
-#define WAITS_MAX 6
 #define JSON_WAITS_MAX 100
 #define PROCESSES_MAX 6
 #define MODULES_MAX 4
 #define KINDS_MAX 3
-#define ADVICE_MAX 3
 #define HELD_MAX 4
 /* A screen of text has this many lines, if not too many rows were asked for. */
 #define LINES_MAX 40
@@ -33,7 +30,19 @@
 /* Columns of a name in a line of text. */
 #define LINE_NAME_WIDTH 80
 
+/* Maximum numbers of rows: the first that fit the screen count. */
+static const struct screen_rows {
+	uint8_t advice, waits, steps, branches;
+	bool has_functions;
+} screen_rows[] = {
+	{3, 6, 8, UINT8_MAX, true},
+	{3, 4, 8, UINT8_MAX, false},
+	{2, 3, 6, 2, false},
+	{1, 1, 4, 0, false},
+};
+
 struct printer {
+	const struct screen_rows *rows;
 	const struct query *q;
 	const struct first_screen_options *options;
 	const struct digest *a;
@@ -322,7 +331,7 @@ static void print_hot_path(const struct printer *p)
 	const struct digest *a = p->a;
 	_cleanup_(strbuf_release) struct strbuf line = {0};
 	struct listing l = {.is_tree = true};
-	size_t path = 0, begin;
+	size_t path = 0, begin, end;
 
 	while (path < a->steps.count && !a->steps.items[path].depth)
 		path++;
@@ -342,8 +351,9 @@ static void print_hot_path(const struct printer *p)
 	listing_add_column(&l, "TOTAL", LISTING_SHARE);
 	add_place_columns(&l);
 	l.columns[1].is_tree = true;
-	begin = path > STEPS_MAX ? path - (STEPS_MAX - STEPS_FIRST) : 0;
-	for (size_t i = 0; i < a->steps.count; i++) {
+	begin = path > p->rows->steps ? path - (p->rows->steps - STEPS_FIRST) : 0;
+	end = path + p->rows->branches;
+	for (size_t i = 0; i < a->steps.count && i < end; i++) {
 		if (i < begin && i == STEPS_FIRST)
 			add_gap(&l, begin - i);
 		if (i >= begin || i < STEPS_FIRST)
@@ -447,7 +457,7 @@ static void print_waits(const struct printer *p)
 	listing_add_column(&l, "CALLED BY", LISTING_TEXT);
 	if (with_wakers)
 		listing_add_column(&l, "WOKEN BY", LISTING_TEXT);
-	for (; shown < a->waits.count && shown < WAITS_MAX; shown++) {
+	for (; shown < a->waits.count && shown < p->rows->waits; shown++) {
 		const struct wait_place *place = &a->waits.items[shown];
 
 		if (shown && (double)place->weight < SHARE_MIN * (double)(a->blocked + a->idle))
@@ -594,7 +604,7 @@ static void print_advice(const struct printer *p)
 	advice_find(&list, p->q, p->options->filter, p->a);
 	if (list.rows.count)
 		add_heading(p, "Advice");
-	for (; shown < list.rows.count && shown < ADVICE_MAX; shown++) {
+	for (; shown < list.rows.count && shown < p->rows->advice; shown++) {
 		char *text = list.rows.items[shown].text;
 
 		text_to_line(text);
@@ -637,36 +647,52 @@ bool first_screen_has_rows(const struct query *q)
 	return q->weight || (!q->event && (q->waits[QUERY_BLOCKED] || q->waits[QUERY_IDLE]));
 }
 
+static void print_sections(const struct printer *p)
+{
+	_cleanup_(strbuf_release) struct strbuf end = {0};
+	struct printer at_end = *p;
+	uint64_t blocked = p->q->weight ? blocked_weight(p) : p->a->blocked + p->a->idle;
+	bool is_blocked = (double)blocked > BLOCKED_MIN * (double)p->q->weight;
+	bool mostly_waits = is_blocked && blocked > p->q->weight;
+
+	at_end.out = &end;
+	print_times(p);
+	print_path(p);
+	print_advice(p);
+	if (!p->q->event)
+		print_held(p);
+	if (mostly_waits)
+		print_waits(p);
+	if (is_blocked && !mostly_waits)
+		print_waits(&at_end);
+	if (!p->options->is_markdown)
+		print_error(&at_end);
+	if (p->q->weight) {
+		print_hot_path(p);
+		if (p->rows->has_functions)
+			print_functions(p, room_for_functions(p, &end));
+	}
+	strbuf_adds(p->out, strbuf_text(&end));
+}
+
 void first_screen(const struct query *q, const struct first_screen_options *options,
 		  struct strbuf *out)
 {
+	bool is_limited = options->leaves_noise_out && !options->is_markdown;
+	const struct screen_rows *last =
+		&screen_rows[sizeof(screen_rows) / sizeof(*screen_rows) - 1];
+	size_t begin = out->size;
 	struct digest a;
-	_cleanup_(strbuf_release) struct strbuf end = {0};
-	const struct printer p = {q, options, &a, out}, at_end = {q, options, &a, &end};
-	uint64_t blocked;
-	bool is_blocked, mostly_waits;
+	struct printer p = {screen_rows, q, options, &a, out};
 
 	digest_make(&a, q, options->filter, options->order,
 		    options->listing.limit ? options->listing.limit : SIZE_MAX);
-	blocked = q->weight ? blocked_weight(&p) : a.blocked + a.idle;
-	is_blocked = (double)blocked > BLOCKED_MIN * (double)q->weight;
-	mostly_waits = is_blocked && blocked > q->weight;
-	print_times(&p);
-	print_path(&p);
-	print_advice(&p);
-	if (!q->event)
-		print_held(&p);
-	if (mostly_waits)
-		print_waits(&p);
-	if (is_blocked && !mostly_waits)
-		print_waits(&at_end);
-	if (!options->is_markdown)
-		print_error(&at_end);
-	if (q->weight) {
-		print_hot_path(&p);
-		print_functions(&p, room_for_functions(&p, &end));
+	for (;; p.rows++) {
+		print_sections(&p);
+		if (!is_limited || p.rows == last || count_lines(out) <= LINES_MAX)
+			break;
+		out->size = begin;
 	}
-	strbuf_adds(out, strbuf_text(&end));
 	digest_release(&a);
 }
 
@@ -712,7 +738,7 @@ static void add_advice_json(const struct printer *p, const struct query_filter *
 void first_screen_json(const struct query *q, const struct query_filter *filter, struct strbuf *out)
 {
 	struct digest a;
-	const struct printer p = {q, NULL, &a, out};
+	const struct printer p = {.q = q, .a = &a, .out = out};
 
 	digest_make(&a, q, filter, QUERY_ORDER_SELF, 1);
 	strbuf_adds(out, "\"advice\": [");

@@ -10,6 +10,8 @@ python=$(python3 -c 'import sys; print(sys.executable)')
 answers() { # NAME: shows the first screen of NAME.json.gz
 	run "$PROF" report "$1.json.gz"
 	ok "$1: at most 40 lines: $(wc -l <.out)" test "$(wc -l <.out)" -le 40
+	narrow=$(script -qec "stty cols 60; PAGER=cat '$PROF' report $1.json.gz" /dev/null | wc -l)
+	ok "$1: in a narrow terminal, too: $narrow" test "$narrow" -le 40
 }
 section() { # REGEX: the section of $out that begins with it
 	awk -v heading="$1" '$0 ~ heading { shown = 1 } !$0 { shown = 0 } shown' <<<"$out"
@@ -53,6 +55,22 @@ MAKE
 record build 0 -- make -C parts
 answers build
 like "build: the file that takes long" "$out" $'\nran [0-9.]+ s, [0-9.]+ % of it in cc1 tables.c'
+
+# A file that is compiled alone is named, too.
+record one 0 -- gcc -O2 -c -o tables.o parts/tables.c
+answers one
+like "one: the file" "$out" $'\nran [0-9.]+ s, [0-9.]+ % of it in cc1 tables.c'
+
+record loop 0 -- "$python" "$sources/loop.py" 0.5
+like "loop: record names the function" "$err" '[:;] blocked in send_mail: [0-9.]+ s \(sleep in an event loop\)'
+answers loop
+like "loop: the cause" "$(section Advice)" 'an event loop stood still for [0-9.]+ s because send_mail \(loop.py:'
+
+gcc -O2 -g -fopenmp -o rows "$sources/rows.c"
+OMP_WAIT_POLICY=passive record rows 0 -- ./rows 200000000
+answers rows
+like "rows: the hot path" "$(section 'Hot path')" '^Hot path: [0-9.]+ % in solve_row'
+like "rows: the cause" "$(section Advice)" 'until others had done their share of the work in main \(rows.c:'
 
 # The threads wait for each other, and main() for them.
 gcc -O2 -g -pthread -o convoy "$sources/convoy.c"

@@ -192,7 +192,8 @@ static void leave_block(struct walk *w, const struct timeline_wait *wait)
 				follow(w, wait, wait->waker, FOLLOW_DURING);
 				return;
 			}
-			/* A holder that has ended is not on the path since. */
+			/* A thread that was joined is not on the path since. */
+			part.kind = PATH_WAKING;
 			if (line_of(w, holder)->end && line_of(w, holder)->end < w->now)
 				go_back(w, later(line_of(w, holder)->end, floor_of(w)), part);
 			if (w->now > floor_of(w))

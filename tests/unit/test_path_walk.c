@@ -359,7 +359,7 @@ TEST(a_wait_without_a_record_of_its_end_is_for_the_thread_that_ended)
 	static const struct expected parts[] = {
 		{1000, 1100, MAIN, PATH_RUNS},
 		{1100, 890000, OTHER, PATH_RUNS},
-		{890000, 900000, MAIN, PATH_WAITS},
+		{890000, 900000, MAIN, PATH_WAKING},
 		{900000, 1000000, MAIN, PATH_RUNS},
 		{0},
 	};

@@ -12,7 +12,7 @@ public class Orders {
 
 	static void reserveStock() throws InterruptedException {
 		synchronized (stock) {
-			Thread.sleep(15);
+			Thread.sleep(50);
 		}
 	}
 

@@ -493,6 +493,8 @@ void pprof_tables_end(struct pprof_tables *t, const char *comment, bool has_cloc
 #define NO_VALUE UINT8_MAX
 
 #define NO_SAMPLE UINT32_MAX
+/* The clock's samples and their time, or one of them. */
+#define CLOCK_TYPES 2
 
 /* All samples of a thread with the same stack and labels. */
 struct pprof_sample {
@@ -509,8 +511,8 @@ struct pprof {
 	uint32_t *first_samples; /* by stack_id, with NO_STACK last: a sample, or NO_SAMPLE */
 	struct strings label_sets; /* the labels of samples as fields of their messages */
 	uint8_t value_of_event[UINT8_MAX + 1]; /* index of the event's first value */
-	size_t value_count;
-	bool has_clock;
+	size_t value_count, clock_count; /* the clock's values come first */
+	uint64_t clock_units[CLOCK_TYPES]; /* value of a clock sample, by type */
 	VEC(struct pprof_sample) samples;
 	VEC(uint64_t) values; /* value_count values for each sample */
 	struct index index;
@@ -566,15 +568,19 @@ static void write_event_type(struct pprof *w, const struct event_count *event)
 
 static void write_clock_types(struct pprof *w)
 {
-	const char *both = kept_text(w->profile, PPROF_CLOCK_TYPES, 0);
-	const char *time = both ? strchr(both, ' ') : NULL;
+	const char *type = kept_text(w->profile, PPROF_CLOCK_TYPES, 0);
+	size_t size;
 
-	if (!time) {
-		both = "samples/count cpu/nanoseconds";
-		time = strchr(both, ' ');
+	for (type = type && *type ? type : "samples/count cpu/nanoseconds"; *type; type += size) {
+		type += *type == ' ';
+		size = strcspn(type, " ");
+		if (w->clock_count == CLOCK_TYPES || !size)
+			break;
+		w->clock_units[w->clock_count++] = memmem(type, size, "/count", strlen("/count"))
+							   ? 1
+							   : w->profile->meta.interval_ns;
+		write_type(&w->tables, PROFILE_SAMPLE_TYPE, type, size);
 	}
-	write_type(&w->tables, PROFILE_SAMPLE_TYPE, both, (size_t)(time - both));
-	write_type(&w->tables, PROFILE_SAMPLE_TYPE, time + 1, strlen(time + 1));
 }
 
 /* Keep the types of other pprof files even if they have no samples. */
@@ -583,11 +589,10 @@ static void write_types(struct pprof *w)
 	const struct profile *p = w->profile;
 
 	memset(w->value_of_event, NO_VALUE, sizeof(w->value_of_event));
-	w->has_clock = has_clock(p);
-	if (w->has_clock) {
+	if (has_clock(p)) {
 		write_clock_types(w);
 		w->value_of_event[0] = 0;
-		w->value_count = 2;
+		w->value_count = w->clock_count;
 	}
 	for (size_t i = 1; i < p->events.rows.count; i++) {
 		const struct event_count *event = &p->events.rows.items[i];
@@ -611,7 +616,8 @@ static void write_default(struct pprof *w)
 	const struct profile *p = w->profile;
 	const char *name = kept_text(p, PPROF_DEFAULT_TYPE, 0);
 	uint8_t event = profile_first_event(p);
-	bool is_last = event ? w->value_of_event[event] + 1u == w->value_count : w->value_count < 3;
+	bool is_last = event ? w->value_of_event[event] + 1u == w->value_count
+			     : w->value_count == w->clock_count;
 
 	if (!name && is_last && (event || has_no_times(w)))
 		return;
@@ -655,7 +661,7 @@ static void write_lengths(struct pprof *w)
 	struct pprof_tables *t = &w->tables;
 	uint64_t period = w->profile->meta.interval_ns;
 
-	if (!w->has_clock && has_no_times(w))
+	if (!w->clock_count && has_no_times(w))
 		period = kept_number(w, PPROF_PERIOD);
 	if (!type && period)
 		type = "cpu/nanoseconds";
@@ -848,9 +854,10 @@ static void add_sample(struct pprof *w, thread_id id, const struct sample *sampl
 		return;
 	pass_labels(labels, sample->time);
 	values = values_of(w, id, sample->stack, label_set(w, &p->threads.rows.items[id], labels));
-	values[value] += sample->weight;
-	if (w->has_clock && !sample->event)
-		values[1] += sample->weight * p->meta.interval_ns;
+	if (sample->event)
+		values[value] += sample->weight;
+	for (size_t i = 0; i < w->clock_count && !sample->event; i++)
+		values[i] += sample->weight * w->clock_units[i];
 }
 
 static void add_up(struct pprof *w)

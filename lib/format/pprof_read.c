@@ -11,6 +11,8 @@
 #include "lib/model/meaning/recording_markers.h"
 
 #define TYPES_MAX 64
+/* Shorter periods are no interval of a clock that only its own values tell. */
+#define PERIOD_MIN_NS 10000
 
 struct pprof_type {
 	uint64_t type, unit; /* string indexes */
@@ -46,6 +48,7 @@ struct pprof_reader {
 	double pace; /* time that passes per time of a sample, if threads ran in parallel; or 0 */
 	double passed_ns;
 	int clock; /* index of the type that counts clock samples; -1: none */
+	uint64_t clock_unit; /* value of one clock sample: 1, or the period if no type counts */
 };
 
 struct pprof_mapping {
@@ -385,9 +388,21 @@ static int read_values(struct pprof_reader *r, struct protobuf_cursor s, struct 
 		       : 0;
 }
 
+/* True if a value cannot be of clock samples, or differs from the time beside it. */
+static bool is_no_clock(const struct pprof_reader *r, size_t count, size_t time)
+{
+	uint64_t product;
+
+	if (count == SIZE_MAX)
+		return (int64_t)r->values.items[time] < 0 || r->values.items[time] % r->period;
+	return time != SIZE_MAX &&
+	       (__builtin_mul_overflow(r->values.items[count], r->period, &product) ||
+		product != r->values.items[time]);
+}
+
 /*
- * Finds the clock: a type that counts, beside a time type that is always its multiple. Each of its
- * samples stands for a period.
+ * Finds the clock: a type that counts, a time type whose values are multiples of the period, or
+ * both beside one another. Each of its samples stands for a period.
  */
 static int find_clock(struct pprof_reader *r, struct error *err)
 {
@@ -395,25 +410,29 @@ static int find_clock(struct pprof_reader *r, struct error *err)
 	int ret = 0;
 
 	r->clock = -1;
+	r->clock_unit = 1;
 	for (size_t i = 0; i < r->type_count; i++) {
 		if (time == SIZE_MAX && string_is(r, r->types[i].unit, "nanoseconds"))
 			time = i;
 		if (count == SIZE_MAX && string_is(r, r->types[i].unit, "count"))
 			count = i;
 	}
-	if (time == SIZE_MAX || count == SIZE_MAX || !r->period || r->period > INT64_MAX / 1024 ||
+	if ((time == SIZE_MAX || count == SIZE_MAX) &&
+	    (r->type_count > 1 || !r->period_type.unit || r->period < PERIOD_MIN_NS))
+		return 0;
+	if (!r->period || r->period > INT64_MAX / 1024 ||
 	    (r->period_type.unit && !string_is(r, r->period_type.unit, "nanoseconds")))
 		return 0;
 	for (size_t i = 0; i < r->samples.count && !ret; i++) {
-		uint64_t product;
-
 		ret = read_values(r, r->samples.items[i], err);
-		if (!ret && (__builtin_mul_overflow(r->values.items[count], r->period, &product) ||
-			     product != r->values.items[time]))
+		if (!ret && is_no_clock(r, count, time))
 			return 0;
 	}
-	r->clock = (int)count;
-	r->types[time].is_dropped = true;
+	if (count == SIZE_MAX)
+		r->clock_unit = r->period;
+	else if (time != SIZE_MAX)
+		r->types[time].is_dropped = true;
+	r->clock = (int)(count == SIZE_MAX ? time : count);
 	return ret;
 }
 
@@ -694,7 +713,8 @@ static void add_values(struct pprof_reader *r, thread_id thread, stack_id stack)
 		if ((int64_t)value < 0)
 			r->f.counts->unread[UNREAD_WEIGHTS]++;
 		else
-			foreign_sample(&r->f, thread, r->types[i].event, r->f.now, stack, value);
+			foreign_sample(&r->f, thread, r->types[i].event, r->f.now, stack,
+				       (int)i == r->clock ? value / r->clock_unit : value);
 	}
 }
 
@@ -711,7 +731,7 @@ static int add_sample(struct pprof_reader *r, struct protobuf_cursor bytes, stru
 	add_values(r, thread, find_stack(r));
 	/* Other events have no duration, and labels need one. */
 	if (r->clock >= 0 && r->values.items[r->clock])
-		ticks = r->values.items[r->clock];
+		ticks = r->values.items[r->clock] / r->clock_unit;
 	if (r->pace > 0) {
 		r->passed_ns += (double)ticks * (double)r->period * r->pace;
 		r->passed_ns = fmin(r->passed_ns, (double)r->duration_ns);
@@ -769,7 +789,7 @@ static void keep_types(struct pprof_reader *r)
 		if (r->types[i].is_dropped)
 			time = type_text(r, &r->types[i]);
 	}
-	both = xasprintf("%s %s", count, time);
+	both = xasprintf("%s%s%s", count, time ? " " : "", time ? time : "");
 	if (strcmp(both, "samples/count cpu/nanoseconds") != 0)
 		profile_add_extra(p, PPROF_SECTION, PPROF_CLOCK_TYPES, "string", both);
 }
@@ -813,7 +833,8 @@ static int set_pace(struct pprof_reader *r, struct error *err)
 	for (size_t i = 0; i < r->samples.count && !ret; i++) {
 		ret = read_values(r, r->samples.items[i], err);
 		if (!ret && r->values.items[r->clock] <= INT64_MAX)
-			length += (double)r->values.items[r->clock] * (double)r->period;
+			length += (double)r->values.items[r->clock] * (double)r->period /
+				  (double)r->clock_unit;
 	}
 	if (length > (double)r->duration_ns)
 		r->pace = (double)r->duration_ns / length;
@@ -822,7 +843,10 @@ static int set_pace(struct pprof_reader *r, struct error *err)
 
 static void set_duration(struct pprof_reader *r)
 {
-	if (clock_can_show(r->duration_ns) && r->duration_ns > r->f.now)
+	if (!clock_can_show(r->duration_ns))
+		return;
+	r->f.stated.end = r->duration_ns;
+	if (r->duration_ns > r->f.now)
 		r->f.now = r->duration_ns;
 }
 

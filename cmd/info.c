@@ -104,16 +104,18 @@ static void text_line(const char *label, const char *text)
 		line(label, "%s", text);
 }
 
-static void show_start(const struct profile_meta *meta)
+static void show_start(const struct profile *p)
 {
+	const struct profile_meta *meta = &p->meta;
+	uint64_t duration = profile_duration_ns(p);
 	time_t start = (time_t)(meta->start_realtime_ns / 1000000000);
 	struct tm tm;
 	char text[64];
 
 	if (start && gmtime_r(&start, &tm) && strftime(text, sizeof(text), "%F %T UTC", &tm))
 		line("Start", "%s", text);
-	if (meta->end_ns > meta->start_ns)
-		line("Duration", "%.3f s", (double)(meta->end_ns - meta->start_ns) / 1e9);
+	if (duration)
+		line("Duration", "%.3f s", (double)duration / 1e9);
 	if (meta->interval_ns)
 		line("Interval", "%.6g ms", (double)meta->interval_ns / 1e6);
 }
@@ -126,7 +128,7 @@ static void show_meta(const struct profile *p)
 	text_line("Product", meta->product);
 	text_line("Command line", meta->command_line);
 	text_line("Imported from", meta->imported_from);
-	show_start(meta);
+	show_start(p);
 	text_line("System", meta->os);
 	text_line("Distribution", meta->distribution);
 	text_line("ABI", meta->abi);
@@ -349,15 +351,15 @@ static void add_count(struct strbuf *out, const char *key, uint64_t count)
 	strbuf_addf(out, ",\n\"%s\": %" PRIu64, key, count);
 }
 
-static void add_machine(const struct profile_meta *meta, struct strbuf *out)
+static void add_machine(const struct profile *p, struct strbuf *out)
 {
-	uint64_t ns = meta->end_ns > meta->start_ns ? meta->end_ns - meta->start_ns : 0;
+	const struct profile_meta *meta = &p->meta;
 
 	add_text(out, "product", meta->product);
 	add_text(out, "command_line", meta->command_line);
 	add_text(out, "imported_from", meta->imported_from);
 	strbuf_addf(out, ",\n\"start\": %.6f", (double)meta->start_realtime_ns / 1e9);
-	strbuf_addf(out, ",\n\"seconds\": %.9f", (double)ns / 1e9);
+	strbuf_addf(out, ",\n\"seconds\": %.9f", (double)profile_duration_ns(p) / 1e9);
 	strbuf_addf(out, ",\n\"interval_ms\": %.6f", (double)meta->interval_ns / 1e6);
 	add_text(out, "system", meta->os);
 	add_text(out, "distribution", meta->distribution);
@@ -516,7 +518,7 @@ static void add_contents(const struct profile *p, const char *file, const char *
 	strbuf_adds(out, "{\"schema\": \"prof-info/1\"");
 	add_text(out, "file", file);
 	add_text(out, "format", format);
-	add_machine(&p->meta, out);
+	add_machine(p, out);
 	add_waits(p, out);
 	add_samples(p, &c, out);
 	add_threads(p, out);

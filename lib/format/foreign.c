@@ -432,8 +432,12 @@ int foreign_finish(struct foreign *f, bool has_times, struct error *err)
 		p->meta.interval_ns = INTERVAL_NS;
 	p->meta.root_pid = p->threads.rows.items[0].pid;
 	if (!has_times)
-		profile_add_text(p, FACT_NO_TIMES, NULL,
-				 "none: samples follow one another, each as long as its weight");
+		profile_add_text(
+			p, FACT_NO_TIMES, NULL,
+			p->stats.cpu_samples
+				? "none: samples follow one another, each as long as its weight"
+			: stated ? "the duration alone"
+				 : NO_TIMES_AT_ALL);
 	profile_set_range(p, has_times ? stated : &passed);
 	return 0;
 }

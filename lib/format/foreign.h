@@ -39,7 +39,7 @@ struct foreign {
 	VEC(struct foreign_module) modules;
 	struct index thread_index, module_index, counter_index;
 	uint64_t now; /* time of the next sample if the file has no timestamps */
-	struct time_range stated; /* start and end of a file with timestamps; 0: not stated */
+	struct time_range stated; /* start and end of the file; 0: not stated */
 	uint64_t split_rows; /* rows added because a weight exceeded the limit of a row */
 };
 
@@ -102,6 +102,6 @@ double foreign_interval(const double *lengths, size_t count, double shortest, do
 void foreign_pass(struct foreign *f, uint64_t ticks);
 /*
  * Call once at the end. Without timestamps, samples follow one another, each as long as its weight,
- * and a note in the profile says so.
+ * and a note in the profile says so. It also tells whether the file states a duration.
  */
 int foreign_finish(struct foreign *f, bool has_times, struct error *err);

@@ -521,6 +521,7 @@ static void keep_period(struct old_reader *r)
 	    !clock_can_show(duration_ns))
 		return;
 	keep_number(r, PPROF_DURATION, (double)duration_ns);
+	r->f.stated.end = duration_ns;
 	if (duration_ns > r->f.now)
 		r->f.now = duration_ns;
 }

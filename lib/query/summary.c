@@ -25,13 +25,11 @@ static bool guessed_share(const struct profile *p, double *share)
 
 struct query_summary query_summarize(const struct query *q)
 {
-	const struct profile_meta *meta = &q->profile->meta;
 	const char *lost = profile_fact(q->profile, FACT_LOST_SAMPLES, NULL);
 	const char *whole = profile_fact(q->profile, FACT_WHOLE_SHARE, NULL);
 	struct query_summary s = {.named = named_share(q)};
 
-	if (meta->end_ns > meta->start_ns)
-		s.seconds = (double)(meta->end_ns - meta->start_ns) / 1e9;
+	s.seconds = (double)profile_duration_ns(q->profile) / 1e9;
 	s.has_lost = lost && text_to_u64(lost, 10, &s.lost);
 	s.has_whole = whole && text_to_double(whole, &s.whole);
 	s.has_guessed = guessed_share(q->profile, &s.guessed);
@@ -85,7 +83,9 @@ void query_summary_samples(const struct query *q, struct strbuf *out)
 
 	text_to_line(title);
 	text_to_line(event);
-	strbuf_addf(out, "%s: %.3f s, ", title, s.seconds);
+	strbuf_addf(out, "%s: ", title);
+	if (s.seconds > 0 || !q->event)
+		strbuf_addf(out, "%.3f s, ", s.seconds);
 	strbuf_add_grouped(out, q->samples);
 	strbuf_addf(out, " %s of %s", text_counted(q->samples, "sample", "samples"), event);
 	if (q->weight != q->samples) {

@@ -7,14 +7,14 @@
 pprof_file() {
 	python3 "$root/tests/cli/pprof_file.py" "$@"
 }
-for name in heap heap-later allocs delays counts labels drop wall nameless; do
+for name in heap heap-later allocs delays counts cpu-time cpu-samples labels drop wall nameless; do
 	pprof_file make $name $name.pb.gz
 done
 
 # The first line and the heaviest row of a report.
 shown() { # FILE ARGUMENT...
 	run "$PROF" report --no-config --by function --errors --limit 1 "$@"
-	printf '%s\n' "$out" | sed -n '1s/.*, \([0-9]* samples*\)/\1/p; 5s/  */ /gp'
+	printf '%s\n' "$out" | sed -n '1s/.*[:,] \([0-9]* samples*\)/\1/p; 5s/  */ /gp'
 }
 is "without a default, the last type is shown, in its unit, by samples of half a megabyte" "$(shown heap.pb.gz)" \
 	"2 samples of inuse_space (15 MB), 100.0 % named
@@ -28,6 +28,12 @@ is "times that are measured have no error of sampling" "$(shown delays.pb.gz)" \
 is "counts of samples have the error of so many samples" "$(shown counts.pb.gz)" \
 	"2 samples of samples (100), 100.0 % named
  50.0 ±9.6 % 50.0 ±9.6 % a app a.c:11"
+run "$PROF" report --no-config cpu-time.pb.gz
+like "times that are multiples of the period are the clock's" "$out" '^app: 0\.080 s, 2 samples of clock \(8 ticks\)'
+run "$PROF" report --no-config cpu-samples.pb.gz
+like "samples of a period of time are the clock's" "$out" '^app: 0\.090 s, 2 samples of clock \(8 ticks\)'
+run "$PROF" report --no-config heap.pb.gz
+like "a heap has no duration" "$out" '^app: 2 samples of inuse_space \(15 MB\).*'$'\n''times: none'$'\n'
 is "an event can be chosen" "$(shown heap.pb.gz --event inuse_objects)" \
 	"2 samples of inuse_objects (89), 100.0 % named
  89.9 % 89.9 % steady app a.c:14"
@@ -84,7 +90,7 @@ run "$PROF" diff --no-config --allow-single --gate total=1% heap.pb.gz heap-late
 is "one run a side, allowed: only sampling may err" "$status" 1
 
 # A file that prof writes of another says the same: directly, and by way of the Firefox Profiler's format.
-for name in heap allocs delays counts labels wall; do
+for name in heap allocs delays counts cpu-time cpu-samples labels wall; do
 	pprof_file show $name.pb.gz >wanted
 	"$PROF" convert --no-config $name.pb.gz -o again.pb.gz
 	is "$name: the same again" "$(pprof_file show again.pb.gz)" "$(<wanted)"

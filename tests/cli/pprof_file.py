@@ -106,6 +106,13 @@ FILES = {
         period=1, period_type="contentions/count"),
     "counts": lambda: Writer().profile(
         ["samples/count"], [(["a", "main"], [50], []), (["b", "main"], [50], [])], period=1, period_type="samples/count"),
+    # The clock as time alone, and as samples alone.
+    "cpu-time": lambda: Writer().profile(
+        ["cpu/nanoseconds"], [(["a", "main"], [20_000_000], []), (["b", "main"], [60_000_000], [])],
+        period=10_000_000, period_type="cpu/nanoseconds"),
+    "cpu-samples": lambda: Writer().profile(
+        ["samples/count"], [(["a", "main"], [2], []), (["b", "main"], [6], [])],
+        period=10_000_000, period_type="cpu/nanoseconds", duration=90_000_000),
     "labels": lambda: Writer().profile(
         CPU,
         [(["a", "main"], [5, 50_000_000], [("request", "alpha"), ("size", (512, "bytes"))]),

@@ -108,10 +108,22 @@ enum measure unit_measure(const char *unit, double *size)
 		enum measure measure;
 		double size;
 	} units[] = {
-		{"bytes", MEASURE_BYTES, 1},	       {"kilobytes", MEASURE_BYTES, 1024},
-		{"megabytes", MEASURE_BYTES, 1048576}, {"gigabytes", MEASURE_BYTES, 1073741824},
-		{"nanoseconds", MEASURE_TIME, 1},      {"microseconds", MEASURE_TIME, 1e3},
-		{"milliseconds", MEASURE_TIME, 1e6},   {"seconds", MEASURE_TIME, 1e9},
+		{"bytes", MEASURE_BYTES, 1},
+		{"kilobytes", MEASURE_BYTES, 1024},
+		{"megabytes", MEASURE_BYTES, 1048576},
+		{"gigabytes", MEASURE_BYTES, 1073741824},
+		{"nanoseconds", MEASURE_TIME, 1},
+		{"microseconds", MEASURE_TIME, 1e3},
+		{"milliseconds", MEASURE_TIME, 1e6},
+		{"seconds", MEASURE_TIME, 1e9},
+		{"B", MEASURE_BYTES, 1},
+		{"kB", MEASURE_BYTES, 1024},
+		{"MB", MEASURE_BYTES, 1048576},
+		{"GB", MEASURE_BYTES, 1073741824},
+		{"ns", MEASURE_TIME, 1},
+		{"us", MEASURE_TIME, 1e3},
+		{"ms", MEASURE_TIME, 1e6},
+		{"s", MEASURE_TIME, 1e9},
 	};
 
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
@@ -280,6 +292,15 @@ const char *profile_fact(const struct profile *p, enum fact_id id, const char *o
 			 it->fact == id && (of && it->of ? strcmp(it->of, of) == 0 : of == it->of));
 
 	return extra ? extra->value : NULL;
+}
+
+uint64_t profile_duration_ns(const struct profile *p)
+{
+	const char *times = profile_fact(p, FACT_NO_TIMES, NULL);
+
+	if ((times && strcmp(times, NO_TIMES_AT_ALL) == 0) || p->meta.end_ns < p->meta.start_ns)
+		return 0;
+	return p->meta.end_ns - p->meta.start_ns;
 }
 
 struct profile *profile_new(void)

@@ -283,6 +283,11 @@ void profile_add_facts(struct profile *p, const struct facts *facts, enum fact_s
 		       enum fact_section last);
 /* Returns the value in the row of a fact, or NULL if it has no row. */
 const char *profile_fact(const struct profile *p, enum fact_id id, const char *of);
+
+/* FACT_NO_TIMES of a file whose samples measure no time, and that states no duration. */
+#define NO_TIMES_AT_ALL "none"
+/* Returns the profile's duration; 0: unknown. */
+uint64_t profile_duration_ns(const struct profile *p);
 /* Number of frames whose function has a real name (not an address, not fun_…). */
 size_t profile_named_frames(const struct profile *p);
 /* Number of frames whose function is fun_…: found only by call frame information. */

@@ -71,6 +71,7 @@ struct callgrind_reader {
 	uint32_t function; /* function of `at`; INDEX_NONE: not looked up */
 	uint8_t events[EVENTS_MAX];
 	uint64_t sizes[EVENTS_MAX]; /* units in a cost of 1 */
+	uint64_t last[EVENTS_MAX]; /* costs in the last line, to which "+3", "-3" and "*" refer */
 	size_t event_count, position_count;
 	bool is_call; /* the next line has the cost of a call */
 	uint64_t damaged; /* lines */
@@ -192,6 +193,18 @@ static const char *next_word(const char **at, const char *end)
 	return word;
 }
 
+/* Parses "120", and "+20", "-20" or "*" relative to the last cost. */
+static bool read_cost(const char *word, const char *end, uint64_t *cost)
+{
+	uint64_t last = *cost, number = 0;
+	char sign = strchr("+-*", *word) ? *word++ : ' ';
+
+	if (sign != '*' && !text_scan_decimal(&word, end, &number))
+		return false;
+	*cost = sign == '-' ? last - number : sign == ' ' ? number : last + number;
+	return word == end && *cost <= INT64_MAX;
+}
+
 /* Parses "+3 120 4": positions, then costs; trailing zeros are omitted. */
 static void read_costs(struct callgrind_reader *r, struct text_line line)
 {
@@ -205,8 +218,8 @@ static void read_costs(struct callgrind_reader *r, struct text_line line)
 
 		if (word == line.end)
 			break;
-		if (!text_scan_decimal(&word, at, &costs[i]) ||
-		    __builtin_mul_overflow(costs[i], r->sizes[i], &costs[i]) ||
+		if (!read_cost(word, at, &r->last[i]) ||
+		    __builtin_mul_overflow(r->last[i], r->sizes[i], &costs[i]) ||
 		    costs[i] > INT64_MAX) {
 			r->damaged++;
 			return;
@@ -232,18 +245,19 @@ static bool starts(struct text_line line, const char *prefix)
 	return (size_t)(line.end - line.text) >= size && !memcmp(line.text, prefix, size);
 }
 
-/* Returns an event's number. Cuts the unit that Xdebug adds to its name: "Time_(10ns)". */
+/* Returns an event's number. Cuts the unit that Xdebug and pprof add: "Time_(10ns)", "cpu(ms)". */
 static uint8_t read_event(struct callgrind_reader *r, char *name, uint64_t *size)
 {
-	char *unit = strstr(name, "_("), *end = unit ? strchr(unit, ')') : NULL;
+	char *unit = strchr(name, '('), *end = unit ? strchr(unit, ')') : NULL;
 	const char *at;
 
 	*size = 1;
 	if (!end || end[1])
 		return foreign_measure(&r->f, name, "", EVENT_IS_EXACT);
-	at = unit + 2;
+	at = unit + 1;
 	if (!text_scan_decimal(&at, end, size) || !*size)
 		*size = 1;
+	unit -= unit > name && unit[-1] == '_';
 	*unit = *end = '\0';
 	return foreign_measure(&r->f, name, strcmp(at, "ns") == 0 ? "nanoseconds" : at,
 			       EVENT_IS_EXACT);

@@ -397,6 +397,22 @@ TEST(callgrind_shares_costs_among_callers)
 	       "0 1x2 main@0[main.c:0:0];malloc@0[malloc.c:0:0]\n");
 }
 
+TEST(costs_of_callgrind_may_be_relative)
+{
+	static const char text[] = "events: cpu(ms)\nfl=a.c\nfn=main\n16 20\n+1 *\nfn=f\n"
+				   "+1 -15\n* +100\n* -106\n";
+	struct import_counts counts;
+	struct profile *p = NULL;
+	struct error err = {0};
+
+	assert_int_equal(format_callgrind.read(&p, text, sizeof(text) - 1, &counts, &err), 0);
+	assert_int_equal(p->events.rows.items[1].weight, 20 + 20 + 5 + 105);
+	assert_string_equal(strings_get(&p->strings, p->events.rows.items[1].name), "cpu");
+	assert_string_equal(strings_get(&p->strings, p->events.rows.items[1].unit), "ms");
+	assert_int_equal(counts.unread[UNREAD_WEIGHTS], 1);
+	profile_free(p);
+}
+
 TEST(events_of_xdebug_have_units)
 {
 	static const char text[] = "version: 1\ncreator: xdebug 3.4\npositions: line\n"

@@ -36,7 +36,7 @@ static size_t count_decimals(const char *number, const char *end)
 	return (size_t)(last - point);
 }
 
-/* False if the line does not end in a number. */
+/* False if the line does not end in a number. The stack may be empty, as of py-spy. */
 static bool parse(struct text_line line, struct folded_line *parsed)
 {
 	char text[NUMBER_MAX] = "";
@@ -47,7 +47,7 @@ static bool parse(struct text_line line, struct folded_line *parsed)
 		line.end--;
 	for (at = line.end; at > line.text && !is_blank(at[-1]);)
 		at--;
-	if (at == line.end || at - line.text < 2 || (size_t)(line.end - at) >= sizeof(text))
+	if (at == line.end || at == line.text || (size_t)(line.end - at) >= sizeof(text))
 		return false;
 	memcpy(text, at, (size_t)(line.end - at));
 	parsed->stack = line.text;
@@ -58,8 +58,8 @@ static bool parse(struct text_line line, struct folded_line *parsed)
 	scan = at;
 	parsed->weight = text_scan_decimal(&scan, line.end, &whole) ? (double)whole : 0;
 	if (scan == line.end)
-		return parsed->end > parsed->stack;
-	return parsed->end > parsed->stack && !memchr(text, '\0', (size_t)(line.end - at)) &&
+		return true;
+	return !memchr(text, '\0', (size_t)(line.end - at)) &&
 	       text_to_double(text, &parsed->weight) && isfinite(parsed->weight);
 }
 
@@ -452,7 +452,7 @@ static bool folded_matches(const char *text, size_t size)
 			continue;
 		if (is_other(line))
 			return false;
-		if (parse(line, &parsed))
+		if (parse(line, &parsed) && parsed.end > parsed.stack)
 			good++;
 		else if (!good)
 			return false;

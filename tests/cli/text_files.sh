@@ -121,6 +121,8 @@ is "powers of ten, and a tab" "$(rows forms.folded)" $'b,,1000,1000\nc,,12,12\na
 printf 'parent;first 10 30\nparent;second 10 40\nparent2 30 30\n' >two.folded
 is "two columns: after" "$(rows two.folded)" $'second,,40,40\nfirst,,30,30\nparent2,,30,30\nparent,,0,70'
 is "two columns: before" "$(rows two.folded --event before)" $'parent2,,30,30\nfirst,,10,10\nsecond,,10,10\nparent,,0,20'
+printf 'main;f 3\n 1\n' >empty.folded
+is "a stack without frames" "$(rows empty.folded)" $'f,,3,3\n,,1,1\nmain,,0,3'
 printf 'thread 1 4\nmain;f 6\n' >number.folded
 is "a name that ends in a number" "$(rows number.folded)" $'f,,6,6\nthread 1,,4,4\nmain,,0,6'
 printf '\xef\xbb\xbfa;b 12\r\na;c 8\r\n' >mark.folded

@@ -124,6 +124,42 @@ named = [name for name in rows if name.startswith("RegExp")]
 expect(len(named) == len(set(named)) and "RegExp: (x+x+)+y" in named, named)
 CODE
 
+# Tables of the engine tell what its code is, whichever compiler made it.
+wasm=$root/tests/workloads/node/wasm.js
+record wasm 0 -- node "$wasm" 1200
+cp "$tmp/.out" wasm.share
+record plain 0 -- node "$wasm" 800 plain
+for module in wasm plain; do
+	judge "functions of WebAssembly have names, without a flag: $module" $module.json.gz \
+		$module "$(cat wasm.share)" <<'CODE'
+inner = ["descend"] * 6 + ["middle", "hot"]
+outer = ["outward", "back", "cold"]
+functions = ["back", "hot", "middle", "descend", "outward", "cold"]
+if args[0] == "plain":
+    plain = lambda name: name if name == "back" else f"wasm-function[{functions.index(name)}]"
+    inner, outer = [[plain(name) for name in chain] for chain in (inner, outer)]
+counts = [0, 0]
+for _, _, weight, frames in samples():
+    chain = [f["name"] for f in frames if f["name"] in inner + outer]
+    leaf = frames[-1] if frames else {"name": ""}
+    if leaf["name"] not in (inner[-1], outer[-1]):
+        continue
+    expect(leaf["category"] == "JavaScript" and leaf["subcategory"] == "WebAssembly", leaf)
+    counts[leaf["name"] == outer[-1]] += weight
+    # The first stacks may have no functions of JavaScript.
+    expect(chain in (inner, outer) or not any(f["name"] == "time" for f in frames), chain)
+expect(sum(counts) > 200, counts)
+if args[0] == "wasm":
+    near(counts[0], sum(counts), float(args[1]))
+made = sum(weight for _, _, weight, frames in samples()
+           if frames and frames[-1]["name"].startswith("code made"))
+expect(made <= 0.02 * sum(counts) + 2, f"{made} samples in code without a name")
+shared = p["shared"]
+rows = [shared["stringArray"][name] for name in shared["funcTable"]["name"]]
+expect(rows.count(inner[-1]) == 1, "one function for the code of both compilers")
+CODE
+done
+
 # A collection moves functions, and the code of others replaces that of those that are gone.
 cat >churn.js <<'CODE'
 const end = Date.now() + +process.argv[2];

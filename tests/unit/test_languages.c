@@ -56,6 +56,12 @@ static const struct {
 	{"JS:add two-12-turbofan", "add two", NULL, 0, 0, JS, "Optimized", true},
 	{"JS:*take-liftoff", "take-liftoff", NULL, 0, 0, JS, "Optimized", true},
 	{"JS:*-1-liftoff", "-1-liftoff", NULL, 0, 0, JS, "Optimized", true},
+	{"Wasm:hot wasm://wasm/a.wasm", "hot", "wasm://wasm/a.wasm", 0, 0, JS, "WebAssembly", true},
+	{"Wasm:a wasm://b c wasm://wasm/d e", "a wasm://b c", "wasm://wasm/d e", 0, 0, JS,
+	 "WebAssembly", true},
+	{"Wasm:std::f(a, std::b) wasm://wasm/9-bytes", "std::f(a, std::b)", "wasm://wasm/9-bytes",
+	 0, 0, JS, "WebAssembly", true},
+	{"Wasm:wasm-to-js", "wasm-to-js", NULL, 0, 0, JS, "WebAssembly", true},
 	/* JavaScriptCore */
 	{"JSC-FTL: spin#B5Z0Ns", "spin", NULL, 0, 0, JS, "Optimized", true},
 	{"JSC-DFG: a#b#B5Z0Ns", "a#b", NULL, 0, 0, JS, "Mid-tier", true},

@@ -233,6 +233,14 @@ TEST(a_function_becomes_code)
 	assert_string_equal(strbuf_text(&code.file), "");
 	assert_int_equal(code.start, -1);
 	assert_int_equal(code.places.count, 0);
+
+	/* The function by which JavaScript calls one of WebAssembly */
+	s = (struct function){0};
+	head = (struct v8_function_head){.start = -1, .tier = V8_TIER_BUILTIN};
+	add(&s, &s.rec.name, "12", 2);
+	add(&s, &s.rec.lines, &head, sizeof(head));
+	runtime_v8.decode(&layout, &s.rec, &code);
+	assert_string_equal(strbuf_text(&code.name), "js-to-wasm");
 	managed_code_release(&code);
 }
 

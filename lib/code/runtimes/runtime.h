@@ -86,8 +86,9 @@ void managed_function_release(struct managed_function *function);
 void managed_function_copy(struct managed_function *to, const struct managed_function *from);
 
 struct known_functions;
+struct wasm_modules;
 
-/* Generated code of a regular expression. A zeroed struct is empty. */
+/* Generated code that no frame of a function covers. A zeroed struct is empty. */
 struct regexp_code {
 	uint64_t start, size;
 	uint64_t hash; /* of its instructions; 0: unreadable */
@@ -169,6 +170,17 @@ struct runtime {
 	 */
 	bool (*name_regexp)(const struct runtime_layout *layout, uint64_t place,
 			    runtime_read_fn *read, void *ctx, struct regexp_code *code);
+	/*
+	 * Finds the table of WebAssembly's code, by the code at `addr`, in an object that the
+	 * runtime's data refers to. Returns false, with `modules` unchanged, if it is not there.
+	 * NULL: the runtime has no such code.
+	 */
+	bool (*find_wasm_spaces)(struct wasm_modules *modules, uint64_t object, uint64_t addr,
+				 runtime_read_fn *read, void *ctx);
+	/* Finds and names the code at an address, once the table is known; else like find_regexp.
+	 */
+	bool (*find_wasm)(struct wasm_modules *modules, uint64_t addr, runtime_read_fn *read,
+			  void *ctx, struct regexp_code *code);
 	/*
 	 * Reads the names of a process's threads, as far as readable now. *list: what is kept of
 	 * the process between calls, 0 at first. NULL: the kernel knows them, or there are none.

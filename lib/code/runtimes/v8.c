@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/code/runtimes/v8.h"
 
+#include "lib/code/runtimes/v8_wasm.h"
+
 #define PIECE ((uint64_t)1 << 16)
 /* Strings that make up a text. */
 #define PARTS_MAX 64
@@ -390,6 +392,12 @@ void v8_cut_scheme(struct strbuf *file)
 	file->size -= size;
 }
 
+/* An exported function of WebAssembly has its number as name, and no script: its code calls it. */
+static bool is_exported(const struct strbuf *name, uint64_t script)
+{
+	return name->size && !script && strspn(name->text, "0123456789") == name->size;
+}
+
 static void decode(const struct runtime_layout *layout, const struct rec_function *function,
 		   struct managed_code *code)
 {
@@ -414,6 +422,10 @@ static void decode(const struct runtime_layout *layout, const struct rec_functio
 	if (!head || function->lines.size < sizeof(own))
 		return;
 	memcpy(&own, head, sizeof(own));
+	if (is_exported(&code->name, own.script)) {
+		strbuf_reset(&code->name);
+		strbuf_adds(&code->name, "js-to-wasm");
+	}
 	table = bytes_take(&body, function->lines.size - sizeof(own));
 	/* The table describes the bytecode, not the instructions of compiled code. */
 	if (table && own.tier == V8_TIER_INTERPRETED)
@@ -497,4 +509,6 @@ const struct runtime runtime_v8 = {
 	.read_inlined = v8_read_inlined,
 	.find_regexp = v8_find_regexp,
 	.name_regexp = v8_name_regexp,
+	.find_wasm_spaces = v8_find_wasm_spaces,
+	.find_wasm = v8_find_wasm,
 };

@@ -16,6 +16,7 @@ enum tier {
 	TIER_OPTIMIZED,
 	TIER_BUILTIN,
 	TIER_REGEXP,
+	TIER_WASM,
 	TIER_COUNT,
 };
 
@@ -23,7 +24,7 @@ static const char *const tiers[TIER_COUNT + 1] = {
 	[TIER_OTHER] = "Other",		[TIER_INTERPRETER] = "Interpreter",
 	[TIER_BASELINE] = "Baseline",	[TIER_MIDTIER] = "Mid-tier",
 	[TIER_OPTIMIZED] = "Optimized", [TIER_BUILTIN] = "Builtin",
-	[TIER_REGEXP] = "RegExp",
+	[TIER_REGEXP] = "RegExp",	[TIER_WASM] = "WebAssembly",
 };
 
 static const char anonymous[] = "(anonymous)";
@@ -218,6 +219,33 @@ static bool parse_jsc(struct code_name *out, const char *text, size_t size)
 	return true;
 }
 
+/*
+ * The form that prof gives to WebAssembly's functions: "Wasm:name wasm://wasm/module". Names and
+ * modules may both contain spaces.
+ */
+static bool parse_wasm(struct code_name *out, const char *text, size_t size)
+{
+	static const char tag[] = "Wasm:", url[] = " wasm://";
+	const size_t url_size = sizeof(url) - 1;
+
+	if (!code_name_starts_with(text, size, tag) || size < sizeof(tag))
+		return false;
+	out->name = text + sizeof(tag) - 1;
+	out->name_size = size - (sizeof(tag) - 1);
+	out->tier = TIER_WASM;
+	out->is_js = true;
+	for (size_t at = out->name_size; at-- > url_size + 1;) {
+		const char *file = out->name + at - url_size + 1;
+
+		if (memcmp(file - 1, url, url_size) != 0)
+			continue;
+		code_name_set_file(out, file, (size_t)(text + size - file));
+		out->name_size = at - url_size;
+		break;
+	}
+	return true;
+}
+
 static bool parse_name(struct code_name *out, const char *text, size_t size)
 {
 	for (size_t i = 0; i < sizeof(tags) / sizeof(*tags); i++) {
@@ -230,7 +258,7 @@ static bool parse_name(struct code_name *out, const char *text, size_t size)
 			parse_function(out, text + tag_size, size - tag_size);
 		return true;
 	}
-	return parse_jsc(out, text, size);
+	return parse_wasm(out, text, size) || parse_jsc(out, text, size);
 }
 
 /* Names a regular expression as V8's own profiler does: "RegExp: pattern". */

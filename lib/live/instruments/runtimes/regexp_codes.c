@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/instruments/runtimes/regexp_codes.h"
 
+#include "lib/live/instruments/runtimes/wasm_codes.h"
 #include "lib/live/process/maps_walk.h"
 #include "lib/stream/record/records.h"
 #include "lib/stream/record/stack_record.h"
 
 /* Maximum pieces of code of a process. */
-#define ROWS_MAX 4096
+#define ROWS_MAX 16384
 /* Part of an address that is taken for code that was not found. */
 #define GRAIN 64ull
 /* Interval of checks whether an address still has the same code. */
@@ -41,6 +42,7 @@ struct regexp_process {
 	uint64_t cost_ns; /* duration of the last search, in all its parts */
 	uint64_t search_ns; /* time of the next search of the heap, or of its rest */
 	uint64_t searched; /* end of what has been searched of it; 0: no search has begun */
+	struct wasm_codes wasm;
 };
 
 struct regexp_state {
@@ -71,6 +73,7 @@ static void release(void *ctx, struct live_process *process)
 	vec_for_each(&p->rows, struct known_code *, row)
 		strbuf_release(&row->code.name);
 	vec_release(&p->rows);
+	wasm_codes_release(&p->wasm);
 	free(p);
 	s->count--;
 }
@@ -289,7 +292,7 @@ static size_t remove_rows(struct regexp_process *p, uint64_t start, uint64_t end
 	return first;
 }
 
-static void add_row(struct regexp_process *p, const struct known_code *row)
+static struct known_code *add_row(struct regexp_process *p, const struct known_code *row)
 {
 	size_t at = remove_rows(p, row->code.start, row->code.start + row->code.size);
 
@@ -297,6 +300,7 @@ static void add_row(struct regexp_process *p, const struct known_code *row)
 	memmove(p->rows.items + at + 1, p->rows.items + at,
 		(p->rows.count - 1 - at) * sizeof(*p->rows.items));
 	p->rows.items[at] = *row;
+	return &p->rows.items[at];
 }
 
 static bool is_same(const struct regexp_code *a, const struct regexp_code *b)
@@ -305,15 +309,29 @@ static bool is_same(const struct regexp_code *a, const struct regexp_code *b)
 	       a->is_named == b->is_named;
 }
 
+/* Finds the code at an address. Returns false if there is none that is known. */
+static bool find_code(const struct seen *seen, uint64_t addr, struct regexp_code *code)
+{
+	struct regexp_process *p = seen->followed;
+	const struct runtime *runtime = runtimes[p->layout.kind];
+	struct late_reader *reader = seen->s->reader;
+	uint32_t pid = seen->process->pid;
+
+	if (wasm_codes_find(&p->wasm, runtime, pid, addr, seen->time, reader, code))
+		return true;
+	late_reader_begin(reader, (pid_t)pid, seen->time);
+	return runtime->find_regexp(&p->layout, addr, late_reader_read, reader, code) ||
+	       (wasm_codes_search(&p->wasm, runtime, pid, addr, seen->time, reader) &&
+		wasm_codes_find(&p->wasm, runtime, pid, addr, seen->time, reader, code));
+}
+
 /* Reads the code at an address that was not known, or long ago. */
 static void read_code(const struct seen *seen, uint64_t addr, struct known_code *known)
 {
 	struct regexp_process *p = seen->followed;
 	struct known_code row = {.check_ns = seen->time, .since = seen->time};
 
-	late_reader_begin(seen->s->reader, (pid_t)seen->process->pid, seen->time);
-	if (!runtimes[p->layout.kind]->find_regexp(&p->layout, addr, late_reader_read,
-						   seen->s->reader, &row.code)) {
+	if (!find_code(seen, addr, &row.code)) {
 		row.code.start = addr & ~(GRAIN - 1);
 		row.code.size = GRAIN;
 	}
@@ -322,9 +340,15 @@ static void read_code(const struct seen *seen, uint64_t addr, struct known_code 
 		strbuf_release(&row.code.name);
 		return;
 	}
+	/* V8 may have been changing its tables when the address was first seen. */
+	if (known && !known->code.hash && row.code.is_named)
+		row.since = known->since;
 	row.is_pending = row.code.is_named;
 	p->pending += row.is_pending;
-	add_row(p, &row);
+	known = add_row(p, &row);
+	/* Only the name of an expression has to be searched. */
+	if (row.is_pending && !row.code.holders[0])
+		send(seen, known);
 }
 
 static void see_addr(const struct seen *seen, uint64_t addr)

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/instruments/runtimes/wasm_codes.h"
+
+#include "lib/live/process/maps_walk.h"
+
+#define MAPS_MAX ((size_t)16 << 20)
+/* Data of a process's files that is searched, and bytes to read at a time. */
+#define DATA_MAX ((uint64_t)32 << 20)
+#define STEP ((uint64_t)128 << 10)
+/* Time between searches: it doubles after each. */
+#define WAIT_MIN_NS 50000000ull
+#define WAIT_MAX_NS 16000000000ull
+/* V8 may move code from one table to another meanwhile. */
+#define TRIES 2
+/* Addresses in user space that objects may have. */
+#define ADDR_MIN 65536
+#define ADDR_BITS 47
+
+void wasm_codes_release(struct wasm_codes *w)
+{
+	wasm_modules_release(&w->modules);
+}
+
+struct search {
+	struct wasm_codes *codes;
+	const struct runtime *runtime;
+	struct late_reader *reader;
+	uint64_t addr; /* of code */
+	uint64_t left; /* bytes left to read */
+	uint64_t *words; /* STEP bytes */
+};
+
+static bool search_words(struct search *s, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		uint64_t object = s->words[i];
+
+		if (object % 8 == 0 && object >= ADDR_MIN && !(object >> ADDR_BITS) &&
+		    s->runtime->find_wasm_spaces(&s->codes->modules, object, s->addr,
+						 late_reader_read, s->reader))
+			return true;
+	}
+	return false;
+}
+
+static bool search_data(struct search *s, uint64_t start, uint64_t end)
+{
+	while (start < end && s->left) {
+		uint64_t size = end - start < STEP ? end - start : STEP;
+
+		size = size < s->left ? size : s->left;
+		s->left -= size;
+		if (late_reader_read(s->reader, start, s->words, size) && search_words(s, size / 8))
+			return true;
+		start += size;
+	}
+	return false;
+}
+
+/* Searches the data of the process's files, which includes anonymous memory right after it. */
+static bool search_files(struct search *s, uint32_t pid)
+{
+	_cleanup_free_ char *text = NULL;
+	_cleanup_close_ int fd = -1;
+	struct proc_map map;
+	uint64_t file_end = 0;
+	char path[32], *at;
+
+	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	text = fd < 0 ? NULL : text_read_fd(fd, MAPS_MAX, NULL);
+	for (at = text; at && proc_maps_next(&at, &map);) {
+		bool is_data = *map.path == '/' || (!*map.path && map.start == file_end);
+
+		file_end = *map.path == '/' ? map.end : 0;
+		if (is_data && map.writable && !map.executable &&
+		    search_data(s, map.start, map.end))
+			return true;
+	}
+	return false;
+}
+
+bool wasm_codes_find(struct wasm_codes *w, const struct runtime *runtime, uint32_t pid,
+		     uint64_t addr, uint64_t time, struct late_reader *reader,
+		     struct regexp_code *code)
+{
+	if (!w->modules.spaces)
+		return false;
+	for (int i = 0; i < TRIES; i++) {
+		late_reader_begin(reader, (pid_t)pid, i ? clock_monotonic_ns() : time);
+		if (runtime->find_wasm(&w->modules, addr, late_reader_read, reader, code))
+			return true;
+	}
+	return false;
+}
+
+bool wasm_codes_search(struct wasm_codes *w, const struct runtime *runtime, uint32_t pid,
+		       uint64_t addr, uint64_t time, struct late_reader *reader)
+{
+	struct search search = {
+		.codes = w, .runtime = runtime, .reader = reader, .addr = addr, .left = DATA_MAX};
+	uint64_t begin = clock_monotonic_ns();
+	bool is_found;
+
+	if (!runtime->find_wasm_spaces || w->modules.spaces || begin < w->search_ns)
+		return false;
+	search.words = xmalloc(STEP);
+	late_reader_begin(reader, (pid_t)pid, time);
+	is_found = search_files(&search, pid);
+	free(search.words);
+	w->wait_ns = w->wait_ns ? 2 * w->wait_ns : WAIT_MIN_NS;
+	if (w->wait_ns > WAIT_MAX_NS)
+		w->wait_ns = WAIT_MAX_NS;
+	w->search_ns = clock_monotonic_ns() + w->wait_ns;
+	return is_found;
+}

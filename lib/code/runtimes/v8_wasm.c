@@ -347,7 +347,8 @@ static void read_function_names(const struct memory *m, const struct section *s,
 	}
 }
 
-static void read_names(const struct memory *m, const struct section *s, struct wasm_module *module,
+/* Returns whether the section has names, as far as they are readable. */
+static bool read_names(const struct memory *m, const struct section *s, struct wasm_module *module,
 		       size_t max)
 {
 	static const char tag[] = "\4name";
@@ -357,25 +358,30 @@ static void read_names(const struct memory *m, const struct section *s, struct w
 
 	if (at > s->end || !m->read(m->ctx, s->start, start, sizeof(start)) ||
 	    memcmp(start, tag, sizeof(start)) != 0)
-		return;
+		return false;
 	for (size_t i = 0; i < SECTIONS_MAX && next_section(m, &at, s->end, &part); i++) {
 		if (part.id == NAMES_OF_MODULE && !module->file.size)
 			read_file_name(m, &part, module);
 		else if (part.id == NAMES_OF_FUNCTIONS)
 			read_function_names(m, &part, module, max);
 	}
+	return true;
 }
 
+/* Reads the first section of each kind; there is only one in valid files. */
 static void read_sections(const struct memory *m, struct wasm_module *module, size_t max)
 {
 	uint64_t at = module->bytes + sizeof(magic), end = module->bytes + module->size;
+	bool has_imports = false, has_names = false;
 	struct section section;
 
 	for (size_t i = 0; i < SECTIONS_MAX && next_section(m, &at, end, &section); i++) {
-		if (section.id == SECTION_IMPORT)
+		if (section.id == SECTION_IMPORT && !has_imports) {
 			module->imports = count_imports(m, &section);
-		else if (section.id == SECTION_CUSTOM)
-			read_names(m, &section, module, max);
+			has_imports = true;
+		} else if (section.id == SECTION_CUSTOM && !has_names) {
+			has_names = read_names(m, &section, module, max);
+		}
 	}
 	if (!module->file.size)
 		strbuf_addf(&module->file, "%" PRIu64 "-bytes", module->size);

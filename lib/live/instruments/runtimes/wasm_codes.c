@@ -12,10 +12,6 @@
 #define WAIT_MAX_NS 16000000000ull
 /* V8 may move code from one table to another meanwhile. */
 #define TRIES 2
-/* Addresses in user space that objects may have. */
-#define ADDR_MIN 65536
-#define ADDR_BITS 47
-
 void wasm_codes_release(struct wasm_codes *w)
 {
 	wasm_modules_release(&w->modules);
@@ -28,15 +24,50 @@ struct search {
 	uint64_t addr; /* of code */
 	uint64_t left; /* bytes left to read */
 	uint64_t *words; /* STEP bytes */
+	VEC(struct runtime_memory) data, objects; /* of files, and anonymous; ascending */
 };
+
+/*
+ * Finds the data of the process's files, which includes anonymous memory right after it, and other
+ * memory that it may refer to.
+ */
+static void read_maps(struct search *s, uint32_t pid)
+{
+	_cleanup_free_ char *text = NULL;
+	_cleanup_close_ int fd = -1;
+	struct proc_map map;
+	uint64_t file_end = 0;
+	char path[32], *at;
+
+	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	text = fd < 0 ? NULL : text_read_fd(fd, MAPS_MAX, NULL);
+	for (at = text; at && proc_maps_next(&at, &map);) {
+		const struct runtime_memory memory = {map.start, map.end};
+		bool is_file = *map.path == '/', is_data = is_file || map.start == file_end;
+
+		file_end = is_file ? map.end : 0;
+		if (!map.writable || map.executable)
+			continue;
+		if (is_data)
+			vec_push(&s->data, memory);
+		else
+			vec_push(&s->objects, memory);
+	}
+}
+
+static bool may_be_object(const struct search *s, uint64_t addr)
+{
+	size_t at = vec_count_front(&s->objects, it, it->start <= addr);
+
+	return addr % 8 == 0 && at && addr < s->objects.items[at - 1].end;
+}
 
 static bool search_words(struct search *s, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		uint64_t object = s->words[i];
-
-		if (object % 8 == 0 && object >= ADDR_MIN && !(object >> ADDR_BITS) &&
-		    s->runtime->find_wasm_spaces(&s->codes->modules, object, s->addr,
+		if (may_be_object(s, s->words[i]) &&
+		    s->runtime->find_wasm_spaces(&s->codes->modules, s->words[i], s->addr,
 						 late_reader_read, s->reader))
 			return true;
 	}
@@ -57,27 +88,18 @@ static bool search_data(struct search *s, uint64_t start, uint64_t end)
 	return false;
 }
 
-/* Searches the data of the process's files, which includes anonymous memory right after it. */
-static bool search_files(struct search *s, uint32_t pid)
+static bool search_process(struct search *s, uint32_t pid)
 {
-	_cleanup_free_ char *text = NULL;
-	_cleanup_close_ int fd = -1;
-	struct proc_map map;
-	uint64_t file_end = 0;
-	char path[32], *at;
+	bool is_found = false;
 
-	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	text = fd < 0 ? NULL : text_read_fd(fd, MAPS_MAX, NULL);
-	for (at = text; at && proc_maps_next(&at, &map);) {
-		bool is_data = *map.path == '/' || (!*map.path && map.start == file_end);
-
-		file_end = *map.path == '/' ? map.end : 0;
-		if (is_data && map.writable && !map.executable &&
-		    search_data(s, map.start, map.end))
-			return true;
-	}
-	return false;
+	read_maps(s, pid);
+	s->words = xmalloc(STEP);
+	for (size_t i = 0; i < s->data.count && !is_found; i++)
+		is_found = search_data(s, s->data.items[i].start, s->data.items[i].end);
+	free(s->words);
+	vec_release(&s->data);
+	vec_release(&s->objects);
+	return is_found;
 }
 
 bool wasm_codes_find(struct wasm_codes *w, const struct runtime *runtime, uint32_t pid,
@@ -104,10 +126,8 @@ bool wasm_codes_search(struct wasm_codes *w, const struct runtime *runtime, uint
 
 	if (!runtime->find_wasm_spaces || w->modules.spaces || begin < w->search_ns)
 		return false;
-	search.words = xmalloc(STEP);
 	late_reader_begin(reader, (pid_t)pid, time);
-	is_found = search_files(&search, pid);
-	free(search.words);
+	is_found = search_process(&search, pid);
 	w->wait_ns = w->wait_ns ? 2 * w->wait_ns : WAIT_MIN_NS;
 	if (w->wait_ns > WAIT_MAX_NS)
 		w->wait_ns = WAIT_MAX_NS;

@@ -102,6 +102,8 @@ TEST(workers_wait_for_work)
 		"start_thread;libnode.so.108!fun_a90500;libuv.so.1!uv_cond_wait" CONDITION,
 		"Thread::call_run;GangWorker::run;GangWorker::loop;PosixSemaphore::wait;"
 		"__new_sem_wait_slow64.constprop.0;__futex_abstimed_wait_common",
+		"Thread::call_run;ConcurrentGCThread::run;wait_init_completed;"
+		"Monitor::wait_without_safepoint_check;os::PlatformMonitor::wait" CONDITION,
 		"CompileBroker::compiler_thread_loop;CompileQueue::get;Monitor::wait;"
 		"os::PlatformMonitor::wait" CONDITION,
 		"Thread.run;_worker;PyObject_Vectorcall;_PyObject_VectorcallTstate;"
@@ -116,6 +118,8 @@ TEST(workers_wait_for_work)
 		"java.util.concurrent.LinkedBlockingQueue.take;" JAVA_PARK,
 		"org.eclipse.jetty.util.thread.QueuedThreadPool$Runner.idleJobPoll;"
 		"org.eclipse.jetty.util.BlockingArrayQueue.poll;" JAVA_PARK,
+		"org.eclipse.jetty.util.thread.ReservedThreadExecutor$ReservedThread.waitForTask;"
+		"java.util.concurrent.SynchronousQueue.poll;" JAVA_PARK,
 		"kotlinx.coroutines.scheduling.CoroutineScheduler$Worker.park;"
 		"java.util.concurrent.locks.LockSupport.parkNanos;jdk.internal.misc.Unsafe.park;"
 		"Unsafe_Park;Parker::park" CONDITION,

@@ -118,6 +118,7 @@ state=$XDG_STATE_HOME/prof
 removes() { # OPTION... (the command removes the folder "removed")
 	rm -rf "$state"
 	mkdir removed
+	# shellcheck disable=SC2016 # the inner shell's
 	run "$PROF" record "$@" -- sh -c '"$0" 0.2; rm -r removed' "$workloads/shares"
 	is "a removed folder, $1: exit status" "$status" 125
 	like "a removed folder, $1: says where" "$err" " is kept: prof recover $state/\.[a-z]+\.json\.gz\.[0-9a-f]*\.capture"

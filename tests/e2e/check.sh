@@ -23,6 +23,7 @@ lacks "an old kernel" 1 'missing  kernel  *2\.6\.[^ ]* is too old: Linux 6\.1 or
 	'boot a newer kernel'
 lacks "no BTF" 1 'missing  btf  */sys/kernel/btf/vmlinux: No such file' \
 	'boot a kernel with CONFIG_DEBUG_INFO_BTF=y' 'mount -t tmpfs none /sys/kernel/btf'
+like "no BTF: waits are not blamed on prof" "$out" 'note     waits  *not tried without btf'
 lacks "no /sys" 1 'missing  btf  */sys/kernel/btf/vmlinux: No such file' \
 	'run: mount -t sysfs sysfs /sys' 'mount -t tmpfs none /sys'
 # A kernel whose types are not those that a probe expects.

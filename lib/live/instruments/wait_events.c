@@ -301,13 +301,16 @@ static int try_programs(struct error *err)
 static void check_programs(struct machine *m, struct feature *f)
 {
 	bool may_try = m->perf_code != -EPERM && m->perf_code != -EACCES;
+	bool has_types = access("/sys/kernel/btf/vmlinux", R_OK) == 0;
 	struct error err = {0};
-	int code = may_try ? try_programs(&err) : -EPERM;
+	int code = may_try && has_types ? try_programs(&err) : -EPERM;
 
 	if (!kernel_can()) {
 		feature_set(f, FEATURE_NOTE, "not on real-time kernels before 6.12");
 	} else if (!code) {
 		feature_set(f, FEATURE_OK, "programs loaded");
+	} else if (!has_types) {
+		feature_set(f, FEATURE_NOTE, "not tried without btf");
 	} else if (code == -EPERM) { /* the verifier would return EACCES instead */
 		feature_set(f, FEATURE_NOTE, "not tried without the privileges of recording");
 	} else {

@@ -523,7 +523,8 @@ static void read_chunk(struct jfr_reader *r, const struct survey *survey, struct
 	r->periods = survey->periods;
 	r->pid = survey->pid;
 	vec_clear(&r->types);
-	vec_add_zeroed(&r->types, r->chunk->types.count);
+	if (r->chunk->types.count)
+		vec_add_zeroed(&r->types, r->chunk->types.count);
 	jfr_constants_begin(r);
 	jfr_process_row(r);
 	while (jfr_events_next(&events, &event))

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/run/flight.h"
 
 #include <fnmatch.h>
 #include <poll.h>

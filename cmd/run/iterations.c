@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/run/iterations.h"
+#include "cmd/run/pipeline_internal.h"
 
 #include <sys/wait.h>
 

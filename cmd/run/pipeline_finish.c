@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/run/pipeline_finish.h"
 
 #include "cmd/command.h"
 #include "cmd/elevate/caller.h"

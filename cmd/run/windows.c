@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/run/windows.h"
 
 #include <jansson.h>
 #include <poll.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/browse/browse_rows.h"
+#include "cmd/browse/screen.h"
 
 #include "cmd/browse/term.h"
 #include "lib/query/pattern.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/browse/flame.h"
+#include "cmd/browse/screen.h"
 
 #include "cmd/browse/term.h"
 

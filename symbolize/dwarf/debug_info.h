@@ -12,15 +12,100 @@
 
 #include <elfutils/libdw.h>
 
+#include "lib/base/bytes.h"
 #include "lib/code/binary/debug_sections.h"
-#include "symbolize/arena.h"
-#include "symbolize/dwarf/die_walk.h"
 #include "lib/code/binary/line_table.h"
-#include "symbolize/module_files.h"
-#include "symbolize/dwarf/dwarf_units.h"
 #include "lib/code/binary/segments.h"
-#include "symbolize/symbolizer.h"
 #include "lib/code/binary/step_budget.h"
+#include "symbolize/arena.h"
+#include "symbolize/module_files.h"
+#include "symbolize/symbolizer.h"
+
+/*
+ * Walks the entries of one unit in section order, directly on the bytes. For most entries only the
+ * next one's position and the existence of code matter, for which libdw takes several times as
+ * long. DWARF 2 to 5, .debug_info and .debug_types.
+ */
+
+struct abbrevs;
+
+/* Cache of recent abbreviation tables, which many units can share. A zeroed struct is empty. */
+#define ABBREV_TABLES 8
+struct abbrev_cache {
+	struct abbrevs *tables[ABBREV_TABLES];
+	unsigned int next; /* next row to replace */
+};
+void abbrev_cache_release(struct abbrev_cache *cache);
+
+struct die_entry {
+	const uint8_t *at; /* position in the section */
+	const uint8_t *sibling; /* position after the children; NULL: unknown */
+	unsigned int tag; /* DW_TAG_… */
+	unsigned int depth; /* 0: child of the entry at which the walk starts */
+	bool has_children;
+	bool has_code; /* the entry has attributes with code ranges */
+	bool is_plain; /* the code is a single range */
+	uint64_t start, end; /* vaddrs */
+};
+
+struct die_walk {
+	struct bytes b; /* the unit, including its header */
+	const struct abbrevs *abbrevs;
+	struct step_budget *budget;
+	unsigned int depth;
+};
+
+/*
+ * Opens the unit with that header. Borrows the section's bytes and the cache; the walk is valid
+ * until ABBREV_TABLES others were opened. Takes a step of the budget for each abbreviation that
+ * must be read, and later one for each entry. False if damaged.
+ */
+bool die_walk_open(struct die_walk *w, struct abbrev_cache *cache, const struct debug_view *view,
+		   const uint8_t *header, struct step_budget *budget);
+/* Moves to the children of that entry. */
+void die_walk_enter(struct die_walk *w, const uint8_t *parent);
+/* Stores the next entry, children before siblings. False at the end, or if damaged. */
+bool die_walk_next(struct die_walk *w, struct die_entry *e);
+/* Skips the children of the last entry. */
+void die_walk_skip(struct die_walk *w, const struct die_entry *e);
+
+/*
+ * Address range lists of split units, whose base address and address table are in another file:
+ * DWARF 5 §7.25, for older units DWARF 4 §2.17.3.
+ */
+
+/* Parameters of all lists of one unit. */
+struct range_source {
+	const struct debug_view *view; /* its .debug_addr begins with the unit's first address */
+	uint64_t base; /* base address of the unit */
+	uint16_t version;
+	uint8_t address_size, offset_size;
+};
+
+struct range_list {
+	const struct range_source *source;
+	struct bytes at;
+	uint64_t base;
+};
+
+/* Opens a list by offset in .debug_ranges or .debug_rnglists. */
+void range_list_open(struct range_list *l, const struct range_source *source, uint64_t offset);
+/* Opens a list by number (DW_FORM_rnglistx). */
+void range_list_open_number(struct range_list *l, const struct range_source *source,
+			    uint64_t number);
+/* Returns false at the end, or if the list is damaged. Also returns empty ranges. */
+bool range_list_next(struct range_list *l, uint64_t *start, uint64_t *end);
+
+/*
+ * Finds the parts of a package's sections (.dwp) that belong to one split unit: .debug_cu_index
+ * (DWARF 5, 7.3.5.3) and GNU's form of it for DWARF 4.
+ */
+
+/*
+ * Views the package as the unit's own file: each section reduced to the unit's part, strings whole.
+ * False if the index is damaged or lists no unit of that id.
+ */
+bool unit_index_find(const struct debug_view *package, uint64_t unit_id, struct debug_view *unit);
 
 /* Maximum nesting of scopes and of inlined calls. */
 #define MAX_DIE_DEPTH 200

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "symbolize/dwarf/die_walk.h"
+#include "symbolize/dwarf/debug_info.h"
 
 #include <dwarf.h>
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "symbolize/dwarf/dwarf_units.h"
 
 #include <dwarf.h>
 #include <sys/param.h>

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "symbolize/dwarf/dwarf_index.h"
-#include "symbolize/dwarf/dwarf_units.h"
+#include "symbolize/dwarf/debug_info.h"
 #include "tests/fuzz/input.h"
 
 static void check_index(const uint8_t *data, size_t size, uint64_t id)

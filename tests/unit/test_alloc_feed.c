@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Allocations joined with their frees, and how their number is bounded. */
-#include "lib/stream/session/alloc_feed.h"
+#include "lib/stream/session/sample_feed.h"
 
 #include "lib/stream/record/records.h"
 #include "tests/unit/test.h"

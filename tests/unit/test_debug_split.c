@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "lib/base/cleanup.h"
-#include "symbolize/dwarf/dwarf_units.h"
+#include "symbolize/dwarf/debug_info.h"
 #include "tests/unit/marked_program.h"
 #include "tests/unit/test.h"
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "symbolize/dwarf/die_walk.h"
 
 #include <stdio.h>
 #include <stdlib.h>

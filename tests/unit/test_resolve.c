@@ -3,7 +3,7 @@
  * A stack that continues another one resolves to the same frames whether the other was resolved
  * before or not.
  */
-#include "lib/stream/session/resolve.h"
+#include "lib/stream/session/sample_feed.h"
 
 #include <stdlib.h>
 #include <string.h>

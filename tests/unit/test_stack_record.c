@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/stream/session/resolve.h"
+#include "lib/stream/session/sample_feed.h"
 #include "lib/stream/record/records.h"
 #include "tests/unit/test.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/recording/perf_data/perf_deferred.h"
+#include "lib/recording/perf_data/perf_convert.h"
 
 #include <linux/perf_event.h>
 

@@ -4,7 +4,7 @@
 #include <linux/perf_event.h>
 #include <zstd.h>
 
-#include "lib/recording/perf_data/perf_deferred.h"
+#include "lib/recording/perf_data/perf_convert.h"
 
 /* Kinds of records that perf itself writes; the kernel's are in linux/perf_event.h. */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/recording/perf_data/perf_tasks.h"
+#include "lib/recording/perf_data/perf_convert.h"
 
 void perf_tasks_release(struct perf_tasks *t)
 {

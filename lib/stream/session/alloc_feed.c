@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/stream/session/alloc_feed.h"
+#include "lib/stream/session/sample_feed.h"
 
 /* Minimum distance of the counter's values. */
 #define COUNTER_STEP_NS 10000000ull

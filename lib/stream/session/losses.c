@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/stream/session/losses.h"
+#include "lib/stream/session/sample_feed.h"
 
 #include "lib/stream/record/records.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/stream/session/resolve.h"
+#include "lib/stream/session/sample_feed.h"
 
 #include <elf.h>
 #include <sys/mman.h>

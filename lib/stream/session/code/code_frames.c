@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/stream/session/code/code_frames.h"
+#include "lib/stream/session/code/code_table.h"
 
 #include "bpf/runtime_layout.h"
 #include "lib/model/languages/language.h"

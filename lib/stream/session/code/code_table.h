@@ -2,12 +2,13 @@
 /*
  * Code that processes generated, as reported by perf maps and jitdumps. Reports come later than
  * samples of the code, and an address may hold different code at different times. So code is
- * collected here, and frames are named once all reports have arrived (code_frames.h).
+ * collected here, and frames are named once all reports have arrived (code_frames.c).
  */
 #pragma once
 
 #include "bpf/record.h"
 #include "lib/model/tables/frames.h"
+#include "lib/model/tables/profile.h"
 #include "lib/model/tables/strings.h"
 #include "lib/stream/session/tasks/process.h"
 
@@ -96,3 +97,10 @@ void code_table_release(struct code_table *t);
 /* `space_start`: time at which the process's current program began. */
 void code_table_add(struct code_table *t, process_id process, uint64_t space_start,
 		    const struct rec_code *rec);
+/*
+ * Names frames in anonymous memory after the code that lay there when they were sampled. Call once
+ * all samples and all code have arrived. Notes in each process whether its generated code had a
+ * map.
+ */
+void code_frames_name(struct profile *p, struct code_table *table,
+		      const struct process_table *processes);

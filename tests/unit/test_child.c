@@ -108,7 +108,7 @@ TEST(failed_execs_read_like_a_shells)
 
 	expect_refusal("no-such-command-anywhere", -ENOENT,
 		       "no-such-command-anywhere: command not found");
-	expect_refusal("", -ENOENT, ": command not found");
+	expect_refusal("", -ENOENT, "the name of the command is empty");
 	expect_refusal("./no/such/file", -ENOENT, "./no/such/file: No such file or directory");
 	expect_refusal("/etc/passwd", -EACCES, "/etc/passwd: Permission denied");
 	expect_refusal("/tmp", -EISDIR, "/tmp: Is a directory");

@@ -98,7 +98,10 @@ int foreign_json(struct json_cursor *s, const char *text, size_t size, struct js
 	whole = *s;
 	json_cursor_skip(&whole);
 	if (!json_cursor_end(&whole))
-		return error_text(err, -EBADMSG, "invalid JSON at byte %zu", whole.at);
+		return error_text(err, -EBADMSG,
+				  whole.at == size ? "the JSON is cut off at byte %zu"
+						   : "invalid JSON at byte %zu",
+				  whole.at);
 	return 0;
 }
 

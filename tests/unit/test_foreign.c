@@ -623,6 +623,9 @@ TEST(damage_of_other_formats_is_refused)
 	refuse(&format_pprof, "\x12\x01", -EBADMSG, "truncated");
 	refuse(&format_speedscope, "{\"profiles\":[]}", -EBADMSG, "no shared frames");
 	refuse(&format_cpuprofile, "{\"nodes\":[]}", -EBADMSG, "not a V8 CPU profile");
+	refuse(&format_cpuprofile, "{\"nodes\":[{\"id\":1,", -EBADMSG,
+	       "the JSON is cut off at byte 18");
+	refuse(&format_cpuprofile, "{\"nodes\":[{\"id\":x", -EBADMSG, "invalid JSON at byte 16");
 	refuse(&format_cpuprofile, "{\"nodes\":[],\"samples\":[1]}", -EBADMSG,
 	       "index out of range");
 	refuse(&format_heapprofile, "{\"head\":3}", -EBADMSG, "nodes");

@@ -33,14 +33,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < sizeof(head))
 		return 0;
 	memcpy(head, data, sizeof(head));
-	if (!v8_find_wasm_spaces(&modules, head[1], head[0], image_read, &image))
+	if (!v8_wasm_engine.find_spaces(&modules, head[1], head[0], image_read, &image))
 		modules.spaces = head[1];
 	/* Pieces that are known by then are found again. */
 	for (uint64_t i = 0; i < 8; i++) {
 		struct regexp_code code = {0};
 		uint64_t addr = head[0] + i % 4 * 0x400;
 
-		if (v8_find_wasm(&modules, addr, image_read, &image, &code)) {
+		if (v8_wasm_engine.find_code(&modules, addr, image_read, &image, &code)) {
 			check_text(&code.name);
 			if (addr - code.start >= code.size)
 				abort();

@@ -162,7 +162,7 @@ static struct wasm_modules modules;
 static bool find(uint64_t addr, struct regexp_code *code)
 {
 	*code = (struct regexp_code){0};
-	return v8_find_wasm(&modules, addr, memory_read, NULL, code);
+	return v8_wasm_engine.find_code(&modules, addr, memory_read, NULL, code);
 }
 
 static void expect_code(uint64_t addr, const char *name)
@@ -184,7 +184,7 @@ static bool find_spaces(uint64_t addr)
 {
 	wasm_modules_release(&modules);
 	modules = (struct wasm_modules){0};
-	return v8_find_wasm_spaces(&modules, ENGINE, addr, memory_read, NULL);
+	return v8_wasm_engine.find_spaces(&modules, ENGINE, addr, memory_read, NULL);
 }
 
 static void expect_all(void)
@@ -209,7 +209,7 @@ TEST(code_has_its_functions_name)
 	make(true);
 	expect_all();
 	assert_false(find_spaces(SPACE + 0x4000));
-	assert_false(v8_find_wasm_spaces(&modules, MODULE, CODE(OLD), memory_read, NULL));
+	assert_false(v8_wasm_engine.find_spaces(&modules, MODULE, CODE(OLD), memory_read, NULL));
 }
 
 TEST(new_code_is_found)
@@ -230,6 +230,19 @@ TEST(new_code_is_found)
 	put(vector + 8, VECTOR);
 	put(piece(NEW), 0);
 	expect_code(CODE(NEW), NULL);
+}
+
+TEST(a_module_that_uses_memory_anew_is_another_generation)
+{
+	uint64_t first;
+
+	make(false);
+	assert_true(find_spaces(CODE(OLD)));
+	expect_code(CODE(OLD), "Wasm:hot wasm://wasm/work");
+	first = v8_wasm_engine.generation(&modules, memory_read, NULL);
+	assert_int_equal(v8_wasm_engine.generation(&modules, memory_read, NULL), first);
+	put(MODULE + 8 * 19, 0x100);
+	assert_int_not_equal(v8_wasm_engine.generation(&modules, memory_read, NULL), first);
 }
 
 TEST(a_module_without_names_is_called_by_its_size)

@@ -87,6 +87,7 @@ void managed_function_copy(struct managed_function *to, const struct managed_fun
 
 struct known_functions;
 struct wasm_modules;
+struct wasm_engine;
 
 /* Generated code that no frame of a function covers. A zeroed struct is empty. */
 struct regexp_code {
@@ -170,17 +171,7 @@ struct runtime {
 	 */
 	bool (*name_regexp)(const struct runtime_layout *layout, uint64_t place,
 			    runtime_read_fn *read, void *ctx, struct regexp_code *code);
-	/*
-	 * Finds the table of WebAssembly's code, by the code at `addr`, in an object that the
-	 * runtime's data refers to. Returns false, with `modules` unchanged, if it is not there.
-	 * NULL: the runtime has no such code.
-	 */
-	bool (*find_wasm_spaces)(struct wasm_modules *modules, uint64_t object, uint64_t addr,
-				 runtime_read_fn *read, void *ctx);
-	/* Finds and names the code at an address, once the table is known; else like find_regexp.
-	 */
-	bool (*find_wasm)(struct wasm_modules *modules, uint64_t addr, runtime_read_fn *read,
-			  void *ctx, struct regexp_code *code);
+	const struct wasm_engine *wasm; /* NULL: it runs no WebAssembly */
 	/*
 	 * Reads the names of a process's threads, as far as readable now. *list: what is kept of
 	 * the process between calls, 0 at first. NULL: the kernel knows them, or there are none.

@@ -509,6 +509,5 @@ const struct runtime runtime_v8 = {
 	.read_inlined = v8_read_inlined,
 	.find_regexp = v8_find_regexp,
 	.name_regexp = v8_name_regexp,
-	.find_wasm_spaces = v8_find_wasm_spaces,
-	.find_wasm = v8_find_wasm,
+	.wasm = &v8_wasm_engine,
 };

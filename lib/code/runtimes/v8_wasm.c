@@ -6,6 +6,7 @@
 /* Words of an object that may be the beginning of such a table. */
 #define SPACES_WORDS 24
 #define MODULE_WORDS 80
+#define ALLOCATOR_WORDS 24
 #define WRAPPERS_WORDS 48
 #define SPACE_SIZE_MAX ((uint64_t)1 << 32)
 #define SPACE_ALIGNMENT 4096
@@ -645,8 +646,8 @@ static void add_name(const struct wasm_module *module, const struct wasm_piece *
 	strbuf_addf(name, " wasm://wasm/%s", strbuf_text(&module->file));
 }
 
-bool v8_find_wasm_spaces(struct wasm_modules *modules, uint64_t object, uint64_t addr,
-			 runtime_read_fn *read, void *ctx)
+static bool find_spaces(struct wasm_modules *modules, uint64_t object, uint64_t addr,
+			runtime_read_fn *read, void *ctx)
 {
 	const struct memory m = {read, ctx};
 	uint64_t words[SPACES_WORDS + TREE_WORDS];
@@ -684,8 +685,8 @@ static bool find_piece(const struct memory *m, struct wasm_modules *modules, uin
 	return module && find_in_module(m, modules, module, addr, piece);
 }
 
-bool v8_find_wasm(struct wasm_modules *modules, uint64_t addr, runtime_read_fn *read, void *ctx,
-		  struct regexp_code *code)
+static bool find_code(struct wasm_modules *modules, uint64_t addr, runtime_read_fn *read, void *ctx,
+		      struct regexp_code *code)
 {
 	const struct memory m = {read, ctx};
 	const struct wasm_module *module = NULL;
@@ -704,3 +705,18 @@ bool v8_find_wasm(struct wasm_modules *modules, uint64_t addr, runtime_read_fn *
 	code->is_named = true;
 	return true;
 }
+
+/* A module's object begins with its memory for code: what is free, was freed, and how much. */
+static uint64_t generation(const struct wasm_modules *modules, runtime_read_fn *read, void *ctx)
+{
+	const struct memory m = {read, ctx};
+	uint64_t words[ALLOCATOR_WORDS], sum = 1;
+
+	vec_for_each(&modules->rows, const struct wasm_module *, module) {
+		if (read_words(&m, module->object, words, ALLOCATOR_WORDS))
+			sum = hash_bytes(words, sizeof(words), sum);
+	}
+	return sum;
+}
+
+const struct wasm_engine v8_wasm_engine = {find_spaces, find_code, generation};

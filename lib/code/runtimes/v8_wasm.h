@@ -49,8 +49,21 @@ struct wasm_modules {
 };
 
 void wasm_modules_release(struct wasm_modules *modules);
-/* See struct runtime. */
-bool v8_find_wasm_spaces(struct wasm_modules *modules, uint64_t object, uint64_t addr,
-			 runtime_read_fn *read, void *ctx);
-bool v8_find_wasm(struct wasm_modules *modules, uint64_t addr, runtime_read_fn *read, void *ctx,
-		  struct regexp_code *code);
+
+struct wasm_engine {
+	/*
+	 * Finds the table of memory by the code at `addr`, in an object that the engine's data
+	 * refers to. Returns false, with `modules` unchanged, if it is not there.
+	 */
+	bool (*find_spaces)(struct wasm_modules *modules, uint64_t object, uint64_t addr,
+			    runtime_read_fn *read, void *ctx);
+	/* Finds and names the code at an address, once the table is known; else like find_regexp.
+	 */
+	bool (*find_code)(struct wasm_modules *modules, uint64_t addr, runtime_read_fn *read,
+			  void *ctx, struct regexp_code *code);
+	/* Returns a number that changes when memory of code may have been used anew. */
+	uint64_t (*generation)(const struct wasm_modules *modules, runtime_read_fn *read,
+			       void *ctx);
+};
+
+extern const struct wasm_engine v8_wasm_engine;

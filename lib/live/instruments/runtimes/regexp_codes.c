@@ -29,6 +29,7 @@ struct known_code {
 	struct regexp_code code;
 	uint64_t check_ns; /* when it was last seen there */
 	uint64_t since; /* of the sample that first showed it */
+	uint64_t generation; /* WebAssembly: of the code when it was last seen; else 0 */
 	bool is_pending; /* not sent yet */
 	bool is_searched; /* its name is being searched … */
 	unsigned int searches; /* … and has been in vain */
@@ -325,30 +326,50 @@ static bool find_code(const struct seen *seen, uint64_t addr, struct regexp_code
 		wasm_codes_find(&p->wasm, runtime, pid, addr, seen->time, reader, code));
 }
 
+static uint64_t generation_of(const struct seen *seen)
+{
+	struct regexp_process *p = seen->followed;
+
+	return wasm_codes_generation(&p->wasm, runtimes[p->layout.kind], seen->process->pid,
+				     seen->time, seen->s->reader);
+}
+
+static bool is_wasm(const struct regexp_code *code)
+{
+	return code->is_named && !code->holders[0];
+}
+
 /* Reads the code at an address that was not known, or long ago. */
 static void read_code(const struct seen *seen, uint64_t addr, struct known_code *known)
 {
 	struct regexp_process *p = seen->followed;
 	struct known_code row = {.check_ns = seen->time, .since = seen->time};
 
+	row.generation = generation_of(seen);
 	if (!find_code(seen, addr, &row.code)) {
 		row.code.start = addr & ~(GRAIN - 1);
 		row.code.size = GRAIN;
 	}
+	if (row.code.hash && !is_wasm(&row.code))
+		row.generation = 0;
 	if (known && is_same(&known->code, &row.code)) {
 		known->check_ns = seen->time;
+		known->generation = row.generation;
 		strbuf_release(&row.code.name);
 		return;
 	}
-	/* V8 may have been changing its tables when the address was first seen. */
-	if (known && !known->code.hash && row.code.is_named)
-		row.since = known->since;
 	row.is_pending = row.code.is_named;
 	p->pending += row.is_pending;
 	known = add_row(p, &row);
 	/* Only the name of an expression has to be searched. */
-	if (row.is_pending && !row.code.holders[0])
+	if (is_wasm(&row.code))
 		send(seen, known);
+}
+
+static bool is_old(const struct seen *seen, const struct known_code *known)
+{
+	return seen->time >= known->check_ns + CHECK_NS ||
+	       (known->generation && known->generation != generation_of(seen));
 }
 
 static void see_addr(const struct seen *seen, uint64_t addr)
@@ -360,7 +381,7 @@ static void see_addr(const struct seen *seen, uint64_t addr)
 	if (known && addr - known->code.start >= known->code.size)
 		known = NULL;
 	p->seen += known && known->is_pending;
-	if (known ? seen->time >= known->check_ns + CHECK_NS
+	if (known ? is_old(seen, known)
 		  : p->rows.count < ROWS_MAX &&
 			    tracker_is_generated(seen->s->tracker, seen->process, addr))
 		read_code(seen, addr, known);

@@ -67,8 +67,8 @@ static bool search_words(struct search *s, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (may_be_object(s, s->words[i]) &&
-		    s->runtime->find_wasm_spaces(&s->codes->modules, s->words[i], s->addr,
-						 late_reader_read, s->reader))
+		    s->runtime->wasm->find_spaces(&s->codes->modules, s->words[i], s->addr,
+						  late_reader_read, s->reader))
 			return true;
 	}
 	return false;
@@ -110,7 +110,7 @@ bool wasm_codes_find(struct wasm_codes *w, const struct runtime *runtime, uint32
 		return false;
 	for (int i = 0; i < TRIES; i++) {
 		late_reader_begin(reader, (pid_t)pid, i ? clock_monotonic_ns() : time);
-		if (runtime->find_wasm(&w->modules, addr, late_reader_read, reader, code))
+		if (runtime->wasm->find_code(&w->modules, addr, late_reader_read, reader, code))
 			return true;
 	}
 	return false;
@@ -124,7 +124,7 @@ bool wasm_codes_search(struct wasm_codes *w, const struct runtime *runtime, uint
 	uint64_t begin = clock_monotonic_ns();
 	bool is_found;
 
-	if (!runtime->find_wasm_spaces || w->modules.spaces || begin < w->search_ns)
+	if (!runtime->wasm || w->modules.spaces || begin < w->search_ns)
 		return false;
 	late_reader_begin(reader, (pid_t)pid, time);
 	is_found = search_process(&search, pid);
@@ -133,4 +133,15 @@ bool wasm_codes_search(struct wasm_codes *w, const struct runtime *runtime, uint
 		w->wait_ns = WAIT_MAX_NS;
 	w->search_ns = clock_monotonic_ns() + w->wait_ns;
 	return is_found;
+}
+
+uint64_t wasm_codes_generation(struct wasm_codes *w, const struct runtime *runtime, uint32_t pid,
+			       uint64_t time, struct late_reader *reader)
+{
+	if (!runtime->wasm || time < w->generation_ns)
+		return w->generation;
+	w->generation_ns = clock_monotonic_ns();
+	late_reader_begin(reader, (pid_t)pid, time);
+	w->generation = runtime->wasm->generation(&w->modules, late_reader_read, reader);
+	return w->generation;
 }

@@ -9,6 +9,7 @@
 struct wasm_codes {
 	struct wasm_modules modules;
 	uint64_t search_ns, wait_ns; /* time of the next search for the tables, and time between */
+	uint64_t generation, generation_ns; /* number at that time */
 };
 
 void wasm_codes_release(struct wasm_codes *w);
@@ -25,3 +26,6 @@ bool wasm_codes_find(struct wasm_codes *w, const struct runtime *runtime, uint32
  */
 bool wasm_codes_search(struct wasm_codes *w, const struct runtime *runtime, uint32_t pid,
 		       uint64_t addr, uint64_t time, struct late_reader *reader);
+/* Returns a number that changes when memory of known code may have been used anew. */
+uint64_t wasm_codes_generation(struct wasm_codes *w, const struct runtime *runtime, uint32_t pid,
+			       uint64_t time, struct late_reader *reader);

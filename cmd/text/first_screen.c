@@ -10,7 +10,7 @@
 #include "lib/query/held_memory.h"
 #include "lib/query/summary.h"
 
-/* Of a path that is too long, steps after the first ones are omitted. */
+/* Number of steps that a path begins with if it is too long for all. */
 #define STEPS_FIRST 2
 #define JSON_WAITS_MAX 100
 #define PROCESSES_MAX 6

@@ -132,12 +132,12 @@ uint64_t timeline_running(const struct timeline *line, uint64_t from, uint64_t u
 	return active_time(line, from, until, false);
 }
 
-/* Returns true if the thread sleeps and looks, as Go's monitor does, and hardly wakes others. */
+/* Returns true if the thread sleeps and looks, as Go's monitor does, and ends hardly any waits. */
 static bool polls(const struct timelines *t, thread_id id)
 {
 	const struct timeline *line = id < t->rows.count ? &t->rows.items[id] : NULL;
 
-	return line && line->sleeps >= POLLS_MIN && line->sleeps / POLLS_RATIO >= line->wakes;
+	return line && line->sleeps >= POLLS_MIN && line->sleeps / POLLS_RATIO >= line->wake_ups;
 }
 
 /* Returns true if the thread existed during the whole interval. */
@@ -310,7 +310,7 @@ void timelines_add(struct timelines *t, thread_id id, const struct timeline_wait
 	t->count++;
 	line->sleeps += row.is_sleep && row.ended_by == END_INTERRUPT;
 	if (row.ended_by == END_THREAD) {
-		line_of(t, row.waker)->wakes++;
+		line_of(t, row.waker)->wake_ups++;
 		pair(t, id, row.waker);
 	}
 	make_room(t, row.end);

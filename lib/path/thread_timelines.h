@@ -35,7 +35,8 @@ struct timeline {
 	uint32_t row; /* row in the finished profile, or NO_THREAD */
 	thread_id parent; /* thread that created it, or NO_THREAD */
 	uint64_t start, end; /* 0: unknown */
-	uint64_t sleeps, wakes; /* own sleeps that a timer ended; waits of others that it ended */
+	uint64_t sleeps,
+		wake_ups; /* own sleeps that a timer ended; waits of others that it ended */
 	/* Threads of its process with which it recently exchanged wake-ups; or NO_THREAD. */
 	thread_id partners[TIMELINE_PARTNERS];
 };

@@ -3,6 +3,7 @@
 
 #include "lib/model/facts/marker_schema.h"
 #include "lib/model/meaning/origin.h"
+#include "lib/model/meaning/wait_frames.h"
 #include "lib/query/tree.h"
 
 #define PATH_SHARE 0.25
@@ -710,34 +711,6 @@ static uint64_t rank_of(const struct profile *p, const struct wait_place *place)
 ORDER(compare_places, struct wait_place,
       COMPARE(b->rank, a->rank) ?: COMPARE(a->key, b->key) ?: COMPARE(a->subcategory, b->subcategory))
 
-/* True for methods of classes such as Mutex and LockGuard, and for functions of mutexes. */
-static bool is_of_lock(const char *name)
-{
-	static const char *const words[] = {"Mutex", "Lock", "Guard", "Latch", "Semaphore"};
-	size_t size = strcspn(name, "(");
-	_cleanup_free_ char *class = xstrndup(name, size);
-	char *method = strstr(class, "::"), *next;
-
-	if (!method)
-		return strstr(class, "mutex") || strstr(class, "rwlock");
-	while ((next = strstr(method + 2, "::")))
-		method = next;
-	*method = '\0';
-	return array_find(words, it, strstr(class, *it));
-}
-
-/* Functions with which programs wait for others: those of PostgreSQL and of MariaDB. */
-static bool only_waits(const char *name)
-{
-	static const char *const waiters[] = {
-		"WaitEventSetWait",  "WaitLatch",   "ProcSleep",     "ProcWaitForSignal",
-		"WaitOnLock",	     "LockAcquire", "LWLockAcquire", "PGSemaphoreLock",
-		"ConditionVariable", "my_cond_",    "psi_cond_",     "inline_mysql_",
-	};
-
-	return array_find(waiters, it, text_starts_with(name, *it)) || is_of_lock(name);
-}
-
 /* Returns the next outer stack that ends in a function of at least that origin; or NO_STACK. */
 static stack_id leave(const struct finder *f, const struct query *waits, stack_id id,
 		      uint8_t origin)
@@ -757,7 +730,7 @@ static stack_id leave_waiters(const struct finder *f, const struct query *waits,
 		const struct frame *frame = &p->frames.rows.items[p->stacks.rows.items[at].frame];
 
 		if (profile_frame_is_named(p, frame) &&
-		    !only_waits(query_keys_text(
+		    !wait_frames_only_waits(query_keys_text(
 			    &f->a->keys, f->a->keys.rows.items[f->a->keys.of_stacks[at]].function)))
 			return at;
 	}

@@ -325,7 +325,7 @@ TEST(sleeps_after_a_nap_are_no_work)
 	assert_path(&t, parts);
 }
 
-/* Go's monitor sleeps, and now and then wakes a thread that another one had kept waiting. */
+/* Go's monitor sleeps, and now and then ends the wait for another thread. */
 TEST(who_is_woken_by_one_that_polls_waited_for_another)
 {
 	static const struct expected parts[] = {

@@ -903,6 +903,33 @@ stack_id wait_frames_add(struct profile *p, stack_id stack, frame_id label)
 	return stacks_intern(&p->stacks, stack, frames_intern(&p->frames, &frame));
 }
 
+/* True for methods of classes such as Mutex and LockGuard, and for functions of mutexes. */
+static bool is_of_lock(const char *name)
+{
+	static const char *const words[] = {"Mutex", "Lock", "Guard", "Latch", "Semaphore"};
+	size_t size = strcspn(name, "(");
+	_cleanup_free_ char *class = xstrndup(name, size);
+	char *method = strstr(class, "::"), *next;
+
+	if (!method)
+		return strstr(class, "mutex") || strstr(class, "rwlock");
+	while ((next = strstr(method + 2, "::")))
+		method = next;
+	*method = '\0';
+	return array_find(words, it, strstr(class, *it));
+}
+
+bool wait_frames_only_waits(const char *name)
+{
+	static const char *const waiters[] = {
+		"WaitEventSetWait",  "WaitLatch",   "ProcSleep",     "ProcWaitForSignal",
+		"WaitOnLock",	     "LockAcquire", "LWLockAcquire", "PGSemaphoreLock",
+		"ConditionVariable", "my_cond_",    "psi_cond_",     "inline_mysql_",
+	};
+
+	return array_find(waiters, it, text_starts_with(name, *it)) || is_of_lock(name);
+}
+
 void wait_frames_refine(struct profile *p)
 {
 	struct frames frames = {0};

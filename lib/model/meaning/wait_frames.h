@@ -40,3 +40,6 @@ void wait_frames_refine(struct profile *p);
  * names, and its label.
  */
 stack_id wait_frames_add(struct profile *p, stack_id stack, frame_id label);
+/* True for functions with which programs wait for others: those of locks, PostgreSQL and MariaDB.
+ */
+bool wait_frames_only_waits(const char *name);

@@ -29,7 +29,7 @@ async def main():
     server = await asyncio.start_server(handle, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     until = time.monotonic() + float(sys.argv[1])
-    await asyncio.gather(*(client(port, until) for _ in range(3)))
+    await asyncio.wait([asyncio.create_task(client(port, until)) for _ in range(3)])
 
 
 asyncio.run(main())

@@ -9,7 +9,7 @@
 #define PATH_SHARE 0.25
 #define BRANCH_SHARE 0.1
 #define BRANCHES_MAX 8
-/* Shares of the hot path's weight that its largest part has, and of that part of its hottest. */
+/* Shares of the hot path's weight that its largest part has, and of that part that the next has. */
 #define WHOLE_SHARE 0.8
 #define PART_SHARE 0.75
 #define BRANCH_DEPTH_MAX 3
@@ -980,15 +980,18 @@ void digest_make(struct digest *a, const struct query *q, const struct query_fil
 
 const struct hot_step *digest_whole(const struct digest *a)
 {
-	const struct hot_step *hottest = digest_hottest(a), *whole = NULL;
+	const struct hot_step *first = a->steps.items, *whole = NULL;
 
 	vec_for_each(&a->steps, const struct hot_step *, step) {
-		if (step->depth ||
-		    (double)step->total < WHOLE_SHARE * (double)a->steps.items->total)
-			break;
-		whole = step->is_named && step != a->steps.items ? step : whole;
+		if (step->depth)
+			return NULL;
+		if ((double)step->total < WHOLE_SHARE * (double)first->total)
+			return whole && (double)step->total < PART_SHARE * (double)whole->total
+				       ? whole
+				       : NULL;
+		whole = step->is_named && step != first ? step : NULL;
 	}
-	return whole && (double)hottest->total < PART_SHARE * (double)whole->total ? whole : NULL;
+	return NULL;
 }
 
 const struct hot_step *digest_hottest(const struct digest *a)

@@ -109,7 +109,7 @@ bool wait_place_is(const struct profile *p, const struct wait_place *place,
 const struct hot_step *digest_hottest(const struct digest *a);
 /*
  * Returns the innermost function, other than the first one, that has nearly all of the hot path's
- * weight, if the hottest one has much less: a server's slow command, of which the hottest function
- * is a part. NULL: none.
+ * weight, if the next one has much less: a server's slow command, of which the hottest function is
+ * a part. NULL: none.
  */
 const struct hot_step *digest_whole(const struct digest *a);

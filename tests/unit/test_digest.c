@@ -289,6 +289,12 @@ TEST(test_command_of_the_hottest_function)
 	stack_texts_add_sample(p, 40, SERVE "union /app a.c\nadd /app b.c");
 	stack_texts_add_sample(p, 15, SERVE "ping /app a.c");
 	check_hottest(p, "next", "union");
+	/* A server that is not busy with one command. */
+	p = profile_new();
+	stack_texts_add_sample(p, 50, SERVE "call /app a.c\nunion /app a.c");
+	stack_texts_add_sample(p, 26, SERVE "call /app a.c");
+	stack_texts_add_sample(p, 24, SERVE);
+	check_hottest(p, "union", NULL);
 	p = profile_new();
 	stack_texts_add_sample(p, 70, SERVE "union /app a.c\nnext /app b.c");
 	stack_texts_add_sample(p, 30, "main /app main.c\nparse /app a.c");

@@ -589,7 +589,15 @@ static double wall_ticks(const struct profile *p, const struct query_filter *fil
 	return p->meta.interval_ns ? (double)ns / (double)p->meta.interval_ns : 0;
 }
 
-ORDER(compare_advice, struct advice, COMPARE(b->weight, a->weight) ?: COMPARE(a->id, b->id))
+/* Rules from this one on are about the profile, not about the program. */
+static bool is_about_profile(const struct advice *advice)
+{
+	return advice->id >= ADVICE_NAMELESS;
+}
+
+ORDER(compare_advice, struct advice,
+      COMPARE(is_about_profile(a), is_about_profile(b)) ?: COMPARE(b->weight, a->weight) ?:
+      COMPARE(a->id, b->id))
 
 void advice_find(struct advice_list *list, const struct query *q, const struct query_filter *filter,
 		 const struct digest *digest)

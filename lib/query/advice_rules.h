@@ -24,7 +24,7 @@ struct advice {
 };
 
 struct advice_list {
-	VEC(struct advice) rows; /* by descending weight */
+	VEC(struct advice) rows; /* about the program, then the profile, by descending weight */
 };
 
 /*

@@ -10,8 +10,8 @@
 #define BRANCH_SHARE 0.1
 #define BRANCHES_MAX 8
 /* Shares of the hot path's weight that its largest part has, and of that part that the next has. */
-#define WHOLE_SHARE 0.8
-#define PART_SHARE 0.75
+#define WHOLE_SHARE 0.85
+#define PART_SHARE 0.8
 #define BRANCH_DEPTH_MAX 3
 
 struct finder {

@@ -292,8 +292,8 @@ TEST(test_command_of_the_hottest_function)
 	/* A server that is not busy with one command. */
 	p = profile_new();
 	stack_texts_add_sample(p, 50, SERVE "call /app a.c\nunion /app a.c");
-	stack_texts_add_sample(p, 26, SERVE "call /app a.c");
-	stack_texts_add_sample(p, 24, SERVE);
+	stack_texts_add_sample(p, 33, SERVE "call /app a.c");
+	stack_texts_add_sample(p, 17, SERVE);
 	check_hottest(p, "union", NULL);
 	p = profile_new();
 	stack_texts_add_sample(p, 70, SERVE "union /app a.c\nnext /app b.c");

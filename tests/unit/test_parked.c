@@ -201,6 +201,31 @@ TEST(conditions_of_abseil_are_told_from_its_locks)
 			 IDLE_LOCK);
 }
 
+#define READ "libpython3.11.so.1.0!os_read@Modules/posixmodule.c;libc.so.6!read|pipe_read"
+#define RECEIVE "Connection._recv@/usr/lib/python3.11/multiprocessing/connection.py;" READ
+
+TEST(processes_of_pools_wait_for_work)
+{
+	assert_int_equal(meaning("python",
+				 "worker@/usr/lib/python3.11/multiprocessing/pool.py;"
+				 "get@/usr/lib/python3.11/multiprocessing/queues.py;" RECEIVE),
+			 IDLE_FOR_WORK);
+	assert_int_equal(
+		meaning("python",
+			"_process_worker@/usr/lib/python3.11/concurrent/futures/process.py;"
+			"Queue.get@/usr/lib/python3.11/multiprocessing/queues.py;" RECEIVE),
+		IDLE_FOR_WORK);
+	assert_int_equal(meaning("python", "main@/usr/lib/python3.11/multiprocessing/"
+					   "resource_tracker.py;" READ),
+			 IDLE_FOR_WORK);
+	assert_int_equal(
+		meaning("python", "worker@/usr/lib/python3.11/multiprocessing/pool.py;" READ),
+		IDLE_PIPE);
+	assert_int_equal(meaning("python", "worker@/usr/lib/python3.11/multiprocessing/pool.py;"
+					   "task@/a/task.py;" RECEIVE),
+			 IDLE_PIPE);
+}
+
 TEST(schedulers_of_erlang_wait_for_conditions)
 {
 	assert_int_equal(meaning("1_scheduler", "start_thread;fun_1fdac0;ethr_event_wait;"

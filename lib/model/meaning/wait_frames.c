@@ -773,6 +773,30 @@ static uint8_t find_meaning(const char *name)
 	return MEANS_NOTHING;
 }
 
+/*
+ * Classifies a wait for a pipe: Python's processes of pools, and the tracker of their resources,
+ * read their next task from one.
+ */
+static uint8_t meaning_of_pipe(const struct profile *p, stack_id id)
+{
+	bool is_in_connection = false;
+
+	for (int i = 0; i < 3 * USER_FRAMES && id != NO_STACK; i++) {
+		const char *file = file_at(p, id);
+
+		is_in_connection |= text_ends_with(file, "/multiprocessing/connection.py");
+		if (text_ends_with(file, "/multiprocessing/resource_tracker.py") ||
+		    (is_in_connection && (text_ends_with(file, "/multiprocessing/pool.py") ||
+					  text_ends_with(file, "/concurrent/futures/process.py"))))
+			return MEANS_WORK;
+		if (*file && frame_at(p, id)->module == NO_MODULE &&
+		    !strstr(file, "/multiprocessing/"))
+			break;
+		id = p->stacks.rows.items[id].parent;
+	}
+	return MEANS_PIPE;
+}
+
 /* Classifies a kernel frame. `known`: results by function, or NULL. */
 static uint8_t meaning_of(const struct profile *p, const struct frame *frame, uint8_t *known)
 {
@@ -890,6 +914,8 @@ static stack_id refine_label(struct profile *p, stack_id stack, struct frame *la
 			meaning = meaning_of_event(p, stack);
 		else if (meaning == MEANS_TIMER)
 			meaning = meaning_of_sleep(p, stack);
+		else if (meaning == MEANS_PIPE)
+			meaning = meaning_of_pipe(p, stack);
 		refine(p, label, meaning);
 	}
 	return leave_scheduler(p, stack);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/query/digest.h"
 
-#include "lib/model/facts/marker_schema.h"
 #include "lib/model/meaning/origin.h"
 #include "lib/model/meaning/wait_frames.h"
 #include "lib/query/tree.h"
+#include "lib/query/wakings.h"
 
 #define PATH_SHARE 0.25
 #define BRANCH_SHARE 0.1
@@ -435,153 +435,6 @@ enum loop_wait {
 	LOOP_SLEEP_INSIDE, /* in a call of an event loop */
 };
 
-/* Ends of a thread's waits: markers of wakers, or else those of the critical path. */
-
-/* The end of a wait, which has a row in [from, until]. */
-struct waking {
-	uint64_t from, until; /* CLOCK_MONOTONIC ns */
-	stack_id stack; /* the waker's; NO_STACK: unknown */
-	string_id name; /* of the waker's thread, or what else it was; not NO_STRING */
-};
-
-struct thread_of_tid {
-	uint32_t tid;
-	string_id name;
-};
-
-struct wakings {
-	const struct profile *p;
-	schema_id woken, path; /* NO_SCHEMA: none was recorded */
-	uint32_t waker, tid, stack, cause; /* fields */
-	VEC(struct thread_of_tid) threads; /* by tid */
-	VEC(struct waking) rows; /* of the thread chosen last, by start */
-};
-
-static uint32_t find_field(const struct profile *p, schema_id id, const char *key)
-{
-	return schema_find_field(&p->markers.schemas, schemas_get(&p->markers.schemas, id),
-				 strings_find(&p->strings, key, strlen(key)));
-}
-
-ORDER(compare_tids, struct thread_of_tid, COMPARE(a->tid, b->tid) ?: COMPARE(a->name, b->name))
-
-/* Returns false if the profile has no such markers; the struct must be released in any case. */
-static bool wakings_init(struct wakings *w, const struct profile *p)
-{
-	const struct marker_schema *woken = marker_schema(MARKER_WOKEN),
-				   *path = marker_schema(MARKER_CRITICAL_PATH);
-
-	*w = (struct wakings){
-		.p = p,
-		.woken = schema_text_find(MARKER_WOKEN, &p->markers.schemas, &p->strings),
-		.path = schema_text_find(MARKER_CRITICAL_PATH, &p->markers.schemas, &p->strings),
-	};
-	if (w->woken != NO_SCHEMA) {
-		w->waker = find_field(p, w->woken, woken->fields[WOKEN_WAKER].key);
-		w->tid = find_field(p, w->woken, woken->fields[WOKEN_TID].key);
-		w->stack = find_field(p, w->woken, woken->fields[WOKEN_STACK].key);
-	}
-	if (w->path != NO_SCHEMA)
-		w->cause = find_field(p, w->path, path->fields[CRITICAL_PATH_CAUSE].key);
-	if (w->woken == NO_SCHEMA && w->path == NO_SCHEMA)
-		return false;
-	vec_for_each(&p->threads.rows, const struct profile_thread *, thread)
-		vec_push(&w->threads, ((struct thread_of_tid){thread->tid, thread->name}));
-	vec_sort(&w->threads, compare_tids);
-	return true;
-}
-
-/* NULL: the value is missing, or has another type. */
-static const struct marker_value *value_of(const struct wakings *w, const struct marker *marker,
-					   uint32_t field, enum field_type type)
-{
-	const struct marker_value *value;
-
-	if (field >= schemas_get(&w->p->markers.schemas, marker->schema)->field_count)
-		return NULL;
-	value = marker_value(&w->p->markers, marker, field);
-	return value->type == type ? value : NULL;
-}
-
-/* Returns NO_STRING if there is no such thread. */
-static string_id thread_name(const struct wakings *w, uint64_t tid)
-{
-	size_t at = vec_count_front(&w->threads, it, it->tid < tid);
-
-	return at < w->threads.count && w->threads.items[at].tid == tid ? w->threads.items[at].name
-									: NO_STRING;
-}
-
-/* Returns the name of the thread of "make 1234", or the text if it does not name any. */
-static string_id name_of_cause(const struct wakings *w, string_id cause)
-{
-	const char *text = strings_get(&w->p->strings, cause), *blank = strrchr(text, ' ');
-	string_id name = NO_STRING;
-	uint64_t tid;
-
-	if (blank && text_to_u64(blank + 1, 10, &tid))
-		name = thread_name(w, tid);
-	return name == NO_STRING ? cause : name;
-}
-
-static void add_woken(struct wakings *w, const struct marker *marker)
-{
-	const struct marker_value *waker = value_of(w, marker, w->waker, FIELD_STRING);
-	const struct marker_value *tid = value_of(w, marker, w->tid, FIELD_THREAD_ID);
-	const struct marker_value *stack = value_of(w, marker, w->stack, FIELD_STACK);
-	struct waking row = {
-		.from = marker->start,
-		.until = marker->end + w->p->meta.interval_ns,
-		/* Files of the Firefox Profiler have it as the marker's cause. */
-		.stack = stack ? stack->stack : marker_cause(&w->p->markers, marker),
-		.name = tid ? thread_name(w, tid->number) : NO_STRING,
-	};
-
-	if (row.name == NO_STRING && waker)
-		row.name = waker->string;
-	if (row.name != NO_STRING)
-		vec_push(&w->rows, row);
-}
-
-/* The part of the path begins when the thread was woken. */
-static void add_cause(struct wakings *w, const struct marker *marker)
-{
-	const struct marker_value *cause = value_of(w, marker, w->cause, FIELD_STRING);
-	uint64_t interval = w->p->meta.interval_ns;
-
-	if (cause)
-		vec_push(&w->rows,
-			 ((struct waking){
-				 .from = marker->start > interval ? marker->start - interval : 0,
-				 .until = marker->start + interval,
-				 .stack = NO_STACK,
-				 .name = name_of_cause(w, cause->string),
-			 }));
-}
-
-ORDER(compare_wakings, struct waking, COMPARE(a->from, b->from) ?: COMPARE(a->until, b->until))
-
-/* Chooses a thread. */
-static void wakings_of_thread(struct wakings *w, thread_id id)
-{
-	w->rows.count = 0;
-	vec_for_each(&w->p->threads.rows.items[id].markers, const struct marker *, marker) {
-		if (marker->schema == w->woken)
-			add_woken(w, marker);
-		else if (marker->schema == w->path && w->woken == NO_SCHEMA)
-			add_cause(w, marker);
-	}
-	vec_sort(&w->rows, compare_wakings);
-}
-
-/* Returns the end of the wait with a row at that time, or NULL. */
-static const struct waking *wakings_at(const struct wakings *w, uint64_t time)
-{
-	size_t count = vec_count_front(&w->rows, it, it->from <= time);
-
-	return count && w->rows.items[count - 1].until >= time ? &w->rows.items[count - 1] : NULL;
-}
-
 /* A row of a wait, and who ended it. */
 struct ended_wait {
 	stack_id wait, waker; /* stacks; `waker` is NO_STACK if unknown */
@@ -937,8 +790,7 @@ static void find_waits(struct finder *f, const struct query_filter *filter)
 		end_thread(&l);
 		add_waits(f, &f->a->with_waits, &l);
 	}
-	vec_release(&l.wakings.rows);
-	vec_release(&l.wakings.threads);
+	wakings_release(&l.wakings);
 	vec_release(&l.ended);
 	vec_release(&l.sleeps.rows);
 }

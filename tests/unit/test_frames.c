@@ -319,7 +319,7 @@ TEST(jumps_that_nothing_leads_to)
 	assert_int_equal(cfa_at(&rows, 8), 8);
 	assert_int_equal(cfa_at(&rows, 9), 0);
 	stubs_release(&rows);
-	/* That jump leads out of the function. */
+	/* A jump out of the function. */
 	DERIVE(&rows, "\x53\x74\x04\xeb\x02\xeb\x10\x5b\xc3");
 	assert_int_equal(rows.rows.count, 0);
 	stubs_release(&rows);

@@ -200,6 +200,23 @@ TEST(functions_at_odd_places)
 	stubs_release(&rows);
 }
 
+/* ret; pop %rax; push %rax; push %rax; call; hlt; ret: Free Pascal's main program */
+TEST(functions_that_read_their_return_address)
+{
+	struct stubs rows;
+
+	DERIVE(&rows, "\xc3\x58\x50\x50\xe8\x00\x01\x00\x00\xf4\xc3");
+	assert_int_equal(cfa_at(&rows, 1), 8);
+	assert_int_equal(cfa_at(&rows, 3), 8);
+	assert_int_equal(cfa_at(&rows, 8), 16);
+	assert_int_equal(cfa_at(&rows, 10), 8);
+	stubs_release(&rows);
+	/* Another register: pop %rax; push %rcx. */
+	DERIVE(&rows, "\xc3\x58\x51\x50\xe8\x00\x01\x00\x00\xf4\xc3");
+	assert_int_equal(cfa_at(&rows, 3), 0);
+	stubs_release(&rows);
+}
+
 /* Code of which only a part is understood: the next function counts again. */
 TEST(functions_behind_others)
 {

@@ -520,7 +520,8 @@ static bool ends_at_call(struct analysis *a, size_t at)
 {
 	size_t next = skip_filler(a->code, at, FILLER_MAX);
 
-	if (at >= a->code->size || is_entry(a, at))
+	/* hlt */
+	if (at >= a->code->size || is_entry(a, at) || a->code->code[at] == 0xf4)
 		return true;
 	if ((a->code->vaddr + next) % FUNCTION_ALIGNMENT != 0)
 		return false;
@@ -571,16 +572,31 @@ static bool go_on(struct analysis *a, const struct insn *insn, size_t end,
 	return true;
 }
 
+/*
+ * Returns whether a function begins by reading its return address: pop and push of a register, as
+ * in the main program of Free Pascal.
+ */
+static bool is_peek(const struct analysis *a, size_t at)
+{
+	const uint8_t *code = a->code->code + at;
+
+	return at == a->start && a->code->size - at >= 2 && code[0] >> 3 == 0x0b &&
+	       code[0] == (code[1] | 8) && code[0] != 0x5c;
+}
+
 /* Follows the code from one place, up to where it ends or is known. */
 static void follow(struct analysis *a, size_t at)
 {
 	while (!a->failed) {
 		struct frame *before = frame_at(a, at), after = *before;
 		struct insn insn = insn_x86_64_read(a->code, at);
-		size_t end = at + insn.size;
+		size_t end;
 
-		if (insn.size)
+		if (is_peek(a, at))
+			insn = (struct insn){.size = 2, .opcode = 0x90, .base = NO_REG};
+		else if (insn.size)
 			step(&after, &insn);
+		end = at + insn.size;
 		if (!insn.size || !after.is_known || !a->steps) {
 			a->failed = true;
 			return;

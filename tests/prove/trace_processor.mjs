@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Answers SQL about a trace, by Perfetto's trace processor as WebAssembly: one JSON list of rows a line
+// Answers SQL about traces, by Perfetto's trace processor as WebAssembly: one JSON list of rows a line
 //
-//     node trace_processor.mjs FOLDER TRACE SQL...
+//     node trace_processor.mjs FOLDER TRACE[,TRACE]... SQL...
 //
 // FOLDER has engine_bundle.node.js and trace_processor.wasm. The engine is a worker that takes and
 // sends messages of protocol buffers: TraceProcessorRpcStream.
@@ -9,8 +9,8 @@ import fs from "node:fs";
 import path from "node:path";
 import vm from "node:vm";
 
-const [folder, trace, ...questions] = process.argv.slice(2);
-const APPEND = 1, FINALIZE = 2, QUERY = 3; // methods
+const [folder, traces, ...questions] = process.argv.slice(2);
+const APPEND = 1, FINALIZE = 2, QUERY = 3, RESET = 11; // methods
 const METHOD = 2, RESPONSE = 3, FATAL = 5, APPENDED = 101, QUERY_ARGS = 103, QUERY_RESULT = 203; // fields
 
 function varint(value) {
@@ -115,14 +115,17 @@ function call(method, argument = Buffer.alloc(0)) {
 }
 
 await new Promise(setImmediate); // the engine begins in a task of its own
-const text = fs.readFileSync(trace);
-for (let at = 0; at < text.length; at += 1 << 20) await call(APPEND, bytes(APPENDED, text.subarray(at, at + (1 << 20))));
-await call(FINALIZE);
-for (const sql of questions) {
-	await call(QUERY, bytes(QUERY_ARGS, bytes(1, Buffer.from(sql))));
-	if (failure) throw new Error(failure);
-	const list = [];
-	while (rows.length) list.push(rows.splice(0, columns));
-	console.log(JSON.stringify(list));
+for (const trace of traces.split(",")) {
+	const text = fs.readFileSync(trace);
+	for (let at = 0; at < text.length; at += 1 << 20) await call(APPEND, bytes(APPENDED, text.subarray(at, at + (1 << 20))));
+	await call(FINALIZE);
+	for (const sql of questions) {
+		await call(QUERY, bytes(QUERY_ARGS, bytes(1, Buffer.from(sql))));
+		if (failure) throw new Error(failure);
+		const list = [];
+		while (rows.length) list.push(rows.splice(0, columns));
+		console.log(JSON.stringify(list));
+	}
+	await call(RESET);
 }
 process.exit(0);

@@ -370,6 +370,8 @@ static int judge_lines(struct folded_reader *r, const char *text, size_t size, s
 						      pow(10, (double)r->decimals));
 
 		r->event = foreign_measure(&r->f, name, "", EVENT_IS_EXACT);
+	} else if (r->has_classes) {
+		r->event = foreign_measure(&r->f, "allocations", "", EVENT_IS_EXACT);
 	}
 	return 0;
 }

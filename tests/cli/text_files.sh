@@ -101,6 +101,8 @@ is "the kernel's mark" "$(rows threads.folded --no-kernel | head -3)" $'Foo.bar,
 printf '%s\n' 'Foo.main;java.lang.String_[k] 100' 'Foo.main;byte[]_[i] 50' >classes.folded
 is "classes of allocations are not the kernel's" "$(rows classes.folded --no-kernel)" \
 	$'java.lang.String,,100,100\nbyte[],,50,50\nFoo.main,,0,150'
+is "such stacks measure no time" "$(summary classes.folded)" \
+	'folded stacks: 2 samples of allocations (150), 100.0 % named'
 printf '%s\n' 'tid:7;app.py:main:10;app.py:work:20 3' 'tid:8;<frozen x>:main:10 1' >python.folded
 is "files and lines of Python" "$("$PROF" report --no-config --by line --format csv python.folded | cut -d, -f1,3-5 | tr -d '"')" \
 	$'function,file,line,self\nwork,app.py,20,3\nmain,<frozen x>,10,1\nmain,app.py,10,0'

@@ -8,6 +8,8 @@
 
 #include <math.h>
 
+#include "lib/base/json/writer.h"
+#include "lib/format/scope_rows.h"
 #include "lib/format/v8_tree.h"
 
 /* Bytes of a file that tell CPU profiles from heap profiles. */
@@ -182,10 +184,195 @@ static bool cpuprofile_matches(const char *text, size_t size)
 		!memmem(text, size < HEAD_SIZE ? size : HEAD_SIZE, of_heap, strlen(of_heap)));
 }
 
+/* Writing. The nodes are the stacks, below the root. */
+
+enum { NODE_ROOT = 1, NODE_IDLE, NODE_PROGRAM, NODE_STACKS };
+
+struct v8_writer {
+	const struct profile *profile;
+	struct jsonw json;
+	/* By stack: samples; the first of the callees, and the next one of the caller, or NO_STACK.
+	 */
+	uint64_t *hits;
+	stack_id *callees, *siblings;
+	bool *is_used;
+	stack_id outermost; /* the first one */
+};
+
+/* Positions begin with 0 in these files, and with 1 in profiles, where 0 is unknown. */
+static void write_place(struct jsonw *json, const char *key, uint32_t number)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%" PRId64, (int64_t)number - 1);
+	jsonw_key(json, key);
+	jsonw_raw_value(json, text, strlen(text));
+}
+
+static void begin_node(struct v8_writer *w, uint64_t id, uint64_t hits, const char *name,
+		       const char *url, const struct func *func)
+{
+	struct jsonw *json = &w->json;
+
+	jsonw_object_begin(json);
+	jsonw_member(json, "id", u64, id);
+	jsonw_member(json, "callFrame", object_begin);
+	jsonw_member(json, "functionName", cstring, name);
+	jsonw_member(json, "scriptId", cstring, "0");
+	jsonw_member(json, "url", cstring, url);
+	write_place(json, "lineNumber", func ? func->line : 0);
+	write_place(json, "columnNumber", func ? func->column : 0);
+	jsonw_object_end(json);
+	jsonw_member(json, "hitCount", u64, hits);
+	jsonw_member(json, "children", array_begin);
+}
+
+static void end_node(struct v8_writer *w, stack_id callee)
+{
+	for (; callee != NO_STACK; callee = w->siblings[callee])
+		jsonw_u64(&w->json, NODE_STACKS + callee);
+	jsonw_array_end(&w->json);
+	jsonw_object_end(&w->json);
+}
+
+static void write_node(struct v8_writer *w, stack_id stack)
+{
+	const struct profile *p = w->profile;
+	const struct frame *frame = &p->frames.rows.items[p->stacks.rows.items[stack].frame];
+	const struct func *func = frame->func == NO_FUNC ? NULL : &p->funcs.rows.items[frame->func];
+	const char *name = func ? strings_get(&p->strings, func->name) : NULL, *url = "";
+	char address[32];
+
+	snprintf(address, sizeof(address), "0x%" PRIx64,
+		 modules_address(&p->modules, frame->module, frame->offset));
+	if (func && func->file != NO_SOURCE_FILE)
+		url = strings_get(&p->strings, p->source_files.rows.items[func->file].path);
+	else if (frame->module != NO_MODULE)
+		url = strings_get(&p->strings, p->modules.rows.items[frame->module].name);
+	begin_node(w, NODE_STACKS + stack, w->hits[stack], name ? name : address, url, func);
+	end_node(w, w->callees[stack]);
+}
+
+static void write_nodes(struct v8_writer *w, uint64_t idle, uint64_t program)
+{
+	jsonw_member(&w->json, "nodes", array_begin);
+	begin_node(w, NODE_ROOT, 0, "(root)", "", NULL);
+	jsonw_u64(&w->json, NODE_IDLE);
+	jsonw_u64(&w->json, NODE_PROGRAM);
+	end_node(w, w->outermost);
+	begin_node(w, NODE_IDLE, idle, "(idle)", "", NULL);
+	end_node(w, NO_STACK);
+	begin_node(w, NODE_PROGRAM, program, "(program)", "", NULL);
+	end_node(w, NO_STACK);
+	for (stack_id id = 0; id < w->profile->stacks.rows.count; id++) {
+		if (w->is_used[id])
+			write_node(w, id);
+	}
+	jsonw_array_end(&w->json);
+}
+
+static void use_stack(struct v8_writer *w, stack_id stack)
+{
+	while (stack != NO_STACK && !w->is_used[stack]) {
+		stack_id caller = w->profile->stacks.rows.items[stack].parent;
+		stack_id *first = caller == NO_STACK ? &w->outermost : &w->callees[caller];
+
+		w->is_used[stack] = true;
+		w->siblings[stack] = *first;
+		*first = stack;
+		stack = caller;
+	}
+}
+
+static void write_rows(struct v8_writer *w, const struct scope_rows *rows)
+{
+	double us = (double)w->profile->meta.interval_ns / 1000;
+	uint64_t passed = 0, before = 0;
+
+	jsonw_member(&w->json, "samples", array_begin);
+	vec_for_each(&rows->list, const struct scope_row *, row)
+		jsonw_u64(&w->json, row->is_gap		     ? NODE_IDLE
+				    : row->stack == NO_STACK ? NODE_PROGRAM
+							     : NODE_STACKS + row->stack);
+	jsonw_array_end(&w->json);
+	jsonw_member(&w->json, "timeDeltas", array_begin);
+	vec_for_each(&rows->list, const struct scope_row *, row) {
+		uint64_t at = (uint64_t)((double)passed * us);
+
+		jsonw_u64(&w->json, at - before);
+		before = at;
+		passed += row->weight;
+	}
+	jsonw_array_end(&w->json);
+	jsonw_member(&w->json, "startTime", u64, 0);
+	jsonw_member(&w->json, "endTime", u64, (uint64_t)((double)passed * us));
+}
+
+/* Returns the thread with most samples of the clock; NULL: none has any. */
+static const struct profile_thread *heaviest_thread(const struct profile *p)
+{
+	const struct profile_thread *heaviest = NULL;
+	uint64_t most = 0;
+	size_t others = 0;
+
+	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
+		uint64_t weight = 0;
+
+		samples_for_each(&thread->samples, sample)
+			weight += sample->event ? 0 : sample->weight;
+		others += weight > 0;
+		heaviest = weight > most ? thread : heaviest;
+		most = weight > most ? weight : most;
+	}
+	if (others > 1)
+		log_warn("the file has one thread, that with most samples; --thread chooses "
+			 "another one");
+	return heaviest;
+}
+
+static int cpuprofile_write(const struct profile *p, const struct export_options *options,
+			    struct outfile *out, struct export_counts *counts, struct error *err)
+{
+	const struct profile_thread *thread = heaviest_thread(p);
+	struct v8_writer w = {.profile = p, .outermost = NO_STACK};
+	size_t count = p->stacks.rows.count + 1;
+	uint64_t idle = 0, program = 0;
+	struct scope_rows rows = {0};
+
+	if (!thread)
+		return error_text(err, -ENODATA, "the profile has no samples of the clock");
+	w.hits = xcalloc(count, sizeof(*w.hits));
+	w.is_used = xcalloc(count, sizeof(*w.is_used));
+	w.callees = xcalloc(count, sizeof(*w.callees));
+	w.siblings = xcalloc(count, sizeof(*w.siblings));
+	for (size_t i = 0; i < count; i++)
+		w.callees[i] = NO_STACK;
+	scope_rows_collect(&rows, p, thread, 0, !profile_fact(p, FACT_NO_TIMES, NULL));
+	vec_for_each(&rows.list, const struct scope_row *, row) {
+		*(row->is_gap		   ? &idle
+		  : row->stack == NO_STACK ? &program
+					   : &w.hits[row->stack]) += 1;
+		use_stack(&w, row->stack);
+	}
+	jsonw_init(&w.json, out);
+	jsonw_object_begin(&w.json);
+	write_nodes(&w, idle, program);
+	write_rows(&w, &rows);
+	jsonw_object_end(&w.json);
+	jsonw_release(&w.json);
+	free(w.hits);
+	free(w.is_used);
+	free(w.callees);
+	free(w.siblings);
+	vec_release(&rows.list);
+	return 0;
+}
+
 const struct format format_cpuprofile = {
 	.name = "cpuprofile",
-	.suffixes = (const char *const[]){NULL},
-	.is_timeline = true,
+	.suffixes = (const char *const[]){".cpuprofile", NULL},
+	.is_plain = true,
 	.matches = cpuprofile_matches,
 	.read = cpuprofile_read,
+	.write = cpuprofile_write,
 };

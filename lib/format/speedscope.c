@@ -4,6 +4,7 @@
 #include "lib/base/json/writer.h"
 #include "lib/format/foreign.h"
 #include "lib/format/format.h"
+#include "lib/format/scope_rows.h"
 
 #define INTERVAL_MIN_NS 1000
 #define INTERVAL_DEFAULT_NS 1000000
@@ -688,54 +689,6 @@ static void write_stack(struct speedscope *w, stack_id stack)
 	vec_release(&path);
 }
 
-/* A sample, or a gap before one. */
-struct scope_row {
-	stack_id stack;
-	bool is_gap;
-	uint64_t weight;
-};
-
-struct scope_rows {
-	VEC(struct scope_row) list;
-	uint64_t sum; /* of weights */
-};
-
-static void add_row(struct scope_rows *rows, struct scope_row row)
-{
-	rows->sum += row.weight;
-	vec_push(&rows->list, row);
-}
-
-/* A difference of one tick is within the error of the clock. */
-static void add_gap(struct scope_rows *rows, uint64_t until)
-{
-	if (until > rows->sum + 1)
-		add_row(rows, (struct scope_row){NO_STACK, true, until - rows->sum});
-}
-
-/*
- * Collects the event's samples. Those with times are placed: a row of several ticks ends with the
- * tick of its time, unless it has the time that passed from then on.
- */
-static void collect(const struct profile *p, const struct profile_thread *thread, uint8_t event,
-		    bool has_times, struct scope_rows *rows)
-{
-	uint64_t interval = p->meta.interval_ns;
-
-	samples_for_each(&thread->samples, sample) {
-		uint64_t before = p->meta.sample_ticks ? 0 : sample->weight - 1u, tick;
-
-		if (sample->event != event || !sample->weight)
-			continue;
-		tick = has_times ? profile_since_start(p, sample->time) / interval : 0;
-		if (tick > before)
-			add_gap(rows, tick - before);
-		add_row(rows, (struct scope_row){sample->stack, false, sample->weight});
-	}
-	if (has_times && p->meta.end_ns > p->meta.start_ns)
-		add_gap(rows, (p->meta.end_ns - p->meta.start_ns) / interval);
-}
-
 static void write_samples(struct speedscope *w, const struct scope_rows *rows, double unit)
 {
 	jsonw_member(&w->json, "samples", array_begin);
@@ -783,7 +736,7 @@ static void write_profile(struct speedscope *w, const struct profile_thread *thr
 	jsonw_member(&w->json, "type", cstring, "sampled");
 	jsonw_member(&w->json, "name", cstring, name);
 	jsonw_member(&w->json, "unit", cstring, is_time ? "milliseconds" : unit_of(p, event));
-	collect(p, thread, event, has_times, &rows);
+	scope_rows_collect(&rows, p, thread, event, has_times);
 	write_samples(w, &rows, unit);
 	end = (double)rows.sum * unit;
 	if (has_times && p->meta.end_ns > p->meta.start_ns)

@@ -53,6 +53,16 @@ like "V8: the error is that of ten samples" "$(rows uneven.cpuprofile)" 'blockin
 is "V8: the length is the file's" "$(summary uneven.cpuprofile)" \
 	'V8: 0.110 s, 11 samples of clock (109 ticks), 100.0 % named'
 "$PROF" convert --no-config uneven.cpuprofile -o uneven.json.gz
+"$PROF" convert --no-config uneven.cpuprofile -o again.cpuprofile
+is "V8: written and read again" "$(rows again.cpuprofile)" "$(rows uneven.cpuprofile)"
+"$PROF" convert --no-config -q "$golden/threads.json" -o threads.cpuprofile 2>notice
+like "V8: one thread" "$(<notice)" 'the file has one thread'
+is "V8: nodes, samples and their times" "$(python3 -c 'import json, sys
+p = json.load(sys.stdin)
+names = {n["id"]: n["callFrame"]["functionName"] for n in p["nodes"]}
+print([names[s] for s in p["samples"]], p["timeDeltas"], p["startTime"], p["endTime"], sum(n["hitCount"] for n in p["nodes"]))
+print(p["nodes"][0]["children"][:2])' <threads.cpuprofile)" \
+	$'[\'(idle)\', \'0x10\', \'(idle)\', \'0x10\'] [0, 3000, 1000, 5000] 0 10000 4\n[2, 3]'
 is "V8: the same by way of the Firefox Profiler's format" "$(rows uneven.json.gz)" "$(rows uneven.cpuprofile)"
 
 # Names of threads do not get their tids when a profile is read.

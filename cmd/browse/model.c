@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/browse/model.h"
+#include "cmd/browse/screen.h"
 
 /* Nodes with a larger share are open initially. */
 #define OPEN_SHARE 0.05

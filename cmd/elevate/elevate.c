@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/elevate/elevate.h"
+#include "cmd/elevate/elevation.h"
 
 #include <poll.h>
 #include <sys/wait.h>
 
 #include "cmd/command.h"
+#include "cmd/options/pipeline_options.h"
 #include "cmd/elevate/control_socket.h"
-#include "cmd/elevate/elevation.h"
 #include "lib/recording/workplace/naming.h"
 #include "lib/recording/meta.h"
 #include "cmd/elevate/ready.h"

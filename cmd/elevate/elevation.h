@@ -70,3 +70,11 @@ int elevation_send(int socket, struct elevation_message *message, const int *fds
  * descriptors, -1 for those not sent; NULL: none may be sent.
  */
 int elevation_receive(int socket, struct elevation_message *message, int *fds);
+
+struct pipeline_options;
+
+/*
+ * Records for a user without privileges through a helper started by sudo. Replaces pipeline_run()
+ * if privileges_are_missing(). Returns the exit status.
+ */
+int elevate_run(const struct pipeline_options *options);

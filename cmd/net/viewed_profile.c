@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/net/viewed_profile.h"
+#include "cmd/net/api.h"
 
 #include "lib/recording/workplace/function_code.h"
 #include "lib/recording/workplace/lookup.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "cmd/run/pipeline_internal.h"
 
 #include <fnmatch.h>
 #include <poll.h>
@@ -9,7 +10,6 @@
 
 #include "cmd/command.h"
 #include "cmd/run/kept_capture.h"
-#include "cmd/run/pipeline_internal.h"
 #include "cmd/run/subject.h"
 #include "lib/base/program.h"
 #include "lib/base/workers.h"

@@ -5,7 +5,7 @@
 
 #include "cmd/command.h"
 #include "cmd/elevate/caller.h"
-#include "cmd/elevate/elevate.h"
+#include "cmd/elevate/elevation.h"
 #include "cmd/elevate/privileges.h"
 #include "cmd/run/pipeline_internal.h"
 #include "cmd/run/subject.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+#include "cmd/run/pipeline_internal.h"
 
 #include "cmd/command.h"
 #include "cmd/elevate/caller.h"
 #include "cmd/run/full_disk.h"
-#include "cmd/run/pipeline_internal.h"
 #include "cmd/run/subject.h"
 #include "cmd/text/profile_summary.h"
 #include "cmd/text/progress.h"

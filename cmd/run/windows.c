@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "cmd/run/pipeline_internal.h"
 
 #include <jansson.h>
 #include <poll.h>
@@ -6,7 +7,6 @@
 
 #include "cmd/command.h"
 #include "cmd/run/fleet_engine.h"
-#include "cmd/run/pipeline_internal.h"
 #include "cmd/run/window_converter.h"
 #include "lib/recording/loss_counts.h"
 #include "lib/recording/outcome_facts.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/fleet/series.h"
+#include "lib/fleet/engine_kind.h"
 
 #include "lib/base/open_file.h"
-#include "lib/fleet/engine_kind.h"
 #include "lib/format/pprof.h"
 #include "lib/format/pprof_fields.h"
 #include "lib/format/protobuf.h"

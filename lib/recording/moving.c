@@ -11,7 +11,7 @@
 #include "lib/recording/workplace/lookup.h"
 #include "lib/recording/workplace/naming.h"
 #include "lib/recording/workplace/read_contents.h"
-#include "lib/stream/capture/capture_stream.h"
+#include "lib/stream/capture/capture_reader.h"
 #include "lib/stream/session/session.h"
 #include "symbolize/name_cache.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+#include "symbolize/dwarf/debug_info.h"
 
 #include <dwarf.h>
 #include <sys/param.h>
 
 #include "lib/base/bytes.h"
-#include "symbolize/dwarf/debug_info.h"
 
 static uint64_t read_sized(struct bytes *b, unsigned int size)
 {

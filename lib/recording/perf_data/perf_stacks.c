@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+#include "lib/recording/perf_data/perf_convert.h"
 
 #include <elf.h>
 #include <linux/perf_event.h>
 
 #include "bpf/config.h"
 #include "lib/code/unwind/native/stack_finisher.h"
-#include "lib/recording/perf_data/perf_convert.h"
 #include "lib/stream/record/records.h"
 #include "lib/stream/record/stack_record.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/stream/capture/capture_stream.h"
+#include "lib/stream/capture/capture_reader.h"
 
 #include "lib/base/crc32.h"
-#include "lib/stream/capture/capture_reader.h"
 #include "lib/stream/record/records.h"
 
 /* Parts of a capture, in the order of reading. */

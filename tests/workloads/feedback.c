@@ -29,7 +29,7 @@ __attribute__((noinline)) static unsigned int often(unsigned int n,
 		if (i % 100 == 99)
 			x = call(x);
 	}
-	return x;
+	return x; /* once a call, so hardly ever sampled */
 }
 
 int main(int argc, char **argv)

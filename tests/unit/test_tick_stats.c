@@ -106,6 +106,7 @@ CASE(the_stack_that_arrives_decides)
 	struct fed *f = *state;
 	const struct profile_stats *stats = &f->p->stats;
 	const uint64_t addrs[] = {0x1101, 0x1201};
+	const uint8_t kinds[] = {FRAME_NATIVE, FRAME_GUESS};
 
 	feed_sample(f, 1 * MS, 10, 10, 0, 0x1001, 5, 0);
 	feed_sample(f, 2 * MS, 10, 10, 0, 0x1001, 5, 0);
@@ -115,7 +116,7 @@ CASE(the_stack_that_arrives_decides)
 	feed_stack(f, 5 * MS, 5, STACK_WHOLE | STACK_LATER, addrs, 0, 2, NULL);
 	assert_int_equal(stats->whole, 2);
 	assert_int_equal(stats->finished_later, 2);
-	feed_stack(f, 6 * MS, 6, STACK_BROKEN | STACK_LATER | STACK_GUESSED, addrs, 0, 2, NULL);
+	feed_stack(f, 6 * MS, 6, STACK_BROKEN | STACK_LATER | STACK_GUESSED, addrs, 0, 2, kinds);
 	assert_int_equal(stats->broken, 1);
 	assert_int_equal(stats->finished_later, 3);
 	assert_int_equal(stats->guessed, 1);

@@ -42,7 +42,7 @@ for text in open(sys.argv[1]):
         stack.append(stack[-1]["calls"].setdefault((site.split(".")[0], name), {"lines": {}, "calls": {}}))
         stack[-1]["total"] = int(total)
 often = functions["often"]
-assert often["total"] >= 0.95 * sum(f["total"] for f in functions.values()), functions
+assert often["total"] >= 0.8 * sum(f["total"] for f in functions.values()), functions
 inlined = often["calls"][call, "scramble"]
 assert max((int(row[0]), line.split(".")[0]) for line, row in inlined["lines"].items())[1] == inner, inlined
 assert inlined["total"] > 0.5 * often["total"], often

@@ -38,7 +38,7 @@ struct late_page {
 	uint64_t addr, time; /* 0: none */
 	pid_t pid;
 	bool is_readable;
-	uint64_t selection; /* that it is good for, as a neighbour; 0: any */
+	uint64_t selection; /* a neighbour serves this one only; 0: any */
 };
 
 #define LASTING 64 /* number of processes; a power of two */

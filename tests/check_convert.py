@@ -11,6 +11,7 @@ import base64
 import collections
 import concurrent.futures
 import gzip
+import itertools
 import json
 import os
 import re
@@ -383,6 +384,32 @@ def check_perfetto(path, samples):
     compare("perfetto", got, wanted)
 
 
+def check_cpuprofile(path, samples, interval_ms):
+    """The samples of one thread, by function; each lasts until the next one."""
+    with open(path, encoding="utf-8") as file:
+        profile = json.load(file)
+    nodes = {node["id"]: node for node in profile["nodes"]}
+    callers = {callee: node["id"] for node in profile["nodes"] for callee in node["children"]}
+    times = [*itertools.accumulate(profile["timeDeltas"]), profile["endTime"]]
+    rows = collections.Counter()
+    for node, begin, end in zip(profile["samples"], times, times[1:]):
+        names = set()
+        while node in callers:
+            names.add(plain(nodes[node]["callFrame"]["functionName"]))
+            node = callers[node]
+        for name in names - {"(idle)", "(program)"}:
+            rows[name] += (end - begin) / 1000 / interval_ms
+    got = {n: round(w) for n, w in rows.items() if not NAMELESS.match(n)}
+    threads = collections.defaultdict(list)
+    for sample in samples:
+        threads[str(sample.thread["pid"]), str(sample.thread["tid"])].append(sample)
+    most = max((sum(s.weight for s in rows) for rows in threads.values()), default=0)
+    wanted = [{n: w for n, w in by_function(rows).items() if not NAMELESS.match(n)}
+              for rows in threads.values() if sum(s.weight for s in rows) == most]
+    if got not in (wanted or [{}]):
+        raise ValueError(f"cpuprofile: {got}, not {wanted}")
+
+
 def check_pgo(path, samples):
     """All samples are there, but not the kernel's frames, unless a stack has no others."""
     got, wanted = by_page(pprof_functions(path)), by_page(by_function(samples))
@@ -413,6 +440,8 @@ def judge_golden(paths):
                 check_blocks(path)
             elif kind == "perfetto":
                 check_perfetto(path, reader.clock())
+            elif kind == "cpuprofile":
+                check_cpuprofile(path, samples, float(reader.meta["interval"]))
             elif kind != "flamegraph":
                 raise ValueError(f"no judge of {kind}")
             elif samples:

@@ -308,7 +308,7 @@ static void write_rows(struct v8_writer *w, const struct scope_rows *rows)
 	jsonw_member(&w->json, "endTime", u64, (uint64_t)((double)passed * us));
 }
 
-/* Returns the thread with most samples of the clock; NULL: none has any. */
+/* Returns the thread with most samples of the clock; NULL: there is none. */
 static const struct profile_thread *heaviest_thread(const struct profile *p)
 {
 	const struct profile_thread *heaviest = NULL;
@@ -321,7 +321,7 @@ static const struct profile_thread *heaviest_thread(const struct profile *p)
 		samples_for_each(&thread->samples, sample)
 			weight += sample->event ? 0 : sample->weight;
 		others += weight > 0;
-		heaviest = weight > most ? thread : heaviest;
+		heaviest = weight > most || !heaviest ? thread : heaviest;
 		most = weight > most ? weight : most;
 	}
 	if (others > 1)
@@ -340,7 +340,7 @@ static int cpuprofile_write(const struct profile *p, const struct export_options
 	struct scope_rows rows = {0};
 
 	if (!thread)
-		return error_text(err, -ENODATA, "the profile has no samples of the clock");
+		return error_text(err, -ENODATA, "the recording has no threads");
 	w.hits = xcalloc(count, sizeof(*w.hits));
 	w.is_used = xcalloc(count, sizeof(*w.is_used));
 	w.callees = xcalloc(count, sizeof(*w.callees));

@@ -10,6 +10,7 @@ missing=$(awk '!/^#/ && NF { print $1 }' tests/prove/schedule | while read -r na
 	[ -x "tests/prove/$name" ] || echo "$name"
 done)
 cp scripts/prove "$tmp/scripts"
+echo 'all tests:' >"$tmp/Makefile"
 cd "$tmp" || exit 1
 
 count=0

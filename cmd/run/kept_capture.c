@@ -120,8 +120,13 @@ static void limit_memory(void)
 	const uint64_t bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE) / MEMORY_PART;
 	_cleanup_close_ int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 	struct rlimit limit;
+	bool is_limited = true;
 
-	if (getrlimit(RLIMIT_DATA, &limit) == 0 && bytes < limit.rlim_cur) {
+#ifdef __SANITIZE_ADDRESS__
+	/* The shadow of all memory is far larger. */
+	is_limited = false;
+#endif
+	if (is_limited && getrlimit(RLIMIT_DATA, &limit) == 0 && bytes < limit.rlim_cur) {
 		limit.rlim_cur = bytes;
 		setrlimit(RLIMIT_DATA, &limit);
 	}

@@ -4,6 +4,7 @@
 #include "lib/model/meaning/thread_rows.h"
 
 #define TEXT_MAX 24 /* maximum in bytes, to be read at a glance */
+#define KERNEL_NAME_SIZE 15 /* maximum in bytes of a name that the kernel knows */
 #define ROLE_MAX 56 /* maximum in bytes of a title that the program provides */
 #define ELLIPSIS "\xe2\x80\xa6"
 
@@ -583,6 +584,14 @@ static size_t size_before_role(const char *name, const char *title)
 	return colon && text_starts_with(title, name) ? (size_t)(colon + 1 - name) : strlen(name);
 }
 
+/* Scripts are called by their files; the kernel cuts names off. */
+static bool is_file_of(const char *file, const char *name)
+{
+	size_t size = strlen(name);
+
+	return !strncmp(file, name, size) && (size == KERNEL_NAME_SIZE || !file[size]);
+}
+
 static void name_processes(const struct keyed_row *rows, size_t count,
 			   struct string_overlay *strings)
 {
@@ -595,7 +604,8 @@ static void name_processes(const struct keyed_row *rows, size_t count,
 	}
 	distinct_arguments(lines, count, distinct);
 	for (size_t i = 0; i < count; i++) {
-		if (distinct[i].size)
+		if (distinct[i].size &&
+		    !is_file_of(distinct[i].text, string_overlay_get(strings, rows[i].name)))
 			rows[i].row->process_title =
 				join(strings, rows[i].name,
 				     size_before_role(string_overlay_get(strings, rows[i].name),

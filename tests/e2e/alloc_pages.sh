@@ -76,8 +76,9 @@ class Fill {
 }
 CODE
 javac Fill.java
-record node 0 --alloc=pages:128K -- node fill.js
-judge_heap node 0.25
+# Threads that collect would copy much of it.
+record node 0 --alloc=pages:128K -- node --single-threaded-gc fill.js
+judge_heap node 0.6
 # All fits in the young generation: a collection after the program has looked would copy it, and touch
 # twice the memory.
 record java 0 --alloc=pages:128K -- java -Xmx400m -Xmn256m -XX:+UseSerialGC Fill

@@ -18,7 +18,7 @@
 /* Interval of checking whether the worker waits for the page or for a CPU. */
 #define POLL_NS 10000000
 /* Maximum bytes to read in each second of the recording. */
-#define BYTES_MAX ((size_t)256 << 20)
+#define BYTES_MAX ((size_t)64 << 20)
 /* The same for waiting: pages that always arrive just in time would block the recorder as well. */
 #define BLOCKED_SECOND_MAX_NS 200000000
 
@@ -27,10 +27,10 @@
 
 /*
  * Each read costs a wake-up of the worker, while adjacent data is requested piece by piece, so read
- * pages, with their neighbours.
+ * pages.
  */
 #define PAGE_SIZE 4096
-#define CLUSTER 8ull /* pages read at once, if they are readable */
+#define READ_PAGES 16 /* maximum to read at once, if so many are requested */
 #define PAGES 2048 /* cached pages; a power of two */
 #define LARGE (64 * PAGE_SIZE) /* reads of this size or more bypass the cache */
 
@@ -38,7 +38,6 @@ struct late_page {
 	uint64_t addr, time; /* 0: none */
 	pid_t pid;
 	bool is_readable;
-	uint64_t selection; /* a neighbour serves this one only; 0: any */
 };
 
 #define LASTING 64 /* number of processes; a power of two */
@@ -64,19 +63,18 @@ struct late_worker {
 	pid_t tid; /* 0: not started yet */
 	/* The read; `data` belongs to the worker while is_asked is set. */
 	pid_t pid;
-	struct iovec parts[CLUSTER];
-	unsigned int count;
+	uint64_t addr;
 	uint8_t *data;
-	size_t size; /* of all parts */
-	ssize_t done; /* bytes read: whole parts, as a rule; -1: none */
+	size_t size;
+	ssize_t done; /* bytes read before an unreadable page; -1: none */
 	uint64_t blocked_ns; /* time neither running nor waiting for a CPU */
 };
 
 static ssize_t read_there(const struct late_worker *w)
 {
-	struct iovec own = {w->data, w->size};
+	struct iovec own = {w->data, w->size}, other = {(void *)(uintptr_t)w->addr, w->size};
 
-	return process_vm_readv(w->pid, &own, 1, w->parts, w->count, 0);
+	return process_vm_readv(w->pid, &own, 1, &other, 1, 0);
 }
 
 /* Returns how long this thread has run and waited for a CPU; 0: not reported by the kernel. */
@@ -202,7 +200,6 @@ void late_reader_begin(struct late_reader *r, pid_t pid, uint64_t time)
 {
 	r->pid = pid;
 	r->time = time;
-	r->selection++;
 	r->own_lasting = find_lasting(r, pid);
 	if (time / 1000000000 == r->second)
 		return;
@@ -274,18 +271,13 @@ static bool is_ready(struct late_reader *r)
 }
 
 /*
- * Makes the worker read the parts, one after the other, until one is unreadable. Returns the bytes
- * read, or -1: not now.
+ * Makes the worker read up to the first unreadable page. Returns the bytes read, or -1: not now.
  */
-static ssize_t submit_read(struct late_reader *r, const struct iovec *parts, unsigned int count,
-			   void *to)
+static ssize_t submit_read(struct late_reader *r, uint64_t addr, void *to, size_t size)
 {
 	struct late_worker *w;
-	size_t size = 0;
 	ssize_t done;
 
-	for (unsigned int i = 0; i < count; i++)
-		size += parts[i].iov_len;
 	if (size > r->left || r->blocked_ns >= BLOCKED_SECOND_MAX_NS || !is_ready(r)) {
 		r->refused++;
 		return -1;
@@ -295,8 +287,7 @@ static ssize_t submit_read(struct late_reader *r, const struct iovec *parts, uns
 	pthread_mutex_lock(&w->lock);
 	w->data = xmalloc(size + 1);
 	w->pid = r->pid;
-	memcpy(w->parts, parts, count * sizeof(*parts));
-	w->count = count;
+	w->addr = addr;
 	w->size = size;
 	w->is_asked = true;
 	pthread_cond_signal(&w->has_work);
@@ -310,43 +301,32 @@ static ssize_t submit_read(struct late_reader *r, const struct iovec *parts, uns
 	return r->is_stuck ? -1 : done;
 }
 
-static struct late_page *page_of(const struct late_reader *r, uint64_t addr)
+/* Reads a page and those after it into their slots. Returns false if that is impossible now. */
+static bool read_pages(struct late_reader *r, uint64_t addr, size_t slot, size_t count)
 {
-	return &r->pages->rows[(size_t)(addr / PAGE_SIZE) & (PAGES - 1)];
-}
-
-/* Reads a page and its neighbours into their slots. Returns false if that is impossible now. */
-static bool read_page(struct late_reader *r, uint64_t addr)
-{
-	uint64_t now = clock_monotonic_ns(), first = addr / PAGE_SIZE / CLUSTER * CLUSTER;
-	uint8_t data[CLUSTER * PAGE_SIZE];
-	struct iovec parts[CLUSTER];
+	uint64_t now = clock_monotonic_ns();
 	ssize_t done;
 
-	for (uint64_t i = 0; i < CLUSTER; i++) {
-		uint64_t page = first + (addr / PAGE_SIZE + i) % CLUSTER;
-
-		parts[i] = (struct iovec){(void *)(uintptr_t)(page * PAGE_SIZE), PAGE_SIZE};
-	}
-	done = submit_read(r, parts, CLUSTER, data);
-	if (done < 0) {
-		*page_of(r, addr) = (struct late_page){0};
+	if (count > READ_PAGES)
+		count = READ_PAGES;
+	if (count > PAGES - slot)
+		count = PAGES - slot;
+	for (size_t i = 0; i < count; i++)
+		r->pages->rows[slot + i] = (struct late_page){0};
+	done = submit_read(r, addr, r->pages->bytes[slot], count * PAGE_SIZE);
+	if (done < 0)
 		return false;
-	}
-	*page_of(r, addr) = (struct late_page){addr, now, r->pid, false, 0};
-	for (size_t at = 0; at + PAGE_SIZE <= (size_t)done; at += PAGE_SIZE) {
-		uint64_t start = (uintptr_t)parts[at / PAGE_SIZE].iov_base;
-		struct late_page *page = page_of(r, start);
-
-		*page = (struct late_page){start, now, r->pid, true, at ? r->selection : 0};
-		memcpy(r->pages->bytes[page - r->pages->rows], data + at, PAGE_SIZE);
-	}
+	r->pages->rows[slot] = (struct late_page){addr, now, r->pid, done >= PAGE_SIZE};
+	for (size_t i = 1; i < (size_t)done / PAGE_SIZE; i++)
+		r->pages->rows[slot + i] = (struct late_page){addr + i * PAGE_SIZE, now, r->pid,
+							      true};
 	return true;
 }
 
-/* Returns the page at an address; NULL: unreadable. */
-static const uint8_t *find_page(struct late_reader *r, uint64_t addr)
+/* Returns the page at an address, of `count` wanted; NULL: unreadable. */
+static const uint8_t *find_page(struct late_reader *r, uint64_t addr, size_t count)
 {
+	size_t slot = (size_t)(addr / PAGE_SIZE) & (PAGES - 1);
 	const struct late_page *page;
 	uint64_t oldest;
 
@@ -354,28 +334,24 @@ static const uint8_t *find_page(struct late_reader *r, uint64_t addr)
 		return NULL;
 	if (!r->pages)
 		r->pages = xcalloc(1, sizeof(*r->pages));
-	page = page_of(r, addr);
+	page = &r->pages->rows[slot];
 	oldest = page->is_readable ? oldest_good(r, addr) : r->time;
-	/* The rest is read later, when an object may have been moved to such a page. */
-	if (page->selection && page->selection != r->selection)
-		oldest = UINT64_MAX;
 	if ((page->addr != addr || page->pid != r->pid || page->time < oldest) &&
-	    !read_page(r, addr))
+	    !read_pages(r, addr, slot, count))
 		return NULL;
-	return page->is_readable ? r->pages->bytes[page - r->pages->rows] : NULL;
+	return page->is_readable ? r->pages->bytes[slot] : NULL;
 }
 
 bool late_reader_read(void *ctx, uint64_t addr, void *to, size_t size)
 {
 	struct late_reader *r = ctx;
-	struct iovec part = {(void *)(uintptr_t)addr, size};
 	uint8_t *out = to;
 
 	if (size >= LARGE)
-		return submit_read(r, &part, 1, to) == (ssize_t)size;
+		return submit_read(r, addr, to, size) == (ssize_t)size;
 	while (size) {
 		size_t at = (size_t)(addr % PAGE_SIZE), count = PAGE_SIZE - at;
-		const uint8_t *page = find_page(r, addr - at);
+		const uint8_t *page = find_page(r, addr - at, (at + size - 1) / PAGE_SIZE + 1);
 
 		if (!page)
 			return false;

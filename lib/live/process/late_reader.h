@@ -11,7 +11,6 @@ struct late_reader {
 	struct late_pages *pages; /* pages read before; NULL: none yet */
 	pid_t pid;
 	uint64_t time; /* earliest acceptable time of the data */
-	uint64_t selection; /* number of processes selected so far */
 	struct late_lasting *lasting; /* LASTING rows; NULL: none */
 	const struct late_lasting *own_lasting; /* row of the process */
 	size_t next_lasting; /* next row to replace */

@@ -49,6 +49,7 @@ bool proc_maps_next(char **text, struct proc_map *map)
 }
 
 #define MAPS_MAX (64u << 20)
+#define ALL_MAPS_MAX (16u << 20) /* of proc_maps_read() */
 
 /* PROCMAP_QUERY of <linux/fs.h>, which older kernels' headers lack. */
 struct question {
@@ -85,15 +86,27 @@ static int query_mapping(const struct exec_maps *maps, struct question *q)
 	return ioctl(maps->fd, QUESTION, q) ? -errno : 0;
 }
 
-int exec_maps_open(struct exec_maps *maps, uint32_t pid, enum exec_maps_way way)
+static int open_maps(uint32_t pid)
 {
 	char path[32];
 
+	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+char *proc_maps_read(uint32_t pid)
+{
+	_cleanup_close_ int fd = open_maps(pid);
+
+	return fd < 0 ? NULL : text_read_fd(fd, ALL_MAPS_MAX, NULL);
+}
+
+int exec_maps_open(struct exec_maps *maps, uint32_t pid, enum exec_maps_way way)
+{
 	maps->way = way;
 	maps->next = 0;
 	maps->text = maps->at = NULL;
-	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
-	maps->fd = open(path, O_RDONLY | O_CLOEXEC);
+	maps->fd = open_maps(pid);
 	return maps->fd < 0 ? -errno : 0;
 }
 

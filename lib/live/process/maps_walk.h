@@ -23,6 +23,8 @@ struct proc_map {
  * end. Skips malformed lines.
  */
 bool proc_maps_next(char **text, struct proc_map *map);
+/* Returns all lines, up to 16 MB of them, to be freed; NULL if they cannot be read. */
+char *proc_maps_read(uint32_t pid);
 
 /*
  * Iterates over the executable mappings of a process. Kernels since 6.11 can report only these,

@@ -20,7 +20,6 @@
 /* A search may take as long as the process was seen in code without names, at this interval. */
 #define SEEN_NS 1000000ull
 #define SEEN_MIN 5
-#define MAPS_MAX ((size_t)16 << 20)
 /* Searches for a name: a collection may move the objects meanwhile. */
 #define SEARCHES_MAX 2
 
@@ -223,15 +222,10 @@ static bool search_mapping(struct search *search, const struct proc_map *map)
 /* Returns true at the end of the heap, or if nothing is left to search. */
 static bool search_heap(struct search *search)
 {
-	_cleanup_free_ char *text = NULL;
-	_cleanup_close_ int fd = -1;
+	_cleanup_free_ char *text = proc_maps_read(search->seen->process->pid);
 	struct proc_map map;
-	char path[32], *at;
 
-	snprintf(path, sizeof(path), "/proc/%u/maps", search->seen->process->pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	text = fd < 0 ? NULL : text_read_fd(fd, MAPS_MAX, NULL);
-	for (at = text; at && !search->is_over && proc_maps_next(&at, &map);) {
+	for (char *at = text; at && !search->is_over && proc_maps_next(&at, &map);) {
 		if (!search_mapping(search, &map))
 			return false;
 	}

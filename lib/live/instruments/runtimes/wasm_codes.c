@@ -3,7 +3,6 @@
 
 #include "lib/live/process/maps_walk.h"
 
-#define MAPS_MAX ((size_t)16 << 20)
 /* Data of a process's files that is searched, and bytes to read at a time. */
 #define DATA_MAX ((uint64_t)32 << 20)
 #define STEP ((uint64_t)128 << 10)
@@ -12,6 +11,7 @@
 #define WAIT_MAX_NS 16000000000ull
 /* V8 may move code from one table to another meanwhile. */
 #define TRIES 2
+
 void wasm_codes_release(struct wasm_codes *w)
 {
 	wasm_modules_release(&w->modules);
@@ -33,16 +33,11 @@ struct search {
  */
 static void read_maps(struct search *s, uint32_t pid)
 {
-	_cleanup_free_ char *text = NULL;
-	_cleanup_close_ int fd = -1;
+	_cleanup_free_ char *text = proc_maps_read(pid);
 	struct proc_map map;
 	uint64_t file_end = 0;
-	char path[32], *at;
 
-	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	text = fd < 0 ? NULL : text_read_fd(fd, MAPS_MAX, NULL);
-	for (at = text; at && proc_maps_next(&at, &map);) {
+	for (char *at = text; at && proc_maps_next(&at, &map);) {
 		const struct runtime_memory memory = {map.start, map.end};
 		bool is_file = *map.path == '/', is_data = is_file || map.start == file_end;
 

@@ -187,11 +187,11 @@ static void leave_block(struct walk *w, const struct timeline_wait *wait)
 			return;
 		}
 		holder = timelines_find_holder(w->t, w->thread, wait, w->now);
-		if (holder != NO_THREAD || has_waker) {
-			if (holder == NO_THREAD) {
-				follow(w, wait, wait->waker, FOLLOW_DURING);
-				return;
-			}
+		if (holder == NO_THREAD && has_waker) {
+			follow(w, wait, wait->waker, FOLLOW_DURING);
+			return;
+		}
+		if (holder != NO_THREAD) {
 			/* A thread that was joined is not on the path since. */
 			part.kind = PATH_WAKING;
 			if (line_of(w, holder)->end && line_of(w, holder)->end < w->now)

@@ -60,9 +60,6 @@ struct triggers {
 	void *ctx;
 };
 
-struct child;
-struct pipeline;
-
 /* Snapshots are numbered from 1. Requests made before a snapshot is taken share it. */
 struct flight {
 	uint64_t due_ns; /* time of the next snapshot; 0: none requested */

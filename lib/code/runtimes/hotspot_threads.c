@@ -6,6 +6,8 @@
  */
 #include "lib/code/runtimes/hotspot.h"
 
+#include "bpf/record.h"
+
 #define KNOWN "Reference Handler"
 /* Threads of the list that may be the known one, and maximum to read. */
 #define KNOWN_AT_MAX 16
@@ -16,8 +18,6 @@
 #define ARRAY_HEAD 24
 /* Members follow a header of at least one word. */
 #define HEADER 8
-/* Length of the name that the kernel knows. */
-#define KERNEL_NAME 15
 
 /* Offsets of Thread.name, String.value, and an array's length and text; bytes of a reference. */
 union places {
@@ -135,7 +135,7 @@ static void give_name(struct names_reader *r, uint64_t thread, runtime_thread_fn
 	uint64_t os_thread;
 
 	if (!array || !hotspot_memory_int(&r->memory, array + r->places.length, &length) ||
-	    length <= KERNEL_NAME || length > sizeof(text) ||
+	    length < REC_NAME_SIZE || length > sizeof(text) ||
 	    !hotspot_memory_read(&r->memory, array + r->places.text, text, length) ||
 	    memchr(text, '\0', length) ||
 	    !hotspot_memory_word(&r->memory, thread + r->layout->os_thread, &os_thread) ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names the generated code of regular expressions when it is first sampled: finds the code in the
- * memory of its process, and the expression by a search of the runtime's heap.
+ * Names the generated code of regular expressions and of WebAssembly when it is first sampled:
+ * finds the code in the memory of its process, and an expression by a search of the runtime's heap.
  */
 #pragma once
 

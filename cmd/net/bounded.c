@@ -11,9 +11,9 @@
 #define DOWNLOAD_STILL_NS 75000000000ull
 /* Time limit while other work is stalled, probably for the same reason. */
 #define IMPATIENT_NS 2000000000ull
-#define CHECK_NS 200000000ull
-/* CPU time of the whole process that counts as progress. */
-#define PROGRESS_NS 20000000ull
+#define CHECK_NS 1000000000ull
+/* CPU time of the whole process in CHECK_NS that counts as progress; waiting itself takes up to 0.5 % of a CPU. */
+#define PROGRESS_NS 10000000ull
 #define STUCK_MAX 64
 
 struct work {
@@ -68,24 +68,25 @@ static void wait_a_little(void)
 	struct timespec until;
 
 	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += (long)CHECK_NS;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
+	until.tv_sec += CHECK_NS / 1000000000;
 	pthread_cond_timedwait(&changed, &lock, &until);
 }
 
 /* Returns true if the work has finished. Call with the lock held. */
 static bool wait_for(const struct work *work)
 {
-	uint64_t since = clock_monotonic_ns(), cpu = cpu_ns();
+	uint64_t now = clock_monotonic_ns(), since = now, checked = now, cpu = cpu_ns();
 
 	while (!work->is_done && !is_stopping) {
 		wait_a_little();
-		if (cpu_ns() - cpu >= PROGRESS_NS) {
-			since = clock_monotonic_ns();
-			cpu = cpu_ns();
-		} else if (clock_monotonic_ns() - since >= patience_ns()) {
+		now = clock_monotonic_ns();
+		if (cpu_ns() - cpu >= PROGRESS_NS)
+			since = now;
+		else if (now - since >= patience_ns())
 			break;
+		if (now - checked >= CHECK_NS) {
+			checked = now;
+			cpu = cpu_ns();
 		}
 	}
 	return work->is_done;

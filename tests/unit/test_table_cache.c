@@ -241,6 +241,47 @@ TEST(files_that_may_be_mistaken_for_others_are_not_kept)
 	table_cache_free(cache);
 }
 
+/* Finds a runtime in any file. */
+static int find_any(int fd, struct runtime_layout *layout, struct error *err)
+{
+	*layout = (struct runtime_layout){.kind = RUNTIME_PHP};
+	return 0;
+}
+
+static int find_none(int fd, struct runtime_layout *layout, struct error *err)
+{
+	return 0;
+}
+
+static bool is_any_sane(const struct runtime_layout *layout)
+{
+	return true;
+}
+
+TEST(the_table_of_an_expected_runtime_is_kept_before_it_is_mapped)
+{
+	static const struct table_probe none = {find_none, is_any_sane, 3};
+	static const struct table_probe found = {find_any, is_any_sane, 4};
+	struct table_cache *cache = open_cache(*state);
+	struct rule_store *store = rule_store_new(NULL);
+	struct table_pool *pool = table_pool_new(store, -1);
+	_cleanup_close_ int fd = open_library();
+	struct runtime_layout layout = {0};
+
+	table_pool_keep(pool, cache);
+	table_pool_probe(pool, &none);
+	assert_false(table_pool_find_runtime(pool, fd, &layout));
+	assert_false(is_kept(*state, fd, &none));
+	table_pool_probe(pool, &found);
+	assert_true(table_pool_find_runtime(pool, fd, &layout));
+	assert_int_equal(layout.kind, RUNTIME_PHP);
+	assert_true(is_kept(*state, fd, &found));
+	assert_true(table_pool_is_empty(pool));
+	assert_true(table_pool_free(pool));
+	rule_store_free(store);
+	table_cache_free(cache);
+}
+
 TEST(a_folder_that_cannot_be_made_keeps_nothing)
 {
 	assert_null(table_cache_new("/proc/none/prof"));

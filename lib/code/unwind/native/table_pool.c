@@ -261,18 +261,48 @@ static bool make(struct worker *w, const struct job *job, struct table_result *r
 	return can_keep;
 }
 
-bool table_pool_find_runtime(const struct table_pool *p, int fd, struct runtime_layout *layout)
+static void note_size(const struct table_pool *p, struct job *job)
+{
+	struct stat st;
+
+	job->is_large = fstat(job->fd, &st) == 0 && st.st_size >= LARGE_FILE;
+	job->is_too_large = job->is_large && p->max_file && (uint64_t)st.st_size > p->max_file;
+}
+
+/* Compiles a file at once, and keeps the table for when the file is mapped. */
+static void keep_table(struct table_pool *p, int fd)
+{
+	struct worker w = {.pool = p};
+	struct job job = {.fd = fcntl(fd, F_DUPFD_CLOEXEC, 3)};
+	struct table_result result;
+	struct table_write write;
+
+	if (job.fd < 0)
+		return;
+	note_size(p, &job);
+	rule_numbers_init(&w.own);
+	if (make(&w, &job, &result, &write))
+		table_cache_store(p->cache, &write, unwind_scratch_rows(w.scratch), &w.own.rules);
+	table_result_release(&result);
+	unwind_scratch_free(w.scratch);
+	rule_numbers_release(&w.own);
+}
+
+bool table_pool_find_runtime(struct table_pool *p, int fd, struct runtime_layout *layout)
 {
 	struct table_origin origin;
+	bool can_keep;
 
 	if (!p->probe)
 		return false;
-	if (!table_cache_identify(p->cache, fd, p->probe, &origin) ||
-	    !table_cache_load_layout(p->cache, &origin, p->probe->is_sane, layout)) {
-		if (p->probe->find(fd, layout, NULL) != 0)
-			return false;
-	}
-	return layout->kind != RUNTIME_NONE;
+	can_keep = table_cache_identify(p->cache, fd, p->probe, &origin);
+	if (can_keep && table_cache_load_layout(p->cache, &origin, p->probe->is_sane, layout))
+		return layout->kind != RUNTIME_NONE;
+	if (p->probe->find(fd, layout, NULL) != 0 || layout->kind == RUNTIME_NONE)
+		return false;
+	if (can_keep)
+		keep_table(p, fd);
+	return true;
 }
 
 /*
@@ -485,11 +515,9 @@ size_t table_pool_room(struct table_pool *p)
 bool table_pool_submit(struct table_pool *p, uint32_t module_id, int fd)
 {
 	struct job job = {.module_id = module_id, .fd = fd};
-	struct stat st;
 	bool has_room;
 
-	job.is_large = fstat(fd, &st) == 0 && st.st_size >= LARGE_FILE;
-	job.is_too_large = job.is_large && p->max_file && (uint64_t)st.st_size > p->max_file;
+	note_size(p, &job);
 	pthread_mutex_lock(&p->lock);
 	has_room = room(p);
 	if (has_room) {

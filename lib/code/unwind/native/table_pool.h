@@ -89,8 +89,12 @@ void table_pool_probe(struct table_pool *p, const struct table_probe *probe);
 void table_pool_keep(struct table_pool *p, struct table_cache *cache);
 /* Compiles no tables of larger files from now on, bytes; 0: no such limit. */
 void table_pool_limit(struct table_pool *p, uint64_t max_file);
-/* Probes a file at once. Returns false if it contains no runtime that can be followed. */
-bool table_pool_find_runtime(const struct table_pool *p, int fd, struct runtime_layout *layout);
+/*
+ * Probes a file at once, for a runtime that can be followed. If it contains one, its table is
+ * compiled and kept as well, if the pool keeps results: functions are only placed on stacks that
+ * the kernel can walk.
+ */
+bool table_pool_find_runtime(struct table_pool *p, int fd, struct runtime_layout *layout);
 /*
  * Waits a limited time for the files being compiled. Returns false if a thread was left behind,
  * which still uses everything that the pool borrows. Accepts NULL.

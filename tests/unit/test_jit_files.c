@@ -127,6 +127,23 @@ static void count(void *ctx, const struct rec *rec)
 
 #define CASE(name) TEST_WITH(name, setup, teardown)
 
+CASE(a_file_older_than_its_process_is_that_of_another)
+{
+	struct jit_process later = self;
+	struct stat st;
+	int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), fd;
+
+	append("1000 10 mine\n");
+	assert_int_equal(stat(path, &st), 0);
+	assert_true(self.start_s > 0 && self.start_s <= st.st_ctim.tv_sec + 1);
+	fd = jit_process_open_file(&self, root, path + 1);
+	assert_true(fd >= 0);
+	close(fd);
+	later.start_s = st.st_ctim.tv_sec + 10;
+	assert_int_equal(jit_process_open_file(&later, root, path + 1), -ESTALE);
+	close(root);
+}
+
 /* Lines as short as possible, so that each record is ten times as long. */
 CASE(what_all_maps_become_is_bounded)
 {

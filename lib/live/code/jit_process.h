@@ -2,7 +2,8 @@
 /*
  * A process seen from inside, for files named after its pid: its root folder, its pid in its
  * namespace, its user. Files opened in its root are regular, and owned by its user or, if
- * world-readable, by root; links cannot lead out.
+ * world-readable, by root; links cannot lead out. A file that was last changed before the process
+ * began is that of an earlier one with this pid.
  */
 #pragma once
 
@@ -12,6 +13,7 @@ struct jit_process {
 	uint32_t pid;
 	uint32_t own_pid; /* pid in the process's own pid namespace */
 	uid_t uid; /* effective uid */
+	int64_t start_s; /* its start, seconds since 1970; 0: unknown */
 };
 
 /* Returns -ESRCH if the process is gone. */

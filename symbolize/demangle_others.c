@@ -472,10 +472,28 @@ static bool demangle_pascal(const char *name, size_t size, struct strbuf *out)
 	return true;
 }
 
+/* gfortran's "__mesh_MOD_refine" → "mesh::refine", without the suffixes of copies and inner ones */
+static bool demangle_fortran(const char *name, size_t size, struct strbuf *out)
+{
+	static const char mark[] = "_MOD_";
+	const char *module = name + strlen("__"), *end = memmem(name, size, mark, strlen(mark));
+
+	if (!text_starts_with(name, "__") || !end || end <= module || !is_lower(*module) ||
+	    items_find(module, (size_t)(end - module), it, is_upper(*it)))
+		return false;
+	strbuf_add(out, module, (size_t)(end - module));
+	strbuf_adds(out, "::");
+	end += strlen(mark);
+	size = strcspn(end, ".");
+	strbuf_add(out, end, size);
+	return size;
+}
+
 bool demangle_others(const char *name, size_t size, struct strbuf *readable)
 {
 	static bool (*const readers[])(const char *, size_t, struct strbuf *) = {
-		demangle_python, demangle_ocaml, demangle_ghc, demangle_swift, demangle_pascal,
+		demangle_python, demangle_ocaml,  demangle_ghc,
+		demangle_swift,  demangle_pascal, demangle_fortran,
 	};
 
 	for (size_t i = 0; i < sizeof(readers) / sizeof(*readers); i++) {

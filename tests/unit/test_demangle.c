@@ -196,6 +196,20 @@ TEST(free_pascal)
 	check("P$", NULL);
 }
 
+TEST(fortran)
+{
+	check("__mesh_MOD_refine", "mesh::refine");
+	check("__mesh_MOD_refine.31.isra.0", "mesh::refine");
+	/* Made for a type; a procedure of a submodule */
+	check("__mesh_MOD___copy_mesh_Cell", "mesh::__copy_mesh_Cell");
+	check("__mesh.parts_MOD_refine", "mesh.parts::refine");
+	check("__mesh_MOD_", NULL);
+	check("__mesh_MOD_.cold", NULL);
+	check("___MOD_refine", NULL);
+	check("__Mesh_MOD_refine", NULL);
+	check("mesh_MOD_refine", NULL);
+}
+
 TEST(ada)
 {
 	check("ada__exceptions__triggered_by_abort", "Ada.Exceptions.Triggered_By_Abort");

@@ -6,7 +6,9 @@
 
 /* Serial parts matter to commands of many processes, on machines with several CPUs. */
 #define SERIAL_CPUS 4
-#define SERIAL_PROCESSES 10
+#define MANY_PROCESSES 10
+/* Share of the time of system calls that copies bytes, unless they have few each. */
+#define COPIES_SHARE 0.2
 #define NAME_WIDTH 40
 
 enum advice_unit {
@@ -117,6 +119,18 @@ static bool has_own_code(const struct profile *p, const struct frame *frame)
 	       p->symbols.rows.items[frame->symbol].name == p->funcs.rows.items[frame->func].name;
 }
 
+/* Time that does not count for a rule, although it is below the rule's functions. */
+static const struct {
+	uint8_t of, from;
+} exceptions[] = {
+	{ADVICE_FILE_FAULTS, ADVICE_PAGE_FAULTS},
+	{ADVICE_OTHER_CALLS, ADVICE_SMALL_CALLS},
+	/* A signal that ends the process */
+	{ADVICE_STARTS, ADVICE_SIGNALS},
+};
+
+_Static_assert(ADVICE_MARK_COUNT <= 32, "marks have a bit for each");
+
 static uint32_t *marks_of_stacks(const struct profile *p)
 {
 	_cleanup_free_ uint32_t *of_funcs = xcalloc(p->funcs.rows.count + 1, sizeof(*of_funcs));
@@ -135,8 +149,10 @@ static uint32_t *marks_of_stacks(const struct profile *p)
 		marks[id] |= of_funcs[frame->func];
 		if (!has_own_code(p, frame))
 			marks[id] &= ~SELF_MARKS;
-		if (marks[id] & 1u << ADVICE_FILE_FAULTS)
-			marks[id] &= ~(1u << ADVICE_PAGE_FAULTS);
+		for (size_t i = 0; i < sizeof(exceptions) / sizeof(*exceptions); i++) {
+			if (marks[id] & 1u << exceptions[i].of)
+				marks[id] &= ~(1u << exceptions[i].from);
+		}
 	}
 	return marks;
 }
@@ -208,6 +224,69 @@ static void measure_functions(const struct adviser *a, struct measured *m)
 	m->place = m->weight ? heaviest_place(a, a->q, mark) : NULL;
 }
 
+static bool is_at(const struct profile *p, stack_id id, const char *name)
+{
+	func_id func = id == NO_STACK ? NO_FUNC
+				      : p->frames.rows.items[p->stacks.rows.items[id].frame].func;
+
+	return func != NO_FUNC &&
+	       strcmp(strings_get(&p->strings, p->funcs.rows.items[func].name), name) == 0;
+}
+
+/* Calls whose time is hardly that of copying bytes had few of them each. */
+static void measure_small_calls(const struct adviser *a, struct measured *m)
+{
+	uint32_t mark = 1u << a->id, copied = mark | 1u << ADVICE_COPIED;
+	uint64_t copies = 0;
+
+	measure_functions(a, m);
+	for (stack_id id = 0; id < a->q->profile->stacks.rows.count; id++)
+		copies += (a->marks[id] & copied) == copied ? a->q->weights[id] : 0;
+	if (share(copies, m->weight) >= COPIES_SHARE)
+		m->value = 0;
+}
+
+static void measure_starts(const struct adviser *a, struct measured *m)
+{
+	const struct profile *p = a->q->profile;
+
+	measure_functions(a, m);
+	if (profile_process_count(p) < MANY_PROCESSES &&
+	    !vec_find(&p->threads.rows, row, row->is_folded))
+		m->value = 0;
+}
+
+/* Finds the function with most of the time among those that run the commands of Redis and Valkey.
+ */
+static void measure_commands(const struct adviser *a, struct measured *m)
+{
+	const struct profile *p = a->q->profile;
+	_cleanup_free_ uint64_t *weights = xcalloc(p->funcs.rows.count + 1, sizeof(*weights));
+	_cleanup_free_ func_id *commands = xcalloc(p->stacks.rows.count + 1, sizeof(*commands));
+	func_id most = NO_FUNC;
+
+	for (stack_id id = 0; id < p->stacks.rows.count; id++) {
+		stack_id caller = p->stacks.rows.items[id].parent;
+		func_id command = caller == NO_STACK ? NO_FUNC : commands[caller];
+
+		if (command == NO_FUNC && caller != NO_STACK && is_at(p, caller, "call") &&
+		    is_at(p, p->stacks.rows.items[caller].parent, "processCommand"))
+			command = p->frames.rows.items[p->stacks.rows.items[id].frame].func;
+		commands[id] = command;
+		if (command == NO_FUNC || !a->q->weights[id])
+			continue;
+		weights[command] += a->q->weights[id];
+		if (most == NO_FUNC || weights[command] > weights[most])
+			most = command;
+	}
+	if (most == NO_FUNC)
+		return;
+	m->weight = weights[most];
+	m->value = share(m->weight, a->q->weight);
+	m->what = text_cut(strings_get(&p->strings, p->funcs.rows.items[most].name), NAME_WIDTH,
+			   true);
+}
+
 /* Threads of collectors may call its functions, or not be seen to: the larger sum counts. */
 static void measure_collection(const struct adviser *a, struct measured *m)
 {
@@ -272,6 +351,11 @@ static void measure_disk(const struct adviser *a, struct measured *m)
 	measure_place(a, m, find_place(a, IDLE_DISK, false), 0);
 }
 
+static void measure_sleeps(const struct adviser *a, struct measured *m)
+{
+	measure_place(a, m, find_place(a, IDLE_TIMER, false), 0);
+}
+
 static void measure_loop_sleeps(const struct adviser *a, struct measured *m)
 {
 	measure_place(a, m, find_place(a, IDLE_TIMER, true), 0);
@@ -325,7 +409,7 @@ static void measure_serial(const struct adviser *a, struct measured *m)
 
 	m->count = p->meta.logical_cpus;
 	if (m->count < SERIAL_CPUS || filter.parallel_max || filter.latency || !(a->wall > 0) ||
-	    profile_process_count(p) < SERIAL_PROCESSES)
+	    profile_process_count(p) < MANY_PROCESSES)
 		return;
 	filter.parallel_min = filter.parallel_max = 1;
 	if (query_select(&alone, p, &filter, NULL))

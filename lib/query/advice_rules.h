@@ -11,7 +11,11 @@ enum advice_id {
 #define RULE(id, ...) ADVICE_##id,
 #include "lib/query/advice_rules.def"
 	ADVICE_COUNT,
-	ADVICE_FILE_FAULTS = ADVICE_COUNT, /* no rule: time that does not count as PAGE_FAULTS */
+	/* No rules: */
+	ADVICE_FILE_FAULTS = ADVICE_COUNT, /* time that does not count as PAGE_FAULTS */
+	ADVICE_OTHER_CALLS, /* the same of SMALL_CALLS */
+	ADVICE_COPIED, /* time of SMALL_CALLS that is spent on their bytes */
+	ADVICE_MARK_COUNT,
 };
 
 struct advice {

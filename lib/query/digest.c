@@ -446,6 +446,7 @@ struct ended_wait {
 struct loop_finder {
 	uint8_t *kinds; /* by stack_id: enum loop_wait, according to the innermost frame */
 	struct pairs sleeps; /* those of threads with event loops; `pair` is not set */
+	struct pairs main_sleeps; /* those of other main threads */
 	size_t begin; /* first of `sleeps` of the current thread */
 	thread_id thread;
 	uint8_t last; /* enum loop_wait of the thread's last wait */
@@ -495,10 +496,15 @@ static uint8_t loop_wait_of(const struct profile *p, stack_id stack)
 	return is_inside_loop(p, stack) ? LOOP_SLEEP_INSIDE : LOOP_SLEEP;
 }
 
-static void end_thread(struct loop_finder *l)
+static void end_thread(struct loop_finder *l, const struct profile *p)
 {
-	if (l->changes < LOOP_CHANGES)
+	if (l->changes < LOOP_CHANGES) {
+		for (size_t i = l->begin; i < l->sleeps.rows.count; i++) {
+			if (p->threads.rows.items[l->thread].is_main)
+				vec_push(&l->main_sleeps.rows, l->sleeps.rows.items[i]);
+		}
 		l->sleeps.rows.count = l->begin;
+	}
 	l->begin = l->sleeps.rows.count;
 	l->changes = 0;
 	l->last = LOOP_NEITHER;
@@ -524,7 +530,7 @@ static void visit_wait(void *ctx, const struct query *q, thread_id thread,
 	uint8_t kind;
 
 	if (thread != l->thread) {
-		end_thread(l);
+		end_thread(l, q->profile);
 		if (l->has_wakings)
 			wakings_of_thread(&l->wakings, thread);
 	}
@@ -751,6 +757,15 @@ static void add_waits_of(struct wait_finder *w, enum query_wait kind)
 	}
 }
 
+static uint64_t weight_of(const struct pairs *pairs)
+{
+	uint64_t weight = 0;
+
+	vec_for_each(&pairs->rows, const struct share_of_pair *, row)
+		weight += row->weight;
+	return weight;
+}
+
 /* Prefers waits below the user's code, because helper threads of a runtime wait all the time. */
 static void add_waits(struct finder *f, const struct query *waits, const struct loop_finder *l)
 {
@@ -764,6 +779,9 @@ static void add_waits(struct finder *f, const struct query *waits, const struct 
 	if (!f->q->weight && !w.own.rows.count && !w.others.rows.count) {
 		add_waits_of(&w, QUERY_IDLE);
 		sum = &f->a->idle;
+	} else if (weight_of(&l->main_sleeps) > f->q->weight + f->q->waits[QUERY_RUNNABLE]) {
+		vec_for_each(&l->main_sleeps.rows, const struct share_of_pair *, sleep)
+			add_wait(&w, sleep->stack, sleep->weight, false);
 	}
 	add_places(f, waits, w.own.rows.count || f->origin >= ORIGIN_PACKAGE ? &w.own : &w.others,
 		   sum);
@@ -787,12 +805,13 @@ static void find_waits(struct finder *f, const struct query_filter *filter)
 	f->a->has_waits = query_select_each(&f->a->with_waits, p, &with_waits, visit_wait, &l,
 					    NULL) == 0;
 	if (f->a->has_waits) {
-		end_thread(&l);
+		end_thread(&l, p);
 		add_waits(f, &f->a->with_waits, &l);
 	}
 	wakings_release(&l.wakings);
 	vec_release(&l.ended);
 	vec_release(&l.sleeps.rows);
+	vec_release(&l.main_sleeps.rows);
 }
 
 /* Returns the best origin of a function's frames. */

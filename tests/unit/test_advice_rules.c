@@ -73,6 +73,13 @@ static struct profile *table_scan(uint32_t part)
 	return run_part(SERVE "ExecScan /app -\nheap_getnextslot /app -\nheapgetpage /app -", part);
 }
 
+static struct profile *command(uint32_t part)
+{
+	return run_part(MAIN "processCommand /server -\ncall /server -\nlrangeCommand /server -\n"
+			     "addListRangeReply /server -",
+			part);
+}
+
 static struct profile *loop_sleep(uint32_t part)
 {
 	struct profile *p = run_part(SERVE, 0);
@@ -84,6 +91,87 @@ static struct profile *loop_sleep(uint32_t part)
 				     "[clock_nanosleep] - -", IDLE_TIMER);
 	}
 	return p;
+}
+
+/* The program sleeps in its main thread, and does not wait for events. */
+static struct profile *retries(uint32_t part)
+{
+	struct profile *p = new_profile();
+
+	stack_texts_add_sample(p, 100, SERVE);
+	stack_texts_add_call(p, part, SERVE "retry /app client.c\nusleep libc.so.6 -",
+			     "[clock_nanosleep] - -", IDLE_TIMER);
+	return p;
+}
+
+#define CALL(of) "do_syscall_64 [kernel.kallsyms] -\n" of " [kernel.kallsyms] -\n"
+#define LOG SERVE "log /app log.c\nwrite libc.so.6 -\n" CALL("ksys_write")
+
+/* One in ten of the small calls' ticks copies; the others are those of large calls, and of a
+ * socket. */
+static struct profile *small_calls(uint32_t part)
+{
+	struct profile *p = new_profile();
+
+	for (uint32_t i = 0; i < 1000; i++)
+		stack_texts_add_sample(
+			p, 1,
+			i < part  ? i % 10 ? LOG "ext4_da_write_begin [kernel.kallsyms] -"
+					   : LOG "copy_folio_from_iter_atomic [kernel.kallsyms] -"
+			: i < 500 ? SERVE "answer /app http.c\n" CALL(
+					    "ksys_write") "sock_write_iter [kernel.kallsyms] -"
+				  : SERVE);
+	return p;
+}
+
+/* Calls that copy in a quarter of their time are not small. */
+static struct profile *larger_calls(uint32_t part)
+{
+	struct profile *p = small_calls(part);
+
+	stack_texts_add_sample(p, 60, LOG "copy_folio_from_iter_atomic [kernel.kallsyms] -");
+	return p;
+}
+
+#define SIGNAL "arch_do_signal_or_restart [kernel.kallsyms] -\nget_signal [kernel.kallsyms] -\n"
+
+/* A signal that ends the process is not delivered. */
+static struct profile *signals(uint32_t part)
+{
+	struct profile *p = new_profile();
+
+	for (uint32_t i = 0; i < 1000; i++)
+		stack_texts_add_sample(p, 1,
+				       i < part	 ? SERVE "spin /app spin.c\n" SIGNAL
+				       : i < 500 ? SERVE SIGNAL "do_exit [kernel.kallsyms] -"
+						 : SERVE);
+	return p;
+}
+
+static struct profile *starts(uint32_t part)
+{
+	struct profile *p = run_part(SERVE "list_all /app list.c\n" CALL("__x64_sys_execve"), part);
+
+	for (unsigned int id = 0; id < 9; id++)
+		stack_texts_add_thread(p, "ls");
+	return p;
+}
+
+static struct profile *copying(uint32_t part)
+{
+	return run_part(SERVE "take /app queue.cc\n__memmove_avx_unaligned_erms libc.so.6 -", part);
+}
+
+static struct profile *string_ends(uint32_t part)
+{
+	return run_part(SERVE "join /app text.c\n__strcat_avx2 libc.so.6 -", part);
+}
+
+static struct profile *exceptions(uint32_t part)
+{
+	return run_part(SERVE "parse /app parse.cc\n__cxa_throw libstdc++.so.6 -\n"
+			      "_Unwind_RaiseException libgcc_s.so.1 -\nfun_1 libgcc_s.so.1 -",
+			part);
 }
 
 /* Waits of the work that others wait for do not count. */
@@ -295,9 +383,32 @@ static const struct rule_case {
 	{ADVICE_TABLE_SCANS, table_scan, 250, 249,
 	 "reading all rows of tables took 25 % of the time: an index on what is searched for leads to the "
 	 "rows that match"},
+	{ADVICE_COMMANDS, command, 250, 249,
+	 "the server ran lrangeCommand for 25 % of the time, and no other command meanwhile: ask for less at a "
+	 "time"},
 	{ADVICE_LOOP_SLEEPS, loop_sleep, 100, 99,
 	 "an event loop stood still for 0.1 s because mail (mail.c:105) slept: wait there without blocking the "
 	 "others, or in a thread"},
+	{ADVICE_SLEEPS, retries, 250, 249,
+	 "the program slept 0.2 s in retry (client.c:103), longer than it ran: wait for what it needs, not for "
+	 "a time"},
+	{ADVICE_SMALL_CALLS, small_calls, 250, 249,
+	 "reading and writing files took 25 % of the time, and hardly copied anything, most for log (log.c:102): "
+	 "collect bytes in a buffer, for fewer calls"},
+	{ADVICE_SIGNALS, signals, 100, 99,
+	 "delivering signals took 10 % of the time, most in spin (spin.c:102): use fewer, or a slower timer"},
+	{ADVICE_STARTS, starts, 250, 249,
+	 "starting and ending processes took 25 % of the time, most for list_all (list.c:102): do the work of "
+	 "many in one"},
+	{ADVICE_COPYING, copying, 250, 249,
+	 "copying memory took 25 % of the time, most for take (queue.cc:102): append to large objects in place, "
+	 "and do not move or copy them whole"},
+	{ADVICE_STRING_ENDS, string_ends, 250, 249,
+	 "finding the ends of strings took 25 % of the time, most for join (text.c:102): keep the lengths of "
+	 "long strings"},
+	{ADVICE_EXCEPTIONS, exceptions, 100, 99,
+	 "throwing exceptions took 10 % of the time, most for parse (parse.cc:102): return what happens often "
+	 "as a value"},
 	{ADVICE_DISK, disk_wait, 250, 249,
 	 "threads waited 0.2 s for the disk in save (order.c:103), 0.25 at a time: read or write less, or "
 	 "more at once"},
@@ -396,4 +507,33 @@ TEST(test_advice_rules)
 	}
 	for (size_t id = 0; id < ADVICE_COUNT; id++)
 		assert_true(has_case[id]);
+}
+
+TEST(calls_that_copy_much_are_no_small_ones)
+{
+	const struct rule_case row = {.id = ADVICE_SMALL_CALLS, .make = larger_calls};
+
+	assert_null(advice_of(&row, 300));
+}
+
+/* A few processes may spend all their time on starting. */
+static struct profile *few_starts(uint32_t part)
+{
+	return run_part(SERVE CALL("__x64_sys_execve"), part);
+}
+
+/* It sleeps for less time than it runs. */
+static struct profile *short_sleeps(uint32_t part)
+{
+	return wait_part(SERVE "retry /app client.c\nusleep libc.so.6 -", "[clock_nanosleep] - -",
+			 part, IDLE_TIMER);
+}
+
+TEST(rules_have_conditions)
+{
+	const struct rule_case starts_row = {.id = ADVICE_STARTS, .make = few_starts};
+	const struct rule_case sleeps_row = {.id = ADVICE_SLEEPS, .make = short_sleeps};
+
+	assert_null(advice_of(&starts_row, 900));
+	assert_null(advice_of(&sleeps_row, 900));
 }

@@ -430,8 +430,26 @@ TEST(test_sleeps_of_event_loops)
 	      "blocked 30 in handle by serve, kind 1\nblocked 30\n");
 	/* A program that polls at first and sleeps then has no loop. */
 	p = profile_new();
-	stack_texts_add_sample(p, 10, SERVE);
+	stack_texts_add_sample(p, 60, SERVE);
 	add_loop(p, "handle", 2);
+	check(p, QUERY_ORDER_SELF,
+	      "0 main 60\n0 serve 60\nin app 60\nserve 60 by -\n_start 0 by -\nmain 0 by -\n");
+}
+
+TEST(test_sleeps_of_main_threads)
+{
+	struct profile *p = profile_new();
+
+	/* Longer than anything ran. */
+	stack_texts_add_sample(p, 10, SERVE);
+	add_loop(p, "retry", 2);
+	check(p, QUERY_ORDER_SELF,
+	      "0 main 10\n0 serve 10\nin app 10\nserve 10 by -\n_start 0 by -\nmain 0 by -\n"
+	      "blocked 60 in retry by serve, kind 1\nblocked 60\n");
+	p = profile_new();
+	stack_texts_add_sample(p, 10, SERVE);
+	add_loop(p, "retry", 2);
+	threads_get(&p->threads, 0)->is_main = false;
 	check(p, QUERY_ORDER_SELF,
 	      "0 main 10\n0 serve 10\nin app 10\nserve 10 by -\n_start 0 by -\nmain 0 by -\n");
 }

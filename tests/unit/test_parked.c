@@ -597,3 +597,40 @@ TEST(servers_wait_for_connections_as_for_work)
 			 IDLE_SOCKET);
 	assert_int_equal(meaning_of_call("[read]", IDLE_OTHER, "sk_wait_data"), IDLE_SOCKET);
 }
+
+#define POLL "|do_sys_poll"
+
+TEST(clients_wait_for_answers)
+{
+	assert_int_equal(
+		meaning("app",
+			"main;lookup;libc.so.6!getaddrinfo;libc.so.6!fun_1;libc.so.6!poll" POLL),
+		IDLE_SOCKET);
+	assert_int_equal(meaning("app", "main;fetch@app.py;readinto@/usr/lib/python3.11/socket.py;"
+					"fun_2;libc.so.6!poll" POLL),
+			 IDLE_SOCKET);
+	assert_int_equal(meaning("app",
+				 "main;serve@app.py;socket.accept@/usr/lib/python3.11/socket.py;"
+				 "fun_2;libc.so.6!poll" POLL),
+			 IDLE_FOR_WORK);
+	assert_int_equal(meaning("java", "Shop.load;sun.nio.ch.NioSocketImpl.implRead;"
+					 "sun.nio.ch.NioSocketImpl.park;sun.nio.ch.Net.poll;"
+					 "libnet.so!NET_Poll;libc.so.6!poll" POLL),
+			 IDLE_SOCKET);
+	assert_int_equal(meaning("java", "Shop.serve;sun.nio.ch.NioSocketImpl.accept;"
+					 "sun.nio.ch.NioSocketImpl.park;sun.nio.ch.Net.poll;"
+					 "libnet.so!NET_Poll;libc.so.6!poll" POLL),
+			 IDLE_FOR_WORK);
+	assert_int_equal(
+		meaning("app", "main;find;libpq.so.5!PQexec;libpq.so.5!fun_3;libc.so.6!poll" POLL),
+		IDLE_SOCKET);
+}
+
+TEST(threads_that_wait_for_a_result_are_no_helpers)
+{
+	assert_int_equal(reason_in_thread(1990, 0,
+					  "Shop.serve /shop.jar -\n"
+					  "java.util.concurrent.FutureTask.get - -\n"
+					  "java.util.concurrent.FutureTask.awaitDone - -"),
+			 IDLE_CONDITION);
+}

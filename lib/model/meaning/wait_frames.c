@@ -5,7 +5,7 @@
 
 #include "lib/model/meaning/categories.h"
 #include "lib/model/meaning/origin.h"
-#include "lib/model/tables/markers.h"
+#include "lib/model/meaning/slow_waits.h"
 
 /* Number of a program's innermost functions to check. */
 #define PARKED_USER_FRAMES 16
@@ -236,11 +236,28 @@ static bool is_java_worker(const char *name)
 	return array_find(globs, it, fnmatch(*it, name, 0) == 0);
 }
 
-/* True for a condition on which Java code waits. */
+/* True for functions that wait for what another thread was told to do. */
+static bool is_wait_for_result(const struct profile *p, stack_id id)
+{
+	static const char *const functions[] = {"java.util.concurrent.FutureTask.get",
+						"java.util.concurrent.CompletableFuture.",
+						"java.util.concurrent.CountDownLatch.await",
+						"java.lang.Thread.join",
+						"pthread_join",
+						"std::future",
+						"std::__basic_future",
+						"Future.result"};
+	const char *name = name_at(p, id);
+
+	return array_find(functions, it, text_starts_with(name, *it));
+}
+
+/* True for a condition on which Java code waits, but for a result. */
 static bool is_java_wait(const struct profile *p, stack_id id)
 {
 	const struct stack *stack = &p->stacks.rows.items[id];
 	const struct frame *label = &p->frames.rows.items[stack->frame];
+	bool is_parked = false;
 
 	if (label->kind != PROFILE_FRAME_LABEL || label->category != CATEGORY_IDLE ||
 	    label->subcategory != IDLE_CONDITION)
@@ -249,11 +266,13 @@ static bool is_java_wait(const struct profile *p, stack_id id)
 	for (int i = 0; i < 2 * PARKED_USER_FRAMES && id != NO_STACK; i++) {
 		const char *name = name_at(p, id);
 
-		if (strcmp(name, "Parker::park") == 0 || strcmp(name, "ObjectMonitor::wait") == 0)
-			return true;
+		if (is_wait_for_result(p, id))
+			return false;
+		is_parked |= strcmp(name, "Parker::park") == 0 ||
+			     strcmp(name, "ObjectMonitor::wait") == 0;
 		id = p->stacks.rows.items[id].parent;
 	}
-	return false;
+	return is_parked;
 }
 
 static stack_id mark(struct profile *p, stack_id id)
@@ -310,13 +329,19 @@ static uint8_t reason_of(const struct profile *p, const struct sample *sample)
 		       : (uint8_t)IDLE_OTHER;
 }
 
-/* True if a stack has no more of the user's functions than a loop that waits for work. */
+/*
+ * True if a stack has no more of the user's functions than a loop that waits for work, and none
+ * that waits for a result.
+ */
 static bool is_shallow(const struct profile *p, const uint8_t *origins, stack_id id)
 {
 	int functions = 0;
 
-	for (; id != NO_STACK; id = p->stacks.rows.items[id].parent)
+	for (; id != NO_STACK; id = p->stacks.rows.items[id].parent) {
+		if (is_wait_for_result(p, id))
+			return false;
 		functions += origins[p->stacks.rows.items[id].frame] >= ORIGIN_PACKAGE;
+	}
 	return functions <= HELPER_FUNCTIONS;
 }
 
@@ -364,86 +389,6 @@ static void parked_mark_helpers(struct profile *p)
 			if (reason_of(p, sample) == IDLE_CONDITION)
 				sample->stack = mark(p, sample->stack);
 		}
-	}
-}
-
-/* In the order of the rows from MARKER_SLOW_CALL on. Initially, all are calls. */
-enum kind {
-	KIND_CALL,
-	KIND_DISK,
-	KIND_FAULT,
-	KIND_LOCK,
-	KIND_COUNT,
-	KIND_NONE = KIND_COUNT,
-};
-
-_Static_assert(MARKER_SLOW_CALL + KIND_LOCK == MARKER_LOCK_WAIT, "the kinds are those rows");
-
-static schema_id intern_schema(struct profile *p, enum kind kind)
-{
-	return schema_text_intern(marker_schema(MARKER_SLOW_CALL + kind), &p->markers.schemas,
-				  &p->strings);
-}
-
-schema_id slow_waits_schema(struct profile *p)
-{
-	return intern_schema(p, KIND_CALL);
-}
-
-/* Returns the reason of a wait, given its label; KIND_NONE: nothing to show. */
-static enum kind kind_of(const struct frame *label)
-{
-	static const uint8_t kinds[] = {
-		[IDLE_OTHER] = KIND_CALL,  [IDLE_TIMER] = KIND_NONE,
-		[IDLE_LOCK] = KIND_LOCK,   [IDLE_CONDITION] = KIND_NONE,
-		[IDLE_DISK] = KIND_DISK,   [IDLE_FAULT] = KIND_FAULT,
-		[IDLE_PIPE] = KIND_CALL,   [IDLE_SOCKET] = KIND_CALL,
-		[IDLE_CHILD] = KIND_CALL,  [IDLE_PREEMPTED] = KIND_NONE,
-		[IDLE_QUEUED] = KIND_NONE, [IDLE_FOR_WORK] = KIND_NONE,
-	};
-
-	return label->category == CATEGORY_IDLE && label->subcategory < sizeof(kinds)
-		       ? (enum kind)kinds[label->subcategory]
-		       : KIND_NONE;
-}
-
-static enum kind kind_of_marker(const struct profile *p, const struct marker *marker)
-{
-	stack_id stack = marker_cause(&p->markers, marker);
-
-	if (stack == NO_STACK)
-		return KIND_CALL;
-	return kind_of(&p->frames.rows.items[p->stacks.rows.items[stack].frame]);
-}
-
-/* Names the markers by the categories of their stacks, and drops those of idle waits. */
-static void slow_waits_classify(struct profile *p)
-{
-	schema_id slow = schema_text_find(MARKER_SLOW_CALL, &p->markers.schemas, &p->strings);
-	schema_id schemas[KIND_COUNT] = {slow};
-
-	/* A program's own markers may have the same name. */
-	if (slow == NO_SCHEMA || slow_waits_schema(p) != slow)
-		return;
-	for (enum kind kind = KIND_DISK; kind < KIND_COUNT; kind++)
-		schemas[kind] = intern_schema(p, kind);
-	vec_for_each(&p->threads.rows, struct profile_thread *, row) {
-		size_t kept = 0;
-
-		for (size_t i = 0; i < row->markers.count; i++) {
-			struct marker marker = row->markers.items[i];
-			enum kind kind = marker.schema == slow ? kind_of_marker(p, &marker)
-							       : KIND_CALL;
-
-			if (kind == KIND_NONE)
-				continue;
-			if (marker.schema == slow && schemas[kind] != NO_SCHEMA) {
-				marker.schema = schemas[kind];
-				marker.name = schemas_get(&p->markers.schemas, marker.schema)->name;
-			}
-			row->markers.items[kept++] = marker;
-		}
-		row->markers.count = kept;
 	}
 }
 
@@ -713,7 +658,10 @@ static uint8_t meaning_of_futex(const struct profile *p, stack_id id)
 	return meaning;
 }
 
-/* Functions that wait for an event caused by others: those of PostgreSQL. */
+/*
+ * Functions that wait for an event caused by others: those of PostgreSQL; and those that wait for
+ * the answer of a server, of glibc, Java, and clients of databases and of HTTP.
+ */
 static const struct {
 	const char *prefix;
 	uint8_t meaning;
@@ -723,7 +671,28 @@ static const struct {
 	{"ConditionVariableSleep", MEANS_CONDITION},
 	{"ConditionVariableTimedSleep", MEANS_CONDITION},
 	{"SyncRepWaitForLSN", MEANS_CONDITION},
+	{"getaddrinfo", MEANS_SOCKET},
+	{"gethostby", MEANS_SOCKET},
+	{"getnameinfo", MEANS_SOCKET},
+	{"res_", MEANS_SOCKET},
+	{"sun.nio.ch.NioSocketImpl.implRead", MEANS_SOCKET},
+	{"sun.nio.ch.NioSocketImpl.timedRead", MEANS_SOCKET},
+	{"sun.nio.ch.NioSocketImpl.connect", MEANS_SOCKET},
+	{"PQexec", MEANS_SOCKET},
+	{"PQgetResult", MEANS_SOCKET},
+	{"PQconnect", MEANS_SOCKET},
+	{"mysql_real_", MEANS_SOCKET},
+	{"curl_easy_perform", MEANS_SOCKET},
 };
+
+/* True for Python's functions of sockets with time-outs, except those that wait for clients. */
+static bool is_python_socket(const struct profile *p, stack_id id)
+{
+	const char *file = file_at(p, id);
+
+	return (text_ends_with(file, "/socket.py") || text_ends_with(file, "/ssl.py")) &&
+	       !text_ends_with(name_at(p, id), "accept");
+}
 
 /* Classifies a wait for an event by the program's functions. */
 static uint8_t meaning_of_event(const struct profile *p, stack_id id)
@@ -738,6 +707,8 @@ static uint8_t meaning_of_event(const struct profile *p, stack_id id)
 			if (text_starts_with(name, events[e].prefix))
 				return events[e].meaning;
 		}
+		if (is_python_socket(p, id))
+			return MEANS_SOCKET;
 		id = p->stacks.rows.items[id].parent;
 	}
 	return MEANS_WORK;

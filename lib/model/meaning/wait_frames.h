@@ -19,14 +19,6 @@ enum parked {
 enum parked parked_of_stack(const struct profile *p, stack_id id);
 
 /*
- * Markers of long waits. They are created as slow calls; the names of the kernel's functions later
- * show which ones waited for a lock, the disk or a page of memory.
- */
-
-/* Returns the schema of slow calls; NO_SCHEMA if the profile has no room for more. */
-schema_id slow_waits_schema(struct profile *p);
-
-/*
  * Derives the category of labels from the kernel frames below them: the system call alone does not
  * identify the kind of file it reads, and a wait for a page of its argument's memory is a page
  * fault. Labels without such frames keep their category. Removes the scheduler's own functions, so

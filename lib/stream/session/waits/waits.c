@@ -6,7 +6,7 @@
 
 #include "lib/model/meaning/categories.h"
 #include "lib/model/meaning/label_frames.h"
-#include "lib/model/meaning/wait_frames.h"
+#include "lib/model/meaning/slow_waits.h"
 #include "lib/stream/session/tasks/life_markers.h"
 
 /* Fewer sampled long waits than this are too few to estimate the others. */

@@ -8,7 +8,7 @@
 #define SERIAL_CPUS 4
 #define MANY_PROCESSES 10
 /* Share of the time of system calls that copies bytes, unless they have few each. */
-#define COPIES_SHARE 0.2
+#define COPIES_SHARE 0.28
 #define NAME_WIDTH 40
 
 enum advice_unit {

@@ -134,9 +134,42 @@ answers wakers
 like "wakers: who held the lock" "$(heading 'Where it waited')" ' lock +take_ticket +convoy +convoy.c:6 +work convoy.c:[0-9]+ +take_ticket convoy.c:8'
 like "wakers: who ended the wait for the threads" "$(heading 'Where it waited')" ' condition +main +convoy +convoy.c:[0-9]+ +work'
 like "wakers: advice" "$(heading Advice)" 'take_ticket \(convoy.c:8\) held it before'
-record path 0 --critical-path -- ./convoy
+# A wait that is long enough to be sampled, and on the path for sure: the only one.
+record path 0 --critical-path -- ./halves
 answers path
-like "path: who ended the wait for the threads" "$(heading 'Where it waited')" ' condition +main +convoy +convoy.c:[0-9]+ +work'
+like "path: who ended the wait for the thread" "$(heading 'Where it waited')" ' condition +main +halves +halves.c:[0-9]+ +run'
+
+# A program that waits for a time, not for what it needs, or writes byte by byte.
+cat >retry.c <<'CODE'
+#include <time.h>
+#include <unistd.h>
+__attribute__((noinline)) static void log_line(void)
+{
+	for (int i = 0; i < 1000; i++)
+		write(1, "x", 1);
+}
+__attribute__((noinline)) static void retry(void)
+{
+	usleep(300000);
+	__asm__ volatile("");
+}
+int main(int argc, char **argv)
+{
+	while (argc > 1 && clock() < CLOCKS_PER_SEC * 4 / 10)
+		log_line();
+	for (int i = argc; i < 5; i++)
+		retry();
+	return !argv;
+}
+CODE
+gcc -g -O1 -o retry retry.c
+record retry 0 -- ./retry
+answers retry
+like "retry: where it slept" "$(heading 'Where it (waited|idled)')" ' retry +retry +retry.c:[0-9]+ +main retry.c'
+record lines 0 -- sh -c './retry 1 2 3 4 >lines.txt'
+answers lines
+like "lines: what takes long, and where" "$("$PROF" report --format json lines.json.gz)" \
+	'reading and writing files took [0-9]+ % of the time, and hardly copied anything, most for log_line '
 
 # Threads without code of the user are blocked, too.
 cat >helpers.c <<'CODE'

@@ -124,12 +124,12 @@ static struct profile *small_calls(uint32_t part)
 	return p;
 }
 
-/* Calls that copy in a quarter of their time are not small. */
+/* Calls that copy in a third of their time are not small. */
 static struct profile *larger_calls(uint32_t part)
 {
 	struct profile *p = small_calls(part);
 
-	stack_texts_add_sample(p, 60, LOG "copy_folio_from_iter_atomic [kernel.kallsyms] -");
+	stack_texts_add_sample(p, 120, LOG "copy_folio_from_iter_atomic [kernel.kallsyms] -");
 	return p;
 }
 

@@ -184,30 +184,27 @@ struct language_finder {
 	uint8_t of_categories[UINT8_MAX + 1];
 };
 
-/* True for "python" and the category "Python", and for "net" and ".NET". */
-static bool is_language(enum language_id id, const char *text)
+static const char *without_dot(const char *name)
 {
-	const char *name = languages[id]->category.name;
-
-	return strcasecmp(*name == '.' ? name + 1 : name, text) == 0;
+	return *name == '.' ? name + 1 : name;
 }
 
-static uint8_t language_of_text(const char *text)
+uint8_t query_language(const char *name)
 {
 	uint8_t id = LANGUAGE_NONE + 1;
 
-	while (id < LANGUAGE_COUNT && !is_language(id, text))
+	while (id < LANGUAGE_COUNT &&
+	       strcasecmp(without_dot(languages[id]->category.name), without_dot(name)) != 0)
 		id++;
 	return id < LANGUAGE_COUNT ? id : LANGUAGE_NONE;
 }
 
 static uint8_t language_of_category(struct language_finder *f, uint8_t category)
 {
-	const char *name = category_name(f->p, category);
 	uint8_t *known = &f->of_categories[category];
 
 	if (!*known)
-		*known = 1 + language_of_text(*name == '.' ? name + 1 : name);
+		*known = 1 + query_language(category_name(f->p, category));
 	return *known - 1;
 }
 
@@ -494,7 +491,7 @@ static void mark_stacks(struct selection *s)
 	_cleanup_free_ struct category_answer *known = xcalloc(1 << 16, sizeof(*known));
 	_cleanup_free_ uint8_t *speaks = filter->language ? languages_of_stacks(q, of_frames)
 							  : NULL;
-	uint8_t language = filter->language ? language_of_text(filter->language) : 0;
+	uint8_t language = filter->language ? query_language(filter->language) : 0;
 
 	for (stack_id id = 0; id < p->stacks.rows.count; id++) {
 		const struct stack *stack = &p->stacks.rows.items[id];
@@ -524,7 +521,7 @@ static void mark_stacks(struct selection *s)
 	}
 	s->no_stack = (struct stack_use){
 		.wait = QUERY_RUNS,
-		.is_kept = !filter->focus && !filter->root && !filter->category,
+		.is_kept = !filter->focus && !filter->root && !filter->category && !language,
 	};
 }
 

@@ -142,6 +142,11 @@ enum query_wait query_wait_of(const struct query *q, stack_id stack);
  * frees it.
  */
 bool *query_select_threads(const struct profile *p, const struct query_filter *filter);
+/*
+ * Returns the enum language_id of "python", or of the category "Python": "net" and ".NET" are one.
+ * LANGUAGE_NONE for other names.
+ */
+uint8_t query_language(const char *name);
 /* Appends the category for display: "Kernel: Files", or "Idle" without a subcategory. */
 void query_category_name(const struct profile *p, struct frame_category category,
 			 struct strbuf *name);

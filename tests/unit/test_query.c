@@ -482,13 +482,14 @@ TEST(test_language)
 	static const struct {
 		const char *language;
 		uint64_t weight;
-	} rows[] = {{"native", 8}, {"python", 3}, {"java", 4}, {"ruby", 0}, {NULL, 15}};
+	} rows[] = {{"native", 13}, {"python", 3}, {"java", 4}, {"ruby", 0}, {NULL, 20}};
 	struct profile *p = profile_new();
 
 	add_sample(p, 1, add_stack(p, "ab"), 8);
 	add_sample(p, 2, add_stack(p, "pc"), 1);
 	add_sample(p, 3, add_stack(p, "jp"), 2);
 	add_sample(p, 4, add_stack(p, "pj"), 4);
+	add_sample(p, 5, NO_STACK, 5);
 	vec_for_each(&p->frames.rows, struct frame *, frame) {
 		const char *name = strings_get(&p->strings, p->funcs.rows.items[frame->func].name);
 

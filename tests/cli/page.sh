@@ -107,6 +107,14 @@ console.log(fields.map(markerLabel).join("|"));
 CODE
 )" "|/tmp/x|cc1|EAGAIN|10.0.0.1:80|"
 
+"$PROF" convert "$golden/runtimes.json" -o runtimes.html
+is "languages of a page are those of its code" "$(values runtimes.html 'engine.categories.filter((row) => row.isLanguage).map(({name}) => name)')" "Python,JavaScript"
+is "samples of a language are those of report" "$(values runtimes.html '(engine.select({language: "python"}), engine.samples)' engine.hasTimes)" \
+	"$("$PROF" report --language python --format json runtimes.html | sed -n 's/.*"samples": \([0-9]*\),.*/\1/p') 1"
+printf 'a;b 3\na;c 1\n' >stacks.folded
+"$PROF" convert stacks.folded -o stacks.html
+is "stacks that are added up have no times" "$(values stacks.html engine.hasTimes)" 0
+
 is "the engine's rows are those of report" "$(equal "$golden"/{collapsed,inline,waits,events,runtimes,allocs,critical-path}.json \
 	"$root/tests/readers/files/samply-66.json" | sed 's/^[1-9][0-9]* rows/all rows/')" "all rows compared, 0 different"
 done_testing

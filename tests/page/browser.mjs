@@ -285,6 +285,38 @@ async function judgePlaces() {
 	await page.close();
 }
 
+// Links and steps back keep what is zoomed and chosen; threads without times are a list.
+async function judgeLinks() {
+	const path = page_of(join(root, 'build/tests/golden/profiles/markers.json'), 'links'), {page} = await open(path);
+	const zoomed = (page) => page.evaluate(() => { const {nodes, zoomed} = window.profPage.views.flame; return zoomed === 0xffffffff ? null : window.profPage.engine.rawFunction(nodes.by, nodes.key[zoomed]); });
+	const [{x, y}, fragment] = [await page.locator('#flame canvas').boundingBox(), () => page.evaluate(() => window.profPage.note(false) ?? location.hash.slice(1))];
+	for (const kind of [0, 1]) {
+		await page.locator('#flame .kinds button').nth(kind).click();
+		await page.mouse.click(x + 20, y + 30);
+		const name = await zoomed(page), {page: other} = await open(path, await fragment());
+		judge(`a link zooms, direction ${kind}`, name !== null && await zoomed(other) === name, name);
+		await other.close();
+		await page.goBack();
+		await page.goBack();
+		judge(`a step back zooms out, direction ${kind}`, await zoomed(page) === null);
+	}
+	await page.keyboard.press('0');
+	await page.locator('#markers .row[data-row="1"]').click();
+	const {page: other} = await open(path, await fragment()), said = await page.textContent('.detail');
+	judge('a link chooses the marker', said.length > 0 && await other.textContent('.detail') === said, said);
+	await page.close();
+	await other.close();
+	const profiles = ['one', 'two'].map((name, i) => ({type: 'sampled', name, unit: 'none', startValue: 0, endValue: 4, samples: [[0], [0, 1]], weights: [1 + i, 3]}));
+	writeFileSync(join(folder, 'timeless.json'), JSON.stringify({$schema: 'https://www.speedscope.app/file-format-schema.json', shared: {frames: [{name: 'a'}, {name: 'b'}]}, profiles}));
+	const {page: timeless} = await open(page_of(join(folder, 'timeless.json'), 'timeless'));
+	judge('without times: no charts of times', await timeless.locator('#tab-stacks, #tab-chart').count() === 0 && await timeless.isVisible('#timeline'));
+	const box = await timeless.locator('#timeline canvas').boundingBox();
+	await timeless.mouse.click(box.x + box.width / 2, box.y + 18 + 26 + 13);
+	judge('without times: a click selects the thread', await weight(timeless) === 5, await weight(timeless));
+	await judgeAccess(timeless, 'without times');
+	await timeless.close();
+}
+
 // More rows than a canvas can be high: those that are seen are drawn, and are where they seem to be.
 async function judgeThreads() {
 	const samples = Array.from({length: 3000}, (_, i) => `worker ${100}/${1000 + i} [000] ${(1 + i * 1e-5).toFixed(6)}: 1000000 cpu-clock:\n\t 401000 f${i % 13}+0x1 (/bin/app)\n\n`);
@@ -336,6 +368,7 @@ for (const [i, profile] of profiles.entries())
 	path = await judgeViews(profile, `page${i}`);
 await judgeHard(path);
 await judgePlaces();
+await judgeLinks();
 await judgeThreads();
 await judgeDifference();
 await judgeServed();

@@ -195,6 +195,8 @@ function someFilter(random, engine) {
 		words.push('--time', `${from}..${until}`);
 		Object.assign(filter, {from: Math.round(from * 1e9), until: Math.round(until * 1e9)});
 	}
+	if (!random(4))
+		add('language', ['native', 'python', 'javascript', 'java'][random(4)]);
 	const thread = engine.thread(random(engine.threads.length || 1));
 	if (!random(4) && thread && /^\w+$/.test(thread.process))
 		add('process', thread.process);
@@ -260,6 +262,8 @@ for (const path of profiles) {
 	await compareAll(engine, name, path, ['--category', 'Idle*'], {category: 'Idle*'});
 	await compareAll(engine, name, path, ['--no-kernel'], {noKernel: true});
 	await compareAll(engine, name, path, ['--own'], {own: true});
+	for (const language of ['native', ...engine.categories.filter((row) => row.isLanguage).map((row) => row.name.replace('.', '').toLowerCase())])
+		await compareAll(engine, name, path, ['--language', language], {language});
 	if (seconds)
 		await compareAll(engine, name, path, ['--time', `${a.toFixed(6)}..${b.toFixed(6)}`],
 			{from: Math.round(Number(a.toFixed(6)) * 1e9), until: Math.round(Number(b.toFixed(6)) * 1e9)});

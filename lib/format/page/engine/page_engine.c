@@ -474,6 +474,20 @@ const char *EXPORT(page_category_color)(uint32_t id)
 						     : "";
 }
 
+/* Returns true if code of a language is in the profile, and this is its category. */
+int EXPORT(page_category_is_language)(uint32_t id)
+{
+	const struct profile *p = engine.profile;
+
+	if (query_language(category_name(p, (uint8_t)id)) == LANGUAGE_NONE)
+		return false;
+	vec_for_each(&p->frames.rows, const struct frame *, frame) {
+		if (frame->category == id)
+			return true;
+	}
+	return false;
+}
+
 /*
  * Returns a row of the information about the recording: section, label, value, format; NULL at the
  * end.
@@ -594,6 +608,7 @@ int EXPORT(page_filter_text)(unsigned int which, const char *text)
 		&engine.filter.process,	 &engine.filter.thread, &engine.filter.event,
 		&engine.filter.category, &engine.filter.during, &engine.filter.focus,
 		&engine.filter.ignore,	 &engine.filter.hide,	&engine.filter.root,
+		&engine.filter.language,
 	};
 
 	if (which >= sizeof(texts) / sizeof(texts[0]))
@@ -702,7 +717,7 @@ const char *EXPORT(page_unit)(void)
 /* Returns sums of the selection and of the profile. */
 const double *EXPORT(page_totals)(void)
 {
-	static double totals[15];
+	static double totals[16];
 	const struct query *q = &engine.query;
 	const struct profile_meta *meta = &engine.profile->meta;
 	struct query_summary s = query_summarize(q);
@@ -724,6 +739,7 @@ const double *EXPORT(page_totals)(void)
 		measure,
 		size,
 		meta->logical_cpus,
+		!profile_fact(engine.profile, FACT_NO_TIMES, NULL),
 	};
 
 	_Static_assert(sizeof(values) == sizeof(totals), "the script knows them by number");

@@ -22,7 +22,7 @@ const TITLES = {compare: 'Comparison', flame: 'Flame graph', tree: 'Call tree', 
 	stacks: 'Stack chart', chart: 'Marker chart', markers: 'Markers', path: 'Critical path', info: 'Info', assembly: 'Assembly'};
 // Names of the events of allocations and of time in the menu.
 const EVENTS = {clock: 'CPU time', retained: 'memory still held', allocated: 'memory allocated', deallocated: 'memory freed'};
-const HINT = 'Click a function to choose it, press the right button on it for more, drag over the timeline to select a time; ? lists keys.';
+const HINT = ['Click a function to choose it, press the right button on it for more', 'drag over the timeline to select a time'];
 // Until a change that is passing is in the address.
 const PASSING_MS = 150;
 // Functions of a module that can be left out by their names.
@@ -30,7 +30,7 @@ const NAMES_MAX = 300;
 // Words on a function in the graph of two sides.
 const CHANGES = ['takes less in B', 'itself not shown to differ', 'takes more in B'];
 const CSV = ['compare', 'functions', 'lines', 'markers'];
-const SELECTING = ['from', 'until', 'threads', 'includeIdle', 'own', 'noKernel', 'foldRecursion', 'process', 'thread', 'event', 'category', 'during',
+const SELECTING = ['from', 'until', 'threads', 'includeIdle', 'own', 'noKernel', 'foldRecursion', 'process', 'thread', 'event', 'category', 'language', 'during',
 	'focus', 'ignore', 'hide', 'root'];
 
 export class App {
@@ -40,7 +40,7 @@ export class App {
 		engine.eventNames = engine.events();
 		FIRST.grouped = engine.threads.length > 40;
 		this.path = engine.eventNames.includes(PATH_EVENT) ? readPath(engine) : null;
-		const isThere = {path: this.path !== null, assembly: hasAssembly()};
+		const {hasTimes} = engine, isThere = {path: this.path !== null, assembly: hasAssembly(), stacks: hasTimes, chart: hasTimes};
 		this.tabNames = [...(comparison ? ['compare'] : []), ...VIEWS.filter((view) => isThere[view] ?? true)];
 		FIRST.view = this.tabNames[0];
 		// Recordings of allocations are made for the memory that is held at the end, if any is.
@@ -59,7 +59,7 @@ export class App {
 			this.findMarks();
 		this.draw();
 		if (!this.line.textContent && window.innerWidth >= 900)
-			this.say(HINT);
+			this.say(`${HINT.slice(0, engine.hasTimes ? 2 : 1).join(', ')}; ? lists keys.`);
 		// Not needed for the first picture.
 		setTimeout(() => { engine.entries = new Map(); this.timeline.draw(); }, 300);
 		addEventListener('resize', () => this.resized());
@@ -81,6 +81,7 @@ export class App {
 		this.found = make('span', {id: 'found', role: 'status'});
 		this.crumbs = make('div', {id: 'crumbs', role: 'group', 'aria-label': 'Selection'});
 		this.events = make('select', {id: 'events', 'aria-label': 'What is counted', title: 'What is counted', change: () => this.chooseEvent()});
+		this.languages = make('select', {'aria-label': 'Language of the code', title: 'Language of the code', change: () => this.change({language: this.languages.value || null})});
 		this.line = make('div', {id: 'line', 'aria-live': 'polite'});
 		this.actions = make('div', {id: 'actions'}, ...[['Only with', 'f', () => this.focusOn()], ['Drop', 'i', () => this.drop()],
 			['Hide', 'm', () => this.hide()], ['Root here', 'r', () => this.rootHere()], ['Callers', 'c', () => this.callers('callers')],
@@ -104,7 +105,7 @@ export class App {
 		document.body.replaceChildren(...document.querySelectorAll('script'), make('main', {id: 'app'},
 			make('header', {}, make('h1', {}, document.title), this.search, this.found,
 				make('div', {class: 'switches'}, waits, kernel, own, button('?', 'Keys (?)', () => this.openHelp()))),
-			make('div', {id: 'now'}, this.events, this.crumbs, this.summary = make('span', {id: 'summary'})), this.timeline.element, this.tabs, this.view, make('footer', {}, this.line, this.actions), this.menu.element), this.help, this.tip.element);
+			make('div', {id: 'now'}, this.events, this.languages, this.crumbs, this.summary = make('span', {id: 'summary'})), this.timeline.element, this.tabs, this.view, make('footer', {}, this.line, this.actions), this.menu.element), this.help, this.tip.element);
 		document.body.classList.add('live');
 	}
 
@@ -133,13 +134,16 @@ export class App {
 		this.change({event, ...(event === PATH_EVENT ? {includeIdle: true} : {}), category: category ?? (this.state.category === WAITING ? null : this.state.category)});
 	}
 
-	// The menu of events, with waits as one of their own.
-	drawEvents() {
-		const {event, category} = this.state, names = this.engine.eventNames, option = (value, text) =>
-			make('option', {value, selected: value === (category === WAITING ? `${event}\n${WAITING}` : event)}, text);
-		const label = (name) => name === 'clock' && !this.engine.interval ? 'samples' : EVENTS[name] ?? safeText(name);
-		this.events.replaceChildren(...names.flatMap((name) => [option(name, label(name)),
-			...(name === 'clock' && (this.hasWaits || event !== 'clock') ? [option(`${name}\n${WAITING}`, 'waits')] : [])]));
+	// The menu of events, with waits as one of their own, and that of languages, if there are any.
+	drawMenus() {
+		const {state: {event, category, language}, engine} = this, option = (value, text, chosen) => make('option', {value, selected: value === chosen}, text);
+		const label = (name) => name === 'clock' && !engine.interval ? 'samples' : EVENTS[name] ?? safeText(name);
+		const chosen = category === WAITING ? `${event}\n${WAITING}` : event, spoken = engine.categories.filter(({isLanguage}) => isLanguage);
+		this.events.replaceChildren(...engine.eventNames.flatMap((name) => [option(name, label(name), chosen),
+			...(name === 'clock' && (this.hasWaits || event !== 'clock') ? [option(`${name}\n${WAITING}`, 'waits', chosen)] : [])]));
+		this.languages.hidden = !spoken.length && !language;
+		this.languages.replaceChildren(option('', 'all languages', language ?? ''), ...spoken.map(({name}) => option(name.replace('.', '').toLowerCase(), name, language)),
+			option('native', 'native code', language));
 	}
 
 	// Applies the selection. If the engine rejects it, shows the error and selects everything.
@@ -163,13 +167,21 @@ export class App {
 		const before = this.state, next = {...before, ...part};
 		if (Object.keys(part).every((name) => before[name] === next[name]))
 			return;
+		const isOther = SELECTING.some((name) => before[name] !== next[name]);
 		if (!isView)
 			this.history.push(before);
-		this.state = next;
+		// Markers are numbered within a selection.
+		this.state = isOther ? {...next, markerAt: -1} : next;
 		this.note(isPassing);
-		if (SELECTING.some((name) => before[name] !== next[name]))
+		if (isOther)
 			this.select();
 		this.draw();
+	}
+
+	// A change that is neither drawn nor a step of its own.
+	keep(part) {
+		this.state = {...this.state, ...part};
+		this.note(true);
 	}
 
 	// Writes the address. Browsers limit the rate of changes, so transient ones are debounced.
@@ -228,7 +240,7 @@ export class App {
 	draw() {
 		const {state, engine} = this;
 		this.summary.textContent = this.summary.title = engine.summary.replace(/^[^:]*: /, '');
-		this.drawEvents();
+		this.drawMenus();
 		for (const tab of this.tabs.children) {
 			const isOn = tab.dataset.view === state.view;
 			tab.setAttribute('aria-selected', String(isOn));
@@ -303,11 +315,11 @@ export class App {
 		const crumb = (text, without, how) => make('button', {type: 'button', class: 'crumb', title: 'Remove this condition',
 			click: () => this.change(without, how)}, text.slice(0, 120), make('span', {'aria-hidden': 'true'}, ' ×'));
 		this.crumbs.replaceChildren(...list.map(({text, without}) => crumb(text, without)),
-			...(state.callersOf ? [crumb(`${state.flame} of ${state.callersOf}`, {callersOf: null, flame: 'plain'}, {isView: true})] : []));
+			...(state.callersOf ? [crumb(`${state.flame} of ${state.callersOf}`, {callersOf: null, flame: 'plain', zoom: ''}, {isView: true})] : []));
 	}
 
 	drawActions() {
-		this.actions.hidden = !this.chosen;
+		this.actions.hidden = !this.chosen || (this.isAboutMarker && ['markers', 'chart'].includes(this.state.view));
 	}
 
 	resized() {
@@ -427,11 +439,10 @@ export class App {
 
 	// A function, or a node of a tree, whose stack is then in the address.
 	choose(chosen) {
-		this.chosen = chosen;
+		Object.assign(this, {chosen, isAboutMarker: false});
 		if (chosen?.stack !== undefined && chosen.stack !== this.state.at) {
-			this.state = {...this.state, at: chosen.stack};
 			this.shownAt = this.placeOf(chosen.stack);
-			this.note(true);
+			this.keep({at: chosen.stack});
 		}
 		this.drawActions();
 	}
@@ -476,7 +487,7 @@ export class App {
 	}
 
 	callers(kind) {
-		this.withName((name) => this.change({view: 'flame', flame: kind, callersOf: name}));
+		this.withName((name) => this.change({view: 'flame', flame: kind, callersOf: name, zoom: ''}));
 	}
 
 	showLines() {
@@ -519,8 +530,7 @@ export class App {
 	}
 
 	setSearch() {
-		this.state = {...this.state, search: this.search.value};
-		this.note(true);
+		this.keep({search: this.search.value});
 		this.findMarks();
 		this.views[this.state.view].draw();
 	}

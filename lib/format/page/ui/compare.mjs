@@ -195,7 +195,7 @@ export class CompareView {
 
 	// Opens a menu of the function's callers and callees, on one side or both.
 	openMenu(event) {
-		const {app} = this, to = (part) => () => app.withName((name) => app.change({view: 'flame', flame: 'callers', callersOf: name, ...part}));
+		const {app} = this, to = (part) => () => app.withName((name) => app.change({view: 'flame', flame: 'callers', callersOf: name, zoom: '', ...part}));
 		if (app.chosen)
 			app.menu.open(event.clientX, event.clientY, [['Its callers on both sides', 'Enter', to({threads: null})], ...SIDES.map((side) => [`Its callers in ${app.engine.threads[side].whole}`, '', to({threads: new Set([side])})]),
 				['Its callees on both sides', 'C', () => app.callers('callees')], null, ['More …', '', () => app.openMenu(event)]]);

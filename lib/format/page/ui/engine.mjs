@@ -10,7 +10,7 @@ export const BY = {
 };
 export const TREE = {plain: 0, inverted: 1, callers: 2, callees: 3};
 // The texts of a filter, in the engine's order.
-export const FILTER_TEXTS = ['process', 'thread', 'event', 'category', 'during', 'focus', 'ignore', 'hide', 'root'];
+export const FILTER_TEXTS = ['process', 'thread', 'event', 'category', 'during', 'focus', 'ignore', 'hide', 'root', 'language'];
 export const MARKS = {marker: 1, loss: 2, pause: 4};
 export const WAITS = ['runs', 'idle', 'blocked', 'runnable'];
 
@@ -101,6 +101,7 @@ export class Engine {
 			this.categories.push({
 				name: this.text(this.api.page_category(id)),
 				color: this.text(this.api.page_category_color(id)),
+				isLanguage: this.api.page_category_is_language(id) !== 0,
 			});
 	}
 
@@ -120,9 +121,9 @@ export class Engine {
 		for (let id = 0, count = this.api.page_thread_count(); id < count; id++)
 			bytes[flags + id] = threads && threads.has(id) ? 1 : 0;
 		this.check(this.api.page_select());
-		const values = new Float64Array(this.api.memory.buffer, this.api.page_totals() >>> 0, 15);
+		const values = new Float64Array(this.api.memory.buffer, this.api.page_totals() >>> 0, 16);
 		[this.weight, this.samples, this.cpu, this.noFrame, this.idle, this.blocked, this.runnable, this.interval,
-			this.duration, this.event, this.named, this.started, this.measure, this.unitSize, this.cpus] = values;
+			this.duration, this.event, this.named, this.started, this.measure, this.unitSize, this.cpus, this.hasTimes] = values;
 		this.unit = this.text(this.api.page_unit());
 		this.eventName = this.text(this.api.page_event_name(NONE));
 	}

@@ -36,12 +36,12 @@ export class Flame {
 		this.kinds = make('div', {class: 'kinds', role: 'group', 'aria-label': 'Direction'},
 			...[['plain', 'From the outermost function'], ['inverted', 'From the function that ran']].map(([kind, title]) =>
 				make('button', {type: 'button', 'data-kind': kind, title,
-					click: () => app.change({flame: kind, callersOf: null}, {isView: true})},
+					click: () => app.change({flame: kind, callersOf: null, zoom: ''}, {isView: true})},
 				kind === 'plain' ? 'Callees below' : 'Callers below')));
 		this.legend = make('span', {class: 'legend'});
 		this.element = make('section', {id: 'flame', 'aria-label': 'Flame graph'},
 			make('div', {class: 'bar'}, this.kinds, this.legend), this.scroller);
-		this.selected = NONE;
+		this.selected = this.zoomed = NONE;
 		app.menuOf(this.canvas, (event) => { const at = this.nodeAt(event); this.select(at); this.draw(); return at !== NONE; });
 	}
 
@@ -49,8 +49,10 @@ export class Flame {
 	get tree() {
 		const {state, engine} = this.app, kind = state.callersOf ? state.flame : state.flame === 'inverted' ? 'inverted' : 'plain';
 		// Nodes narrower than half a pixel are not requested until a zoom widens them.
+		if (state.zoom)
+			this.fineVersion = this.app.version;
 		const isCoarse = kind === 'plain' && this.fineVersion !== this.app.version && !this.app.comparison;
-		const key = `${this.app.version} ${kind} ${state.callersOf} ${isCoarse}`;
+		const key = `${this.app.version} ${kind} ${state.callersOf} ${isCoarse}`, chosen = this.selected === NONE || kind !== 'plain' ? '' : String(state.at);
 		if (this.treeKey === key)
 			return this.nodes;
 		this.treeKey = key;
@@ -59,8 +61,26 @@ export class Flame {
 		this.nodes = this.app.comparison ? this.app.comparison.tree(this.app, BY.function, TREE[kind], options)
 			: engine.tree(BY.function, TREE[kind], options);
 		this.layOut(engine);
-		this.selected = this.zoomed = NONE;
+		this.selected = this.nodeOn(chosen);
 		return this.nodes;
+	}
+
+	// A node in links: its stack or, in trees that begin elsewhere, the keys from the root on.
+	wayTo(at) {
+		const {nodes} = this, keys = [];
+		if (at === NONE || nodes.kind === TREE.plain)
+			return at === NONE ? '' : String(nodes.stack[at]);
+		for (; at !== NONE; at = nodes.parent[at])
+			keys.unshift(nodes.key[at]);
+		return `.${keys.join('.')}`;
+	}
+
+	nodeOn(way) {
+		const {nodes} = this, isStack = !way.startsWith('.');
+		if (!way || isStack !== (nodes.kind === TREE.plain))
+			return NONE;
+		const frames = isStack ? this.app.engine.frames(Number(way)).reverse() : way.slice(1).split('.').map((key) => ({key: Number(key)})), at = nodeOf(nodes, frames);
+		return at !== NONE && nodes.depth[at] + 1 === frames.length ? at : NONE;
 	}
 
 	// Computes the start of each node, in weight: siblings lie side by side below their parent.
@@ -94,6 +114,7 @@ export class Flame {
 
 	draw() {
 		const nodes = this.tree, {engine, state} = this.app;
+		this.zoomed = this.nodeOn(state.zoom);
 		for (const button of this.kinds.children)
 			button.setAttribute('aria-pressed', String(!state.callersOf && button.dataset.kind === state.flame));
 		this.width = this.scroller.clientWidth;
@@ -103,6 +124,9 @@ export class Flame {
 		context.textBaseline = 'middle';
 		this.paint(context, nodes);
 		this.drawLegend();
+		if (this.zoomed !== NONE && this.shownZoom !== state.zoom)
+			this.scroller.scrollTop = Math.max(0, Math.min(this.scroller.scrollTop, nodes.depth[this.zoomed] * FLAME_ROW));
+		this.shownZoom = state.zoom;
 	}
 
 	get height() {
@@ -290,17 +314,10 @@ export class Flame {
 	}
 
 	zoomTo(at) {
-		const {app} = this;
-		if (at !== NONE && this.nodes.kind === TREE.plain && this.fineVersion !== app.version && !app.comparison) {
-			const frames = app.engine.frames(this.nodes.stack[at]).reverse(), isSelected = this.selected === at;
-			this.fineVersion = app.version;
-			at = nodeOf(this.tree, frames);
-			this.selected = isSelected ? at : NONE;
-		}
-		this.zoomed = at;
-		this.draw();
-		if (at !== NONE)
-			this.scroller.scrollTop = Math.max(0, Math.min(this.scroller.scrollTop, this.nodes.depth[at] * FLAME_ROW));
+		if (at === this.zoomed)
+			this.draw();
+		else
+			this.app.change({zoom: this.wayTo(at)}, {isView: true});
 	}
 
 	select(at) {
@@ -350,7 +367,7 @@ export class Flame {
 		this.select(to);
 		const [from, size] = this.span;
 		if (this.lefts[to] < from || this.lefts[to] + this.nodes.total[to] > from + size * 1.0001)
-			this.zoomed = NONE;
+			this.app.keep({zoom: ''});
 		this.draw();
 		const top = (this.nodes.depth[to] + 1) * FLAME_ROW, {scrollTop, clientHeight} = this.scroller;
 		if (top - FLAME_ROW < scrollTop || top + FLAME_ROW > scrollTop + clientHeight)

@@ -73,6 +73,12 @@ export class MarkerList {
 			causes: [row, ...parts].filter(({cause}) => cause !== null)};
 	}
 
+	// The one that is chosen; null: none is.
+	get chosen() {
+		const at = this.app.state.markerAt;
+		return at >= 0 && at < this.columns.count ? this.get(at) : null;
+	}
+
 	textOf(i) {
 		const {name, fields, thread} = this.get(i);
 		return `${name} ${fields} ${thread.whole}`;
@@ -117,22 +123,18 @@ class MarkerView {
 
 	choose(i) {
 		const {app} = this, row = i === null ? null : app.markers.get(i);
-		app.chosenMarker = row && {...row, version: app.version};
+		app.keep({markerAt: i ?? -1});
 		if (row)
 			app.say(`${row.name} · ${seconds(row.start)} · ${row.fields}`);
-		app.actions.hidden ||= Boolean(row);
+		app.isAboutMarker = Boolean(row);
+		app.drawActions();
 		this.drawDetail();
 		app.timeline.draw();
 	}
 
-	get chosenMarker() {
-		const {chosenMarker, version} = this.app;
-		return chosenMarker?.version === version ? chosenMarker : null;
-	}
-
 	// Its stack, and ways to its thread and time.
 	drawDetail() {
-		const row = this.chosenMarker, {app} = this, {engine} = app;
+		const {app} = this, row = app.markers.chosen, {engine} = app;
 		this.detail.hidden = !row;
 		if (!row)
 			return;
@@ -189,7 +191,7 @@ export class MarkersView extends MarkerView {
 	}
 
 	draw() {
-		const {rows} = this, at = rows.indexOf(this.chosenMarker?.i);
+		const {rows} = this, at = rows.indexOf(this.app.state.markerAt);
 		this.drawBar();
 		this.grid.show({count: rows.length, row: (i) => rows[i], none: 'No marker is in the selected time and threads.'}, {at: Math.max(0, at), top: this.grid.element.scrollTop});
 	}
@@ -206,7 +208,7 @@ class MarkerCanvas extends TimeCanvas {
 	}
 
 	drawAll(context) {
-		const {columns} = this.app.markers, chosen = this.view.chosenMarker?.i, text = isDark() ? '#f3f3f3' : '#16181d';
+		const {columns} = this.app.markers, chosen = this.app.state.markerAt, text = isDark() ? '#f3f3f3' : '#16181d';
 		for (const {name, top, lanes, count} of this.view.groups) {
 			context.fillStyle = themeColor('text');
 			context.fillText(fitText(context, name, this.left - 52), 6, top + MARKER_ROW / 2 + 2);

@@ -17,7 +17,7 @@ const SETS = ['threads', 'hidden'];
 
 export function emptyState() {
 	return {view: FIRST.view, from: 0, until: Infinity, threads: null, includeIdle: false, own: false, noKernel: false, foldRecursion: false,
-		threadOrder: 'busy', threadText: '', grouped: FIRST.grouped, hidden: null, viewFrom: 0, viewUntil: Infinity, flame: 'plain', callersOf: null, search: '', lines: null, order: 'self', markerOrder: 'start', by: 'function', at: -1, marker: '', markerKind: '',
+		threadOrder: 'busy', threadText: '', grouped: FIRST.grouped, hidden: null, unfolded: false, viewFrom: 0, viewUntil: Infinity, flame: 'plain', callersOf: null, zoom: '', search: '', lines: null, order: 'self', markerOrder: 'start', by: 'function', at: -1, marker: '', markerKind: '', markerAt: -1,
 		...Object.fromEntries(FILTER_TEXTS.map((name) => [name, null])), event: FIRST.event};
 }
 
@@ -54,7 +54,7 @@ export function stateOfFragment(fragment) {
 
 const CONDITIONS = {
 	process: 'process', thread: 'thread', category: 'only category', during: 'during marker',
-	focus: 'with', ignore: 'without', hide: 'hidden', root: 'from',
+	language: 'code of', focus: 'with', ignore: 'without', hide: 'hidden', root: 'from',
 };
 
 // Conditions as people read them, each with the state without it.

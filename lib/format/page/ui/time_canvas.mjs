@@ -78,6 +78,8 @@ export class TimeCanvas {
 
 	// The times, and lines from there down to a height.
 	drawAxis(context, height) {
+		if (!this.app.engine.hasTimes)
+			return;
 		const [from, until] = this.range, wanted = (until - from) / Math.max(2, (this.width - this.left) / 90);
 		const power = 10 ** Math.floor(Math.log10(wanted)), step = [1, 2, 5, 10].map((n) => n * power).find((n) => n >= wanted);
 		context.fillStyle = themeColor('faint');
@@ -117,7 +119,7 @@ export class TimeCanvas {
 		const [x, y] = this.point(event);
 		if (event.button)
 			return;
-		if (x < this.left) {
+		if (x < this.left || !this.app.engine.hasTimes) {
 			this.pressName(y, event.ctrlKey || event.metaKey || event.shiftKey);
 			return;
 		}
@@ -134,7 +136,7 @@ export class TimeCanvas {
 			this.app.say(`${seconds(Math.abs(this.drag.at - this.drag.from))} selected`);
 			return;
 		}
-		this.canvas.style.cursor = x < this.left ? 'pointer' : 'crosshair';
+		this.canvas.style.cursor = x < this.left || !this.app.engine.hasTimes ? 'pointer' : 'crosshair';
 		const lines = this.hoverAt(x, y);
 		if (lines)
 			this.app.tip.show(event, lines);
@@ -166,7 +168,7 @@ export class TimeCanvas {
 	}
 
 	look([from, until]) {
-		const isAll = from <= 0 && until >= this.app.engine.duration;
+		const isAll = !this.app.engine.hasTimes || (from <= 0 && until >= this.app.engine.duration);
 		this.app.change({viewFrom: isAll ? 0 : Math.floor(from), viewUntil: isAll ? Infinity : Math.ceil(until)}, {isView: true, isPassing: true});
 	}
 

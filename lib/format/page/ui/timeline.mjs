@@ -30,9 +30,9 @@ export class Timeline extends TimeCanvas {
 		this.groups = make('button', {type: 'button', title: 'Threads of equal names as one row', click: () => app.change({grouped: !app.state.grouped}, isView)}, 'group');
 		this.back = make('button', {type: 'button', title: 'Show them again', click: () => app.change({hidden: null}, isView)});
 		this.legend = make('span', {class: 'legend'});
-		this.element = make('section', {id: 'timeline', 'aria-label': 'Timeline'}, this.space, make('div', {class: 'under'}, this.more, ...this.zooms, this.orders, this.filter, this.groups, this.back, this.legend));
+		// Without times, it is a list of threads to select.
+		this.element = make('section', {id: 'timeline', 'aria-label': 'Timeline', hidden: !app.engine.hasTimes && app.engine.threads.length < 2}, this.space, make('div', {class: 'under'}, this.more, ...this.zooms, this.orders, this.filter, this.groups, this.back, this.legend));
 		this.scroller = this.element;
-		this.isOpen = false;
 		this.lanes = new Map();
 		this.counters = app.engine.counters();
 		app.menuOf(this.canvas, (event) => { this.openMenu(event); return false; });
@@ -100,10 +100,12 @@ export class Timeline extends TimeCanvas {
 		return [from, Math.min(until, engine.duration)];
 	}
 
+	get isOpen() {
+		return this.app.state.unfolded;
+	}
+
 	fold(isOpen) {
-		this.isOpen = isOpen;
-		this.draw();
-		this.app.resized();
+		this.app.change({unfolded: isOpen}, {isView: true});
 	}
 
 	// The times of a row: the sum of those of its threads.
@@ -163,7 +165,7 @@ export class Timeline extends TimeCanvas {
 				this.drawCounter(context, row, AXIS + i * LANE);
 		});
 		const {sample} = this.app, at = sample ? this.rowOf(sample.thread) : -1;
-		if (at >= 0 && this.x(sample.time) >= this.left) {
+		if (at >= 0 && this.app.engine.hasTimes && this.x(sample.time) >= this.left) {
 			context.fillStyle = themeColor('text');
 			context.fillRect(this.x(sample.time) - 0.75, AXIS + at * LANE, 1.5, LANE);
 		}
@@ -173,7 +175,7 @@ export class Timeline extends TimeCanvas {
 
 	// Wake-ups, from the thread that woke another to that one.
 	drawFlows(context) {
-		const laneOf = (id) => AXIS + (this.rowOf(id) + 0.5) * LANE, chosen = this.app.chosenMarker, draw = ({from, to, time}, color) => {
+		const laneOf = (id) => AXIS + (this.rowOf(id) + 0.5) * LANE, chosen = this.app.markers.chosen, draw = ({from, to, time}, color) => {
 			const x = this.x(time), y1 = laneOf(from), y2 = laneOf(to), tip = y2 > y1 ? -4 : 4;
 			if (x < this.left || x > this.width || this.rowOf(from) < 0 || this.rowOf(to) < 0 || from === to)
 				return;
@@ -250,27 +252,21 @@ export class Timeline extends TimeCanvas {
 			return;
 		}
 		const {engine, state} = this.app, width = this.width - this.left;
-		const bins = Math.max(1, Math.floor(width / BIN_PIXELS)), lane = this.lane(row, bins);
+		const bins = engine.hasTimes ? Math.max(1, Math.floor(width / BIN_PIXELS)) : 1, lane = this.lane(row, bins);
 		const [from, until] = this.range, bin = engine.event ? 1 : (until - from) / bins, room = LANE - 4;
 		const isAll = row.isAll || row.ids.length > 1, isOn = row.isAll || !state.threads || row.ids.some((id) => state.threads.has(id)), most = engine.event ? this.mostOf(lane) : isAll ? this.mostCpus(lane, bin) : 1;
 		const colors = engine.categories.map((row) => categoryColor(row.color));
 		context.globalAlpha = isOn ? 1 : 0.35;
-		for (let kind = 0; !isAll && kind < WAITS.length; kind++)
-			this.drawKind(context, lane, kind, bin, top + 2, room, waitColor(kind), false);
-		for (let i = 0; i < bins; i++) {
-			let height = 0;
-			for (let kind = WAITS.length; kind < lane.kinds; kind++) {
-				const part = Math.min(room - height, lane.times[i * lane.kinds + kind] / bin / most * room);
-				if (part <= 0)
-					continue;
-				context.fillStyle = colors[kind - WAITS.length];
-				context.fillRect(this.left + i * BIN_PIXELS, top + 2 + room - height - part, BIN_PIXELS, Math.max(part, 0.6));
-				height += part;
-			}
+		if (engine.hasTimes) {
+			for (let kind = 0; !isAll && kind < WAITS.length; kind++)
+				this.drawKind(context, lane, kind, bin, top + 2, room, waitColor(kind), false);
+			this.drawParts(context, lane, bin * most / room, top + 2, room, colors);
+			this.drawMarks(context, lane, top, room, row.isAll);
+		} else {
+			this.drawShare(context, row, lane, top + 2, room, colors);
 		}
-		this.drawMarks(context, lane, top, room, row.isAll);
 		context.fillStyle = themeColor('text');
-		const share = row.isAll ? engine.event ? engine.amount(this.app.weight) : `${most.toFixed(0)} CPU${most > 1 ? 's' : ''}` : percent(this.weightOf(row), this.app.weight);
+		const share = row.isAll ? engine.event || !engine.hasTimes ? engine.amount(this.app.weight) : `${most.toFixed(0)} CPU${most > 1 ? 's' : ''}` : percent(this.weightOf(row), this.app.weight);
 		context.fillText(this.labelOf(context, row, this.left - 58), 6, top + LANE / 2);
 		context.textAlign = 'right';
 		context.fillStyle = themeColor('faint');
@@ -283,6 +279,32 @@ export class Timeline extends TimeCanvas {
 		}
 		context.fillStyle = themeColor('line');
 		context.fillRect(0, top + LANE - 0.5, this.width, 0.5);
+	}
+
+	// Categories in each part of the time, from below.
+	drawParts(context, lane, scale, top, room, colors) {
+		for (let i = 0; i * lane.kinds < lane.times.length; i++) {
+			let height = 0;
+			for (let kind = WAITS.length; kind < lane.kinds; kind++) {
+				const part = Math.min(room - height, lane.times[i * lane.kinds + kind] / scale);
+				if (part <= 0)
+					continue;
+				context.fillStyle = colors[kind - WAITS.length];
+				context.fillRect(this.left + i * BIN_PIXELS, top + room - height - part, BIN_PIXELS, Math.max(part, 0.6));
+				height += part;
+			}
+		}
+	}
+
+	// The row's part of everything, by category.
+	drawShare(context, row, lane, top, room, colors) {
+		const sum = lane.times.reduce((all, time) => all + time, 0) || 1, pixels = this.weightOf(row) / (this.app.weight || 1) * (this.width - this.left) / sum;
+		let {left} = this;
+		for (let kind = 1; kind < lane.kinds; kind++) {
+			context.fillStyle = kind < WAITS.length ? waitColor(kind) : colors[kind - WAITS.length];
+			context.fillRect(left, top, lane.times[kind] * pixels, room);
+			left += lane.times[kind] * pixels;
+		}
 	}
 
 	// A strip above the lane: markers, losses; where the recording paused, all of it.
@@ -405,7 +427,7 @@ export class Timeline extends TimeCanvas {
 		const {engine} = this.app, thread = row.ids.length === 1 ? engine.threads[row.ids[0]] : null, weight = this.weightOf(row), parts = [thread ? thread.title : row.title,
 			thread && `process ${thread.process} ${thread.pid}${thread.incarnation ? `.${thread.incarnation}` : ''}, thread ${thread.tid}`, thread && engine.entryOf(thread.id) && `runs ${engine.entryOf(thread.id)}`,
 			`${engine.amount(weight)}, ${percent(weight, this.app.weight)}`];
-		if (x <= this.left)
+		if (x <= this.left || !engine.hasTimes)
 			return parts;
 		const bins = Math.max(1, Math.floor((this.width - this.left) / BIN_PIXELS)), lane = this.lane(row, bins);
 		const at = Math.min(bins - 1, Math.floor((x - this.left) / BIN_PIXELS)), names = [...WAITS, ...engine.categories.map((row) => row.name)], kinds = [];

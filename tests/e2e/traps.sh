@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Links, FIFOs, devices and mounts that another user's program puts in the recorder's way: nothing
 # behind them gets into the profile, and nothing blocks the recorder.
+#
+# May run beside others.
 . "$(dirname "$0")/lib.sh"
 
 user=nobody
@@ -160,7 +162,7 @@ debug_trap() { # NAME COMMAND OPTION... -- PROGRAM
 	cp stripped jail/place/own
 	cp debug outside
 	eval "$command"
-	run env SUDO_UID="$uid" SUDO_GID="$(id -g $user)" timeout -s KILL 30 "$PROF" record -q \
+	run env SUDO_UID="$uid" SUDO_GID="$(id -g $user)" timeout -s KILL 100 "$PROF" record -q \
 		-o "theirs/$name.json.gz" "$@" 0.3
 	is "$name: recorded" "$status" 0
 	mv "theirs/$name.json.gz" .

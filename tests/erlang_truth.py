@@ -21,10 +21,11 @@ SPIN = {"spin/2": []}
 # caller: {callee: functions between both; None: any}
 CALLS = {
     # Calls round/1 and the clock.
-    "main/1": {"rounds/2": [], "napping/1": []},
+    "main/1": {"rounds/2": [], "napping/1": [], "used/0": []},
     "start/1": {"main/1": []},
     # It calls itself last.
-    "rounds/2": {"scenes/1": []},
+    "rounds/2": {"scenes/1": [], "used/0": []},
+    "used/0": {},
     "scenes/1": {f"{name}": [] for name in (
         "recursing/1 mapping/1 folding/0 catching/0 applying/0 many/0 building/0 matching/0 collecting/0 "
         "spawning/0").split()},

@@ -35,8 +35,7 @@ erlc shares.erl
 erl -noshell -s shares start >ready &
 program=$!
 wait_until test -s ready
-run "$PROF" attach -p $program -d 3 --off-cpu all --stats=attached.stats -o attached.json.gz
-is "attach ends well" "$status" 0
+attach_for attached $program 2500 --off-cpu all
 kill $program
 judge "nearly all stacks are whole, of the right depth and shares" attached.json.gz attached.stats <<'CODE'
 import collections, json

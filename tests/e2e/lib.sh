@@ -316,6 +316,15 @@ finish() { # NAME STATUS
 	fi
 }
 
+# Records a running process until it has used this much more CPU time, however long that takes. A
+# test like record().
+attach_for() { # NAME PID MS [ARGUMENT...]
+	begin "$1" attach -p "$2" "${@:4}"
+	work_on "$2" "$3"
+	kill -INT "$recorder"
+	finish "$1" 0
+}
+
 # Makes a control group, in the version that has the controller: $group and $version; $enter puts a
 # shell into it, before a command.
 make_group() { # CONTROLLER

@@ -208,8 +208,7 @@ node "$tree" 1000000 &
 busy=$!
 at_exit+=("kill $busy 2>/dev/null")
 ok "it works" work_on "$busy" 300
-run "$PROF" attach -p "$busy" -d 1 -o attached.json.gz
-is "attached to a running program" "$status" 0
+attach_for attached "$busy" 1000
 judge "an attached program's functions" attached.json.gz <<'CODE'
 chains = [[f["name"] for f in frames if f["category"] == "JavaScript"] for _, _, _, frames in samples()]
 expect(sum("main" in chain and "scene" in chain for chain in chains) > 0.3 * len(chains), chains[:3])

@@ -71,8 +71,7 @@ CODE
 php "$source" 60 >/dev/null &
 program=$!
 wait_until test -d /proc/$program/task
-run "$PROF" attach -p $program -d 1 -o attached.json.gz
-is "attach ends well" "$status" 0
+attach_for attached $program 1000
 kill $program
 # Some instructions of Fiber::suspend() lie between two states: one sample in a thousand.
 ok "attached to, it has the same chains" \

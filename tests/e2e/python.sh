@@ -287,8 +287,7 @@ refuses "--asyncio-tasks without runtimes" 2 "--asyncio-tasks cannot be given wi
 busy=$!
 at_exit+=("kill $busy 2>/dev/null")
 ok "it works" work_on "$busy" 300
-run "$PROF" attach -p "$busy" -d 1 -o attached.json.gz
-is "attached to a running program" "$status" 0
+attach_for attached "$busy" 1000
 judge "an attached program's functions" attached.json.gz <<'CODE'
 chains = [[f["name"] for f in frames if f["category"] == "Python"] for _, _, _, frames in samples()]
 expect(chains, "samples")

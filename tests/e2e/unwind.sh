@@ -449,7 +449,7 @@ judge "code that was copied to anonymous memory has its file's names and rules" 
 ./moved forever >moved.out &
 pid=$!
 wait_until grep -q moved moved.out
-run "$PROF" attach -p $pid -d 1 -o attached.json.gz --stats attached.stats
+attach_for attached $pid 1000
 kill $pid
 judge "so has that of a process that had copied it before" attached.json.gz attached.stats \
 	<<<"$moved_code"

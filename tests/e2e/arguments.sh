@@ -147,6 +147,8 @@ expect(p["meta"]["arguments"] == "all processes with --comm spin,other --uid 0",
 expect({"spin 100", "spin 101"} <= {t["name"] for t in p["threads"]}, p["meta"])
 CODE
 
+kill "$first" "$second"
+
 # Threads with equal names.
 record threads 0 -- "$(python3 -c 'import sys; print(sys.executable)')" -c '
 import threading, time

@@ -86,6 +86,7 @@ is "container: its process" "$(names_of container.json.gz)" "boxed (${id:0:12})"
 # Names of containers, in the lists that Podman keeps: in a namespace with such lists alone.
 enter named 600
 boxed=$started
+kill -STOP "$boxed" # it need only be there
 other=$(printf '%08x%056d' $$ 8)
 storage=/var/lib/containers/storage
 cat >passwd <<USERS
@@ -166,7 +167,7 @@ first=$group
 make_group "prof-test-$$.slice/docker-$other.scope"
 misses "two that run" 'several running containers have that name.*first 12 digits' "$both"
 group=$first
-kill "$somebody" "$boxed"
+kill -KILL "$somebody" "$boxed"
 enter again 1
 run "$PROF" attach -q --cgroup "$group" -o cgroup.json.gz
 is "cgroup: its process" "$status$(names_of cgroup.json.gz)" "0again (${id:0:12})"

@@ -76,6 +76,7 @@ judge "attach: the process is first" attach.json.gz $spinner <<'CODE'
 expect(p["threads"][0]["pid"] == args[0], p["threads"][0]["pid"])
 expect(p["threads"][0]["processType"] == "default", p["threads"][0]["processType"])
 CODE
+kill -KILL $spinner
 
 record folded 0 --all-threads -- sh -c 'exec "$@" >/dev/null' sh "$workloads/many_processes" 700 2000 /bin/true
 judge "--all-threads: each has its row" folded.json.gz folded.stats <<'CODE'

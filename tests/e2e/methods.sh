@@ -46,7 +46,9 @@ expect(stats["guessed"] == with_guess(everything), (with_guess(everything), stat
 at_call = [f["subcategory"] for frames in found for f, g in zip(frames, frames[1:])
            if (f["name"], g["name"]) == ("calling", "without_cfi")]
 others = [f["subcategory"] for frames in found for f in frames if f["name"] != "calling"]
-expect(at_call.count("Guess") == len(at_call) >= 0.99 * len(found) - 2, (len(found), len(at_call), set(at_call)))
+# The first instructions of the function and its last one tell the caller.
+expect(at_call.count("Guess") >= len(at_call) - 2 and len(at_call) >= 0.99 * len(found) - 2,
+       (len(found), len(at_call), at_call.count("Guess")))
 expect(others.count("Guess") <= 2, others.count("Guess"))
 expect(panel["Whole stacks"] >= 0.99 and
        abs(panel["With guessed frames"] - stats["guessed"] / can_be_whole) < 0.001, panel)

@@ -13,8 +13,8 @@ has_lines() { # FILE COUNT
 	[ "$(wc -l <"$1")" -ge "$2" ]
 }
 wait_until has_lines windows.json 1
-run "$PROF" attach -p "$shares" --no-off-cpu -d 12 -q -o meanwhile.json.gz
-wait_until has_lines windows.json 14
+run "$PROF" attach -p "$shares" --no-off-cpu -d 6 -q -o meanwhile.json.gz
+wait_until has_lines windows.json 8
 kill -INT "$top"
 wait "$top"
 is "SIGINT ends it" "$?" 0
@@ -34,8 +34,8 @@ if any(w["until"] - w["from"] != 1 for w in windows):
     told("not windows of a second")
 if any(b["from"] != a["until"] for a, b in zip(windows, windows[1:])):
     told("windows do not follow each other")
-weight = sum(w["summary"]["weight"] for w in windows[1:13])
-rows = [r for w in windows[1:13] for r in w["rows"]]
+weight = sum(w["summary"]["weight"] for w in windows[1:7])
+rows = [r for w in windows[1:7] for r in w["rows"]]
 other = report["summary"]["weight"]
 for name, wanted in (("sixty", 0.6), ("thirty", 0.3), ("ten", 0.1), ("main", 1)):
     got, seen = share(rows, weight, name), share(report["rows"], other, name)
@@ -58,14 +58,15 @@ is "a time: status" "$status" 0
 like "the tree begins with the program's entry" "$(grep -oE '"tree": .{30}' <<<"$out" | tail -n 1)" '\[ *\{"function": "_start"'
 like "half a second later" "$(grep -oE '"from": .*, "until": [0-9.]*' <<<"$out" | tr '\n' ' ')" '"from": 0.500000000, "until": 2.500000000'
 
+kill "$shares"
+
 # Waits, also of a thread that waits all the time.
 start bash -c 'while :; do sleep 3; done'
 run timeout 60 "$PROF" top -p "$started" --batch --window 1 -d 8 --include-idle
 # Two processes wait all the time, and a tick is about a millisecond.
 weights=$(grep -o '"weight": [0-9]*' <<<"$out" | awk 'NR > 1 {sum += $2; n++} END {print n, int(sum / n)}')
 like "waits that go on are in windows" "$weights" '^[4-7] (1[6-9]|2[0-3])[0-9][0-9]$'
-kill "$started" "$shares"
-
+kill "$started"
 
 # On a terminal.
 tmux=(tmux -L "top-$$" -f /dev/null)

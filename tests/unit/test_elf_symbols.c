@@ -417,13 +417,21 @@ TEST(symbols_that_name_no_code)
 	add(&w, "func", STB_GLOBAL, STT_FUNC, 0x1100, 0);
 	add(&w, "$x", STB_LOCAL, STT_NOTYPE, 0x1110, 0);
 	add(&w, ".Llabel", STB_LOCAL, STT_NOTYPE, 0x1120, 0);
+	/* Labels in a function, as nasm and yasm leave them */
+	add(&w, "func.loop", STB_LOCAL, STT_NOTYPE, 0x1124, 0);
+	add(&w, "..@7.skip", STB_LOCAL, STT_NOTYPE, 0x1128, 0);
+	add(&w, "func.two", STB_GLOBAL, STT_NOTYPE, 0x1200, 0);
+	add(&w, "local.sized", STB_LOCAL, STT_NOTYPE, 0x1300, 0x10);
 	add(&w, "object", STB_GLOBAL, STT_OBJECT, 0x1130, 0x100);
 	add(&w, "file", STB_LOCAL, STT_FILE, 0x1130, 0);
 	add(&w, "data", STB_GLOBAL, STT_FUNC, 0x3100, 0x10);
 	w.image.symbols[w.symbols] = w.image.symbols[1];
 	w.image.symbols[w.symbols].st_value += 0x30;
 	w.image.symbols[w.symbols].st_shndx = SHN_UNDEF;
-	check(&w, 0x1140, "func", 0x1100, 0xf00);
+	check(&w, 0x1126, "func", 0x1100, 0x100);
+	check(&w, 0x1140, "func", 0x1100, 0x100);
+	check(&w, 0x1208, "func.two", 0x1200, 0x100);
+	check(&w, 0x1308, "local.sized", 0x1300, 0x10);
 	check(&w, 0x3108, NULL, 0, 0);
 }
 

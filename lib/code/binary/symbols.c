@@ -210,12 +210,16 @@ static void read_section_extents(const struct binary *b, struct section_extents 
 }
 
 /*
- * Returns true for "$x" and "$d.1", which distinguish code from data for disassemblers, and for
- * ".L" labels, which should have been removed.
+ * Returns true for labels that are not functions: "$x" and "$d.1", which distinguish code from data
+ * for disassemblers; ".L" labels, which should have been removed; and "spin.loop" and "..@7.loop",
+ * which nasm and yasm leave in functions.
  */
-static bool is_marker(const char *name)
+static bool is_marker(const struct binary_symbol *symbol)
 {
-	return name[0] == '$' || (name[0] == '.' && name[1] == 'L');
+	const char *name = symbol->name;
+
+	return name[0] == '$' || (name[0] == '.' && name[1] == 'L') ||
+	       (symbol->binding == BINARY_LOCAL && !symbol->size && strchr(name + 1, '.'));
 }
 
 /* Symbols unique in the whole process (STB_GNU_UNIQUE) are global as well. */
@@ -262,9 +266,9 @@ static bool place_symbol(const GElf_Sym *symbol, const struct section_extents *e
 	return true;
 }
 
-static bool is_name(const char *name, bool is_func)
+static bool has_name(const struct binary_symbol *symbol)
 {
-	return name && *name && (is_func || !is_marker(name));
+	return symbol->name && *symbol->name && (symbol->is_func || !is_marker(symbol));
 }
 
 /*
@@ -315,7 +319,7 @@ static bool add_table(const struct binary *b, uint32_t type, const struct sectio
 			continue;
 		symbol.name = symbol_rows_name(&rows, &row);
 		symbol.is_dynamic = type == SHT_DYNSYM;
-		if (!is_name(symbol.name, symbol.is_func))
+		if (!has_name(&symbol))
 			continue;
 		symbol.limit = symbol.vaddr +
 			       MIN(symbol.limit - symbol.vaddr, start_file_reach(symbol.name));

@@ -149,16 +149,74 @@ TEST(arrays_in_a_part)
 	DERIVE(&rows, "\x55\x48\x89\xe5\x41\x56\x85\xff\x74\x0a\x49\x89\xe6\x48\x29\xc4\x90"
 		      "\x4c\x89\xf4\x90\x48\x8d\x65\xf8\x41\x5e\x5d\xc3");
 	assert_int_equal(cfa_at(&rows, 13), 24);
-	for (size_t at = 16; at <= 20; at += 4) {
-		assert_int_equal(rule_at(&rows, at).cfa_reg, UNWIND_REG_FP);
-		assert_int_equal(rule_at(&rows, at).cfa_offset, 16);
-	}
+	assert_int_equal(rule_at(&rows, 16).cfa_reg, UNWIND_REG_FP);
+	assert_int_equal(rule_at(&rows, 16).cfa_offset, 16);
+	/* %r14 holds the sp of before. */
+	assert_int_equal(cfa_at(&rows, 20), 24);
 	assert_int_equal(cfa_at(&rows, 25), 24);
 	assert_int_equal(cfa_at(&rows, 28), 8);
 	stubs_release(&rows);
 	/* Paths that join with different frames, none of which has an array: push; test; je; push.
 	 */
 	DERIVE(&rows, "\x53\x85\xff\x74\x01\x50\x90\x5b\xc3");
+	assert_int_equal(rows.rows.count, 0);
+	stubs_release(&rows);
+}
+
+static void check_rule(const struct stubs *rows, size_t at, uint8_t kind, uint8_t reg, int deref,
+		       int offset)
+{
+	struct unwind_rule rule = rule_at(rows, at);
+
+	assert_int_equal(rule.cfa_kind, kind);
+	assert_int_equal(rule.cfa_reg, reg);
+	assert_int_equal(rule.cfa_deref, deref);
+	assert_int_equal(rule.cfa_offset, offset);
+}
+
+/* Assembler that aligns the stack */
+TEST(sp_is_kept)
+{
+	struct stubs rows;
+
+	/*
+	 * x86inc.asm's prologue: push %rbx; mov %rsp,%rax; sub $144,%rsp; and $-32,%rsp;
+	 * mov %rax,128(%rsp); xor %eax,%eax; push %rcx; nop; pop; mov 128(%rsp),%rsp; pop; ret
+	 */
+	DERIVE(&rows, "\x53\x48\x89\xe0\x48\x81\xec\x90\x00\x00\x00\x48\x83\xe4\xe0"
+		      "\x48\x89\x84\x24\x80\x00\x00\x00\x31\xc0\x51\x90\x59"
+		      "\x48\x8b\xa4\x24\x80\x00\x00\x00\x5b\xc3");
+	assert_int_equal(cfa_at(&rows, 11), 160);
+	check_rule(&rows, 15, UNWIND_CFA_REG, UNWIND_REG_OTHER, 0, 16);
+	check_rule(&rows, 23, UNWIND_CFA_DEREF, UNWIND_REG_SP, 16, 16);
+	check_rule(&rows, 26, UNWIND_CFA_DEREF, UNWIND_REG_SP, 17, 16);
+	check_rule(&rows, 28, UNWIND_CFA_DEREF, UNWIND_REG_SP, 16, 16);
+	assert_int_equal(cfa_at(&rows, 36), 16);
+	assert_int_equal(cfa_at(&rows, 37), 8);
+	stubs_release(&rows);
+	/* OpenBLAS: push %r9; mov %rsp,%rbx; sub $144,%rsp; and $-64,%rsp; mov %rbx,%rsp; pop; ret
+	 */
+	DERIVE(&rows, "\x41\x51\x48\x89\xe3\x48\x81\xec\x90\x00\x00\x00\x48\x83\xe4\xc0"
+		      "\x48\x89\xdc\x41\x59\xc3");
+	assert_int_equal(cfa_at(&rows, 12), 160);
+	check_rule(&rows, 16, UNWIND_CFA_REG, UNWIND_REG_BASE, 0, 16);
+	assert_int_equal(cfa_at(&rows, 19), 16);
+	stubs_release(&rows);
+	/*
+	 * libjpeg-turbo: push %rbp; mov %rsp,%rax; sub $4,%rsp; and $-16,%rsp; mov %rax,(%rsp);
+	 * mov %rsp,%rbp; lea -32(%rbp),%rsp; push; nop; pop; mov %rbp,%rsp; pop %rsp; pop; ret
+	 */
+	DERIVE(&rows, "\x55\x48\x89\xe0\x48\x83\xec\x04\x48\x83\xe4\xf0\x48\x89\x04\x24"
+		      "\x48\x89\xe5\x48\x8d\x65\xe0\x53\x90\x5b\x48\x89\xec\x5c\x5d\xc3");
+	check_rule(&rows, 16, UNWIND_CFA_DEREF, UNWIND_REG_SP, 0, 16);
+	check_rule(&rows, 24, UNWIND_CFA_DEREF, UNWIND_REG_FP, 0, 16);
+	assert_int_equal(rule_at(&rows, 24).fp_offset, -2);
+	check_rule(&rows, 29, UNWIND_CFA_DEREF, UNWIND_REG_SP, 0, 16);
+	assert_int_equal(cfa_at(&rows, 30), 16);
+	assert_int_equal(cfa_at(&rows, 31), 8);
+	stubs_release(&rows);
+	/* push; mov %rsp,%rax; and $-16,%rsp; xor %eax,%eax; mov %rax,%rsp: it is overwritten. */
+	DERIVE(&rows, "\x53\x48\x89\xe0\x48\x83\xe4\xf0\x31\xc0\x48\x89\xc4\x5b\xc3");
 	assert_int_equal(rows.rows.count, 0);
 	stubs_release(&rows);
 }

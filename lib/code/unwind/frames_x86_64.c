@@ -15,6 +15,8 @@
 #define RSP 4
 #define RBP 5
 #define RBX 3
+/* Bytes of a frame, at most, where sp has a copy. */
+#define FRAME_MAX 0x7fff
 
 /* Opcodes of one byte that write the register of ModRM's middle bits. */
 static bool writes_reg(uint8_t op)
@@ -74,6 +76,13 @@ struct frame {
 	int32_t depth; /* of sp; 0: unknown */
 	int32_t pointer; /* of what the frame pointer leads to; 0: it is no frame pointer */
 	int32_t fp_at, base_at; /* of the caller's values; 0: in their registers */
+	/*
+	 * Assembler that aligns the stack keeps the sp of before in a register, or in a word of
+	 * memory: depths of what these hold; 0: none.
+	 */
+	int32_t copy_depth, word_depth;
+	int32_t word; /* offset from word_reg, rsp or rbp */
+	uint8_t copy, word_reg; /* meaningful with a depth only */
 	bool is_known; /* the instruction is reached */
 	uint8_t size; /* of the instruction; 0: it was not followed yet */
 };
@@ -127,8 +136,20 @@ static enum flow flow_of(const struct insn *insn)
 	return insn->opcode == 0x0b || insn->opcode == 0xb9 ? FLOW_STOP : FLOW_NEXT;
 }
 
+/* Keeps the distance of the word from sp, which moves down by some bytes. */
+static void move_word_from_sp(struct frame *f, int64_t bytes)
+{
+	if (!f->word_depth || f->word_reg != RSP)
+		return;
+	bytes += f->word;
+	if (bytes < 0 || bytes > FRAME_MAX || bytes % WORD)
+		f->word_depth = 0;
+	f->word = (int32_t)bytes;
+}
+
 static void push(struct frame *f, uint8_t reg)
 {
+	move_word_from_sp(f, WORD);
 	if (!f->depth)
 		return;
 	f->depth += WORD;
@@ -140,9 +161,12 @@ static void push(struct frame *f, uint8_t reg)
 
 static void pop(struct frame *f, uint8_t reg)
 {
+	move_word_from_sp(f, -WORD);
 	if (reg == RBP) {
 		f->fp_at = f->fp_at == f->depth ? 0 : f->fp_at;
 		f->pointer = 0;
+		if (f->word_reg == RBP)
+			f->word_depth = 0;
 	} else if (reg == RBX && f->base_at == f->depth) {
 		f->base_at = 0;
 	}
@@ -150,11 +174,25 @@ static void pop(struct frame *f, uint8_t reg)
 		f->depth -= WORD;
 }
 
+/* Loads sp from the word that holds the one of before. */
+static void load_sp(struct frame *f, uint8_t base, int32_t displacement)
+{
+	bool is_word = f->word_depth && f->word_reg == base && f->word == displacement;
+
+	f->depth = is_word ? f->word_depth : 0;
+	f->word_depth = 0;
+	f->is_known = is_word;
+}
+
 /* push and pop; false: another instruction. */
 static bool move_word(struct frame *f, const struct insn *insn)
 {
 	uint8_t op = insn->opcode;
 
+	if (insn->map == MAP_ONE && op == 0x5c && !(insn->rex & 1)) {
+		load_sp(f, RSP, 0);
+		return true;
+	}
 	if (insn->map == MAP_0F && (op == 0xa0 || op == 0xa8))
 		push(f, NO_REG);
 	else if (insn->map == MAP_0F && (op == 0xa1 || op == 0xa9))
@@ -171,8 +209,7 @@ static bool move_word(struct frame *f, const struct insn *insn)
 		pop(f, is_register(insn) ? rm_of(insn) : NO_REG);
 	else
 		return false;
-	/* Pushes of 16 bits, pop %rsp. */
-	if (insn->is_16bit || (op == 0x5c && !(insn->rex & 1)))
+	if (insn->is_16bit)
 		f->is_known = false;
 	return true;
 }
@@ -181,18 +218,36 @@ static bool move_word(struct frame *f, const struct insn *insn)
 static void add_to_sp(struct frame *f, const struct insn *insn)
 {
 	uint8_t op = insn->opcode;
-	bool is_immediate = op == 0x81 || op == 0x83;
+	bool is_immediate = (op == 0x81 || op == 0x83) &&
+			    (operation_of(insn) == 0 || operation_of(insn) == 5);
+	int64_t bytes = operation_of(insn) ? insn->immediate : -insn->immediate;
 	int64_t depth = f->depth;
 
-	if (is_immediate && (operation_of(insn) == 0 || operation_of(insn) == 5) && f->depth)
-		depth += operation_of(insn) ? insn->immediate : -insn->immediate;
-	else if (f->pointer)
-		depth = 0; /* aligned, or with room for an array */
+	if (is_immediate && f->depth)
+		depth += bytes;
 	else
-		f->is_known = false;
+		depth = 0; /* aligned, or with room for an array */
+	if (is_immediate)
+		move_word_from_sp(f, bytes);
+	else if (f->word_reg == RSP)
+		f->word_depth = 0;
 	if (f->depth && depth && (depth < WORD || depth > INT32_MAX / 2))
 		f->is_known = false;
 	f->depth = (int32_t)depth;
+}
+
+/* mov of a register to rsp. The end of an array's scope restores it from any. */
+static void copy_to_sp(struct frame *f, uint8_t reg)
+{
+	f->depth = 0;
+	if (reg == RBP)
+		f->depth = f->pointer;
+	else if (f->copy_depth && f->copy == reg)
+		f->depth = f->copy_depth;
+	if (f->word_depth && (reg == RBP || f->word_reg == RSP)) {
+		f->word_depth = reg == f->word_reg ? f->word_depth : 0;
+		f->word_reg = RSP;
+	}
 }
 
 /* A write of rsp that is no push or pop. */
@@ -205,14 +260,20 @@ static void write_sp(struct frame *f, const struct insn *insn)
 		f->is_known = false;
 	} else if (op == 0x8d && insn->base == RSP) {
 		depth = f->depth ? (int64_t)f->depth - insn->displacement : 0;
-		f->is_known = depth || f->pointer;
+		move_word_from_sp(f, -(int64_t)insn->displacement);
 	} else if (op == 0x8d && insn->base == RBP && f->pointer) {
 		depth = (int64_t)f->pointer - insn->displacement;
-	} else if ((op == 0x89 || (op == 0x8b && is_register(insn))) && f->pointer) {
-		/* The end of an array's scope restores it from another register. */
-		depth = (op == 0x89 ? reg_of(insn) : rm_of(insn)) == RBP ? f->pointer : 0;
-	} else if (op == 0x81 || op == 0x83 || (op == 0x29 && f->pointer) ||
-		   (op == 0x2b && f->pointer)) {
+	} else if (op == 0x8d && insn->base == f->copy && f->copy_depth) {
+		depth = (int64_t)f->copy_depth - insn->displacement;
+	} else if (op == 0x8d && insn->base == RBP && f->word_depth && f->word_reg == RBP) {
+		depth = 0;
+	} else if (op == 0x89 || (op == 0x8b && is_register(insn))) {
+		copy_to_sp(f, op == 0x89 ? reg_of(insn) : rm_of(insn));
+		return;
+	} else if (op == 0x8b) {
+		load_sp(f, insn->base, insn->displacement);
+		return;
+	} else if (op == 0x81 || op == 0x83 || op == 0x29 || op == 0x2b) {
 		add_to_sp(f, insn);
 		return;
 	} else {
@@ -231,7 +292,13 @@ static void write_fp(struct frame *f, const struct insn *insn)
 		       (op == 0x8b && is_register(insn) && rm_of(insn) == RSP);
 
 	f->pointer = 0;
-	if (insn->map != MAP_ONE || !(insn->rex & 8) || !f->depth)
+	if (f->word_reg == RBP)
+		f->word_depth = 0;
+	if (insn->map != MAP_ONE || !(insn->rex & 8))
+		return;
+	if (is_move && !f->depth)
+		f->word_reg = RBP;
+	if (!f->depth)
 		return;
 	if (is_move)
 		f->pointer = f->depth;
@@ -260,6 +327,30 @@ static void save(struct frame *f, const struct insn *insn)
 		*at = 0;
 }
 
+/* Notes a copy of sp in a register, and one of that in an aligned frame. */
+static void keep_sp(struct frame *f, const struct insn *insn)
+{
+	uint8_t op = insn->opcode, from, to;
+
+	if (f->copy_depth && writes(insn, f->copy))
+		f->copy_depth = 0;
+	if (insn->map != MAP_ONE || insn->is_vector || !(insn->rex & 8) ||
+	    (op != 0x89 && op != 0x8b))
+		return;
+	from = op == 0x89 ? reg_of(insn) : rm_of(insn);
+	to = op == 0x89 ? rm_of(insn) : reg_of(insn);
+	if (is_register(insn) && from == RSP && to != RSP && to != RBP && f->depth <= FRAME_MAX) {
+		f->copy = to;
+		f->copy_depth = f->depth;
+	} else if (op == 0x89 && insn->base == RSP && !f->depth && f->copy_depth &&
+		   from == f->copy && insn->displacement >= 0 && insn->displacement <= FRAME_MAX &&
+		   insn->displacement % WORD == 0) {
+		f->word_depth = f->copy_depth;
+		f->word_reg = RSP;
+		f->word = insn->displacement;
+	}
+}
+
 static void leave(struct frame *f)
 {
 	if (!f->pointer) {
@@ -277,19 +368,31 @@ static void step(struct frame *f, const struct insn *insn)
 		leave(f);
 	} else if (insn->is_vector || !move_word(f, insn)) {
 		save(f, insn);
+		keep_sp(f, insn);
 		if (writes(insn, RSP))
 			write_sp(f, insn);
 		if (writes(insn, RBP))
 			write_fp(f, insn);
 	}
-	if (!f->depth && !f->pointer)
+	if (!f->depth && !f->pointer && !f->copy_depth && !f->word_depth)
 		f->is_known = false;
+}
+
+static bool has_same_copy(const struct frame *a, const struct frame *b)
+{
+	return a->copy_depth == b->copy_depth && (!a->copy_depth || a->copy == b->copy);
+}
+
+static bool has_same_word(const struct frame *a, const struct frame *b)
+{
+	return a->word_depth == b->word_depth &&
+	       (!a->word_depth || (a->word_reg == b->word_reg && a->word == b->word));
 }
 
 static bool is_same(const struct frame *a, const struct frame *b)
 {
 	return a->depth == b->depth && a->pointer == b->pointer && a->fp_at == b->fp_at &&
-	       a->base_at == b->base_at;
+	       a->base_at == b->base_at && has_same_copy(a, b) && has_same_word(a, b);
 }
 
 /* Returns whether the state is that at a function's entry: everything saved is restored. */
@@ -304,6 +407,7 @@ static bool is_at_entry(const struct frame *f)
 #define NEAR_MAX 4096
 /* Instructions followed for each byte of code, at most. */
 #define STEPS_PER_BYTE 8
+#define PLACE_MAX 5 /* times that a place is noted */
 #define BYTES_PER_STEP 4 /* cleared in the time of a step */
 
 /* Ways to understand a function, tried in turn. */
@@ -405,12 +509,22 @@ static bool is_in_reach(const struct analysis *a, int64_t at)
 static bool join(struct frame *known, struct frame *frame)
 {
 	const struct frame before = *known;
+	bool has_pointer = known->pointer == frame->pointer && known->pointer;
+	bool has_copy = has_same_copy(known, frame) && known->copy_depth;
+	bool has_word = has_same_word(known, frame) && known->word_depth;
 
-	if (known->pointer == frame->pointer && known->pointer && !known->depth != !frame->depth)
-		known->depth = frame->depth = 0;
-	else if (known->depth == frame->depth && known->depth)
-		known->pointer = frame->pointer = known->pointer == frame->pointer ? known->pointer
-										   : 0;
+	if (has_pointer || has_copy || has_word) {
+		if (!known->depth != !frame->depth)
+			known->depth = frame->depth = 0;
+	} else if (known->depth != frame->depth || !known->depth) {
+		return false;
+	}
+	if (!has_pointer)
+		known->pointer = frame->pointer = 0;
+	if (!has_copy)
+		known->copy_depth = frame->copy_depth = 0;
+	if (!has_word)
+		known->word_depth = frame->word_depth = 0;
 	return !is_same(known, &before);
 }
 
@@ -433,13 +547,25 @@ static bool reach(struct analysis *a, size_t at, struct frame frame)
 	return true;
 }
 
+/* Numbers that DWARF gives to registers. */
+static const uint8_t dwarf_numbers[] = {0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15};
+
 static struct unwind_rule rule_of(const struct frame *f)
 {
 	struct unwind_rule rule = stubs_rule_at_entry(&unwind_arch_x86_64, f->depth);
 
-	if (!f->depth) {
+	if (!f->depth && f->pointer) {
 		rule.cfa_reg = UNWIND_REG_FP;
 		rule.cfa_offset = f->pointer;
+	} else if (!f->depth && f->word_depth) {
+		rule.cfa_kind = UNWIND_CFA_DEREF;
+		rule.cfa_reg = f->word_reg == RBP ? UNWIND_REG_FP : UNWIND_REG_SP;
+		rule.cfa_deref = (int16_t)(f->word / WORD);
+		rule.cfa_offset = f->word_depth;
+	} else if (!f->depth) {
+		rule.cfa_reg = f->copy == RBX ? UNWIND_REG_BASE
+					      : UNWIND_REG_OTHER + dwarf_numbers[f->copy & 15];
+		rule.cfa_offset = f->copy_depth;
 	}
 	if (f->fp_at && f->fp_at <= INT16_MAX) {
 		rule.kinds |= UNWIND_AT_CFA << 2;
@@ -766,18 +892,20 @@ static void add_row(struct analysis *a, size_t at, struct unwind_rule rule)
 
 static void add_rows(struct analysis *a, size_t end)
 {
-	const struct frame *last = NULL;
+	struct unwind_rule last = {.cfa_kind = UNWIND_CFA_NONE};
 
 	for (size_t at = a->start; at < end;) {
 		const struct frame *frame = frame_at(a, at);
+		struct unwind_rule rule;
 
 		if (!frame->size) {
 			at += dead_size(a, at);
 			continue;
 		}
-		if (!last || !is_same(last, frame))
-			add_row(a, at, rule_of(frame));
-		last = frame;
+		rule = rule_of(frame);
+		if (memcmp(&rule, &last, sizeof(rule)) != 0)
+			add_row(a, at, rule);
+		last = rule;
 		at += frame->size;
 	}
 	add_row(a, end, (struct unwind_rule){.cfa_kind = UNWIND_CFA_NONE});
@@ -823,8 +951,8 @@ void frames_x86_64(struct stubs *rows, const struct stub_code *code)
 
 	a.entries = xcalloc(1, code->size / 8 + 1);
 	a.frames = xcalloc(room + 1, sizeof(*a.frames));
-	/* Each place is noted twice at most: see reach(). */
-	a.todo = xreallocarray(NULL, 2 * (room + 1), sizeof(*a.todo));
+	/* Each place is noted once more for each way to the CFA that it loses in join(). */
+	a.todo = xreallocarray(NULL, PLACE_MAX * (room + 1), sizeof(*a.todo));
 	find_entries(&a);
 	a.is_next = true;
 	for (size_t start = skip_filler(code, 0, SIZE_MAX); start < code->size && a.steps;) {

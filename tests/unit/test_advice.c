@@ -248,6 +248,10 @@ TEST(the_file_that_made_code_can_name_it)
 		      "set profiler to \"perfmap\" in wasmtime's Config");
 	expect_remedy("/x/openvino/libs/libopenvino_intel_cpu_plugin.so", NULL,
 		      "libopenvino_intel_cpu_plugin", "set ONEDNN_JIT_PROFILE=6");
+	/* Most of its code has names. */
+	expect_remedy("/x/@cloudflare/workerd-linux-64/bin/workerd", NULL, "workerd",
+		      "see \"JavaScript\" in: man prof-runtimes");
+	expect_remedy("/usr/bin/ghdl-mcode", NULL, "ghdl-mcode", "ghdl-mcode cannot name its code");
 	expect_remedy("/usr/lib/libpypy3-c.so", NULL, "libpypy3-c",
 		      "libpypy3-c cannot name its code");
 	expect_remedy("/usr/bin/luajit-2.1.0-beta3", NULL, "luajit-2.1.0-beta3",

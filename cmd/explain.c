@@ -7,6 +7,7 @@
 #include "cmd/text/annotation.h"
 #include "cmd/text/profile_summary.h"
 #include "cmd/text/query_listing.h"
+#include "cmd/text/wait_text.h"
 #include "lib/query/pattern.h"
 #include "lib/query/summary.h"
 
@@ -150,6 +151,7 @@ static bool select_below(struct query *q, const struct page *page, const char *f
 	struct query_filter filter = page->options->filter;
 
 	filter.focus = focus;
+	filter.include_idle = !event;
 	if (event)
 		filter.event = event;
 	return query_select(q, page->q->profile, &filter, NULL) == 0;
@@ -162,7 +164,7 @@ static void add_waits(struct page *page, const char *focus)
 
 	if (!select_below(&q, page, focus, NULL))
 		return;
-	query_waits_text(&q, &waits);
+	wait_text_add_query(&q, false, &waits);
 	if (waits.size) {
 		add_heading(page, "Waits below it");
 		strbuf_addf(&page->out, "%s\n", waits.text + strlen(", "));

@@ -15,13 +15,11 @@
 #define JSON_WAITS_MAX 100
 #define PROCESSES_MAX 6
 #define MODULES_MAX 4
-#define KINDS_MAX 3
 #define HELD_MAX 4
 /* A screen of text has this many lines, if not too many rows were asked for. */
 #define LINES_MAX 40
-/* Smaller shares of modules, kinds, places of waits and held memory are omitted. */
+/* Smaller shares of modules, places of waits and held memory are omitted. */
 #define SHARE_MIN 0.02
-#define KIND_MIN 0.1
 /* A process is named if it exceeds this share of the time in which several ran. */
 #define PROCESS_MIN 0.5
 /* Blocked time is shown if it exceeds this share of the time in which threads ran. */
@@ -74,16 +72,11 @@ static const char *function_of(const struct digest *a, uint32_t key)
 /* Returns the kind of a wait in lower case, "lock"; the category's name if it has no kind. */
 static char *kind_of(const struct query *q, const struct wait_place *place)
 {
-	const struct frame_category category = {place->category, place->subcategory};
-	const char *name = subcategory_name(q->profile, category);
-	char *kind;
-
-	if (place->is_sleep)
-		return xstrdup("sleep in an event loop");
-	kind = xstrdup(name ? name : category_name(q->profile, place->category));
-	*kind = (char)tolower((unsigned char)*kind);
-	text_to_line(kind);
-	return kind;
+	return place->is_sleep ? xstrdup("sleep in an event loop")
+			       : wait_text_kind(q->profile, (struct frame_category){
+								    place->category,
+								    place->subcategory,
+							    });
 }
 
 static void add_heading(const struct printer *p, const char *text)
@@ -153,36 +146,6 @@ static void add_place(const struct printer *p, struct listing *l, uint32_t key, 
 	listing_add_cell(l, query_listing_place(&p->a->keys, key, line));
 }
 
-/* Appends "(lock 5.9, disk 0.4)", the kinds with the most blocked time, in all threads. */
-static void add_kinds(const struct query *waits, uint64_t blocked, struct strbuf *out)
-{
-	uint64_t sums[UINT8_MAX + 1] = {0};
-	size_t before = out->size;
-
-	for (stack_id id = 0; id < waits->profile->stacks.rows.count; id++) {
-		if (waits->weights[id] && query_wait_of(waits, id) == QUERY_BLOCKED)
-			sums[waits->categories[id].subcategory] += waits->weights[id];
-	}
-	for (int shown = 0; shown < KINDS_MAX; shown++) {
-		struct wait_place most = {.category = CATEGORY_IDLE};
-		_cleanup_free_ char *kind = NULL;
-
-		for (unsigned int i = 0; i <= UINT8_MAX; i++) {
-			if (sums[i] > sums[most.subcategory])
-				most.subcategory = (uint8_t)i;
-		}
-		if (!sums[most.subcategory] ||
-		    (double)sums[most.subcategory] < KIND_MIN * (double)blocked)
-			break;
-		kind = kind_of(waits, &most);
-		strbuf_addf(out, "%s%s ", out->size == before ? " (" : ", ", kind);
-		wait_text_add_seconds(out, seconds(waits, sums[most.subcategory]));
-		sums[most.subcategory] = 0;
-	}
-	if (out->size != before)
-		strbuf_adds(out, ")");
-}
-
 /* Weight of a thread, or of the threads of a process so far. */
 struct process_share {
 	uint32_t pid, incarnation;
@@ -242,18 +205,7 @@ static void print_times(const struct printer *p)
 	strbuf_addf(&line, "ran %.3f s", (double)q->cpu_ns / 1e9);
 	if (profile_process_count(q->profile) > 1)
 		add_heaviest_process(q, &line);
-	if (q->waits[QUERY_BLOCKED]) {
-		strbuf_addf(&line, ", blocked %.3f s", query_wait_seconds(q, QUERY_BLOCKED));
-		if (p->a->has_waits)
-			add_kinds(&p->a->with_waits, q->waits[QUERY_BLOCKED], &line);
-		if (!p->a->blocked)
-			strbuf_adds(&line, " in helper threads");
-	}
-	if (q->waits[QUERY_RUNNABLE])
-		strbuf_addf(&line, ", waited for a CPU %.3f s",
-			    query_wait_seconds(q, QUERY_RUNNABLE));
-	if (q->waits[QUERY_IDLE])
-		strbuf_addf(&line, ", idle %.3f s", query_wait_seconds(q, QUERY_IDLE));
+	wait_text_add_query(p->a->has_waits ? &p->a->with_waits : q, !p->a->blocked, &line);
 	if (threads > 1)
 		strbuf_addf(&line, ", in %zu threads", threads);
 	add_line(p, line.text);

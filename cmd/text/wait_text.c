@@ -75,3 +75,59 @@ void wait_text_describe(const struct wait_sums *sums, uint64_t ran_ns, uint64_t 
 		strbuf_adds(out, " threads");
 	}
 }
+
+char *wait_text_kind(const struct profile *p, struct frame_category category)
+{
+	const char *name = subcategory_name(p, category);
+	char *kind = xstrdup(name ? name : category_name(p, category.category));
+
+	*kind = (char)tolower((unsigned char)*kind);
+	text_to_line(kind);
+	return kind;
+}
+
+/* Appends " (lock 5.9, disk 0.4)", the kinds with the most blocked time. */
+static void add_kinds(const struct query *q, struct strbuf *out)
+{
+	uint64_t sums[UINT8_MAX + 1] = {0};
+	size_t before = out->size;
+
+	for (stack_id id = 0; id < q->profile->stacks.rows.count; id++) {
+		if (q->weights[id] && query_wait_of(q, id) == QUERY_BLOCKED)
+			sums[q->categories[id].subcategory] += q->weights[id];
+	}
+	for (int shown = 0; shown < NAMED_MAX; shown++) {
+		struct frame_category most = {.category = CATEGORY_IDLE};
+		_cleanup_free_ char *kind = NULL;
+
+		for (unsigned int i = 0; i <= UINT8_MAX; i++) {
+			if (sums[i] > sums[most.subcategory])
+				most.subcategory = (uint8_t)i;
+		}
+		if (!sums[most.subcategory] ||
+		    sums[most.subcategory] * 100 < q->waits[QUERY_BLOCKED] * NAMED_PERCENT)
+			break;
+		kind = wait_text_kind(q->profile, most);
+		strbuf_addf(out, "%s%s ", out->size == before ? " (" : ", ", kind);
+		wait_text_add_seconds(
+			out, seconds(sums[most.subcategory], q->profile->meta.interval_ns));
+		sums[most.subcategory] = 0;
+	}
+	if (out->size != before)
+		strbuf_adds(out, ")");
+}
+
+void wait_text_add_query(const struct query *q, bool is_of_helpers, struct strbuf *out)
+{
+	if (q->waits[QUERY_BLOCKED]) {
+		strbuf_addf(out, ", blocked %.3f s", query_wait_seconds(q, QUERY_BLOCKED));
+		add_kinds(q, out);
+		if (is_of_helpers)
+			strbuf_adds(out, " in helper threads");
+	}
+	if (q->waits[QUERY_RUNNABLE])
+		strbuf_addf(out, ", waited for a CPU %.3f s",
+			    query_wait_seconds(q, QUERY_RUNNABLE));
+	if (q->waits[QUERY_IDLE])
+		strbuf_addf(out, ", idle %.3f s", query_wait_seconds(q, QUERY_IDLE));
+}

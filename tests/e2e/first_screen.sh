@@ -129,6 +129,8 @@ like "convoy: advice" "$(heading Advice)" 'threads waited [0-9.]+ s for a lock i
 like "convoy: advice as JSON" "$("$PROF" report --format json convoy.json.gz | python3 -c 'import json, sys
 print(*("%s %d" % (row["rule"], row["value"] > 1) for row in json.load(sys.stdin)["advice"]))')" '^locks 1'
 like "convoy: times" "$out" $'\nran [0-9.]+ s,( [0-9.]+ % of it in [a-z]+,)? blocked [0-9.]+ s \\(lock [0-9.]+, condition [0-9.]+\\)'
+like "convoy: what the function waits for" "$("$PROF" explain convoy.json.gz take_ticket)" \
+	$'\nWaits below it\nblocked [0-9.]+ s \\(lock [0-9.]+\\)'
 record wakers 0 --wakers -- ./convoy
 answers wakers
 like "wakers: who held the lock" "$(heading 'Where it waited')" ' lock +take_ticket +convoy +convoy.c:6 +work convoy.c:[0-9]+ +take_ticket convoy.c:8'

@@ -13,7 +13,7 @@ from werkzeug.serving import make_server
 app = Flask(__name__)
 db = sqlite3.connect(":memory:", check_same_thread=False)
 db.execute("create table orders (id integer, customer text, total real)")
-db.execute("""insert into orders with recursive n(i) as (select 0 union all select i + 1 from n where i < 199999)
+db.execute("""insert into orders with recursive n(i) as (select 0 union all select i + 1 from n where i < 499999)
     select i, 'customer ' || (i % 5000), i * 0.5 from n""")
 
 

@@ -47,6 +47,7 @@ cp "$workloads/spin" back
 for when in before after; do
 	mount_it flush
 	start front/spin die 100 >/dev/null
+	spinner=$started
 	wait_until grep -q front/spin "/proc/$started/maps"
 	[ $when = after ] || echo open >switch
 	start timeout -s KILL 60 "$PROF" attach -q -p "$started" -d 1 -o $when.json.gz --ready-file "$tmp/$when.ready" 2>$when.err
@@ -57,6 +58,7 @@ for when in before after; do
 	is "stopped $when: exit status" $? 0
 	ok "stopped $when: a valid profile" python3 "$root/tests/check_profile.py" $when.json.gz
 	unmount_it
+	kill "$spinner"
 done
 like "stopped before: said" "$(<before.err)" 'the file system of .*/front/spin does not answer: its code cannot be named'
 is "stopped after: said" "$(<after.err)" ''
@@ -82,6 +84,7 @@ is "closed for lack of descriptors: exit status" "$status" 0
 like "closed for lack of descriptors: said" "$err" '[0-9]+ files were closed for lack of descriptors'
 ok "closed for lack of descriptors: a valid profile" python3 "$root/tests/check_profile.py" many.json.gz
 unmount_it
+kill "$started"
 rm -f switch
 # Names that are added later do not wait longer.
 "$PROF" record -q --no-symbols -o unnamed.json.gz -- ./bare 0.3

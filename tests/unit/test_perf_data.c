@@ -170,6 +170,16 @@ TEST(a_module_has_its_build_id)
 	perf_fixture_release(&r);
 }
 
+/*
+ * Bytes between two ends. With sanitizers, each takes twenty times as long; a step of 7 has them at
+ * all places of a word.
+ */
+#ifdef __SANITIZE_ADDRESS__
+#define CUT_STEP 7
+#else
+#define CUT_STEP 1
+#endif
+
 /* A file that ends early is refused, or says that it was cut, or lacks what comes last anyway. */
 TEST(a_file_cut_anywhere_tells_so)
 {
@@ -179,7 +189,7 @@ TEST(a_file_cut_anywhere_tells_so)
 		size_t size;
 		_cleanup_free_ char *bytes = perf_fixture_load(forms[i], &size);
 
-		for (size_t cut = 8; cut < size; cut++) {
+		for (size_t cut = 8; cut < size; cut += CUT_STEP) {
 			struct error err = {0};
 			struct perf_fixture r;
 			/* An exact copy: what lies after it is not readable. */

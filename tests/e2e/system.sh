@@ -9,8 +9,8 @@ start setpriv --reuid 65534 --clear-groups "$workloads/spin" die 100 >/dev/null
 spin=$started
 wait_until grep -qx spin "/proc/$spin/comm"
 
-# Naming a whole machine takes long, and is not tested here.
-begin all record -a --no-symbols
+# Naming a whole machine takes long, and is not tested here; one with many threads would share rows.
+begin all record -a --no-symbols --all-threads
 start "$workloads/spin" die 100 >/dev/null
 later=$started
 "$workloads/shares" 0.2
@@ -92,6 +92,8 @@ span = p["meta"]["profilingEndTime"] - p["meta"]["profilingStartTime"]
 expect(len(samples()) < 1.1 * span + 10, (len(samples()), span))
 expect(within("spinning") > 3, within("spinning"))
 CODE
+
+kill "$threads" "$spin"
 
 record renames 0 --thread 'lou[d]' -- "$workloads/renames" 4
 judge "--thread follows renames" renames.json.gz <<'CODE'

@@ -174,6 +174,22 @@ static void check_rule(const struct stubs *rows, size_t at, uint8_t kind, uint8_
 	assert_int_equal(rule.cfa_offset, offset);
 }
 
+/* push %rbp; push; sub $8,%rsp; call *(%rbx); nop; jmp: an endless loop, as at the end of a thread
+ */
+TEST(functions_that_never_end)
+{
+	struct stubs rows;
+
+	DERIVE(&rows, "\x55\x53\x48\x83\xec\x08\xff\x13\x90\xeb\xfd");
+	assert_int_equal(cfa_at(&rows, 2), 24);
+	assert_int_equal(cfa_at(&rows, 8), 32);
+	stubs_release(&rows);
+	/* sub $16,%rsp: the stack is not aligned at the call. */
+	DERIVE(&rows, "\x55\x53\x48\x83\xec\x10\xff\x13\x90\xeb\xfd");
+	assert_int_equal(rows.rows.count, 0);
+	stubs_release(&rows);
+}
+
 /* Assembler that aligns the stack */
 TEST(sp_is_kept)
 {

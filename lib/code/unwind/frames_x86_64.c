@@ -430,7 +430,7 @@ struct analysis {
 	unsigned int way;
 	size_t cut; /* see WAY_CALL_ENDS */
 	size_t first_cut; /* the first end that this made; SIZE_MAX: none */
-	size_t returns, tail_calls;
+	size_t returns, tail_calls, calls;
 	size_t last_calls; /* of functions that do not return */
 	bool is_unaligned; /* the stack, at a call */
 	struct frame away; /* before an indirect jump */
@@ -684,6 +684,7 @@ static bool go_on(struct analysis *a, const struct insn *insn, size_t end,
 		a->failed = true;
 		return false;
 	case FLOW_CALL:
+		a->calls++;
 		a->is_unaligned |= frame->depth % STACK_ALIGNMENT != 0;
 		if (!ends_at_call(a, end))
 			return true;
@@ -813,8 +814,9 @@ static bool is_confirmed(const struct analysis *a)
 	if (is_called && (is_aligned || is_usual || a->is_next))
 		return a->returns || a->tail_calls || a->last_calls;
 	/* Code between returns has no other start: an unaligned function, or dead code. */
-	if (a->is_next && (a->returns || ((is_aligned || is_usual) && a->tail_calls) ||
-			   (a->last_calls && !a->is_unaligned)))
+	if (a->is_next &&
+	    (a->returns || ((is_aligned || is_usual) && a->tail_calls) ||
+	     ((a->last_calls || (a->calls && is_aligned && is_usual)) && !a->is_unaligned)))
 		return true;
 	/* Compilers disregard the ABI for calls of functions that they know. */
 	if (a->is_unaligned && !(a->is_next && is_aligned))
@@ -842,7 +844,7 @@ static size_t analyse(struct analysis *a, unsigned int way)
 
 	forget(a);
 	a->way = way;
-	a->returns = a->tail_calls = a->last_calls = a->todo_count = 0;
+	a->returns = a->tail_calls = a->calls = a->last_calls = a->todo_count = 0;
 	a->away.is_known = a->is_unaligned = a->failed = false;
 	a->first_cut = SIZE_MAX;
 	add_todo(a, a->start, entry);

@@ -26,7 +26,7 @@
 
 void profile_file_release(struct profile_file *f)
 {
-	free(f->text);
+	infile_release(f->text);
 	if (f->recording)
 		recording_release(f->recording);
 	else if (f->profile)
@@ -46,12 +46,22 @@ int profile_file_open(struct profile_file *f, const char *path, struct error *er
 	return fd < 0 ? error_set(err, -errno, "cannot read %s", f->label) : fd;
 }
 
+static bool begins_json(const char *text)
+{
+	static const char blanks[] = "[ \t\r\n";
+	const char *at = text + strspn(text, blanks + 1);
+
+	/* "[section]" is none. */
+	if (*at == '[')
+		return strchr("{}\"]-0123456789", at[strspn(at, blanks)]);
+	return *at == '{' && strchr("\"}", at[1 + strspn(at + 1, blanks + 1)]);
+}
+
 static int unknown_format(const struct profile_file *f, struct error *err)
 {
 	const char *what = format_unread(f->text, f->size);
-	char first = f->text[strspn(f->text, " \t\r\n")];
 
-	if (!what && (first == '{' || first == '['))
+	if (!what && begins_json(f->text))
 		what = "JSON of an unknown kind; prof-report(1) lists the formats that prof reads";
 	if (capture_is_one(f->text, f->size))
 		return error_text(err, -ESPIPE, "%s: a capture can only be read from a file",
@@ -194,9 +204,17 @@ static void take_utf16(struct profile_file *f)
 		}
 		strbuf_add_utf8(&text, code);
 	}
-	free(f->text);
+	infile_release(f->text);
 	f->size = text.size;
 	f->text = strbuf_take(&text);
+}
+
+/* Returns -ENOENT for unknown formats. */
+static int find_format(struct profile_file *f)
+{
+	take_utf16(f);
+	f->format = format_of_text(f->text, f->size);
+	return f->format ? 0 : -ENOENT;
 }
 
 /* Reads a text of a known format. Returns -ENOENT for other formats. */
@@ -204,11 +222,15 @@ static int read_text(struct profile_file *f, int fd, struct error *err)
 {
 	int ret = infile_read(fd, f->label, TEXT_MAX, &f->text, &f->size, err);
 
-	if (ret)
-		return ret;
-	take_utf16(f);
-	f->format = format_of_text(f->text, f->size);
-	return f->format ? 0 : -ENOENT;
+	return ret ? ret : find_format(f);
+}
+
+/* Does the same for a text that is only read. */
+static int map_text(struct profile_file *f, int fd, struct error *err)
+{
+	int ret = infile_map(fd, f->label, TEXT_MAX, &f->text, &f->size, err);
+
+	return ret ? ret : find_format(f);
 }
 
 int profile_file_read(struct profile_file *f, int fd, struct error *err)
@@ -234,7 +256,7 @@ static int read_unnamed(struct profile_file *f, int fd, struct error *err)
 		return unknown_format(f, err);
 	if (f->profile) {
 		f->format = &format_firefox; /* format of the text to be written */
-		free(f->text);
+		infile_release(f->text);
 		f->text = NULL;
 	}
 	return ret;
@@ -271,7 +293,7 @@ int profile_file_upgrade(struct profile_file *f, struct error *err)
 				  f->format->name);
 	if (f->text)
 		ret = read_profile(f, err);
-	free(f->text);
+	infile_release(f->text);
 	f->text = NULL;
 	if (!ret)
 		ret = written_text(&format_firefox, f->profile, &how, NULL, &f->text, &f->size,
@@ -337,7 +359,7 @@ static int load(struct profile_file *f, const char *path, const struct output_op
 	ret = fd < 0 ? fd : load_pieces(f, fd, err);
 	if (fd < 0 || ret != -ENOENT)
 		return ret;
-	ret = read_text(f, fd, err);
+	ret = map_text(f, fd, err);
 	if (ret == -ENOENT) {
 		ret = load_records_of_text(f, output, err);
 		return ret == -ENOENT ? unknown_format(f, err) : ret;
@@ -369,7 +391,7 @@ int profile_file_load(struct profile_file *f, const char *path, const struct out
 	identity_restore_files(&before);
 	if (ret)
 		profile_file_release(f);
-	free(f->text);
+	infile_release(f->text);
 	f->text = NULL;
 	return ret;
 }

@@ -2,11 +2,30 @@
 #include "lib/base/infile.h"
 
 #include <isa-l/igzip_lib.h>
+#include <pthread.h>
+#include <sys/mman.h>
 #include <zstd.h>
+
+#include "lib/base/open_file.h"
 
 #define CHUNK_SIZE ((size_t)128 << 10)
 /* Windows of up to 128 MB, as zstd --long has them. */
 #define ZSTD_WINDOW_LOG 27
+/* Size from which texts are mapped, and of their pages that stay in memory. */
+#define MAPPED_MIN ((size_t)32 << 20)
+#define PASSED_MAX ((size_t)16 << 20)
+
+/* Mapped texts of the process. */
+struct mapped_text {
+	struct mapped_text *next;
+	char *text;
+	size_t size, passed; /* bytes; those that were passed and have left memory */
+};
+
+static struct {
+	pthread_mutex_t lock;
+	struct mapped_text *first;
+} mapped = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 struct reader {
 	int fd;
@@ -14,6 +33,9 @@ struct reader {
 	size_t max;
 	char *text;
 	size_t size, capacity;
+	int file; /* holds what came before the text; -1: none */
+	size_t file_size;
+	bool can_map;
 	size_t chunk_size;
 	uint8_t chunk[CHUNK_SIZE];
 	struct inflate_state inflate;
@@ -21,6 +43,8 @@ struct reader {
 
 static void reader_free(struct reader *r)
 {
+	if (r->file >= 0)
+		close(r->file);
 	free(r->text);
 	free(r);
 }
@@ -53,20 +77,38 @@ static size_t first_capacity(const struct reader *r)
 {
 	struct stat status;
 
-	return !fstat(r->fd, &status) && S_ISREG(status.st_mode) &&
-			       status.st_size > (off_t)(2 * CHUNK_SIZE)
-		       ? (size_t)status.st_size + 2
-		       : 2 * CHUNK_SIZE;
+	if (fstat(r->fd, &status) || !S_ISREG(status.st_mode) ||
+	    status.st_size <= (off_t)(2 * CHUNK_SIZE))
+		return 2 * CHUNK_SIZE;
+	return r->can_map && status.st_size > (off_t)MAPPED_MIN ? MAPPED_MIN
+								: (size_t)status.st_size + 2;
+}
+
+/* Moves the text to the file. */
+static int move_to_file(struct reader *r, struct error *err)
+{
+	int ret = write_at(r->file, r->text, r->size, r->file_size);
+
+	r->file_size += r->size;
+	r->size = 0;
+	return ret ? error_set(err, ret, "cannot write %s to a temporary file", r->name) : 0;
 }
 
 /* Makes space for more text and a terminator. */
 static int make_room(struct reader *r, struct error *err)
 {
-	if (r->size > r->max)
+	if (r->file_size + r->size > r->max)
 		return error_text(err, -EFBIG, "%s has more than %zu MB of text", r->name,
 				  r->max / 1000000);
 	if (r->capacity > r->size + 1)
 		return 0;
+	if (r->can_map && r->capacity >= MAPPED_MIN) {
+		if (r->file < 0)
+			r->file = open("/var/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+		r->can_map = r->file >= 0;
+	}
+	if (r->can_map && r->capacity >= MAPPED_MIN)
+		return move_to_file(r, err);
 	r->capacity = r->capacity ? 2 * r->capacity : first_capacity(r);
 	/* One byte above the limit shows that the text is too large. */
 	if (r->capacity > r->max + 2)
@@ -215,7 +257,69 @@ static bool is_zstd(const struct reader *r)
 	return r->chunk_size >= 4 && !memcmp(r->chunk, "\x28\xb5\x2f\xfd", 4);
 }
 
-int infile_read(int fd, const char *name, size_t max, char **text, size_t *size, struct error *err)
+/* Maps the file, which ends with the text's terminator. */
+static int map_file(struct reader *r, char **text, size_t *size, struct error *err)
+{
+	struct mapped_text *m;
+	int ret;
+
+	r->text[r->size++] = '\0';
+	ret = move_to_file(r, err);
+	if (ret)
+		return ret;
+	*text = mmap(NULL, r->file_size, PROT_READ, MAP_SHARED, r->file, 0);
+	if (*text == MAP_FAILED)
+		return error_set(err, -errno, "cannot map the text of %s", r->name);
+	*size = r->file_size - 1;
+	m = xcalloc(1, sizeof(*m));
+	m->text = *text;
+	m->size = r->file_size;
+	pthread_mutex_lock(&mapped.lock);
+	m->next = mapped.first;
+	mapped.first = m;
+	pthread_mutex_unlock(&mapped.lock);
+	return 0;
+}
+
+void infile_pass(const void *at)
+{
+	pthread_mutex_lock(&mapped.lock);
+	for (struct mapped_text *m = mapped.first; m; m = m->next) {
+		size_t passed = (size_t)((const char *)at - m->text);
+
+		if ((const char *)at < m->text || passed > m->size)
+			continue;
+		if (passed < m->passed)
+			m->passed = 0;
+		/* Also what was read again before. */
+		if (passed - m->passed >= PASSED_MAX) {
+			madvise(m->text, m->size, MADV_DONTNEED);
+			m->passed = passed;
+		}
+	}
+	pthread_mutex_unlock(&mapped.lock);
+}
+
+void infile_release(char *text)
+{
+	struct mapped_text **at = &mapped.first, *found;
+
+	pthread_mutex_lock(&mapped.lock);
+	while (*at && (*at)->text != text)
+		at = &(*at)->next;
+	found = *at;
+	if (found)
+		*at = found->next;
+	pthread_mutex_unlock(&mapped.lock);
+	if (found)
+		munmap(text, found->size);
+	else
+		free(text);
+	free(found);
+}
+
+static int read_text(int fd, const char *name, size_t max, bool can_map, char **text, size_t *size,
+		     struct error *err)
 {
 	_cleanup_(reader_free) struct reader *r = xcalloc(1, sizeof(*r));
 	int ret;
@@ -223,6 +327,8 @@ int infile_read(int fd, const char *name, size_t max, char **text, size_t *size,
 	r->fd = fd;
 	r->name = name;
 	r->max = max;
+	r->file = -1;
+	r->can_map = can_map;
 	ret = fill_chunk(r, err);
 	if (!ret)
 		ret = is_gzip(r)   ? read_gzip(r, err)
@@ -232,8 +338,20 @@ int infile_read(int fd, const char *name, size_t max, char **text, size_t *size,
 		ret = make_room(r, err);
 	if (ret)
 		return ret;
+	if (r->file >= 0)
+		return map_file(r, text, size, err);
 	r->text[r->size] = '\0';
 	*size = r->size;
 	*text = steal(r->text);
 	return 0;
+}
+
+int infile_read(int fd, const char *name, size_t max, char **text, size_t *size, struct error *err)
+{
+	return read_text(fd, name, max, false, text, size, err);
+}
+
+int infile_map(int fd, const char *name, size_t max, char **text, size_t *size, struct error *err)
+{
+	return read_text(fd, name, max, true, text, size, err);
 }

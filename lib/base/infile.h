@@ -10,3 +10,14 @@
  * frames, as gunzip and unzstd do. The text is terminated; the caller frees it.
  */
 int infile_read(int fd, const char *name, size_t max, char **text, size_t *size, struct error *err);
+/*
+ * Does the same, but maps large texts from an unnamed file in /var/tmp, if there can be one, so
+ * that infile_pass() keeps them out of memory. Release the text with infile_release().
+ */
+int infile_map(int fd, const char *name, size_t max, char **text, size_t *size, struct error *err);
+/*
+ * Tells that a text was read up to `at`: pages of a mapped one leave memory, to return when they
+ * are read again. Does nothing for other texts.
+ */
+void infile_pass(const void *at);
+void infile_release(char *text);

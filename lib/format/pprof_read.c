@@ -4,6 +4,7 @@
 #include <math.h>
 #include <regex.h>
 
+#include "lib/base/infile.h"
 #include "lib/format/foreign.h"
 #include "lib/format/pprof_fields.h"
 #include "lib/format/pprof_internal.h"
@@ -34,11 +35,20 @@ struct pprof_rows {
 	struct index index;
 };
 
+struct known_location {
+	uint64_t id;
+	stack_id stack;
+};
+
 struct pprof_reader {
 	struct foreign f;
 	struct pprof_rows mappings, locations, functions;
-	VEC(struct protobuf_cursor) strings, samples;
+	VEC(struct protobuf_cursor) strings;
+	struct protobuf_cursor all; /* the file, whose samples are read several times */
+	uint64_t fields_read;
 	VEC(frame_id) frames; /* frames of locations */
+	/* The last sample's locations from the outermost on, with the stacks that end there. */
+	VEC(struct known_location) known;
 	VEC(uint64_t) path, values; /* stack and values of the current sample */
 	struct pprof_type types[TYPES_MAX];
 	size_t type_count;
@@ -76,9 +86,12 @@ static bool row_equal(const void *table, uint32_t id, const void *key)
 /* Returns NULL for 0 and for an unknown id. */
 static struct pprof_row *pprof_find(struct pprof_rows *rows, uint64_t id)
 {
-	uint32_t at = id ? index_find(&rows->index, hash_u64(id), row_equal, rows, &id)
-			 : INDEX_NONE;
+	uint32_t at;
 
+	/* Most writers count from 1. */
+	if (id && id <= rows->list.count && rows->list.items[id - 1].id == id)
+		return &rows->list.items[id - 1];
+	at = id ? index_find(&rows->index, hash_u64(id), row_equal, rows, &id) : INDEX_NONE;
 	return at == INDEX_NONE ? NULL : &rows->list.items[at];
 }
 
@@ -342,7 +355,10 @@ static int find_messages(struct pprof_reader *r, const char *text, size_t size, 
 	struct protobuf_cursor s = protobuf_cursor_of(text, size);
 	struct protobuf_field field;
 
+	r->all = s;
 	while (protobuf_next(&s, &field)) {
+		if (++r->fields_read % 1024 == 0)
+			infile_pass(s.at);
 		if (field.number == PROFILE_COMMENT)
 			take_comments(r, &field);
 		else if (!field.is_bytes)
@@ -351,8 +367,6 @@ static int find_messages(struct pprof_reader *r, const char *text, size_t size, 
 			r->period_type = read_type(field.bytes);
 		else if (field.number == PROFILE_SAMPLE_TYPE && !add_type(r, field.bytes))
 			return damaged(err, "too many sample types");
-		else if (field.number == PROFILE_SAMPLE)
-			vec_push(&r->samples, field.bytes);
 		else if (field.number == PROFILE_MAPPING)
 			add_row(&r->mappings, field.bytes);
 		else if (field.number == PROFILE_LOCATION)
@@ -367,6 +381,23 @@ static int find_messages(struct pprof_reader *r, const char *text, size_t size, 
 				  "the pprof profile is damaged or truncated at byte %zu",
 				  (size_t)(s.at - (const uint8_t *)text));
 	return r->type_count ? 0 : damaged(err, "no sample type");
+}
+
+/* Finds the next sample of the file. */
+static bool next_sample(struct pprof_reader *r, struct protobuf_cursor *s,
+			struct protobuf_cursor *sample)
+{
+	struct protobuf_field field;
+
+	while (protobuf_next(s, &field)) {
+		if (++r->fields_read % 1024 == 0)
+			infile_pass(s->at);
+		if (field.number == PROFILE_SAMPLE && field.is_bytes) {
+			*sample = field.bytes;
+			return true;
+		}
+	}
+	return false;
 }
 
 static int read_values(struct pprof_reader *r, struct protobuf_cursor s, struct error *err)
@@ -406,6 +437,7 @@ static bool is_no_clock(const struct pprof_reader *r, size_t count, size_t time)
  */
 static int find_clock(struct pprof_reader *r, struct error *err)
 {
+	struct protobuf_cursor all = r->all, sample;
 	size_t time = SIZE_MAX, count = SIZE_MAX;
 	int ret = 0;
 
@@ -423,8 +455,8 @@ static int find_clock(struct pprof_reader *r, struct error *err)
 	if (!r->period || r->period > INT64_MAX / 1024 ||
 	    (r->period_type.unit && !string_is(r, r->period_type.unit, "nanoseconds")))
 		return 0;
-	for (size_t i = 0; i < r->samples.count && !ret; i++) {
-		ret = read_values(r, r->samples.items[i], err);
+	while (!ret && next_sample(r, &all, &sample)) {
+		ret = read_values(r, sample, err);
 		if (!ret && is_no_clock(r, count, time))
 			return 0;
 	}
@@ -686,10 +718,14 @@ static stack_id find_stack(struct pprof_reader *r)
 {
 	struct stacks *stacks = &r->f.profile->stacks;
 	stack_id stack = NO_STACK;
-
 	bool is_dropping = false;
+	size_t depth = 0;
 
-	for (size_t i = r->path.count; i-- > 0 && !is_dropping;) {
+	while (depth < r->known.count && depth < r->path.count &&
+	       r->known.items[depth].id == r->path.items[r->path.count - 1 - depth])
+		stack = r->known.items[depth++].stack;
+	r->known.count = depth;
+	for (size_t i = r->path.count - depth; i-- > 0 && !is_dropping;) {
 		const struct pprof_row *row = pprof_find(&r->locations, r->path.items[i]);
 		bool is_whole = !row || row->kept == row->count;
 		uint32_t count = row ? row->kept : 0;
@@ -699,6 +735,8 @@ static stack_id find_stack(struct pprof_reader *r)
 			count = row->count;
 		for (uint32_t at = 0; at < count; at++)
 			stack = stacks_intern(stacks, stack, r->frames.items[row->first + at]);
+		if (!is_dropping)
+			vec_push(&r->known, ((struct known_location){r->path.items[i], stack}));
 	}
 	return stack;
 }
@@ -825,13 +863,14 @@ static void read_meta(struct pprof_reader *r)
 /* Threads may have run in parallel: samples are then closer together, to fit into the duration. */
 static int set_pace(struct pprof_reader *r, struct error *err)
 {
+	struct protobuf_cursor all = r->all, sample;
 	double length = 0;
 	int ret = 0;
 
 	if (r->clock < 0 || !r->duration_ns || !clock_can_show(r->duration_ns))
 		return 0;
-	for (size_t i = 0; i < r->samples.count && !ret; i++) {
-		ret = read_values(r, r->samples.items[i], err);
+	while (!ret && next_sample(r, &all, &sample)) {
+		ret = read_values(r, sample, err);
 		if (!ret && r->values.items[r->clock] <= INT64_MAX)
 			length += (double)r->values.items[r->clock] * (double)r->period /
 				  (double)r->clock_unit;
@@ -853,6 +892,7 @@ static void set_duration(struct pprof_reader *r)
 static int read_file(struct pprof_reader *r, const char *text, size_t size, struct error *err)
 {
 	int ret = find_messages(r, text, size, err);
+	struct protobuf_cursor all = r->all, sample;
 
 	if (!ret)
 		ret = find_clock(r, err);
@@ -866,8 +906,8 @@ static int read_file(struct pprof_reader *r, const char *text, size_t size, stru
 		pprof_add_location(r, row);
 	find_dropped(r);
 	ret = set_pace(r, err);
-	for (size_t i = 0; i < r->samples.count && !ret; i++)
-		ret = add_sample(r, r->samples.items[i], err);
+	while (!ret && next_sample(r, &all, &sample))
+		ret = add_sample(r, sample, err);
 	if (!ret)
 		set_duration(r);
 	if (!ret)
@@ -891,8 +931,8 @@ int pprof_read(struct profile **p, const char *text, size_t size, struct import_
 	index_release(&r.locations.index);
 	index_release(&r.functions.index);
 	vec_release(&r.strings);
-	vec_release(&r.samples);
 	vec_release(&r.frames);
+	vec_release(&r.known);
 	vec_release(&r.path);
 	vec_release(&r.values);
 	vec_release(&r.comments);

@@ -2,7 +2,7 @@
 /* Iterates over lines of untrusted text without a terminating NUL. */
 #pragma once
 
-#include "lib/base/base.h"
+#include "lib/base/infile.h"
 
 struct text_lines {
 	const char *at, *end;
@@ -30,6 +30,7 @@ static inline bool text_lines_next(struct text_lines *s, struct text_line *line)
 	s->at = newline ? newline + 1 : s->end;
 	if (line->end > line->text && line->end[-1] == '\r')
 		line->end--;
-	s->number++;
+	if (++s->number % 1024 == 0)
+		infile_pass(s->at);
 	return true;
 }

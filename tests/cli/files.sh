@@ -11,6 +11,7 @@ head -c 200 profile.json >cut.json
 printf 'text\n' >text
 printf '{"a": 1}' >object.json
 printf '[]' >array.json
+printf '[package]\nname = "x"\n' >table.toml
 printf '\x1f\x8b\x08\x00' >header.gz
 printf 'main;work 3\nno number\n' >stacks.folded
 sed 's/"preprocessedProfileVersion": *[0-9]*/"preprocessedProfileVersion":999/' profile.json >newer.json
@@ -38,6 +39,7 @@ unreadable empty 'empty: not a profile'
 unreadable text 'text: not a profile in a supported format'
 unreadable object.json 'object.json: not a profile in a supported format, but JSON of an unknown kind; prof-report'
 unreadable array.json 'array.json: not a profile in a supported format, but JSON of an unknown kind; prof-report'
+unreadable table.toml 'table.toml: not a profile in a supported format$'
 unreadable stacks.folded 'stacks.folded: line 2 is not a stack and a number'
 unreadable cut.json 'cut.json: '
 unreadable cut.json.gz 'cut.json.gz: the gzip data is truncated'

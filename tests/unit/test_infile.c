@@ -141,6 +141,35 @@ TEST(zstd_is_read)
 	expect_failure(fd, 100, -EBADMSG, "the zstd data is damaged");
 }
 
+/* Packed and plain. A text that was passed can be read again. */
+TEST(large_texts_are_mapped)
+{
+	const size_t count = 24, size = count * LARGE;
+	_cleanup_free_ char *text = large_text(), *all = xmalloc(size);
+
+	for (size_t i = 0; i < count; i++)
+		memcpy(all + i * LARGE, text, LARGE);
+	for (int gzip = 0; gzip < 2; gzip++) {
+		int fd = packed(all, size, gzip);
+		struct error err = {0};
+		char *read = NULL;
+		size_t got = 0;
+
+		if (infile_map(fd, "file", size, &read, &got, &err))
+			fail_msg("%s", err.text);
+		assert_int_equal(got, size);
+		for (size_t at = 0; at < size; at += LARGE)
+			infile_pass(read + at);
+		infile_pass(read + size);
+		assert_memory_equal(read, all, size);
+		assert_int_equal(read[size], 0);
+		infile_release(read);
+		lseek(fd, 0, SEEK_SET);
+		assert_int_equal(infile_map(fd, "file", size - 1, &read, &got, &err), -EFBIG);
+		close(fd);
+	}
+}
+
 TEST(members_add_up)
 {
 	int fd = packed("one", 3, true), second = packed("two", 3, true);

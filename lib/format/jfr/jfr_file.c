@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/format/jfr/jfr_internal.h"
 
+#include "lib/base/infile.h"
+
 #define HEADER_SIZE 68
 /* Bytes to read at once from a file. */
 #define WINDOW_SIZE ((size_t)1 << 20)
@@ -486,6 +488,10 @@ static const char *window_at(struct jfr_events *e, uint64_t offset, size_t size,
 		return NULL;
 	if (c->in->text) {
 		*got = (size_t)left;
+		if (offset - e->window_at >= WINDOW_SIZE) {
+			e->window_at = offset;
+			infile_pass(c->in->text + c->at + offset);
+		}
 		return c->in->text + c->at + offset;
 	}
 	if (offset < e->window_at || offset + size > e->window_at + e->window_size) {

@@ -3,6 +3,7 @@
  * Trace events as written by Chrome, node, clang, PyTorch, Bazel, viztracer, py-spy and others: a
  * JSON array of events, or an object that contains one.
  */
+#include "lib/base/infile.h"
 #include "lib/format/trace/trace_reader.h"
 
 #include <math.h>
@@ -95,6 +96,10 @@ char trace_input_next(struct trace_input *in, const char *skipped)
 
 	if (s->size - s->at < LEFT_MIN)
 		trace_input_more(in);
+	if (in->fd < 0 && s->at - in->passed >= WINDOW_SIZE) {
+		in->passed = s->at;
+		infile_pass(s->text + s->at);
+	}
 	for (;;) {
 		while (s->at < s->size &&
 		       (strchr(" \n\r\t", s->text[s->at]) || strchr(skipped, s->text[s->at])) &&

@@ -22,6 +22,7 @@ struct trace_input {
 	uint64_t base; /* offset of the window in the file */
 	uint64_t size; /* of the file */
 	int fd; /* -1: the window is the whole text */
+	size_t passed; /* of that text, by infile_pass() */
 	char *buffer;
 	size_t room;
 };

@@ -21,6 +21,7 @@ struct massif_reader {
 	struct foreign f;
 	uint8_t event;
 	uint64_t unit_ns; /* ns per unit of time */
+	const char *time_unit; /* NULL: milliseconds */
 	uint64_t now;
 	const char *peak; /* tree of the peak, or else the last one */
 	bool is_peak;
@@ -71,8 +72,11 @@ static void read_head(struct massif_reader *r, struct text_line line)
 	if (starts(line, "cmd: ") && !meta->command_line) {
 		meta->command_line = xstrndup(line.text + 5, (size_t)(line.end - line.text - 5));
 		text_to_line(meta->command_line);
-	} else if (starts(line, "time_unit: ms")) {
-		r->unit_ns = 1000000;
+	} else if (starts(line, "time_unit: ")) {
+		r->unit_ns = starts(line, "time_unit: ms") ? 1000000 : 1;
+		r->time_unit = starts(line, "time_unit: i")   ? "instructions"
+			       : starts(line, "time_unit: B") ? "bytes allocated and freed"
+							      : NULL;
 	}
 }
 
@@ -144,6 +148,11 @@ static int read_lines(struct massif_reader *r, const char *text, size_t size, st
 	if (!r->f.profile->counters.rows.count)
 		return error_text(err, -EBADMSG, "the file of massif has no snapshots");
 	r->f.stated.end = r->now;
+	if (r->time_unit) {
+		profile_add_text(r->f.profile, FACT_NO_TIMES, NULL, NO_TIMES_AT_ALL);
+		profile_add_extra(r->f.profile, "massif", "Unit of time, shown as ns", "string",
+				  r->time_unit);
+	}
 	r->now = at_peak;
 	lines = text_lines_of(r->peak ? r->peak : text + size,
 			      r->peak ? size - (size_t)(r->peak - text) : 0);

@@ -458,6 +458,19 @@ TEST(dhat_has_sums_of_bytes_and_blocks)
 	       "1 1x4 0x400122b;leaky[hs.c:0:0]:3\n");
 }
 
+/* Instructions are no time. */
+TEST(massif_may_count_instructions)
+{
+	static const char text[] = "desc: x\ncmd: ./hs\ntime_unit: i\nsnapshot=0\ntime=700\n"
+				   "mem_heap_B=400\n";
+	struct profile *p = NULL;
+
+	assert_int_equal(format_massif.read(&p, text, sizeof(text) - 1, NULL, NULL), 0);
+	assert_int_equal(profile_duration_ns(p), 0);
+	assert_string_equal(vec_last(&p->meta.extra).value, "instructions");
+	profile_free(p);
+}
+
 /* A node's own bytes are those that its children do not have. */
 TEST(massif_has_the_tree_of_the_peak)
 {

@@ -708,7 +708,8 @@ static void write_samples(struct speedscope *w, const struct scope_rows *rows, d
 /* Times in milliseconds are the clock's. */
 static const char *unit_of(const struct profile *p, uint8_t event)
 {
-	static const char *const units[] = {"bytes", "nanoseconds", "microseconds", "seconds"};
+	static const char *const units[] = {"bytes", "nanoseconds", "microseconds", "milliseconds",
+					    "seconds"};
 	string_id unit = event ? p->events.rows.items[event].unit : NO_STRING;
 
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {

@@ -535,6 +535,32 @@ static bool demangle_gnat(const char *name, struct strbuf *readable)
 	return false;
 }
 
+/*
+ * Names in Rust's first scheme that another tool demangled as those of C++:
+ * "_$LT$T$u20$as$u20$core..fmt..Debug$GT$::fmt::h0123456789abcdef". They are mangled again.
+ */
+static bool demangle_half(const char *name, struct strbuf *readable)
+{
+	_cleanup_(strbuf_release) struct strbuf mangled = {0};
+	struct output out;
+
+	strbuf_adds(&mangled, "_ZN");
+	for (const char *part = name, *end; part; part = end ? end + 2 : NULL) {
+		size_t size;
+
+		end = strstr(part, "::");
+		size = end ? (size_t)(end - part) : strlen(part);
+		if (!size)
+			return false;
+		strbuf_addf(&mangled, "%zu%.*s", size, (int)size, part);
+	}
+	strbuf_addch(&mangled, 'E');
+	if (!is_legacy_rust(strbuf_text(&mangled)) || !demangle_into(mangled.text, &out))
+		return false;
+	short_name_add(readable, out.text, out.size, out.has_parameters);
+	return true;
+}
+
 static bool demangle_plain(char *name, struct strbuf *readable)
 {
 	struct output out;
@@ -545,7 +571,7 @@ static bool demangle_plain(char *name, struct strbuf *readable)
 		return demangle_d(name, readable);
 	}
 	if (!is_cplusplus(name) && !text_starts_with(name, "_R"))
-		return demangle_gnat(name, readable) ||
+		return demangle_gnat(name, readable) || demangle_half(name, readable) ||
 		       demangle_others(name, strlen(name), readable);
 	use_coroutine(name);
 	cut_clone(name);

@@ -86,6 +86,15 @@ TEST(rust)
 	check("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt");
 	check("_ZN4core3fmt17h0123456789abcdefE.llvm.1234", "core::fmt");
 	check("_RNvCs1234_7mycrate3foo", "mycrate::foo");
+	/* Names that other tools demangled as those of C++. */
+	check("core::fmt::Write::write_fmt::h0123456789abcdef", "core::fmt::Write::write_fmt");
+	check("_$LT$alloc..vec..Vec$LT$T$GT$$u20$as$u20$core..ops..Drop$GT$::drop::h0123456789abcdef",
+	      "<alloc::vec::Vec<T> as core::ops::Drop>::drop");
+	check("core::ops::function::FnOnce::call_once$u7b$$u7b$vtable.shim$u7d$$u7d$::h0123456789abcdef",
+	      "core::ops::function::FnOnce::call_once{{vtable.shim}}");
+	check("f::h0123456789abcdeg", NULL);
+	check("::h0123456789abcdef", NULL);
+	check("f::::h0123456789abcdef", NULL);
 	/* Not a hash: a C++ function of that odd name. */
 	check("_ZN4core3fmt17h0123456789abcdegE", "core::fmt::h0123456789abcdeg");
 }

@@ -255,8 +255,7 @@ void answers_apply(struct answers *n, module_id module, const struct place *plac
 
 		if (module != NO_MODULE)
 			room = module_bytes_from(modules_get(&p->modules, module), row->func_start);
-		if (size > room)
-			size = room;
+		size = MIN(size, room);
 		intern_chain(n, row, &p->strings, &chain);
 		if (row->has_symbol && module != NO_MODULE)
 			symbol = symbols_intern(&p->symbols,

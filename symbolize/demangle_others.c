@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <sys/param.h>
 
 #include "symbolize/demangle.h"
 

@@ -351,8 +351,7 @@ static void add_group(struct run *r, module_id id, const struct place *places, s
 		input.root = file_set_find_root(r->options.files, module->file_key);
 	}
 	input.files = module_files_new(&input);
-	if (parts > r->threads)
-		parts = r->threads;
+	parts = MIN(parts, r->threads);
 	if (parts > 1)
 		expect(r, &input, places, count);
 	for (; count; parts--) {

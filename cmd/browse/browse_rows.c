@@ -68,8 +68,7 @@ static void keep_in_sight(struct rows *r, const struct rows_source *s)
 
 	if (r->cursor >= s->count)
 		r->cursor = s->count ? s->count - 1 : 0;
-	if (r->top > r->cursor)
-		r->top = r->cursor;
+	r->top = MIN(r->top, r->cursor);
 	if (r->cursor >= r->top + height)
 		r->top = r->cursor - height + 1;
 	if (r->top + height > s->count)
@@ -198,8 +197,7 @@ static void measure(struct rows *r, const struct listing *l, size_t screen)
 		}
 		if (l->columns[c].type == LISTING_TEXT && width > most)
 			width = most;
-		if (width > r->widths[c])
-			r->widths[c] = width;
+		r->widths[c] = MAX(r->widths[c], width);
 		/* The last column is the least important. */
 		if (c > main && c + 1 == l->column_count && c > main + 1 && screen < WIDE)
 			r->widths[c] = 0;

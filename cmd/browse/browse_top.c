@@ -156,8 +156,7 @@ static double cpus(const struct top *t, const struct query *q)
 {
 	uint64_t window_ns = t->options.window_ns, waits = 0;
 
-	if (window_ns > t->until_ns)
-		window_ns = t->until_ns;
+	window_ns = MIN(window_ns, t->until_ns);
 	for (int i = 0; t->has_waits && i < QUERY_WAIT_COUNT; i++)
 		waits += q->waits[i];
 	return waits > q->weight || !window_ns

@@ -120,8 +120,7 @@ static void keep_in_sight(struct flame *f)
 	int level = f->cursor < f->boxes.count ? f->boxes.items[f->cursor].level : 0;
 	int height = f->is_dense ? 2 * f->height : f->height;
 
-	if (level < f->top)
-		f->top = level;
+	f->top = MIN(f->top, level);
 	if (level >= f->top + height)
 		f->top = level - height + 1;
 	if (f->top > 0 && f->levels - f->top < height)

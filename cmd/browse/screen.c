@@ -37,10 +37,8 @@ static void screen_draw_help(struct screen *s, int line, int height)
 	int count = (int)(sizeof(help_lines) / sizeof(*help_lines)), rows, columns;
 
 	term_size(&rows, &columns);
-	if (s->help_top > count - height)
-		s->help_top = count - height;
-	if (s->help_top < 0)
-		s->help_top = 0;
+	s->help_top = MIN(s->help_top, count - height);
+	s->help_top = MAX(s->help_top, 0);
 	for (int i = 0; i < height && s->help_top + i < count; i++) {
 		const char *text = help_lines[s->help_top + i];
 

@@ -49,8 +49,7 @@ static void find_span(const struct screen *s, uint64_t *from, uint64_t *until)
 	end = end > last ? end : last;
 	*from = filter->from;
 	*until = end > start ? end - start : 1;
-	if (filter->until < *until)
-		*until = filter->until;
+	*until = MIN(*until, filter->until);
 	if (*until <= *from)
 		*until = *from + 1;
 }

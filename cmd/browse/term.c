@@ -335,8 +335,7 @@ static int write_text(int row, int column, int width, bool fills, const char *te
 	term_size(&rows, &columns);
 	if (row < 0 || row >= rows || column < 0 || column >= columns)
 		return 0;
-	if (width > columns - column)
-		width = columns - column;
+	width = MIN(width, columns - column);
 	if (width <= 0)
 		return 0;
 	cut = text_cut(ascii ? ascii : text, (size_t)width, false);

@@ -310,8 +310,7 @@ static void triggers_take(struct triggers *t, const struct rec *rec)
 	case REC_WAIT:
 	case REC_RUN:
 	case REC_ALLOC:
-		if (rec->time > t->active_ns)
-			t->active_ns = rec->time;
+		t->active_ns = MAX(t->active_ns, rec->time);
 		return;
 	case REC_EXIT:
 		take_exit(t, (const struct rec_exit *)rec);

@@ -302,8 +302,7 @@ static void start_pusher(struct guard *g, struct pusher_process *pusher)
 	pusher->pid = fork();
 	if (pusher->pid == 0)
 		exec_pusher(g, pusher);
-	if (pusher->pid < 0)
-		pusher->pid = 0;
+	pusher->pid = MAX(pusher->pid, 0);
 }
 
 static void start_converter(struct guard *g)

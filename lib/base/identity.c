@@ -54,8 +54,7 @@ static struct identity_groups *current_groups(void)
 	struct identity_groups *groups = groups_alloc(count > 0 ? count : 0);
 
 	groups->count = count > 0 ? getgroups(count, groups->list) : 0;
-	if (groups->count < 0)
-		groups->count = 0;
+	groups->count = MAX(groups->count, 0);
 	return groups;
 }
 

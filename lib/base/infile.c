@@ -111,8 +111,7 @@ static int make_room(struct reader *r, struct error *err)
 		return move_to_file(r, err);
 	r->capacity = r->capacity ? 2 * r->capacity : first_capacity(r);
 	/* One byte above the limit shows that the text is too large. */
-	if (r->capacity > r->max + 2)
-		r->capacity = r->max + 2;
+	r->capacity = MIN(r->capacity, r->max + 2);
 	r->text = xrealloc(r->text, r->capacity);
 	return 0;
 }
@@ -125,8 +124,7 @@ static int append_chunk(struct reader *r, struct error *err)
 
 		if (ret)
 			return ret;
-		if (part > r->chunk_size - at)
-			part = r->chunk_size - at;
+		part = MIN(part, r->chunk_size - at);
 		memcpy(r->text + r->size, r->chunk + at, part);
 		r->size += part;
 		at += part;
@@ -167,8 +165,7 @@ static int inflate_some(struct reader *r, struct error *err)
 	if (ret)
 		return ret;
 	room = r->capacity - r->size - 1;
-	if (room > UINT32_MAX)
-		room = UINT32_MAX;
+	room = MIN(room, UINT32_MAX);
 	r->inflate.next_out = (uint8_t *)r->text + r->size;
 	r->inflate.avail_out = (uint32_t)room;
 	ret = isal_inflate(&r->inflate);

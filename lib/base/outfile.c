@@ -353,8 +353,7 @@ void outfile_write(struct outfile *f, const void *data, size_t size)
 	while (size && !f->failure) {
 		size_t part = INPUT_SIZE - f->input_size;
 
-		if (part > size)
-			part = size;
+		part = MIN(part, size);
 		memcpy(f->input + f->input_size, at, part);
 		f->input_size += part;
 		at += part;

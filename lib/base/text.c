@@ -144,11 +144,6 @@ void words_free(char **words)
 /* Allow one mistake per this many letters, and one in a word of two letters. */
 #define LETTERS_PER_MISTAKE 3
 
-static size_t min(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
 size_t near_miss_distance(const char *a, const char *b)
 {
 	/* rows[i % 3][j]: distance between the first i bytes of a and the first j of b. */
@@ -165,9 +160,9 @@ size_t near_miss_distance(const char *a, const char *b)
 		row[0] = i;
 		for (size_t j = 1; j <= b_size; j++) {
 			row[j] = above[j - 1] + (a[i - 1] != b[j - 1]);
-			row[j] = min(row[j], min(above[j], row[j - 1]) + 1);
+			row[j] = MIN(row[j], MIN(above[j], row[j - 1]) + 1);
 			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-				row[j] = min(row[j], swapped[j - 2] + 1);
+				row[j] = MIN(row[j], swapped[j - 2] + 1);
 		}
 	}
 	return rows[a_size % 3][b_size];
@@ -420,8 +415,7 @@ char *text_read_fd(int fd, size_t max, size_t *size)
 
 		if (used == capacity) {
 			capacity = capacity ? capacity * 2 : 4096;
-			if (capacity > max)
-				capacity = max;
+			capacity = MIN(capacity, max);
 			text = xrealloc(text, capacity);
 		}
 		got = read(fd, text + used, capacity - used);

@@ -66,6 +66,10 @@ void *vec_shrink(void *items, size_t *capacity, size_t count, size_t item_size);
 		return order; \
 	}
 
+/* The smaller and the larger of two numbers, which are evaluated twice. */
+#define MIN(x, y) ((x) < (y) ? (x) : (y))
+#define MAX(x, y) ((x) > (y) ? (x) : (y))
+
 /* Orders uint64_t ascending. */
 int u64_compare(const void *a, const void *b);
 /* Works for an empty VEC, too: qsort() must not get NULL as items. */

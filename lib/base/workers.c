@@ -252,8 +252,7 @@ static void report_progress(struct pool *pool, uint64_t now)
 	pthread_mutex_unlock(&pool->lock);
 	wish = pool->jobs.progress(pool->jobs.ctx, done);
 	pthread_mutex_lock(&pool->lock);
-	if (wish > pool->wish)
-		pool->wish = wish;
+	pool->wish = MAX(pool->wish, wish);
 	if (pool->wish == WORKERS_HURRY && !pool->hurry_ns)
 		pool->hurry_ns = now;
 }

@@ -667,8 +667,7 @@ static double wall_ticks(const struct profile *p, const struct query_filter *fil
 {
 	uint64_t ns = p->meta.end_ns > p->meta.start_ns ? p->meta.end_ns - p->meta.start_ns : 0;
 
-	if (filter->until < ns)
-		ns = filter->until;
+	ns = MIN(ns, filter->until);
 	ns = ns > filter->from ? ns - filter->from : 0;
 	return p->meta.interval_ns ? (double)ns / (double)p->meta.interval_ns : 0;
 }

@@ -677,8 +677,7 @@ static double sample_weight_of(const struct query_runs *const *sides)
 
 			if (ticks && ticks != EVENT_IS_EXACT)
 				weight *= ticks;
-			if (weight > most)
-				most = weight;
+			most = MAX(most, weight);
 		}
 	}
 	return (double)most;

@@ -22,8 +22,7 @@ void row_copy_meta(struct profile *into, const struct profile *from, uint64_t of
 	uint64_t end = meta->end_ns > meta->start_ns ? meta->end_ns - meta->start_ns + offset_ns
 						     : 0;
 
-	if (end > into->meta.end_ns)
-		into->meta.end_ns = end;
+	into->meta.end_ns = MAX(into->meta.end_ns, end);
 	if (is_first)
 		copy_first(&into->meta, meta);
 	else

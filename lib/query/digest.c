@@ -166,8 +166,7 @@ static void continue_to_user(struct finder *f)
 	uint32_t last = f->path[f->path_size - 1], node = QUERY_NO_NODE;
 	uint8_t best = best_origin(f, 0, f->path_size);
 
-	if (best < ORIGIN_RUNTIME)
-		best = ORIGIN_RUNTIME;
+	best = MAX(best, ORIGIN_RUNTIME);
 	for (uint8_t origin = ORIGIN_OWN; origin > best && node == QUERY_NO_NODE; origin--)
 		node = find_heaviest(f, last, origin);
 	if (node == QUERY_NO_NODE || (best == ORIGIN_PACKAGE &&

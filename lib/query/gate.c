@@ -348,8 +348,7 @@ static void add(struct gate_results *results, struct gate_result result,
 {
 	result.rule = rule;
 	vec_push(&results->rows, result);
-	if (result.verdict > results->verdict)
-		results->verdict = result.verdict;
+	results->verdict = MAX(results->verdict, result.verdict);
 }
 
 void gate_judge(const struct gate *g, const struct comparison *c, struct gate_results *results)

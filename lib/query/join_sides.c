@@ -206,8 +206,7 @@ static void take_sample(void *ctx, const struct query *q, thread_id thread,
 	if (!row.event)
 		row.weight = row_scale_ticks(&j->scale, row.weight);
 	row.cpu = NO_CPU;
-	if (row.time > j->end)
-		j->end = row.time;
+	j->end = MAX(j->end, row.time);
 	if (shown != NO_STACK)
 		j->is_used[shown] = true;
 	if (row.event) {
@@ -315,8 +314,7 @@ static int add_round(struct join *j, const struct query_runs *const sides[SIDE_C
 		if (ret)
 			return ret;
 		threads_get(&j->into->threads, (thread_id)side)->end = j->end;
-		if (j->end > next)
-			next = j->end;
+		next = MAX(next, j->end);
 	}
 	j->start = next;
 	return 0;
@@ -354,8 +352,7 @@ int join_sides(struct profile **into, const struct query_runs *const sides[SIDE_
 	j.into->meta.sample_ticks = j.ticks.sample_ticks;
 	for (int side = 0; side < SIDE_COUNT; side++) {
 		add_thread(&j, (enum side)side, names[side]);
-		if (sides[side]->rows.count > rounds)
-			rounds = sides[side]->rows.count;
+		rounds = MAX(rounds, sides[side]->rows.count);
 	}
 	for (size_t i = 0; !ret && i < rounds; i++)
 		ret = add_round(&j, sides, i, err);

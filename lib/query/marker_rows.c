@@ -136,8 +136,7 @@ void marker_rows_join(struct marker_rows *rows, const struct profile *p)
 			*j = (struct joined){.start = row->marker->start, .children = children};
 		}
 		j->parts[part] = i + 1;
-		if (row->marker->end > j->end)
-			j->end = row->marker->end;
+		j->end = MAX(j->end, row->marker->end);
 	}
 	for (size_t i = 0; i < p->threads.rows.count; i++)
 		join_all(rows, p, &of_threads[i]);

@@ -175,10 +175,8 @@ int parallelism_find(struct parallelism *x, const struct query *q, struct error 
 	if (!has_runs(q, 0))
 		f.event = q->event;
 	f.interval = f.event ? usual_distance(q, f.event) : q->profile->meta.interval_ns;
-	if (f.interval < BINS_PER_INTERVAL)
-		f.interval = BINS_PER_INTERVAL;
-	if (f.interval > INTERVAL_MAX)
-		f.interval = INTERVAL_MAX;
+	f.interval = MAX(f.interval, BINS_PER_INTERVAL);
+	f.interval = MIN(f.interval, INTERVAL_MAX);
 	set_range(x, q->profile, f.interval);
 	vec_for_each(&q->profile->threads.rows, const struct profile_thread *, thread)
 		add_thread(&f, thread);

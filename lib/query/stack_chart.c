@@ -95,8 +95,7 @@ static void close_from(struct making *m, uint32_t depth)
 {
 	for (uint32_t i = depth; i < m->open_count; i++)
 		vec_push(&m->chart->spans, m->open[i]);
-	if (depth < m->open_count)
-		m->open_count = depth;
+	m->open_count = MIN(m->open_count, depth);
 }
 
 /* Continues the functions that the stack has in common with the one before. */
@@ -117,8 +116,7 @@ static void join(struct making *m, const struct query *q, const struct slice *sl
 						 .from = slice->from,
 						 .until = slice->until};
 	m->open_count = count;
-	if (count > m->chart->depth)
-		m->chart->depth = count;
+	m->chart->depth = MAX(m->chart->depth, count);
 }
 
 int stack_chart_make(struct stack_chart *c, const struct profile *p,

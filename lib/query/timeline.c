@@ -25,18 +25,15 @@ static void spread(struct query_timeline *t, double bin, uint32_t kind, uint64_t
 	}
 	rate = amount / (double)(until - from);
 
-	if (from < t->from)
-		from = t->from;
-	if (until > t->until)
-		until = t->until;
+	from = MAX(from, t->from);
+	until = MIN(until, t->until);
 	if (from >= until)
 		return;
 	at = (double)(from - t->from);
 	for (i = (uint32_t)(at / bin); i < t->bins && at < (double)(until - t->from); i++) {
 		double end = (double)(until - t->from), next = bin * (i + 1);
 
-		if (next < end)
-			end = next;
+		end = MIN(end, next);
 		if (end > at)
 			t->times[i * t->kinds + kind] += (float)(rate * (end - at));
 		at = end;

@@ -728,8 +728,7 @@ static void take(struct moving *m, const struct rec *rec)
 		session_feed_state(m->now.session, rec);
 		return;
 	}
-	if (rec->time > m->end_ns)
-		m->end_ns = rec->time;
+	m->end_ns = MAX(m->end_ns, rec->time);
 	if (m->before.session && rec->kind == REC_STACK)
 		session_feed(m->before.session, rec);
 	session_feed(m->now.session, rec);
@@ -745,8 +744,7 @@ static void note_delay(struct moving *m)
 		m->settle_ns = late < SETTLE_MAX_NS ? late : SETTLE_MAX_NS;
 	else
 		m->settle_ns -= (m->settle_ns - late) / 8;
-	if (m->settle_ns < SETTLE_NS)
-		m->settle_ns = SETTLE_NS;
+	m->settle_ns = MAX(m->settle_ns, SETTLE_NS);
 }
 
 int moving_read(struct moving *m, struct error *err)

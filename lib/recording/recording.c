@@ -37,8 +37,7 @@ static void add(struct cost *sum, const struct cost *cost)
 {
 	sum->runs += cost->runs;
 	sum->us += cost->us;
-	if (cost->max > sum->max)
-		sum->max = cost->max;
+	sum->max = MAX(sum->max, cost->max);
 	if (cost->min > 0 && (!(sum->min > 0) || cost->min < sum->min))
 		sum->min = cost->min;
 	sum->mean = sum->runs > 0 ? sum->us / sum->runs : 0;

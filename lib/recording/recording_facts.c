@@ -29,10 +29,8 @@ static void begin_process(struct profile *p, thread_id main, uint64_t start)
 	vec_for_each(&p->threads.rows, struct profile_thread *, thread) {
 		if (thread->pid != of.pid || thread->incarnation != of.incarnation)
 			continue;
-		if (thread->process_start < start)
-			thread->process_start = start;
-		if (thread->start < start)
-			thread->start = start;
+		thread->process_start = MAX(thread->process_start, start);
+		thread->start = MAX(thread->start, start);
 	}
 }
 
@@ -206,8 +204,7 @@ static void send(const struct sender *s, const char *key, const void *value, siz
 	size_t bytes;
 	_cleanup_free_ struct rec_meta *rec = NULL;
 
-	if (size > VALUE_MAX)
-		size = VALUE_MAX;
+	size = MIN(size, VALUE_MAX);
 	bytes = rec_meta_size(key_size, size);
 	rec = xcalloc(1, bytes);
 	record_init(&rec->rec, REC_META, bytes, s->time, 0, 0);

@@ -526,8 +526,7 @@ bool spool_next_window(struct spool *s, const struct recorder_info *info, bool i
 	if (!s->writer ||
 	    !capture_writer_next_window(s->writer, clock_monotonic_ns(), is_end, window))
 		return false;
-	if (window->start_ns < info->start_ns)
-		window->start_ns = info->start_ns;
+	window->start_ns = MAX(window->start_ns, info->start_ns);
 	if (!window->end_ns)
 		window->end_ns = info->end_ns;
 	window->start_realtime_ns = info->start_realtime_ns + (window->start_ns - info->start_ns);

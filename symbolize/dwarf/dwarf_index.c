@@ -2,7 +2,6 @@
 #include "symbolize/dwarf/dwarf_index.h"
 
 #include <dwarf.h>
-#include <sys/param.h>
 
 #include "lib/base/bytes.h"
 #include "symbolize/dwarf/debug_info.h"

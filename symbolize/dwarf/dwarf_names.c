@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <dwarf.h>
 #include <limits.h>
-#include <sys/param.h>
 
 #include "symbolize/demangle.h"
 #include "symbolize/dwarf/debug_info.h"

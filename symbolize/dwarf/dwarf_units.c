@@ -2,7 +2,6 @@
 #include "symbolize/dwarf/debug_info.h"
 
 #include <dwarf.h>
-#include <sys/param.h>
 
 #include "lib/base/bytes.h"
 

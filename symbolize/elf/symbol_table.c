@@ -2,7 +2,6 @@
 #include "symbolize/elf/symbol_table.h"
 
 #include <pthread.h>
-#include <sys/param.h>
 
 #include "lib/base/radix.h"
 #include "lib/code/binary/objects.h"
@@ -271,8 +270,7 @@ static struct binary_symbol choose(const struct binary_symbols *symbols,
 
 		if (compare_worth(other, best) < 0)
 			best = other;
-		if (other->limit > limit)
-			limit = other->limit;
+		limit = MAX(limit, other->limit);
 		if (other->size && (!sized || compare_worth(other, sized) < 0))
 			sized = other;
 	}
@@ -580,8 +578,7 @@ uint64_t symbol_table_code_size(struct symbol_table *t, const struct binary_symb
 	if (!symbol->is_reach_guessed || !symbol->is_dynamic || !t->binary)
 		return symbol->size;
 	arch = unwind_arch_find(binary_machine(t->binary));
-	if (symbol->size < code.size)
-		code.size = symbol->size;
+	code.size = MIN(code.size, symbol->size);
 	if (!arch || !arch->function_size)
 		return symbol->size;
 	pthread_mutex_lock(&t->lock);

@@ -5,7 +5,6 @@
 #include <gelf.h>
 #include <pthread.h>
 #include <sys/mman.h>
-#include <sys/param.h>
 
 #include "lib/base/bytes.h"
 #include "lib/base/cache_folder.h"

@@ -3,7 +3,6 @@
 
 #include <endian.h>
 #include <gelf.h>
-#include <sys/param.h>
 
 #include "lib/base/open_file.h"
 #include "lib/code/binary/handle.h"

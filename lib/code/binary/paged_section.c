@@ -4,7 +4,6 @@
 #include <isa-l/igzip_lib.h>
 #include <lzma.h>
 #include <sys/mman.h>
-#include <sys/param.h>
 #include <zstd.h>
 
 #include "lib/base/open_file.h"

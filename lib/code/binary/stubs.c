@@ -3,7 +3,6 @@
 
 #include <elf.h>
 #include <gelf.h>
-#include <sys/param.h>
 
 #include "lib/base/bytes.h"
 #include "lib/base/open_file.h"

@@ -3,7 +3,6 @@
 
 #include <gelf.h>
 #include <sys/mman.h>
-#include <sys/param.h>
 
 #include "lib/base/open_file.h"
 #include "lib/code/binary/paged_section.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/code/unwind/compile.h"
 
-#include <sys/param.h>
-
 #include "bpf/walk_table.h"
 
 /* Maximum number of places for signal handlers to return to. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/code/unwind/eh_frame.h"
 
-#include <sys/param.h>
-
 #include "lib/code/binary/paged_section.h"
 #include "lib/code/unwind/cfi_data.h"
 #include "lib/code/unwind/pointer.h"

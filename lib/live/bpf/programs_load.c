@@ -3,7 +3,6 @@
 #include <bpf/bpf.h>
 #include <linux/perf_event.h>
 #include <sys/mman.h>
-#include <sys/param.h>
 
 #include "bpf/name_set.h"
 #include "lib/live/bpf/programs_object.h"
@@ -167,8 +166,7 @@ static int configure(const struct programs *p, const struct programs_options *op
 		config->copy_bytes = (uint32_t)MIN(options->ring_bytes * 2, COPIED_MAX);
 	config->user_pc_mask = walk_own_pc_mask();
 	config->stack_limit = (uint32_t)read_number("/proc/sys/kernel/perf_event_max_stack", 127);
-	if (config->stack_limit > USER_DEPTH_MAX)
-		config->stack_limit = USER_DEPTH_MAX;
+	config->stack_limit = MIN(config->stack_limit, USER_DEPTH_MAX);
 	return size_maps(p, options);
 }
 

@@ -130,8 +130,7 @@ static void search_variables(const struct variables *variables, uint64_t bias,
 	vec_for_each(&variables->segments, const struct variable_segment *, segment) {
 		uint64_t start = segment->vaddr + bias;
 
-		if (start < search->constants_start)
-			search->constants_start = start;
+		search->constants_start = MIN(search->constants_start, start);
 		if (segment->writable && start < search->constants_end)
 			search->constants_end = start;
 	}

@@ -29,8 +29,7 @@ bool perf_map_parse_line(const char *line, size_t size, struct code_piece *piece
 		return false;
 	piece->name = at;
 	piece->name_size = strnlen(at, (size_t)(end - at));
-	if (piece->name_size > CODE_NAME_MAX)
-		piece->name_size = CODE_NAME_MAX;
+	piece->name_size = MIN(piece->name_size, CODE_NAME_MAX);
 	return piece->name_size && piece->size && piece->start + piece->size > piece->start;
 }
 
@@ -687,8 +686,7 @@ void jit_files_poll(struct jit_files *j, uint64_t now, uint64_t complete)
 			left -= has_more ? budget : 0;
 			row->next_poll = has_more ? now : next_poll(row, now);
 		}
-		if (row->next_poll < j->due)
-			j->due = row->next_poll;
+		j->due = MIN(j->due, row->next_poll);
 	}
 }
 

@@ -31,8 +31,7 @@ static struct span_text text_until(const char *at, const char *end)
 {
 	struct span_text text = {at, (size_t)(end - at)};
 
-	if (text.size > SPAN_TEXT_MAX)
-		text.size = SPAN_TEXT_MAX;
+	text.size = MIN(text.size, SPAN_TEXT_MAX);
 	return text;
 }
 

@@ -95,10 +95,8 @@ static void add_ticks(struct named *named, const struct interval *from)
 		vec_push(&named->intervals, *from);
 		return;
 	}
-	if (from->start < last->start)
-		last->start = from->start;
-	if (from->end > last->end)
-		last->end = from->end;
+	last->start = MIN(last->start, from->start);
+	last->end = MAX(last->end, from->end);
 	last->ticks += from->ticks;
 }
 

@@ -40,8 +40,7 @@ static void count(void *state, uint64_t time)
 /* Includes the longest and the shortest run of a part. */
 static void widen(struct cost_sum *sum, uint64_t max_ns, uint64_t min_ns)
 {
-	if (max_ns > sum->max_ns)
-		sum->max_ns = max_ns;
+	sum->max_ns = MAX(sum->max_ns, max_ns);
 	if (min_ns && (!sum->min_ns || min_ns < sum->min_ns))
 		sum->min_ns = min_ns;
 }

@@ -109,8 +109,7 @@ static void insert_row(struct kernel_modules *k, const struct code_range *range)
 		}
 		if (row->start < range->start) {
 			at = kept + 1;
-			if (row->end > range->start)
-				row->end = range->start;
+			row->end = MIN(row->end, range->start);
 		}
 		k->rows.items[kept++] = *row;
 	}
@@ -186,8 +185,7 @@ static void end_before_next(struct kernel_modules *k)
 	for (size_t i = 0; i + 1 < k->rows.count; i++) {
 		struct code_range *row = &k->rows.items[i];
 
-		if (row->end > row[1].start)
-			row->end = row[1].start;
+		row->end = MIN(row->end, row[1].start);
 	}
 }
 

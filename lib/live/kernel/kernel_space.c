@@ -96,11 +96,6 @@ struct program {
 	uint8_t tags[MAX_FUNCTIONS][BPF_TAG_SIZE];
 };
 
-static uint32_t smaller(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Returns the number of functions with known address, size and tag. */
 static uint32_t read_program(int fd, struct program *p)
 {
@@ -116,8 +111,8 @@ static uint32_t read_program(int fd, struct program *p)
 	};
 	if (bpf_obj_get_info_by_fd(fd, &p->info, &size) != 0)
 		return 0;
-	count = smaller(p->info.nr_jited_ksyms, p->info.nr_jited_func_lens);
-	return smaller(smaller(count, p->info.nr_prog_tags), MAX_FUNCTIONS);
+	count = MIN(p->info.nr_jited_ksyms, p->info.nr_jited_func_lens);
+	return MIN(MIN(count, p->info.nr_prog_tags), MAX_FUNCTIONS);
 }
 
 /* Names functions like the kernel, except that long names are truncated. */

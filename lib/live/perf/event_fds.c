@@ -63,8 +63,7 @@ static void end(struct throttling *t, struct throttled_event *row, uint64_t time
 		return;
 	if (time > row->since)
 		rec.duration = time - row->since;
-	if (rec.duration > THROTTLED_MAX_NS)
-		rec.duration = THROTTLED_MAX_NS;
+	rec.duration = MIN(rec.duration, THROTTLED_MAX_NS);
 	record_init(&rec.rec, REC_THROTTLED, sizeof(rec), row->since + rec.duration, 0, 0);
 	rec.rec.cpu = row->cpu;
 	row->since = 0;

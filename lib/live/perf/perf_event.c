@@ -330,8 +330,7 @@ static void handle_record(struct map_ring *ring, size_t size, uint64_t now, map_
 	if (!map_event_parse(ring->record, size, &event))
 		return;
 	/* Clamp times in the future: waiting for them would never end. */
-	if (event.time > now)
-		event.time = now;
+	event.time = MIN(event.time, now);
 	ring->last_time = event.time;
 	ring->lost += event.lost;
 	fn(ctx, &event);

@@ -167,8 +167,7 @@ void container_watch_send(struct container_watch *h, uint32_t pid, bool is_runni
 	path = container_cgroup(cgroup, &size);
 	if (strlen(h->own_cgroup) == size && !memcmp(path, h->own_cgroup, size))
 		size = 0;
-	if (size > PATH_SIZE_MAX)
-		size = PATH_SIZE_MAX;
+	size = MIN(size, PATH_SIZE_MAX);
 	if (status)
 		ns_pid = container_ns_pid(status);
 	h->is_any_told |= size || ns_pid;

@@ -307,10 +307,8 @@ static bool read_pages(struct late_reader *r, uint64_t addr, size_t slot, size_t
 	uint64_t now = clock_monotonic_ns();
 	ssize_t done;
 
-	if (count > READ_PAGES)
-		count = READ_PAGES;
-	if (count > PAGES - slot)
-		count = PAGES - slot;
+	count = MIN(count, READ_PAGES);
+	count = MIN(count, PAGES - slot);
 	for (size_t i = 0; i < count; i++)
 		r->pages->rows[slot + i] = (struct late_page){0};
 	done = submit_read(r, addr, r->pages->bytes[slot], count * PAGE_SIZE);
@@ -355,8 +353,7 @@ bool late_reader_read(void *ctx, uint64_t addr, void *to, size_t size)
 
 		if (!page)
 			return false;
-		if (count > size)
-			count = size;
+		count = MIN(count, size);
 		memcpy(out, page + at, count);
 		out += count;
 		addr += count;

@@ -102,10 +102,8 @@ static bool has_started(struct runtime_files *f, struct live_process *process,
 		return result > 0;
 	}
 	runtime->wait_ns += runtime->wait_ns / 4;
-	if (runtime->wait_ns < START_WAIT_NS)
-		runtime->wait_ns = START_WAIT_NS;
-	if (runtime->wait_ns > START_WAIT_MAX_NS)
-		runtime->wait_ns = START_WAIT_MAX_NS;
+	runtime->wait_ns = MAX(runtime->wait_ns, START_WAIT_NS);
+	runtime->wait_ns = MIN(runtime->wait_ns, START_WAIT_MAX_NS);
 	runtime->check_ns = now + runtime->wait_ns;
 	runtime->start = RUNTIME_STARTING;
 	await_start(f, process);

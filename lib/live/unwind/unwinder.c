@@ -193,8 +193,7 @@ static void submit_again(struct unwinder *u)
 
 	if (!count || !room)
 		return;
-	if (count > room)
-		count = room;
+	count = MIN(count, room);
 	for (size_t i = 0; i < count; i++) {
 		uint32_t id = u->unsubmitted.items[i];
 

@@ -260,8 +260,7 @@ static void copy_name(char *copy, const char *name, const char *ends)
 {
 	size_t size = strcspn(name, ends);
 
-	if (size > MAX_NAME - 2)
-		size = MAX_NAME - 2;
+	size = MIN(size, MAX_NAME - 2);
 	memcpy(copy, name, size);
 	copy[size] = '\0';
 }

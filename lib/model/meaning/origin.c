@@ -302,8 +302,7 @@ uint8_t *origins_of_frames(const struct profile *p)
 		if (limit == ORIGIN_RUNTIME &&
 		    p->funcs.rows.items[frame->func].file != NO_SOURCE_FILE)
 			continue;
-		if (origins[i] > limit)
-			origins[i] = limit;
+		origins[i] = MIN(origins[i], limit);
 	}
 	return origins;
 }

@@ -617,8 +617,7 @@ size_t thread_rows_busiest(const struct thread_rows *r, uint32_t *positions, siz
 			busy[count++] = row;
 	}
 	qsort(busy, count, sizeof(*busy), compare_busy);
-	if (count > max)
-		count = max;
+	count = MIN(count, max);
 	for (size_t i = 0; i < count; i++)
 		positions[i] = (uint32_t)(busy[i] - r->list.items);
 	return count;

@@ -10,16 +10,6 @@ struct open_time {
 	bool has_end; /* `end` is not an estimate */
 };
 
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
 /* A tick represents the time before it, the row of a wait the time after it. */
 static struct open_time open_time(const struct profile *p, const struct sample *sample)
 {
@@ -37,7 +27,7 @@ static struct open_time open_time(const struct profile *p, const struct sample *
 		time.is_first = sample->weight == 1;
 	} else {
 		time.of.start = sample->time > begin + length ? sample->time - length
-							      : smaller(begin, sample->time);
+							      : MIN(begin, sample->time);
 		time.of.end = sample->time;
 		time.has_end = true;
 	}
@@ -76,15 +66,15 @@ static void separate(struct open_time *open, struct open_time *next, uint64_t in
 	if (a->wait == NO_STACK && b->start > a->end && b->start - a->end < interval)
 		a->end = b->start;
 	if (b->wait != NO_STACK) {
-		a->end = smaller(a->end, b->start);
+		a->end = MIN(a->end, b->start);
 		return;
 	}
 	if (!open->has_end && a->end > b->start) {
-		uint64_t low = larger(a->start, b->start), high = smaller(a->end, b->end);
+		uint64_t low = MAX(a->start, b->start), high = MIN(a->end, b->end);
 
 		a->end = low + (high - low) / 2;
 	}
-	b->start = smaller(larger(b->start, a->end), b->end);
+	b->start = MIN(MAX(b->start, a->end), b->end);
 }
 
 static void pass(const struct thread_time *time, thread_time_fn *take, void *ctx)

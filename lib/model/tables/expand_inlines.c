@@ -75,10 +75,8 @@ static void resolve_node(struct rebinding *r, stack_id old, uint64_t time)
 		const struct node *above = &r->nodes[row->parent];
 
 		parent = above->stack;
-		if (above->span.from > node.span.from)
-			node.span.from = above->span.from;
-		if (above->span.to < node.span.to)
-			node.span.to = above->span.to;
+		node.span.from = MAX(node.span.from, above->span.from);
+		node.span.to = MIN(node.span.to, above->span.to);
 	}
 	node.stack = add_chain(r, parent, count);
 	r->nodes[old] = node;
@@ -180,8 +178,7 @@ void expand_inlines_answer(struct expand_inlines *e, frame_id frame, symbol_id s
 {
 	if (frame >= e->frame_count || !depth)
 		return;
-	if (depth > CHAIN_MAX)
-		depth = CHAIN_MAX;
+	depth = MIN(depth, CHAIN_MAX);
 	e->answers[frame] = (struct frame_answer){
 		.symbol = symbol,
 		.depth = (uint32_t)depth,

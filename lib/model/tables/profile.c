@@ -502,8 +502,7 @@ uint8_t profile_first_event(const struct profile *p)
 			if (sample->event == wanted)
 				return wanted;
 			has_clock |= !sample->event;
-			if (sample->event < first)
-				first = sample->event;
+			first = MIN(first, sample->event);
 		}
 	}
 	return first == UINT8_MAX || has_clock ? 0 : first;

@@ -253,16 +253,13 @@ BOTH_WAYS uint64_t code_number(struct model *m, struct rice *rice, uint64_t valu
 	uint64_t mean = rice->mean >> MEAN_SHIFT, known = (mean + 1) * MEAN_STEP;
 	unsigned int low_bits = mean ? 63 - (unsigned int)__builtin_clzll(mean) : 0;
 
-	if (low_bits > LOW_BITS_MAX)
-		low_bits = LOW_BITS_MAX;
+	low_bits = MIN(low_bits, LOW_BITS_MAX);
 	if (is_packing)
 		put_number(m, value, low_bits);
 	else
 		value = take_number(m, low_bits);
-	if (known > value)
-		known = value;
-	if (known > NUMBER_MAX)
-		known = NUMBER_MAX;
+	known = MIN(known, value);
+	known = MIN(known, NUMBER_MAX);
 	rice->mean += known - mean;
 	return value;
 }

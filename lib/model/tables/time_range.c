@@ -14,12 +14,9 @@ static void include(struct known_times *known, uint64_t time, uint64_t end)
 {
 	if (time == CLOCK_NO_TIME)
 		return;
-	if (time < known->range.start)
-		known->range.start = time;
-	if (time > known->last)
-		known->last = time;
-	if (end > known->range.end)
-		known->range.end = end;
+	known->range.start = MIN(known->range.start, time);
+	known->last = MAX(known->last, time);
+	known->range.end = MAX(known->range.end, end);
 }
 
 /* Returns the time that a row of samples represents; weights of events are not times. */

@@ -131,8 +131,7 @@ static void note_time(struct perf_file *file, uint64_t time)
 {
 	if (time && (!file->start_ns || time < file->start_ns))
 		file->start_ns = time;
-	if (time > file->end_ns)
-		file->end_ns = time;
+	file->end_ns = MAX(file->end_ns, time);
 }
 
 /* Stores a record of the kernel by its time. */
@@ -319,8 +318,7 @@ static size_t skip(struct perf_feed *f, const uint8_t *bytes, size_t size)
 	struct perf_features *features = &f->file->features;
 	size_t missing = f->tracing_wanted - f->tracing_size;
 
-	if (size > f->to_skip)
-		size = f->to_skip;
+	size = MIN(size, f->to_skip);
 	f->to_skip -= size;
 	if (missing) {
 		size_t part = size < missing ? size : missing;
@@ -366,8 +364,7 @@ static ssize_t complete(struct perf_feed *f, const uint8_t *bytes, size_t size, 
 
 	if (before >= HEAD_SIZE)
 		wanted = perf_file_head(f->file, f->carried).size;
-	if (wanted - before < size)
-		size = wanted - before;
+	size = MIN(size, wanted - before);
 	memcpy(f->carried + before, bytes, size);
 	f->carried_size += size;
 	ret = take_first(f, f->carried, f->carried_size, err);

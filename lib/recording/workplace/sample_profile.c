@@ -408,8 +408,7 @@ static bool count_instruction(struct builder *b, uint64_t rva, uint64_t count)
 	at = &answer.chain[answer.depth - 1];
 	id = intern_line(&b->tree, node_of(&b->tree, &answer), site_of(at));
 	count *= copies_of(at->discriminator);
-	if (b->tree.lines.items[id].count < count)
-		b->tree.lines.items[id].count = count;
+	b->tree.lines.items[id].count = MAX(b->tree.lines.items[id].count, count);
 	return true;
 }
 

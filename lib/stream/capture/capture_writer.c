@@ -59,8 +59,7 @@ static void kept_epochs_init(struct kept_epochs *k, const struct capture_writer_
 /* Notes a block written at that position. */
 static void kept_epochs_note(struct kept_epochs *k, const struct capture_block *block, uint64_t at)
 {
-	if (block->last_ns > k->latest_ns)
-		k->latest_ns = block->last_ns;
+	k->latest_ns = MAX(k->latest_ns, block->last_ns);
 	if (!(block->flags & CAPTURE_BLOCK_STATE) && block->records && k->rows.count &&
 	    !vec_last(&k->rows).has_samples) {
 		vec_last(&k->rows).samples = block->samples;
@@ -771,10 +770,8 @@ void capture_writer_add(struct capture_writer *w, const struct rec *rec)
 	w->batch->size += size;
 	w->samples += rec->kind == REC_SAMPLE;
 	block->records++;
-	if (rec->time < block->first_ns)
-		block->first_ns = rec->time;
-	if (rec->time > block->last_ns)
-		block->last_ns = rec->time;
+	block->first_ns = MIN(block->first_ns, rec->time);
+	block->last_ns = MAX(block->last_ns, rec->time);
 	if (w->batch->size >= CAPTURE_BLOCK_BYTES)
 		end_batch(w, 0);
 }

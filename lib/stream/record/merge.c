@@ -144,8 +144,7 @@ bool merge_add(struct merge *m, const struct rec *rec)
 	chunk->used += (uint32_t)size;
 	chunk->live++;
 	m->size += size;
-	if (m->size > m->peak)
-		m->peak = m->size;
+	m->peak = MAX(m->peak, m->size);
 	vec_push(&m->incoming, entry);
 	if (rec->time < m->last_time)
 		m->late_count++;
@@ -250,8 +249,7 @@ const struct rec *merge_next(struct merge *m)
 	m->head++;
 	m->chunks.items[entry.chunk].live--;
 	m->size -= record_size(rec);
-	if (entry.time > m->last_time)
-		m->last_time = entry.time;
+	m->last_time = MAX(m->last_time, entry.time);
 	return rec;
 }
 

@@ -67,8 +67,7 @@ static void add_loss(struct losses *l, const struct loss *loss)
 		if (loss->start <= last->end || loss->start - last->end <= BURST_NS ||
 		    l->rows.count >= LOSSES_MAX) {
 			last->count += loss->count;
-			if (loss->end > last->end)
-				last->end = loss->end;
+			last->end = MAX(last->end, loss->end);
 			return;
 		}
 	}

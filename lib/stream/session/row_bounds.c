@@ -464,8 +464,7 @@ static void limit_rows(struct row_bounds *b, uint64_t max)
 
 		kind->passed = 0;
 		kind->step = kind->rows > share ? find_step(b->profile, i, share) : 0;
-		if (kind->step > kind->weight)
-			kind->weight = kind->step;
+		kind->weight = MAX(kind->weight, kind->step);
 	}
 	vec_for_each(&b->profile->threads.rows, struct profile_thread *, row)
 		thin_thread(b, row);
@@ -611,8 +610,7 @@ static void reclaim_values(struct reclaim *r)
 	free(copy.map);
 	r->markers->bounds.dropped = 0;
 	r->values_next = 2 * markers->values.count;
-	if (r->values_next < VALUES_MIN)
-		r->values_next = VALUES_MIN;
+	r->values_next = MAX(r->values_next, VALUES_MIN);
 }
 
 static size_t count_used(const bool *used, size_t count)
@@ -646,10 +644,8 @@ static void reclaim_stacks(struct reclaim *r, bool all)
 	if (!r->is_off && r->stacks_next > limit)
 		r->stacks_next = limit;
 	/* Search again only after some growth: the remaining stacks are in use. */
-	if (r->stacks_next < p->stacks.rows.count + p->stacks.rows.count / 4)
-		r->stacks_next = p->stacks.rows.count + p->stacks.rows.count / 4;
-	if (r->stacks_next < STACKS_MIN)
-		r->stacks_next = STACKS_MIN;
+	r->stacks_next = MAX(r->stacks_next, p->stacks.rows.count + p->stacks.rows.count / 4);
+	r->stacks_next = MAX(r->stacks_next, STACKS_MIN);
 }
 
 static void reclaim_drop_unused(void *ctx)

@@ -115,8 +115,7 @@ static void add_field(struct tracepoint_format *f, const struct tracepoint_field
 
 	if (field->kind == TRACEPOINT_DYNAMIC_TEXT)
 		f->layout.dynamic[f->layout.dynamic_count++] = field->offset;
-	if (end > f->layout.size)
-		f->layout.size = end;
+	f->layout.size = MAX(f->layout.size, end);
 	f->fields[f->count++] = *field;
 }
 

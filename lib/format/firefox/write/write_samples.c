@@ -269,8 +269,7 @@ void firefox_find_peaks(struct firefox *f)
 		run = thread_row_samples(&f->rows, row, &buffer);
 		for (size_t i = 0; i < run.count; i++) {
 			weight = weight_around(&run, interval, i, &first, &sum);
-			if (weight > *peak)
-				*peak = weight;
+			*peak = MAX(*peak, weight);
 		}
 	}
 	sample_buffer_release(&buffer);
@@ -365,8 +364,7 @@ void firefox_samples_fill(const struct firefox *f, const struct thread_row *row,
 
 		sample.time = firefox_time(f, sample.time);
 		/* Raise a time out of order to that of the previous sample. */
-		if (sample.time < before)
-			sample.time = before;
+		sample.time = MAX(sample.time, before);
 		if (!has_samples &&
 		    (!is_null(&sample) || i || sample.time > begin + filler.interval))
 			add_first_gap(&filler, before, &sample);

@@ -204,8 +204,7 @@ static double time_call(void)
 		for (int i = 0; i < CALLS; i++)
 			probed_function();
 		took = clock_thread_cpu_ns() - start;
-		if (took < least)
-			least = took;
+		least = MIN(least, took);
 	}
 	return (double)least / CALLS;
 }

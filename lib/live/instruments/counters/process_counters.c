@@ -315,11 +315,9 @@ static void fit_interval(struct counters *c, uint64_t cpu_ns)
 {
 	uint64_t ns = cpu_ns * SHARE;
 
-	if (ns > INTERVAL_MAX_NS)
-		ns = INTERVAL_MAX_NS;
+	ns = MIN(ns, INTERVAL_MAX_NS);
 	c->interval_ns = ns > c->wanted_ns ? ns : c->wanted_ns;
-	if (c->interval_ns > c->longest_ns)
-		c->longest_ns = c->interval_ns;
+	c->longest_ns = MAX(c->longest_ns, c->interval_ns);
 }
 
 static void run_pass(struct counters *c, uint64_t now)

@@ -205,8 +205,7 @@ static bool search_mapping(struct search *search, const struct proc_map *map)
 
 	if (!map->writable || map->executable || *map->path || map->start % HEAP_ALIGNMENT)
 		return true;
-	if (*searched < map->start)
-		*searched = map->start;
+	*searched = MAX(*searched, map->start);
 	while (*searched < map->end && !search->is_over) {
 		uint64_t left = map->end - *searched, size = left < HEAP_STEP ? left : HEAP_STEP;
 

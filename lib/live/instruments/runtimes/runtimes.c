@@ -133,8 +133,7 @@ void send_code_records(const struct runtime *runtime, const struct rec_function 
 		piece.stop = piece.end < total ? code->lines.items[piece.end].unit
 					       : function->units;
 		/* The table covers more than the code. */
-		if (piece.stop > function->units)
-			piece.stop = function->units;
+		piece.stop = MIN(piece.stop, function->units);
 		if (piece.stop > piece.start) {
 			rec = make_record(function, code, &text, named, &piece);
 			sink(ctx, &rec->rec);

@@ -124,8 +124,7 @@ bool wasm_codes_search(struct wasm_codes *w, const struct runtime *runtime, uint
 	late_reader_begin(reader, (pid_t)pid, time);
 	is_found = search_process(&search, pid);
 	w->wait_ns = w->wait_ns ? 2 * w->wait_ns : WAIT_MIN_NS;
-	if (w->wait_ns > WAIT_MAX_NS)
-		w->wait_ns = WAIT_MAX_NS;
+	w->wait_ns = MIN(w->wait_ns, WAIT_MAX_NS);
 	w->search_ns = clock_monotonic_ns() + w->wait_ns;
 	return is_found;
 }

@@ -178,10 +178,8 @@ static void code_versions_release(struct code_versions *v)
 
 static void narrow(struct rebind_span *span, uint64_t from, uint64_t to)
 {
-	if (span->from < from)
-		span->from = from;
-	if (span->to > to)
-		span->to = to;
+	span->from = MAX(span->from, from);
+	span->to = MIN(span->to, to);
 }
 
 /*

@@ -48,8 +48,7 @@ static uint64_t rank(const struct marker *marker)
 	uint64_t length = marker->end - marker->start;
 	uint64_t chance = hash_pair(marker->start, marker->schema);
 
-	if (length > LENGTH_MAX)
-		length = LENGTH_MAX;
+	length = MIN(length, LENGTH_MAX);
 	return length << CHANCE_BITS | (chance & ((1u << CHANCE_BITS) - 1));
 }
 
@@ -249,10 +248,8 @@ static void keep_floors(struct marker_bounds *b, const struct group *all)
 {
 	if (b->floors.count < all->limits.count)
 		vec_add_zeroed(&b->floors, all->limits.count - b->floors.count);
-	for (size_t i = 0; i < all->limits.count; i++) {
-		if (all->limits.items[i].rank > b->floors.items[i])
-			b->floors.items[i] = all->limits.items[i].rank;
-	}
+	for (size_t i = 0; i < all->limits.count; i++)
+		b->floors.items[i] = MAX(b->floors.items[i], all->limits.items[i].rank);
 }
 
 void marker_bounds_limit(struct marker_bounds *b, struct profile *p)

@@ -623,8 +623,7 @@ void tasks_give_name(struct tasks *t, const struct rec_thread_name *rec)
 static void note_life(struct tasks *t, struct process *owner, thread_id thread, uint64_t time)
 {
 	thread_seen(&t->threads, thread, time);
-	if (time < owner->start)
-		owner->start = time;
+	owner->start = MIN(owner->start, time);
 	if (owner->has_ended && time > owner->end)
 		owner->end = time;
 }

@@ -180,8 +180,7 @@ static bool had_run(const struct cpu_clock *c, const struct profile_thread *row)
 		if (sample->event)
 			continue;
 		used = used > passed ? used - passed : 0;
-		if (known > used)
-			used = known;
+		used = MAX(used, known);
 		time = sample->time;
 	}
 	return used;
@@ -332,8 +331,7 @@ void thread_end(struct thread_table *t, thread_id id, uint64_t time)
 
 	thread->has_ended = true;
 	row->end = time > row->start ? time : row->start;
-	if (thread->seen > row->end)
-		row->end = thread->seen;
+	row->end = MAX(row->end, thread->seen);
 	samples_close(&row->samples);
 	vec_fit(&threads_get(t->profile, id)->markers);
 }
@@ -343,10 +341,8 @@ void thread_seen(struct thread_table *t, thread_id id, uint64_t time)
 	struct profile_thread *row = threads_get(t->profile, id);
 	struct thread *thread = &t->rows.items[id];
 
-	if (time < row->start)
-		row->start = time;
-	if (time > thread->seen)
-		thread->seen = time;
+	row->start = MIN(row->start, time);
+	thread->seen = MAX(thread->seen, time);
 	if (thread->has_ended && time > row->end)
 		row->end = time;
 }

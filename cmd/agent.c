@@ -212,8 +212,7 @@ static void start(struct keeper *k, const sigset_t *mask)
 		exit(record(k->agent, k->argv));
 	}
 	close(ends[1]);
-	if (k->alive >= 0)
-		close(k->alive);
+	fd_close(k->alive);
 	k->alive = ends[0];
 	k->is_ready = false;
 }

@@ -342,8 +342,7 @@ static void recover_file(struct recover *r, const char *path)
 		r->failed++;
 		command_fail(command_recover.name, EXIT_REFUSED, &err);
 	}
-	if (l.fd >= 0)
-		close(l.fd);
+	fd_close(l.fd);
 	recording_release(&l.recording);
 	free(l.target);
 }

@@ -229,8 +229,7 @@ void module_files_unref(struct module_files *f)
 	debug_sections_release(&f->shared);
 	debug_file_close(&f->debug);
 	debug_file_close(&f->symbols);
-	if (f->mini >= 0)
-		close(f->mini);
+	fd_close(f->mini);
 	pthread_mutex_destroy(&f->lock);
 	free(f->path);
 	free(f);

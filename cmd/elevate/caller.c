@@ -150,10 +150,8 @@ static int take_over(struct caller *f, int *fds, const struct identity *user, st
 		ret = error_set(err, -errno, "cannot redirect a descriptor");
 	if (!ret && fds[ELEVATION_FOLDER] >= 0)
 		ret = enter_folder(fds[ELEVATION_FOLDER], user, err);
-	for (int i = ELEVATION_STDERR; i <= ELEVATION_FOLDER; i++) {
-		if (fds[i] >= 0)
-			close(fds[i]);
-	}
+	for (int i = ELEVATION_STDERR; i <= ELEVATION_FOLDER; i++)
+		fd_close(fds[i]);
 	return ret ? ret : check_command(f, user, err);
 }
 
@@ -209,8 +207,7 @@ void caller_release(struct caller *f)
 			    &f->control_fd, &f->ack_fd,	 &f->command_fd};
 
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
-		if (*fds[i] >= 0)
-			close(*fds[i]);
+		fd_close(*fds[i]);
 		*fds[i] = -1;
 	}
 }
@@ -355,8 +352,7 @@ static int take_command(struct caller *f, const struct elevation_message *messag
 		if (i != ELEVATION_COMMAND && fds[i] >= 0)
 			close(fds[i]);
 	}
-	if (f->command_fd >= 0)
-		close(f->command_fd);
+	fd_close(f->command_fd);
 	f->command_fd = fds[ELEVATION_COMMAND];
 	f->ended = false;
 	f->wait_status = 0;

@@ -40,8 +40,7 @@ int control_folder_open(const struct identity *owner, bool creates, char **path)
 	if (parent >= 0)
 		folder = openat(parent, "prof", flags);
 	identity_restore_files(&before);
-	if (parent >= 0)
-		close(parent);
+	fd_close(parent);
 	if (folder >= 0 && !is_own_folder(folder, owner->uid))
 		close(steal_fd(&folder));
 	if (folder >= 0 && path)
@@ -258,8 +257,7 @@ void control_socket_close(struct control_socket *s)
 
 	while (s->client_count)
 		drop_client(s, 0);
-	if (s->fd >= 0)
-		close(s->fd);
+	fd_close(s->fd);
 	if (s->folder >= 0) {
 		struct identity before;
 

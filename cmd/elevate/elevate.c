@@ -40,8 +40,7 @@ static void front_release(struct front *f)
 	free(f->preload.variable);
 	free(f->program);
 	child_free(f->child);
-	if (f->fetch_socket >= 0)
-		close(f->fetch_socket);
+	fd_close(f->fetch_socket);
 	if (f->fetcher > 0) {
 		kill(f->fetcher, SIGKILL);
 		waitpid(f->fetcher, NULL, 0);
@@ -264,8 +263,7 @@ static int give_descriptors(struct front *f, struct error *err)
 	/* The reader of --ready-fd waits until the last copy is closed. */
 	if (live->ready_fd > STDERR_FILENO)
 		close(live->ready_fd);
-	if (f->fetch_socket >= 0)
-		close(f->fetch_socket);
+	fd_close(f->fetch_socket);
 	f->fetch_socket = -1;
 	return 0;
 }

@@ -86,7 +86,6 @@ void signals_restore(const struct signals *s)
 
 void signals_release(struct signals *s)
 {
-	if (s->fd >= 0)
-		close(s->fd);
+	fd_close(s->fd);
 	s->fd = -1;
 }

@@ -51,10 +51,8 @@ int elevation_send(int socket, struct elevation_message *message, const int *fds
 
 static void close_all(const int *fds, size_t count)
 {
-	for (size_t i = 0; i < count; i++) {
-		if (fds[i] >= 0)
-			close(fds[i]);
-	}
+	for (size_t i = 0; i < count; i++)
+		fd_close(fds[i]);
 }
 
 /* Receives all descriptors of a message. -EPROTO if there are more than expected. */

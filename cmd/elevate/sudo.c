@@ -72,10 +72,8 @@ int sudo_start(struct sudo *s, char *const *argv, const struct signals *signals,
 	}
 	s->socket = ends[0];
 	s->errors = errors[0];
-	if (ends[1] >= 0)
-		close(ends[1]);
-	if (errors[1] >= 0)
-		close(errors[1]);
+	fd_close(ends[1]);
+	fd_close(errors[1]);
 	vec_release(&words);
 	return ret;
 }
@@ -130,8 +128,7 @@ void sudo_release(struct sudo *s)
 	int *const fds[] = {&s->pidfd, &s->socket, &s->errors};
 
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
-		if (*fds[i] >= 0)
-			close(*fds[i]);
+		fd_close(*fds[i]);
 		*fds[i] = -1;
 	}
 }

@@ -477,8 +477,7 @@ static int check_folder(const struct pipeline *p, const char *path, struct error
 	int fd = before.failure ? -1 : open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
 	int ret = fd < 0 ? -errno : 0;
 
-	if (fd >= 0)
-		close(fd);
+	fd_close(fd);
 	identity_restore_files(&before);
 	/* Not all file systems support unnamed files. */
 	if (!ret || ret == -EOPNOTSUPP)
@@ -665,8 +664,7 @@ int flight_finish(struct pipeline *p, struct error *err)
 void flight_release(struct flight *f)
 {
 	child_free(f->child);
-	if (f->copying >= 0)
-		close(f->copying);
+	fd_close(f->copying);
 	triggers_release(&f->triggers);
 	free(f->path);
 	*f = FLIGHT_INIT;

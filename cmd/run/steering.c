@@ -294,8 +294,7 @@ void steering_poll(struct pipeline *p)
 
 void steering_release(struct steering *s)
 {
-	if (s->timer_fd >= 0)
-		close(s->timer_fd);
+	fd_close(s->timer_fd);
 	control_socket_close(&s->socket);
 	control_words_close(&s->words);
 	*s = STEERING_INIT;

@@ -24,8 +24,7 @@ int supervisor_init(struct supervisor *s, struct signals *signals, struct error 
 
 void supervisor_release(struct supervisor *s)
 {
-	if (s->timer_fd >= 0)
-		close(s->timer_fd);
+	fd_close(s->timer_fd);
 	s->timer_fd = -1;
 }
 

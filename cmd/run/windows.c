@@ -261,7 +261,6 @@ int windows_finish(struct pipeline *p, struct error *err)
 
 void windows_release(struct windows *w)
 {
-	if (w->socket >= 0)
-		close(w->socket);
+	fd_close(w->socket);
 	*w = WINDOWS_INIT;
 }

@@ -22,10 +22,16 @@ static inline void free_cleanup(void *p)
 	free(*(void **)p);
 }
 
+/* Closes a descriptor, unless it is negative. */
+static inline void fd_close(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
 static inline void close_cleanup(const int *fd)
 {
-	if (*fd >= 0)
-		close(*fd);
+	fd_close(*fd);
 }
 
 DEFINE_CLEANUP(FILE *, fclose)

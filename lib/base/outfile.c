@@ -501,10 +501,8 @@ void outfile_free(struct outfile *f)
 	if (!f->failure)
 		f->failure = -ECANCELED;
 	settle_name(f);
-	if (f->fd >= 0)
-		close(f->fd);
-	if (f->dir_fd >= 0)
-		close(f->dir_fd);
+	fd_close(f->fd);
+	fd_close(f->dir_fd);
 	free(f->packer);
 	free(f->path);
 	free(f->name);

@@ -131,8 +131,7 @@ static void free_search(void *ctx)
 {
 	struct search *s = ctx;
 
-	if (s->fd >= 0)
-		close(s->fd);
+	fd_close(s->fd);
 	essential_parts_release(&s->parts);
 	free(s);
 }

@@ -606,12 +606,9 @@ void spool_remove(struct spool *s)
 void spool_release(struct spool *s)
 {
 	capture_writer_free(s->writer);
-	if (s->fd >= 0)
-		close(s->fd);
-	if (s->memory >= 0)
-		close(s->memory);
-	if (s->dir_fd >= 0)
-		close(s->dir_fd);
+	fd_close(s->fd);
+	fd_close(s->memory);
+	fd_close(s->dir_fd);
 	free(s->name);
 	free(s->path);
 	asked_symbols_release(&s->asked_symbols);

@@ -202,8 +202,7 @@ struct debug_fetcher *debug_fetcher_new(const struct debug_fetcher_options *opti
 
 static void stop(struct debug_fetcher *f)
 {
-	if (f->socket >= 0)
-		close(f->socket);
+	fd_close(f->socket);
 	f->socket = -1;
 	if (f->child > 0) {
 		kill(f->child, SIGKILL);
@@ -409,8 +408,7 @@ static int wait_for_file(struct debug_fetcher *f, const char *path, enum symbol_
 			f->failures = 0;
 			return fd;
 		}
-		if (fd >= 0)
-			close(fd);
+		fd_close(fd);
 		if (ret == 0 && answer.kind == FETCH_PROGRESS) {
 			if (answer.done != last.done)
 				moved_ns = now;

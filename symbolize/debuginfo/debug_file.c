@@ -289,8 +289,7 @@ int debug_file_open(const struct debug_search *search, const struct readers *rea
 
 void debug_file_close(struct debug_file *f)
 {
-	if (f->fd >= 0)
-		close(f->fd);
+	fd_close(f->fd);
 	free(f->path);
 	*f = (struct debug_file){.fd = -1};
 }

@@ -187,17 +187,12 @@ static void programs_free_maps(struct programs *p)
 	vec_for_each(&p->rings, struct ring *, ring)
 		ring_close(ring);
 	vec_release(&p->rings);
-	vec_for_each(&p->slots, struct map_slot *, slot) {
-		if (slot->fd >= 0)
-			close(slot->fd);
-	}
+	vec_for_each(&p->slots, struct map_slot *, slot)
+		fd_close(slot->fd);
 	vec_release(&p->slots);
-	if (p->epoll_fd >= 0)
-		close(p->epoll_fd);
-	if (p->rings_fd >= 0)
-		close(p->rings_fd);
-	if (p->shards_fd >= 0)
-		close(p->shards_fd);
+	fd_close(p->epoll_fd);
+	fd_close(p->rings_fd);
+	fd_close(p->shards_fd);
 }
 
 static struct map_slot *find_ring(struct programs *p, uint32_t cpu)

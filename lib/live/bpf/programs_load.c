@@ -402,7 +402,6 @@ void programs_free_objects(struct programs *p)
 			libbpf_unregister_prog_handler(p->handlers[i]);
 		p->handlers[i] = 0;
 	}
-	if (p->types_fd >= 0)
-		close(p->types_fd);
+	fd_close(p->types_fd);
 	p->types_fd = -1;
 }

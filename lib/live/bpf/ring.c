@@ -86,8 +86,7 @@ void ring_close(struct ring *ring)
 		munmap(ring->consumed, page_size());
 	if (ring->produced)
 		munmap((void *)ring->produced, readable_size(ring));
-	if (ring->fd >= 0)
-		close(ring->fd);
+	fd_close(ring->fd);
 	*ring = (struct ring){.fd = -1};
 }
 

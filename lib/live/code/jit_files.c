@@ -150,8 +150,7 @@ void jit_files_follow_lists(struct jit_files *j, struct jit_descriptors *descrip
 
 static void close_fd(int *fd)
 {
-	if (*fd >= 0)
-		close(*fd);
+	fd_close(*fd);
 	*fd = -1;
 }
 

@@ -338,8 +338,7 @@ void span_file_free(struct span_file *file)
 {
 	if (!file)
 		return;
-	if (file->fd >= 0)
-		close(file->fd);
+	fd_close(file->fd);
 	while (file->open.count)
 		remove_open(file, file->open.count - 1);
 	vec_release(&file->open);

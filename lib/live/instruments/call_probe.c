@@ -48,10 +48,8 @@ void call_probe_close(void *state)
 {
 	struct call_probe *p = state;
 
-	if (p->enter >= 0)
-		close(p->enter);
-	if (p->exit >= 0)
-		close(p->exit);
+	fd_close(p->enter);
+	fd_close(p->exit);
 	p->enter = p->exit = -1;
 }
 

@@ -102,8 +102,7 @@ static int try_clock(const struct sampling_event *event, uint32_t cpu)
 {
 	int fd = sampling_event_open(event, cpu);
 
-	if (fd >= 0)
-		close(fd);
+	fd_close(fd);
 	return fd < 0 ? fd : 0;
 }
 
@@ -207,8 +206,7 @@ static int open_cpu(void *state, const struct live_cpu *live, struct error *err)
 
 static void close_fd(struct clock_cpu *cpu)
 {
-	if (cpu->fd >= 0)
-		close(cpu->fd);
+	fd_close(cpu->fd);
 	cpu->fd = -1;
 }
 

@@ -518,9 +518,7 @@ void child_free(struct child *c)
 		while (waitpid(c->pid, &c->wait_status, 0) < 0 && errno == EINTR)
 			;
 	}
-	if (c->socket >= 0)
-		close(c->socket);
-	if (c->pidfd >= 0)
-		close(c->pidfd);
+	fd_close(c->socket);
+	fd_close(c->pidfd);
 	free(c);
 }

@@ -19,10 +19,8 @@ int wakeup_open(struct wakeup *w)
 
 void wakeup_release(struct wakeup *w)
 {
-	if (w->watched_fd >= 0)
-		close(w->watched_fd);
-	if (w->fd >= 0)
-		close(w->fd);
+	fd_close(w->watched_fd);
+	fd_close(w->fd);
 }
 
 int wakeup_add(struct wakeup *w, int fd)

@@ -113,8 +113,7 @@ void throttling_finish(struct throttling *t, uint64_t time)
 
 static void row_detach(struct event_fd *row)
 {
-	if (row->link >= 0)
-		close(row->link);
+	fd_close(row->link);
 	row->link = -1;
 }
 

@@ -211,8 +211,7 @@ int error_no_hardware(struct error *err, const char *event, uint32_t cpu)
 	};
 	int fd = perf_event_open_choice(&cycles, cpu);
 
-	if (fd >= 0)
-		close(fd);
+	fd_close(fd);
 	if (fd >= 0)
 		return error_text(err, -ENOENT, "%s: not supported by this machine's CPUs", event);
 	return error_text(

@@ -71,8 +71,7 @@ static int open_program(const char *command)
 		close(fd);
 		fd = search_path_find(interpreter, file) ? open_file(file) : -1;
 	}
-	if (fd >= 0)
-		close(fd);
+	fd_close(fd);
 	return -1;
 }
 

@@ -464,8 +464,7 @@ int file_opener_open(struct file_opener *o, const struct mapped_file *file,
 		return opened->fd;
 	}
 	if (is_silent(o, device)) {
-		if (found >= 0)
-			close(found);
+		fd_close(found);
 		return -ETIMEDOUT;
 	}
 	if (is_fuse(o, file->pid, device ? device : file->device)) {

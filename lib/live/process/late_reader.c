@@ -128,8 +128,7 @@ static void *work(void *ctx)
 		pthread_cond_signal(&w->is_finished);
 	}
 	pthread_mutex_unlock(&w->lock);
-	if (schedstat >= 0)
-		close(schedstat);
+	fd_close(schedstat);
 	return NULL;
 }
 

@@ -19,10 +19,8 @@
 
 void targets_release(struct targets *t)
 {
-	vec_for_each(&t->rows, struct target *, target) {
-		if (target->fd >= 0)
-			close(target->fd);
-	}
+	vec_for_each(&t->rows, struct target *, target)
+		fd_close(target->fd);
 	vec_release(&t->rows);
 	free(t->group);
 	*t = (struct targets){0};

@@ -153,8 +153,7 @@ void unwinder_free(struct unwinder *u)
 	if (!table_pool_free(u->pool))
 		return;
 	table_cache_free(u->cache);
-	if (u->event_fd >= 0)
-		close(u->event_fd);
+	fd_close(u->event_fd);
 	deferred_unwind_free(u->deferred);
 	spaces_release(&u->spaces);
 	vec_release(&u->unsubmitted);

@@ -25,8 +25,7 @@ void sample_store_set_file(int fd, uint64_t max)
 {
 	pthread_mutex_lock(&store.lock);
 	if (!store.in_file) {
-		if (store.fd >= 0)
-			close(store.fd);
+		fd_close(store.fd);
 		store.fd = fd;
 		store.end = 0;
 	} else if (fd >= 0) {

@@ -227,8 +227,7 @@ static int find_kernel(struct finding *f, struct module *module, struct wanted *
 	}
 	if (fd < 0)
 		return failure;
-	if (f->list >= 0)
-		close(f->list);
+	fd_close(f->list);
 	f->list = fd;
 	return -EALREADY;
 }
@@ -260,10 +259,8 @@ static int find_module(struct finding *f, struct module *module, struct wanted *
 
 static void release_wanted(struct wanted *w)
 {
-	if (w->fd >= 0)
-		close(w->fd);
-	if (w->map >= 0)
-		close(w->map);
+	fd_close(w->fd);
+	fd_close(w->map);
 	free(w->path);
 	free(w->debug_path);
 	free(w->release);

@@ -16,8 +16,7 @@ static void release(struct file_counter *row)
 	free(row->path);
 	free(row->key);
 	free(row->unit);
-	if (row->fd >= 0)
-		close(row->fd);
+	fd_close(row->fd);
 }
 
 /*
@@ -302,10 +301,8 @@ void machine_counters_free(struct machine_counters *m)
 {
 	if (!m)
 		return;
-	for (size_t i = 0; i < FILE_COUNT; i++) {
-		if (m->files[i] >= 0)
-			close(m->files[i]);
-	}
+	for (size_t i = 0; i < FILE_COUNT; i++)
+		fd_close(m->files[i]);
 	for (size_t i = 0; i < m->package_count; i++)
 		close(m->packages[i].fd);
 	free(m);

@@ -256,8 +256,7 @@ static void read_places(struct usdt_probes *p, struct usdt_file *file, int fd)
 
 static void free_file(struct usdt_file *file)
 {
-	if (file->fd >= 0)
-		close(file->fd);
+	fd_close(file->fd);
 	vec_release(&file->places);
 	free(file);
 }

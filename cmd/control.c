@@ -106,8 +106,7 @@ static void find_all(struct recorders *r)
 	}
 	if (users)
 		closedir(users);
-	if (r->rows.count)
-		vec_sort(&r->rows, by_pid);
+	vec_sort(&r->rows, by_pid);
 }
 
 /* Sends the request and reads a line. Returns NULL with err set on failure. */

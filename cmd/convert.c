@@ -449,8 +449,7 @@ static int find_assembly(const struct convert *c, struct strbuf *json, struct er
 		assembly_release(&assembly);
 		query_release(&q);
 	}
-	if (p)
-		profile_free(p);
+	profile_free(p);
 	return ret;
 }
 
@@ -544,10 +543,8 @@ static int write_narrowed(struct convert *c, struct error *err)
 		release_copied(c);
 	if (!ret)
 		ret = c->is_autofdo ? write_autofdo(c, all, err) : write_out(c, all, &options, err);
-	if (all)
-		profile_free(all);
-	if (base)
-		profile_free(base);
+	profile_free(all);
+	profile_free(base);
 	return ret;
 }
 

@@ -245,8 +245,7 @@ static int script(struct script *c, struct error *err)
 		ret = print_all(c, err);
 	if (ret == -ENODATA)
 		heaviest_names_hint(err, whole, &c->filter);
-	if (p)
-		profile_free(p);
+	profile_free(p);
 	profile_file_release(&file);
 	/* The reader has closed the pipe early. */
 	return ret == -EPIPE ? 0 : ret;

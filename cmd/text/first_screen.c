@@ -171,8 +171,7 @@ static void add_heaviest_process(const struct query *q, struct strbuf *line)
 		vec_push(&shares, ((struct process_share){thread->pid, thread->incarnation, id,
 							  q->thread_weights[id]}));
 	}
-	if (shares.count)
-		vec_sort(&shares, compare_processes);
+	vec_sort(&shares, compare_processes);
 	vec_for_each(&shares, const struct process_share *, share) {
 		if (share->pid != sum.pid || share->incarnation != sum.incarnation)
 			sum = (struct process_share){share->pid, share->incarnation, share->thread,

@@ -58,37 +58,38 @@ struct path_sums {
 
 static void add_entry(struct path_sums *s, const struct path_sum *sum)
 {
-	vec_for_each(&s->entries, struct path_sum *, row) {
-		if (row->kind == sum->kind && row->name == sum->name &&
-		    (row->kind != PATH_WAITS ||
-		     (row->step == sum->step && row->function == sum->function))) {
-			row->ns += sum->ns;
-			return;
-		}
-	}
-	vec_push(&s->entries, *sum);
+	struct path_sum *known =
+		vec_find(&s->entries, row,
+			 row->kind == sum->kind && row->name == sum->name &&
+				 (row->kind != PATH_WAITS ||
+				  (row->step == sum->step && row->function == sum->function)));
+
+	if (known)
+		known->ns += sum->ns;
+	else
+		vec_push(&s->entries, *sum);
 }
 
 static void add_function(struct path_sums *s, const struct path_sum *sum)
 {
-	vec_for_each(&s->functions, struct path_sum *, row) {
-		if (row->name == sum->name && row->step == sum->step) {
-			row->ns += sum->ns;
-			return;
-		}
-	}
-	vec_push(&s->functions, *sum);
+	struct path_sum *known = vec_find(&s->functions, row,
+					  row->name == sum->name && row->step == sum->step);
+
+	if (known)
+		known->ns += sum->ns;
+	else
+		vec_push(&s->functions, *sum);
 }
 
 static void add_call(struct path_sums *s, const struct path_call *call)
 {
-	vec_for_each(&s->calls, struct path_call *, row) {
-		if (row->function == call->function && row->caller == call->caller) {
-			row->ns += call->ns;
-			return;
-		}
-	}
-	vec_push(&s->calls, *call);
+	struct path_call *known = vec_find(
+		&s->calls, row, row->function == call->function && row->caller == call->caller);
+
+	if (known)
+		known->ns += call->ns;
+	else
+		vec_push(&s->calls, *call);
 }
 
 /* Adds the user's functions that called the function, up to CALL_LEVELS, each once. */

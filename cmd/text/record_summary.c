@@ -421,8 +421,7 @@ static size_t slowest_modules(const struct profile *p, const struct module **row
 		if (module->naming_ns >= SLOW_NAMING_NS)
 			vec_push(&all.rows, module);
 	}
-	if (all.rows.count)
-		vec_sort(&all.rows, by_naming_time);
+	vec_sort(&all.rows, by_naming_time);
 	count = all.rows.count < SLOWEST_MAX ? all.rows.count : SLOWEST_MAX;
 	for (size_t i = 0; i < count; i++)
 		rows[i] = all.rows.items[i];

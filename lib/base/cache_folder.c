@@ -93,8 +93,7 @@ static void trim(int folder, uint64_t bytes_max)
 							      counted((uint64_t)st.st_blocks * 512),
 							      st.st_mtim});
 	}
-	if (files.count)
-		qsort(files.items, files.count, sizeof(*files.items), compare_use);
+	vec_sort(&files, compare_use);
 	vec_for_each(&files, struct cached_file *, file) {
 		bytes += file->bytes;
 		if (bytes > bytes_max)

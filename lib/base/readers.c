@@ -17,10 +17,8 @@ void readers_release(struct readers *readers)
 
 void readers_add(struct readers *readers, struct reader reader)
 {
-	vec_for_each(&readers->rows, const struct reader *, it) {
-		if (it->uid == reader.uid && it->gid == reader.gid)
-			return;
-	}
+	if (vec_find(&readers->rows, it, it->uid == reader.uid && it->gid == reader.gid))
+		return;
 	vec_push(&readers->rows, reader);
 }
 

@@ -321,11 +321,8 @@ static void measure_interpreter_lock(const struct adviser *a, struct measured *m
 static const struct wait_place *find_place(const struct adviser *a, enum idle_subcategory reason,
 					   bool is_sleep)
 {
-	vec_for_each(&a->digest->waits, const struct wait_place *, place) {
-		if (is_sleep ? place->is_sleep : wait_place_is(a->q->profile, place, reason))
-			return place;
-	}
-	return NULL;
+	return vec_find(&a->digest->waits, place,
+			is_sleep ? place->is_sleep : wait_place_is(a->q->profile, place, reason));
 }
 
 /* Takes the waits at the place, less the weight of another rule's waits. */
@@ -702,8 +699,7 @@ void advice_find(struct advice_list *list, const struct query *q, const struct q
 		a.id = id;
 		apply(&a, list);
 	}
-	if (list->rows.count)
-		vec_sort(&list->rows, compare_advice);
+	vec_sort(&list->rows, compare_advice);
 }
 
 void advice_list_release(struct advice_list *list)

@@ -282,9 +282,7 @@ static void find_modules(struct finder *f)
 			add_to_module(f->a, f->a->keys.rows.items[f->a->keys.of_stacks[id]].module,
 				      f->q->weights[id]);
 	}
-	if (f->a->modules.count)
-		qsort(f->a->modules.items, f->a->modules.count, sizeof(*f->a->modules.items),
-		      compare_modules);
+	vec_sort(&f->a->modules, compare_modules);
 }
 
 static void find_hot_path(struct finder *f)
@@ -630,9 +628,7 @@ static void add_places(struct finder *f, const struct query *waits, struct pairs
 	}
 	vec_for_each(&f->a->waits, struct wait_place *, place)
 		place->rank = rank_of(waits->profile, place);
-	if (f->a->waits.count)
-		qsort(f->a->waits.items, f->a->waits.count, sizeof(*f->a->waits.items),
-		      compare_places);
+	vec_sort(&f->a->waits, compare_places);
 }
 
 /* Waits by the user's functions that led to them, and waits of threads without such functions. */

@@ -40,8 +40,7 @@ static void find_time(const struct holder *f)
 					 ((struct held_change){row->freed, row->bytes, true}));
 		}
 	}
-	if (changes.count)
-		vec_sort(&changes, compare_changes);
+	vec_sort(&changes, compare_changes);
 	vec_for_each(&changes, const struct held_change *, change) {
 		held += change->is_free ? -change->bytes : change->bytes;
 		if (held <= most)
@@ -125,8 +124,7 @@ static void add_places(const struct holder *f, const uint64_t *weights)
 	}
 	vec_for_each(&h->rows, struct held_place *, row)
 		row->caller = caller_of(f, row->stack);
-	if (h->rows.count)
-		vec_sort(&h->rows, compare_places);
+	vec_sort(&h->rows, compare_places);
 }
 
 void held_memory_find(struct held_memory *h, const struct query *q,

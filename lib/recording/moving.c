@@ -224,8 +224,7 @@ static void moving_rows_forget(struct moving_rows *r)
 static void moving_rows_release(struct moving_rows *r)
 {
 	session_free(r->session);
-	if (r->from)
-		profile_free(r->from);
+	profile_free(r->from);
 	vec_release(&r->stacks);
 	vec_release(&r->frames);
 	vec_release(&r->threads);
@@ -612,8 +611,7 @@ void moving_free(struct moving *m)
 	moving_rows_release(&m->now);
 	moving_rows_release(&m->before);
 	moving_hold(m, false);
-	if (m->profile)
-		profile_free(m->profile);
+	profile_free(m->profile);
 	moving_names_release(&m->names);
 	capture_stream_free(m->stream);
 	free(m);

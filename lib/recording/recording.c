@@ -209,8 +209,7 @@ void recording_release(struct recording *r)
 	if (threads_are_left())
 		return;
 	session_free(r->session);
-	if (r->profile)
-		profile_free(r->profile);
+	profile_free(r->profile);
 	recording_facts_release(&r->facts);
 	read_contents_release(&r->contents);
 	coverage_release(&r->coverage);

@@ -114,10 +114,8 @@ static const struct variables *variables_of(struct jit_descriptors *d, uint32_t 
 
 static void add_list(struct jit_lists *lists, uint64_t addr)
 {
-	vec_for_each(&lists->rows, const struct jit_list *, list) {
-		if (list->descriptor == addr)
-			return;
-	}
+	if (vec_find(&lists->rows, list, list->descriptor == addr))
+		return;
 	if (lists->rows.count < JIT_LISTS_MAX)
 		vec_push(&lists->rows, (struct jit_list){.descriptor = addr});
 }

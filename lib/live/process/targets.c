@@ -58,10 +58,8 @@ int targets_add(struct targets *t, pid_t pid, struct error *err)
 {
 	int fd;
 
-	vec_for_each(&t->rows, const struct target *, target) {
-		if (target->pid == pid)
-			return 0;
-	}
+	if (vec_find(&t->rows, target, target->pid == pid))
+		return 0;
 	fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (fd < 0)
 		return fail_to_open(pid, -errno, err);

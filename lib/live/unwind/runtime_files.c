@@ -75,10 +75,8 @@ void runtime_files_end(const struct runtime_files *f)
 /* Adds the process to the waiting ones, once. */
 static void await_start(struct runtime_files *f, struct live_process *process)
 {
-	vec_for_each(&f->waiting, struct live_process *const *, waiting) {
-		if (*waiting == process)
-			return;
-	}
+	if (vec_find(&f->waiting, waiting, *waiting == process))
+		return;
 	vec_push(&f->waiting, process);
 }
 

@@ -28,8 +28,7 @@ void allocations_list(const struct allocations *a, struct allocation_events *eve
 		if (row->freed)
 			vec_push(&events->rows, (struct allocation_event){row->freed, i, true});
 	}
-	if (events->rows.count)
-		qsort(events->rows.items, events->rows.count, sizeof(*events->rows.items), compare);
+	vec_sort(&events->rows, compare);
 }
 
 static void release(struct profile_thread *row)

@@ -221,10 +221,9 @@ static void private_words_add(struct private_words *w, enum private_kind kind, c
 	    array_find(common, it, strlen(*it) == size && strncasecmp(*it, text, size) == 0) ||
 	    !has_letter(text, size))
 		return;
-	vec_for_each(&w->rows, const struct private_word *, word) {
-		if (word->size == size && strncasecmp(word->text, text, size) == 0)
-			return;
-	}
+	if (vec_find(&w->rows, word,
+		     word->size == size && strncasecmp(word->text, text, size) == 0))
+		return;
 	row.text = xstrndup(text, size);
 	for (size_t i = 0; i < size; i++)
 		row.text[i] = (char)tolower((unsigned char)row.text[i]);

@@ -264,8 +264,7 @@ static void state_tasks_give(struct state_tasks *t, record_sink_fn *sink, void *
 		if (!p->is_free)
 			vec_push(&sorted, p);
 	}
-	if (sorted.count)
-		vec_sort(&sorted, by_order);
+	vec_sort(&sorted, by_order);
 	vec_for_each(&sorted, const struct state_process *const *, p) {
 		if ((*p)->end)
 			give_dead(&g, *p);

@@ -108,11 +108,7 @@ static uint64_t choose_place(const struct binary_summary *summary, int fd, uint6
 
 static bool has_place(const struct usdt_file *file, uint64_t offset)
 {
-	vec_for_each(&file->places, const struct uprobe_place *, place) {
-		if (place->offset == offset)
-			return true;
-	}
-	return false;
+	return vec_find(&file->places, place, place->offset == offset);
 }
 
 /*
@@ -264,10 +260,8 @@ static void end_program(struct unheard_programs *u, struct program_state *s)
 {
 	if (!s->is_executed || s->is_heard || !s->name[0])
 		return;
-	vec_for_each(&u->names, char *const *, name) {
-		if (strcmp(*name, s->name) == 0)
-			return;
-	}
+	if (vec_find(&u->names, name, strcmp(*name, s->name) == 0))
+		return;
 	if (u->names.count < NAMES_MAX)
 		vec_push(&u->names, xstrdup(s->name));
 }

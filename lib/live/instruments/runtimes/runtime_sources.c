@@ -137,12 +137,9 @@ void runtime_sources_release(struct runtime_sources *s)
 static struct runtime_source *find(struct runtime_sources *s, pid_t pid,
 				   const struct managed_source *source)
 {
-	vec_for_each(&s->rows, struct runtime_source *, row) {
-		if (row->pid == pid && row->source.object == source->object &&
-		    row->source.id == source->id)
-			return row;
-	}
-	return NULL;
+	return vec_find(&s->rows, row,
+			row->pid == pid && row->source.object == source->object &&
+				row->source.id == source->id);
 }
 
 /* Empties the row of the oldest source. */
@@ -173,12 +170,9 @@ find_alike(const struct runtime_sources *s, const struct managed_source *source,
 {
 	if (!source->length || !*file)
 		return NULL;
-	vec_for_each(&s->rows, const struct runtime_source *, row) {
-		if (row->is_known && row->lines.length == source->length && row->file &&
-		    strcmp(row->file, file) == 0)
-			return row;
-	}
-	return NULL;
+	return vec_find(&s->rows, row,
+			row->is_known && row->lines.length == source->length && row->file &&
+				strcmp(row->file, file) == 0);
 }
 
 /*

@@ -222,11 +222,7 @@ static int layouts_complete(struct layouts *l, struct programs *programs, uint32
 
 static bool have_functions(const struct layouts *l)
 {
-	vec_for_each(&l->rows, const struct found_layout *, found) {
-		if (found->has_functions)
-			return true;
-	}
-	return false;
+	return vec_find(&l->rows, found, found->has_functions);
 }
 
 /* Returns whether an earlier row has the version. With `seen`, only rows with functions count. */
@@ -531,10 +527,8 @@ static int configure(void *state, struct programs_options *programs, struct erro
 
 static void refuse(struct runtimes *r, const char *why)
 {
-	vec_for_each(&r->refused, char **, known) {
-		if (strcmp(*known, why) == 0)
-			return;
-	}
+	if (vec_find(&r->refused, known, strcmp(*known, why) == 0))
+		return;
 	if (r->refused.count < REFUSED_MAX)
 		vec_push(&r->refused, xstrdup(why));
 	else

@@ -51,11 +51,7 @@ struct uprobe_jobs {
 
 static struct job *find(struct uprobe_jobs *j, enum job_state state)
 {
-	vec_for_each(&j->rows, struct job *, job) {
-		if (job->state == state)
-			return job;
-	}
-	return NULL;
+	return vec_find(&j->rows, job, job->state == state);
 }
 
 static void end_job(struct uprobe_jobs *j, struct job *job)
@@ -332,11 +328,7 @@ static uint32_t find_file(struct probed_processes *p, int fd)
 
 static bool has_attached(const struct probed_processes *p, uint32_t pid, uint32_t file)
 {
-	vec_for_each(&p->attachments, const struct probe_attachment *, row) {
-		if (row->pid == pid && row->file == file)
-			return true;
-	}
-	return false;
+	return vec_find(&p->attachments, row, row->pid == pid && row->file == file);
 }
 
 /* Returns root for a process that has ended. */

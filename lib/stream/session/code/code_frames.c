@@ -158,8 +158,7 @@ static void code_versions_init(struct code_versions *v, struct code_table *table
 		if (covers_any(v, &table->rows.items[i]))
 			vec_push(&orders, (struct order){table->rows.items[i].since, (uint32_t)i});
 	}
-	if (orders.count)
-		vec_sort(&orders, compare_orders);
+	vec_sort(&orders, compare_orders);
 	for (size_t i = 0; i < orders.count && !v->is_cut; i++)
 		add_entry(v, orders.items[i].row);
 	if (v->is_cut)

@@ -175,10 +175,7 @@ static int choose(const struct control *c, struct recorders *r, struct error *er
 	int fd = path ? connect_to(path) : -1;
 
 	if (fd >= 0) {
-		const char *name = strrchr(path, '/');
-
-		vec_push(&r->rows,
-			 ((struct recorder_at){fd, strtol(name ? name + 1 : path, NULL, 10)}));
+		vec_push(&r->rows, ((struct recorder_at){fd, strtol(basename(path), NULL, 10)}));
 		return 0;
 	}
 	find_all(r);

@@ -126,13 +126,12 @@ static void add_lines(struct page *page)
 	listing_add_column(&l, "SOURCE", LISTING_TEXT);
 	for (size_t i = 0; i < lines.count && i < LINES_MAX; i++) {
 		const struct hot_line *hot = &lines.items[i];
-		const char *slash = hot->file->path ? strrchr(hot->file->path, '/') : NULL;
-		const char *base = slash ? slash + 1 : hot->file->path;
+		const char *base = hot->file->path ? basename(hot->file->path) : "?";
 
 		listing_add_row(&l, 0);
 		query_listing_add_weights(&l, page->q, &page->listing, hot->line->self,
 					  hot->line->total);
-		listing_add_cell(&l, xasprintf("%s:%u", base ? base : "?", hot->line->line));
+		listing_add_cell(&l, xasprintf("%s:%u", base, hot->line->line));
 		listing_add_cell(&l, source_of(hot));
 	}
 	if (lines.count) {

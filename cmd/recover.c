@@ -139,7 +139,7 @@ static bool is_absent(const char *path)
 /* Returns the profile's name: ".profile.json.gz.XXXXXX.capture" without the spool's additions. */
 static char *name_beside(const char *path)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *name = basename(path);
 	size_t folder = (size_t)(name - path), size = strlen(name);
 	const size_t added = strlen(".XXXXXX" SPOOL_SUFFIX);
 
@@ -163,7 +163,7 @@ static char *choose_target(const struct recover *r, const struct leftover *l)
 		return xstrdup(wanted);
 	for (unsigned int n = 1; n < 1000; n++) {
 		_cleanup_free_ char *number = n > 1 ? xasprintf("%u.", n) : NULL;
-		const char *slash = strrchr(beside, '/'), *name = slash ? slash + 1 : beside;
+		const char *name = basename(beside);
 		char *path = xasprintf("%.*srecovered.%s%s%s", (int)(name - beside), beside,
 				       number ? number : "", name, suffix);
 
@@ -182,9 +182,7 @@ static bool is_spool(const char *name)
 /* True for spools, the only files that prof may remove: requested captures and other files stay. */
 static bool may_remove(const struct leftover *l)
 {
-	const char *slash = strrchr(l->path, '/');
-
-	return is_spool(slash ? slash + 1 : l->path);
+	return is_spool(basename(l->path));
 }
 
 /* Arguments of an attempt to write the profile. */

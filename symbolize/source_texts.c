@@ -34,8 +34,7 @@ static const char *const outcome_texts[SOURCE_OUTCOME_COUNT] = {
 
 bool source_texts_is_code(const char *path)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	const char *ending = strrchr(name, '.'), *folder = NULL;
+	const char *ending = strrchr(basename(path), '.'), *folder = NULL;
 
 	/* Headers of the C++ standard library have no ending. ".." could lead elsewhere. */
 	if (!ending) {

@@ -141,9 +141,8 @@ static char *find_among(struct search *s, DIR *dir, bool like_file)
 static char *find_package(const char *root, const char *path)
 {
 	_cleanup_closedir_ DIR *dir = open_folder(root, "/var/lib/dpkg/info");
-	const char *file = strrchr(path, '/');
 	_cleanup_free_ char *line = xasprintf("\n%s\n", path), *other = NULL;
-	struct search s = {.stem = file ? file + 1 : path, .end = clock_monotonic_ns() + SEARCH_NS};
+	struct search s = {.stem = basename(path), .end = clock_monotonic_ns() + SEARCH_NS};
 
 	if (!dir)
 		return NULL;

@@ -256,14 +256,13 @@ void progress_step(struct progress *progress, enum progress_phase phase, size_t 
 void progress_download(struct progress *progress, const char *path, uint64_t done, uint64_t size)
 {
 	char done_text[32], size_text[32];
-	const char *slash = strrchr(path, '/');
 
 	if (progress->style != PROGRESS_AUTO || !is_due(progress, REFRESH_NS))
 		return;
 	text_format_bytes(done_text, sizeof(done_text), done);
 	text_format_bytes(size_text, sizeof(size_text), size);
-	show(progress, "downloading symbols of %.*s: %s%s%s…", NAME_MAX_SHOWN,
-	     slash ? slash + 1 : path, done_text, size ? " of " : "", size ? size_text : "");
+	show(progress, "downloading symbols of %.*s: %s%s%s…", NAME_MAX_SHOWN, basename(path),
+	     done_text, size ? " of " : "", size ? size_text : "");
 }
 
 void progress_erase(struct progress *progress)

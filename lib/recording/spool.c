@@ -244,13 +244,6 @@ static void open_sample_store(const struct spool *s)
 		sample_store_set_file(fd, SAMPLE_STORE_MAX);
 }
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* Creates a spool where no output lies. Returns 0 or a negative errno. */
 static int create_apart(struct spool *s, const char *name)
 {
@@ -267,7 +260,7 @@ static int create_somewhere(struct spool *s)
 {
 	const struct spool_options *o = &s->options;
 	const char *path = o->raw_path ? o->raw_path : o->path;
-	const char *name = last_part(path);
+	const char *name = basename(path);
 	_cleanup_free_ char *folder = NULL;
 	struct stat st;
 	int ret = -ENOENT;
@@ -540,7 +533,7 @@ uint64_t spool_drop_windows(struct spool *s)
 
 int spool_commit(struct spool *s, struct error *err)
 {
-	const char *name = last_part(s->options.raw_path);
+	const char *name = basename(s->options.raw_path);
 	struct identity before;
 	int ret;
 
@@ -577,7 +570,7 @@ bool spool_rescue(struct spool *s)
 	close(steal_fd(&s->dir_fd));
 	old_path = steal(s->path);
 	before = identity_assume_files(&s->owner);
-	if (!before.failure && !create_apart(s, last_part(path))) {
+	if (!before.failure && !create_apart(s, basename(path))) {
 		do {
 			size = sendfile(s->fd, from, &at, COPY_SIZE);
 		} while (size > 0);

@@ -390,9 +390,8 @@ static struct span_process *process_of(const struct span_files *s, struct live_p
 
 bool span_files_is_file(const char *path, uint32_t *pid, uint32_t *tid)
 {
-	const char *name = strrchr(path, '/');
+	const char *name = basename(path);
 
-	name = name ? name + 1 : path;
 	*tid = 0;
 	if (strncmp(name, "marker-", 7) != 0)
 		return false;

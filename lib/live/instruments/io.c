@@ -45,13 +45,11 @@ static char *read_name(uint32_t number)
 	_cleanup_free_ char *path = xasprintf("/sys/dev/block/%s", id);
 	char target[PATH_MAX];
 	ssize_t size = readlink(path, target, sizeof(target) - 1);
-	const char *name;
 
 	if (size <= 0)
 		return steal(id);
 	target[size] = 0;
-	name = strrchr(target, '/');
-	return xstrdup(name ? name + 1 : target);
+	return xstrdup(basename(target));
 }
 
 static const char *find_device(struct io *s, uint32_t number)

@@ -136,7 +136,7 @@ char *exec_arguments_of(uint32_t pid)
 /* Reads the executed file's name; false for kernel threads. */
 static bool read_program(uint32_t pid, char name[NAME_MAX + 1])
 {
-	char path[64], target[PATH_MAX], *slash;
+	char path[64], target[PATH_MAX];
 	ssize_t size;
 
 	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
@@ -146,8 +146,7 @@ static bool read_program(uint32_t pid, char name[NAME_MAX + 1])
 	target[size] = 0;
 	if (text_ends_with(target, PATH_DELETED))
 		target[size - (ssize_t)strlen(PATH_DELETED)] = 0;
-	slash = strrchr(target, '/');
-	snprintf(name, NAME_MAX + 1, "%.*s", NAME_MAX, slash ? slash + 1 : target);
+	snprintf(name, NAME_MAX + 1, "%.*s", NAME_MAX, basename(target));
 	return true;
 }
 

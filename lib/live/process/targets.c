@@ -195,10 +195,9 @@ static char *read_command_line(pid_t pid)
 static bool matches(const char *glob, const char *comm, const char *line)
 {
 	_cleanup_free_ char *program = line ? xstrndup(line, strcspn(line, " ")) : NULL;
-	const char *slash = program ? strrchr(program, '/') : NULL;
 
 	return (comm && fnmatch(glob, comm, 0) == 0) ||
-	       (program && fnmatch(glob, slash ? slash + 1 : program, 0) == 0) ||
+	       (program && fnmatch(glob, basename(program), 0) == 0) ||
 	       (line && strchr(glob, ' ') && fnmatch(glob, line, 0) == 0);
 }
 

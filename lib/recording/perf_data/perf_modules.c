@@ -146,8 +146,7 @@ static void add_file(struct perf_modules *m, uint64_t time, const struct perf_ma
 /* Converts "/lib/modules/6.1.0/kernel/fs/ext4/ext4.ko.xz" to the kernel's name, "[ext4]". */
 static char *kernel_module_name(const char *path)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	const char *end = strstr(name, ".ko");
+	const char *name = basename(path), *end = strstr(name, ".ko");
 	char *text = xasprintf("[%.*s]", end ? (int)(end - name) : (int)strlen(name), name);
 
 	for (char *c = text; *c; c++) {

@@ -9,13 +9,6 @@
  */
 #define SCRIPT_AFTER 2
 
-static const char *last_component(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /*
  * True if the name is the program's, or a title that begins with it. "python3" is a link to
  * "python3.11".
@@ -30,13 +23,13 @@ static bool is_of_program(const char *name, const char *program)
 static bool is_first_argument(const char *name, const char *argument)
 {
 	return text_starts_with(argument, name) ||
-	       text_starts_with(last_component(argument + (*argument == '-')), name);
+	       text_starts_with(basename(argument + (*argument == '-')), name);
 }
 
 /* An exec of a script names the process after it, not after the interpreter. */
 static bool is_script(const char *name, const char *argument)
 {
-	return strncmp(last_component(argument), name, REC_NAME_SIZE - 1) == 0;
+	return strncmp(basename(argument), name, REC_NAME_SIZE - 1) == 0;
 }
 
 bool process_name_fits(const char *name, const char *program, const char *arguments, size_t size)

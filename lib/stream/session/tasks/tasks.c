@@ -750,10 +750,9 @@ static const struct marker *find_exec(struct tasks *t, thread_id id, uint64_t ti
 /* True if the marker already shows this program name. The kernel truncates names. */
 static bool is_named(const struct strings *strings, string_id name, const char *program)
 {
-	const char *slash = strrchr(program, '/');
 	size_t size = strings_size(strings, name);
 
-	return size && strncmp(slash ? slash + 1 : program, strings_get(strings, name), size) == 0;
+	return size && strncmp(basename(program), strings_get(strings, name), size) == 0;
 }
 
 /* Joins the arguments to one line; NO_STRING if there are none. */

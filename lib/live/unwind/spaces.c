@@ -20,11 +20,6 @@ void spaces_init(struct spaces *s, struct live_processes *processes,
 	s->state = live_processes_listen(processes, listener, ctx);
 }
 
-void spaces_release(struct spaces *s)
-{
-	vec_release(&s->dirty);
-}
-
 void spaces_mark_dirty(struct spaces *s, struct live_process *process)
 {
 	struct space *space = spaces_of(s, process);
@@ -33,11 +28,6 @@ void spaces_mark_dirty(struct spaces *s, struct live_process *process)
 		return;
 	vec_push(&s->dirty, process);
 	space->dirty_at = (uint32_t)s->dirty.count;
-}
-
-bool space_add_code(struct space *space, struct jit_tables *jit, const struct code_piece *piece)
-{
-	return jit_tables_add(jit, &space->code, piece);
 }
 
 void space_await_code(struct space *space, bool wanted)

@@ -52,7 +52,6 @@ struct spaces {
 /* The listener's state is a struct space; `ctx` is the listener's. */
 void spaces_init(struct spaces *s, struct live_processes *processes,
 		 const struct process_listener *listener, void *ctx);
-void spaces_release(struct spaces *s);
 
 static inline struct space *spaces_of(const struct spaces *s, struct live_process *process)
 {
@@ -63,8 +62,6 @@ static inline struct space *spaces_of(const struct spaces *s, struct live_proces
 void spaces_forget(struct spaces *s, struct live_process *process);
 /* Adds the process to the dirty list, once. */
 void spaces_mark_dirty(struct spaces *s, struct live_process *process);
-/* Adds generated code. False: no rows changed. */
-bool space_add_code(struct space *space, struct jit_tables *jit, const struct code_piece *piece);
 /* Makes the process's next stacks wait for code descriptions, or no longer. */
 void space_await_code(struct space *space, bool wanted);
 /*

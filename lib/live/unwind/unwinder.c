@@ -155,7 +155,7 @@ void unwinder_free(struct unwinder *u)
 	table_cache_free(u->cache);
 	fd_close(u->event_fd);
 	deferred_unwind_free(u->deferred);
-	spaces_release(&u->spaces);
+	vec_release(&u->spaces.dirty);
 	vec_release(&u->unsubmitted);
 	vec_release(&u->scratch.mappings.rows);
 	runtime_files_release(&u->runtimes);
@@ -352,7 +352,7 @@ void unwinder_code(struct unwinder *u, struct live_process *process, const struc
 	space->is_partial |= piece && !piece->eh_frame && !piece->is_erlang;
 	if (space->is_partial)
 		finish_all(u, process, space);
-	if (piece && !space_add_code(space, &u->tables.jit, piece) &&
+	if (piece && !jit_tables_add(&u->tables.jit, &space->code, piece) &&
 	    !(space->is_partial && space->pending_exec))
 		return;
 	space_await_code(space, !space->is_partial);

@@ -332,7 +332,7 @@ static void place_sample(struct sample_feed *f, const struct pending_sample *pen
 		count_event(f, pending, &sample);
 	else
 		tick_stats_count(&f->profile->stats, &entry);
-	thread_add_sample(&f->tasks->threads, pending->thread, &sample);
+	samples_add(&threads_get(&f->profile->threads, pending->thread)->samples, &sample);
 }
 
 /* Stack lost: drop the sample, or the marker's value. */

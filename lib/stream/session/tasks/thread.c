@@ -408,11 +408,6 @@ void thread_table_finish(struct thread_table *t)
 	}
 }
 
-void thread_add_sample(struct thread_table *t, thread_id id, const struct sample *sample)
-{
-	samples_add(&threads_get(t->profile, id)->samples, sample);
-}
-
 void thread_add_marker(struct thread_table *t, thread_id id, const struct marker *marker)
 {
 	struct profile_thread *row = threads_get(t->profile, id);

@@ -109,6 +109,4 @@ uint32_t thread_read_cpu(struct thread_table *t, thread_id id, uint64_t time, ui
  * Call once all samples have arrived.
  */
 void thread_table_finish(struct thread_table *t);
-/* Inserts the sample in order of time; nearly always at the end. */
-void thread_add_sample(struct thread_table *t, thread_id id, const struct sample *sample);
 void thread_add_marker(struct thread_table *t, thread_id id, const struct marker *marker);

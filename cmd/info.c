@@ -342,8 +342,7 @@ static void show(const char *file, const char *kind, const struct profile *p,
 
 static void add_text(struct strbuf *out, const char *key, const char *text)
 {
-	strbuf_addf(out, ",\n\"%s\": ", key);
-	listing_json_string(text, out);
+	listing_json_text(out, ",\n", key, text);
 }
 
 static void add_count(struct strbuf *out, const char *key, uint64_t count)
@@ -398,8 +397,7 @@ static void add_waits(const struct profile *p, struct strbuf *out)
 /* Starts a row of an array: a line with an object and its first member, a text. */
 static void add_row(struct strbuf *out, bool is_first, const char *key, const char *text)
 {
-	strbuf_addf(out, "%s\n{\"%s\": ", is_first ? "" : ",", key);
-	listing_json_string(text, out);
+	listing_json_text(out, is_first ? "\n{" : ",\n{", key, text);
 }
 
 static void add_samples(const struct profile *p, const struct profile_contents *c,
@@ -414,8 +412,7 @@ static void add_samples(const struct profile *p, const struct profile_contents *
 	strbuf_adds(out, ",\n\"events\": [");
 	vec_for_each(&c->events, const struct event_contents *, event) {
 		add_row(out, event == c->events.items, "name", event->name);
-		strbuf_adds(out, ", \"unit\": ");
-		listing_json_string(event->unit, out);
+		listing_json_text(out, ", ", "unit", event->unit);
 		strbuf_addf(out, ", \"samples\": %" PRIu64 ", \"weight\": %" PRIu64 "}",
 			    event->samples, event->weight);
 	}
@@ -435,8 +432,7 @@ static void add_threads(const struct profile *p, struct strbuf *out)
 		add_row(out, !id, "name", strings_get(&p->strings, thread->name));
 		strbuf_addf(out, ", \"tid\": %" PRIu32 ", \"pid\": %" PRIu32, thread->tid,
 			    thread->pid);
-		strbuf_adds(out, ", \"process\": ");
-		listing_json_string(process_title(&titles, id), out);
+		listing_json_text(out, ", ", "process", process_title(&titles, id));
 		strbuf_addf(out, ", \"samples\": %zu}", samples_count(&thread->samples));
 	}
 	strbuf_adds(out, "]");
@@ -463,10 +459,10 @@ static void add_tables(const struct profile *p, const struct profile_contents *c
 		add_row(out, counter == p->counters.rows.items, "name",
 			counter->name == NO_STRING ? NULL
 						   : strings_get(&p->strings, counter->name));
-		strbuf_adds(out, ", \"unit\": ");
-		listing_json_string(
-			counter->unit == NO_STRING ? NULL : strings_get(&p->strings, counter->unit),
-			out);
+		listing_json_text(out, ", ", "unit",
+				  counter->unit == NO_STRING
+					  ? NULL
+					  : strings_get(&p->strings, counter->unit));
 		strbuf_addf(out, ", \"pid\": %" PRIu32 ", \"samples\": %zu}", counter->pid,
 			    counter->samples.count);
 	}
@@ -497,12 +493,9 @@ static void add_facts(const struct profile *p, struct strbuf *out)
 	strbuf_adds(out, ",\n\"facts\": [");
 	vec_for_each(&p->meta.extra, const struct profile_extra *, extra) {
 		add_row(out, extra == p->meta.extra.items, "section", extra->section);
-		strbuf_adds(out, ", \"label\": ");
-		listing_json_string(extra->label, out);
-		strbuf_adds(out, ", \"value\": ");
-		listing_json_string(extra->value, out);
-		strbuf_adds(out, ", \"format\": ");
-		listing_json_string(extra->format, out);
+		listing_json_text(out, ", ", "label", extra->label);
+		listing_json_text(out, ", ", "value", extra->value);
+		listing_json_text(out, ", ", "format", extra->format);
 		strbuf_adds(out, "}");
 	}
 	strbuf_adds(out, "]");

@@ -9,28 +9,12 @@ static const char *const measure_names[] = {
 	[MEASURE_TIME] = "ns",
 };
 
-/* Writes null for unknown or infinite values. */
-static void add_number(struct strbuf *out, const char *key, double value)
+static void add_limits(struct strbuf *out, const char *before, double estimate, double low,
+		       double high)
 {
-	if (isfinite(value))
-		strbuf_addf(out, "\"%s\": %.10g", key, value);
-	else
-		strbuf_addf(out, "\"%s\": null", key);
-}
-
-static void add_text(struct strbuf *out, const char *key, const char *text)
-{
-	strbuf_addf(out, "\"%s\": ", key);
-	listing_json_string(text, out);
-}
-
-static void add_limits(struct strbuf *out, double estimate, double low, double high)
-{
-	add_number(out, "estimate", estimate);
-	strbuf_adds(out, ", ");
-	add_number(out, "low", low);
-	strbuf_adds(out, ", ");
-	add_number(out, "high", high);
+	listing_json_number(out, before, "estimate", estimate);
+	listing_json_number(out, ", ", "low", low);
+	listing_json_number(out, ", ", "high", high);
 }
 
 /* The name of times or amounts in JSON: amounts are bytes, ns or counts. */
@@ -43,10 +27,9 @@ static void comparison_json_add_side(struct strbuf *out, const struct comparison
 {
 	const struct comparison *c = t->comparison;
 
-	strbuf_adds(out, "{");
-	add_text(out, "name", t->names[side]);
-	strbuf_addf(out, ", \"runs\": %zu, ", c->runs[side]);
-	add_number(out, amount_key(c), c->ms[side]);
+	listing_json_text(out, "{", "name", t->names[side]);
+	strbuf_addf(out, ", \"runs\": %zu", c->runs[side]);
+	listing_json_number(out, ", ", amount_key(c), c->ms[side]);
 	strbuf_addf(out, ", \"%s\": [", c->event ? "amounts" : "times_ms");
 	for (size_t i = 0; i < c->runs[side]; i++)
 		strbuf_addf(out, "%s%.10g", i ? ", " : "", c->times[side][i]);
@@ -62,30 +45,19 @@ static const char *metric_name(const struct comparison_text *t)
 	return t->comparison->event ? "amount" : "cpu";
 }
 
-static void add_metric(struct strbuf *out, const struct comparison_text *t)
-{
-	const struct comparison *c = t->comparison;
-
-	add_text(out, "metric", metric_name(t));
-	if (!c->event)
-		return;
-	strbuf_adds(out, ", ");
-	add_text(out, "event", c->event);
-	strbuf_adds(out, ", ");
-	add_text(out, "unit", measure_names[c->measure]);
-}
-
 static void add_total(struct strbuf *out, const struct comparison_text *t)
 {
 	const struct comparison *c = t->comparison;
 
-	add_metric(out, t);
-	strbuf_addf(out, ", \"paired\": %s, ", c->is_paired ? "true" : "false");
-	add_limits(out, c->total.estimate, c->total.low, c->total.high);
-	strbuf_adds(out, ", ");
-	add_number(out, "p", c->total.p);
-	strbuf_adds(out, ", ");
-	add_number(out, "df", c->total.df);
+	listing_json_text(out, "", "metric", metric_name(t));
+	if (c->event) {
+		listing_json_text(out, ", ", "event", c->event);
+		listing_json_text(out, ", ", "unit", measure_names[c->measure]);
+	}
+	strbuf_addf(out, ", \"paired\": %s", c->is_paired ? "true" : "false");
+	add_limits(out, ", ", c->total.estimate, c->total.low, c->total.high);
+	listing_json_number(out, ", ", "p", c->total.p);
+	listing_json_number(out, ", ", "df", c->total.df);
 	strbuf_adds(out, ",\n  \"a\": ");
 	comparison_json_add_side(out, t, SIDE_A);
 	strbuf_adds(out, ",\n  \"b\": ");
@@ -101,57 +73,45 @@ static const char *rule_name(const struct gate_rule *rule)
 
 static void add_gate(struct strbuf *out, const struct comparison_text *t)
 {
-	bool is_first = true;
+	const char *before = "\n  {";
 
 	vec_for_each(&t->results->rows, const struct gate_result *, result) {
-		strbuf_adds(out, is_first ? "\n  {" : ",\n  {");
-		is_first = false;
-		add_text(out, "rule", rule_name(result->rule));
-		strbuf_adds(out, ", ");
-		add_number(out, "margin", result->rule ? result->rule->margin : 0);
-		strbuf_adds(out, ", ");
-		add_text(out, "verdict", verdict_names[result->verdict]);
-		strbuf_adds(out, ", ");
-		add_text(out, "function", result->row ? result->row->name : NULL);
+		listing_json_text(out, before, "rule", rule_name(result->rule));
+		listing_json_number(out, ", ", "margin", result->rule ? result->rule->margin : 0);
+		listing_json_text(out, ", ", "verdict", verdict_names[result->verdict]);
+		listing_json_text(out, ", ", "function", result->row ? result->row->name : NULL);
 		if (result->more_runs)
 			strbuf_addf(out, ", \"more_runs\": %zu}", result->more_runs);
 		else
 			strbuf_adds(out, ", \"more_runs\": null}");
+		before = ",\n  {";
 	}
 }
 
-static void comparison_json_add_row(struct strbuf *out, const struct comparison_text *t,
+static void comparison_json_add_row(struct strbuf *out, const char *before,
+				    const struct comparison_text *t,
 				    const struct comparison_row *row)
 {
 	const struct share_row *share = &row->share;
 
-	add_text(out, query_by_names[t->by], row->name);
-	strbuf_adds(out, ", ");
-	add_text(out, "in", row->place);
-	strbuf_adds(out, ", ");
-	add_number(out, "a", share->shares[SIDE_A]);
-	strbuf_adds(out, ", ");
-	add_number(out, "b", share->shares[SIDE_B]);
-	strbuf_adds(out, ", ");
-	add_limits(out, share->estimate, share->low, share->high);
-	strbuf_adds(out, ", ");
-	add_number(out, "p", share->adjusted_p);
-	strbuf_adds(out, ", ");
-	add_number(out, "raw_p", share->p);
-	strbuf_addf(out, ", \"runs\": %zu, ",
+	listing_json_text(out, before, query_by_names[t->by], row->name);
+	listing_json_text(out, ", ", "in", row->place);
+	listing_json_number(out, ", ", "a", share->shares[SIDE_A]);
+	listing_json_number(out, ", ", "b", share->shares[SIDE_B]);
+	add_limits(out, ", ", share->estimate, share->low, share->high);
+	listing_json_number(out, ", ", "p", share->adjusted_p);
+	listing_json_number(out, ", ", "raw_p", share->p);
+	strbuf_addf(out, ", \"runs\": %zu",
 		    t->comparison->runs[SIDE_A] + t->comparison->runs[SIDE_B]);
-	add_number(out, "dispersion", share->dispersion);
-	strbuf_addf(out, ", \"differs\": %s, ", row->differs ? "true" : "false");
-	add_text(out, "mark", row->mark ? comparison_mark_names[row->mark] : NULL);
-	strbuf_addf(out, ", \"%s\": {", amount_key(t->comparison));
-	add_number(out, "a", row->ms[SIDE_A]);
-	strbuf_adds(out, ", ");
-	add_number(out, "b", row->ms[SIDE_B]);
-	strbuf_adds(out, ", ");
-	add_limits(out, row->difference.estimate, row->difference.low, row->difference.high);
-	strbuf_adds(out, "}, \"ratio\": {");
-	add_limits(out, row->ratio.estimate, row->ratio.low, row->ratio.high);
-	strbuf_adds(out, "}");
+	listing_json_number(out, ", ", "dispersion", share->dispersion);
+	strbuf_addf(out, ", \"differs\": %s", row->differs ? "true" : "false");
+	listing_json_text(out, ", ", "mark", row->mark ? comparison_mark_names[row->mark] : NULL);
+	strbuf_addf(out, ", \"%s\": ", amount_key(t->comparison));
+	listing_json_number(out, "{", "a", row->ms[SIDE_A]);
+	listing_json_number(out, ", ", "b", row->ms[SIDE_B]);
+	add_limits(out, ", ", row->difference.estimate, row->difference.low, row->difference.high);
+	add_limits(out, "}, \"ratio\": {", row->ratio.estimate, row->ratio.low, row->ratio.high);
+	strbuf_adds(out, "}}");
 }
 
 void comparison_print_json(const struct comparison_text *t, struct strbuf *out)
@@ -161,10 +121,9 @@ void comparison_print_json(const struct comparison_text *t, struct strbuf *out)
 	const char *between = "";
 
 	comparison_headline(t, &headline);
-	strbuf_adds(out, "{\"schema\": \"prof-diff/1\", ");
-	add_text(out, "verdict", verdict_names[t->results->verdict]);
-	strbuf_adds(out, ", ");
-	add_text(out, "headline", strbuf_text(&headline));
+	listing_json_text(out, "{\"schema\": \"prof-diff/1\", ", "verdict",
+			  verdict_names[t->results->verdict]);
+	listing_json_text(out, ", ", "headline", strbuf_text(&headline));
 	strbuf_addf(out, ", \"looks\": %" PRIu32 ", \"alpha\": %.10g,\n\"total\": {", c->looks,
 		    c->alpha);
 	add_total(out, t);
@@ -179,9 +138,7 @@ void comparison_print_json(const struct comparison_text *t, struct strbuf *out)
 	strbuf_adds(out, "],\n\"rows\": [");
 	between = "\n  {";
 	vec_for_each(&c->rows, const struct comparison_row *, row) {
-		strbuf_adds(out, between);
-		comparison_json_add_row(out, t, row);
-		strbuf_adds(out, "}");
+		comparison_json_add_row(out, between, t, row);
 		between = ",\n  {";
 	}
 	strbuf_adds(out, "]}\n");
@@ -307,11 +264,8 @@ static void add_rule(struct strbuf *out, const struct comparison *c,
 		     const struct gate_result *result, add_name_fn *add_name)
 {
 	const struct gate_rule *rule = result->rule;
-	const char *name = rule->kind == GATE_TOTAL ? "total"
-			   : rule->kind == GATE_ANY ? "any"
-						    : rule->name;
 
-	add_name(out, name);
+	add_name(out, rule_name(rule));
 	strbuf_addf(out, "=%.6g%%: %s", 100 * rule->margin, verdict_names[result->verdict]);
 	if (rule->kind == GATE_NAME && !result->row)
 		strbuf_adds(out, ": there is no such row, or it has too few samples");

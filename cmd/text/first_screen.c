@@ -649,11 +649,7 @@ void first_screen(const struct query *q, const struct first_screen_options *opti
 
 static void add_json_text(const char *name, char *text, struct strbuf *out)
 {
-	strbuf_addf(out, ", \"%s\": ", name);
-	if (text && *text)
-		listing_json_string(text, out);
-	else
-		strbuf_adds(out, "null");
+	listing_json_text(out, ", ", name, text && *text ? text : NULL);
 	free(text);
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/text/listing.h"
 
+#include <math.h>
+
 /* Blanks between two columns. */
 #define GAP 2
 /* Minimum width of a truncated text. */
@@ -293,6 +295,20 @@ void listing_json_string(const char *text, struct strbuf *out)
 		left -= size ? size : 1;
 	}
 	strbuf_addch(out, '"');
+}
+
+void listing_json_text(struct strbuf *out, const char *before, const char *key, const char *text)
+{
+	strbuf_addf(out, "%s\"%s\": ", before, key);
+	listing_json_string(text, out);
+}
+
+void listing_json_number(struct strbuf *out, const char *before, const char *key, double value)
+{
+	if (isfinite(value))
+		strbuf_addf(out, "%s\"%s\": %.10g", before, key, value);
+	else
+		strbuf_addf(out, "%s\"%s\": null", before, key);
 }
 
 static void add_members(const struct listing *l, size_t row, struct strbuf *out)

@@ -54,3 +54,7 @@ void listing_print_csv(const struct listing *l, struct strbuf *out);
 void listing_print_json(const struct listing *l, struct strbuf *out);
 /* Appends an ASCII JSON string; null for NULL. Invalid UTF-8 becomes U+FFFD. */
 void listing_json_string(const char *text, struct strbuf *out);
+/* Appends `before`, then a member of an object: its key, which needs no escaping, and its text. */
+void listing_json_text(struct strbuf *out, const char *before, const char *key, const char *text);
+/* Does the same with a number; null for one that is unknown or infinite. */
+void listing_json_number(struct strbuf *out, const char *before, const char *key, double value);

@@ -538,8 +538,7 @@ static void forecasts_json(const struct profile *p, struct strbuf *out)
 		    (double)f.sums[PATH_SUM_REPLAY] / 1e6);
 	strbuf_adds(out, ", \"forecasts\": [");
 	vec_for_each(&f.rows, const struct forecast *, row) {
-		strbuf_adds(out, row == f.rows.items ? "{\"if\": " : ", {\"if\": ");
-		listing_json_string(row->change, out);
+		listing_json_text(out, row == f.rows.items ? "{" : ", {", "if", row->change);
 		strbuf_addf(out, ", \"ms\": %.10g", (double)row->ns / 1e6);
 		if (row->path_ns)
 			strbuf_addf(out, ", \"path_alone_ms\": %.10g", (double)row->path_ns / 1e6);

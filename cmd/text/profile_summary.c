@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/text/profile_summary.h"
 
+#include <math.h>
 #include <sys/ioctl.h>
 
 #include "cmd/command.h"
@@ -94,22 +95,17 @@ void profile_summary_json(const struct query *q, const struct import_counts *cou
 	struct query_summary s = query_summarize(q);
 	bool is_first = true;
 
-	strbuf_adds(out, "{\"product\": ");
-	listing_json_string(p->meta.product, out);
-	strbuf_addf(out, ", \"seconds\": %.10g, \"event\": ", s.seconds);
-	listing_json_string(query_event_name(p, q->event), out);
-	strbuf_adds(out, ", \"unit\": ");
-	listing_json_string(query_unit_name(q), out);
+	listing_json_text(out, "{", "product", p->meta.product);
+	strbuf_addf(out, ", \"seconds\": %.10g", s.seconds);
+	listing_json_text(out, ", ", "event", query_event_name(p, q->event));
+	listing_json_text(out, ", ", "unit", query_unit_name(q));
 	strbuf_addf(out, ", \"samples\": %" PRIu64 ", \"weight\": %" PRIu64, q->samples, q->weight);
 	strbuf_addf(out, ", \"interval_ms\": %.10g", (double)p->meta.interval_ns / 1e6);
 	if (s.has_lost)
 		strbuf_addf(out, ", \"lost\": %" PRIu64, s.lost);
 	else
 		strbuf_adds(out, ", \"lost\": null");
-	if (s.has_whole)
-		strbuf_addf(out, ", \"whole\": %.10g", s.whole);
-	else
-		strbuf_adds(out, ", \"whole\": null");
+	listing_json_number(out, ", ", "whole", s.has_whole ? s.whole : NAN);
 	if (s.has_guessed)
 		strbuf_addf(out, ", \"guessed\": %.10g", s.guessed);
 	strbuf_addf(out, ", \"named\": %.10g, \"cpu_ms\": %.10g, ", s.named,

@@ -686,10 +686,8 @@ static void add_allocs(struct facts *f, const struct alloc_stats *stats)
 static void add_run(struct strbuf *out, const struct profile *p, const struct run_marker *run)
 {
 	strbuf_addf(out, "%s{\"iteration\": %" PRIu32, out->size ? ", " : "[", run->iteration);
-	if (run->variant != NO_STRING) {
-		strbuf_adds(out, ", \"variant\": ");
-		listing_json_string(strings_get(&p->strings, run->variant), out);
-	}
+	if (run->variant != NO_STRING)
+		listing_json_text(out, ", ", "variant", strings_get(&p->strings, run->variant));
 	strbuf_addf(out, ", \"status\": %" PRIu32 ", \"wall_ms\": %.3f, \"cpu_ms\": %.3f}",
 		    run->status, (double)((run->end - run->start) / 1000) / 1000,
 		    (double)(run->cpu_ns / 1000) / 1000);

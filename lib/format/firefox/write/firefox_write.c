@@ -376,20 +376,6 @@ static void write_head(const struct firefox *f, struct jsonw *w, const struct th
 	jsonw_bool(w, true);
 }
 
-/* Writes differences of whole nanoseconds, so that rounding errors do not add up. */
-static void write_time_deltas(struct jsonw *w, const struct firefox_samples *samples)
-{
-	uint64_t previous = 0;
-	char *at = jsonw_column_begin(w, "timeDeltas");
-
-	vec_for_each(&samples->rows, const struct sample *, sample) {
-		at = jsonw_column_room(w, at);
-		at = jsonw_column_next(jsonw_format_ms(at, sample->time - previous));
-		previous = sample->time;
-	}
-	jsonw_column_end(w, at);
-}
-
 static const char *weight_type(const struct profile *p, uint8_t event)
 {
 	double size;
@@ -448,7 +434,7 @@ static void write_samples(struct jsonw *w, const struct firefox_samples *samples
 	jsonw_object_begin(w);
 	FIREFOX_COLUMN(w, "stack", &samples->rows, struct sample, sample, at,
 		       firefox_format_position(at, sample->stack));
-	write_time_deltas(w, samples);
+	write_time_deltas(w, &samples->rows);
 	write_weights(w, samples, interval, type);
 	FIREFOX_COLUMN(w, "threadCPUDelta", &samples->rows, struct sample, sample, at,
 		       jsonw_format_u64(at, sample->cpu_delta));

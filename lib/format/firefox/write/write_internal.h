@@ -132,6 +132,23 @@ struct firefox {
 	struct index source_index;
 };
 
+/*
+ * Writes the times of a VEC of rows as differences of whole nanoseconds, so that rounding errors do
+ * not add up.
+ */
+#define write_time_deltas(w, rows_) \
+	do { \
+		char *at_ = jsonw_column_begin(w, "timeDeltas"); \
+		uint64_t before_ = 0; \
+		for (size_t i_ = 0; i_ < (rows_)->count; i_++) { \
+			at_ = jsonw_column_room(w, at_); \
+			at_ = jsonw_format_ms(at_, (rows_)->items[i_].time - before_); \
+			at_ = jsonw_column_next(at_); \
+			before_ = (rows_)->items[i_].time; \
+		} \
+		jsonw_column_end(w, at_); \
+	} while (0)
+
 /* Converts to valid UTF-8. Two different strings may become equal. */
 string_id firefox_clean(struct firefox *f, string_id id);
 /* Returns the position of the clean text among the file's strings, and marks it as used. */

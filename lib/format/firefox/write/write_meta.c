@@ -129,19 +129,6 @@ static void merge(const struct firefox *f, struct difference_rows *rows)
 	}
 }
 
-static void write_deltas(struct jsonw *w, const struct difference_rows *rows)
-{
-	uint64_t before = 0;
-	char *at = jsonw_column_begin(w, "timeDeltas");
-
-	vec_for_each(&rows->list, const struct difference_row *, row) {
-		at = jsonw_column_room(w, at);
-		at = jsonw_column_next(jsonw_format_ms(at, row->time - before));
-		before = row->time;
-	}
-	jsonw_column_end(w, at);
-}
-
 static char *format_ms(char *at, int64_t ns)
 {
 	*at = '-';
@@ -166,7 +153,7 @@ void firefox_write_difference(const struct firefox *f, struct jsonw *w)
 	jsonw_object_begin(w);
 	FIREFOX_COLUMN(w, "stack", &rows.list, struct difference_row, row, at,
 		       firefox_format_position(at, row->stack));
-	write_deltas(w, &rows);
+	write_time_deltas(w, &rows.list);
 	write_weights(w, &rows, is_of_clock(f));
 	jsonw_key(w, "length");
 	jsonw_u64(w, rows.list.count);

@@ -4,7 +4,6 @@
 #include "lib/model/meaning/thread_rows.h"
 
 #define TEXT_MAX 24 /* maximum in bytes, to be read at a glance */
-#define KERNEL_NAME_SIZE 15 /* maximum in bytes of a name that the kernel knows */
 #define ROLE_MAX 56 /* maximum in bytes of a title that the program provides */
 #define ELLIPSIS "\xe2\x80\xa6"
 
@@ -589,7 +588,7 @@ static bool is_file_of(const char *file, const char *name)
 {
 	size_t size = strlen(name);
 
-	return !strncmp(file, name, size) && (size == KERNEL_NAME_SIZE || !file[size]);
+	return !strncmp(file, name, size) && (size == KERNEL_NAME_MAX || !file[size]);
 }
 
 static void name_processes(const struct keyed_row *rows, size_t count,

@@ -6,6 +6,9 @@
 #include "lib/model/tables/markers.h"
 #include "lib/model/tables/samples.h"
 
+/* The kernel truncates names of threads and processes to this many bytes. */
+#define KERNEL_NAME_MAX 15
+
 /* A sampled allocation of a process, and the time of its free. */
 
 struct allocation {

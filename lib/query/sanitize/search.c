@@ -38,9 +38,8 @@ static bool is_task_name(const struct search *s, const char *text, size_t size)
 		const char *name = strings_get(&s->from->strings, thread->process_name);
 		size_t length = strcspn(name, " ");
 
-		/* The kernel truncates names to 15 bytes. */
 		if (length && length <= size - skip && memcmp(text + skip, name, length) == 0 &&
-		    (length == size - skip || length >= 15))
+		    (length == size - skip || length >= KERNEL_NAME_MAX))
 			return true;
 	}
 	return false;

@@ -211,7 +211,6 @@ static int triggers_open(struct triggers *t, const struct last_options *options,
 		ret = begin(&s, owner, err);
 		vec_push(&t->rows, s);
 		t->has_markers |= s.trigger->kind == TRIGGER_MARKER;
-		t->has_stall |= s.trigger->kind == TRIGGER_STALL;
 	}
 	t->pressure_ns = clock_monotonic_ns();
 	return ret;

@@ -55,7 +55,7 @@ struct triggers {
 	schemas; /* schemas by id; only used if a trigger watches markers */
 	uint64_t polled_ns, pressure_ns; /* CLOCK_MONOTONIC times of the last polls */
 	uint64_t active_ns; /* time at which a recorded task last ran; 0: never */
-	bool has_markers, has_stall;
+	bool has_markers;
 	trigger_fn *fire;
 	void *ctx;
 };

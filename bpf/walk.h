@@ -189,7 +189,7 @@ WALK_INLINE int walk_needs_sp_alone(const struct walk_frame *f, const struct unw
 }
 
 /*
- * Loads the registers that a step by the rule needs; for other than common rules, all that it may
+ * Loads the registers that a step by the rule needs; for uncommon rules, all that it may
  * need.
  */
 WALK_INLINE void walk_load_needed(struct walk_frame *f, const struct unwind_rule *rule)

@@ -11,7 +11,7 @@
 #include "lib/fleet/stack_rows.h"
 #include "lib/format/pprof.h"
 
-/* The event of waits, which no profile's events reach. */
+/* Pseudo event for waits; no event of a profile has this number. */
 #define COLLECTOR_WAITS UINT8_MAX
 
 /* All samples of a resource with the same stack and event. */

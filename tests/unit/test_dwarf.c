@@ -179,7 +179,7 @@ TEST(scopes_of_gcc)
 	check_gcc_scopes(GCC "-types");
 }
 
-/* Its type has no name, either, and its own name is more than "operator()". */
+/* The lambda's type has no name either, and its function is called more than "operator()". */
 TEST(generic_lambdas)
 {
 	const char *path = "tests/fuzz/corpus/dwarf/generic-lambda-gcc";

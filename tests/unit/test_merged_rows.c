@@ -298,7 +298,7 @@ CASE(a_file_with_folded_rows)
 	export_expect(root, "meta.initialSelectedThreads", "[1]");
 }
 
-/* Front-ends see no more than one CPU in a row, readers all. */
+/* Front-ends show at most one CPU's time in a row; readers get all of it. */
 CASE(processes_at_one_time)
 {
 	struct exported *f = *state;

@@ -152,7 +152,7 @@ static struct {
 	struct array table, deopt, literals, calls;
 } heap;
 
-/* The slots of a function's frame, from the frame pointer down: a number of arguments between. */
+/* Slots of a function's frame, from the frame pointer down, without the count of arguments. */
 struct slots {
 	uint64_t context, function, bytecode, offset;
 };

@@ -35,7 +35,7 @@ static void match_map_comment(struct line_starts *lines, uint32_t c)
 			strbuf_addch(&lines->map, (char)c);
 			return;
 		}
-		/* It is code that writes such comments. */
+		/* This is code that writes such comments. */
 		if (c > ' ')
 			strbuf_reset(&lines->map);
 		lines->matched = 0;

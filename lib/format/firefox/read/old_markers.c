@@ -255,7 +255,7 @@ static const char old_schemas[] =
 																		     ",\"timeline-overview\"],\"fields\":["
 																		     "{\"key\":\"category\",\"label\":\"Type\",\"format\":\"string\"}]}]";
 
-/* Schemas that are missing in files, or have no fields although the data has many. */
+/* Schemas that files lack, or give no fields although the data has many. */
 static const struct {
 	const char *type, *schema;
 } late_schemas[] = {

@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		modules.spaces = head[1];
 	/* Pieces that are known by then are found again. */
 	for (uint64_t i = 0; i < 8; i++) {
-		struct regexp_code code = {0};
+		struct sampled_code code = {0};
 		uint64_t addr = head[0] + i % 4 * 0x400;
 
 		if (v8_wasm_engine.find_code(&modules, addr, image_read, &image, &code)) {

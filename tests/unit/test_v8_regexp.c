@@ -90,16 +90,16 @@ static void make_heap(uint64_t kind, uint64_t size)
 	put(INSTRUCTIONS - 24, CODE + 1);
 }
 
-static bool find(const struct runtime_layout *layout, uint64_t addr, struct regexp_code *code)
+static bool find(const struct runtime_layout *layout, uint64_t addr, struct sampled_code *code)
 {
-	*code = (struct regexp_code){0};
+	*code = (struct sampled_code){0};
 	return v8_find_regexp(layout, addr, heap_read, NULL, code);
 }
 
 /* Checks the name by the data's words, the last of which is at that place. */
 static void expect_name(const uint64_t *words, size_t count, const char *wanted)
 {
-	struct regexp_code code = {0};
+	struct sampled_code code = {0};
 	uint64_t at = DATA;
 
 	for (size_t i = 0; i < count; i++, at += 8)
@@ -118,7 +118,7 @@ static void expect_name(const uint64_t *words, size_t count, const char *wanted)
 
 TEST(code_of_an_expression_is_found)
 {
-	struct regexp_code code;
+	struct sampled_code code;
 
 	make_heap(3, SIZE);
 	assert_true(find(&streams, INSTRUCTIONS + SIZE - 1, &code));
@@ -135,7 +135,7 @@ TEST(code_of_an_expression_is_found)
 
 TEST(other_code_has_no_name)
 {
-	struct regexp_code code;
+	struct sampled_code code;
 
 	make_heap(4, SIZE);
 	assert_true(find(&streams, INSTRUCTIONS, &code));
@@ -146,7 +146,7 @@ TEST(other_code_has_no_name)
 TEST(kinds_of_code_differ_by_version)
 {
 	struct runtime_layout newer = streams;
-	struct regexp_code code;
+	struct sampled_code code;
 
 	newer.v8.major = 14;
 	newer.v8.code_baseline = 11;
@@ -158,7 +158,7 @@ TEST(kinds_of_code_differ_by_version)
 
 TEST(code_with_its_object_before_it_is_found)
 {
-	struct regexp_code code;
+	struct sampled_code code;
 
 	make_heap(0, 0);
 	put(INSTRUCTIONS - 128, CODE_MAP + 1);
@@ -175,7 +175,7 @@ TEST(code_with_its_object_before_it_is_found)
 TEST(code_that_is_not_there_is_not_found)
 {
 	struct runtime_layout compressed = streams, older = streams;
-	struct regexp_code code;
+	struct sampled_code code;
 
 	make_heap(3, SIZE);
 	compressed.v8.is_compressed = 1;

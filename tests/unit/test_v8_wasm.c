@@ -159,15 +159,15 @@ static void make(bool with_llvm)
 
 static struct wasm_modules modules;
 
-static bool find(uint64_t addr, struct regexp_code *code)
+static bool find(uint64_t addr, struct sampled_code *code)
 {
-	*code = (struct regexp_code){0};
+	*code = (struct sampled_code){0};
 	return v8_wasm_engine.find_code(&modules, addr, memory_read, NULL, code);
 }
 
 static void expect_code(uint64_t addr, const char *name)
 {
-	struct regexp_code code;
+	struct sampled_code code;
 	bool is_found = find(addr, &code);
 
 	assert_string_equal(strbuf_text(&code.name), name ? name : "");
@@ -263,7 +263,7 @@ TEST(damaged_files_have_no_names)
 	static const size_t places[] = {9, 11, 28, 34, 42, 43, 45};
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
-		struct regexp_code code;
+		struct sampled_code code;
 
 		make(false);
 		memory[BYTES + places[i]] = 0x7f;

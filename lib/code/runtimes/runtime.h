@@ -90,7 +90,7 @@ struct wasm_modules;
 struct wasm_engine;
 
 /* Generated code that no frame of a function covers. A zeroed struct is empty. */
-struct regexp_code {
+struct sampled_code {
 	uint64_t start, size;
 	uint64_t hash; /* of its instructions; 0: unreadable */
 	uint64_t holders[2]; /* words of the objects that tell its name; 0: none */
@@ -164,13 +164,13 @@ struct runtime {
 	 * runtime has no such code.
 	 */
 	bool (*find_regexp)(const struct runtime_layout *layout, uint64_t addr,
-			    runtime_read_fn *read, void *ctx, struct regexp_code *code);
+			    runtime_read_fn *read, void *ctx, struct sampled_code *code);
 	/*
 	 * Completes the name by the object that has one of code->holders at that place. Returns
 	 * false, with `code` unchanged, if it does not tell the name.
 	 */
 	bool (*name_regexp)(const struct runtime_layout *layout, uint64_t place,
-			    runtime_read_fn *read, void *ctx, struct regexp_code *code);
+			    runtime_read_fn *read, void *ctx, struct sampled_code *code);
 	const struct wasm_engine *wasm; /* NULL: it runs no WebAssembly */
 	/*
 	 * Reads the names of a process's threads, as far as readable now. *list: what is kept of

@@ -63,9 +63,9 @@ bool v8_read_inlined(const struct runtime_layout *layout, const struct rec_funct
 		     struct known_functions *known, runtime_read_fn *read, void *ctx,
 		     struct managed_code *code);
 bool v8_find_regexp(const struct runtime_layout *layout, uint64_t addr, runtime_read_fn *read,
-		    void *ctx, struct regexp_code *code);
+		    void *ctx, struct sampled_code *code);
 bool v8_name_regexp(const struct runtime_layout *layout, uint64_t place, runtime_read_fn *read,
-		    void *ctx, struct regexp_code *code);
+		    void *ctx, struct sampled_code *code);
 
 /* Returns true if all offsets lie within what the BPF program reads. */
 bool v8_layout_is_sane(const struct v8_layout *layout);

@@ -42,7 +42,7 @@ static uint32_t number_at(const uint64_t *words, uint8_t at)
 
 /* Finds the Code whose instructions contain the address. Returns a reference; 0: none. */
 static uint64_t find_code(const struct v8_heap *h, uint64_t addr, uint64_t *words,
-			  struct regexp_code *code)
+			  struct sampled_code *code)
 {
 	const struct v8_layout *l = h->layout;
 	uint64_t start = addr & ~(uint64_t)(ALIGNMENT - 1);
@@ -76,7 +76,7 @@ static uint64_t find_wrapper(const struct v8_heap *h, uint64_t reference, const 
 }
 
 bool v8_find_regexp(const struct runtime_layout *layout, uint64_t addr, runtime_read_fn *read,
-		    void *ctx, struct regexp_code *code)
+		    void *ctx, struct sampled_code *code)
 {
 	const struct v8_heap h = v8_heap_of(&layout->v8, 0, 0, read, ctx);
 	uint64_t words[V8_CODE_MAX / 8], reference;
@@ -118,7 +118,7 @@ static bool is_number(uint64_t word, uint32_t min, uint32_t max)
  * those of two.
  */
 bool v8_name_regexp(const struct runtime_layout *layout, uint64_t place, runtime_read_fn *read,
-		    void *ctx, struct regexp_code *code)
+		    void *ctx, struct sampled_code *code)
 {
 	const struct v8_heap h = v8_heap_of(&layout->v8, 0, 0, read, ctx);
 	_cleanup_(strbuf_release) struct strbuf pattern = {0};

@@ -686,7 +686,7 @@ static bool find_piece(const struct memory *m, struct wasm_modules *modules, uin
 }
 
 static bool find_code(struct wasm_modules *modules, uint64_t addr, runtime_read_fn *read, void *ctx,
-		      struct regexp_code *code)
+		      struct sampled_code *code)
 {
 	const struct memory m = {read, ctx};
 	const struct wasm_module *module = NULL;

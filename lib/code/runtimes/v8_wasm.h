@@ -60,7 +60,7 @@ struct wasm_engine {
 	/* Finds and names the code at an address, once the table is known; else like find_regexp.
 	 */
 	bool (*find_code)(struct wasm_modules *modules, uint64_t addr, runtime_read_fn *read,
-			  void *ctx, struct regexp_code *code);
+			  void *ctx, struct sampled_code *code);
 	/* Returns a number that changes when memory of code may have been used anew. */
 	uint64_t (*generation)(const struct wasm_modules *modules, runtime_read_fn *read,
 			       void *ctx);

@@ -8,7 +8,7 @@
 #include "lib/live/process/late_reader.h"
 #include "lib/live/instruments/runtimes/runtime_programs.h"
 #include "lib/live/instruments/runtimes/runtime_sources.h"
-#include "lib/live/instruments/runtimes/regexp_codes.h"
+#include "lib/live/instruments/runtimes/sampled_codes.h"
 #include "lib/live/instruments/runtimes/thread_names.h"
 #include "lib/live/live_report.h"
 #include "lib/live/tracker.h"
@@ -482,7 +482,7 @@ struct runtimes {
 	struct runtime_sources sources;
 	struct known_functions known;
 	struct thread_names *names;
-	struct regexp_codes *regexps;
+	struct sampled_codes *regexps;
 	uint64_t inlined; /* pieces of compiled code whose inlined functions are known */
 	uint64_t hiding; /* pieces of compiled code that do not tell where inlined functions are */
 	uint64_t compiled; /* pieces of compiled code */
@@ -507,7 +507,7 @@ static void release(void *state)
 	runtime_sources_release(&r->sources);
 	known_functions_release(&r->known);
 	free(r->names);
-	regexp_codes_free(r->regexps);
+	sampled_codes_free(r->regexps);
 }
 
 static bool is_wanted(const void *settings)
@@ -613,7 +613,7 @@ static int on_start(void *ctx, const struct starting_process *process, uint32_t 
 	if (result > 0 && runtimes[layout.kind]->read_threads)
 		thread_names_follow(r->names, process->pid, process->bias, &layout);
 	if (result > 0 && runtimes[layout.kind]->find_regexp)
-		regexp_codes_follow(r->regexps, process->pid, &layout);
+		sampled_codes_follow(r->regexps, process->pid, &layout);
 	return result;
 }
 
@@ -643,7 +643,7 @@ static int attach(void *state, struct error *err)
 	};
 
 	r->names = thread_names_new(tracker_processes(r->live->tracker));
-	r->regexps = regexp_codes_new(r->live->tracker, &r->reader, r->live->sink, r->live->ctx);
+	r->regexps = sampled_codes_new(r->live->tracker, &r->reader, r->live->sink, r->live->ctx);
 	tracker_set_runtimes(r->live->tracker, &hooks);
 	return 0;
 }
@@ -726,7 +726,7 @@ static void observe(void *state, const struct rec *rec)
 {
 	const struct runtimes *r = state;
 
-	regexp_codes_observe(r->regexps, rec);
+	sampled_codes_observe(r->regexps, rec);
 }
 
 _Static_assert(sizeof(struct runtime_counters) % sizeof(uint64_t) == 0, "all of it are counts");

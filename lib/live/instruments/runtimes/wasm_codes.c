@@ -99,7 +99,7 @@ static bool search_process(struct search *s, uint32_t pid)
 
 bool wasm_codes_find(struct wasm_codes *w, const struct runtime *runtime, uint32_t pid,
 		     uint64_t addr, uint64_t time, struct late_reader *reader,
-		     struct regexp_code *code)
+		     struct sampled_code *code)
 {
 	if (!w->modules.spaces)
 		return false;

@@ -19,7 +19,7 @@ void wasm_codes_release(struct wasm_codes *w);
  */
 bool wasm_codes_find(struct wasm_codes *w, const struct runtime *runtime, uint32_t pid,
 		     uint64_t addr, uint64_t time, struct late_reader *reader,
-		     struct regexp_code *code);
+		     struct sampled_code *code);
 /*
  * Searches the tables in the data of the process's files. Returns false if they are known already,
  * or do not have the address, which may be of other code.

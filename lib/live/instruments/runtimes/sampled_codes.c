@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/live/instruments/runtimes/regexp_codes.h"
+#include "lib/live/instruments/runtimes/sampled_codes.h"
 
 #include "lib/live/instruments/runtimes/wasm_codes.h"
 #include "lib/live/process/maps_walk.h"
@@ -25,7 +25,7 @@
 
 /* Code at [start, start + size), without a name once it has been sent. */
 struct known_code {
-	struct regexp_code code;
+	struct sampled_code code;
 	uint64_t check_ns; /* when it was last seen there */
 	uint64_t since; /* of the sample that first showed it */
 	uint64_t generation; /* WebAssembly: of the code when it was last seen; else 0 */
@@ -34,7 +34,7 @@ struct known_code {
 	unsigned int searches; /* … and has been in vain */
 };
 
-struct regexp_process {
+struct sampled_process {
 	struct runtime_layout layout;
 	VEC(struct known_code) rows; /* ascending, without overlaps */
 	size_t pending; /* rows that are */
@@ -46,10 +46,10 @@ struct regexp_process {
 };
 
 struct regexp_state {
-	struct regexp_process *followed; /* owned; NULL: not followed */
+	struct sampled_process *followed; /* owned; NULL: not followed */
 };
 
-struct regexp_codes {
+struct sampled_codes {
 	struct tracker *tracker;
 	struct late_reader *reader;
 	struct process_state state;
@@ -58,15 +58,15 @@ struct regexp_codes {
 	void *ctx;
 };
 
-static struct regexp_state *state_of(const struct regexp_codes *s, struct live_process *process)
+static struct regexp_state *state_of(const struct sampled_codes *s, struct live_process *process)
 {
 	return live_process_state(process, s->state);
 }
 
 static void release(void *ctx, struct live_process *process)
 {
-	struct regexp_codes *s = ctx;
-	struct regexp_process *p = steal(state_of(s, process)->followed);
+	struct sampled_codes *s = ctx;
+	struct sampled_process *p = steal(state_of(s, process)->followed);
 
 	if (!p)
 		return;
@@ -80,9 +80,9 @@ static void release(void *ctx, struct live_process *process)
 
 /* An address seen in a process. */
 struct seen {
-	struct regexp_codes *s;
+	struct sampled_codes *s;
 	struct live_process *process;
-	struct regexp_process *followed;
+	struct sampled_process *followed;
 	uint64_t time;
 };
 
@@ -123,8 +123,8 @@ static void replace_program(void *ctx, struct live_process *process, uint64_t ti
 	release(ctx, process);
 }
 
-struct regexp_codes *regexp_codes_new(struct tracker *tracker, struct late_reader *reader,
-				      record_sink_fn *sink, void *ctx)
+struct sampled_codes *sampled_codes_new(struct tracker *tracker, struct late_reader *reader,
+					record_sink_fn *sink, void *ctx)
 {
 	static const struct process_listener listener = {
 		.stage = LISTENER_HOLDS,
@@ -133,26 +133,27 @@ struct regexp_codes *regexp_codes_new(struct tracker *tracker, struct late_reade
 		.exit = name_rest,
 		.release = release,
 	};
-	struct regexp_codes *s = xcalloc(1, sizeof(*s));
+	struct sampled_codes *s = xcalloc(1, sizeof(*s));
 
-	*s = (struct regexp_codes){.tracker = tracker, .reader = reader, .sink = sink, .ctx = ctx};
+	*s = (struct sampled_codes){.tracker = tracker, .reader = reader, .sink = sink, .ctx = ctx};
 	s->state = live_processes_listen(tracker_processes(tracker), &listener, s);
 	return s;
 }
 
-void regexp_codes_free(struct regexp_codes *s)
+void sampled_codes_free(struct sampled_codes *s)
 {
 	free(s);
 }
 
-void regexp_codes_follow(struct regexp_codes *s, uint32_t pid, const struct runtime_layout *layout)
+void sampled_codes_follow(struct sampled_codes *s, uint32_t pid,
+			  const struct runtime_layout *layout)
 {
 	struct live_process *process = live_processes_find(tracker_processes(s->tracker), pid,
 							   UINT64_MAX);
 
 	if (!process || state_of(s, process)->followed)
 		return;
-	state_of(s, process)->followed = xcalloc(1, sizeof(struct regexp_process));
+	state_of(s, process)->followed = xcalloc(1, sizeof(struct sampled_process));
 	state_of(s, process)->followed->layout = *layout;
 	s->count++;
 }
@@ -160,7 +161,7 @@ void regexp_codes_follow(struct regexp_codes *s, uint32_t pid, const struct runt
 /* Names the code that has a holder with that word. Returns whether any is left to search. */
 static bool name_at(const struct seen *seen, uint64_t word, uint64_t place)
 {
-	struct regexp_process *p = seen->followed;
+	struct sampled_process *p = seen->followed;
 	bool is_left = false;
 
 	vec_for_each(&p->rows, struct known_code *, row) {
@@ -234,7 +235,7 @@ static bool search_heap(struct search *search)
 /* Searches the names of pending code. Code whose name is not found is named by its kind. */
 static void name_pending(const struct seen *seen)
 {
-	struct regexp_process *p = seen->followed;
+	struct sampled_process *p = seen->followed;
 	uint64_t begin = clock_monotonic_ns();
 	uint64_t needed = p->cost_ns / SEEN_NS < SEEN_MIN ? SEEN_MIN : p->cost_ns / SEEN_NS;
 	struct search search = {.seen = seen};
@@ -269,7 +270,7 @@ static void name_pending(const struct seen *seen)
 }
 
 /* Removes the code in [start, end). Returns the position of what follows. */
-static size_t remove_rows(struct regexp_process *p, uint64_t start, uint64_t end)
+static size_t remove_rows(struct sampled_process *p, uint64_t start, uint64_t end)
 {
 	size_t first = vec_count_front(&p->rows, it, it->code.start + it->code.size <= start);
 	size_t last = vec_count_front(&p->rows, it, it->code.start < end);
@@ -286,7 +287,7 @@ static size_t remove_rows(struct regexp_process *p, uint64_t start, uint64_t end
 	return first;
 }
 
-static struct known_code *add_row(struct regexp_process *p, const struct known_code *row)
+static struct known_code *add_row(struct sampled_process *p, const struct known_code *row)
 {
 	size_t at = remove_rows(p, row->code.start, row->code.start + row->code.size);
 
@@ -297,16 +298,16 @@ static struct known_code *add_row(struct regexp_process *p, const struct known_c
 	return &p->rows.items[at];
 }
 
-static bool is_same(const struct regexp_code *a, const struct regexp_code *b)
+static bool is_same(const struct sampled_code *a, const struct sampled_code *b)
 {
 	return a->start == b->start && a->size == b->size && a->hash == b->hash &&
 	       a->is_named == b->is_named;
 }
 
 /* Finds the code at an address. Returns false if there is none that is known. */
-static bool find_code(const struct seen *seen, uint64_t addr, struct regexp_code *code)
+static bool find_code(const struct seen *seen, uint64_t addr, struct sampled_code *code)
 {
-	struct regexp_process *p = seen->followed;
+	struct sampled_process *p = seen->followed;
 	const struct runtime *runtime = runtimes[p->layout.kind];
 	struct late_reader *reader = seen->s->reader;
 	uint32_t pid = seen->process->pid;
@@ -321,13 +322,13 @@ static bool find_code(const struct seen *seen, uint64_t addr, struct regexp_code
 
 static uint64_t generation_of(const struct seen *seen)
 {
-	struct regexp_process *p = seen->followed;
+	struct sampled_process *p = seen->followed;
 
 	return wasm_codes_generation(&p->wasm, runtimes[p->layout.kind], seen->process->pid,
 				     seen->time, seen->s->reader);
 }
 
-static bool is_wasm(const struct regexp_code *code)
+static bool is_wasm(const struct sampled_code *code)
 {
 	return code->is_named && !code->holders[0];
 }
@@ -335,7 +336,7 @@ static bool is_wasm(const struct regexp_code *code)
 /* Reads the code at an address that was not known, or long ago. */
 static void read_code(const struct seen *seen, uint64_t addr, struct known_code *known)
 {
-	struct regexp_process *p = seen->followed;
+	struct sampled_process *p = seen->followed;
 	struct known_code row = {.check_ns = seen->time, .since = seen->time};
 
 	row.generation = generation_of(seen);
@@ -367,7 +368,7 @@ static bool is_old(const struct seen *seen, const struct known_code *known)
 
 static void see_addr(const struct seen *seen, uint64_t addr)
 {
-	struct regexp_process *p = seen->followed;
+	struct sampled_process *p = seen->followed;
 	size_t at = vec_count_front(&p->rows, it, it->code.start <= addr);
 	struct known_code *known = at ? &p->rows.items[at - 1] : NULL;
 
@@ -397,7 +398,7 @@ static void see_stack(const struct seen *seen, const struct rec_stack *stack)
 	}
 }
 
-void regexp_codes_observe(struct regexp_codes *s, const struct rec *rec)
+void sampled_codes_observe(struct sampled_codes *s, const struct rec *rec)
 {
 	struct seen seen = {.s = s, .time = rec->time};
 

@@ -10,17 +10,18 @@
 #include "lib/live/tracker.h"
 #include "lib/stream/record/source.h"
 
-struct regexp_codes;
+struct sampled_codes;
 
 /*
  * `tracker` and `reader` are borrowed. Call before the first process is added. The caller frees it,
  * once the processes are released.
  */
-struct regexp_codes *regexp_codes_new(struct tracker *tracker, struct late_reader *reader,
-				      record_sink_fn *sink, void *ctx);
+struct sampled_codes *sampled_codes_new(struct tracker *tracker, struct late_reader *reader,
+					record_sink_fn *sink, void *ctx);
 /* Accepts NULL. */
-void regexp_codes_free(struct regexp_codes *s);
+void sampled_codes_free(struct sampled_codes *s);
 /* Follows a process with a runtime that has such code. The layout is copied. */
-void regexp_codes_follow(struct regexp_codes *s, uint32_t pid, const struct runtime_layout *layout);
+void sampled_codes_follow(struct sampled_codes *s, uint32_t pid,
+			  const struct runtime_layout *layout);
 /* Looks for new code in a sample or stack. */
-void regexp_codes_observe(struct regexp_codes *s, const struct rec *rec);
+void sampled_codes_observe(struct sampled_codes *s, const struct rec *rec);

@@ -258,8 +258,7 @@ static int give_descriptors(struct front *f, struct error *err)
 	if (ret)
 		return error_set(err, ret, "cannot reach the recorder");
 	/* Only the helper accepts connections. */
-	if (f->control.fd >= 0)
-		close(steal_fd(&f->control.fd));
+	fd_close(steal_fd(&f->control.fd));
 	/* The reader of --ready-fd waits until the last copy is closed. */
 	if (live->ready_fd > STDERR_FILENO)
 		close(live->ready_fd);

@@ -461,8 +461,7 @@ static void let_go(struct pipeline *p)
 {
 	struct flight *f = &p->flight;
 
-	if (f->copying >= 0)
-		close(steal_fd(&f->copying));
+	fd_close(steal_fd(&f->copying));
 	capture_writer_unpin(p->spool.writer);
 }
 

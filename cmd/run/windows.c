@@ -84,8 +84,7 @@ static void start_again(struct pipeline *p)
 	struct windows *w = &p->windows;
 	struct error err = {0};
 
-	if (w->socket >= 0)
-		close(steal_fd(&w->socket));
+	fd_close(steal_fd(&w->socket));
 	if (w->guard)
 		waitpid(w->guard, NULL, WNOHANG);
 	w->guard = 0;

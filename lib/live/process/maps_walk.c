@@ -112,8 +112,7 @@ int exec_maps_open(struct exec_maps *maps, uint32_t pid, enum exec_maps_way way)
 
 void exec_maps_release(struct exec_maps *maps)
 {
-	if (maps->fd >= 0)
-		close(steal_fd(&maps->fd));
+	fd_close(steal_fd(&maps->fd));
 	free(steal(maps->text));
 	maps->at = NULL;
 }

@@ -12,15 +12,28 @@
 /* Exit status when memory runs out. */
 #define EXIT_OUT_OF_MEMORY 125
 
-_Noreturn void alloc_failed(void)
+/* `size` is how much could not be had; 0: unknown. */
+static _Noreturn void run_out(size_t size)
 {
 	static bool has_failed;
+	char text[160], needed[40] = "";
 
 	/* A second thread that runs out of memory waits for the first, which ends the process. */
 	while (__atomic_exchange_n(&has_failed, true, __ATOMIC_RELAXED))
 		;
-	log_write("prof: out of memory\n");
+	if (size)
+		snprintf(needed, sizeof(needed), " (%zu bytes more)", size);
+	snprintf(text, sizeof(text),
+		 "prof: out of memory%s: free some, or raise the limit of the process (ulimit -v, "
+		 "-d) or of its control group\n",
+		 needed);
+	log_write(text);
 	_exit(EXIT_OUT_OF_MEMORY);
+}
+
+_Noreturn void alloc_failed(void)
+{
+	run_out(0);
 }
 
 /* malloc(0) and realloc(p, 0) may return NULL without having failed. */
@@ -34,7 +47,7 @@ void *xmalloc(size_t size)
 	void *p = malloc(at_least_one(size));
 
 	if (!p)
-		alloc_failed();
+		run_out(size);
 	return p;
 }
 
@@ -43,7 +56,7 @@ void *xcalloc(size_t count, size_t size)
 	void *p = calloc(at_least_one(count), at_least_one(size));
 
 	if (!p)
-		alloc_failed();
+		run_out(count * size);
 	return p;
 }
 
@@ -52,7 +65,7 @@ void *xrealloc(void *p, size_t size)
 	void *moved = realloc(p, at_least_one(size));
 
 	if (!moved)
-		alloc_failed();
+		run_out(size);
 	return moved;
 }
 
@@ -61,7 +74,7 @@ void *xreallocarray(void *p, size_t count, size_t size)
 	size_t total;
 
 	if (__builtin_mul_overflow(count, size, &total))
-		alloc_failed();
+		run_out(SIZE_MAX);
 	return xrealloc(p, total);
 }
 

@@ -53,7 +53,9 @@ begin kept record -- sh -c 'for i in $(seq 400); do /bin/true; done; sleep 0.2; 
 prlimit --pid "$recorder" --as=1
 wait "$recorder"
 is "out of memory: exit status" $? 125
-is "out of memory: one line" "$(<kept.err)" "prof: out of memory"
+is "out of memory: one line" "$(wc -l <kept.err)" 1
+like "out of memory: says how much, and what to do" "$(<kept.err)" \
+	'^prof: out of memory \([0-9]+ bytes more\): free some, or raise the limit'
 is "out of memory: what had the name stays" "$(<kept.json.gz)" old
 wait_until test -s by-command
 is "out of memory: the command goes on" "$(<by-command)" "done"

@@ -161,7 +161,7 @@ int kept_capture_run(int argc, char **argv)
 	spool_release(&spool);
 	status = recover(path, argv[NUMBERS + 1], argv + NUMBERS + 2);
 	if (status) {
-		quote_word(&quoted, path, strlen(path));
+		quote_path(&quoted, path);
 		command_say("the snapshot is kept: prof recover %s", strbuf_text(&quoted));
 	}
 	return status;

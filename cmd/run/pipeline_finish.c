@@ -424,7 +424,7 @@ int pipeline_fail(struct pipeline *p, struct error *err)
 	recorder_get_info(p->recorder, &p->recording.facts.info);
 	is_whole = (spool_is_wanted(&p->spool) || end_spool(p, true)) && !p->spool.written.failure;
 	if (spool_stat(&p->spool, &st) || spool_rescue(&p->spool)) {
-		quote_word(&path, p->spool.path, strlen(p->spool.path));
+		quote_path(&path, p->spool.path);
 		error_hint(err, "%s is kept: prof recover %s",
 			   is_whole ? "the recording" : "a part of the recording",
 			   strbuf_text(&path));

@@ -572,7 +572,7 @@ static void print_written(const struct outcome *outcome)
 	command_say_written(outcome->path, outcome->file_bytes, old);
 	if (strcmp(outcome->path, "-") == 0)
 		return;
-	quote_word(&file, outcome->path, strlen(outcome->path));
+	quote_path(&file, outcome->path);
 	command_say("next: prof report %s", strbuf_text(&file));
 }
 

@@ -50,6 +50,13 @@ void quote_word(struct strbuf *out, const char *word, size_t size)
 	strbuf_addch(out, '\'');
 }
 
+void quote_path(struct strbuf *out, const char *path)
+{
+	if (*path == '-')
+		strbuf_adds(out, "./");
+	quote_word(out, path, strlen(path));
+}
+
 void quote_list(struct strbuf *out, const char *list, size_t size)
 {
 	for (size_t at = 0; at < size;) {

@@ -6,6 +6,8 @@
 
 /* Appends the word, quoted if a shell needs that; control characters become "$'\n'". */
 void quote_word(struct strbuf *out, const char *word, size_t size);
+/* Appends a file's path likewise, so that no command takes it for an option. */
+void quote_path(struct strbuf *out, const char *path);
 /* Appends the words of a list (`size` bytes, each terminated), separated by blanks. */
 void quote_list(struct strbuf *out, const char *list, size_t size);
 /* Appends the text escaped for a URL: all but unreserved characters (RFC 3986) become %XX. */

@@ -252,6 +252,10 @@ TEST(the_summary_is_short)
 	verbose = summary_of(&outcome, false);
 	assert_non_null(strstr(verbose, "prof: stacks: 100.0 % whole (100.0 % with guesses, "
 					"100.0 % without frames of unknown kinds); 2 exiting\n"));
+	/* A file's name is no option. */
+	outcome.path = "-q";
+	assert_non_null(strstr(text = summary_of(&outcome, false), "prof report ./-q\n"));
+	outcome.path = "p.json";
 	/* Losses are reported even if quiet. */
 	quiet = summary_of(&outcome, true);
 	assert_non_null(strstr(quiet, "6 lost (ring-full 5, stack 1)"));

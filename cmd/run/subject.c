@@ -64,6 +64,27 @@ enum recording_subject subject_kind(const struct pipeline_options *options)
 	return options->argv ? RECORDING_OF_COMMAND : RECORDING_OF_PROCESSES;
 }
 
+/* Tells why the programs never met a live process. */
+static int hidden_error(const struct targets *targets, struct error *err)
+{
+	const struct target *target = targets->rows.items;
+	_cleanup_free_ char *path = NULL;
+
+	while (target->fd < 0)
+		target++;
+	path = xasprintf("/proc/%d/maps", (int)target->pid);
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return error_text(err, -ENODATA,
+				  "the kernel hides process %d, even from BPF programs (%s: %s): "
+				  "its policy must allow tracing it, or attach to another one",
+				  (int)target->pid, path, strerror(errno));
+	return error_text(err, -ENODATA,
+			  "BPF programs do not see process %d: if its pid is of another pid "
+			  "namespace, attach from there",
+			  (int)target->pid);
+}
+
 int subject_check_found(const struct pipeline_options *options, const struct profile_stats *stats,
 			bool has_threads, struct error *err)
 {
@@ -75,7 +96,7 @@ int subject_check_found(const struct pipeline_options *options, const struct pro
 	if (!targets || has_threads)
 		return 0;
 	if (targets->alive)
-		return error_text(err, -ENODATA, "the process is not visible to BPF programs");
+		return hidden_error(targets, err);
 	return error_text(err, -ESRCH, "%s ended before recording began",
 			  targets->rows.count == 1 ? "the process" : "all the processes");
 }

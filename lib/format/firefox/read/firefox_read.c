@@ -34,7 +34,7 @@ struct processes {
 	struct index index;
 };
 
-static void row_release(struct row *row)
+static void row_release_cleanup(struct row *row)
 {
 	vec_release(&row->samples.rows);
 	vec_release(&row->allocations.rows);
@@ -42,8 +42,6 @@ static void row_release(struct row *row)
 	free(row->tid);
 	free(row->type);
 }
-
-DEFINE_CLEANUP(struct row *, row_release)
 
 static uint32_t parse_id(struct import *r, const char *text, uint32_t *again)
 {
@@ -363,11 +361,10 @@ static void upgrade_row(struct import *r, struct row *row)
 
 static int read_row(struct import *r, struct json_cursor *s, struct error *err)
 {
-	struct row row = {.thread = {.name = NO_STRING,
-				     .process_name = NO_STRING,
-				     .process_label = NO_STRING,
-				     .arguments = NO_STRING}};
-	_cleanup_(row_release) struct row *released = &row;
+	_cleanup_(row_release) struct row row = {.thread = {.name = NO_STRING,
+							    .process_name = NO_STRING,
+							    .process_label = NO_STRING,
+							    .arguments = NO_STRING}};
 	bool is_derived;
 	int ret = 0;
 

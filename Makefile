@@ -111,7 +111,7 @@ page_cflags := --target=wasm32-wasi -std=gnu11 -Oz -D_GNU_SOURCE -I. -nostdlibin
 	-include lib/format/page/engine/shims.h -ffunction-sections -fdata-sections -Wall -Wextra -Wno-unused-parameter -Wno-format $(if $(WERROR),-Werror)
 # Modules of the page's script, each after those that it imports.
 page_boot := $(patsubst %,lib/format/page/ui/%.mjs,blocks boot)
-page_scripts := $(patsubst %,lib/format/page/ui/%.mjs,engine blocks dom colors tip menu state svg time_canvas timeline grid compare flame tables server lines assembly stacks path markers info keys app main)
+page_scripts := $(patsubst %,lib/format/page/ui/%.mjs,engine blocks dom colors tip menu state svg time_canvas timeline grid compare flame server source tables lines assembly stacks path markers info keys app main)
 page_style := lib/format/page/ui/page.css
 unit_src := $(wildcard tests/unit/test_*.c)
 unit_helper_src := $(filter-out $(unit_src),$(wildcard tests/unit/*.c))

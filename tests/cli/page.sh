@@ -115,6 +115,21 @@ printf 'a;b 3\na;c 1\n' >stacks.folded
 "$PROF" convert stacks.folded -o stacks.html
 is "stacks that are added up have no times" "$(values stacks.html engine.hasTimes)" 0
 
+is "parts of source have their kinds" "$(node --input-type=module - "$root" <<'CODE'
+globalThis.document = {createElement: () => ({setAttribute(name, value) { this.kind = value; }, append(text) { this.text = text; }})};
+const {colourLine} = await import(`${process.argv[2]}/lib/format/page/ui/source.mjs`), state = {isComment: false};
+const parts = (line, file) => colourLine(line, file, state).map((part) => part.kind ? `${part.kind}<${part.text}>` : part).join("");
+for (const line of ['if (x2 == 0x1fu) f("a\\"/*b"); // end', "#include <a.h>", "a /* b", "return 1 */ return 'c';", "x = /**/ 1;"])
+	console.log(parts(line, "a.c"));
+console.log(parts("def f(x): # if", "a.py"));
+CODE
+)" 'word<if> (x2 == digits<0x1fu>) f(string<"a\"/*b">); comment<// end>
+word<#include> <a.h>
+a comment</* b>
+comment<return 1 */> word<return> string<'"'c'"'>;
+x = comment</**/> digits<1>;
+word<def> f(x): comment<# if>'
+
 is "the engine's rows are those of report" "$(equal "$golden"/{collapsed,inline,waits,events,runtimes,allocs,critical-path}.json \
 	"$root/tests/readers/files/samply-66.json" | sed 's/^[1-9][0-9]* rows/all rows/')" "all rows compared, 0 different"
 done_testing

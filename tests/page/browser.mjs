@@ -230,6 +230,11 @@ async function judgeServed() {
 	await page.waitForSelector('#lines .line.at code', {timeout: 10000});
 	judge('served: the source', (await page.textContent('#lines .line.at code')).length > 1);
 	await judgeAccess(page, 'served, source');
+	await page.evaluate(() => window.profPage.change({view: 'tree', source: true}, {isView: true}));
+	await page.locator('#tree .name').filter({hasText: /^main$/}).first().click();
+	await page.waitForSelector('#tree .line.at', {timeout: 10000});
+	judge('served: the source beside the tree, in colours', await page.locator('#tree .line.at').count() === 1 && await page.locator('#tree .source .word').count() > 5);
+	await judgeAccess(page, 'served, source beside the tree');
 	// Saved, it is a file without a server.
 	const saved = join(folder, 'served.html');
 	writeFileSync(saved, await page.content());

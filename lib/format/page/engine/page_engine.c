@@ -527,13 +527,13 @@ const char *EXPORT(page_meta)(unsigned int which)
 	return engine_shown(texts[which], 3);
 }
 
-/* Returns the text of a source file with that path; NULL: the profile has none. */
+/* Returns the text of a source file with that path, NULL: of any; NULL if the profile has none. */
 const char *EXPORT(page_source)(const char *path)
 {
 	const struct profile *p = engine.profile;
 
 	vec_for_each(&p->source_files.rows, const struct source_file *, row) {
-		if (row->text && !strcmp(strings_get(&p->strings, row->path), path))
+		if (row->text && (!path || !strcmp(strings_get(&p->strings, row->path), path)))
 			return row->text;
 	}
 	return NULL;

@@ -368,15 +368,15 @@ export class App {
 
 	// A function, in words of what it takes in the selection.
 	describeKeyOf(key) {
-		const {table} = this, at = table.key.indexOf(key);
+		const table = this.table(), at = table.key.indexOf(key);
 		this.describeKey(BY.function, key, at < 0 ? 0 : table.self[at], at < 0 ? 0 : table.total[at]);
 	}
 
-	// Functions with their weights, made once for each selection.
-	get table() {
+	// Functions or other rows with their weights, made once for each selection.
+	table(by = BY.function) {
 		if (this.tableVersion !== this.version)
-			Object.assign(this, {tableVersion: this.version, tableRows: this.engine.table(BY.function)});
-		return this.tableRows;
+			Object.assign(this, {tableVersion: this.version, tables: []});
+		return this.tables[by] ??= this.engine.table(by);
 	}
 
 	// Opens a menu where the right button is pressed: that of the function, if there is no other.
@@ -418,7 +418,7 @@ export class App {
 	// Its functions give their weight to their callers.
 	hideModule(module) {
 		const names = new Set(), {engine} = this;
-		for (const key of this.table.key) {
+		for (const key of this.table().key) {
 			if (engine.key(BY.function, key).module === module)
 				names.add(engine.rawFunction(BY.function, key));
 		}
@@ -453,7 +453,8 @@ export class App {
 
 	// The function with the most of its own; null: none.
 	get heaviest() {
-		return this.table.count ? this.engine.rawFunction(BY.function, this.table.key[0]) || null : null;
+		const {count, key} = this.table();
+		return count ? this.engine.rawFunction(BY.function, key[0]) || null : null;
 	}
 
 	get chosenName() {
@@ -576,7 +577,7 @@ export class App {
 
 	// The heaviest functions that match, for a look at what an expression found.
 	foundNames(marks) {
-		const {table} = this, names = [];
+		const table = this.table(), names = [];
 		for (let i = 0; i < table.count && names.length < 20; i++) {
 			if (marks[table.key[i]])
 				names.push(functionName(this.engine.key(BY.function, table.key[i])).slice(0, 100));

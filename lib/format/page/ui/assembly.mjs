@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The instructions of a function with their weights, from the file or the server of prof view.
 import {make, safeText} from './dom.mjs';
-import {codeLine} from './lines.mjs';
+import {codeLine} from './source.mjs';
 import {askAssembly} from './server.mjs';
 
 const INSTRUCTIONS_MAX = 20000;
@@ -73,7 +73,7 @@ export class AssemblyView {
 
 	list(row, instructions) {
 		const {engine} = this.app, sums = this.weights(row, instructions), heaviest = sums.reduce((most, {self}) => Math.max(most, self), 1);
-		const lines = instructions.map(([offset, text], i) => codeLine(engine, sums[i].total ? sums[i] : null, heaviest, offset.toString(16), String(text)));
+		const lines = instructions.map(([offset, text], i) => codeLine(engine, sums[i].total ? sums[i] : null, heaviest, offset.toString(16), [String(text)]));
 		this.code.replaceChildren(make('div', {class: 'line file', 'aria-hidden': 'true'}, ...['Self', 'Total', 'Amount', 'Offset'].map((head) => make('span', {class: 'number'}, head)),
 			make('span', {}, 'Instruction')), ...lines);
 		lines[sums.findIndex(({self}) => self === heaviest)]?.scrollIntoView({block: 'center'});

@@ -17,7 +17,7 @@ const SETS = ['threads', 'hidden'];
 
 export function emptyState() {
 	return {view: FIRST.view, from: 0, until: Infinity, threads: null, includeIdle: false, own: false, noKernel: false, foldRecursion: false,
-		threadOrder: 'busy', threadText: '', grouped: FIRST.grouped, hidden: null, unfolded: false, viewFrom: 0, viewUntil: Infinity, flame: 'plain', callersOf: null, zoom: '', search: '', lines: null, order: 'self', markerOrder: 'start', by: 'function', at: -1, marker: '', markerKind: '', markerAt: -1,
+		threadOrder: 'busy', threadText: '', grouped: FIRST.grouped, hidden: null, unfolded: false, viewFrom: 0, viewUntil: Infinity, flame: 'plain', callersOf: null, zoom: '', search: '', lines: null, order: 'self', source: false, markerOrder: 'start', by: 'function', at: -1, marker: '', markerKind: '', markerAt: -1,
 		...Object.fromEntries(FILTER_TEXTS.map((name) => [name, null])), event: FIRST.event};
 }
 

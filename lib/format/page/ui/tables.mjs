@@ -4,6 +4,7 @@ import {BY, NONE, TREE} from './engine.mjs';
 import {csvWord, functionName, make, percent, place} from './dom.mjs';
 import {Grid} from './grid.mjs';
 import {INVERTED_SHARE, nodeOf} from './flame.mjs';
+import {Source} from './source.mjs';
 import {categoryColor} from './colors.mjs';
 
 // A share with a bar, and how far it may be off.
@@ -109,11 +110,12 @@ export class TableView {
 	}
 
 	draw() {
-		const {app} = this, by = this.by = this.kindOf(app.state);
+		const {app, grid} = this, by = this.by = this.kindOf(app.state), {order, lines} = app.state, key = [app.version, by, order, lines].join('\n'), isKept = this.key === key;
+		this.key = key;
 		this.kinds.value = app.state.by;
 		if (this.version !== `${app.version} ${by}`) {
 			this.version = `${app.version} ${by}`;
-			this.rows = by === BY.function ? app.table : app.engine.table(by);
+			this.rows = app.table(by);
 		}
 		const rows = this.rows, list = [];
 		for (let i = 0; i < rows.count; i++) {
@@ -123,7 +125,7 @@ export class TableView {
 		if (app.state.order === 'total')
 			list.sort((a, b) => rows.total[b] - rows.total[a] || a - b);
 		this.grid.show({count: list.length, row: (i) => list[i],
-			isFound: app.marks && hasFunction(by) ? (i) => app.isFound(by, rows.key[i]) : null, none: 'No sample is selected.'});
+			isFound: app.marks && hasFunction(by) ? (i) => app.isFound(by, rows.key[i]) : null, none: 'No sample is selected.'}, isKept ? {at: grid.at, top: grid.element.scrollTop} : {});
 		if (this.shownBy !== undefined && this.shownBy !== by && list.length)
 			this.grid.choose(list[0]);
 		this.shownBy = by;
@@ -168,14 +170,17 @@ export class TreeView {
 				cell.append(where(keyOf(at)));
 				cell.title = keyOf(at).file || keyOf(at).module;
 			}},
-		], {isTree: true, choose: (at) => { app.choose({by: BY.function, key: this.nodes.key[at], stack: this.nodes.stack[at]}); app.describe(this.nodes, at); },
+		], {isTree: true, choose: (at) => { app.choose({by: BY.function, key: this.nodes.key[at], stack: this.nodes.stack[at]}); app.describe(this.nodes, at); this.showSource(); },
 			enter: () => app.showLines(), menu: (event) => app.openMenu(event)});
-		this.element = make('section', {id: kind === 'plain' ? 'tree' : 'inverted'}, this.grid.element, this.lighter);
+		this.source = new Source(app);
+		this.sourceSwitch = make('button', {type: 'button', hidden: !Source.isThere(app.engine), click: () => app.change({source: !app.state.source}, {isView: true})}, 'source beside');
+		this.element = make('section', {id: kind === 'plain' ? 'tree' : 'inverted'}, make('div', {class: 'beside'}, this.grid.element, this.source.element),
+			make('div', {class: 'under'}, this.lighter, this.sourceSwitch));
 	}
 
 	draw() {
-		const {app} = this, {engine} = app;
-		if (this.version !== app.version) {
+		const {app, grid} = this, {engine} = app, isKept = this.version === app.version;
+		if (!isKept) {
 			this.version = app.version;
 			this.lighter.textContent = `from ${Number((100 * this.share).toPrecision(2))} % on; show lighter ones, too`;
 			this.lighter.hidden = engine.weight * this.share <= 1;
@@ -191,7 +196,22 @@ export class TreeView {
 			toggle: (at, i) => this.toggle(at, i),
 			isFound: app.marks ? (at) => app.isFound(BY.function, nodes.key[at]) : null,
 			none: engine.weight ? 'Nothing is as heavy as that.' : 'No sample is selected.',
-		}, {top: 0});
+		}, isKept ? {at: grid.at, top: grid.element.scrollTop} : {});
+		this.showSource();
+	}
+
+	// The source of the function, at the line that has most of it in the selection.
+	showSource() {
+		const {app, grid: {row}} = this, isShown = app.state.source && !this.sourceSwitch.hidden;
+		this.source.element.hidden = !isShown;
+		this.sourceSwitch.setAttribute('aria-pressed', String(isShown));
+		if (!isShown)
+			return;
+		// The heaviest come first.
+		if (this.linesOf !== app.table(BY.line))
+			Object.assign(this, {linesOf: app.table(BY.line), lines: new Map([...app.table(BY.line).key].reverse().map((key) => [app.engine.rawFunction(BY.line, key), key]))});
+		const line = row === null ? undefined : this.lines.get(app.engine.rawFunction(BY.function, this.nodes.key[row]));
+		this.source.show(line === undefined ? null : app.engine.key(BY.line, line));
 	}
 
 	// The path that a reader would open first: as long as one child has nearly all.

@@ -136,7 +136,8 @@ inner = ["descend"] * 6 + ["middle", "hot"]
 outer = ["outward", "back", "cold"]
 functions = ["back", "hot", "middle", "descend", "outward", "cold"]
 if args[0] == "plain":
-    plain = lambda name: name if name == "back" else f"wasm-function[{functions.index(name)}]"
+    # The others are not exported.
+    plain = lambda name: f"wasm-function[{functions.index(name)}]" if name in ("hot", "middle") else name
     inner, outer = [[plain(name) for name in chain] for chain in (inner, outer)]
 counts = [0, 0]
 for _, _, weight, frames in samples():

@@ -257,6 +257,32 @@ TEST(a_module_without_names_is_called_by_its_size)
 	expect_code(CODE(OLD), "Wasm:hot wasm://wasm/work");
 }
 
+/* A memory, and functions 2 and 1. */
+static const char nameless[] = "\0asm\1\0\0\0"
+			       "\2\x7\1"
+			       "\1e\1f\0\0"
+			       "\7\x14\3"
+			       "\3mem\2\0"
+			       "\4cold\0\2"
+			       "\3hot\0\1";
+
+TEST(functions_without_names_are_called_by_their_exports)
+{
+	make(false);
+	put_file(nameless, sizeof(nameless) - 1);
+	assert_true(find_spaces(CODE(OLD)));
+	expect_code(CODE(OLD), "Wasm:hot wasm://wasm/39-bytes");
+	expect_code(CODE(OTHER), "Wasm:cold wasm://wasm/39-bytes");
+	/* The last one is cut. */
+	make(false);
+	put_file(nameless, sizeof(nameless) - 1);
+	memory[BYTES + sizeof(nameless) - 7] = 0x7f;
+	wasm_modules_release(&modules);
+	assert_true(find_spaces(CODE(OLD)));
+	expect_code(CODE(OLD), "Wasm:wasm-function[1] wasm://wasm/39-bytes");
+	expect_code(CODE(OTHER), "Wasm:cold wasm://wasm/39-bytes");
+}
+
 TEST(damaged_files_have_no_names)
 {
 	/* By places in the file: a size that is too large, then a number. */

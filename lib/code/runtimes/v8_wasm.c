@@ -205,6 +205,7 @@ struct section {
 enum {
 	SECTION_CUSTOM = 0,
 	SECTION_IMPORT = 2,
+	SECTION_EXPORT = 7,
 	NAMES_OF_MODULE = 0,
 	NAMES_OF_FUNCTIONS = 1,
 };
@@ -325,27 +326,63 @@ static void read_file_name(const struct memory *m, const struct section *s,
 		managed_text_add(&module->file, name, size);
 }
 
+/* Copies a section with names, and returns its number of rows. */
+static uint64_t begin_names(const struct memory *m, const struct section *s,
+			    struct wasm_module *module, size_t max, struct bytes *b)
+{
+	module->names = copy(m, s->start, s->end, max);
+	module->names_size = module->names ? s->end - s->start : 0;
+	bytes_init(b, module->names, module->names_size);
+	return bytes_uleb(b);
+}
+
 static void read_function_names(const struct memory *m, const struct section *s,
 				struct wasm_module *module, size_t max)
 {
-	uint64_t left, last = 0;
 	struct bytes b;
 
 	if (module->names)
 		return;
-	module->names = copy(m, s->start, s->end, max);
-	module->names_size = module->names ? s->end - s->start : 0;
-	bytes_init(&b, module->names, module->names_size);
-	for (left = bytes_uleb(&b); left && bytes_left(&b); left--) {
-		uint32_t place = (uint32_t)bytes_position(&b);
-		uint64_t function = bytes_uleb(&b);
+	for (uint64_t left = begin_names(m, s, module, max, &b); left && bytes_left(&b); left--) {
+		struct wasm_name name = {.function = (uint32_t)bytes_uleb(&b)};
+
+		name.place = (uint32_t)bytes_position(&b);
+		skip_name(&b);
+		if (b.failed ||
+		    (module->rows.count && name.function <= vec_last(&module->rows).function))
+			break;
+		vec_push(&module->rows, name);
+	}
+}
+
+static int compare_names(const void *left, const void *right)
+{
+	const struct wasm_name *a = left, *b = right;
+
+	if (a->function != b->function)
+		return a->function < b->function ? -1 : 1;
+	return (a->place > b->place) - (a->place < b->place);
+}
+
+/* Takes the names of exported functions, for a module that was built without others. */
+static void read_exports(const struct memory *m, const struct section *s,
+			 struct wasm_module *module, size_t max)
+{
+	struct bytes b;
+
+	for (uint64_t left = begin_names(m, s, module, max, &b); left && bytes_left(&b); left--) {
+		struct wasm_name name = {.place = (uint32_t)bytes_position(&b)};
+		bool is_function;
 
 		skip_name(&b);
-		if (b.failed || (module->rows.count && function <= last))
+		is_function = !bytes_u8(&b);
+		name.function = (uint32_t)bytes_uleb(&b);
+		if (b.failed)
 			break;
-		last = function;
-		vec_push(&module->rows, place);
+		if (is_function)
+			vec_push(&module->rows, name);
 	}
+	vec_sort(&module->rows, compare_names);
 }
 
 /* Returns whether the section has names, as far as they are readable. */
@@ -374,16 +411,20 @@ static void read_sections(const struct memory *m, struct wasm_module *module, si
 {
 	uint64_t at = module->bytes + sizeof(magic), end = module->bytes + module->size;
 	bool has_imports = false, has_names = false;
-	struct section section;
+	struct section section, exports = {0};
 
 	for (size_t i = 0; i < SECTIONS_MAX && next_section(m, &at, end, &section); i++) {
 		if (section.id == SECTION_IMPORT && !has_imports) {
 			module->imports = count_imports(m, &section);
 			has_imports = true;
+		} else if (section.id == SECTION_EXPORT && !exports.end) {
+			exports = section;
 		} else if (section.id == SECTION_CUSTOM && !has_names) {
 			has_names = read_names(m, &section, module, max);
 		}
 	}
+	if (!module->names)
+		read_exports(m, &exports, module, max);
 	if (!module->file.size)
 		strbuf_addf(&module->file, "%" PRIu64 "-bytes", module->size);
 }
@@ -604,21 +645,21 @@ static bool find_wrapper(const struct memory *m, const struct wasm_modules *modu
 /* Returns the name that the module's file has for a function. */
 static const void *find_name(const struct wasm_module *module, uint32_t function, size_t *size)
 {
-	const uint32_t *rows = module->rows.items;
+	const struct wasm_name *rows = module->rows.items;
 	size_t low = 0, high = module->rows.count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		uint64_t found;
-		struct bytes b;
 
-		bytes_init(&b, module->names + rows[middle], module->names_size - rows[middle]);
-		found = bytes_uleb(&b);
-		if (found == function) {
+		if (rows[middle].function == function) {
+			struct bytes b;
+
+			bytes_init(&b, module->names + rows[middle].place,
+				   module->names_size - rows[middle].place);
 			*size = bytes_uleb(&b);
 			return bytes_take(&b, *size);
 		}
-		if (found < function)
+		if (rows[middle].function < function)
 			low = middle + 1;
 		else
 			high = middle;

@@ -13,6 +13,11 @@ struct wasm_numbers {
 	uint8_t size, function;
 };
 
+/* A function, and the place of its name among the names of its module. */
+struct wasm_name {
+	uint32_t function, place;
+};
+
 /* A module. */
 struct wasm_module {
 	uint64_t object; /* V8's object, a NativeModule */
@@ -22,9 +27,9 @@ struct wasm_module {
 	struct wasm_numbers numbers;
 	uint32_t imports; /* functions with lower numbers are imported */
 	struct strbuf file; /* name of the module */
-	uint8_t *names; /* owned: the functions' numbers and names; NULL: none */
+	uint8_t *names; /* owned: a section with the functions' names; NULL: none */
 	size_t names_size;
-	VEC(uint32_t) rows; /* places of functions in the names, ascending by number */
+	VEC(struct wasm_name) rows; /* ascending by function */
 	/* New code that has been read: V8's vector, the number of its elements, the last one. */
 	uint64_t vector, vector_count, vector_last;
 };

@@ -351,6 +351,9 @@ static __always_inline bool v8_find_script(struct v8_walk *w)
 		w->tier = V8_TIER_BUILTIN;
 		return w->layout.names_builtins;
 	}
+	/* It is V8's code that calls WebAssembly. */
+	if ((__s32)v8_shared_int(w, w->layout.shared_literal) < 0)
+		return false;
 	w->script = v8_shared_word(w, w->layout.shared_script);
 	if (v8_is_reference(w->script) &&
 	    v8_read_field(w, w->script, w->layout.script_id, &w->script_id) &&

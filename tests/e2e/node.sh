@@ -150,6 +150,8 @@ for _, _, weight, frames in samples():
     # The first stacks may have no functions of JavaScript.
     expect(chain in (inner, outer) or not any(f["name"] == "time" for f in frames), chain)
 expect(sum(counts) > 200, counts)
+wrappers = {f["name"] for _, _, _, frames in samples() for f in frames if f["name"].isdigit()}
+expect(not wrappers, f"code that calls WebAssembly is a function: {wrappers}")
 if args[0] == "wasm":
     near(counts[0], sum(counts), float(args[1]))
 made = sum(weight for _, _, weight, frames in samples()

@@ -47,7 +47,10 @@ double query_wait_seconds(const struct query *q, int wait)
 	return (double)q->waits[wait] * (double)q->profile->meta.interval_ns / 1e9;
 }
 
-void query_waits_text(const struct query *q, struct strbuf *out)
+/*
+ * Appends ", blocked 1.200 s, waited for a CPU 0.100 s, idle 3.000 s" without the kinds that are 0.
+ */
+static void add_waits(const struct query *q, struct strbuf *out)
 {
 	static const uint8_t order[] = {QUERY_BLOCKED, QUERY_RUNNABLE, QUERY_IDLE};
 
@@ -110,5 +113,5 @@ void query_summary_text(const struct query *q, struct strbuf *out)
 	query_summary_samples(q, out);
 	if (q->cpu_ns)
 		strbuf_addf(out, "; ran %.3f s", (double)q->cpu_ns / 1e9);
-	query_waits_text(q, out);
+	add_waits(q, out);
 }

@@ -19,10 +19,6 @@ double query_wait_seconds(const struct query *q, int wait);
 void query_summary_text(const struct query *q, struct strbuf *out);
 /* Appends the same without the times that threads ran and waited. */
 void query_summary_samples(const struct query *q, struct strbuf *out);
-/*
- * Appends ", blocked 1.200 s, waited for a CPU 0.100 s, idle 3.000 s" without the kinds that are 0.
- */
-void query_waits_text(const struct query *q, struct strbuf *out);
 
 /* Minimum share of guessed stacks to report. */
 #define GUESSES_SHOWN 0.01

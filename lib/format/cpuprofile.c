@@ -191,7 +191,9 @@ enum { NODE_ROOT = 1, NODE_IDLE, NODE_PROGRAM, NODE_STACKS };
 struct v8_writer {
 	const struct profile *profile;
 	struct jsonw json;
-	/* By stack: samples; the first of the callees, and the next one of the caller, or NO_STACK.
+	/*
+	 * By stack: ticks, as Chrome takes hits for time; the first of the callees, and the next
+	 * one of the caller, or NO_STACK.
 	 */
 	uint64_t *hits;
 	stack_id *callees, *siblings;
@@ -351,7 +353,7 @@ static int cpuprofile_write(const struct profile *p, const struct export_options
 	vec_for_each(&rows.list, const struct scope_row *, row) {
 		*(row->is_gap		   ? &idle
 		  : row->stack == NO_STACK ? &program
-					   : &w.hits[row->stack]) += 1;
+					   : &w.hits[row->stack]) += row->weight;
 		use_stack(&w, row->stack);
 	}
 	jsonw_init(&w.json, out);

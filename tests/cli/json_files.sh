@@ -62,7 +62,7 @@ p = json.load(sys.stdin)
 names = {n["id"]: n["callFrame"]["functionName"] for n in p["nodes"]}
 print([names[s] for s in p["samples"]], p["timeDeltas"], p["startTime"], p["endTime"], sum(n["hitCount"] for n in p["nodes"]))
 print(p["nodes"][0]["children"][:2])' <threads.cpuprofile)" \
-	$'[\'(idle)\', \'0x10\', \'(idle)\', \'0x10\'] [0, 3000, 1000, 5000] 0 10000 4\n[2, 3]'
+	$'[\'(idle)\', \'0x10\', \'(idle)\', \'0x10\'] [0, 3000, 1000, 5000] 0 10000 10\n[2, 3]'
 is "V8: the same by way of the Firefox Profiler's format" "$(rows uneven.json.gz)" "$(rows uneven.cpuprofile)"
 
 # Names of threads do not get their tids when a profile is read.

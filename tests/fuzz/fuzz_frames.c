@@ -21,7 +21,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		last = row->vaddr;
 		if (rule->cfa_kind == UNWIND_CFA_NONE)
 			continue;
-		require(rule->cfa_kind == UNWIND_CFA_REG && rule->cfa_reg <= UNWIND_REG_FP);
+		if (rule->cfa_kind == UNWIND_CFA_REG)
+			require(rule->cfa_reg < UNWIND_REG_OTHER + 16 &&
+				rule->cfa_reg != UNWIND_REG_RA);
+		else
+			require(rule->cfa_kind == UNWIND_CFA_DEREF &&
+				rule->cfa_reg <= UNWIND_REG_FP && rule->cfa_deref >= 0);
 		require(rule->cfa_offset >= 8 && rule->ra_offset == -1);
 		require(rule->fp_offset <= 0 && rule->base_offset <= 0);
 	}

@@ -492,7 +492,7 @@ bool demangle_others(const char *name, size_t size, struct strbuf *readable)
 {
 	static bool (*const readers[])(const char *, size_t, struct strbuf *) = {
 		demangle_python, demangle_ocaml,  demangle_ghc,
-		demangle_swift,  demangle_pascal, demangle_fortran,
+		demangle_swift,	 demangle_pascal, demangle_fortran,
 	};
 
 	for (size_t i = 0; i < sizeof(readers) / sizeof(*readers); i++) {

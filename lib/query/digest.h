@@ -77,8 +77,8 @@ struct digest {
 	VEC(struct heavy_function) functions; /* the requested number of the table's first rows */
 	/*
 	 * Places where threads were blocked, by the user's functions, or by all functions if none
-	 * is the user's, and sleeps of event loops; those of main threads, too, if they slept longer
-	 * than all threads ran or waited for CPUs. By descending rank.
+	 * is the user's, and sleeps of event loops; those of main threads, too, if they slept
+	 * longer than all threads ran or waited for CPUs. By descending rank.
 	 */
 	VEC(struct wait_place) waits;
 	uint64_t blocked; /* weight of all these places */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * no_cfi: 300 ms in without_cfi(), which has no CFI and uses the frame pointer as a counter, called
- * by calling(). Only a scan of the stack finds the caller: sp comes back from a register, so the
+ * by calling(). Only a scan of the stack finds the caller: sp moves by a register, so the
  * instructions do not tell the frame. It meets an address before: that behind the call in
  * calls_itself(), which cannot have led to without_cfi().
  */
@@ -23,15 +23,16 @@ __asm__(".text\n"
 	".type without_cfi, @function\n"
 	"without_cfi:\n"
 	"	push %rbp\n"
-	"	mov %rsp, %r8\n"
+	"	mov $24, %ecx\n"
 	"	lea behind_call(%rip), %rax\n"
-	"	push %rax\n"
-	"	push $2\n"
-	"	push $3\n"
+	"	sub %rcx, %rsp\n"
+	"	mov %rax, 16(%rsp)\n"
+	"	movq $2, 8(%rsp)\n"
+	"	movq $3, (%rsp)\n"
 	"	mov %rdi, %rbp\n"
 	"1:	dec %rbp\n"
 	"	jnz 1b\n"
-	"	mov %r8, %rsp\n"
+	"	add %rcx, %rsp\n"
 	"	pop %rbp\n"
 	"	ret\n"
 	".size without_cfi, . - without_cfi\n");

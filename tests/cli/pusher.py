@@ -508,7 +508,7 @@ def tls():
     secure = Engine.__new__(Engine)
     secure.port = 0
     secure.start()
-    base = {"OTEL_EXPORTER_OTLP_ENDPOINT": f"https://127.0.0.1:{secure.port}", "OTEL_EXPORTER_OTLP_TIMEOUT": "5000",
+    base = {"OTEL_EXPORTER_OTLP_ENDPOINT": f"https://127.0.0.1:{secure.port}", "OTEL_EXPORTER_OTLP_TIMEOUT": "60000",
             "OTEL_EXPORTER_OTLP_HEADERS": "authorization=Bearer%20s3cret,x-scope=team",
             "OTEL_EXPORTER_OTLP_COMPRESSION": "none", "no_proxy": "*"}
     trusted = dict(base, OTEL_EXPORTER_OTLP_CERTIFICATE="server.crt")

@@ -239,7 +239,7 @@ TEST(the_summary_is_short)
 {
 	struct profile *p = small_profile();
 	struct outcome outcome = outcome_of(p);
-	_cleanup_free_ char *text = NULL, *quiet = NULL, *verbose = NULL;
+	_cleanup_free_ char *text = NULL, *quiet = NULL, *verbose = NULL, *dashed = NULL;
 
 	p->stats.lost[LOST_MAPPING] = 0;
 	text = summary_of(&outcome, false);
@@ -254,7 +254,8 @@ TEST(the_summary_is_short)
 					"100.0 % without frames of unknown kinds); 2 exiting\n"));
 	/* A file's name is no option. */
 	outcome.path = "-q";
-	assert_non_null(strstr(text = summary_of(&outcome, false), "prof report ./-q\n"));
+	dashed = summary_of(&outcome, false);
+	assert_non_null(strstr(dashed, "prof report ./-q\n"));
 	outcome.path = "p.json";
 	/* Losses are reported even if quiet. */
 	quiet = summary_of(&outcome, true);

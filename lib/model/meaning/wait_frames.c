@@ -329,20 +329,37 @@ static uint8_t reason_of(const struct profile *p, const struct sample *sample)
 		       : (uint8_t)IDLE_OTHER;
 }
 
+/* A search for helpers. */
+struct helpers {
+	const struct profile *p;
+	uint8_t *origins; /* by frame */
+	uint8_t *depths; /* by stack: enum depth, as far as known */
+};
+
+enum depth { DEPTH_UNKNOWN, DEPTH_SHALLOW, DEPTH_DEEP };
+
 /*
- * True if a stack has no more of the user's functions than a loop that waits for work, and none
- * that waits for a result.
+ * Returns whether a stack has no more of the user's functions than a loop that waits for work, and
+ * none that waits for a result.
  */
-static bool is_shallow(const struct profile *p, const uint8_t *origins, stack_id id)
+static enum depth depth_of(const struct helpers *h, stack_id id)
 {
+	const struct profile *p = h->p;
 	int functions = 0;
 
 	for (; id != NO_STACK; id = p->stacks.rows.items[id].parent) {
 		if (is_wait_for_result(p, id))
-			return false;
-		functions += origins[p->stacks.rows.items[id].frame] >= ORIGIN_PACKAGE;
+			return DEPTH_DEEP;
+		functions += h->origins[p->stacks.rows.items[id].frame] >= ORIGIN_PACKAGE;
 	}
-	return functions <= HELPER_FUNCTIONS;
+	return functions <= HELPER_FUNCTIONS ? DEPTH_SHALLOW : DEPTH_DEEP;
+}
+
+static bool is_shallow(struct helpers *h, stack_id id)
+{
+	if (h->depths[id] == DEPTH_UNKNOWN)
+		h->depths[id] = (uint8_t)depth_of(h, id);
+	return h->depths[id] == DEPTH_SHALLOW;
 }
 
 /* Returns the time, in ns, for which the thread existed during the recording. */
@@ -355,9 +372,9 @@ static uint64_t lifetime(const struct profile *p, const struct profile_thread *t
 }
 
 /* True if the thread waited for conditions, and then for CPUs, all the time and hardly ran. */
-static bool is_helper_without_work(const struct profile *p, const uint8_t *origins,
-				   const struct profile_thread *thread)
+static bool is_helper_without_work(struct helpers *h, const struct profile_thread *thread)
 {
+	const struct profile *p = h->p;
 	uint64_t lives = lifetime(p, thread), waits = 0, runs = 0;
 
 	if (thread->is_main || lives < HELPER_NS)
@@ -366,7 +383,7 @@ static bool is_helper_without_work(const struct profile *p, const uint8_t *origi
 		uint8_t reason = reason_of(p, sample);
 
 		if (idle_is_runnable(reason) ||
-		    (reason == IDLE_CONDITION && is_shallow(p, origins, sample->stack)))
+		    (reason == IDLE_CONDITION && is_shallow(h, sample->stack)))
 			waits += sample->weight;
 		runs += sample->cpu_delta;
 	}
@@ -380,10 +397,13 @@ static bool is_helper_without_work(const struct profile *p, const uint8_t *origi
  */
 static void parked_mark_helpers(struct profile *p)
 {
-	_cleanup_free_ uint8_t *origins = origins_of_frames(p);
+	/* Stacks that are marked meanwhile are not asked about: they wait for work. */
+	_cleanup_free_ uint8_t *origins = origins_of_frames(p),
+			       *depths = xcalloc(p->stacks.rows.count + 1, sizeof(*depths));
+	struct helpers h = {.p = p, .origins = origins, .depths = depths};
 
 	vec_for_each(&p->threads.rows, struct profile_thread *, thread) {
-		if (!is_helper_without_work(p, origins, thread))
+		if (!is_helper_without_work(&h, thread))
 			continue;
 		samples_change_each(&thread->samples, sample) {
 			if (reason_of(p, sample) == IDLE_CONDITION)

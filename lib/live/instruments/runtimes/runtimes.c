@@ -482,7 +482,7 @@ struct runtimes {
 	struct runtime_sources sources;
 	struct known_functions known;
 	struct thread_names *names;
-	struct sampled_codes *regexps;
+	struct sampled_codes *sampled;
 	uint64_t inlined; /* pieces of compiled code whose inlined functions are known */
 	uint64_t hiding; /* pieces of compiled code that do not tell where inlined functions are */
 	uint64_t compiled; /* pieces of compiled code */
@@ -507,7 +507,7 @@ static void release(void *state)
 	runtime_sources_release(&r->sources);
 	known_functions_release(&r->known);
 	free(r->names);
-	sampled_codes_free(r->regexps);
+	sampled_codes_free(r->sampled);
 }
 
 static bool is_wanted(const void *settings)
@@ -613,7 +613,7 @@ static int on_start(void *ctx, const struct starting_process *process, uint32_t 
 	if (result > 0 && runtimes[layout.kind]->read_threads)
 		thread_names_follow(r->names, process->pid, process->bias, &layout);
 	if (result > 0 && runtimes[layout.kind]->find_regexp)
-		sampled_codes_follow(r->regexps, process->pid, &layout);
+		sampled_codes_follow(r->sampled, process->pid, &layout);
 	return result;
 }
 
@@ -643,7 +643,7 @@ static int attach(void *state, struct error *err)
 	};
 
 	r->names = thread_names_new(tracker_processes(r->live->tracker));
-	r->regexps = sampled_codes_new(r->live->tracker, &r->reader, r->live->sink, r->live->ctx);
+	r->sampled = sampled_codes_new(r->live->tracker, &r->reader, r->live->sink, r->live->ctx);
 	tracker_set_runtimes(r->live->tracker, &hooks);
 	return 0;
 }
@@ -726,7 +726,7 @@ static void observe(void *state, const struct rec *rec)
 {
 	const struct runtimes *r = state;
 
-	sampled_codes_observe(r->regexps, rec);
+	sampled_codes_observe(r->sampled, rec);
 }
 
 _Static_assert(sizeof(struct runtime_counters) % sizeof(uint64_t) == 0, "all of it are counts");

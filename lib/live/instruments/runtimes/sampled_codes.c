@@ -45,7 +45,7 @@ struct sampled_process {
 	struct wasm_codes wasm;
 };
 
-struct regexp_state {
+struct sampled_state {
 	struct sampled_process *followed; /* owned; NULL: not followed */
 };
 
@@ -58,7 +58,7 @@ struct sampled_codes {
 	void *ctx;
 };
 
-static struct regexp_state *state_of(const struct sampled_codes *s, struct live_process *process)
+static struct sampled_state *state_of(const struct sampled_codes *s, struct live_process *process)
 {
 	return live_process_state(process, s->state);
 }
@@ -128,7 +128,7 @@ struct sampled_codes *sampled_codes_new(struct tracker *tracker, struct late_rea
 {
 	static const struct process_listener listener = {
 		.stage = LISTENER_HOLDS,
-		.state_size = sizeof(struct regexp_state),
+		.state_size = sizeof(struct sampled_state),
 		.exec = replace_program,
 		.exit = name_rest,
 		.release = release,

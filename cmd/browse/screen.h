@@ -27,8 +27,7 @@ enum model_form {
 
 struct model {
 	struct profile *profile; /* borrowed */
-	VEC(struct query_filter)
-	filters; /* strings of the filters and of `function`; owned */
+	VEC(struct query_filter) filters; /* the last is active */
 	VEC(char *) texts; /* strings of the filters and of `function`; owned */
 	enum model_form form;
 	enum query_by by;
@@ -38,7 +37,7 @@ struct model {
 	struct query query;
 	bool has_query;
 	struct query_table table; /* for MODEL_TABLE */
-	struct query_tree tree; /* for all other kinds */
+	struct query_tree tree; /* for all other forms */
 	VEC(uint32_t) nodes; /* tree nodes shown as rows */
 	uint64_t *paths; /* by node: hash of the names on the path from the root */
 	struct index toggled; /* path hashes of light nodes that are open, and of heavy nodes that

@@ -43,8 +43,7 @@ struct reader {
 
 static void reader_free(struct reader *r)
 {
-	if (r->file >= 0)
-		close(r->file);
+	fd_close(r->file);
 	free(r->text);
 	free(r);
 }

@@ -324,7 +324,7 @@ static const struct profile_thread *heaviest_thread(const struct profile *p)
 			weight += sample->event ? 0 : sample->weight;
 		others += weight > 0;
 		heaviest = weight > most || !heaviest ? thread : heaviest;
-		most = weight > most ? weight : most;
+		most = MAX(weight, most);
 	}
 	if (others > 1)
 		log_warn("the file has one thread, that with most samples; --thread chooses "

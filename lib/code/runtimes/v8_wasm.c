@@ -214,7 +214,7 @@ enum {
 static bool next_section(const struct memory *m, uint64_t *at, uint64_t end, struct section *s)
 {
 	uint8_t head[6];
-	size_t head_size = end - *at < sizeof(head) ? end - *at : sizeof(head);
+	size_t head_size = MIN(end - *at, sizeof(head));
 	uint64_t size;
 	struct bytes b;
 
@@ -240,7 +240,7 @@ static uint8_t *copy(const struct memory *m, uint64_t start, uint64_t end, size_
 		return NULL;
 	data = xmalloc(size);
 	for (size_t at = 0; at < size; at += PIECE) {
-		if (!m->read(m->ctx, start + at, data + at, size - at < PIECE ? size - at : PIECE))
+		if (!m->read(m->ctx, start + at, data + at, MIN(size - at, PIECE)))
 			return NULL;
 	}
 	return steal(data);
@@ -681,7 +681,7 @@ static void add_name(const struct wasm_module *module, const struct wasm_piece *
 	}
 	text = find_name(module, piece->function, &size);
 	if (text && size)
-		managed_text_add(name, text, size < NAME_MAX_SIZE ? size : NAME_MAX_SIZE);
+		managed_text_add(name, text, MIN(size, NAME_MAX_SIZE));
 	else
 		strbuf_addf(name, "wasm-function[%" PRIu32 "]", piece->function);
 	strbuf_addf(name, " wasm://wasm/%s", strbuf_text(&module->file));

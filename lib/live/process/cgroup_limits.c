@@ -238,7 +238,7 @@ uint64_t memory_limit_left(const struct memory_limit *l)
 	if (used == UINT64_MAX)
 		return UINT64_MAX;
 	cached = cached_bytes(l);
-	used -= cached < used ? cached : used;
+	used -= MIN(cached, used);
 	return used < l->bytes ? l->bytes - used : 0;
 }
 
@@ -246,7 +246,7 @@ bool memory_limit_is_near(const struct memory_limit *l)
 {
 	uint64_t part = l->bytes / NEAR_PART;
 
-	return l->folder && memory_limit_left(l) < (part < NEAR_MAX ? part : NEAR_MAX);
+	return l->folder && memory_limit_left(l) < MIN(part, NEAR_MAX);
 }
 
 /* Takes the group if it leaves less than the one found before. */

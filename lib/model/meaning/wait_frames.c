@@ -365,8 +365,8 @@ static bool is_shallow(struct helpers *h, stack_id id)
 /* Returns the time, in ns, for which the thread existed during the recording. */
 static uint64_t lifetime(const struct profile *p, const struct profile_thread *thread)
 {
-	uint64_t from = thread->start > p->meta.start_ns ? thread->start : p->meta.start_ns;
-	uint64_t until = thread->end && thread->end < p->meta.end_ns ? thread->end : p->meta.end_ns;
+	uint64_t from = MAX(thread->start, p->meta.start_ns);
+	uint64_t until = thread->end ? MIN(thread->end, p->meta.end_ns) : p->meta.end_ns;
 
 	return until > from ? until - from : 0;
 }

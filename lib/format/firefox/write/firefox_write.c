@@ -280,7 +280,7 @@ static void write_life(const struct firefox *f, struct jsonw *w, const char *sta
 	jsonw_ms(w, firefox_time(f, start));
 	jsonw_key(w, end_key);
 	if (end)
-		jsonw_ms(w, firefox_time(f, end > start ? end : start));
+		jsonw_ms(w, firefox_time(f, MAX(end, start)));
 	else
 		jsonw_null(w);
 }

@@ -72,9 +72,9 @@ static bool search_words(struct search *s, size_t count)
 static bool search_data(struct search *s, uint64_t start, uint64_t end)
 {
 	while (start < end && s->left) {
-		uint64_t size = end - start < STEP ? end - start : STEP;
+		uint64_t size = MIN(end - start, STEP);
 
-		size = size < s->left ? size : s->left;
+		size = MIN(size, s->left);
 		s->left -= size;
 		if (late_reader_read(s->reader, start, s->words, size) && search_words(s, size / 8))
 			return true;

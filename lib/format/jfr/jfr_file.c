@@ -2,6 +2,7 @@
 #include "lib/format/jfr/jfr_internal.h"
 
 #include "lib/base/infile.h"
+#include "lib/base/open_file.h"
 
 #define HEADER_SIZE 68
 /* Bytes to read at once from a file. */
@@ -14,16 +15,7 @@
 /* Fills `to` from a file; false if it ends early. */
 static bool read_file(const struct jfr_input *in, uint64_t offset, char *to, size_t size)
 {
-	for (size_t done = 0; done < size;) {
-		ssize_t got = pread(in->fd, to + done, size - done, (off_t)(offset + done));
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return false;
-		done += (size_t)got;
-	}
-	return true;
+	return read_at(in->fd, to, size, offset) == (ssize_t)size;
 }
 
 /* Returns bytes of the chunk that live as long as it, or NULL. */

@@ -46,34 +46,18 @@ void trace_input_rewind(struct trace_input *in)
 		in->s.size = in->base = 0;
 }
 
-/* Reads until `size` bytes are available or the file ends. */
-static size_t read_at(int fd, uint64_t offset, char *to, size_t size)
-{
-	size_t done = 0;
-
-	while (done < size) {
-		ssize_t got = pread(fd, to + done, size - done, (off_t)(offset + done));
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			break;
-		done += (size_t)got;
-	}
-	return done;
-}
-
 /* Drops the bytes before the next one, and fills the window. */
 static bool fill(struct trace_input *in)
 {
-	size_t left = in->s.size - in->s.at, got;
+	size_t left = in->s.size - in->s.at;
+	ssize_t got;
 
 	memmove(in->buffer, in->buffer + in->s.at, left);
 	in->base += in->s.at;
-	got = read_at(in->fd, in->base + left, in->buffer + left, in->room - left);
+	got = read_at(in->fd, in->buffer + left, in->room - left, in->base + left);
 	in->s.text = in->buffer;
 	in->s.at = 0;
-	in->s.size = left + got;
+	in->s.size = left + (size_t)MAX(got, 0);
 	return got > 0;
 }
 
@@ -114,10 +98,14 @@ char trace_input_next(struct trace_input *in, const char *skipped)
 
 size_t trace_input_copy(const struct trace_input *in, uint64_t offset, char *to, size_t size)
 {
+	ssize_t got;
+
 	if (offset >= in->size)
 		return 0;
-	if (in->fd >= 0)
-		return read_at(in->fd, offset, to, size);
+	if (in->fd >= 0) {
+		got = read_at(in->fd, to, size, offset);
+		return (size_t)MAX(got, 0);
+	}
 	if (size > in->size - offset)
 		size = (size_t)(in->size - offset);
 	memcpy(to, in->s.text + offset, size);

@@ -106,20 +106,10 @@ static _Noreturn void read_failed(void)
 
 const unsigned char *sample_store_get(const struct stored_bytes *s, unsigned char *buffer)
 {
-	size_t done = 0;
-
 	if (s->bytes)
 		return s->bytes;
-	while (done < s->size) {
-		ssize_t got = pread(store.fd, buffer + done, s->size - done,
-				    (off_t)(s->offset + done));
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			read_failed();
-		done += (size_t)got;
-	}
+	if (read_at(store.fd, buffer, s->size, s->offset) != (ssize_t)s->size)
+		read_failed();
 	return buffer;
 }
 

@@ -9,7 +9,7 @@
 #include "cmd/text/annotation.h"
 #include "cmd/text/profile_summary.h"
 #include "cmd/text/record_summary.h"
-#include "lib/query/heaviest_names.h"
+#include "lib/query/summary.h"
 #include "lib/query/narrow.h"
 #include "lib/recording/perf_data/perf_source.h"
 #include "lib/recording/workplace/lookup.h"

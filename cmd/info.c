@@ -8,7 +8,7 @@
 #include "cmd/text/wait_text.h"
 #include "lib/format/format.h"
 #include "lib/model/meaning/titles.h"
-#include "lib/model/meaning/wait_sums.h"
+#include "lib/model/meaning/thread_times.h"
 #include "lib/recording/coverage.h"
 
 static const char name[] = "info";

@@ -6,7 +6,6 @@
 #include "cmd/run/fleet_engine.h"
 #include "cmd/run/profile_file.h"
 #include "lib/fleet/engine_kind.h"
-#include "lib/recording/loss_counts.h"
 #include "lib/recording/meta.h"
 #include "lib/recording/recording.h"
 

@@ -11,7 +11,6 @@
 #include "cmd/text/query_listing.h"
 #include "lib/model/tables/profile.h"
 #include "lib/path/path_markers.h"
-#include "lib/query/heaviest_names.h"
 #include "lib/query/summary.h"
 #include "lib/recording/recording.h"
 

@@ -4,7 +4,7 @@
 #include "cmd/options/report_options.h"
 #include "cmd/run/profile_file.h"
 #include "lib/base/radix.h"
-#include "lib/query/heaviest_names.h"
+#include "lib/query/summary.h"
 #include "lib/query/narrow.h"
 
 #define DEFAULT_PATH "profile.json.gz"

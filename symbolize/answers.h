@@ -9,8 +9,19 @@
 #include "lib/model/tables/expand_inlines.h"
 #include "lib/model/tables/profile.h"
 #include "lib/model/tables/strings.h"
-#include "symbolize/arena.h"
 #include "symbolize/symbolizer.h"
+#include "lib/base/base.h"
+
+/* Memory that lives until the whole arena is released: names and chains of a symbolizer. */
+struct arena {
+	VEC(char *) blocks;
+	size_t used, size; /* use and size of the last block */
+};
+
+/* Aligned to 8 bytes. */
+void *arena_alloc(struct arena *a, size_t size);
+char *arena_strndup(struct arena *a, const char *text, size_t size);
+void arena_release(struct arena *a);
 
 /* The frames of a profile, by module, and within a module by address. */
 

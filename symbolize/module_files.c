@@ -4,7 +4,6 @@
 #include <pthread.h>
 
 #include "lib/base/open_file.h"
-#include "lib/base/readers.h"
 #include "lib/code/binary/binary.h"
 #include "lib/code/binary/code_dump.h"
 #include "lib/code/binary/debug_link.h"

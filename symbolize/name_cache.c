@@ -3,7 +3,7 @@
 
 #include <pthread.h>
 
-#include "symbolize/arena.h"
+#include "symbolize/answers.h"
 
 /* Key of the module's outcome among its addresses. */
 #define OUTCOME UINT64_MAX

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "lib/base/identity.h"
-#include "lib/base/readers.h"
+#include "lib/base/open_file.h"
 #include "lib/base/workers.h"
 #include "lib/code/files/file_set.h"
 #include "lib/model/tables/profile.h"
@@ -72,7 +72,8 @@ struct sources_stats {
  * of the functions' process, which no link may leave, or else in this process's root. Debug
  * information is untrusted and may name any file. Accepts only regular files with the name of a
  * source file and without NUL bytes, readable by the owner and all users of the modules that name
- * the file, see readers.h. Outside of the process's own root a file must be readable by everybody.
+ * the file, see open_file.h. Outside of the process's own root a file must be readable by
+ * everybody.
  */
 void sources_collect(struct profile *p, const struct sources_options *options,
 		     struct sources_stats *stats);

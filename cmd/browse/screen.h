@@ -6,7 +6,7 @@
 
 #include "cmd/text/listing.h"
 #include "cmd/text/query_listing.h"
-#include "lib/base/readers.h"
+#include "lib/base/open_file.h"
 #include "lib/model/meaning/titles.h"
 #include "lib/query/select.h"
 #include "lib/query/table.h"

@@ -8,7 +8,7 @@
 #include <pthread.h>
 
 #include "cmd/options/output_options.h"
-#include "lib/base/readers.h"
+#include "lib/base/open_file.h"
 #include "lib/code/files/file_set.h"
 #include "lib/fleet/server/http.h"
 #include "lib/format/firefox/read/read_tables.h"

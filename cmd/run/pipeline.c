@@ -12,7 +12,6 @@
 #include "lib/base/cache_folder.h"
 #include "lib/base/workers.h"
 #include "lib/live/features.h"
-#include "lib/recording/loss_counts.h"
 #include "lib/recording/meta.h"
 #include "lib/recording/outcome_facts.h"
 #include "lib/recording/output_name.h"

@@ -12,7 +12,7 @@
 #include "lib/base/workers.h"
 #include "lib/format/format.h"
 #include "lib/query/narrow.h"
-#include "lib/recording/loss_counts.h"
+#include "lib/recording/meta.h"
 #include "lib/recording/outcome_facts.h"
 
 /* Rejects the same file given twice: the second would replace the first. */

@@ -2,7 +2,7 @@
 /* A profile named on the command line: opened, read and parsed. */
 #pragma once
 
-#include "lib/base/readers.h"
+#include "lib/base/open_file.h"
 #include "lib/format/format.h"
 
 struct output_options;

@@ -8,7 +8,7 @@
 #include "cmd/command.h"
 #include "cmd/run/pipeline_internal.h"
 #include "cmd/run/subject.h"
-#include "lib/recording/loss_counts.h"
+#include "lib/recording/meta.h"
 
 static void control_words_close(struct control_words *w)
 {

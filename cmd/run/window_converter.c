@@ -15,7 +15,7 @@
 #include "lib/fleet/request_process.h"
 #include "lib/fleet/resources.h"
 #include "lib/format/format.h"
-#include "lib/recording/loss_counts.h"
+#include "lib/recording/meta.h"
 #include "lib/recording/recording.h"
 
 #define NICENESS 10

@@ -8,7 +8,7 @@
 #include "cmd/command.h"
 #include "cmd/run/fleet_engine.h"
 #include "cmd/run/window_converter.h"
-#include "lib/recording/loss_counts.h"
+#include "lib/recording/meta.h"
 #include "lib/recording/outcome_facts.h"
 
 #define NS_PER_MS 1000000ull

@@ -10,10 +10,10 @@
 #include "lib/code/binary/binary.h"
 #include "lib/model/meaning/made_code.h"
 #include "lib/model/meaning/titles.h"
-#include "lib/model/meaning/wait_sums.h"
+#include "lib/model/meaning/thread_times.h"
 #include "lib/model/tables/modules.h"
 #include "lib/model/tables/profile.h"
-#include "lib/recording/loss_counts.h"
+#include "lib/recording/meta.h"
 
 #define SMALL_FILE_MAX 65536
 #define LIST_MAX ((size_t)16 << 20)

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cmd/text/query_listing.h"
-#include "lib/base/readers.h"
+#include "lib/base/open_file.h"
 #include "symbolize/disassemble.h"
 
 /* Instructions of a function with their weights. */

@@ -18,7 +18,7 @@
 #include "lib/model/meaning/recording_markers.h"
 #include "lib/query/held_memory.h"
 #include "lib/query/summary.h"
-#include "lib/recording/loss_counts.h"
+#include "lib/recording/meta.h"
 #include "lib/recording/outcome_facts.h"
 
 /* Sums up memory that the recorded processes allocated and did not free. */

@@ -2,7 +2,7 @@
 /* Describes how long threads ran and waited. */
 #pragma once
 
-#include "lib/model/meaning/wait_sums.h"
+#include "lib/model/meaning/thread_times.h"
 #include "lib/query/summary.h"
 
 /* Appends "0.24", a time with two significant digits, but at least one decimal place. */

@@ -25,7 +25,6 @@
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/index.h"
-#include "lib/base/log.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"
 #include "lib/base/vec.h"

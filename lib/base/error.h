@@ -28,3 +28,21 @@ int error_text(struct error *err, int code, const char *fmt, ...)
 int error_wrap(struct error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Sets the remedy, one line ("run: sysctl kernel.perf_event_paranoid=1"). */
 void error_hint(struct error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/*
+ * Diagnostics on stderr for facts that do not make the command fail: "prof: warning: …". Results
+ * and failures of a command are printed by cmd, not through here.
+ */
+enum log_level { LOG_WARN, LOG_INFO, LOG_DEBUG };
+
+/* Default LOG_WARN. One of the two mutable globals of the project. */
+void log_set_level(enum log_level level);
+bool log_enabled(enum log_level level);
+/*
+ * Writes the text unchanged to stderr, in one write. Ignores failures, which cannot be reported;
+ * keeps errno.
+ */
+void log_write(const char *text);
+void log_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void log_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void log_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

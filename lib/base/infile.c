@@ -27,7 +27,7 @@ static struct {
 	struct mapped_text *first;
 } mapped = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-struct reader {
+struct file_reader {
 	int fd;
 	const char *name;
 	size_t max;
@@ -41,19 +41,19 @@ struct reader {
 	struct inflate_state inflate;
 };
 
-static void reader_free(struct reader *r)
+static void reader_free(struct file_reader *r)
 {
 	fd_close(r->file);
 	free(r->text);
 	free(r);
 }
-DEFINE_CLEANUP(struct reader *, reader_free)
+DEFINE_CLEANUP(struct file_reader *, reader_free)
 
 /*
  * Reads up to r->chunk_size bytes of the file into `to`. Returns their number, 0 at the end of the
  * file.
  */
-static int read_some(struct reader *r, void *to, size_t room, struct error *err)
+static int read_some(struct file_reader *r, void *to, size_t room, struct error *err)
 {
 	ssize_t got;
 
@@ -66,13 +66,13 @@ static int read_some(struct reader *r, void *to, size_t room, struct error *err)
 	return 0;
 }
 
-static int fill_chunk(struct reader *r, struct error *err)
+static int fill_chunk(struct file_reader *r, struct error *err)
 {
 	return read_some(r, r->chunk, CHUNK_SIZE, err);
 }
 
 /* Returns room for a whole uncompressed file, or for the first chunk of a compressed one. */
-static size_t first_capacity(const struct reader *r)
+static size_t first_capacity(const struct file_reader *r)
 {
 	struct stat status;
 
@@ -84,7 +84,7 @@ static size_t first_capacity(const struct reader *r)
 }
 
 /* Moves the text to the file. */
-static int move_to_file(struct reader *r, struct error *err)
+static int move_to_file(struct file_reader *r, struct error *err)
 {
 	int ret = write_at(r->file, r->text, r->size, r->file_size);
 
@@ -94,7 +94,7 @@ static int move_to_file(struct reader *r, struct error *err)
 }
 
 /* Makes space for more text and a terminator. */
-static int make_room(struct reader *r, struct error *err)
+static int make_room(struct file_reader *r, struct error *err)
 {
 	if (r->file_size + r->size > r->max)
 		return error_text(err, -EFBIG, "%s has more than %zu MB of text", r->name,
@@ -115,7 +115,7 @@ static int make_room(struct reader *r, struct error *err)
 	return 0;
 }
 
-static int append_chunk(struct reader *r, struct error *err)
+static int append_chunk(struct file_reader *r, struct error *err)
 {
 	for (size_t at = 0; at < r->chunk_size;) {
 		int ret = make_room(r, err);
@@ -131,7 +131,7 @@ static int append_chunk(struct reader *r, struct error *err)
 	return 0;
 }
 
-static int read_plain(struct reader *r, struct error *err)
+static int read_plain(struct file_reader *r, struct error *err)
 {
 	int ret = append_chunk(r, err);
 
@@ -144,7 +144,7 @@ static int read_plain(struct reader *r, struct error *err)
 	return ret;
 }
 
-static void begin_member(struct reader *r)
+static void begin_member(struct file_reader *r)
 {
 	const uint8_t *next = r->inflate.next_in;
 	uint32_t left = r->inflate.avail_in;
@@ -156,7 +156,7 @@ static void begin_member(struct reader *r)
 }
 
 /* Inflates until the chunk or the room is used up. */
-static int inflate_some(struct reader *r, struct error *err)
+static int inflate_some(struct file_reader *r, struct error *err)
 {
 	size_t room;
 	int ret = make_room(r, err);
@@ -174,7 +174,7 @@ static int inflate_some(struct reader *r, struct error *err)
 	return 0;
 }
 
-static int read_gzip(struct reader *r, struct error *err)
+static int read_gzip(struct file_reader *r, struct error *err)
 {
 	int ret = 0;
 
@@ -206,7 +206,7 @@ static int read_gzip(struct reader *r, struct error *err)
 }
 
 /* Decompresses a chunk. Sets *left to 0 at the end of a frame. */
-static int unpack_chunk(struct reader *r, ZSTD_DCtx *context, size_t *left, struct error *err)
+static int unpack_chunk(struct file_reader *r, ZSTD_DCtx *context, size_t *left, struct error *err)
 {
 	ZSTD_inBuffer in = {r->chunk, r->chunk_size, 0};
 	bool is_full;
@@ -228,7 +228,7 @@ static int unpack_chunk(struct reader *r, ZSTD_DCtx *context, size_t *left, stru
 	return 0;
 }
 
-static int read_zstd(struct reader *r, struct error *err)
+static int read_zstd(struct file_reader *r, struct error *err)
 {
 	ZSTD_DCtx *context = ZSTD_createDCtx();
 	size_t left = 0;
@@ -243,18 +243,18 @@ static int read_zstd(struct reader *r, struct error *err)
 	return ret;
 }
 
-static bool is_gzip(const struct reader *r)
+static bool is_gzip(const struct file_reader *r)
 {
 	return r->chunk_size >= 2 && r->chunk[0] == 0x1f && r->chunk[1] == 0x8b;
 }
 
-static bool is_zstd(const struct reader *r)
+static bool is_zstd(const struct file_reader *r)
 {
 	return r->chunk_size >= 4 && !memcmp(r->chunk, "\x28\xb5\x2f\xfd", 4);
 }
 
 /* Maps the file, which ends with the text's terminator. */
-static int map_file(struct reader *r, char **text, size_t *size, struct error *err)
+static int map_file(struct file_reader *r, char **text, size_t *size, struct error *err)
 {
 	struct mapped_text *m;
 	int ret;
@@ -317,7 +317,7 @@ void infile_release(char *text)
 static int read_text(int fd, const char *name, size_t max, bool can_map, char **text, size_t *size,
 		     struct error *err)
 {
-	_cleanup_(reader_free) struct reader *r = xcalloc(1, sizeof(*r));
+	_cleanup_(reader_free) struct file_reader *r = xcalloc(1, sizeof(*r));
 	int ret;
 
 	r->fd = fd;

@@ -84,3 +84,12 @@ unsigned int workers_default(void);
  * behind: everything that the jobs use must then live as long as the process.
  */
 bool workers_run(const struct worker_jobs *jobs, unsigned int threads);
+
+/* Calls that may never return, for example into a file system whose server does not respond. */
+
+/*
+ * Calls run(ctx) in a new thread and waits up to limit_ns for it. Returns true if it returned. On
+ * false the thread is left behind; it calls release(ctx) if run() ever returns, and the caller must
+ * not touch ctx any more. Calls run(ctx) in the caller's thread if no thread can be started.
+ */
+bool bounded_call(void (*run)(void *ctx), void (*release)(void *ctx), void *ctx, uint64_t limit_ns);

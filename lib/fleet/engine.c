@@ -3,7 +3,6 @@
 
 #include <endian.h>
 
-#include "lib/base/base64.h"
 #include "lib/base/open_file.h"
 #include "lib/base/quote.h"
 #include "lib/fleet/engine_kind.h"

@@ -4,7 +4,6 @@
 #include <endian.h>
 #include <strings.h>
 
-#include "lib/base/base64.h"
 #include "lib/base/quote.h"
 #include "lib/format/protobuf.h"
 

@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "lib/base/json/writer.h"
-#include "lib/format/scope_rows.h"
+#include "lib/format/repeats.h"
 #include "lib/format/v8_tree.h"
 
 /* Bytes of a file that tell CPU profiles from heap profiles. */

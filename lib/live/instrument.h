@@ -19,7 +19,6 @@
 #pragma once
 
 #include "lib/code/files/file_set.h"
-#include "lib/live/bpf/counter_reader.h"
 #include "lib/live/bpf/cpus.h"
 #include "lib/live/bpf/programs.h"
 #include "lib/live/live_report.h"

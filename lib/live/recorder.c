@@ -4,14 +4,13 @@
 #include <poll.h>
 
 #include "bpf/live_record.h"
-#include "lib/live/bpf/counter_reader.h"
 #include "lib/live/bpf/cpus.h"
 #include "lib/live/bpf/programs.h"
 #include "lib/live/bpf/ring.h"
 #include "lib/live/code/jit_files.h"
 #include "lib/live/code/span_files.h"
 #include "lib/live/instrument.h"
-#include "lib/live/machine/ring_size.h"
+#include "lib/live/machine/host.h"
 #include "lib/live/machine/wakeup.h"
 #include "lib/live/perf/event_fds.h"
 #include "lib/live/process/cgroup_limits.h"

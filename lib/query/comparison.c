@@ -5,7 +5,7 @@
 
 #include "lib/model/tables/profile.h"
 #include "lib/query/build_name.h"
-#include "lib/query/heaviest_names.h"
+#include "lib/query/summary.h"
 
 /* Weights of runs, as a whole and by rows common to both sides. */
 

@@ -27,3 +27,12 @@ void query_summary_samples(const struct query *q, struct strbuf *out);
  * GUESSES_SHOWN, or if the recorder did not count them.
  */
 void query_guesses_text(const struct profile *p, struct strbuf *out);
+
+/* Suggests names when a filter selects nothing. */
+
+/*
+ * Adds a hint to an error: the heaviest threads or processes that match the filter's other
+ * conditions. Does nothing without a condition on thread or process.
+ */
+void heaviest_names_hint(struct error *err, const struct profile *p,
+			 const struct query_filter *filter);

@@ -4,6 +4,8 @@
 
 #include "lib/model/tables/profile.h"
 #include "symbolize/source_texts.h"
+#include "lib/model/facts/facts.h"
+#include "lib/live/recorder.h"
 
 #define LINES_UNKNOWN UINT64_MAX
 
@@ -31,3 +33,18 @@ void coverage_add_extra(const struct coverage *n, struct profile *p);
  */
 void coverage_describe_silence(const struct profile *p, const struct sources_stats *sources,
 			       uint64_t stall_ns, struct strbuf *text);
+
+/* Facts about modules whose code leaves stacks incomplete or guessed. */
+
+/*
+ * Adds a fact for each file with samples that could not be opened while it was recorded, those with
+ * the most samples first.
+ */
+void stack_shares_add_unopened(struct facts *f, const struct profile *p,
+			       enum recorder_unwind unwind);
+
+/*
+ * Adds the modules whose code lacks unwind rules, so that the frames above it were guessed, those
+ * with the most samples first. Adds nothing if less than GUESSES_SHOWN of the stacks are guessed.
+ */
+void stack_shares_add_guessed(struct facts *f, const struct profile *p);

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 
-#include "lib/base/bounded_call.h"
+#include "lib/base/workers.h"
 #include "lib/code/binary/essential_parts.h"
 #include "lib/stream/record/records.h"
 

@@ -5,6 +5,7 @@
 #include "lib/live/recorder.h"
 #include "lib/live/process/targets.h"
 #include "lib/model/tables/profile.h"
+#include "bpf/record.h"
 
 /* Name of the subject if it is the whole machine. */
 #define META_ALL_PROCESSES "all processes"
@@ -32,3 +33,23 @@ char *meta_quote_command(char *const *argv);
 char *meta_command_line(char *const *argv);
 /* Joins the command lines of running processes; the caller frees. */
 char *meta_target_lines(const struct targets *targets);
+
+/* Commands that only launch others: "podman run IMAGE PROGRAM". */
+
+/*
+ * If the recorded command launches containers, names the profile after the program in the
+ * container: the process with more than half of all CPU time, or else the container's first one.
+ * Does nothing if the container used less than half. Call when all samples have their CPU time.
+ */
+void launched_name_profile(struct profile *p);
+
+/* Losses of a recording for the summary, the profile's meta and --stats. */
+
+/* True for a lost sample, false for an event about a process or a mapping. */
+bool loss_is_sample(enum lost_cause cause);
+/* Returns the number of lost samples, or events, over all causes with known numbers. */
+uint64_t losses_count(const struct profile_stats *stats, bool samples);
+/* True if no sample of any event and no event about a process or a mapping was lost. */
+bool losses_are_none(const struct profile *p);
+/* Appends "ring-full 12, stack 3": the causes that occurred. */
+void losses_describe(const struct profile_stats *stats, bool samples, struct strbuf *out);

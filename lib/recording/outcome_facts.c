@@ -2,9 +2,9 @@
 #include "lib/recording/outcome_facts.h"
 
 #include "lib/live/unwind_methods.h"
-#include "lib/model/meaning/wait_sums.h"
+#include "lib/model/meaning/thread_times.h"
 #include "lib/stream/record/records.h"
-#include "lib/recording/loss_counts.h"
+#include "lib/recording/meta.h"
 
 static uint64_t throttled_ticks(const struct profile *p, uint64_t interval_ns)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Source of records: files written by `perf record`. */
-#include "lib/base/readers.h"
+#include "lib/base/open_file.h"
 #include "lib/code/binary/binary.h"
 #include "lib/code/binary/vdso.h"
 #include "lib/recording/perf_data/perf_source.h"

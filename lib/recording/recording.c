@@ -9,10 +9,9 @@
 #include "lib/model/meaning/wait_frames.h"
 #include "lib/path/path_markers.h"
 #include "lib/path/path_weights.h"
-#include "lib/recording/launched.h"
-#include "lib/recording/loss_counts.h"
+#include "lib/recording/meta.h"
 #include "lib/recording/outcome_facts.h"
-#include "lib/recording/stack_shares.h"
+#include "lib/recording/coverage.h"
 #include "lib/recording/workplace/lookup.h"
 
 /* Fills in the profile's overhead from the recorder's reports. */

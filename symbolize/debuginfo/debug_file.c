@@ -2,7 +2,6 @@
 #include "symbolize/debuginfo/debug_file.h"
 
 #include "lib/base/open_file.h"
-#include "lib/base/readers.h"
 #include "lib/code/binary/binary.h"
 #include "lib/code/binary/debug_link.h"
 #include "lib/code/binary/paged_section.h"

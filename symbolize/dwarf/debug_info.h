@@ -17,7 +17,7 @@
 #include "lib/code/binary/line_table.h"
 #include "lib/code/binary/segments.h"
 #include "lib/code/binary/step_budget.h"
-#include "symbolize/arena.h"
+#include "symbolize/answers.h"
 #include "symbolize/module_files.h"
 #include "symbolize/symbolizer.h"
 

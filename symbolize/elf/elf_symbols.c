@@ -2,7 +2,7 @@
 /*
  * Names from the symbol tables of a file and its separate debug file, and names of linkers' stubs.
  */
-#include "symbolize/arena.h"
+#include "symbolize/answers.h"
 #include "symbolize/module_files.h"
 #include "symbolize/elf/symbol_table.h"
 #include "symbolize/symbolizer.h"

@@ -3,7 +3,7 @@
  * Gives functions known only from CFI the name fun_<hex>. A program's entry point gets the name
  * that linkers expect.
  */
-#include "symbolize/arena.h"
+#include "symbolize/answers.h"
 #include "symbolize/elf/symbol_table.h"
 #include "symbolize/module_files.h"
 #include "symbolize/symbolizer.h"

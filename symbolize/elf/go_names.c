@@ -4,7 +4,7 @@
  * table of functions that Go's runtime itself needs.
  */
 #include "lib/code/unwind/go_file.h"
-#include "symbolize/arena.h"
+#include "symbolize/answers.h"
 #include "symbolize/symbolizer.h"
 
 /* Maximum nesting of inlined calls. */

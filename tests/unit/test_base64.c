@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
-#include "lib/base/base64.h"
+#include "lib/base/quote.h"
 #include "tests/unit/test.h"
 
 static void expect(const char *bytes, const char *text)

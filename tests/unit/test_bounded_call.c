@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/base/bounded_call.h"
 
 #include <semaphore.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/live/machine/cpu_list.h"
 #include "lib/live/machine/host.h"
-#include "lib/live/bpf/idle_time.h"
+#include "lib/live/bpf/cpus.h"
 #include "tests/unit/test.h"
 
 static void expect_list(const char *text, const uint32_t *cpus, uint32_t count)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Names of profiles of commands that start containers. */
-#include "lib/recording/launched.h"
+#include "lib/recording/meta.h"
 
 #include "lib/base/alloc.h"
 #include "tests/unit/test.h"

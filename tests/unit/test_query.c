@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
-#include "lib/query/heaviest_names.h"
+#include "lib/query/summary.h"
 #include "lib/query/table.h"
 #include "lib/query/tree.h"
 #include "tests/unit/test.h"

@@ -6,7 +6,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/format/format.h"
-#include "lib/model/meaning/wait_sums.h"
+#include "lib/model/meaning/thread_times.h"
 #include "tests/unit/test.h"
 
 #define SEEDS "tests/fuzz/corpus/patch/"

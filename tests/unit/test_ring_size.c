@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The size of a CPU's ring, by wish and by rate. */
 
-#include "lib/live/machine/ring_size.h"
+#include "lib/live/machine/host.h"
 #include "tests/unit/test.h"
 
 TEST(the_default_holds_a_second)

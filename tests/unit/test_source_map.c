@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
-#include "lib/base/base64.h"
+#include "lib/base/quote.h"
 #include "lib/code/runtimes/runtime.h"
 #include "tests/unit/test.h"
 

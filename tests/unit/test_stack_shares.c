@@ -4,7 +4,7 @@
 #include "lib/model/facts/facts.h"
 #include "lib/model/tables/profile.h"
 #include "lib/query/summary.h"
-#include "lib/recording/stack_shares.h"
+#include "lib/recording/coverage.h"
 #include "tests/unit/test.h"
 
 static module_id add_module(struct profile *p, enum profile_module_kind kind, const char *name)

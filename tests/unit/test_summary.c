@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-#include "lib/recording/loss_counts.h"
+#include "lib/recording/meta.h"
 #include "cmd/text/record_summary.h"
 #include "lib/base/cleanup.h"
 #include "lib/live/features.h"

@@ -2,7 +2,7 @@
 #include "lib/code/runtimes/source_map.h"
 
 #include "bpf/live_record.h"
-#include "lib/base/base64.h"
+#include "lib/base/quote.h"
 #include "lib/base/json/cursor.h"
 #include "lib/base/json/writer.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/code/unwind/cfi.h"
 
-#include "lib/code/unwind/pointer.h"
+#include "lib/code/unwind/cfi_data.h"
 
 /*
  * The state of a running CFI program (DWARF 5, section 6.4.2), and a fast path for most programs.

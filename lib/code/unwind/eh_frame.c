@@ -3,7 +3,6 @@
 
 #include "lib/code/binary/paged_section.h"
 #include "lib/code/unwind/cfi_data.h"
-#include "lib/code/unwind/pointer.h"
 #include "lib/code/unwind/unwind_table.h"
 
 struct fde_ranges {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <sys/mman.h>
 
-#include "lib/base/base64.h"
+#include "lib/base/quote.h"
 #include "lib/base/infile.h"
 #include "lib/base/open_file.h"
 #include "lib/base/outfile.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/bpf/cpus.h"
+#include "lib/stream/record/records.h"
 
 static void cpu_close(struct cpu_set *set, struct live_cpu *cpu)
 {
@@ -104,4 +105,136 @@ void cpu_set_refresh(struct cpu_set *set, cpu_change_fn *fn, void *ctx)
 			fn(ctx, cpu);
 	}
 	cpu_list_release(&online);
+}
+
+int counter_reader_init(struct counter_reader *c, struct error *err)
+{
+	int code = cpu_list_read("possible", &c->possible);
+
+	if (code || !c->possible.count)
+		return error_set(err, code ? code : -ENODEV,
+				 "cannot read the list of possible CPUs");
+	c->now = xcalloc(c->possible.count, sizeof(*c->now));
+	c->before = xcalloc(c->possible.count, sizeof(*c->before));
+	return 0;
+}
+
+void counter_reader_release(struct counter_reader *c)
+{
+	cpu_list_release(&c->possible);
+	free(c->now);
+	free(c->before);
+}
+
+static void report_cpu(const struct counter_reader *c, uint32_t i, uint64_t time,
+		       record_sink_fn *sink, void *ctx)
+{
+	const struct bpf_counters *now = &c->now[i], *before = &c->before[i];
+	const struct {
+		enum lost_cause cause;
+		uint64_t count;
+	} losses[] = {
+		{LOST_RING_FULL, now->lost_samples - before->lost_samples},
+		{LOST_EVENT, now->lost_events - before->lost_events},
+		{LOST_TRACKING, now->lost_tracking - before->lost_tracking},
+		{LOST_NO_RING, now->lost_no_ring - before->lost_no_ring},
+	};
+
+	for (size_t j = 0; j < sizeof(losses) / sizeof(losses[0]); j++) {
+		struct rec_lost lost = {.cause = losses[j].cause, .count = losses[j].count};
+
+		if (!lost.count)
+			continue;
+		record_init(&lost.rec, REC_LOST, sizeof(lost), time, 0, 0);
+		lost.rec.cpu = (uint16_t)c->possible.cpus[i];
+		sink(ctx, &lost.rec);
+	}
+}
+
+_Static_assert(sizeof(struct bpf_counters) % sizeof(__u64) == 0, "all of it are counts");
+
+static void add(struct bpf_counters *sums, const struct bpf_counters *cpu)
+{
+	__u64 *to = (__u64 *)sums;
+	const __u64 *from = (const __u64 *)cpu;
+
+	for (size_t i = 0; i < sizeof(*sums) / sizeof(*to); i++)
+		to[i] += from[i];
+}
+
+void counter_reader_report(struct counter_reader *c, struct programs *programs, uint64_t time,
+			   record_sink_fn *sink, void *ctx)
+{
+	struct bpf_counters sums = {0};
+
+	if (programs_read_counters(programs, c->now))
+		return;
+	for (uint32_t i = 0; i < c->possible.count; i++) {
+		report_cpu(c, i, time, sink, ctx);
+		add(&sums, &c->now[i]);
+		c->before[i] = c->now[i];
+	}
+	c->sums = sums;
+}
+
+/* Maximum size; most of /proc/stat is interrupt counts. */
+#define STAT_MAX (8u << 20)
+
+struct cpu_units {
+	uint64_t idle, steal;
+};
+
+static struct cpu_units sum_units(const char *text, const struct cpu_list *only)
+{
+	struct cpu_units sum = {0};
+
+	/* The lines of CPUs come first. */
+	for (const char *line = text; text_starts_with(line, "cpu"); line += *line == '\n') {
+		uint64_t idle, waiting, steal = 0;
+		uint32_t cpu;
+
+		/*
+		 * The line without a number is the sum. Time spent waiting for I/O counts as idle.
+		 */
+		if (line[3] != ' ' &&
+		    sscanf(line,
+			   "cpu%" SCNu32 " %*u %*u %*u %" SCNu64 " %" SCNu64 " %*u %*u %" SCNu64,
+			   &cpu, &idle, &waiting, &steal) >= 3 &&
+		    (!only->count || cpu_list_has(only, cpu))) {
+			sum.idle += idle + waiting;
+			sum.steal += steal;
+		}
+		line = strchrnul(line, '\n');
+	}
+	return sum;
+}
+
+uint64_t idle_time_parse(const char *text, const struct cpu_list *only, uint64_t unit_ns)
+{
+	return sum_units(text, only).idle * unit_ns;
+}
+
+uint64_t steal_time_parse(const char *text, const struct cpu_list *only, uint64_t unit_ns)
+{
+	return sum_units(text, only).steal * unit_ns;
+}
+
+typedef uint64_t time_parse_fn(const char *text, const struct cpu_list *only, uint64_t unit_ns);
+
+static uint64_t read_time(const struct cpu_list *only, time_parse_fn *parse)
+{
+	_cleanup_free_ char *text = text_read_file("/proc/stat", STAT_MAX, NULL);
+	long units = sysconf(_SC_CLK_TCK);
+
+	return text && units > 0 ? parse(text, only, 1000000000ull / (uint64_t)units) : 0;
+}
+
+uint64_t idle_time_read(const struct cpu_list *only)
+{
+	return read_time(only, idle_time_parse);
+}
+
+uint64_t steal_time_read(const struct cpu_list *only)
+{
+	return read_time(only, steal_time_parse);
 }

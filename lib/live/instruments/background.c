@@ -4,7 +4,7 @@
  * clock's probe counts its ticks in them. The heaviest names become markers over the times in which
  * they ran.
  */
-#include "lib/live/bpf/idle_time.h"
+#include "lib/live/bpf/cpus.h"
 #include "lib/live/instrument.h"
 #include "lib/live/instruments/marker_instrument.h"
 #include "lib/stream/process/process_name.h"

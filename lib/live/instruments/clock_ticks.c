@@ -3,7 +3,7 @@
 #include <sys/ioctl.h>
 
 #include "lib/base/option_value.h"
-#include "lib/live/bpf/idle_time.h"
+#include "lib/live/bpf/cpus.h"
 #include "lib/live/feature_probe.h"
 #include "lib/live/instrument.h"
 #include "lib/live/instruments/events.h"

@@ -13,7 +13,7 @@
 #include <sys/vfs.h>
 #include <sys/wait.h>
 
-#include "lib/base/bounded_call.h"
+#include "lib/base/workers.h"
 
 /* A file that may be the mapped one. */
 struct candidate {

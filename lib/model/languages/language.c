@@ -99,3 +99,35 @@ bool language_dump_is_path(const char *path)
 		name += 1 + strspn(name + 1, digit);
 	return digits && (strcmp(name, ".dump") == 0 || strcmp(name, ".dump (deleted)") == 0);
 }
+
+/* Languages whose interpreters publish no names of code, unless told to. */
+
+static const char *const tiers[] = {"Other", NULL};
+static const char *const tiers_php[] = {"Other", "PHP", "C function", NULL};
+static const char *const tiers_ruby[] = {"Other", "Ruby", "C method", NULL};
+
+const struct language language_lua = {
+	.category = {language_title_lua, "lightblue", tiers},
+	.library = "liblua.so",
+};
+
+const struct language language_perl = {
+	.category = {language_title_perl, "lightblue", tiers},
+	.library = "libperl.so",
+};
+
+const struct language language_php = {
+	.category = {language_title_php, "purple", tiers_php},
+	.library = "libphp.so",
+	.has_own_heap = true,
+};
+
+const struct language language_r = {
+	.category = {language_title_r, "lightblue", tiers},
+	.library = "libR.so",
+};
+
+const struct language language_ruby = {
+	.category = {language_title_ruby, "magenta", tiers_ruby},
+	.library = "libruby-",
+};

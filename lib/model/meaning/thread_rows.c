@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/meaning/thread_rows.h"
 
-#include "lib/model/meaning/wait_sums.h"
+#include "lib/model/meaning/thread_times.h"
 
 ORDER(compare_processes, struct thread_row,
       COMPARE(a->pid, b->pid) ?: COMPARE(a->incarnation, b->incarnation))

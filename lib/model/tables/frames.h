@@ -2,7 +2,7 @@
 /* Frames: locations in modules, with or without a name. */
 #pragma once
 
-#include "lib/base/readers.h"
+#include "lib/base/open_file.h"
 #include "lib/model/tables/ids.h"
 
 /*

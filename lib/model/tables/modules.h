@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "lib/base/readers.h"
+#include "lib/base/open_file.h"
 #include "lib/model/tables/ids.h"
 
 /* Same values as enum module_kind in records, asserted in lib/stream/session. */

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "lib/base/identity.h"
-#include "lib/base/readers.h"
+#include "lib/base/open_file.h"
 #include "lib/code/files/file_set.h"
 #include "lib/format/firefox/patch/patch.h"
 #include "lib/recording/workplace/read_contents.h"

@@ -2,7 +2,7 @@
 #include <wctype.h>
 
 #include "lib/base/alloc.h"
-#include "lib/base/readers.h"
+#include "lib/base/open_file.h"
 #include "lib/format/page/slab/row_planes.h"
 #include "lib/model/meaning/categories.h"
 #include "lib/model/tables/sample_pack.h"

@@ -3,6 +3,7 @@
 #include <bpf/libbpf.h>
 #include <elf.h>
 #include <link.h>
+#include <math.h>
 #include <time.h>
 
 #include "bpf/alloc_record.h"
@@ -13,13 +14,16 @@
 #include "lib/code/binary/binary.h"
 #include "lib/live/bpf/uprobe.h"
 #include "lib/live/feature_probe.h"
-#include "lib/live/instruments/allocs/alloc_settings.h"
+#include "lib/live/instruments/allocs/allocs.h"
 #include "lib/live/instruments/allocs/emulated_entry.h"
 #include "lib/live/instruments/marker_instrument.h"
 #include "lib/live/instruments/usdt/probed_processes.h"
 #include "lib/live/instruments/usdt/usdt_probes.h"
 #include "allocs.skel.h"
 #include "lib/live/recorder.h"
+#include "bpf/record.h"
+#include "lib/base/option_value.h"
+#include "lib/stream/record/records.h"
 
 /* Measures the time that a program spends in a probe: up to 10 us on some machines. */
 
@@ -708,3 +712,46 @@ const struct instrument instrument_allocs = {
 	.count = marker_state_count,
 	.report = report,
 };
+
+#define MEAN_DEFAULT (512u << 10)
+#define PAGES "pages"
+
+int alloc_settings_parse(struct alloc_settings *s, const char *value, struct error *err)
+{
+	static const struct size_range range = {1, 1u << 30, "1 and 1G"};
+	const char *bytes = value;
+
+	s->is_wanted = true;
+	s->mean = MEAN_DEFAULT;
+	s->has_pages = value && text_starts_with(value, PAGES);
+	if (s->has_pages)
+		bytes += sizeof(PAGES) - 1;
+	if (s->has_pages && *bytes == ':')
+		bytes++;
+	else if (s->has_pages && !*bytes)
+		bytes = NULL;
+	return bytes ? option_parse_size("--alloc", bytes, &range, &s->mean, err) : 0;
+}
+
+void alloc_settings_sampling(const struct alloc_settings *settings, struct alloc_sampling *s)
+{
+	s->mean = settings->mean;
+	for (int i = 0; i <= ALLOC_LOG_STEPS; i++)
+		s->log2[i] = (uint32_t)(log2(1 + (double)i / ALLOC_LOG_STEPS) * (1 << 26));
+	s->weights[0] = 1 << 20;
+	for (int i = 1; i <= ALLOC_WEIGHT_STEPS; i++) {
+		double x = (double)i * ALLOC_WEIGHT_MAX / ALLOC_WEIGHT_STEPS;
+
+		s->weights[i] = (uint32_t)(x / -expm1(-x) * (1 << 20));
+	}
+}
+
+void alloc_settings_announce(const struct alloc_settings *s, const struct live *live)
+{
+	struct rec_setting rec = {.setting = SETTING_HELD_ONLY, .value = 1};
+
+	if (!s->held_only)
+		return;
+	record_init(&rec.rec, REC_SETTING, sizeof(rec), live->begin_ns, 0, 0);
+	live->sink(live->ctx, &rec.rec);
+}

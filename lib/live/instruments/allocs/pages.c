@@ -5,7 +5,7 @@
  */
 #include <bpf/libbpf.h>
 
-#include "lib/live/instruments/allocs/alloc_settings.h"
+#include "lib/live/instruments/allocs/allocs.h"
 #include "lib/live/instruments/call_probe.h"
 #include "lib/live/instruments/marker_instrument.h"
 #include "lib/live/perf/event_fds.h"

@@ -10,6 +10,10 @@
 /* Share of the time of system calls that copies bytes, unless they have few each. */
 #define COPIES_SHARE 0.28
 #define NAME_WIDTH 40
+/* Samples in functions, below which a share of them tells nothing. */
+#define SAMPLES_MIN 5
+/* Less than this share of the time that passed hardly makes it longer. */
+#define WALL_MIN 0.05
 
 enum advice_unit {
 	SHARE,
@@ -24,18 +28,20 @@ struct measured {
 	char *place, *what; /* owned; NULL: unknown */
 };
 
+#define MARK(id) (UINT64_C(1) << (id))
+
 struct adviser {
 	const struct query *q;
 	const struct query_filter *filter;
 	const struct digest *digest;
-	uint32_t *marks; /* by stack_id: 1 << enum advice_id; also of callers but for SELF_MARKS */
+	uint64_t *marks; /* by stack_id: MARK(enum advice_id); also of callers but for SELF_MARKS */
 	double wall; /* ticks in the selected time */
-	uint64_t interpreter_lock; /* weight of waits for it */
+	uint64_t interpreter_lock, syncs; /* weights of these waits */
 	enum advice_id id;
 };
 
 /* Rules about the time in these functions, without that of their callees. */
-#define SELF_MARKS (1u << ADVICE_UNOPTIMIZED)
+#define SELF_MARKS MARK(ADVICE_UNOPTIMIZED)
 
 static bool fits(const char *name, const char *pattern)
 {
@@ -79,13 +85,13 @@ static const struct pattern_row thread_names[] = {
 #include "lib/query/advice_functions.def"
 };
 
-static uint32_t find_marks(const char *name, const struct pattern_row *rows, size_t count)
+static uint64_t find_marks(const char *name, const struct pattern_row *rows, size_t count)
 {
-	uint32_t marks = 0;
+	uint64_t marks = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		if (!(marks & 1u << rows[i].id) && fits(name, rows[i].pattern))
-			marks |= 1u << rows[i].id;
+		if (!(marks & MARK(rows[i].id)) && fits(name, rows[i].pattern))
+			marks |= MARK(rows[i].id);
 	}
 	return marks;
 }
@@ -97,10 +103,10 @@ static bool is_kernel_func(const struct profile *p, const struct func *func)
 	return func->module != NO_MODULE && module_is_kernel(&p->modules.rows.items[func->module]);
 }
 
-static uint32_t marks_of_func(const struct profile *p, const struct func *func)
+static uint64_t marks_of_func(const struct profile *p, const struct func *func)
 {
 	const char *name = strings_get(&p->strings, func->name);
-	uint32_t marks;
+	uint64_t marks;
 
 	if (is_kernel_func(p, func))
 		return FIND_MARKS(name, kernel_functions);
@@ -129,12 +135,12 @@ static const struct {
 	{ADVICE_STARTS, ADVICE_SIGNALS},
 };
 
-_Static_assert(ADVICE_MARK_COUNT <= 32, "marks have a bit for each");
+_Static_assert(ADVICE_MARK_COUNT <= 64, "marks have a bit for each");
 
-static uint32_t *marks_of_stacks(const struct profile *p)
+static uint64_t *marks_of_stacks(const struct profile *p)
 {
-	_cleanup_free_ uint32_t *of_funcs = xcalloc(p->funcs.rows.count + 1, sizeof(*of_funcs));
-	uint32_t *marks = xcalloc(p->stacks.rows.count + 1, sizeof(*marks));
+	_cleanup_free_ uint64_t *of_funcs = xcalloc(p->funcs.rows.count + 1, sizeof(*of_funcs));
+	uint64_t *marks = xcalloc(p->stacks.rows.count + 1, sizeof(*marks));
 
 	for (size_t i = 0; i < p->funcs.rows.count; i++)
 		of_funcs[i] = marks_of_func(p, &p->funcs.rows.items[i]);
@@ -150,8 +156,8 @@ static uint32_t *marks_of_stacks(const struct profile *p)
 		if (!has_own_code(p, frame))
 			marks[id] &= ~SELF_MARKS;
 		for (size_t i = 0; i < sizeof(exceptions) / sizeof(*exceptions); i++) {
-			if (marks[id] & 1u << exceptions[i].of)
-				marks[id] &= ~(1u << exceptions[i].from);
+			if (marks[id] & MARK(exceptions[i].of))
+				marks[id] &= ~MARK(exceptions[i].from);
 		}
 	}
 	return marks;
@@ -176,12 +182,13 @@ static char *place_of(const struct adviser *a, uint32_t key, uint32_t line)
 		    : xasprintf("%s (%s)", name, file);
 }
 
-/* Names the user's function with the most weight of stacks with all these marks. */
-static char *heaviest_place(const struct adviser *a, const struct query *q, uint32_t mark)
+/* Names the user's function with the most weight of stacks with all these marks; NULL: no name. */
+static char *heaviest_place(const struct adviser *a, const struct query *q, uint64_t mark)
 {
 	const struct digest *d = a->digest;
 	_cleanup_free_ uint64_t *weights = xcalloc(d->keys.rows.count + 1, sizeof(*weights));
 	stack_id most = NO_STACK;
+	const struct frame *frame;
 
 	for (stack_id id = 0; id < q->profile->stacks.rows.count; id++) {
 		stack_id at = d->callers[id];
@@ -196,12 +203,13 @@ static char *heaviest_place(const struct adviser *a, const struct query *q, uint
 	}
 	if (most == NO_STACK)
 		return NULL;
-	return place_of(
-		a, d->keys.of_stacks[most],
-		q->profile->frames.rows.items[q->profile->stacks.rows.items[most].frame].line);
+	frame = &q->profile->frames.rows.items[q->profile->stacks.rows.items[most].frame];
+	return profile_frame_is_named(q->profile, frame)
+		       ? place_of(a, d->keys.of_stacks[most], frame->line)
+		       : NULL;
 }
 
-static uint64_t marked_weight(const struct adviser *a, const struct query *q, uint32_t mark)
+static uint64_t marked_weight(const struct adviser *a, const struct query *q, uint64_t mark)
 {
 	uint64_t weight = 0;
 
@@ -210,18 +218,39 @@ static uint64_t marked_weight(const struct adviser *a, const struct query *q, ui
 	return weight;
 }
 
+static uint64_t blocked_weight(const struct adviser *a, uint64_t mark)
+{
+	const struct query *q = &a->digest->with_waits;
+	uint64_t weight = 0;
+
+	for (stack_id id = 0; id < q->profile->stacks.rows.count; id++) {
+		if (a->marks[id] & mark && query_wait_of(q, id) == QUERY_BLOCKED)
+			weight += q->weights[id];
+	}
+	return weight;
+}
+
 static double share(uint64_t weight, uint64_t of)
 {
 	return of ? (double)weight / (double)of : 0;
 }
 
-static void measure_functions(const struct adviser *a, struct measured *m)
+static void measure_signs(const struct adviser *a, struct measured *m)
 {
-	uint32_t mark = 1u << a->id;
+	uint64_t mark = MARK(a->id);
 
 	m->weight = marked_weight(a, a->q, mark);
 	m->value = share(m->weight, a->q->weight);
 	m->place = m->weight ? heaviest_place(a, a->q, mark) : NULL;
+}
+
+static void measure_functions(const struct adviser *a, struct measured *m)
+{
+	measure_signs(a, m);
+	/* The mean weight of samples is that of their squares by that of all. */
+	if ((double)m->weight * (double)a->q->weight < SAMPLES_MIN * a->q->squares ||
+	    (double)m->weight < WALL_MIN * a->wall)
+		m->value = 0;
 }
 
 static bool is_at(const struct profile *p, stack_id id, const char *name)
@@ -236,7 +265,7 @@ static bool is_at(const struct profile *p, stack_id id, const char *name)
 /* Calls whose time is hardly that of copying bytes had few of them each. */
 static void measure_small_calls(const struct adviser *a, struct measured *m)
 {
-	uint32_t mark = 1u << a->id, copied = mark | 1u << ADVICE_COPIED;
+	uint64_t mark = MARK(a->id), copied = mark | MARK(ADVICE_COPIED);
 	uint64_t copies = 0;
 
 	measure_functions(a, m);
@@ -246,11 +275,30 @@ static void measure_small_calls(const struct adviser *a, struct measured *m)
 		m->value = 0;
 }
 
+/* Names the program with most of the weight. */
+static char *heaviest_program(const struct query *q)
+{
+	struct query_table table;
+	const char *name;
+	char *text = NULL;
+
+	query_table_make(&table, q, QUERY_BY_PROCESS, NULL);
+	if (table.rows.count) {
+		name = query_keys_text(table.keys,
+				       table.keys->rows.items[table.rows.items[0].key].process);
+		text = *name ? text_cut(name, NAME_WIDTH, true) : NULL;
+	}
+	query_table_release(&table);
+	return text;
+}
+
 static void measure_starts(const struct adviser *a, struct measured *m)
 {
 	const struct profile *p = a->q->profile;
 
 	measure_functions(a, m);
+	if (m->weight && !m->place)
+		m->place = heaviest_program(a->q);
 	if (profile_process_count(p) < MANY_PROCESSES &&
 	    !vec_find(&p->threads.rows, row, row->is_folded))
 		m->value = 0;
@@ -314,7 +362,7 @@ static void measure_interpreter_lock(const struct adviser *a, struct measured *m
 	m->weight = a->interpreter_lock;
 	m->value = share(m->weight, m->weight + a->q->weight);
 	if (m->weight)
-		m->place = heaviest_place(a, &a->digest->with_waits, 1u << a->id);
+		m->place = heaviest_place(a, &a->digest->with_waits, MARK(a->id));
 }
 
 /* Returns the heaviest place of waits for that reason, or of sleeps in event loops; or NULL. */
@@ -343,9 +391,40 @@ static void measure_locks(const struct adviser *a, struct measured *m)
 	measure_place(a, m, find_place(a, IDLE_LOCK, false), a->interpreter_lock);
 }
 
+/*
+ * Counts the time for which threads were blocked below the rule's functions; in a barrier itself,
+ * not in the work that its caller does below it.
+ */
+static void measure_blocked(const struct adviser *a, struct measured *m)
+{
+	struct query blocked = a->digest->with_waits;
+	size_t count = a->digest->has_waits ? a->q->profile->stacks.rows.count : 0;
+	_cleanup_free_ uint64_t *weights = xcalloc(count + 1, sizeof(*weights));
+	uint64_t mark = MARK(a->id);
+
+	for (stack_id id = 0; id < count; id++) {
+		stack_id caller = a->digest->callers[id];
+
+		if (a->marks[id] & mark && query_wait_of(&blocked, id) == QUERY_BLOCKED &&
+		    (a->id != ADVICE_BARRIERS || caller == NO_STACK || !(a->marks[caller] & mark)))
+			weights[id] = blocked.weights[id];
+		m->weight += weights[id];
+	}
+	blocked.weights = weights;
+	if (m->weight)
+		m->place = heaviest_place(a, &blocked, mark);
+	if (a->wall > 0)
+		m->value = (double)m->weight / a->wall;
+}
+
 static void measure_disk(const struct adviser *a, struct measured *m)
 {
-	measure_place(a, m, find_place(a, IDLE_DISK, false), 0);
+	measure_place(a, m, find_place(a, IDLE_DISK, false), a->syncs);
+}
+
+static void measure_file_pages(const struct adviser *a, struct measured *m)
+{
+	measure_place(a, m, find_place(a, IDLE_FAULT, false), 0);
 }
 
 static void measure_sleeps(const struct adviser *a, struct measured *m)
@@ -356,46 +435,6 @@ static void measure_sleeps(const struct adviser *a, struct measured *m)
 static void measure_loop_sleeps(const struct adviser *a, struct measured *m)
 {
 	measure_place(a, m, find_place(a, IDLE_TIMER, true), 0);
-}
-
-/* Counts waits in a barrier itself, not those of the work that its caller does below it. */
-static void measure_barriers(const struct adviser *a, struct measured *m)
-{
-	struct query at_barriers = a->digest->with_waits;
-	size_t count = a->digest->has_waits ? a->q->profile->stacks.rows.count : 0;
-	_cleanup_free_ uint64_t *weights = xcalloc(count + 1, sizeof(*weights));
-	uint32_t mark = 1u << a->id;
-
-	for (stack_id id = 0; id < count; id++) {
-		stack_id caller = a->digest->callers[id];
-
-		if (a->marks[id] & mark && query_wait_of(&at_barriers, id) == QUERY_BLOCKED &&
-		    (caller == NO_STACK || !(a->marks[caller] & mark)))
-			weights[id] = at_barriers.weights[id];
-		m->weight += weights[id];
-	}
-	at_barriers.weights = weights;
-	if (m->weight)
-		m->place = heaviest_place(a, &at_barriers, mark);
-	if (a->wall > 0)
-		m->value = (double)m->weight / a->wall;
-}
-
-/* Names the program with most of the weight. */
-static char *heaviest_program(const struct query *q)
-{
-	struct query_table table;
-	const char *name;
-	char *text = NULL;
-
-	query_table_make(&table, q, QUERY_BY_PROCESS, NULL);
-	if (table.rows.count) {
-		name = query_keys_text(table.keys,
-				       table.keys->rows.items[table.rows.items[0].key].process);
-		text = *name ? text_cut(name, NAME_WIDTH, true) : NULL;
-	}
-	query_table_release(&table);
-	return text;
 }
 
 static void measure_serial(const struct adviser *a, struct measured *m)
@@ -471,9 +510,28 @@ static void measure_starved(const struct adviser *a, struct measured *m)
 		return;
 	others = background_ns(p, &heaviest) / p->meta.interval_ns;
 	m->weight = others < waited ? others : waited;
-	m->value = share(m->weight, a->q->weight + waited);
+	if ((double)m->weight >= WALL_MIN * a->wall)
+		m->value = share(m->weight, a->q->weight + waited);
 	if (heaviest != NO_STRING)
 		m->what = text_cut(strings_get(&p->strings, heaviest), NAME_WIDTH, true);
+}
+
+/* Finds the time in which nothing ran or was blocked although a program of Go did exist. */
+static void measure_go_waits(const struct adviser *a, struct measured *m)
+{
+	const struct query *q = &a->digest->with_waits;
+	double at_work, idle = 0;
+
+	if (!a->digest->has_waits || !(a->wall > 0))
+		return;
+	for (stack_id id = 0; id < q->profile->stacks.rows.count; id++) {
+		if (a->marks[id] & MARK(a->id) && query_wait_of(q, id) == QUERY_IDLE)
+			idle += (double)q->weights[id];
+	}
+	at_work = (double)(a->q->weight + a->q->waits[QUERY_RUNNABLE] + a->q->waits[QUERY_BLOCKED]);
+	m->weight = 1;
+	if (idle >= a->wall / 2 && at_work < a->wall)
+		m->value = 1 - at_work / a->wall;
 }
 
 /* Names the control group that its limit held back most often. */
@@ -557,7 +615,7 @@ static void measure_made_code(const struct adviser *a, struct measured *m)
 		const char *maker = name ? made_code_maker_of(name) : NULL;
 
 		/* Regular expressions have their own rule. */
-		if (!maker || a->marks[id] & 1u << ADVICE_REGEX)
+		if (!maker || a->marks[id] & MARK(ADVICE_REGEX))
 			continue;
 		m->weight += a->q->weights[id];
 		weights[frame->func] += a->q->weights[id];
@@ -621,19 +679,23 @@ static char *write_sentence(const struct adviser *a, const struct measured *m)
 {
 	struct strbuf out = {0};
 	size_t optional = 0;
-	bool is_whole = true;
+	bool is_whole = true, is_skipped = false;
 
 	for (const char *at = rules[a->id].sentence; *at; at++) {
 		if (*at == '[') {
 			optional = out.size;
 			is_whole = true;
+		} else if (*at == '|' || *at == ']') {
+			out.size = is_whole ? out.size : optional;
+			is_skipped = *at == '|' && is_whole;
+			is_whole = true;
+		} else if (is_skipped) {
+			continue;
 		} else if (*at == '{') {
 			is_whole &= add_value(a, m, at + 1, &out);
 			at = strchr(at, '}');
-		} else if (*at != ']') {
+		} else {
 			strbuf_addch(&out, *at);
-		} else if (!is_whole) {
-			out.size = optional;
 		}
 	}
 	out.text[out.size] = '\0';
@@ -682,7 +744,7 @@ ORDER(compare_advice, struct advice,
 void advice_find(struct advice_list *list, const struct query *q, const struct query_filter *filter,
 		 const struct digest *digest)
 {
-	_cleanup_free_ uint32_t *marks = NULL;
+	_cleanup_free_ uint64_t *marks = NULL;
 	struct adviser a = {.q = q, .filter = filter, .digest = digest};
 
 	*list = (struct advice_list){0};
@@ -690,10 +752,9 @@ void advice_find(struct advice_list *list, const struct query *q, const struct q
 		return;
 	a.marks = marks = marks_of_stacks(q->profile);
 	a.wall = wall_ticks(q->profile, filter);
-	for (stack_id id = 0; digest->has_waits && id < q->profile->stacks.rows.count; id++) {
-		if (marks[id] & 1u << ADVICE_INTERPRETER_LOCK &&
-		    query_wait_of(&digest->with_waits, id) == QUERY_BLOCKED)
-			a.interpreter_lock += digest->with_waits.weights[id];
+	if (digest->has_waits) {
+		a.interpreter_lock = blocked_weight(&a, MARK(ADVICE_INTERPRETER_LOCK));
+		a.syncs = blocked_weight(&a, MARK(ADVICE_SYNCS));
 	}
 	for (unsigned int id = 0; id < ADVICE_COUNT; id++) {
 		a.id = id;

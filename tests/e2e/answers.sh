@@ -79,6 +79,15 @@ answers convoy
 like "convoy: the lock comes before the join, with the caller" "$(section 'Where it waited')" \
 	$'\n +BLOCKED .*\n +[0-9.]+ s +lock +append_log +convoy +convoy.c:[0-9]+ +(handle|work) convoy.c:'
 
+record unique 0 -- "$python" "$sources/unique.py" 9000
+answers unique
+like "unique: the cause" "$(section Advice)" 'searching lists from their begin took [0-9]+ % of the time, most for unique'
+
+gcc -O2 -g -pthread -o ready "$sources/ready.c"
+record ready 0 -- ./ready
+answers ready
+like "ready: the cause" "$(section Advice)" 'waiting without sleep .* took [0-9]+ % of the time, most for wait_until_ready'
+
 gcc -O2 -g -o spike "$sources/spike.c"
 run "$PROF" record --last 20 -o spike.json.gz -- ./spike 200
 answers spike

@@ -11,6 +11,7 @@
 #define MS 1000000ull
 #define MAIN "main /app main.c\n"
 #define SERVE MAIN "serve /app serve.c\n"
+#define CALL(of) "do_syscall_64 [kernel.kallsyms] -\n" of " [kernel.kallsyms] -\n"
 
 static struct profile *new_profile(void)
 {
@@ -68,6 +69,72 @@ static struct profile *disk_wait(uint32_t part)
 			 IDLE_DISK);
 }
 
+static struct profile *log_sync(uint32_t part)
+{
+	return wait_part(SERVE "save /app order.c\nfsync libc.so.6 -\n" CALL("__x64_sys_fsync"),
+			 "[fsync] - -", part, IDLE_DISK);
+}
+
+static struct profile *file_pages(uint32_t part)
+{
+	return wait_part(SERVE "find /app map.c", "[page fault] - -", part, IDLE_FAULT);
+}
+
+/* Waits for other things do not count. */
+static struct profile *pool(uint32_t part)
+{
+	struct profile *p = wait_part("work - shop.py\nShopPool.get - shop.py\n"
+				      "Condition.wait - /usr/lib/python3.11/threading.py",
+				      "[futex] - -", part, IDLE_CONDITION);
+
+	stack_texts_add_call(p, 500, "work - shop.py\nsell - shop.py", "[futex] - -",
+			     IDLE_CONDITION);
+	return p;
+}
+
+static struct profile *spinning(uint32_t part)
+{
+	return run_part(SERVE "wait_for /app wait.c\nsched_yield libc.so.6 -\n" CALL(
+				"__x64_sys_sched_yield"),
+			part);
+}
+
+static struct profile *go_channel(uint32_t part)
+{
+	return run_part(SERVE
+			"main.feed /app feed.go\nruntime.chansend1 /app -\nruntime.send /app -",
+			part);
+}
+
+/* A thread of Go without work for all but `ran` ticks of a second. */
+static struct profile *go_waits(uint32_t ran)
+{
+	struct profile *p = new_profile();
+
+	for (uint32_t i = 0; i < ran; i++)
+		stack_texts_add_sample(p, 1, SERVE);
+	stack_texts_add_call(p, 1000 - ran, "runtime.mcall /app -\nruntime.park_m /app -",
+			     "[futex] - -", IDLE_FOR_WORK);
+	return p;
+}
+
+static struct profile *list_search(uint32_t part)
+{
+	return run_part(SERVE "unique /app unique.py\nlist_contains libpython3.so -", part);
+}
+
+static struct profile *list_shift(uint32_t part)
+{
+	return run_part(SERVE "put /app queue.py\nins1 libpython3.so -", part);
+}
+
+static struct profile *loop_call(uint32_t part)
+{
+	return run_part("login - login.js\npbkdf2Sync - node:internal/crypto/pbkdf2\n"
+			"digest libcrypto.so.3 -",
+			part);
+}
+
 static struct profile *table_scan(uint32_t part)
 {
 	return run_part(SERVE "ExecScan /app -\nheap_getnextslot /app -\nheapgetpage /app -", part);
@@ -104,7 +171,6 @@ static struct profile *retries(uint32_t part)
 	return p;
 }
 
-#define CALL(of) "do_syscall_64 [kernel.kallsyms] -\n" of " [kernel.kallsyms] -\n"
 #define LOG SERVE "log /app log.c\nwrite libc.so.6 -\n" CALL("ksys_write")
 
 /* One in ten of the small calls' ticks copies; the others are those of large calls, and of a
@@ -372,14 +438,41 @@ static const struct rule_case {
 	const char *text;
 } cases[] = {
 	{ADVICE_LOCKS, lock_convoy, 250, 249,
-	 "threads waited 0.2 s for a lock in get (cache.c:103), 0.25 at a time: hold it for less "
-	 "time, or split what it protects"},
+	 "threads waited 0.2 s for a lock in get (cache.c:103), 0.25 at a time; --wakers records "
+	 "who held it: hold it for less time, or split what it protects"},
 	{ADVICE_GO_LOCKS, go_lock, 5, 4,
 	 "handing over locks took 0.5 % of the time, most in main.find (cache.go:102): goroutines wait for "
 	 "such a lock, for how long is not recorded; hold it for less time, or split what it protects"},
 	{ADVICE_BARRIERS, barrier, 250, 249,
 	 "threads waited 0.2 s until others had done their share of the work in serve (serve.c:101), 0.25 at "
 	 "a time: share it more evenly, or in smaller parts"},
+	{ADVICE_GO_CHANNELS, go_channel, 250, 249,
+	 "sending and receiving on channels took 25 % of the time, most in main.feed (feed.go:102): pass more "
+	 "at a time, in slices, or give the channel a buffer"},
+	{ADVICE_GO_WAITS, go_waits, 500, 501,
+	 "no goroutine ran for 50 % of the time: a recording does not show what each waits for; "
+	 "runtime/pprof's profiles of goroutines and blocking do"},
+	{ADVICE_SYNCS, log_sync, 250, 249,
+	 "waiting until files are safe on the disk (fsync) took 0.2 s, most in save (order.c:103): write more "
+	 "for each such wait, as in one transaction"},
+	{ADVICE_FILE_PAGES, file_pages, 250, 249,
+	 "threads waited 0.2 s in find (map.c:103) for pages of mapped files or of swap space, 0.25 at a time: "
+	 "read them in order or ahead (madvise(2)), or make them fit into memory"},
+	{ADVICE_POOLS, pool, 250, 249,
+	 "threads waited 0.2 s until others gave back one of a limited number, 0.25 at a time, most in "
+	 "ShopPool.get (shop.py:104): keep each for less time, or allow more of them"},
+	{ADVICE_SPINNING, spinning, 100, 99,
+	 "waiting without sleep (spinning, yielding) took 10 % of the time, most for wait_for (wait.c:102): wait "
+	 "for a condition, or hold spin locks for less time"},
+	{ADVICE_LIST_SEARCHES, list_search, 250, 249,
+	 "searching lists from their begin took 25 % of the time, most for unique (unique.py:102): a set or a "
+	 "dictionary finds without a search"},
+	{ADVICE_LIST_SHIFTS, list_shift, 250, 249,
+	 "moving the elements of lists took 25 % of the time, most for put (queue.py:102): insert and remove "
+	 "at the end, or use a deque"},
+	{ADVICE_LOOP_CALLS, loop_call, 250, 249,
+	 "calls that keep an event loop waiting (…Sync) took 25 % of the time, most in login (login.js:100): "
+	 "use those with a callback or a promise"},
 	{ADVICE_TABLE_SCANS, table_scan, 250, 249,
 	 "reading all rows of tables took 25 % of the time: an index on what is searched for leads to the "
 	 "rows that match"},
@@ -416,8 +509,8 @@ static const struct rule_case {
 	 "just one thread ran for 50 % of the time, on 4 CPUs, most of it in ld: run more jobs at "
 	 "a time, or split that one"},
 	{ADVICE_STARVED, starved, 200, 199,
-	 "threads waited 10 % of their time for CPUs that other programs used, mostly make: run "
-	 "them at another time, or with less priority"},
+	 "threads waited 0.2 s for CPUs that other programs used, mostly make, 10 % of the time for which "
+	 "they had work: run them at another time, or with less priority"},
 	{ADVICE_CPU_LIMIT, limited, 100, 99,
 	 "the CPU limit of /box held threads back in 10 % of its periods: raise it, or use fewer threads"},
 	{ADVICE_OVERSUBSCRIBED, oversubscribed, 2000, 1999,
@@ -435,7 +528,7 @@ static const struct rule_case {
 	 "garbage collection took 10 % of the time; the program itself ran mostly in "
 	 "org.example.Shop.sell (Shop.java:100): allocate less, or give the heap more room"},
 	{ADVICE_INTERPRETER_LOCK, interpreter_lock, 334, 333,
-	 "threads waited 0.3 s for the interpreter's lock, 25 % of their time, most in spin "
+	 "threads waited 0.3 s for the interpreter's lock, 25 % of the time for which they had work, most in spin "
 	 "(spin.py:103): use processes in place of threads"},
 	{ADVICE_REGEX, regex, 250, 249,
 	 "regular expressions took 25 % of the time, most for check (check.c:102): repetitions "
@@ -529,11 +622,38 @@ static struct profile *short_sleeps(uint32_t part)
 			 part, IDLE_TIMER);
 }
 
+/* The same share of fewer samples. */
+static struct profile *few_samples(uint32_t part)
+{
+	struct profile *p = new_profile();
+
+	for (uint32_t i = 0; i < 8; i++)
+		stack_texts_add_sample(p, 1,
+				       i < part ? SERVE "f /app f.c\nmalloc libc.so.6 -" : SERVE);
+	return p;
+}
+
+/* Threads wait for CPUs more often than they run, and for hardly any time. */
+static struct profile *short_queues(uint32_t part)
+{
+	struct profile *p = new_profile();
+
+	stack_texts_add_sample(p, 10, SERVE);
+	stack_texts_add_call(p, part, SERVE, "[queued] - -", IDLE_QUEUED);
+	add_background(p, "make", 900);
+	return p;
+}
+
 TEST(rules_have_conditions)
 {
+	const struct rule_case few_row = {.id = ADVICE_ALLOCATION, .make = few_samples};
+	const struct rule_case queues_row = {.id = ADVICE_STARVED, .make = short_queues};
 	const struct rule_case starts_row = {.id = ADVICE_STARTS, .make = few_starts};
 	const struct rule_case sleeps_row = {.id = ADVICE_SLEEPS, .make = short_sleeps};
 
 	assert_null(advice_of(&starts_row, 900));
 	assert_null(advice_of(&sleeps_row, 900));
+	assert_null(advice_of(&few_row, 4));
+	free(advice_of(&few_row, 5));
+	assert_null(advice_of(&queues_row, 49));
 }

@@ -201,7 +201,7 @@ static int fill(struct page *page, const struct import_counts *counts, struct er
 	uint64_t total;
 
 	if (!page->options->is_markdown)
-		profile_summary_samples(page->q, counts, &page->out);
+		profile_summary_samples(page->q, counts, pager_columns(), &page->out);
 	total = add_cost(page);
 	if (!total)
 		return error_text(err, -ENODATA, "%s: no sample with the function %s",

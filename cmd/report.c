@@ -461,7 +461,7 @@ static void show_first_screen(const struct report_options *o, const struct profi
 		add_job_summary(q, &options, file->label, out);
 		return;
 	}
-	profile_summary_samples(q, &file->counts, out);
+	profile_summary_samples(q, &file->counts, options.width, out);
 	first_screen(q, &options, out);
 	add_thinned(q, out);
 }

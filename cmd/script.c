@@ -7,8 +7,6 @@
 #include "lib/query/summary.h"
 #include "lib/query/narrow.h"
 
-#define DEFAULT_PATH "profile.json.gz"
-
 static const char name[] = "script";
 
 enum field { COMM, PID, TID, CPU, TIME, PERIOD, EVENT, IP, SYM, DSO, SRCLINE, FIELD_COUNT };
@@ -233,7 +231,7 @@ static int script(struct script *c, struct error *err)
 	struct profile_file file;
 	struct profile *p = NULL;
 	const struct profile *whole;
-	int ret = profile_file_load(&file, c->path ? c->path : DEFAULT_PATH, NULL, err);
+	int ret = profile_file_load(&file, c->path ? c->path : PROFILE_PATH, NULL, err);
 
 	if (ret)
 		return ret;

@@ -4,7 +4,6 @@
 #include "cmd/command.h"
 #include "cmd/options/report_options.h"
 
-#define DEFAULT_PATH "profile.json.gz"
 #define AT(member) OPTION_AT(browse_options, member)
 
 static int add_debug_dir(void *at, const char *value, struct error *err)
@@ -63,7 +62,7 @@ int browse_options_parse(struct browse_options *o, int argc, char **argv, struct
 	if (!ret && (o->is_tree || o->is_inverted))
 		ret = query_options_check_tree(o->by, err);
 	if (!o->path)
-		o->path = DEFAULT_PATH;
+		o->path = PROFILE_PATH;
 	vec_push(&o->debug_dirs, NULL);
 	o->debug_dirs.count--;
 	return ret;

@@ -22,10 +22,7 @@ static const struct {
 static const struct {
 	const char *name, *text;
 } perf_commands[] = {
-	{"report", "profiles are opened at https://profiler.firefox.com"},
-	{"annotate", "profiles are opened at https://profiler.firefox.com"},
-	{"script", "profiles are JSON, and opened at https://profiler.firefox.com"},
-	{"top", "the whole machine is recorded by: prof record -a"},
+	{"annotate", "lines of a function are shown by: prof report --annotate NAME"},
 	{"stat", "what is counted becomes samples by: prof record -e EVENT -- COMMAND"},
 	{"list", "events are listed by: man prof-events"},
 };

@@ -10,6 +10,9 @@
 
 #include "lib/base/option_value.h"
 
+/* Default name of profiles, for those that write and read them. */
+#define PROFILE_PATH "profile.json.gz"
+
 enum option_type {
 	OPTION_HEADING, /* not an option, only help text */
 	OPTION_FLAG, /* bool */

@@ -3,7 +3,6 @@
 
 #include "lib/base/identity.h"
 
-#define DEFAULT_PATH "profile.json.gz"
 #define STALL_NS_DEFAULT 10000000000ull
 
 static const char *const progress_styles[] = {
@@ -15,7 +14,7 @@ static const char *const progress_styles[] = {
 
 void output_options_init(struct output_options *o)
 {
-	*o = (struct output_options){.path = DEFAULT_PATH, .stall_ns = STALL_NS_DEFAULT};
+	*o = (struct output_options){.path = PROFILE_PATH, .stall_ns = STALL_NS_DEFAULT};
 }
 
 void output_options_release(struct output_options *o)
@@ -187,7 +186,7 @@ int output_open(const struct output_options *o, const struct identity *owner, st
 		.path = o->path,
 		.fd = -1,
 		.gzip = format_is_compressed(o->format, o->path),
-		.keeps_old = !o->path_is_set && strcmp(o->path, DEFAULT_PATH) == 0,
+		.keeps_old = !o->path_is_set && strcmp(o->path, PROFILE_PATH) == 0,
 		.owner = *owner,
 		.is_cancelled = o->is_cancelled,
 	};

@@ -126,7 +126,6 @@ int query_options_check_tree(enum query_by by, struct error *err)
 	return error_text(err, -EINVAL, "--by %s: cannot be used for trees", query_by_names[by]);
 }
 
-#define DEFAULT_PATH "profile.json.gz"
 /* Default limits for display: a page of a table, and the large parts of a tree. */
 #define TABLE_LIMIT 40
 #define TREE_LIMIT 200
@@ -326,7 +325,7 @@ static int complete(struct report_options *o, struct error *err)
 	else if (o->listing.limit == UNSET)
 		o->listing.limit = 0;
 	if (!o->path)
-		o->path = DEFAULT_PATH;
+		o->path = PROFILE_PATH;
 	return 0;
 }
 

@@ -41,9 +41,15 @@ int profile_file_open(struct profile_file *f, const char *path, struct error *er
 	bool is_stdin = strcmp(path, "-") == 0;
 	int fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
 			  : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	int ret;
 
 	f->label = is_stdin ? "standard input" : path;
-	return fd < 0 ? error_set(err, -errno, "cannot read %s", f->label) : fd;
+	if (fd >= 0)
+		return fd;
+	ret = error_set(err, -errno, "cannot read %s", f->label);
+	if (ret == -ENOENT && strcmp(path, PROFILE_PATH) == 0)
+		error_hint(err, "name a file, or record one: prof record -- COMMAND");
+	return ret;
 }
 
 static bool begins_json(const char *text)

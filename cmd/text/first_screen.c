@@ -27,6 +27,8 @@
 
 /* Columns of a name in a line of text. */
 #define LINE_NAME_WIDTH 80
+/* Samples below which the line after a recording names no hottest function. */
+#define SAMPLES_MIN 5
 
 /* Maximum numbers of rows: the first that fit the screen count. */
 static const struct screen_rows {
@@ -84,34 +86,6 @@ static void add_heading(const struct printer *p, const char *text)
 	listing_print_heading(text, p->options->is_markdown, p->out);
 }
 
-/* Returns the last comma after which the text fits the width, or else the first; NULL: none. */
-static const char *find_break(const char *text, size_t width)
-{
-	const char *found = NULL;
-
-	for (const char *comma = strstr(text, ", "); comma; comma = strstr(comma + 1, ", ")) {
-		_cleanup_free_ char *line = xstrndup(text, (size_t)(comma + 1 - text));
-
-		if (found && text_width(line) > width)
-			break;
-		found = comma;
-	}
-	return found;
-}
-
-/* Appends a line, wrapped after commas. */
-static void add_wrapped(const char *text, size_t width, struct strbuf *out)
-{
-	const char *comma;
-
-	while (width && text_width(text) > width && (comma = find_break(text, width))) {
-		strbuf_add(out, text, (size_t)(comma + 1 - text));
-		strbuf_adds(out, "\n  ");
-		text = comma + 2;
-	}
-	strbuf_addf(out, "%s\n", text);
-}
-
 /* Prints untrusted text as a line of its own. */
 static void add_line(const struct printer *p, char *text)
 {
@@ -121,7 +95,7 @@ static void add_line(const struct printer *p, char *text)
 		listing_markdown_code(text, p->out);
 		strbuf_addch(p->out, '\n');
 	} else {
-		add_wrapped(text, p->options->width, p->out);
+		listing_print_line(text, p->options->width, p->out);
 	}
 }
 
@@ -483,12 +457,14 @@ static void print_error(const struct printer *p)
 {
 	/* A share of one half has the largest error. */
 	double error = query_error(p->q, p->q->weight / 2);
+	_cleanup_free_ char *line = NULL;
 
-	if (!p->options->listing.has_errors && error > 0)
-		strbuf_addf(p->out,
-			    "\nsampling error: at most ±%.1f percentage points (--errors: of each "
-			    "row)\n",
-			    100 * error / (double)p->q->weight);
+	if (p->options->listing.has_errors || !(error > 0))
+		return;
+	line = xasprintf("sampling error: at most ±%.1f percentage points, --errors: of each row",
+			 100 * error / (double)p->q->weight);
+	strbuf_addch(p->out, '\n');
+	listing_print_line(line, p->options->width, p->out);
 }
 
 /* Returns the blocked weight except for waits for children, whose own time is more informative. */
@@ -726,7 +702,8 @@ static void add_hottest(const struct digest *a, const struct query *q, struct st
 	_cleanup_free_ char *name = NULL, *place = NULL;
 	const char *module;
 
-	if (!end && !a->functions.count)
+	if ((!end && !a->functions.count) ||
+	    (double)q->weight * (double)q->weight < SAMPLES_MIN * q->squares)
 		return;
 	first = end ? NULL : a->functions.items[0].row;
 	key = &a->keys.rows.items[end ? end->key : first->key];

@@ -74,19 +74,43 @@ static void measure(const struct listing *l, size_t *widths)
 	}
 }
 
-/* Truncates the widest text first. */
-static void fit(const struct listing *l, size_t width, size_t *widths)
+/* Returns the total width of the first columns, with texts of no more than `text_max`. */
+static size_t total_width(const struct listing *l, const size_t *widths, size_t count,
+			  size_t text_max)
 {
-	for (;;) {
-		size_t total = 1, widest = l->column_count;
+	size_t total = 1;
 
-		for (size_t i = 0; i < l->column_count; i++) {
-			total += widths[i] + (i ? GAP : 0);
+	for (size_t i = 0; i < count; i++)
+		total += (i ? GAP : 0) + (l->columns[i].type == LISTING_TEXT
+						  ? MIN(widths[i], text_max)
+						  : widths[i]);
+	return total;
+}
+
+/* Leaves out the last texts for which there is no room. Returns the number of columns. */
+static size_t columns_that_fit(const struct listing *l, size_t width, const size_t *widths)
+{
+	size_t count = l->column_count;
+
+	while (count > 2 && l->columns[count - 1].type == LISTING_TEXT &&
+	       l->columns[count - 2].type == LISTING_TEXT &&
+	       total_width(l, widths, count, TEXT_MIN) > width)
+		count--;
+	return count;
+}
+
+/* Truncates the widest text first. */
+static void fit(const struct listing *l, size_t width, size_t *widths, size_t count)
+{
+	while (total_width(l, widths, count, SIZE_MAX) > width) {
+		size_t widest = count;
+
+		for (size_t i = 0; i < count; i++) {
 			if (l->columns[i].type == LISTING_TEXT && widths[i] > TEXT_MIN &&
-			    (widest == l->column_count || widths[i] > widths[widest]))
+			    (widest == count || widths[i] > widths[widest]))
 				widest = i;
 		}
-		if (total <= width || widest == l->column_count)
+		if (widest == count)
 			return;
 		widths[widest]--;
 	}
@@ -122,16 +146,18 @@ static void end_line(struct strbuf *out)
 
 void listing_print_text(const struct listing *l, size_t width, struct strbuf *out)
 {
-	size_t widths[LISTING_COLUMNS_MAX];
+	size_t widths[LISTING_COLUMNS_MAX], count = l->column_count;
 
 	measure(l, widths);
-	if (width)
-		fit(l, width, widths);
-	for (size_t column = 0; column < l->column_count; column++)
+	if (width) {
+		count = columns_that_fit(l, width, widths);
+		fit(l, width, widths, count);
+	}
+	for (size_t column = 0; column < count; column++)
 		add_text_cell(l, column, l->columns[column].name, widths[column], out);
 	end_line(out);
 	for (size_t row = 0; row < l->depths.count; row++) {
-		for (size_t column = 0; column < l->column_count; column++) {
+		for (size_t column = 0; column < count; column++) {
 			_cleanup_free_ char *text = printable(l, row, column);
 
 			add_text_cell(l, column, text, widths[column], out);
@@ -195,6 +221,33 @@ void listing_print_markdown(const struct listing *l, struct strbuf *out)
 			add_markdown_cell(l, row, column, out);
 		strbuf_addch(out, '\n');
 	}
+}
+
+/* Returns the last comma after which the text fits the width, or else the first; NULL: none. */
+static const char *find_break(const char *text, size_t width)
+{
+	const char *found = NULL;
+
+	for (const char *comma = strstr(text, ", "); comma; comma = strstr(comma + 1, ", ")) {
+		_cleanup_free_ char *line = xstrndup(text, (size_t)(comma + 1 - text));
+
+		if (found && text_width(line) > width)
+			break;
+		found = comma;
+	}
+	return found;
+}
+
+void listing_print_line(const char *text, size_t width, struct strbuf *out)
+{
+	const char *comma;
+
+	while (width && text_width(text) > width && (comma = find_break(text, width))) {
+		strbuf_add(out, text, (size_t)(comma + 1 - text));
+		strbuf_adds(out, "\n  ");
+		text = comma + 2;
+	}
+	strbuf_addf(out, "%s\n", text);
 }
 
 void listing_print_heading(const char *heading, bool is_markdown, struct strbuf *out)

@@ -41,6 +41,8 @@ void listing_release(struct listing *l);
 /* Prints columns. Strings are cut to fit lines of `width` if possible; 0: unlimited. */
 void listing_print_text(const struct listing *l, size_t width, struct strbuf *out);
 void listing_print_markdown(const struct listing *l, struct strbuf *out);
+/* Prints a line that is safe to print, wrapped after commas. `width` 0: unlimited. */
+void listing_print_line(const char *text, size_t width, struct strbuf *out);
 /* Prints a section of a page, as Markdown or text: its heading, which is safe to print, and rows.
  */
 void listing_print_heading(const char *heading, bool is_markdown, struct strbuf *out);

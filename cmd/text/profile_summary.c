@@ -81,10 +81,12 @@ void profile_summary_text(const struct query *q, const struct import_counts *cou
 }
 
 void profile_summary_samples(const struct query *q, const struct import_counts *counts,
-			     struct strbuf *out)
+			     size_t width, struct strbuf *out)
 {
-	query_summary_samples(q, out);
-	strbuf_addch(out, '\n');
+	_cleanup_(strbuf_release) struct strbuf line = {0};
+
+	query_summary_samples(q, &line);
+	listing_print_line(strbuf_text(&line), width, out);
 	add_reservations(q, counts, out);
 }
 

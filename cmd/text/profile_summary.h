@@ -16,7 +16,7 @@ void profile_summary_text(const struct query *q, const struct import_counts *cou
 void profile_summary_unread(const struct import_counts *counts, struct strbuf *out);
 /* Prints the first line without running and waiting times. */
 void profile_summary_samples(const struct query *q, const struct import_counts *counts,
-			     struct strbuf *out);
+			     size_t width, struct strbuf *out);
 /* Prints a JSON object, with null for values missing in the profile. */
 void profile_summary_json(const struct query *q, const struct import_counts *counts,
 			  struct strbuf *out);

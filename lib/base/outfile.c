@@ -52,6 +52,14 @@ static bool is_removed(int folder)
 	return !fstat(folder, &st) && !st.st_nlink;
 }
 
+static int folder_error(const struct outfile *f, struct error *err)
+{
+	int ret = error_set(err, -EISDIR, "cannot write %s", f->path);
+
+	error_hint(err, "name a file in it: %s%sprofile.json.gz", f->path, *f->name ? "/" : "");
+	return ret;
+}
+
 /*
  * Holds the folder as a descriptor, so that temporary file and result stay in it even if it is
  * renamed.
@@ -75,7 +83,7 @@ static int open_folder(struct outfile *f, struct error *err)
 	if (f->dir_fd < 0)
 		return error_set(err, -errno, "cannot open the folder of %s", f->path);
 	if (!*f->name)
-		return error_set(err, -EISDIR, "cannot write %s", f->path);
+		return folder_error(f, err);
 	return 0;
 }
 
@@ -234,7 +242,7 @@ static int open_path(struct outfile *f, struct error *err)
 		return open_new(f, err);
 	}
 	if (S_ISDIR(st.st_mode))
-		return error_set(err, -EISDIR, "cannot write %s", f->path);
+		return folder_error(f, err);
 	if (is_trap(f, &st))
 		return error_text(err, -EPERM, "cannot write %s: the FIFO belongs to another user",
 				  f->path);

@@ -6,12 +6,12 @@
 stacks() { # PROCESS...
 	python3 "$root/tests/cli/stacks_profile.py" "$@"
 }
-# The most columns that a line of standard input takes, but for the heading.
+# The most columns that a line of standard input takes.
 widest() {
 	python3 -c '
 import sys, unicodedata
 print(max(sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
-              for c in line.rstrip("\n")) for line in list(sys.stdin)[1:]))'
+              for c in line.rstrip("\n")) for line in sys.stdin))'
 }
 
 name="std::_Rb_tree<std::__cxx11::basic_string<char>, std::pair<std::string const, int>, std::less<>>::_M_insert_node"
@@ -27,7 +27,7 @@ ok "trees, too: $(widest <tree)" test "$(widest <tree)" -le 120
 "$PROF" diff wide.json wide.json | tail -n +6 >difference
 ok "differences, too: $(widest <difference)" test "$(widest <difference)" -le 120
 like "programs get whole names" "$("$PROF" report --format csv wide.json)" "\"$name\""
-for columns in 80 200; do
+for columns in 60 80 200; do
 	TERM=xterm PAGER=cat python3 - "$columns" "$PROF" report wide.json >"terminal.$columns" <<'PY'
 import fcntl, os, pty, struct, sys, termios
 pid, fd = pty.fork()

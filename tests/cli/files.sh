@@ -108,7 +108,7 @@ unwritable() { # FILE REGEX
 }
 unwritable nowhere/out.json 'nowhere/out.json: the folder nowhere does not exist'
 unwritable text/out.json 'the folder of text/out.json: Not a directory'
-unwritable folder 'folder: Is a directory'
+unwritable folder $'folder: Is a directory\n  name a file in it: folder/profile.json.gz'
 unwritable folder/ 'folder/: Is a directory'
 unwritable "$long" 'File name too long'
 unwritable /proc/out.json '/proc/out.json: '

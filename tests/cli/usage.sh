@@ -15,6 +15,8 @@ refused() { # REGEX ARGUMENT...
 }
 
 wrong 'nonsense' nonsense
+wrong 'unknown command .annotate.: .* prof report --annotate NAME' annotate x.json.gz
+refused $'cannot read profile.json.gz: No such file or directory\n  name a file, or record one: prof record -- COMMAND' report
 wrong '--nonsense' --nonsense
 wrong "unexpected argument '-'" -
 wrong 'command' record

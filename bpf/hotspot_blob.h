@@ -44,7 +44,7 @@ enum hotspot_blob {
 	HOTSPOT_BLOB_METHOD,
 	HOTSPOT_BLOB_WRAPPER, /* of a native method */
 	HOTSPOT_BLOB_INTERPRETER,
-	HOTSPOT_BLOB_VTABLE, /* code without a frame: tables of methods, inline caches */
+	HOTSPOT_BLOB_VTABLE, /* without a frame: tables of methods, inline caches, method handles */
 	HOTSPOT_BLOB_ADAPTER, /* conversion between interpreter and compiled code */
 	HOTSPOT_BLOB_EXCEPTION,
 	HOTSPOT_BLOB_CONTINUATION, /* stubs of virtual threads */
@@ -251,7 +251,13 @@ HOTSPOT_SHARED int hotspot_find_blob(struct hotspot_walk *w, __u64 addr)
 	w->method = hotspot_blob_word(w, w->layout.method);
 	w->compile_id = hotspot_blob_int(w, w->layout.compile_id);
 	w->level = hotspot_blob_int(w, w->layout.level) & 0xff;
-	return w->frame_size >= 16;
+	if (w->frame_size >= 16)
+		return 1;
+	if (w->kind == HOTSPOT_BLOB_METHOD)
+		return 0;
+	/* The native methods of method handles jump to the target. */
+	w->kind = HOTSPOT_BLOB_VTABLE;
+	return 1;
 }
 
 /* Returns whether a method to be deoptimized continues at the address. */

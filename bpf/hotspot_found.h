@@ -31,7 +31,7 @@ WALK_INLINE void hotspot_note(const struct walk_frame *f, struct hotspot_walk *w
 	found->level = w->level;
 	found->frame_size = w->frame_size;
 	found->is_deoptimized = 0;
-	found->function = w->kind == HOTSPOT_BLOB_WRAPPER ? HOTSPOT_WRAPPER : HOTSPOT_STUB;
+	found->function = w->method ? HOTSPOT_WRAPPER : HOTSPOT_STUB;
 	if (hotspot_is_frozen(f, w))
 		found->function = HOTSPOT_FROZEN;
 	if (w->kind == HOTSPOT_BLOB_METHOD) {

@@ -49,6 +49,46 @@ names = {f["name"] for f in java}
 expect({"Tree.recurse(int)", "Tree.work(long)"} & names, sorted(n for n in names if "Tree." in n))
 expect("call_stub" in names, "the virtual machine's own code has its names")
 CODE
+# Methods that jump to the target of a handle that is no constant, which languages with dynamic calls use.
+cat >Handles.java <<'CODE'
+import java.lang.invoke.*;
+
+public class Handles {
+	static MethodHandle[] handles = new MethodHandle[64];
+	static int target(int n) {
+		return n * 31 + 7;
+	}
+	static int caller(int n) throws Throwable {
+		int sum = 0;
+		for (int i = 0; i < n; i++)
+			sum += (int) handles[i & 63].invokeExact(i);
+		return sum;
+	}
+	public static void main(String[] args) throws Throwable {
+		MethodType type = MethodType.methodType(int.class, int.class);
+		MethodHandle handle = MethodHandles.lookup().findStatic(Handles.class, "target", type);
+		MethodHandle other = MethodHandles.filterReturnValue(handle, MethodHandles.identity(int.class));
+		for (int i = 0; i < handles.length; i++)
+			handles[i] = i % 2 == 0 ? handle : other;
+		long end = System.nanoTime() + 1_500_000_000L;
+		while (System.nanoTime() < end)
+			caller(20000);
+	}
+}
+CODE
+run javac -d classes Handles.java
+record handles 0 -F 1999 -- java -cp classes Handles
+judge "method handles that jump to their target have their caller" handles.json.gz handles.stats <<'CODE'
+import json
+r = json.load(open(args[0]))["runtimes"]
+expect(r["torn"] <= 0.02 * r["whole"] + 2, r)
+handled = [[f["name"] for f in frames] for _, _, _, frames in samples()
+           if frames and frames[-1]["name"] == "java.lang.invoke (method handles)"]
+called = [names for names in handled if "Handles.caller" in names]
+expect(len(handled) > 20, len(handled))
+# A handle is made before any is called.
+expect(len(called) >= 0.9 * len(handled) - 2, [names for names in handled if names not in called][:5])
+CODE
 # The kernel keeps 15 bytes of a name.
 cat >Named.java <<'CODE'
 public class Named {

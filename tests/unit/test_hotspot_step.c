@@ -428,6 +428,27 @@ TEST(adapter_has_its_return_address_at_sp_or_in_a_register)
 	assert_at_caller(SP + 40, 0x1111);
 }
 
+TEST(wrapper_that_jumps_to_its_target_has_no_frame)
+{
+	set_up();
+	make_blob(CALLEE, "native nmethod", 0, 7);
+	put_word(SP, CALLER_PC);
+	assert_true(step());
+	assert_int_equal(vm.found.function, HOTSPOT_WRAPPER);
+	assert_at_caller(SP + 8, 0x1111);
+	set_up();
+	make_blob(CALLEE, "native nmethod", 0, 7);
+	put_word(SP, 1);
+	put_word(SP + 8, CALLER_PC);
+	assert_true(step());
+	assert_at_caller(SP + 16, 0x1111);
+	/* Other methods have frames. */
+	set_up();
+	make_blob(CALLEE, "nmethod", 0, 7);
+	put_word(SP, CALLER_PC);
+	assert_false(step());
+}
+
 TEST(stub_that_holds_up_a_method_has_a_cookie_in_its_frame)
 {
 	set_up();

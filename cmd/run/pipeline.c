@@ -133,7 +133,7 @@ static int pipeline_track_child(struct pipeline *p, struct error *err)
 	if (ret || (p->options->iterations && !iterations_current(&p->iterations)->iteration))
 		return ret;
 	if (p->options->argv)
-		recorder_expect(p->recorder, p->options->argv[0]);
+		recorder_expect(p->recorder, p->options->argv);
 	return recorder_track(p->recorder, child_pid(p->child), true, err);
 }
 

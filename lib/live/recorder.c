@@ -382,9 +382,9 @@ int recorder_track(struct recorder *r, pid_t pid, bool from_exec, struct error *
 	return code;
 }
 
-void recorder_expect(struct recorder *r, const char *command)
+void recorder_expect(struct recorder *r, char *const *argv)
 {
-	tracker_expect(r->tracker, command);
+	tracker_expect(r->tracker, argv);
 }
 
 void recorder_pause(struct recorder *r, bool pause)

@@ -55,8 +55,8 @@ void recorder_free(struct recorder *r);
  * starts at its next exec: nothing before that is sampled.
  */
 int recorder_track(struct recorder *r, pid_t pid, bool from_exec, struct error *err);
-/* Prepares for a command, named as for execvp(), by loading slow parts early. */
-void recorder_expect(struct recorder *r, const char *command);
+/* Prepares for a command, given as for execvp(), by loading slow parts early. */
+void recorder_expect(struct recorder *r, char *const *argv);
 /*
  * Reads names and mappings of the tracked processes, waits for their unwind tables, and starts
  * sampling. Drain the rings from then on.

@@ -322,10 +322,10 @@ static void expect_file(void *ctx, int fd)
 	}
 }
 
-void tracker_expect(struct tracker *t, const char *command)
+void tracker_expect(struct tracker *t, char *const *argv)
 {
 	if (t->unwinder || t->watchers.count)
-		command_files_find(command, expect_file, t);
+		command_files_find(argv, expect_file, t);
 }
 
 void tracker_keep_root(struct tracker *t, uint32_t pid, uint64_t time)

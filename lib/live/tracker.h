@@ -40,7 +40,7 @@ void tracker_free(struct tracker *t);
 /* Like unwinder_set_runtimes(). Returns false if stacks are not unwound by tables. */
 bool tracker_set_runtimes(struct tracker *t, const struct runtime_hooks *hooks);
 /* Prepares for the files that a command will map. Call after tracker_set_runtimes(). */
-void tracker_expect(struct tracker *t, const char *command);
+void tracker_expect(struct tracker *t, char *const *argv);
 /* Keeps the root of a process that interprets code, to find its sources there. */
 void tracker_keep_root(struct tracker *t, uint32_t pid, uint64_t time);
 /* Returns whether the process has anonymous executable memory at that address. */

@@ -2,6 +2,7 @@
 /* Files that a command will map, told before it is executed. */
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <sys/stat.h>
 
@@ -22,6 +23,8 @@ static int setup(void **state)
 			"gcc -o bin/run main.c -Llib -lf '-Wl,-rpath,/nowhere:$ORIGIN/../lib' && "
 			"printf '#!%%s/bin/run -x\\n' $PWD > bin/script && "
 			"printf '#! /usr/bin/env -S run -x\\n' > bin/by_name && "
+			"printf '#!/bin/sh\\nset -e\\nexec run x\\n' > bin/starts && "
+			"printf '#!/usr/bin/env sed\\nrun\\n' > bin/edits && "
 			"printf '#!%%s/bin/loop\\n' $PWD > bin/loop && printf '#!' > bin/none && "
 			"mkfifo bin/pipe && mkdir bin/folder && echo text > bin/text");
 	*state = &s;
@@ -31,6 +34,7 @@ static int setup(void **state)
 struct seen {
 	const struct scratch *scratch;
 	size_t count;
+	size_t programs; /* calls with the program */
 	int program, library; /* numbers of the calls with these files, from 1 on; 0: none */
 };
 
@@ -49,8 +53,10 @@ static void take(void *ctx, int fd)
 	struct seen *seen = ctx;
 
 	seen->count++;
-	if (is_same(seen, fd, "bin/run"))
+	if (is_same(seen, fd, "bin/run")) {
 		seen->program = (int)seen->count;
+		seen->programs++;
+	}
 	if (is_same(seen, fd, "lib/libf.so"))
 		seen->library = (int)seen->count;
 }
@@ -64,12 +70,18 @@ static void set_path(const struct scratch *s)
 	setenv("PATH", path, 1);
 }
 
-static struct seen find(const struct scratch *s, const char *command)
+static struct seen find_with(const struct scratch *s, const char *command, const char *argument)
 {
 	struct seen seen = {.scratch = s};
+	char *argv[] = {(char *)command, (char *)argument, NULL};
 
-	command_files_find(command, take, &seen);
+	command_files_find(argv, take, &seen);
 	return seen;
+}
+
+static struct seen find(const struct scratch *s, const char *command)
+{
+	return find_with(s, command, NULL);
 }
 
 static struct seen find_file(const struct scratch *s, const char *name)
@@ -110,6 +122,44 @@ TEST(names_are_looked_up)
 	seen = find(*state, "run");
 	check_program(&seen);
 	assert_int_equal(find(*state, "walks").count, 0);
+}
+
+TEST(programs_named_in_arguments_are_found_once)
+{
+	static const char *const arguments[] = {
+		"run",
+		"cd x && run file | run",
+		"X=$(run) true;run",
+		"if ! 'run' -x>log; then exit; fi",
+		"starts",
+	};
+	_cleanup_free_ char *text = xmalloc(100000);
+	struct seen seen;
+
+	set_path(*state);
+	for (size_t i = 0; i < sizeof(arguments) / sizeof(*arguments); i++) {
+		seen = find_with(*state, "env", arguments[i]);
+		assert_int_equal(seen.programs, 1);
+		assert_in_range(seen.library, 2, seen.count);
+	}
+	assert_int_equal(find_with(*state, "env", "-run runs x/run").programs, 0);
+	/* A long argument costs no more than a limited number of words. */
+	memset(text, 'x', 99999);
+	for (size_t i = 1; i < 99999; i += 2)
+		text[i] = ' ';
+	memcpy(text + 99995, " run", 5);
+	assert_int_equal(find_with(*state, "env", text).programs, 0);
+}
+
+TEST(programs_started_by_a_script_of_a_shell_are_found)
+{
+	struct seen seen;
+
+	set_path(*state);
+	seen = find(*state, "starts");
+	assert_int_equal(seen.programs, 1);
+	assert_in_range(seen.library, 2, seen.count);
+	assert_int_equal(find(*state, "edits").programs, 0);
 }
 
 /* None of these may keep the recording from beginning. */

@@ -7,6 +7,11 @@
 /* Limits of the kernel: nested interpreters, and bytes of a first line. */
 #define SCRIPTS_MAX 5
 #define FIRST_LINE_MAX 256
+/* Limits of the search for programs that the command starts: words, files, and bytes of a script.
+ */
+#define WORDS_MAX 256
+#define FILES_MAX 64
+#define TEXT_MAX 4096
 #define ORIGIN "$ORIGIN"
 
 /* Folders of libraries besides those listed in the program; the loader's cache is not read. */
@@ -16,6 +21,17 @@
 #define TRIPLET "aarch64-linux-gnu"
 #endif
 #define LIBRARY_FOLDERS "/lib/" TRIPLET ":/usr/lib/" TRIPLET ":/lib64:/usr/lib64:/lib:/usr/lib"
+
+struct search {
+	command_file_fn *fn;
+	void *ctx;
+	size_t words; /* looked up */
+	struct file_id {
+		dev_t device;
+		ino_t inode;
+	} files[FILES_MAX]; /* passed on */
+	size_t count;
+};
 
 /*
  * Opens only regular files, because opening others may block or have side effects. Returns -1 for
@@ -57,22 +73,17 @@ static const char *interpreter_of(int fd, char line[FIRST_LINE_MAX])
 	return word;
 }
 
-/* Opens the program that will be executed. Returns -1 if not found. */
-static int open_program(const char *command)
+/* Passes a file on. Returns false if it was passed on before, or if there are too many. */
+static bool pass(struct search *s, int fd)
 {
-	char file[PATH_MAX], line[FIRST_LINE_MAX];
-	int fd = search_path_find(command, file) ? open_file(file) : -1;
+	struct stat st;
 
-	for (int i = 0; i < SCRIPTS_MAX && fd >= 0; i++) {
-		const char *interpreter = interpreter_of(fd, line);
-
-		if (!interpreter)
-			return fd;
-		close(fd);
-		fd = search_path_find(interpreter, file) ? open_file(file) : -1;
-	}
-	fd_close(fd);
-	return -1;
+	if (s->count == FILES_MAX || fstat(fd, &st) != 0 ||
+	    items_find(s->files, s->count, it, it->device == st.st_dev && it->inode == st.st_ino))
+		return false;
+	s->files[s->count++] = (struct file_id){st.st_dev, st.st_ino};
+	s->fn(s->ctx, fd);
+	return true;
 }
 
 /* Stores the folder of a file. */
@@ -110,7 +121,7 @@ static int open_library(const char *folders, const char *origin, const char *nam
 	return fd;
 }
 
-static void find_libraries(int program, command_file_fn *fn, void *ctx)
+static void find_libraries(struct search *s, int program)
 {
 	struct binary_needed needed;
 	char origin[PATH_MAX];
@@ -125,17 +136,60 @@ static void find_libraries(int program, command_file_fn *fn, void *ctx)
 		if (fd < 0)
 			fd = open_library(LIBRARY_FOLDERS, origin, needed.names[i]);
 		if (fd >= 0)
-			fn(ctx, fd);
+			pass(s, fd);
 	}
 	binary_free(b);
 }
 
-void command_files_find(const char *command, command_file_fn *fn, void *ctx)
-{
-	_cleanup_close_ int program = open_program(command);
+static void find_words(struct search *s, char *text, int depth);
 
-	if (program < 0)
-		return;
-	fn(ctx, program);
-	find_libraries(program, fn, ctx);
+/* Finds the programs that a script of a shell starts. */
+static void find_started(struct search *s, int script, int depth)
+{
+	char text[TEXT_MAX];
+	ssize_t size = pread(script, text, sizeof(text) - 1, 0);
+
+	text[size > 0 ? size : 0] = '\0';
+	find_words(s, text, depth);
+}
+
+/* Finds the program that will be executed. A script's interpreter is executed in its place. */
+static void find_program(struct search *s, const char *command, int depth)
+{
+	char path[PATH_MAX], line[FIRST_LINE_MAX];
+	_cleanup_close_ int fd = search_path_find(command, path) ? open_file(path) : -1;
+	const char *interpreter = fd >= 0 ? interpreter_of(fd, line) : NULL;
+
+	if (interpreter && depth < SCRIPTS_MAX) {
+		find_program(s, interpreter, depth + 1);
+		if (text_ends_with(interpreter, "sh"))
+			find_started(s, fd, depth + 1);
+	} else if (fd >= 0 && !interpreter && pass(s, fd)) {
+		find_libraries(s, fd);
+	}
+}
+
+/* Finds all programs that are named in a shell's commands, wherever they stand. */
+static void find_words(struct search *s, char *text, int depth)
+{
+	char *word;
+
+	while (s->words < WORDS_MAX && (word = strsep(&text, " \t\r\n;&|()<>\"'`"))) {
+		if (!*word || *word == '-')
+			continue;
+		s->words++;
+		find_program(s, word, depth);
+	}
+}
+
+void command_files_find(char *const *argv, command_file_fn *fn, void *ctx)
+{
+	struct search s = {.fn = fn, .ctx = ctx};
+
+	find_program(&s, argv[0], 0);
+	for (argv++; *argv; argv++) {
+		_cleanup_free_ char *text = xstrdup(*argv);
+
+		find_words(&s, text, 0);
+	}
 }

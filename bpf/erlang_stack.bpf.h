@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Steps out of Erlang's compiled code: see UNWIND_CFA_ERLANG. Part of the walker in
- * capture_stack.bpf.h. Programs of runtimes do without.
+ * capture_stack.bpf.h. Runtimes' programs do not contain it.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 #if !defined(RUNTIME_STACK_HEADER) && !IS_ARM64
 /*
  * Looks for the Erlang process's stack by word i of those that C functions may have saved. After
- * them, the process is still in its register. Returns 1: do not go on.
+ * the last one, tries the register of the process. Returns 1 to end the search.
  */
 __noinline int unwind_try_saved(struct stack_scratch *s, __u32 i)
 {

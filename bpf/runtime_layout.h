@@ -150,7 +150,7 @@ enum {
 };
 #define PHP_FRAME_TOP (1 << 17) /* the outermost of its call of the interpreter */
 
-/* zend_function: its beginning is that of functions in C, too. */
+/* zend_function: functions in C begin alike. */
 #define PHP_FUNCTION_WORDS 23
 #define PHP_INTERNAL_WORDS 3
 enum {
@@ -236,7 +236,7 @@ enum {
 	PERL_CONTEXT_FLAGS, /* see below */
 	PERL_CONTEXT_COP = 2, /* the statement that it was entered from */
 	PERL_CONTEXT_RETURN =
-		6, /* operation after it; 0: none, as C code goes on or a block ends */
+		6, /* operation after it; 0: none, as C code continues or a block ends */
 };
 /* Types of contexts. */
 #define PERL_SUB 9
@@ -248,7 +248,7 @@ enum {
 #define PERL_CONTEXT_REGEX 0x40 /* a sub: code in a regular expression */
 #define PERL_CONTEXT_PART 0x80 /* a sub: likewise, and part of the sub around it */
 
-/* COP: a statement; the beginning is that of any OP. */
+/* COP: a statement; it begins like any OP. */
 #define PERL_OP_NEXT 0
 #define PERL_OP_FUNCTION 16 /* code that runs it */
 #define PERL_COP_PLACE 32
@@ -276,7 +276,7 @@ enum {
 #define PERL_CODE_WORDS 8
 enum {
 	PERL_CODE_PACKAGE,
-	PERL_CODE_START, /* its first statement, more or less */
+	PERL_CODE_START, /* its first operation, about its first statement */
 	PERL_CODE_ROOT,
 	PERL_CODE_NAME, /* HEK or GV */
 	PERL_CODE_PATH, /* its file as text */
@@ -292,12 +292,12 @@ enum {
 #define PERL_KEY_LENGTH 4
 #define PERL_KEY_TEXT 8
 
-/* The body of a hash, up to its highest index, and what those with a name have. */
+/* The body of a hash, up to its highest index, and additional members of those with a name. */
 #define PERL_HASH_MAX 24
 #define PERL_EXTRA_WORDS 4
 enum {
 	PERL_EXTRA_NAME, /* a HEK, or an array of several */
-	PERL_EXTRA_COUNT = 3, /* upper half: names in it; 0: it is no array */
+	PERL_EXTRA_COUNT = 3, /* upper half: names in it; 0: not an array */
 };
 
 /* Vaddrs are of the file with the interpreter. */
@@ -363,7 +363,10 @@ enum r_type {
 	R_VECTOR = 19,
 };
 
-/* Symbols of what yields a function: package::name, package:::name, list$name, list[[name]]. */
+/*
+ * Symbols of operators that yield a function: package::name, package:::name, list$name,
+ * list[[name]].
+ */
 enum r_operator {
 	R_COLONS,
 	R_THREE_COLONS,
@@ -372,7 +375,7 @@ enum r_operator {
 	R_OPERATORS,
 };
 
-/* Functions of the interpreter that evaluate, at most. */
+/* Maximum number of the interpreter's functions that evaluate. */
 #define R_EVALUATORS 16
 
 /* Vaddrs are of the file with the interpreter. */
@@ -383,7 +386,7 @@ struct r_layout {
 	__u64 source;
 	/* Their code; empty ones are unused. */
 	__u64 eval_start[R_EVALUATORS], eval_end[R_EVALUATORS];
-	/* RCNTXT: function, call, the variable of the loop for bytecode that it was made in. */
+	/* RCNTXT: function, call, and the variable of the bytecode loop that created it. */
 	__u16 context_function, context_call, context_loop;
 	__u16 version; /* 0x0402 for 4.2 */
 };
@@ -392,7 +395,7 @@ struct r_layout {
 enum r_form {
 	R_FORM_ANONYMOUS,
 	R_FORM_SYMBOL,
-	/* An operator: its own number from here on. Elements of a list may be no symbols. */
+	/* An operator: its own number from here on. Elements of a list need not be symbols. */
 	R_FORM_OPERATOR,
 	R_FORM_TEXT = R_FORM_OPERATOR + R_OPERATORS,
 	R_FORM_INTEGER,
@@ -458,7 +461,7 @@ struct lua_layout {
 	__u8 running; /* 5.1: the instruction of the innermost call; else 0 */
 	/* CallInfo: the value that is called, and the instruction. */
 	__u8 function, instruction;
-	/* A byte: which bits luaV_execute was called for it with, and those of a tail call. */
+	/* A byte: its bits for calls that luaV_execute was called for, and for tail calls. */
 	__u8 flags, fresh_mask, fresh, tail_mask;
 	__u8 closure_proto;
 	/* Proto: all within LUA_PROTO_WORDS; addresses, and numbers of 32 bits */
@@ -466,7 +469,9 @@ struct lua_layout {
 	__u8 marks, mark_count; /* 5.4: lines of some instructions; else 0 */
 	__u8 first_line, source;
 	__u8 upvalues, upvalue_size, locals, local_count;
-	/* Instructions: bits of the number of their operation, and those that name a function. */
+	/*
+	 * Instructions: number of bits of their operation, and the operations that name a function.
+	 */
 	__u8 op_bits, op_call, op_closure;
 	__u8 op_upvalue, op_global, op_field, op_self;
 	__u16 self_constant; /* bit of op_self whose operand is a constant; 0: as with the others */
@@ -741,7 +746,7 @@ struct python_layout {
 	__u16 modules; /* PyInterpreterState: the dict of modules; 0: unknown */
 	/*
 	 * PyThreadState: the running task of asyncio; 0: unknown, as the following. Of a task or
-	 * future: its name, two bytes (it is a task; several await it), and what awaits it.
+	 * future: its name, two bytes (it is a task; several await it), and its awaiter.
 	 */
 	__u16 thread_task, task_name, task_kind, task_awaiter;
 };

@@ -394,8 +394,8 @@ WALK_INLINE int walk_erlang_is_around(const __u64 *ends, const __u64 *bounds)
  * Finds the end of the stack of the process whose pointer is in the word at `at + 8`, if it is
  * where a C function has saved the registers: r12 is below it, and above it r14 and r15, the end of
  * the heap, if they are saved. All but r13 may have changed since the Erlang code made its call,
- * but not both r12 and r15. `at` 0: the process is in its register. 0: it is no process. `w`:
- * memory for WALK_ERLANG_WORDS_READ words.
+ * but not both r12 and r15. `at` 0: the process is in its register. Returns 0 if it is not a
+ * process. `w`: memory for WALK_ERLANG_WORDS_READ words.
  */
 WALK_INLINE __u64 walk_erlang_stack(const struct walk_frame *f, const struct unwind_rule *rule,
 				    __u64 at, __u64 *w)

@@ -92,8 +92,8 @@ static bool is_namespace(const struct scan *s)
 }
 
 /*
- * Returns the position after the parameters of an enclosing function, "f(int) const::"; NULL if
- * these brackets are none.
+ * Returns the position after the parameters of an enclosing function, "f(int) const::"; NULL if the
+ * parentheses enclose something else.
  */
 static const char *skip_parameters(const struct scan *s)
 {

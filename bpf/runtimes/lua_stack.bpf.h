@@ -2,9 +2,9 @@
 /*
  * Adds Lua's functions to a stack. Nothing leads to the running lua_State, but all functions of the
  * interpreter have it in a register or on the stack: it is the innermost word that points to a
- * state with consistent calls. Each call of luaV_execute runs a group of Lua's calls. A
- * coroutine is a state of its own: lua_resume lies between its part of the stack and that of the
- * state that has resumed it.
+ * state with consistent calls. Each call of luaV_execute runs a group of Lua's calls. Each
+ * coroutine is a separate state: lua_resume lies between its part of the stack and that of the
+ * state that resumed it.
  */
 #pragma once
 
@@ -57,9 +57,9 @@ struct lua_walk {
 	__u32 torn;
 	/* The search for a name. */
 	__u32 at; /* instruction */
-	__u32 load; /* the same, itself: it loads the function */
+	__u32 load; /* the instruction itself, which loads the function */
 	__u32 wanted; /* into this register */
-	__u32 local; /* variables in use before the one that is wanted */
+	__u32 local; /* variables in use before the wanted one */
 	__u64 name; /* TString */
 };
 
@@ -136,7 +136,7 @@ __noinline int lua_read_proto(struct lua_walk *w)
 	return lua_read(w->proto, sizeof(w->proto), w->proto_addr);
 }
 
-/* Starts to walk the state at this address. False: no running state is there. */
+/* Starts to walk the state at this address. False: not a running state. */
 __noinline int lua_take_state(struct lua_walk *w, __u64 state)
 {
 	__u64 call, function, stack, end, jump;
@@ -154,7 +154,7 @@ __noinline int lua_take_state(struct lua_walk *w, __u64 state)
 	function = lua_function(w);
 	if (function < stack || function >= end || w->state_words[LUA_STATE_TOP] <= function)
 		return 0;
-	/* Each coroutine has a place of its own to which errors lead. */
+	/* Each coroutine has its own target of errors. */
 	jump = lua_of_state(w, w->layout.jump);
 	if (w->resume_count && (jump < w->section_start || jump >= w->section_end) &&
 	    (jump || w->section < w->resume_count))
@@ -172,7 +172,7 @@ struct lua_loop {
 	struct lua_walk *w;
 };
 
-/* Takes a register. False: it has a state. */
+/* Checks a register. False: it points to a state. */
 static __always_inline int lua_scan_register(struct stack_scratch *s, struct lua_walk *w, __u32 i)
 {
 	barrier_var(i);
@@ -183,7 +183,7 @@ static __always_inline int lua_scan_register(struct stack_scratch *s, struct lua
 
 LOOP_CALLBACK(lua_next_register, lua_loop, lua_scan_register(loop->s, loop->w, i))
 
-/* Takes a word of the stack. False: it has a state, or there are no more. */
+/* Checks a word of the stack. False: it points to a state, or there are no more. */
 static __always_inline int lua_scan_word(struct lua_walk *w, __u32 i)
 {
 	__u32 at = i & (LUA_SCAN_BATCH - 1);
@@ -214,8 +214,8 @@ static __always_inline void lua_find_state(struct stack_scratch *s, struct lua_w
 }
 
 /*
- * Names of functions: they have none, but the instruction that calls one tells which variable,
- * field or method it was.
+ * Names of functions, derived from the instruction that calls them: the name of the called
+ * variable, field or method.
  */
 
 /* Returns the address of a string's text. Long ones may have it elsewhere. */
@@ -266,7 +266,7 @@ static __always_inline int lua_find_local(struct lua_walk *w, __u32 i)
 			      (__u64)i * LUA_LOCAL_SIZE) ||
 	    (__u32)local[1] > w->at)
 		return 0;
-	/* Each register has the next of those that are in use. */
+	/* Variables in use have registers in order. */
 	if (w->at >= local[1] >> 32 || w->local--)
 		return 1;
 	w->name = local[0];
@@ -296,7 +296,7 @@ static __always_inline bool lua_is_call(const struct lua_walk *w, __u32 code)
 	return lua_operation(w, code) == w->layout.op_call;
 }
 
-/* Goes to the instruction before. False: it loads the function, or they end. */
+/* Goes to the previous instruction. False: it loads the function, or there is none. */
 static __always_inline int lua_step_back(struct lua_walk *w)
 {
 	const struct lua_layout *l = &w->layout;
@@ -319,7 +319,7 @@ static __always_inline int lua_step_back(struct lua_walk *w)
 LOOP_CALLBACK(lua_last_load, lua_name_loop, lua_step_back(loop->w))
 #define LUA_STEPS_BACK 64
 
-/* Finds the constant. One that is no text is not followed. */
+/* Finds the constant, which is ignored unless it is text. */
 static __always_inline void lua_name_constant(struct lua_walk *w, __u32 constant)
 {
 	__u64 from = word_at(w->caller, w->layout.constants, LUA_PROTO_WORDS);
@@ -329,7 +329,7 @@ static __always_inline void lua_name_constant(struct lua_walk *w, __u32 constant
 		w->name = w->value[0];
 }
 
-/* Finds the name of what the instruction loads. */
+/* Finds the name of the value that the instruction loads. */
 __noinline int lua_name_load(struct lua_walk *w)
 {
 	struct lua_name_loop loop = {.w = w};
@@ -367,7 +367,7 @@ static __always_inline __u32 lua_unit(const struct lua_walk *w, __u64 instructio
 	return unit && unit <= lua_count_of_proto(w, w->layout.code_count) ? unit - 1 : 0;
 }
 
-/* Reads the instruction with which the call that was read has called another. */
+/* Reads the instruction by which the call that was read called another. */
 static __always_inline bool lua_read_calling(struct lua_walk *w, __u32 *code)
 {
 	__u64 at = word_at(w->call_words, w->layout.instruction, LUA_CALL_WORDS);
@@ -472,7 +472,7 @@ __noinline __u64 lua_send(struct lua_walk *w, const struct rec *like)
 	return send_described(function, like, count);
 }
 
-/* Is it in the code of the function that was read? */
+/* Returns whether it is in the code of the function that was read. */
 static __always_inline bool lua_is_instruction(const struct lua_walk *w, __u64 word)
 {
 	__u64 at = word - lua_of_proto(w, w->layout.code);
@@ -480,7 +480,7 @@ static __always_inline bool lua_is_instruction(const struct lua_walk *w, __u64 w
 	return !(at & 3) && at && at / 4 <= lua_count_of_proto(w, w->layout.code_count);
 }
 
-/* A register of luaV_execute has the instruction, which is stored before calls alone. */
+/* A register of luaV_execute has the instruction, which is stored only before calls. */
 static __always_inline int lua_take_register(struct stack_scratch *s, struct lua_walk *w, __u32 i)
 {
 	__u64 word;
@@ -699,7 +699,7 @@ __noinline int lua_end_section(struct stack_scratch *s, struct lua_walk *w,
 	return 1;
 }
 
-/* Does the call begin another call of luaV_execute than the one inside it? */
+/* Returns whether the call begins another call of luaV_execute than the one inside it. */
 static __always_inline bool lua_is_apart(struct lua_walk *w)
 {
 	__u32 code;

@@ -92,7 +92,7 @@ static __always_inline __u64 native_code(const struct stack_scratch *s, __u32 i)
 	return i || !(s->sample_flags & SAMPLE_LEAF_KERNEL) ? pc - 1 /* a return address */ : pc;
 }
 
-/* Is it in one of an interpreter's two pieces of code? */
+/* Returns whether it is in one of an interpreter's two pieces of code. */
 static __always_inline bool is_in_code(const __u64 *starts, const __u64 *ends, __u64 vaddr)
 {
 	return (vaddr >= starts[0] && vaddr < ends[0]) || (vaddr >= starts[1] && vaddr < ends[1]);
@@ -110,7 +110,7 @@ static __always_inline void replace_frame(struct stack_scratch *s, __u64 addr)
 		s->words[HEADER_WORDS + at] = addr;
 }
 
-/* Returns the layout of the runtime whose turn it is; NULL: it is none of that kind. */
+/* Returns the layout of the runtime whose turn it is; NULL: it is of another kind. */
 static __always_inline const struct runtime_layout *layout_of(const struct stack_scratch *s,
 							      __u32 kind)
 {
@@ -142,7 +142,7 @@ typedef __u32 add_frames_fn(struct stack_scratch *s, struct runtime_scratch *not
 /*
  * Passes the stack to the process's next runtime by a tail call into `programs`. Returns if there
  * is none, or none with a program there. `found`: number of frames of this runtime; if there are
- * any, the thread probably lacks none of a runtime that is not read.
+ * any, the thread probably runs no runtime that is not supported.
  */
 #define go_to_next_runtime(ctx, programs, s, found) \
 	({ \

@@ -20,7 +20,7 @@
 #define PERL_INDEX_MAX (1 << 24) /* of a context */
 #define PERL_LINE_MAX (1 << 24)
 
-/* Values that threads have for pthread keys, as the GNU C library has them on x86-64. */
+/* Values of pthread keys in the GNU C library on x86-64. */
 #define LIBC_KEYS_AT 0x310 /* from the thread pointer on: two words for each of the first keys */
 #define LIBC_KEYS 32
 
@@ -73,7 +73,7 @@ static __always_inline bool perl_read_word(__u64 addr, __u64 *word)
 	return addr && perl_read(word, sizeof(*word), addr);
 }
 
-/* Goes to the innermost context of a stack. False: it is none. */
+/* Goes to the innermost context of a stack. False: not a stack. */
 __noinline int perl_enter_stack(struct perl_walk *w, __u64 stack)
 {
 	if (!w || !stack || !perl_read(w->stack, PERL_STACK_WORDS * 8, stack))
@@ -88,7 +88,7 @@ __noinline int perl_enter_stack(struct perl_walk *w, __u64 stack)
 /* Reads the context at w->index. They are read in batches. */
 __noinline int perl_read_context(struct perl_walk *w)
 {
-	__u64 size, context_size; /* older verifiers do not know products of 32 bits */
+	__u64 size, context_size; /* older verifiers do not track 32-bit products */
 	__s64 first;
 	__u32 at;
 
@@ -118,7 +118,7 @@ __noinline int perl_take_interpreter(struct perl_walk *w, __u64 base)
 	       perl_enter_stack(w, w->innermost);
 }
 
-/* Returns the interpreter that the thread has for the key; 0: none. */
+/* Returns the thread's value of the key, its interpreter; 0: none. */
 static __always_inline __u64 perl_of_thread(struct perl_walk *w, __u64 thread_pointer)
 {
 	__u64 interpreter;
@@ -131,7 +131,10 @@ static __always_inline __u64 perl_of_thread(struct perl_walk *w, __u64 thread_po
 	return interpreter;
 }
 
-/* Finds the thread's interpreter. False: it has none. A program's first thread has the first. */
+/*
+ * Finds the thread's interpreter. False: it has none. A program's first thread has the first
+ * interpreter.
+ */
 __noinline int perl_find_interpreter(struct perl_walk *w)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -160,8 +163,8 @@ static __always_inline __u32 perl_read_place(struct perl_walk *w)
 }
 
 /*
- * Subs and files: their descriptions, and the positions of frames in them. A position is that of
- * one line: where a sub ends is not known.
+ * Subs and files: their descriptions, and the positions of frames in them. A position covers one
+ * line, as the end of a sub is not known.
  */
 
 /* A format's CV. */
@@ -254,8 +257,8 @@ static __always_inline void perl_read_file(struct perl_walk *w, struct function_
 #define PERL_STARTS_MAX 4
 
 /*
- * Returns the line of the first statement of the sub that was read: the first of its operations
- * that the same function runs as this statement; 0: unknown.
+ * Returns the line of the first statement of the sub that was read: its first operation that the
+ * same C function runs as this statement; 0: unknown.
  */
 __noinline __u32 perl_first_line(struct perl_walk *w)
 {
@@ -322,14 +325,14 @@ __noinline __u64 perl_send_code(struct perl_walk *w, const struct rec *like, __u
 	return perl_send(w, like, function, has_begun ? perl_read_place(w) : first_line);
 }
 
-/* Code that is no sub. */
+/* Code that is not a sub. */
 enum perl_code {
 	PERL_CODE_MAIN,
 	PERL_CODE_TEXT, /* of a string */
 	PERL_CODE_FILE,
 };
 
-/* Describes code that is no sub. */
+/* Describes code that is not a sub. */
 __noinline __u64 perl_send_file(struct perl_walk *w, const struct rec *like, __u32 line, __u32 code)
 {
 	struct function_scratch *function = own_function();
@@ -361,7 +364,7 @@ static __always_inline void perl_enter(const struct perl_walk *w, __u64 key, __u
 		enter_described(key, value, function_of(function));
 }
 
-/* Reads the sub of a CV, unless it was read last. False: it is none. */
+/* Reads the sub of a CV, unless it was read last. False: not a sub. */
 static __always_inline bool perl_read_code(struct perl_walk *w, __u64 code)
 {
 	__u32 type;
@@ -379,7 +382,7 @@ static __always_inline bool perl_read_code(struct perl_walk *w, __u64 code)
 	return true;
 }
 
-/* Returns the position of a frame of a sub; 0: it is none. */
+/* Returns the position of a frame of a sub; 0: not a sub. */
 __noinline __u64 perl_code_position(struct perl_walk *w, const struct rec *like, __u64 code)
 {
 	__u64 key, value, statement;
@@ -387,7 +390,7 @@ __noinline __u64 perl_code_position(struct perl_walk *w, const struct rec *like,
 
 	if (!w || !like || !perl_read_code(w, code))
 		return 0;
-	/* A sub begins without a statement of its own: the innermost is that of its caller. */
+	/* At first, a sub has no statement of its own: the innermost one is its caller's. */
 	has_begun = !w->is_innermost || w->statement != w->context[PERL_CONTEXT_COP];
 	statement = has_begun ? w->statement : w->code[PERL_CODE_START];
 	w->code_addr = code;
@@ -404,7 +407,7 @@ __noinline __u64 perl_code_position(struct perl_walk *w, const struct rec *like,
 	return value >> UNITS_BITS;
 }
 
-/* Returns the position of a frame of code that is no sub. */
+/* Returns the position of a frame of code that is not a sub. */
 __noinline __u64 perl_file_position(struct perl_walk *w, const struct rec *like, __u32 code)
 {
 	__u64 key, value;
@@ -439,7 +442,7 @@ struct perl_loop {
 	struct perl_walk *w;
 };
 
-/* perl_run() may call the loop by a function of its own. */
+/* perl_run() may call the loop through another function. */
 #define PERL_MAIN_FRAMES 2
 
 static __always_inline bool perl_is_main(const struct perl_walk *w, __u64 pc)
@@ -456,9 +459,9 @@ static __always_inline bool perl_is_call(const struct perl_walk *w, __u64 pc)
 }
 
 /*
- * Takes a native frame. Code that catches errors may have a loop of its own, without a group: an
- * operation of the outer loop ends with a jump to the function that calls it. All other ways from
- * one loop to the next have more frames than one. True: it is the outer of such a pair.
+ * Takes a native frame. Code that catches errors may run in a separate loop, without a group: an
+ * operation of the outer loop ends with a jump to the function that calls it. In all other cases,
+ * there are several frames between two loops. True: the frame is the outer of such a pair.
  */
 static __always_inline bool perl_take_native(struct perl_walk *w, __u64 pc, __u64 sp)
 {
@@ -544,7 +547,7 @@ __noinline int perl_find_calls(struct stack_scratch *s, struct runtime_scratch *
 	return w->groups.call_count;
 }
 
-/* Adds a frame. False: no room, or it is none. */
+/* Adds a frame. False: no room, or not a frame. */
 static __always_inline bool perl_add_frame(struct perl_walk *w, struct managed_scratch *m,
 					   __u64 position)
 {
@@ -570,8 +573,8 @@ static __always_inline bool perl_end_group(struct perl_walk *w, struct managed_s
 }
 
 /*
- * Ends the walk with the program's own code, unless all was called from C, as before and after the
- * program.
+ * Ends the walk with the program's own code, unless everything was called from C, as before and
+ * after the program.
  */
 static __always_inline void perl_take_main(struct perl_walk *w, struct managed_scratch *m)
 {
@@ -593,8 +596,8 @@ static __always_inline bool perl_is_sub(__u64 flags)
 }
 
 /*
- * Decides, for a context after which nothing runs, whether C code has called it. Nothing follows
- * either on a call at the end of a block of sort(), or of code in a regular expression.
+ * Decides, for a context after which nothing runs, whether C code called it. Nothing follows a call
+ * at the end of a block of sort() or of code in a regular expression, either.
  */
 static __always_inline bool perl_is_from_c(const struct perl_walk *w)
 {
@@ -603,7 +606,7 @@ static __always_inline bool perl_is_from_c(const struct perl_walk *w)
 	return perl_is_sub(w->base) ? !(w->base & PERL_CONTEXT_REGEX) : !perl_is_sort(w);
 }
 
-/* Goes on with the next stack of contexts, further out. */
+/* Continues with the next outer stack of contexts. */
 static __always_inline int perl_leave_stack(struct perl_walk *w, struct managed_scratch *m)
 {
 	__u64 outer = w->stack[PERL_STACK_OUTER];
@@ -612,7 +615,7 @@ static __always_inline int perl_leave_stack(struct perl_walk *w, struct managed_
 		perl_take_main(w, m);
 		return 0;
 	}
-	/* A block that compares runs in a loop of its own, but is part of its sub. */
+	/* A comparing block runs in a separate loop, but is part of its sub. */
 	if ((m->count > m->group || (perl_is_sort(w) && !perl_is_sub(w->base))) &&
 	    !perl_end_group(w, m))
 		return 0;
@@ -620,7 +623,7 @@ static __always_inline int perl_leave_stack(struct perl_walk *w, struct managed_
 	return !w->torn;
 }
 
-/* Is the context one of code that is called? Blocks are part of others. */
+/* Returns whether the context is of code that is called. Blocks are part of others. */
 static __always_inline bool perl_is_frame(__u64 flags)
 {
 	__u32 type = flags & PERL_CONTEXT_TYPE;
@@ -749,7 +752,7 @@ static __always_inline bool perl_capture(struct stack_scratch *s, struct runtime
 	w->groups.first_call = 0;
 	if (!perl_fit(s, notes, m, w))
 		return false;
-	/* The outermost are known only of a stack that is whole. */
+	/* The outermost ones are known only in a complete stack. */
 	if (!w->torn && s->stack_flags & STACK_WHOLE) {
 		if (w->groups.count > w->groups.call_count)
 			perl_walk_contexts(w, m, w->groups.count - w->groups.call_count);

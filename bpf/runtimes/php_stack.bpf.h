@@ -60,8 +60,8 @@ static __always_inline __u32 php_type(const struct php_walk *w)
 }
 
 /*
- * Reads the function of the frame that was read. False: it is none. One in C may lie at the end of
- * its memory.
+ * Reads the function of the frame that was read. False: not a function. One in C may lie at the end
+ * of its memory.
  */
 static __always_inline bool php_read_function(struct php_walk *w)
 {
@@ -155,7 +155,7 @@ __noinline int php_add_head(struct php_walk *w, struct function_scratch *functio
 	return 1;
 }
 
-/* Describes the function that was read. Returns its seen value; 0: it is none, or has no room. */
+/* Describes the function that was read. Returns its seen value; 0: not a function, or no room. */
 __noinline __u64 php_send(struct php_walk *w, const struct rec *like)
 {
 	struct runtime_counters *count = own_runtime_counters(RUNTIME_PHP);
@@ -218,7 +218,7 @@ static __always_inline __u32 php_unit(const struct php_walk *w, __u64 instructio
 	return unit < php_code_count(w) ? unit : 0;
 }
 
-/* Returns the position of the frame that was read, as its function was; 0: it is no frame. */
+/* Returns the position of the frame that was read, as its function was; 0: not a frame. */
 __noinline __u64 php_position(struct php_walk *w, const struct rec *like)
 {
 	__u64 key, value, code, unit = 0;
@@ -231,7 +231,7 @@ __noinline __u64 php_position(struct php_walk *w, const struct rec *like)
 	if (php_type(w) != PHP_TYPE_INTERNAL) {
 		code = php_function_word(w, w->layout.code);
 		unit = php_unit(w, w->frame_words[PHP_FRAME_INSTRUCTION]);
-		/* The interpreter has it in a register, and stores it before calls alone. */
+		/* The interpreter keeps it in a register, and stores it only before calls. */
 		if (w->frame == w->innermost && php_unit(w, w->running))
 			unit = php_unit(w, w->running);
 	}
@@ -254,7 +254,7 @@ struct php_loop {
 	struct php_walk *w;
 };
 
-/* Is it behind a call of the interpreter? */
+/* Returns whether it follows a call of the interpreter. */
 static __always_inline bool php_is_return(const struct php_walk *w, __u64 addr)
 {
 	__u64 start = w->bias + w->layout.exec_start[0], target;
@@ -266,7 +266,7 @@ static __always_inline bool php_is_return(const struct php_walk *w, __u64 addr)
 	__builtin_memcpy(&distance, code + 4, sizeof(distance));
 	if (code[3] == 0xe8)
 		return addr + (__s64)distance == start;
-	/* Extensions may replace it: it is called by a variable. */
+	/* Extensions may replace it, so it is called through a variable. */
 	if (code[2] == 0xff && code[3] == 0x15)
 		return php_read(&target, sizeof(target), addr + (__s64)distance) && target == start;
 	return code[6] == 0xff && ((code[7] & 0xf8) == 0x10 || (code[7] & 0xf8) == 0xd0);
@@ -276,8 +276,8 @@ static __always_inline bool php_is_return(const struct php_walk *w, __u64 addr)
 #define PHP_WORDS_MAX 4
 
 /*
- * Turns the frame of compiled code into that of the interpreter's call that runs it. False: it is
- * other generated code.
+ * Turns the frame of compiled code into that of the interpreter's call that runs it. False: other
+ * generated code.
  */
 __noinline int php_leave_compiled(struct stack_scratch *s, struct php_walk *w)
 {
@@ -321,13 +321,15 @@ static __always_inline void php_walk_on(struct stack_scratch *s, struct php_walk
 	walk_on(s, php_next, &loop);
 }
 
-/* Does the frame that was read only begin a fiber's stack? */
+/* Returns whether the frame that was read only begins a fiber's stack. */
 static __always_inline bool php_is_fiber(const struct php_walk *w)
 {
 	return php_type(w) == PHP_TYPE_INTERNAL && !w->function[PHP_FUNCTION_NAME];
 }
 
-/* Is the frame that was read the outermost of its call? Functions in C have none. */
+/*
+ * Returns whether the frame that was read is the outermost of its call. Functions in C have none.
+ */
 static __always_inline bool php_ends_group(const struct php_walk *w)
 {
 	return w->frame_words[PHP_FRAME_FLAGS] & PHP_FRAME_TOP && php_type(w) != PHP_TYPE_INTERNAL;
@@ -406,7 +408,7 @@ __noinline int php_walk_frames(struct php_walk *w, struct managed_scratch *m, __
 	return 1;
 }
 
-/* Is the address in the interpreter's code? */
+/* Returns whether the address is in the interpreter's code. */
 static __always_inline bool php_is_interpreter(const struct php_walk *w, __u64 addr)
 {
 	return is_in_code(w->layout.exec_start, w->layout.exec_end, addr - w->bias);

@@ -2,8 +2,8 @@
 /*
  * Adds R's functions to a stack. Calls of closures have contexts in the C frames that run them, or
  * in the memory of the loop for bytecode, with the place of a variable of that loop's frame. A
- * function stands for all frames of the interpreter inside its own: it is called as its call names
- * it, like in R's own profiles.
+ * function replaces all frames of the interpreter inside its own. It has the name that its call
+ * uses, as in R's own profiles.
  */
 #pragma once
 
@@ -12,8 +12,8 @@
 #include "bpf/runtimes/merge.bpf.h"
 
 #define R_CONTEXTS_MAX (4 * MANAGED_MAX)
-#define R_SOURCE_LISTS 4 /* values of a list that are looked at */
-#define R_TEXT_WORDS 4 /* of an element's name, that tell it from others */
+#define R_SOURCE_LISTS 4 /* maximum values of a list to search */
+#define R_TEXT_WORDS 4 /* of an element's name, enough to identify it */
 #define R_LINE_MAX (1 << 24)
 
 /* Variables of a walk. All addresses come from the target, and are untrusted. */
@@ -54,7 +54,7 @@ static __always_inline bool r_read_word(__u64 addr, __u64 *word)
 	return r_read(word, sizeof(*word), addr);
 }
 
-/* Reads a value. Returns its type; R_NIL: it is none. */
+/* Reads a value. Returns its type; R_NIL: unreadable. */
 static __always_inline __u32 r_read_value(struct r_walk *w, __u64 addr)
 {
 	return r_read(w->value, sizeof(w->value), addr) ? w->value[R_VALUE_INFO] & R_TYPE_MASK
@@ -70,8 +70,8 @@ static __always_inline __u64 r_context_word(const struct r_walk *w, __u32 at)
 }
 
 /*
- * Functions: their descriptions and positions. A function has one position: where it is in its
- * code is not known.
+ * Functions: their descriptions and positions. A function has one position, as the current place in
+ * its code is not known.
  */
 
 static __always_inline __u64 r_key(const struct r_walk *w)
@@ -81,7 +81,7 @@ static __always_inline __u64 r_key(const struct r_walk *w)
 	return mix_bits(runtime_identity_add(sum, w->lines)) | 1;
 }
 
-/* Is the value in a variable? */
+/* Returns whether a variable has the value. */
 static __always_inline bool r_is_at(const struct r_walk *w, __u64 variable, __u64 value)
 {
 	__u64 there;
@@ -89,7 +89,7 @@ static __always_inline bool r_is_at(const struct r_walk *w, __u64 variable, __u6
 	return variable && r_read_word(w->bias + variable, &there) && there == value;
 }
 
-/* Finds where the closure that was read is in its source: a list has it by a symbol. */
+/* Finds the source position of the closure that was read, in its list of attributes. */
 static __always_inline void r_find_source(struct r_walk *w)
 {
 	__u64 list = w->value[R_VALUE_ATTRIBUTES];
@@ -155,7 +155,7 @@ static __always_inline __u32 r_take_operator(struct r_walk *w)
 	return type == R_SYMBOL ? R_FORM_OPERATOR + number : R_FORM_ANONYMOUS;
 }
 
-/* Finds what names the function: only symbols live as long as the process. */
+/* Finds the function's name in the call: only symbols live as long as the process. */
 __noinline int r_take_form(struct r_walk *w)
 {
 	__u32 type, form;
@@ -196,7 +196,7 @@ static __always_inline bool r_read_chars(struct r_walk *w, struct function_scrat
 			   1);
 }
 
-/* The name of a symbol as text; 0: it is none. */
+/* Returns the name of a symbol as text; 0: not a symbol. */
 static __always_inline __u64 r_symbol_name(struct r_walk *w, __u64 symbol)
 {
 	return r_read_value(w, symbol) == R_SYMBOL ? w->value[R_SYMBOL_NAME] : 0;
@@ -312,7 +312,7 @@ __noinline __u64 r_position(struct r_walk *w, const struct rec *like)
 
 	if (!w || !like || !function)
 		return 0;
-	/* An address with which a symbol is known has nothing else, ever. */
+	/* Symbols never move, so an address known as a symbol needs no check. */
 	w->identity = runtime_identity_add(RUNTIME_IDENTITY_SEED, w->called);
 	if (find_seen(r_key(w), &value))
 		return value >> UNITS_BITS;
@@ -343,8 +343,8 @@ static __always_inline int r_stop(struct r_walk *w, __u32 torn)
 }
 
 /*
- * Returns the place of the context just read; 0: it has that of the previous one, as calls of one
- * loop have contexts in its memory; ~0: it is not a context.
+ * Returns the place of the context just read; 0: the same as the previous one, as calls of one loop
+ * have contexts in its memory; ~0: not a context.
  */
 static __always_inline __u64 r_take_place(struct r_walk *w, __u64 context, bool is_first)
 {
@@ -404,7 +404,7 @@ __noinline int r_take_context(struct r_walk *w, struct managed_scratch *m)
 
 LOOP_CALLBACK(take_r_context, r_loop, r_take_context(loop->w, loop->m))
 
-/* Takes all contexts. False: they are none. */
+/* Takes all contexts. False: not contexts. */
 static __always_inline bool r_walk_contexts(struct r_walk *w, struct managed_scratch *m)
 {
 	struct r_loop loop = {.w = w, .m = m};
@@ -489,7 +489,7 @@ static __always_inline __u64 r_sp(const struct runtime_scratch *notes, __u32 i)
 	return i < USER_DEPTH_MAX ? notes->sps[i] & ~1ull : 0;
 }
 
-/* Goes on with the next function, or the next native frame. False: there is none. */
+/* Continues with the next function, or the next native frame. False: there is none. */
 __noinline int r_leave_out_next(struct stack_scratch *s, struct runtime_scratch *notes,
 				struct managed_scratch *m, struct r_walk *w)
 {
@@ -543,7 +543,7 @@ static __always_inline void r_leave_out(struct stack_scratch *s, struct runtime_
 }
 
 /*
- * Begins a walk. Only the process's first thread runs R. False: it is another. A global function,
+ * Begins a walk. Only the process's first thread runs R. False: another thread. A global function,
  * because its caller's memory is short.
  */
 __noinline bool r_begin(struct stack_scratch *s, struct runtime_scratch *notes, struct r_walk *w)
@@ -591,7 +591,7 @@ static __always_inline __u32 r_add_frames(struct stack_scratch *s, struct runtim
 		count->threadless++;
 	} else if (r_walk_contexts(w, m)) {
 		r_leave_out(s, notes, m, w);
-		/* Their places tell where functions are beyond the native frames' limit. */
+		/* Place functions beyond the limit of native frames by their positions. */
 		m->is_split = s->stack_flags & STACK_TRUNCATED;
 		place_walked(s, notes, m, w->torn, count);
 		m->is_split = 0;

@@ -19,6 +19,6 @@ int ready_check(const struct live_options *options, struct error *err);
  */
 int ready_open(struct ready *r, const struct live_options *options, struct identity owner,
 	       struct error *err);
-/* Writes "ready" and closes. It is no error if the reader has closed its end. */
+/* Writes "ready" and closes. It is not an error if the reader has closed its end. */
 int ready_say(struct ready *r, struct error *err);
 void ready_release(struct ready *r);

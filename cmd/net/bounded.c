@@ -12,7 +12,9 @@
 /* Time limit while other work is stalled, probably for the same reason. */
 #define IMPATIENT_NS 2000000000ull
 #define CHECK_NS 1000000000ull
-/* CPU time of the process in CHECK_NS that is progress; waiting takes 0.5 % of a CPU at most. */
+/*
+ * Least CPU time of the process in CHECK_NS that counts as progress; waiting takes at most 0.5 %.
+ */
 #define PROGRESS_NS 10000000ull
 #define STUCK_MAX 64
 

@@ -21,7 +21,7 @@ struct default_option {
 	char *left_out;
 };
 
-/* Zeroed is empty. */
+/* A zeroed struct is empty. */
 struct defaults {
 	VEC(struct default_option) rows;
 	VEC(char *) sources; /* printable names of the sources read */

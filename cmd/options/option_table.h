@@ -70,7 +70,7 @@ struct option_rule {
 	const char *option, *with, *without, *text;
 };
 
-/* Zeroed is empty. */
+/* A zeroed struct is empty. */
 struct option_table {
 	VEC(struct {
 		struct option_row row;

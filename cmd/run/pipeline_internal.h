@@ -48,7 +48,7 @@ struct trigger_schema {
 /* Called with the reason for a snapshot. */
 typedef void trigger_fn(void *ctx, const char *reason);
 
-/* Zeroed is empty. */
+/* A zeroed struct is empty. */
 struct triggers {
 	VEC(struct trigger_state) rows;
 	VEC(struct trigger_schema)
@@ -122,7 +122,7 @@ struct iterations {
  */
 int iterations_fork(struct iterations *it, const struct iteration_options *options,
 		    const struct child_options *like, struct caller *front, struct error *err);
-/* Kills the runs that were not executed. Zeroed is empty. */
+/* Kills the runs that were not executed. A zeroed struct is empty. */
 void iterations_release(struct iterations *it);
 /* Returns the current run, or the next one. */
 struct iteration_run *iterations_current(struct iterations *it);

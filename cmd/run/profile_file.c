@@ -57,7 +57,7 @@ static bool begins_json(const char *text)
 	static const char blanks[] = "[ \t\r\n";
 	const char *at = text + strspn(text, blanks + 1);
 
-	/* "[section]" is none. */
+	/* "[section]" is not JSON. */
 	if (*at == '[')
 		return strchr("{}\"]-0123456789", at[strspn(at, blanks)]);
 	return *at == '{' && strchr("\"}", at[1 + strspn(at + 1, blanks + 1)]);

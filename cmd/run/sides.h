@@ -16,7 +16,7 @@ struct sides {
 	const char *names[SIDE_COUNT]; /* names of files or variants; borrowed */
 };
 
-/* Zeroed is empty. */
+/* A zeroed struct is empty. */
 void sides_release(struct sides *s);
 /*
  * Loads a file and appends its runs. Sets the number of runs dropped because a signal killed them.

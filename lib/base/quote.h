@@ -22,7 +22,7 @@ char *unquote_url_trimmed(const char *text, size_t size);
 /* Number of characters that encode `size` bytes. */
 #define BASE64_SIZE(size) (((size) + 2) / 3 * 4)
 
-/* Returns the value of a digit, 0 to 63; -1 if it is none. */
+/* Returns the value of a digit, 0 to 63; -1: not a digit. */
 int base64_digit(char c);
 /* Writes BASE64_SIZE(size) characters, without a terminator. */
 void base64_encode(const void *data, size_t size, char *out);

@@ -62,8 +62,8 @@ int collector_push(const struct engine *e, const struct profile *p,
 		   struct error *err);
 /*
  * Parses the answer of an OTLP collector; other collectors' answers are empty. Sets the number of
- * rejected profiles; `words` receives the reason, printable. Returns 0, or -EBADMSG with err for
- * what is no such message.
+ * rejected profiles; `words` receives the reason, printable. Returns 0, or -EBADMSG with err if it
+ * is not such a message.
  */
 int collector_refused(const struct strbuf *answer, uint64_t *refused, struct strbuf *words,
 		      struct error *err);

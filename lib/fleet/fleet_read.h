@@ -13,7 +13,7 @@
 	"name, is_named, file, line, function_line, function_column, module, build_id, address," \
 	" kind, inline_depth, category, subcategory"
 
-/* Zeroed is empty. */
+/* A zeroed struct is empty. */
 struct stack_reader {
 	struct foreign *f;
 	VEC(struct {

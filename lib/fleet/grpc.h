@@ -7,7 +7,7 @@
 
 #include "lib/base/base.h"
 
-/* Zeroed is an answer without any header. */
+/* A zeroed struct is an answer without headers. */
 struct grpc_answer {
 	bool has_status;
 	uint64_t status;

@@ -30,7 +30,7 @@ struct stack_row {
 	bool is_wait, is_guessed, is_unnamed;
 };
 
-/* Zeroed is empty. */
+/* A zeroed struct is empty. */
 struct stack_rows {
 	const struct profile *profile;
 	struct frame_category *of_frames; /* by frame_id */

@@ -12,7 +12,7 @@
 #include "lib/model/meaning/recording_markers.h"
 
 #define TYPES_MAX 64
-/* Shorter periods are no interval of a clock that only its own values tell. */
+/* Shorter periods are not taken for the interval of a clock that is known only by its values. */
 #define PERIOD_MIN_NS 10000
 
 struct pprof_type {

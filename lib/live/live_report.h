@@ -25,7 +25,7 @@ struct record_tally {
 	uint32_t event_count;
 };
 
-/* Zeroed is empty. */
+/* A zeroed struct is empty. */
 struct report {
 	VEC(char *) features; /* features of the recording, for the profile's meta */
 	VEC(char *) lines; /* lines for the summary */

@@ -314,7 +314,7 @@ static int add_side(struct gatherer *g, int side, const struct query_runs *runs,
 	return 0;
 }
 
-/* Zeroed is empty. -ENODATA if a run has no selected sample. */
+/* A zeroed struct is empty. -ENODATA if a run has no selected sample. */
 static int run_weights_make(struct run_weights *w, const struct query_runs *a,
 			    const struct query_runs *b, const struct query_filter *filter,
 			    enum query_by by, struct error *err)

@@ -156,9 +156,9 @@ static uint32_t find_heaviest(const struct finder *f, uint32_t top, uint8_t orig
 }
 
 /*
- * Continues a path that has not come to the user's code where it parts, as in an event loop that
- * runs many callbacks, to the heaviest function of the user, or else of a package. A package's path
- * only goes on to a function with half of the weight of the heaviest callee.
+ * Continues a path that branches before it reaches the user's code, as in an event loop that runs
+ * many callbacks, to the heaviest function of the user, or else of a package. A package's path only
+ * continues to a function with half of the weight of the heaviest callee.
  */
 static void continue_to_user(struct finder *f)
 {

@@ -58,12 +58,12 @@ struct digest {
 	struct query_table table; /* by function */
 	/*
 	 * The path begins at the outermost function and continues as long as one callee has more
-	 * than half of its caller's weight, and a quarter of the total. If it has not come to
-	 * the user's code by then, it goes on to the heaviest function of the user, or else of a
+	 * than half of its caller's weight, and a quarter of the total. If it has not reached the
+	 * user's code by then, it continues to the heaviest function of the user, or else of a
 	 * package, below its end that has the weight of a branch; from a package only to one that
-	 * has half of the weight of the heaviest callee. Steps are functions
-	 * of the best origin on the path, each once. If the last of them has no name, those of the
-	 * best origin after it follow, up to the last name outside the kernel.
+	 * has half of the weight of the heaviest callee. Steps are functions of the best origin on
+	 * the path, each once. If the last of them has no name, those of the best origin after it
+	 * follow, up to the last name outside the kernel.
 	 */
 	VEC(struct hot_step) steps; /* the path, then the branches in display order */
 	/* The path ends in code of the system or of a runtime, the first function does not. */

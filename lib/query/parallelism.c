@@ -7,7 +7,7 @@
 #define BINS_MAX ((size_t)1 << 24)
 /* Level of a thread that runs during all of a bin. */
 #define WHOLE 256
-/* Ticks that are no further apart may have been merged into the last of them. */
+/* Maximum distance of ticks that may have been merged into the last of them. */
 #define MERGED_NS 100000000u
 /* Longer than the interval of any recorder, and short enough for sums of times not to overflow. */
 #define INTERVAL_MAX 3600000000000u

@@ -528,7 +528,7 @@ static void mark_stacks(struct selection *s)
 /*
  * Matches the whole name, or a prefix of whole words: titles distinguish processes of a program by
  * appended words ("cc1 f1.c", "nginx (web.service)", "kworker/0:1"), and likewise threads. A name
- * that is no valid glob, such as "bash [x", matches itself.
+ * that is not a valid glob, such as "bash [x", matches itself.
  */
 static bool matches_name(const char *glob, const char *name)
 {

@@ -15,7 +15,7 @@ struct allocator_row {
 	const struct allocation *allocation; /* row of the profile */
 };
 
-/* Zeroed is empty. */
+/* A zeroed struct is empty. */
 struct allocators {
 	VEC(struct allocator_row) rows; /* in ascending order of thread and time */
 };

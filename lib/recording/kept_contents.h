@@ -18,7 +18,7 @@ struct kept_module {
 	bool may_reach;
 };
 
-/* Zeroed is empty. */
+/* A zeroed struct is empty. */
 struct kept_contents {
 	uint64_t bytes; /* bytes of all files so far */
 	uint32_t left_out; /* files that were too large */

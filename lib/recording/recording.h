@@ -19,7 +19,7 @@
 #include "lib/stream/session/session.h"
 #include "symbolize/source_texts.h"
 
-/* Zeroed is empty. */
+/* A zeroed struct is empty. */
 struct recording {
 	struct profile *profile; /* owned; NULL before the recording begins */
 	/* NULL before and after the recording, or if records are only counted */

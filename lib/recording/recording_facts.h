@@ -41,7 +41,7 @@ enum recording_subject {
 	RECORDING_OF_FILTERS, /* tasks that match the filters */
 };
 
-/* Zeroed is empty. Strings are owned; NULL: unknown. */
+/* A zeroed struct is empty. Strings are owned; NULL: unknown. */
 struct recording_facts {
 	/* Set when recording begins. */
 	struct profile_meta meta; /* all but end_ns, symbolicated and extra */

@@ -22,7 +22,7 @@ struct code_dump_head {
 
 /* Parses the header of a jitdump. False: another kind of file. */
 bool code_dump_head_parse(struct code_dump_head *head, const uint8_t data[CODE_DUMP_HEAD_SIZE]);
-/* Returns false if it is no such file. The descriptor is borrowed. */
+/* Returns false if it is not a dump. The descriptor is borrowed. */
 bool code_dump_head_read(struct code_dump_head *head, int fd);
 
 /* Code as first generated; code that was moved may have changed since. */

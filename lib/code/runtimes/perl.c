@@ -75,7 +75,7 @@ static void set_range(const struct binary_object *object, __u64 *start, __u64 *e
 	*end = object->is_there ? object->vaddr + object->size : 0;
 }
 
-/* Sets the addresses. False: the file is no whole interpreter. */
+/* Sets the addresses. False: the file is not a complete interpreter. */
 static bool set_places(const struct binary_object *objects, struct perl_layout *l)
 {
 	set_range(&objects[RUN], &l->run_start[0], &l->run_end[0]);

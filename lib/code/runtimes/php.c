@@ -74,7 +74,7 @@ static void add_lines(struct managed_code *code, const void *ops, uint32_t first
 	}
 }
 
-/* Copies the head. Returns the instructions behind it, NULL if it is none. */
+/* Copies the head. Returns the instructions behind it; NULL: not a valid head. */
 static const char *head_of(const struct rec_function *function, struct php_function_head *head)
 {
 	const char *data = function->body + function->name.size + function->file.size;

@@ -530,7 +530,7 @@ static bool open_attributes(const struct reader *r, uint64_t object, struct tabl
 	       open_values(r, type, object + offset + values_head(r), t);
 }
 
-/* Reads an entry; a value of 0 is none. */
+/* Reads an entry; a value of 0 means that it is unused. */
 static bool read_entry(const struct reader *r, const struct table *t, uint64_t i, uint64_t *key,
 		       uint64_t *value)
 {
@@ -586,7 +586,7 @@ static uint64_t find_active(const struct reader *r, uint64_t runtime)
 	return find_value(r, &table, MODULES_MAX, "_active");
 }
 
-/* Reads an int of one digit; 0: it is none. */
+/* Reads an int of one digit; 0: not such an int. */
 static uint32_t read_number(const struct reader *r, uint64_t object)
 {
 	uint64_t size, digits;

@@ -201,7 +201,7 @@ static void qualify(const struct reader *r, const uint64_t *method, struct strbu
 	const char *text = strbuf_text(name), *space = strrchr(text, ' ');
 	size_t words = space ? (size_t)(space + 1 - text) : 0;
 
-	/* "<main>" and "<class:Foo>" are no methods, but "<=>" is one. */
+	/* "<main>" and "<class:Foo>" are not methods, but "<=>" is. */
 	if (text[words] == '<' && text[words + 1] >= 'a' && text[words + 1] <= 'z')
 		return;
 	if (!ruby_read_class(&r->memory, r->symbols, method[RUBY_METHOD_OWNER], &class))

@@ -18,7 +18,7 @@
 #define PATTERN_MAX 1024 /* bytes */
 #define WRAPPER_WORDS 8 /* of a Code, in which its wrapper is */
 
-/* Reads a Code. Returns false if it is none whose instructions begin there. */
+/* Reads a Code. Returns false if it is not a Code whose instructions begin there. */
 static bool read_code(const struct v8_heap *h, uint64_t reference, uint64_t start, uint64_t *words)
 {
 	const struct v8_layout *l = h->layout;

@@ -28,8 +28,8 @@ struct unwind_arch {
 	 */
 	bool (*gap_end)(const uint8_t *code, size_t size, size_t *start, size_t *end);
 	/*
-	 * Adds rows, in order of address, for functions whose frames their instructions tell. NULL:
-	 * none.
+	 * Adds rows, in order of address, for functions whose frames follow from their
+	 * instructions. NULL: none.
 	 */
 	void (*add_frames)(struct stubs *stubs, const struct stub_code *code);
 	/* Returns the size of the function with which the code begins. NULL: unknown. */

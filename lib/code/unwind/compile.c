@@ -126,7 +126,7 @@ static uint16_t gap_rule(struct compile *c, uint64_t from, uint64_t to)
 	return rows_rule(&c->rows, rule_pack(&rule));
 }
 
-/* Sizes of gaps to examine for code at the end of stacks: up to some functions. */
+/* Sizes of gaps to examine for code at the end of stacks: up to a few functions. */
 #define END_GAP_MIN 32
 #define END_GAP_MAX 4096
 
@@ -145,7 +145,7 @@ static bool find_gap_end(struct compile *c, uint64_t from, uint64_t to, struct c
 	return true;
 }
 
-/* Code whose instructions are read: more than a filling, and what is read at once. */
+/* Sizes of code whose instructions are read: more than filler, and at once. */
 #define DERIVED_MIN 16
 #define DERIVED_MAX (64u << 20)
 #define SAMPLE_SIZE ((size_t)64 << 10)
@@ -155,7 +155,7 @@ static bool find_gap_end(struct compile *c, uint64_t from, uint64_t to, struct c
 /* push %rbp; mov %rsp,%rbp */
 static const uint8_t frame_pointer[] = {0x55, 0x48, 0x89, 0xe5};
 
-/* Returns whether it is Haskell's code, which has its own stacks and returns by jumps. */
+/* Returns whether the code is Haskell's, which has its own stacks and returns by jumps. */
 static bool has_own_stacks(const uint8_t *code, size_t size)
 {
 	return memmem(code, MIN(size, SAMPLE_SIZE), haskell_return, sizeof(haskell_return));
@@ -242,7 +242,7 @@ static void add_bare(struct compile *c, uint64_t from, uint64_t to)
 		rows_add(&c->rows, end.end, UNWIND_RULE_NONE);
 	}
 	vec_for_each(&frames.rows, const struct stub_row *, row) {
-		/* A row at the end is what follows the gap. */
+		/* A row at the end describes the code after the gap. */
 		if (row->vaddr < to)
 			rows_add(&c->rows, row->vaddr, stub_rule(c, row));
 	}
@@ -336,8 +336,8 @@ static void fill_gap(struct compile *c, uint64_t from, uint64_t to)
 }
 
 /*
- * True if stacks end there, which CFI does not say: Zig's at the entry, and those of greenlets
- * before callers that others overwrite meanwhile.
+ * True if stacks end there although CFI does not state it: Zig's at the entry, and those of
+ * greenlets before callers that others overwrite meanwhile.
  */
 static bool ends_stacks(const struct compile_input *input, const struct fde *fde, uint64_t limit)
 {
@@ -416,7 +416,7 @@ static void add_all(struct compile *c)
 /* Bytes of code to search at once. */
 #define HASKELL_BLOCK 4096
 
-/* Does the code return as Haskell's does? */
+/* Returns whether the code returns as Haskell's does. */
 static bool is_haskell(const struct compile_input *input, uint64_t from, uint64_t to)
 {
 	uint8_t code[HASKELL_BLOCK];

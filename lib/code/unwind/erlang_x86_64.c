@@ -49,7 +49,7 @@ static int16_t stack_offset(const struct stub_code *code)
 	return at + SIZE <= code->size ? (int8_t)code->code[at + SIZE - 1] / 8 : 0;
 }
 
-/* Sets the rule of code from the lea at `at` on. Returns false if it is none. */
+/* Sets the rule of code from the lea at `at` on. Returns false if it is another instruction. */
 static bool set_switch(struct unwind_rule *rule, const struct stub_code *code, size_t at,
 		       int16_t stack)
 {

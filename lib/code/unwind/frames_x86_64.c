@@ -2,7 +2,8 @@
 /*
  * Frames of x86-64 code without CFI, from its instructions: each path through a function is
  * followed from its first byte, with the bytes that it has pushed. The rules hold only if the
- * function's returns agree: there, everything must be popped again. All code is untrusted.
+ * function's returns agree: there, everything pushed must have been popped again. All code is
+ * untrusted.
  */
 #include "lib/code/unwind/frames_x86_64.h"
 
@@ -11,11 +12,11 @@
 
 #define WORD 8
 #define STACK_ALIGNMENT 16
-#define FUNCTION_ALIGNMENT 16 /* unless code is to be small */
+#define FUNCTION_ALIGNMENT 16 /* unless optimized for size */
 #define RSP 4
 #define RBP 5
 #define RBX 3
-/* Bytes of a frame, at most, where sp has a copy. */
+/* Maximum bytes of a frame with a copy of sp. */
 #define FRAME_MAX 0x7fff
 
 /* Opcodes of one byte that write the register of ModRM's middle bits. */
@@ -74,20 +75,20 @@ static bool writes(const struct insn *insn, uint8_t reg)
 /* State before an instruction; offsets in bytes down from the CFA. */
 struct frame {
 	int32_t depth; /* of sp; 0: unknown */
-	int32_t pointer; /* of what the frame pointer leads to; 0: it is no frame pointer */
+	int32_t pointer; /* of the word that the frame pointer points to; 0: not a frame pointer */
 	int32_t fp_at, base_at; /* of the caller's values; 0: in their registers */
 	/*
-	 * Assembler that aligns the stack keeps the sp of before in a register, or in a word of
-	 * memory: depths of what these hold; 0: none.
+	 * Assembler code that aligns the stack keeps the previous sp in a register or in a word of
+	 * memory: depths of these values; 0: none.
 	 */
 	int32_t copy_depth, word_depth;
 	int32_t word; /* offset from word_reg, rsp or rbp */
-	uint8_t copy, word_reg; /* meaningful with a depth only */
+	uint8_t copy, word_reg; /* valid only with a depth */
 	bool is_known; /* the instruction is reached */
 	uint8_t size; /* of the instruction; 0: it was not followed yet */
 };
 
-/* Ways on behind an instruction. */
+/* Control flow after an instruction. */
 enum flow {
 	FLOW_NEXT,
 	FLOW_CALL, /* also next, unless the called function does not return */
@@ -174,7 +175,7 @@ static void pop(struct frame *f, uint8_t reg)
 		f->depth -= WORD;
 }
 
-/* Loads sp from the word that holds the one of before. */
+/* Loads sp from the word that holds the previous one. */
 static void load_sp(struct frame *f, uint8_t base, int32_t displacement)
 {
 	bool is_word = f->word_depth && f->word_reg == base && f->word == displacement;
@@ -184,7 +185,7 @@ static void load_sp(struct frame *f, uint8_t base, int32_t displacement)
 	f->is_known = is_word;
 }
 
-/* push and pop; false: another instruction. */
+/* Applies push and pop. False: another instruction. */
 static bool move_word(struct frame *f, const struct insn *insn)
 {
 	uint8_t op = insn->opcode;
@@ -214,7 +215,7 @@ static bool move_word(struct frame *f, const struct insn *insn)
 	return true;
 }
 
-/* add, sub and and of rsp. */
+/* Applies add, sub and and to rsp. */
 static void add_to_sp(struct frame *f, const struct insn *insn)
 {
 	uint8_t op = insn->opcode;
@@ -236,7 +237,9 @@ static void add_to_sp(struct frame *f, const struct insn *insn)
 	f->depth = (int32_t)depth;
 }
 
-/* mov of a register to rsp. The end of an array's scope restores it from any. */
+/*
+ * Applies a mov of a register to rsp. Any register may restore it at the end of an array's scope.
+ */
 static void copy_to_sp(struct frame *f, uint8_t reg)
 {
 	f->depth = 0;
@@ -250,7 +253,7 @@ static void copy_to_sp(struct frame *f, uint8_t reg)
 	}
 }
 
-/* A write of rsp that is no push or pop. */
+/* Applies a write to rsp other than push and pop. */
 static void write_sp(struct frame *f, const struct insn *insn)
 {
 	uint8_t op = insn->opcode;
@@ -284,7 +287,7 @@ static void write_sp(struct frame *f, const struct insn *insn)
 	f->depth = (int32_t)depth;
 }
 
-/* mov and lea of rbp that make it a frame pointer, and other writes. */
+/* Applies mov and lea that make rbp a frame pointer, and other writes. */
 static void write_fp(struct frame *f, const struct insn *insn)
 {
 	uint8_t op = insn->opcode;
@@ -327,7 +330,7 @@ static void save(struct frame *f, const struct insn *insn)
 		*at = 0;
 }
 
-/* Notes a copy of sp in a register, and one of that in an aligned frame. */
+/* Notes a copy of sp in a register, and a copy of that register in an aligned frame. */
 static void keep_sp(struct frame *f, const struct insn *insn)
 {
 	uint8_t op = insn->opcode, from, to;
@@ -401,16 +404,16 @@ static bool is_at_entry(const struct frame *f)
 	return f->depth == WORD;
 }
 
-/* A function that is longer is left alone. */
+/* Longer functions are not analysed. */
 #define FUNCTION_MAX 131072
-/* Jumps without a frame that lead further are to other functions. */
+/* Longer jumps without a frame lead to other functions. */
 #define NEAR_MAX 4096
-/* Instructions followed for each byte of code, at most. */
+/* Maximum number of instructions followed per byte of code. */
 #define STEPS_PER_BYTE 8
 #define PLACE_MAX 5 /* times that a place is noted */
 #define BYTES_PER_STEP 4 /* cleared in the time of a step */
 
-/* Ways to understand a function, tried in turn. */
+/* Assumptions about a function, tried in turn. */
 enum {
 	WAY_SWITCH = 1 << 0, /* code to which nothing leads is reached by an indirect jump */
 	WAY_CALL_ENDS = 1 << 1, /* from `cut` on, calls before an aligned place may not return */
@@ -425,11 +428,11 @@ struct analysis {
 	uint32_t *todo; /* bytes from `start` on that are to be followed */
 	size_t todo_count;
 	/* The function. */
-	size_t start, reached; /* the end of what was reached */
-	bool is_next; /* behind a function that was understood, or the code's first one */
+	size_t start, reached; /* end of the code that was reached */
+	bool is_next; /* follows a function that was analysed, or is the first one */
 	unsigned int way;
 	size_t cut; /* see WAY_CALL_ENDS */
-	size_t first_cut; /* the first end that this made; SIZE_MAX: none */
+	size_t first_cut; /* first end assumed in this way; SIZE_MAX: none */
 	size_t returns, tail_calls, calls;
 	size_t last_calls; /* of functions that do not return */
 	bool is_unaligned; /* the stack, at a call */
@@ -461,7 +464,7 @@ static void find_entries(struct analysis *a)
 	}
 }
 
-/* Returns the size of an instruction that only fills; 0: another one. */
+/* Returns the size of a filler instruction; 0: another one. */
 static size_t filler_size(const struct stub_code *code, size_t at)
 {
 	struct insn insn;
@@ -479,7 +482,7 @@ static size_t filler_size(const struct stub_code *code, size_t at)
 		       : 0;
 }
 
-/* Filling up to the next function, at most. */
+/* Maximum filler before the next function. */
 #define FILLER_MAX 128
 
 static size_t skip_filler(const struct stub_code *code, size_t at, size_t max)
@@ -503,8 +506,8 @@ static bool is_in_reach(const struct analysis *a, int64_t at)
 }
 
 /*
- * Joins two paths, of which one has room for an array, or one has changed the frame pointer. Sets
- * *known to what both agree on. Returns whether that is less than before.
+ * Joins two paths, of which one has room for an array, or one has changed the frame pointer. Keeps
+ * in *known only facts that hold on both. Returns whether any was dropped.
  */
 static bool join(struct frame *known, struct frame *frame)
 {
@@ -578,7 +581,7 @@ static struct unwind_rule rule_of(const struct frame *f)
 	return rule;
 }
 
-/* Returns whether the frame is the one at `at` in a function that was understood before. */
+/* Returns whether the frame is the one at `at` in a function that was analysed before. */
 static bool is_as_before(const struct analysis *a, int64_t at, const struct frame *frame)
 {
 	const struct unwind_rule rule = rule_of(frame);
@@ -660,7 +663,7 @@ static bool ends_at_call(struct analysis *a, size_t at)
 	return true;
 }
 
-/* Goes on behind an instruction that ends at `end`. False: nothing follows it. */
+/* Continues after an instruction that ends at `end`. False: nothing follows it. */
 static bool go_on(struct analysis *a, const struct insn *insn, size_t end,
 		  const struct frame *frame)
 {
@@ -678,7 +681,9 @@ static bool go_on(struct analysis *a, const struct insn *insn, size_t end,
 		a->away = *frame;
 		return false;
 	case FLOW_STOP:
-		/* Compilers take musl's checks, hlt in a branch, for ordinary instructions. */
+		/*
+		 * Compilers treat hlt in a branch, as in musl's checks, as an ordinary instruction.
+		 */
 		return insn->opcode == 0xf4 && !ends_at_call(a, end);
 	case FLOW_UNKNOWN:
 		a->failed = true;
@@ -711,7 +716,7 @@ static bool is_peek(const struct analysis *a, size_t at)
 	       code[0] == (code[1] | 8) && code[0] != 0x5c;
 }
 
-/* Follows the code from one place, up to where it ends or is known. */
+/* Follows the code from one place until it ends or is known. */
 static void follow(struct analysis *a, size_t at)
 {
 	while (!a->failed) {
@@ -749,8 +754,8 @@ static void follow_all(struct analysis *a)
 }
 
 /*
- * Returns the size of an instruction that nothing leads to: one that fills, or a jump behind
- * another one, which Free Pascal leaves; 0: another one.
+ * Returns the size of an unreachable instruction: filler, or a jump after another one, as Free
+ * Pascal emits it; 0: another one.
  */
 static size_t dead_size(const struct analysis *a, size_t at)
 {
@@ -768,7 +773,7 @@ static size_t dead_size(const struct analysis *a, size_t at)
 		       : 0;
 }
 
-/* Returns the end of the code from `at` on that was followed, without gaps but for dead code. */
+/* Returns the end of the code from `at` on that was followed, without gaps except dead code. */
 static size_t followed_end(const struct analysis *a, size_t at)
 {
 	size_t end = at;
@@ -784,7 +789,7 @@ static size_t followed_end(const struct analysis *a, size_t at)
 	return end;
 }
 
-/* Follows the code behind indirect jumps to which no other way leads. Returns the end. */
+/* Follows the code after indirect jumps that nothing else leads to. Returns the end. */
 static size_t follow_switch(struct analysis *a)
 {
 	size_t end = followed_end(a, a->start);
@@ -813,12 +818,12 @@ static bool is_confirmed(const struct analysis *a)
 
 	if (is_called && (is_aligned || is_usual || a->is_next))
 		return a->returns || a->tail_calls || a->last_calls;
-	/* Code between returns has no other start: an unaligned function, or dead code. */
+	/* Code between returns is an unaligned function, or dead code. */
 	if (a->is_next &&
 	    (a->returns || ((is_aligned || is_usual) && a->tail_calls) ||
 	     ((a->last_calls || (a->calls && is_aligned && is_usual)) && !a->is_unaligned)))
 		return true;
-	/* Compilers disregard the ABI for calls of functions that they know. */
+	/* Compilers may disregard the ABI in calls of functions whose code they see. */
 	if (a->is_unaligned && !(a->is_next && is_aligned))
 		return false;
 	if (is_usual)
@@ -826,7 +831,7 @@ static bool is_confirmed(const struct analysis *a)
 	return a->returns && (is_aligned || is_called);
 }
 
-/* Forgets what was reached; this takes time for each byte. */
+/* Resets the reached part, in time proportional to its size. */
 static void forget(struct analysis *a)
 {
 	size_t size = a->reached - a->start;
@@ -853,7 +858,7 @@ static size_t analyse(struct analysis *a, unsigned int way)
 	return !a->failed && end >= a->reached && is_confirmed(a) ? end : 0;
 }
 
-/* Ends behind calls to try. */
+/* Maximum number of calls tried as the end. */
 #define CUTS_MAX 8
 
 /* Tries each call before an aligned place as the function's end, from the first on. */
@@ -872,7 +877,7 @@ static size_t analyse_cuts(struct analysis *a)
 	return 0;
 }
 
-/* Returns the end of the function that begins at `start`; 0: it is not understood. */
+/* Returns the end of the function that begins at `start`; 0: unknown. */
 static size_t analyse_function(struct analysis *a)
 {
 	size_t end = analyse(a, WAY_SWITCH);
@@ -921,8 +926,8 @@ static bool is_end(const struct insn *insn)
 }
 
 /*
- * Returns the next place, behind code that was not understood, where a function may begin: one that
- * is called, or an aligned one behind an end.
+ * Returns the next place where a function may begin, after code that could not be analysed: a
+ * called one, or an aligned one after an end.
  */
 static size_t next_start(const struct analysis *a)
 {
@@ -953,7 +958,7 @@ void frames_x86_64(struct stubs *rows, const struct stub_code *code)
 
 	a.entries = xcalloc(1, code->size / 8 + 1);
 	a.frames = xcalloc(room + 1, sizeof(*a.frames));
-	/* Each place is noted once more for each way to the CFA that it loses in join(). */
+	/* Each place is added again when join() drops one of its ways to find the CFA. */
 	a.todo = xreallocarray(NULL, PLACE_MAX * (room + 1), sizeof(*a.todo));
 	find_entries(&a);
 	a.is_next = true;

@@ -12,6 +12,6 @@
 void frames_x86_64(struct stubs *rows, const struct stub_code *code);
 /*
  * Returns the size of the function with which the code begins: up to its first end that no jump
- * passes, or to where it calls to; all of the code if it has neither.
+ * passes, or up to the target of a call; all of the code if there is neither.
  */
 size_t frames_x86_64_size(const struct stub_code *code);

@@ -10,7 +10,7 @@ static bool is_prefix(uint8_t byte)
 	       byte == 0x65;
 }
 
-/* Opcodes of one byte that are none in 64-bit mode, or prefixes of other forms. */
+/* Opcodes of one byte that are invalid in 64-bit mode, or prefixes of other encodings. */
 static bool is_invalid(uint8_t opcode)
 {
 	static const uint8_t invalid[] = {0x06, 0x07, 0x0e, 0x16, 0x17, 0x1e, 0x1f,
@@ -88,7 +88,7 @@ static bool read_vector(struct insn *insn, struct bytes *b, uint8_t first)
 	else if (first == 0x62)
 		bytes_skip(b, 2);
 	insn->opcode = bytes_u8(b);
-	/* Maps 5 and 6 of EVEX have neither immediates nor other surprises. */
+	/* Maps 5 and 6 of EVEX have no immediates. */
 	if (first == 0x62 && (insn->map == 5 || insn->map == 6))
 		insn->map = MAP_0F38;
 	return insn->map >= MAP_0F && insn->map <= MAP_0F3A;

@@ -14,7 +14,7 @@ struct insn {
 	size_t size; /* 0: unknown */
 	uint8_t map, opcode, rex;
 	bool is_16bit; /* prefix 66 */
-	bool has_modrm, is_vector; /* VEX, EVEX: general registers are no targets */
+	bool has_modrm, is_vector; /* VEX, EVEX: does not write general registers */
 	uint8_t modrm;
 	uint8_t base; /* register of the memory operand; NO_REG: another kind */
 	int32_t displacement;

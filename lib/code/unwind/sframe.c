@@ -15,7 +15,7 @@
 #define INDEX_SIZE 16
 /* Kinds of functions. */
 #define ADDR_SIZE_BITS 15
-#define IS_REPEATED (1 << 4) /* rows hold for each block of a stub */
+#define IS_REPEATED (1 << 4) /* rows apply to each block of a stub */
 #define IS_SIGNAL (1 << 7)
 #define KIND_BITS 31 /* 0: the usual one */
 /* Parts of rows' info. */
@@ -65,7 +65,7 @@ static int32_t read_signed(struct bytes *b, unsigned int size_bits)
 	return size_bits == 1 ? (int16_t)bytes_u16(b) : (int32_t)bytes_u32(b);
 }
 
-/* Sets where the caller's value is saved. False: at no place that rules have. */
+/* Sets where the caller's value is saved. False: rules cannot express the place. */
 static bool set_saved(struct unwind_rule *rule, int shift, int16_t *place, int32_t offset)
 {
 	if (offset % 8 || offset / 8 < INT16_MIN || offset / 8 > INT16_MAX)

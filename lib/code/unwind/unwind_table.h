@@ -33,7 +33,7 @@ struct unwind_table_stats {
 struct unwind_table {
 	uint64_t start; /* vaddr of the first page, a multiple of UNWIND_PAGE_SIZE */
 	uint64_t entry; /* e_entry: a root even if its CFI does not mark it; 0: none */
-	bool has_entry; /* the rows tell what is at the entry */
+	bool has_entry; /* the rows describe the entry */
 	uint32_t page_count;
 	VEC(uint32_t) index; /* page_count + 1 row numbers */
 	VEC(struct unwind_row) rows;

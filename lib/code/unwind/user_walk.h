@@ -28,7 +28,7 @@ struct walk_shard {
 	uint32_t size;
 };
 
-/* Copied memory beside the stack. */
+/* Memory copied besides the stack. */
 struct walk_piece {
 	uint64_t start; /* address */
 	const void *bytes;

@@ -133,7 +133,9 @@ static void add_profile(struct trace_reader *r, const struct trace_event *e, boo
 
 ORDER(compare_chunks, struct v8_chunk, COMPARE(a->time, b->time) ?: COMPARE(a->first, b->first))
 
-/* Returns when the first sample's time begins, which chunks tell if their profile has no start. */
+/*
+ * Returns the start of the first sample's time: from the first chunk if the profile has no start.
+ */
 static uint64_t start_of(const struct v8_profile *profile)
 {
 	const struct v8_chunk *first = profile->chunks.items;

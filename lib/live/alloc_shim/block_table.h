@@ -14,7 +14,7 @@
 #define BLOCK_WAYS 8
 #define BLOCK_FILTER (1u << 16)
 
-/* Zeroed is empty. */
+/* A zeroed struct is empty. */
 struct block_table {
 	/* Number of blocks per page hash; most frees need no further lookup. */
 	uint16_t filter[BLOCK_FILTER];

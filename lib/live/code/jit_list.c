@@ -17,7 +17,7 @@
 #define OBJECT_MAX ((uint64_t)16 << 20)
 /* Larger code is not read: an emulator's has a gigabyte. */
 #define CODE_MAX ((uint64_t)4 << 20)
-/* Cost of a read in bytes, at least: it takes a page. */
+/* Minimum cost of a read, in bytes: a page. */
 #define READ_COST 4096
 /* Maximum restarts per list, each caused by a change during the read. */
 #define RESTARTS_MAX 16

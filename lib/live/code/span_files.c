@@ -46,7 +46,7 @@ static size_t key_size(const char *word, const char *end)
 	return at < end && *at == '=' && at - word <= SPAN_KEY_MAX ? (size_t)(at - word) : 0;
 }
 
-/* Parses an attribute. Returns false if the word is none, and thus part of the name. */
+/* Parses an attribute. Returns false if the word is not an attribute, but part of the name. */
 static bool take_addition(struct span_line *out, const char *word, const char *end)
 {
 	const char *at = word + 1;

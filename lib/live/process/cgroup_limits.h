@@ -39,7 +39,7 @@ struct cpu_limit {
 	uint64_t first_ns, next_ns;
 };
 
-/* Zeroed is empty. */
+/* A zeroed struct is empty. */
 struct cpu_limits {
 	struct cgroup_hierarchy hierarchy;
 	bool is_searched;

@@ -57,7 +57,7 @@ struct device_kind {
 	uint64_t time;
 };
 
-/* Zeroed is empty. */
+/* A zeroed struct is empty. */
 struct file_opener {
 	VEC(dev_t) silent; /* devices that did not respond */
 	unsigned int abandoned; /* number of files on unknown devices */

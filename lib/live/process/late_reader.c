@@ -320,7 +320,7 @@ static bool read_pages(struct late_reader *r, uint64_t addr, size_t slot, size_t
 	return true;
 }
 
-/* Returns the page at an address, of `count` wanted; NULL: unreadable. */
+/* Returns the page at an address, the first of `count` to read unless cached; NULL: unreadable. */
 static const uint8_t *find_page(struct late_reader *r, uint64_t addr, size_t count)
 {
 	size_t slot = (size_t)(addr / PAGE_SIZE) & (PAGES - 1);

@@ -69,7 +69,7 @@ struct fact {
 	bool is_hidden; /* omitted from the panel */
 };
 
-/* Zeroed is empty. */
+/* A zeroed struct is empty. */
 struct facts {
 	VEC(struct fact) rows; /* in order of insertion */
 };

@@ -58,7 +58,7 @@ bool made_code_is(const struct profile *p, module_id id)
 		return true;
 	if (module->kind != PROFILE_MODULE_FILE || module->segments.count)
 		return false;
-	/* The file was read, and is no program. */
+	/* The file was read and is not a program. */
 	return module->reason == SYMBOLS_STRIPPED ||
 	       text_starts_with(strings_get(&p->strings, module->path), "/memfd:");
 }

@@ -19,6 +19,8 @@ struct row_counters {
 	VEC(struct row_counter) list;
 };
 
-/* Zeroed is empty. Omits counters without values, and counters of processes without a row. */
+/*
+ * Omits counters without values, and counters of processes without a row. A zeroed struct is empty.
+ */
 void row_counters_find(struct row_counters *c, const struct thread_rows *rows);
 void row_counters_release(struct row_counters *c);

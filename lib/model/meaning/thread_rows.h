@@ -111,7 +111,7 @@ size_t thread_rows_busiest(const struct thread_rows *r, uint32_t *positions, siz
  */
 void thread_rows_show_first(const struct thread_rows *r, bool *is_visible, bool *is_selected);
 
-/* Buffer for the samples of a row. Zeroed is empty. */
+/* Buffer for the samples of a row. A zeroed struct is empty. */
 struct sample_buffer {
 	VEC(struct sample) samples;
 	VEC(struct radix_row) times;

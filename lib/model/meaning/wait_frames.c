@@ -316,7 +316,7 @@ static void parked_mark_java(struct profile *p)
 #define HELPER_RUNS 0.02
 #define HELPER_NS 1000000000u
 
-/* Returns the reason of a sample's wait; IDLE_OTHER if it is none. */
+/* Returns the reason for a sample's wait; IDLE_OTHER if it is not a wait. */
 static uint8_t reason_of(const struct profile *p, const struct sample *sample)
 {
 	const struct frame *label;

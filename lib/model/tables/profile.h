@@ -119,7 +119,7 @@ struct profile_extra {
 	META_TEXT(cpu_name) \
 	META_TEXT(imported_from) /* source of a conversion: "perf" */
 
-/* Numbers of a machine above these are no numbers of a machine. */
+/* Larger numbers are invalid as numbers of a machine. */
 #define MACHINE_CPUS_MAX (1u << 20)
 #define MACHINE_BYTES_MAX (1ull << 56)
 

@@ -19,7 +19,7 @@ struct allocation {
 	uint32_t tid; /* thread that allocated the block */
 };
 
-/* Zeroed is empty. */
+/* A zeroed struct is empty. */
 struct allocations {
 	VEC(struct allocation) rows; /* in ascending order of time */
 };

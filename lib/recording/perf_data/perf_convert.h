@@ -72,7 +72,7 @@ struct perf_deferred_row {
 	uint32_t sample, record; /* rows of the file's store */
 };
 
-/* Zeroed is empty. */
+/* A zeroed struct is empty. */
 struct perf_deferred {
 	VEC(struct perf_deferred_row) rows; /* ascending by sample */
 };
@@ -128,7 +128,7 @@ struct perf_count {
 	uint64_t value;
 };
 
-/* Zeroed is empty. */
+/* A zeroed struct is empty. */
 struct perf_counts {
 	VEC(struct perf_count) rows;
 	struct index by_id;

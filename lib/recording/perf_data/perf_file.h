@@ -14,7 +14,7 @@
  * once is cheaper than following the rounds in which they were written, and yields the same order.
  */
 
-/* Zeroed is empty. */
+/* A zeroed struct is empty. */
 struct perf_store {
 	VEC(uint8_t *) blocks; /* blocks of PERF_BLOCK_SIZE; a record is in a single block */
 	size_t used; /* bytes used in the last block */
@@ -63,7 +63,7 @@ struct perf_build_id {
 	char *path; /* owned */
 };
 
-/* Zeroed is empty. Strings are owned; NULL: unknown. */
+/* A zeroed struct is empty. Strings are owned; NULL: unknown. */
 struct perf_features {
 	char *hostname, *release, *arch, *cpu_name, *command_line, *perf_version;
 	uint32_t cpus_online, cpus;

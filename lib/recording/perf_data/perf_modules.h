@@ -8,7 +8,7 @@
 
 /* Queue of records for the reader. */
 
-/* Zeroed is empty. */
+/* A zeroed struct is empty. */
 struct perf_out {
 	VEC(uint64_t) words;
 	size_t at; /* number of words read */

@@ -9,7 +9,7 @@
 #define KEPT_FILE_MAX ((uint64_t)64 << 20)
 #define KEPT_ALL_MAX ((uint64_t)256 << 20)
 
-/* The files of a capture, in memory. Zeroed is empty. */
+/* The files of a capture, in memory. A zeroed struct is empty. */
 struct read_contents {
 	VEC(struct {
 		uint32_t module_id;

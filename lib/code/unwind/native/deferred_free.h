@@ -9,7 +9,7 @@ struct deferred_free_row {
 	uint64_t round, time;
 };
 
-/* A zeroed one is empty. */
+/* A zeroed struct is empty. */
 struct deferred_free {
 	uint64_t round; /* counted by the owner */
 	VEC(struct deferred_free_row) rows; /* in order of `now` */

@@ -344,7 +344,7 @@ static bool read_code(const void *ctx, uint64_t addr, void *to, size_t size)
 {
 	const struct code_piece *piece = ctx;
 
-	/* The compiler asks for what lies in the piece. */
+	/* The compiler requests only ranges within the piece. */
 	memcpy(to, piece->code + (addr - piece->start), size);
 	return true;
 }

@@ -31,7 +31,7 @@ struct module_table {
 	VEC(struct rec_segment) segments;
 	VEC(struct table_chunk) chunks; /* ascending */
 	uint64_t entry;
-	bool has_entry; /* the chunks tell what is there */
+	bool has_entry; /* the chunks describe it */
 	uint64_t rows;
 	uint64_t last_used_ns;
 	uint32_t runtime; /* enum runtime_kind of the runtime in the file; 0: none */

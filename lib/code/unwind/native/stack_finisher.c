@@ -161,7 +161,7 @@ static void fill_regs_32bit(const struct rec_copy *copy, struct walk_regs *regs)
 
 #define PIECES 5
 
-/* Describes the memory copied beside the stack. */
+/* Describes the memory copied besides the stack. */
 static void describe_pieces(const struct rec_copy *copy, struct walk_piece pieces[PIECES])
 {
 	const struct copied_go *go = &copy->go;

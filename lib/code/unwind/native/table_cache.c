@@ -7,7 +7,7 @@
 #include "lib/base/open_file.h"
 #include "lib/code/unwind/native/table_file.h"
 
-/* Version of struct label; that of the rest is the program itself. */
+/* Version of struct label; the program itself determines the version of the rest. */
 #define MAGIC 0x31306c6261746e55ull
 /* A change within this time may leave the time of the last one as it is. */
 #define RECENT_NS 2000000000ull

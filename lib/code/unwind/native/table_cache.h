@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Keeps what was compiled from files for later recordings, until the machine's next start, in a
+ * Keeps results of compiling files for later recordings, until the machine's next start, in a
  * folder of the effective user (lib/base/cache_folder.h). A file is known by its inode and by the
  * time of its last change, which its owner cannot set; not by its build id, which anybody can give
- * to a file of his own. These facts can only be trusted on file systems that stay mounted, or whose
+ * to their own file. These facts can only be trusted on file systems that stay mounted, or whose
  * mount the kernel identifies: files elsewhere, and those that have just changed, are not kept.
  * Used by several threads at once.
  */
@@ -20,7 +20,7 @@ struct table_cache *table_cache_new(const char *folder);
 /* NULL is fine. */
 void table_cache_free(struct table_cache *c);
 
-/* A file, and the searches for runtimes that its contents are known from. */
+/* A file, and the search for runtimes that examined its contents. */
 struct table_origin {
 	uint64_t device, inode, size, changed_s, changed_ns;
 	uint64_t mount; /* 0: the file system stays mounted */

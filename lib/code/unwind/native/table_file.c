@@ -9,7 +9,7 @@
 
 /* Length of a path, and of an error's text. */
 #define REFUSAL_MAX (PATH_MAX + 1024)
-/* Registers of a machine that rules may name. */
+/* Maximum registers of a machine that rules may name. */
 #define REGISTERS_MAX 32
 
 /* Rules, index, rows and refusal follow, in this order. */
@@ -177,7 +177,7 @@ static bool read_head(int fd, uint64_t offset, table_sane_fn *is_sane, struct ta
 	       head_is_valid(head, (uint64_t)st.st_size - offset, is_sane);
 }
 
-/* Reads what follows the head. */
+/* Reads the parts after the head. */
 static bool read_rest(int fd, uint64_t offset, const struct table_head *head,
 		      struct unwind_rule *rules, struct table_result *read)
 {

@@ -69,7 +69,7 @@ struct table_probe {
 	/* Looks for a runtime in a file, like struct runtime's probe() in lib/code/runtimes. */
 	int (*find)(int fd, struct runtime_layout *layout, struct error *err);
 	table_sane_fn *is_sane;
-	uint32_t number; /* not 0: tells it from others, whose results are not its own */
+	uint32_t number; /* identifies the search, as results depend on it; not 0 */
 };
 
 struct table_cache;

@@ -384,7 +384,7 @@ static const char *weight_type(const struct profile *p, uint8_t event)
 	return measure == MEASURE_BYTES && size <= 1 ? WEIGHTS_ARE_BYTES : WEIGHTS_ARE_COUNTS;
 }
 
-/* Returns the time of a weight of 1, ns; 0: the weights are no times. */
+/* Returns the time of a weight of 1, ns; 0: the weights are not times. */
 static uint64_t weight_time(const struct firefox *f, uint8_t event)
 {
 	double size;

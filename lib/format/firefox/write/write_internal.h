@@ -167,7 +167,7 @@ void cpu_stacks_release(struct cpu_stacks *c);
 
 /* Call before the first firefox_samples_fill(). */
 void firefox_find_peaks(struct firefox *f);
-/* Replaces the contents of `out` by the samples of a row. Zeroed is empty. */
+/* Replaces the contents of `out` by the samples of a row. A zeroed struct is empty. */
 void firefox_samples_fill(const struct firefox *f, const struct thread_row *row,
 			  struct firefox_samples *out);
 void firefox_samples_release(struct firefox_samples *s);
@@ -202,7 +202,7 @@ void firefox_write_overhead(const struct firefox *f, struct jsonw *w);
 /* Marks categories named by markers as used. Call before positions of categories are assigned. */
 void firefox_use_marker_categories(struct firefox *f);
 
-/* Buffer for the markers of a row. Zeroed is empty. */
+/* Buffer for the markers of a row. A zeroed struct is empty. */
 struct marker_list {
 	VEC(struct marker) markers;
 };

@@ -15,7 +15,7 @@ struct wasm_codes {
 void wasm_codes_release(struct wasm_codes *w);
 /*
  * Finds and names the code at an address that was seen in a process at that time. Returns false,
- * with `code` unchanged, if it is no such code, or the tables are not known yet.
+ * with `code` unchanged, if it is not WebAssembly, or the tables are not known yet.
  */
 bool wasm_codes_find(struct wasm_codes *w, const struct runtime *runtime, uint32_t pid,
 		     uint64_t addr, uint64_t time, struct late_reader *reader,

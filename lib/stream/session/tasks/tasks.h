@@ -17,7 +17,7 @@ struct ended_space {
 	uint64_t end; /* CLOCK_MONOTONIC ns */
 };
 
-/* Zeroed is empty. */
+/* A zeroed struct is empty. */
 struct ended_spaces {
 	/* Empty table shared by all ended processes; NULL: not created yet. */
 	struct mapping_table *none;

@@ -231,7 +231,7 @@ stacks_cflags = $(foreach x,$(firstword $(stacks_of)),-DRUNTIME_NAME=$(x) -DSTAC
 $(plain)/%.bpf.o: Makefile
 	@mkdir -p $(@D)
 	$(call say,BPF)
-	$(Q)$(CLANG) $(bpf_cflags) $(stacks_cflags) -MMD -MP -c -o $@ $(filter %.bpf.c,$^)
+	$(Q)$(CLANG) $(bpf_cflags) $(stacks_cflags) -MMD -MP -c -o $@ $(filter %.bpf.c,$^) && scripts/drop-bpf-lines $@
 
 $(plain)/gen/prof.bpf.o: $(call bpf_of,$(bpf_core_src))
 $(plain)/gen/shared.bpf.o: $(call bpf_of,bpf/maps.bpf.c bpf/emit.bpf.c bpf/probes/shared.bpf.c)
@@ -242,7 +242,7 @@ $(call linked,$(bpf_stacks),stacks)
 $(bpf_objects:%=$(plain)/gen/%.bpf.o):
 	@mkdir -p $(@D)
 	$(call say,GEN)
-	$(Q)$(BPFTOOL) gen object $@ $^ && scripts/drop-bpf-lines $@
+	$(Q)$(BPFTOOL) gen object $@ $^
 
 ifeq ($(PAGE)$(filter clean help uninstall,$(MAKECMDGOALS)),1)
 page_missing := $(if $(wildcard $(page_include)/stdlib.h),,wasi-libc) $(if $(shell command -v wasm-ld),,lld) \

@@ -19,6 +19,9 @@ struct folded_line {
 	const char *number; /* text of the weight */
 	size_t decimals; /* digits after its point */
 	double weight;
+	/* "time,idle,memory" of Austin: bytes, negative if they were freed. */
+	bool has_memory, is_idle;
+	double memory;
 };
 
 static bool is_blank(char c)
@@ -34,6 +37,18 @@ static size_t count_decimals(const char *number, const char *end)
 	while (at && ++at < end && *at >= '0' && *at <= '9')
 		last = *at == '0' ? last : at;
 	return (size_t)(last - point);
+}
+
+/* Reads Austin's "1200,0,-4096": microseconds, whether the thread was idle, and bytes. */
+static bool parse_metrics(char *text, struct folded_line *parsed)
+{
+	const char *time = strsep(&text, ","), *idle = strsep(&text, ",");
+
+	if (!text)
+		return false;
+	parsed->has_memory = true;
+	parsed->is_idle = strcmp(idle, "0") != 0;
+	return text_to_double(time, &parsed->weight) && text_to_double(text, &parsed->memory);
 }
 
 /* False if the line does not end in a number. The stack may be empty, as of py-spy. */
@@ -55,12 +70,14 @@ static bool parse(struct text_line line, struct folded_line *parsed)
 	while (parsed->end > parsed->stack && is_blank(parsed->end[-1]))
 		parsed->end--;
 	parsed->decimals = count_decimals(at, line.end);
+	parsed->has_memory = false;
 	scan = at;
 	parsed->weight = text_scan_decimal(&scan, line.end, &whole) ? (double)whole : 0;
 	if (scan == line.end)
 		return true;
-	return !memchr(text, '\0', (size_t)(line.end - at)) &&
-	       text_to_double(text, &parsed->weight) && isfinite(parsed->weight);
+	if (memchr(text, '\0', (size_t)(line.end - at)))
+		return false;
+	return text_to_double(text, &parsed->weight) || parse_metrics(text, parsed);
 }
 
 /* Frames by the text of lines. */
@@ -78,8 +95,12 @@ struct folded_reader {
 	struct frames_by_name inner, last;
 	size_t decimals; /* maximum decimals of the lines */
 	bool has_two; /* each line has a weight before and one after: "main;work 10 12" */
-	bool has_classes; /* the last frames are classes of async-profiler's allocations */
+	bool has_classes; /* the last frames are classes of async-profiler */
+	bool has_allocations; /* some of these classes cannot be those of locks */
+	/* Austin measures microseconds and bytes; what is 0 is not stated. */
+	bool is_austin, has_memory, has_both;
 	uint8_t event, before;
+	uint8_t allocated, freed, busy;
 };
 
 static bool ends_with(const char *text, size_t size, const char *ending)
@@ -99,9 +120,9 @@ static char mark_of(const char *text, size_t size)
 
 /*
  * Returns whether it is "byte[]_[k]" or "java.lang.String_[i]": marks of classes state how they
- * were allocated.
+ * were allocated. Classes of locks have the mark i, and are no arrays but rarely.
  */
-static bool is_class(const char *text, size_t size)
+static bool is_class(const char *text, size_t size, bool *is_allocation)
 {
 	const char *dot;
 	char mark = mark_of(text, size);
@@ -109,11 +130,16 @@ static bool is_class(const char *text, size_t size)
 	if (mark != 'k' && mark != 'i')
 		return false;
 	size -= 4;
-	if (ends_with(text, size, "[]"))
+	if (ends_with(text, size, "[]")) {
+		*is_allocation = true;
 		return true;
+	}
 	dot = memrchr(text, '.', size);
-	return dot && dot + 1 < text + size && dot[1] >= 'A' && dot[1] <= 'Z' &&
-	       !memchr(text, '/', size);
+	if (!dot || dot + 1 == text + size || dot[1] < 'A' || dot[1] > 'Z' ||
+	    memchr(text, '/', size))
+		return false;
+	*is_allocation |= mark == 'k';
+	return true;
 }
 
 /* Splits Python's "FILE:FUNCTION:LINE". Cuts the text, and returns false if it has another form. */
@@ -303,9 +329,21 @@ static uint64_t weight_of(struct folded_reader *r, const struct folded_line *lin
 	return 0;
 }
 
+/* Adds what Austin measured besides time. */
+static void add_memory(struct folded_reader *r, const struct folded_line *line, thread_id thread,
+		       stack_id stack)
+{
+	double bytes = line->has_memory ? line->memory : line->weight;
+
+	foreign_sample(&r->f, thread, bytes < 0 ? r->freed : r->allocated, r->f.now, stack,
+		       (uint64_t)fmin(fabs(bytes), (double)INT64_MAX));
+	if (r->has_both && !line->is_idle)
+		foreign_sample(&r->f, thread, r->busy, r->f.now, stack, weight_of(r, line));
+}
+
 static void add_line(struct folded_reader *r, struct folded_line line, thread_id all)
 {
-	uint64_t weight = weight_of(r, &line), before = 0;
+	uint64_t weight = r->has_memory ? 0 : weight_of(r, &line), before = 0;
 	struct folded_line first = line;
 	struct folded_frames s;
 	thread_id thread = all;
@@ -317,10 +355,12 @@ static void add_line(struct folded_reader *r, struct folded_line line, thread_id
 	s = (struct folded_frames){.at = first.stack, .end = r->has_two ? first.end : line.end};
 	read_thread(r, &s, &thread, &has_places);
 	stack = find_stack(r, &s, has_places);
+	if (r->has_memory || line.has_memory)
+		add_memory(r, &line, thread, stack);
 	foreign_sample(&r->f, thread, r->event, r->f.now, stack, weight);
 	if (r->has_two)
 		foreign_sample(&r->f, thread, r->before, r->f.now, stack, before);
-	foreign_pass(&r->f, r->event ? 1 : weight);
+	foreign_pass(&r->f, r->event || r->has_memory ? 1 : weight);
 }
 
 /* Examines a line to find what all lines have in common. */
@@ -330,12 +370,34 @@ static void judge(struct folded_reader *r, const struct folded_line *line)
 	struct folded_line first;
 
 	r->has_two &= parse((struct text_line){line->stack, line->end}, &first);
+	r->has_both |= line->has_memory;
 	if (line->decimals > r->decimals)
 		r->decimals = line->decimals < DECIMALS_MAX ? line->decimals : DECIMALS_MAX;
 	while (next_frame(&s)) {
 		if (s.at == s.end)
-			r->has_classes |= is_class(s.frame, s.size);
+			r->has_classes |= is_class(s.frame, s.size, &r->has_allocations);
 	}
+}
+
+/* Reads Austin's comments, "# mode: wall" and others. */
+static void judge_comment(struct folded_reader *r, struct text_line line)
+{
+	_cleanup_free_ char *text = xstrndup(line.text, (size_t)(line.end - line.text));
+
+	r->is_austin |= text_starts_with(text, "# austin: ");
+	r->has_memory |= strcmp(text, "# mode: memory") == 0;
+}
+
+/* Prepares the events that Austin measures. Time is the clock, of microseconds. */
+static void begin_austin(struct folded_reader *r)
+{
+	r->f.profile->meta.interval_ns = 1000;
+	if (!r->has_memory && !r->has_both)
+		return;
+	r->allocated = foreign_measure(&r->f, "allocated", "bytes", EVENT_IS_EXACT);
+	r->freed = foreign_measure(&r->f, "freed", "bytes", EVENT_IS_EXACT);
+	if (r->has_both)
+		r->busy = foreign_measure(&r->f, "not idle", "microseconds", EVENT_IS_EXACT);
 }
 
 /* True for empty lines and comments. */
@@ -353,15 +415,21 @@ static int judge_lines(struct folded_reader *r, const char *text, size_t size, s
 
 	r->has_two = true;
 	while (text_lines_next(&lines, &line)) {
-		if (is_skipped(line))
+		if (is_skipped(line)) {
+			judge_comment(r, line);
 			continue;
+		}
 		if (!parse(line, &parsed))
 			return error_text(err, -EBADMSG,
 					  "line %zu is not a stack and a number, such as a;b;c 12",
 					  lines.number);
 		judge(r, &parsed);
 	}
-	if (r->has_two) {
+	r->has_memory &= r->is_austin;
+	if (r->is_austin || r->has_both) {
+		r->has_two = false;
+		begin_austin(r);
+	} else if (r->has_two) {
 		r->before = foreign_measure(&r->f, "before", "", 1);
 		r->event = foreign_measure(&r->f, "after", "", 1);
 		r->f.profile->events.rows.items[r->event].is_default = true;
@@ -371,7 +439,9 @@ static int judge_lines(struct folded_reader *r, const char *text, size_t size, s
 
 		r->event = foreign_measure(&r->f, name, "", EVENT_IS_EXACT);
 	} else if (r->has_classes) {
-		r->event = foreign_measure(&r->f, "allocations", "", EVENT_IS_EXACT);
+		r->event = foreign_measure(
+			&r->f, r->has_allocations ? "allocations" : "allocations or locks", "",
+			EVENT_IS_EXACT);
 	}
 	return 0;
 }

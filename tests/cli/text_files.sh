@@ -142,3 +142,19 @@ refuses "a line without a number is named" 125 'line 3 is not a stack and a numb
 printf '[{"name": "x", "ts": 1},\n{"name": "y"}] 12\n' >array.json
 refuses "JSON is no stack" 125 'not a profile' "$PROF" report --no-config array.json
 done_testing
+printf '%s\n' 'Foo.main;java.lang.Object_[i] 100' >locks.folded
+is "stacks of locks look like those of allocations" "$(summary locks.folded)" \
+	'folded stacks: 1 sample of allocations or locks (100), 100.0 % named'
+austin() { # MODE
+	printf '# austin: 3.7.0\n# interval: 1000\n# mode: %s\n\n' "$1"
+}
+{ austin wall && printf 'P7;T0:7;app.py:main:10;app.py:work:20 2500\nP7;T0:8;app.py:main:10 500\n'; } >austin.folded
+is "microseconds of Austin" "$(summary austin.folded)" \
+	'folded stacks: 0.003 s, 2 samples of clock (3,000 ticks), 100.0 % named'
+{ austin memory && printf 'P7;T0:7;app.py:main:10 4096\nP7;T0:7;app.py:main:10;app.py:work:20 -1024\n'; } >memory.folded
+is "bytes of Austin" "$(summary memory.folded)" 'folded stacks: 1 sample of allocated (4.1 kB), 100.0 % named'
+is "freed bytes of Austin" "$(rows memory.folded --event freed | head -1)" 'work,,1024,1024'
+{ austin full && printf 'P7;T0:7;app.py:main:10;app.py:work:20 2500,0,4096\nP7;T0:7;app.py:main:10 500,1,-8\n'; } >full.folded
+is "all metrics of Austin: time" "$(rows full.folded)" $'work,,2500,2500\nmain,,500,3000'
+is "all metrics of Austin: time of the CPU" "$(rows full.folded --event 'not idle')" $'work,,2500,2500\nmain,,0,2500'
+is "all metrics of Austin: memory" "$(rows full.folded --event allocated)" $'work,,4096,4096\nmain,,0,4096'

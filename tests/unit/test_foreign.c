@@ -261,11 +261,11 @@ TEST(folded_stacks_have_threads_and_places)
 	       "3 2x0 operator() (int);thread_run@0\n");
 	expect("folded/austin", &format_folded,
 	       "all 0 main\n"
-	       "190 2x0 P1;x\n"
+	       "0.19 2x0 P1;x\n"
 	       " 6360 main\n"
 	       "0 186x0 main[/a.py:0:0]:12;load[<frozen x>:0:0]:7\n"
 	       " 6360\n"
-	       "186 4x0 main[/a.py:0:0]:12\n");
+	       "0.186 4x0 main[/a.py:0:0]:12\n");
 }
 
 /* The clock's period is that of its shortest sample; other events are rows of their own. */

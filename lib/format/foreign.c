@@ -66,6 +66,8 @@ char *json_members_text_at(const struct json_cursor *whole, struct span span)
 #define COUNTER_SAMPLES_MAX (1u << 17)
 /* Sampling interval if the profile lacks it. */
 #define INTERVAL_NS 1000000
+/* Fewer say little about the interval. */
+#define DISTANCES_MIN 10
 
 void foreign_init(struct foreign *f, struct import_counts *counts)
 {
@@ -218,11 +220,28 @@ static bool is_first(struct foreign *f, uint32_t pid)
 	return true;
 }
 
+/* Counts votes for the names of a thread, of which the one of the majority remains. */
+static void vote(struct foreign *f, struct foreign_thread *row, const struct profile_thread *given)
+{
+	struct profile_thread *thread = &f->profile->threads.rows.items[row->id];
+
+	if (thread->name == given->name) {
+		row->votes++;
+	} else if (row->votes) {
+		row->votes--;
+	} else {
+		thread->name = given->name;
+		if (given->process_name != NO_STRING)
+			thread->process_name = given->process_name;
+		row->votes = 1;
+	}
+}
+
 thread_id foreign_thread(struct foreign *f, uint32_t pid, uint32_t tid, const char *process,
 			 const char *name, bool by_name)
 {
 	struct strings *strings = &f->profile->strings;
-	struct foreign_thread row = {.pid = pid, .tid = tid, .name = NO_STRING};
+	struct foreign_thread row = {.pid = pid, .tid = tid, .name = NO_STRING, .votes = 1};
 	struct profile_thread thread = {
 		.pid = pid,
 		.tid = tid,
@@ -233,17 +252,38 @@ thread_id foreign_thread(struct foreign *f, uint32_t pid, uint32_t tid, const ch
 	uint32_t at;
 
 	thread.name = name ? strings_intern(strings, name) : NO_STRING;
+	thread.process_name = process ? strings_intern(strings, process) : NO_STRING;
 	if (by_name)
 		row.name = thread.name;
 	at = index_find(&f->thread_index, hash, thread_equal, f, &row);
-	if (at != INDEX_NONE)
+	if (at != INDEX_NONE) {
+		if (!by_name && name)
+			vote(f, &f->threads.items[at], &thread);
 		return f->threads.items[at].id;
-	thread.process_name = process ? strings_intern(strings, process) : NO_STRING;
+	}
 	thread.is_main = is_first(f, pid);
 	row.id = threads_add(&f->profile->threads, &thread);
 	index_add(&f->thread_index, hash, (uint32_t)f->threads.count);
 	vec_push(&f->threads, row);
 	return row.id;
+}
+
+void foreign_name_processes(struct foreign *f)
+{
+	struct threads *threads = &f->profile->threads;
+
+	vec_for_each(&threads->rows, struct profile_thread *, thread) {
+		const struct foreign_thread main = {
+			.pid = thread->pid, .tid = thread->pid, .name = NO_STRING};
+		uint32_t at = index_find(&f->thread_index, hash_pair(thread->pid, thread->pid),
+					 thread_equal, f, &main);
+
+		if (thread->process_name == NO_STRING && at != INDEX_NONE)
+			thread->process_name =
+				threads_get(threads, f->threads.items[at].id)->process_name;
+		if (thread->process_name == NO_STRING)
+			thread->process_name = thread->name;
+	}
 }
 
 uint8_t foreign_event(struct foreign *f, const char *name)
@@ -337,6 +377,31 @@ double foreign_interval(const double *lengths, size_t count, double shortest, do
 			return shortest / parts[i];
 	}
 	return fmax(shortest / 100, least);
+}
+
+ORDER(compare_distances, uint64_t, COMPARE(*a, *b))
+
+void foreign_guess_interval(struct foreign *f)
+{
+	VEC(uint64_t) distances = {0};
+
+	vec_for_each(&f->profile->threads.rows, const struct profile_thread *, thread) {
+		uint64_t last = CLOCK_NO_TIME;
+
+		samples_for_each(&thread->samples, sample) {
+			if (sample->event || sample->time == CLOCK_NO_TIME)
+				continue;
+			if (sample->time > last && distances.count < FOREIGN_LENGTHS_MAX)
+				vec_push(&distances, sample->time - last);
+			last = sample->time;
+		}
+	}
+	if (distances.count >= DISTANCES_MIN) {
+		vec_sort(&distances, compare_distances);
+		f->profile->meta.interval_ns =
+			MAX((distances.items[distances.count / 2] + 500) / 1000 * 1000, 1000);
+	}
+	vec_release(&distances);
 }
 
 void foreign_pass(struct foreign *f, uint64_t ticks)

@@ -25,6 +25,7 @@ struct foreign_thread {
 	uint32_t pid, tid;
 	string_id name; /* distinguishes threads with the same id; NO_STRING: any name */
 	thread_id id;
+	uint32_t votes; /* calls with the row's name, less those with others since it has it */
 };
 
 struct foreign_module {
@@ -70,9 +71,14 @@ frame_id foreign_frame(struct foreign *f, const struct foreign_frame *frame);
 /* Name of the only thread of files without threads. */
 #define FOREIGN_ALL "all"
 
-/* Returns the thread, existing or new. The first one of a pid is its main thread. */
+/*
+ * Returns the thread, existing or new. The first one of a pid is its main thread. Unless threads
+ * differ by name, it gets the name that most calls give it: that of most of its samples.
+ */
 thread_id foreign_thread(struct foreign *f, uint32_t pid, uint32_t tid, const char *process,
 			 const char *name, bool by_name);
+/* Names processes that have no name after their main threads, or else each row after itself. */
+void foreign_name_processes(struct foreign *f);
 /* Returns an event's number; 0 if there are too many, which counts as unread. */
 uint8_t foreign_event(struct foreign *f, const char *name);
 /*
@@ -98,6 +104,11 @@ void foreign_level(struct foreign *f, uint32_t pid, const char *name, const char
  * nearly multiples. All are ns.
  */
 double foreign_interval(const double *lengths, size_t count, double shortest, double least);
+/*
+ * Sets the profile's interval to the median distance between the samples of the clock in a thread,
+ * in whole microseconds. Keeps it if there are few samples.
+ */
+void foreign_guess_interval(struct foreign *f);
 /* Advances `now` by a number of intervals, within limits. */
 void foreign_pass(struct foreign *f, uint64_t ticks);
 /*

@@ -63,16 +63,18 @@ static int read_sample(struct json_reader *r, struct json_cursor s, struct error
 					    "callchain", "cpu", NULL};
 	struct span spans[6] = {{0}};
 	struct sample sample = {.stack = NO_STACK, .cpu = NO_CPU};
+	uint32_t pid, tid;
 	_cleanup_free_ char *comm = NULL;
-	uint32_t cpu;
+	double cpu;
 
 	if (!json_cursor_find(s, names, spans))
 		return damaged(err, "a sample");
 	comm = json_members_text_at(&r->s, spans[3]);
 	text_to_line(comm);
 	sample.time = read_time(r, spans[0]);
-	cpu = read_id(r, spans[5]);
-	if (spans[5].end && cpu < NO_CPU)
+	/* -1: the file has no CPUs of this event. */
+	cpu = json_members_number_at(&r->s, spans[5]);
+	if (spans[5].end && cpu >= 0 && cpu < NO_CPU)
 		sample.cpu = (uint16_t)cpu;
 	vec_clear(&r->path);
 	if (spans[4].end) {
@@ -83,9 +85,9 @@ static int read_sample(struct json_reader *r, struct json_cursor s, struct error
 	while (r->path.count)
 		sample.stack = stacks_intern(&r->f.profile->stacks, sample.stack,
 					     r->path.items[--r->path.count]);
-	foreign_add(&r->f,
-		    foreign_thread(&r->f, read_id(r, spans[1]), read_id(r, spans[2]), comm, comm,
-				   false),
+	pid = read_id(r, spans[1]);
+	tid = read_id(r, spans[2]);
+	foreign_add(&r->f, foreign_thread(&r->f, pid, tid, pid == tid ? comm : NULL, comm, false),
 		    &sample, 1);
 	return 0;
 }
@@ -116,7 +118,10 @@ static int read_whole(struct json_reader *r, const char *text, size_t size, stru
 		ret = read_sample(r, s, err);
 	if (!ret && s.failed)
 		ret = damaged(err, "its samples");
-	return ret ? ret : foreign_finish(&r->f, true, err);
+	if (ret)
+		return ret;
+	foreign_guess_interval(&r->f);
+	return foreign_finish(&r->f, true, err);
 }
 
 static int perf_json_read(struct profile **p, const char *text, size_t size,
@@ -127,6 +132,7 @@ static int perf_json_read(struct profile **p, const char *text, size_t size,
 
 	foreign_init(&r.f, counts);
 	ret = read_whole(&r, text, size, err);
+	foreign_name_processes(&r.f);
 	foreign_end(&r.f, ret, p);
 	vec_release(&r.path);
 	return ret;

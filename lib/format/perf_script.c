@@ -558,24 +558,9 @@ static int read_lines(struct script_reader *r, const char *text, size_t size, st
 		add_sample(r, &head, r->stack.count ? find_stack(r) : stack);
 	if (!r->has_sample)
 		return error_text(err, -EBADMSG, "no samples in perf script's format");
+	if (!r->interval && r->has_times)
+		foreign_guess_interval(&r->f);
 	return foreign_finish(&r->f, r->has_times, err);
-}
-
-/* Names processes after their main threads. */
-static void name_processes(struct profile *p)
-{
-	vec_for_each(&p->threads.rows, struct profile_thread *, thread) {
-		if (thread->process_name != NO_STRING)
-			continue;
-		vec_for_each(&p->threads.rows, const struct profile_thread *, main) {
-			if (main->pid == thread->pid && main->process_name != NO_STRING) {
-				thread->process_name = main->process_name;
-				break;
-			}
-		}
-		if (thread->process_name == NO_STRING)
-			thread->process_name = thread->name;
-	}
 }
 
 static int script_read(struct profile **p, const char *text, size_t size,
@@ -589,8 +574,7 @@ static int script_read(struct profile **p, const char *text, size_t size,
 	r.f.profile->meta.product = xstrdup("perf script");
 	r.f.profile->meta.interval_ns = r.interval ? r.interval : DEFAULT_INTERVAL_NS;
 	ret = read_lines(&r, text, size, err);
-	if (!ret)
-		name_processes(r.f.profile);
+	foreign_name_processes(&r.f);
 	foreign_end(&r.f, ret, p);
 	strings_release(&r.lines);
 	vec_release(&r.known);

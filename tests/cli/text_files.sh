@@ -60,6 +60,50 @@ a 1/1 1.001000: 1000000 task-clock:u:
 TEXT
 is "the clock is shown where there is one" "$(rows clock.txt)" 'y,a,1,1'
 
+# A thread has the name that most of its samples have, and its process that of the main thread.
+cat >renamed.txt <<'TEXT'
+a.out 100/100 1.000000: 1000000 cpu-clock: 
+	1 x (/a)
+
+a.out 100/101 1.001000: 1000000 cpu-clock: 
+	1 x (/a)
+
+help (1) er 100/101 1.002000: 1000000 cpu-clock: 
+	1 x (/a)
+
+help (1) er 100/101 1.003000: 1000000 cpu-clock: 
+	1 x (/a)
+
+TEXT
+threads() { # FILE
+	"$PROF" report --no-config --by thread --format csv "$1" | cut -d, -f1-5 | tr -d '"' | tail -n +2
+}
+is "a renamed thread" "$(threads renamed.txt)" $'help (1) er,101,a.out,100,3\na.out,100,a.out,100,1'
+cat >renamed.json <<'TEXT'
+{"linux-perf-json-version": 1, "samples": [
+{"timestamp": 1000000000, "pid": 100, "tid": 101, "cpu": -1, "comm": "a.out", "callchain": [{"ip": "0x1", "symbol": "x"}]},
+{"timestamp": 1001000000, "pid": 100, "tid": 101, "cpu": -1, "comm": "helper", "callchain": [{"ip": "0x1", "symbol": "x"}]},
+{"timestamp": 1002000000, "pid": 100, "tid": 101, "cpu": -1, "comm": "helper", "callchain": [{"ip": "0x1", "symbol": "x"}]},
+{"timestamp": 1003000000, "pid": 100, "tid": 100, "cpu": -1, "comm": "a.out", "callchain": [{"ip": "0x1", "symbol": "x"}]}]}
+TEXT
+is "a renamed thread, in perf's JSON" "$(threads renamed.json)" $'helper,101,a.out,100,3\na.out,100,a.out,100,1'
+"$PROF" convert --no-config renamed.json -o cpus.json
+is "no sample is on a CPU without a number" "$(grep -c '"CPU 0"' cpus.json)" 0
+
+# Ticks whose period no file states are as long as the distance of most of them.
+python3 - <<'CODE'
+import json
+times = [1_000_000_000 + 250_000 * i + (i % 3) * 100 + (10_000_000 if i > 15 else 0) for i in range(20)]
+with open("unstated.txt", "w") as file:
+    file.writelines(f"a 7 {time / 1e9:.9f}: cpu-clock: \n\t1 x (/a)\n\n" for time in times)
+with open("unstated.json", "w") as file:
+    json.dump({"linux-perf-json-version": 1, "samples": [
+        {"timestamp": time, "pid": 7, "tid": 7, "comm": "a", "callchain": [{"ip": "0x1", "symbol": "x"}]} for time in times]}, file)
+CODE
+for file in unstated.txt unstated.json; do
+	like "the interval of $file" "$("$PROF" info --no-config $file)" 'Interval +0\.25 ms'
+done
+
 # Without times.
 cat >timeless.txt <<'TEXT'
 java 19983 cycles:

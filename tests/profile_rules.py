@@ -590,12 +590,12 @@ class _Check:
                 self.say(f"{where}[{i}] waits on a CPU")
 
     def weights(self, where, table, thread):
-        """Samples of the clock weigh what time they stand for, those of events how many, or us."""
+        """Samples of the clock weigh what time they stand for, those of events how many, bytes or us."""
         is_event = thread.get("profView") == "event"
-        is_time = not is_event or any(
-            event.get("unit") == "microseconds" and thread["name"].endswith(f" ({event['name']})")
-            for event in self.profile["meta"].get("profEvents", []))
-        if table["weightType"] != ("tracing-ms" if is_time else "samples"):
+        unit = next((event.get("unit") for event in self.profile["meta"].get("profEvents", [])
+                     if thread["name"].endswith(f" ({event['name']})")), None)
+        is_time = not is_event or unit == "microseconds"
+        if table["weightType"] != ("tracing-ms" if is_time else "bytes" if unit == "bytes" else "samples"):
             self.say(f"{where}.weightType is {table['weightType']}")
             return
         unit = 0.001 if is_event and is_time else self.profile["meta"]["interval"] if is_time else 1

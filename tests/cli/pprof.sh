@@ -7,7 +7,7 @@
 pprof_file() {
 	python3 "$root/tests/cli/pprof_file.py" "$@"
 }
-for name in heap heap-later allocs delays counts cpu-time cpu-samples labels drop wall nameless; do
+for name in heap heap-later allocs delays micro counts cpu-time cpu-samples labels drop wall nameless; do
 	pprof_file make $name $name.pb.gz
 done
 
@@ -25,6 +25,9 @@ is "the file's default is shown" "$(shown allocs.pb.gz)" \
 is "times that are measured have no error of sampling" "$(shown delays.pb.gz)" \
 	"2 samples of delay (0.1 s), 100.0 % named
  98.5 % 98.5 % wait app a.c:13"
+is "microseconds with a Greek letter" "$(shown micro.pb.gz)" \
+	"1 sample of wait (0.0985 s), 100.0 % named
+ 100.0 % 100.0 % wait app a.c:12"
 is "counts of samples have the error of so many samples" "$(shown counts.pb.gz)" \
 	"2 samples of samples (100), 100.0 % named
  50.0 ±9.6 % 50.0 ±9.6 % a app a.c:11"

@@ -104,6 +104,7 @@ FILES = {
         ["contentions/count", "delay/nanoseconds"],
         [(["lock", "main"], [90, 1_500_000], []), (["wait", "main"], [10, 98_500_000], [])],
         period=1, period_type="contentions/count"),
+    "micro": lambda: Writer().profile(["wait/\u03bcs"], [(["wait", "main"], [98_500], [])]),
     "counts": lambda: Writer().profile(
         ["samples/count"], [(["a", "main"], [50], []), (["b", "main"], [50], [])], period=1, period_type="samples/count"),
     # The clock as time alone, and as samples alone.

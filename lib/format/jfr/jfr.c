@@ -110,6 +110,7 @@ static void add_wall(struct jfr_reader *r, const struct event *e)
 
 static void add_allocation(struct jfr_reader *r, const struct event *e)
 {
+	uint8_t event = foreign_measure(&r->f, e->type->kind->text, "bytes", 0);
 	uint64_t bytes = jfr_number_of(r, e, "weight");
 
 	if (!bytes)
@@ -118,7 +119,8 @@ static void add_allocation(struct jfr_reader *r, const struct event *e)
 		bytes = jfr_number_of(r, e, "allocationSize");
 	if (!bytes)
 		bytes = jfr_number_of(r, e, "size");
-	add_named(r, e, e->type->kind->text, bytes);
+	if (event)
+		add_sample(r, jfr_thread_of(r, e), event, e->start, jfr_stack_of(r, e), bytes);
 }
 
 /* Returns what a wait is for: conditions are work or time to idle threads. */
@@ -287,11 +289,11 @@ static const struct event_kind event_kinds[] = {
 	{"jdk.CPUTimeSamplesLost", add_lost_cpu_time, NULL, 0, false},
 	{"jdk.NativeMethodSample", add_native, NULL, 0, true},
 	{"profiler.WallClockSample", add_wall, NULL, 0, true},
-	{"jdk.ObjectAllocationSample", add_allocation, "alloc/bytes", 0, true},
-	{"jdk.ObjectAllocationInNewTLAB", add_allocation, "alloc/bytes", 0, true},
-	{"jdk.ObjectAllocationOutsideTLAB", add_allocation, "alloc/bytes", 0, true},
-	{"profiler.LiveObject", add_allocation, "live/bytes", 0, true},
-	{"profiler.Malloc", add_allocation, "malloc/bytes", 0, true},
+	{"jdk.ObjectAllocationSample", add_allocation, "alloc", 0, true},
+	{"jdk.ObjectAllocationInNewTLAB", add_allocation, "alloc", 0, true},
+	{"jdk.ObjectAllocationOutsideTLAB", add_allocation, "alloc", 0, true},
+	{"profiler.LiveObject", add_allocation, "live", 0, true},
+	{"profiler.Malloc", add_allocation, "malloc", 0, true},
 	{"profiler.Free", add_nothing, NULL, 0, true},
 	{"jdk.JavaMonitorEnter", add_wait, "[monitor]", IDLE_LOCK, false},
 	{"jdk.JavaMonitorWait", add_wait, "[Object.wait]", IDLE_CONDITION, false},

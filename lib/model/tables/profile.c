@@ -122,6 +122,8 @@ enum measure unit_measure(const char *unit, double *size)
 		{"GB", MEASURE_BYTES, 1073741824},
 		{"ns", MEASURE_TIME, 1},
 		{"us", MEASURE_TIME, 1e3},
+		{"\xc2\xb5s", MEASURE_TIME, 1e3}, /* µs */
+		{"\xce\xbcs", MEASURE_TIME, 1e3}, /* the same with a Greek letter, as of Austin */
 		{"ms", MEASURE_TIME, 1e6},
 		{"s", MEASURE_TIME, 1e9},
 	};

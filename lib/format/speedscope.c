@@ -705,18 +705,22 @@ static void write_samples(struct speedscope *w, const struct scope_rows *rows, d
 	jsonw_array_end(&w->json);
 }
 
-/* Times in milliseconds are the clock's. */
-static const char *unit_of(const struct profile *p, uint8_t event)
+/* Times in milliseconds are the clock's. Sets the factor of weights. */
+static const char *unit_of(const struct profile *p, uint8_t event, double *factor)
 {
-	static const char *const units[] = {"bytes", "nanoseconds", "microseconds", "milliseconds",
-					    "seconds"};
-	string_id unit = event ? p->events.rows.items[event].unit : NO_STRING;
+	double size;
+	enum measure measure = event_measure(p, event, &size);
 
-	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
-		if (strcmp(strings_get(&p->strings, unit), units[i]) == 0)
-			return units[i];
-	}
-	return "none";
+	*factor = measure == MEASURE_BYTES ? size : 1;
+	if (measure != MEASURE_TIME)
+		return measure == MEASURE_BYTES ? "bytes" : "none";
+	if (event)
+		return size < 1e3   ? "nanoseconds"
+		       : size < 1e6 ? "microseconds"
+		       : size < 1e9 ? "milliseconds"
+				    : "seconds";
+	*factor = size / 1e6;
+	return "milliseconds";
 }
 
 static void write_profile(struct speedscope *w, const struct profile_thread *thread, uint8_t event)
@@ -726,7 +730,8 @@ static void write_profile(struct speedscope *w, const struct profile_thread *thr
 				       : "";
 	bool is_time = !event && p->meta.interval_ns;
 	bool has_times = is_time && !profile_fact(p, FACT_NO_TIMES, NULL);
-	double unit = is_time ? (double)p->meta.interval_ns / 1e6 : 1, end;
+	double unit, end;
+	const char *unit_name = unit_of(p, event, &unit);
 	struct scope_rows rows = {0};
 	_cleanup_free_ char *name = xasprintf("%s %" PRIu32 ": %s %" PRIu32 "%s%s",
 					      strings_get(&p->strings, thread->process_name),
@@ -736,7 +741,7 @@ static void write_profile(struct speedscope *w, const struct profile_thread *thr
 	jsonw_object_begin(&w->json);
 	jsonw_member(&w->json, "type", cstring, "sampled");
 	jsonw_member(&w->json, "name", cstring, name);
-	jsonw_member(&w->json, "unit", cstring, is_time ? "milliseconds" : unit_of(p, event));
+	jsonw_member(&w->json, "unit", cstring, unit_name);
 	scope_rows_collect(&rows, p, thread, event, has_times);
 	write_samples(w, &rows, unit);
 	end = (double)rows.sum * unit;
@@ -771,7 +776,7 @@ static void write_profiles(struct speedscope *w)
 		}
 	}
 	jsonw_array_end(&w->json);
-	if (shown && active != SIZE_MAX)
+	if ((shown || active) && active != SIZE_MAX)
 		jsonw_member(&w->json, "activeProfileIndex", u64, active);
 }
 

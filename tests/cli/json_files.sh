@@ -101,6 +101,13 @@ for file in uneven.cpuprofile "$golden/threads.json"; do
 	is "speedscope: the duration of ${file##*/} stays" "$("$PROF" info --no-config again.speedscope.json | grep Duration)" \
 		"$("$PROF" info --no-config "$file" | grep Duration)"
 done
+python3 "$root/tests/cli/pprof_file.py" make micro micro.pb.gz
+"$PROF" convert --no-config micro.pb.gz -o micro.speedscope.json
+is "speedscope: times have its unit, however a file spells theirs" "$(grep -o '"unit":"[a-z]*"' micro.speedscope.json)" \
+	'"unit":"microseconds"'
+printf 'help 7/8 1.000: 1 page-faults: \n\t1 x (/a)\n\na 7/7 1.001: 1000000 cpu-clock: \n\t1 y (/a)\n\n' >faults-first.txt
+"$PROF" convert --no-config faults-first.txt -o faults-first.speedscope.json
+is "speedscope: the clock is shown, also after another event" "$(rows faults-first.speedscope.json)" "$(rows faults-first.txt)"
 "$PROF" convert --no-config bytes.json -o again.speedscope.json
 is "bytes stay bytes" "$(summary again.speedscope.json)" "$(summary bytes.json)"
 done_testing

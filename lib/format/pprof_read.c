@@ -939,19 +939,19 @@ int pprof_read(struct profile **p, const char *text, size_t size, struct import_
 	return ret;
 }
 
-/* Known fields; the strings must begin with an empty one. */
 /* Other formats of this kind have different fields in their first messages. */
 static bool is_sample_type(struct protobuf_cursor s)
 {
 	struct protobuf_field field;
 
 	while (protobuf_next(&s, &field)) {
-		if (field.number > VALUE_UNIT)
+		if (field.number > VALUE_UNIT || field.is_bytes)
 			return false;
 	}
 	return true;
 }
 
+/* Known fields; the strings must begin with an empty one. */
 bool pprof_matches(const char *text, size_t size)
 {
 	struct protobuf_cursor s = protobuf_cursor_of(text, size);

@@ -25,6 +25,11 @@
 #define VISUAL_STUDIO "a report of Visual Studio; inferno-collapse-vsprof converts it"
 #define DTRACE "an output of DTrace; stackcollapse.pl converts it to collapsed stacks"
 #define BPFTRACE "an output of bpftrace; stackcollapse-bpftrace.pl converts it to collapsed stacks"
+#define RPROF "a profile of R's Rprof; to_pprof of the package proffer converts it"
+#define ERLANG "a report of Erlang's profilers, which has no stacks"
+#define PERF_REPORT \
+	"a report of perf; perf script writes what prof reads, and prof reads perf.data itself"
+#define PPROF_REPORT "a report of pprof; prof reads the profile itself"
 #define PICTURE "a page or picture; most profilers also write collapsed stacks, which prof reads"
 
 static const struct {
@@ -35,6 +40,12 @@ static const struct {
 } unread[] = {
 	{WITH_SIZE("memray\0"), NULL, MEMRAY},
 	{WITH_SIZE("\x04\x22\x4d\x18"), "memray", MEMRAY},
+	{WITH_SIZE("MOJ"), NULL,
+	 "a profile of Austin; mojo2austin converts it to collapsed stacks"},
+	{WITH_SIZE("\0\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), "\acpython",
+	 "a profile of vmprof; vmprofshow shows it"},
+	{WITH_SIZE("\x80"), "yappi",
+	 "a profile of yappi; its save(..., \"callgrind\") writes one that prof reads"},
 	{WITH_SIZE("HCAT"), NULL,
 	 "a binary profile of Python; python3 -m profiling.sampling replay converts it"},
 	{WITH_SIZE("{\"type\":\"meta\""), "\"sample_interval_usec\"",
@@ -52,6 +63,22 @@ static const struct {
 	 "a profile of GHC; with -p in place of -pj, ghc-prof-flamegraph converts it"},
 	{WITH_SIZE("\x04\x08"), NULL,
 	 "a file of Ruby's Marshal, as of stackprof; stackprof --stackcollapse converts it"},
+	{WITH_SIZE("flamegraph("), "\"frame_id\"",
+	 "a flame graph of stackprof; stackprof --stackcollapse writes what prof reads"},
+	{WITH_SIZE("Measure Mode: "), NULL,
+	 "a report of ruby-prof; its CallTreePrinter writes what prof reads"},
+	{WITH_SIZE("NYTProf "), NULL,
+	 "a profile of Devel::NYTProf; nytprofcalls converts it to collapsed stacks"},
+	{WITH_SIZE("sample.interval="), NULL, RPROF},
+	{WITH_SIZE("memory profiling: "), "sample.interval=", RPROF},
+	{WITH_SIZE("line profiling: "), "sample.interval=", RPROF},
+	{WITH_SIZE("GC profiling: "), "sample.interval=", RPROF},
+	{WITH_SIZE("{\""),
+	 "\":{\"ct\":", "a profile of XHProf, which has calls of functions, but no stacks"},
+	{WITH_SIZE("\n****** Process <"), NULL, ERLANG},
+	{WITH_SIZE("%% Analysis results:"), NULL, ERLANG},
+	{WITH_SIZE("--- Execution profile ---"), NULL,
+	 "a report of async-profiler; its -o collapsed writes what prof reads"},
 	{WITH_SIZE("hdrb"), NULL, "an event log of GHC; hs-speedscope converts it"},
 	{WITH_SIZE("{\xa9"), NULL, MARSHAL},
 	{WITH_SIZE("{("), NULL, MARSHAL},
@@ -63,6 +90,10 @@ static const struct {
 	{WITH_SIZE("\x80"), "line_profiler",
 	 "a profile of line_profiler; python3 -m line_profiler shows it"},
 	{WITH_SIZE("gmon"), NULL, "a profile of gcc -pg; gprof shows it"},
+	{WITH_SIZE("Flat profile:\n"), NULL, "a report of gprof, which has no stacks"},
+	{WITH_SIZE("\x5e\x97\xca\xfd"), NULL, "a capture of Sysprof, which shows it"},
+	{WITH_SIZE("# Function Call Graph for "), NULL,
+	 "a report of uftrace; uftrace dump --chrome converts its data"},
 	{WITH_SIZE("*version"), NULL, ART},
 	{WITH_SIZE("SLOW"), NULL, ART},
 	{WITH_SIZE("SIMPLEPERF"), NULL,
@@ -113,15 +144,28 @@ static const struct {
 	{WITH_SIZE("@["), NULL, BPFTRACE},
 	{WITH_SIZE("@ "), " samples]\n",
 	 "a call graph of pmcstat; stackcollapse-pmc.pl converts it to collapsed stacks"},
-	{WITH_SIZE("# To display the perf.data"), NULL,
-	 "a report of perf; perf script writes what prof reads, and prof reads perf.data itself"},
-	{WITH_SIZE("# started on "), "Performance counter stats",
+	{WITH_SIZE("# To display the perf.data"), NULL, PERF_REPORT},
+	{WITH_SIZE("\n0x"), "raw event: size", PERF_REPORT},
+	{WITH_SIZE("File: "), "\nType: ", PPROF_REPORT},
+	{WITH_SIZE("PeriodType: "), "\nSamples:\n", PPROF_REPORT},
+	{WITH_SIZE("# started on "), NULL,
 	 "counts of perf stat, which have no functions; prof reads perf.data of perf record"},
+	{WITH_SIZE("digraph "), NULL, PICTURE},
 	{WITH_SIZE(""), "<!DOCTYPE svg", PICTURE},
 	{WITH_SIZE(""), "<svg", PICTURE},
 	{WITH_SIZE(""), "<!DOCTYPE html", PICTURE},
 	{WITH_SIZE(""), "<html", PICTURE},
 };
+
+/* Returns true for a message in a message in which a profile of pprof has numbers. */
+static bool is_otlp(const char *text, size_t size)
+{
+	struct protobuf_cursor s = protobuf_cursor_of(text, size);
+	struct protobuf_field resource, field;
+
+	return protobuf_next(&s, &resource) && resource.number == 1 && resource.is_bytes &&
+	       protobuf_next(&resource.bytes, &field) && field.number <= 2 && field.is_bytes;
+}
 
 /*
  * Returns true for a packet of a trace, whose fields differ from a sample type of pprof. A text may
@@ -151,6 +195,8 @@ const char *format_unread(const char *text, size_t size)
 		return "an empty file";
 	if (is_perfetto(text, size))
 		return "a trace of Perfetto; traceconv profile converts its stacks to pprof";
+	if (is_otlp(text, size))
+		return "profiles of OpenTelemetry; most of its profilers also write pprof";
 	for (size_t i = 0; i < sizeof(unread) / sizeof(*unread); i++) {
 		const char *word = unread[i].word;
 

@@ -94,6 +94,24 @@ recognized 'hdrb\0\0' 'hs-speedscope converts it'
 recognized 'SIMPLEPERF\1\0' 'a report of simpleperf'
 recognized 'Stack_3185 log opened (PC)\n' 'a log of Papyrus'
 recognized '{"alloc_samples": 3, "elapsed_time_sec": 2.5}' 'scalene'
+recognized 'MOJ\3\1austin\0003.7.0\0' 'mojo2austin'
+recognized '\0\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\336\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0\5\0\7\4\7cpython\6' 'vmprof'
+recognized '\x80\2cyappi\nYFuncStats\n' 'a profile of yappi'
+recognized 'NYTProf 5 0\n' 'nytprofcalls'
+recognized 'memory profiling: line profiling: sample.interval=10000\n:1:2:3:4:"f" \n' "R's Rprof"
+recognized 'sample.interval=10000\n"f" "g" \n' "R's Rprof"
+recognized '{"a==>b":{"ct":30,"wt":342},"main()":{"ct":1,"wt":345}}' 'a profile of XHProf'
+recognized '\n****** Process <0.80.0>    -- 100.00 %% of profiled time *** \n' "Erlang's profilers"
+recognized '\x2d-- Execution profile ---\nTotal samples       : 62\n' 'a report of async-profiler'
+recognized 'flamegraph([\n{"x":0,"y":7,"width":3,"frame_id":14' 'stackprof'
+recognized 'Measure Mode: wall_time\nThread ID: 80\n' 'a report of ruby-prof'
+recognized 'Flat profile:\n\nEach sample counts as 0.01 seconds.\n' 'a report of gprof'
+recognized '\x5e\x97\xca\xfd\1\1' 'Sysprof'
+recognized '\n0x2e8 [0x110]: event: 69\n.\n. ... raw event: size 272 bytes\n' 'a report of perf'
+recognized '# started on Mon Nov 30 13:59:40 2026\n\n1.50,msec,task-clock,1497\n' 'counts of perf stat'
+recognized 'File: a.test\nBuild ID: 66\nType: cpu\n' 'a report of pprof'
+recognized '\n\11\22\7\22\5\22\3\22\1x' 'OpenTelemetry'
+recognized 'digraph profile {\n' 'a page or picture'
 
 # JSON with threads alone: what is missing.
 printf '{"threads": []}' >threads.json

@@ -147,11 +147,27 @@ is "classes of allocations are not the kernel's" "$(rows classes.folded --no-ker
 	$'java.lang.String,,100,100\nbyte[],,50,50\nFoo.main,,0,150'
 is "such stacks measure no time" "$(summary classes.folded)" \
 	'folded stacks: 2 samples of allocations (150), 100.0 % named'
+printf '%s\n' 'Foo.main;java.lang.Object_[i] 100' >locks.folded
+is "stacks of locks look like those of allocations" "$(summary locks.folded)" \
+	'folded stacks: 1 sample of allocations or locks (100), 100.0 % named'
 printf '%s\n' 'tid:7;app.py:main:10;app.py:work:20 3' 'tid:8;<frozen x>:main:10 1' >python.folded
 is "files and lines of Python" "$("$PROF" report --no-config --by line --format csv python.folded | cut -d, -f1,3-5 | tr -d '"')" \
 	$'function,file,line,self\nwork,app.py,20,3\nmain,<frozen x>,10,1\nmain,app.py,10,0'
 is "threads of Python" "$("$PROF" report --no-config --by thread --format csv python.folded | cut -d, -f2,5)" \
 	$'tid,self\n7,3\n8,1'
+austin() { # MODE
+	printf '# austin: 3.7.0\n# interval: 1000\n# mode: %s\n\n' "$1"
+}
+{ austin wall && printf 'P7;T0:7;app.py:main:10;app.py:work:20 2500\nP7;T0:8;app.py:main:10 500\n'; } >austin.folded
+is "microseconds of Austin" "$(summary austin.folded)" \
+	'folded stacks: 0.003 s, 2 samples of clock (3,000 ticks), 100.0 % named'
+{ austin memory && printf 'P7;T0:7;app.py:main:10 4096\nP7;T0:7;app.py:main:10;app.py:work:20 -1024\n'; } >memory.folded
+is "bytes of Austin" "$(summary memory.folded)" 'folded stacks: 1 sample of allocated (4.1 kB), 100.0 % named'
+is "freed bytes of Austin" "$(rows memory.folded --event freed | head -1)" 'work,,1024,1024'
+{ austin full && printf 'P7;T0:7;app.py:main:10;app.py:work:20 2500,0,4096\nP7;T0:7;app.py:main:10 500,1,-8\n'; } >full.folded
+is "all metrics of Austin: time" "$(rows full.folded)" $'work,,2500,2500\nmain,,500,3000'
+is "all metrics of Austin: time of the CPU" "$(rows full.folded --event 'not idle')" $'work,,2500,2500\nmain,,0,2500'
+is "all metrics of Austin: memory" "$(rows full.folded --event allocated)" $'work,,4096,4096\nmain,,0,4096'
 printf 'main;_ZN3foo3barEi;_RNvCs1234_7mycrate3run 3\n' >mangled.folded
 is "mangled names" "$(rows mangled.folded)" $'mycrate::run,,3,3\nfoo::bar,,0,3\nmain,,0,3'
 
@@ -186,19 +202,3 @@ refuses "a line without a number is named" 125 'line 3 is not a stack and a numb
 printf '[{"name": "x", "ts": 1},\n{"name": "y"}] 12\n' >array.json
 refuses "JSON is no stack" 125 'not a profile' "$PROF" report --no-config array.json
 done_testing
-printf '%s\n' 'Foo.main;java.lang.Object_[i] 100' >locks.folded
-is "stacks of locks look like those of allocations" "$(summary locks.folded)" \
-	'folded stacks: 1 sample of allocations or locks (100), 100.0 % named'
-austin() { # MODE
-	printf '# austin: 3.7.0\n# interval: 1000\n# mode: %s\n\n' "$1"
-}
-{ austin wall && printf 'P7;T0:7;app.py:main:10;app.py:work:20 2500\nP7;T0:8;app.py:main:10 500\n'; } >austin.folded
-is "microseconds of Austin" "$(summary austin.folded)" \
-	'folded stacks: 0.003 s, 2 samples of clock (3,000 ticks), 100.0 % named'
-{ austin memory && printf 'P7;T0:7;app.py:main:10 4096\nP7;T0:7;app.py:main:10;app.py:work:20 -1024\n'; } >memory.folded
-is "bytes of Austin" "$(summary memory.folded)" 'folded stacks: 1 sample of allocated (4.1 kB), 100.0 % named'
-is "freed bytes of Austin" "$(rows memory.folded --event freed | head -1)" 'work,,1024,1024'
-{ austin full && printf 'P7;T0:7;app.py:main:10;app.py:work:20 2500,0,4096\nP7;T0:7;app.py:main:10 500,1,-8\n'; } >full.folded
-is "all metrics of Austin: time" "$(rows full.folded)" $'work,,2500,2500\nmain,,500,3000'
-is "all metrics of Austin: time of the CPU" "$(rows full.folded --event 'not idle')" $'work,,2500,2500\nmain,,0,2500'
-is "all metrics of Austin: memory" "$(rows full.folded --event allocated)" $'work,,4096,4096\nmain,,0,4096'

@@ -71,10 +71,13 @@ struct joined {
 	size_t children; /* the latest that began before: index + 1 */
 };
 
+/* A wait ends later than its wake-up if the thread was queued for a CPU in between. */
 static bool is_part(const struct joined *j, const struct marker *marker, enum part part)
 {
 	return !j->parts[part] && j->end && marker->start <= j->end &&
-	       marker->start + SLACK_NS >= j->start && marker->end <= j->end + SLACK_NS;
+	       marker->start + SLACK_NS >= j->start &&
+	       (marker->end <= j->end + SLACK_NS ||
+		(part == PART_WAIT && j->parts[PART_WAKE_UP]));
 }
 
 /* By the name of the call, of the marker itself or in its first field. */

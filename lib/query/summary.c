@@ -109,10 +109,23 @@ void query_summary_samples(const struct query *q, struct strbuf *out)
 		strbuf_addf(out, ", %.1f %% named", 100 * s.named);
 }
 
+/* True if waits alone are selected: the CPU time of their rows is that of the code before them. */
+static bool is_of_waits(const struct query *q)
+{
+	bool has_waits = false;
+
+	for (stack_id id = 0; id < q->profile->stacks.rows.count; id++) {
+		if (q->weights[id] && query_wait_of(q, id) == QUERY_RUNS)
+			return false;
+		has_waits |= q->weights[id] > 0;
+	}
+	return has_waits;
+}
+
 void query_summary_text(const struct query *q, struct strbuf *out)
 {
 	query_summary_samples(q, out);
-	if (q->cpu_ns)
+	if (q->cpu_ns && !is_of_waits(q))
 		strbuf_addf(out, "; ran %.3f s", (double)q->cpu_ns / 1e9);
 	add_waits(q, out);
 }

@@ -13,6 +13,7 @@ rows() { # FILE OPTION...
 }
 is "without the option no wait counts" "$(rows "$waits")" "User: Program"
 like "with it, all do" "$(rows "$waits" --include-idle)" 'Idle: Child,Idle: Lock,Idle: Pipe,Idle: Preempted,Idle: Queued,Idle: Timer,User'
+unlike "waits alone did not run" "$("$PROF" report --by function --category 'Idle*' "$waits")" '; ran '
 is "a kind of waits is asked for by name" "$(rows "$waits" --category 'Idle: Lock')" "Idle: Lock"
 is "an older file says the same" "$(rows "$old" --include-idle)" \
 	"Idle: Condition,Idle: Other,Idle: Queued,Idle: Timer,User: Program"

@@ -87,6 +87,25 @@ static void add_marker(struct profile *p, enum marker_id id, uint64_t start, uin
 	vec_push(&p->threads.rows.items[0].markers, marker);
 }
 
+/* The wait before is short, and told by its wake-up alone. */
+TEST(a_thread_that_is_queued_after_its_wake_up_is_one_row)
+{
+	const struct query_filter filter = QUERY_FILTER_ALL;
+	struct profile *p = make_profile();
+	struct marker_rows rows;
+
+	add_marker(p, MARKER_WOKEN, 98, 99);
+	add_marker(p, MARKER_WOKEN, 100, 110);
+	add_marker(p, MARKER_LOCK_WAIT, 100, 140);
+	marker_rows_make(&rows, p, &filter);
+	marker_rows_join(&rows, p);
+	assert_int_equal(rows.list.items[0].whole, 0);
+	assert_int_equal(rows.list.items[1].whole, 2);
+	assert_int_equal(rows.list.items[2].whole, 2);
+	marker_rows_release(&rows);
+	profile_free(p);
+}
+
 /* The child ends, its parent is woken and comes back from its call; a lock is something else. */
 TEST(markers_of_one_wait_are_one_row)
 {

@@ -50,7 +50,7 @@ enum {
 	COPY_LEAF_KERNEL =
 		1 << 0, /* the sampled leaf is in the kernel: pc is its first user frame */
 	COPY_KEEPS_INTERPRETER =
-		1 << 1, /* keep native frames beside the runtime frames that they execute */
+		1 << 1, /* keep native frames next to the runtime frames that they execute */
 	COPY_BY_TRACEPOINT =
 		1 << 2, /* copied for a wait or the like, not for a tick or hardware event */
 	COPY_KNOWS_RUNTIME = 1 << 3, /* the kernel knew the runtime of the process */

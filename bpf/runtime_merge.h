@@ -16,7 +16,7 @@ struct merge {
 	__u32 native, native_count; /* the next native frame after the leaf */
 	__u32 managed, managed_count; /* the next frame of the runtime */
 	__u32 in_group; /* the next runtime frame belongs to the group being placed */
-	__u32 keeps_interpreter; /* keep native frames beside those that they execute */
+	__u32 keeps_interpreter; /* keep native frames next to those that they execute */
 	__u32 leaf_replaced; /* the leaf is the interpreter of the first group */
 	__u32 placed; /* native frames up to the last one that contains a group */
 	/*

@@ -54,8 +54,9 @@ static __always_inline __u32 next_random(struct switch_state *st)
 /*
  * Decides whether a wait of the thread becomes a sample and sets row->chance. The probability is
  * proportional to the mean length of the thread's waits: by number alone, a thread that rarely
- * waits would hardly be seen beside one that always does. It never depends on this wait's own draw,
- * so sums of length / probability are unbiased. Stacks with many runtime frames count as several.
+ * waits would hardly be seen next to one that always does. It never depends on this wait's own
+ * draw, so sums of length / probability are unbiased. Stacks with many runtime frames count as
+ * several.
  */
 static __always_inline bool choose_wait(struct switch_state *st, struct wait_row *row, __u64 now)
 {

@@ -343,7 +343,7 @@ WALK_INLINE enum walk_result walk_find_other_stack(const struct walk_frame *f,
 	if (found <= 0)
 		return found ? WALK_BAD_READ : WALK_END;
 	to->cfa += (__s64)rule->cfa_offset;
-	/* For a goroutine whose stack is being moved, the pc is only beside its sp. */
+	/* For a goroutine whose stack is being moved, the pc is only next to its sp. */
 	if (UNWIND_RA_KIND(rule->kinds) == UNWIND_AT_CFA) {
 		to->ra_at = to->cfa + (__s64)rule->ra_offset * 8;
 		if (walk_read_word(f, &to->pc, to->ra_at))

@@ -39,7 +39,7 @@ static void make_table(struct option_table *t, void *ctx)
 		"Usage: prof attach [OPTION]... -p PID[,PID...]\n"
 		"       prof attach [OPTION]... --name GLOB|--unit NAME|--container ID\n"
 		"Record running processes and their descendants until they have ended, Ctrl-C is\n"
-		"pressed, or the time is over. They are neither stopped nor changed.\n"
+		"pressed, or the time is up. They are neither stopped nor changed.\n"
 		"\n";
 	option_table_add(t, which, NULL);
 	option_table_add(t, target_options, &a->filter);

@@ -137,7 +137,8 @@ static const struct option_row rows[] = {
 	 OPTION_FLAG, AT(output.all_threads)},
 	{0, "no-limit", NULL, "captures: all samples and markers, also more than a browser shows",
 	 OPTION_FLAG, AT(output.no_limit)},
-	{'v', "verbose", NULL, "say more; twice: everything", OPTION_COUNTED, AT(output.verbose)},
+	{'v', "verbose", NULL, "print more messages; twice: all", OPTION_COUNTED,
+	 AT(output.verbose)},
 	{'q', "quiet", NULL, "no progress", OPTION_FLAG, AT(output.quiet)},
 	{0},
 };

@@ -56,7 +56,7 @@ static void make_table(struct option_table *t, void *ctx)
 		"Usage: prof record [OPTION]... [--] COMMAND [ARGUMENT]...\n"
 		"       prof record -a [OPTION]... [[--] COMMAND [ARGUMENT]...]\n"
 		"Run a command and record where it and its descendants spend their time. With -a,\n"
-		"record the whole machine until the command ends, the time is over, or Ctrl-C is\n"
+		"record the whole machine until the command ends, the time is up, or Ctrl-C is\n"
 		"pressed.\n"
 		"\n";
 	option_table_add(t, first_rows, r);

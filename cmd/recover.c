@@ -46,7 +46,8 @@ static const struct option_row rows[] = {
 	 AT(output.no_cache)},
 	{0, "sources", NULL, "include the text of source files", OPTION_FLAG, AT(output.sources),
 	 .is_guarded = true},
-	{'v', "verbose", NULL, "say more; twice: everything", OPTION_COUNTED, AT(output.verbose)},
+	{'v', "verbose", NULL, "print more messages; twice: all", OPTION_COUNTED,
+	 AT(output.verbose)},
 	{'q', "quiet", NULL, "report only failures", OPTION_FLAG, AT(output.quiet)},
 	{0},
 };
@@ -68,13 +69,11 @@ static void make_table(struct option_table *t, void *ctx)
 		"Usage: prof recover [OPTION]... [DIR|FILE]...\n"
 		"Write the profiles of recordings whose recorder was killed, or could not write.\n"
 		"\n"
-		"While prof records, a hidden file beside the output (.NAME.XXXXXX.capture) "
-		"holds the\n"
-		"data recorded so far. recover looks for such files in DIR, by default here and in\n"
-		"~/.local/state/prof. Each becomes a profile beside it, with the name the\n"
-		"recording would have used, and is then removed; a newer file is never replaced. "
-		"A\n"
-		"FILE with a different name stays.\n"
+		"While prof records, a hidden file next to the output (.NAME.XXXXXX.capture)\n"
+		"holds the data recorded so far. recover looks for such files in DIR, by default\n"
+		"here and in ~/.local/state/prof. Each becomes a profile next to it, with the name\n"
+		"the recording would have used, and is then removed; a newer file is never\n"
+		"replaced. A FILE with a different name stays.\n"
 		"\n";
 	option_table_add(t, rows, ctx);
 	option_table_add_rules(t, output_rules);
@@ -150,7 +149,7 @@ static char *name_beside(const char *path)
 	return xasprintf("%.*s%.*s", (int)folder, path, (int)size, name);
 }
 
-/* Chooses the requested path, the recording's, or an unused name beside the spool. */
+/* Chooses the requested path, the recording's, or an unused name in the spool's folder. */
 static char *choose_target(const struct recover *r, const struct leftover *l)
 {
 	const char *wanted = l->recording.facts.output;

@@ -225,7 +225,7 @@ static void print_file(const struct report_options *o, const struct query *q,
 
 	annotation_list_file(&listing, file, q, &o->listing);
 	if (file->path && !file->text)
-		strbuf_adds(&notes, "(its text is neither in the profile nor here)\n");
+		strbuf_adds(&notes, "(its text is neither in the profile nor on this machine)\n");
 	if (file->is_changed)
 		strbuf_adds(&notes, "(changed since the recording: lines may differ)\n");
 	print_listing(o, heading, &listing, strbuf_text(&notes), out);

@@ -56,10 +56,10 @@ static const struct option_row rows[] = {
 	{0, "sources", NULL, "include the text of source files", OPTION_FLAG, AT(sources),
 	 .is_guarded = true},
 	{0, "stall", "S",
-	 "give up files and servers that make no progress for so long\n"
+	 "give up on files and servers without progress for S seconds\n"
 	 "(default: 10)",
 	 OPTION_TIME, AT(stall_ns), .unit_ns = 1e9},
-	{'v', "verbose", NULL, "say more; twice: everything", OPTION_COUNTED, AT(verbose)},
+	{'v', "verbose", NULL, "print more messages; twice: all", OPTION_COUNTED, AT(verbose)},
 	{'q', "quiet", NULL, "no summary and no progress", OPTION_FLAG, AT(quiet)},
 	{0},
 };

@@ -190,7 +190,7 @@ static void set_cursor(struct flame *f, const struct model *m, size_t box)
 	f->cursor_path = m->paths[f->boxes.items[box].node];
 }
 
-/* Moves to the nearest box on another level, or beside it. */
+/* Moves to the nearest box on another level, or on the same one. */
 static void walk(struct flame *f, const struct model *m, int levels, int direction)
 {
 	const struct flame_box *from;

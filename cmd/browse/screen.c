@@ -14,21 +14,21 @@ static const char *const help_lines[] = {
 	"  6 lines  7 assembly of a function  8 difference of two files, d other file",
 	"Moving",
 	"  arrows, hjkl, pages, Ctrl-F Ctrl-B Ctrl-D Ctrl-U, Home End, g G, mouse",
-	"  / search by an expression   n next   N before   Esc back",
+	"  / search by regular expression   n next   N previous   Esc back",
 	"Rows",
 	"  Enter  functions: lines; trees: open, close; flame: zoom; threads: choose",
 	"  right, left  open, close, to the caller       a  assembly",
 	"  s  order: self, total, name                   B  by module, file, process ...",
-	"  z  half lines in the flame graph",
-	"What counts (u undoes, R undoes all)",
+	"  z  half-height rows in the flame graph",
+	"Selection (u undoes, R undoes all)",
 	"  f  stacks with this function    i  those without    r  stacks begin at it",
 	"  m  leave it out, callers get its weight             c  its callers",
 	"  K  without the kernel           w  with waits       F  fold recursion",
 	"  O  own code only                [ ]  begin, end of a range of time in threads",
 	"  :  options of prof report: --process make --time 1..2",
 	"More",
-	"  space  live: freeze, go on; else a page down    + -  live: length of the window",
-	"  !  the prof report command for this   Ctrl-L  draw anew   q  quit",
+	"  space  live: freeze, continue; else page down   + -  live: length of the window",
+	"  !  the prof report command for this   Ctrl-L  redraw   q  quit",
 };
 
 /* Draws the help on keys. */
@@ -80,11 +80,11 @@ static bool open_lines(struct screen *s, const char *function)
 
 		clear(s);
 		annotation_list_file(&s->detail, file, &s->model.query, &listing_options);
-		s->detail_title = xasprintf("%s: %s%s", function,
-					    file->path ? file->path : "no source file is known",
-					    file->path && !file->text ? " (its text is not here)"
-					    : file->is_changed	      ? " (changed since)"
-								      : "");
+		s->detail_title = xasprintf(
+			"%s: %s%s", function, file->path ? file->path : "no source file is known",
+			file->path && !file->text ? " (its text is not available)"
+			: file->is_changed	  ? " (changed since)"
+						  : "");
 	} else {
 		screen_say(s, "no sample with the function %s", function);
 	}

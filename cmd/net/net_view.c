@@ -311,7 +311,8 @@ static const struct option_row rows[] = {
 	 "look for programs and .build-id/xx/yyy.debug there; may be\n"
 	 "repeated",
 	 OPTION_CALL, AT(options), .set = output_add_debug_dir},
-	{'v', "verbose", NULL, "say more; twice: everything", OPTION_COUNTED, AT(options.verbose)},
+	{'v', "verbose", NULL, "print more messages; twice: all", OPTION_COUNTED,
+	 AT(options.verbose)},
 	{'q', "quiet", NULL, "print nothing but the address", OPTION_FLAG, AT(options.quiet)},
 	{0},
 };

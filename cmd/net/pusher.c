@@ -481,10 +481,10 @@ static void settle(struct pusher *p, struct outbox_row *row, enum window_fate fa
 		outbox_remove(&p->outbox, row, false);
 		p->report.words[0] = p->shown[0] = '\0';
 		if (pushed->refused)
-			say(p, err, "it is not sent again");
+			say(p, err, "not sent again");
 		return;
 	case WINDOW_REFUSED:
-		say(p, err, "a window is given up");
+		say(p, err, "a window is dropped");
 		outbox_remove(&p->outbox, row, true);
 		return;
 	case WINDOW_LATER:

@@ -9,7 +9,7 @@ static const struct {
 	char letter;
 	const char *name, *text;
 } perf_options[] = {
-	{'g', "call-graph", "stacks are always taken; --unwind chooses how"},
+	{'g', "call-graph", "stacks are always recorded; --unwind chooses how"},
 	{'c', "count",
 	 "-F and -i set the rate of the clock, -e EVENT/period=N samples other events"},
 	{'C', NULL, "CPUs are chosen by --cpu"},
@@ -22,9 +22,9 @@ static const struct {
 static const struct {
 	const char *name, *text;
 } perf_commands[] = {
-	{"annotate", "lines of a function are shown by: prof report --annotate NAME"},
-	{"stat", "what is counted becomes samples by: prof record -e EVENT -- COMMAND"},
-	{"list", "events are listed by: man prof-events"},
+	{"annotate", "for the lines of a function, run: prof report --annotate NAME"},
+	{"stat", "to sample an event, run: prof record -e EVENT -- COMMAND"},
+	{"list", "for a list of events, run: man prof-events"},
 };
 
 /* True if a shell would find a program of that name. */

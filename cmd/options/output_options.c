@@ -72,7 +72,7 @@ static const struct option_row rows[] = {
 	 AT(raw_path)},
 	{0, "no-spool", NULL, "keep no capture on disk: if prof is killed, nothing is left",
 	 OPTION_FLAG, AT(no_spool)},
-	{0, "spool-dir", "DIR", "folder of the capture (default: beside the output)", OPTION_NAME,
+	{0, "spool-dir", "DIR", "folder of the capture (default: the output's)", OPTION_NAME,
 	 AT(spool_dir)},
 	{0, "keep-capture", NULL, "keep the capture even after a success", OPTION_FLAG,
 	 AT(keep_capture)},
@@ -95,10 +95,10 @@ static const struct option_row rows[] = {
 	{0, "progress", "HOW", "show progress: @; auto: in a line, on a terminal", OPTION_CHOICE,
 	 AT(progress), .choices = progress_styles},
 	{0, "stall", "S",
-	 "at the end, give up files and servers that make no progress for so long\n"
+	 "at the end, give up on files and servers without progress for S seconds\n"
 	 "(default: 10)",
 	 OPTION_TIME, AT(stall_ns), .unit_ns = 1e9},
-	{'v', "verbose", NULL, "say more; twice: everything", OPTION_COUNTED, AT(verbose)},
+	{'v', "verbose", NULL, "print more messages; twice: all", OPTION_COUNTED, AT(verbose)},
 	{'q', "quiet", NULL, "no summary and no progress", OPTION_FLAG, AT(quiet)},
 	{0},
 };

@@ -20,7 +20,7 @@ struct output_options {
 	bool path_is_set; /* set by --output */
 	const char *stats_path; /* NULL: not requested */
 	const char *raw_path; /* capture to write instead of a profile; NULL: none */
-	const char *spool_dir; /* folder of the spool; NULL: beside the profile */
+	const char *spool_dir; /* folder of the spool; NULL: that of the profile */
 	bool no_spool;
 	bool keep_capture; /* keep the spool even after a success */
 	bool sync; /* flush the spool to the disk once a second */

@@ -37,7 +37,8 @@ static const struct option_row rows[] = {
 	{0, "debug-dir", "DIR", "look for .build-id/xx/yyy.debug there; may be repeated",
 	 OPTION_CALL, AT(output), .set = output_add_debug_dir},
 	{0, "no-symbols", NULL, "leave addresses unnamed", OPTION_FLAG, AT(output.no_symbols)},
-	{'v', "verbose", NULL, "say more; twice: everything", OPTION_COUNTED, AT(output.verbose)},
+	{'v', "verbose", NULL, "print more messages; twice: all", OPTION_COUNTED,
+	 AT(output.verbose)},
 	{0},
 };
 

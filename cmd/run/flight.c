@@ -644,7 +644,7 @@ int flight_finish(struct pipeline *p, struct error *err)
 
 	await_child(p);
 	if (f->child)
-		return error_text(err, -EINTR, "a snapshot is still being written, beside %s",
+		return error_text(err, -EINTR, "a snapshot is still being written next to %s",
 				  f->path);
 	if (f->triggers.rows.count && !f->due_ns) {
 		if (!f->taken && !p->options->output->quiet)

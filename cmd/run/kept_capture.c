@@ -90,7 +90,7 @@ static int write_capture(struct spool *s, const struct kept_capture *k, const ch
 	int ret = spool_open(s, &options, &self, err);
 
 	if (!ret && s->fd < 0)
-		ret = error_text(err, -EACCES, "cannot write a capture beside %s", path);
+		ret = error_text(err, -EACCES, "cannot write a capture next to %s", path);
 	if (ret)
 		return ret;
 	ret = capture_window_copy(&k->window, k->fd, s->fd);

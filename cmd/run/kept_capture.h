@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The process that writes a snapshot: copies the window of a capture in memory into a file beside
+ * The process that writes a snapshot: copies the window of a capture in memory into a file next to
  * the output, and runs `prof recover` on it. It has the rights of the invoking user.
  */
 #pragma once

@@ -199,10 +199,10 @@ static void add_modules(const struct printer *p, struct strbuf *line)
 	}
 }
 
-/* Appends "beside it: f 29.1 %, g 10.4 %". */
+/* Appends "off the path: f 29.1 %, g 10.4 %". */
 static void add_beside(const struct printer *p, struct strbuf *line)
 {
-	strbuf_adds(line, "beside it: ");
+	strbuf_adds(line, "off the path: ");
 	vec_for_each(&p->a->beside, const struct hot_step *, step)
 		strbuf_addf(line, "%s%s %.1f %%", step == p->a->beside.items ? "" : ", ",
 			    function_of(p->a, step->key), percent(step->total, p->q->weight));
@@ -430,7 +430,7 @@ static void print_held(const struct printer *p)
 
 	held_memory_find(&h, p->q, p->options->filter, p->a);
 	heading = h.time > profile->meta.start_ns
-			  ? xasprintf("What was held after %.2f s, when most was",
+			  ? xasprintf("What was held after %.2f s, at the peak",
 				      (double)(h.time - profile->meta.start_ns) / 1e9)
 			  : xstrdup("What is held at the end");
 	listing_add_column(&l, "HELD", LISTING_SHARE);
@@ -685,7 +685,7 @@ void first_screen_json(const struct query *q, const struct query_filter *filter,
 	digest_release(&a);
 }
 
-/* Returns the weight of a function with its callees, on the hot path and beside it. */
+/* Returns the weight of a function with its callees, on the hot path and off it. */
 static uint64_t whole_weight(const struct digest *a, uint32_t key)
 {
 	const struct query_row *row = vec_find(&a->table.rows, it, it->key == key);

@@ -48,7 +48,7 @@ static void add_holder(const struct query *q, const struct digest *d, const stru
 	if (d->keys.rows.items[key].function == NO_STRING)
 		return;
 	place = query_listing_place(&d->keys, key, digest_line(q->profile, row->stack));
-	strbuf_addf(out, "%s%.0f %% from %s", h->time ? "; of the most " : ", ",
+	strbuf_addf(out, "%s%.0f %% from %s", h->time ? "; of the peak " : ", ",
 		    100 * (double)row->bytes / (double)h->bytes,
 		    query_keys_text(&d->keys, d->keys.rows.items[key].function));
 	if (place)

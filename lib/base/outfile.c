@@ -199,7 +199,7 @@ static int open_new(struct outfile *f, struct error *err)
 	int rc = open_unnamed(f) ? 0 : make_temporary(f, create_named);
 
 	if (rc == -EEXIST)
-		return error_set(err, rc, "cannot create a temporary file beside %s", f->path);
+		return error_set(err, rc, "cannot create a temporary file next to %s", f->path);
 	if (rc)
 		return error_set(err, rc, "cannot write %s", f->path);
 	/* Restores the mode that umask or a default ACL changed. */

@@ -462,7 +462,7 @@ static int read_lines(struct callgrind_reader *r, const char *text, size_t size,
 	while (text_lines_next(&lines, &line))
 		read_line(r, line);
 	if (!r->event_count || !r->functions.count)
-		return error_text(err, -EBADMSG, "the profile of callgrind has no costs");
+		return error_text(err, -EBADMSG, "the callgrind profile has no costs");
 	if (p->meta.command_line)
 		text_to_line(p->meta.command_line);
 	p->meta.product = xstrdup("callgrind");

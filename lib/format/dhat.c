@@ -17,7 +17,7 @@ struct dhat_reader {
 
 static int damaged(struct error *err, const char *what)
 {
-	return error_text(err, -EBADMSG, "the profile of dhat is damaged: %s", what);
+	return error_text(err, -EBADMSG, "the dhat profile is damaged: %s", what);
 }
 
 /* Peaks and ends are missing if dhat did not track lifetimes. */

@@ -146,7 +146,7 @@ static int read_lines(struct massif_reader *r, const char *text, size_t size, st
 		}
 	}
 	if (!r->f.profile->counters.rows.count)
-		return error_text(err, -EBADMSG, "the file of massif has no snapshots");
+		return error_text(err, -EBADMSG, "the massif file has no snapshots");
 	r->f.stated.end = r->now;
 	if (r->time_unit) {
 		profile_add_text(r->f.profile, FACT_NO_TIMES, NULL, NO_TIMES_AT_ALL);

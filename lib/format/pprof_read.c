@@ -419,7 +419,7 @@ static int read_values(struct pprof_reader *r, struct protobuf_cursor s, struct 
 		       : 0;
 }
 
-/* True if a value cannot be of clock samples, or differs from the time beside it. */
+/* True if a value cannot be of clock samples, or differs from the time next to it. */
 static bool is_no_clock(const struct pprof_reader *r, size_t count, size_t time)
 {
 	uint64_t product;
@@ -433,7 +433,7 @@ static bool is_no_clock(const struct pprof_reader *r, size_t count, size_t time)
 
 /*
  * Finds the clock: a type that counts, a time type whose values are multiples of the period, or
- * both beside one another. Each of its samples stands for a period.
+ * both side by side. Each of its samples stands for a period.
  */
 static int find_clock(struct pprof_reader *r, struct error *err)
 {

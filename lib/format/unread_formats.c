@@ -12,24 +12,24 @@
 #define WITH_SIZE(text) text, sizeof(text) - 1
 
 /* Texts of formats that are recognized in several ways. */
-#define MEMRAY "a recording of memray; memray transform speedscope converts it"
-#define MEMRAY_REPORT "a report of memray; memray transform speedscope writes what prof reads"
-#define MARSHAL "a file of Python's marshal, as of cProfile; flameprof --format=log converts it"
-#define ART "a method trace of Android; the Firefox Profiler reads it"
-#define PAPYRUS "a log of Papyrus; speedscope reads it"
-#define V8_LOG "a log of V8; node --cpu-prof writes a profile that prof reads"
-#define SCALENE "a profile of scalene; scalene view shows it"
-#define SAFARI "a timeline of Safari; speedscope reads it"
+#define MEMRAY "a memray recording; memray transform speedscope converts it"
+#define MEMRAY_REPORT "a memray report; memray transform speedscope writes what prof reads"
+#define MARSHAL "a Python marshal file, as written by cProfile; flameprof --format=log converts it"
+#define ART "an Android method trace; the Firefox Profiler reads it"
+#define PAPYRUS "a Papyrus log; speedscope reads it"
+#define V8_LOG "a V8 log; node --cpu-prof writes a profile that prof reads"
+#define SCALENE "a scalene profile; scalene view shows it"
+#define SAFARI "a Safari timeline; speedscope reads it"
 #define INSTRUMENTS "a copy from Instruments; speedscope reads it"
-#define VTUNE "a report of VTune; inferno-collapse-vtune converts it to collapsed stacks"
-#define VISUAL_STUDIO "a report of Visual Studio; inferno-collapse-vsprof converts it"
-#define DTRACE "an output of DTrace; stackcollapse.pl converts it to collapsed stacks"
-#define BPFTRACE "an output of bpftrace; stackcollapse-bpftrace.pl converts it to collapsed stacks"
-#define RPROF "a profile of R's Rprof; to_pprof of the package proffer converts it"
-#define ERLANG "a report of Erlang's profilers, which has no stacks"
+#define VTUNE "a VTune report; inferno-collapse-vtune converts it to collapsed stacks"
+#define VISUAL_STUDIO "a Visual Studio report; inferno-collapse-vsprof converts it"
+#define DTRACE "DTrace output; stackcollapse.pl converts it to collapsed stacks"
+#define BPFTRACE "bpftrace output; stackcollapse-bpftrace.pl converts it to collapsed stacks"
+#define RPROF "a profile of R by Rprof; to_pprof of the package proffer converts it"
+#define ERLANG "an Erlang profiler's report, which has no stacks"
 #define PERF_REPORT \
-	"a report of perf; perf script writes what prof reads, and prof reads perf.data itself"
-#define PPROF_REPORT "a report of pprof; prof reads the profile itself"
+	"a perf report; perf script writes what prof reads, and prof reads perf.data itself"
+#define PPROF_REPORT "a pprof report; prof reads the profile itself"
 #define PICTURE "a page or picture; most profilers also write collapsed stacks, which prof reads"
 
 static const struct {
@@ -40,82 +40,81 @@ static const struct {
 } unread[] = {
 	{WITH_SIZE("memray\0"), NULL, MEMRAY},
 	{WITH_SIZE("\x04\x22\x4d\x18"), "memray", MEMRAY},
-	{WITH_SIZE("MOJ"), NULL,
-	 "a profile of Austin; mojo2austin converts it to collapsed stacks"},
+	{WITH_SIZE("MOJ"), NULL, "an Austin profile; mojo2austin converts it to collapsed stacks"},
 	{WITH_SIZE("\0\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), "\acpython",
-	 "a profile of vmprof; vmprofshow shows it"},
+	 "a vmprof profile; vmprofshow shows it"},
 	{WITH_SIZE("\x80"), "yappi",
-	 "a profile of yappi; its save(..., \"callgrind\") writes one that prof reads"},
+	 "a yappi profile; its save(..., \"callgrind\") writes one that prof reads"},
 	{WITH_SIZE("HCAT"), NULL,
-	 "a binary profile of Python; python3 -m profiling.sampling replay converts it"},
+	 "a binary Python profile; python3 -m profiling.sampling replay converts it"},
 	{WITH_SIZE("{\"type\":\"meta\""), "\"sample_interval_usec\"",
-	 "lines of Python's profiler; its --gecko and --collapsed write formats that prof reads"},
-	{WITH_SIZE("MMPD"), NULL, "a profile of rustc; crox converts it to trace events"},
+	 "lines from Python's profiler; its --gecko and --collapsed write formats that prof reads"},
+	{WITH_SIZE("MMPD"), NULL, "a rustc profile; crox converts it to trace events"},
 	{WITH_SIZE("Nettrace"), NULL,
-	 "a trace of .NET; dotnet-trace convert --format Speedscope converts it"},
+	 "a .NET trace; dotnet-trace convert --format Speedscope converts it"},
 	{WITH_SIZE("go 1."), " trace\0",
-	 "an execution trace of Go; go tool trace -pprof=TYPE converts a part of it"},
+	 "a Go execution trace; go tool trace -pprof=TYPE converts a part of it"},
 	{WITH_SIZE("goroutine "), ":\n",
 	 "a list of goroutines as text; without ?debug=2 it is a profile that prof reads"},
 	{WITH_SIZE(""), "Time and Allocation Profiling Report",
-	 "a profile of GHC; ghc-prof-flamegraph converts it to collapsed stacks"},
+	 "a GHC profile; ghc-prof-flamegraph converts it to collapsed stacks"},
 	{WITH_SIZE("{"), "\"cost_centres\"",
-	 "a profile of GHC; with -p in place of -pj, ghc-prof-flamegraph converts it"},
+	 "a GHC profile; with -p in place of -pj, ghc-prof-flamegraph converts it"},
 	{WITH_SIZE("\x04\x08"), NULL,
-	 "a file of Ruby's Marshal, as of stackprof; stackprof --stackcollapse converts it"},
+	 "a Ruby Marshal file, as written by stackprof; stackprof --stackcollapse converts it"},
 	{WITH_SIZE("flamegraph("), "\"frame_id\"",
-	 "a flame graph of stackprof; stackprof --stackcollapse writes what prof reads"},
+	 "a stackprof flame graph; stackprof --stackcollapse writes what prof reads"},
 	{WITH_SIZE("Measure Mode: "), NULL,
-	 "a report of ruby-prof; its CallTreePrinter writes what prof reads"},
+	 "a ruby-prof report; its CallTreePrinter writes what prof reads"},
 	{WITH_SIZE("NYTProf "), NULL,
-	 "a profile of Devel::NYTProf; nytprofcalls converts it to collapsed stacks"},
+	 "a Devel::NYTProf profile; nytprofcalls converts it to collapsed stacks"},
 	{WITH_SIZE("sample.interval="), NULL, RPROF},
 	{WITH_SIZE("memory profiling: "), "sample.interval=", RPROF},
 	{WITH_SIZE("line profiling: "), "sample.interval=", RPROF},
 	{WITH_SIZE("GC profiling: "), "sample.interval=", RPROF},
 	{WITH_SIZE("{\""),
-	 "\":{\"ct\":", "a profile of XHProf, which has calls of functions, but no stacks"},
+	 "\":{\"ct\":", "an XHProf profile, which has calls of functions, but no stacks"},
 	{WITH_SIZE("\n****** Process <"), NULL, ERLANG},
 	{WITH_SIZE("%% Analysis results:"), NULL, ERLANG},
 	{WITH_SIZE("--- Execution profile ---"), NULL,
-	 "a report of async-profiler; its -o collapsed writes what prof reads"},
-	{WITH_SIZE("hdrb"), NULL, "an event log of GHC; hs-speedscope converts it"},
+	 "an async-profiler report; its -o collapsed writes what prof reads"},
+	{WITH_SIZE("hdrb"), NULL, "a GHC event log; hs-speedscope converts it"},
 	{WITH_SIZE("{\xa9"), NULL, MARSHAL},
 	{WITH_SIZE("{("), NULL, MARSHAL},
 	{WITH_SIZE("\xfb\xa9"), NULL, MARSHAL},
 	{WITH_SIZE("\xfb)"), NULL, MARSHAL},
 	{WITH_SIZE("\xfb("), NULL, MARSHAL},
 	{WITH_SIZE("\x80\x05\x95"), "tracemalloc",
-	 "a snapshot of Python's tracemalloc; tracemalloc.Snapshot.load reads it"},
+	 "a Python tracemalloc snapshot; tracemalloc.Snapshot.load reads it"},
 	{WITH_SIZE("\x80"), "line_profiler",
-	 "a profile of line_profiler; python3 -m line_profiler shows it"},
-	{WITH_SIZE("gmon"), NULL, "a profile of gcc -pg; gprof shows it"},
-	{WITH_SIZE("Flat profile:\n"), NULL, "a report of gprof, which has no stacks"},
-	{WITH_SIZE("\x5e\x97\xca\xfd"), NULL, "a capture of Sysprof, which shows it"},
+	 "a line_profiler profile; python3 -m line_profiler shows it"},
+	{WITH_SIZE("gmon"), NULL, "a gcc -pg profile; gprof shows it"},
+	{WITH_SIZE("Flat profile:\n"), NULL, "a gprof report, which has no stacks"},
+	{WITH_SIZE("\x5e\x97\xca\xfd"), NULL, "a Sysprof capture; sysprof shows it"},
 	{WITH_SIZE("# Function Call Graph for "), NULL,
-	 "a report of uftrace; uftrace dump --chrome converts its data"},
+	 "a uftrace report; uftrace dump --chrome converts its data"},
 	{WITH_SIZE("*version"), NULL, ART},
 	{WITH_SIZE("SLOW"), NULL, ART},
 	{WITH_SIZE("SIMPLEPERF"), NULL,
-	 "a report of simpleperf; the Firefox Profiler reads it, and prof its perf.data"},
+	 "a simpleperf report; the Firefox Profiler reads it, and prof its perf.data"},
 	{WITH_SIZE("Script_"), " log opened", PAPYRUS},
 	{WITH_SIZE("Stack_"), " log opened", PAPYRUS},
 	{WITH_SIZE("\xfd\x37zXZ"), NULL, "compressed by xz; xz -d unpacks it"},
 	{WITH_SIZE("BZh"), NULL, "compressed by bzip2; bzip2 -d unpacks it"},
 	{WITH_SIZE("PK\x03\x04"), NULL, "a zip archive; unzip unpacks it"},
 	{WITH_SIZE("v "), "\nx ",
-	 "raw data of heaptrack; zstd -dc FILE | heaptrack_interpret converts it"},
+	 "raw heaptrack data; zstd -dc FILE | heaptrack_interpret converts it"},
 	{WITH_SIZE("v8-version,"), NULL, V8_LOG},
 	{WITH_SIZE("{"), "\"SHARED_LIB\"", V8_LOG},
 	{WITH_SIZE("Statistical profiling result from "), NULL, V8_LOG},
 	{WITH_SIZE("{\"snapshot\""), "\"node_fields\"",
-	 "a heap snapshot of V8; --heap-prof writes a profile that prof reads"},
+	 "a V8 heap snapshot; --heap-prof writes a profile that prof reads"},
 	{WITH_SIZE("{"), "\"missed_samples\"",
-	 "a profile of stackprof; stackprof --stackcollapse converts it"},
+	 "a stackprof profile; stackprof --stackcollapse converts it"},
 	{WITH_SIZE("{"), "\"root_frame\"",
-	 "a profile of pyinstrument; pyinstrument -r speedscope writes one that prof reads"},
+	 "a pyinstrument profile; pyinstrument -r speedscope writes one that prof reads"},
 	{WITH_SIZE("{"), "\"frame_records\"",
-	 "a session of pyinstrument; pyinstrument --load FILE -r speedscope converts it"},
+	 "a pyinstrument session; pyinstrument --load FILE -r speedscope converts it"},
 	{WITH_SIZE("{"), "\"elapsed_time_sec\"", SCALENE},
 	{WITH_SIZE("{"), "\"alloc_samples\"", SCALENE},
 	{WITH_SIZE("{"), "\"sampleStackTraces\"", SAFARI},
@@ -125,11 +124,11 @@ static const struct {
 	{WITH_SIZE("{\"version\": 0, \"costs\""), NULL,
 	 "a profile for gprof2dot; memray transform speedscope writes one that prof reads"},
 	{WITH_SIZE("{"), "profileJSONWithSymbolicationTable",
-	 "a profile of Firefox before version 29; no tool converts it today"},
+	 "a Firefox profile from before version 29; no tool converts it today"},
 	{WITH_SIZE("Analysis of sampling "), NULL,
-	 "a report of macOS's sample; inferno-collapse-sample converts it"},
+	 "a report by macOS's sample; inferno-collapse-sample converts it"},
 	{WITH_SIZE(""), "<trace-query-result>",
-	 "an export of xctrace; inferno-collapse-xctrace converts it to collapsed stacks"},
+	 "an xctrace export; inferno-collapse-xctrace converts it to collapsed stacks"},
 	{WITH_SIZE(""), "\tSymbol Name", INSTRUMENTS},
 	{WITH_SIZE(""), "Self Weight\t", INSTRUMENTS},
 	{WITH_SIZE("Function Stack,"), NULL, VTUNE},
@@ -143,13 +142,13 @@ static const struct {
 	{WITH_SIZE("\n@["), NULL, BPFTRACE},
 	{WITH_SIZE("@["), NULL, BPFTRACE},
 	{WITH_SIZE("@ "), " samples]\n",
-	 "a call graph of pmcstat; stackcollapse-pmc.pl converts it to collapsed stacks"},
+	 "a pmcstat call graph; stackcollapse-pmc.pl converts it to collapsed stacks"},
 	{WITH_SIZE("# To display the perf.data"), NULL, PERF_REPORT},
 	{WITH_SIZE("\n0x"), "raw event: size", PERF_REPORT},
 	{WITH_SIZE("File: "), "\nType: ", PPROF_REPORT},
 	{WITH_SIZE("PeriodType: "), "\nSamples:\n", PPROF_REPORT},
 	{WITH_SIZE("# started on "), NULL,
-	 "counts of perf stat, which have no functions; prof reads perf.data of perf record"},
+	 "perf stat counts, which have no functions; prof reads perf.data of perf record"},
 	{WITH_SIZE("digraph "), NULL, PICTURE},
 	{WITH_SIZE(""), "<!DOCTYPE svg", PICTURE},
 	{WITH_SIZE(""), "<svg", PICTURE},
@@ -194,9 +193,9 @@ const char *format_unread(const char *text, size_t size)
 	if (!size)
 		return "an empty file";
 	if (is_perfetto(text, size))
-		return "a trace of Perfetto; traceconv profile converts its stacks to pprof";
+		return "a Perfetto trace; traceconv profile converts its stacks to pprof";
 	if (is_otlp(text, size))
-		return "profiles of OpenTelemetry; most of its profilers also write pprof";
+		return "OpenTelemetry profiles; most OpenTelemetry profilers also write pprof";
 	for (size_t i = 0; i < sizeof(unread) / sizeof(*unread); i++) {
 		const char *word = unread[i].word;
 

@@ -92,7 +92,7 @@ struct digest {
 };
 
 /*
- * Branches and functions beside the path have at least 10 % of the weight. `filter` is the query's,
+ * Branches and functions off the path have at least 10 % of the weight. `filter` is the query's,
  * which must outlive the digest.
  */
 void digest_make(struct digest *a, const struct query *q, const struct query_filter *filter,

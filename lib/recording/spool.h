@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The capture file of a running recording, from which it is recovered if the recorder is killed. It
- * lies beside the output, has a hidden name and is locked while this process lives. The file of
+ * lies next to the output, has a hidden name and is locked while this process lives. The file of
  * --raw is renamed at the end. Failures end the spool with a warning, but never the recording.
  */
 #pragma once
@@ -35,10 +35,10 @@ struct asked_symbols {
 
 struct spool_options {
 	const char *path; /* path of the profile; "-": standard output */
-	bool no_file; /* the profile is not kept, so the spool cannot be beside it */
+	bool no_file; /* the profile is not kept, so the spool cannot be in its folder */
 	/* Path of the requested capture; "-": standard output; NULL: none. */
 	const char *raw_path;
-	const char *dir; /* folder of the spool; NULL: beside the profile */
+	const char *dir; /* folder of the spool; NULL: that of the profile */
 	bool is_off; /* no spool, unless a capture is requested */
 	bool is_kept; /* keep the spool even after a success */
 	bool sync; /* flush to disk once a second */
@@ -120,8 +120,8 @@ int spool_commit(struct spool *s, struct error *err);
 /* Calls fstat() on the file. Returns false if there is none. */
 bool spool_stat(const struct spool *s, struct stat *st);
 /*
- * Copies a finished file that somebody has removed into the folder for spools that cannot lie
- * beside the output. Returns false if there was nothing to copy, or it failed.
+ * Copies a finished file that somebody has removed into the folder for spools that cannot lie next
+ * to the output. Returns false if there was nothing to copy, or it failed.
  */
 bool spool_rescue(struct spool *s);
 void spool_remove(struct spool *s);
@@ -129,6 +129,7 @@ void spool_remove(struct spool *s);
 void spool_release(struct spool *s);
 
 /*
- * Returns the folder for spools that cannot lie beside the output; the caller frees. NULL: unknown.
+ * Returns the folder for spools that cannot lie next to the output; the caller frees. NULL:
+ * unknown.
  */
 char *spool_state_folder(const struct identity *owner);

@@ -445,7 +445,7 @@ bool unit_index_find(const struct debug_view *package, uint64_t unit_id, struct 
 
 /*
  * Units whose functions are in another file than their lines: a skeleton names a .dwo file, or a
- * package beside the program (.dwp) holds all of them. libdw would open any path that the skeleton
+ * package next to the program (.dwp) holds all of them. libdw would open any path that the skeleton
  * names, and supports packages only in part. So each split unit is assembled here as a small file
  * of its own, with the parts of the skeleton's file that it needs.
  */

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Reads a trace of Perfetto by a decoder of its own, and shows what is in it.
+"""Reads a Perfetto trace by a decoder of its own, and shows what is in it.
 
     perfetto_file.py FILE WHAT    WHAT: functions, threads, ids, events, slices, states, flows or counters
 

@@ -34,7 +34,7 @@ unlike "leak: the recorder's library is not the user's" "$(section 'Hot path')" 
 
 record pyleak 0 --alloc=pages -- "$python" "$sources/leak.py"
 like "pyleak: record names the holder" "$err" \
-	$'\nprof: held at the end: .* \\(at most .*\\) of .*; of the most [0-9]+ % from remember[^ ]* \\(leak.py:'
+	$'\nprof: held at the end: .* \\(at most .*\\) of .*; of the peak [0-9]+ % from remember[^ ]* \\(leak.py:'
 answers pyleak
 like "pyleak: the holder when most was held" "$(section 'What was held after')" \
 	$'\n +HELD +FUNCTION .*\n +[0-9]+ MB +remember.* +leak.py:[0-9]+ +(remember|handle) leak.py:'

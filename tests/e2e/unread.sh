@@ -50,7 +50,7 @@ gcc -o old "${old[@]}"
 gcc -shared -fpic -o libold.so "${old[@]}"
 record alone 0 -- ./old
 like "the reason is told" "$err" 'V8 is older than 10'
-like "with the number of stacks" "$err" '[0-9]+ stacks have no functions: their interpreter is not read'
+like "with the number of stacks" "$err" '[0-9]+ stacks have no functions: their interpreter cannot be read'
 judge "nearly all of them" alone.json.gz alone.stats <<'CODE'
 import json
 s = json.load(open(args[0]))
@@ -87,5 +87,5 @@ expect(0.5 * native <= r["unread"] <= r["threadless"] + r["idle"] + 10, (native,
 expect(s["by_runtime"]["Python"]["whole"] >= 0.9 * python, (python, s["by_runtime"]))
 CODE
 like "the summary does not call them complete" "$err" \
-	'Python [0-9.]+: ([0-8]?[0-9]\.[0-9]+) % of stacks have all .*[0-9]+ are of an interpreter that is not read'
+	'Python [0-9.]+: ([0-8]?[0-9]\.[0-9]+) % of stacks have all .*[0-9]+ are of an interpreter that cannot be read'
 done_testing

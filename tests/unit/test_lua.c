@@ -49,7 +49,7 @@ TEST(what_cannot_be_followed_is_refused)
 {
 	runtime_refused("lua-5.3.1", -ENOTSUP, "Lua 5.3.1 is not supported");
 	runtime_refused("lua-5.6", -ENOTSUP, "Lua 5.6.0 is not supported");
-	runtime_refused("lua-small", -ENOTSUP, "Lua 5.4 whose interpreter is not found");
+	runtime_refused("lua-small", -ENOTSUP, "cannot find the interpreter of Lua 5.4");
 }
 
 /* Lines of units, "11@0 13@2". */

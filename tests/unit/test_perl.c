@@ -52,7 +52,7 @@ TEST(what_cannot_be_followed_is_refused)
 {
 	runtime_refused("perl-5.8", -ENOTSUP, "Perl 5.8 is not supported");
 	runtime_refused("perl-5.43", -ENOTSUP, "Perl 5.43 is not supported");
-	runtime_refused("perl-lacking-5.36", -ENOTSUP, "Perl 5.36 whose interpreter is not found");
+	runtime_refused("perl-lacking-5.36", -ENOTSUP, "cannot find the interpreter of Perl 5.36");
 }
 
 static void check_code(const char *name, const char *function, const char *file, uint32_t line,

@@ -64,7 +64,8 @@ TEST(kernel_reads_no_more_than_a_function)
 TEST(what_cannot_be_followed_is_refused)
 {
 	runtime_refused("php-9.9", -ENOTSUP, "PHP 9.9 is not supported");
-	runtime_refused("php-threads-8.2", -ENOTSUP, "PHP 8.2 is built for threads");
+	runtime_refused("php-threads-8.2", -ENOTSUP,
+			"thread-safe builds of PHP 8.2 are not supported");
 	runtime_refused("php-other-8.2", -EINVAL, "PHP 8.2 has functions of an unknown form");
 }
 

@@ -126,8 +126,8 @@ TEST(what_cannot_be_followed_is_refused)
 {
 	runtime_refused("library-3.7", -ENOTSUP, "Python is older than 3.8");
 	runtime_refused("stripped-3.11", -ENOTSUP, "Python 3.10, 3.11 or 3.12 without symbols");
-	runtime_refused("newer-3.16", -ENOTSUP, "Python 3.16 is not known to this prof");
-	runtime_refused("alpha-3.14", -ENOTSUP, "Python 3.14 before its release is not supported");
+	runtime_refused("newer-3.16", -ENOTSUP, "Python 3.16 is unknown to this version of prof");
+	runtime_refused("alpha-3.14", -ENOTSUP, "pre-releases of Python 3.14 are not supported");
 	runtime_refused("free-threaded-3.13", -ENOTSUP, "free-threaded Python is not supported");
 	runtime_refused("patched-3.12", -EINVAL, "Python 3.12 has code objects of an unknown form");
 	runtime_refused("patched-3.14", -EINVAL, "Python 3.14 has code objects of an unknown form");

@@ -52,7 +52,7 @@ TEST(files_tell_their_version_and_what_evaluates)
 TEST(what_cannot_be_followed_is_refused)
 {
 	runtime_refused("r-3.4", -ENOTSUP, "R 3.4 is not supported");
-	runtime_refused("r-lacking-4.2", -ENOTSUP, "R 4.2 whose interpreter is not found");
+	runtime_refused("r-lacking-4.2", -ENOTSUP, "cannot find the interpreter of R 4.2");
 }
 
 static void check_code(const char *name, const char *function, const char *file,

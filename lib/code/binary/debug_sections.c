@@ -370,7 +370,7 @@ struct packed_section {
 	uint64_t size, there; /* unpacked bytes: total, and available to readers */
 	struct unpacker *unpacker; /* NULL: not started, or the section is complete */
 	/*
-	 * Destination of the unpacked bytes: the section itself, or beside it if a cached part is
+	 * Destination of the unpacked bytes: the section itself, or next to it if a cached part is
 	 * mapped there.
 	 */
 	uint8_t *out;

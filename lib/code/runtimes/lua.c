@@ -189,7 +189,7 @@ static int probe(const struct binary *b, struct runtime_layout *layout, struct e
 	call = objects[CALL].is_there ? CALL : CALL_5_1;
 	if (!objects[call].is_there || !objects[RESUME].is_there ||
 	    !find_interpreter(b, objects[call].vaddr, l))
-		return error_text(err, -ENOTSUP, "Lua %u.%u whose interpreter is not found",
+		return error_text(err, -ENOTSUP, "cannot find the interpreter of Lua %u.%u",
 				  version >> 16, version >> 8 & 255);
 	l->resume_start = objects[RESUME].vaddr;
 	l->resume_end = objects[RESUME].vaddr + objects[RESUME].size;

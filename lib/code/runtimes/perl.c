@@ -109,7 +109,7 @@ static int probe(const struct binary *b, struct runtime_layout *layout, struct e
 	if (!layout_of_version(version, &layout->perl))
 		return error_text(err, -ENOTSUP, "Perl 5.%u is not supported", version);
 	if (!set_places(objects, &layout->perl))
-		return error_text(err, -ENOTSUP, "Perl 5.%u whose interpreter is not found",
+		return error_text(err, -ENOTSUP, "cannot find the interpreter of Perl 5.%u",
 				  version);
 	layout->kind = RUNTIME_PERL;
 	return 0;

@@ -263,9 +263,11 @@ int php_probe(const struct binary *b, struct runtime_layout *layout, struct erro
 	if (!php_layout_of_version(version, l))
 		return error_text(err, -ENOTSUP, "PHP %u.%u is not supported", major, minor);
 	if (!f.objects[GLOBALS].is_there && f.objects[THREAD_GLOBALS].is_there)
-		return error_text(err, -ENOTSUP, "PHP %u.%u is built for threads", major, minor);
+		return error_text(err, -ENOTSUP,
+				  "thread-safe builds of PHP %u.%u are not supported", major,
+				  minor);
 	if (!find_frame(&f, l) || !find_interpreter(&f, l))
-		return error_text(err, -ENOTSUP, "PHP %u.%u whose interpreter is not found", major,
+		return error_text(err, -ENOTSUP, "cannot find the interpreter of PHP %u.%u", major,
 				  minor);
 	if (!agrees(&f, l))
 		return error_text(err, -EINVAL, "PHP %u.%u has functions of an unknown form", major,

@@ -156,10 +156,10 @@ int python_layout_of_debug_offsets(const void *data, size_t size, struct python_
 	struct words words = {0};
 
 	if (!order || !python_layout_of_version(version, layout))
-		return error_text(err, -ENOTSUP, "Python %u.%u is not known to this prof",
+		return error_text(err, -ENOTSUP, "Python %u.%u is unknown to this version of prof",
 				  full >> 24 & 255, full >> 16 & 255);
 	if (RELEASE_LEVEL(full) < RELEASE_CANDIDATE)
-		return error_text(err, -ENOTSUP, "Python 3.%u before its release is not supported",
+		return error_text(err, -ENOTSUP, "pre-releases of Python 3.%u are not supported",
 				  version & 255u);
 	bytes_init(&words.bytes, data, size);
 	bytes_seek(&words.bytes, COOKIE_SIZE + 8);
@@ -170,7 +170,7 @@ int python_layout_of_debug_offsets(const void *data, size_t size, struct python_
 	read_frame(&words, order, layout);
 	read_objects(&words, order, layout);
 	if (words.failed || !python_layout_is_sane(layout))
-		return error_text(err, -EINVAL, "the debug offsets of Python 3.%u make no sense",
+		return error_text(err, -EINVAL, "the debug offsets of Python 3.%u are invalid",
 				  version & 255u);
 	return 0;
 }
@@ -181,7 +181,7 @@ int python_layout_of_debug_offsets(const void *data, size_t size, struct python_
 
 /* Argument counts, flags, first line, then pointers up to the line table. */
 #define CODE_3_8 [2 ... 4] = WHOLE, [5] = LOW_HALF, [6 ... 15] = WHOLE
-/* 3.11 counts calls beside the flags. */
+/* 3.11 counts calls next to the flags. */
 #define CODE_3_11 [2 ... 5] = WHOLE, [6] = LOW_HALF, [7 ... 17] = WHOLE
 #define CODE_3_12 [2 ... 17] = WHOLE
 
@@ -527,8 +527,7 @@ int python_probe(const struct binary *b, struct runtime_layout *layout, struct e
 				  l->version & 255u);
 	set_addresses(&f, l);
 	if (l->place == PYTHON_PLACE_COUNT && l->eval_end[0] <= l->eval_start[0])
-		return error_text(err, -ENOTSUP,
-				  "Python 3.%u without the symbol of its interpreter",
+		return error_text(err, -ENOTSUP, "the interpreter of Python 3.%u has no symbol",
 				  l->version & 255u);
 	/* The JIT's code pushes one to four words at a time. */
 	if (l->version == PYTHON_VERSION(13) || l->version == PYTHON_VERSION(14))

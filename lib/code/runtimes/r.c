@@ -222,7 +222,7 @@ static int probe(const struct binary *b, struct runtime_layout *layout, struct e
 	l->context_call = CONTEXT_CALL;
 	l->context_loop = CONTEXT_LOOP;
 	if (!find_evaluators(b, objects, l))
-		return error_text(err, -ENOTSUP, "R %u.%u whose interpreter is not found", major,
+		return error_text(err, -ENOTSUP, "cannot find the interpreter of R %u.%u", major,
 				  minor);
 	layout->kind = RUNTIME_R;
 	return 0;

@@ -505,10 +505,10 @@ static int find_places(const struct ruby_file *f, struct ruby_layout *l, struct 
 	if (has_variable(f))
 		l->context = f->objects[CONTEXT].vaddr;
 	else if (!find_context_index(f, l))
-		return error_text(err, -ENOTSUP, "Ruby %u.%u whose threads' contexts are not found",
+		return error_text(err, -ENOTSUP, "cannot find the thread contexts of Ruby %u.%u",
 				  major, minor);
 	if (!find_interpreter(f, l))
-		return error_text(err, -ENOTSUP, "Ruby %u.%u whose interpreter is not found", major,
+		return error_text(err, -ENOTSUP, "cannot find the interpreter of Ruby %u.%u", major,
 				  minor);
 	if (f->objects[ID_TO_TEXT].is_there)
 		l->symbols = find_symbols(f);

@@ -299,7 +299,7 @@ static size_t find_g_load(const struct go_code *code)
 /*
  * A function that needs a larger stack calls this one before setting up a frame, with its own
  * return address in x3: treat it as interrupted code with that link register. The goroutine keeps
- * it beside sp and pc.
+ * it along with sp and pc.
  */
 static void mend_morestack(const struct go_function *function, const struct go_layout *layout)
 {

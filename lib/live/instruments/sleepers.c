@@ -390,7 +390,7 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	if (s->live->is_in_use) {
 		/* The counts are still being written by the visitor's thread. */
 		report_warning(r, "the memory of a sleeping thread could not be read in time: some "
-				  "threads that slept all the time have no stack");
+				  "threads that slept throughout have no stack");
 		return;
 	}
 	facts_count(&r->facts, FACT_SLEEPERS_VISITED, NULL,

@@ -7,8 +7,8 @@
 /*
  * Maximum stacks waiting for code: code is described only after it was made, so up to this many
  * stacks wait after the last description. They wait until the process describes later code or ends,
- * since writers hold back data that does not fill a buffer. As many stacks by tracepoints wait
- * beside them: a thread may leave its CPU far more often than it is sampled, and its ticks must not
+ * since writers hold back data that does not fill a buffer. As many stacks by tracepoints may wait
+ * in addition: a thread may leave its CPU far more often than it is sampled, and its ticks must not
  * become guesses because of that.
  */
 #define PENDING_EXEC_COPIES 512

@@ -14,7 +14,7 @@ bool made_code_is(const struct profile *p, module_id module);
  * Returns, by frame_id, the file that generated the code of each frame without a name; NO_MODULE
  * for unknown makers and for all other frames. The maker is the file of the nearest caller that is
  * not a thread pool or, if that is an interpreter that generates no code, a library with a compiler
- * that is mapped beside it; if nothing is known about that file, a maker of code that the code
+ * that is mapped along with it; if nothing is known about that file, a maker of code that the code
  * calls. The caller frees the array.
  */
 module_id *made_code_find_makers(const struct profile *p);

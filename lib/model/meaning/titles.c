@@ -728,7 +728,7 @@ static void add_shares(struct thread_rows *r)
 	}
 }
 
-/* Adds labels, as in "nginx (1a2b3c4d5e6f)", which displays show beside the pid. */
+/* Adds labels, as in "nginx (1a2b3c4d5e6f)", which displays show next to the pid. */
 static void add_labels(struct thread_rows *r)
 {
 	vec_for_each(&r->list, struct thread_row *, row) {

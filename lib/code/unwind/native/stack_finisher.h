@@ -30,7 +30,7 @@ struct managed_merge {
 	uint64_t top_sp; /* of the leaf; UINT64_MAX: it is in the kernel */
 	/* The outermost frame is the root; otherwise, runtime frames may stand alone. */
 	bool is_whole;
-	bool keeps_interpreter; /* keep native frames beside those that they execute */
+	bool keeps_interpreter; /* keep native frames next to those that they execute */
 	const struct managed_frame *managed;
 	uint32_t managed_count;
 };

@@ -51,7 +51,7 @@ static bool add_shard(struct table_arena *s)
 		return false;
 	shard.words = s->source.make(s->source.ctx, id);
 	if (!shard.words) {
-		log_debug("no further memory for unwind tables: %s", strerror(errno));
+		log_debug("no more memory for unwind tables: %s", strerror(errno));
 		return false;
 	}
 	vec_push(&shard.holes, (struct shard_piece){.shard = id, .words = UNWIND_SHARD_WORDS});

@@ -359,7 +359,7 @@ static void write_label(const struct firefox *f, struct jsonw *w, const char *ke
 		write_string(f, w, key, label);
 }
 
-/* Charts and tables show a marker's name beside its label, a tooltip only the label. */
+/* Charts and tables show a marker's name next to its label, a tooltip only the label. */
 static void write_tooltip(const struct firefox *f, struct jsonw *w, const struct schema *schema)
 {
 	const char *label;

@@ -396,9 +396,9 @@ static void report(const void *state, const struct record_tally *tally, struct r
 			       (unsigned long long)c->files.missing,
 			       text_counted(c->files.missing, "value", "values"));
 	if (c->settings.interval_ns && c->longest_ns > 2 * c->wanted_ns)
-		report_warning(r,
-			       "counters were read only every %llu ms at times: reading took long",
-			       (unsigned long long)(c->longest_ns / NS_PER_MS));
+		report_warning(
+			r, "counters were read only every %llu ms at times: reading took too long",
+			(unsigned long long)(c->longest_ns / NS_PER_MS));
 }
 
 static int set_interval(void *settings, const char *value, struct error *err)

@@ -319,7 +319,7 @@ static void add_reasons(const struct runtime_totals *t, struct strbuf *out)
 		uint64_t count;
 		const char *reason;
 	} rows[] = {
-		{t->unread, "are of an interpreter that is not read"},
+		{t->unread, "are of an interpreter that cannot be read"},
 		{c->torn, "were taken while structures changed"},
 		{c->unplaced, "have no place for their functions"},
 		{c->unfound, "lack inlined functions"},
@@ -347,7 +347,8 @@ static void report_share(const struct runtime_totals *t, const char *versions,
 
 	if (!*versions) {
 		report_line(report,
-			    "%" PRIu64 " stacks have no functions: their interpreter is not read",
+			    "%" PRIu64
+			    " stacks have no functions: their interpreter cannot be read",
 			    t->unread);
 		return;
 	}
@@ -359,8 +360,8 @@ static void report_share(const struct runtime_totals *t, const char *versions,
 			    t->hiding,
 			    text_counted(t->hiding, "function includes", "functions includes"));
 	if (early)
-		strbuf_addf(&reasons, "; %" PRIu64 " %s taken too early to know", early,
-			    text_counted(early, "stack was", "stacks were"));
+		strbuf_addf(&reasons, "; %" PRIu64 " %s taken before the interpreter was known",
+			    early, text_counted(early, "stack was", "stacks were"));
 	report_line(report, "%s: %.2f %% of stacks have all their functions%s", versions,
 		    share_of(whole_of(&t->kernel), stacks), reasons.text);
 }
@@ -416,7 +417,7 @@ static void runtime_report(const struct runtime_totals *t, const struct layouts 
 	if (abandoned)
 		report_warning(report,
 			       "the functions of %" PRIu64 " %s are no longer read: their "
-			       "structures were misleading each time",
+			       "structures were inconsistent each time",
 			       abandoned, text_counted(abandoned, "process", "processes"));
 }
 
@@ -871,7 +872,7 @@ static const struct instrument_option options[] = {
 	{0, "no-runtimes", NULL, "do not look into interpreters; show their native frames only",
 	 "unwind", set_is_unwanted, .is_plain = true},
 	{0, "interpreter-frames", NULL,
-	 "keep an interpreter's native frames beside the functions it runs", NULL,
+	 "keep an interpreter's native frames next to the functions it runs", NULL,
 	 set_keeps_interpreter, .is_plain = true},
 	{0, "go-labels", NULL, "mark the labels that Go programs set with pprof.Do", NULL,
 	 set_has_go_labels, .is_plain = true},

@@ -213,8 +213,8 @@ static __always_inline bool unwind_by_scan(struct stack_scratch *s)
 }
 
 /*
- * x86-64: returns whether the frame pointer is that of a caller of interrupted code without a rule:
- * the call that it leads to enters another function, which sets it.
+ * x86-64: returns whether the frame pointer belongs to a caller of interrupted code without a rule:
+ * the call at its return address enters another function, which sets it.
  */
 __noinline int unwind_is_callers_pair(struct stack_scratch *s)
 {
@@ -243,8 +243,7 @@ __noinline int unwind_by_leaf(struct stack_scratch *s)
 }
 
 /*
- * Steps out of code without a rule that returns to just behind its call, like CPython's
- * trampolines.
+ * Steps out of code without a rule that returns to just after its call, like CPython's trampolines.
  */
 __noinline int unwind_by_epilogue(struct stack_scratch *s)
 {
@@ -820,7 +819,7 @@ static __always_inline void cut_off(struct stack_scratch *s)
 	s->sum = sum_of(s, s->end_depth);
 }
 
-/* Walks on with `turn`, a callback of bpf_loop(), as far as a stack may be deep. */
+/* Continues the walk with `turn`, a callback of bpf_loop(), up to the maximum depth of a stack. */
 static __always_inline void walk_on(struct stack_scratch *s, long (*turn)(__u32 i, void *ctx),
 				    void *loop)
 {

@@ -172,7 +172,7 @@ __noinline int copy_go(struct copy_scratch *c, __u32 at)
 	return size;
 }
 
-/* Copies the runtime's frames behind `at` words of the body. Returns their number. */
+/* Copies the runtime's frames after `at` words of the body. Returns their number. */
 static __always_inline __u32 copy_managed(struct copy_scratch *c, const struct stack_scratch *s,
 					  __u32 at)
 {

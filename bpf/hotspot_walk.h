@@ -129,7 +129,7 @@ WALK_INLINE enum hotspot_progress hotspot_begun(const struct walk_frame *f, stru
 		hotspot_note_progress(w, back);
 	if (w->progress != HOTSPOT_NOTHING)
 		return w->progress;
-	/* push rbp, and mov rbp, rsp behind it */
+	/* push rbp, followed by mov rbp, rsp */
 	if ((passed >= 1 && hotspot_byte(w, -1) == 0x55) ||
 	    (passed >= 4 && hotspot_u32_at(w, -4) == 0xec8b4855u))
 		return HOTSPOT_PUSHED_FP;

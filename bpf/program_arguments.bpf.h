@@ -21,7 +21,7 @@ struct exec_scratches {
 extern struct exec_scratches exec_scratches SEC(".maps");
 
 /*
- * Stores the names of a path of the current task (bpf/path_names.bpf.h) behind a struct rec_exec in
+ * Stores the names of a path of the current task (bpf/path_names.bpf.h) after a struct rec_exec in
  * this CPU's scratch; `mount` and `entry` are addresses of its struct vfsmount and struct dentry.
  * Returns their bytes, and EXEC_NAMES_WHOLE if none are missing.
  */

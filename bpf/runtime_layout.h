@@ -313,7 +313,7 @@ struct perl_layout {
 	__u16 stack_type; /* PERL_SI: 32 bits, within PERL_STACK_WORDS */
 	__u16 context_size,
 		context_code; /* PERL_CONTEXT: CV of a sub; SV with an eval's file, a word before */
-	__u16 hash_extra; /* in the body of a hash; 0: behind its array */
+	__u16 hash_extra; /* in the body of a hash; 0: after its array */
 	__u16 reserved[3];
 };
 

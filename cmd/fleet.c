@@ -142,7 +142,7 @@ static void print_list(const struct fleet_list *list, struct fleet_cells *cells,
 	listing_release(&listing);
 }
 
-/* Tells how to limit the time for which rows are kept, if a table of samples has no limit. */
+/* Prints how to limit the time for which rows are kept, if a table of samples has no limit. */
 static void advise(const struct fleet_list *list, const struct fleet_cells *cells)
 {
 	size_t columns = 0;

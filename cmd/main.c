@@ -104,7 +104,7 @@ static int run_command(const char *name, int argc, char **argv)
 		return fail_unknown(name);
 	/*
 	 * A limit of files' sizes makes write() fail, which is reported. Commands that record
-	 * ignore the signal once they know what their command is to inherit.
+	 * ignore the signal later, so that the recorded command does not inherit that.
 	 */
 	if (!command->run_for)
 		signal(SIGXFSZ, SIG_IGN);

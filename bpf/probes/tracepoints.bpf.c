@@ -20,7 +20,7 @@ struct tracepoint_scratch {
 
 PER_CPU(struct tracepoint_scratch, tracepoint_scratches, own_tracepoint)
 
-/* Strings of a tracepoint, being copied behind its fields. */
+/* Strings of a tracepoint, being copied after its fields. */
 struct text_copy {
 	void *ctx;
 	const volatile struct tracepoint_layout *layout;
@@ -51,7 +51,7 @@ static int copy_text(__u32 i, struct text_copy *c)
 	return 0;
 }
 
-/* Copies the fields, and behind them the strings that they refer to. */
+/* Copies the fields, followed by the strings that they refer to. */
 static __always_inline void copy_fields(void *ctx, const volatile struct tracepoint_layout *layout,
 					struct rec_tracepoint *rec)
 {

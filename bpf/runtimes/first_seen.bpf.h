@@ -100,7 +100,7 @@ static __always_inline __u64 new_positions(__u32 units)
 
 #define function_of(s) ((struct rec_function *)(s)->head)
 
-/* A piece of a function's body, behind those before. */
+/* A piece of a function's body, after the previous ones. */
 enum function_piece {
 	PIECE_NAME,
 	PIECE_FILE,

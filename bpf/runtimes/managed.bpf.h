@@ -57,7 +57,7 @@ static __always_inline __u32 half_at(const __u64 *words, __u32 at, __u32 count)
 /* The place of code that another stack resumes: beyond all native frames. */
 #define PLACE_BEYOND (~1ull)
 
-/* Begins a stack of a runtime whose calls each have a place of their own. */
+/* Begins a stack of a runtime whose calls each have their own place. */
 static __always_inline void begin_frames(struct managed_scratch *m, const struct rec *like,
 					 struct runtime_counters *count)
 {

@@ -284,7 +284,7 @@ __noinline int merge_frames(struct stack_scratch *s, struct runtime_scratch *not
 	return m->count - m->merge.managed;
 }
 
-/* Inserts the frames, and counts how that went. */
+/* Inserts the frames, and counts the outcome. */
 static __always_inline void merge_walked(struct stack_scratch *s, struct runtime_scratch *notes,
 					 struct managed_scratch *m, __u32 torn,
 					 struct runtime_counters *count)

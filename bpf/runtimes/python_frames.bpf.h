@@ -740,7 +740,7 @@ static __always_inline bool python_is_greenlet(const struct python_walk *w,
 	return true;
 }
 
-/* Walks the chain at w->frame behind the existing frames. */
+/* Walks the chain at w->frame, adding to the existing frames. */
 PYTHON_WALK int python_walk_further(struct python_walk *w, struct managed_scratch *m)
 {
 	struct python_loop loop = {.w = w, .m = m};

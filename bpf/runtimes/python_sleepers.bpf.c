@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Visits sleeping threads like sleepers.bpf.c, and adds their Python frames. Functions and threads
- * are remembered in the maps of the samples' object. Needs kernel 6.2: earlier ones cannot give
- * functions the task, which is needed to read memory of the target.
+ * are remembered in the maps of the samples' object. Needs kernel 6.2: earlier ones cannot pass the
+ * task to functions, which is needed to read memory of the target.
  */
 #define RUNTIME_COUNTS_ROW 2
 #define EMIT_PLAINLY

@@ -95,7 +95,7 @@ static __always_inline __u64 v8_widen(__u64 cage, __u32 half)
 	return half & 1 ? cage | half : (__u64)(__s32)half << 31;
 }
 
-/* Reads `size` bytes, halved where pointers are compressed, of that place likewise. */
+/* Reads `size` bytes at an offset; halves both if pointers are compressed. */
 static __always_inline bool v8_read_narrow(const struct v8_walk *w, __u64 reference, __u32 offset,
 					   void *to, __u32 size)
 {
@@ -123,7 +123,7 @@ static __always_inline bool v8_read_field(const struct v8_walk *w, __u64 referen
 	return v8_read_field_of(w, w->cage, reference, offset, word);
 }
 
-/* Reads `count` of them, a constant, to memory of that many words. */
+/* Reads `count` of them, a constant, into an array of that many words. */
 static __always_inline bool v8_read_fields(const struct v8_walk *w, __u64 reference, __u32 offset,
 					   __u64 *words, __u32 count)
 {
@@ -134,7 +134,7 @@ static __always_inline bool v8_read_fields(const struct v8_walk *w, __u64 refere
 	return true;
 }
 
-/* Returns what precedes the members of bytecode and code, besides the map. */
+/* Returns the number of bytes between the map and the members of bytecode and code. */
 static __always_inline __u32 v8_own_words(const struct v8_walk *w)
 {
 	return w->own_cage == w->cage ? 0 : V8_OWN_WORD;
@@ -327,7 +327,7 @@ static __always_inline struct v8_code_entry *v8_code_slot(__u64 key, __u32 way)
 #define v8_code_word(w, at) \
 	(*(const __u64 *)((const char *)(w)->words + ((at) & (V8_CODE_MAX - 1) & ~7u)))
 
-/* Reads what is needed of a Code. */
+/* Reads the needed parts of a Code. */
 static __always_inline bool v8_read_code_words(struct v8_walk *w, __u64 code)
 {
 	if (!w->layout.is_compressed)

@@ -351,7 +351,7 @@ static __always_inline bool v8_find_script(struct v8_walk *w)
 		w->tier = V8_TIER_BUILTIN;
 		return w->layout.names_builtins;
 	}
-	/* It is V8's code that calls WebAssembly. */
+	/* V8's own code, which calls WebAssembly. */
 	if ((__s32)v8_shared_int(w, w->layout.shared_literal) < 0)
 		return false;
 	w->script = v8_shared_word(w, w->layout.shared_script);
@@ -399,7 +399,7 @@ static __always_inline bool v8_read_frame(struct v8_walk *w, __u64 fp, __u64 sp)
 	if (!v8_is_reference(w->frame[4]) || !v8_is_reference(function))
 		return false;
 	if (w->layout.is_compressed) {
-		/* Both are in it. */
+		/* Both lie in the cage. */
 		if ((function ^ w->frame[4]) >> 32)
 			return false;
 		w->cage = function & ~0xffffffffull;

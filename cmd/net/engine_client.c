@@ -42,8 +42,8 @@ static void take_header(void *ctx, const char *line, size_t size)
 }
 
 /*
- * Portals, proxies, and engines asked for a path that they do not know, answer with a page.
- * Collectors answer with the type of the request, and some with nothing; databases with any type.
+ * Portals and proxies answer with a page, as do engines for an unknown path. Collectors answer with
+ * the type of the request, and some with nothing; databases with any type.
  */
 static int check_type(const struct client_request *r, const char *type, bool is_empty,
 		      struct error *err)

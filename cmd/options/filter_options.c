@@ -270,7 +270,7 @@ static int fail_to_find(const struct search *s, struct error *err)
 	return -ENOENT;
 }
 
-/* A user's list may give any name to the container of another user: the group tells whose it is. */
+/* A user's list may give any name to another user's container: the group determines the owner. */
 static bool is_of(const char *folder, const struct found_id *found)
 {
 	struct stat st;

@@ -436,7 +436,7 @@ static bool attend(struct pipeline *p)
 		return false;
 	if (supervisor_poll(&p->supervisor))
 		return true;
-	/* An agent's windows are not in this process, and it has to go on. */
+	/* An agent's windows are not in this process, and it has to continue. */
 	if (!windows_are_on(p) && recorder_memory_is_short(p->recorder)) {
 		progress_erase(&p->progress);
 		command_say("the memory limit of the control group is near: the recording ends");
@@ -574,7 +574,7 @@ static int run(struct pipeline *p)
 	return pipeline_exit_status(p);
 }
 
-/* Expands the pattern of --output. Each snapshot expands it anew. */
+/* Expands the pattern of --output. Each snapshot expands it again. */
 static char *name_output(const struct pipeline_options *options, struct error *err)
 {
 	const struct output_words words = {

@@ -64,7 +64,7 @@ enum recording_subject subject_kind(const struct pipeline_options *options)
 	return options->argv ? RECORDING_OF_COMMAND : RECORDING_OF_PROCESSES;
 }
 
-/* Tells why the programs never met a live process. */
+/* Explains why the BPF programs never saw a live process. */
 static int hidden_error(const struct targets *targets, struct error *err)
 {
 	const struct target *target = targets->rows.items;

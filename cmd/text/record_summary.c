@@ -23,7 +23,7 @@
 
 /* Sums up memory that the recorded processes allocated and did not free. */
 
-/* Appends " (at most 30 MB, after 0.52 s)", unless that is what is held at the end. */
+/* Appends " (at most 30 MB, after 0.52 s)", unless it is the amount held at the end. */
 static void add_most(const struct profile *p, const struct held_memory *h, struct strbuf *out)
 {
 	char text[32];
@@ -493,7 +493,7 @@ static void print_waits(const struct outcome *outcome)
 		command_say("%s", strbuf_text(&line));
 }
 
-/* Adds the language, and how its runtime comes to use malloc(), unless it does. */
+/* Adds the language and, unless its runtime uses malloc(), the setting that makes it do so. */
 static void add_own_heap(const struct language *language, struct strbuf *names, struct strbuf *ways)
 {
 	const char *variable = language->heap_variable, *set = variable ? getenv(variable) : NULL;
@@ -506,7 +506,7 @@ static void add_own_heap(const struct language *language, struct strbuf *names, 
 			    language->category.name);
 }
 
-/* Says whose objects are not among the allocations. */
+/* Names the languages whose objects are not among the allocations. */
 static void print_own_heaps(const struct profile *p)
 {
 	_cleanup_(strbuf_release) struct strbuf names = {0}, ways = {0};

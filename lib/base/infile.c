@@ -9,7 +9,7 @@
 #include "lib/base/open_file.h"
 
 #define CHUNK_SIZE ((size_t)128 << 10)
-/* Windows of up to 128 MB, as zstd --long has them. */
+/* Windows of up to 128 MB, as with zstd --long. */
 #define ZSTD_WINDOW_LOG 27
 /* Size from which texts are mapped, and of their pages that stay in memory. */
 #define MAPPED_MIN ((size_t)32 << 20)
@@ -33,7 +33,7 @@ struct file_reader {
 	size_t max;
 	char *text;
 	size_t size, capacity;
-	int file; /* holds what came before the text; -1: none */
+	int file; /* holds the bytes before the text; -1: none */
 	size_t file_size;
 	bool can_map;
 	size_t chunk_size;
@@ -287,7 +287,7 @@ void infile_pass(const void *at)
 			continue;
 		if (passed < m->passed)
 			m->passed = 0;
-		/* Also what was read again before. */
+		/* Include pages that were read again before. */
 		if (passed - m->passed >= PASSED_MAX) {
 			madvise(m->text, m->size, MADV_DONTNEED);
 			m->passed = passed;

@@ -16,8 +16,8 @@ int infile_read(int fd, const char *name, size_t max, char **text, size_t *size,
  */
 int infile_map(int fd, const char *name, size_t max, char **text, size_t *size, struct error *err);
 /*
- * Tells that a text was read up to `at`: pages of a mapped one leave memory, to return when they
- * are read again. Does nothing for other texts.
+ * Notes that a text was read up to `at`: pages of a mapped one may be dropped, and are loaded again
+ * on demand. Does nothing for other texts.
  */
 void infile_pass(const void *at);
 void infile_release(char *text);

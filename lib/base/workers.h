@@ -71,7 +71,7 @@ struct worker_jobs {
 	void (*take)(void *ctx, size_t job);
 	/* Called instead for a job that is still running or was never begun. May be NULL. */
 	void (*abandon)(void *ctx, size_t job);
-	/* Called a few times a second in the caller's thread. NULL: always go on. */
+	/* Called a few times a second in the caller's thread. NULL: always continue. */
 	enum workers_wish (*progress)(void *ctx, size_t done);
 	void *ctx;
 };

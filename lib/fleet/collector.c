@@ -267,7 +267,7 @@ static size_t part_end(const struct collector *c, size_t first)
 	return end;
 }
 
-/* Goes on if another event than the clock is rejected for itself: engines know fewer types. */
+/* Continues if an event other than the clock is rejected by itself: engines know fewer types. */
 static int send_kind(struct collector *c, size_t first, size_t end, struct fleet_pushed *pushed,
 		     struct strbuf *words, struct error *err)
 {

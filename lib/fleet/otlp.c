@@ -477,7 +477,7 @@ static void add_value_type(struct otlp *w, struct strbuf *out, uint32_t field, c
 	strbuf_release(&value);
 }
 
-/* Writes what was counted, and each how many there is a sample. */
+/* Writes the type of the samples, and their period. */
 static void write_types(struct otlp *w, uint8_t event, struct strbuf *out)
 {
 	const struct profile *p = w->collector->profile;

@@ -12,7 +12,7 @@
 #include "lib/format/repeats.h"
 #include "lib/format/v8_tree.h"
 
-/* Bytes of a file that tell CPU profiles from heap profiles. */
+/* Bytes of a file that distinguish CPU profiles from heap profiles. */
 #define HEAD_SIZE 4096
 
 struct v8_reader {

@@ -113,6 +113,6 @@ void foreign_guess_interval(struct foreign *f);
 void foreign_pass(struct foreign *f, uint64_t ticks);
 /*
  * Call once at the end. Without timestamps, samples follow one another, each as long as its weight,
- * and a note in the profile says so. It also tells whether the file states a duration.
+ * and a note in the profile says so, and whether the file states a duration.
  */
 int foreign_finish(struct foreign *f, bool has_times, struct error *err);

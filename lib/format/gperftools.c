@@ -15,7 +15,7 @@
 #include "lib/model/meaning/recording_markers.h"
 
 #define DEPTH_MAX 1024
-/* Bytes of a file that tell what it contains. */
+/* Bytes of a file that determine its kind. */
 #define HEAD_SIZE 128
 #define VALUES_MAX 4
 /* Bytes between sampled allocations of Java. */

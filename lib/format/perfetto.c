@@ -832,7 +832,7 @@ static uint64_t period_of(const struct perfetto *w, uint8_t event)
 	return period == EVENT_IS_EXACT ? 0 : period;
 }
 
-/* Returns how many samples of the event the row stands for. */
+/* Returns the number of the event's samples that the row represents. */
 static uint64_t count_of(const struct perfetto *w, const struct sample *sample)
 {
 	uint64_t period = period_of(w, sample->event);

@@ -485,7 +485,7 @@ void pprof_tables_end(struct pprof_tables *t, const char *comment, bool has_cloc
 /*
  * pprof's profile.proto. A location is an address with the functions inlined there. Addresses are
  * those that the file is linked at, since it may be mapped at several. Modules without segments
- * begin at 0. A sample stands for all samples of a thread with the same stack. Its values are clock
+ * begin at 0. A sample represents all samples of a thread with the same stack. Its values are clock
  * ticks, the same as CPU time, and the occurrences of each other event; its labels are pid, tid and
  * thread.
  */

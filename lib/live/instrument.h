@@ -104,7 +104,7 @@ struct instrument {
 	size_t state_size;
 	/* Sets the members of a new state. Borrows `settings` for its lifetime. */
 	void (*begin)(void *state, const void *settings);
-	/* Releases what the members own. */
+	/* Releases everything that the members own. */
 	void (*release)(void *state);
 	int (*configure)(void *state, struct programs_options *programs, struct error *err);
 	/* Functions of struct programs_part, for an object that is always loaded. NULL: none. */

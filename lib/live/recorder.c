@@ -168,7 +168,7 @@ static void instrument_set_announce(struct instrument_set *s, uint64_t time)
 	}
 }
 
-/* Enables or disables all. Returns the first failure, but goes on. */
+/* Enables or disables all. Returns the first failure, but continues. */
 static int instrument_set_enable(struct instrument_set *s, bool enable, struct error *err)
 {
 	int code = 0;

@@ -266,7 +266,7 @@ struct forecasting {
 	struct path_shares shares;
 	uint64_t base; /* replayed time of the unchanged command, ns; 0: unknown */
 	uint64_t own_queue; /* path time queued while the command's own threads ran, ns */
-	uint64_t own_time; /* path time but for that queued behind others, ns */
+	uint64_t own_time; /* path time except that queued behind others, ns */
 	uint8_t *origins; /* by frame_id */
 	string_id *steps; /* by row of the profile: see path_steps() */
 	VEC(struct level) levels;

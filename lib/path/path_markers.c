@@ -64,7 +64,7 @@ static void add_part(struct profile *p, const struct timelines *t, const struct 
 	vec_push(&row->markers, marker);
 }
 
-/* Tells what was dropped for lack of memory. */
+/* Adds a marker for the waits dropped for lack of memory. */
 static void add_left_out(struct profile *p, const struct timelines *t, const struct path *path)
 {
 	schema_id schema = schema_text_intern(marker_schema(MARKER_PATH_SUM), &p->markers.schemas,

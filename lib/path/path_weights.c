@@ -329,7 +329,7 @@ bool path_is_entry(const char *name)
 		if (strcmp(name, entries[i]) == 0)
 			return true;
 	}
-	/* Begins what a thread of Rust's runs. */
+	/* Calls the code that a Rust thread runs. */
 	return strstr(name, "__rust_begin_short_backtrace");
 }
 

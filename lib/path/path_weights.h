@@ -31,7 +31,7 @@ enum path_sum_kind {
 	PATH_SUM_REPLAY, /* replayed time of the unchanged command, alone on the machine */
 	PATH_SUM_OWN_QUEUE, /* path time queued while the command's own threads ran */
 	PATH_SUM_ALONE, /* path time in which only one thread of the command ran */
-	PATH_SUM_LEFT_OUT, /* the command's first part, of which too many waits followed */
+	PATH_SUM_LEFT_OUT, /* the command's first part, after which there were too many waits */
 	PATH_SUM_KIND_COUNT,
 };
 

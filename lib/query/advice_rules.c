@@ -262,7 +262,7 @@ static bool is_at(const struct profile *p, stack_id id, const char *name)
 	       strcmp(strings_get(&p->strings, p->funcs.rows.items[func].name), name) == 0;
 }
 
-/* Calls whose time is hardly that of copying bytes had few of them each. */
+/* Calls that hardly spent time on copying had few bytes each. */
 static void measure_small_calls(const struct adviser *a, struct measured *m)
 {
 	uint64_t mark = MARK(a->id), copied = mark | MARK(ADVICE_COPIED);
@@ -499,7 +499,7 @@ static uint64_t background_ns(const struct profile *p, string_id *heaviest)
 	return all;
 }
 
-/* The part of the time in queues during which other programs had the CPUs, at most. */
+/* An upper bound of the time in queues during which other programs had the CPUs. */
 static void measure_starved(const struct adviser *a, struct measured *m)
 {
 	const struct profile *p = a->q->profile;
@@ -637,7 +637,7 @@ static void measure_coarse(const struct adviser *a, struct measured *m)
 		return;
 	/* A share of one half has the largest error. */
 	m->value = query_error(a->q, a->q->weight / 2) / weight;
-	/* Files of other tools sum up samples: a row may stand for many. */
+	/* Files of other tools sum up samples: a row may represent many. */
 	m->count = (uint64_t)(weight * weight / a->q->squares + 0.5);
 }
 

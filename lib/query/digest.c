@@ -187,7 +187,7 @@ static void find_path(struct finder *f)
 	if (f->path_size)
 		continue_to_user(f);
 	f->origin = f->end_origin = add_steps(f, 0, f->path_size, &end);
-	/* A stripped program says less than the library that it calls. */
+	/* A stripped program reveals less than the library that it calls. */
 	if (end && is_nameless(f, f->end))
 		continue_steps(f, end);
 }

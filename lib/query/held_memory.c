@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/query/held_memory.h"
 
-/* Less than this share of the most that was held: the end does not show what was held. */
+/* If less than this share of the peak is held at the end, the peak is shown instead. */
 #define HELD_MIN 0.8
 
 struct holder {

@@ -25,7 +25,7 @@ struct stack_chart_options {
 
 /*
  * Adds the selected samples of the thread. A row of the clock covers the time since the row before,
- * limited by its weight; a row of another event, one bin. Returns what query_select() does.
+ * limited by its weight; a row of another event, one bin. Returns the same as query_select().
  */
 int stack_chart_make(struct stack_chart *c, const struct profile *p,
 		     const struct query_filter *filter, const struct stack_chart_options *options,

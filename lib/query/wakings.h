@@ -8,7 +8,7 @@
 struct waking {
 	uint64_t from, until; /* CLOCK_MONOTONIC ns */
 	stack_id stack; /* the waker's; NO_STACK: unknown */
-	string_id name; /* of the waker's thread, or what else it was; not NO_STRING */
+	string_id name; /* of the waker's thread, or of another cause; not NO_STRING */
 };
 
 struct thread_of_tid {

@@ -467,8 +467,8 @@ const struct binary_stub *symbol_table_find_stub(struct symbol_table *t, uint64_
 }
 
 /*
- * Adds the address, the function that may begin behind it, and the target of a stub there, which
- * may have no other name.
+ * Adds the address, the function that may begin after it, and the target of a stub there, which may
+ * have no other name.
  */
 static void want(struct symbol_table *t, uint64_t rva)
 {
@@ -565,7 +565,7 @@ const struct binary_symbol *symbol_table_find(struct symbol_table *t, uint64_t r
 	return find(near_symbols_has(&t->wanted, rva) ? &t->near : need_all(t), rva);
 }
 
-/* Instructions read, at most, of a symbol whose size is unknown. */
+/* Maximum instructions read of a symbol whose size is unknown. */
 #define CODE_MAX 4096
 
 uint64_t symbol_table_code_size(struct symbol_table *t, const struct binary_symbol *symbol)

@@ -35,8 +35,7 @@ void symbol_table_free(struct symbol_table *t);
  * none. Its vaddr is an RVA, and its size is final.
  */
 const struct binary_symbol *symbol_table_find(struct symbol_table *t, uint64_t rva);
-/* Returns true if a function may begin at the next address: functions behind padding are aligned.
- */
+/* Returns true if a function may begin at the next address: functions after padding are aligned. */
 static inline bool symbol_table_is_before_function(uint64_t rva)
 {
 	return (rva + 1) % 16 == 0 && rva != UINT64_MAX;
@@ -44,7 +43,7 @@ static inline bool symbol_table_is_before_function(uint64_t rva)
 
 /*
  * Returns the size of the symbol's code. If only the next exported symbol bounds it, its
- * instructions tell.
+ * instructions determine the size.
  */
 uint64_t symbol_table_code_size(struct symbol_table *t, const struct binary_symbol *symbol);
 /* Finds the stub around the address, with vaddrs as in the file; NULL if there is none. */

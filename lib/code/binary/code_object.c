@@ -433,7 +433,10 @@ static void beam_line(struct code_object *object, const struct object_function *
 	if (!file || object->files.size >= FILES_SIZE_MAX ||
 	    line.addr >= function->start + function->size)
 		return;
-	/* The first line begins some bytes before its function, or behind the code before it. */
+	/*
+	 * The first line begins some bytes before its function, or at the end of the code before
+	 * it.
+	 */
 	if (line.addr < function->start || !object->lines.count ||
 	    vec_last(&object->lines).addr < function->start)
 		line.addr = function->start;

@@ -34,7 +34,7 @@ struct code_object {
 	size_t eh_frame_size;
 	uint64_t eh_frame_addr; /* address for which its relative pointers were made */
 	bool is_debug_frame;
-	bool has_frames; /* functions return as the ABI has it, on the thread's own stack */
+	bool has_frames; /* functions return according to the ABI, on the thread's own stack */
 	bool is_erlang; /* functions use their process's stack */
 	struct object_range outermost; /* Erlang code that returns to nothing; end 0: none */
 };

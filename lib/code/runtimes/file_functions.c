@@ -43,7 +43,7 @@ uint64_t file_functions_around(const struct file_functions *functions, uint64_t 
 {
 	uint64_t from = 0, until = functions->hdr.count, start;
 
-	/* Find the first function behind the address. */
+	/* Find the first function after the address. */
 	while (from < until) {
 		uint64_t middle = from + (until - from) / 2;
 

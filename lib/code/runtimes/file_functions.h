@@ -19,7 +19,7 @@ uint64_t file_functions_end(const struct file_functions *functions, uint64_t sta
 uint64_t file_functions_around(const struct file_functions *functions, uint64_t vaddr,
 			       uint64_t *end);
 
-/* Returns the number of 32 bits in x86-64 code. */
+/* Returns the 32-bit number in x86-64 code. */
 int32_t code_int(const uint8_t *code);
-/* Returns where a call or jump leads whose distance, of 32 bits, is at `code` and that vaddr. */
+/* Returns the target of a call or jump whose 32-bit distance is at `code`, at that vaddr. */
 uint64_t code_target(const uint8_t *code, uint64_t vaddr);

@@ -278,7 +278,7 @@ static bool read_places(struct scope_reader *r, uint32_t units)
 		if (!hotspot_memory_read(r->memory, r->places + i * PLACE_SIZE, place,
 					 sizeof(place)))
 			return false;
-		/* The first position is before the code, the last one far behind. */
+		/* The first position is before the code, the last one far after it. */
 		if (place[0] == UINT32_MAX)
 			continue;
 		if (place[0] > end) {
@@ -320,8 +320,8 @@ static bool hotspot_read_scopes(const struct hotspot_layout *layout, struct hots
 		vec_for_each(&r->lines, const struct managed_line *, line)
 			vec_push(&code->lines, *line);
 		/*
-		 * Cover the rest, behind the positions and at hotspot_note()'s unit, with the
-		 * method itself.
+		 * Cover the rest, after the positions and at hotspot_note()'s unit, with the method
+		 * itself.
 		 */
 		vec_push(&code->lines, ((struct managed_line){r->tail, code->first_line, 0}));
 		vec_for_each(&r->functions, const struct managed_function *, function)

@@ -34,7 +34,7 @@ struct hotspot_method {
 	struct strbuf name, file;
 	struct strbuf parameters; /* "(int, String)"; empty if not wanted */
 	uint32_t first_line; /* in the order of the class file */
-	VEC(struct hotspot_line) lines; /* as the class file has them */
+	VEC(struct hotspot_line) lines; /* as in the class file */
 };
 
 /*

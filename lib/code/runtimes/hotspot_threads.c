@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of Java's threads, of which the kernel knows 15 bytes. They are in objects of the heap,
- * whose forms differ between releases and options: they are learned from a thread that each JVM
- * has.
+ * Names of Java's threads, which the kernel truncates to 15 bytes. They are in objects of the heap,
+ * whose forms differ between releases and options, and are learned from a thread that each JVM has.
  */
 #include "lib/code/runtimes/hotspot.h"
 
@@ -12,7 +11,7 @@
 /* Threads of the list that may be the known one, and maximum to read. */
 #define KNOWN_AT_MAX 16
 #define THREADS_MAX 1024
-/* Bytes of a Thread and of a String to search, and of the head of an array with text behind it. */
+/* Bytes of a Thread and of a String to search, and of the head of an array, which text follows. */
 #define THREAD_SIZE 224
 #define STRING_SIZE 40
 #define ARRAY_HEAD 24
@@ -124,7 +123,7 @@ static uint64_t follow(struct names_reader *r, uint64_t object, uint8_t at)
 	return reference_at(r, bytes, 0, r->places.width);
 }
 
-/* Gives a name that the kernel has cut, if it is Latin-1: others have zeros. */
+/* Passes on a name that the kernel has truncated, if it is Latin-1: others contain zeros. */
 static void give_name(struct names_reader *r, uint64_t thread, runtime_thread_fn *fn, void *ctx)
 {
 	uint64_t array = follow(r, follow(r, object_of(r, thread), r->places.name),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lua 5.1 to 5.5. Its interpreter has no description of its structures: offsets come from a table
- * by version. Programs have it in themselves or in a library, and export its interface.
+ * Lua 5.1 to 5.5. Its interpreter does not describe its structures: offsets come from a table by
+ * version. Programs contain the interpreter or load it from a library, and export its interface.
  */
 #include "bpf/runtime_identity.h"
 #include "lib/base/bytes.h"
@@ -110,7 +110,7 @@ static uint32_t find_version(const struct binary *b, uint64_t ident)
 	return major << 16 | minor << 8 | release;
 }
 
-/* A search for the interpreter in what a function calls. */
+/* A search for the interpreter among the functions that a function calls. */
 struct search {
 	const struct binary *binary;
 	struct file_functions functions;
@@ -149,8 +149,8 @@ static void search_calls(struct search *s, uint64_t start, unsigned int depth)
 }
 
 /*
- * Finds luaV_execute, which no file exports: it is by far the largest function near lua_call,
- * which runs code by way of few others.
+ * Finds luaV_execute, which no file exports: it is by far the largest function near lua_call, which
+ * runs code through few others.
  */
 static bool find_interpreter(const struct binary *b, uint64_t call, struct lua_layout *l)
 {
@@ -220,7 +220,7 @@ static void add_line(struct managed_code *code, uint32_t unit, int64_t line)
 		vec_push(&code->lines, ((struct managed_line){unit, valid, 0}));
 }
 
-/* Since 5.4 the line of an instruction is this number away from that before, or has a mark. */
+/* Since 5.4, lines are differences from the previous instruction's; this one refers to a mark. */
 #define LINE_IN_MARK (-128)
 
 static void read_marked_lines(struct managed_code *code, struct bytes *lines, struct bytes *marks)
@@ -273,8 +273,8 @@ static void decode_lines(const struct lua_layout *l, const void *data, size_t si
 }
 
 /*
- * Sets the file of a source: a file's name begins with @, another name with =; all else is the
- * text itself. Its last part is in the names of functions that have none of their own.
+ * Sets the file of a source: a file's name begins with @, another name with =; anything else is the
+ * text itself. Its last part is used to name functions without a name.
  */
 static void set_names(const char *name, size_t name_size, const char *source, size_t size,
 		      struct managed_code *code)
@@ -346,7 +346,7 @@ static uint64_t word_of(const uint8_t *object, uint8_t at)
 	return bytes_u64(&b);
 }
 
-/* As lua_position() in bpf/runtimes/lua_stack.bpf.h has it. */
+/* Computed like lua_position() in bpf/runtimes/lua_stack.bpf.h. */
 static uint64_t identity_of(const struct lua_layout *l, const uint8_t *proto)
 {
 	uint64_t sum = runtime_identity_add(RUNTIME_IDENTITY_SEED, word_of(proto, l->code));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Perl 5. Its interpreter has no description of its structures: offsets come from a table by
- * version, and variables are exported.
+ * Perl 5. Its interpreter does not describe its structures: offsets come from a table by version,
+ * and variables are exported.
  */
 #include "lib/code/binary/objects.h"
 #include "lib/code/runtimes/runtime.h"

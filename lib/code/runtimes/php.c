@@ -18,7 +18,9 @@ static bool is_sane(const struct runtime_layout *layout)
 	       l->code == known.code && l->file == known.file;
 }
 
-/* Is it the name of a closure: "N\\{closure}", from 8.4 on "{closure:N\\f():12}"? */
+/*
+ * Returns whether it is the name of a closure: "N\\{closure}", from 8.4 on "{closure:N\\f():12}".
+ */
 static bool is_closure(const char *name, size_t size)
 {
 	static const char all[] = "{closure}", begin[] = "{closure:";
@@ -29,8 +31,8 @@ static bool is_closure(const char *name, size_t size)
 }
 
 /*
- * Sets the name of a function: "f", "Class::f". An anonymous class has the place of its code in its
- * own, behind a zero.
+ * Sets the name of a function: "f", "Class::f". An anonymous class's name continues with the place
+ * of its code, after a zero.
  */
 static void set_name(struct managed_code *code, const char *class, size_t class_size,
 		     const char *name, size_t name_size)
@@ -74,7 +76,7 @@ static void add_lines(struct managed_code *code, const void *ops, uint32_t first
 	}
 }
 
-/* Copies the head. Returns the instructions behind it; NULL: not a valid head. */
+/* Copies the head. Returns the instructions after it; NULL: not a valid head. */
 static const char *head_of(const struct rec_function *function, struct php_function_head *head)
 {
 	const char *data = function->body + function->name.size + function->file.size;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * PHP's engine. It has no description of its structures: offsets come from a table by version, and
- * are compared with the code of exported functions.
+ * PHP's engine. It does not describe its structures: offsets come from a table by version, and are
+ * compared with the code of exported functions.
  */
 #pragma once
 

@@ -16,7 +16,7 @@ static const struct php_layout layouts[] = {
 
 LAYOUT_OF_VERSION(bool php_layout_of_version, php_layout)
 
-/* Finds PHP's engine in a file, and in its code where its variables are. */
+/* Finds PHP's engine in a file, and its variables by its code. */
 
 enum {
 	IS_EXECUTING, /* zend_is_executing(): is there a frame? */
@@ -99,8 +99,8 @@ static bool find_frame(const struct php_file *f, struct php_layout *l)
 }
 
 /*
- * Does the code read the file's name from where the table says? mov file(%reg),%rax; ret. Its
- * loop reads the function before that: mov 24(%rax),%reg.
+ * Returns whether the code reads the file's name from the table's offset: mov file(%reg),%rax; ret.
+ * Its loop reads the function before that: mov 24(%rax),%reg.
  */
 static bool agrees(const struct php_file *f, const struct php_layout *l)
 {
@@ -120,7 +120,7 @@ static bool agrees(const struct php_file *f, const struct php_layout *l)
 	return false;
 }
 
-/* Pieces of code that jumps lead to, and how many. */
+/* Pieces of code that jumps lead to, with the number of jumps. */
 #define PIECES_MAX 64
 struct pieces {
 	struct {
@@ -145,7 +145,7 @@ static void add_jump(struct pieces *pieces, uint64_t start, uint64_t end)
 	pieces->rows[pieces->count++].jumps = 1;
 }
 
-/* Returns the size of a jump with 32 bits of distance; 0: none. */
+/* Returns the size of a jump with a 32-bit distance; 0: none. */
 static size_t jump_size(const uint8_t *code)
 {
 	if (code[0] == 0xe9)
@@ -154,8 +154,8 @@ static size_t jump_size(const uint8_t *code)
 }
 
 /*
- * Finds the part of the interpreter that the compiler has put aside, because it seldom runs: the
- * function into whose middle most jumps lead.
+ * Finds the interpreter's cold part, which the compiler has moved elsewhere: the function into
+ * whose middle most jumps lead.
  */
 static void find_cold_part(struct php_layout *l, const struct file_functions *functions,
 			   const uint8_t *code, size_t size)
@@ -187,7 +187,7 @@ static void find_cold_part(struct php_layout *l, const struct file_functions *fu
 }
 
 /*
- * Finds a place behind the prologue, where the interpreter goes on with the first instruction by
+ * Finds a place after the prologue, where the interpreter continues with the first instruction by
  * jmp *(%r15), and the size of its frame there. Builds for other compilers have none.
  */
 static void find_dispatch(struct php_layout *l, const uint8_t *code, size_t size)

@@ -594,7 +594,7 @@ static uint32_t read_number(const struct reader *r, uint64_t object)
 	if (!object || !read_u64(r, object + NUMBER_SIZE, &size) ||
 	    !read_u64(r, object + NUMBER_DIGITS, &digits))
 		return 0;
-	/* From 3.12 on, three bits below the count have the sign, and that it is immortal. */
+	/* From 3.12 on, three bits below the count hold the sign and the immortal flag. */
 	if (r->layout->version >= PYTHON_VERSION(12))
 		size = size & 3 ? 0 : size >> 3;
 	if (size != 1)

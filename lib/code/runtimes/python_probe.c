@@ -198,7 +198,7 @@ int python_layout_of_debug_offsets(const void *data, size_t size, struct python_
 	.string_kind_shift = 2, .string_length = 16, .string_state = 32, .string_ascii = (ascii), \
 	.string_other = (other), .bytes_size = 16, .bytes_text = 32
 
-/* Tasks of asyncio, as the section .AsyncioDebug has them. */
+/* Offsets in tasks of asyncio, as in the section .AsyncioDebug. */
 #define TASKS .task_name = 136, .task_kind = 108, .task_awaiter = 96
 
 /* clang-format off */

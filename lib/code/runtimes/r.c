@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * R. Its interpreter exports variables, but not the functions that evaluate: these are found by
- * what they call. What contexts contain is checked as they are read.
+ * their calls. The contents of contexts are checked as they are read.
  */
 #include "lib/base/bytes.h"
 #include "lib/code/binary/objects.h"
 #include "lib/code/runtimes/file_functions.h"
 #include "lib/code/runtimes/runtime.h"
 
-/* RCNTXT of src/include/Defn.h, behind a sigjmp_buf of 200 bytes: from 3.5 on. */
+/* RCNTXT of src/include/Defn.h, after a sigjmp_buf of 200 bytes: from 3.5 on. */
 #define FIRST_VERSION RUNTIME_VERSION(3, 5)
 #define CONTEXT_FUNCTION 232
 #define CONTEXT_CALL 248
@@ -41,8 +41,8 @@ static const struct binary_object wanted[OBJECT_COUNT] = {
 #define CODE_MAX 1024
 
 /*
- * Returns the version, 0x0402 for 4.2: serialized data has it, and the lowest one that can read
- * them. mov $0x040202,%esi. 0: unknown.
+ * Returns the version, 0x0402 for 4.2, from the code that writes it to serialized data: mov
+ * $0x040202,%esi. 0: unknown.
  */
 static uint16_t find_version(const struct binary *b, const struct binary_object *serialize)
 {
@@ -64,7 +64,7 @@ static uint16_t find_version(const struct binary *b, const struct binary_object 
 #define FUNCTION_MAX (1u << 20)
 #define CALLS_MAX 1024
 
-/* A function, and those of the file that it calls itself. */
+/* A function, and the functions of its file that it calls directly. */
 struct caller {
 	uint64_t start, end;
 	VEC(uint64_t) calls;
@@ -80,7 +80,7 @@ static bool does_call(const struct caller *caller, uint64_t function)
 }
 
 /*
- * Finds calls in the function at `start`: call with 32 bits of distance to another's start. On
+ * Finds calls in the function at `start`: call with a 32-bit distance to another one's start. On
  * arm64 there are none.
  */
 static void read_calls(const struct binary *b, const struct file_functions *functions,
@@ -109,8 +109,8 @@ static void read_calls(const struct binary *b, const struct file_functions *func
 }
 
 /*
- * Returns the loop for bytecode, which is far larger than all other functions: 75 kB and more,
- * where those have 20 at most. 0: there is no such function.
+ * Returns the loop for bytecode, which is far larger than all other functions: at least 75 kB,
+ * while they have at most 20. 0: there is no such function.
  */
 static uint64_t find_loop(const struct file_functions *functions)
 {
@@ -141,9 +141,9 @@ static void add_evaluator(struct r_layout *l, size_t *count, uint64_t start, uin
 }
 
 /*
- * Finds the functions that evaluate: eval() calls the loop for bytecode, itself or by one that it
- * calls, and shares with the loop, and with R_forceAndCall(), those for promises, arguments and
- * closures. False: it is another interpreter.
+ * Finds the functions that evaluate: eval() calls the loop for bytecode, directly or through
+ * another function, and shares with the loop, and with R_forceAndCall(), those for promises,
+ * arguments and closures. False: another interpreter.
  */
 static bool add_evaluators(const struct binary *b, const struct file_functions *functions,
 			   struct caller callers[3], uint64_t apply, struct r_layout *l)

@@ -93,7 +93,7 @@ struct wasm_engine;
 struct sampled_code {
 	uint64_t start, size;
 	uint64_t hash; /* of its instructions; 0: unreadable */
-	uint64_t holders[2]; /* words of the objects that tell its name; 0: none */
+	uint64_t holders[2]; /* words of the objects that lead to its name; 0: none */
 	bool is_named; /* false: code of a function, or of another kind without a name */
 	struct strbuf name; /* its kind, as in a perf map, then its name */
 };
@@ -166,15 +166,15 @@ struct runtime {
 	bool (*find_regexp)(const struct runtime_layout *layout, uint64_t addr,
 			    runtime_read_fn *read, void *ctx, struct sampled_code *code);
 	/*
-	 * Completes the name by the object that has one of code->holders at that place. Returns
-	 * false, with `code` unchanged, if it does not tell the name.
+	 * Completes the name from the object that has one of code->holders at that place. Returns
+	 * false, with `code` unchanged, if it does not lead to the name.
 	 */
 	bool (*name_regexp)(const struct runtime_layout *layout, uint64_t place,
 			    runtime_read_fn *read, void *ctx, struct sampled_code *code);
 	const struct wasm_engine *wasm; /* NULL: it runs no WebAssembly */
 	/*
-	 * Reads the names of a process's threads, as far as readable now. *list: what is kept of
-	 * the process between calls, 0 at first. NULL: the kernel knows them, or there are none.
+	 * Reads the names of a process's threads, as far as readable now. *list: the process's
+	 * state between calls, initially 0. NULL: the kernel has the names, or there are none.
 	 */
 	void (*read_threads)(const struct runtime_layout *layout, uint64_t bias, uint64_t *list,
 			     runtime_read_fn *read, void *read_ctx, runtime_thread_fn *fn,

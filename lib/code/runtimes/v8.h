@@ -15,8 +15,8 @@ struct v8_heap {
 	runtime_read_fn *read;
 	void *ctx;
 	/*
-	 * Compressed pointers: upper halves of references to most objects, and to code and what
-	 * belongs to it. Else 0.
+	 * Compressed pointers: upper halves of references to most objects, and to code and its
+	 * data. Else 0.
 	 */
 	uint64_t cage, own_cage;
 };
@@ -36,7 +36,7 @@ bool v8_heap_words(const struct v8_heap *h, uint64_t reference, uint64_t offset,
 /* Reads an object that begins with such words and has numbers from the offset `numbers` on. */
 bool v8_heap_object(const struct v8_heap *h, uint64_t reference, uint64_t numbers, uint64_t *words,
 		    size_t count);
-/* Completes a reference between code and what belongs to it, which have a cage of their own. */
+/* Completes a reference between code and its data, which have their own cage. */
 uint64_t v8_heap_own(const struct v8_heap *h, uint64_t reference);
 /* Returns true if the object has that type. */
 bool v8_heap_is(const struct v8_heap *h, uint64_t reference, enum v8_type type);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads from the process what compiled code was made from: its table of source positions, each with
- * the number of an inlined call or none, and for each such call its position and its function.
+ * Reads the sources of compiled code from the process: its table of source positions, each with the
+ * number of an inlined call or none, and for each such call its position and its function.
  */
 #include "lib/base/bytes.h"
 #include "lib/code/runtimes/runtime.h"

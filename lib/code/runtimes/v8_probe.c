@@ -299,8 +299,8 @@ static bool set_layout(const int32_t *v, struct v8_layout *l)
 	/* From 13 on, a ScopeInfo begins with the function's position in the source. */
 	bool has_start = v[SCOPE_VARIABLES] == 5;
 	/*
-	 * 14.8 or 14.9 numbered the kinds of scopes anew, made lengths of arrays integers, and
-	 * added a flag to positions.
+	 * 14.8 or 14.9 renumbered the kinds of scopes, made lengths of arrays integers, and added a
+	 * flag to positions.
 	 */
 	bool is_14_9 = v[VERSION_MAJOR] > 14 || (v[VERSION_MAJOR] == 14 && v[VERSION_MINOR] > 7);
 	bool is_compressed = v[SMI_SHIFT] == 0;
@@ -445,7 +445,7 @@ static const struct version *search_version(const uint8_t *data, size_t size, bo
 	return found;
 }
 
-/* Returns whether it can be V8 although it has no constants, by symbols that are found fast. */
+/* Returns whether it can be V8 although it has no constants, by symbols that are quick to find. */
 static bool may_have_v8(const struct binary *b)
 {
 	/* The interface for native modules, as in Deno; Chromium; embedders with V8's symbols. */

@@ -8,7 +8,7 @@
 
 #define ALIGNMENT 64 /* of the first instruction */
 #define SIZE_MAX_CODE ((uint32_t)1 << 20)
-/* Bytes before an address in which the code's start is searched. */
+/* Bytes before an address to search for the code's start. */
 #define SEARCH_BYTES (SIZE_MAX_CODE / 4)
 #define HASHED 4096 /* bytes of the code that are compared to recognize it */
 /* Words of an expression's data before a reference to its code. */
@@ -83,7 +83,7 @@ bool v8_find_regexp(const struct runtime_layout *layout, uint64_t addr, runtime_
 	uint8_t bytes[HASHED];
 	size_t size;
 
-	/* Compressed references lack the address of the memory in which they point. */
+	/* Compressed references lack the address of the memory that they point into. */
 	if (!layout->v8.code_size || layout->v8.is_compressed)
 		return false;
 	reference = find_code(&h, addr, words, code);

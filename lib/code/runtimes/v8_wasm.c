@@ -54,7 +54,7 @@ static bool is_count(uint64_t word)
 	return word && word <= NODES_MAX;
 }
 
-/* Tells by the first words at an address whether there is such a map. */
+/* Recognizes such a map by its first words. */
 static bool find_tree(const struct memory *m, uint64_t at, const uint64_t *words, struct tree *tree)
 {
 	uint64_t root[3];
@@ -65,7 +65,7 @@ static bool find_tree(const struct memory *m, uint64_t at, const uint64_t *words
 		tree->words = words[2] == at && words[3] == at && !words[4] ? 5 : 3;
 		return tree->words == 5 || (words[0] == at + 8 && !words[2]);
 	}
-	/* Their numbers of nodes tell most other words. */
+	/* The number of nodes rules out most other words. */
 	if (!(uint32_t)words[0] && words[2] && words[3] && is_count(words[4]))
 		*tree = (struct tree){tree->root, 2, 3, 5};
 	else if (words[0] && is_count(words[2]))
@@ -140,8 +140,8 @@ static uint32_t number_of(const uint64_t *words, size_t at)
 }
 
 /*
- * Learns from the code of a jump table where the numbers are: its size is followed by the sizes of
- * what it does not have, all 0, and by the number of its function, -1.
+ * Finds the places of the numbers by the code of a jump table: its size is followed by the sizes of
+ * parts that it lacks, all 0, and by the number of its function, -1.
  */
 static bool learn_numbers(struct wasm_module *module, const uint64_t *words)
 {
@@ -173,8 +173,8 @@ static uint64_t first_code(const struct memory *m, const struct tree *codes, uin
 }
 
 /*
- * Tells by the first words at an address whether the module's code is there: a map by the first
- * instruction, then a vector of what is not yet in the map.
+ * Recognizes the module's code by the first words at an address: a map by the first instruction,
+ * then a vector of code that is not yet in the map.
  */
 static bool find_codes(const struct memory *m, struct wasm_module *module, uint64_t at,
 		       const uint64_t *words)
@@ -255,7 +255,7 @@ static void skip_type(struct bytes *b)
 {
 	uint8_t type = bytes_u8(b);
 
-	/* References name what they refer to. */
+	/* A reference type is followed by its heap type. */
 	if (type == 0x63 || type == 0x64)
 		bytes_uleb(b);
 }
@@ -461,7 +461,7 @@ void wasm_modules_release(struct wasm_modules *modules)
 	vec_release(&modules->pieces);
 }
 
-/* Looks for what a module's object must have. */
+/* Finds the required members of a module's object. */
 static bool read_module(const struct memory *m, uint64_t object, struct wasm_module *module)
 {
 	uint64_t words[MODULE_WORDS + TREE_WORDS], bytes[2];
@@ -481,7 +481,7 @@ static bool read_module(const struct memory *m, uint64_t object, struct wasm_mod
 	return module->bytes && module->codes;
 }
 
-/* Returns whether the object still is that module. */
+/* Returns whether the object is still that module. */
 static bool is_same(const struct memory *m, const struct wasm_module *module)
 {
 	uint64_t object, bytes[2];
@@ -551,7 +551,7 @@ static void add_piece(struct wasm_modules *modules, const struct wasm_piece *pie
 	modules->pieces.items[at] = *piece;
 }
 
-/* Finds a piece that was read before, and still is the same. */
+/* Finds a piece that was read before and is unchanged. */
 static bool find_known(const struct memory *m, struct wasm_modules *modules, uint64_t addr,
 		       struct wasm_piece *piece)
 {
@@ -642,7 +642,7 @@ static bool find_wrapper(const struct memory *m, const struct wasm_modules *modu
 	return false;
 }
 
-/* Returns the name that the module's file has for a function. */
+/* Returns a function's name in the module's file. */
 static const void *find_name(const struct wasm_module *module, uint32_t function, size_t *size)
 {
 	const struct wasm_name *rows = module->rows.items;
@@ -747,7 +747,7 @@ static bool find_code(struct wasm_modules *modules, uint64_t addr, runtime_read_
 	return true;
 }
 
-/* A module's object begins with its memory for code: what is free, was freed, and how much. */
+/* A module's object begins with its memory for code: free ranges, freed ranges, and sizes. */
 static uint64_t generation(const struct wasm_modules *modules, runtime_read_fn *read, void *ctx)
 {
 	const struct memory m = {read, ctx};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * V8's code of WebAssembly, as it lies in the memory of a process. V8 keeps it in tables of C++,
- * which debuggers have no constants for; but all versions since 10 have the same few of them, whose
- * form can be checked.
+ * V8's code of WebAssembly, as it lies in the memory of a process. V8 keeps it in C++ containers,
+ * for which it exports no constants; but all versions since 10 use the same few, whose form can be
+ * checked.
  */
 #pragma once
 
@@ -66,7 +66,7 @@ struct wasm_engine {
 	 */
 	bool (*find_code)(struct wasm_modules *modules, uint64_t addr, runtime_read_fn *read,
 			  void *ctx, struct sampled_code *code);
-	/* Returns a number that changes when memory of code may have been used anew. */
+	/* Returns a number that changes when memory of code may have been reused. */
 	uint64_t (*generation)(const struct wasm_modules *modules, runtime_read_fn *read,
 			       void *ctx);
 };

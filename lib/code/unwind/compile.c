@@ -47,8 +47,8 @@ static const struct code_range *find_code(struct compile *c, uint64_t vaddr)
 }
 
 /*
- * Returns whether signal handlers return to the byte behind `vaddr`. CFI of that code, if any, is
- * that of a function.
+ * Returns whether signal handlers return to the byte after `vaddr`. CFI of that code, if any,
+ * describes a function.
  */
 static bool is_before_restorer(const struct compile *c, uint64_t vaddr)
 {

@@ -155,7 +155,7 @@ void eh_frame_hdr_read(struct eh_frame_hdr *hdr, const struct cfi_section *secti
 /* Limit of empty FDEs at one address to skip in search of a real one. */
 #define MAX_EMPTY_FDES 16
 
-/* Bytes from the start of an entry to an FDE's program, at most. */
+/* Maximum bytes from the start of an entry to an FDE's program. */
 #define HEAD_BYTES 64
 
 /* A CIE or FDE in the section. */

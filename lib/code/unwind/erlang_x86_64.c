@@ -20,7 +20,7 @@
 #define SIZE 4 /* of these with n, a byte, and of "mov %r14,n(%r13)" */
 #define KEEP "\x48\x89\xe5" /* mov %rsp,%rbp */
 #define FREE "\x48\x83\xc4" /* add $n,%rsp */
-/* Bytes of code that set a variable, at most, and some before that. */
+/* Maximum bytes of code that sets a variable, and some before it. */
 #define SET_SIZE 12
 
 /* Returns whether the instruction that ends at `at` keeps rsp in rbp. */
@@ -66,7 +66,7 @@ static bool set_switch(struct unwind_rule *rule, const struct stub_code *code, s
 	return true;
 }
 
-/* Returns whether the code at `at` may not run on with the frame that is allocated. */
+/* Returns whether the code at `at` cannot continue with the allocated frame. */
 static bool may_leave(const struct stub_code *code, size_t at)
 {
 	const uint8_t opcode = code->code[at];

@@ -76,7 +76,7 @@ static size_t immediate_size(const struct insn *insn)
 	return op == 0xc8 ? 3 : op == 0xe8 || op == 0xe9 ? 4 : 0;
 }
 
-/* Reads the opcode behind the prefixes c4, c5 and 62. */
+/* Reads the opcode after the prefixes c4, c5 and 62. */
 static bool read_vector(struct insn *insn, struct bytes *b, uint8_t first)
 {
 	uint8_t payload = bytes_u8(b);

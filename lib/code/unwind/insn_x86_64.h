@@ -6,7 +6,7 @@
 
 #define NO_REG 255
 
-/* Maps of opcodes: one byte, and those behind 0f, 0f 38 and 0f 3a. */
+/* Maps of opcodes: one byte, and those after 0f, 0f 38 and 0f 3a. */
 enum { MAP_ONE, MAP_0F, MAP_0F38, MAP_0F3A };
 
 /* An instruction, as far as it matters here. */

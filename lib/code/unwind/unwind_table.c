@@ -305,9 +305,11 @@ static bool add_stubs(struct stubs *stubs, struct cfi_file *file)
 	add_stub(stubs, file, STUB_INIT_FINI, &file->fini, MAX_STUB_SIZE);
 	add_stub(stubs, file, STUB_TEXT, &file->text, MAX_SMALL_TEXT);
 	add_sframe(stubs, file);
-	/* The rows of Go's functions have more facts than its .debug_frame. */
+	/* The rows of Go's functions hold more facts than its .debug_frame. */
 	is_go = go_rows_add(stubs, file);
-	/* Programs that load glibc use its CFI, unless they have a fixed place like Pascal's. */
+	/*
+	 * Programs that load glibc use its CFI, unless they are at a fixed address, like Pascal's.
+	 */
 	if (!is_go && file->entry && (!file->has_interpreter || file->has_fixed_place))
 		add_stub(stubs, file, STUB_RESTORERS, &file->text, MAX_RESTORER_TEXT);
 	if (is_go) {

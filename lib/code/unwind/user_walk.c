@@ -336,8 +336,8 @@ static bool find_start(struct walk *w)
 }
 
 /*
- * Returns whether the return address is a function's first byte, behind a call of that function,
- * but the frame's callee is of another file. libcoro's contexts begin with the address of abort(),
+ * Returns whether the return address is a function's first byte, after a call of that function, but
+ * the frame's callee is of another file. libcoro's contexts begin with the address of abort(),
  * before which glibc has such calls.
  */
 static bool is_pushed_start(struct walk *w)
@@ -365,8 +365,8 @@ static bool may_be_return(struct walk *w, uint64_t word, uint64_t at)
 }
 
 /*
- * x86-64: returns whether the frame pointer is that of a caller of interrupted code without a rule:
- * the call that it leads to enters another function, which sets it.
+ * x86-64: returns whether the frame pointer belongs to a caller of interrupted code without a rule:
+ * the call at its return address enters another function, which sets it.
  */
 static bool is_callers_pair(struct walk *w)
 {
@@ -400,8 +400,7 @@ static bool step_by_leaf(struct walk *w)
 }
 
 /*
- * Steps out of code without a rule that returns to just behind its call, like CPython's
- * trampolines.
+ * Steps out of code without a rule that returns to just after its call, like CPython's trampolines.
  */
 static bool step_by_epilogue(struct walk *w)
 {

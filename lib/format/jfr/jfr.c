@@ -123,7 +123,7 @@ static void add_allocation(struct jfr_reader *r, const struct event *e)
 		add_sample(r, jfr_thread_of(r, e), event, e->start, jfr_stack_of(r, e), bytes);
 }
 
-/* Returns what a wait is for: conditions are work or time to idle threads. */
+/* Returns the reason for a wait: idle threads use conditions to wait for work or time. */
 static uint8_t reason_of(struct jfr_reader *r, const struct event *e)
 {
 	uint8_t reason = e->type->kind->reason;

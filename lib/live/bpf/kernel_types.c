@@ -18,8 +18,8 @@
 #define LAYOUT_ENTRY_SIZE 4 /* for each kind: the two bytes of a shape, then flags */
 #define KINDS_MAX 128
 /*
- * One type in so many has its offset noted, the others are reached from there: a list of all
- * 150,000 would take longer to fill than the few that are picked take to find.
+ * Notes the offset of one type in this many; the others are found from there. A list of all 150,000
+ * types would take longer to fill than it takes to find the few that are needed.
  */
 #define MARK_EVERY 16
 

@@ -93,7 +93,7 @@ struct jit_files_stats {
 	uint64_t cut; /* number of files and lists too large to be read to their end */
 };
 void jit_files_get_stats(const struct jit_files *j, struct jit_files_stats *stats);
-/* Gives back what records were sent for before that time. */
+/* Returns to the users' budgets the amounts of records sent before that time. */
 void jit_files_forget(struct jit_files *j, uint64_t before);
 /* Appends the users whose code was too much, as "user 4001"; nothing if there are none. */
 void jit_files_list_refused(const struct jit_files *j, struct strbuf *out);

@@ -367,7 +367,7 @@ struct part {
 	size_t size;
 };
 
-/* Most of what looks like a descriptor leads to other variables. */
+/* Most words that look like a descriptor lead to other variables. */
 static bool read_entry(const struct jit_memory *memory, const struct part *part, uint64_t addr,
 		       struct entry *entry)
 {

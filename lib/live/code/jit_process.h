@@ -3,7 +3,7 @@
  * A process seen from inside, for files named after its pid: its root folder, its pid in its
  * namespace, its user. Files opened in its root are regular, and owned by its user or, if
  * world-readable, by root; links cannot lead out. A file that was last changed before the process
- * began is that of an earlier one with this pid.
+ * began belongs to an earlier one with this pid.
  */
 #pragma once
 

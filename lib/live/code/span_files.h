@@ -160,7 +160,7 @@ struct span_files_stats {
 	uint64_t cut; /* files that were too large, too many, or gone when opened */
 };
 void span_files_get_stats(const struct span_files *s, struct span_files_stats *stats);
-/* Gives back what files were read for before that time. */
+/* Returns to the users' budgets the amounts of files read before that time. */
 void span_files_forget(struct span_files *s, uint64_t before);
 /* Appends the users whose spans were too many, as "user 4001"; nothing if there are none. */
 void span_files_list_refused(const struct span_files *s, struct strbuf *out);

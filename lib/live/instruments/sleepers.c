@@ -250,7 +250,7 @@ static bool is_ready(struct sleepers *s, bool is_last)
 		return true;
 	if (is_last && is_too_short(s))
 		return false;
-	/* Loading maps the variables anew. */
+	/* Loading maps the variables again. */
 	pthread_mutex_lock(&s->lock);
 	s->code = programs_load_late(s->live->programs, s);
 	pthread_mutex_unlock(&s->lock);

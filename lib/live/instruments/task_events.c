@@ -12,7 +12,7 @@
  * put in place of their arguments, which nothing reports.
  */
 
-/* Titles are read this often, of so many processes at a time. */
+/* Interval at which titles are read, and number of processes at a time. */
 #define TITLES_NS 500000000ull
 #define TITLES_MAX 50
 

@@ -284,8 +284,8 @@ static int abandon(struct file_opener *o, const struct mapped_file *file, dev_t 
 
 /*
  * Files of servers in user space (FUSE). The kernel asks the server even in close(), and holds the
- * thread until it answers, also that of a process that is killed. Therefore a child opens and reads
- * such a file; it may be left behind, and this process has only a copy of it.
+ * thread until it answers, even if its process is killed. Therefore a child opens and reads such a
+ * file; it may be left behind, and this process has only a copy of it.
  */
 
 #define COPY_BYTES_MAX ((off_t)256 << 20)

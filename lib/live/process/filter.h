@@ -21,7 +21,7 @@ int filter_set_cpus(struct filter *f, const char *list, struct error *err);
 int filter_check_cpus(const struct filter *f, struct error *err);
 /*
  * Returns the flags of a record about a process that is still to exec: it matches no filter, and
- * its exec evaluates the filters anew.
+ * its exec evaluates the filters again.
  */
 uint8_t filter_pending_flags(const struct filter *f);
 

@@ -30,7 +30,7 @@
  * pages.
  */
 #define PAGE_SIZE 4096
-#define READ_PAGES 16 /* maximum to read at once, if so many are requested */
+#define READ_PAGES 16 /* maximum to read at once */
 #define PAGES 2048 /* cached pages; a power of two */
 #define LARGE (64 * PAGE_SIZE) /* reads of this size or more bypass the cache */
 

@@ -77,7 +77,7 @@ static bool parse(struct function *f, const char *text, size_t size)
 	return is_arity(rest);
 }
 
-/* Perf maps have a "$" before a function, and dumps a mark behind the code before it. */
+/* Perf maps have a "$" before a function, and dumps a mark after the preceding code. */
 static bool parse_name(struct code_name *out, const char *text, size_t size)
 {
 	static const char runtime[] = "global::", module[] = "erts_beamasm:",

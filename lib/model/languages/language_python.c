@@ -36,7 +36,7 @@ static size_t numba_prefix(const char *text, size_t size)
 	return code_name_starts_with(text, size, NUMBA_NAME) ? sizeof(NUMBA_NAME) - 1 : 0;
 }
 
-/* The name is what translate_numba() reads: a prefix for C's entry, and the parts. */
+/* The name has the form that translate_numba() reads: a prefix for C's entry, and the parts. */
 static bool parse_numba(struct code_name *out, const char *text, size_t size)
 {
 	size_t prefix = numba_prefix(text, size), part_size;

@@ -5,7 +5,7 @@ enum maker_kind {
 	MAKER_PROGRAM, /* a program, or a library with most of its code */
 	MAKER_LIBRARY, /* a compiler that other programs load */
 	MAKER_HOST, /* an interpreter that makes no code */
-	MAKER_POOL, /* threads that run what others have made */
+	MAKER_POOL, /* threads that run code made by others */
 };
 
 struct code_maker {
@@ -96,7 +96,7 @@ static void find_callees(const struct profile *p, module_id *by_memory)
 	}
 }
 
-/* Orc's memory is a file, whose code is called by that of other libraries, and calls nothing. */
+/* Orc's memory is a file, whose code is called by other libraries, and calls nothing. */
 static void find_orc(const struct profile *p, module_id *by_memory)
 {
 	module_id orc = NO_MODULE;

@@ -336,7 +336,7 @@ struct merge_counts thread_rows_merge(struct thread_rows *r, const struct merge_
 /* Marks of a stack. */
 enum {
 	BEGINS_IN_KERNEL = 1 << 0, /* its outermost frame is in the kernel */
-	IS_WAIT = 1 << 1, /* as profile_is_wait() says of the clock's samples */
+	IS_WAIT = 1 << 1, /* as profile_is_wait() for the clock's samples */
 };
 
 /* Marks stacks once, for all samples. The caller frees the marks. */

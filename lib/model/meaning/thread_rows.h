@@ -89,7 +89,7 @@ struct merge_counts thread_rows_merge(struct thread_rows *r, const struct merge_
 void thread_rows_title(struct thread_rows *r);
 
 /*
- * Inserts a row for each event of a row, except the clock, and one behind the first row for each
+ * Inserts a row for each event of a row, except the clock, and one after the first row for each
  * derived event. Requires the titles of rows.
  */
 void thread_rows_add_events(struct thread_rows *r);

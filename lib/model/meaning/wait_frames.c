@@ -190,8 +190,8 @@ static bool parked_is_by_jump(const struct profile *p, stack_id id)
 
 /*
  * Returns whether a function is that of a pool's thread. Short names count only together with their
- * callee: those of libuv and of Python's thread pool. V8's threads are told without a name: they
- * start with the loop that waits.
+ * callee: those of libuv and of Python's thread pool. V8's threads are recognized without a name:
+ * they start with the loop that waits.
  */
 static bool is_pool_of_library(const struct profile *p, stack_id id, const char *callee)
 {
@@ -236,7 +236,7 @@ static bool is_java_worker(const char *name)
 	return array_find(globs, it, fnmatch(*it, name, 0) == 0);
 }
 
-/* True for functions that wait for what another thread was told to do. */
+/* True for functions that wait for work given to another thread. */
 static bool is_wait_for_result(const struct profile *p, stack_id id)
 {
 	static const char *const functions[] = {"java.util.concurrent.FutureTask.get",
@@ -397,7 +397,7 @@ static bool is_helper_without_work(struct helpers *h, const struct profile_threa
  */
 static void parked_mark_helpers(struct profile *p)
 {
-	/* Stacks that are marked meanwhile are not asked about: they wait for work. */
+	/* Stacks that are marked in the meantime need no check: they wait for work. */
 	_cleanup_free_ uint8_t *origins = origins_of_frames(p),
 			       *depths = xcalloc(p->stacks.rows.count + 1, sizeof(*depths));
 	struct helpers h = {.p = p, .origins = origins, .depths = depths};
@@ -585,7 +585,7 @@ static bool is_in_queue(const struct profile *p, stack_id id)
 
 /*
  * Classifies a wait for one of Python's locks: in conditions, joins and queues, another thread
- * releases it to tell something. `id`: a caller of the function that takes the lock.
+ * releases it as a signal. `id`: a caller of the function that takes the lock.
  */
 static uint8_t meaning_of_python_lock(const struct profile *p, stack_id id)
 {
@@ -897,7 +897,7 @@ static stack_id refine_label(struct profile *p, stack_id stack, struct frame *la
 		meaning = meaning_of_stack(p, stack, known);
 		/*
 		 * Without names of kernel functions, only the system call shows that the wait is
-		 * for an event. It also tells a socket that waits for connections from others.
+		 * for an event. It also distinguishes a socket that waits for connections.
 		 */
 		if (meaning == MEANS_WORK ||
 		    ((meaning == MEANS_NOTHING || meaning == MEANS_SOCKET) &&

@@ -181,7 +181,7 @@ struct resolver {
 	struct mapping_table *kernel;
 	struct raw_stacks raw;
 	struct resolved *cache;
-	struct resolved_leaf *leaves; /* leaf cache, allocated right behind `cache` */
+	struct resolved_leaf *leaves; /* leaf cache, allocated right after `cache` */
 	uint64_t kernel_stamp; /* stamp of the kernel mappings that both caches used */
 	uint32_t lines, misses; /* lines of each cache; misses since their last resize */
 	VEC(struct last_child) children; /* by stack id plus 1; entry 0 is NO_STACK */

@@ -214,7 +214,7 @@ static void walk(struct stack_finisher *f, const struct rec_copy *copy, struct w
 
 /*
  * Returns the depth without a last frame that is not code: a frame pointer register used for other
- * data leads there, and anything behind it would be data as well.
+ * data leads there, and anything beyond it would be data as well.
  */
 static uint32_t without_data(const struct stack_finisher *f, uint32_t kernel_depth,
 			     uint32_t user_depth)

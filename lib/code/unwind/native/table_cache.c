@@ -19,8 +19,7 @@
 #define STATX_MNT_ID_UNIQUE 0x4000
 #endif
 
-/* File systems that stay mounted until the machine stops, so that their numbers are theirs alone.
- */
+/* File systems that stay mounted until the machine stops, so that their numbers are unique. */
 static const char *const lasting[] = {"/", "/usr", "/home", "/opt", "/nix/store"};
 #define LASTING_COUNT (sizeof(lasting) / sizeof(lasting[0]))
 

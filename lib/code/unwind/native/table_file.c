@@ -35,7 +35,7 @@ static uint64_t size_of(const struct table_head *head)
 	       head->refusal_size;
 }
 
-/* Numbers the rules of a table anew, in the order in which its rows use them. */
+/* Renumbers the rules of a table, in the order in which its rows use them. */
 struct renumbering {
 	uint16_t *numbers; /* by the old number; 0: not used yet */
 	struct unwind_rule *used;

@@ -22,6 +22,6 @@ bool table_file_write(int fd, uint64_t offset, const struct table_result *result
  */
 bool table_file_read(int fd, uint64_t offset, struct rule_store *store, struct rule_numbers *own,
 		     table_sane_fn *is_sane, struct table_result *result);
-/* Reads the layout only. Returns false if it is invalid; the rest is not looked at. */
+/* Reads the layout only. Returns false if it is invalid; the rest is not checked. */
 bool table_file_read_layout(int fd, uint64_t offset, table_sane_fn *is_sane,
 			    struct runtime_layout *layout);

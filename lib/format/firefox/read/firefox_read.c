@@ -20,7 +20,7 @@ struct row {
 	char *tid; /* as spelled in the file; owned */
 	char *type; /* type of the process; owned */
 	bool has_pid, has_text_pid;
-	int64_t cpu_ns; /* CPU time of a row that stands for several threads; 0: sum of samples */
+	int64_t cpu_ns; /* CPU time of a row that represents several threads; 0: sum of samples */
 };
 
 struct process {

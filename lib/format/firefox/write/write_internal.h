@@ -75,7 +75,7 @@ struct firefox_samples {
 	VEC(struct sample) rows; /* in ascending order; time 0 is the start of the file */
 	size_t gap_rows; /* rows that only mark times when the thread did not run */
 	bool has_weights; /* false: every weight is 1 */
-	uint64_t cpu_ns; /* CPU time of a row that stands for several threads; 0: sum of its rows */
+	uint64_t cpu_ns; /* CPU time of a row that represents several threads; 0: sum of its rows */
 	struct long_tasks tasks; /* long tasks of the row's thread; times as in `rows` */
 };
 

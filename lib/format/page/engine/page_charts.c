@@ -75,7 +75,7 @@ uint32_t EXPORT(page_markers)(void)
 /* Columns of all markers, for charts. */
 struct marker_column {
 	uint32_t thread, name; /* name: string_id */
-	uint32_t whole, padding; /* row that tells of the same wait, see marker_rows_join() */
+	uint32_t whole, padding; /* row of the same wait, see marker_rows_join() */
 	double start, duration;
 };
 

@@ -3,7 +3,7 @@
 #include "lib/format/page/slab/slab_columns.h"
 #include "lib/model/meaning/categories.h"
 
-/* Bytes after which a part of the samples ends: what a reader unpacks at once. */
+/* Bytes after which a part of the samples ends: readers unpack a part at once. */
 #define PART_SIZE (2u << 20)
 
 struct slab_writer {

@@ -168,7 +168,7 @@ static void begin(void *state, const void *settings)
 	struct counters *c = state;
 
 	c->settings = *(const struct counters_settings *)settings;
-	/* Reads only what the user started or named, as with waits. */
+	/* Read only memory of processes that the user started or named, as with waits. */
 	c->wants_memory = !c->settings.is_set && !c->live->options->filter->all &&
 			  !c->live->only->count;
 	c->wanted_ns = c->settings.files.count ? FILES_NS : MEMORY_NS;

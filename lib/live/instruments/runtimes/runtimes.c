@@ -33,7 +33,7 @@ struct runtime_totals {
 	uint64_t dropped; /* functions beyond the limit */
 	uint64_t refused_reads;
 	uint64_t compiled, inlined; /* pieces of code, and those with known inlined functions */
-	uint64_t hiding; /* those that do not tell where their inlined functions are */
+	uint64_t hiding; /* those without places of their inlined functions */
 	uint64_t refused_files;
 };
 
@@ -485,7 +485,7 @@ struct runtimes {
 	struct thread_names *names;
 	struct sampled_codes *sampled;
 	uint64_t inlined; /* pieces of compiled code whose inlined functions are known */
-	uint64_t hiding; /* pieces of compiled code that do not tell where inlined functions are */
+	uint64_t hiding; /* pieces of compiled code without places of inlined functions */
 	uint64_t compiled; /* pieces of compiled code */
 };
 

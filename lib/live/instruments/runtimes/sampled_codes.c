@@ -41,7 +41,7 @@ struct sampled_process {
 	uint64_t seen; /* times that they were, since the last search */
 	uint64_t cost_ns; /* duration of the last search, in all its parts */
 	uint64_t search_ns; /* time of the next search of the heap, or of its rest */
-	uint64_t searched; /* end of what has been searched of it; 0: no search has begun */
+	uint64_t searched; /* end of the searched part; 0: no search has begun */
 	struct wasm_codes wasm;
 };
 
@@ -269,7 +269,7 @@ static void name_pending(const struct seen *seen)
 	}
 }
 
-/* Removes the code in [start, end). Returns the position of what follows. */
+/* Removes the code in [start, end). Returns the position of the next row. */
 static size_t remove_rows(struct sampled_process *p, uint64_t start, uint64_t end)
 {
 	size_t first = vec_count_front(&p->rows, it, it->code.start + it->code.size <= start);

@@ -26,6 +26,6 @@ bool wasm_codes_find(struct wasm_codes *w, const struct runtime *runtime, uint32
  */
 bool wasm_codes_search(struct wasm_codes *w, const struct runtime *runtime, uint32_t pid,
 		       uint64_t addr, uint64_t time, struct late_reader *reader);
-/* Returns a number that changes when memory of known code may have been used anew. */
+/* Returns a number that changes when memory of known code may have been reused. */
 uint64_t wasm_codes_generation(struct wasm_codes *w, const struct runtime *runtime, uint32_t pid,
 			       uint64_t time, struct late_reader *reader);

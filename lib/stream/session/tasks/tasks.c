@@ -583,8 +583,8 @@ static bool is_cut_name(const char *name, const char *given)
 }
 
 /*
- * Returns whether the kernel's name of a thread says less than a runtime's: it is inherited, or cut
- * from it.
+ * Returns whether the kernel's name of a thread is less specific than a runtime's: it is inherited,
+ * or cut from it.
  */
 static bool has_lesser_name(struct tasks *t, process_id process, thread_id thread,
 			    const char *given)

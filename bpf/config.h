@@ -299,7 +299,7 @@ struct runtime_counters {
 	__u64 lost_functions; /* functions without room in the ring */
 	__u64 unfound; /* samples with compiled code that is unknown */
 	__u64 clamped; /* instruction positions outside of their function's code */
-	__u64 abandoned; /* processes given up because their structures were invalid every time */
+	__u64 abandoned; /* processes abandoned because their structures were invalid every time */
 };
 
 /* One per CPU; only the programs on that CPU add to it. */

@@ -424,8 +424,8 @@ WALK_INLINE __u64 walk_erlang_stack(const struct walk_frame *f, const struct unw
 }
 
 /*
- * Returns whether word i of an Erlang stack may be a return address. Pieces of code that neither
- * collect garbage nor call on are called with any.
+ * Returns whether word i of an Erlang stack may be a return address. Return addresses are aligned
+ * to 4 bytes, except those of code that neither collects garbage nor makes calls.
  */
 WALK_INLINE int walk_may_be_erlang_return(const struct walk_frame *f, __u64 word, __u32 i)
 {

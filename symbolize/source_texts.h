@@ -55,7 +55,7 @@ struct sources_options {
 	 */
 	const struct readers *unknown_readers;
 	uint64_t file_bytes, total_bytes; /* limits for a file, and for all files */
-	uint64_t stall_ns; /* time after which unresponsive files are given up; 0: never */
+	uint64_t stall_ns; /* time after which unresponsive files are abandoned; 0: never */
 	/* As in struct naming, counting files; may be NULL. */
 	enum workers_wish (*progress)(void *ctx, size_t done, size_t count);
 	void *ctx;

@@ -453,7 +453,7 @@ static void take_reason(struct run *r, struct job *job)
 		return;
 	module = modules_get(&r->profile->modules, job->module);
 	module->naming_ns += job->ns;
-	/* Another part of the module was given up. */
+	/* Another part of the module was abandoned. */
 	if (job->names.reason == SYMBOLS_UNASKED || module->reason == SYMBOLS_SILENT)
 		return;
 	module->reason = job->names.reason;

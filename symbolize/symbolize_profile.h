@@ -22,7 +22,7 @@ struct symbolize_options {
 	const struct debug_search *search; /* settings for debug files; may be NULL */
 	struct name_cache *cache; /* cache of names across profiles; NULL: none */
 	unsigned int threads; /* number of threads; 0: one per CPU */
-	uint64_t stall_ns; /* time after which unresponsive files are given up; 0: never */
+	uint64_t stall_ns; /* time after which unresponsive files are abandoned; 0: never */
 	/*
 	 * Called now and then in the caller's thread with the number of modules (or parts of large
 	 * ones) done and in total. Any return value but WORKERS_GO_ON stops and keeps the names

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Memory allocations. Some programs report a sample of theirs by OpenTelemetry's USDT probes:
- * otel_memory:alloc(address, size, weighted) and otel_memory:free(address). Functions of other
- * allocators are probed, and sampled here.
+ * Memory allocations. Some programs report a sample of their allocations by OpenTelemetry's USDT
+ * probes: otel_memory:alloc(address, size, weighted) and otel_memory:free(address). Functions of
+ * other allocators are probed, and sampled here.
  */
 #define EMIT_LEAVES_ASIDE
 #define usdt_layouts alloc_layouts

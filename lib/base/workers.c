@@ -314,7 +314,8 @@ static void take_all(struct pool *pool)
 }
 
 /*
- * Waits for the threads, unless a job is given up. Call with the lock held. True if all have ended.
+ * Waits for the threads, unless a job is abandoned. Call with the lock held. True if all have
+ * ended.
  */
 static bool end_threads(struct pool *pool)
 {

@@ -54,19 +54,19 @@ bool threads_are_left(void);
 
 enum workers_wish {
 	WORKERS_GO_ON,
-	WORKERS_HURRY, /* give up jobs that do not finish within a moment */
-	WORKERS_END, /* give up unfinished jobs now */
+	WORKERS_HURRY, /* abandon jobs that do not finish within a moment */
+	WORKERS_END, /* abandon unfinished jobs now */
 };
 
 struct worker_jobs {
 	size_t count;
 	const uint32_t *order; /* starting order, a permutation of [0, count); NULL: ascending */
-	uint64_t stall_ns; /* time without any progress after which jobs are given up; 0: never */
+	uint64_t stall_ns; /* time without any progress after which jobs are abandoned; 0: never */
 	/* Called in one of the threads. */
 	void (*run)(void *ctx, size_t job);
 	/*
 	 * Called in the caller's thread once the job has run and all earlier jobs were taken or
-	 * given up.
+	 * abandoned.
 	 */
 	void (*take)(void *ctx, size_t job);
 	/* Called instead for a job that is still running or was never begun. May be NULL. */
@@ -79,7 +79,7 @@ struct worker_jobs {
 /* Number of CPUs that this process may use. */
 unsigned int workers_default(void);
 /*
- * Returns when all jobs are taken or given up. `threads` must be at least 1 and may exceed the
+ * Returns when all jobs are taken or abandoned. `threads` must be at least 1 and may exceed the
  * number of jobs; more are started while some are blocked. Returns false if threads were left
  * behind: everything that the jobs use must then live as long as the process.
  */

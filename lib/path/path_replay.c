@@ -66,7 +66,7 @@ static void add_block(struct building *b, thread_id id, uint32_t number,
 	vec_push(&b->events, (struct replay_event){id, target, wait->start, REPLAY_BLOCK});
 	if (ender == NO_THREAD)
 		return;
-	/* A thread that is joined ends the wait before it ends itself. */
+	/* A thread that is joined ends the wait before it exits. */
 	if (b->r->lines->rows.items[ender].end && wake >= b->r->lines->rows.items[ender].end)
 		wake = b->r->lines->rows.items[ender].end - 1;
 	vec_push(&b->events, (struct replay_event){ender, target, wake, REPLAY_WAKE});

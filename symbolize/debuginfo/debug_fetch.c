@@ -170,7 +170,7 @@ int debug_fetch_serve(void)
 }
 
 #define TICK_MS 100
-/* Consecutive failures after which unreachable servers are given up. */
+/* Consecutive failures after which unreachable servers are abandoned. */
 #define MAX_FAILURES 2
 
 extern char **environ;
@@ -182,7 +182,7 @@ struct debug_fetcher {
 	int socket; /* -1: not connected */
 	unsigned int failures; /* consecutive failures */
 	uint64_t spent_ns;
-	enum symbol_reason given_up; /* reason for giving up; SYMBOLS_UNASKED: not given up */
+	enum symbol_reason given_up; /* reason for abandoning it; SYMBOLS_UNASKED: not abandoned */
 };
 
 struct environment {

@@ -8,8 +8,8 @@
 #include "lib/live/tracker.h"
 
 /*
- * Life of tasks and arguments of programs, as the BPF probe reports them; and titles that programs
- * put in place of their arguments, which nothing reports.
+ * Life of tasks and arguments of programs, as the BPF probe reports them; and titles with which
+ * programs overwrite their arguments, which nothing reports.
  */
 
 /* Interval at which titles are read, and number of processes at a time. */

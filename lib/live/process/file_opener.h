@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Opens mapped files, giving up those whose file system does not respond: recording continues
+ * Opens mapped files, abandoning those whose file system does not respond: recording continues
  * without them.
  */
 #pragma once

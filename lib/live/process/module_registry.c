@@ -23,7 +23,7 @@ struct unopened_file {
 	uint32_t tries; /* attempts with processes that were alive */
 };
 
-/* Maximum number of failures with living processes before a file is given up. */
+/* Maximum number of failures with living processes before a file is abandoned. */
 #define TRIES_MAX 256
 
 /* Copies the event with its path. */

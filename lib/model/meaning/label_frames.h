@@ -6,7 +6,7 @@
 #include "lib/model/tables/profile.h"
 
 /*
- * Like frames_intern(), for a frame with only a name and a category, which a profile with
- * categories of its own gets if it lacks it.
+ * Like frames_intern(), for a frame with only a name and a category. Adds the category if the
+ * profile has its own categories and lacks it.
  */
 frame_id label_frames_intern(struct profile *p, string_id name, struct frame_category category);

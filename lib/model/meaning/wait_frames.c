@@ -189,9 +189,9 @@ static bool parked_is_by_jump(const struct profile *p, stack_id id)
 }
 
 /*
- * Returns whether a function is that of a pool's thread. Short names count only together with their
- * callee: those of libuv and of Python's thread pool. V8's threads are recognized without a name:
- * they start with the loop that waits.
+ * Returns whether a function belongs to a thread of a pool. Short names count only together with
+ * their callee: those of libuv and of Python's thread pool. V8's threads are recognized without a
+ * name: they start with the loop that waits.
  */
 static bool is_pool_of_library(const struct profile *p, stack_id id, const char *callee)
 {
@@ -679,8 +679,8 @@ static uint8_t meaning_of_futex(const struct profile *p, stack_id id)
 }
 
 /*
- * Functions that wait for an event caused by others: those of PostgreSQL; and those that wait for
- * the answer of a server, of glibc, Java, and clients of databases and of HTTP.
+ * Functions that wait for an event caused by others: those of PostgreSQL; and those of glibc, Java,
+ * and clients of databases and of HTTP that wait for a server's answer.
  */
 static const struct {
 	const char *prefix;

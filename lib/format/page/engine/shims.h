@@ -10,7 +10,7 @@
 #ifndef ENODATA
 #define ENODATA 61
 #endif
-/* Texts, locales and the reading of all numbers would make each page some kilobytes larger. */
+/* Texts, locales and the reading of all numbers would make each page a few kilobytes larger. */
 #define strerror_r(code, text, size) (snprintf(text, size, "error %d", code), text)
 #define newlocale(mask, name, base) ((void)(base), (locale_t)1)
 #define freelocale(locale) ((void)(locale))

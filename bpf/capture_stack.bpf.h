@@ -162,7 +162,7 @@ __noinline int unwind_judge_callee(struct stack_scratch *s)
 
 /*
  * Returns the effects of the code of s->callee, flags of enum walk_callee. Unreadable code may jump
- * on.
+ * elsewhere.
  */
 __noinline int unwind_callee_effects(struct stack_scratch *s)
 {
@@ -878,9 +878,9 @@ __noinline int note_code(struct tracked_process *process)
 #define UNKNOWN_CODE_WAIT_NS 5000000ull
 
 /*
- * The same for a stack that ends in unknown code: the kernel counts code that is writable, as of
- * JIT compilers, among the pages of data. Such a stack may also end at a garbage address, so
- * requests are rare.
+ * The same for a stack that ends in unknown code: the kernel counts writable code, such as that of
+ * JIT compilers, as pages of data. Such a stack may also end at a garbage address, so requests are
+ * rare.
  */
 __noinline int note_writable_code(struct tracked_process *process)
 {

@@ -384,7 +384,7 @@ struct counted_task {
 	__u32 leads; /* 1: main thread */
 	__u32 threads;
 	__u64 start_ns; /* CLOCK_MONOTONIC */
-	__s64 resident_pages, swapped_pages; /* accurate to some dozens of pages per CPU */
+	__s64 resident_pages, swapped_pages; /* accurate to a few dozen pages per CPU */
 };
 
 #define LIVE_RECORD(kind, type, size, ...) \

@@ -419,7 +419,7 @@ enum {
 	/* The code was generated exactly at `since`; else it did not exist yet at `since`. */
 	CODE_EXACT = 1 << 0,
 	/*
-	 * Code of a runtime: start and offsets are positions, as of FRAME_MANAGED, and `since` is
+	 * Code of a runtime: start and offsets are positions, as for FRAME_MANAGED, and `since` is
 	 * unused. The name begins with its category and ":"; the first line is the line of the
 	 * definition, at offset 0, before the lines of the code.
 	 */

@@ -31,7 +31,7 @@ enum {
 	SAMPLE_KERNEL_THREAD = 1 << 2, /* the task has no user side */
 	SAMPLE_EXITING = 1 << 3, /* the task's address space is being torn down or replaced */
 	SAMPLE_NO_LEAF = 1 << 4, /* the innermost pc is unknown as well; leaf is 0 */
-	SAMPLE_LEAF_MANAGED = 1 << 5, /* leaf is a position, as of FRAME_MANAGED */
+	SAMPLE_LEAF_MANAGED = 1 << 5, /* leaf is a position, as for FRAME_MANAGED */
 };
 
 struct rec_sample {

@@ -145,7 +145,7 @@ struct pool {
 	/* The members below are used only by the caller's thread. */
 	struct pace pace;
 	uint64_t progress_ns, checked_ns, hurry_ns; /* CLOCK_MONOTONIC times of the last progress,
-						       the last check and the hurry */
+						       the last check and the request to hurry */
 };
 
 static int64_t clock_ns(clockid_t id)

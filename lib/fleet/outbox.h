@@ -62,7 +62,7 @@ void outbox_remove(struct outbox *o, struct outbox_row *row, bool is_lost);
 #define BACKOFF_RATIO 300
 #define BACKOFF_FIRST_NS 1000000000ull
 
-/* Zeroed except for first_ns, it is the state before any failure. */
+/* Zeroed except for first_ns: no failure yet. */
 struct backoff {
 	uint64_t first_ns;
 	uint64_t failures; /* consecutive failures */

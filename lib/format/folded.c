@@ -51,7 +51,7 @@ static bool parse_metrics(char *text, struct folded_line *parsed)
 	return text_to_double(time, &parsed->weight) && text_to_double(text, &parsed->memory);
 }
 
-/* False if the line does not end in a number. The stack may be empty, as of py-spy. */
+/* False if the line does not end in a number. The stack may be empty, as from py-spy. */
 static bool parse(struct text_line line, struct folded_line *parsed)
 {
 	char text[NUMBER_MAX] = "";

@@ -624,8 +624,7 @@ static int read_cpu(struct old_reader *r, struct words *w, struct error *err)
 			}
 		}
 		if (!is_end || w->bytes.failed)
-			return error_text(err, -EBADMSG,
-					  "the CPU profile of gperftools is damaged");
+			return error_text(err, -EBADMSG, "the gperftools CPU profile is damaged");
 		if (!pass && r->is_java)
 			read_methods(r, (const char *)w->bytes.at, bytes_left(&w->bytes));
 		else if (!pass)

@@ -65,7 +65,7 @@ static int read_tree(struct heap_reader *r, const char *text, size_t size, struc
 	if (foreign_json(&r->s, text, size, r->ends, err))
 		return -EBADMSG;
 	if (!json_cursor_find(r->s, names, &head.text) || !head.text.end)
-		return error_text(err, -EBADMSG, "not a heap profile of V8");
+		return error_text(err, -EBADMSG, "not a V8 heap profile");
 	r->f.profile->meta.product = xstrdup("V8");
 	r->event = foreign_measure(&r->f, "heap", "bytes", EVENT_IS_EXACT);
 	r->thread = foreign_thread(&r->f, 0, 0, "V8", "main", false);

@@ -46,7 +46,7 @@ struct heaptrack_reader {
 
 static int damaged(struct error *err, size_t number)
 {
-	return error_text(err, -EBADMSG, "the recording of heaptrack is damaged: line %zu", number);
+	return error_text(err, -EBADMSG, "the heaptrack recording is damaged: line %zu", number);
 }
 
 /* Reads a number after blanks. */
@@ -320,11 +320,12 @@ static int read_lines(struct heaptrack_reader *r, const char *text, size_t size,
 		if (!read_line(r, line, &lines))
 			return damaged(err, lines.number);
 		if (r->version < VERSION_MIN)
-			return error_text(err, -ENOTSUP,
-					  "recordings of heaptrack before 1.0 have another format");
+			return error_text(
+				err, -ENOTSUP,
+				"heaptrack recordings from before 1.0 have another format");
 	}
 	if (!r->blocks.count)
-		return error_text(err, -EBADMSG, "the recording of heaptrack has no allocations");
+		return error_text(err, -EBADMSG, "the heaptrack recording has no allocations");
 	find_peak(r, text, size);
 	vec_for_each(&r->blocks, struct blocks *, row)
 		row->stack = row->total ? stack_of(r, row->node) : NO_STACK;

@@ -195,7 +195,7 @@ static int unpack(struct slabs *s, struct error *err)
 		return damaged(err, "truncated");
 	memcpy(&s->head, s->file, sizeof(s->head));
 	if (s->head.version != JSLB_VERSION)
-		return error_text(err, -ENOTSUP, "unsupported version %u of JSLB: prof reads %d",
+		return error_text(err, -ENOTSUP, "unsupported JSLB version %u: prof reads %d",
 				  s->head.version, JSLB_VERSION);
 	if (s->head.slab_count > (s->size - sizeof(s->head)) / sizeof(struct jslb_slab))
 		return damaged(err, "fewer slabs than the header states");

@@ -132,7 +132,7 @@ uint64_t timeline_running(const struct timeline *line, uint64_t from, uint64_t u
 	return active_time(line, from, until, false);
 }
 
-/* Returns true if the thread sleeps and looks, as Go's monitor does, and ends hardly any waits. */
+/* Returns true if the thread only polls, as Go's monitor does, and ends hardly any waits. */
 static bool polls(const struct timelines *t, thread_id id)
 {
 	const struct timeline *line = id < t->rows.count ? &t->rows.items[id] : NULL;

@@ -500,8 +500,8 @@ static const struct rule_case {
 	 "finding the ends of strings took 25 % of the time, most for join (text.c:102): keep the lengths of "
 	 "long strings"},
 	{ADVICE_EXCEPTIONS, exceptions, 100, 99,
-	 "throwing exceptions took 10 % of the time, most for parse (parse.cc:102): return what happens often "
-	 "as a value"},
+	 "throwing exceptions took 10 % of the time, most for parse (parse.cc:102): return frequent failures "
+	 "as values"},
 	{ADVICE_DISK, disk_wait, 250, 249,
 	 "threads waited 0.2 s for the disk in save (order.c:103), 0.25 at a time: read or write less, or "
 	 "more at once"},
@@ -549,9 +549,9 @@ static const struct rule_case {
 	 "10 % of the time is in code without names, made at run time by luajit: find out how to "
 	 "have it named"},
 	{ADVICE_COARSE, coarse, 620, 619,
-	 "a sample count of 380 tells shares to ±5 % only: record for longer, or at a higher rate"},
+	 "a sample count of 380 determines shares only to ±5 %: record for longer, or at a higher rate"},
 	{ADVICE_COARSE, coarse_sums, 620, 619,
-	 "a sample count of 380 tells shares to ±5 % only: record for longer, or at a higher rate"},
+	 "a sample count of 380 determines shares only to ±5 %: record for longer, or at a higher rate"},
 };
 
 /* Returns the rule's text, which the caller frees; NULL if it gives no advice. */

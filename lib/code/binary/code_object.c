@@ -6,7 +6,7 @@
 #include "lib/base/bytes.h"
 #include "lib/code/binary/line_table.h"
 
-/* Real objects have some dozens. */
+/* Real objects have a few dozen. */
 #define SECTIONS_MAX 4096
 /* Size of `files`, so that offsets fit; real objects have some hundred bytes. */
 #define FILES_SIZE_MAX ((size_t)16 << 20)

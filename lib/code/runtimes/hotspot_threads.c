@@ -107,7 +107,7 @@ static uint64_t object_of(struct names_reader *r, uint64_t thread)
 
 	if (!hotspot_memory_word(&r->memory, thread + r->layout->thread_object, &object))
 		return 0;
-	/* A handle, as from 16 on, is the address of a reference. */
+	/* From 16 on, a handle: the address of a reference. */
 	if (object && r->layout->version >= 16 && !hotspot_memory_word(&r->memory, object, &object))
 		return 0;
 	return object;

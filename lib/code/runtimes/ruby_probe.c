@@ -348,7 +348,10 @@ static bool is_exec(const struct ruby_file *f, uint64_t start)
 	return memmem(code, size, tag, sizeof(tag)) && memmem(code, size, thread, sizeof(thread));
 }
 
-/* Finds rb_vm_exec: by its name, or as what the one that runs a program calls, or ends with. */
+/*
+ * Finds rb_vm_exec by its name, or as the target of the call or the final jump of the function that
+ * runs a program.
+ */
 static bool find_exec(const struct ruby_file *f, const struct file_functions *functions,
 		      struct ruby_layout *l)
 {

@@ -33,7 +33,7 @@ struct cfi_file {
 	const struct unwind_arch *arch;
 	bool is_32bit; /* ELFCLASS32, the class of machines with 4-byte words */
 	uint64_t entry; /* e_entry */
-	bool has_fixed_place; /* ET_EXEC: surely a program, not a library */
+	bool has_fixed_place; /* ET_EXEC: certainly a program, not a library */
 	VEC(struct file_range) segments; /* PT_LOAD, the parts backed by the file */
 	VEC(struct code_range) code; /* the executable ones among them */
 	struct file_range eh_frame, eh_frame_hdr, debug_frame, sframe;

@@ -130,7 +130,7 @@ static uint16_t gap_rule(struct compile *c, uint64_t from, uint64_t to)
 #define END_GAP_MIN 32
 #define END_GAP_MAX 4096
 
-/* Finds the part of a gap, if any, where stacks end that the program has made. */
+/* Finds the part of a gap, if any, at which stacks created by the program end. */
 static bool find_gap_end(struct compile *c, uint64_t from, uint64_t to, struct code_range *found)
 {
 	const struct compile_input *input = c->input;

@@ -22,7 +22,7 @@ struct compile_input {
 	bool (*read_code)(const void *ctx, uint64_t vaddr, void *to, size_t size);
 	const void *ctx;
 	uint64_t entry; /* e_entry */
-	bool is_program; /* surely no library: nothing calls the function at the entry */
+	bool is_program; /* certainly not a library: nothing calls the function at the entry */
 	uint64_t greenlet; /* function with which the stacks of greenlets begin; 0: none */
 	/* Rows for code without an FDE, in order of address. */
 	const struct stub_row *stubs;

@@ -260,7 +260,8 @@ static bool end_broken(struct walk *w)
 static bool step(struct walk *w, uint32_t methods);
 
 /*
- * Returns the effects of a function's code, flags of enum walk_callee. Unreadable code may jump on.
+ * Returns the effects of a function's code, flags of enum walk_callee. Unreadable code may jump
+ * elsewhere.
  */
 static uint32_t callee_effects(const struct walk *w, uint64_t start)
 {

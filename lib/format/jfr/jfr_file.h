@@ -138,7 +138,7 @@ struct jfr_chunk {
 int jfr_chunk_open(struct jfr_chunk *c, const struct jfr_input *in, uint64_t at, struct error *err);
 void jfr_chunk_release(struct jfr_chunk *c);
 /*
- * Reads the chunk's constants, unless it has them: the first one that is asked for does that, too.
+ * Reads the chunk's constants, unless that is done; the first request for one does it as well.
  * Returns -EBADMSG if they are damaged.
  */
 int jfr_constants_read(struct jfr_chunk *c, struct error *err);

@@ -263,8 +263,7 @@ static int add_head(const struct profile *p, const struct export_difference *dif
 	strbuf_addf(&html, "</style>\n</head>\n<body>\n<main id=\"first\">\n<h1>%s</h1>\n",
 		    strbuf_text(&title));
 	ret = add_first(p, difference, &html, err);
-	strbuf_adds(&html,
-		    "<p id=\"why\">More is to see where scripts are allowed.</p>\n</main>\n");
+	strbuf_adds(&html, "<p id=\"why\">Enable scripts to see more.</p>\n</main>\n");
 	add(out, strbuf_text(&html));
 	return ret;
 }

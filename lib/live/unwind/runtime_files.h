@@ -73,7 +73,7 @@ void runtime_files_drop_unmapped(const struct module_tables *modules,
 void runtime_files_describe(struct runtime_files *f, const struct module_tables *modules,
 			    struct live_process *process, struct space *space, uint64_t now,
 			    struct unwind_space *description);
-/* Marks spaces dirty if a runtime of theirs may have started by now. */
+/* Marks spaces dirty if one of their runtimes may have started by now. */
 void runtime_files_retry(struct runtime_files *f, struct spaces *spaces, uint64_t now);
 /* Returns the time of the next check of runtimes that may start soon; UINT64_MAX: none. */
 uint64_t runtime_files_due(const struct runtime_files *f, const struct spaces *spaces);

@@ -31,7 +31,7 @@ static struct string_key key_of(const char *text, size_t size)
 
 static string_id find(const struct strings *s, const struct string_key *key, uint64_t hash)
 {
-	_Static_assert(INDEX_NONE == NO_STRING, "one of them is no id");
+	_Static_assert(INDEX_NONE == NO_STRING, "one of them is not an id");
 
 	return index_find(&s->index, hash, string_equal, s, key);
 }

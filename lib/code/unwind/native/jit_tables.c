@@ -146,8 +146,8 @@ static void jit_region_describe(const struct jit_region *region, struct unwind_m
 /* Maximum regions per process, to limit the time for describing and changing them. */
 #define REGIONS_MAX 16384
 /*
- * Maximum rules from generated code, so that forged code cannot exhaust them; V8 and CPython need
- * some dozens.
+ * Maximum rules from generated code, so that forged code cannot exhaust them; V8 and CPython need a
+ * few dozen.
  */
 #define RULES_MAX 8192
 /* Alignment in bytes of the address after the code at which writers assume .eh_frame. */

@@ -386,7 +386,9 @@ static int read_row(struct import *r, struct json_cursor *s, struct error *err)
 		return 0;
 	if (!is_view(&row, "folded"))
 		drop_tid(r, &row.thread);
-	/* Markers of derived rows are those of others. Open intervals last as long as the samples.
+	/*
+	 * Derived rows only repeat markers of other rows. Open intervals last as long as the
+	 * samples.
 	 */
 	take_samples(r, &row);
 	ret = import_markers(r, row.markers, &row.thread, err);

@@ -191,10 +191,7 @@ static void move_column(struct import *r, struct func *func)
 	func->file = source_files_intern(files, strings_intern(&r->profile->strings, path));
 }
 
-/*
- * Extracts the file and line of a script's function from its name, as the oldest versions have
- * them.
- */
+/* Extracts the file and line of a script's function from its name, as in the oldest versions. */
 static void own_place_script(struct import *r, struct func *func)
 {
 	if (func->is_js && r->version < VERSION_FILE_NAMES)

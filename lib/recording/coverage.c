@@ -166,7 +166,7 @@ void coverage_describe_silence(const struct profile *p, const struct sources_sta
 		strbuf_addf(&what, "%s%u %s", what.size ? ", " : "", files,
 			    text_counted(files, "source file", "source files"));
 	if (what.size)
-		strbuf_addf(text, "given up after %g s without an answer: %s",
+		strbuf_addf(text, "abandoned after %g s without an answer: %s",
 			    (double)stall_ns / 1e9, strbuf_text(&what));
 }
 

@@ -30,7 +30,7 @@ unmount_it() {
 }
 
 # At most three files are named, in no certain order; others may wait for the same file system.
-silent_names="given up after 1 s without an answer: names of .*($tmp/bare| and [0-9]+ more)"
+silent_names="abandoned after 1 s without an answer: names of .*($tmp/bare| and [0-9]+ more)"
 for what in open read byte; do
 	mount_it
 	echo $what >switch
@@ -155,7 +155,7 @@ mount_it
 echo open >switch
 run timeout -s KILL 100 "$PROF" convert away.capture -o away.json.gz
 is "a capture: converted" "$status" 0
-like "a capture: named" "$err" "given up after 10 s without an answer: names of $tmp/front/away"
+like "a capture: named" "$err" "abandoned after 10 s without an answer: names of $tmp/front/away"
 ok "a capture: a valid profile" python3 "$root/tests/check_profile.py" away.json.gz
 # Until it has started, the process is a copy of this shell, which catches the signal, too.
 catches_term() { # PID

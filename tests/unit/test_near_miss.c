@@ -93,9 +93,10 @@ TEST(options_that_are_none_have_hints)
 	expect_option(0, "--ouput=x", recording, "unknown option --ouput: did you mean --output?");
 	expect_option(0, "--unw", recording, "--unw is ambiguous: --unwind, --unwind-memory");
 	expect_option('g', "", recording,
-		      "unknown option -g: stacks are always taken; --unwind chooses how");
-	expect_option(0, "--call-graph=dwarf", recording,
-		      "unknown option --call-graph: stacks are always taken; --unwind chooses how");
+		      "unknown option -g: stacks are always recorded; --unwind chooses how");
+	expect_option(
+		0, "--call-graph=dwarf", recording,
+		"unknown option --call-graph: stacks are always recorded; --unwind chooses how");
 	expect_option('g', "", other, "unknown option -g");
 	expect_option(0, "--call-graph", other, "unknown option --call-graph");
 	expect_option('z', "", recording, "unknown option -z");

@@ -270,7 +270,7 @@ void pclntab_call(const struct pclntab *table, const uint8_t *data, struct pclnt
 /* The linker aligns the table to 32 bytes, or 8 since Go 1.26. */
 #define TABLE_ALIGNMENT 8
 
-/* Reads the relocations once: those of a large program have some megabytes. */
+/* Reads the relocations once: those of a large program have a few megabytes. */
 static struct bytes relocations(struct go_file *go)
 {
 	const struct file_range *range = &go->file->relocations;

@@ -96,7 +96,7 @@ static bool perf_unpacker_is_whole(const struct perf_unpacker *u)
 
 #define HEAD_SIZE sizeof(struct perf_event_header)
 #define RECORD_MAX ((size_t)64 << 10)
-/* The formats of all tracepoints of a kernel are some megabytes. */
+/* The formats of all tracepoints of a kernel take a few megabytes. */
 #define TRACING_MAX ((size_t)64 << 20)
 
 void perf_feed_release(struct perf_feed *f)

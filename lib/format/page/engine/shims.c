@@ -90,7 +90,7 @@ void readers_release(struct readers *readers)
 
 /*
  * Character classes of regular expressions in place of the C library's, whose tables of all of
- * Unicode make each page some kilobytes larger: letters beyond ASCII have a class, but no case.
+ * Unicode make each page a few kilobytes larger: letters beyond ASCII have a class, but no case.
  */
 #define ASCII_END 128
 

@@ -71,8 +71,8 @@ static void make_table(struct option_table *t, void *ctx)
 		"\n"
 		"While prof records, a hidden file next to the output (.NAME.XXXXXX.capture)\n"
 		"holds the data recorded so far. recover looks for such files in DIR, by default\n"
-		"here and in ~/.local/state/prof. Each becomes a profile next to it, with the name\n"
-		"the recording would have used, and is then removed; a newer file is never\n"
+		"here and in ~/.local/state/prof. Each becomes a profile next to it, with the\n"
+		"name the recording would have used, and is then removed; a newer file is never\n"
 		"replaced. A FILE with a different name stays.\n"
 		"\n";
 	option_table_add(t, rows, ctx);

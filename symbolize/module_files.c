@@ -152,7 +152,7 @@ int module_file_open(const struct module_search *search)
 }
 
 /*
- * Maximum size of MiniDebugInfo, which contains only names of functions; the largest have some
+ * Maximum size of MiniDebugInfo, which contains only names of functions; the largest have a few
  * megabytes.
  */
 #define MAX_MINI_PACKED ((size_t)64 << 20)

@@ -5,6 +5,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { judgeTasks } from './tasks.mjs';
 import { Report, VIEW_KEYS, closeJudgement, judge } from './report.mjs';
 
 const [modules, prof, folder, ...more] = process.argv.slice(2);
@@ -290,6 +291,25 @@ async function judgePlaces() {
 	await page.close();
 }
 
+// The marked row is the one that actions are about, also in another order, time or kind.
+async function judgeChosen() {
+	const {page} = await open(page_of(join(root, 'build/tests/golden/profiles/waits.json'), 'chosen'), 'view=functions');
+	const marked = async (view) => (await page.locator(`#${view} .row[aria-selected="true"] .name`).textContent());
+	for (const act of [() => page.locator('#functions .rows .row').last().click(), () => page.locator('#functions .head button').nth(1).click(), () => page.selectOption('#events', {label: 'waits'}),
+		() => page.locator('.switches button', {hasText: 'own code'}).click()]) {
+		await act();
+		judge('the chosen function is the marked one', await page.textContent('#line b') === await marked('functions'), `${await page.textContent('#line b')}, ${await marked('functions')}`);
+	}
+	await page.close();
+	const {page: other} = await open(page_of(join(root, 'build/tests/golden/profiles/markers.json'), 'kinds'));
+	await other.locator('#tab-markers').click();
+	for (const kind of await other.locator('#markers select option').allTextContents()) {
+		await other.selectOption('#markers select', {label: kind});
+		judge(`the chosen marker is the marked one: ${kind}`, await other.textContent('.detail b') === await other.locator('#markers .row[aria-selected="true"] > :nth-child(3)').textContent());
+	}
+	await other.close();
+}
+
 // Links and steps back keep what is zoomed and chosen; threads without times are a list.
 async function judgeLinks() {
 	const path = page_of(join(root, 'build/tests/golden/profiles/markers.json'), 'links'), {page} = await open(path);
@@ -373,9 +393,11 @@ for (const [i, profile] of profiles.entries())
 	path = await judgeViews(profile, `page${i}`);
 await judgeHard(path);
 await judgePlaces();
+await judgeChosen();
 await judgeLinks();
 await judgeThreads();
 await judgeDifference();
+await judgeTasks({open, pageOf: page_of, run, root, folder});
 await judgeServed();
 await measure();
 await browser.close();

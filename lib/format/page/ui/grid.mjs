@@ -44,6 +44,11 @@ export class Grid {
 		return Math.max(GRID_ROW, this.element.clientHeight - GRID_ROW);
 	}
 
+	// True if the row is seen where the table begins.
+	isSeen(at) {
+		return at * GRID_ROW < this.height;
+	}
+
 	get row() {
 		return this.source.count ? this.source.row(this.at) : null;
 	}

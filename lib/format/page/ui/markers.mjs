@@ -194,6 +194,8 @@ export class MarkersView extends MarkerView {
 		const {rows} = this, at = rows.indexOf(this.app.state.markerAt);
 		this.drawBar();
 		this.grid.show({count: rows.length, row: (i) => rows[i], none: 'No marker is in the selected time and threads.'}, {at: Math.max(0, at), top: this.grid.element.scrollTop});
+		if (at < 0 && rows.length && this.app.drawnView === 'markers')
+			this.choose(rows[0]);
 	}
 }
 

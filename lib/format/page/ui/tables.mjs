@@ -124,11 +124,12 @@ export class TableView {
 		}
 		if (app.state.order === 'total')
 			list.sort((a, b) => rows.total[b] - rows.total[a] || a - b);
-		this.grid.show({count: list.length, row: (i) => list[i],
-			isFound: app.marks && hasFunction(by) ? (i) => app.isFound(by, rows.key[i]) : null, none: 'No sample is selected.'}, isKept ? {at: grid.at, top: grid.element.scrollTop} : {});
-		if (this.shownBy !== undefined && this.shownBy !== by && list.length)
-			this.grid.choose(list[0]);
-		this.shownBy = by;
+		const found = app.chosen?.by === by ? list.findIndex((i) => rows.key[i] === app.chosen.key) : -1;
+		grid.show({count: list.length, row: (i) => list[i],
+			isFound: app.marks && hasFunction(by) ? (i) => app.isFound(by, rows.key[i]) : null, none: 'No sample is selected.'}, isKept ? {at: grid.at, top: grid.element.scrollTop} : {at: grid.isSeen(found) ? found : 0});
+		// In other rows, or another order, the marked row is the chosen one, too.
+		if (!isKept && app.drawnView === app.state.view && list.length)
+			grid.choose(grid.row);
 	}
 
 	// Goes to the function that ran.

@@ -63,8 +63,8 @@ recognized() { # CONTENT REGEX
 recognized '\x04\x22\x4d\x18\x40\x40\xc0\xe7G\0\0\xf9\x05memray\0' 'memray transform speedscope'
 recognized 'allocator,num_allocations,size,tid,thread_name,stack_trace\n' 'a memray report'
 recognized '{"alloc_samples": 7, "args": []}' 'a scalene profile'
-recognized '\xfb)\x03\xfa\x04w.py' "Python's marshal"
-recognized '\x80\x05\x95\x01\0\x01\0\0\0\0\0\x8c\x0btracemalloc' "Python's tracemalloc"
+recognized '\xfb)\x03\xfa\x04w.py' 'a Python marshal file'
+recognized '\x80\x05\x95\x01\0\x01\0\0\0\0\0\x8c\x0btracemalloc' 'a Python tracemalloc snapshot'
 recognized '{"snapshot":{"meta":{"node_fields":["type"]}},"nodes":[1],"samples":[]}' 'a V8 heap snapshot'
 recognized 'v8-version,11,3,244\n' 'a V8 log'
 recognized 'gmon\x01\0\0\0' 'gprof shows it'
@@ -98,10 +98,10 @@ recognized 'MOJ\3\1austin\0003.7.0\0' 'mojo2austin'
 recognized '\0\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\336\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0\5\0\7\4\7cpython\6' 'vmprof'
 recognized '\x80\2cyappi\nYFuncStats\n' 'a yappi profile'
 recognized 'NYTProf 5 0\n' 'nytprofcalls'
-recognized 'memory profiling: line profiling: sample.interval=10000\n:1:2:3:4:"f" \n' "R's Rprof"
-recognized 'sample.interval=10000\n"f" "g" \n' "R's Rprof"
+recognized 'memory profiling: line profiling: sample.interval=10000\n:1:2:3:4:"f" \n' 'a profile of R by Rprof'
+recognized 'sample.interval=10000\n"f" "g" \n' 'a profile of R by Rprof'
 recognized '{"a==>b":{"ct":30,"wt":342},"main()":{"ct":1,"wt":345}}' 'an XHProf profile'
-recognized '\n****** Process <0.80.0>    -- 100.00 %% of profiled time *** \n' "Erlang's profilers"
+recognized '\n****** Process <0.80.0>    -- 100.00 %% of profiled time *** \n' "an Erlang profiler's report"
 recognized '\x2d-- Execution profile ---\nTotal samples       : 62\n' 'an async-profiler report'
 recognized 'flamegraph([\n{"x":0,"y":7,"width":3,"frame_id":14' 'stackprof'
 recognized 'Measure Mode: wall_time\nThread ID: 80\n' 'a ruby-prof report'

@@ -132,8 +132,8 @@ wrong 'did you mean --output' record --ouput=x -- touch started
 wrong 'did you mean --json' check --jsn
 wrong '--unwind, --unwind-memory' record --unw fp -- touch started
 wrong 'prof record -- touch' touch started
-wrong 'stacks are always taken' record -g -- touch started
-wrong 'stacks are always taken' record --call-graph dwarf -- touch started
+wrong 'stacks are always recorded' record -g -- touch started
+wrong 'stacks are always recorded' record --call-graph dwarf -- touch started
 wrong 'unexpected' version surplus
 wrong 'unexpected' help record surplus
 wrong "unknown command 'a\?\[31m\?b'" $'a\x9b[31m\xe2\x80\xaeb'

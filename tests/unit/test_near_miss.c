@@ -58,8 +58,8 @@ TEST(commands_that_are_none_have_hints)
 {
 	setenv("PATH", "/nowhere::/bin", 1);
 	expect_command("atach", "unknown command 'atach': did you mean 'attach'?");
-	expect_command("top", "unknown command 'top': the whole machine is recorded by: "
-			      "prof record -a");
+	expect_command("stat", "unknown command 'stat': to sample an event, run: "
+			       "prof record -e EVENT -- COMMAND");
 	expect_command("sh", "unknown command 'sh': to record it, run: prof record -- sh");
 	expect_command("/bin/sh", "unknown command '/bin/sh': to record it, run: "
 				  "prof record -- /bin/sh");

@@ -286,7 +286,11 @@ struct runtime_counters {
 	__u64 whole; /* samples with all frames in their places */
 	__u64 copied; /* samples sent with a copied stack, to be completed in user space */
 	__u64 unready; /* those of them whose functions only the kernel can find */
-	__u64 torn; /* samples without frames because the runtime was changing its structures */
+	/*
+	 * Samples without frames because the runtime was changing its structures, or without the
+	 * outer ones because the native stack, along which they lie, ends early.
+	 */
+	__u64 torn;
 	__u64 retried; /* samples that are whole except for a torn group */
 	__u64 unplaced; /* samples whose frames could not be assigned to native frames */
 	__u64 cut; /* samples with too many frames */

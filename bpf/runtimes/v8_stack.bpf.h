@@ -458,6 +458,7 @@ static __always_inline void v8_capture(struct stack_scratch *s, struct runtime_s
 				       struct runtime_counters *count)
 {
 	struct v8_loop loop = {.s = s, .notes = notes, .m = m, .w = w};
+	bool ends_early;
 
 	m->count = m->group = 0;
 	m->process = 0; /* each frame has its own position */
@@ -472,14 +473,16 @@ static __always_inline void v8_capture(struct stack_scratch *s, struct runtime_s
 	bpf_loop(s->user_depth, take_frame, &loop, 0);
 	count->unfound += w->lacks_code;
 	m->is_cut = w->torn == 2;
-	if (w->torn == 1)
-		count->torn++;
-	else if (w->torn)
+	/* Further out, there may be functions. Native code may end early, too. */
+	ends_early = s->stack_flags & STACK_BROKEN && (m->count || !s->user_depth);
+	if (w->torn == 2)
 		count->cut++;
-	if (!m->count)
-		count->idle += !w->torn;
+	else if (w->torn || ends_early)
+		count->torn++;
+	if (m->count)
+		merge_walked(s, notes, m, w->torn || ends_early, count);
 	else
-		merge_walked(s, notes, m, w->torn, count);
+		count->idle += !w->torn && !ends_early;
 }
 
 /* A global function, because its caller is short of stack. */

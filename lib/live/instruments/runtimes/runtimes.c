@@ -320,7 +320,7 @@ static void add_reasons(const struct runtime_totals *t, struct strbuf *out)
 		const char *reason;
 	} rows[] = {
 		{t->unread, "are of an interpreter that cannot be read"},
-		{c->torn, "were taken while structures changed"},
+		{c->torn, "end early or were taken while structures changed"},
 		{c->unplaced, "have no place for their functions"},
 		{c->unfound, "lack inlined functions"},
 	};
@@ -352,6 +352,11 @@ static void report_share(const struct runtime_totals *t, const char *versions,
 			    t->unread);
 		return;
 	}
+	if (!stacks && early) {
+		report_line(report, "%s: all %" PRIu64 " %s taken too early to know the functions",
+			    versions, early, text_counted(early, "stack was", "stacks were"));
+		return;
+	}
 	add_reasons(t, &reasons);
 	strbuf_addf(&reasons, "; %" PRIu64 " functions, %" PRIu64 " names lost", t->functions,
 		    lost);
@@ -362,8 +367,9 @@ static void report_share(const struct runtime_totals *t, const char *versions,
 	if (early)
 		strbuf_addf(&reasons, "; %" PRIu64 " %s taken before the interpreter was known",
 			    early, text_counted(early, "stack was", "stacks were"));
-	report_line(report, "%s: %.2f %% of stacks have all their functions%s", versions,
-		    share_of(whole_of(&t->kernel), stacks), reasons.text);
+	report_line(report, "%s: %.2f %% of %sstacks have all their functions%s", versions,
+		    share_of(whole_of(&t->kernel), stacks), early > stacks / 10 ? "the other " : "",
+		    reasons.text);
 }
 
 /* Runtimes may differ much, so report each kind. */

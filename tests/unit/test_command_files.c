@@ -26,7 +26,8 @@ static int setup(void **state)
 			"printf '#!/bin/sh\\nset -e\\nexec run x\\n' > bin/starts && "
 			"printf '#!/usr/bin/env sed\\nrun\\n' > bin/edits && "
 			"printf '#!%%s/bin/loop\\n' $PWD > bin/loop && printf '#!' > bin/none && "
-			"mkfifo bin/pipe && mkdir bin/folder && echo text > bin/text");
+			"mkfifo bin/pipe && mkdir bin/folder && echo text > bin/text && chmod +x bin/* && "
+			"cp bin/run bin/data && chmod a-x bin/data");
 	*state = &s;
 	return 0;
 }
@@ -135,6 +136,7 @@ TEST(programs_named_in_arguments_are_found_once)
 	};
 	_cleanup_free_ char *text = xmalloc(100000);
 	struct seen seen;
+	size_t count;
 
 	set_path(*state);
 	for (size_t i = 0; i < sizeof(arguments) / sizeof(*arguments); i++) {
@@ -143,6 +145,8 @@ TEST(programs_named_in_arguments_are_found_once)
 		assert_in_range(seen.library, 2, seen.count);
 	}
 	assert_int_equal(find_with(*state, "env", "-run runs x/run").programs, 0);
+	count = find_with(*state, "env", "true").count;
+	assert_int_equal(find_with(*state, "env", "true; data <data").count, count);
 	/* A long argument costs no more than a limited number of words. */
 	memset(text, 'x', 99999);
 	for (size_t i = 1; i < 99999; i += 2)

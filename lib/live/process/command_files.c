@@ -35,15 +35,16 @@ struct search {
 
 /*
  * Opens only regular files, because opening others may block or have side effects. Returns -1 for
- * others.
+ * others, and for those that have none of the permissions; 0: any will do.
  */
-static int open_file(const char *path)
+static int open_file(const char *path, mode_t permissions)
 {
 	_cleanup_close_ int file = open(path, O_PATH | O_CLOEXEC);
 	struct stat st;
 	char name[32];
 
-	if (file < 0 || fstat(file, &st) != 0 || !S_ISREG(st.st_mode))
+	if (file < 0 || fstat(file, &st) != 0 || !S_ISREG(st.st_mode) ||
+	    (permissions && !(st.st_mode & permissions)))
 		return -1;
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", file);
 	return open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -115,7 +116,7 @@ static int open_library(const char *folders, const char *origin, const char *nam
 				      (int)(size - skipped), folders + skipped, name);
 
 		if (size && length < (int)sizeof(path))
-			fd = open_file(path);
+			fd = open_file(path, 0);
 		folders = folders[size] ? folders + size + 1 : NULL;
 	}
 	return fd;
@@ -157,7 +158,8 @@ static void find_started(struct search *s, int script, int depth)
 static void find_program(struct search *s, const char *command, int depth)
 {
 	char path[PATH_MAX], line[FIRST_LINE_MAX];
-	_cleanup_close_ int fd = search_path_find(command, path) ? open_file(path) : -1;
+	/* Files of the kernel may be emptied by reading, but are not executable. */
+	_cleanup_close_ int fd = search_path_find(command, path) ? open_file(path, 0111) : -1;
 	const char *interpreter = fd >= 0 ? interpreter_of(fd, line) : NULL;
 
 	if (interpreter && depth < SCRIPTS_MAX) {

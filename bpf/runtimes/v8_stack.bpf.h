@@ -431,8 +431,14 @@ __noinline int v8_take_frame(struct stack_scratch *s, struct runtime_scratch *no
 	barrier_var(inner);
 	sp = inner < USER_DEPTH_MAX ? notes->sps[inner] : s->top_sp & ~1ull;
 	/* There is no user frame inside the first one if the leaf is in the kernel. */
-	if (!(end & 1) || (!i && s->sample_flags & SAMPLE_LEAF_KERNEL))
+	if (!i && s->sample_flags & SAMPLE_LEAF_KERNEL)
 		return 1;
+	if (!(end & 1)) {
+		/* Generated code that has not made its frame yet, or has left it. */
+		w->pc = s->leaf;
+		w->lacks_code |= !i && !v8_is_in_file(s, w) && !v8_find_file(s, w);
+		return 1;
+	}
 	fp = (end & ~1ull) - 16;
 	at = s->kernel_depth + inner;
 	barrier_var(at);

@@ -27,6 +27,9 @@ expect(r["versions"].startswith("JavaScript "), r)
 expect(r["early"] >= r["copied"], r)
 # Versions whose compiled code cannot be read have none of either.
 expect(r["with_inlined"] > 0 or not r["compiled"], r)
+# Code that has not made its frame yet is not said to have all its functions.
+made = sum(1 for _, _, _, frames in samples() if frames and frames[-1]["name"].startswith("code made by "))
+expect(made <= r["unfound_code"] + r["torn"] + r["early"] + 5, (made, r))
 CODE
 # Most of it comes before any function.
 record start 0 -- node -e 0

@@ -311,7 +311,7 @@ static void report_stats(const struct runtime_totals *t, const char *versions,
 		facts_count(&report->facts, rows[i].id, NULL, rows[i].value);
 }
 
-/* Appends the reasons for missing functions: " (12 lack inlined functions, 3 …)". */
+/* Appends the reasons for missing functions: " (12 lack functions of compiled code, 3 …)". */
 static void add_reasons(const struct runtime_totals *t, struct strbuf *out)
 {
 	const struct runtime_counters *c = &t->kernel;
@@ -322,7 +322,7 @@ static void add_reasons(const struct runtime_totals *t, struct strbuf *out)
 		{t->unread, "are of an interpreter that cannot be read"},
 		{c->torn, "end early or were taken while structures changed"},
 		{c->unplaced, "have no place for their functions"},
-		{c->unfound, "lack inlined functions"},
+		{c->unfound, "lack functions of compiled code"},
 	};
 	const char *before = " (";
 

@@ -5,9 +5,9 @@
 #include "bpf/erlang_stack.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/find_rule.bpf.h"
+#include "bpf/no_rule.bpf.h"
 #include "bpf/ring.bpf.h"
 #include "bpf/runtime.bpf.h"
-#include "bpf/saved_words.h"
 #include "bpf/stack_scratch.bpf.h"
 #include "bpf/tables.bpf.h"
 
@@ -88,289 +88,6 @@ __noinline int unwind_by_frame_pointer(struct stack_scratch *s)
 	walk_to_frame_pointer(&s->frame, pair);
 	return 1;
 }
-
-/*
- * Sets s->callee to the function that the direct call before a return address enters, perhaps
- * through a stub.
- */
-__noinline int unwind_find_callee(struct stack_scratch *s, __u64 end)
-{
-	__u64 code, at = 0;
-	__u32 offset;
-
-	if (!s || bpf_probe_read_user(&offset, 4, (const void *)(end - 4)))
-		return 0;
-	s->callee = walk_target(offset, end, IS_ARM64);
-	if (!IS_ARM64 && !bpf_probe_read_user(&code, 8, (const void *)s->callee))
-		at = walk_stub_slot(code);
-	if (!at)
-		return 0;
-	at += s->callee;
-	if (!bpf_probe_read_user(&offset, 4, (const void *)at))
-		bpf_probe_read_user(&s->callee, 8, (const void *)walk_target(offset, at + 4, 0));
-	return 0;
-}
-
-/* Examines word i of the stack. Returns an enum walk_call; -1: unreadable. */
-__noinline int unwind_try_word(struct stack_scratch *s, __u32 i)
-{
-	int call;
-
-	if (!s)
-		return 0;
-	s->caller.ra_at = s->frame.sp + i * 8ull;
-	if (bpf_probe_read_user(&s->caller.pc, 8, (const void *)s->caller.ra_at))
-		return -1;
-	s->caller.pc &= walk_pc_mask(&s->frame);
-	if (!unwind_find_mapping(s, s->caller.pc - 1))
-		return 0;
-	call = follows_call(s->caller.pc);
-	if (call == WALK_CALL_DIRECT)
-		unwind_find_callee(s, s->caller.pc);
-	return call;
-}
-
-static long examine_callee(__u32 i, void *ctx)
-{
-	struct loop *loop = ctx;
-	struct stack_scratch *s = loop->s;
-	__u32 found;
-
-	if (i >= WALK_CALLEE_SIZE)
-		return 1;
-	found = walk_callee_effects(*(const __u64 *)(s->code + i), s->callee + i, s->frame.pc,
-				    IS_ARM64);
-	loop->found |= found;
-	found &= WALK_JUMPS_ON;
-	barrier_var(found); /* as in LOOP_CALLBACK */
-	return found ? 1 : 0;
-}
-
-/* Returns whether a call of s->callee can have led to the frame without a jump. */
-__noinline int unwind_judge_callee(struct stack_scratch *s)
-{
-	const struct unwind_rule *rule;
-	__u32 number;
-
-	if (!s)
-		return 0;
-	number = unwind_search_rule(s, s->callee);
-	rule = bpf_map_lookup_elem(&unwind_rules, &number);
-	return rule && walk_may_be_callee(&s->frame, &s->rule, &s->mapping, rule, s->callee,
-					  s->caller.ra_at);
-}
-
-/*
- * Returns the effects of the code of s->callee, flags of enum walk_callee. Unreadable code may jump
- * elsewhere.
- */
-__noinline int unwind_callee_effects(struct stack_scratch *s)
-{
-	struct loop loop = {.s = s};
-
-	if (!s)
-		return 0;
-	if (bpf_probe_read_user(s->code + 1, WALK_CALLEE_SIZE, (const void *)s->callee))
-		return WALK_JUMPS_ON;
-	bpf_loop(WALK_CALLEE_SIZE, examine_callee, &loop, 0);
-	return loop.found;
-}
-
-__noinline int unwind_guess(struct stack_scratch *s)
-{
-	if (!s)
-		return 0;
-	s->stack_flags |= STACK_GUESSED;
-	walk_to_guess(&s->frame, s->caller.pc, s->caller.ra_at);
-	return 0;
-}
-
-static long scan_word(__u32 i, void *ctx)
-{
-	struct loop *loop = ctx;
-	struct stack_scratch *s = loop->s;
-	int call = unwind_try_word(s, i);
-
-	if (call == WALK_CALL_DIRECT && !unwind_judge_callee(s))
-		call = unwind_callee_effects(s) & WALK_JUMPS_ON;
-	if (!call)
-		return 0;
-	loop->found = call > 0;
-	return 1;
-}
-
-/*
- * Steps to the nearest word on the stack that looks like a return address: a guess, marked as one.
- */
-static __always_inline bool unwind_by_scan(struct stack_scratch *s)
-{
-	struct loop loop = {.s = s};
-
-	bpf_loop(WALK_SCAN_WORDS, scan_word, &loop, 0);
-	if (loop.found)
-		unwind_guess(s);
-	return loop.found;
-}
-
-/*
- * x86-64: returns whether the frame pointer belongs to a caller of interrupted code without a rule:
- * the call at its return address enters another function, which sets it.
- */
-__noinline int unwind_is_callers_pair(struct stack_scratch *s)
-{
-	__u64 word;
-
-	if (!s || !(config.unwind & UNWIND_BY_SCAN) || !s->frame.is_pc)
-		return 0;
-	walk_load(&s->frame, &s->frame.fp, &s->frame.fp_at);
-	word = (s->frame.fp - s->frame.sp) / 8 + 1;
-	return word < WALK_SCAN_WORDS && unwind_try_word(s, word) == WALK_CALL_DIRECT &&
-	       !unwind_judge_callee(s) && unwind_callee_effects(s) == WALK_SETS_FP;
-}
-
-/* Steps out of an interrupted function without a rule that has no frame yet, or needs none. */
-__noinline int unwind_by_leaf(struct stack_scratch *s)
-{
-	__u64 word;
-
-	if (!s || !(config.unwind & UNWIND_BY_SCAN) || !s->frame.is_pc ||
-	    unwind_try_word(s, 0) != WALK_CALL_DIRECT ||
-	    bpf_probe_read_user(&word, 8, (const void *)s->callee) ||
-	    !walk_is_leaf(&s->frame, s->callee, word))
-		return 0;
-	unwind_guess(s);
-	return 1;
-}
-
-/*
- * Steps out of code without a rule that returns to just after its call, like CPython's trampolines.
- */
-__noinline int unwind_by_epilogue(struct stack_scratch *s)
-{
-	__u64 word, at;
-	int size;
-
-	if (!s || bpf_probe_read_user(&word, 8, (const void *)s->frame.pc))
-		return 0;
-	size = walk_epilogue(word);
-	at = s->frame.sp + size;
-	if (size < 0 || bpf_probe_read_user(&word, 8, (const void *)at) ||
-	    !unwind_find_mapping(s, word - 1) || !follows_call(word))
-		return 0;
-	walk_to_return(&s->frame, word, at + 8);
-	return 1;
-}
-
-#if !defined(RUNTIME_STACK_HEADER) && !IS_ARM64
-/*
- * A shim saves the callee-saved registers, then calls code that preserves none of them and has
- * neither CFI nor a frame pointer: CPython's JIT. The shim's return address is near, and followed
- * by its epilogue.
- */
-#define SHIM_CALLER_MAX 8192 /* bytes of its caller's frame below the saved fp */
-
-__noinline int is_native_return(struct stack_scratch *s, __u64 addr)
-{
-	return s && unwind_find_mapping(s, addr - 1) && s->mapping.flags & UNWIND_HAS_TABLE &&
-	       follows_call(addr);
-}
-
-/*
- * Returns whether fp can be the frame pointer of a function that made a call with `sp` as stack
- * pointer.
- */
-__noinline int unwind_may_be_fp(struct stack_scratch *s, __u64 fp, __u64 sp)
-{
-	__u64 pc;
-
-	return s && fp >= sp && fp - sp <= SHIM_CALLER_MAX && !(fp & 7) &&
-	       !bpf_probe_read_user(&pc, 8, (const void *)(fp + 8)) && is_native_return(s, pc);
-}
-
-/*
- * Finds the caller's fp, which the shim passes on unchanged. The called code pushes it first, if at
- * all.
- */
-__noinline int unwind_find_shim_fp(struct stack_scratch *s)
-{
-	__u64 fp;
-
-	if (!s)
-		return 0;
-	walk_load(&s->frame, &s->frame.fp, &s->frame.fp_at);
-	if (!unwind_may_be_fp(s, s->frame.fp, s->frame.sp) &&
-	    !bpf_probe_read_user(&fp, 8, (const void *)(s->caller.ra_at - 8)) &&
-	    unwind_may_be_fp(s, fp, s->frame.sp))
-		s->frame.fp = fp;
-	return 0;
-}
-
-enum shim {
-	SHIM_NONE,
-	SHIM_SAVES_FP,
-	SHIM_LEAVES_FP,
-};
-
-/* Steps to the caller of the shim whose return address is at `at`. Returns an enum shim. */
-__noinline int unwind_try_shim(struct stack_scratch *s, __u64 at)
-{
-	struct saved_words saved;
-	__u64 code[3], ra, end;
-
-	if (!s || bpf_probe_read_user(&ra, 8, (const void *)at) ||
-	    !unwind_find_mapping(s, ra - 1) || s->mapping.flags & UNWIND_HAS_TABLE ||
-	    bpf_probe_read_user(code, sizeof(code), (const void *)ra))
-		return SHIM_NONE;
-	saved = read_pops(code);
-	if (!saved.count || !follows_call(ra))
-		return SHIM_NONE;
-	s->caller.ra_at = at;
-	at += 8;
-	end = at + 8 * (__u64)saved.count;
-	if (bpf_probe_read_user(&ra, 8, (const void *)end) || !is_native_return(s, ra))
-		return SHIM_NONE;
-	walk_to_return(&s->frame, ra, end + 8);
-	s->frame.base_at = at + 8 * (__u64)saved.base_at;
-	if (saved.fp_at == saved.count)
-		return SHIM_LEAVES_FP;
-	s->frame.fp_at = at + 8 * (__u64)saved.fp_at;
-	return SHIM_SAVES_FP;
-}
-
-static long scan_for_shim(__u32 i, void *ctx)
-{
-	struct loop *loop = ctx;
-	__u32 shim = unwind_try_shim(loop->s, loop->s->frame.sp + i * 8ull);
-
-	loop->found = shim;
-	barrier_var(shim); /* as in LOOP_CALLBACK */
-	return shim ? 1 : 0;
-}
-
-/* Steps out of code that a shim has called, to the shim's caller. */
-static __always_inline bool unwind_by_shim(struct stack_scratch *s)
-{
-	struct loop loop = {.s = s};
-	__u32 number = s->space.runtimes[0].layout;
-	const struct runtime_layout *layout;
-
-	if (!s->runtime)
-		return false;
-	layout = bpf_map_lookup_elem(&runtime_layouts, &number);
-	if (!layout || !layout->shim_words)
-		return false;
-	bpf_loop(layout->shim_words, scan_for_shim, &loop, 0);
-	if (loop.found == SHIM_LEAVES_FP)
-		unwind_find_shim_fp(s);
-	return loop.found != SHIM_NONE;
-}
-#else
-/* Runtimes' programs continue walks that others began; CPython's walks never stop for one. */
-static __always_inline bool unwind_by_shim(struct stack_scratch *s)
-{
-	return false;
-}
-#endif
 
 /* Notes the address on the stack at which the frame begins. */
 static __always_inline void note_sp(const struct stack_scratch *s, __u32 i)
@@ -473,7 +190,7 @@ static __always_inline int unwind_frame(struct stack_scratch *s)
 {
 	__u32 back = s->frame.is_pc ? 0 : 1;
 	__u8 kind = FRAME_NATIVE;
-	int result;
+	int result, way;
 
 	if (!unwind_find_rule(s, back)) {
 		if (stops_for_runtime(s))
@@ -524,12 +241,14 @@ static __always_inline int unwind_frame(struct stack_scratch *s)
 		return unwind_push(s, kind);
 	if (IS_ARM64 && result == WALK_NO_RULE && unwind_by_link_register(s))
 		return unwind_push(s, kind);
+	way = result == WALK_NO_RULE ? unwind_by_return(s) : WALK_RETURN_UNKNOWN;
+	if (way == WALK_RETURN_STEPPED)
+		return unwind_push(s, kind);
 	if (!IS_ARM64 && result == WALK_NO_RULE && unwind_by_leaf(s))
 		return unwind_push(s, FRAME_GUESS);
-	if ((IS_ARM64 || result != WALK_NO_RULE || !unwind_is_callers_pair(s)) &&
+	if (way == WALK_RETURN_UNKNOWN &&
+	    (IS_ARM64 || result != WALK_NO_RULE || !unwind_is_callers_pair(s)) &&
 	    unwind_by_frame_pointer(s))
-		return unwind_push(s, kind);
-	if (!IS_ARM64 && result == WALK_NO_RULE && unwind_by_epilogue(s))
 		return unwind_push(s, kind);
 	if (config.unwind & UNWIND_BY_SCAN && unwind_by_scan(s))
 		return unwind_push(s, FRAME_GUESS);

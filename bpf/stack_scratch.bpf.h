@@ -118,6 +118,7 @@ struct stack_scratch {
 	/* A function called before a return address on the stack, and the start of its code. */
 	__u64 callee;
 	__u8 code[WALK_CALLEE_SIZE + 8];
+	struct walk_way_back way_back; /* of the frame's code */
 	struct rule_cache rule_cache[1 << RULE_CACHE_BITS];
 };
 

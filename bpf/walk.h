@@ -32,6 +32,7 @@
 /* Bytes after a function's start that probably belong to it. */
 #define WALK_FUNCTION_SIZE (64u << 10)
 #define WALK_LEAF_SIZE 4096 /* likewise, for a function without calls */
+#define WALK_RETURN_SIZE 1024 /* bytes of code to examine for the function's return */
 #define WALK_ENDBR 0xfa1e0ff3 /* endbr64, possible first instruction of a function */
 #define WALK_ENDBR_SIZE 4
 
@@ -655,16 +656,101 @@ WALK_INLINE int walk_is_leaf(const struct walk_frame *f, __u64 start, __u64 word
 	return distance < WALK_LEAF_SIZE && (word & 0xf8) != 0x50; /* push */
 }
 
-/*
- * x86-64: returns the bytes of stack that code beginning with `word` frees just before it returns;
- * -1: it does not return at once.
- */
-WALK_INLINE int walk_epilogue(__u64 word)
+/* Ways in which a function returns. */
+enum walk_return {
+	WALK_RETURN_UNKNOWN,
+	WALK_RETURN_BY_FP, /* it restores the frame pointer */
+	WALK_RETURN_BY_SP, /* its frame has a known size */
+	WALK_RETURN_STEPPED, /* result of a step: found the caller */
+};
+
+/* The instructions from a frame's pc to its function's return. Zeroed: none were examined. */
+struct walk_way_back {
+	__u32 next; /* offset of the instruction behind those that `bytes` counts */
+	union {
+		struct {
+			__u16 bytes; /* of the stack, freed by the instructions in front of `next`
+				      */
+			/* 1 + from sp to the word that fp was loaded from last; 0: it was not */
+			__u8 fp_at;
+			__u8 kind; /* enum walk_return */
+		};
+		__u32 result;
+	};
+};
+
+/* Adds the bytes of the stack that an instruction frees. Returns its size; 0: it frees none. */
+WALK_INLINE __u32 walk_freed(__u64 word, __u16 *bytes)
 {
-	if ((word & 0xff) == 0xc3)
+	__u32 has_prefix = (word & 0xff) == 0x41;
+
+	/* add $n,%rsp, in both forms, comes first */
+	if ((word & 0x80ffffff) == 0xc48348) {
+		*bytes = word >> 24 & 0x7f;
+		return 4;
+	}
+	if ((word & 0xffff0000ffffff) == 0xc48148) {
+		*bytes = word >> 24;
+		return 7;
+	}
+	if ((word >> 8 * has_prefix & 0xf8) == 0x58) { /* pop */
+		*bytes += 8;
+		return 1 + has_prefix;
+	}
+	return 0;
+}
+
+/*
+ * Returns whether bytes behind a return instruction are of the next function or lie between the
+ * two: padding, push or sub $n,%rsp.
+ */
+WALK_INLINE int walk_ends_function(__u32 word)
+{
+	__u8 op = word;
+
+	return !op || op == 0xcc || op == 0x90 || op == 0x66 || (op & 0xf8) == 0x50 ||
+	       (word & 0xffffff) == 0xec8348;
+}
+
+/*
+ * x86-64: examines the bytes of code at offset i from the frame's pc, one after another. Returns
+ * true at the return instruction, which is found by those that compilers put in front of it.
+ */
+WALK_INLINE int walk_examine_code(struct walk_way_back *w, __u64 word, __u32 i)
+{
+	__u16 bytes = i == w->next ? w->bytes : 0;
+	__u8 op = word;
+	__u32 size;
+
+	if (i < w->next)
 		return 0;
-	/* add $n,%rsp; ret: n is below 128 and a multiple of 8 */
-	return (word & 0xff87ffffff) == 0xc300c48348 ? (int)(word >> 24 & 0xff) : -1;
+	/* leave or pop %rbp, then ret in both forms; mov %rbp,%rsp in both forms */
+	if (((op == 0xc9 || op == 0x5d) && (word >> 8 & 0xfe) == 0xc2) ||
+	    (word & 0xffffff) == 0xec8948 || (word & 0xffffff) == 0xe58b48)
+		w->kind = WALK_RETURN_BY_FP;
+	if (op == 0xc3 && (bytes || !i))
+		w->kind = WALK_RETURN_BY_SP;
+	if (w->kind || (op == 0xc3 && walk_ends_function(word >> 8)))
+		return 1;
+	size = walk_freed(word, &bytes);
+	w->bytes = size ? bytes : 0;
+	w->next = i + size;
+	/* mov n(%rsp),%rbp in both forms */
+	if ((__u32)word == 0x242c8b48)
+		w->fp_at = 1;
+	if ((__u32)word == 0x246c8b48)
+		w->fp_at = (word >> 32 & 0x7f) + 1;
+	return 0;
+}
+
+/* Goes to the caller to which the function returns: the word `pc` at the address `at`. */
+WALK_INLINE void walk_leave(struct walk_frame *f, const struct walk_way_back *w, __u64 pc, __u64 at)
+{
+	if (w->fp_at) {
+		f->fp_at = f->sp + w->fp_at - 1;
+		f->fp = 0;
+	}
+	walk_to_return(f, pc, at + 8);
 }
 
 /*

@@ -280,6 +280,47 @@ CASE(a_guess_brings_its_frame_pointer)
 	EXPECT(w, STACK_WHOLE | STACK_GUESSED, RET(1), RET(3));
 }
 
+/* Code of no table, from the interrupted instruction on. */
+static void put_generated(struct world *w, const char *bytes, size_t size)
+{
+	w->mappings[0].flags = 0;
+	world_put_code_before(w, IN(0) + size, bytes, size);
+	world_set_reg(w, X86_RBP, WORLD_SP + 96);
+	world_store(w, 96, 0);
+	world_store(w, 104, RET(3));
+}
+
+CASE(generated_code_returns_by_its_frame_pointer_or_without)
+{
+	struct world *w = *state;
+
+	world_store(w, 8, WORLD_SP + 64);
+	world_store(w, 24, RET(1));
+	put_indirect_call(w, RET(1));
+	world_store(w, 64, 0);
+	world_store(w, 72, RET(2));
+	/* mov 8(%rsp),%rbp; add $16,%rsp; pop %r12; ret */
+	put_generated(w, "\x48\x8b\x6c\x24\x08\x48\x83\xc4\x10\x41\x5c\xc3", 12);
+	EXPECT(w, STACK_WHOLE, RET(1), RET(2));
+	put_generated(w, "\x90\x48\x81\xc4\x18\0\0\0\xc3", 9);
+	EXPECT(w, STACK_WHOLE, RET(1), RET(3));
+	/* A pop alone begins no sequence that add ends. */
+	put_generated(w, "\x5b\x90\x48\x83\xc4\x18\xc3\x90\x90", 9);
+	EXPECT(w, STACK_WHOLE, RET(1), RET(3));
+	put_generated(w, "\x48\x83\xc4\x18\xc9\xc3\x90\x90\x90", 9);
+	EXPECT(w, STACK_WHOLE, RET(3));
+	/* V8's code frees its arguments, too. */
+	put_generated(w, "\x48\x8b\xe5\x5d\x48\x83\xc4\x10\xc3", 9);
+	EXPECT(w, STACK_WHOLE, RET(3));
+	/* Another function is next: this one's return is not understood. */
+	put_generated(w, "\x31\xc0\xc3\xcc\x48\x83\xc4\x18\xc3", 9);
+	EXPECT(w, STACK_WHOLE, RET(3));
+	/* It has no frame yet. */
+	put_generated(w, "\x48\x83\xec\x10\x48\x83\xc4\x10\xc3", 9);
+	w->regs.sp = WORLD_SP + 24;
+	EXPECT(w, STACK_WHOLE | STACK_GUESSED, RET(1), RET(3));
+}
+
 CASE(scan_goes_so_far)
 {
 	struct world *w = *state;

@@ -401,24 +401,32 @@ static bool step_by_leaf(struct walk *w)
 }
 
 /*
- * Steps out of code without a rule that returns to just after its call, like CPython's trampolines.
+ * Steps out of code without a rule by its return instruction. Returns an enum walk_return.
  */
-static bool step_by_epilogue(struct walk *w)
+static enum walk_return step_by_return(struct walk *w)
 {
 	const struct walk_target *t = w->target;
-	uint64_t code, callee, at;
+	uint8_t code[WALK_RETURN_SIZE + 8] = {0};
+	struct walk_way_back way = {0};
+	uint64_t callee, at;
 	__u64 word;
-	int size;
 
-	if (t->is_arm64 || t->is_32bit || !t->read_code ||
-	    !t->read_code(t->ctx, w->frame.pc, &code, sizeof(code)))
-		return false;
-	size = walk_epilogue(code);
-	at = w->frame.sp + (uint64_t)size;
-	if (size < 0 || read_words(&w->frame, &word, at, 1) || !find_call(w, word, &callee))
-		return false;
-	walk_to_return(&w->frame, word, at + sizeof(word));
-	return true;
+	if (t->is_arm64 || t->is_32bit || !t->read_code)
+		return WALK_RETURN_UNKNOWN;
+	if (!t->read_code(t->ctx, w->frame.pc, code, WALK_RETURN_SIZE))
+		t->read_code(t->ctx, w->frame.pc, code, -w->frame.pc & (WALK_RETURN_SIZE - 1));
+	for (uint32_t i = 0; i < WALK_RETURN_SIZE; i++) {
+		memcpy(&word, code + i, sizeof(word));
+		if (walk_examine_code(&way, word, i))
+			break;
+	}
+	if (way.kind != WALK_RETURN_BY_SP)
+		return WALK_RETURN_UNKNOWN;
+	at = w->frame.sp + way.bytes;
+	if (read_words(&w->frame, &word, at, 1) || !find_call(w, word, &callee))
+		return WALK_RETURN_BY_SP;
+	walk_leave(&w->frame, &way, word, at);
+	return WALK_RETURN_STEPPED;
 }
 
 /* Returns whether rules alone lead from a guess to the end of the stack. Keeps the frames if so. */
@@ -487,6 +495,7 @@ static bool step(struct walk *w, uint32_t methods)
 {
 	bool may_scan = methods & UNWIND_BY_SCAN && w->target->read_code;
 	uint32_t back = w->frame.is_pc ? 0 : 1;
+	enum walk_return way = WALK_RETURN_UNKNOWN;
 	struct walk_caller caller;
 	enum walk_result result;
 
@@ -531,13 +540,15 @@ static bool step(struct walk *w, uint32_t methods)
 	/* Other methods would miss the switch to another stack. */
 	if (w->rule.cfa_kind >= UNWIND_CFA_OTHER_STACK)
 		return end_broken(w);
+	if (methods & UNWIND_BY_FRAME_POINTER && result == WALK_NO_RULE)
+		way = step_by_return(w);
+	if (way == WALK_RETURN_STEPPED)
+		return push(w, FRAME_NATIVE);
 	if (may_scan && result == WALK_NO_RULE && step_by_leaf(w))
 		return push(w, FRAME_GUESS);
-	if (methods & UNWIND_BY_FRAME_POINTER &&
+	if (methods & UNWIND_BY_FRAME_POINTER && way == WALK_RETURN_UNKNOWN &&
 	    !(may_scan && result == WALK_NO_RULE && is_callers_pair(w)) &&
 	    ((result == WALK_NO_RULE && step_by_link_register(w)) || step_by_frame_pointer(w)))
-		return push(w, FRAME_NATIVE);
-	if (methods & UNWIND_BY_FRAME_POINTER && result == WALK_NO_RULE && step_by_epilogue(w))
 		return push(w, FRAME_NATIVE);
 	return may_scan ? step_by_scan(w) : end_broken(w);
 }

@@ -106,6 +106,27 @@ TEST(a_chain_is_split_at_its_markers)
 	perf_fixture_release(&r);
 }
 
+/* The id of a thread that has just ended is -1: its sample is the process's. */
+TEST(a_thread_without_an_id_is_the_process)
+{
+	const struct {
+		uint64_t ip;
+		uint32_t pid, tid;
+	} sample = {TEXT + 0x60, 100, 101};
+	struct perf_fixture r;
+	const struct rec *rec;
+	size_t size;
+	_cleanup_free_ char *bytes = perf_fixture_load("little", &size);
+	char *at = memmem(bytes, size, &sample, sizeof(sample));
+
+	assert_non_null(at);
+	memset(at + 12, 0xff, 4);
+	assert_int_equal(perf_fixture_read_bytes(&r, bytes, size, NULL), 0);
+	for (unsigned int i = 0; (rec = perf_fixture_find(&r, REC_SAMPLE, i)); i++)
+		assert_true(rec->tid < 1000);
+	perf_fixture_release(&r);
+}
+
 TEST(an_event_has_its_period_and_its_name)
 {
 	struct perf_fixture r;

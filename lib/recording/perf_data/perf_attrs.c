@@ -301,6 +301,9 @@ static void read_first(struct perf_sample *s, uint64_t type, struct ordered_byte
 	if (type & PERF_SAMPLE_TID) {
 		s->pid = ordered_u32(b);
 		s->tid = ordered_u32(b);
+		/* The kernel has no id of a thread that has just ended. */
+		if (s->tid == UINT32_MAX)
+			s->tid = s->pid;
 	}
 	if (type & PERF_SAMPLE_TIME)
 		s->time = ordered_u64(b);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "lib/base/cleanup.h"
+#include "lib/format/foreign.h"
 #include "lib/format/format.h"
 #include "tests/unit/export_fixture.h"
 #include "tests/unit/test.h"
@@ -184,6 +185,33 @@ TEST_WITH(weights_become_a_bounded_number_of_rows, export_setup, export_teardown
 	assert_int_equal(rows_of(&format_perfetto, f->p, "\x08\x66\x10\x0a", 4), 700);
 	assert_int_equal(rows_of(&format_gecko, f->p, ",777,0,", 7), 700);
 	assert_in_range(rows_of(&format_gecko, f->p, ",1,0,", 5), 1 << 12, 1 << 14);
+}
+
+/* Without a clock, it is the first that the profile has, whatever is the first in the file. */
+TEST(the_shown_event_stays_the_same)
+{
+	struct import_counts counts;
+	struct foreign f;
+	struct profile *p, *again;
+	struct strbuf text;
+	uint8_t shown, other;
+
+	foreign_init(&f, &counts);
+	shown = foreign_event(&f, "shown");
+	other = foreign_event(&f, "other");
+	foreign_sample(&f, foreign_thread(&f, 7, 7, "a", "a", false), other, 2, NO_STACK, 1);
+	foreign_sample(&f, foreign_thread(&f, 8, 8, "b", "b", false), shown, 1, NO_STACK, 1);
+	assert_int_equal(foreign_finish(&f, true, NULL), 0);
+	foreign_end(&f, 0, &p);
+	assert_int_equal(profile_first_event(p), shown);
+	text = written_as(&format_firefox, p);
+	assert_int_equal(format_firefox.read(&again, text.text, text.size, NULL, NULL), 0);
+	assert_string_equal(strings_get(&again->strings,
+					again->events.rows.items[profile_first_event(again)].name),
+			    "shown");
+	strbuf_release(&text);
+	profile_free(again);
+	profile_free(p);
 }
 
 /* Intervals of days, and as many ticks a sample, are no times when multiplied. */

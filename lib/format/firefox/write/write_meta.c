@@ -423,7 +423,9 @@ static void write_event(const struct firefox *f, struct jsonw *w, const struct e
 static void write_events(const struct firefox *f, struct jsonw *w)
 {
 	const struct profile *p = f->profile;
-	bool has_any = p->meta.sample_ticks;
+	/* A reader numbers events in the order of threads, and would show another one. */
+	uint8_t shown = p->events.rows.count > 2 ? profile_first_event(p) : 0;
+	bool has_any = p->meta.sample_ticks || shown;
 
 	vec_for_each(&p->events.rows, const struct event_count *, row)
 		has_any |= !is_plain(row);
@@ -436,8 +438,11 @@ static void write_events(const struct firefox *f, struct jsonw *w)
 		jsonw_object_end(w);
 	}
 	vec_for_each(&p->events.rows, const struct event_count *, row) {
-		if (!is_plain(row))
-			write_event(f, w, row);
+		struct event_count event = *row;
+
+		event.is_default |= shown && row == &p->events.rows.items[shown];
+		if (!is_plain(&event))
+			write_event(f, w, &event);
 	}
 	jsonw_array_end(w);
 }

@@ -2,7 +2,7 @@
 #include "lib/fleet/collector.h"
 
 #include "lib/fleet/engine_kind.h"
-#include "lib/format/protobuf.h"
+#include "lib/base/protobuf.h"
 #include "lib/stream/process/resource.h"
 
 enum { RESPONSE_PARTIAL = 1 };

@@ -5,7 +5,7 @@
 #include <strings.h>
 
 #include "lib/base/quote.h"
-#include "lib/format/protobuf.h"
+#include "lib/base/protobuf.h"
 
 /* Fields of the messages of google.rpc. */
 enum { STATUS_DETAILS = 3 };

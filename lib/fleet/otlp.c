@@ -5,7 +5,7 @@
 
 #include "lib/base/quote.h"
 #include "lib/format/pprof.h"
-#include "lib/format/protobuf.h"
+#include "lib/base/protobuf.h"
 #include "lib/model/languages/language.h"
 #include "lib/model/tables/profile.h"
 

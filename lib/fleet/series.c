@@ -4,7 +4,7 @@
 #include "lib/base/open_file.h"
 #include "lib/format/pprof.h"
 #include "lib/format/pprof_fields.h"
-#include "lib/format/protobuf.h"
+#include "lib/base/protobuf.h"
 
 /* Fields of the messages. Those of requests differ by engine and are defined with each. */
 enum { SERIES_LABELS = 1, SERIES_SAMPLES };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/json/writer.h"
 #include "lib/format/format.h"
-#include "lib/format/protobuf.h"
+#include "lib/base/protobuf.h"
 #include "lib/format/repeats.h"
 #include "lib/model/meaning/thread_times.h"
 #include "lib/model/meaning/titles.h"

@@ -6,7 +6,7 @@
 #include "lib/format/pprof_fields.h"
 #include "lib/format/pprof_internal.h"
 #include "lib/format/pprof_read.h"
-#include "lib/format/protobuf.h"
+#include "lib/base/protobuf.h"
 #include "lib/model/meaning/recording_markers.h"
 
 /* Suffix of functions with the older of Go's calling conventions. */

@@ -8,7 +8,7 @@
 #include "lib/format/foreign.h"
 #include "lib/format/pprof_fields.h"
 #include "lib/format/pprof_internal.h"
-#include "lib/format/protobuf.h"
+#include "lib/base/protobuf.h"
 #include "lib/model/meaning/recording_markers.h"
 
 #define TYPES_MAX 64

@@ -4,7 +4,7 @@
  */
 #include "lib/format/format.h"
 
-#include "lib/format/protobuf.h"
+#include "lib/base/protobuf.h"
 
 /* Bytes of a file to search for a format's keyword. */
 #define HEAD_MAX 4096

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Times in which a thread ran and waited, from ticks of 1 ms and rows of waits. */
-#include "lib/format/protobuf.h"
+#include "lib/base/protobuf.h"
 #include "lib/model/meaning/thread_times.h"
 #include "tests/unit/test.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/format/protobuf.h"
+#include "lib/base/protobuf.h"
 
 #include <endian.h>
 

@@ -8,6 +8,7 @@
 #include "lib/live/kernel/kernel_modules.h"
 #include "lib/live/process/command_files.h"
 #include "lib/live/process/container_watch.h"
+#include "lib/live/process/resource_watch.h"
 #include "lib/live/process/exec_arguments.h"
 #include "lib/live/process/maps_walk.h"
 #include "lib/live/process/moved_code.h"
@@ -226,6 +227,7 @@ int tracker_new(struct tracker **out, const struct tracker_options *options, str
 	t->processes = live_processes_new();
 	process_roots_init(&t->roots, t->processes, options->files, options->keep_mounts);
 	container_watch_init(&t->containers, options->filter);
+	resource_watch_init(&t->resources, t->processes, options->tells_resources);
 	t->modules = module_registry_new(options->files, sink, t);
 	if (options->keep_mounts)
 		module_registry_keep_mounts(t->modules);
@@ -279,6 +281,7 @@ void tracker_free(struct tracker *t)
 	vec_release(&t->jit_mappings.spans);
 	vec_release(&t->moved.pieces);
 	container_watch_release(&t->containers);
+	resource_watch_release(&t->resources);
 	vec_release(&t->watchers);
 	free(t);
 }
@@ -388,8 +391,7 @@ int tracker_add(struct tracker *t, uint32_t pid, uint64_t since, uint64_t time, 
 {
 	live_processes_add(t->processes, pid, since);
 	container_watch_send(&t->containers, pid, true, time, sink, t);
-	if (t->options.tells_resources)
-		resource_watch_send(&t->resources, pid, time, sink, t);
+	resource_watch_send(&t->resources, pid, time, sink, t);
 	if (t->unwinder)
 		unwinder_take_tables(t->unwinder);
 	return proc_walk_maps(t->modules, &t->scanned_files, sink, t, pid, time, err);
@@ -417,6 +419,7 @@ void tracker_begin_round(struct tracker *t, uint64_t now, bool goes_on)
 	t->titles_left = TITLES_MAX;
 	if (!goes_on)
 		live_processes_next_round(t->processes, now);
+	resource_watch_poll(&t->resources, now, sink, t);
 }
 
 void tracker_map_event(void *tracker, const struct map_event *event)
@@ -454,8 +457,7 @@ static void describe(struct tracker *t, const struct rec *rec)
 		return;
 	if (rec->flags & NAME_MOVED)
 		container_watch_send(&t->containers, rec->pid, false, rec->time, sink, t);
-	if (t->options.tells_resources)
-		resource_watch_send(&t->resources, rec->pid, rec->time, sink, t);
+	resource_watch_send(&t->resources, rec->pid, rec->time, sink, t);
 }
 
 void tracker_record(struct tracker *t, const struct rec *rec)

@@ -12,6 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct resource r = {0}, read = {0}, whole = {0};
 
 	resource_parse_environment(&r, (const char *)data, size);
+	resource_parse_context(&r, data, size);
 	require(r.rows.count <= RESOURCE_ATTRIBUTES_MAX);
 	vec_for_each(&r.rows, const struct resource_attribute *, row) {
 		require(*row->value && strlen(row->value) <= RESOURCE_TEXT_MAX);

@@ -35,6 +35,29 @@ static void expect_environment(const char *text, size_t size, const char *writte
 	resource_release(&r);
 }
 
+/* Fields 1.1 and 2 are attributes; values that are no strings, and damaged ends, count for nothing.
+ */
+TEST(contexts)
+{
+	static const char data[] = "\n\x2e"
+				   "\n\x15\n\x0cservice.name\x12\x05\n\x03"
+				   "api"
+				   "\n\x15\n\x0fservice.version\x12\x02\x18\x07"
+				   "\x12\x17\n\x0ck8s.pod.name\x12\x07\n\x05web-1"
+				   "\x12\x7f\n\x0cservice.name";
+	_cleanup_(strbuf_release) struct strbuf out = {0};
+	struct resource r = {0}, all = {0};
+
+	resource_parse(&all, "service.name=old,service.version=3", 34);
+	resource_parse_context(&r, data, sizeof(data) - 1);
+	resource_add_all(&all, &r);
+	resource_write(&all, &out);
+	assert_string_equal(strbuf_text(&out),
+			    "k8s.pod.name=web-1,service.name=api,service.version=3");
+	resource_release(&r);
+	resource_release(&all);
+}
+
 TEST(attributes)
 {
 	expect("", "");

@@ -4,62 +4,7 @@
 #include "lib/live/bpf/task_filter.h"
 #include "lib/live/machine/host.h"
 #include "lib/stream/process/mapping.h"
-#include "lib/stream/process/resource.h"
 #include "lib/stream/record/records.h"
-
-#define ENVIRONMENT_MAX (256u << 10)
-
-/*
- * Opens the environment. Returns -1 if the process is gone or its user may not read it, as for a
- * set-user-ID program.
- */
-static int open_environment(uint32_t pid)
-{
-	char path[64];
-	struct stat file, folder;
-	_cleanup_close_ int fd = -1;
-
-	snprintf(path, sizeof(path), "/proc/%u/environ", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	if (fd < 0)
-		return -1;
-	/*
-	 * The folder always belongs to the user; its files belong to root if the user may not read
-	 * them.
-	 */
-	*strrchr(path, '/') = '\0';
-	if (fstat(fd, &file) || stat(path, &folder) || file.st_uid != folder.st_uid)
-		return -1;
-	return steal_fd(&fd);
-}
-
-void resource_watch_send(struct resource_watch *w, uint32_t pid, uint64_t time,
-			 record_sink_fn *sink, void *ctx)
-{
-	_cleanup_(strbuf_release) struct strbuf text = {0};
-	_cleanup_close_ int fd = open_environment(pid);
-	_cleanup_free_ char *environment = NULL;
-	_cleanup_free_ struct rec_resource *rec = NULL;
-	struct resource resource = {0};
-	size_t size;
-
-	if (fd >= 0)
-		environment = text_read_fd(fd, ENVIRONMENT_MAX, &size);
-	/* The environment is empty while the process begins or ends. */
-	if (!environment || !size)
-		return;
-	resource_parse_environment(&resource, environment, size);
-	resource_write(&resource, &text);
-	resource_release(&resource);
-	w->is_any_told |= text.size;
-	if (!w->is_any_told)
-		return;
-	rec = xcalloc(1, rec_resource_size(text.size));
-	record_init(&rec->rec, REC_RESOURCE, rec_resource_size(text.size), time, pid, pid);
-	rec->size = (uint32_t)text.size;
-	memcpy(rec->attributes, strbuf_text(&text), text.size);
-	sink(ctx, &rec->rec);
-}
 
 #define CGROUP_MAX (64u << 10)
 #define PATH_SIZE_MAX 4096

@@ -5,19 +5,6 @@
 #include "lib/live/process/cgroup_limits.h"
 #include "lib/live/process/module_registry.h"
 
-/* Attributes that processes set in their environments, see lib/stream/process/resource.h. */
-
-struct resource_watch {
-	bool is_any_told; /* a resource was sent: from now on, also send processes without one */
-};
-
-/*
- * Sends a REC_RESOURCE for the process in its current state. A process that has ended, or whose
- * user could not read its environment, keeps its parent's resource.
- */
-void resource_watch_send(struct resource_watch *w, uint32_t pid, uint64_t time,
-			 record_sink_fn *sink, void *ctx);
-
 struct filter;
 
 struct container_watch {

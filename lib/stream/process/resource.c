@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/process/resource.h"
 
+#include "lib/base/protobuf.h"
 #include "lib/base/quote.h"
 
 #define KEY_MAX 64
@@ -125,6 +126,59 @@ void resource_parse_environment(struct resource *r, const char *text, size_t siz
 	resource_parse(r, attributes, strlen(attributes));
 	if (service && *service)
 		add(r, xstrdup(RESOURCE_SERVICE_NAME), xstrdup(service));
+}
+
+/* Fields of OpenTelemetry's messages. */
+enum { CONTEXT_RESOURCE = 1, CONTEXT_ATTRIBUTES };
+enum { RESOURCE_ATTRIBUTES = 1 };
+enum { PAIR_KEY = 1, PAIR_VALUE };
+enum { VALUE_STRING = 1 };
+
+static void copy_text(char **to, const struct protobuf_cursor *from)
+{
+	free(*to);
+	*to = xstrndup((const char *)from->at, (size_t)(from->end - from->at));
+}
+
+static void add_pair(struct resource *r, struct protobuf_cursor s)
+{
+	_cleanup_free_ char *key = NULL, *value = NULL;
+	struct protobuf_field field, part;
+
+	while (protobuf_next(&s, &field)) {
+		if (field.number == PAIR_KEY && field.is_bytes)
+			copy_text(&key, &field.bytes);
+		while (field.number == PAIR_VALUE && field.is_bytes &&
+		       protobuf_next(&field.bytes, &part)) {
+			if (part.number == VALUE_STRING && part.is_bytes)
+				copy_text(&value, &part.bytes);
+		}
+	}
+	if (key && value)
+		add(r, steal(key), steal(value));
+}
+
+void resource_parse_context(struct resource *r, const void *data, size_t size)
+{
+	struct protobuf_cursor s = protobuf_cursor_of(data, size);
+	struct protobuf_field field, part;
+
+	while (protobuf_next(&s, &field)) {
+		if (!field.is_bytes)
+			continue;
+		if (field.number == CONTEXT_ATTRIBUTES)
+			add_pair(r, field.bytes);
+		while (field.number == CONTEXT_RESOURCE && protobuf_next(&field.bytes, &part)) {
+			if (part.number == RESOURCE_ATTRIBUTES && part.is_bytes)
+				add_pair(r, part.bytes);
+		}
+	}
+}
+
+void resource_add_all(struct resource *r, const struct resource *more)
+{
+	vec_for_each(&more->rows, const struct resource_attribute *, row)
+		add(r, xstrdup(row->key), xstrdup(row->value));
 }
 
 void resource_write(const struct resource *r, struct strbuf *out)

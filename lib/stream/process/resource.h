@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Resource attributes in a process's environment, by OpenTelemetry's conventions: service, version
- * and deployment. Keeps only attributes whose names begin with "service.", "deployment." or "k8s.".
+ * Resource attributes of a process, by OpenTelemetry's conventions: service, version and
+ * deployment. Keeps only attributes whose names begin with "service.", "deployment." or "k8s.".
  */
 #pragma once
 
@@ -33,6 +33,10 @@ bool resource_parse(struct resource *r, const char *text, size_t size);
  * variable.
  */
 void resource_parse_environment(struct resource *r, const char *text, size_t size);
+/* Adds the strings of a ProcessContext, a message that the process has published: untrusted. */
+void resource_parse_context(struct resource *r, const void *data, size_t size);
+/* Adds copies of all attributes; they replace those of the same key. */
+void resource_add_all(struct resource *r, const struct resource *more);
 /* Writes attributes in the form that resource_parse() reads: equal resources have equal texts. */
 void resource_write(const struct resource *r, struct strbuf *out);
 void resource_release(struct resource *r);

@@ -91,15 +91,22 @@ struct rec_label {
 	char key[LABEL_KEY_MAX], value[LABEL_VALUE_MAX];
 };
 
+/* rec_labels.set: origins of labels, which do not replace each other's */
+enum label_set {
+	LABELS_OF_WORK, /* pprof.Do, tasks of asyncio */
+	LABELS_OF_SPAN, /* trace_id and span_id of OpenTelemetry's thread context */
+	LABEL_SETS,
+};
+
 /*
- * Labels that the program has set for the thread's work from now until the next such record; in no
- * particular order. May repeat known labels.
+ * Labels of the thread's work from now until the next such record of the set; in no particular
+ * order. May repeat known labels.
  */
 struct rec_labels {
 	struct rec rec;
 	__u16 count; /* at most LABELS_MAX; 0: none, or none readable */
 	__u16 more; /* number of labels left out */
-	__u32 reserved;
+	__u32 set; /* enum label_set */
 	struct rec_label labels[];
 };
 

@@ -761,6 +761,16 @@ struct go_labels_layout {
 	__u32 reserved;
 };
 
+/* The variable of OpenTelemetry's thread context. */
+struct otel_layout {
+	__u64 module; /* number of its library among the process's; 0: at a fixed place */
+	__s64 offset; /* from the library's variables, or from the thread pointer */
+	/* The word from which a process reads both, and what it is; 0: the file has them. */
+	__u64 slot;
+	__u32 slot_kind; /* enum binary_tls_slot */
+	__u32 is_musl; /* its vector of libraries has another form */
+};
+
 /* The start of the data of a single process; each runtime adds its own. */
 struct runtime_process {
 	__u32 execs; /* execs of the process since it was tracked: stale if it differs */
@@ -779,6 +789,7 @@ struct runtime_layout {
 		struct python_layout python;
 		struct v8_layout v8;
 		struct go_labels_layout go;
+		struct otel_layout otel;
 		struct hotspot_layout hotspot;
 		struct ruby_layout ruby;
 		struct php_layout php;

@@ -4,26 +4,7 @@
  * sampled thread runs, if they have changed. The system stack works for the thread's goroutine and
  * gets its labels, as in Go's own profiler. All addresses come from the target and are untrusted.
  */
-#include "bpf/capture_stack.bpf.h"
-#include "bpf/runtimes/pending.bpf.h"
-
-#define THREADS (1 << 12) /* a power of two */
-/* Time after which labels already sent are sent again: they may have been lost. */
-#define REPEAT_NS 1000000000ull
-
-/* The labels last sent for a thread. Threads that share a slot send theirs more often. */
-struct go_thread {
-	__u64 key; /* thread and process */
-	__u64 hash; /* of the labels */
-	__u64 time; /* when they were sent */
-};
-
-struct go_threads {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, THREADS);
-	__type(key, __u32);
-	__type(value, struct go_thread);
-};
+#include "bpf/runtimes/labels.bpf.h"
 
 /* A Go string, and a label in a slice. */
 struct go_string {
@@ -61,29 +42,16 @@ struct go_bucket {
 struct go_walk {
 	struct go_labels_layout layout;
 	__u64 items; /* items of the slice, or buckets of the map */
-	__u64 hash;
-	__u64 total; /* number of labels */
-	__u32 visits, found, is_unreadable, padding;
+	__u32 visits, padding;
 	struct go_pair pair;
-	__u64 head[sizeof(struct rec_labels) / 8]; /* labels_of() */
-	struct rec_label labels[LABELS_MAX];
 };
 
-struct go_threads go_threads SEC(".maps");
 PER_CPU(struct go_walk, go_walks, own_go_walk)
-
-__u64 go_samples = 0, go_labelled = 0, go_unreadable = 0;
-
-#define labels_of(w) ((struct rec_labels *)(w)->head)
 
 struct go_loop {
 	struct go_walk *w;
+	struct label_scratch *l;
 };
-
-static __always_inline bool read_user(void *to, __u32 size, __u64 from)
-{
-	return !bpf_probe_read_user(to, size, (const void *)from);
-}
 
 /* Finds the thread's goroutine. Returns 0 if it runs none or its data is inconsistent. */
 static __always_inline __u64 find_goroutine(struct stack_scratch *s, struct go_walk *w)
@@ -102,7 +70,7 @@ static __always_inline __u64 find_goroutine(struct stack_scratch *s, struct go_w
 }
 
 /* Copies one of the strings; limits its size again for the verifier. */
-static __always_inline __u8 read_text(struct go_walk *w, struct rec_label *label, char *to,
+static __always_inline __u8 read_text(struct label_scratch *l, struct rec_label *label, char *to,
 				      __u32 max, const struct go_string *from)
 {
 	__u64 size = from->size;
@@ -115,30 +83,30 @@ static __always_inline __u8 read_text(struct go_walk *w, struct rec_label *label
 	if (size > max)
 		return 0;
 	if (size && bpf_probe_read_user(to, size, (const void *)from->text)) {
-		w->is_unreadable = 1;
+		l->is_unreadable = 1;
 		return 0;
 	}
 	return size;
 }
 
 /* Reads item `i` of the slice into w->pair. */
-static __always_inline bool read_item(struct go_walk *w, __u32 i)
+static __always_inline bool read_item(struct go_walk *w, struct label_scratch *l, __u32 i)
 {
 	if (read_user(&w->pair, sizeof(w->pair), w->items + i * sizeof(w->pair)))
 		return true;
-	w->is_unreadable = 1;
+	l->is_unreadable = 1;
 	return false;
 }
 
 /* Reads slot `i` of the map's buckets into w->pair. False: it is empty. */
-static __always_inline bool read_slot(struct go_walk *w, __u32 i)
+static __always_inline bool read_slot(struct go_walk *w, struct label_scratch *l, __u32 i)
 {
 	__u64 bucket = w->items + (i / BUCKET_SLOTS) * sizeof(struct go_bucket);
 	__u32 slot = i % BUCKET_SLOTS;
 	__u8 top;
 
 	if (!read_user(&top, 1, bucket + slot)) {
-		w->is_unreadable = 1;
+		l->is_unreadable = 1;
 		return false;
 	}
 	if (top < BUCKET_FILLED)
@@ -148,44 +116,34 @@ static __always_inline bool read_slot(struct go_walk *w, __u32 i)
 	    read_user(&w->pair.value, sizeof(w->pair.value),
 		      bucket + BUCKET_SLOTS * sizeof(struct go_string)))
 		return true;
-	w->is_unreadable = 1;
+	l->is_unreadable = 1;
 	return false;
 }
 
-__noinline int go_read_label(struct go_walk *w, __u32 i)
+__noinline int go_read_label(struct go_walk *w, struct label_scratch *l, __u32 i)
 {
 	struct rec_label *label;
 	__u32 found;
 
-	if (!w)
+	if (!w || !l)
 		return 0;
-	found = w->found;
+	found = l->found;
 	if (found >= LABELS_MAX)
 		return 0;
-	if (w->layout.is_map ? !read_slot(w, i) : !read_item(w, i))
+	if (w->layout.is_map ? !read_slot(w, l, i) : !read_item(w, l, i))
 		return 1;
-	label = &w->labels[found];
+	label = &l->labels[found];
 	__builtin_memset(label, 0, sizeof(*label));
-	label->key_size = read_text(w, label, label->key, LABEL_KEY_MAX, &w->pair.key);
-	label->value_size = read_text(w, label, label->value, LABEL_VALUE_MAX, &w->pair.value);
-	w->found = found + 1;
+	label->key_size = read_text(l, label, label->key, LABEL_KEY_MAX, &w->pair.key);
+	label->value_size = read_text(l, label, label->value, LABEL_VALUE_MAX, &w->pair.value);
+	l->found = found + 1;
 	return 1;
 }
 
-LOOP_CALLBACK(read_label, go_loop, go_read_label(loop->w, i))
-
-static long hash_word(__u32 i, void *ctx)
-{
-	struct go_walk *w = ((struct go_loop *)ctx)->w;
-
-	if (i >= sizeof(w->labels) / 8)
-		return 1;
-	w->hash = mix_bits(w->hash + ((__u64 *)w->labels)[i]) | 1;
-	return 0;
-}
+LOOP_CALLBACK(read_label, go_loop, go_read_label(loop->w, loop->l, i))
 
 /* Sets the address of the labels, and the number of visits. False: unreadable. */
-static __always_inline bool find_items(struct go_walk *w, __u64 labels)
+static __always_inline bool find_items(struct go_walk *w, struct label_scratch *l, __u64 labels)
 {
 	struct go_slice slice;
 	struct go_map map;
@@ -195,7 +153,7 @@ static __always_inline bool find_items(struct go_walk *w, __u64 labels)
 		if (!read_user(&slice, sizeof(slice), labels))
 			return false;
 		w->items = slice.items;
-		w->total = slice.count;
+		l->total = slice.count;
 		w->visits = slice.count < LABELS_MAX ? slice.count : LABELS_MAX;
 		return true;
 	}
@@ -206,7 +164,7 @@ static __always_inline bool find_items(struct go_walk *w, __u64 labels)
 	if (!read_user(&map, sizeof(map), at))
 		return false;
 	w->items = map.buckets;
-	w->total = map.count;
+	l->total = map.count;
 	w->visits = BUCKET_SLOTS * (map.bucket_bits ? BUCKETS_MAX : 1);
 	if (map.bucket_bits == 1)
 		w->visits = BUCKET_SLOTS * 2;
@@ -214,123 +172,38 @@ static __always_inline bool find_items(struct go_walk *w, __u64 labels)
 }
 
 /* Reads the labels of the goroutine. */
-static __always_inline void read_labels(struct go_walk *w, __u64 goroutine)
+static __always_inline void read_labels(struct go_walk *w, struct label_scratch *l, __u64 goroutine)
 {
-	struct go_loop loop = {.w = w};
+	struct go_loop loop = {.w = w, .l = l};
 	__u64 labels;
 
 	if (!read_user(&labels, 8, goroutine + w->layout.labels)) {
-		w->is_unreadable = 1;
+		l->is_unreadable = 1;
 		return;
 	}
 	if (!labels)
 		return;
-	if (!find_items(w, labels)) {
-		w->is_unreadable = 1;
+	if (!find_items(w, l, labels)) {
+		l->is_unreadable = 1;
 		return;
 	}
 	bpf_loop(w->visits, read_label, &loop, 0);
 }
 
-/* Sends the labels if they differ from the thread's last ones. False: no room. */
-static __always_inline bool send_labels(struct go_walk *w, const struct rec *like, __u64 key)
+static __always_inline void find_go_labels(struct stack_scratch *s,
+					   const struct runtime_layout *layout,
+					   struct label_scratch *l)
 {
-	__u32 slot = mix_bits(key) & (THREADS - 1), found = w->found, size;
-	struct go_thread *thread = bpf_map_lookup_elem(&go_threads, &slot);
-	struct bpf_counters *count = own_counters();
-	struct rec_labels *rec = labels_of(w);
-	struct go_loop loop = {.w = w};
-	void *ring = own_ring();
-	__u64 time = like->time;
-
-	if (found > LABELS_MAX || !thread || !count || !ring)
-		return false;
-	w->hash = found;
-	bpf_loop(found * (sizeof(struct rec_label) / 8), hash_word, &loop, 0);
-	if (thread->key == key && thread->hash == w->hash && time - thread->time < REPEAT_NS)
-		return true;
-	size = sizeof(w->head) + found * sizeof(struct rec_label);
-	barrier_var(size);
-	if (size > sizeof(w->head) + sizeof(w->labels))
-		return false;
-	rec->rec = *like;
-	rec->rec.kind = REC_LABELS;
-	rec->rec.flags = 0;
-	rec->rec.weight = 0;
-	rec->rec.words = size / 8;
-	rec->count = found;
-	rec->more = w->total > found ? (w->total - found > 0xffff ? 0xffff : w->total - found) : 0;
-	rec->reserved = 0;
-	if (!emit_output(count, ring, w->head, size, BPF_RB_NO_WAKEUP))
-		return false;
-	thread->key = key;
-	thread->hash = w->hash;
-	thread->time = time;
-	return true;
-}
-
-static __always_inline bool go_begin(struct stack_scratch *s, struct go_walk *w)
-{
-	__u32 number = s->space.runtimes[0].layout;
-	struct runtime_layout *layout = bpf_map_lookup_elem(&runtime_layouts, &number);
-
-	if (!layout || layout->kind != RUNTIME_GO)
-		return false;
-	w->layout = layout->go;
-	w->found = w->is_unreadable = w->visits = 0;
-	w->total = 0;
-	return true;
-}
-
-/* False: the ring has no room for the labels. */
-static __always_inline bool take_labels(struct stack_scratch *s, struct go_walk *w,
-					const struct rec *like)
-{
+	struct go_walk *w = own_go_walk();
 	__u64 goroutine;
 
-	__sync_fetch_and_add(&go_samples, 1);
+	if (!w)
+		return;
+	w->layout = layout->go;
+	w->visits = 0;
 	goroutine = find_goroutine(s, w);
 	if (goroutine)
-		read_labels(w, goroutine);
-	if (w->is_unreadable) {
-		__sync_fetch_and_add(&go_unreadable, 1);
-		w->found = 0;
-		w->total = 0;
-	}
-	if (w->found)
-		__sync_fetch_and_add(&go_labelled, 1);
-	return send_labels(w, like, (__u64)like->tid << 32 | s->space.serial);
+		read_labels(w, l, goroutine);
 }
 
-static __always_inline void finish_sample(void)
-{
-	struct runtime_scratch *m = own_runtime_scratch();
-	struct bpf_counters *losses = own_counters();
-	struct stack_scratch *s;
-	struct go_walk *w;
-
-	s = own_stack();
-	w = own_go_walk();
-	if (!s || !m || !w || !losses)
-		return;
-	if (go_begin(s, w) && !take_labels(s, w, &m->pending.sample.rec))
-		lose_pending(m, losses);
-	else
-		send_pending(s, m);
-}
-
-SEC("perf_event")
-int on_go(void *ctx)
-{
-	finish_sample();
-	end_pending_run();
-	return 0;
-}
-
-SEC("tracepoint")
-int on_go_tracepoint(void *ctx)
-{
-	finish_sample();
-	end_pending_run();
-	return 0;
-}
+LABEL_PROGRAMS(go, RUNTIME_GO, LABELS_OF_WORK, find_go_labels)

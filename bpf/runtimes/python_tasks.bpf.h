@@ -154,7 +154,8 @@ static __always_inline void send_task_labels(struct python_tasks *t, struct pyth
 	rec->rec.flags = rec->rec.weight = 0;
 	rec->rec.words = size / 8;
 	rec->count = t->count;
-	rec->more = rec->reserved = 0;
+	rec->more = 0;
+	rec->set = LABELS_OF_WORK;
 	barrier_var(size);
 	if (size > sizeof(t->head) + sizeof(t->labels))
 		return;

@@ -7,7 +7,7 @@
 #include "lib/format/pprof_internal.h"
 #include "lib/format/pprof_read.h"
 #include "lib/base/protobuf.h"
-#include "lib/model/meaning/recording_markers.h"
+#include "lib/model/meaning/sample_labels.h"
 
 /* Suffix of functions with the older of Go's calling conventions. */
 #define GO_ABI0 ".abi0"
@@ -742,89 +742,16 @@ static void add_label(struct pprof *w, struct strbuf *labels, const struct label
 	strbuf_release(&label);
 }
 
-/* Maximum labels of one sample. The rest is left out. */
-#define LABELS_MAX 64
-
-/* A label of the file read, and the samples that have it: [start, end). */
-struct timed_label {
-	uint64_t start, end;
-	struct label_marker label;
-};
-
-/* The labels of one thread, by start; `current`: those of the current samples. */
-struct thread_labels {
-	VEC(struct timed_label) rows;
-	size_t next;
-	VEC(struct timed_label) current;
-	uint32_t set; /* row of label_sets for `current`; UINT32_MAX: not known */
-};
-
-static int compare_starts(const void *a, const void *b)
-{
-	const struct timed_label *x = a, *y = b;
-
-	return (x->start > y->start) - (x->start < y->start);
-}
-
-static void find_labels(const struct profile *p, const struct profile_thread *thread,
-			struct thread_labels *labels)
-{
-	struct timed_label row;
-
-	vec_clear(&labels->rows);
-	vec_clear(&labels->current);
-	labels->next = 0;
-	labels->set = UINT32_MAX;
-	vec_for_each(&thread->markers, const struct marker *, marker) {
-		row.start = marker->start;
-		row.end = marker->end;
-		if (label_marker_read(p, marker, &row.label))
-			vec_push(&labels->rows, row);
-	}
-	vec_sort(&labels->rows, compare_starts);
-}
-
-/* Advances to a time that is not before the last one. */
-static void pass_labels(struct thread_labels *labels, uint64_t time)
-{
-	size_t kept = 0;
-
-	vec_for_each(&labels->current, const struct timed_label *, row) {
-		if (row->end > time)
-			labels->current.items[kept++] = *row;
-	}
-	if (kept != labels->current.count)
-		labels->set = UINT32_MAX;
-	labels->current.count = kept;
-	for (; labels->next < labels->rows.count && labels->rows.items[labels->next].start <= time;
-	     labels->next++) {
-		if (labels->rows.items[labels->next].end <= time ||
-		    labels->current.count == LABELS_MAX)
-			continue;
-		vec_push(&labels->current, labels->rows.items[labels->next]);
-		labels->set = UINT32_MAX;
-	}
-}
-
-static bool has_label(const struct thread_labels *labels, const char *key)
-{
-	vec_for_each(&labels->current, const struct timed_label *, row) {
-		if (strcmp(row->label.key, key) == 0)
-			return true;
-	}
-	return false;
-}
-
-static void add_id(struct pprof *w, const struct thread_labels *labels, struct strbuf *out,
+static void add_id(struct pprof *w, const struct sample_labels *labels, struct strbuf *out,
 		   const char *key, uint32_t id)
 {
-	if (id && !has_label(labels, key))
+	if (id && !sample_labels_get(labels, key))
 		add_label(w, out, &(struct label_marker){.key = key, .number = id, .unit = ""});
 }
 
 /* The placeholder name of the thread of a file without threads is not a label. */
 static uint32_t label_set(struct pprof *w, const struct profile_thread *thread,
-			  struct thread_labels *labels)
+			  struct sample_labels *labels)
 {
 	const char *name = strings_get(&w->profile->strings, thread->name);
 	_cleanup_(strbuf_release) struct strbuf set = {0};
@@ -834,9 +761,10 @@ static uint32_t label_set(struct pprof *w, const struct profile_thread *thread,
 	vec_for_each(&labels->current, const struct timed_label *, row)
 		add_label(w, &set, &row->label);
 	add_id(w, labels, &set, "pid", thread->pid);
-	if (!has_label(labels, "thread id"))
+	if (!sample_labels_get(labels, "thread id"))
 		add_id(w, labels, &set, "tid", thread->tid);
-	if (!(has_no_times(w) && strcmp(name, FOREIGN_ALL) == 0) && !has_label(labels, "thread"))
+	if (!(has_no_times(w) && strcmp(name, FOREIGN_ALL) == 0) &&
+	    !sample_labels_get(labels, "thread"))
 		add_label(w, &set,
 			  &(struct label_marker){.key = "thread", .text = name, .unit = ""});
 	labels->set = strings_intern_sized(&w->label_sets, strbuf_text(&set), set.size);
@@ -844,7 +772,7 @@ static uint32_t label_set(struct pprof *w, const struct profile_thread *thread,
 }
 
 static void add_sample(struct pprof *w, thread_id id, const struct sample *sample,
-		       struct thread_labels *labels)
+		       struct sample_labels *labels)
 {
 	const struct profile *p = w->profile;
 	uint8_t value = w->value_of_event[sample->event];
@@ -852,7 +780,7 @@ static void add_sample(struct pprof *w, thread_id id, const struct sample *sampl
 
 	if (value == NO_VALUE)
 		return;
-	pass_labels(labels, sample->time);
+	sample_labels_pass(labels, sample->time);
 	values = values_of(w, id, sample->stack, label_set(w, &p->threads.rows.items[id], labels));
 	if (sample->event)
 		values[value] += sample->weight;
@@ -863,17 +791,16 @@ static void add_sample(struct pprof *w, thread_id id, const struct sample *sampl
 static void add_up(struct pprof *w)
 {
 	const struct profile *p = w->profile;
-	struct thread_labels labels = {0};
+	struct sample_labels labels = {0};
 
 	for (thread_id id = 0; id < p->threads.rows.count; id++) {
 		const struct profile_thread *thread = &p->threads.rows.items[id];
 
-		find_labels(p, thread, &labels);
+		sample_labels_find(&labels, p, thread);
 		samples_for_each(&thread->samples, sample)
 			add_sample(w, id, sample, &labels);
 	}
-	vec_release(&labels.rows);
-	vec_release(&labels.current);
+	sample_labels_release(&labels);
 }
 
 static void write_sample(struct pprof *w, uint32_t number, const struct strbuf *locations)

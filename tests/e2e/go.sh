@@ -79,13 +79,15 @@ stacks_are_whole bare
 # only if it is in code that pprof.Do runs. Before the first marker the program is not known yet.
 record labels 0 --go-labels -- ./runtime labels 0.5
 judge "--go-labels: each sample with its goroutine's labels" labels.json.gz labels.stats <<'CODE'
-import json
+import collections, json
 stats = json.load(open(args[0]))
-found = [(t["tid"], start, end, data) for t, name, start, end, data
-         in check_profile.markers(p) if data and "labels" in data]
-expect({m[3]["labels"] for m in found} == {f"do: {name}, with: many labels"
-                                           for name in ("first", "second")}, found[:4])
-in_markers = sum(m[3]["samples"] for m in found)
+found = collections.defaultdict(dict)
+for t, name, start, end, data in check_profile.markers(p):
+    if data and data["type"] == "sample label":
+        found[t["tid"], start, end, data["samples"]][data["key"]] = data["text"]
+expect({tuple(sorted(labels.items())) for labels in found.values()} ==
+       {(("do", name), ("with", "many labels")) for name in ("first", "second")}, list(found.items())[:4])
+in_markers = sum(samples for *_, samples in found)
 # The statistics count lost samples, too, but none of a thread that exits: it has no stack any more.
 expect(-stats["lost"] <= in_markers - stats["go_labels"]["labelled"] <= stats["exiting"],
        f"{in_markers} samples in markers: {stats}")
@@ -93,12 +95,13 @@ expect(stats["go_labels"]["unreadable"] == 0, stats["go_labels"])
 right = 0
 for t, time, _, frames in samples():
     names = {f["name"] for f in frames}
-    around = [m[3]["labels"] for m in found if m[0] == t["tid"] and m[1] <= time < m[2]]
+    around = [labels["do"] for (tid, start, end, _), labels in found.items()
+              if tid == t["tid"] and start <= time < end]
     expect(len(around) <= 1, f"{time}: {around}")
-    if time < min(m[1] for m in found) + 50:
+    if time < min(start for _, start, *_ in found) + 50:
         continue
     for name in ("first", "second"):
-        is_labelled = around and around[0].startswith("do: " + name)
+        is_labelled = around == [name]
         expect(not "main." + name in names or is_labelled, f"{time}: {around} in {names}")
         # The scheduler works for the goroutine, too, and lies below no function of its: when it
         # leaves, and when execute() is about to switch to it. A thread that is being killed has
@@ -106,12 +109,12 @@ for t, time, _, frames in samples():
         expect(not is_labelled or names & {"main." + name, "runtime/pprof.Do", "runtime.mcall",
                                            "runtime.execute", "do_exit"},
                f"{time}: {around} in {names}")
-        right += bool(is_labelled)
+        right += is_labelled
 expect(right > 20, f"{right} samples with labels")
 CODE
 record unlabelled 0 -- ./runtime labels 0.2
 judge "no labels unless asked for" unlabelled.json.gz <<<'
-expect(not any(data and "labels" in data for *_, data in check_profile.markers(p)), "labels")'
+expect(not any(data and data["type"] == "sample label" for *_, data in check_profile.markers(p)), "labels")'
 
 # Without symbols and DWARF.
 record names 0 -- ./bare inline 0.5

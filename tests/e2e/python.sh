@@ -276,7 +276,7 @@ judge "--asyncio-tasks: labels from 3.14 on, and all functions" tasks.json.gz "$
 import subprocess
 known = subprocess.run([args[0], "-c", "import sys; print(sys.version_info >= (3, 14))"],
                        stdout=subprocess.PIPE, text=True).stdout == "True\n"
-labels = [d for t in p["threads"] for d in t["markers"]["data"] if d and d["type"] == "labels"]
+labels = [d for t in p["threads"] for d in t["markers"]["data"] if d and d["type"] == "sample label"]
 expect(bool(labels) == known, labels)
 expect(within("burn") > 300, within("burn"))
 CODE

@@ -127,6 +127,8 @@ void label_marker_add(struct profile *p, thread_id thread, const struct label_ma
 		*marker_value(&p->markers, &marker, LABEL_NUMBER) = marker_integer(label->number);
 	if (*label->unit)
 		*marker_value(&p->markers, &marker, LABEL_UNIT) = text_value(p, label->unit);
+	if (label->samples)
+		*marker_value(&p->markers, &marker, LABEL_SAMPLES) = marker_integer(label->samples);
 	vec_push(&threads_get(&p->threads, thread)->markers, marker);
 }
 

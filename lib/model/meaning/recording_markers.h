@@ -41,6 +41,7 @@ struct label_marker {
 	const char *key, *unit;
 	const char *text; /* NULL: the value is a number */
 	int64_t number;
+	uint32_t samples; /* number of samples that have it; 0: unknown */
 };
 
 /* Labels the samples of a thread in [start, end). */

@@ -294,8 +294,10 @@ static void state_threads_give(struct state_tasks *t, const struct state_stacks 
 			continue;
 		if (thread->given_name)
 			sink(ctx, thread->given_name);
-		if (thread->labels)
-			sink(ctx, &thread->labels->rec);
+		for (int set = 0; set < LABEL_SETS; set++) {
+			if (thread->labels[set])
+				sink(ctx, &thread->labels[set]->rec);
+		}
 		if (!thread->wait)
 			continue;
 		state_stacks_give(stacks, thread->wait->sample.stack_id, sink, ctx);
@@ -387,11 +389,13 @@ static void take_counter(struct capture_state *s, const struct rec *r)
 static void take_labels(struct capture_state *s, const struct rec *rec)
 {
 	struct state_thread *thread = state_tasks_thread(&s->tasks, rec);
+	struct rec_labels **own;
 
 	if (!thread)
 		return;
-	free(thread->labels);
-	thread->labels = state_copy(rec);
+	own = &thread->labels[((const struct rec_labels *)rec)->set];
+	free(*own);
+	*own = state_copy(rec);
 }
 
 static void take_thread_name(struct capture_state *s, const struct rec *rec)

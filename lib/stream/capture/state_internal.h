@@ -24,7 +24,7 @@ struct state_thread {
 	uint8_t flags; /* REC_UNSAMPLED, and NAME_KERNEL_THREAD if scanned */
 	bool is_free; /* the row may be reused */
 	uint32_t next; /* next thread of the process, or next free row */
-	struct rec_labels *labels; /* owned; NULL: none */
+	struct rec_labels *labels[LABEL_SETS]; /* owned; NULL: none */
 	struct rec *given_name; /* REC_THREAD_NAME, owned; NULL: none */
 	struct rec_wait *wait; /* the open wait, owned; NULL: none */
 };

@@ -79,7 +79,8 @@ static void free_thread(struct state_tasks *t, uint32_t row)
 	uint64_t key = (uint64_t)thread->pid << 32 | thread->tid;
 
 	index_remove(&t->by_tid, hash_u64(key), row);
-	free(thread->labels);
+	for (int set = 0; set < LABEL_SETS; set++)
+		free(thread->labels[set]);
 	free(thread->given_name);
 	free(thread->wait);
 	*thread = (struct state_thread){.is_free = true, .next = t->free_thread};

@@ -104,7 +104,7 @@ size_t rec_resumed_size(uint8_t flags)
 
 static bool labels_hold(const struct rec_labels *rec)
 {
-	if (rec->count > LABELS_MAX)
+	if (rec->count > LABELS_MAX || rec->set >= LABEL_SETS)
 		return false;
 	for (unsigned int i = 0; i < rec->count; i++) {
 		if (rec->labels[i].key_size > LABEL_KEY_MAX ||

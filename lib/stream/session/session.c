@@ -3,6 +3,7 @@
 
 #include "lib/model/meaning/long_tasks.h"
 #include "lib/model/meaning/probe_spans.h"
+#include "lib/model/meaning/recording_markers.h"
 #include "lib/model/tables/markers.h"
 #include "lib/path/path_markers.h"
 #include "lib/path/thread_timelines.h"
@@ -42,17 +43,22 @@ struct counter_feed {
  * samples.
  */
 
+struct label_texts {
+	string_id key, text;
+};
+
 /* A thread's labels since its last label record, and their samples up to a pause. */
 struct label_run {
-	string_id text; /* NO_STRING: no labels */
-	uint64_t first, last; /* times of the first and the last sample, CLOCK_MONOTONIC ns */
+	struct label_texts labels[LABELS_MAX]; /* sorted by key, because Go's maps have no order */
+	uint32_t count;
 	uint32_t samples; /* 0: no sample yet */
+	uint64_t first, last; /* times of the first and the last sample, CLOCK_MONOTONIC ns */
 };
 
 struct label_feed {
 	struct tasks *tasks;
-	schema_id schema; /* schema of the markers; NO_SCHEMA: no labels so far */
-	VEC(struct label_run) runs; /* by thread_id; missing entries are empty */
+	/* By thread_id and enum label_set; missing entries are empty. */
+	VEC(struct label_run) runs;
 };
 
 INDEX_HAS(wire_id_equal, struct counter_feed, rows, wire_id)
@@ -156,48 +162,31 @@ static void counter_feed_count(struct counter_feed *f, const struct rec_counter 
  */
 #define AHEAD_NS 1000
 
-/* Numbers of the fields. */
-enum {
-	FIELD_LABELS,
-	FIELD_SAMPLES, /* number of samples with these labels */
-};
-
-static schema_id add_schema(struct profile *p)
+/* Ends the open markers of a run, at `limit` at the latest. */
+static void end_markers(struct label_feed *f, size_t row, uint64_t limit)
 {
-	static const struct marker_schema text = {
-		.name = "labels",
-		.label = "{marker.data.labels}",
-		.shown = SHOWN_IN_CHART | SHOWN_IN_TABLE | SHOWN_IN_OVERVIEW,
-		.fields =
-			{
-				[FIELD_LABELS] = {"labels", "Labels", FIELD_STRING, VALUE_UNKNOWN},
-				[FIELD_SAMPLES] = {"samples", "Samples", FIELD_INTEGER,
-						   VALUE_UNKNOWN},
-			},
-	};
-
-	return schema_text_intern(&text, &p->markers.schemas, &p->strings);
-}
-
-/* Ends the open marker, at `limit` at the latest. */
-static void end_marker(struct label_feed *f, thread_id thread, uint64_t limit)
-{
+	thread_id thread = (thread_id)(row / LABEL_SETS);
 	struct profile *p = f->tasks->profile;
-	struct label_run *run = &f->runs.items[thread];
+	struct label_run *run = &f->runs.items[row];
 	uint64_t end = run->last + p->meta.interval_ns;
-	struct marker marker;
 
 	if (!run->samples)
 		return;
 	if (end > limit)
 		end = limit > run->last ? limit : run->last;
-	marker = markers_make(&p->markers, f->schema, tasks_time(f->tasks, run->first - AHEAD_NS),
-			      tasks_time(f->tasks, end - AHEAD_NS));
-	/* Filters select markers by name. */
-	marker.name = run->text;
-	*marker_value(&p->markers, &marker, FIELD_LABELS) = marker_string(run->text);
-	*marker_value(&p->markers, &marker, FIELD_SAMPLES) = marker_integer(run->samples);
-	thread_add_marker(&f->tasks->threads, thread, &marker);
+	for (uint32_t i = 0; i < run->count; i++) {
+		_cleanup_free_ char *key = xstrdup(strings_get(&p->strings, run->labels[i].key));
+		_cleanup_free_ char *text = xstrdup(strings_get(&p->strings, run->labels[i].text));
+		const struct label_marker label = {
+			.key = key,
+			.text = text,
+			.unit = "",
+			.samples = run->samples,
+		};
+
+		label_marker_add(p, thread, &label, tasks_time(f->tasks, run->first - AHEAD_NS),
+				 tasks_time(f->tasks, end - AHEAD_NS));
+	}
 	run->samples = 0;
 }
 
@@ -210,71 +199,71 @@ static int compare_labels(const void *a, const void *b)
 	return memcmp(x->key, y->key, size) ?: x->key_size - y->key_size;
 }
 
-/* Interns "key: value, …", sorted by key because Go's maps have no order, in pprof's format. */
-static string_id intern(struct strings *strings, const struct rec_labels *rec)
+static void read_labels(struct strings *strings, const struct rec_labels *rec,
+			struct label_run *run)
 {
-	_cleanup_(strbuf_release) struct strbuf text = {0};
 	const struct rec_label *sorted[LABELS_MAX];
 
 	for (size_t i = 0; i < rec->count; i++)
 		sorted[i] = &rec->labels[i];
 	qsort(sorted, rec->count, sizeof(*sorted), compare_labels);
 	for (size_t i = 0; i < rec->count; i++) {
-		const struct rec_label *label = sorted[i];
+		_cleanup_free_ char *text = xasprintf("%.*s%s", sorted[i]->value_size,
+						      sorted[i]->value,
+						      sorted[i]->flags & LABEL_CUT ? "…" : "");
 
-		strbuf_adds(&text, i ? ", " : "");
-		strbuf_add(&text, label->key, label->key_size);
-		strbuf_adds(&text, ": ");
-		strbuf_add(&text, label->value, label->value_size);
-		if (label->flags & LABEL_CUT)
-			strbuf_adds(&text, "…");
+		run->labels[i].key = strings_intern_sized(strings, sorted[i]->key,
+							  sorted[i]->key_size);
+		run->labels[i].text = strings_intern(strings, text);
 	}
-	if (rec->more)
-		strbuf_addf(&text, " and %u more", rec->more);
-	return text.size ? strings_intern_sized(strings, text.text, text.size) : NO_STRING;
+	run->count = rec->count;
 }
 
 static void label_feed_labels(struct label_feed *f, const struct rec_labels *rec)
 {
-	string_id text = intern(&f->tasks->profile->strings, rec);
-	thread_id thread = tasks_sampled(f->tasks, &rec->rec, 0);
+	size_t row = (size_t)tasks_sampled(f->tasks, &rec->rec, 0) * LABEL_SETS + rec->set;
+	struct label_run next = {0}, *run;
 
-	if (f->schema == NO_SCHEMA && text != NO_STRING)
-		f->schema = add_schema(f->tasks->profile);
-	while (f->runs.count <= thread)
-		vec_push(&f->runs, (struct label_run){.text = NO_STRING});
-	if (f->runs.items[thread].text == text)
+	if (!rec->count && row >= f->runs.count)
 		return;
-	end_marker(f, thread, rec->rec.time);
-	f->runs.items[thread].text = text;
+	read_labels(&f->tasks->profile->strings, rec, &next);
+	while (f->runs.count <= row)
+		vec_push(&f->runs, (struct label_run){0});
+	run = &f->runs.items[row];
+	if (run->count == next.count && memcmp(run->labels, next.labels, sizeof(next.labels)) == 0)
+		return;
+	end_markers(f, row, rec->rec.time);
+	*run = next;
 }
 
 /* Takes a tick of the clock. Costs nothing in recordings without labels. */
 static void label_feed_sample(struct label_feed *f, const struct rec *rec)
 {
 	uint64_t pause = PAUSE_INTERVALS * f->tasks->profile->meta.interval_ns;
-	struct label_run *run;
-	thread_id thread;
+	size_t first;
 
 	if (!f->runs.count)
 		return;
-	thread = tasks_sampled(f->tasks, rec, 0);
-	if (thread >= f->runs.count || f->runs.items[thread].text == NO_STRING)
-		return;
-	run = &f->runs.items[thread];
-	if (run->samples && rec->time > run->last + pause)
-		end_marker(f, thread, rec->time);
-	if (!run->samples)
-		run->first = rec->time;
-	run->last = rec->time;
-	run->samples++;
+	first = (size_t)tasks_sampled(f->tasks, rec, 0) * LABEL_SETS;
+	for (size_t row = first; row < first + LABEL_SETS && row < f->runs.count; row++) {
+		struct label_run *run = &f->runs.items[row];
+
+		if (!run->count)
+			continue;
+		if (run->samples && rec->time > run->last + pause)
+			end_markers(f, row, rec->time);
+		if (!run->samples)
+			run->first = rec->time;
+		run->last = rec->time;
+		run->samples++;
+	}
 }
 
 /* Ends the markers still open. */
 static void label_feed_finish(struct label_feed *f)
 {
-	for (thread_id thread = 0; thread < f->runs.count; thread++)
-		end_marker(f, thread, f->tasks->profile->meta.end_ns);
+	for (size_t row = 0; row < f->runs.count; row++)
+		end_markers(f, row, f->tasks->profile->meta.end_ns);
 }
 
 /*
@@ -564,7 +553,7 @@ struct session *session_new(struct profile *profile)
 	s->markers = (struct marker_feed){.profile = profile, .tasks = &s->tasks};
 	s->counters = (struct counter_feed){
 		.profile = profile, .tasks = &s->tasks, .max = COUNTER_VALUES_MAX};
-	s->labels = (struct label_feed){.tasks = &s->tasks, .schema = NO_SCHEMA};
+	s->labels.tasks = &s->tasks;
 	s->path = (struct path_feed){.tasks = &s->tasks, .waits = &s->samples.waits};
 	timelines_init(&s->path.lines);
 	reclaim_init(&s->reclaim, &s->samples, &s->markers, ROW_LIMITS);

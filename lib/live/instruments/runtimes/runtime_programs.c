@@ -27,6 +27,7 @@ struct runtime_object {
 	/* Objects whose maps it uses, then NULL; it does not use the first one's stacks. */
 	const char *partners[PARTNERS_MAX];
 	struct runtime_entry entries[ENTRIES_MAX];
+	struct label_counts (*labels)(const void *skeleton); /* NULL: it adds none */
 };
 
 #define RUNTIME_OBJECT(name) \
@@ -43,13 +44,14 @@ struct runtime_object {
 		name##_bpf__destroy(skeleton); \
 	}
 
-#define SAMPLES_OBJECT(name) \
+#define SAMPLES_OBJECT(name, labels) \
 	{ \
 		name##_open, name##_object, name##_destroy, {NULL}, \
-		{ \
-			{"on_" #name, "runtime_programs", NULL}, \
+			{ \
+				{"on_" #name, "runtime_programs", NULL}, \
 				{"on_" #name "_tracepoint", "runtime_tracepoints", "events_bpf"}, \
-		} \
+			}, \
+			labels, \
 	}
 #define WAITS_OBJECT(name) \
 	{ \
@@ -76,16 +78,24 @@ struct runtime_object {
 			     {#probe "_bpf", #name "_bpf"}, \
 			     {{"on_" #name suffix, "runtime_markers", #probe "_bpf"}}},
 /* clang-format off */
-#define LABELS_OBJECTS(name) {SAMPLES_OBJECT(name)}
+#define LABELS_OBJECTS(name) {SAMPLES_OBJECT(name, name##_labels)}
 #define FRAMES_OBJECTS(name) \
 	{ \
-		[RUNTIME_SAMPLES] = SAMPLES_OBJECT(name), \
+		[RUNTIME_SAMPLES] = SAMPLES_OBJECT(name, NULL), \
 		[RUNTIME_WAITS] = WAITS_OBJECT(name), \
 		RUNTIME_PROBES(MARKERS_OBJECT, name) \
 	}
 /* clang-format on */
 
-#define LABELS_FUNCTIONS(name) RUNTIME_OBJECT(name)
+#define LABELS_FUNCTIONS(name) \
+	RUNTIME_OBJECT(name) \
+	static struct label_counts name##_labels(const void *skeleton) \
+	{ \
+		const struct name##_bpf *s = skeleton; \
+\
+		return (struct label_counts){s->bss->label_samples, s->bss->label_found, \
+					     s->bss->label_unreadable}; \
+	}
 #define FRAMES_FUNCTIONS(name) \
 	RUNTIME_OBJECT(name) \
 	RUNTIME_OBJECT(name##_waits) \
@@ -195,16 +205,11 @@ int runtime_program_set_process(const struct runtime_program *program, uint32_t 
 	return code ? error_set(err, code, "cannot store the state of a process") : 0;
 }
 
-struct go_label_counts runtime_program_go(const struct runtime_program *program)
+struct label_counts runtime_program_labels(const struct runtime_program *program)
 {
 	const struct runtime_skeleton *samples = &program->parts[RUNTIME_SAMPLES];
-	const struct go_bpf *go = samples->skeleton;
 
-	if (!go || samples->has_failed)
-		return (struct go_label_counts){0};
-	return (struct go_label_counts){
-		.samples = go->bss->go_samples,
-		.labelled = go->bss->go_labelled,
-		.unreadable = go->bss->go_unreadable,
-	};
+	if (!samples->skeleton || samples->has_failed || !samples->object->labels)
+		return (struct label_counts){0};
+	return samples->object->labels(samples->skeleton);
 }

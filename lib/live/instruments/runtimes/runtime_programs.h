@@ -54,12 +54,12 @@ int runtime_program_load(struct runtime_program *program, uint32_t kind, enum ru
 int runtime_program_set_process(const struct runtime_program *program, uint32_t pid,
 				const void *process, struct error *err);
 
-/* Counts of Go's program. */
-struct go_label_counts {
-	uint64_t samples; /* samples of programs that set labels */
+/* Counts of a runtime's program that adds labels. */
+struct label_counts {
+	uint64_t samples; /* samples of programs that may have labels */
 	uint64_t labelled; /* samples with labels */
 	uint64_t unreadable; /* samples with an unreadable label, all of whose labels are dropped */
 };
 
-/* `program` is that of RUNTIME_GO. */
-struct go_label_counts runtime_program_go(const struct runtime_program *program);
+/* Returns zeros for a program that adds none, or that is not loaded. */
+struct label_counts runtime_program_labels(const struct runtime_program *program);

@@ -453,7 +453,8 @@ static int runtime_start(const struct runtime_program *program, struct late_read
 	if (result > 0)
 		late_reader_keep(reader, (pid_t)process->pid, lasting.start, lasting.end);
 	told.head.execs = process->execs;
-	if (result > 0 && runtime_program_set_process(program, process->pid, &told, err))
+	if (result > 0 && runtime_adds_frames(layout->kind) &&
+	    runtime_program_set_process(program, process->pid, &told, err))
 		result = -EIO;
 	return result;
 }
@@ -640,7 +641,7 @@ static int attach(void *state, struct error *err)
 			{
 				.find = has_go ? runtime_probe_with_go : runtime_probe,
 				.is_sane = runtime_layout_is_sane,
-				.number = has_go ? 2 : 1,
+				.number = has_go ? 4 : 3,
 			},
 		.found = on_found,
 		.start = on_start,
@@ -774,7 +775,7 @@ static double percent(uint64_t part, uint64_t whole)
 
 static void report_go(const struct runtimes *r, struct report *report)
 {
-	struct go_label_counts counts = runtime_program_go(&r->loaded[RUNTIME_GO]);
+	struct label_counts counts = runtime_program_labels(&r->loaded[RUNTIME_GO]);
 
 	if (!r->settings->has_go_labels)
 		return;
@@ -787,6 +788,18 @@ static void report_go(const struct runtimes *r, struct report *report)
 	else
 		report_line(report, "Go labels: %" PRIu64 " of %" PRIu64 " samples have labels",
 			    counts.labelled, counts.samples);
+}
+
+static void report_spans(const struct runtimes *r, struct report *report)
+{
+	struct label_counts counts = runtime_program_labels(&r->loaded[RUNTIME_OTEL]);
+
+	if (!counts.samples)
+		return;
+	facts_count(&report->facts, FACT_SPAN_SAMPLES, NULL, counts.samples);
+	facts_count(&report->facts, FACT_SPAN_LABELLED, NULL, counts.labelled);
+	report_line(report, "spans: %" PRIu64 " of %" PRIu64 " samples have a trace and a span",
+		    counts.labelled, counts.samples);
 }
 
 static void report_gil(const struct runtimes *r, struct report *report)
@@ -837,6 +850,7 @@ static void report(const void *state, const struct record_tally *tally, struct r
 					    "files with an interpreter are"),
 			       RUNTIME_LAYOUTS_MAX);
 	report_go(r, report);
+	report_spans(r, report);
 	report_gil(r, report);
 	for (uint32_t kind = 0; kind < RUNTIME_KIND_COUNT; kind++)
 		add_counters(&totals.kernel, &r->counters[kind]);

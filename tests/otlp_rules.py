@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Checks an OTLP message of profiles by the rules of v1development: otlp_rules.py FILE... Prints, as JSON, sums
-of the clock's samples by innermost function, and the attributes of the resources."""
+of the clock's samples by innermost function, and by span, and the attributes of the resources."""
 
 import collections
 import json
@@ -112,7 +112,8 @@ def judge(data):
         assert check(row, 4) == ["profile.frame.type"]
         for line in map(message, row[3]):
             assert 0 < one(line, 1) < len(functions)
-    sums, kinds, resources = collections.Counter(), collections.Counter(), []
+    links = [message(row) for row in tables[4]]
+    sums, kinds, resources, linked = collections.Counter(), collections.Counter(), [], collections.Counter()
     for resource in map(message, root[1]):
         pairs = [message(pair) for pair in message(one(resource, 1))[1]]
         resources.append({one(pair, 1).decode(): one(message(one(pair, 2)), 1).decode() for pair in pairs})
@@ -138,8 +139,11 @@ def judge(data):
                 name = at(one(functions[one(message(lines[0]), 1)], 1)) if lines else ""
                 sums[name] += values[0] if is_clock else 0
                 kinds[at(one(kind, 1))] += values[0]
+                link = links[one(sample, 3)]
+                if one(sample, 3):
+                    linked[f"{one(link, 1).hex()} {one(link, 2).hex()}"] += values[0]
     assert len(kinds) <= 1, "several types in a message"
-    return {"self": {k: v for k, v in sums.items() if k and v}, "all": kinds, "resources": resources}
+    return {"self": {k: v for k, v in sums.items() if k and v}, "all": kinds, "resources": resources, "links": linked}
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 
 #include "lib/fleet/engine_kind.h"
 #include "lib/base/protobuf.h"
+#include "lib/model/meaning/sample_labels.h"
 #include "lib/stream/process/resource.h"
 
 enum { RESPONSE_PARTIAL = 1 };
@@ -11,7 +12,9 @@ enum { PARTIAL_REFUSED = 1, PARTIAL_WORDS };
 #define POD_UID "k8s.pod.uid"
 
 INDEX_EQUAL(sum_equal, struct collector, sums,
-	    a->resource == b->resource && a->event == b->event && a->stack == b->stack)
+	    a->resource == b->resource && a->event == b->event && a->stack == b->stack &&
+		    a->link == b->link)
+INDEX_EQUAL(link_equal, struct collector, links, memcmp(a, b, sizeof(*a)) == 0)
 
 static uint8_t event_of(struct collector *c, const struct sample *sample)
 {
@@ -20,11 +23,58 @@ static uint8_t event_of(struct collector *c, const struct sample *sample)
 	return sample->event;
 }
 
-static void add_sample(struct collector *c, uint32_t resource, const struct sample *sample)
+/* Reads the id that is the text of a current label, as hexadecimal digits. */
+static bool read_id(const struct sample_labels *labels, const char *key, uint8_t *id, size_t size)
+{
+	const struct label_marker *label = sample_labels_get(labels, key);
+	const char *text = label ? label->text : NULL;
+
+	if (!text || strlen(text) != 2 * size)
+		return false;
+	for (size_t i = 0; i < size; i++) {
+		const char *digits = text + 2 * i, *end = digits + 2;
+		uint64_t byte;
+
+		if (!text_scan_hex(&digits, end, &byte) || digits != end)
+			return false;
+		id[i] = (uint8_t)byte;
+	}
+	return true;
+}
+
+/* Returns the number of the link that the current labels tell; 0: none. */
+static uint32_t find_link(struct collector *c, const struct sample_labels *labels)
+{
+	struct collector_link link;
+	uint64_t hash;
+	uint32_t id;
+
+	if (!read_id(labels, "trace_id", link.trace_id, sizeof(link.trace_id)) ||
+	    !read_id(labels, "span_id", link.span_id, sizeof(link.span_id)))
+		return 0;
+	hash = hash_bytes((const char *)&link, sizeof(link), 0);
+	id = index_find(&c->link_index, hash, link_equal, c, &link);
+	if (id != INDEX_NONE)
+		return id;
+	index_add(&c->link_index, hash, (uint32_t)c->links.count);
+	vec_push(&c->links, link);
+	return (uint32_t)c->links.count - 1;
+}
+
+static uint32_t link_of(struct collector *c, struct sample_labels *labels, uint64_t time)
+{
+	sample_labels_pass(labels, time);
+	if (labels->set == UINT32_MAX)
+		labels->set = find_link(c, labels);
+	return labels->set;
+}
+
+static void add_sample(struct collector *c, uint32_t resource, uint32_t link,
+		       const struct sample *sample)
 {
 	uint8_t event = event_of(c, sample);
-	struct collector_sum sum = {resource, event, sample->stack, sample->weight};
-	uint64_t hash = hash_pair(hash_pair(resource, event), sample->stack);
+	struct collector_sum sum = {resource, link, event, sample->stack, sample->weight};
+	uint64_t hash = hash_pair(hash_pair(resource, event), hash_pair(sample->stack, link));
 	uint32_t id = index_find(&c->index, hash, sum_equal, c, &sum);
 
 	if (id != INDEX_NONE) {
@@ -44,25 +94,32 @@ const struct stack_row *collector_row(struct collector *c, stack_id stack)
 
 ORDER(compare_resources, struct collector_sum,
       COMPARE(a->resource, b->resource) ?: COMPARE(a->event, b->event) ?:
-      COMPARE(a->stack, b->stack))
+      COMPARE(a->stack, b->stack) ?: COMPARE(a->link, b->link))
 
 ORDER(compare_events, struct collector_sum,
       COMPARE(a->event, b->event) ?: COMPARE(a->resource, b->resource) ?:
-      COMPARE(a->stack, b->stack))
+      COMPARE(a->stack, b->stack) ?: COMPARE(a->link, b->link))
 
 static void add_up(struct collector *c)
 {
+	const struct collector_form *form = c->engine->url->kind->form;
 	const struct threads *threads = &c->profile->threads;
+	struct sample_labels labels = {0};
 
+	vec_push(&c->links, (struct collector_link){0});
 	vec_for_each(&threads->rows, const struct profile_thread *, thread) {
 		uint32_t resource = c->resources.of_threads[thread - threads->rows.items];
 
+		sample_labels_find(&labels, c->profile, thread);
 		samples_for_each(&thread->samples, sample) {
+			uint32_t link = form->has_links ? link_of(c, &labels, sample->time) : 0;
+
 			if (sample->weight)
-				add_sample(c, resource, sample);
+				add_sample(c, resource, link, sample);
 		}
 	}
-	if (c->engine->url->kind->form->is_by_event)
+	sample_labels_release(&labels);
+	if (form->is_by_event)
 		vec_sort(&c->sums, compare_events);
 	else
 		vec_sort(&c->sums, compare_resources);
@@ -336,5 +393,7 @@ int collector_push(const struct engine *e, const struct profile *p,
 	fleet_resources_release(&c.resources);
 	vec_release(&c.sums);
 	index_release(&c.index);
+	vec_release(&c.links);
+	index_release(&c.link_index);
 	return ret;
 }

@@ -14,9 +14,19 @@
 /* Pseudo event for waits; no event of a profile has this number. */
 #define COLLECTOR_WAITS UINT8_MAX
 
-/* All samples of a resource with the same stack and event. */
+/* Sizes of ids by the W3C's Trace Context, in bytes. */
+#define TRACE_ID_SIZE 16
+#define SPAN_ID_SIZE 8
+
+/* The span of a trace in which samples were taken. */
+struct collector_link {
+	uint8_t trace_id[TRACE_ID_SIZE], span_id[SPAN_ID_SIZE];
+};
+
+/* All samples of a resource with the same stack, event and link. */
 struct collector_sum {
 	uint32_t resource;
+	uint32_t link; /* number in `links`; 0: none */
 	uint8_t event;
 	stack_id stack;
 	uint64_t value; /* occurrences, bytes or intervals */
@@ -33,6 +43,8 @@ struct collector {
 	struct location_table locations;
 	VEC(struct collector_sum) sums; /* sorted by resource, then event; or the reverse */
 	struct index index;
+	VEC(struct collector_link) links; /* the first is all zeros */
+	struct index link_index;
 };
 
 /* Message format of a kind of collector. */
@@ -50,6 +62,7 @@ struct collector_form {
 	 * an engine may keep those before it.
 	 */
 	bool is_by_event;
+	bool has_links; /* samples may have links */
 	bool is_packed; /* parts of messages are compressed, so messages as a whole are not */
 };
 

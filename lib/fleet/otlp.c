@@ -29,8 +29,8 @@ struct otlp_dictionary {
 	const struct profile *profile;
 	struct strings strings; /* string table; row 0 is "" */
 	const struct location_table *locations;
-	/* Numbers in the tables, by the profile's ids and by rows of chains; 0: not added. */
-	uint32_t *stacks, *mappings, *functions, *places;
+	/* Numbers in the tables, by the profile's ids, rows of chains and links; 0: not added. */
+	uint32_t *stacks, *mappings, *functions, *places, *links;
 	uint64_t *limits; /* ends of the addresses in use, by module */
 	VEC(module_id) modules; /* by number of a mapping, from 1 on */
 	uint32_t counts[TABLES_END]; /* number of rows in each table, without the empty row 0 */
@@ -197,8 +197,6 @@ int otlp_environment_read(struct fleet_url *url, struct error *err)
 /* Fields of the messages, by their numbers in profiles.proto. */
 enum { MAPPING_LIMIT = 2, MAPPING_FILENAME = 4, MAPPING_ATTRIBUTES };
 enum { LINK_TRACE = 1, LINK_SPAN };
-#define TRACE_SIZE 16
-#define SPAN_SIZE 8
 enum { STACK_LOCATIONS = 1 };
 enum { LOCATION_MAPPING = 1, LOCATION_ADDRESS, LOCATION_LINES, LOCATION_ATTRIBUTES };
 enum { LINE_FUNCTION = 1, LINE_LINE };
@@ -396,24 +394,39 @@ static void otlp_dictionary_write(struct otlp_dictionary *w, struct strbuf *out,
 	strbuf_release(&dictionary);
 }
 
-/* Borrows both. */
-static void otlp_dictionary_init(struct otlp_dictionary *w, const struct profile *p,
-				 const struct location_table *locations)
+static void emit_link(struct otlp_dictionary *w, const struct collector_link *link)
 {
-	static const uint8_t nothing[TRACE_SIZE];
+	protobuf_bytes(&w->message, LINK_TRACE, link->trace_id, sizeof(link->trace_id));
+	protobuf_bytes(&w->message, LINK_SPAN, link->span_id, sizeof(link->span_id));
+	emit(w, LINK_TABLE);
+}
 
-	*w = (struct otlp_dictionary){.profile = p, .locations = locations};
+/* Returns the number in the table of the collector's link `id`; 0: none. */
+static uint64_t otlp_link(struct otlp_dictionary *w, const struct collector *c, uint32_t id)
+{
+	if (id && !w->links[id]) {
+		emit_link(w, &c->links.items[id]);
+		w->links[id] = ++w->counts[LINK_TABLE];
+	}
+	return w->links[id];
+}
+
+/* Borrows the collector. */
+static void otlp_dictionary_init(struct otlp_dictionary *w, const struct collector *c)
+{
+	const struct profile *p = c->profile;
+
+	*w = (struct otlp_dictionary){.profile = p, .locations = &c->locations};
 	otlp_text(w, "");
 	strings_intern(&w->attributes, "");
 	emit(w, ATTRIBUTE_TABLE);
 	emit(w, STACK_TABLE);
-	protobuf_bytes(&w->message, LINK_TRACE, nothing, TRACE_SIZE);
-	protobuf_bytes(&w->message, LINK_SPAN, nothing, SPAN_SIZE);
-	emit(w, LINK_TABLE);
+	emit_link(w, &(struct collector_link){0});
 	emit(w, MAPPING_TABLE);
 	emit(w, FUNCTION_TABLE);
 	emit(w, LOCATION_TABLE);
 	w->stacks = xcalloc(p->stacks.rows.count + 1, sizeof(*w->stacks));
+	w->links = xcalloc(c->links.count, sizeof(*w->links));
 	w->mappings = xcalloc(p->modules.rows.count + 1, sizeof(*w->mappings));
 	w->limits = xcalloc(p->modules.rows.count + 1, sizeof(*w->limits));
 	w->functions = xcalloc(p->funcs.rows.count + 1, sizeof(*w->functions));
@@ -425,6 +438,7 @@ static void otlp_dictionary_release(struct otlp_dictionary *w)
 	strings_release(&w->strings);
 	strings_release(&w->attributes);
 	free(w->stacks);
+	free(w->links);
 	free(w->mappings);
 	free(w->limits);
 	vec_release(&w->modules);
@@ -452,7 +466,7 @@ enum {
 	PROFILE_ATTRIBUTES = 11,
 };
 enum { VALUE_TYPE = 1, VALUE_UNIT };
-enum { SAMPLE_STACK = 1, SAMPLE_VALUES = 4 };
+enum { SAMPLE_STACK = 1, SAMPLE_LINK = 3, SAMPLE_VALUES };
 enum { VALUE_STRING = 1 };
 enum { KEY_VALUE_KEY = 1, KEY_VALUE_VALUE };
 
@@ -511,6 +525,8 @@ static void write_profile(struct otlp *w, size_t first, size_t end, struct strbu
 		strbuf_reset(&values);
 		protobuf_varint(&values, collector_value(w->collector, &sums[i]));
 		protobuf_u64(&sample, SAMPLE_STACK, otlp_stack(&w->dictionary, sums[i].stack));
+		protobuf_u64(&sample, SAMPLE_LINK,
+			     otlp_link(&w->dictionary, w->collector, sums[i].link));
 		protobuf_bytes(&sample, SAMPLE_VALUES, values.text, values.size);
 		protobuf_bytes(out, PROFILE_SAMPLES, sample.text, sample.size);
 		if (collector_row(w->collector, sums[i].stack)->is_guessed)
@@ -596,7 +612,7 @@ static int write_message(struct collector *c, size_t first, size_t end, struct s
 {
 	struct otlp w = {.collector = c};
 
-	otlp_dictionary_init(&w.dictionary, c->profile, &c->locations);
+	otlp_dictionary_init(&w.dictionary, c);
 	write_resources(&w, first, end, out);
 	otlp_dictionary_write(&w.dictionary, out, DATA_DICTIONARY);
 	otlp_dictionary_release(&w.dictionary);
@@ -608,4 +624,5 @@ const struct collector_form otlp_form = {
 	.write = write_message,
 	.request_bytes = REQUEST_BYTES,
 	.is_by_event = true,
+	.has_links = true,
 };

@@ -44,7 +44,6 @@ static void check_equal(const struct debug_view *a, const struct debug_view *b)
 static void check_compressed(const struct scratch *scratch, const char *how, const char *name)
 {
 	struct debug_sections plain, compressed;
-	_cleanup_close_ int fd = -1;
 
 	/* Large enough that compressing each section pays. */
 	scratch_run(scratch,

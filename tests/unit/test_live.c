@@ -161,6 +161,7 @@ TEST(the_mapped_file_is_opened_and_no_other)
 	struct binary_summary summary = {0};
 	_cleanup_close_ int fd = open_mapped(&file, &identity, &summary);
 
+	assert_non_null(text);
 	assert_true(fd >= 0);
 	assert_true(summary.segment_count > 0);
 	binary_summary_release(&summary);

@@ -72,11 +72,11 @@ static void expect_result(const char *path, const char *dir, int wanted)
 TEST(files_are_found_where_they_may_be)
 {
 	_cleanup_free_ char *path = put("at/its/path");
-	_cleanup_free_ char *below = put("root/usr/bin/plain");
-	_cleanup_free_ char *named = put("flat/plain");
 	char id[2 * BUILD_ID_MAX + 1];
 	_cleanup_free_ char *place = NULL, *by_id = NULL, *dir = NULL;
 
+	free(put("root/usr/bin/plain"));
+	free(put("flat/plain"));
 	build_id_to_text(build_id, build_id_size, id);
 	place = xasprintf("ids/.build-id/%.2s/%s", id, id + 2);
 	by_id = put(place);

@@ -88,6 +88,15 @@ record ready 0 -- ./ready
 answers ready
 like "ready: the cause" "$(section Advice)" 'waiting without sleep .* took [0-9]+ % of the time, most for wait_until_ready'
 
+record pool 0 -- "$python" "$sources/pool.py"
+answers pool
+like "pool: the place" "$(section 'Where it waited')" $'\n +[0-9.]+ s +condition +ConnectionPool.get +pool.py:[0-9]+ +handle pool.py:'
+like "pool: the cause" "$(section Advice)" 'until others gave back one of a limited number, [0-9.]+ at a time, most in ConnectionPool.get'
+ok "pool: threads that wait for others are not idle" python3 -c '
+import re, sys
+blocked, idle = (float(re.search(word + r" ([0-9.]+) s", sys.argv[1])[1]) for word in ("blocked", "idle"))
+sys.exit(not blocked > 5 * idle)' "$out"
+
 gcc -O2 -g -o spike "$sources/spike.c"
 run "$PROF" record --last 20 -o spike.json.gz -- ./spike 200
 answers spike

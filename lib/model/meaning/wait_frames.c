@@ -4,7 +4,7 @@
 #include <fnmatch.h>
 
 #include "lib/model/meaning/categories.h"
-#include "lib/model/meaning/origin.h"
+#include "lib/model/meaning/helper_threads.h"
 #include "lib/model/meaning/slow_waits.h"
 
 /* Number of a program's innermost functions to check. */
@@ -237,7 +237,7 @@ static bool is_java_worker(const char *name)
 }
 
 /* True for functions that wait for work given to another thread. */
-static bool is_wait_for_result(const struct profile *p, stack_id id)
+bool wait_frame_is_for_result(const struct profile *p, stack_id id)
 {
 	static const char *const functions[] = {"java.util.concurrent.FutureTask.get",
 						"java.util.concurrent.CompletableFuture.",
@@ -266,7 +266,7 @@ static bool is_java_wait(const struct profile *p, stack_id id)
 	for (int i = 0; i < 2 * PARKED_USER_FRAMES && id != NO_STACK; i++) {
 		const char *name = name_at(p, id);
 
-		if (is_wait_for_result(p, id))
+		if (wait_frame_is_for_result(p, id))
 			return false;
 		is_parked |= strcmp(name, "Parker::park") == 0 ||
 			     strcmp(name, "ObjectMonitor::wait") == 0;
@@ -275,7 +275,7 @@ static bool is_java_wait(const struct profile *p, stack_id id)
 	return is_parked;
 }
 
-static stack_id mark(struct profile *p, stack_id id)
+stack_id wait_frames_mark_parked(struct profile *p, stack_id id)
 {
 	struct stack stack = p->stacks.rows.items[id];
 	struct frame label = p->frames.rows.items[stack.frame];
@@ -300,114 +300,11 @@ static void parked_mark_java(struct profile *p)
 				continue;
 			if (sample->stack != before) {
 				before = sample->stack;
-				marked = is_java_wait(p, before) ? mark(p, before) : before;
+				marked = is_java_wait(p, before)
+						 ? wait_frames_mark_parked(p, before)
+						 : before;
 			}
 			sample->stack = marked;
-		}
-	}
-}
-
-/*
- * Shares of a thread's time that make it an idle helper, the minimum of that time, and the most
- * functions of the user's from which it waits: more are in the middle of work.
- */
-#define HELPER_WAITS 0.9
-#define HELPER_FUNCTIONS 12
-#define HELPER_RUNS 0.02
-#define HELPER_NS 1000000000u
-
-/* Returns the reason for a sample's wait; IDLE_OTHER if it is not a wait. */
-static uint8_t reason_of(const struct profile *p, const struct sample *sample)
-{
-	const struct frame *label;
-
-	if (sample->stack == NO_STACK || sample->event)
-		return IDLE_OTHER;
-	label = frame_at(p, sample->stack);
-	return label->kind == PROFILE_FRAME_LABEL && label->category == CATEGORY_IDLE
-		       ? label->subcategory
-		       : (uint8_t)IDLE_OTHER;
-}
-
-/* A search for helpers. */
-struct helpers {
-	const struct profile *p;
-	uint8_t *origins; /* by frame */
-	uint8_t *depths; /* by stack: enum depth, as far as known */
-};
-
-enum depth { DEPTH_UNKNOWN, DEPTH_SHALLOW, DEPTH_DEEP };
-
-/*
- * Returns whether a stack has no more of the user's functions than a loop that waits for work, and
- * none that waits for a result.
- */
-static enum depth depth_of(const struct helpers *h, stack_id id)
-{
-	const struct profile *p = h->p;
-	int functions = 0;
-
-	for (; id != NO_STACK; id = p->stacks.rows.items[id].parent) {
-		if (is_wait_for_result(p, id))
-			return DEPTH_DEEP;
-		functions += h->origins[p->stacks.rows.items[id].frame] >= ORIGIN_PACKAGE;
-	}
-	return functions <= HELPER_FUNCTIONS ? DEPTH_SHALLOW : DEPTH_DEEP;
-}
-
-static bool is_shallow(struct helpers *h, stack_id id)
-{
-	if (h->depths[id] == DEPTH_UNKNOWN)
-		h->depths[id] = (uint8_t)depth_of(h, id);
-	return h->depths[id] == DEPTH_SHALLOW;
-}
-
-/* Returns the time, in ns, for which the thread existed during the recording. */
-static uint64_t lifetime(const struct profile *p, const struct profile_thread *thread)
-{
-	uint64_t from = MAX(thread->start, p->meta.start_ns);
-	uint64_t until = thread->end ? MIN(thread->end, p->meta.end_ns) : p->meta.end_ns;
-
-	return until > from ? until - from : 0;
-}
-
-/* True if the thread waited for conditions, and then for CPUs, all the time and hardly ran. */
-static bool is_helper_without_work(struct helpers *h, const struct profile_thread *thread)
-{
-	const struct profile *p = h->p;
-	uint64_t lives = lifetime(p, thread), waits = 0, runs = 0;
-
-	if (thread->is_main || lives < HELPER_NS)
-		return false;
-	samples_for_each(&thread->samples, sample) {
-		uint8_t reason = reason_of(p, sample);
-
-		if (idle_is_runnable(reason) ||
-		    (reason == IDLE_CONDITION && is_shallow(h, sample->stack)))
-			waits += sample->weight;
-		runs += sample->cpu_delta;
-	}
-	return (double)waits * (double)p->meta.interval_ns >= HELPER_WAITS * (double)lives &&
-	       (double)runs <= HELPER_RUNS * (double)lives;
-}
-
-/*
- * Marks the waits of threads that were idle during the whole recording: helpers of a server, whose
- * functions may have no names. Rewrites the stacks of samples.
- */
-static void parked_mark_helpers(struct profile *p)
-{
-	/* Stacks that are marked in the meantime need no check: they wait for work. */
-	_cleanup_free_ uint8_t *origins = origins_of_frames(p),
-			       *depths = xcalloc(p->stacks.rows.count + 1, sizeof(*depths));
-	struct helpers h = {.p = p, .origins = origins, .depths = depths};
-
-	vec_for_each(&p->threads.rows, struct profile_thread *, thread) {
-		if (!is_helper_without_work(&h, thread))
-			continue;
-		samples_change_each(&thread->samples, sample) {
-			if (reason_of(p, sample) == IDLE_CONDITION)
-				sample->stack = mark(p, sample->stack);
 		}
 	}
 }
@@ -972,7 +869,7 @@ void wait_frames_refine(struct profile *p)
 	}
 	profile_replace_stacks(p, &frames, &stacks, map);
 	parked_mark_java(p);
-	parked_mark_helpers(p);
+	helper_threads_mark(p);
 	slow_waits_classify(p);
 	free(map);
 	free(known);

@@ -35,3 +35,7 @@ stack_id wait_frames_add(struct profile *p, stack_id stack, frame_id label);
 /* True for functions with which programs wait for others: those of locks, PostgreSQL and MariaDB.
  */
 bool wait_frames_only_waits(const char *name);
+/* True for functions that wait for what another thread was told to do. */
+bool wait_frame_is_for_result(const struct profile *p, stack_id id);
+/* Returns the stack of a wait with a label that says that it is one for work. */
+stack_id wait_frames_mark_parked(struct profile *p, stack_id id);

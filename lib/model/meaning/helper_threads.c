@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/model/meaning/helper_threads.h"
+
+#include "lib/model/meaning/categories.h"
+#include "lib/model/meaning/origin.h"
+#include "lib/model/meaning/wait_frames.h"
+
+/*
+ * Shares of a thread's time that make it an idle helper, the minimum of that time, and the most
+ * functions of the user's from which it waits: more are in the middle of work.
+ */
+#define HELPER_WAITS 0.9
+#define HELPER_FUNCTIONS 12
+#define HELPER_RUNS 0.02
+#define HELPER_NS 1000000000u
+
+/*
+ * Threads that wait for each other, as for the connections of a pool: the same number of them, two
+ * or more, is at work for this share of the time, and they wait below functions of their loop, in
+ * one that does not fetch work.
+ */
+#define SHARED_TIME 0.8
+#define SHARED_COUNT 2
+#define SHARED_FUNCTIONS 3
+/* More are not held up by a few. */
+#define AT_WORK_MAX 64
+
+/* A thread that hardly did anything but wait, and the stack of its longest wait. */
+struct helper {
+	thread_id thread;
+	uint32_t pid;
+	stack_id place;
+};
+
+/* A search for helpers. */
+struct helpers {
+	struct profile *p;
+	uint8_t *origins; /* by frame */
+	uint8_t *depths; /* by stack: 1 + functions of the user's; 0: unknown */
+	VEC(struct helper) rows;
+};
+
+/* A thread or a wait begins or ends. */
+struct turn {
+	uint64_t time;
+	int8_t threads, waiting; /* changes of their numbers */
+};
+
+struct turns {
+	VEC(struct turn) rows;
+};
+
+static const struct frame *frame_of(const struct profile *p, stack_id id)
+{
+	return &p->frames.rows.items[p->stacks.rows.items[id].frame];
+}
+
+/* Returns the reason of a sample's wait; IDLE_OTHER if it is none. */
+static uint8_t reason_of(const struct profile *p, const struct sample *sample)
+{
+	const struct frame *label;
+
+	if (sample->stack == NO_STACK || sample->event)
+		return IDLE_OTHER;
+	label = frame_of(p, sample->stack);
+	return label->kind == PROFILE_FRAME_LABEL && label->category == CATEGORY_IDLE
+		       ? label->subcategory
+		       : (uint8_t)IDLE_OTHER;
+}
+
+/* Returns the number of the user's functions; UINT8_MAX - 1 if one waits for a result. */
+static uint8_t depth_of(struct helpers *h, stack_id id)
+{
+	const struct profile *p = h->p;
+	int functions = 0;
+
+	if (h->depths[id])
+		return (uint8_t)(h->depths[id] - 1);
+	for (stack_id at = id; at != NO_STACK; at = p->stacks.rows.items[at].parent) {
+		if (wait_frame_is_for_result(p, at))
+			functions = UINT8_MAX;
+		functions += h->origins[p->stacks.rows.items[at].frame] >= ORIGIN_PACKAGE;
+	}
+	h->depths[id] = (uint8_t)(MIN(functions, UINT8_MAX - 1) + 1);
+	return (uint8_t)(h->depths[id] - 1);
+}
+
+/* Returns the time, in ns, for which the thread existed during the recording. */
+static uint64_t lifetime(const struct profile *p, const struct profile_thread *thread)
+{
+	uint64_t from = MAX(thread->start, p->meta.start_ns);
+	uint64_t until = thread->end ? MIN(thread->end, p->meta.end_ns) : p->meta.end_ns;
+
+	return until > from ? until - from : 0;
+}
+
+/* Adds the thread if it waited for conditions, and then for CPUs, all the time and hardly ran. */
+static void try_thread(struct helpers *h, const struct profile_thread *thread)
+{
+	const struct profile *p = h->p;
+	uint64_t lives = lifetime(p, thread), waits = 0, runs = 0;
+	struct helper helper = {.thread = (thread_id)(thread - p->threads.rows.items),
+				.pid = thread->pid,
+				.place = NO_STACK};
+	uint32_t longest = 0;
+
+	if (thread->is_main || lives < HELPER_NS)
+		return;
+	samples_for_each(&thread->samples, sample) {
+		uint8_t reason = reason_of(p, sample);
+
+		runs += sample->cpu_delta;
+		if (idle_is_runnable(reason)) {
+			waits += sample->weight;
+		} else if (reason == IDLE_CONDITION &&
+			   depth_of(h, sample->stack) <= HELPER_FUNCTIONS) {
+			waits += sample->weight;
+			if (sample->weight > longest) {
+				longest = sample->weight;
+				helper.place = sample->stack;
+			}
+		}
+	}
+	if (helper.place != NO_STACK &&
+	    (double)waits * (double)p->meta.interval_ns >= HELPER_WAITS * (double)lives &&
+	    (double)runs <= HELPER_RUNS * (double)lives)
+		vec_push(&h->rows, helper);
+}
+
+ORDER(compare_helpers, struct helper,
+      COMPARE(a->pid, b->pid) ?: COMPARE(a->place, b->place) ?: COMPARE(a->thread, b->thread))
+ORDER(compare_turns, struct turn, COMPARE(a->time, b->time) ?: COMPARE(a->waiting, b->waiting))
+
+/*
+ * Adds the life of a thread that waits at the place, and its waits there. A wait has a row of
+ * weight 1 at its begin, and the rest at its end.
+ */
+static void add_turns(const struct profile *p, const struct profile_thread *thread, stack_id place,
+		      struct turns *turns)
+{
+	uint64_t begin = 0;
+	bool is_there = false;
+
+	samples_for_each(&thread->samples, sample) {
+		bool is_wait = sample->stack == place && !sample->event;
+
+		if (is_wait && begin && sample->weight > 1) {
+			vec_push(&turns->rows, ((struct turn){begin, 0, 1}));
+			vec_push(&turns->rows, ((struct turn){sample->time, 0, -1}));
+			is_there = true;
+		}
+		begin = is_wait ? sample->time : 0;
+	}
+	if (!is_there)
+		return;
+	vec_push(&turns->rows, ((struct turn){MAX(thread->start, p->meta.start_ns), 1, 0}));
+	vec_push(&turns->rows, ((struct turn){thread->end ? thread->end : p->meta.end_ns, -1, 0}));
+}
+
+/* True if the user's innermost function has the name of one that fetches work. */
+static bool fetches_work(const struct helpers *h, stack_id place)
+{
+	static const char *const words[] = {"next", "pop",  "take", "task", "job",  "work",
+					    "poll", "recv", "wait", "loop", "event"};
+	const struct profile *p = h->p;
+	func_id func;
+
+	while (place != NO_STACK && h->origins[p->stacks.rows.items[place].frame] < ORIGIN_PACKAGE)
+		place = p->stacks.rows.items[place].parent;
+	func = place == NO_STACK ? NO_FUNC : frame_of(p, place)->func;
+	return func == NO_FUNC ||
+	       array_find(
+		       words, it,
+		       strcasestr(strings_get(&p->strings, p->funcs.rows.items[func].name), *it));
+}
+
+/* Returns whether the same number of threads is at work while others of the process wait there. */
+static bool is_shared(struct helpers *h, uint32_t pid, stack_id place)
+{
+	uint64_t times[AT_WORK_MAX] = {0}, all = 0, most = 0, last = 0;
+	int threads = 0, waiting = 0;
+	struct turns turns = {0};
+
+	if (depth_of(h, place) < SHARED_FUNCTIONS || fetches_work(h, place))
+		return false;
+	vec_for_each(&h->p->threads.rows, const struct profile_thread *, thread) {
+		if (thread->pid == pid)
+			add_turns(h->p, thread, place, &turns);
+	}
+	vec_sort(&turns.rows, compare_turns);
+	vec_for_each(&turns.rows, const struct turn *, turn) {
+		int at_work = threads - waiting;
+
+		all += waiting ? turn->time - last : 0;
+		if (waiting && at_work >= SHARED_COUNT && at_work < AT_WORK_MAX) {
+			times[at_work] += turn->time - last;
+			most = MAX(most, times[at_work]);
+		}
+		threads += turn->threads;
+		waiting += turn->waiting;
+		last = turn->time;
+	}
+	vec_release(&turns.rows);
+	return all && (double)most >= SHARED_TIME * (double)all;
+}
+
+static void mark(struct profile *p, struct profile_thread *thread)
+{
+	samples_change_each(&thread->samples, sample) {
+		if (reason_of(p, sample) == IDLE_CONDITION)
+			sample->stack = wait_frames_mark_parked(p, sample->stack);
+	}
+}
+
+void helper_threads_mark(struct profile *p)
+{
+	/* Stacks that are marked meanwhile are not asked about: they wait for work. */
+	_cleanup_free_ uint8_t *origins = origins_of_frames(p),
+			       *depths = xcalloc(p->stacks.rows.count + 1, sizeof(*depths));
+	struct helpers h = {.p = p, .origins = origins, .depths = depths};
+
+	vec_for_each(&p->threads.rows, const struct profile_thread *, thread)
+		try_thread(&h, thread);
+	vec_sort(&h.rows, compare_helpers);
+	for (size_t i = 0, next; i < h.rows.count; i = next) {
+		const struct helper *first = &h.rows.items[i];
+
+		for (next = i + 1; next < h.rows.count && h.rows.items[next].pid == first->pid &&
+				   h.rows.items[next].place == first->place;)
+			next++;
+		if (is_shared(&h, first->pid, first->place))
+			continue;
+		for (size_t at = i; at < next; at++)
+			mark(p, &p->threads.rows.items[h.rows.items[at].thread]);
+	}
+	vec_release(&h.rows);
+}

@@ -80,6 +80,12 @@ static struct profile *file_pages(uint32_t part)
 	return wait_part(SERVE "find /app map.c", "[page fault] - -", part, IDLE_FAULT);
 }
 
+static struct profile *connects(uint32_t part)
+{
+	return wait_part("call - shop.py\nsock_connect python3 -\npoll libc.so.6 -", "[poll] - -",
+			 part, IDLE_SOCKET);
+}
+
 /* Waits for other things do not count. */
 static struct profile *pool(uint32_t part)
 {
@@ -458,6 +464,9 @@ static const struct rule_case {
 	{ADVICE_FILE_PAGES, file_pages, 250, 249,
 	 "threads waited 0.2 s in find (map.c:103) for pages of mapped files or of swap space, 0.25 at a time: "
 	 "read them in order or ahead (madvise(2)), or make them fit into memory"},
+	{ADVICE_CONNECTS, connects, 250, 249,
+	 "threads waited 0.2 s for name servers and for others to accept connections, most in call "
+	 "(shop.py:103): find out which of them do not answer, and keep connections open"},
 	{ADVICE_POOLS, pool, 250, 249,
 	 "threads waited 0.2 s until others gave back one of a limited number, 0.25 at a time, most in "
 	 "ShopPool.get (shop.py:104): keep each for less time, or allow more of them"},

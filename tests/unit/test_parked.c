@@ -696,6 +696,12 @@ TEST(clients_wait_for_answers)
 	assert_int_equal(
 		meaning("app", "main;find;libpq.so.5!PQexec;libpq.so.5!fun_3;libc.so.6!poll" POLL),
 		IDLE_SOCKET);
+	assert_int_equal(
+		meaning("app",
+			"main;call;sock_connect;internal_connect;sock_call_ex;libc.so.6!poll" POLL),
+		IDLE_SOCKET);
+	assert_int_equal(meaning("app", "main;serve;sock_accept;sock_call_ex;libc.so.6!poll" POLL),
+			 IDLE_FOR_WORK);
 }
 
 TEST(threads_that_wait_for_a_result_are_no_helpers)

@@ -576,8 +576,8 @@ static uint8_t meaning_of_futex(const struct profile *p, stack_id id)
 }
 
 /*
- * Functions that wait for an event caused by others: those of PostgreSQL; and those of glibc, Java,
- * and clients of databases and of HTTP that wait for a server's answer.
+ * Functions that wait for an event caused by others: those of PostgreSQL; and those that wait for
+ * the answer of a server, of glibc, Java, Python, Ruby, PHP, and clients of databases and of HTTP.
  */
 static const struct {
 	const char *prefix;
@@ -595,6 +595,12 @@ static const struct {
 	{"sun.nio.ch.NioSocketImpl.implRead", MEANS_SOCKET},
 	{"sun.nio.ch.NioSocketImpl.timedRead", MEANS_SOCKET},
 	{"sun.nio.ch.NioSocketImpl.connect", MEANS_SOCKET},
+	{"sock_connect", MEANS_SOCKET},
+	{"sock_recv", MEANS_SOCKET},
+	{"sock_send", MEANS_SOCKET},
+	{"rsock_connect", MEANS_SOCKET},
+	{"php_network_connect_socket", MEANS_SOCKET},
+	{"std::net::tcp::TcpStream::connect", MEANS_SOCKET},
 	{"PQexec", MEANS_SOCKET},
 	{"PQgetResult", MEANS_SOCKET},
 	{"PQconnect", MEANS_SOCKET},

@@ -12,7 +12,7 @@
 #define NAME_WIDTH 40
 /* Samples in functions, below which a share of them tells nothing. */
 #define SAMPLES_MIN 5
-/* Less than this share of the time that passed hardly makes it longer. */
+/* Less than this share of the time that passed, but for waits for CPUs, hardly makes it longer. */
 #define WALL_MIN 0.05
 
 enum advice_unit {
@@ -246,10 +246,12 @@ static void measure_signs(const struct adviser *a, struct measured *m)
 
 static void measure_functions(const struct adviser *a, struct measured *m)
 {
+	double share_run = share(a->q->weight, a->q->weight + a->q->waits[QUERY_RUNNABLE]);
+
 	measure_signs(a, m);
 	/* The mean weight of samples is that of their squares by that of all. */
 	if ((double)m->weight * (double)a->q->weight < SAMPLES_MIN * a->q->squares ||
-	    (double)m->weight < WALL_MIN * a->wall)
+	    (double)m->weight < WALL_MIN * a->wall * share_run)
 		m->value = 0;
 }
 

@@ -79,9 +79,9 @@ answers convoy
 like "convoy: the lock comes before the join, with the caller" "$(section 'Where it waited')" \
 	$'\n +BLOCKED .*\n +[0-9.]+ s +lock +append_log +convoy +convoy.c:[0-9]+ +(handle|work) convoy.c:'
 
-record unique 0 -- "$python" "$sources/unique.py" 9000
+record unique 0 -- ruby "$sources/unique.rb" 9000
 answers unique
-like "unique: the cause" "$(section Advice)" 'searching lists from their begin took [0-9]+ % of the time, most for unique'
+like "unique: the cause" "$(section Advice)" 'searching lists from their begin took [0-9]+ % of the time, most for .*unique'
 
 gcc -O2 -g -pthread -o ready "$sources/ready.c"
 record ready 0 -- ./ready

@@ -591,9 +591,9 @@ TEST(threads_that_wait_for_each_other_are_no_helpers)
 		"work /app a.c\nhandle /app a.c\npool_get /app a.c\nstart libc.so.6 -";
 
 	assert_int_equal(reason_in_turns(place, 0), IDLE_CONDITION);
-	assert_int_equal(reason_in_turns(place, 15), IDLE_CONDITION);
+	assert_int_equal(reason_in_turns(place, 35), IDLE_CONDITION);
 	/* Less of the time, in their loop, and for their next job. */
-	assert_int_equal(reason_in_turns(place, 25), IDLE_FOR_WORK);
+	assert_int_equal(reason_in_turns(place, 45), IDLE_FOR_WORK);
 	assert_int_equal(reason_in_turns("work /app a.c\npool_get /app a.c", 0), IDLE_FOR_WORK);
 	assert_int_equal(reason_in_turns("work /app a.c\nhandle /app a.c\nnext_job /app a.c", 0),
 			 IDLE_FOR_WORK);

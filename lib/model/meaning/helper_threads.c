@@ -19,7 +19,7 @@
  * or more, is at work for this share of the time, and they wait below functions of their loop, in
  * one that does not fetch work.
  */
-#define SHARED_TIME 0.8
+#define SHARED_TIME 0.6
 #define SHARED_COUNT 2
 #define SHARED_FUNCTIONS 3
 /* More are not held up by a few. */

@@ -3,7 +3,7 @@
 import threading
 import time
 
-THREADS, CONNECTIONS, REQUESTS, SECONDS = 30, 2, 8, 0.01
+THREADS, CONNECTIONS, REQUESTS, SECONDS = 30, 2, 2, 0.05
 
 
 class ConnectionPool:

@@ -76,8 +76,7 @@ static bool is_part(const struct joined *j, const struct marker *marker, enum pa
 {
 	return !j->parts[part] && j->end && marker->start <= j->end &&
 	       marker->start + SLACK_NS >= j->start &&
-	       (marker->end <= j->end + SLACK_NS ||
-		(part == PART_WAIT && j->parts[PART_WAKE_UP]));
+	       (marker->end <= j->end + SLACK_NS || (part == PART_WAIT && j->parts[PART_WAKE_UP]));
 }
 
 /* By the name of the call, of the marker itself or in its first field. */

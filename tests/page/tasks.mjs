@@ -30,7 +30,7 @@ class User {
 		return this.step(this.page.locator(`#view .rows .row${name}`).first().click(options));
 	}
 
-	// Where a thread's row is in the timeline; null: it is not shown.
+	// Returns the place of a thread's row in the timeline; null: it is not shown.
 	async threadAt(name) {
 		const at = await this.page.evaluate((name) => window.profPage.timeline.rows.findIndex(({ids, isAll}) => !isAll && ids.some((id) => window.profPage.engine.threads[id].title.includes(name))), name);
 		const box = await this.page.locator('#timeline canvas').boundingBox();
@@ -49,12 +49,12 @@ class User {
 }
 
 const tasks = {
-	'who holds the lock that look_up() waits for': [async (user) => {
+	'who holds the lock that find_value() waits for': [async (user) => {
 		await user.tab('markers');
 		await user.step(user.page.locator('#markers select').selectOption({label: 'Lock (1)'}));
 		await user.row('');
 		return user.page.textContent('.detail');
-	}, /look_up[^]*woken[^]*refresh_cache/],
+	}, /find_value[^]*woken[^]*refresh_cache/],
 	'which thread held it': [async (user) => {
 		await user.tab('markers');
 		await user.step(user.page.locator('#markers select').selectOption({label: 'Lock (1)'}));

@@ -529,17 +529,17 @@ TEST(helpers_that_wait_in_their_loop_are_idle)
 
 /*
  * Returns the reason for which 40 threads wait at a place, two of which at a time sleep elsewhere
- * for 100 ms, in turns, but for `odd` ms of each turn, in which none does.
+ * for 100 ms, in rounds, but for `odd` ms of each round, in which none does.
  */
-static uint8_t reason_in_turns(const char *place, uint32_t odd)
+static uint8_t reason_in_rounds(const char *place, uint32_t odd)
 {
-	enum { THREADS = 40, TURNS = 100, TURN = 100 };
+	enum { THREADS = 40, ROUNDS = 100, ROUND = 100 };
 	struct profile *p = profile_new();
 	stack_id waits = NO_STACK, sleeps = NO_STACK;
 	uint8_t reason;
 
 	p->meta.interval_ns = 1000000;
-	p->meta.end_ns = (uint64_t)TURNS * TURN * 1000000;
+	p->meta.end_ns = (uint64_t)ROUNDS * ROUND * 1000000;
 	for (uint32_t i = 0; i < THREADS; i++) {
 		struct profile_thread *thread;
 		struct samples *samples;
@@ -555,24 +555,24 @@ static uint8_t reason_in_turns(const char *place, uint32_t odd)
 			sleeps = samples->open.items[1].stack;
 			vec_clear(&samples->open);
 		}
-		for (uint32_t turn = 0; turn < TURNS; turn++) {
-			bool is_at_work = (turn * 2) % THREADS == i ||
-					  (turn * 2 + 1) % THREADS == i;
-			uint32_t at = turn * TURN, works = is_at_work ? TURN - odd : 0;
+		for (uint32_t round = 0; round < ROUNDS; round++) {
+			bool is_at_work = (round * 2) % THREADS == i ||
+					  (round * 2 + 1) % THREADS == i;
+			uint32_t at = round * ROUND, works = is_at_work ? ROUND - odd : 0;
 
 			if (works)
 				vec_push(&samples->open,
 					 ((struct sample){.time = (at + 1) * 1000000ull,
 							  .stack = sleeps,
 							  .weight = works}));
-			if (works == TURN)
+			if (works == ROUND)
 				continue;
 			vec_push(&samples->open, ((struct sample){.time = (at + works) * 1000000ull,
 								  .stack = waits,
 								  .weight = 1}));
-			vec_push(&samples->open, ((struct sample){.time = (at + TURN) * 1000000ull,
+			vec_push(&samples->open, ((struct sample){.time = (at + ROUND) * 1000000ull,
 								  .stack = waits,
-								  .weight = TURN - works - 1}));
+								  .weight = ROUND - works - 1}));
 		}
 	}
 	wait_frames_refine(p);
@@ -590,12 +590,12 @@ TEST(threads_that_wait_for_each_other_are_no_helpers)
 	static const char *const place =
 		"work /app a.c\nhandle /app a.c\npool_get /app a.c\nstart libc.so.6 -";
 
-	assert_int_equal(reason_in_turns(place, 0), IDLE_CONDITION);
-	assert_int_equal(reason_in_turns(place, 35), IDLE_CONDITION);
+	assert_int_equal(reason_in_rounds(place, 0), IDLE_CONDITION);
+	assert_int_equal(reason_in_rounds(place, 35), IDLE_CONDITION);
 	/* Less of the time, in their loop, and for their next job. */
-	assert_int_equal(reason_in_turns(place, 45), IDLE_FOR_WORK);
-	assert_int_equal(reason_in_turns("work /app a.c\npool_get /app a.c", 0), IDLE_FOR_WORK);
-	assert_int_equal(reason_in_turns("work /app a.c\nhandle /app a.c\nnext_job /app a.c", 0),
+	assert_int_equal(reason_in_rounds(place, 45), IDLE_FOR_WORK);
+	assert_int_equal(reason_in_rounds("work /app a.c\npool_get /app a.c", 0), IDLE_FOR_WORK);
+	assert_int_equal(reason_in_rounds("work /app a.c\nhandle /app a.c\nnext_job /app a.c", 0),
 			 IDLE_FOR_WORK);
 }
 

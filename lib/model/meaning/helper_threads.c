@@ -24,6 +24,9 @@
 #define SHARED_FUNCTIONS 3
 /* More are not held up by a few. */
 #define AT_WORK_MAX 64
+/* Fewer helpers at a place are no such threads, and programs have few such places. */
+#define SHARED_HELPERS 4
+#define SHARED_PLACES 32
 
 /* A thread that hardly did anything but wait, and the stack of its longest wait. */
 struct helper {
@@ -41,13 +44,13 @@ struct helpers {
 };
 
 /* A thread or a wait begins or ends. */
-struct turn {
+struct change {
 	uint64_t time;
 	int8_t threads, waiting; /* changes of their numbers */
 };
 
-struct turns {
-	VEC(struct turn) rows;
+struct changes {
+	VEC(struct change) rows;
 };
 
 static const struct frame *frame_of(const struct profile *p, stack_id id)
@@ -129,14 +132,14 @@ static void try_thread(struct helpers *h, const struct profile_thread *thread)
 
 ORDER(compare_helpers, struct helper,
       COMPARE(a->pid, b->pid) ?: COMPARE(a->place, b->place) ?: COMPARE(a->thread, b->thread))
-ORDER(compare_turns, struct turn, COMPARE(a->time, b->time) ?: COMPARE(a->waiting, b->waiting))
+ORDER(compare_changes, struct change, COMPARE(a->time, b->time) ?: COMPARE(a->waiting, b->waiting))
 
 /*
  * Adds the life of a thread that waits at the place, and its waits there. A wait has a row of
  * weight 1 at its begin, and the rest at its end.
  */
-static void add_turns(const struct profile *p, const struct profile_thread *thread, stack_id place,
-		      struct turns *turns)
+static void add_changes(const struct profile *p, const struct profile_thread *thread,
+			stack_id place, struct changes *changes)
 {
 	uint64_t begin = 0;
 	bool is_there = false;
@@ -145,62 +148,64 @@ static void add_turns(const struct profile *p, const struct profile_thread *thre
 		bool is_wait = sample->stack == place && !sample->event;
 
 		if (is_wait && begin && sample->weight > 1) {
-			vec_push(&turns->rows, ((struct turn){begin, 0, 1}));
-			vec_push(&turns->rows, ((struct turn){sample->time, 0, -1}));
+			vec_push(&changes->rows, ((struct change){begin, 0, 1}));
+			vec_push(&changes->rows, ((struct change){sample->time, 0, -1}));
 			is_there = true;
 		}
 		begin = is_wait ? sample->time : 0;
 	}
 	if (!is_there)
 		return;
-	vec_push(&turns->rows, ((struct turn){MAX(thread->start, p->meta.start_ns), 1, 0}));
-	vec_push(&turns->rows, ((struct turn){thread->end ? thread->end : p->meta.end_ns, -1, 0}));
+	vec_push(&changes->rows, ((struct change){MAX(thread->start, p->meta.start_ns), 1, 0}));
+	vec_push(&changes->rows,
+		 ((struct change){thread->end ? thread->end : p->meta.end_ns, -1, 0}));
 }
 
-/* True if the user's innermost function has the name of one that fetches work. */
-static bool fetches_work(const struct helpers *h, stack_id place)
+/* True if the place is below a loop's functions, in one whose name is not that of a fetch of work.
+ */
+static bool may_be_shared(struct helpers *h, stack_id place)
 {
 	static const char *const words[] = {"next", "pop",  "take", "task", "job",  "work",
 					    "poll", "recv", "wait", "loop", "event"};
 	const struct profile *p = h->p;
 	func_id func;
 
+	if (depth_of(h, place) < SHARED_FUNCTIONS)
+		return false;
 	while (place != NO_STACK && h->origins[p->stacks.rows.items[place].frame] < ORIGIN_PACKAGE)
 		place = p->stacks.rows.items[place].parent;
 	func = place == NO_STACK ? NO_FUNC : frame_of(p, place)->func;
-	return func == NO_FUNC ||
-	       array_find(
+	return func != NO_FUNC &&
+	       !array_find(
 		       words, it,
 		       strcasestr(strings_get(&p->strings, p->funcs.rows.items[func].name), *it));
 }
 
 /* Returns whether the same number of threads is at work while others of the process wait there. */
-static bool is_shared(struct helpers *h, uint32_t pid, stack_id place)
+static bool is_shared(const struct helpers *h, uint32_t pid, stack_id place)
 {
 	uint64_t times[AT_WORK_MAX] = {0}, all = 0, most = 0, last = 0;
 	int threads = 0, waiting = 0;
-	struct turns turns = {0};
+	struct changes changes = {0};
 
-	if (depth_of(h, place) < SHARED_FUNCTIONS || fetches_work(h, place))
-		return false;
 	vec_for_each(&h->p->threads.rows, const struct profile_thread *, thread) {
 		if (thread->pid == pid)
-			add_turns(h->p, thread, place, &turns);
+			add_changes(h->p, thread, place, &changes);
 	}
-	vec_sort(&turns.rows, compare_turns);
-	vec_for_each(&turns.rows, const struct turn *, turn) {
+	vec_sort(&changes.rows, compare_changes);
+	vec_for_each(&changes.rows, const struct change *, change) {
 		int at_work = threads - waiting;
 
-		all += waiting ? turn->time - last : 0;
+		all += waiting ? change->time - last : 0;
 		if (waiting && at_work >= SHARED_COUNT && at_work < AT_WORK_MAX) {
-			times[at_work] += turn->time - last;
+			times[at_work] += change->time - last;
 			most = MAX(most, times[at_work]);
 		}
-		threads += turn->threads;
-		waiting += turn->waiting;
-		last = turn->time;
+		threads += change->threads;
+		waiting += change->waiting;
+		last = change->time;
 	}
-	vec_release(&turns.rows);
+	vec_release(&changes.rows);
 	return all && (double)most >= SHARED_TIME * (double)all;
 }
 
@@ -218,6 +223,7 @@ void helper_threads_mark(struct profile *p)
 	_cleanup_free_ uint8_t *origins = origins_of_frames(p),
 			       *depths = xcalloc(p->stacks.rows.count + 1, sizeof(*depths));
 	struct helpers h = {.p = p, .origins = origins, .depths = depths};
+	int places = 0;
 
 	vec_for_each(&p->threads.rows, const struct profile_thread *, thread)
 		try_thread(&h, thread);
@@ -228,8 +234,12 @@ void helper_threads_mark(struct profile *p)
 		for (next = i + 1; next < h.rows.count && h.rows.items[next].pid == first->pid &&
 				   h.rows.items[next].place == first->place;)
 			next++;
-		if (is_shared(&h, first->pid, first->place))
-			continue;
+		if (next - i >= SHARED_HELPERS && places < SHARED_PLACES &&
+		    may_be_shared(&h, first->place)) {
+			places++;
+			if (is_shared(&h, first->pid, first->place))
+				continue;
+		}
 		for (size_t at = i; at < next; at++)
 			mark(p, &p->threads.rows.items[h.rows.items[at].thread]);
 	}

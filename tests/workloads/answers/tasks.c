@@ -41,7 +41,7 @@ __attribute__((noinline)) static void refresh_cache(void)
 	pthread_mutex_unlock(&cache_lock);
 }
 
-__attribute__((noinline)) static void look_up(void)
+__attribute__((noinline)) static void find_value(void)
 {
 	pthread_mutex_lock(&cache_lock);
 	pthread_mutex_unlock(&cache_lock);
@@ -58,7 +58,7 @@ static void *use(void *unused)
 {
 	pthread_setname_np(pthread_self(), "user");
 	usleep(100000);
-	look_up();
+	find_value();
 	return unused;
 }
 

@@ -136,6 +136,7 @@ static void add_heaviest_process(const struct query *q, struct strbuf *line)
 {
 	VEC(struct process_share) shares = {0};
 	struct process_share most = {0}, sum = {0};
+	const struct profile_thread *of;
 	_cleanup_free_ char *title = NULL;
 	struct thread_titles titles;
 
@@ -158,7 +159,11 @@ static void add_heaviest_process(const struct query *q, struct strbuf *line)
 	if ((double)most.weight <= PROCESS_MIN * (double)q->weight)
 		return;
 	thread_titles_find(&titles, q->profile);
-	title = text_cut(process_title(&titles, most.thread), LINE_NAME_WIDTH, true);
+	of = &q->profile->threads.rows.items[most.thread];
+	/* The title of many short-lived processes has their share of everything. */
+	title = text_cut(of->is_folded ? strings_get(&q->profile->strings, of->process_name)
+				       : process_title(&titles, most.thread),
+			 LINE_NAME_WIDTH, true);
 	strbuf_addf(line, ", %.1f %% of it in %s", percent(most.weight, q->weight), title);
 	thread_titles_release(&titles);
 }

@@ -279,4 +279,8 @@ totals=$(awk 'NR > 3 && $2 == "%" { print $3 }' .out)
 is "--sort total" "$totals" "$(sort -rn <<<"$totals")"
 ok "--sort total: more than a row" test "$(wc -l <<<"$totals")" -gt 3
 refuses "--sort of a tree" 2 'orders the rows of tables' "$PROF" report --sort total --tree sorts.json.gz
+# shellcheck disable=SC2016
+record crowd 0 -- sh -c 'for i in $(seq 200); do /bin/true; done'
+like "crowd: many processes of a program have one share" "$("$PROF" report crowd.json.gz)" '% of it in true × 200, (blocked|waited|idle|in) '
+
 done_testing

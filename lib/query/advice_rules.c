@@ -131,6 +131,9 @@ static const struct {
 } exceptions[] = {
 	{ADVICE_FILE_FAULTS, ADVICE_PAGE_FAULTS},
 	{ADVICE_OTHER_CALLS, ADVICE_SMALL_CALLS},
+	/* Collectors move what is alive. */
+	{ADVICE_COLLECTION, ADVICE_COPYING},
+	{ADVICE_COLLECTED, ADVICE_COPYING},
 	/* A signal that ends the process */
 	{ADVICE_STARTS, ADVICE_SIGNALS},
 };

@@ -14,6 +14,7 @@ enum advice_id {
 	/* No rules: */
 	ADVICE_FILE_FAULTS = ADVICE_COUNT, /* time that does not count as PAGE_FAULTS */
 	ADVICE_OTHER_CALLS, /* the same of SMALL_CALLS */
+	ADVICE_COLLECTED, /* time of Java's collectors, whose threads tell how long they took */
 	ADVICE_COPIED, /* time of SMALL_CALLS that is spent on their bytes */
 	ADVICE_MARK_COUNT,
 };

@@ -234,6 +234,13 @@ static struct profile *copying(uint32_t part)
 	return run_part(SERVE "take /app queue.cc\n__memmove_avx_unaligned_erms libc.so.6 -", part);
 }
 
+/* A collector moves what is alive. */
+static struct profile *collected_copies(uint32_t part)
+{
+	return run_part("GangWorker::run libjvm.so -\n__memmove_avx_unaligned_erms libc.so.6 -",
+			part);
+}
+
 static struct profile *string_ends(uint32_t part)
 {
 	return run_part(SERVE "join /app text.c\n__strcat_avx2 libc.so.6 -", part);
@@ -636,6 +643,7 @@ static struct profile *few_samples(uint32_t part)
 {
 	struct profile *p = new_profile();
 
+	p->meta.end_ns = 8 * MS;
 	for (uint32_t i = 0; i < 8; i++)
 		stack_texts_add_sample(p, 1,
 				       i < part ? SERVE "f /app f.c\nmalloc libc.so.6 -" : SERVE);
@@ -655,14 +663,17 @@ static struct profile *short_queues(uint32_t part)
 
 TEST(rules_have_conditions)
 {
+	const struct rule_case copies_row = {.id = ADVICE_COPYING, .make = collected_copies};
 	const struct rule_case few_row = {.id = ADVICE_ALLOCATION, .make = few_samples};
 	const struct rule_case queues_row = {.id = ADVICE_STARVED, .make = short_queues};
 	const struct rule_case starts_row = {.id = ADVICE_STARTS, .make = few_starts};
 	const struct rule_case sleeps_row = {.id = ADVICE_SLEEPS, .make = short_sleeps};
+	_cleanup_free_ char *five = advice_of(&few_row, 5);
 
 	assert_null(advice_of(&starts_row, 900));
 	assert_null(advice_of(&sleeps_row, 900));
+	assert_null(advice_of(&copies_row, 900));
 	assert_null(advice_of(&few_row, 4));
-	free(advice_of(&few_row, 5));
+	assert_non_null(five);
 	assert_null(advice_of(&queues_row, 49));
 }

@@ -192,16 +192,21 @@ static void add_mappings(struct pprof_tables *t, module_id id)
 	t->of_modules[id] = (uint32_t)first + 1;
 }
 
-enum rank { RANK_PROGRAM, RANK_OTHER, RANK_KERNEL, RANK_COUNT };
+enum rank { RANK_PROGRAM, RANK_PROCESS, RANK_OTHER, RANK_KERNEL, RANK_COUNT };
 
 static enum rank rank_of(const struct profile *p, const struct module *module)
 {
-	const char *product = p->meta.product;
+	const char *product = p->meta.product, *name = strings_get(&p->strings, module->name);
+	const struct profile_thread *first = p->threads.rows.items;
 
 	if (module_is_kernel(module))
 		return RANK_KERNEL;
-	return product && strcmp(strings_get(&p->strings, module->name), product) == 0
-		       ? RANK_PROGRAM
+	if (product && strcmp(name, product) == 0)
+		return RANK_PROGRAM;
+	/* The product of another tool's file is the tool. */
+	return p->threads.rows.count &&
+			       strcmp(name, strings_get(&p->strings, first->process_name)) == 0
+		       ? RANK_PROCESS
 		       : RANK_OTHER;
 }
 

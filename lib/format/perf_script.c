@@ -144,14 +144,18 @@ static bool scan_ids(struct head *head, const char *at, const char *end)
 	return scan == end && head->comm < head->comm_end;
 }
 
-/* Reads the words before the time: name, ids, and the CPU in brackets. */
+/* Reads the words before the time: name, ids, the CPU in brackets, and the mode of -F +misc. */
 static bool scan_task(struct head *head, const char *at, const char *end)
 {
-	const char *open;
+	const char *open, *mode;
 	uint64_t cpu;
 
 	head->cpu = NO_CPU;
 	end = trim(at, end);
+	for (mode = end; mode > at && isupper((unsigned char)mode[-1]);)
+		mode--;
+	if (mode > at && is_blank(mode[-1]))
+		end = trim(at, mode);
 	if (end > at && end[-1] == ']') {
 		for (open = end - 1; open > at && *open != '['; open--)
 			;

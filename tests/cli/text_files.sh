@@ -104,6 +104,8 @@ for file in unstated.txt unstated.json; do
 	like "the interval of $file" "$("$PROF" info --no-config $file)" 'Interval +0\.25 ms'
 done
 
+printf 'a out 7/8 [001] K 1.000: cpu-clock: \n\t2 y (/a)\n\na out 7/8      1.001: cpu-clock: \n\t1 x (/a)\n\n' >misc.txt
+is "modes after the ids" "$(threads misc.txt)" 'a out,8,a out,7,2'
 printf 'a.out 7/7 1.000: cpu-clock: \n\t2 y (/lib/ld.so)\n\t1 x (/a.out)\n\n' >program.txt
 "$PROF" convert --no-config program.txt -o program.pb.gz
 is "pprof begins with the program, not with the first file" "$(threads program.pb.gz)" 'a.out,7,a.out,7,1'

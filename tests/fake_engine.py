@@ -343,7 +343,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return None
         if self.path == "/v1development/profiles":
             try:
-                kinds = otlp_rules.judge(body)["all"]
+                # A collector tells its machine.
+                is_forwarded = "(linux" in self.headers.get("User-Agent", "")
+                kinds = otlp_rules.judge(body, is_forwarded)["all"]
                 otlp_rules.demand(mode != "clock" or "samples" in kinds, f"no such type: {kinds}")
             except otlp_rules.Refusal as refusal:
                 return self.reply(400, str(refusal).encode())

@@ -17,17 +17,19 @@ static int setup(void **state)
 	static struct scratch s;
 
 	scratch_init(&s);
-	scratch_run(&s, "mkdir bin lib && echo 'int f(void){return 1;}' > f.c && "
-			"echo 'int f(void);int main(void){return f();}' > main.c && "
-			"gcc -shared -o lib/libf.so f.c && "
-			"gcc -o bin/run main.c -Llib -lf '-Wl,-rpath,/nowhere:$ORIGIN/../lib' && "
-			"printf '#!%%s/bin/run -x\\n' $PWD > bin/script && "
-			"printf '#! /usr/bin/env -S run -x\\n' > bin/by_name && "
-			"printf '#!/bin/sh\\nset -e\\nexec run x\\n' > bin/starts && "
-			"printf '#!/usr/bin/env sed\\nrun\\n' > bin/edits && "
-			"printf '#!%%s/bin/loop\\n' $PWD > bin/loop && printf '#!' > bin/none && "
-			"mkfifo bin/pipe && mkdir bin/folder && echo text > bin/text && chmod +x bin/* && "
-			"cp bin/run bin/data && chmod a-x bin/data");
+	scratch_run(
+		&s,
+		"mkdir bin lib && echo 'int f(void){return 1;}' > f.c && "
+		"echo 'int f(void);int main(void){return f();}' > main.c && "
+		"gcc -shared -o lib/libf.so f.c && "
+		"gcc -o bin/run main.c -Llib -lf '-Wl,-rpath,/nowhere:$ORIGIN/../lib' && "
+		"printf '#!%%s/bin/run -x\\n' $PWD > bin/script && "
+		"printf '#! /usr/bin/env -S run -x\\n' > bin/by_name && "
+		"printf '#!/bin/sh\\nset -e\\nexec run x\\n' > bin/starts && "
+		"printf '#!/usr/bin/env sed\\nrun\\n' > bin/edits && "
+		"printf '#!%%s/bin/loop\\n' $PWD > bin/loop && printf '#!' > bin/none && "
+		"mkfifo bin/pipe && mkdir bin/folder && echo text > bin/text && chmod +x bin/* && "
+		"cp bin/run bin/data && chmod a-x bin/data");
 	*state = &s;
 	return 0;
 }

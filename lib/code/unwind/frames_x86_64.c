@@ -2,8 +2,7 @@
 /*
  * Frames of x86-64 code without CFI, from its instructions: each path through a function is
  * followed from its first byte, with the bytes that it has pushed. The rules hold only if the
- * function's returns agree: there, everything pushed must have been popped again. All code is
- * untrusted.
+ * function's returns agree: there, everything must have been popped again. All code is untrusted.
  */
 #include "lib/code/unwind/frames_x86_64.h"
 
@@ -237,9 +236,7 @@ static void add_to_sp(struct frame *f, const struct insn *insn)
 	f->depth = (int32_t)depth;
 }
 
-/*
- * Applies a mov of a register to rsp. Any register may restore it at the end of an array's scope.
- */
+/* Applies a mov of a register to rsp, from any at the end of an array's scope. */
 static void copy_to_sp(struct frame *f, uint8_t reg)
 {
 	f->depth = 0;
@@ -681,9 +678,7 @@ static bool go_on(struct analysis *a, const struct insn *insn, size_t end,
 		a->away = *frame;
 		return false;
 	case FLOW_STOP:
-		/*
-		 * Compilers treat hlt in a branch, as in musl's checks, as an ordinary instruction.
-		 */
+		/* Compilers treat hlt in a branch, as in musl's checks, as ordinary. */
 		return insn->opcode == 0xf4 && !ends_at_call(a, end);
 	case FLOW_UNKNOWN:
 		a->failed = true;

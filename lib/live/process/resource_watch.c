@@ -11,8 +11,8 @@
 /* Interval until a new process is polled again; it doubles each time. */
 #define WAIT_NS 100000000ull
 #define WAIT_MAX_NS 600000000000ull
-/* Maximum processes to poll in a round; the others follow. */
-#define POLLS_MAX 32
+/* Maximum processes to poll in a round, which the rings wait for; the others follow. */
+#define POLLS_MAX 8
 
 /* The head of a process context, in a mapping of its own. */
 #define CONTEXT_VERSION 2

@@ -6,7 +6,7 @@
 #include "lib/base/open_file.h"
 #include "lib/code/binary/binary.h"
 #include "lib/code/binary/code_dump.h"
-#include "lib/code/binary/debug_link.h"
+#include "lib/code/binary/debug_sections.h"
 #include "lib/code/binary/paged_section.h"
 #include "lib/model/tables/modules.h"
 #include "symbolize/elf/symbol_table.h"

@@ -10,6 +10,7 @@
  * A zeroed VEC is an empty one. Growth is geometric; items move, so keep ids and not pointers.
  */
 #pragma once
+#include "lib/base/base.h"
 
 #define VEC(type) \
 	struct { \
@@ -121,3 +122,12 @@ int u64_compare(const void *a, const void *b);
 		(v)->items = NULL; \
 		(v)->count = (v)->capacity = 0; \
 	} while (0)
+
+/* Sorts by number; many times faster than qsort() on many rows. */
+struct radix_row {
+	uint64_t key;
+	uint32_t value; /* any value; usually the number of a larger row */
+};
+
+/* Sorts by key, in ascending order; stable. */
+void radix_sort(struct radix_row *rows, size_t count);

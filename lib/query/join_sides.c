@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/query/join_sides.h"
 
-#include "lib/base/radix.h"
+#include "lib/base/vec.h"
 #include "lib/model/tables/profile.h"
 #include "lib/query/build_name.h"
 #include "lib/query/copy_rows.h"

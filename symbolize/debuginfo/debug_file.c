@@ -3,7 +3,7 @@
 
 #include "lib/base/open_file.h"
 #include "lib/code/binary/binary.h"
-#include "lib/code/binary/debug_link.h"
+#include "lib/code/binary/debug_sections.h"
 #include "lib/code/binary/paged_section.h"
 #include "symbolize/debuginfo/debug_fetch.h"
 

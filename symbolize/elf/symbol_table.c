@@ -3,7 +3,7 @@
 
 #include <pthread.h>
 
-#include "lib/base/radix.h"
+#include "lib/base/vec.h"
 #include "lib/code/binary/objects.h"
 #include "lib/code/binary/segments.h"
 #include "lib/code/unwind/arch.h"

@@ -29,7 +29,7 @@
 #include "lib/base/alloc.h"
 #include "lib/live/bpf/kernel_types.h"
 #include "lib/live/bpf/ring.h"
-#include "lib/live/bpf/shared_maps.h"
+#include "lib/live/bpf/programs.h"
 #include "prof.skel.h"
 #include "tests/e2e/stack_depth.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
-#include "lib/code/binary/debug_link.h"
+#include "lib/code/binary/debug_sections.h"
 #include "tests/fuzz/input.h"
 
 /* The first byte tells whether the rest is a section or a whole file. */

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "lib/code/binary/binary.h"
-#include "lib/code/binary/debug_link.h"
+#include "lib/code/binary/debug_sections.h"
 #include "lib/code/unwind/eh_frame.h"
 #include "lib/code/unwind/unwind_table.h"
 #include "symbolize/module_files.h"

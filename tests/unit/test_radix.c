@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
-#include "lib/base/radix.h"
+#include "lib/base/vec.h"
 #include "tests/unit/test.h"
 
 static uint64_t next_random(uint64_t *state)

@@ -12,6 +12,7 @@
 #include "bpf/runtime_layout.h"
 #include "bpf/unwind.h"
 #include "lib/live/bpf/ring.h"
+#include "lib/base/base.h"
 
 /*
  * Fills maps of maps in the background. After storing a map, the kernel waits until no program on
@@ -193,3 +194,26 @@ static inline uint64_t program_cost_ns(const struct program_cost *cost)
 	return cost->early_ns +
 	       (uint64_t)((double)cost->late_ns * (double)late / (double)cost->late_timed);
 }
+
+/* Maps shared between BPF objects, see bpf/shared.bpf.h. */
+
+/* Makes shards: maps of UNWIND_SHARD_BYTES with unwind tables for the kernel's walker. */
+
+/*
+ * Makes a mappable map of `size` bytes. Returns a descriptor, which the caller owns, or a negative
+ * errno.
+ */
+int shard_make(uint32_t size);
+
+struct bpf_object;
+
+/*
+ * Makes an open object that is not loaded yet use the maps of a loaded one with the same names.
+ * Returns 0 or a negative errno.
+ */
+int share_maps(struct bpf_object *object, const struct bpf_object *loaded);
+/*
+ * Sets the number of rows in the maps of copied stacks (copy.bpf.h) of an open object to `cpus`.
+ * Returns 0 or a negative errno.
+ */
+int size_maps_by_cpu(struct bpf_object *object, uint32_t cpus);

@@ -9,7 +9,7 @@
 #include "lib/code/unwind/native/native_tables.h"
 #include "lib/code/unwind/native/table_cache.h"
 #include "lib/code/unwind/native/table_pool.h"
-#include "lib/live/bpf/shared_maps.h"
+#include "lib/live/bpf/programs.h"
 #include "lib/live/unwind/spaces.h"
 #include "lib/stream/process/mapping.h"
 

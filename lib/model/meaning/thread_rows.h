@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "lib/base/radix.h"
+#include "lib/base/vec.h"
 #include "lib/model/tables/profile.h"
 
 /* Set in the incarnation of merged rows, which represent no real process. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/tables/sample_pack.h"
 
-#include "lib/base/radix.h"
+#include "lib/base/vec.h"
 
 /* Properties of the clock that took the rows of a chunk. */
 

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "lib/base/radix.h"
+#include "lib/base/vec.h"
 #include "lib/recording/perf_data/perf_attrs.h"
 
 /*

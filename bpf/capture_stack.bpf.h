@@ -245,7 +245,7 @@ static __always_inline int unwind_frame(struct stack_scratch *s)
 	if (way == WALK_RETURN_STEPPED)
 		return unwind_push(s, kind);
 	if (!IS_ARM64 && result == WALK_NO_RULE && unwind_by_leaf(s))
-		return unwind_push(s, FRAME_GUESS);
+		return unwind_push(s, s->frame.by_scan ? FRAME_GUESS : kind);
 	if (way == WALK_RETURN_UNKNOWN &&
 	    (IS_ARM64 || result != WALK_NO_RULE || !unwind_is_callers_pair(s)) &&
 	    unwind_by_frame_pointer(s))

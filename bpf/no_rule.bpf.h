@@ -146,7 +146,10 @@ __noinline int unwind_is_callers_pair(struct stack_scratch *s)
 	       !unwind_judge_callee(s) && unwind_callee_effects(s) == WALK_SETS_FP;
 }
 
-/* Steps out of an interrupted function without a rule that has no frame yet, or needs none. */
+/*
+ * Steps out of an interrupted function without a rule that has no frame yet, or needs none: a
+ * guess, except at its first byte.
+ */
 __noinline int unwind_by_leaf(struct stack_scratch *s)
 {
 	__u64 word;
@@ -156,7 +159,10 @@ __noinline int unwind_by_leaf(struct stack_scratch *s)
 	    bpf_probe_read_user(&word, 8, (const void *)s->callee) ||
 	    !walk_is_leaf(&s->frame, s->callee, word))
 		return 0;
-	unwind_guess(s);
+	if (s->callee == s->frame.pc)
+		walk_to_return(&s->frame, s->caller.pc, s->caller.ra_at + 8);
+	else
+		unwind_guess(s);
 	return 1;
 }
 
@@ -217,7 +223,7 @@ __noinline int unwind_by_return(struct stack_scratch *s)
 {
 	__u64 word, at;
 
-	if (!s)
+	if (!s || runtime_has(s->runtime, RUNTIME_WALK_CHAINS))
 		return WALK_RETURN_UNKNOWN;
 	unwind_find_way_back(s);
 	if (s->way_back.kind != WALK_RETURN_BY_SP)

@@ -145,7 +145,7 @@ found = [[f["name"] for f in frames if f["category"] == "User"]
 right = sum(names[-5:-2] == ["main", "outer", "direct"] for names in found)
 expect(len(found) > 200 and right >= 0.98 * len(found) - stats["finished_later"],
        f"{right} of {len(found)}: {found[:1]}")
-expect(stats["guessed"] <= 0.01 * can_be_whole, stats)'
+expect(stats["guessed"] <= 0.01 * can_be_whole + stats["finished_later"], stats)'
 fi
 
 # A function without calls, rules or a frame pointer, in a file whose other code has frame pointers;

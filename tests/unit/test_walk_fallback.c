@@ -444,6 +444,9 @@ CASE(a_leaf_among_frame_pointers)
 	EXPECT(w, STACK_WHOLE, RET(2));
 	w->regs.pc = START(0) + 4;
 	EXPECT(w, STACK_WHOLE | STACK_GUESSED, RET(1), RET(2));
+	/* At its first byte, a call of it proves that it has none. */
+	w->regs.pc = START(0);
+	EXPECT(w, STACK_WHOLE, RET(1), RET(2));
 	/* A word that an earlier call of another function left. */
 	w->regs.pc = IN(0);
 	put_call(w, RET(1), START(3));

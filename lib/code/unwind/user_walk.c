@@ -382,7 +382,10 @@ static bool is_callers_pair(struct walk *w)
 	       is_known && callee_effects(w, target) == WALK_SETS_FP;
 }
 
-/* Steps out of an interrupted function without a rule that has no frame yet, or needs none. */
+/*
+ * Steps out of an interrupted function without a rule that has no frame yet, or needs none: a
+ * guess, except at its first byte.
+ */
 static bool step_by_leaf(struct walk *w)
 {
 	const struct walk_target *t = w->target;
@@ -395,6 +398,10 @@ static bool step_by_leaf(struct walk *w)
 	    !t->read_code(t->ctx, callee, &code, sizeof(code)) ||
 	    !walk_is_leaf(&w->frame, callee, code))
 		return false;
+	if (callee == w->frame.pc) {
+		walk_to_return(&w->frame, word, w->frame.sp + sizeof(word));
+		return true;
+	}
 	walk_to_guess(&w->frame, word, w->frame.sp);
 	w->path->flags |= STACK_GUESSED;
 	return true;
@@ -545,7 +552,7 @@ static bool step(struct walk *w, uint32_t methods)
 	if (way == WALK_RETURN_STEPPED)
 		return push(w, FRAME_NATIVE);
 	if (may_scan && result == WALK_NO_RULE && step_by_leaf(w))
-		return push(w, FRAME_GUESS);
+		return push(w, w->frame.by_scan ? FRAME_GUESS : FRAME_NATIVE);
 	if (methods & UNWIND_BY_FRAME_POINTER && way == WALK_RETURN_UNKNOWN &&
 	    !(may_scan && result == WALK_NO_RULE && is_callers_pair(w)) &&
 	    ((result == WALK_NO_RULE && step_by_link_register(w)) || step_by_frame_pointer(w)))

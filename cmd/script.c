@@ -3,7 +3,6 @@
 #include "cmd/command.h"
 #include "cmd/options/report_options.h"
 #include "cmd/run/profile_file.h"
-#include "lib/base/vec.h"
 #include "lib/query/summary.h"
 #include "lib/query/narrow.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/format/label_tree.h"
 
-#include "lib/base/vec.h"
-
 /* Readers would parse "worker 5" and the following weight as two weights. */
 static void join_last_number(struct strbuf *label)
 {

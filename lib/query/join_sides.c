@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/query/join_sides.h"
 
-#include "lib/base/vec.h"
 #include "lib/model/tables/profile.h"
 #include "lib/query/build_name.h"
 #include "lib/query/copy_rows.h"

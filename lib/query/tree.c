@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/query/tree.h"
 
-#include "lib/base/vec.h"
 #include "lib/query/table.h"
 
 /* Bounds the number of nodes, which a file could otherwise raise to the square of its size. */

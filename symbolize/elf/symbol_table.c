@@ -3,7 +3,6 @@
 
 #include <pthread.h>
 
-#include "lib/base/vec.h"
 #include "lib/code/binary/objects.h"
 #include "lib/code/binary/segments.h"
 #include "lib/code/unwind/arch.h"

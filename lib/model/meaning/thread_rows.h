@@ -6,7 +6,6 @@
  */
 #pragma once
 
-#include "lib/base/vec.h"
 #include "lib/model/tables/profile.h"
 
 /* Set in the incarnation of merged rows, which represent no real process. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/tables/sample_pack.h"
 
-#include "lib/base/vec.h"
-
 /* Properties of the clock that took the rows of a chunk. */
 
 /* Shorter intervals, in ns, do not predict later times. */

@@ -6,7 +6,6 @@
  */
 #pragma once
 
-#include "lib/base/vec.h"
 #include "lib/recording/perf_data/perf_attrs.h"
 
 /*

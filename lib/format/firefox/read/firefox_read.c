@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include "lib/base/vec.h"
 #include "lib/format/firefox/read/read_internal.h"
 #include "lib/format/firefox/read/read_tables.h"
 

@@ -132,13 +132,15 @@ static __always_inline bool unwind_by_scan(struct stack_scratch *s)
 
 /*
  * x86-64: returns whether the frame pointer belongs to a caller of interrupted code without a rule:
- * the call at its return address enters another function, which sets it.
+ * the call at its return address enters another function, which sets it. Not asked of chains, as a
+ * builtin of V8's may go on to the function called by a conditional jump.
  */
 __noinline int unwind_is_callers_pair(struct stack_scratch *s)
 {
 	__u64 word;
 
-	if (!s || !(config.unwind & UNWIND_BY_SCAN) || !s->frame.is_pc)
+	if (!s || !(config.unwind & UNWIND_BY_SCAN) || !s->frame.is_pc ||
+	    runtime_has(s->runtime, RUNTIME_WALK_CHAINS))
 		return 0;
 	walk_load(&s->frame, &s->frame.fp, &s->frame.fp_at);
 	word = (s->frame.fp - s->frame.sp) / 8 + 1;

@@ -44,7 +44,7 @@ static void fill_two_cpus(struct exported *f)
 struct viewed {
 	struct string_overlay strings;
 	struct thread_rows rows;
-	struct sample_buffer buffer;
+	struct samples own;
 };
 
 static void view(struct viewed *v, struct exported *f)
@@ -57,7 +57,7 @@ static void view(struct viewed *v, struct exported *f)
 
 static void release(struct viewed *v)
 {
-	sample_buffer_release(&v->buffer);
+	samples_release(&v->own);
 	thread_rows_release(&v->rows);
 	string_overlay_release(&v->strings);
 }
@@ -77,7 +77,7 @@ CASE(a_cpu_has_what_ran_there)
 	static const stack_id stacks[] = {0, 3, 2};
 	static const uint32_t busy[] = {MS, MS, 2 * MS};
 	struct exported *f = *state;
-	struct sample_run run;
+	const struct samples *run;
 	struct viewed v;
 
 	fill_two_cpus(f);
@@ -87,15 +87,15 @@ CASE(a_cpu_has_what_ran_there)
 	expect_title(&v, 3, "CPUs", "CPU 1");
 	expect_title(&v, 4, "CPUs", "CPU 3");
 	assert_false(v.rows.list.items[3].is_main || v.rows.list.items[4].is_main);
-	run = thread_row_samples(&v.rows, &v.rows.list.items[3], &v.buffer);
-	assert_int_equal(run.count, 2);
-	assert_int_equal(run.items[1].time, EXPORT_START_NS + 5 * MS);
-	assert_int_equal(run.items[1].weight, 2);
-	run = thread_row_samples(&v.rows, &v.rows.list.items[4], &v.buffer);
-	assert_int_equal(run.count, 3);
+	run = thread_row_samples(&v.rows, &v.rows.list.items[3], &v.own);
+	assert_int_equal(samples_count(run), 2);
+	assert_int_equal(run->open.items[1].time, EXPORT_START_NS + 5 * MS);
+	assert_int_equal(run->open.items[1].weight, 2);
+	run = thread_row_samples(&v.rows, &v.rows.list.items[4], &v.own);
+	assert_int_equal(samples_count(run), 3);
 	for (size_t i = 0; i < 3; i++) {
-		assert_int_equal(run.items[i].stack, stacks[i]);
-		assert_int_equal(run.items[i].cpu_delta, busy[i]);
+		assert_int_equal(run->open.items[i].stack, stacks[i]);
+		assert_int_equal(run->open.items[i].cpu_delta, busy[i]);
 	}
 	release(&v);
 }
@@ -103,7 +103,7 @@ CASE(a_cpu_has_what_ran_there)
 CASE(no_cpu_is_busy_for_longer_than_time_passed)
 {
 	struct exported *f = *state;
-	struct sample_run run;
+	const struct samples *run;
 	struct viewed v;
 
 	export_add_thread(f, 10, 10, "one");
@@ -113,12 +113,12 @@ CASE(no_cpu_is_busy_for_longer_than_time_passed)
 	tick(f, 3 * MS, 0, 1, 1, 2);
 	tick(f, 3 * MS + MS / 2, 0, 1, 1, 3);
 	view(&v, f);
-	run = thread_row_samples(&v.rows, &v.rows.list.items[2], &v.buffer);
-	assert_int_equal(run.count, 4);
-	assert_int_equal(run.items[3].cpu_delta, MS / 2);
-	assert_int_equal(run.items[2].cpu_delta, MS / 2);
-	assert_int_equal(run.items[1].cpu_delta, 2 * MS);
-	assert_int_equal(run.items[2].time, EXPORT_START_NS + 3 * MS + MS / 2);
+	run = thread_row_samples(&v.rows, &v.rows.list.items[2], &v.own);
+	assert_int_equal(samples_count(run), 4);
+	assert_int_equal(run->open.items[3].cpu_delta, MS / 2);
+	assert_int_equal(run->open.items[2].cpu_delta, MS / 2);
+	assert_int_equal(run->open.items[1].cpu_delta, 2 * MS);
+	assert_int_equal(run->open.items[2].time, EXPORT_START_NS + 3 * MS + MS / 2);
 	release(&v);
 }
 

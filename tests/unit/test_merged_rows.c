@@ -82,13 +82,16 @@ CASE(few_threads_stay_as_they_are)
 
 static void expect_folded(const struct folded *f, const char *name, size_t samples)
 {
-	struct sample_buffer buffer = {0};
-	struct sample_run run = thread_row_samples(&f->rows, find(f, name), &buffer);
+	struct samples own = {0};
+	const struct samples *rows = thread_row_samples(&f->rows, find(f, name), &own);
+	uint64_t before = 0;
 
-	assert_int_equal(run.count, samples);
-	for (size_t i = 1; i < samples; i++)
-		assert_true(run.items[i - 1].time <= run.items[i].time);
-	sample_buffer_release(&buffer);
+	assert_int_equal(samples_count(rows), samples);
+	samples_for_each(rows, sample) {
+		assert_true(before <= sample->time);
+		before = sample->time;
+	}
+	samples_release(&own);
 }
 
 CASE(the_rest_is_folded_by_program)
@@ -233,7 +236,7 @@ static const struct thread_row *next_to(const struct folded *f, const char *name
 CASE(their_events_go_along)
 {
 	struct exported *f = *state;
-	struct sample_buffer buffer = {0};
+	struct samples own = {0};
 	const struct thread_row *row;
 	struct folded folded;
 
@@ -256,9 +259,9 @@ CASE(their_events_go_along)
 	assert_false(row->is_main);
 	assert_int_equal(row->process_start, row[-1].process_start);
 	assert_int_equal(row->process_title, row[-1].process_title);
-	assert_int_equal(thread_row_samples(&folded.rows, row, &buffer).count, 2);
-	assert_int_equal(thread_row_samples(&folded.rows, row - 1, &buffer).count, 4);
-	sample_buffer_release(&buffer);
+	assert_int_equal(samples_count(thread_row_samples(&folded.rows, row, &own)), 2);
+	assert_int_equal(samples_count(thread_row_samples(&folded.rows, row - 1, &own)), 4);
+	samples_release(&own);
 	release(&folded);
 }
 

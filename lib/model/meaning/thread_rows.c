@@ -623,52 +623,41 @@ size_t thread_rows_busiest(const struct thread_rows *r, uint32_t *positions, siz
 	return count;
 }
 
-void sample_buffer_release(struct sample_buffer *b)
-{
-	vec_release(&b->samples);
-	vec_release(&b->times);
-}
-
-static void copy_event(struct sample_buffer *b, const struct profile_thread *thread, uint8_t event)
-{
-	samples_for_each(&thread->samples, sample) {
-		if (sample->event == event)
-			vec_push(&b->samples, *sample);
-	}
-}
+struct row_samples {
+	VEC(struct sample) list;
+};
 
 /*
- * Drops rows that mark the start of a thread: in a CPU's row they would end another thread's stack.
+ * Drops rows that mark the start of a thread: in the row of several they would end another thread's
+ * stack.
  */
-static void drop_beginnings(struct sample_buffer *b)
+static void copy_event(struct row_samples *into, const struct profile_thread *thread, uint8_t event)
 {
-	size_t kept = 0;
-
-	vec_for_each(&b->samples, const struct sample *, sample) {
-		if (sample->weight || sample->cpu_delta)
-			b->samples.items[kept++] = *sample;
+	samples_for_each(&thread->samples, sample) {
+		if (sample->event == event && (sample->weight || sample->cpu_delta))
+			vec_push(&into->list, *sample);
 	}
-	b->samples.count = kept;
 }
 
 /* Sorts by time; keeps the order of equal times. */
-static void sort_samples(struct sample_buffer *b)
+static void sort_samples(struct row_samples *s)
 {
-	size_t count = b->samples.count;
+	size_t count = s->list.count;
+	VEC(struct radix_row) times = {0};
 	struct sample *sorted;
 
-	vec_clear(&b->times);
 	for (size_t i = 0; i < count; i++)
-		vec_push(&b->times, (struct radix_row){b->samples.items[i].time, (uint32_t)i});
+		vec_push(&times, (struct radix_row){s->list.items[i].time, (uint32_t)i});
 	if (!count)
 		return;
-	radix_sort(b->times.items, count);
+	radix_sort(times.items, count);
 	sorted = xcalloc(count, sizeof(*sorted));
 	for (size_t i = 0; i < count; i++)
-		sorted[i] = b->samples.items[b->times.items[i].value];
-	free(b->samples.items);
-	b->samples.items = sorted;
-	b->samples.capacity = count;
+		sorted[i] = s->list.items[times.items[i].value];
+	vec_release(&times);
+	free(s->list.items);
+	s->list.items = sorted;
+	s->list.capacity = count;
 }
 
 /*
@@ -683,14 +672,14 @@ static uint32_t busy_ns(uint64_t interval, uint32_t weight)
 }
 
 static void copy_cpu(const struct thread_rows *r, const struct thread_row *row,
-		     struct sample_buffer *b)
+		     struct row_samples *into)
 {
 	uint64_t excess = 0;
 
 	for (size_t i = row->first; i < row->first + row->count; i++) {
 		const struct cpu_sample *from = &r->cpu_samples.items[i];
 
-		vec_push(&b->samples,
+		vec_push(&into->list,
 			 (struct sample){
 				 .time = from->time,
 				 .stack = from->stack,
@@ -699,33 +688,28 @@ static void copy_cpu(const struct thread_rows *r, const struct thread_row *row,
 				 .cpu = (uint16_t)row->tid,
 			 });
 	}
-	sort_samples(b);
-	sample_rows_settle(b->samples.items, b->samples.count, 0, &excess);
+	sort_samples(into);
+	sample_rows_settle(into->list.items, into->list.count, 0, &excess);
 }
 
-struct sample_run thread_row_samples(const struct thread_rows *r, const struct thread_row *row,
-				     struct sample_buffer *buffer)
+const struct samples *thread_row_samples(const struct thread_rows *r, const struct thread_row *row,
+					 struct samples *own)
 {
 	const struct profile_thread *threads = r->profile->threads.rows.items;
 	const thread_id *members = r->members.items + row->first;
+	struct row_samples rows = {0};
 
-	/* Common case: few rows, and no other events, so no copy. */
-	if (row->kind != ROW_CPU && row->count == 1 && row->events == 1ull << row->event &&
-	    !threads[*members].samples.closed)
-		return (struct sample_run){threads[*members].samples.open.items,
-					   threads[*members].samples.open.count};
-	vec_clear(&buffer->samples);
+	if (row->kind != ROW_CPU && row->count == 1)
+		return &threads[*members].samples;
 	if (row->kind == ROW_CPU) {
-		copy_cpu(r, row, buffer);
+		copy_cpu(r, row, &rows);
 	} else {
 		for (size_t i = 0; i < row->count; i++)
-			copy_event(buffer, &threads[members[i]], row->event);
-		if (row->count > 1) {
-			drop_beginnings(buffer);
-			sort_samples(buffer);
-		}
+			copy_event(&rows, &threads[members[i]], row->event);
+		sort_samples(&rows);
 	}
-	return (struct sample_run){buffer->samples.items, buffer->samples.count};
+	samples_take(own, rows.list.items, rows.list.count);
+	return own;
 }
 
 #define VISIBLE_THREADS 15
@@ -746,14 +730,16 @@ static void show(const struct thread_rows *r, bool *is_visible, size_t position)
 	}
 }
 
-static uint64_t weight_of(const struct thread_rows *r, const struct thread_row *row,
-			  struct sample_buffer *buffer)
+static uint64_t weight_of(const struct thread_rows *r, const struct thread_row *row)
 {
-	struct sample_run run = thread_row_samples(r, row, buffer);
 	uint64_t weight = 0;
 
-	for (size_t i = 0; i < run.count; i++)
-		weight += run.items[i].weight;
+	for (size_t i = row->first; i < row->first + row->count; i++) {
+		thread_id id = r->members.items[i];
+
+		samples_for_each(&r->profile->threads.rows.items[id].samples, sample)
+			weight += sample->event == row->event ? sample->weight : 0;
+	}
 	return weight;
 }
 
@@ -762,7 +748,6 @@ static void show_events(const struct thread_rows *r, bool *is_visible)
 {
 	uint64_t most[EVENT_COUNTS_MAX] = {0}, weight;
 	size_t where[EVENT_COUNTS_MAX] = {0}, owner = 0;
-	struct sample_buffer buffer = {0};
 
 	for (size_t i = 0; i < r->list.count; i++) {
 		const struct thread_row *row = &r->list.items[i];
@@ -774,7 +759,7 @@ static void show_events(const struct thread_rows *r, bool *is_visible)
 			continue;
 		}
 		is_visible[i] = is_visible[owner];
-		weight = weight_of(r, row, &buffer);
+		weight = weight_of(r, row);
 		if (weight > most[row->event]) {
 			most[row->event] = weight;
 			where[row->event] = i;
@@ -784,7 +769,6 @@ static void show_events(const struct thread_rows *r, bool *is_visible)
 		if (most[event])
 			show(r, is_visible, where[event]);
 	}
-	sample_buffer_release(&buffer);
 }
 
 static bool has_processes(const struct thread_rows *r)

@@ -110,18 +110,9 @@ size_t thread_rows_busiest(const struct thread_rows *r, uint32_t *positions, siz
  */
 void thread_rows_show_first(const struct thread_rows *r, bool *is_visible, bool *is_selected);
 
-/* Buffer for the samples of a row. A zeroed struct is empty. */
-struct sample_buffer {
-	VEC(struct sample) samples;
-	VEC(struct radix_row) times;
-};
-
-struct sample_run {
-	const struct sample *items; /* in ascending order of time */
-	size_t count;
-};
-
-void sample_buffer_release(struct sample_buffer *b);
-/* Returns the samples of a row. Valid until the next call with that buffer. */
-struct sample_run thread_row_samples(const struct thread_rows *r, const struct thread_row *row,
-				     struct sample_buffer *buffer);
+/*
+ * Returns the samples of a row; skip those of other events among them. `own` is a buffer, zeroed at
+ * first: the samples are valid until it is used again or released.
+ */
+const struct samples *thread_row_samples(const struct thread_rows *r, const struct thread_row *row,
+					 struct samples *own);

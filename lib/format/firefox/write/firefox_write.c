@@ -396,16 +396,18 @@ static uint64_t weight_time(const struct firefox *f, uint8_t event)
 		       : 0;
 }
 
+#define SAMPLE_COLUMN(w, key, samples, at, format) \
+	FIREFOX_COLUMN_OF(w, key, samples_for_each(&(samples)->rows, sample), at, format)
+
 /* `interval`: see weight_time(); if it is 0, the type of the weights is `type`. */
 static void write_weights(struct jsonw *w, const struct firefox_samples *samples, uint64_t interval,
 			  const char *type)
 {
 	if (interval) {
-		FIREFOX_COLUMN(w, "weight", &samples->rows, struct sample, sample, at,
-			       jsonw_format_ms(at, interval * sample->weight));
+		SAMPLE_COLUMN(w, "weight", samples, at,
+			      jsonw_format_ms(at, interval * sample->weight));
 	} else if (samples->has_weights) {
-		FIREFOX_COLUMN(w, "weight", &samples->rows, struct sample, sample, at,
-			       jsonw_format_u64(at, sample->weight));
+		SAMPLE_COLUMN(w, "weight", samples, at, jsonw_format_u64(at, sample->weight));
 	} else {
 		jsonw_key(w, "weight");
 		jsonw_null(w);
@@ -421,26 +423,27 @@ static void write_event_delays(struct jsonw *w, const struct firefox_samples *sa
 
 	if (!samples->tasks.rows.count)
 		return;
-	FIREFOX_COLUMN(w, "eventDelay", &samples->rows, struct sample, sample, at,
-		       jsonw_format_ms(at, long_tasks_delay(&samples->tasks, sample->time, &task)));
+	SAMPLE_COLUMN(w, "eventDelay", samples, at,
+		      jsonw_format_ms(at, long_tasks_delay(&samples->tasks, sample->time, &task)));
 }
 
 static void write_samples(struct jsonw *w, const struct firefox_samples *samples, uint64_t interval,
 			  const char *type)
 {
+	uint64_t before = 0;
+
 	_Static_assert(NO_STACK == NO_POSITION, "one of them is null");
 
 	jsonw_key(w, "samples");
 	jsonw_object_begin(w);
-	FIREFOX_COLUMN(w, "stack", &samples->rows, struct sample, sample, at,
-		       firefox_format_position(at, sample->stack));
-	write_time_deltas(w, &samples->rows);
+	SAMPLE_COLUMN(w, "stack", samples, at, firefox_format_position(at, sample->stack));
+	SAMPLE_COLUMN(w, "timeDeltas", samples, at,
+		      firefox_format_delta(at, sample->time, &before));
 	write_weights(w, samples, interval, type);
-	FIREFOX_COLUMN(w, "threadCPUDelta", &samples->rows, struct sample, sample, at,
-		       jsonw_format_u64(at, sample->cpu_delta));
+	SAMPLE_COLUMN(w, "threadCPUDelta", samples, at, jsonw_format_u64(at, sample->cpu_delta));
 	write_event_delays(w, samples);
 	jsonw_key(w, "length");
-	jsonw_u64(w, samples->rows.count);
+	jsonw_u64(w, samples_count(&samples->rows));
 	jsonw_object_end(w);
 }
 

@@ -71,8 +71,8 @@ struct firefox_source {
 
 /* Samples of one row. A weight of 0 marks a time without samples. */
 struct firefox_samples {
-	struct sample_buffer buffer;
-	VEC(struct sample) rows; /* in ascending order; time 0 is the start of the file */
+	struct samples rows; /* time 0 is the start of the file */
+	struct sample last; /* of `rows` */
 	size_t gap_rows; /* rows that only mark times when the thread did not run */
 	bool has_weights; /* false: every weight is 1 */
 	uint64_t cpu_ns; /* CPU time of a row that represents several threads; 0: sum of its rows */
@@ -131,23 +131,6 @@ struct firefox {
 	VEC(struct firefox_source) sources;
 	struct index source_index;
 };
-
-/*
- * Writes the times of a VEC of rows as differences of whole nanoseconds, so that rounding errors do
- * not add up.
- */
-#define write_time_deltas(w, rows_) \
-	do { \
-		char *at_ = jsonw_column_begin(w, "timeDeltas"); \
-		uint64_t before_ = 0; \
-		for (size_t i_ = 0; i_ < (rows_)->count; i_++) { \
-			at_ = jsonw_column_room(w, at_); \
-			at_ = jsonw_format_ms(at_, (rows_)->items[i_].time - before_); \
-			at_ = jsonw_column_next(at_); \
-			before_ = (rows_)->items[i_].time; \
-		} \
-		jsonw_column_end(w, at_); \
-	} while (0)
 
 /* Converts to valid UTF-8. Two different strings may become equal. */
 string_id firefox_clean(struct firefox *f, string_id id);
@@ -236,15 +219,31 @@ static inline char *firefox_format_position(char *at, uint32_t position)
 }
 
 /*
- * Writes a column: for each of `rows`, `format` writes the value of `row` to `at` and returns its
+ * Writes a time as the difference from `before`, which becomes it: in whole nanoseconds, so that
+ * rounding errors do not add up.
+ */
+static inline char *firefox_format_delta(char *at, uint64_t time, uint64_t *before)
+{
+	uint64_t delta = time - *before;
+
+	*before = time;
+	return jsonw_format_ms(at, delta);
+}
+
+/*
+ * Writes a column: in each turn of the loop `each`, `format` writes a value to `at` and returns its
  * end.
  */
-#define FIREFOX_COLUMN(w, key, rows, type, row, at, format) \
+#define FIREFOX_COLUMN_OF(w, key, each, at, format) \
 	do { \
 		char *at = jsonw_column_begin(w, key); \
-		vec_for_each(rows, const type *, row) { \
+		each \
+		{ \
 			at = jsonw_column_room(w, at); \
 			at = jsonw_column_next(format); \
 		} \
 		jsonw_column_end(w, at); \
 	} while (0)
+
+#define FIREFOX_COLUMN(w, key, rows, type, row, at, format) \
+	FIREFOX_COLUMN_OF(w, key, vec_for_each(rows, const type *, row), at, format)

@@ -147,13 +147,15 @@ static void write_weights(struct jsonw *w, const struct difference_rows *rows, b
 void firefox_write_difference(const struct firefox *f, struct jsonw *w)
 {
 	struct difference_rows rows = {0};
+	uint64_t before = 0;
 
 	merge(f, &rows);
 	jsonw_key(w, "samples");
 	jsonw_object_begin(w);
 	FIREFOX_COLUMN(w, "stack", &rows.list, struct difference_row, row, at,
 		       firefox_format_position(at, row->stack));
-	write_time_deltas(w, &rows.list);
+	FIREFOX_COLUMN(w, "timeDeltas", &rows.list, struct difference_row, row, at,
+		       firefox_format_delta(at, row->time, &before));
 	write_weights(w, &rows, is_of_clock(f));
 	jsonw_key(w, "length");
 	jsonw_u64(w, rows.list.count);

@@ -146,11 +146,17 @@ static uint64_t edge_of(uint64_t interval)
 	return interval / unit * unit;
 }
 
+static void add_row(struct firefox_samples *out, const struct sample *row)
+{
+	samples_add(&out->rows, row);
+	out->last = *row;
+}
+
 static void add_null_row(struct filler *f, uint64_t time, uint32_t cpu_delta)
 {
 	const struct sample row = {.time = time, .stack = NO_STACK, .cpu_delta = cpu_delta};
 
-	vec_push(&f->out->rows, row);
+	add_row(f->out, &row);
 	f->out->gap_rows++;
 }
 
@@ -179,7 +185,7 @@ static void add_first_gap(struct filler *f, uint64_t before, struct sample *samp
 {
 	uint64_t passed = sample->time - before, used;
 
-	if (!f->out->rows.count) {
+	if (!samples_count(&f->out->rows)) {
 		if (passed <= f->interval)
 			return;
 		add_gap_row(f, before);
@@ -199,7 +205,7 @@ static void add_first_gap(struct filler *f, uint64_t before, struct sample *samp
  */
 static bool goes_on_waiting(const struct filler *f, uint64_t passed, const struct sample *sample)
 {
-	const struct sample *before = &vec_last(&f->out->rows);
+	const struct sample *before = &f->out->last;
 
 	if (!profile_is_wait(f->profile, before))
 		return false;
@@ -213,7 +219,7 @@ static bool goes_on_waiting(const struct filler *f, uint64_t passed, const struc
  */
 static uint64_t covered(const struct filler *f)
 {
-	const struct sample *last = &vec_last(&f->out->rows);
+	const struct sample *last = &f->out->last;
 
 	if (f->peak || !f->profile->meta.sample_ticks || profile_is_wait(f->profile, last))
 		return 0;
@@ -237,27 +243,47 @@ static void add_gap(struct filler *f, uint64_t before, const struct sample *samp
 		add_gap_row(f, sample->time - used);
 }
 
-/* Returns the weight of the samples up to `at` that are at most an interval older. */
-static uint64_t weight_around(const struct sample_run *run, uint64_t interval, size_t at,
-			      size_t *first, uint64_t *weight)
-{
-	const struct sample *samples = run->items;
+/* The samples of an event within an interval. */
+struct window {
+	const struct samples *of;
+	struct sample_iterator first; /* behind `oldest` */
+	const struct sample *oldest;
+	uint64_t weight;
+};
 
-	*weight += samples[at].weight;
-	while (*first < at && samples[*first].time + interval <= samples[at].time)
-		*weight -= samples[(*first)++].weight;
-	return *weight;
+static const struct sample *next_of(struct sample_iterator *it, uint8_t event)
+{
+	const struct sample *sample = sample_iterator_next(it);
+
+	while (sample && sample->event != event)
+		sample = sample_iterator_next(it);
+	return sample;
+}
+
+/* Returns the weight of the samples up to this one that are at most an interval older. */
+static uint64_t weight_around(struct window *w, uint64_t interval, const struct sample *sample)
+{
+	w->weight += sample->weight;
+	if (!w->oldest) {
+		w->first = samples_begin(w->of);
+		w->oldest = next_of(&w->first, sample->event);
+	}
+	while (sample->time - w->oldest->time >= interval) {
+		w->weight -= w->oldest->weight;
+		w->oldest = next_of(&w->first, sample->event);
+	}
+	return w->weight;
 }
 
 void firefox_find_peaks(struct firefox *f)
 {
-	struct sample_buffer buffer = {0};
+	struct samples own = {0};
 
 	vec_for_each(&f->rows.list, const struct thread_row *, row) {
 		uint64_t *peak = &f->event_peaks[row->event];
-		uint64_t interval = firefox_interval(f), sum = 0, weight;
-		struct sample_run run;
-		size_t first = 0;
+		uint64_t interval = firefox_interval(f), weight;
+		const struct samples *samples;
+		struct window window;
 
 		if (!row->event)
 			continue;
@@ -266,13 +292,17 @@ void firefox_find_peaks(struct firefox *f)
 			*peak = 1;
 			continue;
 		}
-		run = thread_row_samples(&f->rows, row, &buffer);
-		for (size_t i = 0; i < run.count; i++) {
-			weight = weight_around(&run, interval, i, &first, &sum);
+		samples = thread_row_samples(&f->rows, row, &own);
+		window = (struct window){.of = samples};
+		samples_for_each(samples, sample) {
+			if (sample->event != row->event)
+				continue;
+			weight = weight_around(&window, interval, sample);
 			*peak = MAX(*peak, weight);
 		}
+		sample_iterator_release(&window.first);
 	}
-	sample_buffer_release(&buffer);
+	samples_release(&own);
 }
 
 /* Share of the time since the previous row: the event's rate relative to its highest. */
@@ -289,13 +319,13 @@ static void add_sample(struct filler *f, struct sample sample, uint64_t event_we
 	struct firefox_samples *out = f->out;
 
 	if (f->peak)
-		sample.cpu_delta =
-			out->rows.count ? rate_as_cpu_time(sample.time - vec_last(&out->rows).time,
-							   event_weight, f->peak)
-					: 0;
+		sample.cpu_delta = samples_count(&out->rows)
+					   ? rate_as_cpu_time(sample.time - out->last.time,
+							      event_weight, f->peak)
+					   : 0;
 	/* Without weights, a sample without a stack would look like a gap. */
 	out->has_weights |= sample.weight != 1 || sample.stack == NO_STACK;
-	vec_push(&out->rows, sample);
+	add_row(out, &sample);
 }
 
 /* Only a thread's clock row has event delays. */
@@ -321,16 +351,18 @@ static void find_tasks(const struct firefox *f, const struct thread_row *row,
 static void bound_cpu_time(struct firefox_samples *out)
 {
 	uint64_t before = 0, left = 0;
+	bool is_first = true;
 
-	vec_for_each(&out->rows, struct sample *, sample) {
+	samples_change_each(&out->rows, sample) {
 		uint64_t passed = sample->time - before;
 
 		out->cpu_ns += sample->cpu_delta;
-		if (sample > out->rows.items && sample->cpu_delta > passed) {
+		if (!is_first && sample->cpu_delta > passed) {
 			left += sample->cpu_delta - passed;
 			sample->cpu_delta = (uint32_t)passed;
 		}
 		before = sample->time;
+		is_first = false;
 	}
 	if (!left)
 		out->cpu_ns = 0;
@@ -346,39 +378,45 @@ void firefox_samples_fill(const struct firefox *f, const struct thread_row *row,
 		.edge = edge_of(firefox_interval(f)),
 		.peak = f->event_peaks[row->event],
 	};
-	struct sample_run run = thread_row_samples(&f->rows, row, &out->buffer);
+	struct samples own = {0};
+	const struct samples *samples = thread_row_samples(&f->rows, row, &own);
+	struct window window = {.of = samples};
 	const uint64_t begin = firefox_time(f, row->start);
 	/* A row of all threads has no gaps: each stack lasts until the next. */
 	const bool has_gaps = !event_is_derived(f->profile, row->event);
 	uint64_t before = begin, weight = 0;
-	bool has_samples = false;
-	size_t first = 0;
+	bool has_samples = false, is_first = true;
 
-	vec_clear(&out->rows);
+	samples_release(&out->rows);
 	find_tasks(f, row, &out->tasks);
 	out->gap_rows = 0;
 	out->cpu_ns = 0;
 	out->has_weights = false;
-	for (size_t i = 0; i < run.count; i++) {
-		struct sample sample = run.items[i];
+	samples_for_each(samples, from) {
+		struct sample sample = *from;
 
+		if (sample.event != row->event)
+			continue;
 		sample.time = firefox_time(f, sample.time);
 		/* Raise a time out of order to that of the previous sample. */
 		sample.time = MAX(sample.time, before);
 		if (!has_samples &&
-		    (!is_null(&sample) || i || sample.time > begin + filler.interval))
+		    (!is_null(&sample) || !is_first || sample.time > begin + filler.interval))
 			add_first_gap(&filler, before, &sample);
 		else if (has_samples && has_gaps)
 			add_gap(&filler, before, &sample);
 		has_samples |= !is_null(&sample);
 		if (filler.peak)
-			weight_around(&run, filler.interval, i, &first, &weight);
+			weight = weight_around(&window, filler.interval, from);
 		before = sample.time;
+		is_first = false;
 		if (is_null(&sample))
 			add_null_row(&filler, sample.time, filler.peak ? 0 : sample.cpu_delta);
 		else
 			add_sample(&filler, sample, weight);
 	}
+	sample_iterator_release(&window.first);
+	samples_release(&own);
 	/* Both sides of a difference merge threads of one or more processes in a row. */
 	if ((row->is_merged || f->difference) && !filler.peak)
 		bound_cpu_time(out);
@@ -386,7 +424,6 @@ void firefox_samples_fill(const struct firefox *f, const struct thread_row *row,
 
 void firefox_samples_release(struct firefox_samples *s)
 {
-	sample_buffer_release(&s->buffer);
-	vec_release(&s->rows);
+	samples_release(&s->rows);
 	vec_release(&s->tasks.rows);
 }

@@ -2,10 +2,10 @@
 #include "lib/format/pprof_read.h"
 
 #include <math.h>
-#include <regex.h>
 
 #include "lib/base/infile.h"
 #include "lib/format/foreign.h"
+#include "lib/format/pprof_drop.h"
 #include "lib/format/pprof_fields.h"
 #include "lib/format/pprof_internal.h"
 #include "lib/base/protobuf.h"
@@ -40,6 +40,15 @@ struct known_location {
 	stack_id stack;
 };
 
+/* Number of labels whose markers are remembered. */
+#define KNOWN_LABELS 4096
+
+/* A label that has a marker; others with the same bytes share its values. */
+struct known_label {
+	struct protobuf_cursor bytes; /* zeroed: none */
+	struct marker marker;
+};
+
 struct pprof_reader {
 	struct foreign f;
 	struct pprof_rows mappings, locations, functions;
@@ -50,6 +59,11 @@ struct pprof_reader {
 	/* The last sample's locations from the outermost on, with the stacks that end there. */
 	VEC(struct known_location) known;
 	VEC(uint64_t) path, values; /* stack and values of the current sample */
+	struct known_label *known_labels; /* KNOWN_LABELS rows, by the hash of their bytes */
+	/* The last sample, its thread, and the number of its markers, the thread's last ones. */
+	struct protobuf_cursor last;
+	thread_id last_thread;
+	size_t last_markers;
 	struct pprof_type types[TYPES_MAX];
 	size_t type_count;
 	VEC(uint64_t) comments;
@@ -551,16 +565,21 @@ static bool take_identity(struct labels *labels, const struct label_marker *labe
 	return !label->text && !*label->unit && (is_pid || is_tid) && label->number > 0;
 }
 
+struct label {
+	struct protobuf_cursor bytes;
+	struct label_marker is; /* texts are owned */
+};
+
 struct label_list {
-	VEC(struct label_marker) rows; /* texts are owned */
+	VEC(struct label) rows;
 };
 
 static void release_labels(struct label_list *list)
 {
-	vec_for_each(&list->rows, struct label_marker *, label) {
-		free((char *)label->key);
-		free((char *)label->text);
-		free((char *)label->unit);
+	vec_for_each(&list->rows, struct label *, label) {
+		free((char *)label->is.key);
+		free((char *)label->is.text);
+		free((char *)label->is.unit);
 	}
 	vec_release(&list->rows);
 }
@@ -569,7 +588,7 @@ static void read_label(const struct pprof_reader *r, struct protobuf_cursor s,
 		       struct label_list *list)
 {
 	uint64_t key = 0, text = 0, unit = 0;
-	struct label_marker label = {0};
+	struct label label = {.bytes = s};
 	struct protobuf_field field;
 
 	while (protobuf_next(&s, &field)) {
@@ -578,14 +597,27 @@ static void read_label(const struct pprof_reader *r, struct protobuf_cursor s,
 		else if (field.number == LABEL_STR)
 			text = field.value;
 		else if (field.number == LABEL_NUM)
-			label.number = (int64_t)field.value;
+			label.is.number = (int64_t)field.value;
 		else if (field.number == LABEL_NUM_UNIT)
 			unit = field.value;
 	}
-	label.key = pprof_string(r, key);
-	label.text = text ? pprof_string(r, text) : NULL;
-	label.unit = pprof_string(r, unit);
+	label.is.key = pprof_string(r, key);
+	label.is.text = text ? pprof_string(r, text) : NULL;
+	label.is.unit = pprof_string(r, unit);
 	vec_push(&list->rows, label);
+}
+
+static bool next_label(struct protobuf_cursor *s, struct protobuf_cursor *label)
+{
+	struct protobuf_field field;
+
+	while (protobuf_next(s, &field)) {
+		if (field.number == SAMPLE_LABEL && field.is_bytes) {
+			*label = field.bytes;
+			return true;
+		}
+	}
+	return false;
 }
 
 /* Finds the sample's thread and keeps its other labels in `list`. */
@@ -593,16 +625,14 @@ static thread_id find_thread(struct pprof_reader *r, struct protobuf_cursor s,
 			     struct label_list *list)
 {
 	struct labels labels = {0};
-	struct protobuf_field field;
+	struct protobuf_cursor bytes;
 	struct label_list all = {0}, known = {0};
 	thread_id id;
 
-	while (protobuf_next(&s, &field)) {
-		if (field.number == SAMPLE_LABEL && field.is_bytes)
-			read_label(r, field.bytes, &all);
-	}
-	vec_for_each(&all.rows, const struct label_marker *, label) {
-		if (take_identity(&labels, label))
+	while (next_label(&s, &bytes))
+		read_label(r, bytes, &all);
+	vec_for_each(&all.rows, const struct label *, label) {
+		if (take_identity(&labels, &label->is))
 			vec_push(&known.rows, *label);
 		else
 			vec_push(&list->rows, *label);
@@ -617,100 +647,23 @@ static thread_id find_thread(struct pprof_reader *r, struct protobuf_cursor s,
 	return id;
 }
 
-/*
- * Limits of expressions: longer and deeper ones cost too much, as each + doubles what it repeats.
- */
-#define EXPRESSION_MAX 8192
-#define DEPTH_MAX 8
-
-struct dropping {
-	regex_t drop, keep;
-	bool has_keep;
-	uint8_t *known; /* by func_id: 1 plus whether its frames are dropped; 0: not known yet */
-};
-
-/* Returns false for expressions of other dialects, or that would take the library too long. */
-static bool is_cheap(const char *text)
-{
-	size_t depth = 0;
-
-	for (const char *at = text; *at; at++) {
-		if (*at == '\\' && (!at[1] || strchr("0123456789", at[1])))
-			return false;
-		at += *at == '\\';
-		depth += *at == '(';
-		depth -= *at == ')' && depth;
-		if (*at == '{' || depth > DEPTH_MAX)
-			return false;
-	}
-	return strlen(text) < EXPRESSION_MAX && !strstr(text, "(?");
-}
-
-static bool compile(struct pprof_reader *r, regex_t *regex, uint64_t number)
-{
-	_cleanup_free_ char *text = pprof_string(r, number), *whole = NULL;
-	bool is_good = is_cheap(text);
-
-	whole = xasprintf("^(%s)$", text);
-	is_good = is_good && *text && !regcomp(regex, whole, REG_EXTENDED | REG_NOSUB);
-	r->f.counts->unread[UNREAD_MEMBERS] += *text && !is_good;
-	return is_good;
-}
-
-/* Shortens "f(int)" to "f". */
-static void cut_arguments(char *name)
-{
-	static const char *const reserved[] = {"(anonymous namespace)", "operator()"};
-	char *at = name;
-
-	while ((at = strchr(at, '('))) {
-		if (text_starts_with(at, reserved[0]))
-			at += strlen(reserved[0]);
-		else if (at - name >= 8 && text_starts_with(at - 8, reserved[1]))
-			at += 2;
-		else
-			*at = '\0';
-	}
-}
-
-static bool is_dropped(const struct pprof_reader *r, struct dropping *d, frame_id id)
-{
-	const struct profile *p = r->f.profile;
-	func_id func = frames_get(&p->frames, id)->func;
-	_cleanup_free_ char *name = NULL;
-	const char *from;
-
-	if (func == NO_FUNC)
-		return false;
-	if (!d->known[func]) {
-		from = strings_get(&p->strings, p->funcs.rows.items[func].name);
-		name = xstrdup(from + (*from == '.'));
-		cut_arguments(name);
-		d->known[func] = 1 + (!regexec(&d->drop, name, 0, NULL, 0) &&
-				      (!d->has_keep || regexec(&d->keep, name, 0, NULL, 0)));
-	}
-	return d->known[func] == 2;
-}
-
 /* Finds the frames that the file requests to be dropped, together with their callees. */
 static void find_dropped(struct pprof_reader *r)
 {
-	struct dropping d = {0};
+	_cleanup_free_ char *drop = pprof_string(r, r->drop_frames);
+	_cleanup_free_ char *keep = pprof_string(r, r->keep_frames);
+	struct profile *p = r->f.profile;
+	struct pprof_drop d;
 
-	if (!compile(r, &d.drop, r->drop_frames))
+	if (!pprof_drop_init(&d, p, drop, keep, &r->f.counts->unread[UNREAD_MEMBERS]))
 		return;
-	d.has_keep = compile(r, &d.keep, r->keep_frames);
-	d.known = xcalloc(r->f.profile->funcs.rows.count + 1, 1);
 	vec_for_each(&r->locations.list, struct pprof_row *, row) {
 		row->kept = 0;
 		while (row->kept < row->count &&
-		       !is_dropped(r, &d, r->frames.items[row->first + row->kept]))
+		       !pprof_drop_is(&d, p, r->frames.items[row->first + row->kept]))
 			row->kept++;
 	}
-	free(d.known);
-	regfree(&d.drop);
-	if (d.has_keep)
-		regfree(&d.keep);
+	pprof_drop_release(&d);
 }
 
 /* The outermost frames of a stack are kept: otherwise, nothing would be left of it. */
@@ -756,17 +709,68 @@ static void add_values(struct pprof_reader *r, thread_id thread, stack_id stack)
 	}
 }
 
+static bool bytes_equal(const struct protobuf_cursor *a, const struct protobuf_cursor *b)
+{
+	size_t size = (size_t)(a->end - a->at);
+
+	return (size_t)(b->end - b->at) == size && memcmp(a->at, b->at, size) == 0;
+}
+
+/* True if the samples have the same labels in the same order. */
+static bool labels_equal(struct protobuf_cursor a, struct protobuf_cursor b)
+{
+	struct protobuf_cursor left, right;
+
+	while (next_label(&a, &left)) {
+		if (!next_label(&b, &right) || !bytes_equal(&left, &right))
+			return false;
+	}
+	return !next_label(&b, &right);
+}
+
+static void add_label(struct pprof_reader *r, const struct label *label, uint64_t start)
+{
+	size_t size = (size_t)(label->bytes.end - label->bytes.at);
+	struct known_label *known =
+		&r->known_labels[hash_bytes(label->bytes.at, size, 0) % KNOWN_LABELS];
+	struct marker marker;
+
+	if (!known->bytes.at || !bytes_equal(&known->bytes, &label->bytes))
+		*known = (struct known_label){label->bytes,
+					      label_marker_make(r->f.profile, &label->is, 0, 0)};
+	marker = known->marker;
+	marker.start = start;
+	marker.end = r->f.now;
+	if (marker.schema == NO_SCHEMA)
+		return;
+	vec_push(&threads_get(&r->f.profile->threads, r->last_thread)->markers, marker);
+	r->last_markers++;
+}
+
+/* Ends the markers of the last sample, which has the same labels, later. */
+static void extend_labels(struct pprof_reader *r)
+{
+	struct profile_thread *thread = threads_get(&r->f.profile->threads, r->last_thread);
+
+	for (size_t i = 0; i < r->last_markers; i++)
+		thread->markers.items[thread->markers.count - 1 - i].end = r->f.now;
+}
+
 static int add_sample(struct pprof_reader *r, struct protobuf_cursor bytes, struct error *err)
 {
+	bool is_same = r->last.at && labels_equal(r->last, bytes);
 	struct label_list labels = {0};
 	int ret = read_values(r, bytes, err);
 	uint64_t start = r->f.now, ticks = 1;
-	thread_id thread;
 
 	if (ret)
 		return ret;
-	thread = find_thread(r, bytes, &labels);
-	add_values(r, thread, find_stack(r));
+	if (!is_same) {
+		r->last_thread = find_thread(r, bytes, &labels);
+		r->last_markers = 0;
+	}
+	r->last = bytes;
+	add_values(r, r->last_thread, find_stack(r));
 	/* Other events have no duration, and labels need one. */
 	if (r->clock >= 0 && r->values.items[r->clock])
 		ticks = r->values.items[r->clock] / r->clock_unit;
@@ -777,8 +781,10 @@ static int add_sample(struct pprof_reader *r, struct protobuf_cursor bytes, stru
 	} else {
 		foreign_pass(&r->f, ticks);
 	}
-	vec_for_each(&labels.rows, const struct label_marker *, label)
-		label_marker_add(r->f.profile, thread, label, start, r->f.now);
+	if (is_same)
+		extend_labels(r);
+	vec_for_each(&labels.rows, const struct label *, label)
+		add_label(r, label, start);
 	release_labels(&labels);
 	return 0;
 }
@@ -918,7 +924,7 @@ static int read_file(struct pprof_reader *r, const char *text, size_t size, stru
 int pprof_read(struct profile **p, const char *text, size_t size, struct import_counts *counts,
 	       struct error *err)
 {
-	struct pprof_reader r = {0};
+	struct pprof_reader r = {.known_labels = xcalloc(KNOWN_LABELS, sizeof(*r.known_labels))};
 	int ret;
 
 	foreign_init(&r.f, counts);
@@ -933,6 +939,7 @@ int pprof_read(struct profile **p, const char *text, size_t size, struct import_
 	vec_release(&r.strings);
 	vec_release(&r.frames);
 	vec_release(&r.known);
+	free(r.known_labels);
 	vec_release(&r.path);
 	vec_release(&r.values);
 	vec_release(&r.comments);

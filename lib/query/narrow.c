@@ -14,6 +14,9 @@ struct narrowing {
 	const struct profile *from;
 	const struct query_filter *filter;
 	uint64_t offset_ns; /* start of the profile in the new profile */
+	/* By the number of a marker's first value: that in the new profile, plus 1; 0: not copied.
+	 */
+	uint32_t *values;
 	thread_id *threads; /* new thread by thread_id; NO_THREAD: left out */
 	uint8_t events[UINT8_MAX + 1]; /* new event by event; UINT8_MAX: not mapped yet */
 	bool *is_used; /* by stack_id */
@@ -184,23 +187,35 @@ static void use_markers(struct narrowing *n, const struct query *q)
 	}
 }
 
+/* Copies the values of a marker once, though markers may share them. Returns the first one. */
+static uint32_t copy_values(struct narrowing *n, const struct marker *from, schema_id schema)
+{
+	struct markers *into = &n->into->markers;
+	uint32_t *known = &n->values[from->first_value];
+	struct marker row;
+
+	if (*known)
+		return *known - 1;
+	row = markers_make(into, schema, 0, 0);
+	for (uint32_t i = 0; i <= schemas_get(&into->schemas, schema)->field_count; i++)
+		*marker_value(into, &row, i) =
+			copy_marker_value(marker_value(&n->from->markers, from, i), &n->rules);
+	*known = row.first_value + 1;
+	return row.first_value;
+}
+
 static void add_marker(struct narrowing *n, struct profile_thread *thread,
 		       const struct marker *from)
 {
-	struct markers *into = &n->into->markers;
 	schema_id schema = row_copier_schema(n->rows, from->schema);
-	uint32_t fields;
 	struct marker row;
 
 	if (schema == NO_SCHEMA) {
 		n->counts->lost_markers++;
 		return;
 	}
-	fields = schemas_get(&into->schemas, schema)->field_count;
-	row = copy_marker_row(into, schema, from, &n->rules);
-	for (uint32_t i = 0; i <= fields; i++)
-		*marker_value(into, &row, i) =
-			copy_marker_value(marker_value(&n->from->markers, from, i), &n->rules);
+	row = copy_marker_row(schema, from, &n->rules);
+	row.first_value = copy_values(n, from, schema);
 	vec_push(&thread->markers, row);
 }
 
@@ -270,11 +285,13 @@ static int add_profile(struct narrowing *n, struct error *err)
 	const struct profile *p = n->from;
 	_cleanup_free_ thread_id *threads = xcalloc(p->threads.rows.count + 1, sizeof(*threads));
 	_cleanup_free_ bool *is_used = xcalloc(p->stacks.rows.count + 1, sizeof(*is_used));
+	_cleanup_free_ uint32_t *values = xcalloc(p->markers.values.count + 1, sizeof(*values));
 	_cleanup_free_ bool *is_selected = query_select_threads(p, n->filter);
 	_cleanup_free_ stack_id *stacks = NULL;
 	struct query q;
 	int ret;
 
+	n->values = values;
 	n->threads = threads;
 	n->is_used = is_used;
 	n->first_thread = n->into->threads.rows.count;

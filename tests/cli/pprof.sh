@@ -7,7 +7,7 @@
 pprof_file() {
 	python3 "$root/tests/cli/pprof_file.py" "$@"
 }
-for name in heap heap-later allocs delays micro counts cpu-time cpu-samples labels drop wall nameless; do
+for name in heap heap-later allocs delays micro counts cpu-time cpu-samples labels runs drop wall nameless; do
 	pprof_file make $name $name.pb.gz
 done
 
@@ -93,7 +93,7 @@ run "$PROF" diff --no-config --allow-single --gate total=1% heap.pb.gz heap-late
 is "one run a side, allowed: only sampling may err" "$status" 1
 
 # A file that prof writes of another says the same: directly, and by way of the Firefox Profiler's format.
-for name in heap allocs delays counts cpu-time cpu-samples labels wall; do
+for name in heap allocs delays counts cpu-time cpu-samples labels runs wall; do
 	pprof_file show $name.pb.gz >wanted
 	"$PROF" convert --no-config $name.pb.gz -o again.pb.gz
 	is "$name: the same again" "$(pprof_file show again.pb.gz)" "$(<wanted)"
@@ -159,6 +159,13 @@ is "go build sees the program's frames alone" \
 
 run "$PROF" report --no-config --during request=beta labels.pb.gz
 like "labels select samples" "$out" '1 sample of clock \(8 ticks\),'
+"$PROF" convert --no-config runs.pb.gz -o runs.json
+is "samples in a row with the same labels share markers" \
+	"$(python3 -c 'import json; m = json.load(open("runs.json"))["threads"][0]["markers"]
+print(m["startTime"], m["endTime"], [row.get("number", 0) for row in m["data"]])')" \
+	'[0, 0, 20, 20, 30, 30] [20, 20, 30, 30, 40, 40] [0, 512, 0, 512, 0, 512]'
+run "$PROF" report --no-config --during request=alpha runs.pb.gz
+like "each of them has the labels" "$out" '3 samples of clock'
 "$PROF" convert --no-config --sanitize labels.pb.gz -o sanitized.json
 run grep -c 'alpha\|beta\|example.org' sanitized.json
 is "labels are private" "$out" 0

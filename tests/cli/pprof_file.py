@@ -123,6 +123,12 @@ FILES = {
          (["b", "main"], [1, 10_000_000], [("thread", "all")])],
         period=10_000_000, period_type="cpu/nanoseconds", duration=150_000_000, comments=["app -x", "second"],
         doc_url="https://example.org/doc", drop="never", keep="ever"),
+    # Samples in a row with the same labels, and one with them later.
+    "runs": lambda: Writer().profile(
+        CPU,
+        [([name, "main"], [1, 10_000_000], [("request", request), ("size", 512)])
+         for name, request in (("a", "alpha"), ("b", "alpha"), ("c", "beta"), ("d", "alpha"))],
+        period=10_000_000, period_type="cpu/nanoseconds"),
     "drop": lambda: Writer().profile(
         ["objects/count", "space/bytes"],
         [(["malloc(unsigned long)", "operator new", "parse", "main"], [10, 1000], []),

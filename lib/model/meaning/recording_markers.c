@@ -108,8 +108,8 @@ static char *label_name(const struct label_marker *label)
 			 label->unit);
 }
 
-void label_marker_add(struct profile *p, thread_id thread, const struct label_marker *label,
-		      uint64_t start, uint64_t end)
+struct marker label_marker_make(struct profile *p, const struct label_marker *label, uint64_t start,
+				uint64_t end)
 {
 	schema_id schema = schema_text_intern(marker_schema(MARKER_LABEL), &p->markers.schemas,
 					      &p->strings);
@@ -117,7 +117,7 @@ void label_marker_add(struct profile *p, thread_id thread, const struct label_ma
 	struct marker marker;
 
 	if (schema == NO_SCHEMA)
-		return;
+		return (struct marker){.schema = NO_SCHEMA};
 	marker = markers_make(&p->markers, schema, start, end);
 	marker.name = strings_intern(&p->strings, name);
 	*marker_value(&p->markers, &marker, LABEL_KEY_TEXT) = text_value(p, label->key);
@@ -129,7 +129,16 @@ void label_marker_add(struct profile *p, thread_id thread, const struct label_ma
 		*marker_value(&p->markers, &marker, LABEL_UNIT) = text_value(p, label->unit);
 	if (label->samples)
 		*marker_value(&p->markers, &marker, LABEL_SAMPLES) = marker_integer(label->samples);
-	vec_push(&threads_get(&p->threads, thread)->markers, marker);
+	return marker;
+}
+
+void label_marker_add(struct profile *p, thread_id thread, const struct label_marker *label,
+		      uint64_t start, uint64_t end)
+{
+	struct marker marker = label_marker_make(p, label, start, end);
+
+	if (marker.schema != NO_SCHEMA)
+		vec_push(&threads_get(&p->threads, thread)->markers, marker);
 }
 
 /* Returns NULL if there is none. */

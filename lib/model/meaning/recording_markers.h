@@ -44,6 +44,9 @@ struct label_marker {
 	uint32_t samples; /* number of samples that have it; 0: unknown */
 };
 
+/* Returns a marker with these values; its schema is NO_SCHEMA if there are too many of these. */
+struct marker label_marker_make(struct profile *p, const struct label_marker *label, uint64_t start,
+				uint64_t end);
 /* Labels the samples of a thread in [start, end). */
 void label_marker_add(struct profile *p, thread_id thread, const struct label_marker *label,
 		      uint64_t start, uint64_t end);

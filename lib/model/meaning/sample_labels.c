@@ -1,28 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/meaning/sample_labels.h"
 
-ORDER(compare_starts, struct timed_label, COMPARE(a->start, b->start))
+ORDER(compare_starts, struct marker *const, COMPARE((*a)->start, (*b)->start))
 
 void sample_labels_find(struct sample_labels *labels, const struct profile *p,
 			const struct profile_thread *thread)
 {
-	struct timed_label row;
-
+	labels->profile = p;
 	vec_clear(&labels->rows);
 	vec_clear(&labels->current);
 	labels->next = 0;
 	labels->set = UINT32_MAX;
 	vec_for_each(&thread->markers, const struct marker *, marker) {
-		row.start = marker->start;
-		row.end = marker->end;
-		if (label_marker_read(p, marker, &row.label))
-			vec_push(&labels->rows, row);
+		if (recorded_is(p, marker, MARKER_LABEL))
+			vec_push(&labels->rows, marker);
 	}
 	vec_sort(&labels->rows, compare_starts);
 }
 
 void sample_labels_pass(struct sample_labels *labels, uint64_t time)
 {
+	struct timed_label new;
 	size_t kept = 0;
 
 	vec_for_each(&labels->current, const struct timed_label *, row) {
@@ -32,12 +30,15 @@ void sample_labels_pass(struct sample_labels *labels, uint64_t time)
 	if (kept != labels->current.count)
 		labels->set = UINT32_MAX;
 	labels->current.count = kept;
-	for (; labels->next < labels->rows.count && labels->rows.items[labels->next].start <= time;
+	for (; labels->next < labels->rows.count && labels->rows.items[labels->next]->start <= time;
 	     labels->next++) {
-		if (labels->rows.items[labels->next].end <= time ||
-		    labels->current.count == SAMPLE_LABELS_MAX)
+		const struct marker *marker = labels->rows.items[labels->next];
+
+		if (marker->end <= time || labels->current.count == SAMPLE_LABELS_MAX ||
+		    !label_marker_read(labels->profile, marker, &new.label))
 			continue;
-		vec_push(&labels->current, labels->rows.items[labels->next]);
+		new.end = marker->end;
+		vec_push(&labels->current, new);
 		labels->set = UINT32_MAX;
 	}
 }

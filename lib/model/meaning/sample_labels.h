@@ -7,15 +7,16 @@
 /* Maximum labels of one sample. The rest is left out. */
 #define SAMPLE_LABELS_MAX 64
 
-/* A label, and the samples that have it: [start, end). Texts are borrowed of the profile. */
+/* A label of the samples before `end`. Texts are borrowed of the profile. */
 struct timed_label {
-	uint64_t start, end;
+	uint64_t end;
 	struct label_marker label;
 };
 
 /* The labels of one thread, by start; `current`: those of the current samples. Zeroed at first. */
 struct sample_labels {
-	VEC(struct timed_label) rows;
+	const struct profile *profile;
+	VEC(const struct marker *) rows;
 	size_t next;
 	VEC(struct timed_label) current;
 	uint32_t set; /* the caller's number for `current`; UINT32_MAX: they have changed */

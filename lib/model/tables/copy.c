@@ -78,7 +78,7 @@ void copy_schema_texts(struct schema *row, struct schema_field *fields,
 	row->tooltip_label = text(rules, row->tooltip_label);
 }
 
-struct marker copy_marker_row(struct markers *into, schema_id schema, const struct marker *from,
+struct marker copy_marker_row(schema_id schema, const struct marker *from,
 			      const struct copy_rules *rules)
 {
 	struct marker row = *from;
@@ -89,7 +89,6 @@ struct marker copy_marker_row(struct markers *into, schema_id schema, const stru
 	row.name = text(rules, from->name);
 	row.category = text(rules, from->category);
 	row.cause_time = moment_if_any(rules, from->cause_time);
-	row.first_value = markers_make(into, schema, row.start, row.end).first_value;
 	return row;
 }
 

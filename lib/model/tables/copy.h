@@ -34,8 +34,8 @@ struct allocation copy_allocation_row(const struct allocation *from,
 /* Converts the strings of a schema; the caller converts its fields. */
 void copy_schema_texts(struct schema *row, struct schema_field *fields,
 		       const struct copy_rules *rules);
-/* Returns a marker with a schema of `into`, without values. */
-struct marker copy_marker_row(struct markers *into, schema_id schema, const struct marker *from,
+/* Returns a marker with this schema; the caller copies the values and sets the first one. */
+struct marker copy_marker_row(schema_id schema, const struct marker *from,
 			      const struct copy_rules *rules);
 struct marker_value copy_marker_value(const struct marker_value *from,
 				      const struct copy_rules *rules);

@@ -88,7 +88,7 @@ struct marker {
 	schema_id schema;
 	string_id name;
 	string_id category; /* NO_STRING: none */
-	uint32_t first_value; /* index for the value functions below */
+	uint32_t first_value; /* index for the value functions below; markers may share values */
 	bool is_told; /* reported by the program itself */
 	bool is_frame; /* the name appears as a frame in the thread's stacks during the marker */
 	/*

@@ -326,7 +326,8 @@ static void sanitize_marker(struct sanitizer *s, const struct marker *from,
 		return;
 	}
 	rules.text = known ? sanitize_any_text : sanitize_no_text;
-	row = copy_marker_row(&s->into->markers, id, from, &rules);
+	row = copy_marker_row(id, from, &rules);
+	row.first_value = markers_make(&s->into->markers, id, 0, 0).first_value;
 	/* The name of a label has its value. */
 	if (!known || known == marker_schema(MARKER_LABEL))
 		row.name = schemas_get(&s->into->markers.schemas, id)->name;

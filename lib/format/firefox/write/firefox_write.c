@@ -485,7 +485,7 @@ static void firefox_write_threads(struct firefox *f, struct jsonw *w)
 	}
 	jsonw_array_end(w);
 	firefox_samples_release(&samples);
-	vec_release(&markers.markers);
+	vec_release(&markers.own);
 	vec_release(&uses.rows);
 	index_release(&uses.index);
 }

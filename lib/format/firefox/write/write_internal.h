@@ -185,9 +185,11 @@ void firefox_write_overhead(const struct firefox *f, struct jsonw *w);
 /* Marks categories named by markers as used. Call before positions of categories are assigned. */
 void firefox_use_marker_categories(struct firefox *f);
 
-/* Buffer for the markers of a row. A zeroed struct is empty. */
+/* The markers of a row: those of a thread, or those in the buffer. A zeroed struct is empty. */
 struct marker_list {
-	VEC(struct marker) markers;
+	const struct marker *items;
+	size_t count;
+	VEC(struct marker) own;
 };
 
 /* True for network markers: front-ends have their fields built in, as plain texts. */

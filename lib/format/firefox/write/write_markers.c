@@ -218,12 +218,12 @@ static bool is_interval(const struct marker *marker)
 
 static void write_times(const struct firefox *f, struct jsonw *w, const struct marker_list *list)
 {
-	FIREFOX_COLUMN(w, "startTime", &list->markers, struct marker, marker, at,
+	FIREFOX_COLUMN(w, "startTime", list, struct marker, marker, at,
 		       jsonw_format_ms(at, firefox_time(f, marker->start)));
-	FIREFOX_COLUMN(w, "endTime", &list->markers, struct marker, marker, at,
+	FIREFOX_COLUMN(w, "endTime", list, struct marker, marker, at,
 		       is_interval(marker) ? jsonw_format_ms(at, firefox_time(f, marker->end))
 					   : jsonw_format_null(at));
-	FIREFOX_COLUMN(w, "phase", &list->markers, struct marker, marker, at,
+	FIREFOX_COLUMN(w, "phase", list, struct marker, marker, at,
 		       jsonw_format_u64(at, is_interval(marker) ? PHASE_INTERVAL : PHASE_INSTANT));
 }
 
@@ -236,10 +236,10 @@ static void list_path(const struct firefox *f, struct marker_list *list)
 		vec_for_each(&thread->markers, const struct marker *, marker) {
 			if (recorded_is(f->profile, marker, MARKER_CRITICAL_PATH) ||
 			    recorded_is(f->profile, marker, MARKER_HAND_OVER))
-				vec_push(&list->markers, *marker);
+				vec_push(&list->own, *marker);
 		}
 	}
-	vec_sort(&list->markers, compare_markers);
+	vec_sort(&list->own, compare_markers);
 }
 
 /* Lists the markers of a row's threads; views have none, except that of the critical path. */
@@ -248,17 +248,22 @@ static void list_markers(const struct firefox *f, const struct thread_row *row,
 {
 	const struct profile_thread *threads = f->profile->threads.rows.items;
 
-	vec_clear(&list->markers);
+	vec_clear(&list->own);
+	if (row->kind < ROW_EVENT && row->count == 1) {
+		list->items = threads[f->rows.members.items[row->first]].markers.items;
+		list->count = threads[f->rows.members.items[row->first]].markers.count;
+		return;
+	}
 	if (row->kind == ROW_EVENT && event_is_derived(f->profile, row->event))
 		list_path(f, list);
-	if (row->kind >= ROW_EVENT)
-		return;
-	for (size_t i = 0; i < row->count; i++) {
+	for (size_t i = 0; i < row->count && row->kind < ROW_EVENT; i++) {
 		thread_id id = f->rows.members.items[row->first + i];
 
 		vec_for_each(&threads[id].markers, const struct marker *, marker)
-			vec_push(&list->markers, *marker);
+			vec_push(&list->own, *marker);
 	}
+	list->items = list->own.items;
+	list->count = list->own.count;
 }
 
 void firefox_write_markers(struct firefox *f, struct jsonw *w, const struct thread_row *row,
@@ -266,15 +271,15 @@ void firefox_write_markers(struct firefox *f, struct jsonw *w, const struct thre
 {
 	list_markers(f, row, list);
 	jsonw_member(w, "markers", object_begin);
-	FIREFOX_COLUMN(w, "name", &list->markers, struct marker, marker, at,
+	FIREFOX_COLUMN(w, "name", list, struct marker, marker, at,
 		       jsonw_format_u64(at, firefox_string(f, marker->name)));
-	FIREFOX_COLUMN(w, "category", &list->markers, struct marker, marker, at,
+	FIREFOX_COLUMN(w, "category", list, struct marker, marker, at,
 		       jsonw_format_u64(at, category_position(f, marker)));
 	jsonw_member(w, "data", array_begin);
-	vec_for_each(&list->markers, const struct marker *, marker)
+	vec_for_each(list, const struct marker *, marker)
 		write_data(f, w, marker);
 	jsonw_array_end(w);
 	write_times(f, w, list);
-	jsonw_member(w, "length", u64, list->markers.count);
+	jsonw_member(w, "length", u64, list->count);
 	jsonw_object_end(w);
 }

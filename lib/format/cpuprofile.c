@@ -20,8 +20,11 @@ struct v8_reader {
 	struct json_cursor s; /* cursor over the whole text */
 	struct json_ends *ends;
 	struct v8_tree tree;
-	VEC(double) deltas;
-	uint64_t end; /* of the last sample that has a time */
+	/* The times of samples, or between them, which are read along with the samples. */
+	struct json_cursor times; /* failed: no more */
+	size_t time_count;
+	bool are_deltas;
+	double last, passed; /* last time; sum of the times between samples that are positive */
 	struct v8_samples samples;
 };
 
@@ -30,43 +33,33 @@ static int damaged(struct error *err, const char *what)
 	return error_text(err, -EBADMSG, "the CPU profile is damaged: %s", what);
 }
 
-static void read_deltas(struct v8_reader *r, struct span span)
+/* Finds the time between the next sample and the one before. Returns false if it is unknown. */
+static bool next_delta(struct v8_reader *r, double *delta)
 {
-	struct json_cursor s = json_cursor_within(&r->s, span);
+	struct json_cursor *s = &r->times;
+	double time;
 
-	for (size_t i = 0; span.end && json_cursor_element(&s, i); i++) {
-		double delta = json_members_number(&s);
-
-		if (clock_time_from(fabs(delta) * 1000) == CLOCK_NO_TIME)
-			delta = 0;
-		vec_push(&r->deltas, delta);
+	if ((!r->time_count && json_cursor_peek(s) != '[') ||
+	    !json_cursor_element(s, r->time_count)) {
+		s->failed = true;
+		return false;
 	}
-}
-
-/* Reads times of samples; one more is the end of the last sample. */
-static void read_times(struct v8_reader *r, struct span span)
-{
-	struct json_cursor s = json_cursor_within(&r->s, span);
-	double before = 0, sum = 0;
-
-	json_for_each_element_if_any(&s, i) {
-		double time = json_members_number(&s), delta = i ? fabs(time - before) : 0;
-
-		if (clock_time_from(delta * 1000) == CLOCK_NO_TIME)
-			delta = 0;
-		before = time;
-		sum += delta;
-		vec_push(&r->deltas, delta);
-	}
-	r->end = clock_time_from(sum * 1000);
+	time = json_members_number(s);
+	*delta = r->are_deltas ? time : r->time_count ? fabs(time - r->last) : 0;
+	if (clock_time_from(fabs(*delta) * 1000) == CLOCK_NO_TIME)
+		*delta = 0;
+	r->last = time;
+	r->passed += *delta > 0 ? *delta : 0;
+	r->time_count++;
+	return true;
 }
 
 /* Collects the stacks of samples and their ascending times. */
 static int read_samples(struct v8_reader *r, struct span span, struct error *err)
 {
 	struct json_cursor s = json_cursor_within(&r->s, span);
-	struct v8_sample sample = {0};
-	double now = 0;
+	struct sample sample = {0};
+	double now = 0, delta;
 	uint64_t time;
 
 	json_for_each_element(&s, i) {
@@ -74,25 +67,24 @@ static int read_samples(struct v8_reader *r, struct span span, struct error *err
 
 		if (node == INDEX_NONE)
 			return damaged(err, "a sample has an index out of range");
-		now += i < r->deltas.count ? r->deltas.items[i] : 0;
+		now += next_delta(r, &delta) ? delta : 0;
 		time = clock_time_from(now * 1000);
 		if (time != CLOCK_NO_TIME && time > sample.time)
 			sample.time = time;
 		sample.stack = v8_tree_stack(&r->tree, &r->f, node);
-		vec_push(&r->samples.rows, sample);
+		samples_add(&r->samples.rows, &sample);
 	}
+	while (next_delta(r, &delta))
+		;
 	return s.failed ? damaged(err, "its samples") : 0;
 }
 
 static uint64_t mean_delta(const struct v8_reader *r)
 {
-	double sum = 0;
 	uint64_t mean = 0;
 
-	vec_for_each(&r->deltas, const double *, delta)
-		sum += *delta > 0 ? *delta : 0;
-	if (r->deltas.count)
-		mean = clock_time_from(sum / (double)r->deltas.count * 1000);
+	if (r->time_count)
+		mean = clock_time_from(r->passed / (double)r->time_count * 1000);
 	return mean ? mean : 1000000;
 }
 
@@ -103,10 +95,10 @@ static void add_samples(struct v8_reader *r, thread_id thread)
 
 	r->samples.mean = mean;
 	r->samples.end = r->f.stated.end;
-	meta->interval_ns = r->deltas.count ? v8_samples_interval(&r->samples) : mean;
+	meta->interval_ns = r->time_count ? v8_samples_interval(&r->samples) : mean;
 	if (meta->interval_ns < mean)
 		meta->sample_ticks = (mean + meta->interval_ns / 2) / meta->interval_ns;
-	v8_samples_add(&r->samples, &r->f, thread, r->deltas.count > 0);
+	v8_samples_add(&r->samples, &r->f, thread, r->time_count > 0);
 }
 
 static void read_end(struct v8_reader *r, struct span start, struct span end)
@@ -124,6 +116,7 @@ static int read_file(struct v8_reader *r, const char *text, size_t size, struct 
 					    "endTime", "timestamps", "head",	   NULL};
 	struct span spans[7] = {{0}};
 	thread_id thread;
+	uint64_t last;
 	int ret;
 
 	ret = foreign_json(&r->s, text, size, r->ends, err);
@@ -138,21 +131,20 @@ static int read_file(struct v8_reader *r, const char *text, size_t size, struct 
 	if (!v8_tree_add(&r->tree, &r->f, json_cursor_within(&r->s, spans[0])))
 		return damaged(err, "its nodes");
 	r->f.profile->meta.product = xstrdup("V8");
-	if (spans[5].end && !spans[2].end) {
-		read_times(r, spans[5]);
-		r->f.stated.end = r->end == CLOCK_NO_TIME ? 0 : r->end;
-	} else {
-		read_deltas(r, spans[2]);
-		read_end(r, spans[3], spans[4]);
-	}
+	r->are_deltas = spans[2].end || !spans[5].end;
+	r->times = json_cursor_within(&r->s, spans[r->are_deltas ? 2 : 5]);
 	thread = foreign_thread(&r->f, 0, 0, "V8", "main", false);
 	ret = read_samples(r, spans[1], err);
+	if (r->are_deltas)
+		read_end(r, spans[3], spans[4]);
+	else if (clock_time_from(r->passed * 1000) != CLOCK_NO_TIME)
+		r->f.stated.end = clock_time_from(r->passed * 1000);
+	last = samples_last_time(&r->samples.rows);
 	if (!ret)
 		add_samples(r, thread);
-	if (r->f.stated.end && r->samples.rows.count &&
-	    vec_last(&r->samples.rows).time > r->f.stated.end)
-		r->f.stated.end = vec_last(&r->samples.rows).time;
-	return ret ? ret : foreign_finish(&r->f, r->deltas.count > 0, err);
+	if (r->f.stated.end)
+		r->f.stated.end = MAX(r->f.stated.end, last);
+	return ret ? ret : foreign_finish(&r->f, r->time_count > 0, err);
 }
 
 static int cpuprofile_read(struct profile **p, const char *text, size_t size,
@@ -166,8 +158,7 @@ static int cpuprofile_read(struct profile **p, const char *text, size_t size,
 	ret = read_file(&r, text, size, err);
 	foreign_end(&r.f, ret, p);
 	v8_tree_release(&r.tree);
-	vec_release(&r.deltas);
-	vec_release(&r.samples.rows);
+	samples_release(&r.samples.rows);
 	return ret;
 }
 

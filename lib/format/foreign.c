@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/format/foreign.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "lib/model/languages/language.h"
@@ -25,6 +26,22 @@ bool json_members_begin(const char *text, size_t size, const char *const *wanted
 	return false;
 }
 
+/* Converts most numbers of files, faster than the library. All integers of so many digits fit. */
+static bool is_small_integer(const char *text, size_t size, double *number)
+{
+	int64_t value = 0;
+
+	if (size > DBL_DIG)
+		return false;
+	for (size_t i = 0; i < size; i++) {
+		if (!decimal_is_digit(text[i]))
+			return false;
+		value = value * 10 + (text[i] - '0');
+	}
+	*number = (double)value;
+	return true;
+}
+
 double json_members_number(struct json_cursor *s)
 {
 	char text[NUMBER_MAX];
@@ -35,6 +52,8 @@ double json_members_number(struct json_cursor *s)
 	if (!strchr("-0123456789", json_cursor_peek(s)) || !json_cursor_value(s, &value))
 		return 0;
 	size = value.end - value.start;
+	if (is_small_integer(s->text + value.start, size, &number))
+		return number;
 	if (size >= sizeof(text))
 		size = sizeof(text) - 1;
 	memcpy(text, s->text + value.start, size);

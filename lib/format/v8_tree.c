@@ -141,16 +141,38 @@ stack_id v8_tree_stack(struct v8_tree *t, struct foreign *f, uint32_t at)
 	return stack;
 }
 
-/* Returns the time until the next sample. The last one lasts until the end, if that is known. */
-static uint64_t length_of(const struct v8_samples *samples, size_t i)
-{
-	uint64_t time = samples->rows.items[i].time;
+/* A walk over samples, which needs the time of the next one. */
+struct next_sample {
+	struct sample_iterator rows;
+	const struct sample *next;
+	struct sample sample;
+	uint64_t length;
+};
 
-	if (i + 1 < samples->rows.count)
-		return samples->rows.items[i + 1].time - time;
-	if (samples->end)
-		return samples->end > time ? samples->end - time : 0;
-	return samples->mean;
+static struct next_sample next_begin(struct sample_iterator rows)
+{
+	struct next_sample n = {.rows = rows};
+
+	n.next = sample_iterator_next(&n.rows);
+	return n;
+}
+
+/* Finds the time until the next sample. The last one lasts until the end, if that is known. */
+static bool next_step(const struct v8_samples *samples, struct next_sample *n)
+{
+	if (!n->next) {
+		sample_iterator_release(&n->rows);
+		return false;
+	}
+	n->sample = *n->next;
+	n->next = sample_iterator_next(&n->rows);
+	if (n->next)
+		n->length = n->next->time - n->sample.time;
+	else if (samples->end)
+		n->length = samples->end > n->sample.time ? samples->end - n->sample.time : 0;
+	else
+		n->length = samples->mean;
+	return true;
 }
 
 uint64_t v8_samples_interval(const struct v8_samples *samples)
@@ -158,10 +180,11 @@ uint64_t v8_samples_interval(const struct v8_samples *samples)
 	uint64_t mean = samples->mean;
 	uint64_t least = mean / SHORTEST > INTERVAL_MIN_NS ? mean / SHORTEST : INTERVAL_MIN_NS;
 	uint64_t shortest = mean > least ? mean : least;
+	struct next_sample n = next_begin(samples_begin(&samples->rows));
 	VEC(double) lengths = {0};
 
-	for (size_t i = 0; i < samples->rows.count; i++) {
-		uint64_t length = length_of(samples, i);
+	while (next_step(samples, &n)) {
+		uint64_t length = n.length;
 
 		if (length && lengths.count < FOREIGN_LENGTHS_MAX)
 			vec_push(&lengths, (double)length);
@@ -175,21 +198,20 @@ uint64_t v8_samples_interval(const struct v8_samples *samples)
 }
 
 /* The rounding error is carried to the next sample. */
-void v8_samples_add(const struct v8_samples *samples, struct foreign *f, thread_id thread,
-		    bool has_times)
+void v8_samples_add(struct v8_samples *samples, struct foreign *f, thread_id thread, bool has_times)
 {
 	int64_t interval = (int64_t)f->profile->meta.interval_ns, rest = 0;
+	struct next_sample n = next_begin(samples_begin_free(&samples->rows));
 
-	for (size_t i = 0; i < samples->rows.count; i++) {
-		const struct v8_sample *sample = &samples->rows.items[i];
+	while (next_step(samples, &n)) {
 		int64_t ticks = 1;
 
 		if (has_times) {
-			rest += (int64_t)length_of(samples, i);
+			rest += (int64_t)n.length;
 			ticks = rest > 0 ? (rest + interval / 2) / interval : 0;
 			rest -= ticks * interval;
 		}
-		foreign_sample(f, thread, 0, has_times ? sample->time : f->now, sample->stack,
+		foreign_sample(f, thread, 0, has_times ? n.sample.time : f->now, n.sample.stack,
 			       (uint64_t)ticks);
 		foreign_pass(f, (uint64_t)ticks);
 	}

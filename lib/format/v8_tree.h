@@ -20,14 +20,9 @@ struct v8_tree {
 	VEC(uint32_t) path;
 };
 
-struct v8_sample {
-	uint64_t time;
-	stack_id stack;
-};
-
-/* Samples of a thread in order of time. */
+/* Samples of a thread, of which only times and stacks are known. Release `rows`. */
 struct v8_samples {
-	VEC(struct v8_sample) rows;
+	struct samples rows;
 	uint64_t end; /* end of the last one; 0: unknown */
 	uint64_t mean; /* length of a sample */
 };
@@ -47,8 +42,8 @@ stack_id v8_tree_stack(struct v8_tree *t, struct foreign *f, uint32_t row);
 /* Returns a tick length equal to the shortest sample, within limits. */
 uint64_t v8_samples_interval(const struct v8_samples *samples);
 /*
- * Adds samples weighted by their length; without times, as one tick each, at the times of `f`. The
- * interval is set.
+ * Moves samples to a thread, weighted by their length; without times, as one tick each, at the
+ * times of `f`. The interval is set.
  */
-void v8_samples_add(const struct v8_samples *samples, struct foreign *f, thread_id thread,
+void v8_samples_add(struct v8_samples *samples, struct foreign *f, thread_id thread,
 		    bool has_times);

@@ -264,6 +264,29 @@ TEST_WITH(rows_go_back_in_time, keep_in_memory, keep_in_memory)
 	assert_int_equal(sample_store_in_memory(), 0);
 }
 
+/* Some rows are packed; the walk may end early. */
+TEST_WITH(rows_are_freed_as_they_are_passed, keep_in_memory, keep_in_memory)
+{
+	for (uint64_t room = 1; room < 3; room++) {
+		const struct sample *row;
+		struct sample_iterator it;
+		struct samples s = {0};
+
+		sample_store_set_room(room * CHUNK_ROWS * sizeof(struct sample));
+		for (uint32_t i = 0; i < ROWS; i++)
+			samples_add(&s, &(struct sample){.time = i, .stack = i, .weight = 1});
+		it = samples_begin_free(&s);
+		for (uint32_t i = 0;
+		     i < ROWS - room * CHUNK_ROWS && (row = sample_iterator_next(&it)); i++)
+			assert_int_equal(row->stack, i);
+		assert_true(sample_store_take_room(room * CHUNK_ROWS * sizeof(struct sample)));
+		sample_store_give_room(room * CHUNK_ROWS * sizeof(struct sample));
+		sample_iterator_release(&it);
+		samples_release(&s);
+		assert_int_equal(sample_store_in_memory(), 0);
+	}
+}
+
 static int count_rows(const struct samples *s, uint32_t until)
 {
 	int count = 0;

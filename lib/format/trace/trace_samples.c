@@ -154,7 +154,8 @@ static uint64_t start_of(const struct v8_profile *profile)
 static void order_samples(struct trace_reader *r, struct v8_profile *profile,
 			  struct v8_samples *into)
 {
-	struct v8_sample sample = {0};
+	struct sample sample = {0};
+	size_t count;
 	int64_t now;
 
 	/* The functions of a profile that began before the trace are unknown. */
@@ -175,11 +176,12 @@ static void order_samples(struct trace_reader *r, struct v8_profile *profile,
 			sample.stack = row == INDEX_NONE
 					       ? NO_STACK
 					       : v8_tree_stack(&profile->tree, &r->f, row);
-			vec_push(&into->rows, sample);
+			samples_add(&into->rows, &sample);
 		}
 	}
-	if (into->rows.count > 1)
-		into->mean = (sample.time - into->rows.items[0].time) / (into->rows.count - 1);
+	count = samples_count(&into->rows);
+	if (count > 1)
+		into->mean = (sample.time - samples_first_time(&into->rows)) / (count - 1);
 	if (!into->mean)
 		into->mean = INTERVAL_NS;
 	if (sample.time > r->end)
@@ -221,7 +223,7 @@ void trace_profiles_finish(struct trace_reader *r)
 
 		order_samples(r, profile, &samples);
 		shortest = v8_samples_interval(&samples);
-		if (samples.rows.count && (!*interval || shortest < *interval)) {
+		if (samples_count(&samples.rows) && (!*interval || shortest < *interval)) {
 			*interval = shortest;
 			r->f.profile->meta.sample_ticks = (samples.mean + shortest / 2) / shortest;
 		}
@@ -232,9 +234,9 @@ void trace_profiles_finish(struct trace_reader *r)
 	for (size_t i = 0; i < all.count; i++) {
 		uint32_t thread = r->profiles.items[i].thread;
 
-		if (thread != INDEX_NONE && all.items[i].rows.count)
+		if (thread != INDEX_NONE && samples_count(&all.items[i].rows))
 			v8_samples_add(&all.items[i], &r->f, trace_thread_use(r, thread), true);
-		vec_release(&all.items[i].rows);
+		samples_release(&all.items[i].rows);
 	}
 	vec_release(&all);
 }

@@ -282,9 +282,11 @@ void samples_merge(struct samples *into, struct samples *from)
 	*from = empty;
 }
 
-/* Stores the changes of the current part. */
+/* Stores the changes of the current part, or frees it. */
 static void leave_part(struct sample_iterator *it)
 {
+	if (it->frees && it->part < chunk_count(it->of))
+		drop_rows(&it->of->closed->list.items[it->part]);
 	if (it->changes && it->rows && it->rows == it->buffer)
 		put_rows(&it->of->closed->list.items[it->part], it->rows, (uint32_t)it->count);
 }
@@ -361,6 +363,14 @@ struct sample_iterator samples_end_change(struct samples *s)
 	struct sample_iterator it = samples_end(s);
 
 	it.changes = true;
+	return it;
+}
+
+struct sample_iterator samples_begin_free(struct samples *s)
+{
+	struct sample_iterator it = samples_begin(s);
+
+	it.frees = true;
 	return it;
 }
 

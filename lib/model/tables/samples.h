@@ -70,7 +70,7 @@ struct sample_iterator {
 	struct sample *buffer; /* unpacked rows of a chunk, owned; NULL: none */
 	size_t room; /* capacity of the buffer, in rows */
 	size_t part; /* current part: closed chunks first, then the open rows */
-	bool changes;
+	bool changes, frees;
 };
 
 /* Begins before the first row, or after all rows that are not later than `time`. */
@@ -81,6 +81,8 @@ struct sample_iterator samples_end(const struct samples *s);
 /* Begins like the functions above; rows may be changed, except for their times. */
 struct sample_iterator samples_begin_change(struct samples *s);
 struct sample_iterator samples_end_change(struct samples *s);
+/* Begins before the first row. Frees rows that were passed; release the samples afterwards. */
+struct sample_iterator samples_begin_free(struct samples *s);
 /* Stores the changes. */
 void sample_iterator_release(struct sample_iterator *it);
 /* Moves to the next part, or the previous one; false at the end. Its rows are [0, count). */

@@ -308,11 +308,10 @@ static long sum_user_frame(__u32 i, void *ctx)
 /* Uses the kernel's unwinder: frame pointers only. */
 static __always_inline void capture_user_by_kernel(void *ctx, struct stack_scratch *s)
 {
-	__u32 depth = s->kernel_depth, count;
+	/* A mask, because older kernels forget what was compared once it is on the stack. */
+	__u32 depth = s->kernel_depth & KERNEL_DEPTH_MAX, count;
 	struct loop loop = {.s = s};
 
-	if (depth > KERNEL_DEPTH_MAX)
-		return;
 	if (s->sample_flags & SAMPLE_LEAF_KERNEL) {
 		count = get_stack(ctx, s, HEADER_WORDS + depth, USER_DEPTH_MAX, BPF_F_USER_STACK);
 		s->user_depth = count;

@@ -132,8 +132,8 @@ static __always_inline bool unwind_by_scan(struct stack_scratch *s)
 
 /*
  * x86-64: returns whether the frame pointer belongs to a caller of interrupted code without a rule:
- * the call at its return address enters another function, which sets it. Not asked of chains, as a
- * builtin of V8's may go on to the function called by a conditional jump.
+ * the call at its return address enters another function, which sets it. Chains skip this test,
+ * because a builtin of V8 may enter the called function by a conditional jump.
  */
 __noinline int unwind_is_callers_pair(struct stack_scratch *s)
 {

@@ -666,11 +666,10 @@ enum walk_return {
 
 /* The instructions from a frame's pc to its function's return. Zeroed: none were examined. */
 struct walk_way_back {
-	__u32 next; /* offset of the instruction behind those that `bytes` counts */
+	__u32 next; /* offset of the instruction after those that `bytes` counts */
 	union {
 		struct {
-			__u16 bytes; /* of the stack, freed by the instructions in front of `next`
-				      */
+			__u16 bytes; /* of the stack, freed by the instructions before `next` */
 			/* 1 + from sp to the word that fp was loaded from last; 0: it was not */
 			__u8 fp_at;
 			__u8 kind; /* enum walk_return */
@@ -701,7 +700,7 @@ WALK_INLINE __u32 walk_freed(__u64 word, __u16 *bytes)
 }
 
 /*
- * Returns whether bytes behind a return instruction are of the next function or lie between the
+ * Returns whether bytes after a return instruction are of the next function or lie between the
  * two: padding, push or sub $n,%rsp.
  */
 WALK_INLINE int walk_ends_function(__u32 word)
@@ -714,7 +713,7 @@ WALK_INLINE int walk_ends_function(__u32 word)
 
 /*
  * x86-64: examines the bytes of code at offset i from the frame's pc, one after another. Returns
- * true at the return instruction, which is found by those that compilers put in front of it.
+ * true at the return instruction, which is found by those that compilers put before it.
  */
 WALK_INLINE int walk_examine_code(struct walk_way_back *w, __u64 word, __u32 i)
 {

@@ -7,8 +7,7 @@
 /* Limits of the kernel: nested interpreters, and bytes of a first line. */
 #define SCRIPTS_MAX 5
 #define FIRST_LINE_MAX 256
-/* Limits of the search for programs that the command starts: words, files, and bytes of a script.
- */
+/* Limits of the search for programs that a command starts: words, files, bytes of a script. */
 #define WORDS_MAX 256
 #define FILES_MAX 64
 #define TEXT_MAX 4096

@@ -180,7 +180,7 @@ static uint64_t weigh_without_code(const struct query *q, const char *function)
 	uint64_t total = 0;
 
 	for (stack_id leaf = 0; leaf < p->stacks.rows.count; leaf++) {
-		const struct frame *frame = &p->frames.rows.items[p->stacks.rows.items[leaf].frame];
+		const struct frame *frame = profile_frame_of(p, leaf);
 
 		if (q->weights[leaf] && frame->module == NO_MODULE && frame->func != NO_FUNC &&
 		    strcmp(strings_get(&p->strings, p->funcs.rows.items[frame->func].name),

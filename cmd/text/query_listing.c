@@ -206,7 +206,7 @@ static uint32_t *find_start_lines(const struct query *q, const struct query_keys
 	uint32_t *lines = xcalloc(keys->rows.count + 1, sizeof(*lines));
 
 	for (stack_id id = 0; id < p->stacks.rows.count; id++) {
-		func_id func = p->frames.rows.items[p->stacks.rows.items[id].frame].func;
+		func_id func = profile_frame_of(p, id)->func;
 		uint32_t line = func == NO_FUNC ? 0 : p->funcs.rows.items[func].line;
 		uint32_t *of_key = &lines[keys->of_stacks[id]];
 

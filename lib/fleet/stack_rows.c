@@ -22,21 +22,16 @@ void stack_rows_release(struct stack_rows *s)
 	strbuf_release(&s->text);
 }
 
-static const struct frame *frame_of(const struct profile *p, stack_id stack)
-{
-	return &p->frames.rows.items[p->stacks.rows.items[stack].frame];
-}
-
 static const struct func *func_of(const struct profile *p, stack_id stack)
 {
-	func_id func = frame_of(p, stack)->func;
+	func_id func = profile_frame_of(p, stack)->func;
 
 	return func == NO_FUNC ? NULL : &p->funcs.rows.items[func];
 }
 
 static const struct module *module_of(const struct profile *p, stack_id stack)
 {
-	module_id module = frame_of(p, stack)->module;
+	module_id module = profile_frame_of(p, stack)->module;
 
 	return module == NO_MODULE ? NULL : &p->modules.rows.items[module];
 }
@@ -84,7 +79,7 @@ static void add_file(const struct stack_rows *s, stack_id stack, struct strbuf *
 
 static void add_line(const struct stack_rows *s, stack_id stack, struct strbuf *out)
 {
-	rows_add_u32(out, frame_of(s->profile, stack)->line);
+	rows_add_u32(out, profile_frame_of(s->profile, stack)->line);
 }
 
 static void add_function_line(const struct stack_rows *s, stack_id stack, struct strbuf *out)
@@ -122,7 +117,7 @@ static void add_build_id(const struct stack_rows *s, stack_id stack, struct strb
 
 static void add_address(const struct stack_rows *s, stack_id stack, struct strbuf *out)
 {
-	const struct frame *frame = frame_of(s->profile, stack);
+	const struct frame *frame = profile_frame_of(s->profile, stack);
 
 	rows_add_u64(out, modules_address(&s->profile->modules, frame->module, frame->offset));
 }
@@ -130,14 +125,14 @@ static void add_address(const struct stack_rows *s, stack_id stack, struct strbu
 static void add_kind(const struct stack_rows *s, stack_id stack, struct strbuf *out)
 {
 	const struct func *func = func_of(s->profile, stack);
-	uint8_t kind = frame_of(s->profile, stack)->kind;
+	uint8_t kind = profile_frame_of(s->profile, stack)->kind;
 
 	rows_add_text(out, func && func->is_js ? FLEET_KIND_SCRIPT : fleet_kind_names[kind]);
 }
 
 static void add_inline_depth(const struct stack_rows *s, stack_id stack, struct strbuf *out)
 {
-	rows_add_u16(out, frame_of(s->profile, stack)->inline_depth);
+	rows_add_u16(out, profile_frame_of(s->profile, stack)->inline_depth);
 }
 
 static void add_category(const struct stack_rows *s, stack_id stack, struct strbuf *out)
@@ -184,7 +179,7 @@ static bool is_guessed(const struct stack_rows *s, stack_id stack)
 	const struct stacks *stacks = &s->profile->stacks;
 
 	for (; stack != NO_STACK; stack = stacks->rows.items[stack].parent) {
-		if (frame_of(s->profile, stack)->kind == PROFILE_FRAME_GUESS ||
+		if (profile_frame_of(s->profile, stack)->kind == PROFILE_FRAME_GUESS ||
 		    strcmp(subcategory_of(s, stack), "Guess") == 0)
 			return true;
 	}

@@ -231,7 +231,7 @@ static void end_node(struct v8_writer *w, stack_id callee)
 static void write_node(struct v8_writer *w, stack_id stack)
 {
 	const struct profile *p = w->profile;
-	const struct frame *frame = &p->frames.rows.items[p->stacks.rows.items[stack].frame];
+	const struct frame *frame = profile_frame_of(p, stack);
 	const struct func *func = frame->func == NO_FUNC ? NULL : &p->funcs.rows.items[frame->func];
 	const char *name = func ? strings_get(&p->strings, func->name) : NULL, *url = "";
 	char address[32];

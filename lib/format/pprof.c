@@ -19,7 +19,7 @@ static bool is_inlined(const struct profile *p, const struct stack *stack)
 
 	if (stack->parent == NO_STACK || !frame->inline_depth)
 		return false;
-	caller = &p->frames.rows.items[p->stacks.rows.items[stack->parent].frame];
+	caller = profile_frame_of(p, stack->parent);
 	return caller->module == frame->module && caller->offset == frame->offset &&
 	       caller->inline_depth + 1 == frame->inline_depth;
 }

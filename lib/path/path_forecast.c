@@ -572,7 +572,7 @@ static void add_if_below(void *ctx, const struct path_weight *weight)
 	if (weight->kind != PATH_RUNS)
 		return;
 	for (stack_id at = weight->stack; at != NO_STACK; at = p->stacks.rows.items[at].parent) {
-		func_id func = p->frames.rows.items[p->stacks.rows.items[at].frame].func;
+		func_id func = profile_frame_of(p, at)->func;
 
 		if (func != NO_FUNC && p->funcs.rows.items[func].name == time->name) {
 			time->ns += weight->ns;

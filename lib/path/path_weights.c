@@ -229,7 +229,7 @@ static void weigh_running(struct weighing *w, const struct profile_thread *threa
 
 static string_id label_of(const struct profile *p, stack_id stack)
 {
-	func_id func = p->frames.rows.items[p->stacks.rows.items[stack].frame].func;
+	func_id func = profile_frame_of(p, stack)->func;
 
 	return func == NO_FUNC ? NO_STRING : p->funcs.rows.items[func].name;
 }

@@ -206,7 +206,7 @@ static char *heaviest_place(const struct adviser *a, const struct query *q, uint
 	}
 	if (most == NO_STACK)
 		return NULL;
-	frame = &q->profile->frames.rows.items[q->profile->stacks.rows.items[most].frame];
+	frame = profile_frame_of(q->profile, most);
 	return profile_frame_is_named(q->profile, frame)
 		       ? place_of(a, d->keys.of_stacks[most], frame->line)
 		       : NULL;
@@ -260,8 +260,7 @@ static void measure_functions(const struct adviser *a, struct measured *m)
 
 static bool is_at(const struct profile *p, stack_id id, const char *name)
 {
-	func_id func = id == NO_STACK ? NO_FUNC
-				      : p->frames.rows.items[p->stacks.rows.items[id].frame].func;
+	func_id func = id == NO_STACK ? NO_FUNC : profile_frame_of(p, id)->func;
 
 	return func != NO_FUNC &&
 	       strcmp(strings_get(&p->strings, p->funcs.rows.items[func].name), name) == 0;
@@ -324,7 +323,7 @@ static void measure_commands(const struct adviser *a, struct measured *m)
 
 		if (command == NO_FUNC && caller != NO_STACK && is_at(p, caller, "call") &&
 		    is_at(p, p->stacks.rows.items[caller].parent, "processCommand"))
-			command = p->frames.rows.items[p->stacks.rows.items[id].frame].func;
+			command = profile_frame_of(p, id)->func;
 		commands[id] = command;
 		if (command == NO_FUNC || !a->q->weights[id])
 			continue;
@@ -588,7 +587,7 @@ static void measure_nameless(const struct adviser *a, struct measured *m)
 	module_id most = NO_MODULE;
 
 	for (stack_id id = 0; id < p->stacks.rows.count; id++) {
-		const struct frame *frame = &p->frames.rows.items[p->stacks.rows.items[id].frame];
+		const struct frame *frame = profile_frame_of(p, id);
 		const char *name = a->q->weights[id] ? description_of(p, frame) : NULL;
 
 		if (!name || made_code_maker_of(name))
@@ -615,7 +614,7 @@ static void measure_made_code(const struct adviser *a, struct measured *m)
 	uint64_t heaviest = 0;
 
 	for (stack_id id = 0; id < p->stacks.rows.count; id++) {
-		const struct frame *frame = &p->frames.rows.items[p->stacks.rows.items[id].frame];
+		const struct frame *frame = profile_frame_of(p, id);
 		const char *name = a->q->weights[id] ? description_of(p, frame) : NULL;
 		const char *maker = name ? made_code_maker_of(name) : NULL;
 

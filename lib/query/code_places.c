@@ -57,8 +57,7 @@ static void weigh(struct code_places *places, const struct query *q)
 		bool counts = false;
 
 		for (stack_id id = weight ? leaf : NO_STACK; id != NO_STACK; id = q->parents[id]) {
-			const struct frame *frame =
-				&p->frames.rows.items[p->stacks.rows.items[id].frame];
+			const struct frame *frame = profile_frame_of(p, id);
 			struct code_place *place = NULL;
 
 			if (is_wanted(p, frame, places->symbol) && rva_of(p, frame, &rva))
@@ -133,7 +132,7 @@ void code_functions_find_heaviest(struct code_functions *f, const struct query *
 
 	*f = (struct code_functions){0};
 	for (stack_id id = 0; id < p->stacks.rows.count; id++) {
-		symbol_id symbol = p->frames.rows.items[p->stacks.rows.items[id].frame].symbol;
+		symbol_id symbol = profile_frame_of(p, id)->symbol;
 
 		if (symbol != NO_SYMBOL)
 			weights[symbol] += q->weights[id];

@@ -154,8 +154,7 @@ static void sum_stacks(const struct query *q, const struct query_keys *k, struct
 			continue;
 		sum = &sums[k->of_stacks[id]];
 		sum->weight += q->weights[id];
-		sum->is_physical |=
-			!p->frames.rows.items[p->stacks.rows.items[id].frame].inline_depth;
+		sum->is_physical |= !profile_frame_of(p, id)->inline_depth;
 	}
 }
 

@@ -339,7 +339,7 @@ static uint8_t copy_category(struct row_copier *c, uint8_t id)
 /* True if the stack's frame is inlined into the frame of its shown caller. */
 static bool is_inlined(const struct profile *p, const struct query *q, stack_id id)
 {
-	const struct frame *frame = &p->frames.rows.items[p->stacks.rows.items[id].frame], *caller;
+	const struct frame *frame = profile_frame_of(p, id), *caller;
 
 	if (q->parents[id] == NO_STACK || !frame->inline_depth)
 		return false;
@@ -358,7 +358,7 @@ static frame_id add_frame(struct row_copier *c, struct frame row)
 
 static frame_id copy_frame(struct row_copier *c, const struct query *q, stack_id id, uint16_t depth)
 {
-	struct frame row = c->from->frames.rows.items[c->from->stacks.rows.items[id].frame];
+	struct frame row = *profile_frame_of(c->from, id);
 
 	row.category = copy_category(c, q->categories[id].category);
 	row.subcategory = q->categories[id].subcategory;

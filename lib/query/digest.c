@@ -329,7 +329,7 @@ static stack_id *find_callers(const struct finder *f, const struct query *q, uin
 
 uint32_t digest_line(const struct profile *p, stack_id stack)
 {
-	return p->frames.rows.items[p->stacks.rows.items[stack].frame].line;
+	return profile_frame_of(p, stack)->line;
 }
 
 /* Weight of a pair of keys, or of a key and a kind, in one stack. */
@@ -414,7 +414,7 @@ static stack_id without_label(const struct query *q, stack_id stack)
 	const struct profile *p = q->profile;
 
 	while (q->parents[stack] != NO_STACK &&
-	       p->frames.rows.items[p->stacks.rows.items[stack].frame].kind == PROFILE_FRAME_LABEL)
+	       profile_frame_of(p, stack)->kind == PROFILE_FRAME_LABEL)
 		stack = q->parents[stack];
 	return stack;
 }
@@ -461,7 +461,7 @@ static bool is_inside_loop(const struct profile *p, stack_id stack)
 					      "QCoreApplication::notifyInternal2"};
 
 	for (; stack != NO_STACK; stack = p->stacks.rows.items[stack].parent) {
-		func_id func = p->frames.rows.items[p->stacks.rows.items[stack].frame].func;
+		func_id func = profile_frame_of(p, stack)->func;
 		const char *name = func == NO_FUNC ? ""
 						   : strings_get(&p->strings,
 								 p->funcs.rows.items[func].name);
@@ -478,7 +478,7 @@ static uint8_t loop_wait_of(const struct profile *p, stack_id stack)
 {
 	static const char *const events[] = {"[epoll_",	 "[poll]",     "[ppoll]",
 					     "[select]", "[pselect6]", "[io_uring_enter]"};
-	const struct frame *frame = &p->frames.rows.items[p->stacks.rows.items[stack].frame];
+	const struct frame *frame = profile_frame_of(p, stack);
 	const char *name;
 
 	if (frame->kind != PROFILE_FRAME_LABEL || frame->func == NO_FUNC)
@@ -583,7 +583,7 @@ static stack_id leave_waiters(const struct finder *f, const struct query *waits,
 	const struct profile *p = waits->profile;
 
 	for (stack_id at = id; at != NO_STACK; at = leave(f, waits, at, origin_of_stack(f, id))) {
-		const struct frame *frame = &p->frames.rows.items[p->stacks.rows.items[at].frame];
+		const struct frame *frame = profile_frame_of(p, at);
 
 		if (profile_frame_is_named(p, frame) &&
 		    !wait_frames_only_waits(query_keys_text(

@@ -73,8 +73,7 @@ static void check_losses(struct comparable *c, const struct profile *p, char sid
 
 static bool is_named(const struct profile *p, stack_id stack)
 {
-	return stack == NO_STACK ||
-	       profile_frame_is_named(p, &p->frames.rows.items[p->stacks.rows.items[stack].frame]);
+	return stack == NO_STACK || profile_frame_is_named(p, profile_frame_of(p, stack));
 }
 
 static void count_unnamed(const struct profile *p, double *unnamed, double *all)

@@ -50,7 +50,7 @@ static void find_sides(struct joiner *j)
 	_cleanup_free_ uint8_t *of_stacks = sides_of_stacks(p);
 
 	for (stack_id i = 0; i < p->stacks.rows.count; i++) {
-		func_id func = p->frames.rows.items[p->stacks.rows.items[i].frame].func;
+		func_id func = profile_frame_of(p, i)->func;
 
 		if (func != NO_FUNC)
 			j->sides[func] |= of_stacks[i];

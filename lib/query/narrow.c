@@ -14,8 +14,7 @@ struct narrowing {
 	const struct profile *from;
 	const struct query_filter *filter;
 	uint64_t offset_ns; /* start of the profile in the new profile */
-	/* By the number of a marker's first value: that in the new profile, plus 1; 0: not copied.
-	 */
+	/* By the number of a marker's first value: the copy's number plus 1; 0: not copied. */
 	uint32_t *values;
 	thread_id *threads; /* new thread by thread_id; NO_THREAD: left out */
 	uint8_t events[UINT8_MAX + 1]; /* new event by event; UINT8_MAX: not mapped yet */
@@ -66,7 +65,7 @@ static uint8_t event_in(struct narrowing *n, uint8_t event)
 static bool has_user_frame(const struct profile *p, stack_id stack)
 {
 	for (; stack != NO_STACK; stack = p->stacks.rows.items[stack].parent) {
-		uint8_t kind = p->frames.rows.items[p->stacks.rows.items[stack].frame].kind;
+		uint8_t kind = profile_frame_of(p, stack)->kind;
 
 		if (kind != PROFILE_FRAME_KERNEL && kind != PROFILE_FRAME_LABEL)
 			return true;

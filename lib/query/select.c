@@ -470,7 +470,7 @@ static bool is_recursion(const struct profile *p, const struct frame *frame, sta
 
 	if (outer == NO_STACK || frame->func == NO_FUNC)
 		return false;
-	caller = &p->frames.rows.items[p->stacks.rows.items[outer].frame];
+	caller = profile_frame_of(p, outer);
 	return caller->func == frame->func && caller->module == frame->module;
 }
 

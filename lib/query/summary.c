@@ -8,7 +8,7 @@ static double named_share(const struct query *q)
 	uint64_t named = 0;
 
 	for (stack_id id = 0; id < p->stacks.rows.count; id++) {
-		const struct frame *frame = &p->frames.rows.items[p->stacks.rows.items[id].frame];
+		const struct frame *frame = profile_frame_of(p, id);
 
 		if (profile_frame_is_named(p, frame))
 			named += q->weights[id];

@@ -208,7 +208,7 @@ static void add_stack(const struct profile *p, stack_id id, uint64_t samples, st
 		      uint64_t *counts)
 {
 	for (stack_id at = id; at != NO_STACK; at = p->stacks.rows.items[at].parent) {
-		module_id module = p->frames.rows.items[p->stacks.rows.items[at].frame].module;
+		module_id module = profile_frame_of(p, at)->module;
 
 		if (module == NO_MODULE || last[module] == id + 1)
 			continue;
@@ -323,7 +323,7 @@ static module_id module_without_rules(const struct profile *p, stack_id id, bool
 	module_id below = NO_MODULE;
 
 	for (; id != NO_STACK; id = p->stacks.rows.items[id].parent) {
-		const struct frame *frame = &p->frames.rows.items[p->stacks.rows.items[id].frame];
+		const struct frame *frame = profile_frame_of(p, id);
 
 		if (frame->kind == PROFILE_FRAME_GUESS) {
 			*guessed = true;

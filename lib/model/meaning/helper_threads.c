@@ -53,19 +53,14 @@ struct changes {
 	VEC(struct change) rows;
 };
 
-static const struct frame *frame_of(const struct profile *p, stack_id id)
-{
-	return &p->frames.rows.items[p->stacks.rows.items[id].frame];
-}
-
-/* Returns the reason of a sample's wait; IDLE_OTHER if it is none. */
+/* Returns the reason for a sample's wait; IDLE_OTHER if it is not a wait. */
 static uint8_t reason_of(const struct profile *p, const struct sample *sample)
 {
 	const struct frame *label;
 
 	if (sample->stack == NO_STACK || sample->event)
 		return IDLE_OTHER;
-	label = frame_of(p, sample->stack);
+	label = profile_frame_of(p, sample->stack);
 	return label->kind == PROFILE_FRAME_LABEL && label->category == CATEGORY_IDLE
 		       ? label->subcategory
 		       : (uint8_t)IDLE_OTHER;
@@ -161,8 +156,7 @@ static void add_changes(const struct profile *p, const struct profile_thread *th
 		 ((struct change){thread->end ? thread->end : p->meta.end_ns, -1, 0}));
 }
 
-/* True if the place is below a loop's functions, in one whose name is not that of a fetch of work.
- */
+/* True if the place is below a loop's functions, in one not named after a fetch of work. */
 static bool may_be_shared(struct helpers *h, stack_id place)
 {
 	static const char *const words[] = {"next", "pop",  "take", "task", "job",  "work",
@@ -174,7 +168,7 @@ static bool may_be_shared(struct helpers *h, stack_id place)
 		return false;
 	while (place != NO_STACK && h->origins[p->stacks.rows.items[place].frame] < ORIGIN_PACKAGE)
 		place = p->stacks.rows.items[place].parent;
-	func = place == NO_STACK ? NO_FUNC : frame_of(p, place)->func;
+	func = place == NO_STACK ? NO_FUNC : profile_frame_of(p, place)->func;
 	return func != NO_FUNC &&
 	       !array_find(
 		       words, it,
@@ -219,7 +213,7 @@ static void mark(struct profile *p, struct profile_thread *thread)
 
 void helper_threads_mark(struct profile *p)
 {
-	/* Stacks that are marked meanwhile are not asked about: they wait for work. */
+	/* Stacks that are marked in the meantime need no check: they wait for work. */
 	_cleanup_free_ uint8_t *origins = origins_of_frames(p),
 			       *depths = xcalloc(p->stacks.rows.count + 1, sizeof(*depths));
 	struct helpers h = {.p = p, .origins = origins, .depths = depths};

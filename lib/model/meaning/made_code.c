@@ -88,7 +88,7 @@ static void find_callees(const struct profile *p, module_id *by_memory)
 
 		if (stack->parent == NO_STACK || frame->module == NO_MODULE)
 			continue;
-		caller = &p->frames.rows.items[p->stacks.rows.items[stack->parent].frame];
+		caller = profile_frame_of(p, stack->parent);
 		if (is_nameless(p, caller) && by_memory[caller->module] == NO_MODULE &&
 		    p->modules.rows.items[frame->module].kind == PROFILE_MODULE_FILE &&
 		    makes_code(find_maker(p, frame->module)))

@@ -50,7 +50,7 @@ static enum kind kind_of_marker(const struct profile *p, const struct marker *ma
 
 	if (stack == NO_STACK)
 		return KIND_CALL;
-	return kind_of(&p->frames.rows.items[p->stacks.rows.items[stack].frame]);
+	return kind_of(profile_frame_of(p, stack));
 }
 
 void slow_waits_classify(struct profile *p)

@@ -135,7 +135,7 @@ int wait_reason(const struct profile *p, const struct sample *sample)
 
 	if (!profile_is_wait(p, sample))
 		return -1;
-	frame = &p->frames.rows.items[p->stacks.rows.items[sample->stack].frame];
+	frame = profile_frame_of(p, sample->stack);
 	of = (struct frame_category){frame->category, frame->subcategory};
 	return find_subcategory(p, &of) ? of.subcategory : -1;
 }

@@ -129,11 +129,6 @@ static uint8_t find_prefix(const char *name)
 	return PARKED_NOT;
 }
 
-static const struct frame *frame_at(const struct profile *p, stack_id id)
-{
-	return &p->frames.rows.items[p->stacks.rows.items[id].frame];
-}
-
 /* Returns the name of a frame's function; "" if it has none. */
 static const char *parked_frame_name(const struct profile *p, const struct frame *frame)
 {
@@ -144,17 +139,17 @@ static const char *parked_frame_name(const struct profile *p, const struct frame
 
 static const char *name_at(const struct profile *p, stack_id id)
 {
-	return parked_frame_name(p, frame_at(p, id));
+	return parked_frame_name(p, profile_frame_of(p, id));
 }
 
 static bool is_named(const struct profile *p, stack_id id)
 {
-	return profile_frame_is_named(p, frame_at(p, id));
+	return profile_frame_is_named(p, profile_frame_of(p, id));
 }
 
 static bool is_of_c_library(const struct profile *p, stack_id id)
 {
-	module_id module = id == NO_STACK ? NO_MODULE : frame_at(p, id)->module;
+	module_id module = id == NO_STACK ? NO_MODULE : profile_frame_of(p, id)->module;
 
 	return module != NO_MODULE && module_name_is_c_library(strings_get(
 					      &p->strings, p->modules.rows.items[module].name));
@@ -181,7 +176,7 @@ static bool parked_is_by_jump(const struct profile *p, stack_id id)
 	bool has_frames = false;
 
 	for (; is_of_c_library(p, id); id = p->stacks.rows.items[id].parent) {
-		if (!profile_is_fde_frame(p, frame_at(p, id)))
+		if (!profile_is_fde_frame(p, profile_frame_of(p, id)))
 			return false;
 		has_frames = true;
 	}
@@ -460,7 +455,7 @@ static bool is_condition(const char *name)
 /* Returns the path of a frame's source file; "" if it is not known. */
 static const char *file_at(const struct profile *p, stack_id id)
 {
-	func_id func = frame_at(p, id)->func;
+	func_id func = profile_frame_of(p, id)->func;
 	source_file_id file = func == NO_FUNC ? NO_SOURCE_FILE : p->funcs.rows.items[func].file;
 
 	return file == NO_SOURCE_FILE
@@ -472,7 +467,7 @@ static const char *file_at(const struct profile *p, stack_id id)
  */
 static bool is_in_queue(const struct profile *p, stack_id id)
 {
-	module_id module = frame_at(p, id)->module;
+	module_id module = profile_frame_of(p, id)->module;
 
 	return text_starts_with(name_at(p, id), "_queue_SimpleQueue_get") ||
 	       (module != NO_MODULE &&
@@ -620,7 +615,7 @@ static bool is_python_socket(const struct profile *p, stack_id id)
 /* Classifies a wait for an event by the program's functions. */
 static uint8_t meaning_of_event(const struct profile *p, stack_id id)
 {
-	while (id != NO_STACK && frame_at(p, id)->kind == PROFILE_FRAME_KERNEL)
+	while (id != NO_STACK && profile_frame_of(p, id)->kind == PROFILE_FRAME_KERNEL)
 		id = p->stacks.rows.items[id].parent;
 	id = parked_call(p, id);
 	for (int i = 0; i < USER_FRAMES && id != NO_STACK; i++) {
@@ -643,14 +638,14 @@ static uint8_t meaning_of_sleep(const struct profile *p, stack_id id)
 	const char *name, *module = "";
 
 	while (id != NO_STACK &&
-	       (frame_at(p, id)->kind == PROFILE_FRAME_KERNEL || is_of_c_library(p, id)))
+	       (profile_frame_of(p, id)->kind == PROFILE_FRAME_KERNEL || is_of_c_library(p, id)))
 		id = p->stacks.rows.items[id].parent;
 	if (id == NO_STACK)
 		return MEANS_TIMER;
 	name = name_at(p, id);
-	if (frame_at(p, id)->module != NO_MODULE)
+	if (profile_frame_of(p, id)->module != NO_MODULE)
 		module = strings_get(&p->strings,
-				     p->modules.rows.items[frame_at(p, id)->module].name);
+				     p->modules.rows.items[profile_frame_of(p, id)->module].name);
 	if (text_starts_with(name, "sqlite3_sleep"))
 		return MEANS_TIMER;
 	return text_starts_with(name, "unixSleep") || text_starts_with(module, "libsqlite3.so")
@@ -683,7 +678,7 @@ static uint8_t meaning_of_pipe(const struct profile *p, stack_id id)
 		    (is_in_connection && (text_ends_with(file, "/multiprocessing/pool.py") ||
 					  text_ends_with(file, "/concurrent/futures/process.py"))))
 			return MEANS_WORK;
-		if (*file && frame_at(p, id)->module == NO_MODULE &&
+		if (*file && profile_frame_of(p, id)->module == NO_MODULE &&
 		    !strstr(file, "/multiprocessing/"))
 			break;
 		id = p->stacks.rows.items[id].parent;
@@ -712,7 +707,7 @@ static uint8_t meaning_of_stack(const struct profile *p, stack_id id, uint8_t *k
 	uint8_t meaning, found = MEANS_NOTHING;
 
 	for (; id != NO_STACK; id = p->stacks.rows.items[id].parent) {
-		const struct frame *frame = frame_at(p, id);
+		const struct frame *frame = profile_frame_of(p, id);
 
 		if (frame->kind != PROFILE_FRAME_KERNEL)
 			break;
@@ -784,7 +779,7 @@ static bool is_scheduler(const struct profile *p, const struct frame *frame)
 static stack_id leave_scheduler(const struct profile *p, stack_id id)
 {
 	while (id != NO_STACK) {
-		if (!is_scheduler(p, frame_at(p, id)))
+		if (!is_scheduler(p, profile_frame_of(p, id)))
 			break;
 		id = p->stacks.rows.items[id].parent;
 	}

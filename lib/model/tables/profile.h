@@ -315,6 +315,11 @@ static inline uint64_t profile_since_start(const struct profile *p, uint64_t tim
 {
 	return time > p->meta.start_ns ? time - p->meta.start_ns : 0;
 }
+/* Returns the innermost frame of a stack. */
+static inline const struct frame *profile_frame_of(const struct profile *p, stack_id stack)
+{
+	return &p->frames.rows.items[p->stacks.rows.items[stack].frame];
+}
 /* Returns whether the frame has a function's name, not just an address or a description. */
 static inline bool profile_frame_is_named(const struct profile *p, const struct frame *frame)
 {

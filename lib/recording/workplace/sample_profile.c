@@ -214,22 +214,18 @@ static uint32_t node_of(struct tree *t, const struct answer *answer)
 	return id;
 }
 
-static const struct frame *frame_of(const struct profile *p, stack_id stack)
-{
-	return frames_get(&p->frames, p->stacks.rows.items[stack].frame);
-}
-
 /* Returns the next outer stack at another address, or NO_STACK. */
 static stack_id find_caller(const struct profile *p, stack_id stack)
 {
-	while (frame_of(p, stack)->inline_depth && p->stacks.rows.items[stack].parent != NO_STACK)
+	while (profile_frame_of(p, stack)->inline_depth &&
+	       p->stacks.rows.items[stack].parent != NO_STACK)
 		stack = p->stacks.rows.items[stack].parent;
 	return p->stacks.rows.items[stack].parent;
 }
 
 static bool find_rva(const struct builder *b, stack_id stack, uint64_t *rva)
 {
-	const struct frame *frame = frame_of(b->s->profile, stack);
+	const struct frame *frame = profile_frame_of(b->s->profile, stack);
 	const struct modules *modules = &b->s->profile->modules;
 
 	return frame->module == b->s->module &&

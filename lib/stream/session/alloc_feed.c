@@ -288,8 +288,7 @@ ORDER(compare_times, struct allocation, COMPARE(a->time, b->time) ?: COMPARE(a->
 static stack_id leave_out_shim(const struct profile *p, stack_id stack)
 {
 	for (; stack != NO_STACK; stack = p->stacks.rows.items[stack].parent) {
-		const struct frame *frame =
-			&p->frames.rows.items[p->stacks.rows.items[stack].frame];
+		const struct frame *frame = profile_frame_of(p, stack);
 		const struct module *module = frame->module == NO_MODULE
 						      ? NULL
 						      : &p->modules.rows.items[frame->module];

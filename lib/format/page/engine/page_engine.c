@@ -179,7 +179,7 @@ uint32_t EXPORT(page_frame_marks)(uint32_t stack)
 
 	if (stack >= p->stacks.rows.count)
 		return 0;
-	frame = &p->frames.rows.items[p->stacks.rows.items[stack].frame];
+	frame = profile_frame_of(p, stack);
 	if (frame->kind == PROFILE_FRAME_GUESS)
 		marks |= MARK_GUESSED;
 	if (!profile_frame_is_named(p, frame))

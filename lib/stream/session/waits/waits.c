@@ -375,7 +375,7 @@ static void set_values(struct profile *p, const struct marker *marker, const str
 static void wait_markers_add(struct tasks *tasks, const struct slow_wait *wait)
 {
 	struct profile *p = tasks->profile;
-	const struct frame *label = &p->frames.rows.items[p->stacks.rows.items[wait->stack].frame];
+	const struct frame *label = profile_frame_of(p, wait->stack);
 	string_id name = p->funcs.rows.items[label->func].name;
 	struct marker marker;
 	schema_id schema;
@@ -755,7 +755,7 @@ const struct frame *waits_label(struct waits *w, const struct wait_reason *reaso
 	struct profile *p = w->tasks->profile;
 	stack_id stack = wait_labels_add(&w->labels, NO_STACK, reason, false);
 
-	return &p->frames.rows.items[p->stacks.rows.items[stack].frame];
+	return profile_frame_of(p, stack);
 }
 
 void waits_seen(struct waits *w, thread_id thread, uint64_t time, const uint32_t *cpu)

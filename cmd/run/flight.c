@@ -397,9 +397,11 @@ uint32_t flight_ask(struct pipeline *p, const char *reason)
 
 	if (!is_on(p))
 		return 0;
-	recorder_mark(p->recorder, reason);
+	uint64_t now = recorder_mark(p->recorder, reason);
+
 	if (!f->due_ns) {
-		f->due_ns = clock_monotonic_ns() + p->options->live->last.after_ns + SETTLE_NS;
+		f->asked_ns = now;
+		f->due_ns = now + p->options->live->last.after_ns + SETTLE_NS;
 		f->asked++;
 	}
 	return f->asked;
@@ -553,8 +555,9 @@ static void take_due(struct pipeline *p)
 	struct flight *f = &p->flight;
 	struct error err = {0};
 
-	/* Later requests share the next snapshot. */
-	if (!f->due_ns || f->child || clock_monotonic_ns() < f->due_ns)
+	/* Later requests share the next snapshot. It has to contain the mark of the first. */
+	if (!f->due_ns || f->child || clock_monotonic_ns() < f->due_ns ||
+	    recorder_given_ns(p->recorder) <= f->asked_ns)
 		return;
 	progress_erase(&p->progress);
 	if (take(p, &err)) {

@@ -63,6 +63,7 @@ struct triggers {
 /* Snapshots are numbered from 1. Requests made before a snapshot is taken share it. */
 struct flight {
 	uint64_t due_ns; /* time of the next snapshot; 0: none requested */
+	uint64_t asked_ns; /* time of the first request for it */
 	struct triggers triggers;
 	struct child *child; /* process that writes the snapshot; NULL: none */
 	int copying; /* pipe that ends once the child has copied the retained data; -1: none */

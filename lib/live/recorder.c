@@ -428,7 +428,7 @@ uint64_t recorder_kernel_ns(struct recorder *r)
 	return ns;
 }
 
-void recorder_mark(struct recorder *r, const char *text)
+uint64_t recorder_mark(struct recorder *r, const char *text)
 {
 	uint64_t now = clock_monotonic_ns();
 	struct marker_record marker = {.start = now, .end = now};
@@ -445,6 +445,12 @@ void recorder_mark(struct recorder *r, const char *text)
 	marker_set_text(&marker, 0, marker_text(text));
 	rec = marker_record_new(&marker);
 	merge_add(r->merge, &rec->rec);
+	return now;
+}
+
+uint64_t recorder_given_ns(const struct recorder *r)
+{
+	return merge_given_ns(r->merge);
 }
 
 void recorder_stop(struct recorder *r)

@@ -79,8 +79,13 @@ bool recorder_thin(struct recorder *r);
 bool recorder_memory_is_short(const struct recorder *r);
 /* Returns the time that the recorder's programs have taken in the kernel on all CPUs, ns. */
 uint64_t recorder_kernel_ns(struct recorder *r);
-/* Marks this moment as that of a snapshot; `text` is its reason. */
-void recorder_mark(struct recorder *r, const char *text);
+/*
+ * Marks this moment as that of a snapshot; `text` is its reason. Returns the moment, ns of
+ * CLOCK_MONOTONIC.
+ */
+uint64_t recorder_mark(struct recorder *r, const char *text);
+/* Returns the time before which source_next() has returned all records. */
+uint64_t recorder_given_ns(const struct recorder *r);
 /* Ends sampling at once. May be called again. */
 void recorder_stop(struct recorder *r);
 

@@ -42,6 +42,7 @@ struct merge {
 	uint64_t begun; /* clock of the current round, complete or not */
 	uint64_t due; /* clock of the last round with due records */
 	uint64_t last_time; /* time of the latest record returned */
+	uint64_t given; /* all older records have been returned */
 	uint64_t late_count;
 	uint64_t size, peak; /* bytes of live records, now and at most */
 	bool finished;
@@ -237,14 +238,18 @@ const struct rec *merge_next(struct merge *m)
 {
 	if (m->incoming.count)
 		take_incoming(m);
-	if (m->head == m->sorted.count)
+	if (m->head == m->sorted.count) {
+		m->given = m->limit;
 		return NULL;
+	}
 
 	struct entry entry = m->sorted.items[m->head];
 	const struct rec *rec;
 
-	if (!m->finished && entry.time >= m->limit)
+	if (!m->finished && entry.time >= m->limit) {
+		m->given = m->limit;
 		return NULL;
+	}
 	rec = (const struct rec *)(m->chunks.items[entry.chunk].data + entry.offset);
 	m->head++;
 	m->chunks.items[entry.chunk].live--;
@@ -259,6 +264,11 @@ bool merge_is_due(struct merge *m)
 		return false;
 	m->due = m->begun;
 	return true;
+}
+
+uint64_t merge_given_ns(const struct merge *m)
+{
+	return m->given;
 }
 
 uint64_t merge_size(const struct merge *m)

@@ -35,6 +35,8 @@ bool merge_add(struct merge *m, const struct rec *rec);
 void merge_finish(struct merge *m);
 /* Returns the next record in order, valid until the next merge_begin_round(), or NULL. */
 const struct rec *merge_next(struct merge *m);
+/* Returns the time before which merge_next() has returned all records. */
+uint64_t merge_given_ns(const struct merge *m);
 /*
  * True if there are many records, or a long time has passed since it was last true. Call once a
  * round, and take no records if it is false: taking a few each round costs more, because other

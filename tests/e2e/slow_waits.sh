@@ -17,20 +17,23 @@ m = reader["markers"]
 found = [(m["startTime"][i] * 1e6 + zero, m["endTime"][i] * 1e6 + zero, m["data"][i])
          for i in range(m["length"])
          if strings[m["name"][i]] == "Slow call" and strings[m["data"][i]["call"]] == "read"]
-long = [(begin, end) for fd, begin, end in told if end - begin >= 11e6]
-expect(len(told) == 100 and len(long) >= 90, f"{len(long)} of {len(told)} reads were long")
-for fd, begin, end in told:
+# A busy machine wakes the writer late, and has the reader wait for a CPU before its call.
+long = [row for row in told if row[2] - row[1] >= 11e6]
+expect(len(told) == 100 and len(long) >= 50, f"{len(long)} of {len(told)} reads were long")
+late = 0
+for fd, begin, written, end in long:
     inside = [(a, b, data) for a, b, data in found if begin <= a and b <= end]
-    if end - begin < 11e6:
-        continue
-    expect(len(inside) == 1, f"{len(inside)} in a read of {(end - begin) / 1e6} ms")
+    late += not inside
+    expect(len(inside) <= 1, f"{len(inside)} in a read of {(end - begin) / 1e6} ms")
     for a, b, data in inside:
-        # The rest of the call is work, and waiting for a CPU before it.
         expect(b - a >= 10e6, f"{(b - a) / 1e6} of {(end - begin) / 1e6} ms")
+        late += b < written
         expect(data["fd"] == fd, data)
         frames = [f["name"] for f in check_profile.stack_frames(p, data["cause"]["stack"])]
         expect(frames[-1] == "[read]", frames)
-expect(sum(b - a for a, b, _ in found) >= 0.9 * sum(end - begin for _, begin, end in told), "in all")
+expect(late <= 5, f"{late} of {len(long)} reads are not one slow call")
+blocked = sum(b - a for a, b, _ in found)
+expect(blocked >= 0.9 * sum(written - begin for _, begin, written, _ in long), "in all")
 # The writer only sleeps.
 others = [strings[name] for t in p["threads"] if t is not reader for name in t["markers"]["name"]]
 expect("Slow call" not in others, others)

@@ -39,11 +39,11 @@ calls "a hundred reads of a pipe are a hundred markers of their length" reads.js
 told = [tuple(map(int, line.split())) for line in open(args[0])]
 fd = told[0][0]
 reads = [row for row in found(p, "read") if row[3].get("fd") == fd and row[1] >= told[0][1]
-         and row[2] <= told[-1][2]]
+         and row[2] <= told[-1][3]]
 expect(len(told) == 100 and len(reads) == 100, f"{len(reads)} of {len(told)} reads")
-for (_, begin, end), (_, start, stop, data, frames, t) in zip(told, sorted(reads, key=lambda r: r[1])):
+for (_, begin, _, end), (_, start, stop, data, frames, t) in zip(told, sorted(reads, key=lambda r: r[1])):
     expect(begin <= start <= stop <= end, f"{start} to {stop} in {begin} to {end}")
-    expect(data["result"] == 1 and "error" not in data, data)
+    expect(data["result"] == 20 and "error" not in data, data)
     expect(t["isMainThread"] and frames, frames)
 # Until the unwind tables of the program are ready, not all stacks can be found.
 whole = [frames for *_, frames, _ in reads if "main" in " ".join(frames) and "read" in frames[-3:]]
@@ -57,7 +57,7 @@ stats = json.load(open(args[0]))["syscalls"]
 expect(stats["recorded"] == len(found(p)), (stats, len(found(p))))
 CODE
 like "so does the summary" "$err" 'syscalls: [0-9]+, [0-9]+ lost'
-ok "report lists them" sh -c "'$PROF' report --markers --format csv reads.json.gz | grep -q 'read.*File descriptor: [0-9]*, Returned: 1'"
+ok "report lists them" sh -c "'$PROF' report --markers --format csv reads.json.gz | grep -q 'read.*File descriptor: [0-9]*, Returned: 20'"
 ok "report selects by them" sh -c "'$PROF' report --during read --include-idle reads.json.gz | grep -q read"
 ok "info knows them" sh -c "'$PROF' info reads.json.gz | grep -q syscall"
 

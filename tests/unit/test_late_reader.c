@@ -96,8 +96,8 @@ TEST(pages_that_come_late_use_up_the_time)
 	way = SLEEP;
 	while (reads(&r))
 		count++;
-	/* 200 ms. */
-	assert_true(count <= 10);
+	/* 200 ms, in which the kernel may count some of each pause as work. */
+	assert_true(count <= 15);
 	assert_false(reads(&r));
 	assert_true(r.refused >= 2);
 	late_reader_begin(&r, 1, SECOND + 1);

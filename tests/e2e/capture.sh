@@ -9,7 +9,7 @@ spools() {
 	find . -maxdepth 1 -name '.*.capture'
 }
 samples() { # FILE: ticks of the clock
-	"$PROF" report --format json --include-idle "$1" 2>/dev/null | python3 -c \
+	"$PROF" report --format json "$1" 2>/dev/null | python3 -c \
 		'import json, sys; print(json.load(sys.stdin)["summary"]["weight"])'
 }
 sampled() { # FILE COUNT

@@ -672,7 +672,7 @@ static inline __attribute__((always_inline)) int runtime_adds_frames(__u32 kind)
 
 /* Method of finding the C frame of a call of Python's interpreter. */
 enum python_place {
-	PYTHON_PLACE_COUNT, /* 3.8, 3.9: one C frame per Python frame, counted from the root */
+	PYTHON_PLACE_COUNT, /* until 3.9: one C frame per Python frame, counted from the root */
 	PYTHON_PLACE_CFRAME, /* 3.10, 3.11: a struct _PyCFrame lies in it */
 	PYTHON_PLACE_ENTRY, /* 3.12 on: a struct _PyInterpreterFrame without code lies in it */
 };
@@ -691,10 +691,10 @@ enum python_instruction {
 #define PYTHON_CODE_WORDS 18 /* 8 bytes each: 144 bytes, the last member is the line table */
 
 struct python_layout {
-	__u64 runtime; /* _PyRuntime */
+	__u64 runtime; /* _PyRuntime; until 3.6 the first of the variables that it replaced */
 	__u64 code_type; /* PyCode_Type; 0: unknown, and not checked */
 	__u64 string_type; /* PyUnicode_Type */
-	/* PYTHON_PLACE_COUNT: the code of _PyEval_EvalFrameDefault; unused elements are empty. */
+	/* PYTHON_PLACE_COUNT: the code of the interpreter's loop; unused elements are empty. */
 	__u64 eval_start[2], eval_end[2];
 	/*
 	 * Masks the bits of words 0 to PYTHON_CODE_WORDS - 1 that never change during a code
@@ -737,8 +737,9 @@ struct python_layout {
 	/* Until 3.10 a pointer to a bytes object, from 3.11 on the bytecode itself. */
 	__u16 code_bytes;
 	__u8 has_code_object; /* code_bytes is a pointer */
-	__u8 reserved[5];
-	/* PyUnicodeObject */
+	__u8 string_form; /* 2.7: the state of every str, which has none; else 0 */
+	__u8 reserved[4];
+	/* PyUnicodeObject, in 2.7 PyStringObject */
 	__u16 string_length, string_state, string_ascii, string_other;
 	/*
 	 * PyBytesObject; the size is that of any PyVarObject, including code objects from 3.11 on.

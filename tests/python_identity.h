@@ -38,7 +38,8 @@ static inline uint64_t image_identity(struct python_image *image, const struct p
 	uint64_t sum = RUNTIME_IDENTITY_SEED, text[IDENTITY_TEXT_MAX / 8] = {0};
 	uint64_t file = image_u64(image, code + l->code_file);
 	uint64_t length = image_u64(image, file + l->string_length);
-	uint32_t state = (uint32_t)image_u64(image, file + l->string_state) >> 2;
+	uint32_t state = l->string_form ? l->string_form
+					: (uint32_t)image_u64(image, file + l->string_state) >> 2;
 	uint64_t size = length * (state & 7), hash = 0;
 
 	for (unsigned int i = 2; i < PYTHON_CODE_WORDS; i++) {

@@ -149,6 +149,13 @@ static __always_inline bool python_visit_thread(struct python_walk *w)
 
 /* Code objects: their descriptions, and the positions of frames in them. */
 
+/* Returns the state of a str object: the kind in three bits, compact, ASCII. */
+static __always_inline __u32 python_string_state(const struct python_walk *w, __u64 state)
+{
+	return w->layout.string_form ? w->layout.string_form
+				     : (__u32)state >> w->layout.string_kind_shift;
+}
+
 /*
  * Reads a str object's text as a piece of the body. False: it is unreadable.
  * Global functions, so the verifier checks each once.
@@ -165,7 +172,7 @@ __noinline int python_read_text(struct python_walk *w, struct function_scratch *
 	text = begin_piece(function, piece);
 	if (!object || bpf_probe_read_user(header, sizeof(header), (const void *)object))
 		return 0;
-	state = header[4] >> w->layout.string_kind_shift;
+	state = python_string_state(w, header[4]);
 	width = state & 7;
 	if (!(state & 8) || (width != 1 && width != 2 && width != 4))
 		return 0;
@@ -287,7 +294,7 @@ __noinline __u64 python_hash_file(struct python_walk *w, __u64 file)
 	w->file_hash = 0;
 	if (!file || bpf_probe_read_user(header, sizeof(header), (const void *)file))
 		return 0;
-	state = header[4] >> w->layout.string_kind_shift;
+	state = python_string_state(w, header[4]);
 	from = state & 16 ? w->layout.string_ascii : w->layout.string_other;
 	size = header[2] * (state & 7);
 	if (size > IDENTITY_TEXT_MAX)

@@ -21,6 +21,9 @@ static const struct {
 	enum python_place place;
 	uint16_t thread_id, frame_instruction, frame_owner, code_lines, code_bytes, string_ascii;
 } supported[] = {
+	{"library-2.7", "2.7", PYTHON_PLACE_COUNT, 144, 120, 0, 104, 32, 36},
+	{"library-3.6", "3.6", PYTHON_PLACE_COUNT, 152, 120, 0, 112, 40, 48},
+	{"library-3.7", "3.7", PYTHON_PLACE_COUNT, 176, 104, 0, 112, 40, 48},
 	{"library-3.8", "3.8", PYTHON_PLACE_COUNT, 176, 104, 0, 120, 48, 48},
 	{"library-3.9", "3.9", PYTHON_PLACE_COUNT, 176, 104, 0, 120, 48, 48},
 	{"library-3.10", "3.10", PYTHON_PLACE_CFRAME, 176, 96, 0, 120, 48, 48},
@@ -29,6 +32,7 @@ static const struct {
 	{"library-3.13", "3.13", PYTHON_PLACE_ENTRY, 152, 56, 70, 136, 200, 40},
 	{"library-3.14", "3.14", PYTHON_PLACE_ENTRY, 152, 56, 74, 136, 208, 40},
 	{"library-3.15", "3.15", PYTHON_PLACE_ENTRY, 176, 56, 74, 136, 208, 40},
+	{"program-3.6", "3.6", PYTHON_PLACE_COUNT, 152, 120, 0, 112, 40, 48},
 	{"program-3.9", "3.9", PYTHON_PLACE_COUNT, 176, 104, 0, 120, 48, 48},
 	{"program-3.11", "3.11", PYTHON_PLACE_CFRAME, 152, 56, 69, 136, 184, 48},
 	{"program-3.14", "3.14", PYTHON_PLACE_ENTRY, 152, 56, 74, 136, 208, 40},
@@ -93,6 +97,7 @@ TEST(files_tell_where_the_gil_is)
 		const char *file;
 		uint16_t gil, holder, locked;
 	} known[] = {
+		{"library-2.7", 0, 8, 0},     {"library-3.7", 0, 1272, 0},
 		{"library-3.8", 0, 1368, 0},  {"library-3.9", 0, 568, 0},
 		{"library-3.10", 0, 568, 0},  {"library-3.11", 0, 576, 0},
 		{"library-3.12", 384, 8, 16}, {"library-3.13", 16, 8, 16},
@@ -105,7 +110,7 @@ TEST(files_tell_where_the_gil_is)
 		const struct python_layout *l = &layout.python;
 
 		assert_int_equal(runtime_probed(known[i].file, &layout, NULL), 0);
-		assert_int_equal(l->thread_interpreter, 16);
+		assert_int_equal(l->thread_interpreter, l->version == PYTHON_VERSION_2_7 ? 8 : 16);
 		assert_int_equal(l->gil, known[i].gil);
 		assert_int_equal(l->gil_holder, known[i].holder);
 		assert_int_equal(l->gil_locked, known[i].locked);
@@ -122,9 +127,25 @@ TEST(old_files_tell_where_the_interpreter_is)
 	assert_int_equal(layout.python.eval_end[1], 0);
 }
 
+/* Variables that became members of _PyRuntime; functions of the loop before that of 3.6. */
+TEST(oldest_files_tell_where_variables_are)
+{
+	struct runtime_layout layout;
+	const struct python_layout *l = &layout.python;
+
+	assert_int_equal(runtime_probed("program-3.6", &layout, NULL), 0);
+	assert_int_equal(l->runtime + l->interpreters, 0x400300);
+	assert_int_equal(l->runtime + l->gil_holder, 0x400308);
+	assert_true(l->eval_end[0] - l->eval_start[0] >= 64);
+	assert_int_equal(runtime_probed("library-2.7", &layout, NULL), 0);
+	assert_true(l->eval_end[0] - l->eval_start[0] >= 64);
+	assert_int_equal(l->string_form, 9);
+}
+
 TEST(what_cannot_be_followed_is_refused)
 {
-	runtime_refused("library-3.7", -ENOTSUP, "Python is older than 3.8");
+	runtime_refused("older-3.5", -ENOTSUP, "Python is older than 3.6, and not 2.7");
+	runtime_refused("far-3.6", -ENOTSUP, "Python 3.6 has no known place of its threads");
 	runtime_refused("stripped-3.11", -ENOTSUP, "Python 3.10, 3.11 or 3.12 without symbols");
 	runtime_refused("newer-3.16", -ENOTSUP, "Python 3.16 is unknown to this version of prof");
 	runtime_refused("alpha-3.14", -ENOTSUP, "pre-releases of Python 3.14 are not supported");
@@ -214,6 +235,22 @@ TEST(lines_are_those_of_the_interpreter)
 	assert_true(tables > 8 * 8);
 }
 
+/* Increments of 2.7 have no sign, and a line begins in the middle of a unit. */
+TEST(old_lines_only_grow)
+{
+	static const uint8_t table[] = {3, 200, 3, 1, 6, 0};
+	struct managed_code code = {0};
+
+	python_lines(PYTHON_VERSION_2_7, table, sizeof(table), 5, 10, &code);
+	assert_int_equal(code.lines.count, 3);
+	assert_int_equal(code.lines.items[0].line, 5);
+	assert_int_equal(code.lines.items[1].unit, 1);
+	assert_int_equal(code.lines.items[1].line, 205);
+	assert_int_equal(code.lines.items[2].unit, 3);
+	assert_int_equal(code.lines.items[2].line, 206);
+	managed_code_release(&code);
+}
+
 TEST(damaged_line_tables_end_early)
 {
 	static const uint8_t no_start[] = {0x58}, endless[] = {0xe8, 0x7f, 0x7f, 0x7f};
@@ -267,12 +304,17 @@ static void add(struct function *s, struct function_text *piece, const void *dat
 	*piece = (struct function_text){.size = (uint32_t)size, .width = 1};
 }
 
-static struct runtime_layout layout_of(unsigned int minor)
+static struct runtime_layout layout_of_version(uint16_t version)
 {
 	struct runtime_layout layout = {.kind = RUNTIME_PYTHON};
 
-	assert_true(python_layout_of_version((uint16_t)PYTHON_VERSION(minor), &layout.python));
+	assert_true(python_layout_of_version(version, &layout.python));
 	return layout;
+}
+
+static struct runtime_layout layout_of(unsigned int minor)
+{
+	return layout_of_version((uint16_t)PYTHON_VERSION(minor));
 }
 
 TEST(a_function_becomes_code)
@@ -351,10 +393,11 @@ static struct python_image make_image(const struct python_layout *l)
 
 TEST(late_reads_take_the_same_code_only)
 {
-	static const unsigned int minors[] = {8, 11, 12};
+	static const uint16_t versions[] = {PYTHON_VERSION_2_7, PYTHON_VERSION(6), PYTHON_VERSION(8),
+					    PYTHON_VERSION(11), PYTHON_VERSION(12)};
 
-	for (size_t i = 0; i < sizeof(minors) / sizeof(minors[0]); i++) {
-		const struct runtime_layout layout = layout_of(minors[i]);
+	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
+		const struct runtime_layout layout = layout_of_version(versions[i]);
 		const struct python_layout *l = &layout.python;
 		struct python_image image = make_image(l);
 		struct rec_function function = {.code = CODE, .units = 4, .first_line = 7};
@@ -368,12 +411,12 @@ TEST(late_reads_take_the_same_code_only)
 
 		/* Counts of references and calls are not its identity, its file is. */
 		put(&image, CODE, 99);
-		if (minors[i] == 11)
+		if (versions[i] == PYTHON_VERSION(11))
 			image.data[CODE + 52]++;
 		assert_true(runtime_python.late(&layout, &function, image_read, &image, &code));
 		image.data[FILE_NAME + l->string_ascii] = '!';
 		assert_int_equal(runtime_python.late(&layout, &function, image_read, &image, &code),
-				 minors[i] >= 12);
+				 versions[i] >= PYTHON_VERSION(12));
 		put(&image, CODE + l->code_first_line, 8);
 		assert_false(runtime_python.late(&layout, &function, image_read, &image, &code));
 		/* Failures leave what was known. */

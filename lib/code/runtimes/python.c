@@ -65,16 +65,22 @@ static void add_row(const struct line_rows *rows, uint64_t unit, int64_t line)
 		vec_push(&code->lines, row);
 }
 
-/* Reads pairs: bytes of code, then line increment. */
-static void read_lnotab(const struct line_rows *rows, struct bytes *b, int64_t line)
+/*
+ * Reads pairs: bytes of code, then line increment. In 2.7, increments have no sign, and instructions
+ * have one byte or three: a line begins in the unit of its first byte.
+ */
+static void read_lnotab(const struct line_rows *rows, struct bytes *b, int64_t line, bool is_old)
 {
 	uint64_t at = 0;
 
 	add_row(rows, 0, line);
 	while (bytes_left(b) >= 2) {
+		uint8_t delta;
+
 		at += bytes_u8(b);
-		line += (int8_t)bytes_u8(b);
-		add_row(rows, (at + PYTHON_UNIT - 1) / PYTHON_UNIT, line);
+		delta = bytes_u8(b);
+		line += is_old ? delta : (int8_t)delta;
+		add_row(rows, (at + (is_old ? 0 : PYTHON_UNIT - 1)) / PYTHON_UNIT, line);
 	}
 }
 
@@ -187,7 +193,7 @@ void python_lines(uint16_t version, const void *table, size_t size, uint32_t fir
 	else if (version == PYTHON_VERSION(10))
 		read_linetable(&rows, &b, first_line);
 	else
-		read_lnotab(&rows, &b, first_line);
+		read_lnotab(&rows, &b, first_line, version < PYTHON_VERSION(0));
 }
 
 /* Maximum bytes of a string and of a line table read afterwards. */
@@ -286,7 +292,7 @@ static bool read_string_head(const struct reader *r, uint64_t addr, struct strin
 	    !r->read(r->ctx, addr + l->string_state, word, sizeof(word)))
 		return false;
 	bytes_init(&b, word, sizeof(word));
-	state = bytes_u32(&b) >> (l->string_kind_shift & 31);
+	state = l->string_form ? l->string_form : bytes_u32(&b) >> (l->string_kind_shift & 31);
 	head->width = state & STATE_KIND;
 	head->text = addr + (state & STATE_ASCII ? l->string_ascii : l->string_other);
 	return state & STATE_COMPACT && (head->width == 1 || head->width == 2 || head->width == 4);

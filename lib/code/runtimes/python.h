@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CPython 3.8 to 3.15: its structures (Include/cpython and Include/internal in its source), from
+ * CPython 2.7 and 3.6 to 3.15: its structures (Include/cpython and Include/internal in its source), from
  * debug offsets in the file from 3.13 on, and before that from tables by version.
  */
 #pragma once
@@ -9,6 +9,7 @@
 
 /* Versions as in struct python_layout. */
 #define PYTHON_VERSION(minor) (3 << 8 | (minor))
+#define PYTHON_VERSION_2_7 (2 << 8 | 7)
 
 /* See struct runtime's probe(). */
 int python_probe(const struct binary *b, struct runtime_layout *layout, struct error *err);

@@ -179,51 +179,85 @@ int python_layout_of_debug_offsets(const void *data, size_t size, struct python_
 #define WHOLE UINT64_MAX
 #define LOW_HALF UINT32_MAX /* the upper half is mutable or padding */
 
-/* Argument counts, flags, first line, then pointers up to the line table. */
+/* Argument counts, flags, first line and pointers up to the line table. */
+#define CODE_2_7 [2 ... 11] = WHOLE, [12] = LOW_HALF, [13] = WHOLE
+#define CODE_3_6 [2 ... 14] = WHOLE
 #define CODE_3_8 [2 ... 4] = WHOLE, [5] = LOW_HALF, [6 ... 15] = WHOLE
 /* 3.11 counts calls next to the flags. */
 #define CODE_3_11 [2 ... 5] = WHOLE, [6] = LOW_HALF, [7 ... 17] = WHOLE
 #define CODE_3_12 [2 ... 17] = WHOLE
 
-/* Common to 3.8, 3.9 and 3.10. */
-#define BEFORE_3_11 \
-	.code_identity = {CODE_3_8}, .instruction = PYTHON_INDEX, .has_file_check = true, \
-	.interpreters = 32, .threads = 8, .thread_next = 8, .thread_interpreter = 16, \
-	.thread_id = 176, .thread_frame = 24, .thread_size = 184, .frame_code = 32, \
-	.frame_previous = 24, .code_first_line = 40, .code_file = 104, .code_name = 112, \
-	.code_lines = 120, .code_size = 128, .code_bytes = 48, .has_code_object = true
-
 /* Strings and bytes; from 3.12 on str has no wchar_t any more. */
 #define STRINGS(ascii, other) \
 	.string_kind_shift = 2, .string_length = 16, .string_state = 32, .string_ascii = (ascii), \
 	.string_other = (other), .bytes_size = 16, .bytes_text = 32
+/* The state of texts that are bytes: one for each character, compact. */
+#define STRING_OF_BYTES (1 | 1 << 3)
+
+/* Common to all until 3.10. */
+#define BEFORE_3_11 \
+	.instruction = PYTHON_INDEX, .has_file_check = true, .has_code_object = true, \
+	.threads = 8, .frame_code = 32, .frame_previous = 24
+
+/* Common to those from 3.6, 3.7 and 3.8 on, until 3.10. */
+#define SINCE_3_6 \
+	BEFORE_3_11, STRINGS(48, 72), .thread_next = 8, .thread_interpreter = 16, .thread_frame = 24
+#define SINCE_3_7 SINCE_3_6, .thread_id = 176, .thread_size = 184
+#define SINCE_3_8 \
+	SINCE_3_7, .code_identity = {CODE_3_8}, .interpreters = 32, .code_first_line = 40, \
+	.code_file = 104, .code_name = 112, .code_lines = 120, .code_size = 128, .code_bytes = 48
+
+/* Common to 3.6 and 3.7. */
+#define BEFORE_3_8 \
+	.place = PYTHON_PLACE_COUNT, .code_identity = {CODE_3_6}, .index_scale = 1, \
+	.code_first_line = 36, .code_file = 96, .code_name = 104, .code_lines = 112, \
+	.code_size = 120, .code_bytes = 40
 
 /* Offsets in tasks of asyncio, as in the section .AsyncioDebug. */
 #define TASKS .task_name = 136, .task_kind = 108, .task_awaiter = 96
 
 /* clang-format off */
 static const struct python_layout layouts[] = {
+	/* Places that the variables have on their own are set by the file. */
+	{
+		.version = PYTHON_VERSION_2_7, .place = PYTHON_PLACE_COUNT,
+		BEFORE_3_11, .code_identity = {CODE_2_7}, .index_scale = 1,
+		.thread_next = 0, .thread_interpreter = 8, .thread_frame = 16,
+		.thread_id = 144, .thread_size = 152,
+		.frame_instruction = 120, .frame_size = 128,
+		.code_first_line = 96, .code_file = 80, .code_name = 88, .code_lines = 104,
+		.code_size = 112, .code_bytes = 32,
+		.string_form = STRING_OF_BYTES, .string_length = 16, .string_state = 32,
+		.string_ascii = 36, .string_other = 36, .bytes_size = 16, .bytes_text = 36,
+	},
+	{
+		.version = PYTHON_VERSION(6), BEFORE_3_8, SINCE_3_6,
+		.thread_id = 152, .thread_size = 160,
+		.frame_instruction = 120, .frame_size = 128,
+	},
+	{
+		.version = PYTHON_VERSION(7), BEFORE_3_8, SINCE_3_7,
+		.interpreters = 24, .gil_holder = 1272,
+		.frame_instruction = 104, .frame_size = 112,
+	},
 	{
 		.version = PYTHON_VERSION(8), .place = PYTHON_PLACE_COUNT,
 		.modules = 56, .gil_holder = 1368,
-		BEFORE_3_11,
+		SINCE_3_8,
 		.index_scale = 1, .frame_instruction = 104, .frame_size = 112,
-		STRINGS(48, 72),
 	},
 	{
 		.version = PYTHON_VERSION(9), .place = PYTHON_PLACE_COUNT,
 		.modules = 856, .gil_holder = 568,
-		BEFORE_3_11,
+		SINCE_3_8,
 		.index_scale = 1, .frame_instruction = 104, .frame_size = 112,
-		STRINGS(48, 72),
 	},
 	{
 		.version = PYTHON_VERSION(10), .place = PYTHON_PLACE_CFRAME,
 		.modules = 856, .gil_holder = 568,
-		BEFORE_3_11,
+		SINCE_3_8,
 		.index_scale = 2, .thread_cframe = 48, .cframe_current = UINT16_MAX,
 		.cframe_previous = 8, .frame_instruction = 96, .frame_size = 104,
-		STRINGS(48, 72),
 	},
 	{
 		.version = PYTHON_VERSION(11), .place = PYTHON_PLACE_CFRAME,
@@ -334,8 +368,14 @@ enum {
 	GET_CODE, /* from 3.9 on */
 	POS_ONLY, /* from 3.8 on */
 	EXPORTED_COUNT,
-	EVAL = EXPORTED_COUNT,
+	EVAL = EXPORTED_COUNT, /* from 3.6 on */
 	EVAL_COLD,
+	/* Until 3.6, or 2.7. */
+	CURRENT,
+	GET_HEAD,
+	OLD_STRING_TYPE,
+	OLD_EVAL,
+	OLD_EVAL_COLD,
 	OBJECT_COUNT,
 };
 
@@ -349,14 +389,42 @@ static const struct binary_object wanted[OBJECT_COUNT] = {
 	[POS_ONLY] = {.name = "PyCode_NewWithPosOnlyArgs"},
 	[EVAL] = {.name = "_PyEval_EvalFrameDefault"},
 	[EVAL_COLD] = {.name = "_PyEval_EvalFrameDefault.cold"},
+	[CURRENT] = {.name = "_PyThreadState_Current"},
+	[GET_HEAD] = {.name = "PyInterpreterState_Head"},
+	[OLD_STRING_TYPE] = {.name = "PyString_Type"},
+	[OLD_EVAL] = {.name = "PyEval_EvalFrameEx"},
+	[OLD_EVAL_COLD] = {.name = "PyEval_EvalFrameEx.cold"},
 };
 
 struct python_file {
 	const struct binary *binary;
 	struct binary_object objects[OBJECT_COUNT];
-	uint64_t runtime; /* vaddr of _PyRuntime */
+	uint64_t runtime; /* vaddr of _PyRuntime, or of the first variable before there was one */
+	uint64_t head; /* vaddr of the variable with the first interpreter; 0: in _PyRuntime */
 	bool has_section;
 };
+
+#define GET_HEAD_MAX 64
+
+/* Returns the vaddr of the variable that PyInterpreterState_Head() returns, 0: unknown. */
+static uint64_t find_head(const struct python_file *f)
+{
+	static const uint8_t load[] = {0x48, 0x8b, 0x05}; /* mov variable(%rip),%rax */
+	const struct binary_object *function = &f->objects[GET_HEAD];
+	uint8_t code[GET_HEAD_MAX];
+	size_t size = function->size < sizeof(code) ? function->size : sizeof(code);
+	struct bytes b;
+
+	if (!function->is_there || !binary_read_text(f->binary, function->vaddr, code, size))
+		return 0;
+	for (size_t at = 0; at + sizeof(load) + 4 <= size; at++) {
+		if (memcmp(code + at, load, sizeof(load)) != 0)
+			continue;
+		bytes_init(&b, code + at + sizeof(load), 4);
+		return function->vaddr + at + sizeof(load) + 4 + (uint64_t)(int32_t)bytes_u32(&b);
+	}
+	return 0;
+}
 
 #define RUNTIME_SECTION ".PyRuntime"
 
@@ -377,9 +445,15 @@ static bool find_runtime(struct python_file *f)
 	/* Look up only this one at first: most files lack it. */
 	binary_find_mark(f->binary, &f->objects[RUNTIME]);
 	if (!f->objects[RUNTIME].is_there)
+		binary_find_mark(f->binary, &f->objects[CURRENT]);
+	if (!f->objects[RUNTIME].is_there && !f->objects[CURRENT].is_there)
 		return false;
-	f->runtime = f->objects[RUNTIME].vaddr;
 	binary_find_objects(f->binary, f->objects, OBJECT_COUNT);
+	f->runtime = f->objects[RUNTIME].vaddr;
+	if (f->objects[RUNTIME].is_there)
+		return true;
+	f->head = find_head(f);
+	f->runtime = f->head < f->objects[CURRENT].vaddr ? f->head : f->objects[CURRENT].vaddr;
 	return true;
 }
 
@@ -399,7 +473,15 @@ static uint16_t find_version(const struct python_file *f)
 		return PYTHON_VERSION(10);
 	if (f->objects[GET_CODE].is_there)
 		return PYTHON_VERSION(9);
-	return f->objects[POS_ONLY].is_there ? PYTHON_VERSION(8) : 0;
+	if (f->has_section)
+		return 0;
+	if (f->objects[POS_ONLY].is_there)
+		return PYTHON_VERSION(8);
+	if (f->objects[RUNTIME].is_there)
+		return PYTHON_VERSION(7);
+	if (f->objects[EVAL].is_there)
+		return PYTHON_VERSION(6);
+	return f->objects[OLD_STRING_TYPE].is_there ? PYTHON_VERSION_2_7 : 0;
 }
 
 /* Offsets in PyTypeObject and PyMemberDef. */
@@ -472,7 +554,7 @@ static int layout_from_table(const struct python_file *f, struct python_layout *
 	if (!version)
 		return error_text(err, -ENOTSUP,
 				  f->has_section ? "Python 3.10, 3.11 or 3.12 without symbols"
-						 : "Python is older than 3.8");
+						 : "Python is older than 3.6, and not 2.7");
 	if (version >= PYTHON_VERSION(13) || !python_layout_of_version(version, layout))
 		return error_text(err, -ENOTSUP, "Python %u.%u is not supported", version >> 8,
 				  version & 255u);
@@ -489,8 +571,23 @@ static int find_layout(const struct python_file *f, struct python_layout *layout
 	return layout_from_table(f, layout, err);
 }
 
+/* Sets the offsets of variables from the first of them. Returns false if they are too far apart. */
+static bool set_old_variables(const struct python_file *f, struct python_layout *layout)
+{
+	uint64_t current = f->objects[CURRENT].vaddr - f->runtime, head = f->head - f->runtime;
+
+	if (!f->head || current > UINT16_MAX || head > UINT16_MAX)
+		return false;
+	layout->interpreters = (uint16_t)head;
+	/* The thread that holds the lock is the current one. */
+	layout->gil_holder = (uint16_t)current;
+	return true;
+}
+
 static void set_addresses(const struct python_file *f, struct python_layout *layout)
 {
+	int eval = layout->version == PYTHON_VERSION_2_7 ? OLD_EVAL : EVAL;
+
 	layout->runtime = f->runtime;
 	layout->code_type = f->objects[CODE_TYPE].vaddr;
 	layout->string_type = f->objects[STRING_TYPE].vaddr;
@@ -499,7 +596,7 @@ static void set_addresses(const struct python_file *f, struct python_layout *lay
 	if (layout->place != PYTHON_PLACE_COUNT)
 		return;
 	for (int i = 0; i < 2; i++) {
-		const struct binary_object *code = &f->objects[EVAL + i];
+		const struct binary_object *code = &f->objects[eval + i];
 
 		if (!code->is_there ||
 		    __builtin_add_overflow(code->vaddr, code->size, &layout->eval_end[i]))
@@ -523,12 +620,15 @@ int python_probe(const struct binary *b, struct runtime_layout *layout, struct e
 	if (!f.objects[CODE_TYPE].is_there && l->version < PYTHON_VERSION(13))
 		return error_text(err, -ENOTSUP, "Python 3.%u without symbols", l->version & 255u);
 	if (f.objects[CODE_TYPE].is_there && !members_agree(&f, l))
-		return error_text(err, -EINVAL, "Python 3.%u has code objects of an unknown form",
-				  l->version & 255u);
+		return error_text(err, -EINVAL, "Python %u.%u has code objects of an unknown form",
+				  l->version >> 8, l->version & 255u);
 	set_addresses(&f, l);
+	if (f.objects[CURRENT].is_there && !set_old_variables(&f, l))
+		return error_text(err, -ENOTSUP, "Python %u.%u has no known place of its threads",
+				  l->version >> 8, l->version & 255u);
 	if (l->place == PYTHON_PLACE_COUNT && l->eval_end[0] <= l->eval_start[0])
-		return error_text(err, -ENOTSUP, "the interpreter of Python 3.%u has no symbol",
-				  l->version & 255u);
+		return error_text(err, -ENOTSUP, "the interpreter of Python %u.%u has no symbol",
+				  l->version >> 8, l->version & 255u);
 	/* The JIT's code pushes one to four words at a time. */
 	if (l->version == PYTHON_VERSION(13) || l->version == PYTHON_VERSION(14))
 		layout->shim_words = 16;

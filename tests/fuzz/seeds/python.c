@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shows what a file with CPython 3.MINOR has for those who look from outside, as in its builds:
+ * Shows what a file with CPython 3.MINOR, or 2.7 if MINOR is 0, has for those who look from outside,
+ * as in its builds:
  * compiled by tests/fuzz/make-python-seeds.
  */
 
@@ -20,7 +21,7 @@ struct member {
 };
 
 #ifndef FILE_AT
-#define FILE_AT (MINOR >= 11 ? 112 : 104)
+#define FILE_AT (MINOR >= 11 ? 112 : MINOR >= 8 ? 104 : MINOR ? 96 : 80)
 #endif
 
 static const struct member members[] = {
@@ -32,17 +33,19 @@ static const struct member members[] = {
 #if MINOR >= 10
 	{"co_linetable", 6, MINOR >= 11 ? 136 : 120, 1, 0},
 #else
-	{"co_lnotab", 6, 120, 1, 0},
+	{"co_lnotab", 6, MINOR >= 8 ? 120 : MINOR ? 112 : 104, 1, 0},
 #endif
 	{"co_filename", 6, FILE_AT, 1, 0},
-	{"co_name", 6, MINOR >= 11 ? 120 : 112, 1, 0},
+	{"co_name", 6, MINOR >= 11 ? 120 : MINOR >= 8 ? 112 : MINOR ? 104 : 88, 1, 0},
 #if MINOR >= 11
 	{"co_qualname", 6, 128, 1, 0},
 #endif
 	{"co_firstlineno", 1,
 	 MINOR >= 12   ? 68
 	 : MINOR == 11 ? 72
-		       : 40,
+	 : MINOR >= 8  ? 40
+	 : MINOR       ? 36
+		       : 96,
 	 1, 0},
 	{0, 0, 0, 0, 0},
 };
@@ -57,6 +60,18 @@ struct {
 const word Py_Version = 3 << 24 | MINOR << 16 | 0x01f0;
 #endif
 
+#if MINOR < 7
+word _PyThreadState_Current = 1;
+#ifdef FAR
+__attribute__((section(".far")))
+#endif
+static volatile word interp_head = 1;
+
+word PyInterpreterState_Head(void)
+{
+	return interp_head;
+}
+#else
 #if MINOR >= 10
 __attribute__((section(".PyRuntime")))
 #endif
@@ -156,6 +171,7 @@ word _PyRuntime[160] = {
 	1,
 #endif
 };
+#endif
 
 #define FUNCTION(name) \
 	void name(void) \
@@ -163,7 +179,15 @@ word _PyRuntime[160] = {
 		__asm__(".skip 64, 0x90"); \
 	}
 
+#if MINOR < 7
+FUNCTION(PyEval_EvalFrameEx)
+#endif
+#if !MINOR
+FUNCTION(PyString_Type)
+#endif
+#if MINOR >= 6
 FUNCTION(_PyEval_EvalFrameDefault)
+#endif
 #if MINOR >= 8
 FUNCTION(PyCode_NewWithPosOnlyArgs)
 #endif

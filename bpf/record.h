@@ -55,7 +55,7 @@ enum managed_lock {
 struct rec_counter_info {
 	struct rec rec;
 	__u32 counter;
-	__u8 graph; /* enum counter_graph of lib/model/facts/marker_schema.h */
+	__u8 graph; /* enum counter_graph of lib/model/facts/facts.h */
 	__u8 reserved[3];
 	/* Strings, in this order and not terminated. */
 	__u16 name_size, category_size, description_size, label_size, unit_size, color_size;
@@ -472,7 +472,7 @@ struct rec_code {
 };
 
 struct rec_schema_field {
-	__u8 type; /* enum field_type of lib/model/facts/marker_schema.h */
+	__u8 type; /* enum field_type of lib/model/facts/facts.h */
 	__u8 reserved;
 	__u16 key_size, label_size; /* bytes in the text */
 	__u16 reserved2;

@@ -3,7 +3,7 @@
 
 #include <pthread.h>
 
-#include "lib/model/meaning/made_code.h"
+#include "lib/model/meaning/origin.h"
 #include "lib/model/tables/expand_inlines.h"
 #include "symbolize/answers.h"
 #include "symbolize/demangle.h"

@@ -8,7 +8,7 @@
 #include "lib/base/identity.h"
 #include "lib/base/open_file.h"
 #include "lib/code/binary/binary.h"
-#include "lib/model/meaning/made_code.h"
+#include "lib/model/meaning/origin.h"
 #include "lib/model/meaning/titles.h"
 #include "lib/model/meaning/thread_times.h"
 #include "lib/model/tables/modules.h"

@@ -3,7 +3,7 @@
 
 #include "lib/fleet/engine_kind.h"
 #include "lib/base/protobuf.h"
-#include "lib/model/meaning/sample_labels.h"
+#include "lib/model/meaning/recording_markers.h"
 #include "lib/stream/process/resource.h"
 
 enum { RESPONSE_PARTIAL = 1 };

@@ -7,7 +7,7 @@
 
 #include "lib/base/json/cursor.h"
 #include "lib/format/format.h"
-#include "lib/model/tables/time_range.h"
+#include "lib/model/tables/profile.h"
 
 /* Members of a JSON object, by name. */
 

@@ -7,7 +7,7 @@
 #include "lib/format/pprof_internal.h"
 #include "lib/format/pprof_read.h"
 #include "lib/base/protobuf.h"
-#include "lib/model/meaning/sample_labels.h"
+#include "lib/model/meaning/recording_markers.h"
 
 /* Suffix of functions with the older of Go's calling conventions. */
 #define GO_ABI0 ".abi0"

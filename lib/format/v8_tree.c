@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/format/v8_tree.h"
 
-#include "lib/model/meaning/label_frames.h"
+#include "lib/model/meaning/categories.h"
 
 #define INTERVAL_MIN_NS 1000
 /* Samples shorter than this fraction of the mean do not count individually. */

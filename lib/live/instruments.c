@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of instruments. */
 #include "lib/live/instrument.h"
-#include "lib/model/facts/marker_probes.h"
+#include "lib/model/facts/facts.h"
 
 /*
  * The clock comes first, because others use its interval. Sleepers and wakers are parts of waits.

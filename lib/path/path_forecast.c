@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "lib/model/facts/marker_schema.h"
+#include "lib/model/facts/facts.h"
 #include "lib/model/meaning/categories.h"
 #include "lib/model/meaning/origin.h"
 #include "lib/model/meaning/recording_markers.h"

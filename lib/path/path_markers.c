@@ -3,7 +3,7 @@
 
 #include <fnmatch.h>
 
-#include "lib/model/facts/marker_schema.h"
+#include "lib/model/facts/facts.h"
 #include "lib/model/meaning/recording_markers.h"
 #include "lib/model/tables/markers.h"
 #include "lib/path/path_weights.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/path/path_weights.h"
 
-#include "lib/model/meaning/label_frames.h"
+#include "lib/model/meaning/categories.h"
 #include "lib/model/meaning/origin.h"
 #include "lib/model/meaning/titles.h"
 #include "lib/model/tables/markers.h"

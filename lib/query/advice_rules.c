@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/query/advice_rules.h"
 
-#include "lib/model/facts/marker_schema.h"
-#include "lib/model/meaning/made_code.h"
+#include "lib/model/facts/facts.h"
+#include "lib/model/meaning/origin.h"
 
 /* Serial parts matter to commands of many processes, on machines with several CPUs. */
 #define SERIAL_CPUS 4
@@ -72,17 +72,14 @@ static const struct pattern_row functions[] = {
 
 static const struct pattern_row kernel_functions[] = {
 #define KERNEL(id, pattern) {ADVICE_##id, pattern},
-#include "lib/query/advice_functions.def"
 };
 
 static const struct pattern_row module_names[] = {
 #define MODULE(id, pattern) {ADVICE_##id, pattern},
-#include "lib/query/advice_functions.def"
 };
 
 static const struct pattern_row thread_names[] = {
 #define THREAD(id, pattern) {ADVICE_##id, pattern},
-#include "lib/query/advice_functions.def"
 };
 
 static uint64_t find_marks(const char *name, const struct pattern_row *rows, size_t count)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/query/wakings.h"
 
-#include "lib/model/facts/marker_schema.h"
+#include "lib/model/facts/facts.h"
 
 static uint32_t find_field(const struct profile *p, schema_id id, const char *key)
 {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/model/tables/sample_pack.h"
+#include "lib/model/tables/sample_store.h"
 #include "tests/fuzz/input.h"
 
 #define ROWS_MAX 4096u

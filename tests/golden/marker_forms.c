@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "lib/model/facts/marker_schema.h"
+#include "lib/model/facts/facts.h"
 #include "lib/base/cleanup.h"
 #include "lib/stream/record/records.h"
 #include "tests/golden/events.h"

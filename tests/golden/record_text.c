@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/model/facts/marker_schema.h"
+#include "lib/model/facts/facts.h"
 #include "lib/base/cleanup.h"
 #include "lib/stream/record/records.h"
 #include "tests/golden/events.h"
@@ -308,7 +308,6 @@ static const struct {
 	void (*fields)(struct record_text *t);
 } kinds[REC_KIND_COUNT] = {
 #define RECORD(kind, name, ...) [REC_##kind] = {name, text_of_##kind},
-#include "bpf/record.def"
 #undef RECORD
 };
 

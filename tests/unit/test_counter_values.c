@@ -2,7 +2,7 @@
 /* Records of counters: rates and levels. */
 #include "bpf/record.h"
 #include "lib/live/instruments/counters/counter_values.h"
-#include "lib/model/facts/marker_schema.h"
+#include "lib/model/facts/facts.h"
 #include "tests/unit/test.h"
 
 struct sent {

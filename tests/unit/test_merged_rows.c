@@ -3,7 +3,6 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/model/meaning/row_counters.h"
 #include "lib/model/meaning/thread_rows.h"
 #include "lib/model/meaning/titles.h"
 #include "lib/model/tables/markers.h"

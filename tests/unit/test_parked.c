@@ -5,7 +5,6 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/model/meaning/categories.h"
-#include "lib/model/meaning/label_frames.h"
 #include "lib/model/meaning/wait_frames.h"
 #include "lib/stream/process/system_calls.h"
 #include "tests/unit/stack_texts.h"

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "lib/model/meaning/categories.h"
-#include "lib/model/meaning/label_frames.h"
 #include "lib/model/tables/markers.h"
 #include "lib/path/path_weights.h"
 #include "tests/unit/test.h"

@@ -5,7 +5,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/model/meaning/probe_spans.h"
+#include "lib/model/meaning/marker_completion.h"
 #include "tests/unit/test.h"
 
 static void add_probe(struct profile *p, uint64_t time, const char *name)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "bpf/live_record.h"
-#include "lib/model/facts/marker_schema.h"
+#include "lib/model/facts/facts.h"
 #include "lib/live/live_report.h"
 #include "lib/stream/record/records.h"
 #include "tests/machine/machine.h"

@@ -2,7 +2,6 @@
 #include "lib/stream/session/row_bounds.h"
 
 #include "lib/model/meaning/categories.h"
-#include "lib/model/meaning/label_frames.h"
 #include "lib/model/tables/profile.h"
 #include "lib/query/select.h"
 #include "tests/unit/test.h"

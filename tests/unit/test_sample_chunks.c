@@ -5,7 +5,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "lib/model/tables/sample_pack.h"
 #include "lib/model/tables/sample_store.h"
 #include "lib/model/tables/samples.h"
 #include "tests/unit/test.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows where a thread did not run, and how events other than the clock are drawn. */
 
-#include "lib/model/meaning/label_frames.h"
+#include "lib/model/meaning/categories.h"
 #include "tests/unit/export_fixture.h"
 #include "tests/unit/test.h"
 

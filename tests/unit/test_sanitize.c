@@ -6,7 +6,6 @@
 
 #include "lib/base/alloc.h"
 #include "lib/model/meaning/categories.h"
-#include "lib/model/meaning/label_frames.h"
 #include "lib/model/meaning/recording_markers.h"
 #include "lib/query/sanitize/scrub.h"
 #include "lib/query/sanitize/search.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads Java flight recordings, as Java and async-profiler write them. */
 #include "lib/format/jfr/jfr_reader.h"
-#include "lib/model/meaning/label_frames.h"
+#include "lib/model/meaning/categories.h"
 #include "lib/model/meaning/wait_frames.h"
-#include "lib/model/tables/time_range.h"
+#include "lib/model/tables/profile.h"
 
 /* Default periods of recordings without settings. */
 #define JAVA_PERIOD_NS 20000000

@@ -2,7 +2,7 @@
 /*
  * Common part of instruments that send markers: schema, losses and report. Simple ones have an
  * option, and a BPF object whose records become markers of one schema; they have a row in
- * marker_probes.h. For these, MARKER_OBJECT() and MARKER_INSTRUMENT() provide everything but the
+ * facts.h. For these, MARKER_OBJECT() and MARKER_INSTRUMENT() provide everything but the
  * preparation of the object and the description of a record.
  */
 #pragma once

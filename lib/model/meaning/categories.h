@@ -117,3 +117,11 @@ struct frame_category *categories_find(const struct profile *p);
 const char *category_name(const struct profile *p, uint8_t category);
 /* Returns NULL if the category, which must exist, has only one subcategory. */
 const char *subcategory_name(const struct profile *p, struct frame_category of);
+
+/* Frames without code: the reason of a wait, or a span reported by the program. */
+
+/*
+ * Like frames_intern(), for a frame with only a name and a category. Adds the category if the
+ * profile has its own categories and lacks it.
+ */
+frame_id label_frames_intern(struct profile *p, string_id name, struct frame_category category);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/model/meaning/helper_threads.h"
+#include "lib/model/meaning/wait_frames.h"
 
 #include "lib/model/meaning/categories.h"
 #include "lib/model/meaning/origin.h"
-#include "lib/model/meaning/wait_frames.h"
 
 /*
  * Shares of a thread's time that make it an idle helper, the minimum of that time, and the most

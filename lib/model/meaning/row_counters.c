@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/model/meaning/row_counters.h"
+#include "lib/model/meaning/thread_rows.h"
 
 struct process_row {
 	uint32_t pid, incarnation;

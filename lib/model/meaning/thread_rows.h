@@ -116,3 +116,26 @@ void thread_rows_show_first(const struct thread_rows *r, bool *is_visible, bool 
  */
 const struct samples *thread_row_samples(const struct thread_rows *r, const struct thread_row *row,
 					 struct samples *own);
+
+/*
+ * Counters and the rows that show them. A row shows the counters of its process, or the sums over
+ * all processes that share the row. In order of announcement, the machine's last.
+ */
+
+struct row_counter {
+	size_t row; /* index into the list of rows */
+	struct counter counter; /* its samples are owned by the profile or by the list below */
+	uint64_t end; /* end of the process or of the recording */
+	size_t number; /* number of the counter, or of the first counter in a sum */
+	bool is_machine, is_sum;
+};
+
+struct row_counters {
+	VEC(struct row_counter) list;
+};
+
+/*
+ * Omits counters without values, and counters of processes without a row. A zeroed struct is empty.
+ */
+void row_counters_find(struct row_counters *c, const struct thread_rows *rows);
+void row_counters_release(struct row_counters *c);

@@ -4,8 +4,7 @@
 #include <fnmatch.h>
 
 #include "lib/model/meaning/categories.h"
-#include "lib/model/meaning/helper_threads.h"
-#include "lib/model/meaning/slow_waits.h"
+#include "lib/model/meaning/marker_completion.h"
 
 /* Number of a program's innermost functions to check. */
 #define PARKED_USER_FRAMES 16

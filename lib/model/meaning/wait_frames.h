@@ -39,3 +39,11 @@ bool wait_frames_only_waits(const char *name);
 bool wait_frame_is_for_result(const struct profile *p, stack_id id);
 /* Returns the stack of a wait with a label that says that it is one for work. */
 stack_id wait_frames_mark_parked(struct profile *p, stack_id id);
+
+/* Threads that idled during the whole recording, as the helpers of a server do. */
+
+/*
+ * Marks the waits for conditions of threads that hardly did anything else as waits for work, unless
+ * these threads wait for each other. Rewrites the stacks of samples.
+ */
+void helper_threads_mark(struct profile *p);

@@ -5,7 +5,6 @@
  */
 #pragma once
 
-#include "lib/model/tables/counters.h"
 #include "lib/model/tables/markers.h"
 #include "lib/model/tables/threads.h"
 

@@ -6,9 +6,9 @@
 #pragma once
 
 #include "lib/model/facts/facts.h"
-#include "lib/model/tables/counters.h"
 #include "lib/model/tables/frames.h"
 #include "lib/model/tables/ids.h"
+#include "lib/model/tables/markers.h"
 #include "lib/model/tables/modules.h"
 #include "lib/model/tables/strings.h"
 #include "lib/model/tables/threads.h"
@@ -365,3 +365,17 @@ size_t profile_process_count(const struct profile *p);
 void thinned_add(struct profile *p, uint8_t event, uint64_t left_out, uint64_t weight);
 /* Returns the minimum number of clock samples that a row represents: 1 if none were dropped. */
 uint64_t thinned_weight(const struct profile *p);
+
+/* The time range of a profile, for files that do not state it. */
+
+struct time_range {
+	uint64_t start, end;
+};
+
+/*
+ * Sets start and end of a profile that was read. If `stated` is NULL, the profile begins with the
+ * first sample, marker or allocation and ends with the end of the last one, as in front-ends. Rows
+ * with CLOCK_NO_TIME get a time that does not extend the range. Drops an impossible wall-clock
+ * start.
+ */
+void profile_set_range(struct profile *p, const struct time_range *stated);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/tables/samples.h"
 
-#include "lib/model/tables/sample_pack.h"
 #include "lib/model/tables/sample_store.h"
 
 /* Recordings contain millions of samples. */

@@ -4,7 +4,7 @@
 #include <endian.h>
 
 #include "lib/model/meaning/categories.h"
-#include "lib/model/meaning/made_code.h"
+#include "lib/model/meaning/origin.h"
 #include "lib/model/tables/copy.h"
 #include "lib/query/sanitize/sanitize_internal.h"
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "bpf/record.h"
-#include "lib/model/facts/marker_schema.h"
+#include "lib/model/facts/facts.h"
 #include "lib/stream/text/tracepoint_format.h"
 
 /* Builds the REC_SCHEMA of a kind of markers, for sources whose schemas are fixed. */

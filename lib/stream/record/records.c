@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/record/records.h"
 
-#include "lib/model/facts/marker_schema.h"
+#include "lib/model/facts/facts.h"
 #include "lib/stream/record/stack_record.h"
 
 static const char *const cause_names[LOST_CAUSE_COUNT] = {
@@ -208,7 +208,6 @@ typedef bool is_valid_fn(const struct rec *rec);
 
 static is_valid_fn *const validators[REC_KIND_COUNT] = {
 #define RECORD(kind, ...) [REC_##kind] = is_valid_##kind,
-#include "bpf/record.def"
 #undef RECORD
 };
 

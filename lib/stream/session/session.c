@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/session/session.h"
 
-#include "lib/model/meaning/long_tasks.h"
-#include "lib/model/meaning/probe_spans.h"
+#include "lib/model/meaning/marker_completion.h"
 #include "lib/model/meaning/recording_markers.h"
 #include "lib/model/tables/markers.h"
 #include "lib/path/path_markers.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/format/firefox/read/cells.h"
 
-#include "lib/model/meaning/made_code.h"
+#include "lib/model/meaning/origin.h"
 
 /* Cells of a row; those after them are skipped. */
 #define CELLS_MAX 64

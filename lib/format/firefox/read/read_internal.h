@@ -17,7 +17,7 @@
 
 #include "lib/format/firefox/read/cells.h"
 #include "lib/format/format.h"
-#include "lib/model/tables/time_range.h"
+#include "lib/model/tables/profile.h"
 
 struct sample_list {
 	VEC(struct sample) rows;

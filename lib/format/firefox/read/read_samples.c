@@ -2,7 +2,7 @@
 #include "lib/format/firefox/read/cells.h"
 #include "lib/format/firefox/read/read_internal.h"
 #include "lib/format/firefox/version.h"
-#include "lib/model/meaning/long_tasks.h"
+#include "lib/model/meaning/marker_completion.h"
 
 /* The table nativeAllocations: matches frees with their allocations. */
 

@@ -2,7 +2,7 @@
 #include "lib/format/firefox/write/firefox_write.h"
 
 #include "lib/format/firefox/write/write_internal.h"
-#include "lib/model/meaning/row_counters.h"
+#include "lib/model/meaning/thread_rows.h"
 
 /* Writes "counters": each with the row of its process, and how it is drawn. */
 

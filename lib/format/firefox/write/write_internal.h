@@ -20,7 +20,7 @@
 #include "lib/format/firefox/version.h"
 #include "lib/format/format.h"
 #include "lib/model/meaning/categories.h"
-#include "lib/model/meaning/long_tasks.h"
+#include "lib/model/meaning/marker_completion.h"
 #include "lib/model/meaning/thread_rows.h"
 #include "lib/model/tables/profile.h"
 

@@ -5,7 +5,6 @@
 #include "lib/base/open_file.h"
 #include "lib/format/page/slab/row_planes.h"
 #include "lib/model/meaning/categories.h"
-#include "lib/model/tables/sample_pack.h"
 #include "lib/model/tables/sample_store.h"
 
 /* Merges two sorted halves, the first of which is in `left`. */
@@ -158,7 +157,6 @@ double page_decimal(const char *text)
 
 #define LANGUAGE(NAME, name, title) [LANGUAGE_##NAME] = &language_##name,
 const struct language *const languages[LANGUAGE_COUNT] = {
-#include "lib/model/languages/languages.def"
 };
 #undef LANGUAGE
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "bpf/record.h"
-#include "lib/model/facts/marker_schema.h"
+#include "lib/model/facts/facts.h"
 #include "lib/stream/record/source.h"
 
 /* A zeroed struct is a counter without a value yet. */

@@ -6,7 +6,7 @@
 
 #include "bpf/runtime_layout.h"
 #include "lib/live/bpf/programs.h"
-#include "lib/model/facts/marker_probes.h"
+#include "lib/model/facts/facts.h"
 
 /*
  * Probes whose stacks may contain functions of runtimes. TRACEPOINT: tracepoints by perf events;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/session/markers/marker_feed.h"
 
-#include "lib/model/meaning/label_frames.h"
+#include "lib/model/meaning/categories.h"
 #include "lib/model/tables/markers.h"
 #include "lib/stream/record/records.h"
 

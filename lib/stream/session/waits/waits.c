@@ -5,8 +5,7 @@
 #include <math.h>
 
 #include "lib/model/meaning/categories.h"
-#include "lib/model/meaning/label_frames.h"
-#include "lib/model/meaning/slow_waits.h"
+#include "lib/model/meaning/marker_completion.h"
 #include "lib/stream/session/tasks/life_markers.h"
 
 /* Fewer sampled long waits than this are too few to estimate the others. */

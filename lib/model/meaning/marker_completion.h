@@ -33,3 +33,25 @@ void long_tasks_find(struct long_tasks *t, const struct profile *p,
  * must be ascending.
  */
 uint64_t long_tasks_delay(const struct long_tasks *t, uint64_t time, size_t *at);
+
+/*
+ * Spans between pairs of user probes (USDT) that a thread passes: "query__start" and "query__done".
+ * Names follow no standard; the pairs are those that programs use.
+ */
+
+/*
+ * Extends the marker of each first probe to the matching second one, as nested calls match. Keeps
+ * the markers of second probes, and first ones without a match, as instants. Call once all markers
+ * are there.
+ */
+void probe_spans_join(struct profile *p);
+
+/*
+ * Markers of long waits. They are created as slow calls; the names of the kernel's functions later
+ * show which ones waited for a lock, the disk or a page of memory.
+ */
+
+/* Returns the schema of slow calls; NO_SCHEMA if the profile has no room for more. */
+schema_id slow_waits_schema(struct profile *p);
+/* Names the markers by the categories of their stacks, and drops those of idle waits. */
+void slow_waits_classify(struct profile *p);

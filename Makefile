@@ -104,7 +104,7 @@ bpf_runtimes := $(sort $(bpf_stacks) $(own_runtimes))
 # for rules whose results are in each page.
 page_base := alloc bytes error index strbuf text vec
 page_src := $(page_engine_src) $(page_base:%=lib/base/%.c) $(filter-out lib/model/meaning/categories.c,$(sort $(wildcard lib/model/facts/*.c lib/model/meaning/*.c lib/query/*.c))) \
-	lib/path/path_weights.c $(addprefix lib/format/page/slab/,row_planes.c slab_columns.c slab_read.c) $(filter-out lib/model/tables/sample_store.c lib/model/tables/sample_store.c,$(sort $(wildcard lib/model/tables/*.c)))
+	lib/path/path_weights.c $(addprefix lib/format/page/slab/,row_planes.c slab_columns.c slab_read.c) $(filter-out lib/model/tables/sample_store.c,$(sort $(wildcard lib/model/tables/*.c)))
 page_objects := $(page_src:%.c=$(plain)/page/%.o)
 page_include := /usr/include/wasm32-wasi
 page_cflags := --target=wasm32-wasi -std=gnu11 -Oz -D_GNU_SOURCE -I. -nostdlibinc -isystem $(page_include) \

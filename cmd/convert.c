@@ -10,7 +10,7 @@
 #include "cmd/text/profile_summary.h"
 #include "cmd/text/record_summary.h"
 #include "lib/query/summary.h"
-#include "lib/query/narrow.h"
+#include "lib/query/copy_rows.h"
 #include "lib/recording/perf_data/perf_source.h"
 #include "lib/recording/workplace/lookup.h"
 #include "lib/recording/workplace/sample_profile.h"

@@ -4,7 +4,7 @@
 #include "cmd/options/report_options.h"
 #include "cmd/run/profile_file.h"
 #include "lib/query/summary.h"
-#include "lib/query/narrow.h"
+#include "lib/query/copy_rows.h"
 
 static const char name[] = "script";
 

@@ -12,7 +12,7 @@
 #include "lib/base/open_file.h"
 #include "lib/fleet/server/client.h"
 #include "lib/format/format.h"
-#include "lib/query/narrow.h"
+#include "lib/query/copy_rows.h"
 
 /* Profiles shared by the user, with the tokens to delete them: one file of mode 0600 each. */
 

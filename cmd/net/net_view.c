@@ -14,7 +14,7 @@
 #include "cmd/net/viewer.h"
 #include "cmd/options/output_options.h"
 #include "lib/fleet/server/server.h"
-#include "lib/query/shares.h"
+#include "lib/query/statistics.h"
 
 /* Opens an address in the user's browser. */
 

@@ -5,7 +5,7 @@
 
 #include "cmd/command.h"
 #include "lib/query/comparison.h"
-#include "lib/query/intervals.h"
+#include "lib/query/statistics.h"
 
 static uint32_t variants_of(const struct iteration_options *o)
 {

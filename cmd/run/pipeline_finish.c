@@ -11,7 +11,7 @@
 #include "lib/base/quote.h"
 #include "lib/base/workers.h"
 #include "lib/format/format.h"
-#include "lib/query/narrow.h"
+#include "lib/query/copy_rows.h"
 #include "lib/recording/meta.h"
 #include "lib/recording/outcome_facts.h"
 

@@ -6,7 +6,7 @@
 
 #include "cmd/command.h"
 #include "lib/base/identity.h"
-#include "lib/query/sanitize/search.h"
+#include "lib/query/sanitize/sanitize.h"
 
 #define FINDINGS_MAX 3
 #define HOST_SIZE 256

@@ -2,7 +2,7 @@
 #include "cmd/run/sides.h"
 
 #include "cmd/text/comparison_text.h"
-#include "lib/query/join_sides.h"
+#include "lib/query/runs.h"
 
 /* Maximum number of rows in the text. */
 #define ROWS_MAX 20

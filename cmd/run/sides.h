@@ -6,7 +6,7 @@
 #include "lib/query/gate.h"
 #include "lib/query/runs.h"
 #include "lib/query/select.h"
-#include "lib/query/shares.h"
+#include "lib/query/statistics.h"
 
 struct sides {
 	struct {

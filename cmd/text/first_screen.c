@@ -7,7 +7,6 @@
 #include "lib/model/meaning/titles.h"
 #include "lib/query/advice_rules.h"
 #include "lib/query/digest.h"
-#include "lib/query/held_memory.h"
 #include "lib/query/summary.h"
 
 /* Number of steps that a path begins with if it is too long for all. */

@@ -16,7 +16,7 @@
 #include "lib/model/facts/facts.h"
 #include "lib/model/languages/language.h"
 #include "lib/model/meaning/recording_markers.h"
-#include "lib/query/held_memory.h"
+#include "lib/query/digest.h"
 #include "lib/query/summary.h"
 #include "lib/recording/meta.h"
 #include "lib/recording/outcome_facts.h"

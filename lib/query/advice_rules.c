@@ -72,14 +72,17 @@ static const struct pattern_row functions[] = {
 
 static const struct pattern_row kernel_functions[] = {
 #define KERNEL(id, pattern) {ADVICE_##id, pattern},
+#include "lib/query/advice_functions.def"
 };
 
 static const struct pattern_row module_names[] = {
 #define MODULE(id, pattern) {ADVICE_##id, pattern},
+#include "lib/query/advice_functions.def"
 };
 
 static const struct pattern_row thread_names[] = {
 #define THREAD(id, pattern) {ADVICE_##id, pattern},
+#include "lib/query/advice_functions.def"
 };
 
 static uint64_t find_marks(const char *name, const struct pattern_row *rows, size_t count)

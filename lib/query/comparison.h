@@ -1,15 +1,29 @@
 /* SPDX-License-Identifier: MIT */
+/* Names and places of functions without the parts that change from build to build. */
+#pragma once
+
+#include "lib/base/base.h"
+#include "lib/query/keys.h"
+#include "lib/query/runs.h"
+#include "lib/query/statistics.h"
+
+/*
+ * Returns the size of the part of a name that is stable across builds: "parse" of
+ * "parse.constprop.0.cold", "parse.llvm.123", "parse [clone .isra.0]", "parse::h0123456789abcdef".
+ * Never 0 for a nonempty name.
+ */
+size_t build_name_size(const char *name);
+/*
+ * Returns the place that distinguishes functions of the same name: the module, or the name of a
+ * script, without its folder. Points into either; "" if both are unknown.
+ */
+const char *build_place(const char *module, const char *file);
+
 /*
  * Compares the runs of two sides. CPU or wall time of whole runs decides whether B is slower;
  * shares of samples by function or another key show in which rows. Amounts of other events are
  * compared as they are, in whole runs and in rows.
  */
-#pragma once
-
-#include "lib/query/intervals.h"
-#include "lib/query/keys.h"
-#include "lib/query/runs.h"
-#include "lib/query/shares.h"
 
 /* Error probability of all statements about a comparison together. */
 #define COMPARISON_ALPHA 0.05
@@ -46,7 +60,7 @@ extern const char *const comparison_mark_names[COMPARISON_MARK_COUNT];
 struct comparison_row {
 	/* Name without compiler suffixes, followed by a line or address; owned. */
 	char *name;
-	char *place; /* place as in build_name.h, owned; NULL: unknown, or different on each side */
+	char *place; /* place as in comparison.h, owned; NULL: unknown, or different on each side */
 	struct share_row share; /* its weights belong to the comparison */
 	double ms[SIDE_COUNT]; /* mean per run, or amount */
 	struct interval difference; /* difference in ms, or in amount */

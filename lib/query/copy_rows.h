@@ -55,3 +55,22 @@ uint32_t row_scale_ticks(struct tick_scale *s, uint32_t ticks);
  */
 void row_copy_meta(struct profile *into, const struct profile *from, uint64_t offset_ns,
 		   bool is_first, bool is_alone);
+
+/*
+ * Makes a profile of the samples that a filter keeps, without data of any other samples. Merges
+ * several profiles by wall clock.
+ */
+
+struct narrow_counts {
+	/* markers dropped because their schema means something else in another profile */
+	uint64_t lost_markers;
+};
+
+/*
+ * Makes a new profile of `count` profiles; the caller frees it. A pid that occurs in several
+ * profiles is numbered as if it had been reused. Keeps counters unless the filter selects processes
+ * or threads. Returns -ENOENT or -EINVAL like query_select(), or -EXDEV like
+ * row_join_ticks().
+ */
+int narrow(struct profile **into, const struct profile *const *profiles, size_t count,
+	   const struct query_filter *filter, struct narrow_counts *counts, struct error *err);

@@ -3,8 +3,8 @@
 
 #include "lib/model/meaning/origin.h"
 #include "lib/model/meaning/wait_frames.h"
+#include "lib/query/marker_rows.h"
 #include "lib/query/tree.h"
-#include "lib/query/wakings.h"
 
 #define PATH_SHARE 0.25
 #define BRANCH_SHARE 0.1

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/query/held_memory.h"
+#include "lib/query/digest.h"
 
 /* If less than this share of the peak is held at the end, the peak is shown instead. */
 #define HELD_MIN 0.8

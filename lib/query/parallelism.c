@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/query/parallelism.h"
+#include "lib/query/select.h"
 
 /* With 2 bins or more, the bin of a sample lies within the span that the sample represents. */
 #define BINS_PER_INTERVAL 4

@@ -7,7 +7,6 @@
 
 #include "lib/model/meaning/origin.h"
 #include "lib/model/meaning/titles.h"
-#include "lib/query/parallelism.h"
 #include "lib/query/pattern.h"
 
 /* Identifies a thread as allocations do. */

@@ -8,7 +8,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/format/format.h"
-#include "lib/query/narrow.h"
+#include "lib/query/copy_rows.h"
 #include "tests/fuzz/input.h"
 
 /* Terminated, to be freed; NULL: the format refuses. */

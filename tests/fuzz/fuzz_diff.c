@@ -10,7 +10,7 @@
 #include "cmd/text/comparison_text.h"
 #include "lib/base/alloc.h"
 #include "lib/format/format.h"
-#include "lib/query/join_sides.h"
+#include "lib/query/runs.h"
 #include "tests/fuzz/input.h"
 
 /* Each row has at least COMPARISON_MIN_SHARE of all. */

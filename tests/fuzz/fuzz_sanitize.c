@@ -8,7 +8,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/format/format.h"
-#include "lib/query/sanitize/search.h"
+#include "lib/query/sanitize/sanitize.h"
 #include "tests/fuzz/input.h"
 
 static struct profile *sanitized(const struct profile *p, const struct sanitize_options *options,

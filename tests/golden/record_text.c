@@ -308,6 +308,7 @@ static const struct {
 	void (*fields)(struct record_text *t);
 } kinds[REC_KIND_COUNT] = {
 #define RECORD(kind, name, ...) [REC_##kind] = {name, text_of_##kind},
+#include "bpf/record.def"
 #undef RECORD
 };
 

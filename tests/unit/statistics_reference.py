@@ -55,7 +55,7 @@ def unpaired(a, b):
 
 
 def shares():
-    """Pearson's dispersion of a binomial model with a share a side; the rest as shares.h says."""
+    """Pearson's dispersion of a binomial model with a share a side; the rest as statistics.h says."""
     runs = [np.array(side, float) for side in RUNS]
     totals = [side.sum() for side in runs]
     df = len(runs[0]) + len(runs[1]) - 2

@@ -2,7 +2,7 @@
 /* Stacks over time, and markers that tell of one wait. */
 #include "lib/base/alloc.h"
 #include "lib/query/marker_rows.h"
-#include "lib/query/stack_chart.h"
+#include "lib/query/timeline.h"
 #include "tests/unit/test.h"
 
 #define MS UINT64_C(1000000)

@@ -7,7 +7,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/query/build_name.h"
+#include "lib/query/comparison.h"
 #include "lib/query/gate.h"
 #include "tests/unit/comparison_fixture.h"
 #include "tests/unit/test.h"

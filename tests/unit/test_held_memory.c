@@ -2,7 +2,7 @@
 /* Memory that is held at the end, or was when most was, by the functions that allocated it. */
 #include <string.h>
 
-#include "lib/query/held_memory.h"
+#include "lib/query/digest.h"
 #include "tests/unit/stack_texts.h"
 #include "tests/unit/test.h"
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "lib/query/parallelism.h"
+#include "lib/query/select.h"
 #include "lib/query/table.h"
 #include "tests/unit/test.h"
 

@@ -7,8 +7,8 @@
 #include "lib/base/alloc.h"
 #include "lib/model/meaning/categories.h"
 #include "lib/model/meaning/recording_markers.h"
-#include "lib/query/sanitize/scrub.h"
-#include "lib/query/sanitize/search.h"
+#include "lib/query/sanitize/sanitize.h"
+#include "lib/query/sanitize/sanitize_internal.h"
 #include "tests/unit/test.h"
 
 /* The first vectors of SipHash's authors. */

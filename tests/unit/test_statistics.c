@@ -4,8 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "lib/query/intervals.h"
-#include "lib/query/shares.h"
+#include "lib/query/statistics.h"
 #include "tests/unit/statistics_reference.h"
 #include "tests/unit/test.h"
 

@@ -5,7 +5,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/format/format.h"
-#include "lib/query/narrow.h"
+#include "lib/query/copy_rows.h"
 #include "tests/unit/test.h"
 
 #define SEED "tests/fuzz/corpus/patch/version-70.json"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/query/sanitize/scrub.h"
+#include "lib/query/sanitize/sanitize_internal.h"
 
 #include <strings.h>
 

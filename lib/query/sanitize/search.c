@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/query/sanitize/search.h"
+#include "lib/query/sanitize/sanitize.h"
 
 #include "lib/query/sanitize/sanitize_internal.h"
 

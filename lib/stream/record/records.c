@@ -208,6 +208,7 @@ typedef bool is_valid_fn(const struct rec *rec);
 
 static is_valid_fn *const validators[REC_KIND_COUNT] = {
 #define RECORD(kind, ...) [REC_##kind] = is_valid_##kind,
+#include "bpf/record.def"
 #undef RECORD
 };
 

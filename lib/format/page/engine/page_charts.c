@@ -2,7 +2,7 @@
 #include "lib/format/page/engine/page_engine.h"
 #include "lib/query/code_places.h"
 #include "lib/query/marker_rows.h"
-#include "lib/query/stack_chart.h"
+#include "lib/query/timeline.h"
 
 /* Data of single views: stacks over time, markers, and addresses of instructions. */
 

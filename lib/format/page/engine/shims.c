@@ -156,7 +156,9 @@ double page_decimal(const char *text)
 #undef LANGUAGE
 
 #define LANGUAGE(NAME, name, title) [LANGUAGE_##NAME] = &language_##name,
-const struct language *const languages[LANGUAGE_COUNT] = {};
+const struct language *const languages[LANGUAGE_COUNT] = {
+#include "lib/model/languages/languages.def"
+};
 #undef LANGUAGE
 
 struct frame_category *categories_find(const struct profile *p)

@@ -530,6 +530,9 @@ _Static_assert(sizeof(struct lua_function_head) + LUA_LINES_SIZE + LUA_MARKS_MAX
 
 /* The first type of objects with properties, as functions are; the same in all versions. */
 #define V8_RECEIVERS 0x410
+/* Offset in a SharedFunctionInfo of its baseline code, if it has any, and in a wrapper of one. */
+#define V8_SHARED_CODE 8
+#define V8_WRAPPED 8
 /* Bytes to read of a SharedFunctionInfo. */
 #define V8_SHARED_MAX 64
 /* Bytes to read of a Code, and the bits of its flags that hold its compiler. */

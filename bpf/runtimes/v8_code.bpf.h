@@ -34,6 +34,7 @@ struct v8_walk {
 	__u32 tier; /* enum v8_tier */
 	/* Buffers for the data read. */
 	__u64 frame[V8_FRAME_WORDS];
+	__u64 shared_at; /* reference to the SharedFunctionInfo in the frame */
 	__u64 shared[V8_SHARED_MAX / 8 + 1]; /* slightly oversized for the verifier */
 	__u64 bytecode; /* reference; 0: the frame has none */
 	__u64 bytecode_size;
@@ -62,7 +63,14 @@ struct v8_walk {
 	__u32 searches; /* searches in this stack */
 	__u32 lacks_code; /* code of this stack was not found */
 	__u32 file_serial;
+	__u32 is_top; /* the frame is the innermost one, and pc was interrupted */
+	/*
+	 * The code is not of the frame's function but of one that it has called, which has not made
+	 * its frame yet, or has left it.
+	 */
+	__u32 is_callee;
 	__u32 reserved;
+	__u64 owner; /* reference to the SharedFunctionInfo of that code; 0: unknown */
 	/*
 	 * Compressed pointers: upper halves of references, to most objects and to bytecode and
 	 * code. 0: not known yet.
@@ -466,21 +474,97 @@ static __always_inline void v8_keep_code(__u64 key, __u32 way, __u64 code)
 	entry->key = key;
 }
 
-/* Searches for the code of w->pc. Keeps the last two found for a function. */
-static __always_inline bool v8_search_code(struct v8_walk *w, __u64 key)
+/* Returns the SharedFunctionInfo that the word refers to, perhaps by a wrapper; 0: none. */
+static __always_inline __u64 v8_shared_of(struct v8_walk *w, __u64 word)
+{
+	if (v8_refers_to(w, word, V8_SHARED))
+		return word;
+	return v8_is_reference(word) && v8_read_field(w, word, V8_WRAPPED, &word) &&
+			       v8_refers_to(w, word, V8_SHARED)
+		       ? word
+		       : 0;
+}
+
+/* Returns that of the function with which the thread has entered baseline code; 0: unknown. */
+static __always_inline __u64 v8_called_function(const struct stack_scratch *s, struct v8_walk *w)
+{
+	__u64 shared, code;
+
+#if IS_ARM64
+	shared = s->regs.regs[1];
+#else
+	shared = s->regs.rdi;
+#endif
+	return v8_is_reference(shared) &&
+			       v8_read_field(w, shared, w->layout.function_shared, &shared) &&
+			       v8_refers_to(w, shared, V8_SHARED) &&
+			       v8_read_field(w, shared, V8_SHARED_CODE, &code) && code == w->code
+		       ? shared
+		       : 0;
+}
+
+/*
+ * Finds whether the code just found at the top is that of a function without a frame. Code of the
+ * optimizing compilers refers to its function, baseline code to the bytecode alone.
+ */
+__noinline int v8_find_owner(struct stack_scratch *s, struct v8_walk *w)
+{
+	__u64 words[2];
+
+	if (!s || !w || !w->layout.code_size || !w->layout.deopt_inlined ||
+	    w->code_kind < w->layout.code_baseline ||
+	    !v8_read_field_of(w, w->own_cage, w->code + v8_own_words(w), w->layout.code_deopt,
+			      &words[0]))
+		return 0;
+	w->owner = 0;
+	if (w->code_kind == w->layout.code_baseline) {
+		w->is_callee = words[0] != w->bytecode;
+		if (w->is_callee)
+			w->owner = v8_called_function(s, w);
+		return 0;
+	}
+	if (v8_is_reference(words[0]) &&
+	    v8_read_field_of(w, w->own_cage, words[0],
+			     w->layout.array_data + 8 * (w->layout.deopt_inlined - 1), &words[1]))
+		w->owner = v8_shared_of(w, words[1]);
+	w->is_callee = w->owner && w->owner != w->shared_at;
+	return 0;
+}
+
+/* Takes the code if it is that of w->pc. */
+__noinline int v8_try_code(struct v8_walk *w, __u64 code)
+{
+	return w && v8_read_code(w, code) && v8_take_code(w, code, w->pc);
+}
+
+/*
+ * Searches for the code of w->pc. Keeps the last two found for a function. False: there is none, or
+ * it is another function's.
+ */
+__noinline int v8_search_code(struct stack_scratch *s, struct v8_walk *w, __u64 key)
 {
 	struct v8_search search = {.w = w};
-	__u64 place = mix_bits(key + w->pc / V8_CODE_ALIGNMENT);
-	struct v8_code_entry *entry = v8_code_slot(place, 0);
+	struct v8_code_entry *entry;
+	bool is_known;
+	__u64 place;
 
-	if ((entry && entry->key == place) || w->searches >= V8_SEARCHES_MAX ||
+	if (!s || !w)
+		return false;
+	place = mix_bits(key + w->pc / V8_CODE_ALIGNMENT);
+	entry = v8_code_slot(place, 0);
+	is_known = entry && entry->key == place;
+	if ((is_known && !entry->code) || w->searches >= V8_SEARCHES_MAX ||
 	    (w->layout.is_compressed && !w->own_cage))
 		return false;
 	w->searches++;
-	w->search = w->pc & ~(V8_CODE_ALIGNMENT - 1ull);
-	bpf_loop(V8_SEARCH_STEPS, v8_search_turn, &search, 0);
-	if (!w->code) {
-		v8_keep_code(place, 0, 0);
+	if (!is_known || !v8_try_code(w, entry->code)) {
+		w->search = w->pc & ~(V8_CODE_ALIGNMENT - 1ull);
+		bpf_loop(V8_SEARCH_STEPS, v8_search_turn, &search, 0);
+	}
+	if (w->code && w->is_top)
+		v8_find_owner(s, w);
+	if (!w->code || w->is_callee) {
+		v8_keep_code(place, 0, w->code);
 		return false;
 	}
 	entry = v8_code_slot(key, 0);
@@ -502,39 +586,52 @@ __noinline int v8_find_code(struct stack_scratch *s, struct v8_walk *w, __u64 ke
 		if (v8_try_slot(w, key, 0) || v8_try_slot(w, key, 1))
 			return 1;
 		if (!v8_find_file(s, w))
-			return v8_search_code(w, key) ? 1 : -1;
+			return v8_search_code(s, w, key) ? 1 : -1;
 	}
 	if (w->sp && (v8_try_returns(w, key, 0) || v8_try_returns(w, key, 1)))
 		return 1;
 	return w->tier == V8_TIER_UNKNOWN ? -1 : 0;
 }
 
+/* Returns the tier of the code of a compiler. */
+static __always_inline __u32 v8_tier_of(const struct v8_walk *w)
+{
+	return w->code_kind == w->layout.code_baseline	     ? V8_TIER_BASELINE
+	       : w->code_kind == w->layout.code_baseline + 1 ? V8_TIER_MIDTIER
+							     : V8_TIER_OPTIMIZED;
+}
+
 /*
  * Finds the frame's compiled code and its compiler. Code entered in the middle of a loop has taken
  * over the frame of the interpreter or of baseline code, including their data.
  */
-static __always_inline void v8_find_compiler(struct stack_scratch *s, struct v8_walk *w)
+__noinline int v8_find_compiler(struct stack_scratch *s, struct v8_walk *w)
 {
 	int found;
 
+	if (!s || !w)
+		return 0;
 	w->code = 0;
+	w->is_callee = 0;
 	if (!w->layout.code_size || w->tier == V8_TIER_BUILTIN ||
 	    (!w->sp && w->bytecode && v8_is_in_file(s, w)))
-		return;
+		return 0;
 	found = v8_find_code(s, w, mix_bits(w->identity ^ w->process));
 	if (found > 0 && w->code_kind > w->layout.code_baseline) {
 		w->bytecode = w->bytecode_size = 0;
-		w->tier = w->code_kind == w->layout.code_baseline + 1 ? V8_TIER_MIDTIER
-								      : V8_TIER_OPTIMIZED;
-		return;
+		w->tier = v8_tier_of(w);
+		return 0;
 	}
+	if (w->is_callee)
+		return 0;
 	w->code = 0;
 	if (found >= 0)
-		return;
+		return 0;
 	w->lacks_code = 1;
 	/* The interpreter is not generated code. */
 	if (w->tier == V8_TIER_INTERPRETED) {
 		w->bytecode = w->bytecode_size = 0;
 		w->tier = V8_TIER_UNKNOWN;
 	}
+	return 0;
 }

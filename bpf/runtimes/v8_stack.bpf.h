@@ -387,10 +387,12 @@ static __always_inline bool v8_may_be_function(const struct v8_walk *w, __u64 re
 }
 
 /* Reads the frame of a function. False: it is a frame of another kind. */
-static __always_inline bool v8_read_frame(struct v8_walk *w, __u64 fp, __u64 sp)
+__noinline int v8_read_frame(struct v8_walk *w, __u64 fp, __u64 sp)
 {
 	__u64 function, shared;
 
+	if (!w)
+		return false;
 	/* A function that has just begun has not set up its frame yet. */
 	if (sp > fp + V8_FRAME_FUNCTION ||
 	    bpf_probe_read_user(w->frame, sizeof(w->frame), (const void *)(fp + V8_FRAME_OFFSET)))
@@ -413,8 +415,61 @@ static __always_inline bool v8_read_frame(struct v8_walk *w, __u64 fp, __u64 sp)
 			w->torn = 1;
 		return false;
 	}
+	w->shared_at = shared;
 	v8_find_tier(w, fp, sp);
 	return v8_find_script(w);
+}
+
+/* Adds the function just read. False: no room. */
+__noinline int v8_add(struct managed_scratch *m, struct v8_walk *w, __u64 place)
+{
+	if (!m || !w)
+		return 0;
+	return add_frame(m, v8_position(w, &m->like), place);
+}
+
+/* Reads the function of the code at the top, which is not that of the frame. False: unknown. */
+__noinline int v8_read_callee(struct v8_walk *w)
+{
+	if (!w)
+		return 0;
+	w->bytecode = w->bytecode_size = 0;
+	w->tier = v8_tier_of(w);
+	if (!w->owner || !v8_read_shared(w, w->owner) || !v8_find_script(w)) {
+		w->lacks_code = 1;
+		return 0;
+	}
+	/* Only optimized code has a table of positions of its own. */
+	if (w->tier == V8_TIER_BASELINE)
+		w->code = 0;
+	w->identity = v8_identity(w);
+	return 1;
+}
+
+/* Finds the function of the code at the top, whose frame is incomplete. False: unknown. */
+__noinline int v8_read_top(struct stack_scratch *s, struct v8_walk *w)
+{
+	if (!s || !w || v8_is_in_file(s, w) || v8_find_file(s, w))
+		return 0;
+	w->bytecode = w->shared_at = w->code = 0;
+	w->is_callee = 0;
+	v8_search_code(s, w, w->process);
+	w->lacks_code |= !w->is_callee;
+	return w->is_callee && v8_read_callee(w);
+}
+
+/* Goes to the instruction of the frame at `fp` that has called the code at the top. */
+__noinline int v8_leave_callee(struct v8_walk *w, __u64 fp)
+{
+	__u64 words[2] = {0};
+
+	if (!w)
+		return 0;
+	/* It may have saved the frame pointer already. */
+	bpf_probe_read_user(words, sizeof(words), (const void *)w->sp);
+	w->pc = (words[0] == fp ? words[1] : words[0]) - 1;
+	w->sp = w->is_top = 0;
+	return 0;
 }
 
 /* Checks the native frame inside frame `i` after the leaf. */
@@ -422,7 +477,7 @@ __noinline int v8_take_frame(struct stack_scratch *s, struct runtime_scratch *no
 			     struct managed_scratch *m, struct v8_walk *w, __u32 i)
 {
 	__u32 at, inner = i - 1;
-	__u64 end, sp, fp, position;
+	__u64 end, sp, fp, place;
 
 	if (!s || !notes || !m || !w || i >= USER_DEPTH_MAX)
 		return 0;
@@ -433,25 +488,36 @@ __noinline int v8_take_frame(struct stack_scratch *s, struct runtime_scratch *no
 	/* There is no user frame inside the first one if the leaf is in the kernel. */
 	if (!i && s->sample_flags & SAMPLE_LEAF_KERNEL)
 		return 1;
+	w->is_top = i == !!(s->sample_flags & SAMPLE_LEAF_KERNEL);
 	if (!(end & 1)) {
 		/* Generated code that has not made its frame yet, or has left it. */
-		w->pc = s->leaf;
-		w->lacks_code |= !i && !v8_is_in_file(s, w) && !v8_find_file(s, w);
-		return 1;
+		w->pc = s->top_pc;
+		return !w->is_top || !v8_read_top(s, w) || v8_add(m, w, sp);
 	}
-	fp = (end & ~1ull) - 16;
+	place = fp = (end & ~1ull) - 16;
 	at = s->kernel_depth + inner;
 	barrier_var(at);
 	/* A return address may belong to the next function. */
-	w->pc = i && at < DEPTH_MAX ? s->words[HEADER_WORDS + at] - 1 : s->leaf;
+	w->pc = w->is_top || at >= DEPTH_MAX ? s->top_pc : s->words[HEADER_WORDS + at] - 1;
 	w->sp = sp & 1 ? 0 : sp;
 	sp &= ~1ull;
-	if (!v8_read_frame(w, fp, sp))
-		return 1;
+	if (!v8_read_frame(w, fp, sp)) {
+		return !w->is_top || sp <= fp + V8_FRAME_FUNCTION || !v8_read_top(s, w) ||
+		       v8_add(m, w, fp);
+	}
 	w->identity = v8_identity(w);
 	v8_find_compiler(s, w);
-	position = v8_position(w, &m->like);
-	if (add_frame(m, position, fp))
+	if (w->is_callee) {
+		if (v8_read_callee(w))
+			v8_add(m, w, fp);
+		place = 0;
+		v8_leave_callee(w, fp);
+		if (!v8_read_frame(w, fp, sp))
+			return 1;
+		w->identity = v8_identity(w);
+		v8_find_compiler(s, w);
+	}
+	if (v8_add(m, w, place))
 		return 1;
 	w->torn = 2;
 	return 0;

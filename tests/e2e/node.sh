@@ -41,6 +41,37 @@ leaves = [frames[-1]["name"] for _, _, _, frames in samples() if any(f["name"] =
 made = sum(name.startswith("code made by ") for name in leaves)
 expect(len(leaves) > 300 and made <= 5 + 0.01 * len(leaves), (made, len(leaves)))
 CODE
+# Two look at the same run: one takes names of its addresses alone.
+node --perf-basic-prof "$root/tests/workloads/node/calls.js" 1000000 &
+busy=$!
+at_exit+=("kill $busy 2>/dev/null; rm -f /tmp/perf-$busy.map")
+ok "many calls are made" work_on "$busy" 500
+begin addresses attach -p "$busy" --no-runtimes -F 2000
+beside=$recorder
+attach_for frames "$busy" 1500 -F 2000
+kill -INT "$beside"
+recorder=$beside
+finish addresses 0
+kill "$busy"
+judge "a function has the time in which it has no frame yet, or no more" addresses.json.gz frames.json.gz <<'CODE'
+import check_profile
+import collections
+names = ("main", "outer", "middle", "inner")
+counts = [collections.Counter(), collections.Counter()]
+for count, profile in zip(counts, (p, check_profile.load(args[0]))):
+    for thread in profile["threads"]:
+        for _, _, weight, frames in check_profile.samples(profile, thread):
+            if frames and frames[-1]["name"] in names:
+                count[frames[-1]["name"]] += 1
+                if profile is not p and frames[-1]["name"] != "main":
+                    chain = [f["name"] for f in frames if f["name"] in names]
+                    expect(chain in (["main", "inner"], list(names[:names.index(chain[-1]) + 1])), chain)
+totals = [sum(count.values()) for count in counts]
+expect(min(totals) > 1000, counts)
+for name in names:
+    shares = [count[name] / total for count, total in zip(counts, totals)]
+    expect(abs(shares[0] - shares[1]) < 0.04, (name, counts))
+CODE
 judge "functions are written code, with files, lines and tiers" calls.json.gz "$tree" <<'CODE'
 shared = p["shared"]
 functions = shared["funcTable"]

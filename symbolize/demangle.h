@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Demangles names of functions in C++, Rust, D, OCaml, Haskell, Swift, Free Pascal and of Ada's
- * libraries, and of those in Python that Cython or mypyc compile.
+ * Demangles names of functions in C++, Rust, D, OCaml, Haskell, Swift, Free Pascal, GNU
+ * Prolog and of Ada's libraries, and of those in Python that Cython or mypyc compile.
  */
 #pragma once
 

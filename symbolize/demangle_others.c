@@ -488,11 +488,41 @@ static bool demangle_fortran(const char *name, size_t size, struct strbuf *out)
 	return size;
 }
 
+/* GNU Prolog's "X0_spin__a3" → "spin/3", and "X1_243F__a0", in hexadecimal, → "$?/0" */
+static bool demangle_prolog(const char *name, size_t size, struct strbuf *out)
+{
+	static const char mark[] = "__a";
+	const char *at = name + strlen("X0_"), *end = name + size;
+
+	if (!text_starts_with(name, "X0_") && !text_starts_with(name, "X1_"))
+		return false;
+	while (end > at && is_digit(end[-1]))
+		end--;
+	if (!*end || (size_t)(end - at) <= strlen(mark) ||
+	    !text_starts_with(end - strlen(mark), mark))
+		return false;
+	for (size = (size_t)(end - at) - strlen(mark); size; size--, at++) {
+		int high = lower_hex((char)tolower((unsigned char)at[0]));
+		int low = lower_hex((char)tolower((unsigned char)at[1]));
+
+		if (name[1] == '0') {
+			strbuf_addch(out, *at);
+			continue;
+		}
+		if (size-- < 2 || high < 2 || high > 7 || low < 0)
+			return false;
+		strbuf_addch(out, (char)(high << 4 | low));
+		at++;
+	}
+	strbuf_addf(out, "/%s", end);
+	return true;
+}
+
 bool demangle_others(const char *name, size_t size, struct strbuf *readable)
 {
 	static bool (*const readers[])(const char *, size_t, struct strbuf *) = {
-		demangle_python, demangle_ocaml,  demangle_ghc,
-		demangle_swift,	 demangle_pascal, demangle_fortran,
+		demangle_python, demangle_ocaml,   demangle_ghc,    demangle_swift,
+		demangle_pascal, demangle_fortran, demangle_prolog,
 	};
 
 	for (size_t i = 0; i < sizeof(readers) / sizeof(*readers); i++) {

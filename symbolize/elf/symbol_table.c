@@ -166,6 +166,8 @@ static void near_symbols_release(struct near_symbols *n)
 
 /* Number of bytes of a name that count when two symbols of one place are compared. */
 #define COMPARED_NAME 256
+/* Maximum size of a function whose end is unknown and that has labels in it. */
+#define INNER_LABEL_REACH 0x10000
 /*
  * Above this number of addresses all symbols are read at once, because a selection takes two
  * passes.
@@ -301,6 +303,17 @@ static void sort(struct binary_symbols *symbols)
 }
 
 /*
+ * Assemblers keep the labels of loops and branches as local symbols without a type. True for one
+ * that follows a function without a size closely enough to be in it.
+ */
+static bool is_inner_label(const struct binary_symbol *symbol, const struct binary_symbol *before)
+{
+	return symbol->binding == BINARY_LOCAL && !symbol->is_func && before->is_func &&
+	       !before->size && symbol->vaddr < before->limit &&
+	       symbol->vaddr - before->vaddr < INNER_LABEL_REACH;
+}
+
+/*
  * Drops labels without a size inside functions; extends other symbols without a size to the next
  * one. Symbols are sorted and without aliases.
  */
@@ -311,7 +324,8 @@ static void settle_sizes(struct binary_symbols *symbols)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < symbols->rows.count; i++) {
-		if (!rows[i].size && rows[i].vaddr < covered)
+		if (!rows[i].size && (rows[i].vaddr < covered ||
+				      (kept && is_inner_label(&rows[i], &rows[kept - 1]))))
 			continue;
 		if (rows[i].size && rows[i].vaddr + rows[i].size > covered)
 			covered = rows[i].vaddr + rows[i].size;

@@ -219,6 +219,20 @@ TEST(fortran)
 	check("mesh_MOD_refine", NULL);
 }
 
+TEST(prolog)
+{
+	check("X0_spin__a3", "spin/3");
+	check("X0_call__with__a10", "call__with/10");
+	check("X1_247573655F616C6C__a0", "$use_all/0");
+	check("X1_24757__a0", NULL);
+	check("X1_2475G0__a0", NULL);
+	check("X1_0024__a0", NULL);
+	check("X0_spin__a", NULL);
+	check("X0___a3", NULL);
+	check("X0_spin_a3", NULL);
+	check("X2_user__spin__a3", NULL);
+}
+
 TEST(ada)
 {
 	check("ada__exceptions__triggered_by_abort", "Ada.Exceptions.Triggered_By_Abort");

@@ -387,6 +387,29 @@ TEST(labels_inside_of_functions_are_no_functions)
 	check(&w, 0x11b0, "func", 0x1100, 0x100);
 }
 
+/* As nasm leaves them: functions without a size, labels without a type. */
+TEST(local_labels_after_a_function_are_in_it)
+{
+	struct image_writer w;
+
+	writer_init(&w, EM_X86_64);
+	add(&w, "crc", STB_GLOBAL, STT_FUNC, 0x1100, 0);
+	add(&w, "fold_loop", STB_LOCAL, STT_NOTYPE, 0x1140, 0);
+	add(&w, "less_than_8", STB_LOCAL, STT_NOTYPE, 0x1180, 0);
+	add(&w, "copy", STB_GLOBAL, STT_FUNC, 0x1200, 0);
+	add(&w, "entry", STB_GLOBAL, STT_NOTYPE, 0x1240, 0);
+	add(&w, "helper", STB_LOCAL, STT_NOTYPE, 0x1280, 0);
+	add(&w, "sized", STB_GLOBAL, STT_FUNC, 0x1300, 0x20);
+	add(&w, "behind", STB_LOCAL, STT_NOTYPE, 0x1340, 0);
+	add(&w, "other", STB_LOCAL, STT_NOTYPE, 0x2100, 0);
+	check(&w, 0x1150, "crc", 0x1100, 0x100);
+	check(&w, 0x1190, "crc", 0x1100, 0x100);
+	check(&w, 0x1250, "entry", 0x1240, 0x40);
+	check(&w, 0x1290, "helper", 0x1280, 0x80);
+	check(&w, 0x1350, "behind", 0x1340, 0xcc0);
+	check(&w, 0x2108, "other", 0x2100, 0xf00);
+}
+
 TEST(of_aliases_the_best_known_is_taken)
 {
 	struct image_writer w;

@@ -3,11 +3,15 @@
 
 #include <string.h>
 
+#include "bpf/wait_record.h"
 #include "lib/stream/record/records.h"
 #include "tests/unit/session_fixture.h"
 #include "tests/unit/test.h"
 
 #define MS 1000000ull
+/* System calls of x86-64. */
+#define READ 0
+#define CLOSE 3
 
 /* Process 10 with app at 0x1000, and the kernel with one module. */
 static int setup(void **state)
@@ -474,4 +478,53 @@ CASE(losses_are_counted_and_shown_in_bursts)
 	assert_int_equal(f->p->cpu_losses.count, 1);
 	assert_int_equal(f->p->cpu_losses.items[0].samples, 12);
 	assert_int_equal(f->p->cpu_losses.items[0].events, 6);
+}
+
+static void wait_at(struct fed *f, int32_t call, uint64_t leaf, uint64_t time, uint64_t length)
+{
+	struct rec_wait wait = {
+		.start = SESSION_START_NS + time,
+		.reason = {.call = call, .state = WAIT_SLEEPING},
+	};
+	struct rec_resumed run = {.start = wait.start, .reason = wait.reason};
+
+	record_init(&wait.sample.rec, REC_WAIT, sizeof(wait), wait.start, 10, 10);
+	wait.sample.rec.flags = SAMPLE_NO_STACK;
+	wait.sample.leaf = leaf;
+	session_feed(f->s, &wait.sample.rec);
+	record_init(&run.rec, REC_RUN, sizeof(run), wait.start + length, 10, 10);
+	run.queued = length / 2;
+	session_feed(f->s, &run.rec);
+}
+
+CASE(labels_of_waits_outlast_unused_stacks)
+{
+	/* The number of stacks at which those that no row has are dropped. */
+	const uint64_t stacks = 1u << 17;
+	struct fed *f = *state;
+	uint64_t waits = 0, weights[2] = {0};
+
+	/* Waits of no length get no rows. */
+	wait_at(f, CLOSE, 0x1000, MS, 0);
+	wait_at(f, READ, 0x1010, MS, 60 * MS);
+	while (f->p->stacks.rows.count < stacks && waits < stacks)
+		wait_at(f, READ, 0x100000 + waits++, 100 * MS, 0);
+	wait_at(f, READ, 0x100000, 100 * MS, 0);
+	assert_true(f->p->stacks.rows.count < 100);
+	wait_at(f, READ, 0x1020, 200 * MS, 60 * MS);
+	feed_end(f, 300 * MS);
+	samples_for_each(&fed_thread(f, 10, 0, 10)->samples, sample) {
+		const struct frame *frame = profile_frame_of(f->p, sample->stack);
+		const char *name;
+
+		if (!sample->weight)
+			continue;
+		assert_int_equal(frame->kind, PROFILE_FRAME_LABEL);
+		name = strings_get(&f->p->strings, f->p->funcs.rows.items[frame->func].name);
+		weights[0] += strcmp(name, "[read]") == 0 ? sample->weight : 0;
+		weights[1] += strcmp(name, "[queued]") == 0 ? sample->weight : 0;
+	}
+	/* Where an interval ends within a wait, either part may have its weight. */
+	assert_int_equal(weights[0] + weights[1], 120);
+	assert_true(weights[0] >= 58 && weights[0] <= 62);
 }

@@ -214,13 +214,12 @@ double points_before(uint64_t seed, double position, double interval)
 	return number + ((double)point * 0x1p-53 < within);
 }
 
-static stack_id add_label(struct wait_labels *l, stack_id stack, const char *text,
-			  struct frame_category category)
+static frame_id intern_label(struct wait_labels *l, const char *text,
+			     struct frame_category category)
 {
-	struct profile *p = l->profile;
-	string_id name = strings_intern(&p->strings, text);
+	string_id name = strings_intern(&l->profile->strings, text);
 
-	return stacks_intern(&p->stacks, stack, label_frames_intern(p, name, category));
+	return label_frames_intern(l->profile, name, category);
 }
 
 /* Determined from any program's file: all programs of a machine share one native table. */
@@ -286,7 +285,7 @@ static struct frame_category category_of_call(const struct system_call *call,
 	return idle(is_io ? IDLE_DISK : subcategories[call->waits_for]);
 }
 
-static stack_id add_call(struct wait_labels *l, stack_id stack, const struct wait_reason *reason)
+static frame_id label_of_call(struct wait_labels *l, const struct wait_reason *reason)
 {
 	const struct system_call *call = find_call(l, reason);
 	char text[64];
@@ -295,43 +294,73 @@ static stack_id add_call(struct wait_labels *l, stack_id stack, const struct wai
 		snprintf(text, sizeof(text), "[%s]", call->name);
 	else
 		snprintf(text, sizeof(text), "[system call %" PRId32 "]", reason->call);
-	return add_label(l, stack, text, category_of_call(call, reason));
+	return intern_label(l, text, category_of_call(call, reason));
 }
 
-static stack_id add_kernel_thread(struct wait_labels *l, stack_id stack,
-				  const struct wait_reason *reason)
+static frame_id label_of_kernel_thread(struct wait_labels *l, const struct wait_reason *reason)
 {
 	struct frame_category category = idle(IDLE_FOR_WORK);
 
 	if (reason->state == WAIT_UNINTERRUPTIBLE)
 		category = idle(reason->flags & WAIT_IO ? IDLE_DISK : IDLE_OTHER);
-	return add_label(l, stack, "[kernel thread]", category);
+	return intern_label(l, "[kernel thread]", category);
+}
+
+static frame_id label_of(struct wait_labels *l, const struct wait_reason *reason,
+			 bool is_kernel_thread)
+{
+	if (reason->state == WAIT_RUNNABLE)
+		return intern_label(l, "[preempted]", idle(IDLE_PREEMPTED));
+	if (reason->state == WAIT_STOPPED)
+		return intern_label(l, "[stopped]", idle(IDLE_OTHER));
+	if (reason->state == WAIT_TRACED)
+		return intern_label(l, "[traced]", idle(IDLE_OTHER));
+	if (is_kernel_thread)
+		return label_of_kernel_thread(l, reason);
+	if (reason->call >= 0)
+		return label_of_call(l, reason);
+	if (reason->call == WAIT_CALL_UNKNOWN)
+		return intern_label(l, "[waiting]", idle(IDLE_OTHER));
+	/* User code outside of system calls waits only for page faults. */
+	return intern_label(l, "[page fault]", idle(IDLE_FAULT));
+}
+
+/* Packs all that decides the label of a wait; never 0. */
+static uint64_t label_key(const struct wait_labels *l, const struct wait_reason *reason,
+			  bool is_kernel_thread)
+{
+	uint32_t thread = native_table(l->profile) << 2 | (uint32_t)is_kernel_thread << 1 | 1;
+
+	return (uint64_t)(uint32_t)reason->call << 32 | thread << 16 |
+	       (uint32_t)reason->state << 8 | reason->flags;
 }
 
 /* Adds the label to the stack; NO_STACK: a stack of the label alone. */
 static stack_id wait_labels_add(struct wait_labels *l, stack_id stack,
 				const struct wait_reason *reason, bool is_kernel_thread)
 {
-	if (reason->state == WAIT_RUNNABLE)
-		return add_label(l, stack, "[preempted]", idle(IDLE_PREEMPTED));
-	if (reason->state == WAIT_STOPPED)
-		return add_label(l, stack, "[stopped]", idle(IDLE_OTHER));
-	if (reason->state == WAIT_TRACED)
-		return add_label(l, stack, "[traced]", idle(IDLE_OTHER));
-	if (is_kernel_thread)
-		return add_kernel_thread(l, stack, reason);
-	if (reason->call >= 0)
-		return add_call(l, stack, reason);
-	if (reason->call == WAIT_CALL_UNKNOWN)
-		return add_label(l, stack, "[waiting]", idle(IDLE_OTHER));
-	/* User code outside of system calls waits only for page faults. */
-	return add_label(l, stack, "[page fault]", idle(IDLE_FAULT));
+	uint64_t key = label_key(l, reason, is_kernel_thread);
+	struct wait_label *label = &l->frames[hash_u64(key) % WAIT_LABEL_FRAMES];
+
+	if (label->key != key)
+		*label = (struct wait_label){key, label_of(l, reason, is_kernel_thread)};
+	return stacks_intern(&l->profile->stacks, stack, label->frame);
 }
 
 /* Adds the label for the end of a wait, in which the thread was runnable but had no CPU. */
 static stack_id wait_labels_add_queued(struct wait_labels *l, stack_id stack)
 {
-	return add_label(l, stack, "[queued]", idle(IDLE_QUEUED));
+	if (!l->queued.key)
+		l->queued = (struct wait_label){
+			1, intern_label(l, "[queued]", idle(IDLE_QUEUED))};
+	return stacks_intern(&l->profile->stacks, stack, l->queued.frame);
+}
+
+/* Forgets the frames of labels, which have got other ids. */
+static void wait_labels_clear(struct wait_labels *l)
+{
+	memset(l->frames, 0, sizeof(l->frames));
+	l->queued = (struct wait_label){0};
 }
 
 /* "[read]" → "read" */
@@ -883,6 +912,7 @@ void waits_mark_stacks(const struct waits *w, bool *used)
 
 void waits_move_stacks(struct waits *w, const stack_id *map)
 {
+	wait_labels_clear(&w->labels);
 	vec_for_each(&w->rows, struct open_wait *, row) {
 		if (row->stack != NO_STACK)
 			row->stack = map[row->stack];

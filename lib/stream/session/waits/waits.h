@@ -81,11 +81,22 @@ double points_before(uint64_t seed, double position, double interval);
  */
 #define WAIT_LABEL_CALLS 512
 
+/* Number of labels whose frames are kept; a wait rarely has one of more than ten. */
+#define WAIT_LABEL_FRAMES 64
+
+/* The frame of a label. */
+struct wait_label {
+	uint64_t key; /* what decides the label; 0: no frame yet */
+	frame_id frame;
+};
+
 struct wait_labels {
 	struct profile *profile;
 	/* Call by table and number, see system_calls.h; valid if `is_known`. */
 	const struct system_call *calls[CALLS_TABLE_COUNT][WAIT_LABEL_CALLS];
 	bool is_known[CALLS_TABLE_COUNT][WAIT_LABEL_CALLS];
+	struct wait_label frames[WAIT_LABEL_FRAMES]; /* by hash of the key */
+	struct wait_label queued;
 };
 
 /* A wait whose records have not all arrived. */

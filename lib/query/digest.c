@@ -95,12 +95,13 @@ static uint8_t add_steps(struct finder *f, size_t from, size_t until, size_t *en
 	uint8_t origin = best_origin(f, from, until);
 
 	for (size_t i = from; i < until; i++) {
-		if (origin_of_node(f, f->path[i]) != origin ||
-		    is_step(f, f->tree.nodes.items[f->path[i]].key))
+		if (origin_of_node(f, f->path[i]) != origin)
+			continue;
+		*end = i + 1;
+		if (is_step(f, f->tree.nodes.items[f->path[i]].key))
 			continue;
 		add_step(f, f->path[i], 0);
 		f->end = f->path[i];
-		*end = i + 1;
 	}
 	return origin;
 }

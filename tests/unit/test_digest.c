@@ -276,6 +276,13 @@ TEST(test_hottest_function)
 	stack_texts_add_sample(p, 8, SERVE "made [anon] -");
 	name(p, "made", "code made by libpcre2-8");
 	check_hottest(p, "serve", NULL);
+	/* What starts a program without names is not the hottest function. */
+	p = profile_new();
+	stack_texts_add_sample(p, 8, "unnamed /app -\n__libc_start_call_main /lib/libc.so.6 -\n"
+				     "unnamed /app -\nmade [anon] -");
+	name(p, "unnamed", "unnamed code of app");
+	name(p, "made", "code made by app");
+	check_hottest(p, "unnamed code of app", NULL);
 }
 
 /* A server's slow command says more than the function in which it is most of the time. */

@@ -267,7 +267,7 @@ $(plain)/gen/engine.wasm: $(page_objects)
 	$(Q)$(CLANG) --target=wasm32-wasi -mexec-model=reactor -O2 -Wl,--gc-sections,--strip-all -o $@ $^ -lm
 
 # At first no .d file tells who includes it.
-$(call objects,lib/format/page/parts.c): | $(plain)/gen/page_parts.h
+$(call objects,lib/format/page/page.c): | $(plain)/gen/page_parts.h
 $(plain)/gen/page_parts.h: scripts/page-parts $(if $(filter-out 0,$(PAGE)),$(plain)/gen/engine.wasm $(page_style) $(page_boot) $(page_scripts))
 	@mkdir -p $(@D)
 	$(call say,GEN)

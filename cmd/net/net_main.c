@@ -3,7 +3,6 @@
 #include "cmd/net/net_programs.h"
 #include "lib/base/program.h"
 #include "lib/fleet/request_process.h"
-#include "lib/fleet/window_pipe.h"
 #include "lib/recording/workplace/naming.h"
 #include "symbolize/debuginfo/debug_fetch.h"
 

@@ -21,8 +21,8 @@
 #include "lib/fleet/engine_kind.h"
 #include "lib/fleet/fleet_push.h"
 #include "lib/fleet/outbox.h"
+#include "lib/fleet/request_process.h"
 #include "lib/fleet/server/client.h"
-#include "lib/fleet/window_pipe.h"
 #include "lib/format/format.h"
 
 /* Sends a window's profile to an engine, and classifies the result. */

@@ -8,7 +8,7 @@
 #include "cmd/options/output_options.h"
 #include "cmd/options/push_options.h"
 #include "lib/base/identity.h"
-#include "lib/fleet/window_pipe.h"
+#include "lib/fleet/request_process.h"
 #include "lib/recording/workplace/read_contents.h"
 #include "lib/stream/capture/capture_format.h"
 #include "symbolize/name_cache.h"

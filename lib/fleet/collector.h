@@ -7,6 +7,7 @@
 #pragma once
 
 #include "lib/fleet/fleet_push.h"
+#include "lib/fleet/fleet_url.h"
 #include "lib/fleet/resources.h"
 #include "lib/fleet/stack_rows.h"
 #include "lib/format/pprof.h"
@@ -101,3 +102,24 @@ char *collector_word(const char *text);
 /* Makes a 16-byte id for a part of a profile, the same when it is sent again. */
 #define COLLECTOR_ID_SIZE 16
 void collector_id(const struct collector *c, size_t first, uint8_t id[COLLECTOR_ID_SIZE]);
+
+/*
+ * Messages of OTLP profiles, v1development: a resource for each program of a service, with a
+ * profile for each event.
+ */
+
+/* The collector named by OpenTelemetry's environment variables, OTEL_EXPORTER_OTLP_…. */
+
+/* The address that stands for this collector. */
+#define OTLP_ENVIRONMENT "otlp"
+/* Path of requests to collectors. */
+#define OTLP_PATH "v1development/profiles"
+
+/*
+ * Fills in the address. Variables specific to profiles, OTEL_EXPORTER_OTLP_PROFILES_…, take
+ * precedence; the default is http://localhost:4318. Returns -EINVAL if the value of a variable is
+ * invalid.
+ */
+int otlp_environment_read(struct fleet_url *url, struct error *err);
+
+extern const struct collector_form otlp_form;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/fleet/engine_kind.h"
 
-#include "lib/fleet/otlp.h"
+#include "lib/fleet/collector.h"
 
 const struct engine_kind engine_kinds[] = {
 	{

@@ -5,8 +5,8 @@
 
 #include "lib/base/option_value.h"
 #include "lib/base/quote.h"
+#include "lib/fleet/collector.h"
 #include "lib/fleet/engine_kind.h"
-#include "lib/fleet/otlp.h"
 #include "lib/fleet/sql.h"
 
 #define LABEL "label."

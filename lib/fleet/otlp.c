@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/fleet/otlp.h"
+#include "lib/fleet/collector.h"
 
 #include <endian.h>
 

@@ -8,7 +8,6 @@
 #include "lib/format/format.h"
 
 #include "lib/format/foreign.h"
-#include "lib/format/text_lines.h"
 
 /* Maximum bytes before the line that names the events. */
 #define HEAD_MAX 16384

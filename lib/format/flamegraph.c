@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/format/flamegraph.h"
+#include "lib/format/format.h"
 
 #include <math.h>
 

@@ -4,7 +4,6 @@
 #include "lib/format/foreign.h"
 #include "lib/format/format.h"
 #include "lib/format/label_tree.h"
-#include "lib/format/text_lines.h"
 
 /* Lines that decide whether a text matches. */
 #define LINES_JUDGED 10

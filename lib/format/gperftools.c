@@ -10,8 +10,7 @@
 
 #include "lib/base/bytes.h"
 #include "lib/format/foreign.h"
-#include "lib/format/pprof_internal.h"
-#include "lib/format/text_lines.h"
+#include "lib/format/pprof_fields.h"
 #include "lib/model/meaning/recording_markers.h"
 
 #define DEPTH_MAX 1024

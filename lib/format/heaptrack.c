@@ -7,7 +7,6 @@
 #include "lib/format/format.h"
 
 #include "lib/format/foreign.h"
-#include "lib/format/text_lines.h"
 
 /* Files of version 0 name each block by its address, without a table of allocations. */
 #define VERSION_MIN 1

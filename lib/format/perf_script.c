@@ -7,7 +7,6 @@
 #include "lib/format/format.h"
 
 #include "lib/format/foreign.h"
-#include "lib/format/text_lines.h"
 
 #define NS_DIGITS 9
 #define NAME_MAX_SIZE 256

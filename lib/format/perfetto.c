@@ -2,7 +2,6 @@
 #include "lib/base/json/writer.h"
 #include "lib/format/format.h"
 #include "lib/base/protobuf.h"
-#include "lib/format/repeats.h"
 #include "lib/model/meaning/thread_times.h"
 #include "lib/model/meaning/titles.h"
 

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/format/pprof.h"
+#include "lib/format/pprof_fields.h"
 
 #include "lib/format/foreign.h"
 #include "lib/format/format.h"
-#include "lib/format/pprof_fields.h"
-#include "lib/format/pprof_internal.h"
-#include "lib/format/pprof_read.h"
 #include "lib/base/protobuf.h"
 #include "lib/model/meaning/recording_markers.h"
 

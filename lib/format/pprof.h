@@ -5,7 +5,10 @@
  */
 #pragma once
 
+#include <regex.h>
+
 #include "lib/base/outfile.h"
+#include "lib/format/format.h"
 #include "lib/model/tables/profile.h"
 
 struct location_table {
@@ -85,3 +88,29 @@ int pprof_write_without(const struct profile *p, const bool *is_left_out, struct
  * caller frees the array.
  */
 bool *pgo_find_wrappers(const struct profile *p);
+
+/*
+ * Implement struct format. Each sample type becomes an event; counts of samples become clock ticks
+ * if a time type is their multiple. Labels that are ids or names make threads, others make markers.
+ * Negative values, as in differences, count as unread.
+ */
+bool pprof_matches(const char *text, size_t size);
+int pprof_read(struct profile **p, const char *text, size_t size, struct import_counts *counts,
+	       struct error *err);
+
+/* Frames that a pprof file requests to be dropped, by the names of their functions. */
+
+struct pprof_drop {
+	regex_t drop, keep;
+	bool has_keep;
+	uint8_t *known; /* by func_id: 1 plus whether its frames are dropped; 0: not known yet */
+};
+
+/*
+ * Compiles the expressions, "" for none; those not understood are added to *unread. Returns false,
+ * with nothing to release, if no frame is to be dropped. The functions of `p` are complete.
+ */
+bool pprof_drop_init(struct pprof_drop *d, const struct profile *p, const char *drop,
+		     const char *keep, uint64_t *unread);
+bool pprof_drop_is(struct pprof_drop *d, const struct profile *p, frame_id id);
+void pprof_drop_release(struct pprof_drop *d);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/format/pprof_drop.h"
+#include "lib/format/pprof.h"
 
 /*
  * Limits of expressions: longer and deeper ones cost too much, as each + doubles what it repeats.

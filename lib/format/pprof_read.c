@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/format/pprof_read.h"
+#include "lib/format/pprof.h"
+#include "lib/format/pprof_fields.h"
 
 #include <math.h>
 
 #include "lib/base/infile.h"
 #include "lib/format/foreign.h"
-#include "lib/format/pprof_drop.h"
-#include "lib/format/pprof_fields.h"
-#include "lib/format/pprof_internal.h"
 #include "lib/base/protobuf.h"
 #include "lib/model/meaning/recording_markers.h"
 

@@ -4,7 +4,6 @@
 #include "lib/base/json/writer.h"
 #include "lib/format/foreign.h"
 #include "lib/format/format.h"
-#include "lib/format/repeats.h"
 
 #define INTERVAL_MIN_NS 1000
 #define INTERVAL_DEFAULT_NS 1000000

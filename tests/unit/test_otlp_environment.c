@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/fleet/collector.h"
 #include "lib/fleet/engine_kind.h"
-#include "lib/fleet/otlp.h"
 #include "tests/unit/test.h"
 
 static void set(const char *name, const char *value)

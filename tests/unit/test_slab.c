@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
-#include "lib/format/page/slab/row_planes.h"
 #include "lib/format/page/slab/slab.h"
+#include "lib/format/page/slab/slab_columns.h"
 #include "tests/unit/test.h"
 
 #define START (1ull << 50)

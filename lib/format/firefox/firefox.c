@@ -4,7 +4,6 @@
 #include <elf.h>
 
 #include "lib/format/firefox/version.h"
-#include "lib/format/firefox/read/gecko_read.h"
 #include "lib/format/firefox/read/firefox_read.h"
 #include "lib/format/firefox/write/firefox_write.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/format/jfr/jfr_internal.h"
+#include "lib/format/jfr/jfr_file.h"
 
 #include "lib/base/infile.h"
 #include "lib/base/open_file.h"

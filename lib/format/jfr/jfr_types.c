@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/format/jfr/jfr_internal.h"
+#include "lib/format/jfr/jfr_file.h"
 
 /* Limit for the values of all types of a chunk; hostile types nest. */
 #define LEAVES_TOTAL_MAX (1u << 18)

@@ -1,16 +1,39 @@
 /* SPDX-License-Identifier: MIT */
+#include <page_parts.h>
 #include <sys/mman.h>
 
-#include "lib/base/quote.h"
+#include "lib/base/base.h"
 #include "lib/base/infile.h"
 #include "lib/base/open_file.h"
 #include "lib/base/outfile.h"
-#include "lib/format/flamegraph.h"
+#include "lib/base/quote.h"
 #include "lib/format/format.h"
-#include "lib/format/page/parts.h"
 #include "lib/format/page/slab/slab.h"
 #include "lib/query/summary.h"
 #include "lib/query/table.h"
+
+/* Parts shared by all pages: built from ui/ and engine/ together with prof. */
+
+struct page_part {
+	const unsigned char *bytes;
+	size_t size; /* 0: prof was built without pages */
+};
+
+extern const struct page_part page_style, page_boot;
+/* Runs after page_boot has unpacked it; gzip. */
+extern const struct page_part page_script;
+extern const struct page_part page_engine; /* lib/query compiled to WebAssembly, gzip-compressed */
+/* Content security policy: allows only these scripts, and no loads. */
+extern const char page_policy[];
+
+const struct page_part page_style = {style_bytes, sizeof(style_bytes) - 1};
+const struct page_part page_boot = {boot_bytes, sizeof(boot_bytes) - 1};
+const struct page_part page_script = {packed_bytes, sizeof(packed_bytes) - 1};
+const struct page_part page_engine = {engine_bytes, sizeof(engine_bytes) - 1};
+const char page_policy[] = "default-src 'none'; script-src 'sha256-" BOOT_HASH
+			   "' 'sha256-" SCRIPT_HASH
+			   "' 'wasm-unsafe-eval'; style-src 'sha256-" STYLE_HASH
+			   "'; base-uri 'none'; form-action 'none'";
 
 /*
  * Data in a page: elements with an id that contain gzip as base64 and that no browser executes.

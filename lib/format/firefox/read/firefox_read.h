@@ -36,3 +36,11 @@ int firefox_read(struct profile **p, const char *text, size_t size, struct impor
  * meta comes first.
  */
 bool firefox_is_current(const char *text, size_t size);
+
+/* Reads a Gecko profile as a struct profile. */
+
+/* Implement struct format for versions 3 and newer. */
+bool gecko_matches(const char *text, size_t size);
+/* Drops and counts the same parts as firefox_read(), and the JavaScript tracer with its values. */
+int gecko_read(struct profile **p, const char *text, size_t size, struct import_counts *counts,
+	       struct error *err);

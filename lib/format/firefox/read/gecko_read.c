@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/format/firefox/read/gecko_read.h"
+#include "lib/format/firefox/read/firefox_read.h"
 
 #include "lib/format/firefox/read/cells.h"
 #include "lib/format/firefox/read/read_tables.h"

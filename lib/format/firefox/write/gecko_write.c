@@ -3,7 +3,7 @@
 
 #include "lib/base/json/writer.h"
 #include "lib/format/firefox/write/write_internal.h"
-#include "lib/format/repeats.h"
+#include "lib/format/format.h"
 #include "lib/model/meaning/categories.h"
 
 /* Rows of the thread being written. Rows of other threads in these arrays are stale. */

@@ -3,7 +3,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/open_file.h"
-#include "lib/format/page/slab/row_planes.h"
+#include "lib/format/page/slab/slab_columns.h"
 #include "lib/model/meaning/categories.h"
 #include "lib/model/tables/sample_store.h"
 

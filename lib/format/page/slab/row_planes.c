@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/format/page/slab/row_planes.h"
+#include "lib/format/page/slab/slab_columns.h"
 
 #include "lib/base/bytes.h"
 

@@ -3,12 +3,13 @@
 #pragma once
 
 #include "lib/format/page/slab/slab.h"
+#include "lib/model/tables/samples.h"
 
 #define SLAB_MAGIC "PROFSLAB"
 #define SLAB_VERSION 2u
 /* The oldest version that is read: its samples are columns. */
 #define SLAB_VERSION_MIN 1u
-/* The column of samples: chunks of rows (row_planes.h), each after a struct slab_chunk. */
+/* The column of samples: chunks of rows by row_planes_pack(), each after a struct slab_chunk. */
 #define SLAB_CHUNKS "CHUNKS"
 
 /* Rows of tables with a single value. */
@@ -111,3 +112,18 @@ static inline uint64_t unzigzag(uint64_t value)
 {
 	return value >> 1 ^ -(value & 1);
 }
+
+/*
+ * Codes a chunk of samples as columns of bytes that are fast to read, and compress well: each
+ * column as its lowest value and the distances from it, in as few bytes as the chunk needs, the
+ * lowest bytes of all rows first.
+ */
+
+/* Upper bound for the bytes of `count` rows. */
+#define ROW_PLANES_MAX(count) ((size_t)(count)*48 + 64)
+
+/* Codes rows in order of time; `out` has room for ROW_PLANES_MAX(count). Returns the size. */
+size_t row_planes_pack(const struct sample *rows, size_t count, unsigned char *out);
+/* Decodes `count` rows. Returns false unless they take all of the bytes; rows are then undefined.
+ */
+bool row_planes_unpack(const unsigned char *bytes, size_t size, struct sample *rows, size_t count);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/bytes.h"
-#include "lib/format/page/slab/row_planes.h"
 #include "lib/format/page/slab/slab_columns.h"
 
 #define NAME_MAX_SIZE 64

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/format/page/slab/row_planes.h"
 #include "lib/format/page/slab/slab_columns.h"
 #include "lib/model/meaning/categories.h"
 

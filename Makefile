@@ -75,7 +75,7 @@ bpf_cflags := --target=bpf $(same_paths) -mcpu=v3 -g -O2 -D__TARGET_ARCH_$(subst
 # Commands are in the library, so that tests can link their parts: prof adds only main().
 # What knows libmicrohttpd and libcurl is in a program of its own, prof-view, which is built where
 # they are.
-view_src := cmd/net/net_main.c cmd/net/net_view.c cmd/net/net_share.c cmd/net/request.c cmd/net/pusher.c lib/fleet/server/server.c lib/fleet/server/client.c cmd/net/engine_client.c
+view_src := cmd/net/net_main.c cmd/net/net_view.c cmd/net/net_share.c cmd/net/engine_client.c cmd/net/pusher.c lib/fleet/server/server.c lib/fleet/server/client.c
 # What knows ncurses is in another one, prof-browse.
 browse_src := $(sort $(wildcard cmd/browse/*.c))
 shim_src := $(wildcard lib/live/alloc_shim/*.c)

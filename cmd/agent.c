@@ -12,7 +12,7 @@
 #include "cmd/options/filter_options.h"
 #include "cmd/options/live_options.h"
 #include "cmd/options/output_options.h"
-#include "cmd/options/push_options.h"
+#include "cmd/options/pipeline_options.h"
 #include "cmd/run/pipeline.h"
 #include "lib/base/program.h"
 #include "lib/recording/spool.h"

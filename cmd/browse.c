@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* prof browse: implemented by a program of its own, prof-browse. */
 #include "cmd/command.h"
-#include "cmd/options/browse_options.h"
-#include "cmd/run/companion_program.h"
+#include "cmd/options/report_options.h"
+#include "cmd/run/child_programs.h"
 
 extern const struct command command_browse;
 

@@ -3,7 +3,7 @@
 #include <jansson.h>
 
 #include "cmd/command.h"
-#include "cmd/elevate/sudo.h"
+#include "cmd/elevate/privileges.h"
 #include "cmd/options/live_options.h"
 #include "lib/live/features.h"
 

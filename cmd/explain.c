@@ -2,12 +2,11 @@
 /* prof explain: everything about one function of a profile on one page. */
 #include "cmd/command.h"
 #include "cmd/options/report_options.h"
-#include "cmd/run/pager.h"
+#include "cmd/run/child_programs.h"
 #include "cmd/run/profile_file.h"
 #include "cmd/text/annotation.h"
 #include "cmd/text/profile_summary.h"
 #include "cmd/text/query_listing.h"
-#include "cmd/text/wait_text.h"
 #include "lib/query/pattern.h"
 #include "lib/query/summary.h"
 

@@ -3,8 +3,8 @@
 #include <time.h>
 
 #include "cmd/command.h"
+#include "cmd/run/child_programs.h"
 #include "cmd/run/fleet_engine.h"
-#include "cmd/run/pager.h"
 #include "cmd/text/listing.h"
 #include "lib/fleet/fleet_read.h"
 #include "lib/fleet/sql.h"

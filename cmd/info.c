@@ -5,7 +5,7 @@
 #include "cmd/command.h"
 #include "cmd/run/profile_file.h"
 #include "cmd/text/listing.h"
-#include "cmd/text/wait_text.h"
+#include "cmd/text/profile_summary.h"
 #include "lib/format/format.h"
 #include "lib/model/meaning/titles.h"
 #include "lib/model/meaning/thread_times.h"

@@ -2,7 +2,7 @@
 /* prof push: sends a profile's samples to an engine that stores those of many machines. */
 #include "cmd/command.h"
 #include "cmd/options/output_options.h"
-#include "cmd/options/push_options.h"
+#include "cmd/options/pipeline_options.h"
 #include "cmd/run/fleet_engine.h"
 #include "cmd/run/profile_file.h"
 #include "lib/fleet/engine_kind.h"

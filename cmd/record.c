@@ -2,12 +2,11 @@
 /* prof record: record a command or the whole machine. */
 #include "cmd/command.h"
 #include "cmd/options/filter_options.h"
-#include "cmd/options/iteration_options.h"
+#include "cmd/options/pipeline_options.h"
 #include "cmd/elevate/caller.h"
 #include "cmd/options/live_options.h"
 #include "cmd/options/output_options.h"
-#include "cmd/options/push_options.h"
-#include "cmd/run/companion_program.h"
+#include "cmd/run/child_programs.h"
 #include "cmd/run/pipeline.h"
 #include "lib/recording/meta.h"
 

@@ -8,7 +8,7 @@
 #include "cmd/command.h"
 #include "cmd/options/output_options.h"
 #include "cmd/run/profile_file.h"
-#include "cmd/run/full_disk.h"
+#include "cmd/run/kept_capture.h"
 #include "lib/recording/recording.h"
 #include "lib/recording/spool.h"
 

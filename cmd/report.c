@@ -2,11 +2,9 @@
 /* prof report: shows how the time of a profile was spent. */
 #include "cmd/command.h"
 #include "cmd/options/report_options.h"
-#include "cmd/run/pager.h"
+#include "cmd/run/child_programs.h"
 #include "cmd/run/profile_file.h"
 #include "cmd/text/annotation.h"
-#include "cmd/text/first_screen.h"
-#include "cmd/text/path_summary.h"
 #include "cmd/text/profile_summary.h"
 #include "cmd/text/query_listing.h"
 #include "lib/model/tables/profile.h"

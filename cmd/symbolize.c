@@ -6,7 +6,7 @@
 #include "lib/recording/coverage.h"
 #include "cmd/options/output_options.h"
 #include "lib/recording/workplace/naming.h"
-#include "cmd/elevate/elevate_signals.h"
+#include "cmd/elevate/elevation.h"
 #include "cmd/text/progress.h"
 #include "lib/base/workers.h"
 #include "lib/format/firefox/patch/patch.h"

@@ -9,7 +9,7 @@
 #include "cmd/command.h"
 #include "cmd/elevate/caller.h"
 #include "cmd/options/top_options.h"
-#include "cmd/run/companion_program.h"
+#include "cmd/run/child_programs.h"
 #include "cmd/run/pipeline.h"
 
 extern const struct command command_top;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* prof view and prof share: implemented by a program of their own, prof-view. */
 #include "cmd/command.h"
-#include "cmd/run/companion_program.h"
+#include "cmd/run/child_programs.h"
 
 const struct command command_view = {
 	.name = "view",

@@ -3,8 +3,8 @@
 #include "cmd/browse/screen.h"
 #include "cmd/browse/term.h"
 #include "cmd/command.h"
-#include "cmd/options/browse_options.h"
-#include "cmd/run/sides.h"
+#include "cmd/options/report_options.h"
+#include "cmd/run/profile_file.h"
 #include "cmd/text/comparison_text.h"
 #include "lib/query/summary.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/browse/browse_programs.h"
 #include "cmd/command.h"
-#include "cmd/options/browse_options.h"
+#include "cmd/options/report_options.h"
 #include "cmd/options/top_options.h"
 #include "lib/base/program.h"
 #include "lib/recording/workplace/naming.h"

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cmd/options/live_options.h"
-#include "cmd/elevate/elevate_signals.h"
+#include "cmd/elevate/elevation.h"
 #include "lib/live/machine/child.h"
 
 /* Maximum number of queued signals; further ones are dropped. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/command.h"
-#include "cmd/net/net_programs.h"
+#include "cmd/net/engine_client.h"
 #include "lib/base/program.h"
 #include "lib/fleet/request_process.h"
 #include "lib/recording/workplace/naming.h"

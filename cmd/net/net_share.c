@@ -4,11 +4,10 @@
 
 #include "cmd/command.h"
 #include "cmd/elevate/privileges.h"
-#include "cmd/net/net_programs.h"
+#include "cmd/net/engine_client.h"
 #include "cmd/net/store_answer.h"
-#include "cmd/options/sanitize_options.h"
+#include "cmd/options/output_options.h"
 #include "cmd/run/profile_file.h"
-#include "cmd/run/sanitizing.h"
 #include "lib/base/open_file.h"
 #include "lib/fleet/server/client.h"
 #include "lib/format/format.h"

@@ -7,10 +7,10 @@
 #include <sys/wait.h>
 
 #include "cmd/command.h"
-#include "cmd/elevate/elevate_signals.h"
+#include "cmd/elevate/elevation.h"
 #include "cmd/elevate/privileges.h"
 #include "cmd/net/bounded.h"
-#include "cmd/net/net_programs.h"
+#include "cmd/net/engine_client.h"
 #include "cmd/net/viewer.h"
 #include "cmd/options/output_options.h"
 #include "lib/fleet/server/server.h"

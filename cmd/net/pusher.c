@@ -13,7 +13,6 @@
 #include "cmd/command.h"
 #include "cmd/elevate/privileges.h"
 #include "cmd/net/engine_client.h"
-#include "cmd/net/net_programs.h"
 #include "cmd/run/fleet_engine.h"
 #include "cmd/run/window_converter.h"
 #include "lib/base/infile.h"

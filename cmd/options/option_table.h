@@ -1,14 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Options as tables: a row contains an option's name, its help text, the type of its value and the
- * place to store it. Parsing, help, checks for missing or empty values, and completion are derived
- * from it.
+ * Suggests corrections of unknown words on the command line: typing mistakes, or words of perf(1).
  */
 #pragma once
 
 #include <getopt.h>
 
+#include "lib/base/base.h"
 #include "lib/base/option_value.h"
+
+/* Sets err for an unknown command, with a suggestion if possible. */
+void hint_unknown_command(struct error *err, const char *word, const char *const *names,
+			  size_t count);
+/*
+ * Does the same for an option: `letter` if nonzero, else `word` as typed ("--name",
+ * "--name=value").
+ */
+void hint_unknown_option(struct error *err, int letter, const char *word,
+			 const struct option *longs);
+
+/*
+ * Options as tables: a row contains an option's name, its help text, the type of its value and the
+ * place to store it. Parsing, help, checks for missing or empty values, and completion are derived
+ * from it.
+ */
 
 /* Default name of profiles, for those that write and read them. */
 #define PROFILE_PATH "profile.json.gz"

@@ -7,6 +7,7 @@
 #include "cmd/options/option_table.h"
 #include "lib/base/outfile.h"
 #include "lib/format/format.h"
+#include "lib/query/sanitize/sanitize.h"
 
 /* Values of --progress. */
 enum progress_style {
@@ -75,3 +76,22 @@ void output_check_debug_dirs(const struct output_options *o, const struct identi
 /* Opens the file at `path` as that user; rejects a terminal. *out is NULL with no_file. */
 int output_open(const struct output_options *o, const struct identity *owner, struct outfile **out,
 		struct error *err);
+
+/* Options of commands that write profiles for publication. */
+
+struct sanitize_settings {
+	bool is_asked; /* --sanitize was given */
+	bool checks; /* --check-sanitized was given */
+	struct sanitize_options options; /* key, user, home and host are not set yet */
+	const char *key_path; /* NULL: use the user's own key */
+};
+
+/*
+ * A group of options with a heading, after an empty line; values are stored in sanitize_settings.
+ */
+extern const struct option_row sanitize_options[];
+/* OPTION_CALL function for sanitize_settings. Without a list, removes the default classes. */
+option_set_fn sanitize_set;
+
+/* Selects the default classes for removal. */
+void sanitize_options_default(struct sanitize_settings *s);

@@ -3,11 +3,11 @@
 #pragma once
 
 #include "cmd/options/option_table.h"
+#include "lib/path/path_forecast.h"
 #include "lib/query/keys.h"
 #include "lib/query/select.h"
 #include "lib/query/table.h"
 #include "lib/query/tree.h"
-#include "lib/path/path_forecast.h"
 
 /* Options of all commands that query a profile: the samples to count, the frames to show. */
 
@@ -72,3 +72,22 @@ struct report_options {
 void report_options_table(struct option_table *t, void *options);
 /* Returns -ECANCELED if --help was printed, or -EINVAL with err if the command line is wrong. */
 int report_options_parse(struct report_options *o, int argc, char **argv, struct error *err);
+
+/* The command line of prof browse. */
+
+struct browse_options {
+	const char *path, *other; /* other: file to compare with; NULL: none */
+	struct query_filter filter;
+	enum query_by by;
+	bool is_tree, is_inverted;
+	VEC(const char *)
+	debug_dirs; /* NULL-terminated after parsing; the terminator is not counted */
+};
+
+/* Fills a table with the options, whose values are stored in a struct browse_options. */
+void browse_options_table(struct option_table *t, void *options);
+/* Returns -ECANCELED if --help was printed, or -EINVAL with err if the command line is wrong. */
+int browse_options_parse(struct browse_options *o, int argc, char **argv, struct error *err);
+
+/* The hidden command of prof-browse, before the words of the command line. */
+#define COMMAND_BROWSE "__browse"

@@ -10,7 +10,7 @@
 
 #include "cmd/command.h"
 #include "cmd/run/kept_capture.h"
-#include "cmd/run/subject.h"
+#include "cmd/run/pipeline.h"
 #include "lib/base/program.h"
 #include "lib/base/workers.h"
 #include "lib/recording/outcome_facts.h"

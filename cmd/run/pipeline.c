@@ -8,7 +8,6 @@
 #include "cmd/elevate/elevation.h"
 #include "cmd/elevate/privileges.h"
 #include "cmd/run/pipeline_internal.h"
-#include "cmd/run/subject.h"
 #include "lib/base/cache_folder.h"
 #include "lib/base/workers.h"
 #include "lib/live/features.h"

@@ -3,8 +3,8 @@
 
 #include "cmd/command.h"
 #include "cmd/elevate/caller.h"
-#include "cmd/run/full_disk.h"
-#include "cmd/run/subject.h"
+#include "cmd/run/kept_capture.h"
+#include "cmd/run/pipeline.h"
 #include "cmd/text/profile_summary.h"
 #include "cmd/text/progress.h"
 #include "cmd/text/record_summary.h"

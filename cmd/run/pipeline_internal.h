@@ -3,8 +3,7 @@
 #pragma once
 
 #include "cmd/elevate/caller.h"
-#include "cmd/elevate/elevate_signals.h"
-#include "cmd/elevate/ready.h"
+#include "cmd/elevate/elevation.h"
 #include "cmd/run/pipeline.h"
 #include "cmd/run/steering.h"
 #include "cmd/run/supervisor.h"

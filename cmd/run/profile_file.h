@@ -2,8 +2,13 @@
 /* A profile named on the command line: opened, read and parsed. */
 #pragma once
 
+#include "cmd/options/output_options.h"
 #include "lib/base/open_file.h"
 #include "lib/format/format.h"
+#include "lib/query/gate.h"
+#include "lib/query/runs.h"
+#include "lib/query/select.h"
+#include "lib/query/statistics.h"
 
 struct output_options;
 struct recording;
@@ -54,3 +59,48 @@ int profile_file_keep_path(struct profile_file *f, bool as_event, struct error *
  */
 int profile_file_load(struct profile_file *f, const char *path, const struct output_options *output,
 		      struct error *err);
+
+/* The two sides of a comparison: profiles named by the user, and their runs. */
+
+struct sides {
+	struct {
+		VEC(struct profile_file) list;
+	} files;
+	struct query_runs runs[SIDE_COUNT];
+	const char *names[SIDE_COUNT]; /* names of files or variants; borrowed */
+};
+
+/* A zeroed struct is empty. */
+void sides_release(struct sides *s);
+/*
+ * Loads a file and appends its runs. Sets the number of runs dropped because a signal killed them.
+ * Names a capture according to `output`; NULL: the default. Returns -ENODATA if there is no run.
+ */
+int sides_load(struct sides *s, const char *path, const struct output_options *output,
+	       struct query_runs *runs, size_t *killed, struct error *err);
+/* Properties of a difference to be written. */
+struct sides_output {
+	const struct format *format;
+	const char *text, *json; /* comparison as text and JSON, for pages; NULL: none */
+	bool is_served; /* as in struct export_options */
+};
+
+/* Compares the sides as prof diff does without options. */
+int sides_compare(struct sides *s, const struct comparable *comparable, struct strbuf *text,
+		  struct strbuf *json, struct error *err);
+/*
+ * Writes a profile of both sides and their difference. Sides are scaled to equal numbers of runs.
+ */
+int sides_write_difference(const struct sides *s, const struct query_filter *filter,
+			   const struct sides_output *output, struct outfile *out,
+			   struct error *err);
+
+/* Sanitizes a profile with the user's settings, and reports what was removed. */
+
+/*
+ * Replaces *p, which is owned, by its sanitized form. `label`: the command's, for messages on
+ * stderr. Returns 0; 1 with err if a check found something; a negative errno with err on failure.
+ * *p is valid in any case.
+ */
+int sanitizing_run(struct profile **p, const struct sanitize_settings *settings, const char *label,
+		   struct error *err);

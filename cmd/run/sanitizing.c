@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/run/sanitizing.h"
+#include "cmd/run/profile_file.h"
 
 #include <pwd.h>
 #include <sys/random.h>

@@ -6,8 +6,8 @@
 #include <time.h>
 
 #include "cmd/command.h"
+#include "cmd/run/pipeline.h"
 #include "cmd/run/pipeline_internal.h"
-#include "cmd/run/subject.h"
 #include "lib/recording/meta.h"
 
 static void control_words_close(struct control_words *w)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/run/subject.h"
+#include "cmd/run/pipeline.h"
 
 #include "lib/live/process/targets.h"
 

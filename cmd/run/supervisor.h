@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "cmd/elevate/elevate_signals.h"
+#include "cmd/elevate/elevation.h"
 #include "lib/live/machine/child.h"
 #include "lib/live/process/targets.h"
 

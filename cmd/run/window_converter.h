@@ -6,7 +6,7 @@
 #pragma once
 
 #include "cmd/options/output_options.h"
-#include "cmd/options/push_options.h"
+#include "cmd/options/pipeline_options.h"
 #include "lib/base/identity.h"
 #include "lib/fleet/request_process.h"
 #include "lib/recording/workplace/read_contents.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/text/advice.h"
+#include "cmd/text/record_summary.h"
 
 #include <dirent.h>
 #include <linux/openat2.h>

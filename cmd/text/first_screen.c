@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/text/first_screen.h"
+#include "cmd/text/profile_summary.h"
 
-#include "cmd/text/path_summary.h"
 #include "cmd/text/query_listing.h"
-#include "cmd/text/wait_text.h"
 #include "lib/model/meaning/titles.h"
 #include "lib/query/advice_rules.h"
 #include "lib/query/digest.h"

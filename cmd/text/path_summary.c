@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/text/path_summary.h"
+#include "cmd/text/profile_summary.h"
 
 #include <math.h>
 

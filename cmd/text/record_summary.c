@@ -4,12 +4,9 @@
 #include <jansson.h>
 
 #include "cmd/command.h"
-#include "cmd/text/advice.h"
-#include "cmd/text/first_screen.h"
 #include "cmd/text/listing.h"
-#include "cmd/text/path_summary.h"
+#include "cmd/text/profile_summary.h"
 #include "cmd/text/query_listing.h"
-#include "cmd/text/wait_text.h"
 #include "lib/base/quote.h"
 #include "lib/live/features.h"
 #include "lib/live/unwind_methods.h"

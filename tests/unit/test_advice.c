@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/text/advice.h"
+#include "cmd/text/record_summary.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/model/meaning/categories.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/options/hints.h"
+#include "cmd/options/option_table.h"
 #include "tests/unit/test.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))

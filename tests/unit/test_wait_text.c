@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Checks the words for how long threads ran and waited. */
 
-#include "cmd/text/wait_text.h"
+#include "cmd/text/profile_summary.h"
 #include "tests/unit/test.h"
 
 #define INTERVAL_NS 1000000ull

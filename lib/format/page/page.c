@@ -19,21 +19,17 @@ struct page_part {
 	size_t size; /* 0: prof was built without pages */
 };
 
-extern const struct page_part page_style, page_boot;
+static const struct page_part page_style = {style_bytes, sizeof(style_bytes) - 1};
+static const struct page_part page_boot = {boot_bytes, sizeof(boot_bytes) - 1};
 /* Runs after page_boot has unpacked it; gzip. */
-extern const struct page_part page_script;
-extern const struct page_part page_engine; /* lib/query compiled to WebAssembly, gzip-compressed */
+static const struct page_part page_script = {packed_bytes, sizeof(packed_bytes) - 1};
+/* lib/query compiled to WebAssembly, gzip-compressed. */
+static const struct page_part page_engine = {engine_bytes, sizeof(engine_bytes) - 1};
 /* Content security policy: allows only these scripts, and no loads. */
-extern const char page_policy[];
-
-const struct page_part page_style = {style_bytes, sizeof(style_bytes) - 1};
-const struct page_part page_boot = {boot_bytes, sizeof(boot_bytes) - 1};
-const struct page_part page_script = {packed_bytes, sizeof(packed_bytes) - 1};
-const struct page_part page_engine = {engine_bytes, sizeof(engine_bytes) - 1};
-const char page_policy[] = "default-src 'none'; script-src 'sha256-" BOOT_HASH
-			   "' 'sha256-" SCRIPT_HASH
-			   "' 'wasm-unsafe-eval'; style-src 'sha256-" STYLE_HASH
-			   "'; base-uri 'none'; form-action 'none'";
+static const char page_policy[] = "default-src 'none'; script-src 'sha256-" BOOT_HASH
+				  "' 'sha256-" SCRIPT_HASH
+				  "' 'wasm-unsafe-eval'; style-src 'sha256-" STYLE_HASH
+				  "'; base-uri 'none'; form-action 'none'";
 
 /*
  * Data in a page: elements with an id that contain gzip as base64 and that no browser executes.

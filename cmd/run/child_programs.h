@@ -28,3 +28,13 @@ int companion_program_run(const struct companion_program *p, const char *command
 int view_program_run(int argc, char **argv);
 /* Shows a file in a browser until the user ends it. */
 void view_program_open(const char *path);
+
+/* Prints text for users on standard output. */
+
+/* Returns the width for text: that of the terminal, or 120 without one. */
+size_t pager_columns(void);
+/*
+ * Prints the text. On a terminal, runs $PAGER or less(1), which exits at once if the text fits a
+ * page. Only the invoking user gets a pager, which could run commands as root.
+ */
+void pager_print(const char *text, size_t size);

@@ -102,7 +102,7 @@ own_runtimes := $(patsubst bpf/runtimes/%.bpf.c,%,$(filter bpf/runtimes/%,$(bpf_
 bpf_runtimes := $(sort $(bpf_stacks) $(own_runtimes))
 # What the page computes with, below lib/format/page/engine: as it is, compiled for WebAssembly, but
 # for rules whose results are in each page.
-page_base := alloc bytes error index strbuf text vec
+page_base := alloc bytes error text vec
 page_src := $(page_engine_src) $(page_base:%=lib/base/%.c) $(filter-out lib/model/meaning/categories.c,$(sort $(wildcard lib/model/facts/*.c lib/model/meaning/*.c lib/query/*.c))) \
 	lib/path/path_weights.c $(addprefix lib/format/page/slab/,row_planes.c slab_columns.c slab_read.c) $(filter-out lib/model/tables/sample_store.c,$(sort $(wildcard lib/model/tables/*.c)))
 page_objects := $(page_src:%.c=$(plain)/page/%.o)

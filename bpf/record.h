@@ -203,7 +203,7 @@ enum {
 	/* With NAME_EXEC: its control groups may have changed since last reported. */
 	NAME_MOVED = 1 << 4,
 	/*
-	 * Names the process, not its first thread: see lib/stream/process/process_name.h. Follows
+	 * Names the process, not its first thread: see lib/stream/process/resource.h. Follows
 	 * the record of the thread's name.
 	 */
 	NAME_PROCESS = 1 << 5,

@@ -8,7 +8,7 @@
 #include "cmd/text/profile_summary.h"
 #include "cmd/text/query_listing.h"
 #include "lib/model/tables/profile.h"
-#include "lib/path/path_markers.h"
+#include "lib/path/path_walk.h"
 #include "lib/query/summary.h"
 #include "lib/recording/recording.h"
 

@@ -8,7 +8,7 @@
 #include "cmd/elevate/elevation.h"
 #include "cmd/elevate/privileges.h"
 #include "cmd/run/pipeline_internal.h"
-#include "lib/base/cache_folder.h"
+#include "lib/base/identity.h"
 #include "lib/base/workers.h"
 #include "lib/live/features.h"
 #include "lib/recording/meta.h"

@@ -9,7 +9,7 @@
 #include "cmd/options/pipeline_options.h"
 #include "lib/base/identity.h"
 #include "lib/fleet/request_process.h"
-#include "lib/recording/workplace/read_contents.h"
+#include "lib/recording/workplace/function_code.h"
 #include "lib/stream/capture/capture_format.h"
 #include "symbolize/name_cache.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -20,11 +20,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
-#include "lib/base/index.h"
-#include "lib/base/strbuf.h"
 #include "lib/base/text.h"
 #include "lib/base/vec.h"

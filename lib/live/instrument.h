@@ -23,7 +23,7 @@
 #include "lib/live/bpf/programs.h"
 #include "lib/live/live_report.h"
 #include "lib/live/perf/event_fds.h"
-#include "lib/stream/record/source.h"
+#include "lib/stream/record/records.h"
 
 struct feature;
 struct filter;

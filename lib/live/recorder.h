@@ -15,7 +15,7 @@
 
 #include "lib/live/kernel/kernel_space.h"
 #include "lib/live/live_report.h"
-#include "lib/stream/record/source.h"
+#include "lib/stream/record/records.h"
 
 struct recorder;
 struct filter;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/path/path_markers.h"
+#include "lib/path/path_walk.h"
 
 #include <fnmatch.h>
 

@@ -9,7 +9,7 @@
 #include "lib/code/files/file_set.h"
 #include "lib/base/identity.h"
 #include "lib/stream/capture/capture_writer.h"
-#include "lib/recording/workplace/read_contents.h"
+#include "lib/recording/workplace/function_code.h"
 
 struct kept_module {
 	uint32_t id;

@@ -7,7 +7,7 @@
 #include "lib/live/unwind_methods.h"
 #include "lib/model/meaning/recording_markers.h"
 #include "lib/model/meaning/wait_frames.h"
-#include "lib/path/path_markers.h"
+#include "lib/path/path_walk.h"
 #include "lib/path/path_weights.h"
 #include "lib/recording/meta.h"
 #include "lib/recording/outcome_facts.h"

@@ -14,8 +14,8 @@
 #include "lib/recording/coverage.h"
 #include "lib/recording/recording_facts.h"
 #include "lib/recording/source_kind.h"
+#include "lib/recording/workplace/function_code.h"
 #include "lib/recording/workplace/naming.h"
-#include "lib/recording/workplace/read_contents.h"
 #include "lib/stream/session/session.h"
 #include "symbolize/source_texts.h"
 

@@ -8,7 +8,7 @@
 
 #include "lib/live/recorder.h"
 #include "lib/model/tables/profile.h"
-#include "lib/stream/record/source.h"
+#include "lib/stream/record/records.h"
 #include "symbolize/kernel/kernel_table.h"
 
 /* A completed run of a command that is recorded several times. */

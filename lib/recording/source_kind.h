@@ -6,7 +6,7 @@
 #pragma once
 
 #include "lib/base/base.h"
-#include "lib/stream/record/source.h"
+#include "lib/stream/record/records.h"
 
 struct source_part {
 	/* Times since the start of the recording; until_ns 0: to the end. */

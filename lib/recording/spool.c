@@ -10,7 +10,6 @@
 
 #include "lib/model/tables/sample_store.h"
 #include "lib/stream/record/records.h"
-#include "lib/stream/record/stack_record.h"
 
 #define COPY_SIZE ((size_t)1 << 30)
 #define ASK_NS 200000000ull

@@ -12,7 +12,7 @@
 #include "lib/recording/kept_contents.h"
 #include "lib/recording/recording_facts.h"
 #include "lib/stream/capture/capture_writer.h"
-#include "lib/stream/record/source.h"
+#include "lib/stream/record/records.h"
 #include "symbolize/kernel/kernel_table.h"
 
 /*

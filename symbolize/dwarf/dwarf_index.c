@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "symbolize/dwarf/dwarf_index.h"
+#include "symbolize/dwarf/debug_info.h"
 
 #include <dwarf.h>
 
 #include "lib/base/bytes.h"
-#include "symbolize/dwarf/debug_info.h"
 
 #define VERSION 2
 

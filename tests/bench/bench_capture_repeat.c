@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/stream/capture/capture_reader.h"
 #include "lib/stream/capture/capture_writer.h"

@@ -19,7 +19,6 @@
 #include <time.h>
 
 #include "bpf/config.h"
-#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "tests/bench/perf_samples.h"
 #include "tests/bench/walk_classes.h"

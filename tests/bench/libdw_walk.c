@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 
 /* libdw needs ids of a process and a thread; any will do. */
 #define SOME_PID 1

@@ -26,7 +26,7 @@
 
 #include "bpf/config.h"
 #include "bpf/name_set.h"
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/live/bpf/kernel_types.h"
 #include "lib/live/bpf/ring.h"
 #include "lib/live/bpf/programs.h"

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/format/format.h"
 #include "lib/query/copy_rows.h"
 #include "tests/fuzz/input.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "cmd/text/comparison_text.h"
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/format/format.h"
 #include "lib/query/runs.h"
 #include "tests/fuzz/input.h"

@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/bytes.h"
+#include "lib/base/cleanup.h"
 #include "lib/code/unwind/compile.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/table_check.h"

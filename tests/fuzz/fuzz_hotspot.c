@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/code/runtimes/hotspot_names.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/text_check.h"

@@ -2,7 +2,7 @@
 /* Completes any profile with invented names; the result must be a profile again. */
 #include <string.h>
 
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/model/tables/expand_inlines.h"
 #include "lib/format/firefox/patch/patch.h"
 #include "tests/fuzz/input.h"

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/live/process/cgroup_filter.h"
 #include "lib/live/kernel/kernel_modules.h"
 #include "lib/live/process/maps_walk.h"

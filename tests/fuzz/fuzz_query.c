@@ -9,7 +9,7 @@
 
 #include "cmd/text/annotation.h"
 #include "cmd/text/query_listing.h"
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/format/format.h"
 #include "tests/fuzz/input.h"
 

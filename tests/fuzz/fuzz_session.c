@@ -7,7 +7,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/model/tables/expand_inlines.h"
 #include "lib/model/meaning/wait_frames.h"

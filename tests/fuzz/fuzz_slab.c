@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/format/format.h"
 #include "lib/query/marker_rows.h"
 #include "lib/query/table.h"

@@ -2,7 +2,7 @@
 /* A script with the URL of its map, and, behind a NUL, the map that the URL may name. */
 #include <string.h>
 
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/code/runtimes/runtime.h"
 #include "tests/fuzz/text_check.h"
 

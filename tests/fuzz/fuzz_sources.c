@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "symbolize/source_texts.h"
 #include "tests/fuzz/input.h"
 

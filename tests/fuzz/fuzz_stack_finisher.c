@@ -9,10 +9,9 @@
 #include <string.h>
 
 #include "bpf/config.h"
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/bytes.h"
 #include "lib/stream/record/records.h"
-#include "lib/stream/record/stack_record.h"
 #include "lib/code/unwind/native/stack_finisher.h"
 #include "tests/fuzz/input.h"
 

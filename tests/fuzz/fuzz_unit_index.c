@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
-#include "symbolize/dwarf/dwarf_index.h"
 #include "symbolize/dwarf/debug_info.h"
 #include "tests/fuzz/input.h"
 

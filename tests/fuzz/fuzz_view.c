@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "cmd/net/viewer.h"
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "tests/fuzz/input.h"
 
 static const char profile[] =

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "bpf/config.h"
-#include "lib/base/alloc.h"
 #include "lib/base/bytes.h"
+#include "lib/base/cleanup.h"
 #include "lib/code/unwind/user_walk.h"
 #include "tests/fuzz/input.h"
 

@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/stream/capture/capture_reader.h"
 #include "lib/stream/capture/capture_writer.h"

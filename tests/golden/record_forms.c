@@ -3,10 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/stream/record/records.h"
-#include "lib/stream/record/stack_record.h"
 #include "tests/golden/record_text.h"
 
 #define DEPTH_MAX 64

@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/base.h"
+#include "lib/base/cleanup.h"
 #include "tests/machine/internal.h"
 
 int __real_access(const char *path, int mode);

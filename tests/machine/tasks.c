@@ -10,7 +10,6 @@
 
 #include "bpf/live_record.h"
 #include "lib/stream/record/records.h"
-#include "lib/stream/record/stack_record.h"
 #include "tests/machine/internal.h"
 #include "tests/unit/fake_clock.h"
 

@@ -10,14 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/outfile.h"
 #include "lib/format/format.h"
 #include "lib/model/tables/sample_store.h"
 #include "lib/stream/record/marker_record.h"
 #include "lib/stream/record/records.h"
-#include "lib/stream/record/stack_record.h"
 #include "lib/stream/session/session.h"
 
 #define START_NS 1000000000000ull

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/format/format.h"
 

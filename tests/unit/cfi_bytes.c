@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "tests/fuzz/table_check.h"
 #include "tests/unwind_table_find.h"

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/code/binary/binary.h"
 #include "symbolize/module_files.h"

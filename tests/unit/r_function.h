@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/code/runtimes/runtime.h"
 
 struct r_case {

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "tests/unit/test.h"
 

@@ -14,7 +14,6 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/stream/record/records.h"
-#include "lib/stream/record/stack_record.h"
 
 int fed_setup(void **state)
 {

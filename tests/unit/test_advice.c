@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cmd/text/record_summary.h"
-#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/model/meaning/categories.h"
 #include "tests/unit/scratch.h"

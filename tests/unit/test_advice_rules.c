@@ -2,7 +2,6 @@
 /* Each rule gives advice from its threshold on, and none just below it. */
 #include <string.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/query/advice_rules.h"
 #include "tests/unit/stack_texts.h"

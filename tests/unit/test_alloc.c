@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "tests/unit/test.h"
 
 /* Returns the child's wait status and its stderr. */

@@ -6,7 +6,7 @@
 
 #include "lib/live/alloc_shim/block_table.h"
 #include "lib/live/alloc_shim/byte_sampler.h"
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "tests/unit/test.h"
 
 TEST(what_was_added_can_be_taken_once)

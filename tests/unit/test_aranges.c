@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "symbolize/dwarf/dwarf_index.h"
+#include "symbolize/dwarf/debug_info.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include <semaphore.h>
 #include <stdlib.h>
 
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/workers.h"
 #include "tests/unit/test.h"
 

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/base/cache_folder.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/identity.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/test.h"
 

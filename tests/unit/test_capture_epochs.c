@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/base/alloc.h"
 #include "lib/stream/capture/capture_format.h"
 #include "lib/stream/record/records.h"
 #include "tests/unit/test.h"

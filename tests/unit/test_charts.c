@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Stacks over time, and markers that tell of one wait. */
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/query/marker_rows.h"
 #include "lib/query/timeline.h"
 #include "tests/unit/test.h"

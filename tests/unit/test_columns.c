@@ -6,7 +6,6 @@
 #include "lib/stream/capture/capture_format.h"
 #include "lib/stream/capture/columns.h"
 #include "lib/stream/record/records.h"
-#include "lib/stream/record/stack_record.h"
 #include "tests/unit/test.h"
 
 #define SIZE ((size_t)64 << 10)

@@ -6,7 +6,6 @@
 
 #include <sys/stat.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/live/process/command_files.h"
 #include "tests/unit/scratch.h"

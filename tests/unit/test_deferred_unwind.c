@@ -7,10 +7,9 @@
 
 #include "bpf/config.h"
 #include "bpf/runtime_layout.h"
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/code/unwind/native/deferred_unwind.h"
 #include "lib/stream/record/records.h"
-#include "lib/stream/record/stack_record.h"
 #include "tests/unit/test.h"
 
 #define CODE 0x400000ull /* a page of code in a file, at vaddr 0x1000 */

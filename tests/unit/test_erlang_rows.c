@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "bpf/unwind.h"
-#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "tests/unit/test.h"
 

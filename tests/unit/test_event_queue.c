@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/live/perf/event_queue.h"
 #include "tests/unit/test.h"
 

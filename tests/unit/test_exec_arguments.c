@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/live/bpf/ring.h"
 #include "lib/live/process/exec_arguments.h"

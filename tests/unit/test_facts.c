@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "lib/recording/recording_facts.h"
-#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/stream/record/records.h"
 #include "tests/unit/test.h"

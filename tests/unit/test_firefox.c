@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/model/tables/markers.h"
 #include "tests/unit/export_fixture.h"
 #include "tests/unit/test.h"

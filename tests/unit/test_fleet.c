@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/fleet/collector.h"
 #include "lib/fleet/fleet_push.h"
 #include "lib/fleet/fleet_read.h"

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/fleet/engine.h"
 #include "lib/fleet/engine_kind.h"
 #include "lib/fleet/grpc.h"

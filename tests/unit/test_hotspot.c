@@ -2,7 +2,7 @@
 /* Methods of a JVM: their names, lines and inlined calls, as they lie in memory. */
 #include <string.h>
 
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/code/runtimes/hotspot_names.h"
 #include "tests/unit/test.h"
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/base.h"
+#include "lib/base/cleanup.h"
 #include "tests/unit/test.h"
 
 static int compared;

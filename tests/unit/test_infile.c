@@ -8,7 +8,6 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/infile.h"
 #include "lib/base/outfile.h"

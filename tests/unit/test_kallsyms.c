@@ -7,7 +7,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "symbolize/kernel/kernel_table.h"
 #include "symbolize/symbolizer.h"

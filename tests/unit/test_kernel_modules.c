@@ -6,7 +6,6 @@
 #include "lib/base/cleanup.h"
 #include "lib/live/kernel/kernel_modules.h"
 #include "lib/stream/record/records.h"
-#include "lib/stream/record/stack_record.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/test.h"
 

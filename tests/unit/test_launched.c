@@ -2,7 +2,7 @@
 /* Names of profiles of commands that start containers. */
 #include "lib/recording/meta.h"
 
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "tests/unit/test.h"
 
 static struct profile *p;

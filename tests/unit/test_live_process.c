@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "tests/unit/test.h"
 
 /* State of two listeners: a number that children inherit, and memory of each process's own. */

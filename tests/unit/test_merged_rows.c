@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Short-lived threads that share rows: which ones do, and that nothing is lost. */
 
-#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/model/meaning/thread_rows.h"
 #include "lib/model/meaning/titles.h"

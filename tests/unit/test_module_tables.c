@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/code/unwind/native/module_tables.h"
 #include "lib/stream/record/records.h"
 

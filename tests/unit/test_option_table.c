@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "cmd/command.h"
-#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "tests/unit/option_words.h"
 #include "tests/unit/test.h"

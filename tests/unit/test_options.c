@@ -8,7 +8,6 @@
 #include "lib/recording/meta.h"
 #include "cmd/options/output_options.h"
 #include "lib/live/unwind_methods.h"
-#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "tests/unit/option_words.h"
 #include "tests/unit/test.h"

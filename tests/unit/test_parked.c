@@ -2,7 +2,6 @@
 /* Threads that wait for work, as recordings of real programs have them. */
 #include <string.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/model/meaning/categories.h"
 #include "lib/model/meaning/wait_frames.h"

@@ -2,7 +2,7 @@
 /* Replays of commands with known threads: lib/path/path_replay.h. Times are ms. */
 #include <stdlib.h>
 
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/path/path_replay.h"
 #include "tests/unit/test.h"
 

@@ -8,11 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/recording/perf_data/perf_source.h"
 #include "lib/stream/record/records.h"
-#include "lib/stream/record/stack_record.h"
 #include "tests/unit/perf_fixture.h"
 #include "tests/unit/test.h"
 

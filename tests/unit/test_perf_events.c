@@ -8,7 +8,6 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/stream/record/records.h"
-#include "lib/stream/record/stack_record.h"
 #include "tests/unit/perf_fixture.h"
 #include "tests/unit/test.h"
 

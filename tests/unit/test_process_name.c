@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/stream/process/process_name.h"
+#include "lib/stream/process/resource.h"
 #include "tests/unit/test.h"
 
 /* `arguments` is a literal, whose terminator counts. */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/query/summary.h"
 #include "lib/query/table.h"
 #include "lib/query/tree.h"

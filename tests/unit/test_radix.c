@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/vec.h"
 #include "tests/unit/test.h"
 

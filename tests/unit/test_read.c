@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/format/format.h"
 #include "lib/model/meaning/thread_times.h"

@@ -5,7 +5,6 @@
 
 #include "lib/stream/record/records.h"
 #include "lib/stream/record/marker_record.h"
-#include "lib/stream/record/stack_record.h"
 #include "tests/unit/test.h"
 
 static uint64_t buffer[512];

@@ -2,7 +2,7 @@
 /* Stacks that were copied because their tables were not there yet, and come late. */
 #include <string.h>
 
-#include "lib/stream/record/stack_record.h"
+#include "lib/stream/record/records.h"
 #include "tests/machine/machine.h"
 #include "tests/machine/recording.h"
 #include "tests/machine/tasks.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "bpf/live_record.h"
-#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/code/files/file_set.h"
 #include "lib/stream/record/records.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/stream/record/stack_record.h"
+#include "lib/stream/record/records.h"
 #include "tests/unit/test.h"
 
 #define STACKS 40

@@ -2,7 +2,7 @@
 /* Runtimes in mapped files: who is told of them, and when. */
 #include <stdbool.h>
 
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/live/unwind/runtime_files.h"
 #include "lib/stream/record/records.h"
 #include "tests/unit/test.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/model/meaning/categories.h"
 #include "lib/model/meaning/recording_markers.h"
 #include "lib/query/sanitize/sanitize.h"

@@ -2,7 +2,7 @@
 /* Samples as columns of bytes, and in the parts of a block. */
 #include <string.h>
 
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/format/page/slab/slab.h"
 #include "lib/format/page/slab/slab_columns.h"
 #include "tests/unit/test.h"

@@ -2,7 +2,7 @@
 /* Source maps, and the places in scripts that they lead from. */
 #include <string.h>
 
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/quote.h"
 #include "lib/code/runtimes/runtime.h"
 #include "tests/unit/test.h"

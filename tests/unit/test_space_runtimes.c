@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 
 #include "bpf/runtime_layout.h"
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/live/unwind/runtime_files.h"
 #include "lib/stream/record/records.h"
 #include "tests/unit/test.h"

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 
 #include "tests/unit/scratch.h"
 #include "tests/unit/test.h"

@@ -16,13 +16,11 @@
 #include <unistd.h>
 
 #include "bpf/config.h"
-#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/code/binary/binary.h"
 #include "lib/code/binary/vdso.h"
 #include "lib/live/process/maps_walk.h"
 #include "lib/stream/record/records.h"
-#include "lib/stream/record/stack_record.h"
 #include "lib/code/unwind/native/deferred_unwind.h"
 #include "lib/code/unwind/native/table_pool.h"
 #include "tests/unit/test.h"

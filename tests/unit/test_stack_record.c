@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/stream/record/stack_record.h"
+#include "lib/stream/record/records.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/cleanup.h"
 #include "lib/stream/session/sample_feed.h"
-#include "lib/stream/record/records.h"
 #include "tests/unit/test.h"
 
 #define DEPTH 7

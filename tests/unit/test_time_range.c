@@ -2,7 +2,6 @@
 /* The time that profiles of other writers cover, and times that are none. */
 #include <string.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/format/format.h"
 #include "lib/query/copy_rows.h"

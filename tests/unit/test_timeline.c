@@ -2,7 +2,7 @@
 /* Time of threads by category and wait, in parts of any length. */
 #include <math.h>
 
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/model/meaning/categories.h"
 #include "lib/query/timeline.h"
 #include "tests/unit/test.h"

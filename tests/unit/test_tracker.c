@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/stream/record/records.h"
 #include "tests/unit/test.h"
 

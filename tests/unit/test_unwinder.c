@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "bpf/config.h"
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/code/unwind/native/table_pool.h"
 #include "lib/stream/record/records.h"
 #include "tests/unit/fake_clock.h"

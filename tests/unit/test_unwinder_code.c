@@ -3,10 +3,9 @@
 #include <stdlib.h>
 
 #include "bpf/config.h"
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/live/unwind/unwinder.h"
 #include "lib/stream/record/records.h"
-#include "lib/stream/record/stack_record.h"
 #include "tests/unit/jit_frame.h"
 #include "tests/unit/test.h"
 

@@ -2,7 +2,7 @@
 /* Descriptions of processes that fork, execute programs and end, as the walker gets them. */
 #include <stdlib.h>
 
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/stream/record/records.h"
 #include "tests/unit/unwinder_fixture.h"
 #include "tests/unit/test.h"

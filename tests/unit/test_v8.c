@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/code/runtimes/v8.h"
 #include "tests/unit/runtime_file.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/code/runtimes/runtime.h"
 #include "lib/code/runtimes/v8.h"
 #include "tests/unit/script_layout.h"

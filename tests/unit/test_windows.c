@@ -10,7 +10,6 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/stream/record/records.h"
-#include "lib/stream/record/stack_record.h"
 #include "lib/recording/recording.h"
 #include "tests/unit/test.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "tests/unit/test.h"
 
 #define JOBS 100

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "bpf/config.h"
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/stream/record/records.h"
 #include "tests/unit/fake_clock.h"
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 
 static void set_row(struct world *w, uint32_t func, uint32_t rule)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "tests/unwind_table_find.h"
 
 void walk_tables_init(struct walk_tables *t)

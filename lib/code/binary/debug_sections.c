@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 #include "lib/base/bytes.h"
-#include "lib/base/cache_folder.h"
+#include "lib/base/identity.h"
 #include "lib/base/open_file.h"
 #include "lib/code/binary/handle.h"
 #include "lib/code/binary/paged_section.h"

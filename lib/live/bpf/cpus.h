@@ -10,7 +10,7 @@
 #include "lib/live/machine/cpu_list.h"
 #include "lib/live/perf/perf_event.h"
 #include "bpf/config.h"
-#include "lib/stream/record/source.h"
+#include "lib/stream/record/records.h"
 
 struct live_cpu {
 	uint32_t id;

@@ -13,7 +13,7 @@
 #include "lib/live/code/line_file.h"
 #include "lib/live/process/live_process.h"
 #include "lib/live/process/module_registry.h"
-#include "lib/stream/process/code_piece.h"
+#include "lib/stream/process/mapping.h"
 
 /*
  * Reads perf maps: text files to which a process appends "START SIZE NAME\n" for each piece of

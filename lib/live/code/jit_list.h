@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "lib/stream/process/code_piece.h"
+#include "lib/stream/process/mapping.h"
 
 #define JIT_DESCRIPTOR_SIZE 24
 

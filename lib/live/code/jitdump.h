@@ -7,7 +7,7 @@
 #pragma once
 
 #include "lib/code/binary/code_dump.h"
-#include "lib/stream/process/code_piece.h"
+#include "lib/stream/process/mapping.h"
 
 /* Relates the CPU's own clock (TSC, virtual counter) to CLOCK_MONOTONIC. */
 

@@ -7,7 +7,7 @@
 #include "lib/live/bpf/cpus.h"
 #include "lib/live/instrument.h"
 #include "lib/live/instruments/marker_instrument.h"
-#include "lib/stream/process/process_name.h"
+#include "lib/stream/process/resource.h"
 
 /* Interval of reading the kernel's rows, and longest gap within an interval of load. */
 #define READ_NS 500000000ull

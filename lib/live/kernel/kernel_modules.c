@@ -9,7 +9,6 @@
 #include "lib/base/bytes.h"
 #include "lib/live/kernel/kernel_space.h"
 #include "lib/stream/record/records.h"
-#include "lib/stream/record/stack_record.h"
 
 #define NOTES_MAX (64u << 10)
 

@@ -8,7 +8,7 @@
 
 #include "lib/live/perf/event_spec.h"
 #include "lib/live/perf/perf_event.h"
-#include "lib/stream/record/source.h"
+#include "lib/stream/record/records.h"
 
 /*
  * Records times in which the kernel had stopped sampling: an event that ticks more often than

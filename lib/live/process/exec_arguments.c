@@ -5,7 +5,7 @@
 
 #include "lib/base/quote.h"
 #include "lib/live/process/process_root.h"
-#include "lib/stream/process/process_name.h"
+#include "lib/stream/process/resource.h"
 #include "lib/stream/record/records.h"
 #include "lib/stream/text/secrets.h"
 

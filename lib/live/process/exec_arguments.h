@@ -8,7 +8,7 @@
 #include "bpf/live_record.h"
 #include "bpf/record.h"
 #include "lib/live/process/module_registry.h"
-#include "lib/stream/record/source.h"
+#include "lib/stream/record/records.h"
 
 /* Sends the REC_ARGUMENTS for a valid REC_EXEC. */
 void exec_arguments_send(const struct rec_exec *exec, record_sink_fn *sink, void *ctx);
@@ -26,7 +26,7 @@ void exec_arguments_send_title(uint32_t pid, uint64_t time, uint64_t *known, rec
  */
 char *exec_arguments_of(uint32_t pid);
 
-/* Names of running processes, see lib/stream/process/process_name.h. */
+/* Names of running processes, see lib/stream/process/resource.h. */
 
 /* Replaces the name of a process's first thread by that of the process. False if unknown. */
 bool running_name_read(uint32_t pid, char name[REC_NAME_SIZE]);

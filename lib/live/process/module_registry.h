@@ -15,7 +15,7 @@
 #include "lib/code/files/file_set.h"
 #include "lib/live/perf/perf_event.h"
 #include "lib/stream/process/mapping.h"
-#include "lib/stream/record/source.h"
+#include "lib/stream/record/records.h"
 
 struct module_registry;
 

@@ -10,7 +10,7 @@
 #include "lib/code/files/file_set.h"
 #include "lib/live/process/live_process.h"
 #include "lib/stream/process/mapping.h"
-#include "lib/stream/record/source.h"
+#include "lib/stream/record/records.h"
 
 /* Memory that may contain a copy of a file's code. */
 struct moved_piece {

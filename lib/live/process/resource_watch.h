@@ -7,7 +7,7 @@
 
 #include "lib/live/process/late_reader.h"
 #include "lib/live/process/live_process.h"
-#include "lib/stream/record/source.h"
+#include "lib/stream/record/records.h"
 
 struct resource_watch {
 	struct live_processes *processes;

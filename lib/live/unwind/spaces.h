@@ -5,7 +5,6 @@
 #include "bpf/live_record.h"
 #include "lib/live/process/live_process.h"
 #include "lib/live/process/module_registry.h"
-#include "lib/stream/process/code_piece.h"
 #include "lib/stream/process/mapping.h"
 #include "lib/code/unwind/native/jit_tables.h"
 #include "lib/code/unwind/native/module_tables.h"

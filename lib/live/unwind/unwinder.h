@@ -11,7 +11,7 @@
 #include "lib/code/files/file_set.h"
 #include "lib/live/process/live_process.h"
 #include "lib/live/process/module_registry.h"
-#include "lib/stream/process/code_piece.h"
+#include "lib/stream/process/mapping.h"
 #include "lib/live/unwind/runtime_files.h"
 
 struct mapping_table;

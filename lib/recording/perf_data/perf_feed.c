@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/recording/perf_data/perf_feed.h"
+#include "lib/recording/perf_data/perf_file.h"
 
 #include <linux/perf_event.h>
 #include <zstd.h>

@@ -7,7 +7,6 @@
 #include "lib/base/open_file.h"
 #include "lib/base/quote.h"
 #include "lib/recording/perf_data/perf_attrs.h"
-#include "lib/recording/perf_data/perf_feed.h"
 #include "lib/stream/text/secrets.h"
 
 /* Records without a valid time, such as perf's sums of waits (--off-cpu). */

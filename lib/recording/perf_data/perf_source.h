@@ -4,7 +4,7 @@
 
 #include "lib/recording/perf_data/perf_file.h"
 #include "lib/recording/perf_data/perf_modules.h"
-#include "lib/stream/record/source.h"
+#include "lib/stream/record/records.h"
 
 struct perf_source_options {
 	/* As in struct perf_modules; NULL: no files are available. */

@@ -6,7 +6,7 @@
 #include "lib/base/open_file.h"
 #include "lib/code/files/file_set.h"
 #include "lib/format/firefox/patch/patch.h"
-#include "lib/recording/workplace/read_contents.h"
+#include "lib/recording/workplace/function_code.h"
 
 /* The cache of perf: files of recordings by build id, in the user's ~/.debug. */
 

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <pwd.h>
 
-#include "lib/base/cache_folder.h"
+#include "lib/base/identity.h"
 #include "lib/base/program.h"
 #include "symbolize/symbolize_profile.h"
 

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "lib/stream/capture/capture_format.h"
-#include "lib/stream/record/source.h"
+#include "lib/stream/record/records.h"
 
 /*
  * Reads a capture from a pipe while it is written. A pipe cannot be reread, so any damage ends the

@@ -9,7 +9,6 @@
 #include "lib/stream/capture/columns.h"
 #include "lib/stream/capture/state.h"
 #include "lib/stream/record/records.h"
-#include "lib/stream/record/stack_record.h"
 
 /* The unpacked records of a block; or contents of a file, which become records when written. */
 struct capture_batch {

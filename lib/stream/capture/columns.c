@@ -6,7 +6,6 @@
 #include "bpf/record.h"
 #include "lib/stream/capture/capture_format.h"
 #include "lib/stream/record/records.h"
-#include "lib/stream/record/stack_record.h"
 
 /* The coding state of a block's records so far, and the coding of one record in the streams. */
 

@@ -7,7 +7,7 @@
 
 #include "bpf/record.h"
 #include "lib/base/base.h"
-#include "lib/stream/record/source.h"
+#include "lib/stream/record/records.h"
 
 struct capture_state;
 

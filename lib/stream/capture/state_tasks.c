@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/capture/state_internal.h"
 
-#include "lib/stream/process/process_name.h"
+#include "lib/stream/process/resource.h"
 
 INDEX_HAS(pid_equal, struct state_tasks, processes, pid)
 

@@ -71,3 +71,71 @@ const char *rec_marker_text(const struct rec_marker *marker);
  * live_record.h.
  */
 void record_init(struct rec *rec, unsigned int kind, size_t size, __u64 time, __u32 pid, __u32 tid);
+
+/* Packs and unpacks the frames in the body of a stack record, see struct rec_stack. */
+
+/*
+ * Returns a record of these frames, innermost first, without an outer stack. The caller frees it
+ * and fills in time, pids, flags and id.
+ */
+struct rec_stack *stack_record_new(const uint64_t *addrs, const uint8_t *kinds,
+				   uint16_t kernel_depth, uint16_t user_depth);
+
+/* Returns the number of frames in the record itself. */
+static inline uint32_t stack_record_depth(const struct rec_stack *rec)
+{
+	return (uint32_t)rec->kernel_depth + rec->user_depth;
+}
+
+/* Returns the number of bytes after the fixed part. */
+size_t stack_record_body_size(uint32_t depth, uint32_t run_count);
+
+/* The body of a record, in any memory. */
+struct stack_body {
+	const uint32_t *lows;
+	const struct rec_run *runs;
+	uint32_t depth, run_count;
+};
+
+struct stack_body stack_record_body(const struct rec_stack *rec);
+/* Returns the body with `depth` frames in `run_count` runs at `words`. */
+struct stack_body stack_body_at(const void *words, uint32_t depth, uint32_t run_count);
+
+/* Clears unused bytes, in which BPF programs leave garbage that compresses badly. */
+void stack_record_clear_padding(struct rec_stack *rec);
+/* True if the runs cover exactly `depth` frames. */
+bool stack_body_is_valid(const struct stack_body *body);
+/* Stores the frames except the innermost `skip` ones. Returns their number, at most depth. */
+uint32_t stack_body_unpack(const struct stack_body *body, uint32_t skip, uint64_t *addrs,
+			   uint8_t *kinds);
+
+/* A source of records: the live machine or a capture file. One of the three seams. */
+
+/* The receiver of records. */
+
+/* The record is valid during the call only. */
+typedef void record_sink_fn(void *ctx, const struct rec *rec);
+
+struct file_set;
+struct source;
+
+enum source_result {
+	SOURCE_END = 0, /* no more records */
+	SOURCE_RECORD = 1, /* *rec is the next record, valid until the next call */
+	SOURCE_IDLE = 2, /* no record for now: the caller may do other work */
+};
+
+struct source_ops {
+	/* Returns an enum source_result, or a negative errno. Records arrive in time order. */
+	int (*next)(struct source *s, const struct rec **rec, struct error *err);
+};
+
+struct source {
+	const struct source_ops *ops;
+	struct file_set *files; /* by module_id; may be NULL; owned by the source */
+};
+
+static inline int source_next(struct source *s, const struct rec **rec, struct error *err)
+{
+	return s->ops->next(s, rec, err);
+}

@@ -4,7 +4,7 @@
 #include <elf.h>
 #include <sys/mman.h>
 
-#include "lib/stream/record/stack_record.h"
+#include "lib/stream/record/records.h"
 #include "lib/stream/session/code/code_table.h"
 
 /*

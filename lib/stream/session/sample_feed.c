@@ -2,7 +2,7 @@
 #include "lib/stream/session/sample_feed.h"
 
 #include "lib/stream/record/records.h"
-#include "lib/stream/session/tasks/life_markers.h"
+#include "lib/stream/session/tasks/tasks.h"
 
 #define NONE UINT32_MAX
 

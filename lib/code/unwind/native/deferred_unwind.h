@@ -8,7 +8,7 @@
 #include "bpf/live_record.h"
 #include "lib/code/unwind/native/stack_finisher.h"
 #include "lib/stream/process/mapping.h"
-#include "lib/stream/record/source.h"
+#include "lib/stream/record/records.h"
 
 struct deferred_unwind;
 

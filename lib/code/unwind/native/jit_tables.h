@@ -14,7 +14,7 @@
 #include "lib/code/unwind/native/module_tables.h"
 #include "lib/code/unwind/native/rule_store.h"
 #include "lib/code/unwind/native/table_pool.h"
-#include "lib/stream/process/code_piece.h"
+#include "lib/stream/process/mapping.h"
 
 #define JIT_REGION_SIZE ((uint64_t)1 << 16)
 /*

@@ -5,7 +5,6 @@
 #include "bpf/runtime_merge.h"
 #include "lib/code/unwind/user_walk.h"
 #include "lib/stream/record/records.h"
-#include "lib/stream/record/stack_record.h"
 
 static uint64_t place_of(const struct managed_merge *in, uint32_t i)
 {

@@ -3,7 +3,7 @@
 
 #include <sys/sysmacros.h>
 
-#include "lib/base/cache_folder.h"
+#include "lib/base/identity.h"
 #include "lib/base/open_file.h"
 #include "lib/code/unwind/native/table_file.h"
 

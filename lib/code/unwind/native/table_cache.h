@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Keeps results of compiling files for later recordings, until the machine's next start, in a
- * folder of the effective user (lib/base/cache_folder.h). A file is known by its inode and by the
+ * folder of the effective user (lib/base/identity.h). A file is known by its inode and by the
  * time of its last change, which its owner cannot set; not by its build id, which anybody can give
  * to their own file. These facts can only be trusted on file systems that stay mounted, or whose
  * mount the kernel identifies: files elsewhere, and those that have just changed, are not kept.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <wctype.h>
 
-#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/open_file.h"
 #include "lib/format/page/slab/slab_columns.h"
 #include "lib/model/meaning/categories.h"

@@ -4,7 +4,7 @@
 
 #include "bpf/record.h"
 #include "lib/model/facts/facts.h"
-#include "lib/stream/record/source.h"
+#include "lib/stream/record/records.h"
 
 /* A zeroed struct is a counter without a value yet. */
 struct sent_counter {

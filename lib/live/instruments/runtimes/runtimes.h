@@ -4,7 +4,7 @@
 
 #include "lib/code/runtimes/runtime.h"
 #include "lib/live/bpf/programs.h"
-#include "lib/stream/record/source.h"
+#include "lib/stream/record/records.h"
 
 /*
  * Sends the function's code: one record or, if it has more lines than fit into one, several for

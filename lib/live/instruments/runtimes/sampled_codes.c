@@ -4,7 +4,6 @@
 #include "lib/live/instruments/runtimes/wasm_codes.h"
 #include "lib/live/process/maps_walk.h"
 #include "lib/stream/record/records.h"
-#include "lib/stream/record/stack_record.h"
 
 /* Maximum pieces of code of a process. */
 #define ROWS_MAX 16384

@@ -8,7 +8,7 @@
 #include "lib/code/runtimes/runtime.h"
 #include "lib/live/process/late_reader.h"
 #include "lib/live/tracker.h"
-#include "lib/stream/record/source.h"
+#include "lib/stream/record/records.h"
 
 struct sampled_codes;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/stream/session/tasks/life_markers.h"
+#include "lib/stream/session/tasks/tasks.h"
 
 #include "lib/base/program.h"
 #include "lib/model/tables/markers.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/stream/session/tasks/module_map.h"
+#include "lib/stream/session/tasks/tasks.h"
 
 #include "lib/stream/record/records.h"
 

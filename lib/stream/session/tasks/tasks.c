@@ -3,8 +3,7 @@
 
 #include "lib/base/quote.h"
 #include "lib/stream/process/mapping.h"
-#include "lib/stream/process/process_name.h"
-#include "lib/stream/session/tasks/life_markers.h"
+#include "lib/stream/process/resource.h"
 
 /* Names of threads and of their processes, as records give them. NO_STRING is ignored. */
 

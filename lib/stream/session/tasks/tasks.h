@@ -104,3 +104,40 @@ static inline uint64_t tasks_time(const struct tasks *t, uint64_t time)
  * running has no exec.
  */
 void arguments_enter(struct tasks *t, const struct rec_arguments *rec);
+
+/* Markers of rare events in the lives of tasks, derived from records needed anyway. */
+
+/* Notes how the process ended: its status, the signal, whether it ran out of memory. */
+void life_markers_exit(struct tasks *t, process_id process, const struct rec_exit *end);
+/* Notes that a signal had stopped the thread. */
+void life_markers_stopped(struct tasks *t, thread_id thread, uint64_t start, uint64_t end);
+/* Notes a migration of the thread, if it was last seen on a different CPU. */
+void life_markers_cpu(struct tasks *t, thread_id thread, uint64_t time, uint16_t cpu);
+/*
+ * Adds the recorded lives of processes to the threads that forked them. Call it once names, ends
+ * and CPU times are final.
+ */
+void life_markers_children(struct tasks *t, uint64_t end_ns);
+
+/* Maps module ids of the stream to rows of the profile. */
+
+/* The users in whose processes a module has frames. */
+
+/*
+ * Fills in the users of all modules except the kernel's. Call once all samples are in the rows of
+ * their threads, while thread ids are still valid.
+ */
+void module_users_find(struct tasks *t);
+
+struct module_map {
+	struct profile *profile;
+	struct index by_key; /* by module.file_key, the id on the wire */
+};
+
+/* A reused id means the new module from now on. */
+void module_map_add(struct module_map *m, const struct rec_module *rec);
+/* Ignores sections of unknown modules. */
+void module_map_add_section(struct module_map *m, const struct rec_section *rec);
+void module_map_add_symbol(struct module_map *m, const struct rec_symbol *rec);
+/* Returns NO_MODULE if no record had this id. */
+module_id module_map_find(const struct module_map *m, uint32_t key);

@@ -6,7 +6,7 @@
 
 #include "lib/model/meaning/categories.h"
 #include "lib/model/meaning/marker_completion.h"
-#include "lib/stream/session/tasks/life_markers.h"
+#include "lib/stream/session/tasks/tasks.h"
 
 /* Fewer sampled long waits than this are too few to estimate the others. */
 #define LONG_SAMPLED_MIN 16

@@ -1,7 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Source of records: captures, see prof-capture(5). */
-#include "lib/stream/capture/capture_reader.h"
 #include "lib/recording/source_kind.h"
+#include "lib/stream/capture/capture_reader.h"
+
+const struct source_kind *const source_kinds[] = {&source_capture, &source_perf_data, NULL};
+
+const struct source_kind *source_kind_of(int fd)
+{
+	for (size_t i = 0; source_kinds[i]; i++) {
+		if (source_kinds[i]->matches(fd))
+			return source_kinds[i];
+	}
+	return NULL;
+}
+
+/* Source of records: captures, see prof-capture(5). */
 
 static bool matches(int fd)
 {

@@ -6,7 +6,6 @@
 #pragma once
 
 #include "cmd/options/option_table.h"
-#include "lib/live/process/filter.h"
 #include "lib/live/process/targets.h"
 
 enum filter_kind {

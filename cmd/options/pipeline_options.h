@@ -5,7 +5,6 @@
 #include "cmd/options/live_options.h"
 #include "cmd/options/option_table.h"
 #include "cmd/options/output_options.h"
-#include "lib/live/process/filter.h"
 #include "lib/live/process/targets.h"
 
 /* Options to record a command several times, or two variants of it alternately. */

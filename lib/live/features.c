@@ -10,9 +10,7 @@
 
 #include "lib/base/program.h"
 #include "lib/base/quote.h"
-#include "lib/live/feature_probe.h"
 #include "lib/live/instrument.h"
-#include "lib/live/machine/cpu_list.h"
 #include "lib/live/machine/host.h"
 #include "lib/live/perf/perf_event.h"
 

@@ -21,7 +21,7 @@
 #include "lib/code/files/file_set.h"
 #include "lib/live/bpf/cpus.h"
 #include "lib/live/bpf/programs.h"
-#include "lib/live/live_report.h"
+#include "lib/live/instruments.h"
 #include "lib/live/perf/event_fds.h"
 #include "lib/stream/record/records.h"
 

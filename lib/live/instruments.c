@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of instruments. */
+#include "lib/live/instruments.h"
+
 #include "lib/live/instrument.h"
-#include "lib/model/facts/facts.h"
+
+/* The table of instruments. */
 
 /*
  * The clock comes first, because others use its interval. Sleepers and wakers are parts of waits.
@@ -86,4 +88,41 @@ const struct instrument_option *instrument_option_at(size_t number, const struct
 		}
 	}
 	return NULL;
+}
+
+void report_release(struct report *r)
+{
+	vec_for_each(&r->features, char **, text)
+		free(*text);
+	vec_for_each(&r->lines, char **, text)
+		free(*text);
+	vec_for_each(&r->warnings, char **, text)
+		free(*text);
+	vec_release(&r->features);
+	vec_release(&r->lines);
+	vec_release(&r->warnings);
+	facts_release(&r->facts);
+}
+
+void report_feature(struct report *r, const char *name)
+{
+	vec_push(&r->features, xstrdup(name));
+}
+
+void report_line(struct report *r, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vec_push(&r->lines, xvasprintf(fmt, args));
+	va_end(args);
+}
+
+void report_warning(struct report *r, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vec_push(&r->warnings, xvasprintf(fmt, args));
+	va_end(args);
 }

@@ -13,8 +13,8 @@
  */
 #pragma once
 
+#include "lib/live/instruments.h"
 #include "lib/live/kernel/kernel_space.h"
-#include "lib/live/live_report.h"
 #include "lib/stream/record/records.h"
 
 struct recorder;

@@ -13,7 +13,7 @@
 #include "lib/live/process/maps_walk.h"
 #include "lib/live/process/moved_code.h"
 #include "lib/live/process/process_root.h"
-#include "lib/live/perf/event_queue.h"
+#include "lib/live/perf/perf_event.h"
 #include "lib/stream/record/records.h"
 
 /*

@@ -16,7 +16,6 @@
 #include "lib/code/binary/debug_sections.h"
 #include "lib/code/binary/line_table.h"
 #include "lib/code/binary/segments.h"
-#include "lib/code/binary/step_budget.h"
 #include "symbolize/answers.h"
 #include "symbolize/module_files.h"
 #include "symbolize/symbolizer.h"

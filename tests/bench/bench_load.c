@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "bpf/config.h"
-#include "lib/live/process/filter.h"
+#include "lib/live/process/targets.h"
 #include "lib/live/bpf/programs.h"
 
 #define RUNS_MAX 100

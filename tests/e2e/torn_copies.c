@@ -18,7 +18,7 @@
 #include "bpf/live_record.h"
 #include "lib/live/bpf/programs.h"
 #include "lib/live/bpf/task_filter.h"
-#include "lib/live/machine/cpu_list.h"
+#include "lib/live/machine/host.h"
 #include "sleepers.skel.h"
 
 #define THREADS 8

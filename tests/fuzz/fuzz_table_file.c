@@ -5,7 +5,7 @@
  * runtime only the head.
  */
 #include "lib/code/runtimes/runtime.h"
-#include "lib/code/unwind/native/table_file.h"
+#include "lib/code/unwind/native/table_cache.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/table_check.h"
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "lib/live/bpf/ring.h"
-#include "lib/live/machine/cpu_list.h"
+#include "lib/live/machine/host.h"
 #include "lib/live/perf/perf_event.h"
 #include "tests/machine/internal.h"
 #include "tests/unit/fake_clock.h"

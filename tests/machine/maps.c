@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/live/machine/cpu_list.h"
+#include "lib/live/machine/host.h"
 #include "tests/machine/internal.h"
 
 int __wrap_bpf_map_create(enum bpf_map_type type, const char *name, __u32 key_size,

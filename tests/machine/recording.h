@@ -3,7 +3,7 @@
 #pragma once
 
 #include "lib/live/instrument.h"
-#include "lib/live/process/filter.h"
+#include "lib/live/process/targets.h"
 #include "lib/live/recorder.h"
 
 /* Pids are this and above: no process of the real machine has them. */

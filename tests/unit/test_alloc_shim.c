@@ -4,8 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "lib/live/alloc_shim/block_table.h"
-#include "lib/live/alloc_shim/byte_sampler.h"
+#include "lib/live/alloc_shim/sampled_blocks.h"
 #include "lib/base/cleanup.h"
 #include "tests/unit/test.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Records of counters: rates and levels. */
 #include "bpf/record.h"
-#include "lib/live/instruments/counters/counter_values.h"
+#include "lib/live/instruments/counters/machine_counters.h"
 #include "lib/model/facts/facts.h"
 #include "tests/unit/test.h"
 

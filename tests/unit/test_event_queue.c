@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/live/perf/event_queue.h"
+#include "lib/live/perf/perf_event.h"
 #include "tests/unit/test.h"
 
 static char seen[4096]; /* "time:path " of each */

@@ -7,7 +7,7 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/live/process/cgroup_filter.h"
-#include "lib/live/process/filter.h"
+#include "lib/live/process/targets.h"
 #include "tests/unit/test.h"
 
 static bool matches(const struct name_set *set, const char *text)

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/live/machine/cpu_list.h"
 #include "lib/live/machine/host.h"
 #include "lib/live/bpf/cpus.h"
 #include "tests/unit/test.h"

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "lib/model/languages/language.h"
-#include "lib/live/code/jit_process.h"
+#include "lib/live/code/line_file.h"
 #include "lib/stream/record/records.h"
 #include "tests/unit/jitdump_bytes.h"
 #include "tests/unit/test.h"

@@ -6,7 +6,7 @@
 
 #include "bpf/live_record.h"
 #include "lib/model/facts/facts.h"
-#include "lib/live/live_report.h"
+#include "lib/live/instruments.h"
 #include "lib/stream/record/records.h"
 #include "tests/machine/machine.h"
 #include "tests/machine/recording.h"

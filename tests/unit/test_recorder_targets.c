@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/live/process/filter.h"
 #include "lib/live/process/targets.h"
 #include "tests/machine/machine.h"
 #include "tests/machine/recording.h"

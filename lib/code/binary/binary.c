@@ -7,7 +7,6 @@
 
 #include "lib/base/bytes.h"
 #include "lib/base/open_file.h"
-#include "lib/code/binary/handle.h"
 #include "lib/code/binary/symbols.h"
 
 /*

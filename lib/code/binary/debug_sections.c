@@ -9,7 +9,7 @@
 #include "lib/base/bytes.h"
 #include "lib/base/identity.h"
 #include "lib/base/open_file.h"
-#include "lib/code/binary/handle.h"
+#include "lib/code/binary/symbols.h"
 #include "lib/code/binary/paged_section.h"
 #include "lib/base/crc32.h"
 

@@ -6,7 +6,6 @@
 #pragma once
 
 #include "lib/base/bytes.h"
-#include "lib/code/binary/step_budget.h"
 #include "lib/code/binary/segments.h"
 
 /* Whole sections; a missing one is empty. */

@@ -5,7 +5,6 @@
 #include <gelf.h>
 
 #include "lib/base/open_file.h"
-#include "lib/code/binary/handle.h"
 #include "lib/code/binary/symbols.h"
 
 /*

@@ -49,3 +49,18 @@ void segments_builder_finish(struct segments_builder *b);
 void segments_release(struct segments *s);
 /* Returns the id of the range around the address, or NO_SEGMENT. */
 uint32_t segments_find(const struct segments *s, uint64_t address);
+
+/* Limits the time spent on damaged files. */
+
+/* Remaining steps (entries, ranges, lines); initially a multiple of the size of the file. */
+struct step_budget {
+	uint64_t left;
+};
+
+static inline bool step_budget_take(struct step_budget *w, uint64_t steps)
+{
+	bool is_enough = w->left >= steps;
+
+	w->left = is_enough ? w->left - steps : 0;
+	return is_enough;
+}

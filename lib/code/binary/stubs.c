@@ -6,7 +6,6 @@
 
 #include "lib/base/bytes.h"
 #include "lib/base/open_file.h"
-#include "lib/code/binary/handle.h"
 #include "lib/code/binary/symbols.h"
 
 /* Linkers align stubs to 8 bytes; the longest have 16 bytes on x86-64. */

@@ -44,7 +44,7 @@ struct stub {
 	uint64_t begin, end; /* its code */
 };
 
-struct stubs {
+struct stub_codes {
 	VEC(struct stub) rows; /* without overlaps */
 };
 
@@ -52,7 +52,7 @@ ORDER(compare_stubs, struct stub, COMPARE(a->begin, b->begin))
 
 /* Finds the stubs within the code. */
 static void find_stubs(struct hotspot_memory *memory, uint64_t list, uint64_t begin, uint64_t end,
-		       struct stubs *found)
+		       struct stub_codes *found)
 {
 	struct stub stub;
 	uint64_t addr;
@@ -91,7 +91,7 @@ static uint32_t unit_at(const struct hotspot_function_head *head, uint64_t addr)
 bool hotspot_read_stubs(struct hotspot_memory *memory, const struct hotspot_function_head *head,
 			uint32_t units, struct managed_code *code)
 {
-	struct stubs found = {0};
+	struct stub_codes found = {0};
 	uint64_t end = head->code;
 	bool is_found;
 

@@ -4,7 +4,7 @@
  * with the ids of the span in which the thread works.
  */
 #include "lib/code/binary/objects.h"
-#include "lib/code/binary/tls.h"
+#include "lib/code/binary/variables.h"
 #include "lib/code/runtimes/runtime.h"
 
 #define VARIABLE "otel_thread_ctx_v1"

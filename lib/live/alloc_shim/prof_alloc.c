@@ -22,8 +22,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "lib/live/alloc_shim/block_table.h"
-#include "lib/live/alloc_shim/byte_sampler.h"
+#include "lib/live/alloc_shim/sampled_blocks.h"
 
 #define MEAN_VARIABLE "PROF_ALLOC_MEAN="
 #define MEAN_DEFAULT (512 << 10)

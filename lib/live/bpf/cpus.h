@@ -7,7 +7,7 @@
 #pragma once
 
 #include "lib/live/bpf/programs.h"
-#include "lib/live/machine/cpu_list.h"
+#include "lib/live/machine/host.h"
 #include "lib/live/perf/perf_event.h"
 #include "bpf/config.h"
 #include "lib/stream/record/records.h"

@@ -11,7 +11,7 @@
 #include "lib/base/workers.h"
 #include "lib/live/bpf/programs_internal.h"
 #include "lib/live/bpf/task_filter.h"
-#include "lib/live/machine/cpu_list.h"
+#include "lib/live/machine/host.h"
 #include "prof.skel.h"
 #include "running.skel.h"
 #include "shared.skel.h"

@@ -8,7 +8,7 @@
 
 #include "bpf/config.h"
 #include "bpf/name_set.h"
-#include "lib/live/machine/cpu_list.h"
+#include "lib/live/machine/host.h"
 
 struct container_name {
 	char id[64];

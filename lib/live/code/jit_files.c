@@ -3,8 +3,8 @@
 
 #include <sys/inotify.h>
 
-#include "lib/live/code/jit_process.h"
 #include "lib/live/code/jitdump.h"
+#include "lib/live/code/line_file.h"
 #include "lib/live/process/late_reader.h"
 #include "lib/live/process/user_budget.h"
 #include "lib/model/languages/language.h"

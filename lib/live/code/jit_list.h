@@ -1,13 +1,34 @@
 /* SPDX-License-Identifier: MIT */
+/* Collects the lines of a piece of generated code. */
+#pragma once
+
+#include "bpf/record.h"
+#include "lib/base/base.h"
+#include "lib/stream/process/mapping.h"
+
+#define CODE_LINES_MAX 8192
+#define CODE_FILES_SIZE_MAX 32768
+
+/* Only the counts need to be zeroed. */
+struct code_lines {
+	struct rec_code_line rows[CODE_LINES_MAX];
+	size_t count;
+	char files[CODE_FILES_SIZE_MAX];
+	size_t files_size;
+};
+
+/*
+ * Adds a line at an offset in the code, which never decreases; the name "\xff" repeats the previous
+ * line's. Returns false if it is not a path, or there is no room.
+ */
+bool code_lines_add(struct code_lines *l, uint64_t offset, uint32_t line, const char *name);
+
 /*
  * Reads the list of objects by which a program publishes its generated code to debuggers (gdb's
  * "JIT Compilation Interface"): __jit_debug_descriptor and the entries it leads to, in the memory
  * of the process. Nothing is written there, and the process is not stopped; its list may change at
  * any time, and may be forged.
  */
-#pragma once
-
-#include "lib/stream/process/mapping.h"
 
 #define JIT_DESCRIPTOR_SIZE 24
 

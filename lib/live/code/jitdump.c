@@ -2,7 +2,7 @@
 #include "lib/live/code/jitdump.h"
 
 #include "lib/base/bytes.h"
-#include "lib/live/code/code_lines.h"
+#include "lib/live/code/jit_list.h"
 #include "lib/model/languages/language.h"
 
 #define TRIES 5

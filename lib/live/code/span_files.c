@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/code/span_files.h"
 
-#include "lib/live/code/jit_process.h"
+#include "lib/live/code/line_file.h"
 #include "lib/live/machine/host.h"
 
 static bool take_space(const char **at, const char *end)

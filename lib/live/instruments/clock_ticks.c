@@ -4,7 +4,7 @@
 
 #include "lib/base/option_value.h"
 #include "lib/live/bpf/cpus.h"
-#include "lib/live/feature_probe.h"
+#include "lib/live/features.h"
 #include "lib/live/instrument.h"
 #include "lib/live/instruments/events.h"
 #include "lib/live/perf/perf_event.h"

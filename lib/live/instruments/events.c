@@ -6,7 +6,7 @@
 
 #include "bpf/live_record.h"
 #include "lib/live/bpf/programs_object.h"
-#include "lib/live/feature_probe.h"
+#include "lib/live/features.h"
 #include "lib/live/instruments/marker_instrument.h"
 #include "lib/live/machine/tracefs.h"
 #include "lib/live/perf/event_fds.h"

@@ -4,7 +4,7 @@
  * this file reports on them.
  */
 
-#include "lib/live/feature_probe.h"
+#include "lib/live/features.h"
 #include "lib/live/instrument.h"
 #include "lib/live/recorder.h"
 #include "lib/live/tracker.h"

@@ -6,7 +6,7 @@
 #include "lib/base/option_value.h"
 #include "lib/live/bpf/programs_object.h"
 #include "lib/live/bpf/task_filter.h"
-#include "lib/live/feature_probe.h"
+#include "lib/live/features.h"
 #include "lib/live/instrument.h"
 #include "lib/live/recorder.h"
 #include "lib/stream/record/records.h"

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 #include "lib/code/unwind/native/deferred_unwind.h"
-#include "lib/code/unwind/native/native_tables.h"
+#include "lib/code/unwind/native/stack_finisher.h"
 #include "lib/code/unwind/native/table_cache.h"
 #include "lib/code/unwind/native/table_pool.h"
 #include "lib/live/bpf/programs.h"

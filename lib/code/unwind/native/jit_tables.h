@@ -10,7 +10,6 @@
 
 #include "bpf/unwind.h"
 #include "lib/code/unwind/arch.h"
-#include "lib/code/unwind/native/deferred_free.h"
 #include "lib/code/unwind/native/module_tables.h"
 #include "lib/code/unwind/native/rule_store.h"
 #include "lib/code/unwind/native/table_pool.h"

@@ -13,7 +13,7 @@
 #include "lib/base/program.h"
 #include "lib/code/binary/binary.h"
 #include "lib/live/bpf/uprobe.h"
-#include "lib/live/feature_probe.h"
+#include "lib/live/features.h"
 #include "lib/live/instruments/allocs/allocs.h"
 #include "lib/live/instruments/allocs/emulated_entry.h"
 #include "lib/live/instruments/marker_instrument.h"

@@ -8,7 +8,6 @@
 #include "lib/live/bpf/task_filter.h"
 #include "lib/live/bpf/visitor.h"
 #include "lib/live/instrument.h"
-#include "lib/live/instruments/counters/counter_values.h"
 #include "lib/live/instruments/counters/machine_counters.h"
 #include "lib/live/process/live_process.h"
 #include "lib/live/tracker.h"

@@ -10,7 +10,7 @@
 #include "lib/live/instruments/runtimes/runtime_sources.h"
 #include "lib/live/instruments/runtimes/sampled_codes.h"
 #include "lib/live/instruments/runtimes/thread_names.h"
-#include "lib/live/live_report.h"
+#include "lib/live/instruments.h"
 #include "lib/live/tracker.h"
 #include "lib/live/unwind/runtime_files.h"
 #include "lib/stream/record/records.h"

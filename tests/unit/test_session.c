@@ -480,6 +480,35 @@ CASE(losses_are_counted_and_shown_in_bursts)
 	assert_int_equal(f->p->cpu_losses.items[0].events, 6);
 }
 
+CASE(equal_leaves_of_many_stacks_have_their_own_callers)
+{
+	/* Twice the stacks by which the resolver's caches tell callers apart at once. */
+	const uint64_t callers = 1u << 16;
+	struct fed *f = *state;
+	uint64_t number = 0;
+
+	feed_map(f, 0, 10, 0x100000, 0x100000 + callers, 0, 1);
+	for (uint64_t i = 0; i < callers; i++) {
+		uint64_t addr = 0x100001 + i;
+
+		feed_stack(f, MS + i, 1, 0, &addr, 0, 1, NULL);
+		feed_sample(f, MS + i, 10, 10, 0, 0x1234, 1, 0);
+	}
+	feed_end(f, 2 * MS);
+	assert_true(f->p->stacks.rows.count > callers);
+	samples_for_each(&fed_thread(f, 10, 0, 10)->samples, sample) {
+		const struct stack *stack;
+
+		if (!sample->weight)
+			continue;
+		stack = &f->p->stacks.rows.items[sample->stack];
+		assert_int_equal(f->p->frames.rows.items[stack->frame].offset, 0x234);
+		stack = &f->p->stacks.rows.items[stack->parent];
+		assert_int_equal(f->p->frames.rows.items[stack->frame].offset, number++);
+	}
+	assert_int_equal(number, callers);
+}
+
 static void wait_at(struct fed *f, int32_t call, uint64_t leaf, uint64_t time, uint64_t length)
 {
 	struct rec_wait wait = {

@@ -255,8 +255,9 @@ static void raw_stacks_forget(struct raw_stacks *s)
  */
 #define FIRST_LINES (1u << 12)
 #define LINES_MAX (1u << 15)
-/* Number of entries for the last child of a stack, 2 MB. */
-#define CHILDREN_MAX (1u << 16)
+/* Number of sets of children of stacks, 2 MB, and of children in a set. */
+#define CHILD_SETS (1u << 16)
+#define CHILDREN 2
 
 struct resolved {
 	uint64_t stamp; /* stamp of the mappings used */
@@ -278,16 +279,17 @@ _Static_assert(sizeof(struct resolved) == LINE_BYTES, "");
 _Static_assert(sizeof(struct resolved_leaf) == LINE_BYTES, "");
 
 /*
- * The frame last added to a stack. Stacks of a program resemble each other from the root on, in all
- * its processes, so this one is mostly the next one needed, which saves two searches.
+ * A frame that was added to a stack. Stacks of a program resemble each other from the root on, in
+ * all its processes, so one of the last frames that were added is mostly the next one needed, which
+ * saves two searches. The children of stacks with neighbouring ids are neighbours in memory.
  */
-struct last_child {
-	uint64_t offset;
+struct child {
+	uint64_t place; /* see child_place() */
 	module_id module;
-	stack_id parent;
-	stack_id stack; /* NO_STACK: no child yet */
-	uint8_t kind;
+	stack_id stack; /* its id plus 1; 0: no child yet */
 };
+
+#define CHILDREN_BYTES (CHILD_SETS * CHILDREN * sizeof(struct child))
 
 /* A user frame as it was received, with the stack from the root to it. */
 struct last_frame {
@@ -303,14 +305,20 @@ struct located_frame {
 	const struct mapping *mapping; /* NULL: not in any mapping */
 };
 
-/* Allocates empty caches; untouched pages use no memory. */
-static void make_caches(struct resolver *r)
+/* Allocates an empty cache; untouched pages use no memory. */
+static void *make_cache(size_t size)
 {
-	uint8_t *memory = mmap(NULL, 2 * (size_t)r->lines * LINE_BYTES, PROT_READ | PROT_WRITE,
-			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (memory == MAP_FAILED)
 		alloc_failed();
+	return memory;
+}
+
+static void make_caches(struct resolver *r)
+{
+	uint8_t *memory = make_cache(2 * (size_t)r->lines * LINE_BYTES);
+
 	r->cache = (void *)memory;
 	r->leaves = (void *)(memory + (size_t)r->lines * LINE_BYTES);
 }
@@ -326,6 +334,7 @@ void resolver_init(struct resolver *r, struct profile *profile)
 	r->kernel = mapping_table_new();
 	r->lines = FIRST_LINES;
 	make_caches(r);
+	r->children = make_cache(CHILDREN_BYTES);
 }
 
 /* Enlarges and empties the caches after as many misses as they have lines. */
@@ -363,7 +372,7 @@ void resolver_release(struct resolver *r)
 	vec_release(&r->addrs);
 	vec_release(&r->kinds);
 	vec_release(&r->located);
-	vec_release(&r->children);
+	munmap(r->children, CHILDREN_BYTES);
 	for (size_t i = 0; i < LAST_STACKS; i++)
 		vec_release(&r->last[i].frames);
 	drop_caches(r);
@@ -391,32 +400,37 @@ static module_id anon_module(struct profile *p, struct process *process)
 	return process->anon;
 }
 
-/* Returns the stack's entry, which other stacks may share. */
-static struct last_child *last_child_of(struct resolver *r, stack_id parent)
+/*
+ * Packs the frame's offset and kind, and the part of the parent's id that the set does not tell.
+ * Returns false if there are too few bits: for that many stacks, and for offsets that are no
+ * addresses.
+ */
+static bool child_place(stack_id parent, const struct frame *frame, uint64_t *place)
 {
-	size_t at = (parent + 1u) % CHILDREN_MAX; /* NO_STACK is entry 0 */
+	uint32_t rest = (parent + 1u) / CHILD_SETS;
 
-	while (r->children.count <= at)
-		vec_push(&r->children, (struct last_child){.stack = NO_STACK});
-	return &r->children.items[at];
+	*place = frame->offset << 16 | (uint64_t)frame->kind << 8 | rest;
+	return rest <= UINT8_MAX && (uint64_t)((int64_t)*place >> 16) == frame->offset;
 }
 
 static stack_id intern(struct resolver *r, stack_id parent, const struct frame *frame)
 {
-	struct last_child *last = last_child_of(r, parent);
+	struct child *set = &r->children[(parent + 1u) % CHILD_SETS * CHILDREN]; /* NO_STACK: 0 */
+	uint64_t place;
+	bool fits = child_place(parent, frame, &place);
+	stack_id stack;
 
-	if (last->stack != NO_STACK && last->parent == parent && last->offset == frame->offset &&
-	    last->module == frame->module && last->kind == frame->kind)
-		return last->stack;
-	*last = (struct last_child){
-		.offset = frame->offset,
-		.module = frame->module,
-		.parent = parent,
-		.stack = stacks_intern(&r->profile->stacks, parent,
-				       frames_intern(&r->profile->frames, frame)),
-		.kind = frame->kind,
-	};
-	return last->stack;
+	for (size_t i = 0; fits && i < CHILDREN; i++) {
+		if (set[i].place == place && set[i].module == frame->module && set[i].stack)
+			return set[i].stack - 1;
+	}
+	stack = stacks_intern(&r->profile->stacks, parent,
+			      frames_intern(&r->profile->frames, frame));
+	if (!fits)
+		return stack;
+	memmove(set + 1, set, (CHILDREN - 1) * sizeof(*set));
+	set[0] = (struct child){.place = place, .module = frame->module, .stack = stack + 1};
+	return stack;
 }
 
 static void find_mapping(const struct resolver *r, struct located_frame *place,
@@ -693,7 +707,8 @@ void resolver_forget(struct resolver *r)
 void resolver_clear(struct resolver *r)
 {
 	clear_found(r);
-	vec_clear(&r->children);
+	munmap(r->children, CHILDREN_BYTES);
+	r->children = make_cache(CHILDREN_BYTES);
 }
 
 bool resolver_is_32bit(const struct resolver *r, const struct mapping_table *mappings)

@@ -161,7 +161,7 @@ void raw_stack_unpack(const struct raw_stacks *s, const struct raw_stack *stack,
 
 struct resolved; /* cache line */
 struct resolved_leaf;
-struct last_child;
+struct child;
 struct last_frame;
 struct located_frame;
 
@@ -184,7 +184,7 @@ struct resolver {
 	struct resolved_leaf *leaves; /* leaf cache, allocated right after `cache` */
 	uint64_t kernel_stamp; /* stamp of the kernel mappings that both caches used */
 	uint32_t lines, misses; /* lines of each cache; misses since their last resize */
-	VEC(struct last_child) children; /* by stack id plus 1; entry 0 is NO_STACK */
+	struct child *children; /* sets, by stack id plus 1; set 0 is of NO_STACK */
 	struct last_stack last[LAST_STACKS]; /* by mapping stamp */
 	/* Frames of the stack being resolved. */
 	VEC(uint64_t) addrs;

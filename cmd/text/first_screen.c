@@ -726,7 +726,8 @@ static void add_hottest(const struct digest *a, const struct query *q, struct st
 		_cleanup_free_ char *of = text_cut(function_of(a, whole->key), LINE_NAME_WIDTH,
 						   true);
 
-		strbuf_addf(out, ", and %.1f %% in %s", percent(whole->total, q->weight), of);
+		strbuf_addf(out, ", and %.1f %% in %s",
+			    percent(whole_weight(a, whole->key), q->weight), of);
 	} else if (!end && a->functions.items[0].caller != DIGEST_NO_KEY) {
 		_cleanup_free_ char *caller = text_cut(function_of(a, a->functions.items[0].caller),
 						       LINE_NAME_WIDTH, true);

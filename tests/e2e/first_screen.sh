@@ -88,6 +88,66 @@ like "record tells the whole of a function" "$err" $'\nprof: hottest: work \\(ha
 answers halves
 like "whose hot path has a part of it" "$(heading 'Hot path')" $'^Hot path: [67][0-9]\\.[0-9] % in work\n'
 
+# Two threads run one function, two thirds of whose time are in the hottest.
+cat >thirds.c <<'CODE'
+#include <pthread.h>
+#include <time.h>
+#define SPINNER(name) \
+	__attribute__((noinline)) static void name(long ms) \
+	{ \
+		struct timespec t, begin; \
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin); \
+		do { \
+			for (volatile int i = 0; i < 10000; i++) \
+				; \
+			clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); \
+		} while ((t.tv_sec - begin.tv_sec) * 1000 + (t.tv_nsec - begin.tv_nsec) / 1000000 < ms); \
+	}
+SPINNER(hot)
+SPINNER(rest)
+__attribute__((noinline)) static void part(long ms)
+{
+	hot(ms * 7 / 10);
+	rest(ms * 3 / 10);
+	__asm__ volatile("");
+}
+static void *run(void *nothing)
+{
+	part(400);
+	__asm__ volatile("");
+	return nothing;
+}
+int main(void)
+{
+	pthread_t thread;
+	pthread_create(&thread, NULL, run, NULL);
+	pthread_join(thread, NULL);
+	part(250);
+	return 0;
+}
+CODE
+gcc -g -O1 -pthread -o thirds thirds.c
+record thirds 0 -- ./thirds
+like "record tells the whole of its caller, too" "$err" \
+	$'\nprof: hottest: hot \\(thirds\\), (6[3-9]|7[0-6])\\.[0-9] %, and (9[0-9]\\.[0-9]|100\\.0) % in part'
+
+# A script that only starts an installed program is not where the user can look.
+mkdir -p venv/bin venv/lib/site-packages
+cat >venv/lib/site-packages/tool.py <<'CODE'
+import time
+def hot():
+    end = time.process_time() + 0.5
+    while time.process_time() < end:
+        pass
+def main():
+    hot()
+CODE
+printf 'import sys\nsys.path.insert(0, "venv/lib/site-packages")\nfrom tool import main\nmain()\n' >venv/bin/tool
+record tool 0 -- python3 venv/bin/tool
+like "record names a function of an installed program" "$err" $'\nprof: hottest: hot \\(tool\\.py:2\\), '
+answers tool
+like "tool: the hot path leads through it" "$(heading 'Hot path')" $' % +main +tool.py:6\n.* % +hot +tool.py:'
+
 # Threads that wait for one lock, held by one of them.
 cat >convoy.c <<'CODE'
 #include <pthread.h>

@@ -314,6 +314,10 @@ static const struct {
 	{"/site-packages/", false, ORIGIN_PACKAGE},
 	{"/dist-packages/", false, ORIGIN_PACKAGE},
 	{"/node_modules/", false, ORIGIN_PACKAGE},
+	{"/vendor/", false, ORIGIN_PACKAGE},
+	/* shiv and pex, which unpack a program and start it. */
+	{"/_bootstrap/", false, ORIGIN_PACKAGE},
+	{"/.bootstrap/pex/", false, ORIGIN_PACKAGE},
 	{"/gems/", false, ORIGIN_PACKAGE},
 	{"/.cargo/registry/", false, ORIGIN_PACKAGE},
 	{"/.cargo/git/", false, ORIGIN_PACKAGE},
@@ -454,6 +458,23 @@ static uint8_t origin_of_path(const char *path)
 		       : ORIGIN_UNKNOWN;
 }
 
+/*
+ * Returns whether the function is the code of a script that starts an installed program: what pip
+ * and gem put into bin, or the main file of a package or archive. Functions of such a file are its
+ * author's.
+ */
+static bool is_launcher(const char *name, const char *path)
+{
+	const char *base = strrchr(path, '/'), *folder = base;
+
+	if ((strcmp(name, "<module>") != 0 && strcmp(name, "<main>") != 0) || !base)
+		return false;
+	while (folder > path && folder[-1] != '/')
+		folder--;
+	return strcmp(base, "/__main__.py") == 0 ||
+	       (text_starts_with(folder, "bin/") && !strchr(base, '.'));
+}
+
 static bool is_interpreter(const char *base)
 {
 	for (size_t i = 0; i < sizeof(interpreters) / sizeof(*interpreters); i++) {
@@ -527,9 +548,14 @@ static uint8_t origin_of(const struct profile *p, const struct func *func, const
 
 	if (!func->is_named && made_code_maker_of(name))
 		return ORIGIN_SYSTEM;
-	if (func->file != NO_SOURCE_FILE)
-		origin = origin_of_path(
-			strings_get(&p->strings, p->source_files.rows.items[func->file].path));
+	if (func->file != NO_SOURCE_FILE) {
+		const char *path =
+			strings_get(&p->strings, p->source_files.rows.items[func->file].path);
+
+		origin = origin_of_path(path);
+		if (origin == ORIGIN_UNKNOWN && is_launcher(name, path))
+			origin = ORIGIN_PACKAGE;
+	}
 	if (func->module == NO_MODULE) {
 		if (origin != ORIGIN_UNKNOWN)
 			return origin;

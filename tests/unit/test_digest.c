@@ -285,7 +285,7 @@ TEST(test_hottest_function)
 	stack_texts_add_sample(p, 8, SERVE "made [anon] -");
 	name(p, "made", "code made by libpcre2-8");
 	check_hottest(p, "serve", NULL);
-	/* What starts a program without names is not the hottest function. */
+	/* Start of a program without names: not the hottest function. */
 	p = profile_new();
 	stack_texts_add_sample(p, 8, "unnamed /app -\n__libc_start_call_main /lib/libc.so.6 -\n"
 				     "unnamed /app -\nmade [anon] -");

@@ -26,4 +26,4 @@ function main(ms) {
   return sum;
 }
 
-process.exitCode = main(+process.argv[2]) < 0;
+process.exitCode = main(+process.argv[2]) < 0 ? 1 : 0;

@@ -264,6 +264,18 @@ static void add_to_module(struct digest *a, string_id module, uint64_t weight)
 	vec_push(&a->modules, (struct hot_module){module, weight});
 }
 
+/* Returns the key's module or, if it has none, the base name of its file. */
+static string_id module_of(struct digest *a, const struct query_key *key)
+{
+	const char *file = query_keys_text(&a->keys, key->file), *slash = strrchr(file, '/');
+	_cleanup_free_ char *name = NULL;
+
+	if (*query_keys_text(&a->keys, key->module) || !*file)
+		return key->module;
+	name = xstrdup(slash ? slash + 1 : file);
+	return strings_intern(&a->keys.texts, name);
+}
+
 /* Sums up the modules in which the time at the end of the path was spent. */
 static void find_modules(struct finder *f)
 {
@@ -280,8 +292,10 @@ static void find_modules(struct finder *f)
 		uint32_t node = t->of_stacks[id];
 
 		if (f->q->weights[id] && node != QUERY_NO_NODE && f->place_of_node[node] == 1)
-			add_to_module(f->a, f->a->keys.rows.items[f->a->keys.of_stacks[id]].module,
-				      f->q->weights[id]);
+			add_to_module(
+				f->a,
+				module_of(f->a, &f->a->keys.rows.items[f->a->keys.of_stacks[id]]),
+				f->q->weights[id]);
 	}
 	vec_sort(&f->a->modules, compare_modules);
 }

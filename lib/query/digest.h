@@ -20,9 +20,12 @@ struct hot_step {
 	bool is_named; /* the function has a name */
 };
 
-/* Weight in a module at the end of the hot path, without the branches. */
+/*
+ * Weight in a module at the end of the hot path, without the branches; of scripts, in a source
+ * file.
+ */
 struct hot_module {
-	string_id module; /* string in keys.texts; NO_STRING: unknown */
+	string_id module; /* string in keys.texts, without its folders; NO_STRING: unknown */
 	uint64_t weight;
 };
 

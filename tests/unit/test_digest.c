@@ -336,7 +336,7 @@ TEST(test_path_through_a_runtime)
 	stack_texts_add_sample(p, 24, POOL CALL);
 	stack_texts_add_sample(p, 48, POOL "compile /jdk/lib/libjvm.so -");
 	check(p, QUERY_ORDER_SELF,
-	      "0 org.example.Shop.sell 18\nin  18\n"
+	      "0 org.example.Shop.sell 18\nin Shop.java 18\n"
 	      "compile 48 by -\ncall_stub 24 by -\norg.example.Shop.sell 18 by -\n");
 }
 
@@ -365,7 +365,7 @@ TEST(test_path_through_an_event_loop)
 	stack_texts_add_sample(p, 30, LOOP "on - /a/node_modules/b/b.js\nlayout - /a/app.mjs");
 	stack_texts_add_sample(p, 28, LOOP "Scavenge /opt/node -");
 	check(p, QUERY_ORDER_SELF,
-	      "0 layout 30\nbeside render 24\nbeside query 18\nin  30\n"
+	      "0 layout 30\nbeside render 24\nbeside query 18\nin app.mjs 30\n"
 	      "layout 30 by -\nScavenge 28 by -\nsin 24 by render\n");
 	/* Packages are better than nothing; functions of less than a tenth are not. */
 	p = profile_new();

@@ -100,6 +100,11 @@ __noinline int ruby_find_context(struct ruby_walk *w)
 	w->torn = 1;
 	if (!ruby_read(w->context, sizeof(w->context), context))
 		return 0;
+	/* A thread that begins, has ended, or waits to be used again has no stack for Ruby. */
+	if (!w->context[RUBY_EC_STACK]) {
+		w->torn = 0;
+		return 0;
+	}
 	size = w->context[RUBY_EC_STACK_SIZE];
 	w->frame = w->context[RUBY_EC_FRAME];
 	w->end = w->context[RUBY_EC_STACK] + size * 8;

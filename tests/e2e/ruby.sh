@@ -37,6 +37,27 @@ for frames in naps:
     expect(ruby[2]["line"] and "sleep" in open(args[0]).read().splitlines()[ruby[2]["line"] - 1], ruby[2])
 CODE
 
+# Threads have no functions before their first and after their last, while they wait for the lock.
+cat >threads.rb <<'CODE'
+def cpu_time
+  Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID)
+end
+def hot
+  3000.times { |i| i * 3 }
+end
+till = cpu_time + 0.6
+Array.new(4) { Thread.new { hot } }.each(&:join) while cpu_time < till
+CODE
+record threads 0 -F 1999 -- ruby threads.rb
+judge "stacks of threads that begin or have ended lack no functions" threads.json.gz threads.stats <<'CODE'
+import json
+r = json.load(open(args[0]))["runtimes"]
+expect(r["whole"] > 200, r)
+expect(r["torn"] <= 0.01 * (r["whole"] + r["threadless"]) + 5, r)
+begun = [frames for _, _, _, frames in waits() if any(f["name"] == "Object#hot" for f in frames)]
+expect(begun, "no wait for the lock in a function")
+CODE
+
 # Another program, whose methods are compiled while it runs.
 source=$root/tests/workloads/ruby/mill.rb
 record compiled 0 -F 1999 -- ruby --yjit "$source" 1.5

@@ -251,6 +251,8 @@ TEST(the_file_that_made_code_can_name_it)
 	expect_remedy("/x/@cloudflare/workerd-linux-64/bin/workerd", NULL, "workerd",
 		      "see \"JavaScript\" in: man prof-runtimes");
 	expect_remedy("/usr/bin/ghdl-mcode", NULL, "ghdl-mcode", "ghdl-mcode cannot name its code");
+	expect_remedy("/usr/libexec/valgrind/none-amd64-linux", NULL, "none-amd64-linux",
+		      "none-amd64-linux cannot name its code");
 	expect_remedy("/usr/lib/libpypy3-c.so", NULL, "libpypy3-c",
 		      "libpypy3-c cannot name its code");
 	expect_remedy("/usr/bin/luajit-2.1.0-beta3", NULL, "luajit-2.1.0-beta3",

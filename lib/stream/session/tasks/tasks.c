@@ -686,19 +686,33 @@ process_id tasks_process(struct tasks *t, const struct rec *rec)
 	return get_process(t, rec->pid, tasks_time(t, rec->time));
 }
 
+/* Looks up the task of a sample again only if a thread was added since, which may replace it. */
+static const struct known_task *get_task(struct tasks *t, const struct rec *rec, uint64_t time)
+{
+	struct known_task *known = &t->known[rec->tid % KNOWN_TASKS];
+
+	if (known->pid == rec->pid && known->tid == rec->tid && known->threads &&
+	    known->threads == t->threads.rows.count)
+		return known;
+	*known = (struct known_task){.pid = rec->pid, .tid = rec->tid};
+	known->process = get_process(t, rec->pid, time);
+	known->thread = get_thread(t, known->process, rec->tid, time);
+	known->threads = t->threads.rows.count;
+	return known;
+}
+
 thread_id tasks_sampled(struct tasks *t, const struct rec *rec, uint64_t since)
 {
 	uint64_t time = tasks_time(t, rec->time);
-	process_id process = get_process(t, rec->pid, time);
-	thread_id thread = get_thread(t, process, rec->tid, time);
-	struct process *owner = process_at(t, process);
+	const struct known_task *task = get_task(t, rec, time);
+	struct process *owner = process_at(t, task->process);
 
 	owner->was_wanted = true;
 	t->profile->stats.wanted_threads++;
-	note_life(t, owner, thread, time);
+	note_life(t, owner, task->thread, time);
 	if (since)
-		note_life(t, owner, thread, tasks_time(t, since));
-	return thread;
+		note_life(t, owner, task->thread, tasks_time(t, since));
+	return task->thread;
 }
 
 thread_id tasks_known(struct tasks *t, const struct rec *rec)

@@ -39,12 +39,23 @@ void ended_spaces_add(struct ended_spaces *e, struct process_table *t, process_i
 string_id container_label(struct strings *strings, string_id cgroup, string_id container,
 			  uint32_t ns_pid);
 
+/* A task that was looked up. */
+struct known_task {
+	uint32_t pid, tid;
+	process_id process;
+	thread_id thread;
+	size_t threads; /* number of threads at that time; 0: none was looked up */
+};
+
+#define KNOWN_TASKS 64
+
 struct tasks {
 	struct profile *profile;
 	struct process_table processes;
 	struct thread_table threads;
 	uint64_t last_stamp; /* latest stamp assigned to a mapping table */
 	struct ended_spaces ended;
+	struct known_task known[KNOWN_TASKS]; /* latest samples' tasks, by tid */
 };
 
 void tasks_init(struct tasks *t, struct profile *profile);

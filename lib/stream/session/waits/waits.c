@@ -120,14 +120,15 @@ static void add_part_row(struct wait_rows *w, const struct wait_part *part, uint
 	samples_add(&w->rows, &row);
 }
 
+/* `before`: the points before the part, which become those before the next one. */
 static void add_rows(struct wait_rows *w, const struct wait_part *part, double waited,
-		     double interval)
+		     double interval, double *before)
 {
-	double end = w->position + waited;
-	double points = points_before(w->seed, end, interval) -
-			points_before(w->seed, w->position, interval);
+	double end = w->position + waited, after = points_before(w->seed, end, interval);
+	double points = after - *before;
 
 	w->position = end;
+	*before = after;
 	if (points >= 1)
 		add_part_row(w, part, part->start, 1);
 	if (points >= 2)
@@ -137,7 +138,8 @@ static void add_rows(struct wait_rows *w, const struct wait_part *part, double w
 void wait_rows_flush(struct wait_rows *w, const struct cpu_clock *clock, uint64_t interval_ns,
 		     struct wait_stats *stats)
 {
-	double factors[WAIT_GROUP_COUNT];
+	double factors[WAIT_GROUP_COUNT], interval = (double)interval_ns;
+	double before = points_before(w->seed, w->position, interval);
 	bool counts_lengths;
 
 	fit(w, clock, factors, &counts_lengths);
@@ -150,7 +152,7 @@ void wait_rows_flush(struct wait_rows *w, const struct cpu_clock *clock, uint64_
 		if (part->group != WAIT_LONG_UNSAMPLED)
 			stats->estimated_ns += estimate(part);
 		stats->fitted_ns += waited;
-		add_rows(w, part, waited, (double)interval_ns);
+		add_rows(w, part, waited, interval, &before);
 	}
 	vec_clear(&w->parts);
 	w->begin_ns = clock->last.time;

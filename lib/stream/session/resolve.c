@@ -146,7 +146,7 @@ INDEX_HAS(stack_id_equal, struct raw_stacks, sent, stack_id)
 
 static uint32_t find_cached(const struct raw_stacks *s, uint32_t wire_id)
 {
-	return index_find(&s->by_stack_id, hash_u64(wire_id), stack_id_equal, s, &wire_id);
+	return index_find(&s->by_stack_id, wire_id, stack_id_equal, s, &wire_id);
 }
 
 raw_stack_id raw_stacks_add(struct raw_stacks *s, const struct rec_stack *rec)
@@ -165,7 +165,7 @@ raw_stack_id raw_stacks_add(struct raw_stacks *s, const struct rec_stack *rec)
 		s->sent.items[sent] = entry;
 		return stack;
 	}
-	index_add(&s->by_stack_id, hash_u64(rec->stack_id), (uint32_t)s->sent.count);
+	index_add(&s->by_stack_id, rec->stack_id, (uint32_t)s->sent.count);
 	vec_push(&s->sent, entry);
 	return stack;
 }
@@ -191,7 +191,7 @@ static void forget_sent(struct raw_stacks *s)
 		if (!entry.is_recent && !(entry.is_unasked && unasked++ < UNASKED_MAX))
 			continue;
 		entry.is_recent = false;
-		index_add(&s->by_stack_id, hash_u64(entry.stack_id), (uint32_t)kept);
+		index_add(&s->by_stack_id, entry.stack_id, (uint32_t)kept);
 		s->sent.items[kept++] = entry;
 	}
 	s->sent.count = kept;

@@ -472,7 +472,7 @@ TEST(calls_from_before_a_stub)
 
 /*
  * Functions with frame pointers and one without: analysed as all code, with or without a stub in
- * it, but not as pieces around a function with CFI.
+ * it, but not as pieces around a function with CFI, unless only the first has a frame pointer.
  */
 TEST(frame_pointers_do_not_suffice_for_all_code)
 {
@@ -503,19 +503,23 @@ TEST(frame_pointers_do_not_suffice_for_all_code)
 	for (size_t at = 0; at < sizeof(code); at += 0x20)
 		memcpy(code + at, usual, sizeof(usual) - 1);
 	memcpy(code + 0x100, "\x53\x01\xc0\x5b\xc3", 5); /* push %rbx; add; pop; ret */
-	for (int kind = 0; kind < 3; kind++) {
+	for (int kind = 0; kind < 4; kind++) {
+		bool is_split = kind >= 2, is_derived = kind != 2;
 		struct unwind_table table = {0};
 		struct unwind_rules rules;
 		struct unwind_rule rule;
 
 		input.stub_count = kind == 1 ? 2 : 0;
-		input.more = (struct cfi_section){.data = cfi, .size = kind == 2 ? sizeof(cfi) : 0};
+		input.more = (struct cfi_section){.data = cfi, .size = is_split ? sizeof(cfi) : 0};
+		for (size_t at = 0x20; kind == 3 && at < sizeof(code); at += 0x20)
+			memcpy(code + at,
+			       at == 0x100 ? "\x53\x01\xc0\x5b\xc3" : "\x31\xc0\xc3\x90\x90", 5);
 		unwind_rules_init(&rules);
 		assert_int_equal(compile_table(&input, &rules, &table, NULL), 0);
-		assert_int_equal(table.stats.fdes, kind == 2);
+		assert_int_equal(table.stats.fdes, is_split);
 		rule = rules.rows.items[unwind_table_find(&table, VADDR + 0x101)];
-		assert_int_equal(rule.cfa_kind, kind == 2 ? UNWIND_CFA_NONE : UNWIND_CFA_REG);
-		assert_int_equal(rule.cfa_offset, kind == 2 ? 0 : 16);
+		assert_int_equal(rule.cfa_kind, is_derived ? UNWIND_CFA_REG : UNWIND_CFA_NONE);
+		assert_int_equal(rule.cfa_offset, is_derived ? 16 : 0);
 		unwind_table_release(&table);
 		unwind_rules_release(&rules);
 	}

@@ -170,7 +170,8 @@ static bool has_frame_pointers(const uint8_t *code, size_t size)
 		count++;
 		at++;
 	}
-	return count * FRAME_POINTER_DISTANCE >= (size_t)(end - code);
+	/* One alone may be crtbegin.o's, in front of a small program without them. */
+	return count > 1 && count * FRAME_POINTER_DISTANCE >= (size_t)(end - code);
 }
 
 /*

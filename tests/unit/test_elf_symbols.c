@@ -387,7 +387,7 @@ TEST(labels_inside_of_functions_are_no_functions)
 	check(&w, 0x11b0, "func", 0x1100, 0x100);
 }
 
-/* As nasm leaves them: functions without a size, labels without a type. */
+/* Symbols of nasm: functions without a size, labels without a type. */
 TEST(local_labels_after_a_function_are_in_it)
 {
 	struct image_writer w;

@@ -553,7 +553,7 @@ CASE(labels_of_waits_outlast_unused_stacks)
 		weights[0] += strcmp(name, "[read]") == 0 ? sample->weight : 0;
 		weights[1] += strcmp(name, "[queued]") == 0 ? sample->weight : 0;
 	}
-	/* Where an interval ends within a wait, either part may have its weight. */
+	/* Allow for intervals across both parts, whose weight either may have. */
 	assert_int_equal(weights[0] + weights[1], 120);
 	assert_true(weights[0] >= 58 && weights[0] <= 62);
 }

@@ -353,8 +353,7 @@ static stack_id wait_labels_add(struct wait_labels *l, stack_id stack,
 static stack_id wait_labels_add_queued(struct wait_labels *l, stack_id stack)
 {
 	if (!l->queued.key)
-		l->queued = (struct wait_label){
-			1, intern_label(l, "[queued]", idle(IDLE_QUEUED))};
+		l->queued = (struct wait_label){1, intern_label(l, "[queued]", idle(IDLE_QUEUED))};
 	return stacks_intern(&l->profile->stacks, stack, l->queued.frame);
 }
 

@@ -86,7 +86,7 @@ double points_before(uint64_t seed, double position, double interval);
 
 /* The frame of a label. */
 struct wait_label {
-	uint64_t key; /* what decides the label; 0: no frame yet */
+	uint64_t key; /* packs all that decides the label; 0: no frame yet */
 	frame_id frame;
 };
 

@@ -459,14 +459,19 @@ __noinline int v8_read_top(struct stack_scratch *s, struct v8_walk *w)
 }
 
 /* Goes to the instruction of the frame at `fp` that has called the code at the top. */
-__noinline int v8_leave_callee(struct v8_walk *w, __u64 fp)
+__noinline int v8_leave_callee(struct stack_scratch *s, struct v8_walk *w, __u64 fp)
 {
 	__u64 words[2] = {0};
 
-	if (!w)
+	if (!s || !w)
 		return 0;
-	/* It may have saved the frame pointer already. */
+#if IS_ARM64
+	/* The link register has the return address until the code makes a call. */
+	words[0] = s->regs.regs[30] & walk_pc_mask(&s->frame);
+#else
 	bpf_probe_read_user(words, sizeof(words), (const void *)w->sp);
+#endif
+	/* It may have saved the frame pointer already. */
 	w->pc = (words[0] == fp ? words[1] : words[0]) - 1;
 	w->sp = w->is_top = 0;
 	return 0;
@@ -511,7 +516,7 @@ __noinline int v8_take_frame(struct stack_scratch *s, struct runtime_scratch *no
 		if (v8_read_callee(w))
 			v8_add(m, w, fp);
 		place = 0;
-		v8_leave_callee(w, fp);
+		v8_leave_callee(s, w, fp);
 		if (!v8_read_frame(w, fp, sp))
 			return 1;
 		w->identity = v8_identity(w);

@@ -132,6 +132,33 @@ TEST(code_has_its_class_and_lines)
 	free(function);
 }
 
+/* RubyGems' own functions name their file in another form than others; built-in ones have none. */
+TEST(files_of_internal_functions_are_files)
+{
+	static const struct {
+		const char *path, *shown;
+	} rows[] = {
+		{"<internal:/usr/lib/ruby/kernel_require.rb>", "/usr/lib/ruby/kernel_require.rb"},
+		{"<internal:/usr/lib/ruby/cut", "/usr/lib/ruby/cut"},
+		{"<internal:kernel>", "<internal:kernel>"},
+		{"<internal:", "<internal:"},
+		{"/srv/app.rb", "/srv/app.rb"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct {
+			struct rec_function rec;
+			char body[64];
+		} function = {.rec.file.size = (uint32_t)strlen(rows[i].path)};
+		struct managed_code code = {0};
+
+		memcpy(function.rec.body, rows[i].path, strlen(rows[i].path));
+		runtime_ruby.decode(layout_3_1(), &function.rec, &code);
+		assert_string_equal(strbuf_text(&code.file), rows[i].shown);
+		managed_code_release(&code);
+	}
+}
+
 TEST(block_keeps_its_words_and_a_missing_file_is_read)
 {
 	struct rec_function *function = recorded("block");

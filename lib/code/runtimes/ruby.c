@@ -141,6 +141,22 @@ static bool head_of(const struct rec_function *function, struct ruby_function_he
 	return true;
 }
 
+/* Takes the path out of "<internal:/usr/lib/ruby/rubygems/kernel_require.rb>". */
+static void unwrap_path(struct strbuf *file)
+{
+	static const char prefix[] = "<internal:";
+	size_t skipped = sizeof(prefix) - 1;
+	_cleanup_free_ char *path = NULL;
+
+	if (!text_starts_with(strbuf_text(file), prefix) || strbuf_text(file)[skipped] != '/')
+		return;
+	path = xstrdup(strbuf_text(file) + skipped);
+	if (text_ends_with(path, ">"))
+		path[strlen(path) - 1] = 0;
+	strbuf_reset(file);
+	strbuf_adds(file, path);
+}
+
 static void decode(const struct runtime_layout *layout, const struct rec_function *function,
 		   struct managed_code *code)
 {
@@ -157,6 +173,7 @@ static void decode(const struct runtime_layout *layout, const struct rec_functio
 	strbuf_reset(&code->file);
 	managed_text_add(&code->name, function->body, function->name.size);
 	managed_text_add(&code->file, function->body + function->name.size, function->file.size);
+	unwrap_path(&code->file);
 	if (head_of(function, &head) && head.definition)
 		code->tier = "C method";
 }
@@ -226,6 +243,7 @@ static bool late_code(struct reader *r, const struct rec_function *function,
 		ruby_read_string(&r->memory, body_word(r, l->body_label), &code->name);
 	if (!code->file.size)
 		ruby_read_string(&r->memory, body_word(r, l->body_path), &code->file);
+	unwrap_path(&code->file);
 	line = body_word(r, l->body_first_line);
 	/* The lowest bit of an Integer is a tag. */
 	line = l->has_line_number ? (uint32_t)line : line >> 1;

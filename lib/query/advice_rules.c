@@ -339,8 +339,8 @@ static void measure_commands(const struct adviser *a, struct measured *m)
 			   true);
 }
 
-/* Threads of collectors may call its functions, or not be seen to: the larger sum counts. */
-static void measure_collection(const struct adviser *a, struct measured *m)
+/* Threads of the rule may call its functions, or not be seen to: the larger sum counts. */
+static void measure_threads(const struct adviser *a, struct measured *m)
 {
 	const struct profile *p = a->q->profile;
 	uint64_t threads = 0;
@@ -349,7 +349,7 @@ static void measure_collection(const struct adviser *a, struct measured *m)
 	for (thread_id id = 0; id < p->threads.rows.count; id++) {
 		const char *name = strings_get(&p->strings, p->threads.rows.items[id].name);
 
-		if (a->q->thread_weights[id] && FIND_MARKS(name, thread_names))
+		if (a->q->thread_weights[id] && FIND_MARKS(name, thread_names) & MARK(a->id))
 			threads += a->q->thread_weights[id];
 	}
 	if (threads > m->weight) {

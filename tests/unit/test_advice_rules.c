@@ -344,16 +344,26 @@ static struct profile *collection(uint32_t part)
 	return run_part(SERVE "handle /app app.go\nruntime.gcAssistAlloc.func1 /app -", part);
 }
 
-/* A collector without names: its thread tells. */
-static struct profile *collector_thread(uint32_t part)
+/* Work of the virtual machine without names: its thread tells. */
+static struct profile *beside_java(uint32_t part, const char *thread)
 {
 	struct profile *p = new_profile();
 
 	stack_texts_add_thread(p, "java");
 	stack_texts_add_sample(p, 1000 - part, "org.example.Shop.sell - Shop.java");
-	stack_texts_add_thread(p, "GC Thread#0");
+	stack_texts_add_thread(p, thread);
 	stack_texts_add_sample(p, part, "work /jdk/libjvm.so -");
 	return p;
+}
+
+static struct profile *collector_thread(uint32_t part)
+{
+	return beside_java(part, "GC Thread#0");
+}
+
+static struct profile *compiler_thread(uint32_t part)
+{
+	return beside_java(part, "C2 CompilerThread0");
 }
 
 static struct profile *interpreter_lock(uint32_t part)
@@ -542,6 +552,10 @@ static const struct rule_case {
 	{ADVICE_COLLECTION, collector_thread, 100, 99,
 	 "garbage collection took 10 % of the time; the program itself ran mostly in "
 	 "org.example.Shop.sell (Shop.java:100): allocate less, or give the heap more room"},
+	{ADVICE_COMPILING, compiler_thread, 250, 249,
+	 "Java's compilers took 25 % of the time; the program itself ran mostly in "
+	 "org.example.Shop.sell (Shop.java:100): this pays in long runs; in short ones, leave the second "
+	 "compiler out (-XX:TieredStopAtLevel=1)"},
 	{ADVICE_INTERPRETER_LOCK, interpreter_lock, 334, 333,
 	 "threads waited 0.3 s for the interpreter's lock, 25 % of the time for which they had work, most in spin "
 	 "(spin.py:103): use processes in place of threads"},

@@ -10,12 +10,48 @@
 #include "tests/unit/stack_texts.h"
 #include "tests/unit/test.h"
 
+struct origin_case {
+	const char *func;
+	enum origin origin;
+};
+
+static void check_origins(const struct origin_case *rows, size_t count)
+{
+	struct profile *p = profile_new();
+	uint8_t *origins;
+
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(stack_texts_add_frame(p, rows[i].func), i);
+	origins = origins_of_frames(p);
+	for (size_t i = 0; i < count; i++)
+		if (origins[i] != rows[i].origin)
+			fail_msg("%s: %d, not %d", rows[i].func, origins[i], rows[i].origin);
+	free(origins);
+	profile_free(p);
+}
+
+/* Scripts that only start a program that is installed. */
+TEST(test_origins_of_launchers)
+{
+	static const struct origin_case rows[] = {
+		{"<module> - /venv/bin/black", ORIGIN_PACKAGE},
+		{"<main> - bin/puma", ORIGIN_PACKAGE},
+		{"<module> - /srv/tool.pyz/__main__.py", ORIGIN_PACKAGE},
+		{"run - /srv/tool.shiv/_bootstrap/__init__.py", ORIGIN_PACKAGE},
+		{"boot - /root/.pex/x/.bootstrap/pex/pex.py", ORIGIN_PACKAGE},
+		{"handle - /srv/web/vendor/symfony/http-kernel/HttpKernel.php", ORIGIN_PACKAGE},
+		{"<module> - /home/u/bin/work.py", ORIGIN_OWN},
+		{"<module> - /home/u/sbin/work", ORIGIN_OWN},
+		{"work - /home/u/bin/work", ORIGIN_OWN},
+		{"<module> - work", ORIGIN_OWN},
+	};
+
+	check_origins(rows, sizeof(rows) / sizeof(*rows));
+}
+
 TEST(test_origins)
 {
-	static const struct {
-		const char *func;
-		enum origin origin;
-	} rows[] = {
+	static const struct origin_case rows[] = {
 		{"work /home/u/app main.c", ORIGIN_OWN},
 		{"work /home/u/libapp.so.1 -", ORIGIN_OWN},
 		{"xz_main /usr/bin/xz -", ORIGIN_OWN},
@@ -30,16 +66,6 @@ TEST(test_origins)
 		{"handle - /srv/web/app.py", ORIGIN_OWN},
 		{"get - /usr/lib/python3/dist-packages/requests/api.py", ORIGIN_PACKAGE},
 		{"get - /venv/lib/python3.11/site-packages/requests/api.py", ORIGIN_PACKAGE},
-		{"<module> - /venv/bin/black", ORIGIN_PACKAGE},
-		{"<main> - bin/puma", ORIGIN_PACKAGE},
-		{"<module> - /srv/tool.pyz/__main__.py", ORIGIN_PACKAGE},
-		{"run - /srv/tool.shiv/_bootstrap/__init__.py", ORIGIN_PACKAGE},
-		{"boot - /root/.pex/x/.bootstrap/pex/pex.py", ORIGIN_PACKAGE},
-		{"handle - /srv/web/vendor/symfony/http-kernel/HttpKernel.php", ORIGIN_PACKAGE},
-		{"<module> - /home/u/bin/work.py", ORIGIN_OWN},
-		{"<module> - /home/u/sbin/work", ORIGIN_OWN},
-		{"work - /home/u/bin/work", ORIGIN_OWN},
-		{"<module> - work", ORIGIN_OWN},
 		{"dumps - /usr/lib/python3.11/json/__init__.py", ORIGIN_RUNTIME},
 		{"Carp::croak - /usr/share/perl/5.36.0/Carp.pm", ORIGIN_RUNTIME},
 		{"POSIX::import - /usr/lib/x86_64-linux-gnu/perl/5.36/POSIX.pm", ORIGIN_RUNTIME},
@@ -78,17 +104,7 @@ TEST(test_origins)
 		{"insert /srv/rusty /rust/deps/hashbrown-0.16.1/src/map.rs", ORIGIN_RUNTIME},
 		{"malloc /opt/prof/prof-alloc.so prof_alloc.c", ORIGIN_SYSTEM},
 	};
-	struct profile *p = profile_new();
-	uint8_t *origins;
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		assert_int_equal(stack_texts_add_frame(p, rows[i].func), i);
-	origins = origins_of_frames(p);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		if (origins[i] != rows[i].origin)
-			fail_msg("%s: %d, not %d", rows[i].func, origins[i], rows[i].origin);
-	free(origins);
-	profile_free(p);
+	check_origins(rows, sizeof(rows) / sizeof(*rows));
 }
 
 static void add_wait(struct profile *p, uint32_t weight, const char *text, uint8_t subcategory)

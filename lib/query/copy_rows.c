@@ -151,7 +151,8 @@ void row_copier_free(struct row_copier *c)
 	free(c);
 }
 
-string_id row_copier_list(struct row_copier *c, string_id id)
+/* Copies a string, or a list of terminated ones. NO_STRING stays NO_STRING. */
+static string_id copy_string(struct row_copier *c, string_id id)
 {
 	const struct strings *from = &c->from->strings;
 
@@ -163,18 +164,12 @@ string_id row_copier_list(struct row_copier *c, string_id id)
 	return c->strings[id];
 }
 
-string_id row_copier_string(struct row_copier *c, string_id id)
-{
-	return row_copier_list(c, id);
-}
-
 static module_id add_module(struct row_copier *c, const struct module *from)
 {
-	string_id path = row_copier_string(c, from->path);
-	module_id id = modules_copy(&c->into->modules, from, path,
-				    row_copier_string(c, from->name));
+	string_id path = copy_string(c, from->path);
+	module_id id = modules_copy(&c->into->modules, from, path, copy_string(c, from->name));
 
-	modules_get(&c->into->modules, id)->debug_file = row_copier_string(c, from->debug_file);
+	modules_get(&c->into->modules, id)->debug_file = copy_string(c, from->debug_file);
 	return id;
 }
 
@@ -199,8 +194,8 @@ static module_id copy_module(struct row_copier *c, module_id id)
 				    into->modules.rows.items[i].name),
 			  i);
 	wanted = c->from->modules.rows.items[id];
-	wanted.path = row_copier_string(c, wanted.path);
-	wanted.name = row_copier_string(c, wanted.name);
+	wanted.path = copy_string(c, wanted.path);
+	wanted.name = copy_string(c, wanted.name);
 	hash = hash_pair(wanted.path, wanted.name);
 	found = index_find(&c->modules_index, hash, module_equal, into, &wanted);
 	if (found == INDEX_NONE) {
@@ -220,7 +215,7 @@ static source_file_id copy_file(struct row_copier *c, source_file_id id)
 	from = &c->from->source_files.rows.items[id];
 	if (c->files[id] == NOT_COPIED) {
 		c->files[id] = source_files_intern(&c->into->source_files,
-						   row_copier_string(c, from->path));
+						   copy_string(c, from->path));
 		if (from->text && !c->into->source_files.rows.items[c->files[id]].text)
 			source_files_set_text(&c->into->source_files, c->files[id],
 					      xstrndup(from->text, from->size), from->size);
@@ -235,7 +230,7 @@ static func_id copy_func(struct row_copier *c, func_id id)
 	if (id == NO_FUNC || c->funcs[id] != NOT_COPIED)
 		return id == NO_FUNC ? NO_FUNC : c->funcs[id];
 	row = c->from->funcs.rows.items[id];
-	row.name = row_copier_string(c, row.name);
+	row.name = copy_string(c, row.name);
 	row.module = copy_module(c, row.module);
 	row.file = copy_file(c, row.file);
 	c->funcs[id] = funcs_intern(&c->into->funcs, &row);
@@ -249,7 +244,7 @@ static symbol_id copy_symbol(struct row_copier *c, symbol_id id)
 	if (id == NO_SYMBOL || c->symbols[id] != NOT_COPIED)
 		return id == NO_SYMBOL ? NO_SYMBOL : c->symbols[id];
 	row = c->from->symbols.rows.items[id];
-	row.name = row_copier_string(c, row.name);
+	row.name = copy_string(c, row.name);
 	row.module = copy_module(c, row.module);
 	c->symbols[id] = symbols_intern(&c->into->symbols, &row);
 	return c->symbols[id];
@@ -257,10 +252,11 @@ static symbol_id copy_symbol(struct row_copier *c, symbol_id id)
 
 static string_id schema_text(void *ctx, string_id id)
 {
-	return row_copier_string(ctx, id);
+	return copy_string(ctx, id);
 }
 
-schema_id row_copier_schema(struct row_copier *c, schema_id id)
+/* Returns NO_SCHEMA if a different schema has its name, or there are too many. */
+static schema_id copy_schema(struct row_copier *c, schema_id id)
 {
 	const struct schemas *from = &c->from->markers.schemas;
 	struct schema_field fields[SCHEMA_FIELDS_MAX];
@@ -513,7 +509,7 @@ static string_id text_in(void *ctx, string_id id)
 {
 	const struct narrowing *n = ctx;
 
-	return row_copier_list(n->rows, id);
+	return copy_string(n->rows, id);
 }
 
 static stack_id stack_in(void *ctx, stack_id id)
@@ -609,7 +605,7 @@ static uint32_t copy_values(struct narrowing *n, const struct marker *from, sche
 static void add_marker(struct narrowing *n, struct profile_thread *thread,
 		       const struct marker *from)
 {
-	schema_id schema = row_copier_schema(n->rows, from->schema);
+	schema_id schema = copy_schema(n->rows, from->schema);
 	struct marker row;
 
 	if (schema == NO_SCHEMA) {

@@ -10,12 +10,6 @@ struct row_copier;
 struct row_copier *row_copier_new(struct profile *into, const struct profile *from);
 void row_copier_free(struct row_copier *c);
 
-/* Returns the new id. NO_STRING stays NO_STRING. */
-string_id row_copier_string(struct row_copier *c, string_id id);
-/* Does the same for a list of terminated strings. */
-string_id row_copier_list(struct row_copier *c, string_id id);
-/* Returns NO_SCHEMA if a different schema has its name, or there are too many. */
-schema_id row_copier_schema(struct row_copier *c, schema_id id);
 /* Copies all modules in order. The new profile must not have modules yet. */
 void row_copier_modules(struct row_copier *c);
 /* Copies a frame unchanged. Neither profile may have categories of its own. */

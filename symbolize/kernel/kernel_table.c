@@ -223,7 +223,11 @@ bool kernel_table_find(const struct kernel_table *t, uint64_t addr, struct kerne
 	return true;
 }
 
-uint64_t kernel_table_module_start(const struct kernel_table *t, const char *module)
+/*
+ * Returns the address of the first code symbol of a module, such as "[ext4]"; UINT64_MAX if there
+ * is none.
+ */
+static uint64_t kernel_table_module_start(const struct kernel_table *t, const char *module)
 {
 	vec_for_each(&t->rows, const struct kernel_table_row *, row) {
 		const char *name = row->is_code ? module_of(t, row) : NULL;

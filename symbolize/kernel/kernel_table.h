@@ -48,11 +48,6 @@ void kernel_table_add(struct kernel_table *t, uint64_t start, uint64_t size, con
 void kernel_table_seal(struct kernel_table *t);
 /* Finds the code symbol that covers the address; false if there is none near enough. */
 bool kernel_table_find(const struct kernel_table *t, uint64_t addr, struct kernel_symbol *symbol);
-/*
- * Returns the address of the first code symbol of a module, such as "[ext4]"; UINT64_MAX if there
- * is none.
- */
-uint64_t kernel_table_module_start(const struct kernel_table *t, const char *module);
 
 /* The kernel's own list of all its symbols, as text. */
 

@@ -6,6 +6,7 @@
 #include "bpf/runtime_identity.h"
 #include "lib/base/bytes.h"
 #include "lib/code/binary/objects.h"
+#include "lib/code/runtimes/file_functions.h"
 #include "lib/code/runtimes/runtime.h"
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/code/binary/objects.h"
+#include "lib/code/runtimes/file_functions.h"
 #include "lib/code/runtimes/php.h"
-#include "lib/code/runtimes/runtime.h"
 
 /* struct _zend_op_array of Zend/zend_compile.h, on 64-bit machines. */
 static const struct php_layout layouts[] = {

@@ -5,6 +5,7 @@
  */
 #include "lib/base/bytes.h"
 #include "lib/code/binary/objects.h"
+#include "lib/code/runtimes/file_functions.h"
 #include "lib/code/runtimes/runtime.h"
 
 /* RCNTXT of src/include/Defn.h, after a sigjmp_buf of 200 bytes: from 3.5 on. */

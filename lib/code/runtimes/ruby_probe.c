@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/bytes.h"
 #include "lib/code/binary/objects.h"
+#include "lib/code/runtimes/file_functions.h"
 #include "lib/code/runtimes/ruby.h"
-#include "lib/code/runtimes/runtime.h"
 
 /*
  * Found in Debian's interpreters by scripts/ruby-offsets, which reads the structures of a process

@@ -11,7 +11,6 @@
 #include "bpf/runtime_layout.h"
 #include "lib/code/binary/binary.h"
 #include "lib/code/runtimes/source_map.h"
-#include "lib/code/unwind/eh_frame.h"
 
 #define RUNTIME_PROCESS_MAX 256 /* bytes */
 
@@ -254,24 +253,3 @@ const struct managed_function *known_functions_find(const struct known_functions
 /* Adds a copy of a new function; drops all others once there are too many. */
 void known_functions_add(struct known_functions *k, const struct function_key *key,
 			 const struct managed_function *function);
-
-/* Functions of a file with a runtime, by the table of its linker: stripped files have no other. */
-
-struct file_functions {
-	struct eh_frame_hdr hdr;
-	uint8_t *data;
-};
-
-/* False: the file has no table. */
-bool file_functions_read(const struct binary *b, struct file_functions *functions);
-void file_functions_release(struct file_functions *functions);
-/* Returns the start of the next function; 0 if none begins at `start`. */
-uint64_t file_functions_end(const struct file_functions *functions, uint64_t start);
-/* Returns the start of the function that contains the address, and the next one's; 0: none. */
-uint64_t file_functions_around(const struct file_functions *functions, uint64_t vaddr,
-			       uint64_t *end);
-
-/* Returns the 32-bit number in x86-64 code. */
-int32_t code_int(const uint8_t *code);
-/* Returns the target of a call or jump whose 32-bit distance is at `code`, at that vaddr. */
-uint64_t code_target(const uint8_t *code, uint64_t vaddr);

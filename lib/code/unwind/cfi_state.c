@@ -362,7 +362,8 @@ void cfi_state_set_expression(struct cfi_state *s, const struct unwind_arch *arc
 	}
 }
 
-void cfi_state_set_untold(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg)
+/* Sets the value as inexpressible by a rule. */
+static void cfi_state_set_untold(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg)
 {
 	set_value(s, unwind_arch_value(arch, reg), UNWIND_UNKNOWN, 0);
 }

@@ -76,8 +76,6 @@ void cfi_state_set_val_offset(struct cfi_state *s, const struct unwind_arch *arc
 /* Sets the value to that of the expression. */
 void cfi_state_set_val_expression(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg,
 				  const struct expression *expression);
-/* Sets the value as inexpressible by a rule. */
-void cfi_state_set_untold(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg);
 /* Restores the register's rule from `initial`. */
 void cfi_state_restore(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg,
 		       const struct cfi_state *initial);

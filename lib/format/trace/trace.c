@@ -20,25 +20,26 @@
 /* The window moves when less than this is left of it. */
 #define LEFT_MIN ((size_t)1 << 15)
 
-void trace_input_of_text(struct trace_input *in, const char *text, size_t size)
+static void trace_input_of_text(struct trace_input *in, const char *text, size_t size)
 {
 	*in = (struct trace_input){.fd = -1, .size = size};
 	json_cursor_init(&in->s, text, size);
 }
 
-void trace_input_of_file(struct trace_input *in, int fd, uint64_t size)
+static void trace_input_of_file(struct trace_input *in, int fd, uint64_t size)
 {
 	*in = (struct trace_input){.fd = fd, .size = size, .room = WINDOW_SIZE};
 	in->buffer = xmalloc(in->room);
 	json_cursor_init(&in->s, in->buffer, 0);
 }
 
-void trace_input_release(struct trace_input *in)
+static void trace_input_release(struct trace_input *in)
 {
 	free(in->buffer);
 }
 
-void trace_input_rewind(struct trace_input *in)
+/* Returns to the start. */
+static void trace_input_rewind(struct trace_input *in)
 {
 	in->s.at = 0;
 	in->s.failed = false;
@@ -61,7 +62,8 @@ static bool fill(struct trace_input *in)
 	return got > 0;
 }
 
-bool trace_input_more(struct trace_input *in)
+/* Reads more. Returns false if nothing follows the window, or a value is too large for it. */
+static bool trace_input_more(struct trace_input *in)
 {
 	if (in->fd < 0 || in->base + in->s.size >= in->size)
 		return false;
@@ -74,7 +76,8 @@ bool trace_input_more(struct trace_input *in)
 	return fill(in);
 }
 
-char trace_input_next(struct trace_input *in, const char *skipped)
+/* Skips white space and these characters. Returns the next one without consuming it; '\0': none. */
+static char trace_input_next(struct trace_input *in, const char *skipped)
 {
 	struct json_cursor *s = &in->s;
 

@@ -27,15 +27,6 @@ struct trace_input {
 	size_t room;
 };
 
-void trace_input_of_text(struct trace_input *in, const char *text, size_t size);
-void trace_input_of_file(struct trace_input *in, int fd, uint64_t size);
-void trace_input_release(struct trace_input *in);
-/* Skips white space and these characters. Returns the next one without consuming it; '\0': none. */
-char trace_input_next(struct trace_input *in, const char *skipped);
-/* Reads more. Returns false if nothing follows the window, or a value is too large for it. */
-bool trace_input_more(struct trace_input *in);
-/* Returns to the start. */
-void trace_input_rewind(struct trace_input *in);
 /* Copies up to `size` bytes from an offset in the file. Returns their number. */
 size_t trace_input_copy(const struct trace_input *in, uint64_t offset, char *to, size_t size);
 

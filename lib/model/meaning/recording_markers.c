@@ -150,8 +150,9 @@ static const char *label_text(const struct profile *p, const struct marker *mark
 	return value ? strings_get(&p->strings, value->string) : NULL;
 }
 
-bool label_marker_read(const struct profile *p, const struct marker *marker,
-		       struct label_marker *label)
+/* Returns false for other markers. */
+static bool label_marker_read(const struct profile *p, const struct marker *marker,
+			      struct label_marker *label)
 {
 	const struct marker_value *number;
 

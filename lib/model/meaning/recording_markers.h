@@ -50,9 +50,6 @@ struct marker label_marker_make(struct profile *p, const struct label_marker *la
 /* Labels the samples of a thread in [start, end). */
 void label_marker_add(struct profile *p, thread_id thread, const struct label_marker *label,
 		      uint64_t start, uint64_t end);
-/* Returns false for other markers. */
-bool label_marker_read(const struct profile *p, const struct marker *marker,
-		       struct label_marker *label);
 
 /* Marks the end of a recording that was cut off. */
 void cut_marker_add(struct profile *p, uint64_t time);

@@ -18,9 +18,9 @@
 #define SEARCH_NS 500000000ull
 
 /* False for files with a name in the recorder's own root, which can be found later. */
-static bool may_vanish(uint32_t module_id, const struct file_set *files, const struct statx *st)
+static bool may_vanish(uint32_t module, const struct file_set *files, const struct statx *st)
 {
-	return !st->stx_nlink || file_set_find_root(files, module_id) > 0;
+	return !st->stx_nlink || file_set_find_root(files, module) > 0;
 }
 
 /* True for the kernel's internal tmpfs, which cannot be mounted. */
@@ -93,7 +93,7 @@ static bool may_read(int fd, const struct statx *st, bool may_reach, const struc
 	return st->stx_mode & S_IROTH || (st->stx_gid == owner->gid && st->stx_mode & S_IRGRP);
 }
 
-static void hand_over(struct essential_parts *parts, uint32_t module_id, int fd,
+static void hand_over(struct essential_parts *parts, uint32_t module, int fd,
 		      struct capture_writer *writer)
 {
 	size_t count = parts->rows.count + 1;
@@ -109,7 +109,7 @@ static void hand_over(struct essential_parts *parts, uint32_t module_id, int fd,
 		.size = parts->sections_size,
 		.bytes = steal(parts->sections),
 	};
-	capture_writer_add_file(writer, module_id, fd, rows, count);
+	capture_writer_add_file(writer, module, fd, rows, count);
 }
 
 /* A search for the parts of a file to retain; may outlive its caller. */
@@ -137,7 +137,7 @@ static void free_search(void *ctx)
 }
 
 /* Skips a file whose file system does not respond. */
-static void keep(struct kept_contents *k, uint32_t module_id, int fd, struct capture_writer *writer)
+static void keep(struct kept_contents *k, uint32_t module, int fd, struct capture_writer *writer)
 {
 	uint64_t left = KEPT_ALL_MAX - k->bytes;
 	struct search *s = xcalloc(1, sizeof(*s));
@@ -149,7 +149,7 @@ static void keep(struct kept_contents *k, uint32_t module_id, int fd, struct cap
 	k->left_out += s->ret == -EFBIG;
 	if (s->fd >= 0 && !s->ret) {
 		k->bytes += s->parts.bytes;
-		hand_over(&s->parts, module_id, steal_fd(&s->fd), writer);
+		hand_over(&s->parts, module, steal_fd(&s->fd), writer);
 	}
 	free_search(s);
 }
@@ -222,10 +222,10 @@ void kept_contents_poll(struct kept_contents *k, bool now, const struct file_set
 	k->others.count = count;
 }
 
-void kept_contents_remove(struct kept_contents *k, uint32_t module_id)
+void kept_contents_remove(struct kept_contents *k, uint32_t module)
 {
 	for (size_t i = 0; i < k->others.count; i++) {
-		if (k->others.items[i].id != module_id)
+		if (k->others.items[i].id != module)
 			continue;
 		k->others.count--;
 		memmove(&k->others.items[i], &k->others.items[i + 1],

@@ -392,8 +392,9 @@ static struct python_image make_image(const struct python_layout *l)
 
 TEST(late_reads_take_the_same_code_only)
 {
-	static const uint16_t versions[] = {PYTHON_VERSION_2_7, PYTHON_VERSION(6), PYTHON_VERSION(8),
-					    PYTHON_VERSION(11), PYTHON_VERSION(12)};
+	static const uint16_t versions[] = {PYTHON_VERSION_2_7, PYTHON_VERSION(6),
+					    PYTHON_VERSION(8), PYTHON_VERSION(11),
+					    PYTHON_VERSION(12)};
 
 	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
 		const struct runtime_layout layout = layout_of_version(versions[i]);

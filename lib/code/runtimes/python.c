@@ -66,8 +66,8 @@ static void add_row(const struct line_rows *rows, uint64_t unit, int64_t line)
 }
 
 /*
- * Reads pairs: bytes of code, then line increment. In 2.7, increments have no sign, and instructions
- * have one byte or three: a line begins in the unit of its first byte.
+ * Reads pairs: bytes of code, then line increment. In 2.7, increments have no sign, and
+ * instructions have one byte or three: a line begins in the unit of its first byte.
  */
 static void read_lnotab(const struct line_rows *rows, struct bytes *b, int64_t line, bool is_old)
 {

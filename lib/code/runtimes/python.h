@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CPython 2.7 and 3.6 to 3.15: its structures (Include/cpython and Include/internal in its source), from
- * debug offsets in the file from 3.13 on, and before that from tables by version.
+ * CPython 2.7 and 3.6 to 3.15: its structures (Include/cpython and Include/internal in its source),
+ * from debug offsets in the file from 3.13 on, and before that from tables by version.
  */
 #pragma once
 

@@ -205,7 +205,8 @@ int python_layout_of_debug_offsets(const void *data, size_t size, struct python_
 #define SINCE_3_7 SINCE_3_6, .thread_id = 176, .thread_size = 184
 #define SINCE_3_8 \
 	SINCE_3_7, .code_identity = {CODE_3_8}, .interpreters = 32, .code_first_line = 40, \
-	.code_file = 104, .code_name = 112, .code_lines = 120, .code_size = 128, .code_bytes = 48
+		   .code_file = 104, .code_name = 112, .code_lines = 120, .code_size = 128, \
+		   .code_bytes = 48
 
 /* Common to 3.6 and 3.7. */
 #define BEFORE_3_8 \

@@ -549,8 +549,8 @@ static uint8_t origin_of(const struct profile *p, const struct func *func, const
 	if (!func->is_named && made_code_maker_of(name))
 		return ORIGIN_SYSTEM;
 	if (func->file != NO_SOURCE_FILE) {
-		const char *path =
-			strings_get(&p->strings, p->source_files.rows.items[func->file].path);
+		const char *path = strings_get(&p->strings,
+					       p->source_files.rows.items[func->file].path);
 
 		origin = origin_of_path(path);
 		if (origin == ORIGIN_UNKNOWN && is_launcher(name, path))

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shows what a file with CPython 3.MINOR, or 2.7 if MINOR is 0, has for those who look from outside,
- * as in its builds:
- * compiled by tests/fuzz/make-python-seeds.
+ * Shows what a file with CPython 3.MINOR, or 2.7 if MINOR is 0, has for those who look from
+ * outside, as in its builds: compiled by tests/fuzz/make-python-seeds.
  */
 
 #ifndef LEVEL
@@ -33,10 +32,19 @@ static const struct member members[] = {
 #if MINOR >= 10
 	{"co_linetable", 6, MINOR >= 11 ? 136 : 120, 1, 0},
 #else
-	{"co_lnotab", 6, MINOR >= 8 ? 120 : MINOR ? 112 : 104, 1, 0},
+	{"co_lnotab", 6,
+	 MINOR >= 8 ? 120
+	 : MINOR    ? 112
+		    : 104,
+	 1, 0},
 #endif
 	{"co_filename", 6, FILE_AT, 1, 0},
-	{"co_name", 6, MINOR >= 11 ? 120 : MINOR >= 8 ? 112 : MINOR ? 104 : 88, 1, 0},
+	{"co_name", 6,
+	 MINOR >= 11  ? 120
+	 : MINOR >= 8 ? 112
+	 : MINOR      ? 104
+		      : 88,
+	 1, 0},
 #if MINOR >= 11
 	{"co_qualname", 6, 128, 1, 0},
 #endif

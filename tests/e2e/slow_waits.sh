@@ -17,7 +17,7 @@ m = reader["markers"]
 found = [(m["startTime"][i] * 1e6 + zero, m["endTime"][i] * 1e6 + zero, m["data"][i])
          for i in range(m["length"])
          if strings[m["name"][i]] == "Slow call" and strings[m["data"][i]["call"]] == "read"]
-# On a busy machine, the writer wakes late, and the reader waits for a CPU before its call.
+# On a busy machine, the writer may run late, and the reader may wait for a CPU before its call.
 long = [row for row in told if row[2] - row[1] >= 11e6]
 expect(len(told) == 100 and len(long) >= 50, f"{len(long)} of {len(told)} reads were long")
 late = 0

@@ -303,8 +303,9 @@ TEST(test_hottest_function)
 	check_hottest(p, "serve", NULL);
 	/* Start of a program without names: not the hottest function. */
 	p = profile_new();
-	stack_texts_add_sample(p, 8, "unnamed /app -\n__libc_start_call_main /lib/libc.so.6 -\n"
-				     "unnamed /app -\nmade [anon] -");
+	stack_texts_add_sample(p, 8,
+			       "unnamed /app -\n__libc_start_call_main /lib/libc.so.6 -\n"
+			       "unnamed /app -\nmade [anon] -");
 	name(p, "unnamed", "unnamed code of app");
 	name(p, "made", "code made by app");
 	check_hottest(p, "unnamed code of app", NULL);

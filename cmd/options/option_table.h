@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Suggests corrections of unknown words on the command line: typing mistakes, or words of perf(1).
- */
+/* Options as tables of rows, and corrections of words that no option or command has. */
 #pragma once
 
 #include <getopt.h>
 
 #include "lib/base/base.h"
 #include "lib/base/option_value.h"
+
+/*
+ * Suggests corrections of unknown words on the command line: typing mistakes, or words of perf(1).
+ */
 
 /* Sets err for an unknown command, with a suggestion if possible. */
 void hint_unknown_command(struct error *err, const char *word, const char *const *names,

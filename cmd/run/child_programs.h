@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/* Programs that run beside prof: companions for some commands, viewers, and the pager. */
+#pragma once
+
+#include "lib/base/base.h"
+
 /*
  * Companion programs of prof, which implement some of its commands, so that prof itself does not
  * load their libraries. They are built only if these libraries are installed.
  */
-#pragma once
-
-#include "lib/base/base.h"
 
 struct companion_program {
 	const char *name;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A profile named on the command line: opened, read and parsed. */
+/* Profiles named on the command line: reading, comparing and sanitizing them. */
 #pragma once
 
 #include "cmd/options/output_options.h"
@@ -9,6 +9,8 @@
 #include "lib/query/runs.h"
 #include "lib/query/select.h"
 #include "lib/query/statistics.h"
+
+/* A profile named on the command line: opened, read and parsed. */
 
 struct output_options;
 struct recording;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reports how user stacks were found, and how they ended. */
+/* Summary of a recording: outcome, reliability of stacks, and advice. */
 #pragma once
 
 #include "lib/base/outfile.h"
@@ -7,6 +7,8 @@
 #include "lib/live/recorder.h"
 #include "lib/model/tables/profile.h"
 #include "lib/recording/recording.h"
+
+/* Reports how user stacks were found, and how they ended. */
 
 /* Appends the nonzero shares as one line, without a newline; nothing without stacks. */
 void unwinding_describe(enum recorder_unwind method, const struct profile_stats *stats,

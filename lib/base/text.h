@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A growing, always terminated string. A zeroed struct is empty (text may then be NULL). */
+/* Text: growing strings, numbers, UTF-8, columns of terminals, words, typing mistakes. */
 #pragma once
 
+/* A growing, always terminated string. A zeroed struct is empty (text may then be NULL). */
 struct strbuf {
 	char *text;
 	size_t size, capacity; /* size does not include the terminator */

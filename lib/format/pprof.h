@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Locations of pprof and OTLP: a code location with all functions inlined there, instead of a frame
- * for each.
- */
+/* Tables of pprof's messages, shared by readers and writers. */
 #pragma once
 
 #include <regex.h>
@@ -10,6 +7,11 @@
 #include "lib/base/outfile.h"
 #include "lib/format/format.h"
 #include "lib/model/tables/profile.h"
+
+/*
+ * Locations of pprof and OTLP: a code location with all functions inlined there, instead of a frame
+ * for each.
+ */
 
 struct location_table {
 	/* A row for each location: its innermost function, the others after it. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What readers and writers of pprof's format share, and gperftools.c, whose values mean the same.
- */
+/* Fields of pprof's files, and names of values that gperftools.c has, too. */
 #pragma once
 
 /* Fields of the messages, by their numbers in profile.proto. */

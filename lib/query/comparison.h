@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Names and places of functions without the parts that change from build to build. */
+/* Comparison of two sides, with names of functions that stay equal between builds. */
 #pragma once
 
 #include "lib/base/base.h"
 #include "lib/query/keys.h"
 #include "lib/query/runs.h"
 #include "lib/query/statistics.h"
+
+/* Names and places of functions without the parts that change from build to build. */
 
 /*
  * Returns the size of the part of a name that is stable across builds: "parse" of

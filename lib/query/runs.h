@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The runs in profiles: delimited by markers, or a whole profile as one run. */
+/* Runs in profiles, and the runs of two sides joined in one profile. */
 #pragma once
 
 #include "lib/model/tables/profile.h"
 #include "lib/query/select.h"
 #include "lib/query/statistics.h"
+
+/* The runs in profiles: delimited by markers, or a whole profile as one run. */
 
 /* Bounds the work, which a file could otherwise make far larger than its own size. */
 #define QUERY_RUNS_MAX 2000

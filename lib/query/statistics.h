@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Compares quantities of the runs of two sides: the relative increase in B, with confidence limits.
- * Values are positive, one per run.
- */
+/* Statistics of runs: comparison of quantities, distributions, shares that differ. */
 #pragma once
 
 #include "lib/base/base.h"
@@ -27,6 +24,11 @@ double student_quantile(double p, double df);
 double trigamma(double x);
 /* Returns the inverse of trigamma(); y > 0. */
 double trigamma_inverse(double y);
+
+/*
+ * Compares quantities of the runs of two sides: the relative increase in B, with confidence limits.
+ * Values are positive, one per run.
+ */
 
 struct sample_values {
 	const double *items; /* borrowed */

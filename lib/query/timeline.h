@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The activity of a thread over time: CPU time by category, and waits by kind. */
+/* Activity of a thread over time: CPU time, waits, and functions on the stack. */
 #pragma once
 
 #include "lib/query/keys.h"
 #include "lib/query/select.h"
+
+/* The activity of a thread over time: CPU time by category, and waits by kind. */
 
 struct query_timeline {
 	uint64_t from, until; /* ns since the profile's start; from < until */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The opened ELF file, shared by the files of this room, the only users of libelf. */
+/* An opened ELF file and its tables of symbols, shared by the only users of libelf. */
 #pragma once
 
 #include <gelf.h>
@@ -78,10 +78,6 @@ size_t symbol_row_size(const struct binary *b);
 /* Decodes a row of a table, sizeof(Elf64_Sym) or sizeof(Elf32_Sym) bytes. */
 void symbol_row_read(const uint8_t *row, size_t size, GElf_Sym *symbol);
 
-/* Opens a string section. NULL: there is none of that number in the file. */
-struct lazy_names *lazy_names_open(const struct binary *b, size_t section);
-/* Returns the name at an offset, cut after 64 KB; NULL if it does not end within the section. */
-const char *lazy_names_get(struct lazy_names *names, uint64_t offset);
 /* Opens a string section, once for each binary. NULL: there is none of that number in the file. */
 struct lazy_names *lazy_names_open(const struct binary *b, size_t section);
 /* Returns the name at an offset, cut after 64 KB; NULL if it does not end within the section. */

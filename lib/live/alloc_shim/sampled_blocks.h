@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Samples allocations at random, as if each byte were marked with probability 1 / mean: an
- * allocation with a marked byte is sampled. Needs no library. Each thread has its own sampler.
- */
+/* Allocations to sample, and the set of those that were sampled. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/*
+ * Samples allocations at random, as if each byte were marked with probability 1 / mean: an
+ * allocation with a marked byte is sampled. Needs no library. Each thread has its own sampler.
+ */
 
 /* Zeroed: not begun. */
 struct byte_sampler {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Collects the lines of a piece of generated code. */
+/* Code that processes publish to debuggers, and the lines of generated code. */
 #pragma once
 
 #include "bpf/record.h"
 #include "lib/base/base.h"
 #include "lib/stream/process/mapping.h"
+
+/* Collects the lines of a piece of generated code. */
 
 #define CODE_LINES_MAX 8192
 #define CODE_FILES_SIZE_MAX 32768

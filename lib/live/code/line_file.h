@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads a text file line by line while its program appends to it. */
+/* Files of processes that grow while they are read, opened as in the process's root. */
 #pragma once
 
 #include "lib/base/base.h"
+
+/* Reads a text file line by line while its program appends to it. */
 
 #define LINE_FILE_TAIL 64
 

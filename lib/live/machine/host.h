@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Lists of CPUs, in the form of /sys/devices/system/cpu/online: "0-3,8,10-11". */
+/* The machine: its CPUs, its description, processes' status, the size of rings. */
 #pragma once
 
 #include "lib/base/base.h"
+
+/* Lists of CPUs, in the form of /sys/devices/system/cpu/online: "0-3,8,10-11". */
 
 struct cpu_list {
 	uint32_t *cpus; /* in ascending order; owned */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds running processes to record, and notices when they end. */
+/* Processes to record: finding them, noticing their end, and the filter for them. */
 #pragma once
 
 #include "bpf/name_set.h"
 #include "lib/base/base.h"
 #include "lib/live/bpf/task_filter.h"
+
+/* Finds running processes to record, and notices when they end. */
 
 /* Returns the process to which a thread belongs; 0 if there is no such thread. */
 pid_t process_of_thread(pid_t tid);

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/* Kinds of markers, counters and facts, by tables with a row for each. */
+#pragma once
+
+#include "lib/base/base.h"
+
 /*
  * Probes in the kernel whose records become markers of one schema, one per row:
  *
@@ -12,9 +17,6 @@
  * of those  says which stacks, in messages
  * with      is passed through
  */
-#pragma once
-
-#include "lib/base/base.h"
 
 #define MARKER_PROBES(ROW, with) \
 	ROW(signals, SIGNALS, DELIVERED, "delivered", RAW, " of signals", with) \

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/* Markers that are completed after the recording: long tasks, spans of probes, long waits. */
+#pragma once
+
+#include "lib/model/tables/profile.h"
+
 /*
  * Long tasks of event loops: markers from the return of a call that waited for events to the next
  * such call. The name of their schema identifies them.
  */
-#pragma once
-
-#include "lib/model/tables/profile.h"
 
 /* True if the profile has the schema of long tasks. */
 bool long_tasks_are_in(const struct profile *p);

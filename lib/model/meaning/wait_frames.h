@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Refines the reason of waits by the kernel functions on their stacks, once these have names. */
+/* Meaning of waits by their stacks and threads: locks, disks, idle helpers. */
 #pragma once
 
 #include "lib/model/tables/profile.h"
+
+/* Refines the reason of waits by the kernel functions on their stacks, once these have names. */
 
 /* Distinguishes threads that wait for work from blocked threads. */
 

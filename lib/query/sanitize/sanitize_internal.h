@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Removes the identity of the user and the machine from strings. Paths keep only folders of the
- * system; home folders become "~", and other paths, including relative ones, are reduced to their
- * last part. Names of users and machines become "user" and "host" everywhere; URLs lose their host,
- * and kernel releases the part after the version.
- */
+/* Parts of sanitizing: names and paths without identity, and the state of a pass. */
 #pragma once
 
 #include <regex.h>
 
 #include "lib/base/base.h"
 #include "lib/query/sanitize/sanitize.h"
+
+/*
+ * Removes the identity of the user and the machine from strings. Paths keep only folders of the
+ * system; home folders become "~", and other paths, including relative ones, are reduced to their
+ * last part. Names of users and machines become "user" and "host" everywhere; URLs lose their host,
+ * and kernel releases the part after the version.
+ */
 
 /* Home folders in paths, and their owners. */
 

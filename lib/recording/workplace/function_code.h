@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Contents of files: those embedded in a capture, and the code of functions. */
+/* Contents of files and machine code of functions, from captures, files and servers. */
 #pragma once
 
 #include "bpf/record.h"
@@ -7,6 +7,8 @@
 #include "lib/base/identity.h"
 #include "lib/code/files/file_set.h"
 #include "lib/model/tables/modules.h"
+
+/* Contents of files: those embedded in a capture, and the code of functions. */
 
 /* Limits for bytes of one embedded file, and of all. */
 #define KEPT_FILE_MAX ((uint64_t)64 << 20)

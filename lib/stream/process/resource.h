@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/* Names of processes, and the attributes of their services. */
+#pragma once
+
+#include "lib/base/base.h"
+
 /*
  * Names of processes. A process is named after its first thread, which exec names after the
  * program. If a program renames all its threads, including the first one ("MainThread"), the
@@ -7,9 +12,6 @@
  * forked without an exec may also be renamed, because nothing else distinguishes it from its
  * parent.
  */
-#pragma once
-
-#include "lib/base/base.h"
 
 /* Kernel task flag: forked, without an exec since. */
 #define TASK_FORKED_NO_EXEC 0x40

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading and building records in user space: bounds, names of kinds, constructors. */
+/* Records in user space: bounds, names of kinds, constructors, sources and receivers. */
 #pragma once
 
 #include "bpf/record.h"

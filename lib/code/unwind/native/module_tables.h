@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Delays the freeing of shard pieces until the walker can no longer read them. */
+/* Unwind tables of modules in shards, and the delayed release of the shards' pieces. */
 #pragma once
 
 #include "bpf/record.h"
@@ -7,6 +7,8 @@
 #include "lib/code/unwind/native/table_pool.h"
 #include "lib/code/unwind/unwind_table.h"
 #include "lib/stream/process/mapping.h"
+
+/* Delays the freeing of shard pieces until the walker can no longer read them. */
 
 struct deferred_free_row {
 	struct shard_piece piece;

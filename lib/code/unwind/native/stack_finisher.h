@@ -1,4 +1,16 @@
 /* SPDX-License-Identifier: MIT */
+/* Unwind tables of a recording, and stacks that are finished with them in user space. */
+#pragma once
+
+#include "bpf/live_record.h"
+#include "bpf/unwind.h"
+#include "lib/code/unwind/native/jit_tables.h"
+#include "lib/code/unwind/native/module_tables.h"
+#include "lib/code/unwind/native/rule_store.h"
+#include "lib/code/unwind/native/table_pool.h"
+#include "lib/code/unwind/user_walk.h"
+#include "lib/stream/process/mapping.h"
+
 /*
  * Unwind tables for native code that processes map or generate: one set per recording, for any
  * recorder and any walker. Touches no process. The owner of processes keeps a mapping_table and a
@@ -13,16 +25,6 @@
  * the shard source is memory that it reads, or stack_finisher.h, which walks a copied stack in this
  * process. Use from one thread; only compiling is done by a pool's threads.
  */
-#pragma once
-
-#include "bpf/live_record.h"
-#include "bpf/unwind.h"
-#include "lib/code/unwind/native/jit_tables.h"
-#include "lib/code/unwind/native/module_tables.h"
-#include "lib/code/unwind/native/rule_store.h"
-#include "lib/code/unwind/native/table_pool.h"
-#include "lib/code/unwind/user_walk.h"
-#include "lib/stream/process/mapping.h"
 
 struct native_tables_options {
 	const struct shard_source *shards; /* copied; NULL: memory of this process */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Sends counter records, only when values change; a flat stretch keeps its two ends. */
+/* Counters of the machine and of files, sent when they change. */
 #pragma once
 
 #include "bpf/record.h"
 #include "lib/model/facts/facts.h"
 #include "lib/stream/record/records.h"
+
+/* Sends counter records, only when values change; a flat stretch keeps its two ends. */
 
 /* A zeroed struct is a counter without a value yet. */
 struct sent_counter {

@@ -147,7 +147,7 @@ TEST(code_that_is_cut_off)
 	assert_int_equal(count_jumps(EM_386, jump, sizeof(jump) - 1), 0);
 }
 
-/* Returns an address behind a function, in none. */
+/* Returns an address after a function, in none, and not just before the next one. */
 static uint64_t in_a_gap(int fd)
 {
 	uint64_t rva = own_rva(own_mark_inner);
@@ -155,8 +155,9 @@ static uint64_t in_a_gap(int fd)
 	struct fde_range range;
 
 	assert_int_equal(fde_ranges_new(&r, fd, NULL), 0);
-	while (fde_ranges_find(r, rva, &range))
+	while (fde_ranges_find(r, rva, &range) || fde_ranges_find(r, rva + 1, &range))
 		rva = range.rva + range.size;
+	fde_ranges_find(r, rva, &range);
 	assert_true(range.rva && range.rva < rva && !range.size);
 	fde_ranges_free(r);
 	return rva;

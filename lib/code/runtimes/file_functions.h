@@ -21,5 +21,6 @@ uint64_t file_functions_around(const struct file_functions *functions, uint64_t 
 
 /* Returns the 32-bit number in x86-64 code. */
 int32_t code_int(const uint8_t *code);
-/* Returns the target of a call or jump whose 32-bit distance is at `code`, at that vaddr. */
+/* Returns the target of a call, jump or access whose 32-bit distance is at `code`, at that vaddr.
+ */
 uint64_t code_target(const uint8_t *code, uint64_t vaddr);

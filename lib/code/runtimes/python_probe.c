@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/bytes.h"
 #include "lib/code/binary/objects.h"
+#include "lib/code/runtimes/file_functions.h"
 #include "lib/code/runtimes/python.h"
 
 /*
@@ -413,16 +414,13 @@ static uint64_t find_head(const struct python_file *f)
 	static const uint8_t load[] = {0x48, 0x8b, 0x05}; /* mov variable(%rip),%rax */
 	const struct binary_object *function = &f->objects[GET_HEAD];
 	uint8_t code[GET_HEAD_MAX];
-	size_t size = function->size < sizeof(code) ? function->size : sizeof(code);
-	struct bytes b;
+	size_t size = MIN(function->size, sizeof(code));
 
 	if (!function->is_there || !binary_read_text(f->binary, function->vaddr, code, size))
 		return 0;
-	for (size_t at = 0; at + sizeof(load) + 4 <= size; at++) {
-		if (memcmp(code + at, load, sizeof(load)) != 0)
-			continue;
-		bytes_init(&b, code + at + sizeof(load), 4);
-		return function->vaddr + at + sizeof(load) + 4 + (uint64_t)(int32_t)bytes_u32(&b);
+	for (size_t at = sizeof(load); at + 4 <= size; at++) {
+		if (memcmp(code + at - sizeof(load), load, sizeof(load)) == 0)
+			return code_target(code + at, function->vaddr + at);
 	}
 	return 0;
 }
@@ -454,7 +452,7 @@ static bool find_runtime(struct python_file *f)
 	if (f->objects[RUNTIME].is_there)
 		return true;
 	f->head = find_head(f);
-	f->runtime = f->head < f->objects[CURRENT].vaddr ? f->head : f->objects[CURRENT].vaddr;
+	f->runtime = MIN(f->head, f->objects[CURRENT].vaddr);
 	return true;
 }
 

@@ -8,8 +8,6 @@
 #include "lib/code/files/file_set.h"
 #include "lib/model/tables/modules.h"
 
-/* Contents of files: those embedded in a capture, and the code of functions. */
-
 /* Limits for bytes of one embedded file, and of all. */
 #define KEPT_FILE_MAX ((uint64_t)64 << 20)
 #define KEPT_ALL_MAX ((uint64_t)256 << 20)

@@ -238,7 +238,8 @@ const struct rec *merge_next(struct merge *m)
 {
 	if (m->incoming.count)
 		take_incoming(m);
-	if (m->head == m->sorted.count) {
+	if (m->head == m->sorted.count ||
+	    (!m->finished && m->sorted.items[m->head].time >= m->limit)) {
 		m->given = m->limit;
 		return NULL;
 	}
@@ -246,10 +247,6 @@ const struct rec *merge_next(struct merge *m)
 	struct entry entry = m->sorted.items[m->head];
 	const struct rec *rec;
 
-	if (!m->finished && entry.time >= m->limit) {
-		m->given = m->limit;
-		return NULL;
-	}
 	rec = (const struct rec *)(m->chunks.items[entry.chunk].data + entry.offset);
 	m->head++;
 	m->chunks.items[entry.chunk].live--;

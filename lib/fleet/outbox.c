@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 
 /* ID-SAMPLES-LOST-DONE.window, in hexadecimal digits. */
 #define NAME_FORMAT "%016" PRIx64 "-%" PRIx64 "-%" PRIx64 "-%" PRIx64 ".window"
@@ -205,15 +206,24 @@ struct outbox_row *outbox_choose(struct outbox *o)
 	return o->was_newest ? &vec_last(&o->rows) : &o->rows.items[0];
 }
 
+/* Copies a window in memory, as other processes that send it share its descriptor's offset. */
+static int copy_in_memory(int from)
+{
+	_cleanup_close_ int fd = memfd_create("window", MFD_CLOEXEC);
+	int ret = fd < 0 ? -errno : copy(from, fd);
+
+	if (!ret && lseek(fd, 0, SEEK_SET))
+		ret = -errno;
+	return ret ? ret : steal_fd(&fd);
+}
+
 int outbox_read(const struct outbox *o, const struct outbox_row *row)
 {
 	char name[NAME_SIZE];
 	int fd;
 
-	if (row->fd >= 0) {
-		fd = fcntl(row->fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-		return fd < 0 || lseek(fd, 0, SEEK_SET) ? -errno : fd;
-	}
+	if (row->fd >= 0)
+		return copy_in_memory(row->fd);
 	name_of(row, name);
 	fd = openat(o->folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;

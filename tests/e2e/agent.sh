@@ -176,10 +176,10 @@ begin --host h8
 ./burner die 2 >/dev/null
 wait_until grep -q '"failure"' status.json
 rm engine/mode
-has_ticks() {
-	test "$(ticks h8)" -gt 100
+has_all_ticks() {
+	test "$(ticks h8)" -gt 100 -a "$(ticks h8)" = "$(of_status ticks)"
 }
-wait_until has_ticks
+wait_until has_all_ticks
 end
 is "full disk: exit status" "$status" 0
 is "full disk: each tick once" "$(ticks h8)" "$(of_status ticks)"

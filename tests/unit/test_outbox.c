@@ -101,6 +101,31 @@ TEST(without_a_folder_memory_is_bounded_and_what_is_sent_stays)
 	outbox_release(&o);
 }
 
+/* Two engines' processes have the same file, and each reads it from its start to its end. */
+TEST(readers_of_a_window_in_memory_do_not_disturb_each_other)
+{
+	struct outbox both[2];
+	int fd = memfd_create("window", MFD_CLOEXEC), first, second;
+	char text[8];
+
+	assert_int_equal(write(fd, "a window", 8), 8);
+	for (int i = 0; i < 2; i++) {
+		both[i] = (struct outbox){.folder = -1, .limits = {.memory_bytes = 1000}};
+		outbox_add(&both[i], &(struct outbox_row){.id = 1}, i ? fd : dup(fd), 100);
+	}
+	first = outbox_read(&both[0], outbox_find(&both[0], 1));
+	assert_int_equal(read(first, text, 2), 2);
+	second = outbox_read(&both[1], outbox_find(&both[1], 1));
+	assert_int_equal(read(second, text, 8), 8);
+	assert_memory_equal(text, "a window", 8);
+	assert_int_equal(read(first, text, 8), 6);
+	assert_memory_equal(text, "window", 6);
+	close(first);
+	close(second);
+	outbox_release(&both[0]);
+	outbox_release(&both[1]);
+}
+
 TEST(windows_that_are_too_old_go)
 {
 	struct outbox o = {.folder = -1, .limits = {.memory_bytes = 1000, .age_ns = 50}};

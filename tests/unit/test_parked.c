@@ -14,8 +14,10 @@ static stack_id add_function(struct profile *p, stack_id parent, const char *mod
 			     const char *name, const char *path, uint8_t kind)
 {
 	string_id file = module ? strings_intern(&p->strings, module) : NO_STRING;
-	module_id id = module ? modules_add(&p->modules, PROFILE_MODULE_FILE, file, file)
-			      : NO_MODULE;
+	const struct module *known = vec_find(&p->modules.rows, it, it->name == file);
+	module_id id = !module ? NO_MODULE
+		       : known ? (module_id)(known - p->modules.rows.items)
+			       : modules_add(&p->modules, PROFILE_MODULE_FILE, file, file);
 	const struct func func = {
 		.name = strings_intern(&p->strings, name),
 		.module = id,
@@ -639,6 +641,60 @@ TEST(locks_of_ruby_are_told_from_sleeps)
 		IDLE_TIMER);
 	assert_int_equal(meaning("ruby", "main@/a/a.rb;Thread#join;fun_20be" RUBY_COND),
 			 IDLE_CONDITION);
+}
+
+#define PYTHON "python3.11!"
+#define TIMED ";libc.so.6!pthread_cond_timedwait;libc.so.6!__pthread_cond_wait_common"
+#define RUBY "libruby-3.1.so.3.1.2!"
+#define NATIVE ";" RUBY "rb_native_cond_wait;libc.so.6!pthread_cond_wait"
+
+TEST(locks_of_stripped_interpreters_are_found_by_their_callers)
+{
+	assert_int_equal(meaning("python3", "spin@/a/f.py;" PYTHON "fun_f92c0" TIMED), IDLE_LOCK);
+	assert_int_equal(meaning("python3", "spin@/a/f.py;" PYTHON "fun_1;" PYTHON "fun_f92c0" TIMED),
+			 IDLE_LOCK);
+	assert_int_equal(meaning("python3", "f@/a/f.py;" PYTHON "fun_1897a0;" PYTHON
+					    "PyEval_RestoreThread;" PYTHON "fun_f92c0" TIMED),
+			 IDLE_LOCK);
+	assert_int_equal(meaning("ruby", "spin@/a/a.rb;" RUBY "rb_threadptr_execute_interrupts;" RUBY
+					 "fun_210fd0;" RUBY "fun_20f6f0" NATIVE),
+			 IDLE_LOCK);
+	assert_int_equal(meaning("ruby", "IO#write;" RUBY "rb_thread_io_blocking_region;" RUBY
+					 "fun_20f6f0" NATIVE),
+			 IDLE_LOCK);
+	/* Conditions of other libraries, of Ruby's own functions, and of its threads. */
+	assert_int_equal(meaning("python3", "spin@/a/f.py;_x.so!fun_f92c0" TIMED), IDLE_CONDITION);
+	assert_int_equal(meaning("python3", "start_thread;" PYTHON "fun_12;" PYTHON "fun_f92c0" TIMED),
+			 IDLE_CONDITION);
+	assert_int_equal(meaning("ruby", "Thread::Queue#pop@<internal:thread_sync>;" RUBY
+					 "fun_20fd80" NATIVE),
+			 IDLE_CONDITION);
+	assert_int_equal(meaning("ruby", "Thread#join;" RUBY "fun_20be;" RUBY "fun_20fd80" NATIVE),
+			 IDLE_CONDITION);
+}
+
+TEST(a_lock_without_a_name_gets_one_in_all_stacks)
+{
+	struct profile *p = profile_new();
+	const struct frame *frame;
+	stack_id runs;
+
+	add_wait(p, "ruby", "spin@/a/a.rb;" RUBY "rb_thread_schedule;" RUBY "fun_20f6f0" NATIVE);
+	/* The same function in a wait with a time-out, after another one, and while it runs. */
+	add_wait(p, "ruby", "Thread#join;" RUBY "fun_20fd80;" RUBY "fun_20f6f0;" RUBY
+			    "fun_20a240" TIMED);
+	runs = add_function(p, NO_STACK, "libruby-3.1.so.3.1.2", "fun_20f6f0", NULL,
+			    PROFILE_FRAME_NATIVE);
+	vec_push(&p->threads.rows.items[0].samples.open,
+		 ((struct sample){.stack = runs, .weight = 1}));
+	wait_frames_refine(p);
+	frame = profile_frame_of(p, p->threads.rows.items[1].samples.open.items[0].stack);
+	assert_int_equal(frame->subcategory, IDLE_LOCK);
+	frame = profile_frame_of(p, p->threads.rows.items[0].samples.open.items[1].stack);
+	assert_string_equal(strings_get(&p->strings, p->funcs.rows.items[frame->func].name),
+			    "gvl_acquire");
+	assert_true(profile_frame_is_named(p, frame));
+	profile_free(p);
 }
 
 /* Returns what a wait is for whose system call says `first`. */

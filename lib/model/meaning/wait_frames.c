@@ -411,11 +411,15 @@ static const char *const conditions[] = {
 static const char *const python_locks[] = {"PyThread_acquire_lock", "_PyMutex_LockTimed"};
 
 /*
- * Locks implemented with conditions: that of Python's interpreter, monitors of Java, and the locks
- * of Java's library, whose conditions wait in other functions; those of Ruby and of databases.
+ * Locks implemented with conditions: those of Python's and Ruby's interpreters, monitors of Java,
+ * and the locks of Java's library, whose conditions wait in other functions; those of Ruby and of
+ * databases.
  */
 static const char *const locks[] = {
 	"take_gil",
+	"gvl_acquire",
+	"thread_sched_to_running",
+	"thread_sched_wait_running_turn",
 	"ObjectMonitor::enter",
 	"ObjectMonitor::EnterI",
 	"ObjectMonitor::ReenterI",
@@ -462,16 +466,112 @@ static const char *file_at(const struct profile *p, stack_id id)
 		       : strings_get(&p->strings, p->source_files.rows.items[file].path);
 }
 
+/*
+ * Functions that take an interpreter's lock, by what they look like in stripped files: they wait
+ * by `callee`, and an interpreted function, or one of `callers`, calls them directly or by few
+ * others without names.
+ */
+static const struct interpreter_lock {
+	const char *program, *library; /* the interpreter's files, by prefix */
+	const char *callee;
+	const char *callers[8];
+	const char *name;
+} interpreter_locks[] = {
+	{"python",
+	 "libpython",
+	 "pthread_cond_timedwait",
+	 {"_PyEval_", "PyEval_", "PyGILState_"},
+	 "take_gil"},
+	{"ruby",
+	 "libruby",
+	 "rb_native_cond_wait",
+	 {"rb_threadptr_execute_interrupts", "rb_thread_check_ints", "rb_thread_schedule",
+	  "rb_thread_io_blocking_region", "rb_thread_fd_", "rb_thread_wait_fd", "rb_io_wait"},
+	 "gvl_acquire"},
+};
+
+/* Number of functions without names between an interpreter's lock and a known function. */
+#define LOCK_FRAMES 2
+
+/* True for a function of a script; Ruby's own call functions in C, which wait for other things. */
+static bool is_of_script(const struct profile *p, stack_id id)
+{
+	const char *file = file_at(p, id);
+
+	return *file && profile_frame_of(p, id)->module == NO_MODULE &&
+	       !text_starts_with(file, "<internal:");
+}
+
+static const char *module_name_at(const struct profile *p, stack_id id)
+{
+	module_id module = profile_frame_of(p, id)->module;
+
+	return module == NO_MODULE
+		       ? ""
+		       : strings_get(&p->strings, p->modules.rows.items[module].name);
+}
+
+static bool takes_interpreter_lock(const struct profile *p, stack_id id,
+				   const struct interpreter_lock *lock)
+{
+	const char *module = module_name_at(p, id);
+
+	if (!text_starts_with(module, lock->program) && !text_starts_with(module, lock->library))
+		return false;
+	for (int i = 0; i <= LOCK_FRAMES; i++) {
+		const char *name;
+
+		if (!profile_is_fde_frame(p, profile_frame_of(p, id)) ||
+		    strcmp(module_name_at(p, id), module) != 0)
+			return false;
+		id = p->stacks.rows.items[id].parent;
+		if (id == NO_STACK)
+			return false;
+		name = name_at(p, id);
+		if (is_of_script(p, id) ||
+		    array_find(lock->callers, it, *it && text_starts_with(name, *it)))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Names the function without a name that waits for an interpreter's lock at the end of a stack, so
+ * that its callers are seen to wait for that lock.
+ */
+static void name_interpreter_lock(struct profile *p, stack_id id)
+{
+	while (id != NO_STACK && profile_frame_of(p, id)->kind == PROFILE_FRAME_KERNEL)
+		id = p->stacks.rows.items[id].parent;
+	if (!is_of_c_library(p, id))
+		return;
+	id = parked_call(p, id);
+	for (int i = 0; i < 2; i++) {
+		const char *callee = name_at(p, id);
+		const struct interpreter_lock *lock;
+
+		id = p->stacks.rows.items[id].parent;
+		if (id == NO_STACK)
+			return;
+		lock = array_find(interpreter_locks, it,
+				  text_starts_with(callee, it->callee) &&
+					  takes_interpreter_lock(p, id, it));
+		if (lock) {
+			struct func *func = &p->funcs.rows.items[profile_frame_of(p, id)->func];
+
+			func->name = strings_intern(&p->strings, lock->name);
+			func->is_named = true;
+			return;
+		}
+	}
+}
+
 /* True in Python's SimpleQueue.get(), whose functions may have no names: they have their own file.
  */
 static bool is_in_queue(const struct profile *p, stack_id id)
 {
-	module_id module = profile_frame_of(p, id)->module;
-
 	return text_starts_with(name_at(p, id), "_queue_SimpleQueue_get") ||
-	       (module != NO_MODULE &&
-		text_starts_with(strings_get(&p->strings, p->modules.rows.items[module].name),
-				 "_queue."));
+	       text_starts_with(module_name_at(p, id), "_queue.");
 }
 
 /*
@@ -634,7 +734,7 @@ static uint8_t meaning_of_event(const struct profile *p, stack_id id)
 /* SQLite sleeps for nothing but the lock of a database that others hold. */
 static uint8_t meaning_of_sleep(const struct profile *p, stack_id id)
 {
-	const char *name, *module = "";
+	const char *name, *module;
 
 	while (id != NO_STACK &&
 	       (profile_frame_of(p, id)->kind == PROFILE_FRAME_KERNEL || is_of_c_library(p, id)))
@@ -642,9 +742,7 @@ static uint8_t meaning_of_sleep(const struct profile *p, stack_id id)
 	if (id == NO_STACK)
 		return MEANS_TIMER;
 	name = name_at(p, id);
-	if (profile_frame_of(p, id)->module != NO_MODULE)
-		module = strings_get(&p->strings,
-				     p->modules.rows.items[profile_frame_of(p, id)->module].name);
+	module = module_name_at(p, id);
 	if (text_starts_with(name, "sqlite3_sleep"))
 		return MEANS_TIMER;
 	return text_starts_with(name, "unixSleep") || text_starts_with(module, "libsqlite3.so")
@@ -813,6 +911,7 @@ stack_id wait_frames_add(struct profile *p, stack_id stack, frame_id label)
 {
 	struct frame frame = *frames_get(&p->frames, label);
 
+	name_interpreter_lock(p, stack);
 	stack = refine_label(p, stack, &frame, NULL);
 	return stacks_intern(&p->stacks, stack, frames_intern(&p->frames, &frame));
 }
@@ -854,6 +953,12 @@ void wait_frames_refine(struct profile *p)
 	if (!vec_find(&p->frames.rows, frame, frame->kind == PROFILE_FRAME_LABEL)) {
 		slow_waits_classify(p);
 		return;
+	}
+	for (stack_id id = 0; id < p->stacks.rows.count; id++) {
+		const struct stack *stack = &p->stacks.rows.items[id];
+
+		if (p->frames.rows.items[stack->frame].kind == PROFILE_FRAME_LABEL)
+			name_interpreter_lock(p, stack->parent);
 	}
 	known = memset(xmalloc(p->funcs.rows.count + 1), NOT_ASKED, p->funcs.rows.count + 1);
 	map = xcalloc(p->stacks.rows.count + 1, sizeof(*map));

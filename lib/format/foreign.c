@@ -186,6 +186,30 @@ module_id foreign_module(struct foreign *f, const char *path, const char *build_
 	return row.id;
 }
 
+/* A segment without contents before the first makes addresses in the file the same as offsets. */
+void foreign_segment(struct foreign *f, module_id id, uint64_t start, uint64_t limit,
+		     uint64_t offset)
+{
+	struct module *module = id == NO_MODULE ? NULL : modules_get(&f->profile->modules, id);
+	struct module_segment segment = {
+		.file_offset = offset,
+		.file_size = limit - start,
+		.vaddr = start,
+		.executable = true,
+	};
+
+	if (!module || limit <= start || segment.file_size > UINT64_MAX - offset)
+		return;
+	vec_for_each(&module->segments, const struct module_segment *, other) {
+		if (offset < other->file_offset + other->file_size &&
+		    other->file_offset < offset + segment.file_size)
+			return;
+	}
+	if (!module->segments.count)
+		vec_push(&module->segments, (struct module_segment){.vaddr = start - offset});
+	vec_push(&module->segments, segment);
+}
+
 frame_id foreign_frame(struct foreign *f, const struct foreign_frame *frame)
 {
 	struct profile *p = f->profile;

@@ -68,6 +68,12 @@ int foreign_json(struct json_cursor *s, const char *text, size_t size, struct js
 
 /* Returns a module by path and build id (hexadecimal, or ""); NO_MODULE for anonymous memory. */
 module_id foreign_module(struct foreign *f, const char *path, const char *build_id);
+/*
+ * Keeps a mapping of [start, limit) as a segment of its module, for writers; nothing for NO_MODULE.
+ * `offset` is that of its first byte in the file.
+ */
+void foreign_segment(struct foreign *f, module_id id, uint64_t start, uint64_t limit,
+		     uint64_t offset);
 frame_id foreign_frame(struct foreign *f, const struct foreign_frame *frame);
 /* Name of the only thread of files without threads. */
 #define FOREIGN_ALL "all"

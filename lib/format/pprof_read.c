@@ -128,31 +128,6 @@ static struct pprof_mapping pprof_mapping(const struct pprof_row *row)
 	return m;
 }
 
-/*
- * Keeps the mapping as a segment of its module, for the writer. One without contents before the
- * first makes addresses in the file the same as offsets.
- */
-static void keep_mapping(struct module *module, const struct pprof_mapping *m)
-{
-	struct module_segment segment = {
-		.file_offset = m->offset,
-		.file_size = m->limit - m->start,
-		.vaddr = m->start,
-		.executable = true,
-	};
-
-	if (m->limit <= m->start || segment.file_size > UINT64_MAX - m->offset)
-		return;
-	vec_for_each(&module->segments, const struct module_segment *, other) {
-		if (m->offset < other->file_offset + other->file_size &&
-		    other->file_offset < m->offset + segment.file_size)
-			return;
-	}
-	if (!module->segments.count)
-		vec_push(&module->segments, (struct module_segment){.vaddr = m->start - m->offset});
-	vec_push(&module->segments, segment);
-}
-
 static void place(struct pprof_reader *r, uint64_t mapping_id, struct foreign_frame *frame)
 {
 	struct pprof_row *row = pprof_find(&r->mappings, mapping_id);
@@ -167,8 +142,7 @@ static void place(struct pprof_reader *r, uint64_t mapping_id, struct foreign_fr
 		path = pprof_string(r, m.filename);
 		build_id = pprof_string(r, m.build_id);
 		row->module = foreign_module(&r->f, path, build_id);
-		if (row->module != NO_MODULE)
-			keep_mapping(modules_get(&r->f.profile->modules, row->module), &m);
+		foreign_segment(&r->f, row->module, m.start, m.limit, m.offset);
 	}
 	frame->module = row->module;
 	if (frame->module != NO_MODULE && frame->address >= m.start)

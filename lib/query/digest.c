@@ -13,10 +13,14 @@
 #define WHOLE_SHARE 0.85
 #define PART_SHARE 0.8
 #define BRANCH_DEPTH_MAX 3
+/* Least ratio of the weight of a function with several callers to that of the path's first one. */
+#define SHARED_RATIO 1.25
 
 struct finder {
 	struct digest *a;
 	const struct query *q;
+	/* The same query, in which a function that begins the path has no callers. */
+	struct query merged;
 	struct query_tree tree;
 	const uint8_t *origins; /* by frame_id */
 	uint32_t *lines; /* by key */
@@ -179,12 +183,15 @@ static void continue_to_user(struct finder *f)
 	walk_path(f, nodes[node].first_child, BRANCH_SHARE);
 }
 
-static void find_path(struct finder *f)
+/* Finds the path from one of the roots on. */
+static void find_path(struct finder *f, uint32_t root)
 {
 	size_t end = 0;
 
+	vec_clear(&f->a->steps);
+	f->path_size = 0;
 	f->end = QUERY_NO_NODE;
-	walk_path(f, f->tree.first_root, PATH_SHARE);
+	walk_path(f, root, PATH_SHARE);
 	if (f->path_size)
 		continue_to_user(f);
 	f->origin = f->end_origin = add_steps(f, 0, f->path_size, &end);
@@ -300,6 +307,75 @@ static void find_modules(struct finder *f)
 	vec_sort(&f->a->modules, compare_modules);
 }
 
+/*
+ * Returns the function with the greatest total of all those of an origin, or DIGEST_NO_KEY if none
+ * has that weight.
+ */
+static uint32_t find_shared(const struct finder *f, const uint64_t *totals, uint8_t origin,
+			    double least)
+{
+	uint32_t shared = DIGEST_NO_KEY;
+
+	for (stack_id id = 0; id < f->q->profile->stacks.rows.count; id++) {
+		uint32_t key = f->a->keys.of_stacks[id];
+
+		if (!f->q->is_shown[id] || (double)totals[key] < least ||
+		    origin_of_stack(f, id) < origin)
+			continue;
+		/* Of equal ones, the caller, whose stack comes first. */
+		if (shared == DIGEST_NO_KEY || totals[key] > totals[shared])
+			shared = key;
+	}
+	return shared;
+}
+
+/* Returns the least weight below the path's end of a function of better origin than the path's. */
+static double least_below_end(const struct finder *f)
+{
+	const struct query_node *nodes = f->tree.nodes.items;
+	double least = BRANCH_SHARE * (double)f->q->weight;
+	uint32_t callee;
+
+	if (!f->path_size)
+		return (double)f->q->weight / 2 + 1;
+	callee = nodes[f->path[f->path_size - 1]].first_child;
+	return f->origin < ORIGIN_PACKAGE || callee == QUERY_NO_NODE
+		       ? least
+		       : MAX(least, (double)nodes[callee].total / 2);
+}
+
+/*
+ * Returns the function of the user, or else of a package, to which several branches lead that the
+ * path does not contain together: the threads of a pool and the one that shares their work reach
+ * it through different functions. DIGEST_NO_KEY: there is none, or hardly more of it.
+ */
+static uint32_t find_start(const struct finder *f)
+{
+	uint32_t last = f->path_size ? f->path[f->path_size - 1] : QUERY_NO_NODE;
+	_cleanup_free_ uint64_t *totals = NULL;
+	uint32_t start = DIGEST_NO_KEY;
+
+	if (f->origin < ORIGIN_OWN)
+		totals = query_tree_totals(&f->tree, f->q, last);
+	for (uint8_t origin = ORIGIN_OWN;
+	     origin > MAX(f->origin, ORIGIN_RUNTIME) && start == DIGEST_NO_KEY; origin--)
+		start = find_shared(f, totals, origin, least_below_end(f));
+	if (start != DIGEST_NO_KEY || f->origin < ORIGIN_PACKAGE)
+		return start;
+	free(totals);
+	totals = query_tree_totals(&f->tree, f->q, QUERY_NO_NODE);
+	return find_shared(f, totals, f->origin, SHARED_RATIO * (double)f->a->steps.items[0].total);
+}
+
+static uint32_t find_root(const struct finder *f, uint32_t key)
+{
+	uint32_t root = f->tree.first_root;
+
+	while (root != QUERY_NO_NODE && f->tree.nodes.items[root].key != key)
+		root = f->tree.nodes.items[root].next_sibling;
+	return root;
+}
+
 static void find_hot_path(struct finder *f)
 {
 	const struct query_tree_options options = {
@@ -308,10 +384,21 @@ static void find_hot_path(struct finder *f)
 		/* Sort only the nodes that can be shown. */
 		.min_share = BRANCH_SHARE,
 	};
+	uint32_t start;
 
 	query_tree_make(&f->tree, f->q, &options);
+	find_path(f, f->tree.first_root);
+	start = find_start(f);
+	if (start != DIGEST_NO_KEY) {
+		f->merged = *f->q;
+		f->merged.parents = query_tree_cut(&f->tree, f->q, start);
+		query_tree_release(&f->tree);
+		query_tree_make(&f->tree, &f->merged, &options);
+		find_path(f, find_root(f, start));
+		f->a->has_callers = true;
+	}
+	free(f->merged.parents);
 	f->place_of_node = xcalloc(f->tree.nodes.count + 1, 1);
-	find_path(f);
 	if (f->end != QUERY_NO_NODE) {
 		find_beside(f);
 		add_branches(f, f->end, 1);
@@ -870,7 +957,7 @@ const struct hot_step *digest_whole(const struct digest *a)
 			return whole && (double)step->total < PART_SHARE * (double)whole->total
 				       ? whole
 				       : NULL;
-		whole = step->is_named && step != first ? step : NULL;
+		whole = step->is_named && (step != first || a->has_callers) ? step : NULL;
 	}
 	return NULL;
 }
@@ -883,7 +970,8 @@ const struct hot_step *digest_hottest(const struct digest *a)
 		if (step->depth)
 			break;
 		last = step;
-		named = step->is_named && step != a->steps.items ? step : named;
+		if (step->is_named && (step != a->steps.items || a->has_callers))
+			named = step;
 	}
 	return named ?: last;
 }

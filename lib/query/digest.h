@@ -67,8 +67,14 @@ struct digest {
 	 * has half of the weight of the heaviest callee. Steps are functions of the best origin on
 	 * the path, each once. If the last of them has no name, those of the best origin after it
 	 * follow, up to the last name outside the kernel.
+	 *
+	 * If a function of that origin has a quarter more weight than the first step, over all
+	 * branches, the path begins at that function, whose callers are merged. So it does if the
+	 * path is the system's or a runtime's, or there is none, and no single branch has the
+	 * weight that is needed to lead on to the user's code, but a function has on all branches.
 	 */
 	VEC(struct hot_step) steps; /* the path, then the branches in display order */
+	bool has_callers; /* the path begins at a function that several branches lead to */
 	/* The path ends in code of the system or of a runtime, the first function does not. */
 	bool is_foreign;
 	/*
@@ -107,14 +113,14 @@ uint32_t digest_line(const struct profile *p, stack_id stack);
 bool wait_place_is(const struct profile *p, const struct wait_place *place,
 		   enum idle_subcategory reason);
 /*
- * Returns the last function of the hot path that has a name, other than its first one, or else the
- * last; NULL: no path.
+ * Returns the last function of the hot path that has a name, other than an outermost one, or else
+ * the last; NULL: no path.
  */
 const struct hot_step *digest_hottest(const struct digest *a);
 /*
- * Returns the innermost function, other than the first one, that has nearly all of the hot path's
- * weight, if the next one has much less: a server's slow command, of which the hottest function is
- * a part. NULL: none.
+ * Returns the innermost function, other than an outermost one, that has nearly all of the hot
+ * path's weight, if the next one has much less: a server's slow command, of which the hottest
+ * function is a part. NULL: none.
  */
 const struct hot_step *digest_whole(const struct digest *a);
 

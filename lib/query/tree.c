@@ -313,3 +313,51 @@ uint32_t query_tree_next(const struct query_tree *t, uint32_t node)
 	}
 	return QUERY_NO_NODE;
 }
+
+uint64_t *query_tree_totals(const struct query_tree *t, const struct query *q, uint32_t node)
+{
+	size_t count = q->profile->stacks.rows.count;
+	uint64_t *totals = xcalloc(t->keys->rows.count + 1, sizeof(*totals));
+	_cleanup_free_ bool *is_below = xcalloc(t->nodes.count + 1, sizeof(*is_below));
+	_cleanup_free_ uint64_t *weights = xcalloc(count + 1, sizeof(*weights));
+	struct query below = *q;
+	struct query_table table;
+
+	for (uint32_t i = 0; i < t->nodes.count; i++) {
+		uint32_t parent = t->nodes.items[i].parent;
+
+		is_below[i] = i == node || (parent != QUERY_NO_NODE && is_below[parent]);
+	}
+	for (stack_id id = 0; id < count; id++) {
+		uint32_t of = t->of_stacks[id];
+
+		if (node == QUERY_NO_NODE || (of != QUERY_NO_NODE && is_below[of]))
+			weights[id] = q->weights[id];
+	}
+	below.weights = weights;
+	below.latencies = NULL;
+	query_table_make(&table, &below, t->keys->by, t->keys);
+	vec_for_each(&table.rows, const struct query_row *, row)
+		totals[row->key] = row->total;
+	query_table_release(&table);
+	return totals;
+}
+
+stack_id *query_tree_cut(const struct query_tree *t, const struct query *q, uint32_t key)
+{
+	size_t count = q->profile->stacks.rows.count;
+	_cleanup_free_ bool *is_within = xcalloc(count + 1, sizeof(*is_within));
+	stack_id *parents = xcalloc(count + 1, sizeof(*parents));
+
+	for (stack_id id = 0; id < count; id++) {
+		stack_id parent = q->parents[id];
+
+		parents[id] = parent;
+		is_within[id] = parent != NO_STACK && is_within[parent];
+		if (is_within[id] || t->keys->of_stacks[id] != key || !q->is_shown[id])
+			continue;
+		is_within[id] = true;
+		parents[id] = NO_STACK;
+	}
+	return parents;
+}

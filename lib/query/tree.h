@@ -57,3 +57,13 @@ void query_tree_release(struct query_tree *t);
  * ancestor.
  */
 uint32_t query_tree_next(const struct query_tree *t, uint32_t node);
+/*
+ * For plain trees. Returns the weights of all keys with their callees, by key, in the stacks below
+ * a node; in all stacks for QUERY_NO_NODE. The caller frees them.
+ */
+uint64_t *query_tree_totals(const struct query_tree *t, const struct query *q, uint32_t node);
+/*
+ * Returns the query's `parents` without those of the outermost calls of a key, so that a tree of
+ * them has all these calls as one root. The caller frees them.
+ */
+stack_id *query_tree_cut(const struct query_tree *t, const struct query *q, uint32_t key);

@@ -79,6 +79,9 @@ TEST(test_origins)
 		{"<rayon_core::Worker>::wait /venv/site-packages/polars/_polars.so -",
 		 ORIGIN_SYSTEM},
 		{"<tokio::runtime::Context>::park /home/u/app -", ORIGIN_SYSTEM},
+		{"rayon_core::join /srv/rusty /home/u/.cargo/registry/src/x/join.rs",
+		 ORIGIN_SYSTEM},
+		{"rayon::iter /srv/rusty /home/u/.cargo/registry/src/x/iter.rs", ORIGIN_PACKAGE},
 		{"std::sys::backtrace::__rust_begin_short_backtrace /home/u/app -", ORIGIN_OWN},
 		{"render - /srv/web/server.js", ORIGIN_OWN},
 		{"use - /srv/web/node_modules/express/index.js", ORIGIN_PACKAGE},
@@ -328,7 +331,7 @@ TEST(test_command_of_the_hottest_function)
 	check_hottest(p, "union", NULL);
 	p = profile_new();
 	stack_texts_add_sample(p, 70, SERVE "union /app a.c\nnext /app b.c");
-	stack_texts_add_sample(p, 30, "main /app main.c\nparse /app a.c");
+	stack_texts_add_sample(p, 30, MAIN "parse /app a.c");
 	check_hottest(p, "next", NULL);
 }
 
@@ -355,6 +358,65 @@ TEST(test_path_through_a_runtime)
 	check(p, QUERY_ORDER_SELF,
 	      "0 org.example.Shop.sell 18\nin Shop.java 18\n"
 	      "compile 48 by -\ncall_stub 24 by -\norg.example.Shop.sell 18 by -\n");
+}
+
+#define WORKER "clone libc.so.6 -\nstart_thread libc.so.6 -\n"
+
+/* Threads of a pool and the one that shares their work reach the same function on different paths.
+ */
+TEST(test_path_from_several_roots)
+{
+	struct profile *p = profile_new();
+
+	/* OpenMP. */
+	stack_texts_add_sample(
+		p, 45, MAIN "GOMP_parallel /lib/libgomp.so.1 -\nbody /app a.c\nblur /app b.c");
+	stack_texts_add_sample(
+		p, 40, WORKER "gomp_start /lib/libgomp.so.1 -\nbody /app a.c\nblur /app b.c");
+	stack_texts_add_sample(p, 15, MAIN "save /app a.c");
+	check(p, QUERY_ORDER_SELF,
+	      "0 body 85\n0 blur 85\nbeside main 15\nin app 85\n"
+	      "blur 85 by -\nsave 15 by -\nbody 0 by -\n");
+	p = profile_new();
+	stack_texts_add_sample(p, 45, MAIN "body /app a.c\nblur /app b.c");
+	stack_texts_add_sample(p, 40, WORKER "body /app a.c\nblur /app b.c");
+	check_hottest(p, "blur", NULL);
+	/* The path of the main thread holds nearly as much. */
+	p = profile_new();
+	stack_texts_add_sample(p, 82, SERVE "blur /app b.c");
+	stack_texts_add_sample(p, 18, WORKER "blur /app b.c");
+	check(p, QUERY_ORDER_SELF,
+	      "0 main 82\n0 serve 82\n0 blur 82\nin app 82\n"
+	      "blur 100 by -\n_start 0 by -\nmain 0 by -\n");
+}
+
+/* An executor splits work again and again, so that no branch of its functions has much. */
+TEST(test_path_through_an_executor)
+{
+#define POOL_OF_RUST WORKER "<rayon_core::Thread>::run /app /root/.cargo/registry/a.rs\n"
+#define PACKAGE_CALL(name) name " /app /root/.cargo/registry/src/rayon-1/b.rs\n"
+	static const char *const calls[] = {
+		PACKAGE_CALL("a") PACKAGE_CALL("c"), PACKAGE_CALL("a") PACKAGE_CALL("d"),
+		PACKAGE_CALL("b") PACKAGE_CALL("c"), PACKAGE_CALL("b") PACKAGE_CALL("d")};
+	struct profile *p = profile_new();
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
+		_cleanup_free_ char *text = xasprintf(
+			POOL_OF_RUST PACKAGE_CALL("split") "%sshade /app s.rs\nround libm.so.6 -",
+			calls[i]);
+
+		stack_texts_add_sample(p, 9, text);
+	}
+	stack_texts_add_sample(p, 64, POOL_OF_RUST PACKAGE_CALL("split") PACKAGE_CALL("merge"));
+	check_hottest(p, "merge", NULL);
+	p = profile_new();
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
+		_cleanup_free_ char *text =
+			xasprintf(POOL_OF_RUST PACKAGE_CALL("split") "%sshade /app s.rs", calls[i]);
+
+		stack_texts_add_sample(p, 25, text);
+	}
+	check_hottest(p, "shade", NULL);
 }
 
 TEST(test_functions_of_the_user_beside_a_collector)

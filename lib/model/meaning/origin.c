@@ -348,21 +348,12 @@ static const struct {
 
 /* Prefixes of names of functions in binaries. */
 static const char *const native_names[] = {
-	"std::",
-	"void std::",
-	"__gnu_cxx::",
-	"<std::",
-	"core::",
-	"<core::",
-	"alloc::",
-	"<alloc::",
-	"runtime.",
-	"cmd/go/",
-	"__libc_",
-	"_start",
-	"_dl_",
-	"__GI_",
-	/* Executors, which only call the code of others. */
+	"std::",    "void std::", "__gnu_cxx::", "<std::",  "core::", "<core::", "alloc::",
+	"<alloc::", "runtime.",	  "cmd/go/",	 "__libc_", "_start", "_dl_",	 "__GI_",
+};
+
+/* The same of executors, which only call the code of others, wherever their own files are. */
+static const char *const executor_names[] = {
 	"rayon_core::",
 	"<rayon_core::",
 	"tokio::runtime::",
@@ -541,6 +532,11 @@ static bool is_of_native_library(const char *name)
 	       text_ends_with(name, "@plt") || is_go_function(name);
 }
 
+static bool is_of_executor(const char *name)
+{
+	return array_find(executor_names, it, text_starts_with(name, *it));
+}
+
 static uint8_t origin_of(const struct profile *p, const struct func *func, const uint8_t *modules)
 {
 	const char *name = strings_get(&p->strings, func->name);
@@ -564,7 +560,7 @@ static uint8_t origin_of(const struct profile *p, const struct func *func, const
 	/* A system library's file may have any path; templates in a program have the system's. */
 	if (modules[func->module] < ORIGIN_PACKAGE)
 		return modules[func->module];
-	if (is_of_native_library(name) && origin == ORIGIN_UNKNOWN)
+	if ((is_of_native_library(name) && origin == ORIGIN_UNKNOWN) || is_of_executor(name))
 		return ORIGIN_SYSTEM;
 	return modules[func->module] == ORIGIN_PACKAGE || origin == ORIGIN_UNKNOWN
 		       ? modules[func->module]

@@ -176,6 +176,8 @@ TEST(locks_of_python_are_told_from_conditions)
 				 "_worker@/usr/lib/python3.11/concurrent/futures/thread.py;"
 				 "PyObject_Vectorcall;fun_1deca0;" QUEUE),
 			 IDLE_FOR_WORK);
+	assert_int_equal(meaning("python3", "wait@/a/gunicorn/arbiter.py;fun_1deca0;" QUEUE),
+			 IDLE_FOR_WORK);
 	assert_int_equal(
 		meaning("python3",
 			"_worker@/usr/lib/python3.11/concurrent/futures/thread.py" ACQUIRE),
@@ -527,6 +529,34 @@ TEST(helpers_that_wait_in_their_loop_are_idle)
 			 IDLE_FOR_WORK);
 }
 
+#define STARTED "clone3 libc.so.6 -\n"
+#define COND "\npthread_cond_wait libc.so.6 -"
+
+TEST(threads_of_libraries_wait_for_work_in_their_loop)
+{
+	assert_int_equal(
+		reason_in_thread(900, 0, STARTED "fun_374810 /usr/lib/libopenblas.so.0 -" COND),
+		IDLE_FOR_WORK);
+	assert_int_equal(reason_in_thread(900, 0,
+					  STARTED
+					  "fun_2131 /usr/lib/libruby-3.1.so.3.1 -\n"
+					  "spawn_thread - /usr/share/gems/puma/pool.rb\n"
+					  "rb_mutex_sleep /usr/lib/libruby-3.1.so.3.1 -" COND),
+			 IDLE_FOR_WORK);
+	/* Functions of the user's, no start of the thread, a library in the middle of work. */
+	assert_int_equal(reason_in_thread(900, 0,
+					  STARTED "fun_2131 /usr/lib/libruby-3.1.so.3.1 -\n"
+						  "spawn_thread - /app/pool.rb" COND),
+			 IDLE_CONDITION);
+	assert_int_equal(reason_in_thread(900, 0, "fun_374810 /usr/lib/libopenblas.so.0 -" COND),
+			 IDLE_CONDITION);
+	assert_int_equal(reason_in_thread(900, 0,
+					  STARTED "a - /usr/share/gems/s/a.rb\n"
+						  "b - /usr/share/gems/s/a.rb\n"
+						  "c - /usr/share/gems/s/a.rb" COND),
+			 IDLE_CONDITION);
+}
+
 /*
  * Returns the reason for which 40 threads wait at a place, two of which at a time sleep elsewhere
  * for 100 ms, in rounds, but for `odd` ms of each round, in which none does.
@@ -651,21 +681,27 @@ TEST(locks_of_ruby_are_told_from_sleeps)
 TEST(locks_of_stripped_interpreters_are_found_by_their_callers)
 {
 	assert_int_equal(meaning("python3", "spin@/a/f.py;" PYTHON "fun_f92c0" TIMED), IDLE_LOCK);
-	assert_int_equal(meaning("python3", "spin@/a/f.py;" PYTHON "fun_1;" PYTHON "fun_f92c0" TIMED),
-			 IDLE_LOCK);
+	assert_int_equal(
+		meaning("python3", "spin@/a/f.py;" PYTHON "fun_1;" PYTHON "fun_f92c0" TIMED),
+		IDLE_LOCK);
 	assert_int_equal(meaning("python3", "f@/a/f.py;" PYTHON "fun_1897a0;" PYTHON
 					    "PyEval_RestoreThread;" PYTHON "fun_f92c0" TIMED),
 			 IDLE_LOCK);
-	assert_int_equal(meaning("ruby", "spin@/a/a.rb;" RUBY "rb_threadptr_execute_interrupts;" RUBY
-					 "fun_210fd0;" RUBY "fun_20f6f0" NATIVE),
+	assert_int_equal(meaning("ruby",
+				 "spin@/a/a.rb;" RUBY "rb_threadptr_execute_interrupts;" RUBY
+				 "fun_210fd0;" RUBY "fun_20f6f0" NATIVE),
 			 IDLE_LOCK);
 	assert_int_equal(meaning("ruby", "IO#write;" RUBY "rb_thread_io_blocking_region;" RUBY
 					 "fun_20f6f0" NATIVE),
 			 IDLE_LOCK);
+	assert_int_equal(
+		meaning("python3", "spin@/a/f.py;" PYTHON "fun_f9;libc.so.6!pthread_cond_wait"),
+		IDLE_LOCK);
 	/* Conditions of other libraries, of Ruby's own functions, and of its threads. */
 	assert_int_equal(meaning("python3", "spin@/a/f.py;_x.so!fun_f92c0" TIMED), IDLE_CONDITION);
-	assert_int_equal(meaning("python3", "start_thread;" PYTHON "fun_12;" PYTHON "fun_f92c0" TIMED),
-			 IDLE_CONDITION);
+	assert_int_equal(
+		meaning("python3", "start_thread;" PYTHON "fun_12;" PYTHON "fun_f92c0" TIMED),
+		IDLE_CONDITION);
 	assert_int_equal(meaning("ruby", "Thread::Queue#pop@<internal:thread_sync>;" RUBY
 					 "fun_20fd80" NATIVE),
 			 IDLE_CONDITION);
@@ -681,8 +717,8 @@ TEST(a_lock_without_a_name_gets_one_in_all_stacks)
 
 	add_wait(p, "ruby", "spin@/a/a.rb;" RUBY "rb_thread_schedule;" RUBY "fun_20f6f0" NATIVE);
 	/* The same function in a wait with a time-out, after another one, and while it runs. */
-	add_wait(p, "ruby", "Thread#join;" RUBY "fun_20fd80;" RUBY "fun_20f6f0;" RUBY
-			    "fun_20a240" TIMED);
+	add_wait(p, "ruby",
+		 "Thread#join;" RUBY "fun_20fd80;" RUBY "fun_20f6f0;" RUBY "fun_20a240" TIMED);
 	runs = add_function(p, NO_STACK, "libruby-3.1.so.3.1.2", "fun_20f6f0", NULL,
 			    PROFILE_FRAME_NATIVE);
 	vec_push(&p->threads.rows.items[0].samples.open,

@@ -210,6 +210,42 @@ static void mark(struct profile *p, struct profile_thread *thread)
 	}
 }
 
+/*
+ * True for a wait at the end of a loop of a library's thread, whether the thread has much to do or
+ * not: from the C library, which started the thread, to the wait, there is no function of the
+ * user's, and as few of packages as above.
+ */
+static bool is_loop_of_library(struct helpers *h, stack_id wait)
+{
+	const struct profile *p = h->p;
+	module_id module;
+
+	if (depth_of(h, wait) >= SHARED_FUNCTIONS)
+		return false;
+	for (stack_id at = wait; at != NO_STACK; at = p->stacks.rows.items[at].parent) {
+		if (h->origins[p->stacks.rows.items[at].frame] == ORIGIN_OWN)
+			return false;
+		module = profile_frame_of(p, at)->module;
+	}
+	return module != NO_MODULE && module_name_is_c_library(strings_get(
+					      &p->strings, p->modules.rows.items[module].name));
+}
+
+static void mark_library_threads(struct helpers *h)
+{
+	struct profile *p = h->p;
+
+	vec_for_each(&p->threads.rows, struct profile_thread *, thread) {
+		if (thread->is_main)
+			continue;
+		samples_change_each(&thread->samples, sample) {
+			if (reason_of(p, sample) == IDLE_CONDITION &&
+			    is_loop_of_library(h, sample->stack))
+				sample->stack = wait_frames_mark_parked(p, sample->stack);
+		}
+	}
+}
+
 void helper_threads_mark(struct profile *p)
 {
 	/* Stacks that are marked in the meantime need no check: they wait for work. */
@@ -236,5 +272,6 @@ void helper_threads_mark(struct profile *p)
 		for (size_t at = i; at < next; at++)
 			mark(p, &p->threads.rows.items[h.rows.items[at].thread]);
 	}
+	mark_library_threads(&h);
 	vec_release(&h.rows);
 }

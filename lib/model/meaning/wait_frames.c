@@ -417,6 +417,7 @@ static const char *const python_locks[] = {"PyThread_acquire_lock", "_PyMutex_Lo
  */
 static const char *const locks[] = {
 	"take_gil",
+	"drop_gil",
 	"gvl_acquire",
 	"thread_sched_to_running",
 	"thread_sched_wait_running_turn",
@@ -467,9 +468,9 @@ static const char *file_at(const struct profile *p, stack_id id)
 }
 
 /*
- * Functions that take an interpreter's lock, by what they look like in stripped files: they wait
- * by `callee`, and an interpreted function, or one of `callers`, calls them directly or by few
- * others without names.
+ * Functions that wait for an interpreter's lock, recognized in stripped files: they wait by
+ * `callee`, and an interpreted function, or one of `callers`, calls them directly or by few others
+ * without names.
  */
 static const struct interpreter_lock {
 	const char *program, *library; /* the interpreter's files, by prefix */
@@ -482,6 +483,12 @@ static const struct interpreter_lock {
 	 "pthread_cond_timedwait",
 	 {"_PyEval_", "PyEval_", "PyGILState_"},
 	 "take_gil"},
+	/* Waits until another thread has taken it. */
+	{"python",
+	 "libpython",
+	 "pthread_cond_wait",
+	 {"_PyEval_", "PyEval_", "PyGILState_"},
+	 "drop_gil"},
 	{"ruby",
 	 "libruby",
 	 "rb_native_cond_wait",
@@ -506,9 +513,8 @@ static const char *module_name_at(const struct profile *p, stack_id id)
 {
 	module_id module = profile_frame_of(p, id)->module;
 
-	return module == NO_MODULE
-		       ? ""
-		       : strings_get(&p->strings, p->modules.rows.items[module].name);
+	return module == NO_MODULE ? ""
+				   : strings_get(&p->strings, p->modules.rows.items[module].name);
 }
 
 static bool takes_interpreter_lock(const struct profile *p, stack_id id,
@@ -590,8 +596,9 @@ static uint8_t meaning_of_python_lock(const struct profile *p, stack_id id)
 			id = p->stacks.rows.items[id].parent;
 			continue;
 		}
-		if (is_queue && strcmp(name, "_worker") == 0 &&
-		    text_ends_with(file, "/concurrent/futures/thread.py"))
+		if (is_queue && ((strcmp(name, "_worker") == 0 &&
+				  text_ends_with(file, "/concurrent/futures/thread.py")) ||
+				 text_ends_with(file, "/gunicorn/arbiter.py")))
 			return MEANS_WORK;
 		if (text_ends_with(file, "/threading.py") &&
 		    (text_ends_with(name, "wait") || text_ends_with(name, "_wait_for_tstate_lock")))

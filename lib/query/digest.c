@@ -637,7 +637,8 @@ static void visit_wait(void *ctx, const struct query *q, thread_id thread,
 	if (l->has_wakings)
 		add_ended(l, q, sample, shown);
 	kind = shown == NO_STACK || !sample->weight ? LOOP_NEITHER : l->kinds[shown];
-	if (kind == LOOP_NEITHER)
+	/* A wait for an answer with a time-out makes the same system calls. */
+	if (kind == LOOP_NEITHER || (kind == LOOP_EVENT && query_wait_of(q, shown) != QUERY_IDLE))
 		return;
 	if (kind == LOOP_SLEEP_INSIDE) {
 		l->changes += LOOP_CHANGES;

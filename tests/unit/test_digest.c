@@ -493,13 +493,12 @@ TEST(test_own_code_only)
 }
 
 /* Adds a thread's waits for events and sleeps, as often as they alternate. */
-static void add_loop(struct profile *p, const char *sleeper, int changes)
+static void add_loop(struct profile *p, const char *sleeper, int changes, uint8_t reason)
 {
 	_cleanup_free_ char *stack = xasprintf(SERVE "%s /app app.c\nusleep libc.so.6 -", sleeper);
 
 	for (int i = 0; i < changes; i++) {
-		stack_texts_add_call(p, 1, SERVE "poll libc.so.6 -", "[epoll_wait] - -",
-				     IDLE_OTHER);
+		stack_texts_add_call(p, 1, SERVE "poll libc.so.6 -", "[epoll_wait] - -", reason);
 		stack_texts_add_call(p, 30, stack, "[clock_nanosleep] - -", IDLE_TIMER);
 	}
 }
@@ -509,7 +508,7 @@ TEST(test_sleeps_of_event_loops)
 	struct profile *p = profile_new();
 
 	stack_texts_add_sample(p, 10, SERVE);
-	add_loop(p, "handle", 5);
+	add_loop(p, "handle", 5, IDLE_OTHER);
 	check(p, QUERY_ORDER_SELF,
 	      "0 main 10\n0 serve 10\nin app 10\nserve 10 by -\n_start 0 by -\nmain 0 by -\n"
 	      "blocked 150 in handle by serve, kind 1\nblocked 150\n");
@@ -526,9 +525,16 @@ TEST(test_sleeps_of_event_loops)
 	/* A program that polls at first and sleeps then has no loop. */
 	p = profile_new();
 	stack_texts_add_sample(p, 60, SERVE);
-	add_loop(p, "handle", 2);
+	add_loop(p, "handle", 2, IDLE_OTHER);
 	check(p, QUERY_ORDER_SELF,
 	      "0 main 60\n0 serve 60\nin app 60\nserve 60 by -\n_start 0 by -\nmain 0 by -\n");
+	/* Nor has one that waits for answers. */
+	p = profile_new();
+	stack_texts_add_sample(p, 200, SERVE);
+	add_loop(p, "handle", 5, IDLE_SOCKET);
+	check(p, QUERY_ORDER_SELF,
+	      "0 main 200\n0 serve 200\nin app 200\nserve 200 by -\n_start 0 by -\nmain 0 by -\n"
+	      "blocked 5 in serve by main, kind 7\nblocked 5\n");
 }
 
 TEST(test_sleeps_of_main_threads)
@@ -537,13 +543,13 @@ TEST(test_sleeps_of_main_threads)
 
 	/* Longer than anything ran. */
 	stack_texts_add_sample(p, 10, SERVE);
-	add_loop(p, "retry", 2);
+	add_loop(p, "retry", 2, IDLE_OTHER);
 	check(p, QUERY_ORDER_SELF,
 	      "0 main 10\n0 serve 10\nin app 10\nserve 10 by -\n_start 0 by -\nmain 0 by -\n"
 	      "blocked 60 in retry by serve, kind 1\nblocked 60\n");
 	p = profile_new();
 	stack_texts_add_sample(p, 10, SERVE);
-	add_loop(p, "retry", 2);
+	add_loop(p, "retry", 2, IDLE_OTHER);
 	threads_get(&p->threads, 0)->is_main = false;
 	check(p, QUERY_ORDER_SELF,
 	      "0 main 10\n0 serve 10\nin app 10\nserve 10 by -\n_start 0 by -\nmain 0 by -\n");

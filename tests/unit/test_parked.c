@@ -217,6 +217,14 @@ TEST(processes_of_pools_wait_for_work)
 			"_process_worker@/usr/lib/python3.11/concurrent/futures/process.py;"
 			"Queue.get@/usr/lib/python3.11/multiprocessing/queues.py;" RECEIVE),
 		IDLE_FOR_WORK);
+	assert_int_equal(meaning("python", "receive@/a/site-packages/billiard/pool.py;"
+					   "get@/a/site-packages/billiard/queues.py;"
+					   "_recv@/a/site-packages/billiard/connection.py;" READ),
+			 IDLE_FOR_WORK);
+	assert_int_equal(meaning("python",
+				 "_process_worker@/a/loky/process_executor.py;"
+				 "get@/usr/lib/python3.11/multiprocessing/queues.py;" RECEIVE),
+			 IDLE_FOR_WORK);
 	assert_int_equal(meaning("python", "main@/usr/lib/python3.11/multiprocessing/"
 					   "resource_tracker.py;" READ),
 			 IDLE_FOR_WORK);

@@ -768,22 +768,26 @@ static uint8_t find_meaning(const char *name)
 
 /*
  * Classifies a wait for a pipe: Python's processes of pools, and the tracker of their resources,
- * read their next task from one.
+ * read their next task from one. So do those of packages that began as copies of multiprocessing.
  */
 static uint8_t meaning_of_pipe(const struct profile *p, stack_id id)
 {
+	static const char *const pools[] = {"/multiprocessing/pool.py", "/billiard/pool.py",
+					    "/multiprocess/pool.py", "/loky/process_executor.py",
+					    "/concurrent/futures/process.py"};
+	static const char *const folders[] = {"/multiprocessing/", "/billiard/", "/multiprocess/",
+					      "/loky/"};
 	bool is_in_connection = false;
 
 	for (int i = 0; i < 3 * USER_FRAMES && id != NO_STACK; i++) {
 		const char *file = file_at(p, id);
+		bool is_in_folder = array_find(folders, it, strstr(file, *it));
 
-		is_in_connection |= text_ends_with(file, "/multiprocessing/connection.py");
+		is_in_connection |= is_in_folder && text_ends_with(file, "/connection.py");
 		if (text_ends_with(file, "/multiprocessing/resource_tracker.py") ||
-		    (is_in_connection && (text_ends_with(file, "/multiprocessing/pool.py") ||
-					  text_ends_with(file, "/concurrent/futures/process.py"))))
+		    (is_in_connection && array_find(pools, it, text_ends_with(file, *it))))
 			return MEANS_WORK;
-		if (*file && profile_frame_of(p, id)->module == NO_MODULE &&
-		    !strstr(file, "/multiprocessing/"))
+		if (*file && profile_frame_of(p, id)->module == NO_MODULE && !is_in_folder)
 			break;
 		id = p->stacks.rows.items[id].parent;
 	}

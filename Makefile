@@ -281,10 +281,19 @@ $(plain)/gen/%.skel.h: $(plain)/gen/%.bpf.o
 		-e 's/^static inline \(const void \*$*_bpf__elf_bytes(size_t \*sz);\)$$/\1/' $@.whole > $@
 	@rm $@.whole
 
-$(BUILD)/gen/%.bytes.o: $(bpf_bytes_src) $(plain)/gen/%.bpf.o Makefile
+# Packed against the first one, whose functions and types the others have, too: a quarter of the size.
+# zstd gives its output the time of its input, which can be older than the first one.
+prefix_of = $(if $(filter-out prof,$(1)),$(2),$(3))
+$(plain)/gen/%.bpf.zst: $(plain)/gen/%.bpf.o $(plain)/gen/prof.bpf.o
+	$(call say,GEN)
+	$(Q)zstd -qqf -19 $(call prefix_of,$*,--patch-from=$(plain)/gen/prof.bpf.o) -o $@ $<
+	@touch $@
+
+$(BUILD)/gen/%.bytes.o: $(bpf_bytes_src) lib/live/bpf/programs_object.h $(plain)/gen/%.bpf.zst Makefile
 	@mkdir -p $(@D)
 	$(call say,CC)
-	$(Q)$(compile) -DOBJECT_BYTES=$*_bpf__elf_bytes -DOBJECT_FILE='"$(plain)/gen/$*.bpf.o"' -c -o $@ $<
+	$(Q)$(compile) -DOBJECT_BYTES=$*_bpf__elf_bytes -DOBJECT_FILE='"$(plain)/gen/$*.bpf.zst"' \
+		-DOBJECT_PREFIX=$(call prefix_of,$*,prof_bpf__elf_bytes,NULL) -c -o $@ $<
 
 $(BUILD)/gen/no_objects.o: Makefile
 	@mkdir -p $(@D)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The bytes of one BPF object, for its skeleton. Compiled once per object, with OBJECT_BYTES, the
- * function's name, and OBJECT_FILE.
+ * function's name, OBJECT_FILE, and OBJECT_PREFIX, the function of the object that it was packed
+ * against, or NULL.
  */
-#include "lib/base/base.h"
+#include "lib/live/bpf/programs_object.h"
 
 #define HIDDEN __attribute__((visibility("hidden")))
 
 __asm__(".pushsection .rodata\n"
-	".balign 8\n"
 	"object_begin:\n"
 	".incbin \"" OBJECT_FILE "\"\n"
 	"object_end:\n"
@@ -17,9 +17,12 @@ __asm__(".pushsection .rodata\n"
 extern const unsigned char object_begin[] HIDDEN, object_end[] HIDDEN;
 
 const void *OBJECT_BYTES(size_t *size);
+const void *prof_bpf__elf_bytes(size_t *size);
 
 const void *OBJECT_BYTES(size_t *size)
 {
-	*size = (size_t)(object_end - object_begin);
-	return object_begin;
+	static struct object_bytes object;
+
+	return object_unpack(&object, object_begin, (size_t)(object_end - object_begin),
+			     OBJECT_PREFIX, size);
 }

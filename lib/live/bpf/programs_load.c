@@ -2,7 +2,9 @@
 /* Configures and loads the BPF objects. */
 #include <bpf/bpf.h>
 #include <linux/perf_event.h>
+#include <pthread.h>
 #include <sys/mman.h>
+#include <zstd.h>
 
 #include "bpf/name_set.h"
 #include "lib/live/bpf/programs_object.h"
@@ -305,6 +307,30 @@ static int give_types(struct programs *p, int file, struct error *err)
 	if (!code && write(file, types.text, types.size) != (ssize_t)types.size)
 		code = error_set(err, -EIO, "cannot write the kernel's types");
 	return code;
+}
+
+const void *object_unpack(struct object_bytes *object, const void *packed, size_t packed_size,
+			  const void *(*prefix)(size_t *size), size_t *size)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	size_t prefix_size = 0;
+	const void *prefix_bytes = prefix ? prefix(&prefix_size) : NULL;
+
+	pthread_mutex_lock(&lock);
+	if (!object->bytes) {
+		ZSTD_DCtx *context = ZSTD_createDCtx();
+
+		object->size = ZSTD_getFrameContentSize(packed, packed_size);
+		object->bytes = xmalloc(object->size);
+		ZSTD_DCtx_refPrefix(context, prefix_bytes, prefix_size);
+		if (ZSTD_decompressDCtx(context, object->bytes, object->size, packed,
+					packed_size) != object->size)
+			object->size = 0;
+		ZSTD_freeDCtx(context);
+	}
+	pthread_mutex_unlock(&lock);
+	*size = object->size;
+	return object->bytes;
 }
 
 PROGRAMS_OBJECT(struct programs, running, running_bpf, programs_object_as_is, programs_object_as_is)

@@ -6,6 +6,19 @@
 
 #include "lib/base/base.h"
 
+/* An object's bytes once they are unpacked. */
+struct object_bytes {
+	void *bytes;
+	size_t size;
+};
+
+/*
+ * Returns an object's bytes, which zstd has packed, alone or against those of another object, and
+ * sets their size. They stay as long as the process. The size is 0 if they cannot be unpacked.
+ */
+const void *object_unpack(struct object_bytes *object, const void *packed, size_t packed_size,
+			  const void *(*prefix)(size_t *size), size_t *size);
+
 /* For objects without variables or links of their own. */
 static inline void programs_object_as_is(const void *state)
 {

@@ -695,19 +695,59 @@ static uint64_t whole_weight(const struct digest *a, uint32_t key)
 	return row ? row->total : 0;
 }
 
-static void add_hottest(const struct digest *a, const struct query *q, struct strbuf *out)
+/*
+ * Returns the user's function that ran most, with what it called of the system, of runtimes and of
+ * packages, or else the function with the most samples; `weight` becomes the weight of the
+ * samples in it.
+ */
+static const struct query_row *heaviest_function(const struct digest *a, const struct query *q,
+						 uint64_t *weight)
+{
+	const struct query_row *heaviest = a->functions.items[0].row;
+	_cleanup_free_ uint64_t *weights = xcalloc(a->keys.rows.count + 1, sizeof(*weights));
+	uint64_t most = heaviest->self;
+
+	*weight = heaviest->self;
+	for (stack_id id = 0; id < q->profile->stacks.rows.count; id++) {
+		if (a->callers[id] != NO_STACK)
+			weights[a->keys.of_stacks[a->callers[id]]] += q->weights[id];
+	}
+	vec_for_each(&a->table.rows, const struct query_row *, row) {
+		if (weights[row->key] <= most)
+			continue;
+		most = weights[row->key];
+		heaviest = row;
+		*weight = row->total;
+	}
+	return heaviest;
+}
+
+/*
+ * Returns the end of the hot path if the line names it; NULL for code of the system beside that of
+ * the user, and for an outermost function that only calls others: main().
+ */
+static const struct hot_step *named_end(const struct digest *a)
 {
 	const struct hot_step *end = a->is_foreign ? NULL : digest_hottest(a);
+
+	return end == a->steps.items && !a->has_callers && a->steps.count > 1 ? NULL : end;
+}
+
+static void add_hottest(const struct digest *a, const struct query *q, struct strbuf *out)
+{
+	const struct hot_step *end = named_end(a);
 	const struct hot_step *whole = end ? digest_whole(a) : NULL;
 	const struct query_row *first;
 	const struct query_key *key;
 	_cleanup_free_ char *name = NULL, *place = NULL;
 	const char *module;
+	uint64_t weight;
 
 	if ((!end && !a->functions.count) ||
 	    (double)q->weight * (double)q->weight < SAMPLES_MIN * q->squares)
 		return;
-	first = end ? NULL : a->functions.items[0].row;
+	first = end ? NULL : heaviest_function(a, q, &weight);
+	weight = end ? whole_weight(a, end->key) : weight;
 	key = &a->keys.rows.items[end ? end->key : first->key];
 	if (key->function == NO_STRING)
 		return;
@@ -720,15 +760,15 @@ static void add_hottest(const struct digest *a, const struct query *q, struct st
 	if (!place && *module)
 		place = xstrdup(module);
 	strbuf_addf(out, "hottest: %s%s%s%s, %.1f %%", name, place ? " (" : "", place ? place : "",
-		    place ? ")" : "",
-		    percent(end ? whole_weight(a, end->key) : first->self, q->weight));
+		    place ? ")" : "", percent(weight, q->weight));
 	if (whole) {
 		_cleanup_free_ char *of = text_cut(function_of(a, whole->key), LINE_NAME_WIDTH,
 						   true);
 
 		strbuf_addf(out, ", and %.1f %% in %s",
 			    percent(whole_weight(a, whole->key), q->weight), of);
-	} else if (!end && a->functions.items[0].caller != DIGEST_NO_KEY) {
+	} else if (!end && first == a->functions.items[0].row &&
+		   a->functions.items[0].caller != DIGEST_NO_KEY) {
 		_cleanup_free_ char *caller = text_cut(function_of(a, a->functions.items[0].caller),
 						       LINE_NAME_WIDTH, true);
 

@@ -367,13 +367,20 @@ static uint32_t find_start(const struct finder *f)
 	return find_shared(f, totals, f->origin, SHARED_RATIO * (double)f->a->steps.items[0].total);
 }
 
-static uint32_t find_root(const struct finder *f, uint32_t key)
+/* True if code of the user or of a package is among the callers that were left out. */
+static bool has_callers(const struct finder *f)
 {
-	uint32_t root = f->tree.first_root;
+	const stack_id *parents = f->q->parents;
 
-	while (root != QUERY_NO_NODE && f->tree.nodes.items[root].key != key)
-		root = f->tree.nodes.items[root].next_sibling;
-	return root;
+	for (stack_id id = 0; id < f->q->profile->stacks.rows.count; id++) {
+		if (parents[id] == f->merged.parents[id])
+			continue;
+		for (stack_id at = parents[id]; at != NO_STACK; at = parents[at]) {
+			if (origin_of_stack(f, at) >= ORIGIN_PACKAGE)
+				return true;
+		}
+	}
+	return false;
 }
 
 static void find_hot_path(struct finder *f)
@@ -394,8 +401,11 @@ static void find_hot_path(struct finder *f)
 		f->merged.parents = query_tree_cut(&f->tree, f->q, start);
 		query_tree_release(&f->tree);
 		query_tree_make(&f->tree, &f->merged, &options);
-		find_path(f, find_root(f, start));
-		f->a->has_callers = true;
+		find_path(f,
+			  (uint32_t)(vec_find(&f->tree.nodes, node,
+					      node->key == start && node->parent == QUERY_NO_NODE) -
+				     f->tree.nodes.items));
+		f->a->has_callers = has_callers(f);
 	}
 	free(f->merged.parents);
 	f->place_of_node = xcalloc(f->tree.nodes.count + 1, 1);
@@ -568,10 +578,8 @@ static bool is_inside_loop(const struct profile *p, stack_id stack)
 						   : strings_get(&p->strings,
 								 p->funcs.rows.items[func].name);
 
-		for (size_t i = 0; i < sizeof(callers) / sizeof(*callers); i++) {
-			if (strncmp(name, callers[i], strlen(callers[i])) == 0)
-				return true;
-		}
+		if (array_find(callers, it, text_starts_with(name, *it)))
+			return true;
 	}
 	return false;
 }
@@ -586,10 +594,8 @@ static uint8_t loop_wait_of(const struct profile *p, stack_id stack)
 	if (frame->kind != PROFILE_FRAME_LABEL || frame->func == NO_FUNC)
 		return LOOP_NEITHER;
 	name = strings_get(&p->strings, p->funcs.rows.items[frame->func].name);
-	for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++) {
-		if (strncmp(name, events[i], strlen(events[i])) == 0)
-			return LOOP_EVENT;
-	}
+	if (array_find(events, it, text_starts_with(name, *it)))
+		return LOOP_EVENT;
 	if (strcmp(name, "[nanosleep]") != 0 && strcmp(name, "[clock_nanosleep]") != 0)
 		return LOOP_NEITHER;
 	return is_inside_loop(p, stack) ? LOOP_SLEEP_INSIDE : LOOP_SLEEP;

@@ -74,7 +74,7 @@ struct digest {
 	 * weight that is needed to lead on to the user's code, but a function has on all branches.
 	 */
 	VEC(struct hot_step) steps; /* the path, then the branches in display order */
-	bool has_callers; /* the path begins at a function that several branches lead to */
+	bool has_callers; /* the path begins at a function that others of the user's call */
 	/* The path ends in code of the system or of a runtime, the first function does not. */
 	bool is_foreign;
 	/*

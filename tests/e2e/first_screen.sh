@@ -316,6 +316,19 @@ answers loop
 like "loop: the sleep, in the function that sleeps" "$(heading 'Where it waited')" \
 	$'\n +(0\\.9|1\\.)[0-9]+ s +sleep in an event loop +slow_lookup +loop.py:4 +handle loop.py:[0-9]+(\n|$)'
 
+# No path has most of the time, which is spent in functions of the interpreter.
+for share in alpha:45 beta:30 gamma:25; do
+	cat >"${share%:*}.py" <<CODE
+import time
+def ${share%:*}():
+    while time.process_time() < 0.0${share#*:} * 10:
+        sorted(range(20000, 0, -1), key=float)
+${share%:*}()
+CODE
+done
+record parts 0 -- sh -c "for name in alpha beta gamma; do $(python3 -c 'import sys; print(sys.executable)') \$name.py; done"
+like "parts: the script's function, not the interpreter's" "$err" $'\nprof: hottest: alpha \\(alpha\\.py:2\\), '
+
 # A rule of names: the default name keeps one file more.
 run "$PROF" record -q -- true
 run "$PROF" record -- true

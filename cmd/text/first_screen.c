@@ -713,7 +713,7 @@ static const struct query_row *heaviest_function(const struct digest *a, const s
 			weights[a->keys.of_stacks[a->callers[id]]] += q->weights[id];
 	}
 	vec_for_each(&a->table.rows, const struct query_row *, row) {
-		if (weights[row->key] <= most)
+		if (!weights[row->key] || weights[row->key] < most)
 			continue;
 		most = weights[row->key];
 		heaviest = row;

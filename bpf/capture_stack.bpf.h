@@ -79,11 +79,15 @@ __noinline int unwind_by_link_register(struct stack_scratch *s)
 	return 0;
 }
 
+/* Code that a runtime with chains of frame pointers has just mapped is not known yet. */
 __noinline int unwind_by_frame_pointer(struct stack_scratch *s)
 {
 	__u64 pair[2];
 
-	if (!s || !walk_frame_pointer(&s->frame, pair) || !unwind_find_mapping(s, pair[1] - 1))
+	if (!s || !walk_frame_pointer(&s->frame, pair))
+		return 0;
+	if (!unwind_find_mapping(s, pair[1] - 1) &&
+	    !(walks_chains(s) && follows_call(pair[1])))
 		return 0;
 	walk_to_frame_pointer(&s->frame, pair);
 	return 1;

@@ -70,6 +70,19 @@ __noinline int unwind_find_mapping(struct stack_scratch *s, __u64 addr)
 	return 1;
 }
 
+/*
+ * Returns whether generated code of the process keeps chains of frame pointers. Runtimes' programs
+ * walk for other runtimes only.
+ */
+static __always_inline bool walks_chains(const struct stack_scratch *s)
+{
+#ifdef RUNTIME_STACK_HEADER
+	return false;
+#else
+	return runtime_has(s->runtime, RUNTIME_WALK_CHAINS);
+#endif
+}
+
 static __always_inline __u32 cache_slot(__u64 addr)
 {
 	return ((__u32)addr * 0x9e3779b1u) >> (32 - RULE_CACHE_BITS);
@@ -132,6 +145,10 @@ __noinline int unwind_find_rule(struct stack_scratch *s, __u32 back)
 		number = cached->number;
 	} else {
 		number = unwind_search_rule(s, addr);
+		if (number == UNWIND_RULES_MAX && s->frame.by_fp && walks_chains(s)) {
+			s->mapping.start = s->mapping.end = s->mapping.flags = 0;
+			number = UNWIND_RULE_NONE;
+		}
 		if (number - UNWIND_RULE_FIRST < UNWIND_RULES_MAX - UNWIND_RULE_FIRST) {
 			cached->addr = addr;
 			cached->serial = s->space.serial;

@@ -139,8 +139,7 @@ __noinline int unwind_is_callers_pair(struct stack_scratch *s)
 {
 	__u64 word;
 
-	if (!s || !(config.unwind & UNWIND_BY_SCAN) || !s->frame.is_pc ||
-	    runtime_has(s->runtime, RUNTIME_WALK_CHAINS))
+	if (!s || !(config.unwind & UNWIND_BY_SCAN) || !s->frame.is_pc || walks_chains(s))
 		return 0;
 	walk_load(&s->frame, &s->frame.fp, &s->frame.fp_at);
 	word = (s->frame.fp - s->frame.sp) / 8 + 1;
@@ -225,7 +224,7 @@ __noinline int unwind_by_return(struct stack_scratch *s)
 {
 	__u64 word, at;
 
-	if (!s || runtime_has(s->runtime, RUNTIME_WALK_CHAINS))
+	if (!s || walks_chains(s))
 		return WALK_RETURN_UNKNOWN;
 	unwind_find_way_back(s);
 	if (s->way_back.kind != WALK_RETURN_BY_SP)

@@ -95,6 +95,10 @@ static uint8_t meaning(const char *thread, const char *functions)
 TEST(workers_wait_for_work)
 {
 	static const char *const stacks[] = {
+		"start_thread;tsl::(anonymous namespace)::PThread::ThreadFn;"
+		"Eigen::ThreadPoolTempl<tsl::thread::EigenEnvironment>::WorkerLoop;"
+		"Eigen::ThreadPoolTempl<tsl::thread::EigenEnvironment>::WaitForWork;"
+		"Eigen::EventCount::CommitWait;std::condition_variable::wait" CONDITION,
 		"runtime.findRunnable;runtime.stopm;runtime.mPark;runtime.notesleep;"
 		"runtime.futexsleep;runtime.futex.abi0",
 		"start_thread;worker;uv_cond_wait" CONDITION,
@@ -200,6 +204,15 @@ TEST(conditions_of_abseil_are_told_from_its_locks)
 		IDLE_CONDITION);
 	assert_int_equal(meaning("node", "v8::base::Mutex::Lock;absl::Mutex::LockSlowLoop;"
 					 "absl::Mutex::Block;" ABSL),
+			 IDLE_LOCK);
+	assert_int_equal(meaning("jax", "f;absl::lts_20260107::CondVar::WaitCommon;" ABSL),
+			 IDLE_CONDITION);
+	assert_int_equal(meaning("jax", "f;absl::lts_20260107::Notification::WaitForNotification;"
+					"absl::lts_20260107::Mutex::LockSlowWithDeadline;"
+					"absl::lts_20260107::Mutex::Block;" ABSL),
+			 IDLE_CONDITION);
+	assert_int_equal(meaning("jax", "f;absl::lts_20260107::Mutex::LockSlowLoop;"
+					"absl::lts_20260107::Mutex::Block;" ABSL),
 			 IDLE_LOCK);
 }
 

@@ -35,6 +35,7 @@ static const struct {
 	{"v8::base::ConditionVariable", SERVES},
 	{"v8::base::Semaphore", SERVES},
 	{"std::condition_variable", SERVES},
+	{"Eigen::EventCount::", SERVES},
 	{"std::sys::", SERVES},
 	{"std::thread::park", SERVES},
 	{"parking_lot::", SERVES},
@@ -114,6 +115,7 @@ static const struct {
 	{"tokio::runtime::", PARKED_FOR_WORK},
 	{"rayon_core::sleep", PARKED_FOR_WORK},
 	{"gomp_thread_start", PARKED_FOR_WORK},
+	{"Eigen::ThreadPoolTempl<", PARKED_FOR_WORK},
 	{"QThreadPoolThread::", PARKED_FOR_WORK},
 };
 
@@ -403,7 +405,7 @@ static const char *const conditions[] = {
 	"pthread_cond_",    "__pthread_cond_", "___pthread_cond_",  "cnd_",
 	"pthread_barrier_", "pthread_join",    "pthread_timedjoin", "__pthread_timedjoin",
 	"pthread_clock",    "__pthread_clock", "thrd_join",	    "sem_",
-	"__new_sem_",	    "runtime.note",    "ethr_event_",	    "absl::CondVar::",
+	"__new_sem_",	    "runtime.note",    "ethr_event_",
 };
 
 /* Functions with which Python takes a lock, and waits for conditions. The second: 3.14 and newer.
@@ -451,9 +453,14 @@ static bool begins_with_one(const char *name, const char *const *list, size_t co
 
 static bool is_condition(const char *name)
 {
-	/* Rust's functions are embedded in other names. */
-	return BEGINS_WITH_ONE(name, conditions) || strstr(name, "Condvar::wait") ||
-	       strstr(name, "Parker::park");
+	/* Rust's functions are embedded in other names, Abseil's in the namespace of a version. */
+	static const char *const parts[] = {
+		"Condvar::wait",	   "Parker::park",   "::CondVar::Wait",
+		"::Notification::WaitFor", "::Mutex::Await", "::BlockingCounter::Wait",
+		"::Mutex::LockWhen",
+	};
+
+	return BEGINS_WITH_ONE(name, conditions) || array_find(parts, it, strstr(name, *it));
 }
 
 /* Returns the path of a frame's source file; "" if it is not known. */

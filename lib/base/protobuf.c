@@ -53,6 +53,19 @@ static bool take_bytes(struct protobuf_cursor *s, struct protobuf_field *field)
 	return true;
 }
 
+bool protobuf_take_of(struct protobuf_field *field, bool is_fixed, uint64_t *value)
+{
+	struct protobuf_cursor *s = &field->bytes;
+
+	if (field->is_bytes)
+		return is_fixed ? s->at < s->end && take_fixed(s, 8, value)
+				: protobuf_take(s, value);
+	*value = field->value;
+	field->is_bytes = true;
+	*s = protobuf_cursor_of("", 0);
+	return true;
+}
+
 bool protobuf_next(struct protobuf_cursor *s, struct protobuf_field *field)
 {
 	uint64_t tag;

@@ -26,6 +26,8 @@ struct protobuf_cursor protobuf_cursor_of(const void *data, size_t size);
 bool protobuf_next(struct protobuf_cursor *s, struct protobuf_field *field);
 /* Reads the next of the packed numbers. */
 bool protobuf_take(struct protobuf_cursor *s, uint64_t *value);
+/* Takes the next of a field's numbers, packed or not. `is_fixed`: they have 8 bytes each. */
+bool protobuf_take_of(struct protobuf_field *field, bool is_fixed, uint64_t *value);
 
 void protobuf_varint(struct strbuf *out, uint64_t value);
 /* Omits fields of value 0, the default. */

@@ -109,14 +109,6 @@ static bool ends_with(const char *text, size_t size, const char *ending)
 	return size > length && !memcmp(text + size - length, ending, length);
 }
 
-/* Returns the mark of "name_[k]", or '\0'. 0 and 1 are compiler tiers. */
-static char mark_of(const char *text, size_t size)
-{
-	if (size < 5 || text[size - 4] != '_' || text[size - 3] != '[' || text[size - 1] != ']')
-		return '\0';
-	return strchr("kij01", text[size - 2]) ? text[size - 2] : '\0';
-}
-
 /*
  * Returns whether it is "byte[]_[k]" or "java.lang.String_[i]": marks of classes state how they
  * were allocated. Classes of locks have the mark i, and are no arrays but rarely.
@@ -124,7 +116,7 @@ static char mark_of(const char *text, size_t size)
 static bool is_class(const char *text, size_t size, bool *is_allocation)
 {
 	const char *dot;
-	char mark = mark_of(text, size);
+	char mark = foreign_mark(text, size);
 
 	if (mark != 'k' && mark != 'i')
 		return false;
@@ -209,7 +201,7 @@ static frame_id find_frame(struct folded_reader *r, const char *text, size_t siz
 	struct foreign_frame frame = {.module = NO_MODULE};
 	bool is_of_class = is_last && r->has_classes;
 	_cleanup_free_ char *name = NULL;
-	char mark = mark_of(text, size);
+	char mark = foreign_mark(text, size);
 
 	if (id < known->frames.count)
 		return known->frames.items[id];
@@ -280,15 +272,13 @@ static void read_thread(struct folded_reader *r, struct folded_frames *s, thread
 	struct folded_frames first = *s;
 	_cleanup_free_ char *text = next_frame(&first) ? xstrndup(first.frame, first.size) : NULL;
 	uint32_t pid = 0, tid;
-	const char *at = "", *name = NULL;
-	char *named;
+	const char *at, *name;
 
 	if (!text)
 		return;
-	named = *text == '[' ? strstr(text, " tid=") : NULL;
-	if (named && scan_id(named, " tid=", &at, &tid) && strcmp(at, "]") == 0) {
-		*named = '\0';
-		name = text + 1;
+	name = foreign_thread_of(text, &tid);
+	if (name) {
+		name = *name ? name : NULL;
 	} else if (scan_id(text, "thread (", &at, &tid)) {
 		name = text_starts_with(at, "): ") ? at + 3 : NULL;
 		if (!name && strcmp(at, ")") != 0)

@@ -329,6 +329,27 @@ void foreign_name_processes(struct foreign *f)
 	}
 }
 
+const char *foreign_thread_of(char *text, uint32_t *tid)
+{
+	char *id = *text == '[' ? strstr(text, "tid=") : NULL;
+	const char *at = id ? id + 4 : text;
+	uint64_t number;
+
+	if (!id || !text_scan_decimal(&at, text + strlen(text), &number) || number > INT32_MAX ||
+	    strcmp(at, "]") != 0 || (id > text + 1 && id[-1] != ' '))
+		return NULL;
+	*tid = (uint32_t)number;
+	id[id > text + 1 ? -1 : 0] = '\0';
+	return text + 1;
+}
+
+char foreign_mark(const char *text, size_t size)
+{
+	if (size < 5 || text[size - 4] != '_' || text[size - 3] != '[' || text[size - 1] != ']')
+		return '\0';
+	return strchr("kij01", text[size - 2]) ? text[size - 2] : '\0';
+}
+
 uint8_t foreign_event(struct foreign *f, const char *name)
 {
 	uint8_t number = profile_event(f->profile, name);
@@ -447,10 +468,27 @@ void foreign_guess_interval(struct foreign *f)
 	vec_release(&distances);
 }
 
+uint32_t foreign_place(uint64_t number)
+{
+	return number <= INT32_MAX ? (uint32_t)number : 0;
+}
+
+void foreign_run_parallel(struct foreign *f, double length, uint64_t duration)
+{
+	if (duration && clock_can_show(duration) && length > (double)duration)
+		f->pace = (double)duration / length;
+	f->duration = (double)duration;
+}
+
 void foreign_pass(struct foreign *f, uint64_t ticks)
 {
 	uint64_t interval = f->profile->meta.interval_ns, length;
 
+	if (f->pace > 0) {
+		f->passed += (double)ticks * (double)interval * f->pace;
+		f->now = (uint64_t)fmin(f->passed, f->duration);
+		return;
+	}
 	if (ticks > TICKS_MAX)
 		ticks = TICKS_MAX;
 	if (!__builtin_mul_overflow(ticks, interval ? interval : INTERVAL_NS, &length) &&

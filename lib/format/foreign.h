@@ -41,6 +41,7 @@ struct foreign {
 	VEC(struct foreign_module) modules;
 	struct index thread_index, module_index, counter_index;
 	uint64_t now; /* time of the next sample if the file has no timestamps */
+	double pace, passed, duration; /* of foreign_run_parallel(); pace 0: none */
 	struct time_range stated; /* start and end of the file; 0: not stated */
 	uint64_t split_rows; /* rows added because a weight exceeded the limit of a row */
 };
@@ -86,6 +87,11 @@ thread_id foreign_thread(struct foreign *f, uint32_t pid, uint32_t tid, const ch
 			 const char *name, bool by_name);
 /* Names processes that have no name after their main threads, or else each row after itself. */
 void foreign_name_processes(struct foreign *f);
+/* async-profiler's names. */
+/* Returns the name in "[name tid=1]" and sets *tid, or returns NULL. Cuts the text. */
+const char *foreign_thread_of(char *text, uint32_t *tid);
+/* Returns the mark of "name_[k]", or '\0'. 0 and 1 are compiler tiers. */
+char foreign_mark(const char *text, size_t size);
 /* Returns an event's number; 0 if there are too many, which counts as unread. */
 uint8_t foreign_event(struct foreign *f, const char *name);
 /*
@@ -116,8 +122,15 @@ double foreign_interval(const double *lengths, size_t count, double shortest, do
  * in whole microseconds. Keeps it if there are few samples.
  */
 void foreign_guess_interval(struct foreign *f);
+/*
+ * Tells that samples of `length` ns were taken in `duration` ns, 0: unknown. If threads ran in
+ * parallel, samples are closer together.
+ */
+void foreign_run_parallel(struct foreign *f, double length, uint64_t duration);
 /* Advances `now` by a number of intervals, within limits. */
 void foreign_pass(struct foreign *f, uint64_t ticks);
+/* Returns the number of a line or column; 0 if it is unknown or cannot be one. */
+uint32_t foreign_place(uint64_t number);
 /*
  * Call once at the end. Without timestamps, samples follow one another, each as long as its weight,
  * and a note in the profile says so, and whether the file states a duration.

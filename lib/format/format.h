@@ -123,6 +123,7 @@ struct format {
 	ROW(heaptrack) \
 	ROW(callgrind) \
 	ROW(gperftools) \
+	ROW(otlp) \
 	ROW(perf_json) \
 	ROW(perf_script) \
 	ROW(folded) ROW(pprof) ROW(pgo) ROW(perfetto) ROW(flamegraph) ROW(html)

@@ -2,8 +2,6 @@
 #include "lib/format/pprof.h"
 #include "lib/format/pprof_fields.h"
 
-#include <math.h>
-
 #include "lib/base/infile.h"
 #include "lib/format/foreign.h"
 #include "lib/base/protobuf.h"
@@ -67,8 +65,6 @@ struct pprof_reader {
 	VEC(uint64_t) comments;
 	struct pprof_type period_type;
 	uint64_t period, default_type, time_ns, duration_ns, drop_frames, keep_frames, doc_url;
-	double pace; /* time that passes per time of a sample, if threads ran in parallel; or 0 */
-	double passed_ns;
 	int clock; /* index of the type that counts clock samples; -1: none */
 	uint64_t clock_unit; /* value of one clock sample: 1, or the period if no type counts */
 };
@@ -76,8 +72,6 @@ struct pprof_reader {
 struct pprof_mapping {
 	uint64_t start, limit, offset, filename, build_id;
 };
-
-#define PLACE_MAX INT32_MAX
 
 /* Returns a string by number, up to its first NUL; free it. */
 static char *pprof_string(const struct pprof_reader *r, uint64_t number)
@@ -167,11 +161,6 @@ static struct line read_line(struct protobuf_cursor s)
 	return line;
 }
 
-static uint32_t place_or_0(uint64_t number)
-{
-	return number <= PLACE_MAX ? (uint32_t)number : 0;
-}
-
 static frame_id add_frame(struct pprof_reader *r, struct foreign_frame frame, struct line line)
 {
 	struct pprof_row *row = pprof_find(&r->functions, line.function);
@@ -188,11 +177,11 @@ static frame_id add_frame(struct pprof_reader *r, struct foreign_frame frame, st
 		else if (field.number == FUNCTION_FILENAME)
 			file_id = field.value;
 		else if (field.number == FUNCTION_START_LINE)
-			frame.func_line = place_or_0(field.value);
+			frame.func_line = foreign_place(field.value);
 	}
 	frame.name = name = pprof_string(r, name_id ? name_id : system_id);
 	frame.file = file = pprof_string(r, file_id);
-	frame.line = place_or_0(line.line);
+	frame.line = foreign_place(line.line);
 	return foreign_frame(&r->f, &frame);
 }
 
@@ -310,30 +299,12 @@ static void take_number(struct pprof_reader *r, const struct protobuf_field *fie
 	}
 }
 
-/* Reads the numbers of one field, packed or not. */
-static bool take_numbers(const struct protobuf_field *field, struct protobuf_cursor *s,
-			 uint64_t *number)
-{
-	if (field->is_bytes)
-		return protobuf_take(s, number);
-	if (s->at == s->end)
-		return false;
-	*number = field->value;
-	s->at = s->end;
-	return true;
-}
-
-#define FOR_NUMBERS(field, number) \
-	for (struct protobuf_cursor s_ = (field)->is_bytes ? (field)->bytes \
-							   : protobuf_cursor_of("", 1); \
-	     take_numbers(field, &s_, &(number));)
-
-static void take_comments(struct pprof_reader *r, const struct protobuf_field *field)
+static void take_comments(struct pprof_reader *r, struct protobuf_field field)
 {
 	uint64_t number;
 
-	FOR_NUMBERS(field, number)
-	vec_push(&r->comments, number);
+	while (protobuf_take_of(&field, false, &number))
+		vec_push(&r->comments, number);
 }
 
 static int find_messages(struct pprof_reader *r, const char *text, size_t size, struct error *err)
@@ -346,7 +317,7 @@ static int find_messages(struct pprof_reader *r, const char *text, size_t size, 
 		if (++r->fields_read % 1024 == 0)
 			infile_pass(s.at);
 		if (field.number == PROFILE_COMMENT)
-			take_comments(r, &field);
+			take_comments(r, field);
 		else if (!field.is_bytes)
 			take_number(r, &field);
 		else if (field.number == PROFILE_PERIOD_TYPE)
@@ -394,10 +365,10 @@ static int read_values(struct pprof_reader *r, struct protobuf_cursor s, struct 
 	vec_clear(&r->path);
 	vec_clear(&r->values);
 	while (protobuf_next(&s, &field)) {
-		if (field.number == SAMPLE_LOCATION_ID)
-			FOR_NUMBERS(&field, number)
-		vec_push(&r->path, number);
-		else if (field.number == SAMPLE_VALUE) FOR_NUMBERS(&field, number)
+		while (field.number == SAMPLE_LOCATION_ID &&
+		       protobuf_take_of(&field, false, &number))
+			vec_push(&r->path, number);
+		while (field.number == SAMPLE_VALUE && protobuf_take_of(&field, false, &number))
 			vec_push(&r->values, number);
 	}
 	return s.failed || r->values.count != r->type_count
@@ -746,13 +717,7 @@ static int add_sample(struct pprof_reader *r, struct protobuf_cursor bytes, stru
 	/* Other events have no duration, and labels need one. */
 	if (r->clock >= 0 && r->values.items[r->clock])
 		ticks = r->values.items[r->clock] / r->clock_unit;
-	if (r->pace > 0) {
-		r->passed_ns += (double)ticks * (double)r->period * r->pace;
-		r->passed_ns = fmin(r->passed_ns, (double)r->duration_ns);
-		r->f.now = (uint64_t)r->passed_ns;
-	} else {
-		foreign_pass(&r->f, ticks);
-	}
+	foreign_pass(&r->f, ticks);
 	if (is_same)
 		extend_labels(r);
 	vec_for_each(&labels.rows, const struct label *, label)
@@ -845,7 +810,7 @@ static int set_pace(struct pprof_reader *r, struct error *err)
 	double length = 0;
 	int ret = 0;
 
-	if (r->clock < 0 || !r->duration_ns || !clock_can_show(r->duration_ns))
+	if (r->clock < 0 || !r->duration_ns)
 		return 0;
 	while (!ret && next_sample(r, &all, &sample)) {
 		ret = read_values(r, sample, err);
@@ -853,8 +818,7 @@ static int set_pace(struct pprof_reader *r, struct error *err)
 			length += (double)r->values.items[r->clock] * (double)r->period /
 				  (double)r->clock_unit;
 	}
-	if (length > (double)r->duration_ns)
-		r->pace = (double)r->duration_ns / length;
+	foreign_run_parallel(&r->f, length, r->duration_ns);
 	return ret;
 }
 

@@ -121,6 +121,8 @@ static const struct {
 	{WITH_SIZE("{"), "\"timeline-record-type-", SAFARI},
 	{WITH_SIZE("{"), "\"total_num_allocations\"", MEMRAY_REPORT},
 	{WITH_SIZE("allocator,num_allocations,"), NULL, MEMRAY_REPORT},
+	{WITH_SIZE("{\"resourceProfiles\":"), NULL,
+	 "OpenTelemetry profiles as JSON; the Collector's file exporter also writes format: proto"},
 	{WITH_SIZE("{\"version\": 0, \"costs\""), NULL,
 	 "a profile for gprof2dot; memray transform speedscope writes one that prof reads"},
 	{WITH_SIZE("{"), "profileJSONWithSymbolicationTable",
@@ -156,16 +158,6 @@ static const struct {
 	{WITH_SIZE(""), "<html", PICTURE},
 };
 
-/* Returns true for a message in a message in which a profile of pprof has numbers. */
-static bool is_otlp(const char *text, size_t size)
-{
-	struct protobuf_cursor s = protobuf_cursor_of(text, size);
-	struct protobuf_field resource, field;
-
-	return protobuf_next(&s, &resource) && resource.number == 1 && resource.is_bytes &&
-	       protobuf_next(&resource.bytes, &field) && field.number <= 2 && field.is_bytes;
-}
-
 /*
  * Returns true for a packet of a trace, whose fields differ from a sample type of pprof. A text may
  * look like one, but has no control characters.
@@ -194,8 +186,6 @@ const char *format_unread(const char *text, size_t size)
 		return "an empty file";
 	if (is_perfetto(text, size))
 		return "a Perfetto trace; traceconv profile converts its stacks to pprof";
-	if (is_otlp(text, size))
-		return "OpenTelemetry profiles; most OpenTelemetry profilers also write pprof";
 	for (size_t i = 0; i < sizeof(unread) / sizeof(*unread); i++) {
 		const char *word = unread[i].word;
 

@@ -110,7 +110,6 @@ recognized '\x5e\x97\xca\xfd\1\1' 'Sysprof'
 recognized '\n0x2e8 [0x110]: event: 69\n.\n. ... raw event: size 272 bytes\n' 'a perf report'
 recognized '# started on Mon Nov 30 13:59:40 2026\n\n1.50,msec,task-clock,1497\n' 'perf stat counts'
 recognized 'File: a.test\nBuild ID: 66\nType: cpu\n' 'a pprof report'
-recognized '\n\11\22\7\22\5\22\3\22\1x' 'OpenTelemetry'
 recognized 'digraph profile {\n' 'a page or picture'
 
 # JSON with threads alone: what is missing.

@@ -143,6 +143,9 @@ is "mappings are no samples" "$(summary records.txt)" 'perf script: 0.101 s, 2 s
 # Collapsed stacks: a thread first.
 printf '%s\n' '[main tid=1];java/lang/Thread.run_[0];Foo.bar_[j] 10' '[pool-1 tid=2];java/lang/Thread.run_[0];Foo.baz_[1] 5' \
 	'[kworker/0:1];worker_thread_[k] 4' >threads.folded
+printf '%s\n' '[tid=7];start_thread 3' >unnamed.folded
+is "a thread of async-profiler without a name" "$("$PROF" report --no-config --by thread --format csv unnamed.folded | cut -d, -f1,2,5 | tr -d '"')" \
+	$'thread,tid,self\n,7,3'
 is "threads of async-profiler" "$("$PROF" report --no-config --by thread --format csv threads.folded | cut -d, -f1,2,5 | tr -d '"')" \
 	$'thread,tid,self\nmain,1,10\npool-1,2,5\nall,0,4'
 is "marks of async-profiler" "$(rows threads.folded)" \

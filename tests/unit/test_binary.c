@@ -3,6 +3,8 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -275,4 +277,77 @@ TEST(text_of_an_overlong_id_is_cut)
 	assert_int_equal(strlen(text), 2 * BUILD_ID_MAX);
 	build_id_to_text(id, 0, text);
 	assert_string_equal(text, "");
+}
+
+#define ROWS 60000
+#define ROW_SIZE 13 /* a prime: no power of two is a multiple of it */
+
+struct seen_rows {
+	bool rows[ROWS];
+	uint32_t pieces, limit;
+};
+
+static bool see_rows(void *ctx, const uint8_t *data, size_t size)
+{
+	struct seen_rows *seen = ctx;
+	const uint8_t *end = data + size;
+
+	for (const uint8_t *at = data; (at = memmem(at, (size_t)(end - at), "row ", 4)); at++) {
+		if (end - at >= ROW_SIZE)
+			seen->rows[strtoul((const char *)at + 4, NULL, 10)] = true;
+	}
+	return ++seen->pieces < seen->limit;
+}
+
+TEST(sections_are_searched_in_pieces)
+{
+	static const char names[] = "\0.text\0.strings";
+	static struct {
+		Elf64_Ehdr header;
+		Elf64_Shdr sections[3];
+		char names[sizeof(names)];
+		char rows[ROWS * ROW_SIZE + 1];
+	} image;
+	static struct seen_rows seen;
+	const uint64_t size = sizeof(image.rows) - 1;
+	struct binary *b;
+
+	image.header = make_image().header;
+	image.header.e_version = image.header.e_ident[EI_VERSION] = EV_CURRENT;
+	image.header.e_ehsize = sizeof(Elf64_Ehdr);
+	image.header.e_phoff = image.header.e_phnum = 0;
+	image.header.e_shoff = offsetof(typeof(image), sections);
+	image.header.e_shentsize = sizeof(Elf64_Shdr);
+	image.header.e_shnum = 3;
+	image.header.e_shstrndx = 2;
+	memcpy(image.names, names, sizeof(names));
+	image.sections[1] = (Elf64_Shdr){.sh_name = 1,
+					 .sh_type = SHT_PROGBITS,
+					 .sh_offset = offsetof(typeof(image), rows),
+					 .sh_size = size};
+	image.sections[2] = (Elf64_Shdr){.sh_name = 7,
+					 .sh_type = SHT_STRTAB,
+					 .sh_offset = offsetof(typeof(image), names),
+					 .sh_size = sizeof(names)};
+	for (unsigned int i = 0; i < ROWS; i++)
+		snprintf(image.rows + i * ROW_SIZE, ROW_SIZE + 1, "row %08u;", i);
+
+	_cleanup_close_ int fd = file_of(&image, sizeof(image));
+	assert_int_equal(binary_open(&b, fd, NULL), 0);
+	assert_false(binary_search_section(b, ".rodata", size, see_rows, &seen));
+	assert_false(binary_search_section(b, ".text", size - 1, see_rows, &seen));
+	assert_int_equal(seen.pieces, 0);
+	seen.limit = 1;
+	assert_true(binary_search_section(b, ".text", size, see_rows, &seen));
+	assert_int_equal(seen.pieces, 1);
+	assert_false(seen.rows[ROWS - 1]);
+	seen.limit = UINT32_MAX;
+	assert_true(binary_search_section(b, ".text", size, see_rows, &seen));
+	assert_true(seen.pieces > 3);
+	for (size_t i = 0; i < ROWS; i++)
+		assert_true(seen.rows[i]);
+	/* The file has been cut off since. */
+	assert_int_equal(ftruncate(fd, (off_t)(sizeof(image) - size / 2)), 0);
+	assert_false(binary_search_section(b, ".text", size, see_rows, &seen));
+	binary_free(b);
 }

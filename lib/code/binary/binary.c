@@ -154,6 +154,35 @@ int binary_read_section(const struct binary *b, const char *name, size_t max, ui
 	return 0;
 }
 
+#define PIECE_SIZE ((size_t)256 << 10)
+
+bool binary_search_section(const struct binary *b, const char *name, uint64_t max,
+			   binary_look_fn *look, void *ctx)
+{
+	_cleanup_free_ uint8_t *piece = NULL;
+	GElf_Shdr header;
+	size_t kept = 0;
+
+	if (!find_section(b, name, &header) || header.sh_flags & SHF_COMPRESSED ||
+	    header.sh_size > max || !section_is_in_file(b, &header))
+		return false;
+	piece = xmalloc(PIECE_SIZE);
+	for (uint64_t at = 0; at < header.sh_size;) {
+		size_t size = (size_t)MIN(header.sh_size - at, PIECE_SIZE - kept);
+		ssize_t got = pread(b->fd, piece + kept, size, (off_t)(header.sh_offset + at));
+
+		if (got <= 0)
+			return false;
+		at += (size_t)got;
+		size = kept + (size_t)got;
+		if (!look(ctx, piece, size))
+			return true;
+		kept = MIN(size, (size_t)BINARY_PIECE_OVERLAP);
+		memmove(piece, piece + size - kept, kept);
+	}
+	return true;
+}
+
 /*
  * Addresses for the sections of relocatable files, to which linkers assign none. For a loaded
  * kernel module, the section addresses may be known; otherwise they follow the kernel's loader:

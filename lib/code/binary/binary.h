@@ -88,6 +88,18 @@ bool binary_section_vaddr(const struct binary *b, const char *name, uint64_t *va
 int binary_read_section(const struct binary *b, const char *name, size_t max, uint8_t **data,
 			size_t *size, struct error *err);
 
+/* Bytes at the end of a piece with which the next one begins. */
+#define BINARY_PIECE_OVERLAP 64
+/* Looks at a piece of a section. Returns false to end the search. */
+typedef bool binary_look_fn(void *ctx, const uint8_t *piece, size_t size);
+
+/*
+ * Passes the section to `look`, piece by piece, without keeping it in memory. Returns false if it
+ * is missing, compressed, has more than `max` bytes, or cannot be read to its end.
+ */
+bool binary_search_section(const struct binary *b, const char *name, uint64_t max,
+			   binary_look_fn *look, void *ctx);
+
 enum binary_binding { BINARY_LOCAL, BINARY_WEAK, BINARY_GLOBAL };
 
 /* Limit for a code section's size; larger headers are damage. */

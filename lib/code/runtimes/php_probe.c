@@ -56,23 +56,28 @@ static size_t read_code(const struct php_file *f, int function, uint8_t *code, s
 	return binary_read_text(f->binary, object->vaddr, code, size) ? size : 0;
 }
 
-/* The version, in a header of each answer that a script sends: "X-Powered-By: PHP/8.2.36". */
-static uint16_t find_version(const struct php_file *f)
+/* Finds the version in a header of each answer that a script sends: "X-Powered-By: PHP/8.2.36". */
+static bool read_version(void *ctx, const uint8_t *data, size_t size)
 {
 	static const char header[] = "X-Powered-By: PHP/";
-	_cleanup_free_ uint8_t *data = NULL;
-	const uint8_t *text;
-	size_t size;
+	uint16_t *version = ctx;
+	const uint8_t *text = memmem(data, size, header, sizeof(header) - 1);
 
-	if (binary_read_section(f->binary, ".rodata", DATA_MAX, &data, &size, NULL) != 0)
-		return 0;
-	text = memmem(data, size, header, sizeof(header) - 1);
 	if (!text || size - (size_t)(text - data) < sizeof(header) + 3)
-		return 0;
+		return true;
 	text += sizeof(header) - 1;
 	if (text[0] < '0' || text[0] > '9' || text[1] != '.' || text[2] < '0' || text[2] > '9')
-		return 0;
-	return RUNTIME_VERSION(text[0] - '0', text[2] - '0');
+		return false;
+	*version = RUNTIME_VERSION(text[0] - '0', text[2] - '0');
+	return false;
+}
+
+static uint16_t find_version(const struct php_file *f)
+{
+	uint16_t version = 0;
+
+	binary_search_section(f->binary, ".rodata", DATA_MAX, read_version, &version);
+	return version;
 }
 
 /*

@@ -416,17 +416,31 @@ static bool take_number(const uint8_t **at, const uint8_t *end, unsigned int *nu
 	return *at > start && *at - start < 3 && *at < end && *(*at)++ == '.';
 }
 
-/*
- * Finds the only text that may be the number of an examined version, "15.0.245.2-rusty", with
- * `before` it a 0. NULL: none, or several versions.
- */
-static const struct version *search_version(const uint8_t *data, size_t size, bool is_compressed)
-{
-	const struct version *found = NULL;
+/* What the read-only data of a program state about V8. */
+struct statements {
+	bool has_options, is_compressed;
+	/* The only examined version without and with compressed pointers; NULL: none. */
+	const struct version *versions[2];
+	bool has_several[2];
+};
 
+static void note_version(struct statements *found, unsigned int major, unsigned int minor)
+{
+	for (int i = 0; i < 2; i++) {
+		const struct version *version = find_version(major, minor, i);
+
+		if (!version || !version->shared)
+			continue;
+		found->has_several[i] |= found->versions[i] && found->versions[i] != version;
+		found->versions[i] = version;
+	}
+}
+
+/* Finds texts that may be numbers of versions, "15.0.245.2-rusty", with a 0 before them. */
+static void search_versions(struct statements *found, const uint8_t *data, size_t size)
+{
 	for (const uint8_t *at = data, *end = data + size;
 	     (at = memchr(at, '.', (size_t)(end - at))); at++) {
-		const struct version *version;
 		const uint8_t *text = at - 2;
 		unsigned int major, minor;
 
@@ -435,14 +449,22 @@ static const struct version *search_version(const uint8_t *data, size_t size, bo
 			continue;
 		while (text < end && *text >= '0' && *text <= '9')
 			text++;
-		version = find_version(major, minor, is_compressed);
-		if (text == end || *text != '.' || !version || !version->shared)
-			continue;
-		if (found && found != version)
-			return NULL;
-		found = version;
+		if (text < end && *text == '.')
+			note_version(found, major, minor);
 	}
-	return found;
+}
+
+static bool read_statements(void *ctx, const uint8_t *data, size_t size)
+{
+	static const char option[] = "allow natives syntax";
+	static const char cage[] = "process-wide V8 pointer compression cage";
+	struct statements *found = ctx;
+
+	_Static_assert(sizeof(cage) <= BINARY_PIECE_OVERLAP, "no text lies in two pieces");
+	found->has_options |= memmem(data, size, option, sizeof(option)) != NULL;
+	found->is_compressed |= memmem(data, size, cage, sizeof(cage)) != NULL;
+	search_versions(found, data, size);
+	return true;
 }
 
 /* Returns whether it can be V8 although it has no constants, by symbols that are quick to find. */
@@ -466,26 +488,21 @@ static bool may_have_v8(const struct binary *b)
  */
 static bool set_by_version(struct v8_file *f)
 {
-	static const char option[] = "allow natives syntax";
-	static const char cage[] = "process-wide V8 pointer compression cage";
 	struct binary_object builtin = {.name = constants[BUILTIN].names[0]};
+	struct statements found = {0};
 	const struct version *version;
-	_cleanup_free_ uint8_t *data = NULL;
-	bool is_compressed;
-	size_t size;
 
 	if (!may_have_v8(f->binary) ||
-	    binary_read_section(f->binary, ".rodata", DATA_MAX, &data, &size, NULL) != 0 ||
-	    !memmem(data, size, option, sizeof(option)))
+	    !binary_search_section(f->binary, ".rodata", DATA_MAX, read_statements, &found) ||
+	    !found.has_options)
 		return false;
-	is_compressed = memmem(data, size, cage, sizeof(cage));
-	version = search_version(data, size, is_compressed);
-	if (!version)
+	version = found.versions[found.is_compressed];
+	if (!version || found.has_several[found.is_compressed])
 		return false;
 	memcpy(f->values, common, sizeof(common));
 	binary_find_objects(f->binary, &builtin, 1);
 	f->values[BUILTIN] = builtin.is_there;
-	if (is_compressed) {
+	if (found.is_compressed) {
 		f->values[SMI_SHIFT] = 0;
 		f->values[MAP_TYPE] = 8;
 		f->values[BYTECODE_DATA] = 36;

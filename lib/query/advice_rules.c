@@ -41,7 +41,7 @@ struct adviser {
 };
 
 /* Rules about the time in these functions, without that of their callees. */
-#define SELF_MARKS MARK(ADVICE_UNOPTIMIZED)
+#define SELF_MARKS (MARK(ADVICE_UNOPTIMIZED) | MARK(ADVICE_SPINNING_ITSELF))
 
 static bool fits(const char *name, const char *pattern)
 {
@@ -157,11 +157,15 @@ static uint64_t *marks_of_stacks(const struct profile *p)
 			continue;
 		marks[id] |= of_funcs[frame->func];
 		if (!has_own_code(p, frame))
-			marks[id] &= ~SELF_MARKS;
+			marks[id] &= ~MARK(ADVICE_UNOPTIMIZED);
 		for (size_t i = 0; i < sizeof(exceptions) / sizeof(*exceptions); i++) {
 			if (marks[id] & MARK(exceptions[i].of))
 				marks[id] &= ~MARK(exceptions[i].from);
 		}
+	}
+	for (stack_id id = 0; id < p->stacks.rows.count; id++) {
+		if (marks[id] & MARK(ADVICE_SPINNING_ITSELF))
+			marks[id] |= MARK(ADVICE_SPINNING);
 	}
 	return marks;
 }
@@ -185,26 +189,38 @@ static char *place_of(const struct adviser *a, uint32_t key, uint32_t line)
 		    : xasprintf("%s (%s)", name, file);
 }
 
-/* Names the user's function with the most weight of stacks with all these marks; NULL: no name. */
-static char *heaviest_place(const struct adviser *a, const struct query *q, uint64_t mark)
+/* Share of the weight that makes a function its place. */
+#define PLACE_MIN 4
+
+/*
+ * Names the user's function with the most weight of stacks with all these marks; NULL: it has no
+ * name, or only a small part of that weight without `apart`.
+ */
+static char *heaviest_place(const struct adviser *a, const struct query *q, uint64_t mark,
+			    uint64_t apart)
 {
 	const struct digest *d = a->digest;
 	_cleanup_free_ uint64_t *weights = xcalloc(d->keys.rows.count + 1, sizeof(*weights));
 	stack_id most = NO_STACK;
+	uint64_t sum = 0;
 	const struct frame *frame;
 
 	for (stack_id id = 0; id < q->profile->stacks.rows.count; id++) {
 		stack_id at = d->callers[id];
 		uint32_t key;
 
-		if (!q->weights[id] || (a->marks[id] & mark) != mark || at == NO_STACK)
+		if (!q->weights[id] || (a->marks[id] & mark) != mark)
+			continue;
+		sum += q->weights[id];
+		if (at == NO_STACK)
 			continue;
 		key = d->keys.of_stacks[at];
 		weights[key] += q->weights[id];
 		if (most == NO_STACK || weights[key] > weights[d->keys.of_stacks[most]])
 			most = at;
 	}
-	if (most == NO_STACK)
+	if (most == NO_STACK ||
+	    weights[d->keys.of_stacks[most]] * PLACE_MIN < sum - MIN(apart, sum))
 		return NULL;
 	frame = profile_frame_of(q->profile, most);
 	return profile_frame_is_named(q->profile, frame)
@@ -244,7 +260,7 @@ static void measure_signs(const struct adviser *a, struct measured *m)
 
 	m->weight = marked_weight(a, a->q, mark);
 	m->value = share(m->weight, a->q->weight);
-	m->place = m->weight ? heaviest_place(a, a->q, mark) : NULL;
+	m->place = m->weight ? heaviest_place(a, a->q, mark, 0) : NULL;
 }
 
 static void measure_functions(const struct adviser *a, struct measured *m)
@@ -357,7 +373,7 @@ static void measure_threads(const struct adviser *a, struct measured *m)
 		m->value = share(threads, a->q->weight);
 		free(m->place);
 		m->place = NULL;
-		m->what = heaviest_place(a, a->q, 0);
+		m->what = heaviest_place(a, a->q, 0, threads);
 	}
 }
 
@@ -366,7 +382,7 @@ static void measure_interpreter_lock(const struct adviser *a, struct measured *m
 	m->weight = a->interpreter_lock;
 	m->value = share(m->weight, m->weight + a->q->weight);
 	if (m->weight)
-		m->place = heaviest_place(a, &a->digest->with_waits, MARK(a->id));
+		m->place = heaviest_place(a, &a->digest->with_waits, MARK(a->id), 0);
 }
 
 /* Returns the heaviest place of waits for that reason, or of sleeps in event loops; or NULL. */
@@ -416,7 +432,7 @@ static void measure_blocked(const struct adviser *a, struct measured *m)
 	}
 	blocked.weights = weights;
 	if (m->weight)
-		m->place = heaviest_place(a, &blocked, mark);
+		m->place = heaviest_place(a, &blocked, mark, 0);
 	if (a->wall > 0)
 		m->value = (double)m->weight / a->wall;
 }

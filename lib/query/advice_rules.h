@@ -16,6 +16,7 @@ enum advice_id {
 	ADVICE_OTHER_CALLS, /* the same of SMALL_CALLS */
 	ADVICE_COLLECTED, /* time of Java's collectors, whose threads tell how long they took */
 	ADVICE_COPIED, /* time of SMALL_CALLS that is spent on their bytes */
+	ADVICE_SPINNING_ITSELF, /* time of SPINNING, without that of callees */
 	ADVICE_MARK_COUNT,
 };
 

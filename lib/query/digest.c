@@ -489,6 +489,9 @@ static void add_functions(struct finder *f, size_t wanted, uint32_t *places)
 	}
 }
 
+/* Share of a function's time in which one that calls it is worth naming. */
+#define CALLER_MIN 4
+
 static void find_functions(struct finder *f, size_t wanted)
 {
 	_cleanup_free_ uint32_t *places = xcalloc(f->a->keys.rows.count + 1, sizeof(*places));
@@ -511,7 +514,8 @@ static void find_functions(struct finder *f, size_t wanted)
 		size_t place = pair->pair >> 32;
 		struct heavy_function *function = &f->a->functions.items[place];
 
-		if (pair->weight <= most[place])
+		if (pair->weight <= most[place] ||
+		    pair->weight * CALLER_MIN < function->row->self)
 			continue;
 		most[place] = pair->weight;
 		function->caller = (uint32_t)pair->pair;

@@ -104,6 +104,21 @@ static struct profile *spinning(uint32_t part)
 			part);
 }
 
+/* Threads of OpenMP without work; those with some run below the same file's functions. */
+static struct profile *omp_spinning(uint32_t part)
+{
+	return run_part(SERVE
+			"sort /app sort.c\nGOMP_parallel libgomp.so.1 -\nfun_1f3d0 libgomp.so.1 -",
+			part);
+}
+
+static struct profile *omp_working(uint32_t part)
+{
+	return run_part(
+		SERVE "sort /app sort.c\nGOMP_parallel libgomp.so.1 -\nsort._omp_fn.0 /app sort.c",
+		part);
+}
+
 static struct profile *go_channel(uint32_t part)
 {
 	return run_part(SERVE
@@ -489,6 +504,9 @@ static const struct rule_case {
 	{ADVICE_SPINNING, spinning, 100, 99,
 	 "waiting without sleep (spinning, yielding) took 10 % of the time, most for wait_for (wait.c:102): wait "
 	 "for a condition, or hold spin locks for less time"},
+	{ADVICE_SPINNING, omp_spinning, 100, 99,
+	 "waiting without sleep (spinning, yielding) took 10 % of the time, most for sort (sort.c:102): wait "
+	 "for a condition, or hold spin locks for less time"},
 	{ADVICE_LIST_SEARCHES, list_search, 250, 249,
 	 "searching lists from their begin took 25 % of the time, most for unique (unique.py:102): a set or a "
 	 "dictionary finds without a search"},
@@ -674,8 +692,31 @@ static struct profile *short_queues(uint32_t part)
 	return p;
 }
 
+/* A compiler's thread beside one that spends most of its time in packages. */
+static struct profile *compiler_of_packages(uint32_t part)
+{
+	struct profile *p = new_profile();
+
+	stack_texts_add_sample(p, 100, SERVE "Shop.init - /app/Shop.java");
+	stack_texts_add_sample(p, 900 - part, "run - /a/site-packages/run.py");
+	stack_texts_add_thread(p, "C2 CompilerThre");
+	stack_texts_add_sample(p, part, "compile libjvm.so -");
+	return p;
+}
+
+TEST(a_function_is_named_for_a_quarter_of_the_time)
+{
+	const struct rule_case row = {.id = ADVICE_COMPILING, .make = compiler_of_packages};
+	_cleanup_free_ char *few = advice_of(&row, 500), *most = advice_of(&row, 600);
+
+	assert_null(strstr(few, "Shop.init"));
+	assert_non_null(strstr(most, "; the program itself ran mostly in Shop.init"));
+}
+
 TEST(rules_have_conditions)
 {
+	const struct rule_case working_row = {.id = ADVICE_SPINNING, .make = omp_working};
+
 	const struct rule_case copies_row = {.id = ADVICE_COPYING, .make = collected_copies};
 	const struct rule_case few_row = {.id = ADVICE_ALLOCATION, .make = few_samples};
 	const struct rule_case queues_row = {.id = ADVICE_STARVED, .make = short_queues};
@@ -683,6 +724,7 @@ TEST(rules_have_conditions)
 	const struct rule_case sleeps_row = {.id = ADVICE_SLEEPS, .make = short_sleeps};
 	_cleanup_free_ char *five = advice_of(&few_row, 5);
 
+	assert_null(advice_of(&working_row, 900));
 	assert_null(advice_of(&starts_row, 900));
 	assert_null(advice_of(&sleeps_row, 900));
 	assert_null(advice_of(&copies_row, 900));

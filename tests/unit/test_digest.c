@@ -492,6 +492,23 @@ TEST(test_own_code_only)
 	profile_free(p);
 }
 
+TEST(test_callers_of_a_small_part_are_not_named)
+{
+	struct profile *p = profile_new();
+
+	stack_texts_add_sample(p, 20, SERVE "lookup /lib/libjvm.so -");
+	stack_texts_add_sample(p, 80, "run /lib/libjvm.so -\nlookup /lib/libjvm.so -");
+	check(p, QUERY_ORDER_SELF,
+	      "0 run 80\n0 lookup 80\nbeside main 20\nin libjvm.so 80\n"
+	      "lookup 100 by -\nrun 0 by -\n_start 0 by -\n");
+	p = profile_new();
+	stack_texts_add_sample(p, 30, SERVE "lookup /lib/libjvm.so -");
+	stack_texts_add_sample(p, 70, "run /lib/libjvm.so -\nlookup /lib/libjvm.so -");
+	check(p, QUERY_ORDER_SELF,
+	      "0 run 70\n0 lookup 70\nbeside main 30\nin libjvm.so 70\n"
+	      "lookup 100 by serve\nrun 0 by -\n_start 0 by -\n");
+}
+
 /* Adds a thread's waits for events and sleeps, as often as they alternate. */
 static void add_loop(struct profile *p, const char *sleeper, int changes, uint8_t reason)
 {

@@ -99,6 +99,9 @@ TEST(workers_wait_for_work)
 		"Eigen::ThreadPoolTempl<tsl::thread::EigenEnvironment>::WorkerLoop;"
 		"Eigen::ThreadPoolTempl<tsl::thread::EigenEnvironment>::WaitForWork;"
 		"Eigen::EventCount::CommitWait;std::condition_variable::wait" CONDITION,
+		"<polars_async::executor::Executor>::runner;"
+		"<polars_async::executor::park_group::ParkAttempt>::park_slow;"
+		"<parking_lot::condvar::Condvar>::wait_until_internal;libc.so.6!syscall",
 		"runtime.findRunnable;runtime.stopm;runtime.mPark;runtime.notesleep;"
 		"runtime.futexsleep;runtime.futex.abi0",
 		"start_thread;worker;uv_cond_wait" CONDITION,
@@ -475,6 +478,9 @@ TEST(locks_of_rust_are_told_from_conditions)
 	assert_int_equal(meaning("app", "<std::sys::sync::condvar::futex::Condvar>::wait_timeout;"
 					"std::sys::pal::unix::futex::futex_wait" L "syscall"),
 			 IDLE_CONDITION);
+	assert_int_equal(meaning("app", "f;<parking_lot::condvar::Condvar>::wait_until_internal" L
+					"syscall"),
+			 IDLE_CONDITION);
 	assert_int_equal(
 		meaning("app", "f;parking_lot::raw_mutex::RawMutex::lock_slow" L "syscall"),
 		IDLE_LOCK);
@@ -512,17 +518,17 @@ TEST(a_c_library_without_any_names_tells_nothing)
 			 IDLE_LOCK);
 }
 
-/* Returns the reason of the waits of a thread that lives for two seconds. */
-static uint8_t reason_in_thread(uint32_t waits, uint32_t queued, const char *functions)
+/* Returns what becomes of the reason of a thread's waits, which lives for two seconds. */
+static uint8_t reason_of_thread(uint32_t waits, uint32_t queued, const char *functions,
+				uint8_t reason)
 {
 	struct profile *p = profile_new();
 	struct profile_thread *thread;
-	uint8_t reason = IDLE_OTHER;
 
 	p->meta.interval_ns = 1000000;
 	p->meta.end_ns = 2000000000;
 	stack_texts_add_thread(p, "app");
-	stack_texts_add_call(p, waits, functions, "[futex] - -", IDLE_CONDITION);
+	stack_texts_add_call(p, waits, functions, "[futex] - -", reason);
 	stack_texts_add_call(p, queued, functions, "[queued] - -", IDLE_QUEUED);
 	thread = threads_get(&p->threads, 0);
 	thread->is_main = false;
@@ -534,6 +540,11 @@ static uint8_t reason_in_thread(uint32_t waits, uint32_t queued, const char *fun
 	}
 	profile_free(p);
 	return reason;
+}
+
+static uint8_t reason_in_thread(uint32_t waits, uint32_t queued, const char *functions)
+{
+	return reason_of_thread(waits, queued, functions, IDLE_CONDITION);
 }
 
 #define FIVE "a /app a.c\nb /app a.c\nc /app a.c\nd /app a.c\ne /app a.c\n"
@@ -552,6 +563,11 @@ TEST(helpers_that_wait_in_their_loop_are_idle)
 
 #define STARTED "clone3 libc.so.6 -\n"
 #define COND "\npthread_cond_wait libc.so.6 -"
+#define READS "\nread libc.so.6 -"
+#define PACKAGE_FUNCTION(name) name " - /a/site-packages/i.py\n"
+#define FOUR \
+	PACKAGE_FUNCTION("a") \
+	PACKAGE_FUNCTION("b") PACKAGE_FUNCTION("c") "d - /a/site-packages/i.py"
 
 TEST(threads_of_libraries_wait_for_work_in_their_loop)
 {
@@ -576,6 +592,16 @@ TEST(threads_of_libraries_wait_for_work_in_their_loop)
 						  "b - /usr/share/gems/s/a.rb\n"
 						  "c - /usr/share/gems/s/a.rb" COND),
 			 IDLE_CONDITION);
+	/* Pipes and sockets are read there, too; deeper, by threads that hardly do anything else.
+	 */
+	assert_int_equal(
+		reason_of_thread(900, 0, STARTED "watch - /a/site-packages/i.py" READS, IDLE_PIPE),
+		IDLE_FOR_WORK);
+	assert_int_equal(reason_of_thread(900, 0, STARTED FOUR READS, IDLE_SOCKET), IDLE_SOCKET);
+	assert_int_equal(reason_of_thread(1990, 0, STARTED FOUR READS, IDLE_SOCKET), IDLE_FOR_WORK);
+	assert_int_equal(
+		reason_of_thread(1990, 0, STARTED "query - /app/a.py\n" FOUR READS, IDLE_SOCKET),
+		IDLE_SOCKET);
 }
 
 /*

@@ -82,6 +82,56 @@ static uint8_t depth_of(struct helpers *h, stack_id id)
 	return (uint8_t)(h->depths[id] - 1);
 }
 
+static bool is_of_c_library(const struct profile *p, stack_id id)
+{
+	module_id module = profile_frame_of(p, id)->module;
+
+	return module != NO_MODULE && module_name_is_c_library(strings_get(
+					      &p->strings, p->modules.rows.items[module].name));
+}
+
+/*
+ * Returns the number of functions of packages and libraries at the end of a wait of a thread that
+ * one of them has started: from the C library to the wait, there is no function of the user's.
+ * Returns UINT8_MAX for other threads, and where the callers are not known.
+ */
+static uint8_t library_depth(const struct helpers *h, stack_id wait)
+{
+	const struct profile *p = h->p;
+	int functions = 0;
+	bool is_started = false;
+
+	for (stack_id at = wait; at != NO_STACK; at = p->stacks.rows.items[at].parent) {
+		const struct frame *frame = profile_frame_of(p, at);
+		uint8_t origin = h->origins[p->stacks.rows.items[at].frame];
+
+		if (origin == ORIGIN_OWN || wait_frame_is_for_result(p, at))
+			return UINT8_MAX;
+		is_started = is_of_c_library(p, at);
+		functions += origin != ORIGIN_RUNTIME && !is_started &&
+			     frame->kind != PROFILE_FRAME_KERNEL &&
+			     frame->kind != PROFILE_FRAME_LABEL;
+	}
+	return is_started ? (uint8_t)MIN(functions, UINT8_MAX - 1) : UINT8_MAX;
+}
+
+/*
+ * True for a wait for a condition from which a thread may return with work; of a library's thread
+ * also for one for what another program or machine sends.
+ */
+static bool is_for_work(struct helpers *h, stack_id wait, uint8_t reason)
+{
+	switch (reason) {
+	case IDLE_CONDITION:
+		return depth_of(h, wait) <= HELPER_FUNCTIONS;
+	case IDLE_PIPE:
+	case IDLE_SOCKET:
+		return library_depth(h, wait) != UINT8_MAX;
+	default:
+		return false;
+	}
+}
+
 /* Returns the time, in ns, for which the thread existed during the recording. */
 static uint64_t lifetime(const struct profile *p, const struct profile_thread *thread)
 {
@@ -91,7 +141,7 @@ static uint64_t lifetime(const struct profile *p, const struct profile_thread *t
 	return until > from ? until - from : 0;
 }
 
-/* Adds the thread if it waited for conditions, and then for CPUs, all the time and hardly ran. */
+/* Adds the thread if it waited for work, and then for CPUs, all the time and hardly ran. */
 static void try_thread(struct helpers *h, const struct profile_thread *thread)
 {
 	const struct profile *p = h->p;
@@ -109,8 +159,7 @@ static void try_thread(struct helpers *h, const struct profile_thread *thread)
 		runs += sample->cpu_delta;
 		if (idle_is_runnable(reason)) {
 			waits += sample->weight;
-		} else if (reason == IDLE_CONDITION &&
-			   depth_of(h, sample->stack) <= HELPER_FUNCTIONS) {
+		} else if (is_for_work(h, sample->stack, reason)) {
 			waits += sample->weight;
 			if (sample->weight > longest) {
 				longest = sample->weight;
@@ -202,35 +251,22 @@ static bool is_shared(const struct helpers *h, uint32_t pid, stack_id place)
 	return all && (double)most >= SHARED_TIME * (double)all;
 }
 
-static void mark(struct profile *p, struct profile_thread *thread)
+static void mark(struct helpers *h, struct profile_thread *thread)
 {
+	struct profile *p = h->p;
+
 	samples_change_each(&thread->samples, sample) {
-		if (reason_of(p, sample) == IDLE_CONDITION)
+		uint8_t reason = reason_of(p, sample);
+
+		if (reason == IDLE_CONDITION || is_for_work(h, sample->stack, reason))
 			sample->stack = wait_frames_mark_parked(p, sample->stack);
 	}
 }
 
 /*
- * True for a wait at the end of a loop of a library's thread, whether the thread has much to do or
- * not: from the C library, which started the thread, to the wait, there is no function of the
- * user's, and as few of packages as above.
+ * Marks waits of libraries' threads, whether they have much to do or not, that end in one of their
+ * outermost functions: their loops.
  */
-static bool is_loop_of_library(struct helpers *h, stack_id wait)
-{
-	const struct profile *p = h->p;
-	module_id module;
-
-	if (depth_of(h, wait) >= SHARED_FUNCTIONS)
-		return false;
-	for (stack_id at = wait; at != NO_STACK; at = p->stacks.rows.items[at].parent) {
-		if (h->origins[p->stacks.rows.items[at].frame] == ORIGIN_OWN)
-			return false;
-		module = profile_frame_of(p, at)->module;
-	}
-	return module != NO_MODULE && module_name_is_c_library(strings_get(
-					      &p->strings, p->modules.rows.items[module].name));
-}
-
 static void mark_library_threads(struct helpers *h)
 {
 	struct profile *p = h->p;
@@ -239,8 +275,11 @@ static void mark_library_threads(struct helpers *h)
 		if (thread->is_main)
 			continue;
 		samples_change_each(&thread->samples, sample) {
-			if (reason_of(p, sample) == IDLE_CONDITION &&
-			    is_loop_of_library(h, sample->stack))
+			uint8_t reason = reason_of(p, sample);
+
+			if ((reason == IDLE_CONDITION || reason == IDLE_PIPE ||
+			     reason == IDLE_SOCKET) &&
+			    library_depth(h, sample->stack) < SHARED_FUNCTIONS)
 				sample->stack = wait_frames_mark_parked(p, sample->stack);
 		}
 	}
@@ -270,7 +309,7 @@ void helper_threads_mark(struct profile *p)
 				continue;
 		}
 		for (size_t at = i; at < next; at++)
-			mark(p, &p->threads.rows.items[h.rows.items[at].thread]);
+			mark(&h, &p->threads.rows.items[h.rows.items[at].thread]);
 	}
 	mark_library_threads(&h);
 	vec_release(&h.rows);

@@ -114,6 +114,7 @@ static const struct {
 	{"g_thread_pool_", PARKED_FOR_WORK},
 	{"tokio::runtime::", PARKED_FOR_WORK},
 	{"rayon_core::sleep", PARKED_FOR_WORK},
+	{"polars_async::executor::park_group::", PARKED_FOR_WORK},
 	{"gomp_thread_start", PARKED_FOR_WORK},
 	{"Eigen::ThreadPoolTempl<", PARKED_FOR_WORK},
 	{"QThreadPoolThread::", PARKED_FOR_WORK},
@@ -455,9 +456,9 @@ static bool is_condition(const char *name)
 {
 	/* Rust's functions are embedded in other names, Abseil's in the namespace of a version. */
 	static const char *const parts[] = {
-		"Condvar::wait",	   "Parker::park",   "::CondVar::Wait",
-		"::Notification::WaitFor", "::Mutex::Await", "::BlockingCounter::Wait",
-		"::Mutex::LockWhen",
+		"Condvar::wait",  "Condvar>::wait",	     "Parker>::park",
+		"Parker::park",	  "::CondVar::Wait",	     "::Notification::WaitFor",
+		"::Mutex::Await", "::BlockingCounter::Wait", "::Mutex::LockWhen",
 	};
 
 	return BEGINS_WITH_ONE(name, conditions) || array_find(parts, it, strstr(name, *it));
@@ -480,28 +481,19 @@ static const char *file_at(const struct profile *p, stack_id id)
  * without names.
  */
 static const struct interpreter_lock {
-	const char *program, *library; /* the interpreter's files, by prefix */
+	const char *interpreter; /* prefix of its program, and of its library without "lib" */
 	const char *callee;
-	const char *callers[8];
 	const char *name;
+	const char *callers[8];
 } interpreter_locks[] = {
-	{"python",
-	 "libpython",
-	 "pthread_cond_timedwait",
-	 {"_PyEval_", "PyEval_", "PyGILState_"},
-	 "take_gil"},
+	{"python", "pthread_cond_timedwait", "take_gil", {"_PyEval_", "PyEval_", "PyGILState_"}},
 	/* Waits until another thread has taken it. */
-	{"python",
-	 "libpython",
-	 "pthread_cond_wait",
-	 {"_PyEval_", "PyEval_", "PyGILState_"},
-	 "drop_gil"},
+	{"python", "pthread_cond_wait", "drop_gil", {"_PyEval_", "PyEval_", "PyGILState_"}},
 	{"ruby",
-	 "libruby",
 	 "rb_native_cond_wait",
+	 "gvl_acquire",
 	 {"rb_threadptr_execute_interrupts", "rb_thread_check_ints", "rb_thread_schedule",
-	  "rb_thread_io_blocking_region", "rb_thread_fd_", "rb_thread_wait_fd", "rb_io_wait"},
-	 "gvl_acquire"},
+	  "rb_thread_io_blocking_region", "rb_thread_fd_", "rb_thread_wait_fd", "rb_io_wait"}},
 };
 
 /* Number of functions without names between an interpreter's lock and a known function. */
@@ -529,7 +521,8 @@ static bool takes_interpreter_lock(const struct profile *p, stack_id id,
 {
 	const char *module = module_name_at(p, id);
 
-	if (!text_starts_with(module, lock->program) && !text_starts_with(module, lock->library))
+	if (!text_starts_with(module + (text_starts_with(module, "lib") ? 3 : 0),
+			      lock->interpreter))
 		return false;
 	for (int i = 0; i <= LOCK_FRAMES; i++) {
 		const char *name;

@@ -514,8 +514,7 @@ static void find_functions(struct finder *f, size_t wanted)
 		size_t place = pair->pair >> 32;
 		struct heavy_function *function = &f->a->functions.items[place];
 
-		if (pair->weight <= most[place] ||
-		    pair->weight * CALLER_MIN < function->row->self)
+		if (pair->weight <= most[place] || pair->weight * CALLER_MIN < function->row->self)
 			continue;
 		most[place] = pair->weight;
 		function->caller = (uint32_t)pair->pair;

@@ -119,6 +119,13 @@ static struct profile *omp_working(uint32_t part)
 		part);
 }
 
+static struct profile *truffle(uint32_t part)
+{
+	return run_part(SERVE "com.oracle.truffle.runtime.OptimizedCallTarget.executeRootNode - -\n"
+			      "com.oracle.truffle.js.nodes.control.WhileNode.execute - -",
+			part);
+}
+
 static struct profile *go_channel(uint32_t part)
 {
 	return run_part(SERVE
@@ -595,6 +602,9 @@ static const struct rule_case {
 	{ADVICE_MADE_CODE, made_code, 100, 99,
 	 "10 % of the time is in code without names, made at run time by luajit: find out how to "
 	 "have it named"},
+	{ADVICE_TRUFFLE, truffle, 250, 249,
+	 "25 % of the time is in a language on Truffle, whose functions are data of its interpreter: its "
+	 "own --cpusampler names them"},
 	{ADVICE_COARSE, coarse, 620, 619,
 	 "a sample count of 380 determines shares only to ±5 %: record for longer, or at a higher rate"},
 	{ADVICE_COARSE, coarse_sums, 620, 619,

@@ -108,9 +108,9 @@ static void add_wall(struct jfr_reader *r, const struct event *e)
 			   count * (row + 1) / rows - count * row / rows);
 }
 
-static void add_allocation(struct jfr_reader *r, const struct event *e)
+static void add_bytes(struct jfr_reader *r, const struct event *e, const char *name)
 {
-	uint8_t event = foreign_measure(&r->f, e->type->kind->text, "bytes", 0);
+	uint8_t event = foreign_measure(&r->f, name, "bytes", 0);
 	uint64_t bytes = jfr_number_of(r, e, "weight");
 
 	if (!bytes)
@@ -121,6 +121,17 @@ static void add_allocation(struct jfr_reader *r, const struct event *e)
 		bytes = jfr_number_of(r, e, "size");
 	if (event)
 		add_sample(r, jfr_thread_of(r, e), event, e->start, jfr_stack_of(r, e), bytes);
+}
+
+static void add_allocation(struct jfr_reader *r, const struct event *e)
+{
+	add_bytes(r, e, e->type->kind->text);
+}
+
+/* Beside samples, which stand for all allocations, these would count twice. */
+static void add_buffer(struct jfr_reader *r, const struct event *e)
+{
+	add_bytes(r, e, r->has_allocation_samples ? "alloc in TLABs" : e->type->kind->text);
 }
 
 /* Returns the reason for a wait: idle threads use conditions to wait for work or time. */
@@ -290,8 +301,8 @@ static const struct event_kind event_kinds[] = {
 	{"jdk.NativeMethodSample", add_native, NULL, 0, true},
 	{"profiler.WallClockSample", add_wall, NULL, 0, true},
 	{"jdk.ObjectAllocationSample", add_allocation, "alloc", 0, true},
-	{"jdk.ObjectAllocationInNewTLAB", add_allocation, "alloc", 0, true},
-	{"jdk.ObjectAllocationOutsideTLAB", add_allocation, "alloc", 0, true},
+	{"jdk.ObjectAllocationInNewTLAB", add_buffer, "alloc", 0, true},
+	{"jdk.ObjectAllocationOutsideTLAB", add_buffer, "alloc", 0, true},
 	{"profiler.LiveObject", add_allocation, "live", 0, true},
 	{"profiler.Malloc", add_allocation, "malloc", 0, true},
 	{"profiler.Free", add_nothing, NULL, 0, true},
@@ -484,6 +495,7 @@ static void survey(struct jfr_reader *r, struct event *e)
 		jfr_type_find(c, "jdk.JVMInformation"),
 		jfr_type_find(c, "jdk.CPUTimeSample"),
 	};
+	const uint32_t allocation = jfr_type_find(c, "jdk.ObjectAllocationSample");
 	struct jfr_events events = {.chunk = c};
 	struct jfr_event event;
 
@@ -491,6 +503,7 @@ static void survey(struct jfr_reader *r, struct event *e)
 						  JFR_NONE};
 	while (jfr_events_next(&events, &event)) {
 		e->row = event.type;
+		r->has_allocation_samples |= event.type == allocation;
 		if ((event.type == types[0] || event.type == types[1] || event.type == types[2]) &&
 		    jfr_leaves(c, event.type) && jfr_read(c, event.type, &event.bytes, e->values))
 			survey_event(r, e);

@@ -95,6 +95,7 @@ struct jfr_reader {
 	uint64_t lost_ns, failed, pauses, pause_ns;
 	uint64_t cpu_time_ns; /* shortest period of CPU time samples */
 	bool has_cpu_time; /* these samples are the clock */
+	bool has_allocation_samples; /* these stand for all allocations */
 	bool has_default_period, throttles, has_jvm;
 };
 

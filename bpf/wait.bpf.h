@@ -24,7 +24,7 @@ struct wait_row {
 	__u64 visited; /* its switch count when last visited, see sleepers.bpf.c */
 	__u32 mean; /* mean length of its waits, weighted to recent ones, in WAIT_MEAN_NS */
 	__u32 chance; /* as in struct rec_wait */
-	__u8 is_off; /* it has left the CPU */
+	__u8 is_off; /* 0: it runs; OFF_REPORTED: a switch was reported by which it left the CPU */
 	__u8 is_sampled; /* the wait has a REC_WAIT */
 	__u8 state; /* enum wait_state, when it left */
 	__u8 frames; /* runtime frames in its last stack, in WAIT_FRAMES_UNIT */
@@ -35,6 +35,9 @@ struct wait_row {
 	struct run_waker waker; /* woken 0: none yet */
 	__u8 by_interrupt; /* an interrupt, not waker.tid */
 };
+
+/* Of rows that are new, is_off is 1: their threads may run. */
+#define OFF_REPORTED 2
 
 /* Runtime frames that take as long as a stack without any. */
 #define WAIT_FRAMES_UNIT 32

@@ -176,6 +176,23 @@ static __always_inline void note_arrival(struct task_struct *task, struct switch
 		row->waker.woken = 0;
 }
 
+/*
+ * Ends the wait of the current task, which is about to leave this CPU, if its arrival was not
+ * reported: kernels leave a switch out now and then. The run queue's clock tells when it arrived.
+ */
+static __always_inline void note_missed_arrival(struct task_struct *task, struct switch_state *st,
+						struct wait_row *row, __u64 now)
+{
+	__u64 arrived, clock;
+
+	if (!knows_run_delay(task))
+		return;
+	arrived = task->sched_info.last_arrival;
+	clock = BPF_CORE_READ(task, se.cfs_rq, rq, clock);
+	if (arrived && clock > arrived && now - (clock - arrived) > row->left)
+		note_arrival(task, st, row, now - (clock - arrived));
+}
+
 /* Notes that the current task leaves the CPU. True: its wait becomes a sample. */
 static __always_inline bool note_departure(struct task_struct *task, struct switch_state *st,
 					   struct wait_row *row, __u64 now)
@@ -183,7 +200,7 @@ static __always_inline bool note_departure(struct task_struct *task, struct swit
 	row->left = now;
 	row->run_delay = run_delay_of(task);
 	row->state = wait_state_of(task);
-	row->is_off = 1;
+	row->is_off = OFF_REPORTED;
 	row->is_sampled = 0;
 	/* Do not test row->state: the verifier would track each of its values. */
 	if (task->__state & TASK_DEAD) {
@@ -370,6 +387,8 @@ static __always_inline void tell_switch(void *ctx, struct task_struct *from, str
 		forget_earlier_wait(row);
 		note_arrival(to, st, row, now);
 	}
+	if (leaving && leaving->is_off == OFF_REPORTED && leaving->left >= waits_since)
+		note_missed_arrival(from, st, leaving, now);
 	if (leaving && note_departure(from, st, leaving, now))
 		sample_wait(ctx, from, st, leaving);
 }

@@ -252,6 +252,16 @@ TEST(processes_of_pools_wait_for_work)
 			 IDLE_PIPE);
 }
 
+TEST(shells_wait_for_children_whose_output_they_read)
+{
+	assert_int_equal(meaning("bash", "execute_command;command_substitute;zread;"
+					 "libc.so.6!read|pipe_read"),
+			 IDLE_CHILD);
+	assert_int_equal(meaning("bash", "execute_command;read_builtin;zread;"
+					 "libc.so.6!read|pipe_read"),
+			 IDLE_PIPE);
+}
+
 TEST(schedulers_of_erlang_wait_for_conditions)
 {
 	assert_int_equal(meaning("1_scheduler", "start_thread;fun_1fdac0;ethr_event_wait;"

@@ -769,6 +769,7 @@ static uint8_t find_meaning(const char *name)
 /*
  * Classifies a wait for a pipe: Python's processes of pools, and the tracker of their resources,
  * read their next task from one. So do those of packages that began as copies of multiprocessing.
+ * Bash reads the output of a child until it ends.
  */
 static uint8_t meaning_of_pipe(const struct profile *p, stack_id id)
 {
@@ -783,6 +784,8 @@ static uint8_t meaning_of_pipe(const struct profile *p, stack_id id)
 		const char *file = file_at(p, id);
 		bool is_in_folder = array_find(folders, it, strstr(file, *it));
 
+		if (strcmp(name_at(p, id), "command_substitute") == 0)
+			return MEANS_CHILD;
 		is_in_connection |= is_in_folder && text_ends_with(file, "/connection.py");
 		if (text_ends_with(file, "/multiprocessing/resource_tracker.py") ||
 		    (is_in_connection && array_find(pools, it, text_ends_with(file, *it))))

@@ -210,6 +210,18 @@ TEST(conditions_of_abseil_are_told_from_its_locks)
 			 IDLE_LOCK);
 	assert_int_equal(meaning("jax", "f;absl::lts_20260107::CondVar::WaitCommon;" ABSL),
 			 IDLE_CONDITION);
+	assert_int_equal(meaning("ray",
+				 "f;std::future<int>::get;std::__atomic_futex_unsigned_base::"
+				 "_M_futex_wait_until;libc.so.6!syscall"),
+			 IDLE_CONDITION);
+	/* gRPC's threads that fetch events, and its calls that wait for an answer. */
+	assert_int_equal(meaning("ray", "cq_next;grpc_pollset_work;pollset_work;gpr_cv_wait;"
+					"absl::lts_20230802::CondVar::WaitWithTimeout;"
+					"absl::lts_20230802::CondVar::WaitCommon;" ABSL),
+			 IDLE_FOR_WORK);
+	assert_int_equal(meaning("ray", "cq_pluck;grpc_pollset_work;pollset_work;gpr_cv_wait;"
+					"absl::lts_20230802::CondVar::WaitCommon;" ABSL),
+			 IDLE_CONDITION);
 	assert_int_equal(meaning("jax", "f;absl::lts_20260107::Notification::WaitForNotification;"
 					"absl::lts_20260107::Mutex::LockSlowWithDeadline;"
 					"absl::lts_20260107::Mutex::Block;" ABSL),

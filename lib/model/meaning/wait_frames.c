@@ -36,6 +36,12 @@ static const struct {
 	{"v8::base::Semaphore", SERVES},
 	{"std::condition_variable", SERVES},
 	{"Eigen::EventCount::", SERVES},
+	{"absl::", SERVES},
+	{"AbslInternalPerThreadSemWait", SERVES},
+	{"gpr_cv_wait", SERVES},
+	{"pollset_work", SERVES},
+	{"grpc_pollset_work", SERVES},
+	{"(anonymous namespace)::non_polling_poller_work", SERVES},
 	{"std::sys::", SERVES},
 	{"std::thread::park", SERVES},
 	{"parking_lot::", SERVES},
@@ -117,6 +123,7 @@ static const struct {
 	{"polars_async::executor::park_group::", PARKED_FOR_WORK},
 	{"gomp_thread_start", PARKED_FOR_WORK},
 	{"Eigen::ThreadPoolTempl<", PARKED_FOR_WORK},
+	{"cq_next", PARKED_FOR_WORK},
 	{"QThreadPoolThread::", PARKED_FOR_WORK},
 };
 
@@ -456,9 +463,11 @@ static bool is_condition(const char *name)
 {
 	/* Rust's functions are embedded in other names, Abseil's in the namespace of a version. */
 	static const char *const parts[] = {
-		"Condvar::wait",  "Condvar>::wait",	     "Parker>::park",
-		"Parker::park",	  "::CondVar::Wait",	     "::Notification::WaitFor",
-		"::Mutex::Await", "::BlockingCounter::Wait", "::Mutex::LockWhen",
+		"Condvar::wait",     "Condvar>::wait",
+		"Parker>::park",     "Parker::park",
+		"::CondVar::Wait",   "::Notification::WaitFor",
+		"::Mutex::Await",    "::BlockingCounter::Wait",
+		"::Mutex::LockWhen", "__atomic_futex_unsigned_base::",
 	};
 
 	return BEGINS_WITH_ONE(name, conditions) || array_find(parts, it, strstr(name, *it));
@@ -487,7 +496,6 @@ static const struct interpreter_lock {
 	const char *callers[8];
 } interpreter_locks[] = {
 	{"python", "pthread_cond_timedwait", "take_gil", {"_PyEval_", "PyEval_", "PyGILState_"}},
-	/* Waits until another thread has taken it. */
 	{"python", "pthread_cond_wait", "drop_gil", {"_PyEval_", "PyEval_", "PyGILState_"}},
 	{"ruby",
 	 "rb_native_cond_wait",

@@ -74,7 +74,7 @@ class Message(Writer):
 
 
 def host(number):
-    """What a profiler of a host sends: times, threads, CPUs, a trace, and waits by their length."""
+    """Makes what a profiler of a host sends: times, threads, CPUs, a trace, and waits by their length."""
     m = Message()
     link = m.row(4, field(1, bytes(range(1, 17))) + field(2, bytes(range(1, 9))))
     main = [("thread.name", "main"), ("thread.id", 11), ("cpu.logical_number", 3)]
@@ -93,7 +93,7 @@ def host(number):
 
 
 def sums():
-    """What a profiler of a process sends: sums without times."""
+    """Makes what a profiler of a process sends: sums without times."""
     m = Message()
     samples = [m.sample(["run A.java:1"], [30_000_000], attributes=[("thread.name", "[main tid=5]")]),
                m.sample(["idle A.java:2"], [10_000_000], attributes=[("thread.name", "[tid=6]")])]

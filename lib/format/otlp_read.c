@@ -36,7 +36,7 @@ enum { VALUE_TEXT = 1, VALUE_BOOL, VALUE_INTEGER, VALUE_TEXT_NUMBER = 8 };
 /* Stacks need a byte for each of their locations, which have few inlined functions. */
 #define FRAMES_PER_BYTE 16
 
-/* What an attribute tells of a sample; the others are labels. */
+/* Subjects of attributes; all others are labels. */
 enum subject {
 	THREAD_ID,
 	THREAD_NAME,
@@ -81,7 +81,7 @@ struct known_stack {
 	bool is_known;
 };
 
-/* What a profile says of all its samples. */
+/* Properties of all samples of a profile. */
 struct head {
 	struct protobuf_cursor type, period_type; /* messages */
 	uint64_t period, time, duration;
@@ -498,7 +498,7 @@ static uint64_t tick_of(const struct otlp_reader *r, const struct head *head)
 }
 
 /* Finds out what all samples have in common. */
-static int look_at_profile(struct otlp_reader *r, const struct head *head, struct protobuf_cursor s,
+static int survey_profile(struct otlp_reader *r, const struct head *head, struct protobuf_cursor s,
 			   struct error *err)
 {
 	struct protobuf_field field;
@@ -626,7 +626,7 @@ static int read_profile(struct otlp_reader *r, struct protobuf_cursor s, struct 
 	if (s.failed)
 		return error_text(err, -EBADMSG, "the OpenTelemetry profile is damaged");
 	if (r->is_first_pass)
-		return look_at_profile(r, &head, all, err);
+		return survey_profile(r, &head, all, err);
 	tick = r->ticks.items[r->profiles_read++];
 	like.event = tick ? 0 : event_of(r, &head);
 	while (!ret && (tick || like.event) && protobuf_next(&all, &field)) {

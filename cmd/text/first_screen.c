@@ -71,11 +71,12 @@ static const char *function_of(const struct digest *a, uint32_t key)
 /* Returns the kind of a wait in lower case, "lock"; the category's name if it has no kind. */
 static char *kind_of(const struct query *q, const struct wait_place *place)
 {
-	return place->is_sleep ? xstrdup("sleep in an event loop")
-			       : wait_text_kind(q->profile, (struct frame_category){
-								    place->category,
-								    place->subcategory,
-							    });
+	_cleanup_free_ char *kind = wait_text_kind(
+		q->profile, (struct frame_category){place->category, place->subcategory});
+
+	if (!place->is_in_loop)
+		return steal(kind);
+	return xasprintf("%s in an event loop", strcmp(kind, "timer") == 0 ? "sleep" : kind);
 }
 
 static void add_heading(const struct printer *p, const char *text)

@@ -385,12 +385,13 @@ static void measure_interpreter_lock(const struct adviser *a, struct measured *m
 		m->place = heaviest_place(a, &a->digest->with_waits, MARK(a->id), 0);
 }
 
-/* Returns the heaviest place of waits for that reason, or of sleeps in event loops; or NULL. */
+/* Returns the heaviest place of waits for that reason, or of waits in event loops; or NULL. */
 static const struct wait_place *find_place(const struct adviser *a, enum idle_subcategory reason,
-					   bool is_sleep)
+					   bool is_in_loop)
 {
 	return vec_find(&a->digest->waits, place,
-			is_sleep ? place->is_sleep : wait_place_is(a->q->profile, place, reason));
+			is_in_loop ? place->is_in_loop
+				   : wait_place_is(a->q->profile, place, reason));
 }
 
 /* Takes the waits at the place, less the weight of another rule's waits. */
@@ -454,7 +455,18 @@ static void measure_sleeps(const struct adviser *a, struct measured *m)
 
 static void measure_loop_sleeps(const struct adviser *a, struct measured *m)
 {
-	measure_place(a, m, find_place(a, IDLE_TIMER, true), 0);
+	const struct wait_place *place = find_place(a, IDLE_TIMER, true);
+	const char *kind;
+
+	measure_place(a, m, place, 0);
+	if (!m->weight)
+		return;
+	kind = subcategory_name(a->q->profile,
+				(struct frame_category){place->category, place->subcategory});
+	if (!kind || strcmp(kind, "Timer") == 0)
+		return;
+	m->what = xstrdup(kind);
+	m->what[0] = (char)tolower((unsigned char)m->what[0]);
 }
 
 static void measure_serial(const struct adviser *a, struct measured *m)

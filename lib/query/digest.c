@@ -568,25 +568,6 @@ struct loop_finder {
 	VEC(struct ended_wait) ended;
 };
 
-/* True below functions with which asyncio, GLib, libevent, libev and Qt handle an event. */
-static bool is_inside_loop(const struct profile *p, stack_id stack)
-{
-	static const char *const callers[] = {"Handle._run", "g_main_dispatch",
-					      "event_process_active", "ev_invoke_pending",
-					      "QCoreApplication::notifyInternal2"};
-
-	for (; stack != NO_STACK; stack = p->stacks.rows.items[stack].parent) {
-		func_id func = profile_frame_of(p, stack)->func;
-		const char *name = func == NO_FUNC ? ""
-						   : strings_get(&p->strings,
-								 p->funcs.rows.items[func].name);
-
-		if (array_find(callers, it, text_starts_with(name, *it)))
-			return true;
-	}
-	return false;
-}
-
 static uint8_t loop_wait_of(const struct profile *p, stack_id stack)
 {
 	static const char *const events[] = {"[epoll_",	 "[poll]",     "[ppoll]",
@@ -601,7 +582,7 @@ static uint8_t loop_wait_of(const struct profile *p, stack_id stack)
 		return LOOP_EVENT;
 	if (strcmp(name, "[nanosleep]") != 0 && strcmp(name, "[clock_nanosleep]") != 0)
 		return LOOP_NEITHER;
-	return is_inside_loop(p, stack) ? LOOP_SLEEP_INSIDE : LOOP_SLEEP;
+	return wait_is_in_loop(p, stack) ? LOOP_SLEEP_INSIDE : LOOP_SLEEP;
 }
 
 static void end_thread(struct loop_finder *l, const struct profile *p)
@@ -665,7 +646,7 @@ bool wait_place_is(const struct profile *p, const struct wait_place *place,
 	const char *kind =
 		subcategory_name(p, (struct frame_category){place->category, place->subcategory});
 
-	return !place->is_sleep && kind &&
+	return !place->is_in_loop && kind &&
 	       strcmp(kind, categories[CATEGORY_IDLE]->subcategories[reason]) == 0;
 }
 
@@ -730,7 +711,7 @@ static void add_places(struct finder *f, const struct query *waits, struct pairs
 				.key = (uint32_t)(pair->pair >> 17),
 				.caller = by == NO_STACK ? DIGEST_NO_KEY : f->a->keys.of_stacks[by],
 				.caller_line = by == NO_STACK ? 0 : digest_line(waits->profile, by),
-				.is_sleep = pair->pair >> 16 & 1,
+				.is_in_loop = pair->pair >> 16 & 1,
 				.line = digest_line(waits->profile, pair->stack),
 				.category = (uint8_t)(pair->pair >> 8),
 				.subcategory = (uint8_t)pair->pair,
@@ -752,22 +733,22 @@ struct wait_finder {
 };
 
 /* Returns the stack of the function to which a wait belongs, and the pair of the wait's place. */
-static stack_id place_of_wait(const struct wait_finder *w, stack_id id, bool is_sleep,
+static stack_id place_of_wait(const struct wait_finder *w, stack_id id, bool is_in_loop,
 			      uint64_t *pair)
 {
 	stack_id at = w->callers[id] == NO_STACK ? without_label(w->waits, id)
 						 : leave_waiters(w->f, w->waits, w->callers[id]);
 
-	*pair = (uint64_t)w->f->a->keys.of_stacks[at] << 17 | (uint64_t)is_sleep << 16 |
+	*pair = (uint64_t)w->f->a->keys.of_stacks[at] << 17 | (uint64_t)is_in_loop << 16 |
 		(uint64_t)w->waits->categories[id].category << 8 |
 		w->waits->categories[id].subcategory;
 	return at;
 }
 
-static void add_wait(struct wait_finder *w, stack_id id, uint64_t weight, bool is_sleep)
+static void add_wait(struct wait_finder *w, stack_id id, uint64_t weight, bool is_in_loop)
 {
 	uint64_t pair;
-	stack_id at = place_of_wait(w, id, is_sleep, &pair);
+	stack_id at = place_of_wait(w, id, is_in_loop, &pair);
 
 	vec_push(origin_of_stack(w->f, at) >= ORIGIN_PACKAGE ? &w->own.rows : &w->others.rows,
 		 ((struct share_of_pair){pair, weight, at}));
@@ -823,7 +804,7 @@ static void sum_wakers(struct waker_shares *shares)
 
 static bool is_at(const struct wait_place *place, uint64_t pair)
 {
-	return !place->is_sleep && place->key == (uint32_t)(pair >> 17) &&
+	return !place->is_in_loop && place->key == (uint32_t)(pair >> 17) &&
 	       place->category == (uint8_t)(pair >> 8) && place->subcategory == (uint8_t)pair;
 }
 
@@ -856,11 +837,23 @@ static void add_wakers(const struct wait_finder *w, const struct loop_finder *l)
 	vec_release(&shares.rows);
 }
 
+/* True if a thread waits for others while it handles an event. */
+static bool blocks_loop(const struct wait_finder *w, stack_id id)
+{
+	static const enum idle_subcategory reasons[] = {IDLE_CHILD, IDLE_SOCKET, IDLE_PIPE,
+							IDLE_CONDITION};
+	const struct wait_place place = {.category = w->waits->categories[id].category,
+					 .subcategory = w->waits->categories[id].subcategory};
+
+	return array_find(reasons, it, wait_place_is(w->waits->profile, &place, *it)) &&
+	       wait_is_in_loop(w->waits->profile, id);
+}
+
 static void add_waits_of(struct wait_finder *w, enum query_wait kind)
 {
 	for (stack_id id = 0; id < w->waits->profile->stacks.rows.count; id++) {
 		if (w->waits->weights[id] && query_wait_of(w->waits, id) == kind)
-			add_wait(w, id, w->waits->weights[id], false);
+			add_wait(w, id, w->waits->weights[id], blocks_loop(w, id));
 	}
 }
 
@@ -949,6 +942,7 @@ void digest_make(struct digest *a, const struct query *q, const struct query_fil
 	a->callers = find_callers(&f, q, ORIGIN_OWN);
 	find_hot_path(&f);
 	find_functions(&f, functions);
+	a->origin = f.origin;
 	a->is_foreign = f.origin < ORIGIN_PACKAGE && a->functions.count &&
 			origin_of_key(&f, a->functions.items[0].row->key) >= ORIGIN_PACKAGE;
 	if (!q->event && (q->waits[QUERY_BLOCKED] || q->waits[QUERY_IDLE]))
@@ -961,7 +955,7 @@ const struct hot_step *digest_whole(const struct digest *a)
 	const struct hot_step *first = a->steps.items, *whole = NULL;
 
 	vec_for_each(&a->steps, const struct hot_step *, step) {
-		if (step->depth)
+		if (step->depth || a->origin < ORIGIN_PACKAGE)
 			return NULL;
 		if ((double)step->total < WHOLE_SHARE * (double)first->total)
 			return whole && (double)step->total < PART_SHARE * (double)whole->total

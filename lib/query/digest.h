@@ -46,7 +46,7 @@ struct wait_place {
 	uint32_t caller, caller_line; /* its caller in most of the time; or DIGEST_NO_KEY */
 	uint8_t category, subcategory; /* category of the wait */
 	uint64_t rank; /* their order; waits for the work of others count half */
-	bool is_sleep; /* the thread also waits for events, so its event loop stood still */
+	bool is_in_loop; /* a sleep, or a wait for others, for which an event loop stood still */
 	uint64_t weight; /* ticks of the clock */
 	/*
 	 * Waker that ended most of this time: the user's function in the waker's stack, or else the
@@ -74,6 +74,7 @@ struct digest {
 	 * weight that is needed to lead on to the user's code, but a function has on all branches.
 	 */
 	VEC(struct hot_step) steps; /* the path, then the branches in display order */
+	uint8_t origin; /* enum origin of the path's functions */
 	bool has_callers; /* the path begins at a function that others of the user's call */
 	/* The path ends in code of the system or of a runtime, the first function does not. */
 	bool is_foreign;

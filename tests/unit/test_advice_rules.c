@@ -187,6 +187,18 @@ static struct profile *loop_sleep(uint32_t part)
 	return p;
 }
 
+/* A callback of an event loop waits for a child. */
+static struct profile *loop_child(uint32_t part)
+{
+	struct profile *p = run_part(SERVE, 0);
+
+	stack_texts_add_call(p, part,
+			     SERVE "Handle._run - /usr/lib/python3.11/asyncio/events.py\n"
+				   "resize - /srv/web/images.py\nwait4 libc.so.6 -",
+			     "[wait4] - -", IDLE_CHILD);
+	return p;
+}
+
 /* The program sleeps in its main thread, and does not wait for events. */
 static struct profile *retries(uint32_t part)
 {
@@ -532,6 +544,9 @@ static const struct rule_case {
 	{ADVICE_LOOP_SLEEPS, loop_sleep, 100, 99,
 	 "an event loop stood still for 0.1 s because mail (mail.c:105) slept: wait there without blocking the "
 	 "others, or in a thread"},
+	{ADVICE_LOOP_SLEEPS, loop_child, 100, 99,
+	 "an event loop stood still for 0.1 s because resize (images.py:104) waited (child): wait there without "
+	 "blocking the others, or in a thread"},
 	{ADVICE_SLEEPS, retries, 250, 249,
 	 "the program slept 0.2 s in retry (client.c:103), longer than it ran: wait for what it needs, not for "
 	 "a time"},

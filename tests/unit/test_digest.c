@@ -326,6 +326,13 @@ TEST(test_command_of_the_hottest_function)
 	stack_texts_add_sample(p, 40, SERVE "union /app a.c\nadd /app b.c");
 	stack_texts_add_sample(p, 15, SERVE "ping /app a.c");
 	check_hottest(p, "next", "union");
+	/* Threads of a runtime. */
+	p = profile_new();
+#define GANG "start_thread libc.so.6 -\ncall_run /jdk/lib/libjvm.so -\nloop /jdk/lib/libjvm.so -\n"
+	stack_texts_add_sample(p, 45, GANG "evacuate /jdk/lib/libjvm.so -");
+	stack_texts_add_sample(p, 40, GANG "trim /jdk/lib/libjvm.so -");
+	stack_texts_add_sample(p, 15, "start_thread libc.so.6 -\ncompile /jdk/lib/libjvm.so -");
+	check_hottest(p, "evacuate", NULL);
 	/* A server that is not busy with one command. */
 	p = profile_new();
 	stack_texts_add_sample(p, 50, SERVE "call /app a.c\nunion /app a.c");

@@ -256,6 +256,21 @@ bool wait_frame_is_for_result(const struct profile *p, stack_id id)
 	return array_find(functions, it, text_starts_with(name, *it));
 }
 
+bool wait_is_in_loop(const struct profile *p, stack_id stack)
+{
+	static const char *const callers[] = {"Handle._run", "g_main_dispatch",
+					      "event_process_active", "ev_invoke_pending",
+					      "QCoreApplication::notifyInternal2"};
+
+	for (; stack != NO_STACK; stack = p->stacks.rows.items[stack].parent) {
+		const char *name = name_at(p, stack);
+
+		if (array_find(callers, it, text_starts_with(name, *it)))
+			return true;
+	}
+	return false;
+}
+
 /* True for a condition on which Java code waits, but for a result. */
 static bool is_java_wait(const struct profile *p, stack_id id)
 {

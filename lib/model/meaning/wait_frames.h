@@ -39,6 +39,8 @@ stack_id wait_frames_add(struct profile *p, stack_id stack, frame_id label);
 bool wait_frames_only_waits(const char *name);
 /* True for functions that wait for what another thread was told to do. */
 bool wait_frame_is_for_result(const struct profile *p, stack_id id);
+/* True below functions with which asyncio, GLib, libevent, libev and Qt handle an event. */
+bool wait_is_in_loop(const struct profile *p, stack_id stack);
 /* Returns the stack of a wait with a label that says that it is one for work. */
 stack_id wait_frames_mark_parked(struct profile *p, stack_id id);
 

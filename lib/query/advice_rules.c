@@ -21,6 +21,11 @@ enum advice_unit {
 };
 
 /* Value that a rule has measured, with parts of its sentence. */
+/* TCP_DELACK_MIN of the kernel, and what timers and other programs may add to it. */
+#define DELAY_MIN_NS 39000000u
+#define DELAY_MAX_NS 48000000u
+#define DELAYS_MIN 5
+
 struct measured {
 	double value;
 	uint64_t weight;
@@ -436,6 +441,55 @@ static void measure_blocked(const struct adviser *a, struct measured *m)
 		m->place = heaviest_place(a, &blocked, mark, 0);
 	if (a->wall > 0)
 		m->value = (double)m->weight / a->wall;
+}
+
+/* Waits for the other side of a connection, and those of them that last as long as a delay. */
+struct delays {
+	const struct adviser *a;
+	uint64_t *weights; /* by stack_id */
+	uint64_t weight, all, count;
+};
+
+static void visit_delay(void *ctx, const struct query *q, thread_id thread,
+			const struct sample *sample, stack_id shown)
+{
+	struct delays *d = ctx;
+	uint64_t ns = sample->weight * q->profile->meta.interval_ns;
+
+	if (shown == NO_STACK || !(d->a->marks[shown] & MARK(d->a->id)) ||
+	    query_wait_of(q, shown) != QUERY_BLOCKED)
+		return;
+	d->all += sample->weight;
+	if (ns < DELAY_MIN_NS || ns > DELAY_MAX_NS)
+		return;
+	d->count++;
+	d->weight += sample->weight;
+	d->weights[shown] += sample->weight;
+}
+
+/* Adds up waits of the length for which an acknowledgement is delayed, if most waits have it. */
+static void measure_delays(const struct adviser *a, struct measured *m)
+{
+	const struct profile *p = a->q->profile;
+	struct query blocked = a->digest->with_waits, q;
+	struct query_filter filter = *a->filter;
+	struct delays d = {.a = a};
+
+	if (!a->digest->has_waits || !(a->wall > 0) ||
+	    (double)blocked_weight(a, MARK(a->id)) < WALL_MIN * a->wall)
+		return;
+	d.weights = xcalloc(p->stacks.rows.count + 1, sizeof(*d.weights));
+	filter.include_idle = true;
+	if (query_select_each(&q, p, &filter, visit_delay, &d, NULL) == 0) {
+		query_release(&q);
+		blocked.weights = d.weights;
+		if (d.count >= DELAYS_MIN && d.weight > d.all / 2) {
+			m->weight = d.weight;
+			m->value = (double)d.weight / a->wall;
+			m->place = heaviest_place(a, &blocked, MARK(a->id), 0);
+		}
+	}
+	free(d.weights);
 }
 
 static void measure_disk(const struct adviser *a, struct measured *m)

@@ -85,6 +85,20 @@ static struct profile *connects(uint32_t part)
 			 part, IDLE_SOCKET);
 }
 
+/* Each wait is as long as a delayed acknowledgement. */
+static struct profile *delays(uint32_t part)
+{
+	static const char stack[] =
+		"ask /srv/client client.c\nrecv libc.so.6 -\n"
+		"tcp_recvmsg [kernel.kallsyms] -\nsk_wait_data [kernel.kallsyms] -";
+	struct profile *p = run_part(SERVE, 0);
+
+	for (int i = 0; i < 6; i++)
+		stack_texts_add_call(p, i < 5 ? 41 : part - 5 * 41, stack, "[recvfrom] - -",
+				     IDLE_SOCKET);
+	return p;
+}
+
 /* Waits for other things do not count. */
 static struct profile *pool(uint32_t part)
 {
@@ -517,6 +531,10 @@ static const struct rule_case {
 	{ADVICE_CONNECTS, connects, 250, 249,
 	 "threads waited 0.2 s for name servers and for others to accept connections, most in call "
 	 "(shop.py:103): find out which of them do not answer, and keep connections open"},
+	{ADVICE_DELAYS, delays, 250, 249,
+	 "threads waited 0.2 s for the other side of a connection, about 40 ms each time, most in ask "
+	 "(client.c:103), as if TCP held back a part of a message until the one before it was acknowledged: send "
+	 "messages in one piece, or set TCP_NODELAY"},
 	{ADVICE_POOLS, pool, 250, 249,
 	 "threads waited 0.2 s until others gave back one of a limited number, 0.25 at a time, most in "
 	 "ShopPool.get (shop.py:104): keep each for less time, or allow more of them"},

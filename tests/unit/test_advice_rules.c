@@ -281,6 +281,14 @@ static struct profile *copying(uint32_t part)
 	return run_part(SERVE "take /app queue.cc\n__memmove_avx_unaligned_erms libc.so.6 -", part);
 }
 
+static struct profile *java_copying(uint32_t part)
+{
+	return run_part("org.example.Shop.csv - Shop.java\n"
+			"java.lang.StringConcatHelper.prepend - StringConcatHelper.java\n"
+			"jbyte_disjoint_arraycopy libjvm.so -",
+			part);
+}
+
 /* A collector moves what is alive. */
 static struct profile *collected_copies(uint32_t part)
 {
@@ -579,6 +587,9 @@ static const struct rule_case {
 	{ADVICE_COPYING, copying, 250, 249,
 	 "copying memory took 25 % of the time, most for take (queue.cc:102): append to large objects in place, "
 	 "and do not move or copy them whole"},
+	{ADVICE_COPYING, java_copying, 250, 249,
+	 "copying memory took 25 % of the time, most for org.example.Shop.csv (Shop.java:100): append to large "
+	 "objects in place, and do not move or copy them whole"},
 	{ADVICE_STRING_ENDS, string_ends, 250, 249,
 	 "finding the ends of strings took 25 % of the time, most for join (text.c:102): keep the lengths of "
 	 "long strings"},

@@ -36,7 +36,7 @@ struct wait_row {
 	__u8 by_interrupt; /* an interrupt, not waker.tid */
 };
 
-/* Of rows that are new, is_off is 1: their threads may run. */
+/* New rows have 1 in its place, as their threads may run. */
 #define OFF_REPORTED 2
 
 /* Runtime frames that take as long as a stack without any. */

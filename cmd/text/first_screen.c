@@ -781,6 +781,7 @@ static void add_longest_wait(const struct digest *a, const struct query *q, stru
 {
 	const struct wait_place *place = NULL;
 	_cleanup_free_ char *kind = NULL, *name = NULL;
+	const char *module;
 
 	/* A child's own time is more informative. */
 	vec_for_each(&a->waits, const struct wait_place *, row) {
@@ -791,7 +792,11 @@ static void add_longest_wait(const struct digest *a, const struct query *q, stru
 		return;
 	kind = kind_of(q, place);
 	name = text_cut(function_of(a, place->key), LINE_NAME_WIDTH, true);
-	strbuf_addf(out, "%sblocked in %s: ", out->size ? "; " : "", name);
+	module = query_keys_text(&a->keys, a->keys.rows.items[place->key].module);
+	strbuf_addf(out, "%sblocked in %s", out->size ? "; " : "", name);
+	if (text_starts_with(name, "fun_") && *module)
+		strbuf_addf(out, " (%s)", module);
+	strbuf_adds(out, ": ");
 	wait_text_add_seconds(out, seconds(q, place->weight));
 	strbuf_addf(out, " s (%s)", kind);
 }

@@ -322,7 +322,7 @@ static uint32_t find_shared(const struct finder *f, const uint64_t *totals, uint
 		if (!f->q->is_shown[id] || (double)totals[key] < least ||
 		    origin_of_stack(f, id) < origin)
 			continue;
-		/* Of equal ones, the caller, whose stack comes first. */
+		/* Prefer the caller, whose stack comes first, to its equal callee. */
 		if (shared == DIGEST_NO_KEY || totals[key] > totals[shared])
 			shared = key;
 	}

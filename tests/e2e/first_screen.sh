@@ -228,6 +228,9 @@ gcc -g -O1 -o retry retry.c
 record retry 0 -- ./retry
 answers retry
 like "retry: where it slept" "$(heading 'Where it (waited|idled)')" ' retry +retry +retry.c:[0-9]+ +main retry.c'
+strip -o bare retry
+record bare 0 -- ./bare
+like "bare: the program whose function has no name" "$err" 'blocked in fun_[0-9a-f]+ \(bare\): '
 record lines 0 -- sh -c './retry 1 2 3 4 >lines.txt'
 answers lines
 like "lines: what takes long, and where" "$("$PROF" report --format json lines.json.gz)" \

@@ -27,7 +27,7 @@ static struct unwind_rule rule_at(const struct stubs *rows, size_t at)
 	return rule;
 }
 
-/* Returns the distance of the CFA from sp; 0: no rule. */
+/* Returns the distance of the CFA from sp, or negative from fp; 0: no rule. */
 static int cfa_at(const struct stubs *rows, size_t at)
 {
 	struct unwind_rule rule = rule_at(rows, at);
@@ -35,6 +35,8 @@ static int cfa_at(const struct stubs *rows, size_t at)
 	if (rule.cfa_kind == UNWIND_CFA_NONE)
 		return 0;
 	assert_int_equal(rule.cfa_kind, UNWIND_CFA_REG);
+	if (rule.cfa_reg == UNWIND_REG_FP)
+		return -rule.cfa_offset;
 	assert_int_equal(rule.cfa_reg, UNWIND_REG_SP);
 	return rule.cfa_offset;
 }
@@ -127,13 +129,14 @@ TEST(frame_pointers)
 
 	DERIVE(&rows, "\x55\x48\x89\xe5\x53\x48\x29\xc4\x90\x48\x8d\x65\xf8\x5b\x5d\xc3");
 	assert_int_equal(cfa_at(&rows, 1), 16);
-	assert_int_equal(cfa_at(&rows, 5), 24);
+	/* By fp, although sp is known. */
+	assert_int_equal(cfa_at(&rows, 5), -16);
 	rule = rule_at(&rows, 8);
 	assert_int_equal(rule.cfa_reg, UNWIND_REG_FP);
 	assert_int_equal(rule.cfa_offset, 16);
 	assert_int_equal(rule.fp_offset, -2);
 	assert_int_equal(rule.base_offset, -3);
-	assert_int_equal(cfa_at(&rows, 13), 24);
+	assert_int_equal(cfa_at(&rows, 13), -16);
 	assert_int_equal(cfa_at(&rows, 15), 8);
 	stubs_release(&rows);
 }
@@ -148,12 +151,11 @@ TEST(arrays_in_a_part)
 
 	DERIVE(&rows, "\x55\x48\x89\xe5\x41\x56\x85\xff\x74\x0a\x49\x89\xe6\x48\x29\xc4\x90"
 		      "\x4c\x89\xf4\x90\x48\x8d\x65\xf8\x41\x5e\x5d\xc3");
-	assert_int_equal(cfa_at(&rows, 13), 24);
+	assert_int_equal(cfa_at(&rows, 13), -16);
 	assert_int_equal(rule_at(&rows, 16).cfa_reg, UNWIND_REG_FP);
 	assert_int_equal(rule_at(&rows, 16).cfa_offset, 16);
-	/* %r14 holds the sp of before. */
-	assert_int_equal(cfa_at(&rows, 20), 24);
-	assert_int_equal(cfa_at(&rows, 25), 24);
+	assert_int_equal(cfa_at(&rows, 20), -16);
+	assert_int_equal(cfa_at(&rows, 25), -16);
 	assert_int_equal(cfa_at(&rows, 28), 8);
 	stubs_release(&rows);
 	/* Paths that join with different frames, none of which has an array: push; test; je; push.

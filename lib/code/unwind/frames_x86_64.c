@@ -353,12 +353,11 @@ static void keep_sp(struct frame *f, const struct insn *insn)
 
 static void leave(struct frame *f)
 {
-	if (!f->pointer) {
-		f->is_known = false;
-		return;
-	}
 	f->depth = f->pointer;
-	pop(f, RBP);
+	if (f->depth)
+		pop(f, RBP);
+	else
+		f->is_known = false;
 }
 
 /* Applies an instruction; is_known becomes false if the stack cannot be followed any more. */
@@ -550,11 +549,12 @@ static bool reach(struct analysis *a, size_t at, struct frame frame)
 /* Numbers that DWARF gives to registers. */
 static const uint8_t dwarf_numbers[] = {0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15};
 
+/* sp is less certain than a frame pointer: callees of V8's remove their arguments. */
 static struct unwind_rule rule_of(const struct frame *f)
 {
 	struct unwind_rule rule = stubs_rule_at_entry(&unwind_arch_x86_64, f->depth);
 
-	if (!f->depth && f->pointer) {
+	if (f->pointer && (!f->depth || (f->pointer == 2 * WORD && f->fp_at == 2 * WORD))) {
 		rule.cfa_reg = UNWIND_REG_FP;
 		rule.cfa_offset = f->pointer;
 	} else if (!f->depth && f->word_depth) {

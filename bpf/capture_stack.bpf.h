@@ -86,8 +86,7 @@ __noinline int unwind_by_frame_pointer(struct stack_scratch *s)
 
 	if (!s || !walk_frame_pointer(&s->frame, pair))
 		return 0;
-	if (!unwind_find_mapping(s, pair[1] - 1) &&
-	    !(walks_chains(s) && follows_call(pair[1])))
+	if (!unwind_find_mapping(s, pair[1] - 1) && !(walks_chains(s) && follows_call(pair[1])))
 		return 0;
 	walk_to_frame_pointer(&s->frame, pair);
 	return 1;

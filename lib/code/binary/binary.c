@@ -157,7 +157,7 @@ int binary_read_section(const struct binary *b, const char *name, size_t max, ui
 #define PIECE_SIZE ((size_t)256 << 10)
 
 bool binary_search_section(const struct binary *b, const char *name, uint64_t max,
-			   binary_look_fn *look, void *ctx)
+			   binary_piece_fn *take_piece, void *ctx)
 {
 	_cleanup_free_ uint8_t *piece = NULL;
 	GElf_Shdr header;
@@ -175,7 +175,7 @@ bool binary_search_section(const struct binary *b, const char *name, uint64_t ma
 			return false;
 		at += (size_t)got;
 		size = kept + (size_t)got;
-		if (!look(ctx, piece, size))
+		if (!take_piece(ctx, piece, size))
 			return true;
 		kept = MIN(size, (size_t)BINARY_PIECE_OVERLAP);
 		memmove(piece, piece + size - kept, kept);

@@ -90,15 +90,15 @@ int binary_read_section(const struct binary *b, const char *name, size_t max, ui
 
 /* Bytes at the end of a piece with which the next one begins. */
 #define BINARY_PIECE_OVERLAP 64
-/* Looks at a piece of a section. Returns false to end the search. */
-typedef bool binary_look_fn(void *ctx, const uint8_t *piece, size_t size);
+/* Examines a piece of a section. Returns false to end the search. */
+typedef bool binary_piece_fn(void *ctx, const uint8_t *piece, size_t size);
 
 /*
- * Passes the section to `look`, piece by piece, without keeping it in memory. Returns false if it
- * is missing, compressed, has more than `max` bytes, or cannot be read to its end.
+ * Passes the section to `take_piece`, piece by piece, without keeping it in memory. Returns false
+ * if it is missing, compressed, has more than `max` bytes, or cannot be read to its end.
  */
 bool binary_search_section(const struct binary *b, const char *name, uint64_t max,
-			   binary_look_fn *look, void *ctx);
+			   binary_piece_fn *take_piece, void *ctx);
 
 enum binary_binding { BINARY_LOCAL, BINARY_WEAK, BINARY_GLOBAL };
 

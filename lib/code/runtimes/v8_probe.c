@@ -416,7 +416,7 @@ static bool take_number(const uint8_t **at, const uint8_t *end, unsigned int *nu
 	return *at > start && *at - start < 3 && *at < end && *(*at)++ == '.';
 }
 
-/* What the read-only data of a program state about V8. */
+/* Statements about V8 in the read-only data of a program. */
 struct statements {
 	bool has_options, is_compressed;
 	/* The only examined version without and with compressed pointers; NULL: none. */

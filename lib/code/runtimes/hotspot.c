@@ -646,14 +646,6 @@ static const char *tier_of(const struct hotspot_function_head *head)
 	return head->kind <= HOTSPOT_FROZEN ? kinds[head->kind] : NULL;
 }
 
-bool hotspot_head_of(const struct rec_function *function, struct hotspot_function_head *head)
-{
-	if (function->lines.size < sizeof(*head))
-		return false;
-	memcpy(head, function->body + function->name.size + function->file.size, sizeof(*head));
-	return true;
-}
-
 static void decode(const struct runtime_layout *layout, const struct rec_function *function,
 		   struct managed_code *code)
 {
@@ -664,7 +656,7 @@ static void decode(const struct runtime_layout *layout, const struct rec_functio
 	code->tier = NULL;
 	code->lacks_text = false;
 	code->is_cut = (function->name.flags | function->file.flags) & FUNCTION_CUT;
-	if (!hotspot_head_of(function, &head))
+	if (!runtime_read_head(function, &head, sizeof(head)))
 		return;
 	code->tier = tier_of(&head);
 	code->lacks_text = head.method || (head.kind == HOTSPOT_STUB && head.stubs);

@@ -19,7 +19,6 @@ struct hotspot_memory {
 };
 
 bool hotspot_memory_read(struct hotspot_memory *m, uint64_t addr, void *to, size_t size);
-/* Reads 64 bits. */
 bool hotspot_memory_word(struct hotspot_memory *m, uint64_t addr, void *word);
 /* Reads 32 bits. */
 bool hotspot_memory_int(struct hotspot_memory *m, uint64_t addr, uint32_t *value);

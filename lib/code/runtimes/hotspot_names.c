@@ -53,7 +53,6 @@ static bool is_same_code(const struct scope_reader *r)
 	       method == r->head->method && id == r->head->compile_id;
 }
 
-/* Finds the three tables. */
 static bool find_tables(struct scope_reader *r)
 {
 	const struct hotspot_layout *l = r->layout;
@@ -101,7 +100,6 @@ static bool is_own_chain(struct scope_reader *r)
 	return !r->is_bad;
 }
 
-/* Reads the chain of scopes from an offset on. */
 static bool read_chain(struct scope_reader *r, uint32_t offset)
 {
 	struct hotspot_numbers n = {r->memory, 0, r->layout->flags & HOTSPOT_NO_ZEROS, false};
@@ -657,7 +655,7 @@ bool hotspot_late(const struct runtime_layout *layout, const struct rec_function
 	uint64_t const_method;
 	bool is_read;
 
-	if (!(l->flags & HOTSPOT_IS_COMPLETE) || !hotspot_head_of(function, &head))
+	if (!(l->flags & HOTSPOT_IS_COMPLETE) || !runtime_read_head(function, &head, sizeof(head)))
 		return false;
 	if (head.kind == HOTSPOT_STUB)
 		return head.stubs && hotspot_read_stubs(&memory, &head, function->units, code);

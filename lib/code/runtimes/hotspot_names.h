@@ -4,9 +4,6 @@
 
 #include "lib/code/runtimes/hotspot.h"
 
-/* Returns the record's piece "lines". False: it has none. */
-bool hotspot_head_of(const struct rec_function *function, struct hotspot_function_head *head);
-
 /*
  * Writes the name of a method as "package.Class.method"; without a class, the JVM's name of a stub.
  * Numbers of hidden classes are removed.

@@ -212,14 +212,6 @@ static bool is_sane(const struct runtime_layout *layout)
 	return memcmp(&known, &layout->lua, sizeof(known)) == 0;
 }
 
-static void add_line(struct managed_code *code, uint32_t unit, int64_t line)
-{
-	uint32_t valid = line > 0 && line <= INT32_MAX ? (uint32_t)line : 0;
-
-	if (!code->lines.count || code->lines.items[code->lines.count - 1].line != valid)
-		vec_push(&code->lines, ((struct managed_line){unit, valid, 0}));
-}
-
 /* Since 5.4, lines are differences from the previous instruction's; this one refers to a mark. */
 #define LINE_IN_MARK (-128)
 
@@ -237,7 +229,7 @@ static void read_marked_lines(struct managed_code *code, struct bytes *lines, st
 		} else {
 			line += difference;
 		}
-		add_line(code, unit, line);
+		runtime_add_line(code, unit, line);
 	}
 }
 
@@ -250,7 +242,7 @@ static void read_lines(const struct lua_layout *l, struct managed_code *code, st
 		return;
 	}
 	for (uint32_t unit = 0; bytes_left(lines) >= 4; unit++)
-		add_line(code, unit, (int32_t)bytes_u32(lines));
+		runtime_add_line(code, unit, (int32_t)bytes_u32(lines));
 }
 
 /* Reads lines and marks of a record. */

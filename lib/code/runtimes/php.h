@@ -7,8 +7,5 @@
 
 #include "lib/code/runtimes/runtime.h"
 
-/* See struct runtime. */
-int php_probe(const struct binary *b, struct runtime_layout *layout, struct error *err);
-
 /* Offsets of a version. False: it is not supported. */
 bool php_layout_of_version(uint16_t version, struct php_layout *layout);

@@ -292,10 +292,8 @@ static void decode(const struct runtime_layout *layout, const struct rec_functio
 	strbuf_reset(&code->name);
 	strbuf_reset(&code->file);
 	code->is_cut = (function->name.flags | function->file.flags) & FUNCTION_CUT;
-	if (function->lines.size < sizeof(head))
-		return;
-	memcpy(&head, file + function->file.size, sizeof(head));
-	if (head.object_size > sizeof(head.object))
+	if (!runtime_read_head(function, &head, sizeof(head)) ||
+	    head.object_size > sizeof(head.object))
 		return;
 	code->first_line = function->first_line <= INT32_MAX ? function->first_line : 0;
 	managed_text_add(&code->file, file, function->file.size);

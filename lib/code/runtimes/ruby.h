@@ -7,9 +7,6 @@
 
 #include "lib/code/runtimes/runtime.h"
 
-/* See struct runtime. */
-int ruby_probe(const struct binary *b, struct runtime_layout *layout, struct error *err);
-
 /* Returns the offsets of a version. False: not supported. */
 bool ruby_layout_of_version(uint16_t version, struct ruby_layout *layout);
 

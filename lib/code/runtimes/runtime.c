@@ -188,6 +188,22 @@ static void set_written(const struct written *w, int32_t start, struct strbuf *n
 	strbuf_adds(name, own);
 }
 
+bool runtime_read_head(const struct rec_function *function, void *head, size_t size)
+{
+	if (function->lines.size < size)
+		return false;
+	memcpy(head, function->body + function->name.size + function->file.size, size);
+	return true;
+}
+
+void runtime_add_line(struct managed_code *code, uint32_t unit, int64_t line)
+{
+	uint32_t valid = line > 0 && line <= INT32_MAX ? (uint32_t)line : 0;
+
+	if (!code->lines.count || vec_last(&code->lines).line != valid)
+		vec_push(&code->lines, ((struct managed_line){unit, valid, 0}));
+}
+
 void runtime_set_lines(struct managed_code *code, uint32_t function,
 		       const struct line_starts *lines, const struct source_map *map)
 {

@@ -181,6 +181,10 @@ struct runtime {
 			     void *ctx);
 };
 
+/* Copies the `size` bytes at the start of the record's piece "lines". False: it is shorter. */
+bool runtime_read_head(const struct rec_function *function, void *head, size_t size);
+/* Adds a line, unless the last one is equal. A line that is out of range is 0. */
+void runtime_add_line(struct managed_code *code, uint32_t unit, int64_t line);
 /*
  * Sets the lines of the positions in one of the code's functions, numbered as in managed_line. With
  * a map, which may be NULL, lines, name and file are those of the original source.
@@ -195,7 +199,6 @@ void line_starts_add(struct line_starts *lines, unsigned int width, const void *
 bool line_starts_add_utf8(struct line_starts *lines, const char *text, size_t size);
 void line_starts_release(struct line_starts *lines);
 
-/* Version in a layout. */
 #define RUNTIME_VERSION(major, minor) (uint16_t)((major) << 8 | (minor))
 /* Defines the function that copies the row of a version from the table `layouts`. */
 #define LAYOUT_OF_VERSION(function, type) \

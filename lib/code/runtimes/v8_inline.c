@@ -387,10 +387,8 @@ static bool is_unchanged(const struct inline_reader *r)
 static bool begin(struct inline_reader *r, const struct runtime_layout *layout,
 		  runtime_read_fn *read, void *ctx)
 {
-	if (r->function->lines.size < sizeof(r->own) || !layout->v8.code_size)
+	if (!runtime_read_head(r->function, &r->own, sizeof(r->own)) || !layout->v8.code_size)
 		return false;
-	memcpy(&r->own, r->function->body + r->function->name.size + r->function->file.size,
-	       sizeof(r->own));
 	r->heap = v8_heap_of(&layout->v8, r->own.script, r->own.code, read, ctx);
 	memset(r->rows, 0xff, sizeof(r->rows));
 	return r->own.code;

@@ -18,7 +18,6 @@ struct wasm_name {
 	uint32_t function, place;
 };
 
-/* A module. */
 struct wasm_module {
 	uint64_t object; /* V8's object, a NativeModule */
 	uint64_t codes; /* address of its table of code */

@@ -88,15 +88,11 @@ static uint64_t hash_key(const struct query_keys *keys, uint32_t id, uint64_t ha
 	return hash_pair(hash, hash_pair(key->line, key->address));
 }
 
-static bool path_equal(const void *table, uint32_t id, const void *key)
-{
-	return ((const uint64_t *)table)[id] == *(const uint64_t *)key;
-}
+INDEX_EQUAL(path_equal, struct model, toggled_paths, *a == *b)
 
 static bool is_toggled(const struct model *m, uint64_t path)
 {
-	return index_find(&m->toggled, path, path_equal, m->toggled_paths.items, &path) !=
-	       INDEX_NONE;
+	return index_find(&m->toggled, path, path_equal, m, &path) != INDEX_NONE;
 }
 
 static bool is_open(const struct model *m, uint32_t node)
@@ -276,7 +272,7 @@ void model_toggle(struct model *m, size_t row)
 	if (!model_has_children(m, row))
 		return;
 	path = m->paths[m->nodes.items[row]];
-	found = index_find(&m->toggled, path, path_equal, m->toggled_paths.items, &path);
+	found = index_find(&m->toggled, path, path_equal, m, &path);
 	if (found != INDEX_NONE) {
 		index_remove(&m->toggled, path, found);
 	} else {

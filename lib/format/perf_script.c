@@ -393,7 +393,6 @@ static void event_name(const struct head *head, char name[NAME_MAX_SIZE])
 		strcpy(name, NO_EVENT);
 }
 
-/* Parses a line that begins a sample. */
 static bool parse_sample(struct text_line line, struct head *head)
 {
 	return line.text < line.end && *line.text != '\t' && parse_head(line, head) &&
@@ -437,13 +436,8 @@ static stack_id find_stack(struct script_reader *r)
 	return stack;
 }
 
-static bool lines_equal(const void *table, uint32_t id, const void *key)
-{
-	const struct frame_lines *row = &((const struct script_reader *)table)->known.items[id];
-	const struct frame_lines *wanted = key;
-
-	return row->size == wanted->size && memcmp(row->text, wanted->text, row->size) == 0;
-}
+INDEX_EQUAL(lines_equal, struct script_reader, known,
+	    a->size == b->size && memcmp(a->text, b->text, a->size) == 0)
 
 /* Reads the following lines with frames, which begin with a tab, and with their places. */
 static struct frame_lines take_frames(struct text_lines *lines)

@@ -331,10 +331,7 @@ static uint64_t intern_stack(struct perfetto *w, stack_id stack)
 INDEX_EQUAL(process_equal, struct perfetto, processes,
 	    a->pid == b->pid && a->incarnation == b->incarnation)
 
-static bool number_equal(const void *table, uint32_t id, const void *key)
-{
-	return ((const struct perfetto *)table)->numbers.items[id] == *(const uint32_t *)key;
-}
+INDEX_EQUAL(number_equal, struct perfetto, numbers, *a == *b)
 
 /* Returns the id if it is usable, or else one that no task has. */
 static uint32_t use_number(struct perfetto *w, uint32_t id)

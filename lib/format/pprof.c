@@ -707,14 +707,8 @@ static uint32_t *first_sample(struct pprof *w, stack_id stack)
 	return &w->first_samples[stack == NO_STACK ? w->profile->stacks.rows.count : stack];
 }
 
-static bool sample_equal(const void *table, uint32_t id, const void *key)
-{
-	const struct pprof_sample *row = &((const struct pprof *)table)->samples.items[id];
-	const struct pprof_sample *wanted = key;
-
-	return row->thread == wanted->thread && row->stack == wanted->stack &&
-	       row->labels == wanted->labels;
-}
+INDEX_EQUAL(sample_equal, struct pprof, samples,
+	    a->thread == b->thread && a->stack == b->stack && a->labels == b->labels)
 
 static uint64_t *values_of(struct pprof *w, thread_id thread, stack_id stack, uint32_t labels)
 {

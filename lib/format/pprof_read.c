@@ -84,10 +84,7 @@ static char *pprof_string(const struct pprof_reader *r, uint64_t number)
 	return xstrndup((const char *)bytes->at, (size_t)(bytes->end - bytes->at));
 }
 
-static bool row_equal(const void *table, uint32_t id, const void *key)
-{
-	return ((const struct pprof_rows *)table)->list.items[id].id == *(const uint64_t *)key;
-}
+INDEX_HAS(row_equal, struct pprof_rows, list, id)
 
 /* Returns NULL for 0 and for an unknown id. */
 static struct pprof_row *pprof_find(struct pprof_rows *rows, uint64_t id)

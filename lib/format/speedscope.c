@@ -571,13 +571,8 @@ struct speedscope {
 	struct jsonw json;
 };
 
-static bool frame_equal(const void *table, uint32_t id, const void *key)
-{
-	const struct speedscope_frame *row = &((const struct speedscope *)table)->frames.items[id];
-	const struct speedscope_frame *wanted = key;
-
-	return row->name == wanted->name && row->file == wanted->file && row->line == wanted->line;
-}
+INDEX_EQUAL(frame_equal, struct speedscope, frames,
+	    a->name == b->name && a->file == b->file && a->line == b->line)
 
 static uint32_t intern(struct speedscope *w, const struct speedscope_frame *frame)
 {

@@ -24,17 +24,14 @@ static void asked_symbols_release(struct asked_symbols *k)
 	vec_release(&k->addresses);
 }
 
-static bool is_equal(const void *table, uint32_t id, const void *key)
-{
-	return ((const uint64_t *)table)[id] == *(const uint64_t *)key;
-}
+INDEX_EQUAL(is_equal, struct asked_symbols, addresses, *a == *b)
 
 static void note(struct asked_symbols *k, uint64_t addr)
 {
 	uint64_t hash = hash_u64(addr);
 
 	if (k->addresses.count >= ADDRESSES_MAX || address_ranges_cover(&k->functions, addr) ||
-	    index_find(&k->known, hash, is_equal, k->addresses.items, &addr) != INDEX_NONE)
+	    index_find(&k->known, hash, is_equal, k, &addr) != INDEX_NONE)
 		return;
 	index_add(&k->known, hash, (uint32_t)k->addresses.count);
 	vec_push(&k->addresses, addr);

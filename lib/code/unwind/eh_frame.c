@@ -317,12 +317,7 @@ static bool is_usual(const struct eh_frame *frame, const struct cie *cie)
 	       cie->pc_encoding == (POINTER_PC_RELATIVE | POINTER_S32);
 }
 
-static bool cie_has_offset(const void *table, uint32_t id, const void *key)
-{
-	const struct eh_frame *frame = table;
-
-	return frame->cie_offsets.items[id] == *(const uint64_t *)key;
-}
+INDEX_EQUAL(cie_has_offset, struct eh_frame, cie_offsets, *a == *b)
 
 /* Keeps unusable CIEs as well, so that each is read only once. */
 static uint32_t intern_cie(struct eh_frame *frame, uint64_t offset)

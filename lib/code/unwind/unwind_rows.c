@@ -3,12 +3,7 @@
 
 #include <assert.h>
 
-static bool rule_equal(const void *table, uint32_t id, const void *key)
-{
-	const struct unwind_rules *rules = table;
-
-	return memcmp(&rules->rows.items[id], key, sizeof(struct unwind_rule)) == 0;
-}
+INDEX_EQUAL(rule_equal, struct unwind_rules, rows, memcmp(a, b, sizeof(*a)) == 0)
 
 static uint64_t rule_hash(const struct unwind_rule *rule)
 {

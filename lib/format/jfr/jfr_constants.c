@@ -38,10 +38,7 @@ const char *jfr_text_of(struct jfr_reader *r, struct jfr_value value, struct str
 	return strbuf_text(out);
 }
 
-static bool known_equal(const void *table, uint32_t row, const void *key)
-{
-	return ((const struct known_rows *)table)->rows.items[row].key == *(const uint64_t *)key;
-}
+INDEX_HAS(known_equal, struct known_rows, rows, key)
 
 static const struct known_row *find_known(const struct known_rows *k, uint64_t key)
 {

@@ -104,10 +104,7 @@ const char *jfr_name(const struct jfr_chunk *c, string_id name)
 
 /* Types. */
 
-static bool id_equal(const void *table, uint32_t row, const void *key)
-{
-	return ((const struct jfr_chunk *)table)->types.items[row].id == *(const uint64_t *)key;
-}
+INDEX_HAS(id_equal, struct jfr_chunk, types, id)
 
 uint32_t jfr_type_of_id(const struct jfr_chunk *c, uint64_t id)
 {

@@ -251,14 +251,11 @@ static void column_values_clear(struct column_values *v)
 	vec_clear(&v->rows);
 }
 
-static bool has_value(const void *table, uint32_t row, const void *key)
-{
-	return ((const uint64_t *)table)[row] == *(const uint64_t *)key;
-}
+INDEX_EQUAL(has_value, struct column_values, rows, *a == *b)
 
 static uint32_t find(const struct column_values *v, uint64_t hash, uint64_t value)
 {
-	return index_find(&v->by_value, hash, has_value, v->rows.items, &value);
+	return index_find(&v->by_value, hash, has_value, v, &value);
 }
 
 static uint32_t add(struct column_values *v, uint64_t hash, uint64_t value)
@@ -332,6 +329,15 @@ static uint32_t column_row(struct column_streams *s, unsigned int stream, struct
 	return add_new(s, v, hash, value);
 }
 
+/* Codes a value and returns it; 0 if the bytes are damaged. */
+static uint64_t column_value(struct column_streams *s, unsigned int stream, struct column_values *v,
+			     uint64_t value)
+{
+	uint32_t row = column_row(s, stream, v, value);
+
+	return row == INDEX_NONE ? 0 : v->rows.items[row];
+}
+
 /*
  * The same for addresses, many of which share a page. New addresses are coded in four streams from
  * `page_stream` on: the page as a value, in two streams, the higher four bits within the page, and
@@ -353,14 +359,6 @@ static uint64_t column_address(struct column_streams *s, unsigned int stream,
 		column_byte(s, page_stream + 3, value & 0xff);
 	add_new(s, v, hash, value);
 	return value;
-}
-
-uint64_t column_value(struct column_streams *s, unsigned int stream, struct column_values *v,
-		      uint64_t value)
-{
-	uint32_t row = column_row(s, stream, v, value);
-
-	return row == INDEX_NONE ? 0 : v->rows.items[row];
 }
 
 /* Sets the task of a row and marks it as known. Returns the row. */

@@ -35,10 +35,6 @@ struct column_values {
 	struct index by_value;
 };
 
-/* Codes a value and returns it; 0 if the bytes are damaged. */
-uint64_t column_value(struct column_streams *s, unsigned int stream, struct column_values *v,
-		      uint64_t value);
-
 struct columns;
 
 /* Between blocks, the state is only memory to reuse. */

@@ -55,20 +55,9 @@ static uint32_t parse_id(struct import *r, const char *text, uint32_t *again)
 	return (uint32_t)id;
 }
 
-/* Returns a string's text, or a number as spelled. */
-static char *read_id(struct json_cursor *s)
-{
-	struct span value;
-
-	if (json_cursor_peek(s) == '"')
-		return json_cursor_text(s);
-	json_cursor_value(s, &value);
-	return xstrndup(s->text + value.start, value.end - value.start);
-}
-
 uint32_t import_id(struct import *r, struct json_cursor *s, uint32_t *again)
 {
-	_cleanup_free_ char *text = read_id(s);
+	_cleanup_free_ char *text = layout_read_value(s);
 
 	return parse_id(r, text, again);
 }
@@ -85,7 +74,7 @@ static void read_ids(struct import *r, struct json_cursor *s, struct span key, s
 			row->thread.pid = import_id(r, s, &row->thread.incarnation);
 		return;
 	}
-	text = read_id(s);
+	text = layout_read_value(s);
 	row->thread.tid = parse_id(r, text, &again);
 	free(row->tid);
 	row->tid = steal(text);
@@ -225,6 +214,26 @@ static void drop_edges(struct sample_list *samples)
 			samples->rows.items[kept++] = *sample;
 	}
 	samples->rows.count = kept;
+}
+
+/* Adds the samples of an event to their thread. */
+static void import_add_event(struct import *r, struct profile_thread *thread,
+			     const struct sample_list *samples, uint8_t event)
+{
+	struct event_count *count = event_counts_get(&r->profile->events, event);
+	struct samples of_event = {0};
+
+	vec_for_each(&samples->rows, const struct sample *, row) {
+		struct sample sample = *row;
+
+		/* Derived from the event's rate, for drawing only. */
+		sample.cpu_delta = 0;
+		sample.event = event;
+		count->samples++;
+		count->weight += sample.weight;
+		samples_add(&of_event, &sample);
+	}
+	samples_merge(&thread->samples, &of_event);
 }
 
 static bool fold_event(struct import *r, struct row *row)
@@ -489,25 +498,6 @@ uint8_t import_event(struct import *r, const char *name)
 	count = event_counts_get(&r->profile->events, (uint32_t)row + 1);
 	count->name = strings_intern(&r->profile->strings, name);
 	return (uint8_t)(row + 1);
-}
-
-void import_add_event(struct import *r, struct profile_thread *thread,
-		      const struct sample_list *samples, uint8_t event)
-{
-	struct event_count *count = event_counts_get(&r->profile->events, event);
-	struct samples of_event = {0};
-
-	vec_for_each(&samples->rows, const struct sample *, row) {
-		struct sample sample = *row;
-
-		/* Derived from the event's rate, for drawing only. */
-		sample.cpu_delta = 0;
-		sample.event = event;
-		count->samples++;
-		count->weight += sample.weight;
-		samples_add(&of_event, &sample);
-	}
-	samples_merge(&thread->samples, &of_event);
 }
 
 /* A sample of the clock, of any thread. */

@@ -432,16 +432,26 @@ static void finish_lib(struct layout_lib *lib, const char *code_id, const char *
 			       is_build_id(breakpad_id, *lib->path ? lib->path : lib->name);
 }
 
-static uint64_t read_address(struct json_cursor *s)
+char *layout_read_value(struct json_cursor *s)
 {
 	struct span value;
-	uint64_t address = 0;
+
+	if (json_cursor_peek(s) == '"')
+		return json_cursor_text(s);
+	json_cursor_value(s, &value);
+	return xstrndup(s->text + value.start, value.end - value.start);
+}
+
+uint64_t layout_read_number(struct json_cursor *s)
+{
+	struct span value;
+	uint64_t number = 0;
 	const char *at;
 
 	json_cursor_value(s, &value);
 	at = s->text + value.start;
-	text_scan_decimal(&at, s->text + value.end, &address);
-	return address;
+	text_scan_decimal(&at, s->text + value.end, &number);
+	return number;
 }
 
 static void read_lib(struct layout_libs *libs, struct json_cursor *s)
@@ -465,13 +475,13 @@ static void read_lib(struct layout_libs *libs, struct json_cursor *s)
 		if (to && !*to)
 			*to = json_cursor_text(s);
 		else if (span_is(s, key, "start"))
-			lib.start = read_address(s);
+			lib.start = layout_read_number(s);
 		else if (span_is(s, key, "end"))
-			lib.end = read_address(s);
+			lib.end = layout_read_number(s);
 		else if (span_is(s, key, "offset"))
-			lib.offset = read_address(s);
+			lib.offset = layout_read_number(s);
 		else if (span_is(s, key, "pdbAge"))
-			old->age = (int64_t)read_address(s);
+			old->age = (int64_t)layout_read_number(s);
 	}
 	upgrade_lib(&lib, old, &breakpad_id);
 	finish_lib(&lib, code_id, breakpad_id);

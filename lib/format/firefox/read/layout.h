@@ -156,5 +156,8 @@ int layout_read_tables(struct layout *l, struct error *err);
 int layout_read_meta(struct layout *l, struct error *err);
 void layout_release(struct layout *l);
 
-/* Adds a module for a library. */
 module_id layout_lib_add(const struct layout_lib *lib, struct profile *p);
+/* Reads a string's text, or any other value as it is spelled. The caller frees it. */
+char *layout_read_value(struct json_cursor *s);
+/* Reads 0 for anything but numbers. Truncates fractions. */
+uint64_t layout_read_number(struct json_cursor *s);

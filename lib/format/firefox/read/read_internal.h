@@ -163,8 +163,6 @@ void import_schema_list(struct import *r, struct json_cursor *s);
 int import_tables(struct import *r, struct error *err);
 /* Prepares to read the tables of each thread. */
 int import_own_tables(struct import *r, struct error *err);
-/* Adds a module for a library. */
-module_id import_module(struct import *r, const struct layout_lib *lib);
 /* Sets kind, language and tier by module and category. */
 void import_categorize(struct import *r, struct frame *frame);
 /* old_markers.c: call after frames and functions are read. */
@@ -199,6 +197,3 @@ int import_counters(struct import *r, struct error *err);
 void import_overhead(struct import *r);
 /* firefox_read.c: returns an event's number by name; 0: too many events. */
 uint8_t import_event(struct import *r, const char *name);
-/* Adds the samples of an event to their thread. */
-void import_add_event(struct import *r, struct profile_thread *thread,
-		      const struct sample_list *samples, uint8_t event);

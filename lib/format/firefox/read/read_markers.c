@@ -444,7 +444,6 @@ static void read_value(void *ctx, struct json_cursor *s, size_t column, size_t r
 	}
 }
 
-/* Reads the type of the data. */
 static void read_draft_type(struct import *r, struct marker_draft *draft)
 {
 	struct json_cursor data = json_cursor_within(&r->layout.cursor, draft->data);

@@ -20,17 +20,6 @@ static void add_entry(struct import *r, const char *section, const char *label, 
 		profile_add_extra(r->profile, section, label, profile_extra_format(format), value);
 }
 
-/* Keeps the spelling of numbers. */
-static char *read_value(struct json_cursor *s)
-{
-	struct span value;
-
-	if (json_cursor_peek(s) == '"')
-		return json_cursor_text(s);
-	json_cursor_value(s, &value);
-	return xstrndup(s->text + value.start, value.end - value.start);
-}
-
 static void read_entry(struct import *r, struct json_cursor *s, const char *section)
 {
 	_cleanup_free_ char *label = NULL, *format = NULL, *value = NULL;
@@ -42,7 +31,7 @@ static void read_entry(struct import *r, struct json_cursor *s, const char *sect
 							: NULL;
 
 		if (to && !*to)
-			*to = read_value(s);
+			*to = layout_read_value(s);
 	}
 	if (label && value)
 		add_entry(r, section, label, format, value);
@@ -177,22 +166,9 @@ static bool read_text(struct import *r, struct json_cursor *s, struct span key)
 	return false;
 }
 
-/* Reads 0 for anything but numbers. Truncates fractions. */
-static uint64_t read_count(struct json_cursor *s)
-{
-	struct span value;
-	uint64_t count = 0;
-	const char *at;
-
-	json_cursor_value(s, &value);
-	at = s->text + value.start;
-	text_scan_decimal(&at, s->text + value.end, &count);
-	return count;
-}
-
 static uint64_t read_machine(struct json_cursor *s, uint64_t max)
 {
-	return machine_number(read_count(s), max);
+	return machine_number(layout_read_number(s), max);
 }
 
 static bool read_number(struct import *r, struct json_cursor *s, struct span key,
@@ -352,7 +328,7 @@ static void read_member(struct import *r, struct json_cursor *s, struct span key
 	if (read_text(r, s, key) || read_number(r, s, key, times))
 		return;
 	if (span_is(s, key, "startTimeAsClockMonotonicNanosecondsSinceBoot"))
-		r->profile->meta.start_ns = read_count(s);
+		r->profile->meta.start_ns = layout_read_number(s);
 	else if (span_is(s, key, "configuration"))
 		read_configuration(r, s);
 	else if (span_is(s, key, "sampleUnits"))

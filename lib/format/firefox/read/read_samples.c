@@ -172,7 +172,6 @@ struct draft {
 	bool has_pid, is_drawn;
 };
 
-/* Reads the samples of a counter. */
 struct read_counters_sample_reader {
 	struct import *reader;
 	struct counter_rows *samples;

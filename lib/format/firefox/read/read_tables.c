@@ -33,6 +33,13 @@ void own_tables_release(struct own_tables *own)
 INDEX_EQUAL(module_equal, struct own_tables, modules,
 	    a->name == b->name && a->path == b->path && a->id_hash == b->id_hash)
 
+/* Adds a module for a library. */
+static module_id import_module(struct import *r, const struct layout_lib *lib)
+{
+	r->counts->unread[UNREAD_BUILD_IDS] += lib->has_breakpad_id;
+	return layout_lib_add(lib, r->profile);
+}
+
 module_id own_tables_module(struct import *r, const struct layout_lib *lib)
 {
 	struct own_tables *own = &r->own;
@@ -317,12 +324,6 @@ void lib_ids_read(struct lib_ids *ids, const char *text, size_t size)
 			read_lib(ids, &s);
 		return;
 	}
-}
-
-module_id import_module(struct import *r, const struct layout_lib *lib)
-{
-	r->counts->unread[UNREAD_BUILD_IDS] += lib->has_breakpad_id;
-	return layout_lib_add(lib, r->profile);
 }
 
 static string_id string_at(const struct import *r, int64_t row)
@@ -637,7 +638,6 @@ static int read_libs(struct import *r, struct error *err)
 								     : 0;
 }
 
-/* Reads the tables of the thread at the cursor. */
 static int read_thread_tables(struct import *r, struct json_cursor s, struct error *err)
 {
 	int ret;

@@ -226,16 +226,13 @@ void screen_update(struct screen *s);
 bool screen_has(const struct screen *s, enum view view);
 void screen_show(struct screen *s, enum view view);
 void screen_say(struct screen *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Handles a key. */
 void screen_key(struct screen *s, int key);
 /* Open the prompt, and handle a key typed into it. */
 void screen_ask(struct screen *s, char prompt);
 void screen_type(struct screen *s, int key);
 /* Moves to the next or previous match. */
 void screen_find(struct screen *s, int direction);
-/* Fills in the source of the view's rows. */
 void screen_rows(struct screen *s, struct rows_source *rows);
-/* Draws VIEW_THREADS. */
 void screen_draw_threads(struct screen *s, int line, int height);
 bool screen_threads_key(struct screen *s, int key);
 void screen_list_threads(struct screen *s);

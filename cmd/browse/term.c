@@ -231,7 +231,6 @@ static int function_key(wint_t key)
 	return TERM_KEY_NONE;
 }
 
-/* Returns the key of a control character. */
 static int control_key(wint_t key)
 {
 	switch (key) {

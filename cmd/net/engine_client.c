@@ -16,7 +16,6 @@
 #define TYPE "content-type:"
 #define DATABASE_TYPE "application/octet-stream"
 
-/* Head of an answer. */
 struct head {
 	struct grpc_answer grpc;
 	char type[64]; /* media type, without parameters; "": not given */

@@ -31,7 +31,6 @@ struct watched_file;
 
 /* Evaluates the triggers: --when-exit, --when-file and similar options. */
 
-/* State of one trigger. */
 struct trigger_state {
 	const struct trigger *trigger;
 	bool has_fired; /* the trigger has fired, and the stall still lasts */

@@ -51,7 +51,6 @@ int steering_open(struct pipeline *p, struct error *err);
 int steering_watch(struct pipeline *p, struct error *err);
 /* Call when recording begins. Pauses at once if requested. */
 int steering_begin(struct pipeline *p, struct error *err);
-/* Pauses or resumes the recording. */
 void steering_pause(struct pipeline *p, bool is_paused);
 /* Executes pending requests. Call often while recording and while finishing. */
 void steering_poll(struct pipeline *p);

@@ -10,13 +10,11 @@
 
 #define ENTRIES_MAX 5
 #define FUNCTIONS_MAX 3
-/* Callers listed of a function. */
 #define CALLERS_MAX 3
 /* Functions with a smaller share of the running time have no callers listed. */
 #define CALLED_MIN 0.05
 /* Functions of a call chain that may be listed: a helper may call helpers. */
 #define CALL_LEVELS 2
-/* Steps listed of one program. */
 #define STEPS_MAX 3
 /* Smaller shares are not listed. */
 #define SHARE_MIN 0.01

@@ -95,6 +95,12 @@ void thread_run_beside(const char *name, void (*run)(void *ctx), void *ctx,
 		meanwhile(arg);
 }
 
+/* Notes that a thread was left behind: memory it may use must no longer be freed. */
+static void threads_leave(void)
+{
+	__atomic_store_n(&are_left, true, __ATOMIC_RELAXED);
+}
+
 bool thread_join_soon(pthread_t thread)
 {
 	if (join_within(thread, JOIN_NS))
@@ -102,11 +108,6 @@ bool thread_join_soon(pthread_t thread)
 	pthread_detach(thread);
 	threads_leave();
 	return false;
-}
-
-void threads_leave(void)
-{
-	__atomic_store_n(&are_left, true, __ATOMIC_RELAXED);
 }
 
 bool threads_are_left(void)

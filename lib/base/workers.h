@@ -45,8 +45,6 @@ void thread_cond_init(pthread_cond_t *cond);
  * behind; memory it uses must then stay allocated.
  */
 bool thread_join_soon(pthread_t thread);
-/* Notes that a thread was left behind: memory it may use must no longer be freed. */
-void threads_leave(void);
 /*
  * True if a thread was left behind. The process must then end by _exit(), freeing nothing before.
  */

@@ -249,7 +249,6 @@ static uint64_t otlp_attribute(struct otlp_dictionary *w, const char *key, const
 	return id;
 }
 
-/* Adds a list of one attribute. */
 static void add_attribute(struct strbuf *out, uint32_t field, uint64_t number)
 {
 	struct strbuf packed = {0};

@@ -182,7 +182,6 @@ static stack_id find_root(struct label_tree *t, const struct profile_thread *thr
 	return name == process ? root : intern_node(t, root, name, LABEL_KIND_NONE, false);
 }
 
-/* Adds samples of one event. */
 static void add_samples(struct label_tree *t, const struct profile_thread *thread, uint8_t event,
 			int side)
 {

@@ -158,7 +158,6 @@ struct instrument_settings {
 
 void instrument_settings_init(struct instrument_settings *s);
 void instrument_settings_release(struct instrument_settings *s);
-/* Returns the settings of an instrument. */
 void *instrument_settings_of(const struct instrument_settings *s, const struct instrument *i);
 /* Returns the first failure of all judge() functions. */
 int instrument_settings_judge(const struct instrument_settings *s, struct error *err);

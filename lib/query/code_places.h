@@ -21,7 +21,6 @@ struct code_functions {
 	VEC(struct code_places) list; /* functions with weight only, heaviest first */
 };
 
-/* Finds the functions with that name. */
 void code_functions_find(struct code_functions *f, const struct query *q, const char *function);
 /* Finds the functions into which a function with that name is inlined. */
 void code_functions_find_callers(struct code_functions *f, const struct query *q,

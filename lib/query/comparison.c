@@ -146,7 +146,6 @@ struct run_row {
 	double weight; /* weight in all runs */
 };
 
-/* The weight of a row in one run. */
 struct run_weight {
 	uint32_t row;
 	uint32_t run; /* run number within its side */

@@ -43,7 +43,6 @@ struct gate {
 	VEC(struct gate_rule) rules; /* empty: total, with a margin of 0 */
 };
 
-/* The result of a rule. */
 struct gate_result {
 	const struct gate_rule *rule; /* NULL: implicit rule of a gate without rules */
 	enum verdict verdict;

@@ -93,7 +93,6 @@ static void add_totals(struct query_table *t, const struct query *q, const uint6
 	walk_release(&walk);
 }
 
-/* The weight of one line of a key. */
 struct line_weight {
 	uint32_t key, line;
 	uint64_t self, total;

@@ -414,7 +414,6 @@ static stack_id add_frame(struct profile *into, stack_id stack, frame_id frame)
 		       : stacks_intern(&into->stacks, stack, frame);
 }
 
-/* Returns the stack in the profile. */
 static stack_id take_stack(struct moving_rows *r, stack_id stack, struct profile *into,
 			   const struct moving_names *names)
 {

@@ -521,7 +521,8 @@ void binary_summary_release(struct binary_summary *summary)
 
 DEFINE_CLEANUP(struct binary *, binary_free)
 
-struct string_table string_table_open(Elf *elf, size_t section)
+/* Empty if the section does not hold strings or has no terminator. */
+static struct string_table string_table_open(Elf *elf, size_t section)
 {
 	Elf_Scn *scn = elf_getscn(elf, section);
 	Elf_Data *data = scn ? elf_rawdata(scn, NULL) : NULL;

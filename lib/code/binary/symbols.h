@@ -28,8 +28,6 @@ struct binary {
 	struct lazy_names **names; /* symbol names read so far; see symbols.h */
 };
 
-/* Empty if the section does not hold strings or has no terminator. */
-struct string_table string_table_open(Elf *elf, size_t section);
 /* Returns NULL outside the table. */
 const char *string_table_get(const struct string_table *table, uint64_t offset);
 

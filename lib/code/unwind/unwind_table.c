@@ -85,7 +85,6 @@ struct unwind_rule go_depth_rule(struct unwind_rule own, const int slots[2])
 	return own;
 }
 
-/* Splits the row at an offset. */
 static void split_row(const struct go_function *function, size_t offset)
 {
 	struct stub_row added = {.vaddr = function->code.vaddr + offset,

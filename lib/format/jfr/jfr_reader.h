@@ -130,5 +130,4 @@ thread_id jfr_thread_of_value(struct jfr_reader *r, struct jfr_value ref);
 thread_id jfr_thread_of(struct jfr_reader *r, const struct event *e);
 thread_id jfr_process_row(struct jfr_reader *r);
 
-/* Adds a marker with all values of the event. */
 void jfr_add_marker(struct jfr_reader *r, const struct event *e);

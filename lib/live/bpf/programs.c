@@ -282,6 +282,23 @@ int programs_take_shard(struct programs *p)
  * shared maps belong to an object without programs that is loaded before.
  */
 
+/*
+ * Sets the number of rows in the maps of copied stacks (copy.bpf.h) of an open object to `cpus`.
+ * Returns 0 or a negative errno.
+ */
+static int size_maps_by_cpu(struct bpf_object *object, uint32_t cpus)
+{
+	struct bpf_map *map;
+	int code = 0;
+
+	bpf_object__for_each_map(map, object)
+	{
+		if (!code && text_ends_with(bpf_map__name(map), "copies"))
+			code = bpf_map__set_max_entries(map, cpus);
+	}
+	return code;
+}
+
 static int load_object(struct programs *p, struct bpf_object_skeleton *skeleton)
 {
 	int code = size_maps_by_cpu(*skeleton->obj, p->copying_cpus);
@@ -348,6 +365,20 @@ int programs_load_parts(struct programs *p)
 }
 
 /* Objects loaded while recording. */
+
+/* Returns the object of a part by its name; NULL if there is none. */
+static const struct bpf_object *programs_find_object(struct programs *p, const char *name)
+{
+	const struct bpf_object *found = NULL;
+
+	pthread_mutex_lock(&p->parts_lock);
+	vec_for_each(&p->parts, const struct open_part *, row) {
+		if (strcmp(bpf_object__name(*row->skeleton->obj), name) == 0)
+			found = *row->skeleton->obj;
+	}
+	pthread_mutex_unlock(&p->parts_lock);
+	return found;
+}
 
 static int share_with_partners(struct programs *p, struct bpf_object *object,
 			       const char *const *partners)
@@ -442,7 +473,6 @@ static int find_self(struct prof_bpf *skeleton, struct error *err)
 	return code ? error_set(err, code, "cannot find the depth of the pid namespace") : 0;
 }
 
-/* Attaches an iterator that libbpf has not attached. */
 static int attach_iterator(const struct bpf_program *program, struct bpf_link **link)
 {
 	if (*link)
@@ -734,19 +764,6 @@ void programs_take_background(struct programs *p, background_fn *fn, void *ctx)
 	}
 }
 
-const struct bpf_object *programs_find_object(struct programs *p, const char *name)
-{
-	const struct bpf_object *found = NULL;
-
-	pthread_mutex_lock(&p->parts_lock);
-	vec_for_each(&p->parts, const struct open_part *, row) {
-		if (strcmp(bpf_object__name(*row->skeleton->obj), name) == 0)
-			found = *row->skeleton->obj;
-	}
-	pthread_mutex_unlock(&p->parts_lock);
-	return found;
-}
-
 bool programs_has(struct programs *p, const char *name)
 {
 	return programs_find_object(p, name) != NULL;
@@ -801,19 +818,6 @@ int share_maps(struct bpf_object *object, const struct bpf_object *loaded)
 			continue;
 		code = bpf_map__autocreate(shared) ? bpf_map__reuse_fd(map, bpf_map__fd(shared))
 						   : bpf_map__set_autocreate(map, false);
-	}
-	return code;
-}
-
-int size_maps_by_cpu(struct bpf_object *object, uint32_t cpus)
-{
-	struct bpf_map *map;
-	int code = 0;
-
-	bpf_object__for_each_map(map, object)
-	{
-		if (!code && text_ends_with(bpf_map__name(map), "copies"))
-			code = bpf_map__set_max_entries(map, cpus);
 	}
 	return code;
 }

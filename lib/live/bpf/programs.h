@@ -212,8 +212,3 @@ struct bpf_object;
  * Returns 0 or a negative errno.
  */
 int share_maps(struct bpf_object *object, const struct bpf_object *loaded);
-/*
- * Sets the number of rows in the maps of copied stacks (copy.bpf.h) of an open object to `cpus`.
- * Returns 0 or a negative errno.
- */
-int size_maps_by_cpu(struct bpf_object *object, uint32_t cpus);

@@ -70,5 +70,3 @@ int programs_load_parts(struct programs *p);
 int programs_load_objects(struct programs *p, const struct programs_options *options,
 			  struct error *err);
 void programs_free_objects(struct programs *p);
-/* Returns the object of a part by its name; NULL if there is none. */
-const struct bpf_object *programs_find_object(struct programs *p, const char *name);

@@ -13,7 +13,6 @@ struct descriptor_file {
 	struct variables variables;
 };
 
-/* The files of a process. */
 struct descriptor_process {
 	struct mapping_table *files; /* NULL: none */
 	bool is_changed; /* since the last search */

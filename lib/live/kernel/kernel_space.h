@@ -40,7 +40,6 @@ bool kernel_symbols_find(struct programs *programs, const uint64_t *addrs, size_
  */
 void kernel_code_send_loaded(struct module_registry *modules, record_sink_fn *sink, void *ctx,
 			     uint64_t time);
-/* Sends the code of a MAP_EVENT_CODE. */
 void kernel_code_send(struct module_registry *modules, record_sink_fn *sink, void *ctx,
 		      const struct map_event *event);
 

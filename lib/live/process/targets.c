@@ -29,7 +29,8 @@ void targets_release(struct targets *t)
 	*t = (struct targets){0};
 }
 
-pid_t process_of_thread(pid_t tid)
+/* Returns the process to which a thread belongs; 0 if there is no such thread. */
+static pid_t process_of_thread(pid_t tid)
 {
 	_cleanup_free_ char *status = proc_status_read((uint32_t)tid);
 	uint32_t numbers[PROC_STATUS_NUMBERS_MAX];

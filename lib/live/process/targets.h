@@ -8,9 +8,6 @@
 
 /* Finds running processes to record, and notices when they end. */
 
-/* Returns the process to which a thread belongs; 0 if there is no such thread. */
-pid_t process_of_thread(pid_t tid);
-
 struct target {
 	pid_t pid;
 	int fd; /* pidfd, readable once the process has ended; -1 after that was noticed */

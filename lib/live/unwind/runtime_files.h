@@ -77,5 +77,4 @@ void runtime_files_describe(struct runtime_files *f, const struct module_tables 
 void runtime_files_retry(struct runtime_files *f, struct spaces *spaces, uint64_t now);
 /* Returns the time of the next check of runtimes that may start soon; UINT64_MAX: none. */
 uint64_t runtime_files_due(const struct runtime_files *f, const struct spaces *spaces);
-/* Forgets a process. */
 void runtime_files_forget(struct runtime_files *f, const struct live_process *process);

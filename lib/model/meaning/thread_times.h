@@ -35,9 +35,7 @@ struct wait_sums {
  * reason is unknown.
  */
 int wait_reason(const struct profile *p, const struct sample *sample);
-/* Adds a sample if it is a wait. */
 void wait_sums_add(struct wait_sums *sums, const struct profile *p, const struct sample *sample);
-/* Sums over all threads. */
 struct wait_sums wait_sums_of(const struct profile *p);
 /* Returns the CPU time of all threads, ns. */
 uint64_t wait_sums_ran(const struct profile *p);

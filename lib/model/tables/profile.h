@@ -301,7 +301,6 @@ void profile_replace_stacks(struct profile *p, struct frames *frames, struct sta
 			    const stack_id *map);
 /* Marks the stacks of samples, markers and allocations in an array indexed by stack. */
 void profile_mark_stacks(const struct profile *p, bool *used);
-/* Marks the stacks of one marker, as profile_mark_stacks() does. */
 void profile_mark_marker(const struct profile *p, const struct marker *marker, bool *used);
 /*
  * Drops all other stacks, and frames that no stack uses any more. Returns the new id of each old

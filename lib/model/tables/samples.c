@@ -119,7 +119,6 @@ static void get_rows(const struct sample_chunk *chunk, struct sample *rows)
 		unpack(chunk, rows);
 }
 
-/* Closes the first `count` rows. */
 static void close_rows(struct samples *s, uint32_t count)
 {
 	struct sample_chunk chunk = {0};
@@ -357,7 +356,7 @@ struct sample_iterator samples_begin_change(struct samples *s)
 	return it;
 }
 
-struct sample_iterator samples_end_change(struct samples *s)
+static struct sample_iterator samples_end_change(struct samples *s)
 {
 	struct sample_iterator it = samples_end(s);
 
@@ -398,7 +397,10 @@ bool sample_iterator_part_before(struct sample_iterator *it)
 	return true;
 }
 
-uint64_t sample_iterator_tick_before(const struct sample_iterator *it)
+/*
+ * Returns the time of the last clock row in the parts before the current one; 0 if there is none.
+ */
+static uint64_t sample_iterator_tick_before(const struct sample_iterator *it)
 {
 	for (size_t part = it->part; part-- > 0;) {
 		if (it->of->closed->list.items[part].last_tick)

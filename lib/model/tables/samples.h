@@ -80,7 +80,6 @@ struct sample_iterator samples_after(const struct samples *s, uint64_t time);
 struct sample_iterator samples_end(const struct samples *s);
 /* Begins like the functions above; rows may be changed, except for their times. */
 struct sample_iterator samples_begin_change(struct samples *s);
-struct sample_iterator samples_end_change(struct samples *s);
 /* Begins before the first row. Frees rows that were passed; release the samples afterwards. */
 struct sample_iterator samples_begin_free(struct samples *s);
 /* Stores the changes. */
@@ -88,10 +87,6 @@ void sample_iterator_release(struct sample_iterator *it);
 /* Moves to the next part, or the previous one; false at the end. Its rows are [0, count). */
 bool sample_iterator_next_part(struct sample_iterator *it);
 bool sample_iterator_part_before(struct sample_iterator *it);
-/*
- * Returns the time of the last clock row in the parts before the current one; 0 if there is none.
- */
-uint64_t sample_iterator_tick_before(const struct sample_iterator *it);
 
 /* Return NULL at the end. A row is valid until the next call. */
 static inline struct sample *sample_iterator_next(struct sample_iterator *it)

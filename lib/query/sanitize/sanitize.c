@@ -61,6 +61,144 @@ uint64_t keyed_hash(const uint8_t key[KEYED_HASH_KEY_SIZE], const void *data, si
 	return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
+static string_id intern(struct sanitizer *s, struct strbuf *text)
+{
+	string_id id = strings_intern_sized(&s->into->strings, strbuf_text(text), text->size);
+
+	strbuf_release(text);
+	return id;
+}
+
+/* Returns the scrubbed string; NO_STRING for NO_STRING. */
+static string_id sanitize_text(struct sanitizer *s, string_id id)
+{
+	const struct strings *strings = &s->from->strings;
+	struct strbuf text = {0};
+
+	if (id == NO_STRING)
+		return NO_STRING;
+	scrub_text(&s->scrubber, &text, strings_get(strings, id), strings_size(strings, id));
+	return intern(s, &text);
+}
+
+/* Callbacks of a row_copier, whose ctx is the sanitizer: scrub strings, drop them, map stacks. */
+static string_id sanitize_any_text(void *ctx, string_id id)
+{
+	return sanitize_text(ctx, id);
+}
+
+static string_id sanitize_no_text(void *ctx, string_id id)
+{
+	(void)ctx, (void)id;
+	return NO_STRING;
+}
+
+static stack_id sanitize_stack(void *ctx, stack_id id)
+{
+	const struct sanitizer *s = ctx;
+
+	return s->stacks[id];
+}
+
+static string_id sanitize_path(struct sanitizer *s, string_id id)
+{
+	const struct strings *strings = &s->from->strings;
+	struct strbuf text = {0};
+
+	if (id == NO_STRING)
+		return NO_STRING;
+	scrub_path(&s->scrubber, &text, strings_get(strings, id), strings_size(strings, id));
+	return intern(s, &text);
+}
+
+/* Does the same for strings outside the table; NULL for NULL; the caller frees the result. */
+static char *sanitize_copy(struct sanitizer *s, const char *text)
+{
+	struct strbuf out = {0};
+
+	if (!text)
+		return NULL;
+	scrub_text(&s->scrubber, &out, text, strlen(text));
+	return strbuf_take(&out);
+}
+
+/* True if an option hides names, including this one. */
+static bool sanitize_hides(const struct sanitizer *s, string_id id)
+{
+	return s->options->names && id != NO_STRING &&
+	       regexec(&s->names, strings_get(&s->from->strings, id), 0, NULL, 0) != 0;
+}
+
+static string_id hashed(struct sanitizer *s, const char *text, size_t size)
+{
+	struct strbuf name = {0};
+
+	s->counts->hashed++;
+	strbuf_addf(&name, "f_%016" PRIx64, keyed_hash(s->options->key, text, size));
+	return intern(s, &name);
+}
+
+/* Returns the name, or its hash if `names` hides the name. */
+static string_id sanitize_name(struct sanitizer *s, string_id id)
+{
+	const struct strings *strings = &s->from->strings;
+
+	return sanitize_hides(s, id)
+		       ? hashed(s, strings_get(strings, id), strings_size(strings, id))
+		       : sanitize_text(s, id);
+}
+
+static string_id sanitize_numbered(struct sanitizer *s, const char *what, uint32_t number)
+{
+	struct strbuf name = {0};
+
+	strbuf_addf(&name, "%s %" PRIu32, what, number);
+	return intern(s, &name);
+}
+
+/*
+ * Returns only the first word of a name, unless arguments are kept: names from a file may end in an
+ * argument, as in "cc1 parse.c".
+ */
+static string_id sanitize_program_name(struct sanitizer *s, string_id id)
+{
+	const struct strings *strings = &s->from->strings;
+	const char *name = strings_get(strings, id);
+	size_t size = strings_size(strings, id), end = size;
+	struct strbuf text = {0};
+
+	if (id == NO_STRING)
+		return NO_STRING;
+	if (s->options->removes[SANITIZE_ARGS])
+		end = strcspn(name, " ");
+	s->counts->removed[SANITIZE_ARGS] += end < size;
+	if (sanitize_hides(s, id))
+		return hashed(s, name, end);
+	scrub_text(&s->scrubber, &text, name, end);
+	return intern(s, &text);
+}
+
+/* Return the names of processes and threads, which may be replaced by a number counted from 1. */
+static string_id sanitize_process_name(struct sanitizer *s, string_id id, uint32_t number)
+{
+	if (!s->options->removes[SANITIZE_PROCESSES])
+		return sanitize_program_name(s, id);
+	s->counts->removed[SANITIZE_PROCESSES]++;
+	return sanitize_numbered(s, "process", number);
+}
+
+static string_id sanitize_thread_name(struct sanitizer *s, const struct profile_thread *from,
+				      uint32_t number)
+{
+	bool is_process = from->is_main && s->options->removes[SANITIZE_PROCESSES];
+
+	if (s->options->removes[SANITIZE_THREADS] || is_process) {
+		s->counts->removed[SANITIZE_THREADS]++;
+		return sanitize_numbered(s, "thread", number);
+	}
+	return from->is_main ? sanitize_program_name(s, from->name) : sanitize_name(s, from->name);
+}
+
 /* True for values that cannot contain strings of the recorded programs. */
 static bool is_known(const struct profile_extra *extra)
 {
@@ -685,138 +823,6 @@ static void sanitize_tables(struct sanitizer *s)
 					     MAPPED(s->stacks, stack->parent, NO_STACK),
 					     s->frames[stack->frame]);
 	}
-}
-
-static string_id intern(struct sanitizer *s, struct strbuf *text)
-{
-	string_id id = strings_intern_sized(&s->into->strings, strbuf_text(text), text->size);
-
-	strbuf_release(text);
-	return id;
-}
-
-string_id sanitize_text(struct sanitizer *s, string_id id)
-{
-	const struct strings *strings = &s->from->strings;
-	struct strbuf text = {0};
-
-	if (id == NO_STRING)
-		return NO_STRING;
-	scrub_text(&s->scrubber, &text, strings_get(strings, id), strings_size(strings, id));
-	return intern(s, &text);
-}
-
-string_id sanitize_any_text(void *ctx, string_id id)
-{
-	return sanitize_text(ctx, id);
-}
-
-string_id sanitize_no_text(void *ctx, string_id id)
-{
-	(void)ctx, (void)id;
-	return NO_STRING;
-}
-
-stack_id sanitize_stack(void *ctx, stack_id id)
-{
-	const struct sanitizer *s = ctx;
-
-	return s->stacks[id];
-}
-
-string_id sanitize_path(struct sanitizer *s, string_id id)
-{
-	const struct strings *strings = &s->from->strings;
-	struct strbuf text = {0};
-
-	if (id == NO_STRING)
-		return NO_STRING;
-	scrub_path(&s->scrubber, &text, strings_get(strings, id), strings_size(strings, id));
-	return intern(s, &text);
-}
-
-char *sanitize_copy(struct sanitizer *s, const char *text)
-{
-	struct strbuf out = {0};
-
-	if (!text)
-		return NULL;
-	scrub_text(&s->scrubber, &out, text, strlen(text));
-	return strbuf_take(&out);
-}
-
-bool sanitize_hides(const struct sanitizer *s, string_id id)
-{
-	return s->options->names && id != NO_STRING &&
-	       regexec(&s->names, strings_get(&s->from->strings, id), 0, NULL, 0) != 0;
-}
-
-static string_id hashed(struct sanitizer *s, const char *text, size_t size)
-{
-	struct strbuf name = {0};
-
-	s->counts->hashed++;
-	strbuf_addf(&name, "f_%016" PRIx64, keyed_hash(s->options->key, text, size));
-	return intern(s, &name);
-}
-
-string_id sanitize_name(struct sanitizer *s, string_id id)
-{
-	const struct strings *strings = &s->from->strings;
-
-	return sanitize_hides(s, id)
-		       ? hashed(s, strings_get(strings, id), strings_size(strings, id))
-		       : sanitize_text(s, id);
-}
-
-string_id sanitize_numbered(struct sanitizer *s, const char *what, uint32_t number)
-{
-	struct strbuf name = {0};
-
-	strbuf_addf(&name, "%s %" PRIu32, what, number);
-	return intern(s, &name);
-}
-
-/*
- * Names from a file may end in an argument, as in "cc1 parse.c": only the first word is certainly
- * not one.
- */
-string_id sanitize_program_name(struct sanitizer *s, string_id id)
-{
-	const struct strings *strings = &s->from->strings;
-	const char *name = strings_get(strings, id);
-	size_t size = strings_size(strings, id), end = size;
-	struct strbuf text = {0};
-
-	if (id == NO_STRING)
-		return NO_STRING;
-	if (s->options->removes[SANITIZE_ARGS])
-		end = strcspn(name, " ");
-	s->counts->removed[SANITIZE_ARGS] += end < size;
-	if (sanitize_hides(s, id))
-		return hashed(s, name, end);
-	scrub_text(&s->scrubber, &text, name, end);
-	return intern(s, &text);
-}
-
-string_id sanitize_process_name(struct sanitizer *s, string_id id, uint32_t number)
-{
-	if (!s->options->removes[SANITIZE_PROCESSES])
-		return sanitize_program_name(s, id);
-	s->counts->removed[SANITIZE_PROCESSES]++;
-	return sanitize_numbered(s, "process", number);
-}
-
-string_id sanitize_thread_name(struct sanitizer *s, const struct profile_thread *from,
-			       uint32_t number)
-{
-	bool is_process = from->is_main && s->options->removes[SANITIZE_PROCESSES];
-
-	if (s->options->removes[SANITIZE_THREADS] || is_process) {
-		s->counts->removed[SANITIZE_THREADS]++;
-		return sanitize_numbered(s, "thread", number);
-	}
-	return from->is_main ? sanitize_program_name(s, from->name) : sanitize_name(s, from->name);
 }
 
 static void learn(struct scrubber *scrubber, const char *text)

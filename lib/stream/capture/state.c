@@ -11,6 +11,12 @@ static bool start_equal(const void *table, uint32_t row, const void *key)
 	return p->code.items[row] && p->code.items[row]->start == *(const uint64_t *)key;
 }
 
+/* Returns a copy, from malloc(). */
+static void *state_copy(const struct rec *rec)
+{
+	return xmemdup(rec, record_size(rec));
+}
+
 /* Replaces older code that begins at the same address, which covers nearly all replaced code. */
 static void state_code_add(struct state_process *p, const struct rec_code *rec)
 {
@@ -329,11 +335,6 @@ void capture_state_free(struct capture_state *s)
 	state_tasks_release(&s->tasks);
 	state_stacks_release(&s->stacks);
 	free(s);
-}
-
-void *state_copy(const struct rec *rec)
-{
-	return xmemdup(rec, record_size(rec));
 }
 
 void state_replace(struct rec **kept, const struct rec *rec)

@@ -94,7 +94,5 @@ struct state_thread *state_tasks_thread(struct state_tasks *t, const struct rec 
 /* Call when the address space is replaced or gone. */
 void state_code_clear(struct state_process *p);
 
-/* Returns a copy, from malloc(). */
-void *state_copy(const struct rec *rec);
 /* Replaces an owned record by a copy. */
 void state_replace(struct rec **kept, const struct rec *rec);

@@ -186,6 +186,16 @@ static size_t stack_record_size(const struct rec_stack *rec)
 	return sizeof(*rec) + stack_record_body_size(stack_record_depth(rec), rec->run_count);
 }
 
+/* True if the runs cover exactly `depth` frames. */
+static bool stack_body_is_valid(const struct stack_body *body)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < body->run_count; i++)
+		count += body->runs[i].count;
+	return count == body->depth;
+}
+
 static bool stack_record_is_valid(const struct rec_stack *rec)
 {
 	struct stack_body body = stack_record_body(rec);
@@ -295,15 +305,6 @@ void stack_record_clear_padding(struct rec_stack *rec)
 		rec->lows[body.depth] = 0;
 	for (uint32_t i = 0; i < body.run_count; i++)
 		runs[i].reserved = 0;
-}
-
-bool stack_body_is_valid(const struct stack_body *body)
-{
-	uint32_t count = 0;
-
-	for (uint32_t i = 0; i < body->run_count; i++)
-		count += body->runs[i].count;
-	return count == body->depth;
 }
 
 uint32_t stack_body_unpack(const struct stack_body *body, uint32_t skip, uint64_t *addrs,

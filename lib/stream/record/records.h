@@ -103,8 +103,6 @@ struct stack_body stack_body_at(const void *words, uint32_t depth, uint32_t run_
 
 /* Clears unused bytes, in which BPF programs leave garbage that compresses badly. */
 void stack_record_clear_padding(struct rec_stack *rec);
-/* True if the runs cover exactly `depth` frames. */
-bool stack_body_is_valid(const struct stack_body *body);
 /* Stores the frames except the innermost `skip` ones. Returns their number, at most depth. */
 uint32_t stack_body_unpack(const struct stack_body *body, uint32_t skip, uint64_t *addrs,
 			   uint8_t *kinds);

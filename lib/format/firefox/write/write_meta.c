@@ -461,7 +461,6 @@ static void write_configuration(struct jsonw *w, const struct profile_meta *from
 	jsonw_object_end(w);
 }
 
-/* An entry of meta.extra. */
 struct extra_entry {
 	const char *section, *label, *format;
 	const char *text; /* NULL: the value is a count */

@@ -69,7 +69,6 @@ void cpu_stacks_release(struct cpu_stacks *c)
 
 ORDER(compare_times, struct allocation, COMPARE(a->time, b->time))
 
-/* Collects the allocations of all threads of the row. */
 static void collect(const struct firefox *f, const struct thread_row *row, struct allocations *all)
 {
 	size_t members = 0;

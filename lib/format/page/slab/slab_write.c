@@ -138,7 +138,6 @@ static uint64_t encode(const struct slab_column *c, const char *row, size_t numb
 	}
 }
 
-/* Adds the rows of one parent. */
 static void add_rows(struct slab_writer *w, const struct slab_column *c, const char *rows,
 		     size_t count)
 {

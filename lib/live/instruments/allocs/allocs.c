@@ -632,9 +632,26 @@ static void report(const void *state, const struct record_tally *tally, struct r
 			       stats.failed ? stats.failure.text : "");
 }
 
+#define MEAN_DEFAULT (512u << 10)
+#define PAGES "pages"
+
+/* Parses the value of --alloc: BYTES, pages, pages:BYTES or NULL. Returns 0 or -EINVAL with err. */
 static int set_kind(void *settings, const char *value, struct error *err)
 {
-	return alloc_settings_parse(settings, value, err);
+	static const struct size_range range = {1, 1u << 30, "1 and 1G"};
+	struct alloc_settings *s = settings;
+	const char *bytes = value;
+
+	s->is_wanted = true;
+	s->mean = MEAN_DEFAULT;
+	s->has_pages = value && text_starts_with(value, PAGES);
+	if (s->has_pages)
+		bytes += sizeof(PAGES) - 1;
+	if (s->has_pages && *bytes == ':')
+		bytes++;
+	else if (s->has_pages && !*bytes)
+		bytes = NULL;
+	return bytes ? option_parse_size("--alloc", bytes, &range, &s->mean, err) : 0;
 }
 
 static int set_anyway(void *settings, const char *value, struct error *err)
@@ -712,26 +729,6 @@ const struct instrument instrument_allocs = {
 	.count = marker_state_count,
 	.report = report,
 };
-
-#define MEAN_DEFAULT (512u << 10)
-#define PAGES "pages"
-
-int alloc_settings_parse(struct alloc_settings *s, const char *value, struct error *err)
-{
-	static const struct size_range range = {1, 1u << 30, "1 and 1G"};
-	const char *bytes = value;
-
-	s->is_wanted = true;
-	s->mean = MEAN_DEFAULT;
-	s->has_pages = value && text_starts_with(value, PAGES);
-	if (s->has_pages)
-		bytes += sizeof(PAGES) - 1;
-	if (s->has_pages && *bytes == ':')
-		bytes++;
-	else if (s->has_pages && !*bytes)
-		bytes = NULL;
-	return bytes ? option_parse_size("--alloc", bytes, &range, &s->mean, err) : 0;
-}
 
 void alloc_settings_sampling(const struct alloc_settings *settings, struct alloc_sampling *s)
 {

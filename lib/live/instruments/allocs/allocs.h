@@ -11,8 +11,6 @@ struct alloc_settings {
 	uint64_t mean; /* mean distance in bytes */
 };
 
-/* Parses the value of --alloc: BYTES, pages, pages:BYTES or NULL. Returns 0 or -EINVAL with err. */
-int alloc_settings_parse(struct alloc_settings *s, const char *value, struct error *err);
 /* Fills in the kernel's tables. */
 void alloc_settings_sampling(const struct alloc_settings *s, struct alloc_sampling *out);
 /* Sends the settings that the session needs. */

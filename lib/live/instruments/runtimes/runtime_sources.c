@@ -276,7 +276,6 @@ static const struct runtime_source *find_elsewhere(struct runtime_sources *s,
 	return row;
 }
 
-/* Sets the lines of one of the code's functions. */
 static void set_lines(struct runtime_sources *s, const struct runtime_layout *layout, pid_t pid,
 		      runtime_read_fn *read, void *ctx, struct managed_code *code,
 		      uint32_t function)

@@ -136,7 +136,6 @@ void thread_names_follow(struct thread_names *n, uint32_t pid, uint64_t bias,
 		follow(n, process, bias, 0, layout);
 }
 
-/* A read of a process. */
 struct read {
 	struct live_process *process;
 	struct named_process *named;

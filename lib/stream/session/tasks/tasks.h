@@ -70,7 +70,6 @@ thread_id tasks_exit(struct tasks *t, const struct rec_exit *end);
 void tasks_set_container(struct tasks *t, const struct rec_container *container);
 void tasks_set_resource(struct tasks *t, const struct rec_resource *resource);
 void tasks_user(struct tasks *t, const struct rec_user *user);
-/* Inserts into the mappings of the record's process. */
 void tasks_map(struct tasks *t, const struct rec *rec, const struct mapping *mapping);
 /* Returns the latest process with the record's pid, dead or alive. */
 process_id tasks_process(struct tasks *t, const struct rec *rec);

@@ -84,7 +84,6 @@ double points_before(uint64_t seed, double position, double interval);
 /* Number of labels whose frames are kept; a wait rarely has one of more than ten. */
 #define WAIT_LABEL_FRAMES 64
 
-/* The frame of a label. */
 struct wait_label {
 	uint64_t key; /* packs all that decides the label; 0: no frame yet */
 	frame_id frame;

@@ -499,7 +499,7 @@ static uint64_t tick_of(const struct otlp_reader *r, const struct head *head)
 
 /* Finds out what all samples have in common. */
 static int survey_profile(struct otlp_reader *r, const struct head *head, struct protobuf_cursor s,
-			   struct error *err)
+			  struct error *err)
 {
 	struct protobuf_field field;
 	uint64_t tick = tick_of(r, head);

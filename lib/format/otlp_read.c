@@ -590,7 +590,8 @@ static thread_id thread_of(struct otlp_reader *r, const struct sample_origin *wh
 	/* A name in place of a pid: only its number is needed. */
 	if (!pid && process)
 		pid = strings_intern(&r->f.profile->strings, process);
-	id = foreign_thread(&r->f, pid, who->tid, process, name, !who->tid);
+	id = foreign_thread(&r->f, pid, who->tid, process ? process : r->f.profile->meta.product,
+			    name, !who->tid);
 	if (threads->rows.count > known && threads->rows.items[id].is_main)
 		add_resource(r, id, resource);
 	return id;

@@ -29,7 +29,7 @@ head -c -3 several.otlp >cut.otlp
 refuses "a cut message" 125 'cut\.otlp: .*(cut off|not a profile)' "$PROF" report --no-config cut.otlp
 
 run "$PROF" info --no-config sums.otlp
-like "sums that are multiples of the period are the clock's" "$out" 'Duration +0\.050 s.*Interval +10 ms.*Samples +2, 4 ticks.* main +5'
+like "sums that are multiples of the period are the clock's" "$out" 'Duration +0\.050 s.*Interval +10 ms.*Samples +2, 4 ticks.* main +in OpenTelemetry: 5'
 like "a thread without a name" "$out" ' +6'
 run "$PROF" report --no-config heap.otlp
 like "bytes are bytes, and marks of classes no part of them" "$out" '^OpenTelemetry: 3\.000 s, 2 samples of alloc \(4\.2 MB\).*75\.0 % +byte\[\] '

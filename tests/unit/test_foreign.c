@@ -664,7 +664,7 @@ TEST(flight_recordings_have_samples_waits_and_markers)
 	       "30 1x0 demo.Hot.main:3;demo.Hot.spin:7\n"
 	       "41 4294967295x2 demo.Hot.main:3;demo.Hot.spin:7\n"
 	       "41 705032705x2 demo.Hot.main:3;demo.Hot.spin:7\n"
-	       "42 1000x2 java.lang.Thread.run:840;demo.Hot$$Lambda.run\n"
+	       "42 1000x3 java.lang.Thread.run:840;demo.Hot$$Lambda.run\n"
 	       "100 2x0 demo.Hot.main:3;demo.Hot.spin:7;[monitor]\n"
 	       "- jdk.JavaMonitorEnter 50 100 demo.Hot.main:3;demo.Hot.spin:7\n"
 	       "- test.Event 500 510 \n"

@@ -36,3 +36,4 @@ like "bytes are bytes, and marks of classes no part of them" "$out" '^OpenTeleme
 refuses "an older draft" 125 'old\.otlp: the OpenTelemetry profiles are of an older draft' "$PROF" report --no-config old.otlp
 printf '{"resourceProfiles":[]}' >json.otlp
 refuses "JSON" 125 'OpenTelemetry profiles as JSON' "$PROF" report --no-config json.otlp
+done_testing

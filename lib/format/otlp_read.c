@@ -95,7 +95,7 @@ struct sample_origin {
 	const char *group; /* service or container, of processes that are not told apart */
 };
 
-/* A sample, until all of its message are in order of time. */
+/* A sample, until all those of its message are in order of time. */
 struct row {
 	thread_id thread;
 	struct sample sample;
@@ -122,7 +122,8 @@ struct otlp_reader {
 	/* The whole file: it is read twice. Times are ns since 1970. */
 	bool is_first_pass, has_times, lacks_times;
 	uint64_t start, end;
-	size_t frames_max; /* of all stacks; hostile files could repeat a location's frames */
+	/* Limits: hostile files could repeat a location's frames, and a sample's labels. */
+	size_t frames_max, labels_max;
 	VEC(uint64_t) ticks; /* by profile: value of a sample of the clock; 0: another event */
 	size_t profiles_read;
 	double length_ns; /* sum of the clock's samples */
@@ -364,13 +365,19 @@ static stack_id stack_of(struct otlp_reader *r, uint64_t number)
 
 /* Samples. */
 
+static bool has_room_for_label(struct otlp_reader *r)
+{
+	r->f.counts->unread[UNREAD_MARKERS] += !r->labels_max;
+	return r->labels_max && r->labels_max--;
+}
+
 static void add_label(struct otlp_reader *r, thread_id thread, struct attribute *attribute,
 		      uint64_t start, uint64_t end)
 {
 	if (!attribute->has_marker)
 		attribute->marker = label_marker_make(r->f.profile, &attribute->is, 0, 0);
 	attribute->has_marker = true;
-	if (attribute->marker.schema == NO_SCHEMA)
+	if (attribute->marker.schema == NO_SCHEMA || !has_room_for_label(r))
 		return;
 	attribute->marker.start = start;
 	attribute->marker.end = end;
@@ -384,7 +391,7 @@ static void add_id(struct otlp_reader *r, thread_id thread, const char *key,
 
 	for (const uint8_t *at = id.at; at < id.end; at++)
 		strbuf_addf(&text, "%02x", *at);
-	if (text.size)
+	if (text.size && has_room_for_label(r))
 		label_marker_add(r->f.profile, thread,
 				 &(struct label_marker){key, "", strbuf_text(&text), 0, 0}, start,
 				 end);
@@ -825,7 +832,11 @@ static int otlp_read(struct profile **p, const char *text, size_t size,
 		     struct import_counts *counts, struct error *err)
 {
 	struct otlp_reader r = {
-		.is_first_pass = true, .start = UINT64_MAX, .frames_max = size * FRAMES_PER_BYTE};
+		.is_first_pass = true,
+		.start = UINT64_MAX,
+		.frames_max = size * FRAMES_PER_BYTE,
+		.labels_max = size,
+	};
 	bool has_range;
 	int ret;
 

@@ -20,12 +20,12 @@ enum advice_unit {
 	RATIO,
 };
 
-/* Value that a rule has measured, with parts of its sentence. */
 /* TCP_DELACK_MIN of the kernel, and what timers and other programs may add to it. */
 #define DELAY_MIN_NS 39000000u
 #define DELAY_MAX_NS 48000000u
 #define DELAYS_MIN 5
 
+/* Value that a rule has measured, with parts of its sentence. */
 struct measured {
 	double value;
 	uint64_t weight;

@@ -53,6 +53,11 @@ static bool take_bytes(struct protobuf_cursor *s, struct protobuf_field *field)
 	return true;
 }
 
+char *protobuf_text(const struct protobuf_cursor *s)
+{
+	return xstrndup((const char *)s->at, (size_t)(s->end - s->at));
+}
+
 bool protobuf_take_of(struct protobuf_field *field, bool is_fixed, uint64_t *value)
 {
 	struct protobuf_cursor *s = &field->bytes;

@@ -24,6 +24,8 @@ struct protobuf_field {
 struct protobuf_cursor protobuf_cursor_of(const void *data, size_t size);
 /* Returns false at the end, and after a failure. */
 bool protobuf_next(struct protobuf_cursor *s, struct protobuf_field *field);
+/* Copies a string up to its first NUL; free it. */
+char *protobuf_text(const struct protobuf_cursor *s);
 /* Reads the next of the packed numbers. */
 bool protobuf_take(struct protobuf_cursor *s, uint64_t *value);
 /* Takes the next of a field's numbers, packed or not. `is_fixed`: they have 8 bytes each. */

@@ -26,7 +26,10 @@ enum { LOCATION_MAPPING = 1, LOCATION_ADDRESS, LOCATION_LINE, LOCATION_ATTRIBUTE
 enum { LINE_FUNCTION = 1, LINE_LINE };
 enum { FUNCTION_NAME = 1, FUNCTION_SYSTEM_NAME, FUNCTION_FILE, FUNCTION_LINE };
 enum { LINK_TRACE = 1, LINK_SPAN };
-enum { PAIR_KEY = 1, PAIR_VALUE, PAIR_UNIT };
+/* The third field is the unit in a table's pairs; in others, the key if that is a number. */
+enum { PAIR_KEY = 1, PAIR_VALUE, PAIR_UNIT, PAIR_KEY_NUMBER = PAIR_UNIT };
+enum { STACK_LOCATIONS = 1 };
+enum { RESOURCE_ATTRIBUTES = 1 };
 enum { VALUE_TEXT = 1, VALUE_BOOL, VALUE_INTEGER, VALUE_TEXT_NUMBER = 8 };
 
 #define PREFIX_SIZE 4
@@ -131,12 +134,9 @@ struct otlp_reader {
 
 static char *text_of(const struct otlp_reader *r, uint64_t number)
 {
-	const struct protobuf_cursor *s;
-
-	if (number >= r->tables[STRINGS].rows.count)
-		return xstrdup("");
-	s = &r->tables[STRINGS].rows.items[number];
-	return xstrndup((const char *)s->at, (size_t)(s->end - s->at));
+	return number < r->tables[STRINGS].rows.count
+		       ? protobuf_text(&r->tables[STRINGS].rows.items[number])
+		       : xstrdup("");
 }
 
 /* Returns a row of a table, empty if there is none. */
@@ -169,8 +169,7 @@ static bool read_value(const struct otlp_reader *r, struct protobuf_cursor s,
 	if (!protobuf_next(&s, &field))
 		return false;
 	if (field.number == VALUE_TEXT && field.is_bytes)
-		label->text = xstrndup((const char *)field.bytes.at,
-				       (size_t)(field.bytes.end - field.bytes.at));
+		label->text = protobuf_text(&field.bytes);
 	else if (field.number == VALUE_TEXT_NUMBER)
 		label->text = text_of(r, field.value);
 	else if (field.number == VALUE_BOOL)
@@ -189,9 +188,9 @@ static bool read_attribute(const struct otlp_reader *r, struct protobuf_cursor s
 	struct protobuf_field key = field_of(s, PAIR_KEY);
 
 	*out = (struct attribute){.subject = THREAD_ID};
-	out->is.key = key.is_bytes ? xstrndup((const char *)key.bytes.at,
-					      (size_t)(key.bytes.end - key.bytes.at))
-				   : text_of(r, key.value ? key.value : field_of(s, 3).value);
+	out->is.key = key.is_bytes ? protobuf_text(&key.bytes)
+				   : text_of(r, key.value ? key.value
+							  : field_of(s, PAIR_KEY_NUMBER).value);
 	out->is.unit = key.is_bytes ? xstrdup("") : text_of(r, field_of(s, PAIR_UNIT).value);
 	while (out->subject < LABEL && strcmp(out->is.key, subjects[out->subject]) != 0)
 		out->subject++;
@@ -303,12 +302,13 @@ static const struct location *location_of(struct otlp_reader *r, uint64_t number
 	struct protobuf_cursor s = row_of(r, LOCATIONS, number);
 	struct foreign_frame frame = {.address = field_of(s, LOCATION_ADDRESS).value};
 	struct location *location = &r->locations[number];
-	const char *type = attribute_of(r, field_of(s, LOCATION_ATTRIBUTES), FRAME_TYPE);
 	VEC(struct protobuf_cursor) lines = {0};
 	struct protobuf_field field;
+	const char *type;
 
 	if (location->is_known)
 		return location;
+	type = attribute_of(r, field_of(s, LOCATION_ATTRIBUTES), FRAME_TYPE);
 	while (protobuf_next(&s, &field)) {
 		if (field.number == LOCATION_LINE && field.is_bytes)
 			vec_push(&lines, field.bytes);
@@ -336,7 +336,7 @@ static const struct location *location_of(struct otlp_reader *r, uint64_t number
 
 static stack_id stack_of(struct otlp_reader *r, uint64_t number)
 {
-	struct protobuf_field field = field_of(row_of(r, STACKS, number), 1);
+	struct protobuf_field field = field_of(row_of(r, STACKS, number), STACK_LOCATIONS);
 	VEC(uint32_t) path = {0};
 	struct known_stack *known;
 	stack_id stack = NO_STACK;
@@ -564,7 +564,7 @@ static void add_resource(struct otlp_reader *r, thread_id id, struct protobuf_cu
 	while (protobuf_next(&s, &field) && text.size < RESOURCE_TEXT_MAX) {
 		struct attribute a;
 
-		if (field.number == 1 && field.is_bytes) {
+		if (field.number == RESOURCE_ATTRIBUTES && field.is_bytes) {
 			if (read_attribute(r, field.bytes, &a) && a.is.text && *a.is.text &&
 			    a.subject >= SERVICE) {
 				strbuf_addf(&text, "%s%s=", text.size ? "," : "", a.is.key);
@@ -664,7 +664,7 @@ static int read_resource(struct otlp_reader *r, struct protobuf_cursor s, struct
 	while (protobuf_next(&at, &scope)) {
 		struct attribute attribute;
 
-		if (scope.number != 1 || !scope.is_bytes)
+		if (scope.number != RESOURCE_ATTRIBUTES || !scope.is_bytes)
 			continue;
 		if (read_attribute(r, scope.bytes, &attribute))
 			take_identity(&who, &attribute);

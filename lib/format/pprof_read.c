@@ -76,12 +76,7 @@ struct pprof_mapping {
 /* Returns a string by number, up to its first NUL; free it. */
 static char *pprof_string(const struct pprof_reader *r, uint64_t number)
 {
-	const struct protobuf_cursor *bytes;
-
-	if (number >= r->strings.count)
-		return xstrdup("");
-	bytes = &r->strings.items[number];
-	return xstrndup((const char *)bytes->at, (size_t)(bytes->end - bytes->at));
+	return number < r->strings.count ? protobuf_text(&r->strings.items[number]) : xstrdup("");
 }
 
 INDEX_HAS(row_equal, struct pprof_rows, list, id)

@@ -181,7 +181,7 @@ enum { VALUE_STRING = 1 };
 static void copy_text(char **to, const struct protobuf_cursor *from)
 {
 	free(*to);
-	*to = xstrndup((const char *)from->at, (size_t)(from->end - from->at));
+	*to = protobuf_text(from);
 }
 
 static void add_pair(struct resource *r, struct protobuf_cursor s)

@@ -39,6 +39,7 @@ struct helpers {
 	struct profile *p;
 	uint8_t *origins; /* by frame */
 	uint8_t *depths; /* by stack: 1 + functions of the user's; 0: unknown */
+	uint8_t *library_depths; /* by stack: 1 + find_library_depth(); 0: unknown */
 	VEC(struct helper) rows;
 };
 
@@ -82,20 +83,15 @@ static uint8_t depth_of(struct helpers *h, stack_id id)
 	return (uint8_t)(h->depths[id] - 1);
 }
 
-static bool is_of_c_library(const struct profile *p, stack_id id)
-{
-	module_id module = profile_frame_of(p, id)->module;
-
-	return module != NO_MODULE && module_name_is_c_library(strings_get(
-					      &p->strings, p->modules.rows.items[module].name));
-}
+/* A depth in threads that no library has started. */
+#define NO_LIBRARY (UINT8_MAX - 1)
 
 /*
  * Returns the number of functions of packages and libraries at the end of a wait of a thread that
  * one of them has started: from the C library to the wait, there is no function of the user's.
- * Returns UINT8_MAX for other threads, and where the callers are not known.
+ * Returns NO_LIBRARY for other threads, and where the callers are not known.
  */
-static uint8_t library_depth(const struct helpers *h, stack_id wait)
+static uint8_t find_library_depth(const struct helpers *h, stack_id wait)
 {
 	const struct profile *p = h->p;
 	int functions = 0;
@@ -106,13 +102,22 @@ static uint8_t library_depth(const struct helpers *h, stack_id wait)
 		uint8_t origin = h->origins[p->stacks.rows.items[at].frame];
 
 		if (origin == ORIGIN_OWN || wait_frame_is_for_result(p, at))
-			return UINT8_MAX;
-		is_started = is_of_c_library(p, at);
+			return NO_LIBRARY;
+		is_started = wait_frame_is_of_c_library(p, at);
 		functions += origin != ORIGIN_RUNTIME && !is_started &&
 			     frame->kind != PROFILE_FRAME_KERNEL &&
 			     frame->kind != PROFILE_FRAME_LABEL;
 	}
-	return is_started ? (uint8_t)MIN(functions, UINT8_MAX - 1) : UINT8_MAX;
+	return (uint8_t)(is_started ? MIN(functions, NO_LIBRARY - 1) : NO_LIBRARY);
+}
+
+static uint8_t library_depth(struct helpers *h, stack_id wait)
+{
+	uint8_t *known = &h->library_depths[wait];
+
+	if (!*known)
+		*known = (uint8_t)(find_library_depth(h, wait) + 1);
+	return (uint8_t)(*known - 1);
 }
 
 /*
@@ -126,7 +131,7 @@ static bool is_for_work(struct helpers *h, stack_id wait, uint8_t reason)
 		return depth_of(h, wait) <= HELPER_FUNCTIONS;
 	case IDLE_PIPE:
 	case IDLE_SOCKET:
-		return library_depth(h, wait) != UINT8_MAX;
+		return library_depth(h, wait) != NO_LIBRARY;
 	default:
 		return false;
 	}
@@ -289,8 +294,11 @@ void helper_threads_mark(struct profile *p)
 {
 	/* Stacks that are marked in the meantime need no check: they wait for work. */
 	_cleanup_free_ uint8_t *origins = origins_of_frames(p),
-			       *depths = xcalloc(p->stacks.rows.count + 1, sizeof(*depths));
-	struct helpers h = {.p = p, .origins = origins, .depths = depths};
+			       *depths = xcalloc(p->stacks.rows.count + 1, sizeof(*depths)),
+			       *library_depths = xcalloc(p->stacks.rows.count + 1,
+							 sizeof(*library_depths));
+	struct helpers h = {
+		.p = p, .origins = origins, .depths = depths, .library_depths = library_depths};
 	int places = 0;
 
 	vec_for_each(&p->threads.rows, const struct profile_thread *, thread)

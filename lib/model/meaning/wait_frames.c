@@ -50,12 +50,17 @@ static bool is_named(const struct profile *p, stack_id id)
 	return profile_frame_is_named(p, profile_frame_of(p, id));
 }
 
-static bool is_of_c_library(const struct profile *p, stack_id id)
+static const char *module_name_at(const struct profile *p, stack_id id)
 {
-	module_id module = id == NO_STACK ? NO_MODULE : profile_frame_of(p, id)->module;
+	module_id module = profile_frame_of(p, id)->module;
 
-	return module != NO_MODULE && module_name_is_c_library(strings_get(
-					      &p->strings, p->modules.rows.items[module].name));
+	return module == NO_MODULE ? ""
+				   : strings_get(&p->strings, p->modules.rows.items[module].name);
+}
+
+bool wait_frame_is_of_c_library(const struct profile *p, stack_id id)
+{
+	return id != NO_STACK && module_name_is_c_library(module_name_at(p, id));
 }
 
 /*
@@ -65,7 +70,8 @@ static bool is_of_c_library(const struct profile *p, stack_id id)
  */
 static stack_id parked_call(const struct profile *p, stack_id id)
 {
-	while (is_of_c_library(p, id) && is_of_c_library(p, p->stacks.rows.items[id].parent))
+	while (wait_frame_is_of_c_library(p, id) &&
+	       wait_frame_is_of_c_library(p, p->stacks.rows.items[id].parent))
 		id = p->stacks.rows.items[id].parent;
 	return id;
 }
@@ -78,7 +84,7 @@ static bool parked_is_by_jump(const struct profile *p, stack_id id)
 {
 	bool has_frames = false;
 
-	for (; is_of_c_library(p, id); id = p->stacks.rows.items[id].parent) {
+	for (; wait_frame_is_of_c_library(p, id); id = p->stacks.rows.items[id].parent) {
 		if (!profile_is_fde_frame(p, profile_frame_of(p, id)))
 			return false;
 		has_frames = true;
@@ -108,7 +114,7 @@ enum parked parked_of_stack(const struct profile *p, stack_id id)
 
 	id = parked_call(p, id);
 	/* A function without a name can be identified only by a caller with a single purpose. */
-	if (is_of_c_library(p, id) && !is_named(p, id)) {
+	if (wait_frame_is_of_c_library(p, id) && !is_named(p, id)) {
 		id = p->stacks.rows.items[id].parent;
 		if (id == NO_STACK || find_prefix(name_at(p, id)) != SERVES)
 			return PARKED_NOT;
@@ -331,8 +337,7 @@ static const char *const python_locks[] = {"PyThread_acquire_lock", "_PyMutex_Lo
 
 /*
  * Locks implemented with conditions: those of Python's and Ruby's interpreters, monitors of Java,
- * and the locks of Java's library, whose conditions wait in other functions; those of Ruby and of
- * databases.
+ * and the locks of Java's library, whose conditions wait in other functions; those of databases.
  */
 static const char *const locks[] = {
 	"take_gil",
@@ -425,14 +430,6 @@ static bool is_of_script(const struct profile *p, stack_id id)
 	       !text_starts_with(file, "<internal:");
 }
 
-static const char *module_name_at(const struct profile *p, stack_id id)
-{
-	module_id module = profile_frame_of(p, id)->module;
-
-	return module == NO_MODULE ? ""
-				   : strings_get(&p->strings, p->modules.rows.items[module].name);
-}
-
 static bool takes_interpreter_lock(const struct profile *p, stack_id id,
 				   const struct interpreter_lock *lock)
 {
@@ -466,7 +463,7 @@ static void name_interpreter_lock(struct profile *p, stack_id id)
 {
 	while (id != NO_STACK && profile_frame_of(p, id)->kind == PROFILE_FRAME_KERNEL)
 		id = p->stacks.rows.items[id].parent;
-	if (!is_of_c_library(p, id))
+	if (!wait_frame_is_of_c_library(p, id))
 		return;
 	id = parked_call(p, id);
 	for (int i = 0; i < 2; i++) {
@@ -548,9 +545,9 @@ static bool is_own_condition(const struct profile *p, stack_id id)
 {
 	bool is_of_rust = false;
 
-	if (is_of_c_library(p, id) && strcmp(name_at(p, id), "syscall") == 0)
+	if (wait_frame_is_of_c_library(p, id) && strcmp(name_at(p, id), "syscall") == 0)
 		id = p->stacks.rows.items[id].parent;
-	if (id == NO_STACK || is_of_c_library(p, id))
+	if (id == NO_STACK || wait_frame_is_of_c_library(p, id))
 		return false;
 	if (!is_named(p, id))
 		return true;
@@ -660,8 +657,8 @@ static uint8_t meaning_of_sleep(const struct profile *p, stack_id id)
 {
 	const char *name, *module;
 
-	while (id != NO_STACK &&
-	       (profile_frame_of(p, id)->kind == PROFILE_FRAME_KERNEL || is_of_c_library(p, id)))
+	while (id != NO_STACK && (profile_frame_of(p, id)->kind == PROFILE_FRAME_KERNEL ||
+				  wait_frame_is_of_c_library(p, id)))
 		id = p->stacks.rows.items[id].parent;
 	if (id == NO_STACK)
 		return MEANS_TIMER;

@@ -37,6 +37,8 @@ stack_id wait_frames_add(struct profile *p, stack_id stack, frame_id label);
 /* True for functions with which programs wait for others: those of locks, PostgreSQL and MariaDB.
  */
 bool wait_frames_only_waits(const char *name);
+/* True for a frame in the C library; false for NO_STACK. */
+bool wait_frame_is_of_c_library(const struct profile *p, stack_id id);
 /* True for functions that wait for what another thread was told to do. */
 bool wait_frame_is_for_result(const struct profile *p, stack_id id);
 /* True below functions with which asyncio, GLib, libevent, libev and Qt handle an event. */
